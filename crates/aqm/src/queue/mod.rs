@@ -1,0 +1,3 @@
+//! Queues: they own packets and ask a law.
+
+pub mod fifo;

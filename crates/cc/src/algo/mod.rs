@@ -1,0 +1,3 @@
+//! The algorithms: one paper, one file.
+
+pub mod newreno;

@@ -1,0 +1,186 @@
+//! Why a window changed: one table of causes, one fixed-size record.
+//!
+//! The record is the same in the simulator, in `bpf/` (the C header is generated from this table), in the Parquet
+//! columns and in the documentation. Numbers of kinds and orders of values are part of the format: append, never edit.
+
+use units::{Bytes, Instant, math};
+
+/// Version of [`EventRecord`] and of the table of causes.
+pub const EVENT_VERSION: u16 = 1;
+
+/// The unit of a named value in an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueUnit {
+    /// Nanoseconds, signed.
+    Nanos,
+    /// Billionths: probabilities and factors.
+    Ppb,
+    /// Bytes.
+    Bytes,
+    /// Bits per second.
+    Bps,
+    /// A plain number.
+    Count,
+}
+
+/// A cause with its numbers, ready to be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// Which one.
+    pub kind: CauseKind,
+    /// Up to eight values, named by [`CauseKind::values`].
+    pub values: [i64; 8],
+}
+
+/// One event: fixed size, the same layout in Rust and C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventRecord {
+    /// [`EVENT_VERSION`].
+    pub version: u16,
+    /// [`CauseKind`] as a number.
+    pub kind: u16,
+    /// The flow's number; filled in by the host.
+    pub flow: u32,
+    /// When, in nanoseconds.
+    pub time: u64,
+    /// Window before, in bytes.
+    pub cwnd_before: u64,
+    /// Window after (the goal, where PRR takes it there), in bytes.
+    pub cwnd_after: u64,
+    /// Threshold before, in bytes; `u64::MAX` means unset.
+    pub ssthresh_before: u64,
+    /// Threshold after.
+    pub ssthresh_after: u64,
+    /// The values named by [`CauseKind::values`].
+    pub values: [i64; 8],
+}
+
+impl EventRecord {
+    pub(crate) fn new(now: Instant, why: Cause, before: (Bytes, Bytes), after: (Bytes, Bytes)) -> Self {
+        EventRecord {
+            version: EVENT_VERSION,
+            kind: why.kind as u16,
+            flow: 0,
+            time: now.as_nanos(),
+            cwnd_before: before.0.get(),
+            cwnd_after: after.0.get(),
+            ssthresh_before: before.1.get(),
+            ssthresh_after: after.1.get(),
+            values: why.values,
+        }
+    }
+
+    /// The kind, if this version knows it.
+    pub fn cause(&self) -> Option<CauseKind> {
+        CauseKind::ALL.iter().copied().find(|k| *k as u16 == self.kind)
+    }
+}
+
+/// Milliseconds as the nanoseconds of an event value.
+pub fn nanos(ms: f64) -> i64 {
+    math::round(ms * 1e6) as i64
+}
+
+/// A probability or factor as the billionths of an event value.
+pub fn ppb(x: f64) -> i64 {
+    math::round(x * 1e9) as i64
+}
+
+macro_rules! table {
+    ($( $(#[doc = $doc:literal])+ $number:literal $kind:ident $word:literal { $( $value:ident : $unit:ident ),* $(,)? } )+) => {
+        /// The kinds of causes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u16)]
+        pub enum CauseKind { $( $(#[doc = $doc])+ $kind = $number, )+ }
+
+        impl CauseKind {
+            /// Every kind, in order of number.
+            pub const ALL: &'static [CauseKind] = &[$( CauseKind::$kind ),+];
+            /// The word used in tables and plots.
+            pub const fn name(self) -> &'static str {
+                match self { $( CauseKind::$kind => $word ),+ }
+            }
+            /// What it means.
+            pub const fn doc(self) -> &'static str {
+                match self { $( CauseKind::$kind => concat!($($doc),+) ),+ }
+            }
+            /// The names and units of its values.
+            pub const fn values(self) -> &'static [(&'static str, ValueUnit)] {
+                match self { $( CauseKind::$kind => &[$( (stringify!($value), ValueUnit::$unit) ),*] ),+ }
+            }
+        }
+
+        /// The causes as structs with named values, so that an algorithm writes `DelayBackoff { g_min, .. }`.
+        pub mod causes {
+            use super::{Cause, CauseKind};
+            $(
+                $(#[doc = $doc])+
+                #[derive(Clone, Copy, Debug, Default)]
+                #[allow(missing_docs)]
+                pub struct $kind { $( pub $value: i64, )* }
+                impl From<$kind> for Cause {
+                    fn from(c: $kind) -> Cause {
+                        let _ = &c;
+                        let given: &[i64] = &[$( c.$value ),*];
+                        let mut values = [0; 8];
+                        values[..given.len()].copy_from_slice(given);
+                        Cause { kind: CauseKind::$kind, values }
+                    }
+                }
+            )+
+        }
+    };
+}
+
+table! {
+    /// Delay showed congestion and the window was reduced.
+    1 DelayBackoff "delay_backoff" { g_min: Nanos, g_max: Nanos, average_min: Nanos, average_max: Nanos, probability: Ppb, drew: Ppb, queue: Nanos, bdp: Bytes }
+    /// A delay indication that was ignored (ineffectual back-off detection, competing flows).
+    2 DelayIgnored "delay_ignored" { probability: Ppb, drew: Ppb, consecutive: Count, queue: Nanos }
+    /// Loss reduced the window.
+    3 LossBackoff "loss_backoff" { lost: Bytes, in_flight: Bytes, shadow: Bytes, bdp: Bytes }
+    /// Loss was taken for random and tolerated.
+    4 LossTolerated "loss_tolerated" { lost: Bytes, queue: Nanos, queue_state: Count }
+    /// An ECN mark reduced the window.
+    5 EcnBackoff "ecn_backoff" { marked: Bytes, fraction: Ppb }
+    /// The retransmission timer fired.
+    6 Timeout "timeout" { in_flight: Bytes, timeouts: Count, rto: Nanos }
+    /// A reduction was found spurious and taken back.
+    7 Undo "undo" { how: Count }
+    /// Slow start ended by other means than loss.
+    8 SlowStartExit "slow_start_exit" { reason: Count, rtt: Nanos, base_rtt: Nanos, gradient: Nanos, probability: Ppb, drew: Ppb, bandwidth: Bps, bdp: Bytes }
+    /// The algorithm changed its mode.
+    9 ModeSwitch "mode_switch" { from: Count, to: Count, queue: Nanos, bandwidth: Bps }
+    /// A probe began (of base RTT, of bandwidth, of competitors).
+    10 ProbeStart "probe_start" { what: Count, base_rtt: Nanos }
+    /// A probe ended.
+    11 ProbeEnd "probe_end" { what: Count, base_rtt: Nanos, queue: Nanos }
+    /// A window given up for a probe or a mode is being restored.
+    12 Restore "restore" { target: Bytes, interval: Nanos }
+    /// Sending began again after idleness and the window was cut.
+    13 IdleRestart "idle_restart" { idle: Nanos }
+    /// A slow start changed its pace.
+    14 SlowStartPace "slow_start_pace" { divisor: Count, rtt: Nanos, base_rtt: Nanos }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cause_has_more_values_than_a_record_holds() {
+        for kind in CauseKind::ALL {
+            assert!(kind.values().len() <= 8, "{}", kind.name());
+        }
+        assert_eq!(size_of::<EventRecord>(), 112);
+    }
+
+    #[test]
+    fn named_values_land_in_order() {
+        let cause: Cause =
+            causes::DelayBackoff { g_min: nanos(0.42), probability: ppb(0.13), drew: ppb(0.09), ..Default::default() }
+                .into();
+        assert_eq!(cause.values, [420_000, 0, 0, 0, 130_000_000, 90_000_000, 0, 0]);
+    }
+}

@@ -1,0 +1,250 @@
+//! One flow as its host sees it, and the words algorithms share.
+
+use crate::{Cause, EventRecord};
+use alloc::vec::Vec;
+use units::{Bytes, Duration, Instant, Rate};
+
+/// Where the flow stands with losses (Linux's Open, CWR, Recovery and Loss).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing wrong.
+    #[default]
+    Open,
+    /// Coming down after a delay or ECN signal; nothing is lost.
+    Reduced,
+    /// Repairing losses.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// How the window comes down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// `cwnd` drops now.
+    AtOnce,
+    /// Proportional rate reduction brings `cwnd` down over a round; the host enters [`Phase::Reduced`].
+    Prr,
+}
+
+/// How much of the acknowledged data slow start may add to the window. Set by a [`SlowStart`](crate::SlowStart).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// Add one byte for this many acknowledged (HyStart++ uses 4 in its conservative phase; 0 adds nothing).
+    pub divisor: u32,
+    /// Add no more than this per ACK.
+    pub per_ack: Bytes,
+}
+
+impl Growth {
+    /// Double every round.
+    pub const STANDARD: Growth = Growth { divisor: 1, per_ack: Bytes::MAX };
+}
+
+/// One flow. The host measures and fills in the second group; the algorithm sets the first three.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Congestion window.
+    pub cwnd: Bytes,
+    /// Slow-start threshold; [`Bytes::MAX`] until the first congestion.
+    pub ssthresh: Bytes,
+    /// Send no faster than this. `None`: the host may send as the window allows.
+    pub pacing: Option<Rate>,
+
+    /// The time now.
+    pub now: Instant,
+    /// Largest payload of a segment.
+    pub mss: Bytes,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Duration,
+    /// Last fresh RTT sample; zero before the first.
+    pub rtt: Duration,
+    /// Smallest RTT of the flow's life; zero before the first sample.
+    pub min_rtt: Duration,
+    /// Largest RTT of the flow's life.
+    pub max_rtt: Duration,
+    /// Sent and neither acknowledged nor declared lost (retransmissions included).
+    pub in_flight: Bytes,
+    /// Acknowledged in the flow's life, cumulatively or selectively.
+    pub delivered: Bytes,
+    /// Highest byte sent.
+    pub sent_to: u64,
+    /// The receiver's window.
+    pub receive_window: Bytes,
+    /// The window, not the application, held the last flight back.
+    pub cwnd_limited: bool,
+    /// The application had nothing to send.
+    pub app_limited: bool,
+    /// Where the flow stands with losses.
+    pub phase: Phase,
+    /// Growth in slow start.
+    pub growth: Growth,
+    /// `cwnd == ssthresh` still counts as slow start (FreeBSD).
+    pub slow_start_at_ssthresh: bool,
+    /// Smallest window the host will use.
+    pub floor: Bytes,
+
+    /// Acknowledged bytes not yet turned into additive growth.
+    credit: Bytes,
+    /// A reduction the host still has to carry out by PRR.
+    reduction: Option<Bytes>,
+    /// Window changes with their causes, until the host collects them.
+    events: Vec<EventRecord>,
+}
+
+impl Flow {
+    /// A flow with nothing measured yet.
+    pub fn new(mss: Bytes, cwnd: Bytes, floor: Bytes) -> Self {
+        Flow {
+            cwnd,
+            ssthresh: Bytes::MAX,
+            pacing: None,
+            now: Instant::ZERO,
+            mss,
+            srtt: Duration::ZERO,
+            rtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            max_rtt: Duration::ZERO,
+            in_flight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            sent_to: 0,
+            receive_window: Bytes::MAX,
+            cwnd_limited: true,
+            app_limited: false,
+            phase: Phase::Open,
+            growth: Growth::STANDARD,
+            slow_start_at_ssthresh: false,
+            floor,
+            credit: Bytes::ZERO,
+            reduction: None,
+            events: Vec::new(),
+        }
+    }
+
+    /// Below the slow-start threshold?
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh || (self.slow_start_at_ssthresh && self.cwnd == self.ssthresh)
+    }
+
+    /// Grows by what was acknowledged, as far as `ssthresh`. Returns the bytes it had no use for.
+    #[inline]
+    pub fn slow_start(&mut self, acked: Bytes) -> Bytes {
+        let grow = match self.growth.divisor {
+            1 => acked,
+            0 => Bytes::ZERO,
+            d => acked / d as u64,
+        }
+        .min(self.growth.per_ack);
+        let room = self.ssthresh.saturating_sub(self.cwnd);
+        if grow <= room || self.slow_start_at_ssthresh {
+            self.cwnd += grow;
+            return Bytes::ZERO;
+        }
+        self.cwnd = self.ssthresh;
+        // What a slowed start did not use is not owed to congestion avoidance either.
+        (grow - room) * self.growth.divisor as u64
+    }
+
+    /// Grows by one MSS for every `per` bytes acknowledged; remainders are kept for the next ACK.
+    #[inline]
+    pub fn additive(&mut self, per: Bytes, acked: Bytes) {
+        let per = per.max(Bytes::new(1));
+        // A credit saved up under a larger window must not burst out when `per` shrinks (as in Linux).
+        if self.credit >= per {
+            self.credit = Bytes::ZERO;
+            self.cwnd += self.mss;
+        }
+        self.credit += acked;
+        if self.credit >= per {
+            let times = self.credit.get() / per.get();
+            self.credit -= per * times;
+            self.cwnd += self.mss * times;
+        }
+    }
+
+    /// The algorithm's own back-off: `ssthresh` and the window come down to `to`.
+    pub fn reduce(&mut self, to: Bytes, how: How, why: impl Into<Cause>) {
+        let to = to.max(self.floor);
+        let before = (self.cwnd, self.ssthresh);
+        self.ssthresh = to;
+        match how {
+            How::AtOnce => self.cwnd = to,
+            How::Prr => self.reduction = Some(to),
+        }
+        let mut record = self.record(why.into(), before);
+        record.cwnd_after = to.get();
+        self.events.push(record);
+    }
+
+    /// Names the cause of a change already made to `cwnd` or `ssthresh`; `before` is what they were.
+    pub fn because(&mut self, why: impl Into<Cause>, before: (Bytes, Bytes)) {
+        let record = self.record(why.into(), before);
+        self.events.push(record);
+    }
+
+    /// Notes something that changed no window (a mode switch, a suppressed indication).
+    pub fn note(&mut self, why: impl Into<Cause>) {
+        self.because(why, (self.cwnd, self.ssthresh));
+    }
+
+    /// Window and threshold, for [`because`](Self::because).
+    pub fn windows(&self) -> (Bytes, Bytes) {
+        (self.cwnd, self.ssthresh)
+    }
+
+    fn record(&self, why: Cause, before: (Bytes, Bytes)) -> EventRecord {
+        EventRecord::new(self.now, why, before, (self.cwnd, self.ssthresh))
+    }
+
+    /// For hosts: the PRR reduction asked for, once.
+    pub fn take_reduction(&mut self) -> Option<Bytes> {
+        self.reduction.take()
+    }
+
+    /// For hosts: is there an event to collect?
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// For hosts: hands over the events in order of time.
+    pub fn drain_events(&mut self) -> impl Iterator<Item = EventRecord> + '_ {
+        self.events.drain(..)
+    }
+
+    /// For hosts: forget the fractional growth (after a reduction).
+    pub fn reset_credit(&mut self) {
+        self.credit = Bytes::ZERO;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(cwnd: u64) -> Flow {
+        Flow::new(Bytes::new(1000), Bytes::new(cwnd * 1000), Bytes::new(2000))
+    }
+
+    #[test]
+    fn ten_packets_and_acks_of_two_grow_to_eleven_after_five() {
+        // Reference, section 1.2.
+        let mut f = flow(10);
+        for _ in 0..4 {
+            f.additive(f.cwnd, Bytes::new(2000));
+            assert_eq!(f.cwnd, Bytes::new(10_000));
+        }
+        f.additive(f.cwnd, Bytes::new(2000));
+        assert_eq!(f.cwnd, Bytes::new(11_000));
+    }
+
+    #[test]
+    fn slow_start_hands_back_what_lies_beyond_ssthresh() {
+        let mut f = flow(10);
+        f.ssthresh = Bytes::new(11_000);
+        assert_eq!(f.slow_start(Bytes::new(3000)), Bytes::new(2000));
+        assert_eq!(f.cwnd, Bytes::new(11_000));
+        assert!(!f.in_slow_start());
+    }
+}

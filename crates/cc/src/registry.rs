@@ -1,0 +1,252 @@
+//! The one table of algorithms, and how a spec becomes an algorithm at work.
+
+use crate::start::{Composed, SlowStart};
+use crate::{CongestionControl, Flow, algo, start};
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use params::{Field, ParamError, Params, Spec};
+use units::Rng;
+
+/// What an algorithm is, for lists, documentation and hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The name users write.
+    pub name: &'static str,
+    /// The name people say.
+    pub title: &'static str,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// Its place in the taxonomy of the HLDG thesis (Figure 2.11).
+    pub family: Family,
+    /// What it reacts to, in words.
+    pub signal: &'static str,
+    /// How good the evidence is that this is the published algorithm.
+    pub evidence: Evidence,
+    /// Where it departs from the publication, and why.
+    pub departures: &'static [&'static str],
+    /// Smallest window in packets.
+    pub floor: f64,
+    /// The loss recovery it was published with, if it needs one; else the stack's.
+    pub recovery: Option<Recovery>,
+    /// How it uses ECN when the experiment turns it on.
+    pub ecn: Ecn,
+    /// Which slow start it takes.
+    pub start: StartRule,
+    /// Reads `ack.rate`.
+    pub needs_rate: bool,
+}
+
+impl About {
+    /// The usual answers, to be overridden with `..About::DEFAULT`.
+    pub const DEFAULT: About = About {
+        name: "",
+        title: "",
+        paper: "",
+        family: Family::Loss,
+        signal: "",
+        evidence: Evidence::Equations,
+        departures: &[],
+        floor: 2.0,
+        recovery: None,
+        ecn: Ecn::Classic,
+        start: StartRule::Any,
+        needs_rate: false,
+    };
+}
+
+/// Families of the thesis' taxonomy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Family {
+    Loss,
+    Delay,
+    DualMode,
+    DualSignal,
+    DelaySensitive,
+    Model,
+    Ecn,
+}
+
+impl Family {
+    /// The word used in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Loss => "loss",
+            Family::Delay => "delay",
+            Family::DualMode => "dual mode",
+            Family::DualSignal => "dual signal",
+            Family::DelaySensitive => "delay sensitive",
+            Family::Model => "model",
+            Family::Ecn => "ecn",
+        }
+    }
+}
+
+/// How good the evidence is, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Evidence {
+    /// Equal to a reference implementation on a trace.
+    Trace,
+    /// Matches published numbers.
+    Published,
+    /// Matches the equations.
+    Equations,
+    /// Partly from memory; left out of rankings.
+    Memory,
+}
+
+impl Evidence {
+    /// In words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Evidence::Trace => "equal to a reference implementation on a trace",
+            Evidence::Published => "matches published numbers",
+            Evidence::Equations => "matches the equations",
+            Evidence::Memory => "partly from memory",
+        }
+    }
+}
+
+/// Loss recovery an algorithm may insist on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Restart from one segment on any loss.
+    Tahoe,
+    /// Leave fast recovery on the first new ACK.
+    Reno,
+    /// RFC 6582, without SACK.
+    NewReno,
+}
+
+/// How ECN is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Never negotiated.
+    Off,
+    /// RFC 3168: one reaction per round, ECT(0).
+    Classic,
+    /// Byte-accurate feedback, ECT(0) (DCTCP).
+    Accurate,
+    /// Byte-accurate feedback, ECT(1) (L4S).
+    L4s,
+}
+
+/// Which slow start an algorithm takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartRule {
+    /// Any; standard unless set.
+    Any,
+    /// Its own (`setup.own_start`), unless another is set; `slow_start=standard` switches the own one off.
+    Own(&'static str),
+    /// Its own only: the key is refused.
+    Fixed,
+}
+
+/// What an algorithm is born with.
+pub struct Setup<'a> {
+    /// The flow as it stands.
+    pub flow: &'a mut Flow,
+    /// Its dice.
+    pub rng: Rng,
+    /// Use the algorithm's own slow start (always true unless [`StartRule::Own`] and another was set).
+    pub own_start: bool,
+}
+
+/// An algorithm that can be built from parameters.
+pub trait Algorithm: CongestionControl + Sized + 'static {
+    /// Who it is.
+    const ABOUT: About;
+    /// What users may set.
+    type Params: Params;
+    /// Starts it on a flow.
+    fn new(params: &Self::Params, setup: Setup<'_>) -> Self;
+}
+
+/// One line of [`ALGORITHMS`].
+pub struct Entry {
+    /// Who it is.
+    pub about: About,
+    /// Its parameters, `slow_start` not included.
+    pub fields: fn() -> Vec<Field>,
+    check: fn(&Spec) -> Result<Vec<(&'static str, String)>, ParamError>,
+    build: fn(&Spec, Setup<'_>) -> Result<Box<dyn CongestionControl>, ParamError>,
+}
+
+impl Entry {
+    /// The entry of an algorithm.
+    pub const fn of<A: Algorithm>() -> Entry {
+        Entry {
+            about: A::ABOUT,
+            fields: A::Params::fields,
+            check: |spec| Ok(A::Params::from_spec(spec)?.values()),
+            build: |spec, setup| Ok(Box::new(A::new(&A::Params::from_spec(spec)?, setup))),
+        }
+    }
+
+    /// Checks a spec and returns every parameter with its value, `slow_start` last where it applies.
+    pub fn resolve(&self, spec: &Spec) -> Result<Vec<(&'static str, String)>, ParamError> {
+        let (rest, start) = self.split(spec)?;
+        let mut values = (self.check)(&rest)?;
+        if self.about.start != StartRule::Fixed {
+            values.push(("slow_start", start.to_string()));
+        }
+        Ok(values)
+    }
+
+    /// Separates the `slow_start` key from the algorithm's own parameters.
+    fn split(&self, spec: &Spec) -> Result<(Spec, Spec), ParamError> {
+        let mut rest = spec.clone();
+        let given = if self.about.start == StartRule::Fixed { None } else { rest.take("slow_start") };
+        if rest.get("slow_start").is_some() {
+            return Err(ParamError::Conflict(alloc::format!(
+                "{} has a slow start of its own and takes no slow_start",
+                spec.name
+            )));
+        }
+        let start = match (given, self.about.start) {
+            (Some(text), _) => text.parse::<Spec>().map_err(|e| ParamError::Conflict(e.to_string()))?,
+            (None, StartRule::Own(name)) => Spec::named(name),
+            (None, _) => Spec::named("standard"),
+        };
+        if !self.is_own(&start) {
+            start::check(&start)?;
+        }
+        Ok((rest, start))
+    }
+
+    fn is_own(&self, start: &Spec) -> bool {
+        matches!(self.about.start, StartRule::Own(name) if start.name == name) || self.about.start == StartRule::Fixed
+    }
+
+    /// Builds the algorithm, composed with its slow start.
+    pub fn build(&self, spec: &Spec, flow: &mut Flow, rng: Rng) -> Result<Box<dyn CongestionControl>, ParamError> {
+        let (rest, start) = self.split(spec)?;
+        let own_start = self.is_own(&start);
+        let cc = (self.build)(&rest, Setup { flow, rng, own_start })?;
+        let start: Option<Box<dyn SlowStart>> = if own_start { None } else { start::build(&start, flow)? };
+        Ok(match start {
+            Some(start) => Box::new(Composed::new(start, cc)),
+            None => cc,
+        })
+    }
+}
+
+/// Every algorithm. Adding one: its file, its `mod` line in `algo`, its entry here.
+pub static ALGORITHMS: &[Entry] = &[Entry::of::<algo::newreno::NewReno>()];
+
+pub use crate::start::SLOW_STARTS;
+
+/// The entry of that name.
+pub fn find(name: &str) -> Result<&'static Entry, ParamError> {
+    ALGORITHMS.iter().find(|e| e.about.name == name).ok_or_else(|| ParamError::Unknown {
+        owner: "the list of congestion controls".into(),
+        name: name.into(),
+        allowed: ALGORITHMS.iter().map(|e| e.about.name).collect(),
+    })
+}
+
+/// Builds the algorithm a spec names.
+pub fn build(spec: &Spec, flow: &mut Flow, rng: Rng) -> Result<Box<dyn CongestionControl>, ParamError> {
+    find(&spec.name)?.build(spec, flow, rng)
+}

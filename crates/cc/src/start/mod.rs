@@ -1,0 +1,142 @@
+//! Ways out of slow start. Each can do three things: set the growth per ACK, set `ssthresh`, cut `cwnd`.
+
+use crate::{Ack, Congestion, CongestionControl, Event, Flow, Growth, Lost, Reaction, Sent};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use params::{Field, ParamError, Params, Spec};
+use units::Instant;
+
+/// A slow start, composed with an algorithm that allows it. Its methods come before the algorithm's, and only in
+/// slow start.
+pub trait SlowStart: Debug + Send {
+    /// An ACK in slow start: set `flow.growth`, `flow.ssthresh` or `flow.cwnd`.
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack);
+    /// A segment left.
+    fn on_sent(&mut self, _flow: &mut Flow, _sent: &Sent) {}
+    /// Congestion ended slow start, or idleness starts it anew.
+    fn on_reset(&mut self, _flow: &mut Flow) {}
+    /// Shows inner state by name.
+    fn vars(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// One line of [`SLOW_STARTS`].
+pub struct StartEntry {
+    /// The name users write.
+    pub name: &'static str,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// What users may set.
+    pub fields: fn() -> Vec<Field>,
+    check: fn(&Spec) -> Result<(), ParamError>,
+    build: fn(&Spec, &mut Flow) -> Result<Option<Box<dyn SlowStart>>, ParamError>,
+}
+
+/// A slow start that can be built from parameters.
+pub trait Start: SlowStart + Sized + 'static {
+    /// The name users write.
+    const NAME: &'static str;
+    /// Where it was published.
+    const PAPER: &'static str;
+    /// What users may set.
+    type Params: Params;
+    /// Starts it on a flow.
+    fn new(params: &Self::Params, flow: &mut Flow) -> Self;
+}
+
+impl StartEntry {
+    /// The entry of a slow start.
+    pub const fn of<S: Start>() -> StartEntry {
+        StartEntry {
+            name: S::NAME,
+            paper: S::PAPER,
+            fields: S::Params::fields,
+            check: |spec| S::Params::from_spec(spec).map(|_| ()),
+            build: |spec, flow| Ok(Some(Box::new(S::new(&S::Params::from_spec(spec)?, flow)))),
+        }
+    }
+}
+
+params::params! {
+    /// Standard slow start takes no parameters.
+    pub struct NoParams {}
+}
+
+/// Every slow start that may be chosen with `slow_start=`. `standard` adds nothing to the algorithm.
+pub static SLOW_STARTS: &[StartEntry] = &[StartEntry {
+    name: "standard",
+    paper: "RFC 5681",
+    fields: NoParams::fields,
+    check: |spec| NoParams::from_spec(spec).map(|_| ()),
+    build: |_, _| Ok(None),
+}];
+
+fn find(spec: &Spec) -> Result<&'static StartEntry, ParamError> {
+    SLOW_STARTS.iter().find(|e| e.name == spec.name).ok_or_else(|| ParamError::Unknown {
+        owner: String::from("slow_start"),
+        name: spec.name.clone(),
+        allowed: SLOW_STARTS.iter().map(|e| e.name).collect(),
+    })
+}
+
+pub(crate) fn check(spec: &Spec) -> Result<(), ParamError> {
+    (find(spec)?.check)(spec)
+}
+
+pub(crate) fn build(spec: &Spec, flow: &mut Flow) -> Result<Option<Box<dyn SlowStart>>, ParamError> {
+    (find(spec)?.build)(spec, flow)
+}
+
+/// An algorithm with a slow start in front of it. Forwards every method: a new one in the trait must be added here
+/// (the test with a spy counts them).
+#[derive(Debug)]
+pub(crate) struct Composed {
+    start: Box<dyn SlowStart>,
+    cc: Box<dyn CongestionControl>,
+}
+
+impl Composed {
+    pub(crate) fn new(start: Box<dyn SlowStart>, cc: Box<dyn CongestionControl>) -> Self {
+        Composed { start, cc }
+    }
+}
+
+impl CongestionControl for Composed {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if flow.in_slow_start() {
+            self.start.on_ack(flow, ack);
+        }
+        self.cc.on_ack(flow, ack);
+    }
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        flow.growth = Growth::STANDARD;
+        self.start.on_reset(flow);
+        self.cc.on_congestion(flow, congestion)
+    }
+    fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
+        if flow.in_slow_start() {
+            self.start.on_sent(flow, sent);
+        }
+        self.cc.on_sent(flow, sent);
+    }
+    fn on_lost(&mut self, flow: &mut Flow, lost: &Lost) {
+        self.cc.on_lost(flow, lost);
+    }
+    fn on_undo(&mut self, flow: &mut Flow) {
+        self.cc.on_undo(flow);
+    }
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        if event == Event::Restart {
+            self.start.on_reset(flow);
+        }
+        self.cc.on_event(flow, event);
+    }
+    fn wake(&self) -> Option<Instant> {
+        self.cc.wake()
+    }
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.start.vars(see);
+        self.cc.vars(see);
+    }
+}

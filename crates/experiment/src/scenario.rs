@@ -1,0 +1,229 @@
+//! One case, resolved: links, flows and the run. No text, no defaults left open.
+
+use aqm::Limit;
+use params::Spec;
+use tcp::{Offload, Stack};
+use units::{Bytes, Duration, Instant, Rate};
+
+/// Index into [`Scenario::links`].
+pub type LinkId = usize;
+
+/// One case of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// One-way links with their queues.
+    pub links: Vec<Link>,
+    /// Flows, every `count` expanded.
+    pub flows: Vec<FlowSpec>,
+    /// Names of the `[[flow]]` entries, indexed by [`FlowSpec::group`].
+    pub groups: Vec<String>,
+    /// Duration, window, seed and repeats.
+    pub run: Run,
+}
+
+/// A one-way link: queue, transmitter, propagation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name: "bottleneck" and "return" in a dumbbell.
+    pub name: String,
+    /// Transmission rate at the IP layer; `None` is unlimited: no queue forms.
+    pub rate: Option<RateSpec>,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Buffer; `None` leaves it to the queue's own limit.
+    pub buffer: Option<Limit>,
+    /// The queue.
+    pub queue: Spec,
+    /// Random loss.
+    pub loss: LossModel,
+    /// Where the loss happens.
+    pub loss_at: LossAt,
+    /// Standard deviation of extra delay per packet, order kept. Zero: none.
+    pub jitter: Duration,
+    /// Packets taken out of order.
+    pub reorder: Option<Reorder>,
+    /// Probability that a packet arrives twice.
+    pub duplicate: f64,
+    /// The emulator's clock.
+    pub clock: Clock,
+    /// Scheduled changes, in order of time.
+    pub changes: Vec<Change>,
+}
+
+/// How fast a link sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RateSpec {
+    /// Always the same, until a [`Change`].
+    Constant(Rate),
+    /// Delivery opportunities of one MTU at these times (a mahimahi trace), repeated after the last.
+    Trace(Vec<Instant>),
+}
+
+/// Random loss of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LossModel {
+    /// None.
+    None,
+    /// Each packet with this probability.
+    Random(f64),
+    /// Gilbert–Elliott: a good and a bad state.
+    Gilbert {
+        /// Probability per packet of going from good to bad.
+        to_bad: f64,
+        /// Probability per packet of going from bad to good.
+        to_good: f64,
+        /// Loss in the good state.
+        loss_good: f64,
+        /// Loss in the bad state.
+        loss_bad: f64,
+    },
+}
+
+/// Where random loss happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossAt {
+    /// Before the queue, as in dummynet.
+    Enqueue,
+    /// After the transmitter.
+    After,
+}
+
+/// Packets delayed past their successors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reorder {
+    /// Probability per packet.
+    pub probability: f64,
+    /// Extra delay of those packets.
+    pub delay: Duration,
+}
+
+/// The clock of the emulator that a link imitates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Events happen when they happen.
+    Exact,
+    /// dummynet's tick (issue 3).
+    Tick {
+        /// Ticks per second.
+        hz: u32,
+    },
+}
+
+/// A change of a link during the run. `None` leaves a value alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// When.
+    pub at: Instant,
+    /// New rate.
+    pub rate: Option<Rate>,
+    /// New propagation delay.
+    pub delay: Option<Duration>,
+    /// New random loss.
+    pub loss: Option<LossModel>,
+}
+
+/// One flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowSpec {
+    /// Its name, such as "a" or "cubic-2".
+    pub name: String,
+    /// The `[[flow]]` entry it comes from.
+    pub group: usize,
+    /// Congestion control.
+    pub cc: Spec,
+    /// Whose TCP.
+    pub stack: Stack,
+    /// When it starts.
+    pub start: Instant,
+    /// When it stops sending; `None` is the end of the run.
+    pub stop: Option<Instant>,
+    /// Links from the data sender to the receiver.
+    pub route: Vec<LinkId>,
+    /// Links back.
+    pub back: Vec<LinkId>,
+    /// Extra one-way delay between the sender and the first link.
+    pub edge: Duration,
+    /// Extra one-way delay between the last link back and the sender.
+    pub edge_back: Duration,
+    /// The sender's own link; `None` is unlimited.
+    pub access: Option<Rate>,
+    /// What it sends.
+    pub traffic: Traffic,
+    /// Negotiate ECN.
+    pub ecn: bool,
+    /// Initial window in segments.
+    pub initial_window: u32,
+    /// Largest payload.
+    pub mss: Bytes,
+    /// The receiver's buffer.
+    pub receive_window: Bytes,
+    /// Sender offload.
+    pub offload: Offload,
+    /// Smallest RTT of the empty path, propagation only: the base RTT.
+    pub base_rtt: Duration,
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// As much as the window allows.
+    Bulk,
+    /// A file of this size, then FIN.
+    Bytes(Bytes),
+    /// Datagrams of `size` payload bytes at a constant rate, no congestion control (UDP).
+    Cbr {
+        /// Rate at the IP layer.
+        rate: Rate,
+        /// Size at the IP layer.
+        size: Bytes,
+        /// Mean length of a talk spurt; zero: always on.
+        on: Duration,
+        /// Mean length of a silence.
+        off: Duration,
+    },
+    /// Bulk in exponential on and off periods over one connection.
+    OnOff {
+        /// Mean on period.
+        on: Duration,
+        /// Mean off period.
+        off: Duration,
+        /// Application rate while on; `None` is as fast as the window allows.
+        rate: Option<Rate>,
+    },
+    /// Requests of random size with think times between, over one connection.
+    Web {
+        /// Median size.
+        size: Bytes,
+        /// σ of the logarithm of the size.
+        sigma: f64,
+        /// Mean think time.
+        think: Duration,
+    },
+}
+
+/// Duration, window, seed and repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Simulated time.
+    pub duration: Duration,
+    /// Window of every summary figure.
+    pub measure: (Instant, Instant),
+    /// The seed of the first repetition; repetition n has seed + n.
+    pub seed: u64,
+    /// Repetitions.
+    pub repeat: u32,
+    /// What differs between repetitions.
+    pub vary: Vary,
+}
+
+params::choice! {
+    /// What differs between repetitions besides the algorithms' own dice.
+    pub enum Vary {
+        /// Nothing.
+        None = "none",
+        /// Start times, by up to one base RTT.
+        Start = "start",
+        /// Start times, and host processing by up to one packet time.
+        StartHost = "start+host",
+    }
+}

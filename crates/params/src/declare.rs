@@ -1,0 +1,199 @@
+//! [`params!`]: a parameter is written once.
+
+use crate::{ParamError, Spec};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// One parameter as users see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, from the doc comment.
+    pub doc: &'static str,
+    /// The kind of value, with its units.
+    pub kind: &'static str,
+    /// The default as text.
+    pub default: String,
+    /// Least and greatest value allowed as text.
+    pub range: Option<(String, String)>,
+    /// The words allowed, for a choice.
+    pub choices: &'static [&'static str],
+}
+
+/// A set of parameters declared by [`params!`](crate::params!).
+pub trait Params: Default + Clone + 'static {
+    /// The parameters, in order of declaration.
+    fn fields() -> Vec<Field>;
+    /// Sets one parameter from text.
+    fn set(&mut self, owner: &str, name: &str, text: &str) -> Result<(), ParamError>;
+    /// All values as text, in order of declaration.
+    fn values(&self) -> Vec<(&'static str, String)>;
+    /// Relations between parameters, such as `alpha < beta`.
+    fn check(&self) -> Result<(), ParamError> {
+        Ok(())
+    }
+    /// Defaults overridden by the arguments of `spec`.
+    fn from_spec(spec: &Spec) -> Result<Self, ParamError> {
+        let mut p = Self::default();
+        for (i, (name, text)) in spec.args.iter().enumerate() {
+            if spec.args[..i].iter().any(|(n, _)| n == name) {
+                return Err(ParamError::Repeated { name: name.clone() });
+            }
+            p.set(&spec.name, name, text)?;
+        }
+        p.check()?;
+        Ok(p)
+    }
+}
+
+/// Declares a parameter struct: `name: type = default, low => high;` with a doc comment each (it is the help text).
+///
+/// A trailing `check |p| { … }` holds relations between parameters; it returns `Result<(), ParamError>`.
+#[macro_export]
+macro_rules! params {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $( $(#[doc = $doc:literal])+ $field:ident : $ty:ty = $default:expr $(, $low:expr => $high:expr)? ; )*
+        }
+        $( check |$p:ident| $check:block )?
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $( $(#[doc = $doc])+ pub $field: $ty, )* }
+        impl ::core::default::Default for $name {
+            fn default() -> Self { Self { $( $field: $default, )* } }
+        }
+        #[allow(unused_variables, unused_mut, unused_assignments)]
+        impl $crate::Params for $name {
+            fn fields() -> $crate::macros::Vec<$crate::Field> {
+                let mut fields = $crate::macros::Vec::new();
+                $( {
+                    let mut range = None;
+                    $( range = Some(($crate::Value::show(&($low as $ty)), $crate::Value::show(&($high as $ty)))); )?
+                    fields.push($crate::Field {
+                        name: stringify!($field),
+                        doc: concat!($($doc),+).trim_ascii(),
+                        kind: <$ty as $crate::Value>::KIND,
+                        default: $crate::Value::show(&($default as $ty)),
+                        range,
+                        choices: <$ty as $crate::Value>::choices(),
+                    });
+                } )*
+                fields
+            }
+            fn set(&mut self, owner: &str, name: &str, text: &str) -> Result<(), $crate::ParamError> {
+                $( if name == stringify!($field) {
+                    let mut range = None;
+                    $( range = Some(($low as $ty, $high as $ty)); )?
+                    self.$field = $crate::checked(stringify!($field), text, &($default as $ty), range)?;
+                    return Ok(());
+                } )*
+                Err($crate::ParamError::Unknown {
+                    owner: owner.into(),
+                    name: name.into(),
+                    allowed: Self::fields().into_iter().map(|f| f.name).collect(),
+                })
+            }
+            fn values(&self) -> $crate::macros::Vec<(&'static str, $crate::macros::String)> {
+                let mut values = $crate::macros::Vec::new();
+                $( values.push((stringify!($field), $crate::Value::show(&self.$field))); )*
+                values
+            }
+            $( fn check(&self) -> Result<(), $crate::ParamError> { let $p = self; $check } )?
+        }
+    };
+}
+
+/// Reads one value and holds it to its range. Called by [`params!`](crate::params!).
+#[doc(hidden)]
+pub fn checked<T: crate::Value>(
+    name: &'static str,
+    text: &str,
+    default: &T,
+    range: Option<(T, T)>,
+) -> Result<T, ParamError> {
+    let Some(value) = T::parse(text) else {
+        return Err(ParamError::Malformed { name, given: text.into(), expected: T::KIND.into() });
+    };
+    if let Some((low, high)) = range {
+        let x = value.position();
+        if !(low.position() <= x && x <= high.position()) {
+            let allowed = crate::error::range_text(Some(&low.show()), Some(&high.show()), &default.show());
+            return Err(ParamError::OutOfRange { name, given: value.show(), allowed });
+        }
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+    use std::string::ToString;
+    use units::Duration;
+
+    crate::choice! {
+        /// Whose rules.
+        pub enum Reference {
+            /// The RFC's.
+            Rfc = "rfc",
+            /// Linux's.
+            Linux = "linux",
+        }
+    }
+
+    crate::params! {
+        /// An example.
+        pub struct Example {
+            /// The goal.
+            target: Duration = Duration::from_millis(5), Duration::from_micros(1) => Duration::from_secs(5);
+            /// Low mark.
+            low: f64 = 0.1, 0.0 => 1.0;
+            /// High mark.
+            high: f64 = 0.9, 0.0 => 1.0;
+            /// Whose rules.
+            reference: Reference = Reference::Rfc;
+        }
+        check |p| {
+            if p.low < p.high { Ok(()) } else { Err(ParamError::Conflict("low must be below high".into())) }
+        }
+    }
+
+    fn from(text: &str) -> Result<Example, String> {
+        Example::from_spec(&text.parse().map_err(|e: crate::SpecError| e.to_string())?).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_spec_sets_what_it_names_and_leaves_the_rest() {
+        let p = from("x(target=20ms, reference=linux)").unwrap();
+        assert_eq!((p.target, p.reference, p.low), (Duration::from_millis(20), Reference::Linux, 0.1));
+    }
+
+    #[test]
+    fn refusals_say_what_is_allowed() {
+        for (text, want) in [
+            ("x(target=9s)", "target = 9s is out of range: allowed is 1us to 5s (default 5ms)"),
+            ("x(target=9)", "target = \"9\" is not a time such as 15ms (ns, us, ms, s, min, h)"),
+            (
+                "x(tagret=9s)",
+                "x has no parameter \"tagret\"; did you mean \"target\"? (it takes target, low, high, reference)",
+            ),
+            ("x(low=0.95)", "low must be below high"),
+            ("x(low=0.1, low=0.2)", "low is given twice"),
+            ("x(reference=bsd)", "reference = \"bsd\" is not one of rfc linux"),
+        ] {
+            assert_eq!(from(text).unwrap_err(), want);
+        }
+    }
+
+    #[test]
+    fn fields_tell_all_a_form_needs() {
+        let f = &Example::fields()[0];
+        assert_eq!((f.name, f.doc, f.default.as_str()), ("target", "The goal.", "5ms"));
+        assert_eq!(f.range, Some(("1us".to_string(), "5s".to_string())));
+        assert_eq!(Example::fields()[3].choices, ["rfc", "linux"]);
+        assert_eq!(Reference::choices(), ["rfc", "linux"]);
+    }
+}

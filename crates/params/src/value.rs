@@ -1,0 +1,272 @@
+//! Values as text: the only place where units are read and written.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use units::{Bytes, Duration, Packets, Rate};
+
+/// A type a parameter may have.
+pub trait Value: Clone + Sized + 'static {
+    /// The kind as users see it: "a time such as 15ms".
+    const KIND: &'static str;
+    /// Reads `text`; `None` if it is no such value.
+    fn parse(text: &str) -> Option<Self>;
+    /// Writes the value so that [`Value::parse`] reads it back.
+    fn show(&self) -> String;
+    /// Position on the number line for range checks; values without an order return 0.
+    fn position(&self) -> f64 {
+        0.0
+    }
+    /// The words allowed, for values that are a choice.
+    fn choices() -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// Splits "12.5 Mbit/s" into 12.5 and "Mbit/s". Takes digits with `_`, a decimal point and an exponent.
+pub fn parse_number(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let bytes = text.as_bytes();
+    let mut end = 0;
+    while end < bytes.len() {
+        let c = bytes[end];
+        let sign = (c == b'-' || c == b'+') && (end == 0 || matches!(bytes[end - 1], b'e' | b'E'));
+        // An "e" belongs to the number only if a digit or sign follows it.
+        let exponent = matches!(c, b'e' | b'E')
+            && end > 0
+            && bytes.get(end + 1).is_some_and(|n| {
+                n.is_ascii_digit() || ((*n == b'-' || *n == b'+') && bytes.get(end + 2).is_some_and(u8::is_ascii_digit))
+            });
+        if !(c.is_ascii_digit() || c == b'.' || c == b'_' || sign || exponent) {
+            break;
+        }
+        end += 1;
+    }
+    let number: String = text[..end].chars().filter(|c| *c != '_').collect();
+    let value: f64 = number.parse().ok()?;
+    value.is_finite().then(|| (value, text[end..].trim()))
+}
+
+/// The shortest text that reads back as `x`.
+fn show_number(x: f64) -> String {
+    format!("{x}")
+}
+
+impl Value for f64 {
+    const KIND: &'static str = "a number";
+    fn parse(text: &str) -> Option<Self> {
+        match parse_number(text)? {
+            (x, "") => Some(x),
+            (x, "%") => Some(x / 100.0),
+            _ => None,
+        }
+    }
+    fn show(&self) -> String {
+        show_number(*self)
+    }
+    fn position(&self) -> f64 {
+        *self
+    }
+}
+
+macro_rules! whole {
+    ($($t:ty),*) => {$(
+        impl Value for $t {
+            const KIND: &'static str = "a whole number";
+            fn parse(text: &str) -> Option<Self> {
+                text.trim().chars().filter(|c| *c != '_').collect::<String>().parse().ok()
+            }
+            fn show(&self) -> String {
+                self.to_string()
+            }
+            fn position(&self) -> f64 {
+                *self as f64
+            }
+        }
+    )*};
+}
+whole!(u8, u16, u32, u64, usize);
+
+impl Value for bool {
+    const KIND: &'static str = "true or false";
+    fn parse(text: &str) -> Option<Self> {
+        match text.trim() {
+            "true" | "on" | "yes" => Some(true),
+            "false" | "off" | "no" => Some(false),
+            _ => None,
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn choices() -> &'static [&'static str] {
+        &["true", "false"]
+    }
+}
+
+impl Value for Duration {
+    const KIND: &'static str = "a time such as 15ms (ns, us, ms, s, min, h)";
+    fn parse(text: &str) -> Option<Self> {
+        let (x, unit) = parse_number(text)?;
+        let ns = match unit {
+            "ns" => 1.0,
+            "us" | "µs" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            "min" => 60e9,
+            "h" => 3600e9,
+            "" if x == 0.0 => 0.0,
+            _ => return None,
+        };
+        let ns = units::math::round(x * ns);
+        (0.0..9.2e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
+    }
+    fn show(&self) -> String {
+        let ns = self.as_nanos();
+        match ns {
+            0 => "0ms".to_owned(),
+            _ if ns % 1_000_000_000 == 0 => format!("{}s", ns / 1_000_000_000),
+            _ if ns >= 1_000_000 => format!("{}ms", show_number(ns as f64 / 1e6)),
+            _ if ns >= 1_000 => format!("{}us", show_number(ns as f64 / 1e3)),
+            _ => format!("{ns}ns"),
+        }
+    }
+    fn position(&self) -> f64 {
+        self.as_secs_f64()
+    }
+}
+
+impl Value for Rate {
+    const KIND: &'static str = "a rate such as 10Mbit/s (bit/s, kbit/s, Mbit/s, Gbit/s; decimal)";
+    fn parse(text: &str) -> Option<Self> {
+        let (x, unit) = parse_number(text)?;
+        let bps = match unit.to_lowercase().as_str() {
+            "bit/s" | "bit" | "bps" => 1.0,
+            "kbit/s" | "kbit" | "kbps" => 1e3,
+            "mbit/s" | "mbit" | "mbps" => 1e6,
+            "gbit/s" | "gbit" | "gbps" => 1e9,
+            _ => return None,
+        };
+        let bps = units::math::round(x * bps);
+        (0.0..1.8e19).contains(&bps).then(|| Rate::from_bps(bps as u64))
+    }
+    fn show(&self) -> String {
+        let bps = self.as_bps();
+        match bps {
+            1_000_000_000.. if bps % 100_000_000 == 0 => format!("{}Gbit/s", show_number(bps as f64 / 1e9)),
+            1_000_000.. => format!("{}Mbit/s", show_number(bps as f64 / 1e6)),
+            1_000.. => format!("{}kbit/s", show_number(bps as f64 / 1e3)),
+            _ => format!("{bps}bit/s"),
+        }
+    }
+    fn position(&self) -> f64 {
+        self.as_bps() as f64
+    }
+}
+
+impl Value for Bytes {
+    const KIND: &'static str = "a size such as 120kB (B, kB, MB decimal; KiB, MiB binary)";
+    fn parse(text: &str) -> Option<Self> {
+        let (x, unit) = parse_number(text)?;
+        let bytes = match unit {
+            "B" => 1.0,
+            "kB" | "KB" => 1e3,
+            "MB" => 1e6,
+            "GB" => 1e9,
+            "KiB" => 1024.0,
+            "MiB" => 1048576.0,
+            "GiB" => 1073741824.0,
+            "" if x == 0.0 => 0.0,
+            _ => return None,
+        };
+        let n = units::math::round(x * bytes);
+        (0.0..1.8e19).contains(&n).then(|| Bytes::new(n as u64))
+    }
+    fn show(&self) -> String {
+        let n = self.get();
+        match n {
+            1_000_000.. if n % 1_000 == 0 => format!("{}MB", show_number(n as f64 / 1e6)),
+            1_000.. if n % 10 == 0 => format!("{}kB", show_number(n as f64 / 1e3)),
+            _ => format!("{n}B"),
+        }
+    }
+    fn position(&self) -> f64 {
+        self.as_f64()
+    }
+}
+
+impl Value for Packets {
+    const KIND: &'static str = "a number of packets";
+    fn parse(text: &str) -> Option<Self> {
+        match parse_number(text)? {
+            (x, "" | "p" | "packets" | "packet" | "pkts" | "pkt") if x >= 0.0 => Some(Packets(x)),
+            _ => None,
+        }
+    }
+    fn show(&self) -> String {
+        show_number(self.0)
+    }
+    fn position(&self) -> f64 {
+        self.0
+    }
+}
+
+/// Declares an enum whose variants are words users write: `choice! { pub enum Reference { Rfc = "rfc", Linux = "linux" } }`.
+#[macro_export]
+macro_rules! choice {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$vmeta])* $variant),+ }
+        impl $crate::Value for $name {
+            const KIND: &'static str = concat!("one of", $(" ", $word),+);
+            fn parse(text: &str) -> Option<Self> {
+                match text.trim() { $($word => Some($name::$variant),)+ _ => None }
+            }
+            fn show(&self) -> $crate::macros::String {
+                match self { $($name::$variant => $word),+ }.into()
+            }
+            fn choices() -> &'static [&'static str] {
+                &[$($word),+]
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read_in_every_usual_spelling() {
+        for (text, ns) in
+            [("15ms", 15_000_000), ("15 ms", 15_000_000), ("1.5s", 1_500_000_000), ("20us", 20_000), ("0", 0)]
+        {
+            assert_eq!(<Duration as Value>::parse(text), Some(Duration::from_nanos(ns)), "{text}");
+        }
+        for (text, bps) in
+            [("10Mbit/s", 10_000_000), ("10 mbit", 10_000_000), ("1e6 bit/s", 1_000_000), ("1.5 Mbps", 1_500_000)]
+        {
+            assert_eq!(<Rate as Value>::parse(text), Some(Rate::from_bps(bps)), "{text}");
+        }
+        for bad in ["", "ms", "15", "-3ms", "1e400s", "15 parsecs", "NaN ms", "inf s"] {
+            assert_eq!(<Duration as Value>::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_reads_back() {
+        for ns in [0, 1, 999, 15_000_000, 1_500_000_000, 123_456_789] {
+            let d = Duration::from_nanos(ns);
+            assert_eq!(Duration::parse(&d.show()), Some(d));
+        }
+        for bps in [1, 56_000, 1_500_000, 12_345_678, 1_000_000_000, 2_500_000_000] {
+            let r = Rate::from_bps(bps);
+            assert_eq!(Rate::parse(&r.show()), Some(r));
+        }
+        for n in [0, 1, 1500, 1514, 120_000, 1_234_567] {
+            let b = Bytes::new(n);
+            assert_eq!(Bytes::parse(&b.show()), Some(b));
+        }
+    }
+}

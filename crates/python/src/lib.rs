@@ -1,0 +1,1 @@
+//! sojourn._core (filled by the Python binding).

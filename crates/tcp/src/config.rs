@@ -1,0 +1,147 @@
+//! How an endpoint behaves: presets of whole stacks, and what a flow may set.
+
+use units::{Bytes, Duration};
+
+params::choice! {
+    /// Whose TCP.
+    pub enum Stack {
+        /// Linux 6.1: nanosecond RTT, rounds by sequence number, RACK-TLP, PRR, 200 ms RTO floor.
+        Linux = "linux",
+        /// FreeBSD 11: 1 ms clock (h_ertt: elapsed ticks plus one), rounds by marked packet, SACK recovery of RFC 6675,
+        /// `cwnd == ssthresh` counts as slow start.
+        FreeBsd11 = "freebsd-11",
+        /// ns-2's one-way agents: no handshake, every-other-segment delayed ACK, 200 ms minimum RTO.
+        Ns2 = "ns-2",
+    }
+}
+
+/// What ends a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoundKind {
+    /// An ACK passes what was the highest byte sent when the round began (Linux).
+    Sequence,
+    /// The ACK of a marked segment; the next segment sent is marked then (FreeBSD's h_ertt).
+    Marked,
+}
+
+/// When the receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayedAck {
+    /// Every segment.
+    None,
+    /// Every second full segment or after `timeout`.
+    EverySecond {
+        /// Longest wait.
+        timeout: Duration,
+    },
+    /// Linux: immediate ACKs at the start of a connection (and after idleness), then every second, 40–200 ms timer.
+    Linux,
+}
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// RACK-TLP (RFC 8985) with PRR (RFC 6937).
+    RackTlp,
+    /// SACK scoreboard with conservative recovery (RFC 6675).
+    Sack,
+    /// Without SACK: NewReno (RFC 6582).
+    NewReno,
+    /// Without SACK: Reno (RFC 5681), leaves recovery on the first new ACK.
+    Reno,
+    /// Without SACK: Tahoe, restarts from one segment.
+    Tahoe,
+}
+
+/// Sender offload: how many segments leave back to back as one burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offload {
+    /// One by one.
+    Off,
+    /// Up to so many at a time (TSO), held back until the window opens for them.
+    Burst(u32),
+}
+
+/// Everything an endpoint needs to know at birth.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Whose TCP this is.
+    pub stack: Stack,
+    /// Largest payload.
+    pub mss: Bytes,
+    /// Initial window in segments.
+    pub initial_window: u32,
+    /// Receive buffer offered to the other side.
+    pub receive_window: Bytes,
+    /// Negotiate ECN.
+    pub ecn: bool,
+    /// Timestamps option on every segment.
+    pub timestamps: bool,
+    /// Step of the clock RTTs are measured with.
+    pub rtt_tick: Duration,
+    /// Step of the timestamp clock.
+    pub timestamp_tick: Duration,
+    /// What ends a round.
+    pub round: RoundKind,
+    /// The receiver's acknowledgement rule.
+    pub delayed_ack: DelayedAck,
+    /// One ACK for up to so many segments when they arrive back to back (receive offload); 1 is off.
+    pub stretch_ack: u32,
+    /// Loss detection and recovery.
+    pub loss: LossDetection,
+    /// Least retransmission timeout.
+    pub min_rto: Duration,
+    /// Largest retransmission timeout.
+    pub max_rto: Duration,
+    /// Sender offload.
+    pub offload: Offload,
+    /// Phase of this host's tick clock, so that hosts do not tick together.
+    pub tick_phase: Duration,
+    /// Skew of this host's timestamp clock in parts per billion.
+    pub clock_skew_ppb: i64,
+}
+
+impl Config {
+    /// The preset of a stack.
+    pub fn of(stack: Stack) -> Config {
+        let linux = Config {
+            stack,
+            mss: Bytes::new(1448),
+            initial_window: 10,
+            receive_window: Bytes::new(64 << 20),
+            ecn: false,
+            timestamps: true,
+            rtt_tick: Duration::from_micros(1),
+            timestamp_tick: Duration::from_millis(1),
+            round: RoundKind::Sequence,
+            delayed_ack: DelayedAck::Linux,
+            stretch_ack: 1,
+            loss: LossDetection::RackTlp,
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            offload: Offload::Off,
+            tick_phase: Duration::ZERO,
+            clock_skew_ppb: 0,
+        };
+        match stack {
+            Stack::Linux => linux,
+            Stack::FreeBsd11 => Config {
+                rtt_tick: Duration::from_millis(1),
+                round: RoundKind::Marked,
+                delayed_ack: DelayedAck::EverySecond { timeout: Duration::from_millis(100) },
+                loss: LossDetection::Sack,
+                min_rto: Duration::from_millis(230),
+                max_rto: Duration::from_secs(64),
+                ..linux
+            },
+            Stack::Ns2 => Config {
+                mss: Bytes::new(1460),
+                timestamps: false,
+                delayed_ack: DelayedAck::EverySecond { timeout: Duration::from_millis(100) },
+                loss: LossDetection::Sack,
+                max_rto: Duration::from_secs(60),
+                ..linux
+            },
+        }
+    }
+}
