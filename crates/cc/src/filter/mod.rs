@@ -1,1 +1,9 @@
-//! filter
+//! Filters that algorithms share: moving averages and windowed extremes.
+
+mod ewma;
+mod ring;
+mod windowed;
+
+pub use ewma::Ewma;
+pub use ring::Ring;
+pub use windowed::{WindowedMax, WindowedMin};
