@@ -148,11 +148,11 @@ table! {
     6 Timeout "timeout" { in_flight: Bytes, timeouts: Count, rto: Nanos }
     /// A reduction was found spurious and taken back.
     7 Undo "undo" { how: Count }
-    /// Slow start ended by other means than loss.
+    /// Slow start ended by other means than loss; `reason` is one of `cc::exits`.
     8 SlowStartExit "slow_start_exit" { reason: Count, rtt: Nanos, base_rtt: Nanos, gradient: Nanos, probability: Ppb, drew: Ppb, bandwidth: Bps, bdp: Bytes }
-    /// The algorithm changed its mode.
+    /// The algorithm changed its mode; the numbers are the algorithm's own, told in its file.
     9 ModeSwitch "mode_switch" { from: Count, to: Count, queue: Nanos, bandwidth: Bps }
-    /// A probe began (of base RTT, of bandwidth, of competitors).
+    /// A probe began; `what` is one of `cc::probes`.
     10 ProbeStart "probe_start" { what: Count, base_rtt: Nanos }
     /// A probe ended.
     11 ProbeEnd "probe_end" { what: Count, base_rtt: Nanos, queue: Nanos }
@@ -162,6 +162,34 @@ table! {
     13 IdleRestart "idle_restart" { idle: Nanos }
     /// A slow start changed its pace.
     14 SlowStartPace "slow_start_pace" { divisor: Count, rtt: Nanos, base_rtt: Nanos }
+}
+
+/// What the `reason` of a [`causes::SlowStartExit`] means. Part of the format: append, never renumber.
+pub mod exits {
+    /// ACKs kept coming in a train for longer than half the base RTT (HyStart).
+    pub const ACK_TRAIN: i64 = 1;
+    /// The round's RTT rose above a threshold (HyStart).
+    pub const DELAY: i64 = 2;
+    /// The conservative phase ran its rounds without the RTT falling back (HyStart++).
+    pub const CONSERVATIVE: i64 = 3;
+    /// More packets queued than allowed (Vegas' γ).
+    pub const QUEUED: i64 = 4;
+    /// The delivery rate stopped growing (BBR).
+    pub const PLATEAU: i64 = 5;
+    /// A delay gradient (CDG).
+    pub const GRADIENT: i64 = 6;
+    /// The window reached the bandwidth-delay product told by an ACK train (HLDG, Hoe).
+    pub const BANDWIDTH: i64 = 7;
+}
+
+/// What the `what` of a [`causes::ProbeStart`] and [`causes::ProbeEnd`] means. Append, never renumber.
+pub mod probes {
+    /// The base RTT: the queue is emptied to see it.
+    pub const BASE_RTT: i64 = 1;
+    /// More bandwidth.
+    pub const BANDWIDTH: i64 = 2;
+    /// Whether loss-based competitors are there.
+    pub const COMPETITORS: i64 = 3;
 }
 
 #[cfg(test)]

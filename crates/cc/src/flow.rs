@@ -127,6 +127,20 @@ impl Flow {
         self.cwnd < self.ssthresh || (self.slow_start_at_ssthresh && self.cwnd == self.ssthresh)
     }
 
+    /// May an ACK grow the window? Not while the host brings it down or repairs losses, and not for a window that was
+    /// not used.
+    #[inline]
+    pub fn may_grow(&self) -> bool {
+        self.cwnd_limited && matches!(self.phase, Phase::Open | Phase::Loss)
+    }
+
+    /// Ends slow start here: `ssthresh` becomes the window.
+    pub fn leave_slow_start(&mut self, why: crate::causes::SlowStartExit) {
+        let before = self.windows();
+        self.ssthresh = self.cwnd;
+        self.because(why, before);
+    }
+
     /// Grows by what was acknowledged, as far as `ssthresh`. Returns the bytes it had no use for.
     #[inline]
     pub fn slow_start(&mut self, acked: Bytes) -> Bytes {

@@ -19,9 +19,11 @@ mod ack;
 mod cause;
 mod flow;
 mod registry;
+#[cfg(test)]
+mod testing;
 
 pub use ack::{Ack, Congestion, Event, Lost, RateSample, Reaction, Round, Sent, Signal};
-pub use cause::{Cause, CauseKind, EVENT_VERSION, EventRecord, ValueUnit, causes, nanos, ppb};
+pub use cause::{Cause, CauseKind, EVENT_VERSION, EventRecord, ValueUnit, causes, exits, nanos, ppb, probes};
 pub use flow::{Flow, Growth, How, Phase};
 pub use registry::{
     ALGORITHMS, About, Algorithm, Ecn, Entry, Evidence, Family, Recovery, SLOW_STARTS, Setup, StartRule, build, find,

@@ -163,14 +163,19 @@ pub trait Algorithm: CongestionControl + Sized + 'static {
     fn new(params: &Self::Params, setup: Setup<'_>) -> Self;
 }
 
+/// Every parameter with its value, in order of declaration.
+type Values = Vec<(&'static str, String)>;
+type Check = fn(&Spec) -> Result<Values, ParamError>;
+type Build = fn(&Spec, Setup<'_>) -> Result<Box<dyn CongestionControl>, ParamError>;
+
 /// One line of [`ALGORITHMS`].
 pub struct Entry {
     /// Who it is.
     pub about: About,
     /// Its parameters, `slow_start` not included.
     pub fields: fn() -> Vec<Field>,
-    check: fn(&Spec) -> Result<Vec<(&'static str, String)>, ParamError>,
-    build: fn(&Spec, Setup<'_>) -> Result<Box<dyn CongestionControl>, ParamError>,
+    check: Check,
+    build: Build,
 }
 
 impl Entry {
@@ -185,7 +190,7 @@ impl Entry {
     }
 
     /// Checks a spec and returns every parameter with its value, `slow_start` last where it applies.
-    pub fn resolve(&self, spec: &Spec) -> Result<Vec<(&'static str, String)>, ParamError> {
+    pub fn resolve(&self, spec: &Spec) -> Result<Values, ParamError> {
         let (rest, start) = self.split(spec)?;
         let mut values = (self.check)(&rest)?;
         if self.about.start != StartRule::Fixed {

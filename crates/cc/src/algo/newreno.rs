@@ -1,26 +1,44 @@
 //! NewReno: double every round until congestion, then one packet more per round, half on congestion.
 //!
 //! ```text
-//! slow start (cwnd < ssthresh):  cwnd += acked
+//! slow start (cwnd < ssthresh):  cwnd += min(acked, L·MSS)
 //! avoidance:                     cwnd += MSS per cwnd acknowledged
-//! congestion:                    ssthresh = cwnd / 2
+//! congestion:                    ssthresh = beta·cwnd
 //! ```
-//! Source: RFC 5681 and RFC 6582; partial-ACK repair is the host's (`tcp`).
+//! Source: RFC 5681 and RFC 6582. Partial ACKs and the end of recovery are the host's (`tcp`). The references differ in
+//! L: 1 in RFC 5681 (delayed ACKs then grow by half a window per round), without limit in Linux, 2 in FreeBSD (RFC 3465;
+//! 1 after a timeout). FreeBSD also takes `cwnd == ssthresh` for slow start and cuts to whole segments.
 
-use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup};
+use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, Signal};
+use units::Bytes;
+
+params::choice! {
+    /// Whose slow start and rounding.
+    pub enum Reference {
+        /// RFC 5681.
+        Rfc = "rfc",
+        /// Linux 6.1.
+        Linux = "linux",
+        /// FreeBSD 11.
+        FreeBsd = "freebsd",
+    }
+}
 
 params::params! {
     /// RFC 5681 has no constants to set but the factor of decrease.
     pub struct Params {
+        /// Whose slow start and rounding.
+        reference: Reference = Reference::Linux;
         /// What congestion leaves of the window.
         beta: f64 = 0.5, 0.1 => 0.95;
     }
 }
 
-/// State: none beyond the window.
+/// State: none beyond the window, but whether the last congestion was a timeout.
 #[derive(Debug)]
 pub struct NewReno {
-    beta: f64,
+    p: Params,
+    after_timeout: bool,
 }
 
 impl Algorithm for NewReno {
@@ -31,31 +49,115 @@ impl Algorithm for NewReno {
         family: Family::Loss,
         signal: "loss",
         evidence: Evidence::Equations,
-        departures: &["halves the window as Linux does, where the RFC halves what is in flight"],
+        departures: &[
+            "halves the window, as Linux and FreeBSD do, where the RFC halves what is in flight",
+            "grows by whole segments: fractions are kept until they make one",
+        ],
         ..About::DEFAULT
     };
     type Params = Params;
 
-    fn new(p: &Params, _: Setup<'_>) -> Self {
-        NewReno { beta: p.beta }
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        if p.reference == Reference::FreeBsd {
+            setup.flow.slow_start_at_ssthresh = true;
+        }
+        NewReno { p: p.clone(), after_timeout: false }
+    }
+}
+
+impl NewReno {
+    /// What one ACK may add in slow start: L segments.
+    fn limit(&self, mss: Bytes) -> Bytes {
+        match self.p.reference {
+            Reference::Rfc => mss,
+            Reference::Linux => Bytes::MAX,
+            Reference::FreeBsd => mss * if self.after_timeout { 1 } else { 2 },
+        }
+    }
+
+    fn ssthresh(&self, flow: &Flow) -> Bytes {
+        let to = flow.cwnd.mul_f64(self.p.beta);
+        if self.p.reference == Reference::Rfc {
+            return to;
+        }
+        // Both kernels count in segments here.
+        flow.mss * (to.get() / flow.mss.get())
     }
 }
 
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        if !flow.cwnd_limited || flow.phase == crate::Phase::Recovery {
+        if !flow.may_grow() {
             return;
         }
         let mut acked = ack.cumulative;
         if flow.in_slow_start() {
-            acked = flow.slow_start(acked);
+            acked = flow.slow_start(acked.min(self.limit(flow.mss)));
         }
         if !acked.is_zero() {
             flow.additive(flow.cwnd, acked);
         }
     }
 
-    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
-        Reaction::Reduce(flow.cwnd.mul_f64(self.beta))
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        self.after_timeout = congestion.signal == Signal::Timeout;
+        Reaction::Reduce(self.ssthresh(flow))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, congestion, flow, packets};
+    use crate::{Phase, build};
+    use std::boxed::Box;
+    use units::Rng;
+
+    fn newreno(spec: &str, f: &mut Flow) -> Box<dyn CongestionControl> {
+        build(&spec.parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap()
+    }
+
+    #[test]
+    fn congestion_halves_the_window_in_whole_segments() {
+        // Reference, section 1.3: 10 → 5; the floor of 2 for 3 → 1 is the host's.
+        for (spec, cwnd, to) in [("newreno", 10, 5_000), ("newreno", 7, 3_000), ("newreno(reference=rfc)", 7, 3_500)] {
+            let mut f = flow(cwnd, 100);
+            let mut cc = newreno(spec, &mut f);
+            let c = congestion(Signal::Loss, &f);
+            assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(Bytes::new(to)), "{spec} from {cwnd}");
+        }
+    }
+
+    #[test]
+    fn slow_start_counts_one_two_or_all_segments_of_an_ack() {
+        for (spec, grown) in
+            [("newreno(reference=rfc)", 1), ("newreno(reference=freebsd)", 2), ("newreno(reference=linux)", 3)]
+        {
+            let mut f = flow(10, 100);
+            newreno(spec, &mut f).on_ack(&mut f, &ack(3, 100));
+            assert_eq!(f.cwnd, packets(10 + grown), "{spec}");
+        }
+        let mut f = flow(10, 100);
+        let mut cc = newreno("newreno(reference=freebsd)", &mut f);
+        let c = congestion(Signal::Timeout, &f);
+        cc.on_congestion(&mut f, &c);
+        cc.on_ack(&mut f, &ack(3, 100));
+        assert_eq!(f.cwnd, packets(11), "one after a timeout");
+    }
+
+    #[test]
+    fn a_round_of_avoidance_adds_one_segment() {
+        let mut f = flow(10, 100);
+        f.ssthresh = packets(5);
+        let mut cc = newreno("newreno", &mut f);
+        for _ in 0..5 {
+            cc.on_ack(&mut f, &ack(2, 100));
+        }
+        assert_eq!(f.cwnd, packets(11));
+        (f.phase, f.cwnd_limited) = (Phase::Recovery, true);
+        cc.on_ack(&mut f, &ack(20, 100));
+        (f.phase, f.cwnd_limited) = (Phase::Open, false);
+        cc.on_ack(&mut f, &ack(20, 100));
+        assert_eq!(f.cwnd, packets(11), "neither recovery nor an unused window grows");
     }
 }

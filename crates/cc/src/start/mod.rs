@@ -1,5 +1,9 @@
 //! Ways out of slow start. Each can do three things: set the growth per ACK, set `ssthresh`, cut `cwnd`.
 
+mod hystart;
+mod hystart_pp;
+mod limited;
+
 use crate::{Ack, Congestion, CongestionControl, Event, Flow, Growth, Lost, Reaction, Sent};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -21,6 +25,8 @@ pub trait SlowStart: Debug + Send {
     fn vars(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
 
+type Build = fn(&Spec, &mut Flow) -> Result<Option<Box<dyn SlowStart>>, ParamError>;
+
 /// One line of [`SLOW_STARTS`].
 pub struct StartEntry {
     /// The name users write.
@@ -30,7 +36,7 @@ pub struct StartEntry {
     /// What users may set.
     pub fields: fn() -> Vec<Field>,
     check: fn(&Spec) -> Result<(), ParamError>,
-    build: fn(&Spec, &mut Flow) -> Result<Option<Box<dyn SlowStart>>, ParamError>,
+    build: Build,
 }
 
 /// A slow start that can be built from parameters.
@@ -64,13 +70,18 @@ params::params! {
 }
 
 /// Every slow start that may be chosen with `slow_start=`. `standard` adds nothing to the algorithm.
-pub static SLOW_STARTS: &[StartEntry] = &[StartEntry {
-    name: "standard",
-    paper: "RFC 5681",
-    fields: NoParams::fields,
-    check: |spec| NoParams::from_spec(spec).map(|_| ()),
-    build: |_, _| Ok(None),
-}];
+pub static SLOW_STARTS: &[StartEntry] = &[
+    StartEntry {
+        name: "standard",
+        paper: "RFC 5681",
+        fields: NoParams::fields,
+        check: |spec| NoParams::from_spec(spec).map(|_| ()),
+        build: |_, _| Ok(None),
+    },
+    StartEntry::of::<hystart::HyStart>(),
+    StartEntry::of::<hystart_pp::HyStartPp>(),
+    StartEntry::of::<limited::Limited>(),
+];
 
 fn find(spec: &Spec) -> Result<&'static StartEntry, ParamError> {
     SLOW_STARTS.iter().find(|e| e.name == spec.name).ok_or_else(|| ParamError::Unknown {

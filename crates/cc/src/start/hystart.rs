@@ -1,0 +1,191 @@
+//! HyStart: leave slow start when ACKs come in a train as long as the path, or when the round's RTT has risen.
+//!
+//! ```text
+//! ACK train:  gaps <= 2 ms and now - round start > base / 2            → ssthresh = cwnd
+//! delay:      9th sample on, round min > base + clamp(base / 8, 4, 16 ms) → ssthresh = cwnd
+//! ```
+//! Source: Ha and Rhee, "Taming the elephants" (2011), as Linux 6.1 runs it in CUBIC. Departures from the paper are
+//! Linux's: the delay test compares with the smallest RTT of the flow's life, not of the round before; a paced sender
+//! makes no bursts, so its train must last the whole base RTT and an allowance for offload.
+
+use crate::{Ack, Flow, SlowStart, causes, exits, start::Start};
+use units::{Bytes, Duration, Instant, Rate};
+
+params::params! {
+    /// Constants of Linux 6.1.
+    pub struct Params {
+        /// Stay in slow start below this window, in packets.
+        low_window: u32 = 16, 2 => 10000;
+        /// Look for ACK trains.
+        train: bool = true;
+        /// Look for a rise of the RTT.
+        delay: bool = true;
+        /// ACKs closer than this belong to one train.
+        gap: Duration = Duration::from_millis(2), Duration::from_micros(1) => Duration::from_secs(1);
+        /// RTT samples to wait for in a round.
+        samples: u32 = 8, 1 => 1000;
+        /// Least rise of the RTT that counts.
+        min_rise: Duration = Duration::from_millis(4), Duration::ZERO => Duration::from_secs(1);
+        /// Greatest rise of the RTT that is waited for.
+        max_rise: Duration = Duration::from_millis(16), Duration::ZERO => Duration::from_secs(10);
+    }
+    check |p| {
+        if p.min_rise <= p.max_rise {
+            Ok(())
+        } else {
+            Err(params::ParamError::Conflict("hystart: min_rise must not exceed max_rise".into()))
+        }
+    }
+}
+
+/// State: the current round and whether an exit was found.
+#[derive(Debug)]
+pub struct HyStart {
+    p: Params,
+    round_start: Instant,
+    last_ack: Instant,
+    round_min: Duration,
+    samples: u32,
+    found: bool,
+}
+
+/// The rise of the RTT that ends slow start (also HyStart++'s).
+pub(super) fn rise(base: Duration, least: Duration, most: Duration) -> Duration {
+    (base / 8).clamp(least, most)
+}
+
+/// How long a train of ACKs may last.
+fn train_limit(base: Duration, pacing: Option<Rate>) -> Duration {
+    match pacing {
+        None => base / 2,
+        Some(rate) => base + (Bytes::new(4 * 65_536) / rate).min(Duration::from_millis(1)),
+    }
+}
+
+impl Start for HyStart {
+    const NAME: &'static str = "hystart";
+    const PAPER: &'static str = "Ha and Rhee, Taming the elephants, Computer Networks 55 (2011); Linux 6.1";
+    type Params = Params;
+
+    fn new(p: &Params, flow: &mut Flow) -> Self {
+        let mut h = HyStart {
+            p: p.clone(),
+            round_start: flow.now,
+            last_ack: flow.now,
+            round_min: Duration::MAX,
+            samples: 0,
+            found: false,
+        };
+        h.begin_round(flow.now);
+        h
+    }
+}
+
+impl HyStart {
+    fn begin_round(&mut self, now: Instant) {
+        (self.round_start, self.last_ack) = (now, now);
+        (self.round_min, self.samples) = (Duration::MAX, 0);
+    }
+
+    fn train_found(&mut self, flow: &Flow) -> bool {
+        if flow.now.since(self.last_ack) > self.p.gap {
+            return false;
+        }
+        self.last_ack = flow.now;
+        flow.now.since(self.round_start) > train_limit(flow.min_rtt, flow.pacing)
+    }
+
+    fn rise_found(&mut self, rtt: Duration, base: Duration) -> bool {
+        self.round_min = self.round_min.min(rtt);
+        if self.samples < self.p.samples {
+            self.samples += 1;
+            return false;
+        }
+        self.round_min > base + rise(base, self.p.min_rise, self.p.max_rise)
+    }
+}
+
+impl SlowStart for HyStart {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if ack.round.is_some() {
+            self.begin_round(flow.now);
+        }
+        let Some(rtt) = ack.rtt else { return };
+        if self.found || flow.cwnd < flow.mss * self.p.low_window as u64 {
+            return;
+        }
+        let train = self.p.train && self.train_found(flow);
+        let delay = self.p.delay && self.rise_found(rtt, flow.min_rtt);
+        if train || delay {
+            self.found = true;
+            flow.leave_slow_start(causes::SlowStartExit {
+                reason: if train { exits::ACK_TRAIN } else { exits::DELAY },
+                rtt: rtt.as_nanos() as i64,
+                base_rtt: flow.min_rtt.as_nanos() as i64,
+                ..Default::default()
+            });
+        }
+    }
+
+    fn on_reset(&mut self, flow: &mut Flow) {
+        self.found = false;
+        self.begin_round(flow.now);
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("hystart_samples", self.samples as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, flow, ms};
+
+    /// Nine samples of one round, far enough apart to be no train: does slow start end, and at which sample?
+    fn exit_at(base: u64, rtt: u64) -> Option<usize> {
+        let mut f = flow(20, base);
+        let mut h = HyStart::new(&Params::default(), &mut f);
+        (1..=9).find(|_| {
+            f.now += ms(10);
+            h.on_ack(&mut f, &ack(1, rtt));
+            !f.in_slow_start()
+        })
+    }
+
+    #[test]
+    fn the_ninth_sample_above_the_limit_ends_slow_start() {
+        assert_eq!(exit_at(40, 46), Some(9));
+        assert_eq!(exit_at(40, 44), None);
+        assert_eq!((exit_at(16, 20), exit_at(16, 21)), (None, Some(9)));
+        assert_eq!((exit_at(200, 216), exit_at(200, 217)), (None, Some(9)));
+    }
+
+    #[test]
+    fn a_train_longer_than_half_the_base_rtt_ends_slow_start_and_a_gap_breaks_it() {
+        let exit_after = |gap: u64, pacing: Option<Rate>| {
+            let mut f = flow(20, 40);
+            f.pacing = pacing;
+            let mut h = HyStart::new(&Params::default(), &mut f);
+            (1..=60).find(|_| {
+                f.now += ms(gap);
+                h.on_ack(&mut f, &ack(1, 40));
+                !f.in_slow_start()
+            })
+        };
+        assert_eq!(exit_after(2, None), Some(11), "22 ms > 20 ms");
+        assert_eq!(exit_after(3, None), None);
+        assert_eq!(exit_after(2, Some(Rate::from_mbps(10.0))), Some(21), "42 ms > 41 ms when paced");
+    }
+
+    #[test]
+    fn small_windows_stay_in_slow_start() {
+        let mut f = flow(15, 40);
+        let mut h = HyStart::new(&Params::default(), &mut f);
+        for _ in 0..50 {
+            f.now += ms(2);
+            h.on_ack(&mut f, &ack(1, 90));
+        }
+        assert!(f.in_slow_start());
+    }
+}

@@ -1,0 +1,36 @@
+//! What the unit tests share: a flow and ACKs in packets of 1000 bytes and whole milliseconds.
+
+use crate::{Ack, Congestion, Flow, Phase, Round, Signal};
+use units::{Bytes, Duration};
+
+pub fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+pub fn packets(n: u64) -> Bytes {
+    Bytes::new(1000 * n)
+}
+
+/// A flow with a window in packets and a known base RTT in ms.
+pub fn flow(cwnd: u64, base: u64) -> Flow {
+    let mut f = Flow::new(packets(1), packets(cwnd), packets(2));
+    (f.min_rtt, f.srtt, f.rtt) = (ms(base), ms(base), ms(base));
+    f
+}
+
+/// An ACK of so many packets with an RTT sample in ms.
+pub fn ack(n: u64, rtt: u64) -> Ack {
+    Ack { cumulative: packets(n), delivered: packets(n), rtt: Some(ms(rtt)), ..Ack::default() }
+}
+
+/// The same, closing a round in which every sample was that RTT.
+pub fn closing(n: u64, rtt: u64) -> Ack {
+    let round =
+        Round { min_rtt: ms(rtt), max_rtt: ms(rtt), marked_rtt: ms(rtt), samples: n as u32, ..Round::default() };
+    Ack { round: Some(round), ..ack(n, rtt) }
+}
+
+/// Congestion of that kind in an open flow.
+pub fn congestion(signal: Signal, flow: &Flow) -> Congestion {
+    Congestion { signal, during: Phase::Open, lost: flow.mss, cwnd_before: flow.cwnd }
+}
