@@ -192,6 +192,32 @@ pub mod probes {
     pub const COMPETITORS: i64 = 3;
 }
 
+/// What the `from` and `to` of a [`causes::ModeSwitch`] mean. Append, never renumber.
+pub mod modes {
+    /// Delay decides (HLDG, Copa's default mode).
+    pub const DELAY: i64 = 0;
+    /// Loss decides.
+    pub const LOSS: i64 = 1;
+    /// Looking whether loss-based competitors have gone.
+    pub const PROBE: i64 = 2;
+    /// Restoring a window given up for a probe.
+    pub const RESTORE: i64 = 3;
+    /// BBR's Startup.
+    pub const STARTUP: i64 = 4;
+    /// BBR's Drain.
+    pub const DRAIN: i64 = 5;
+    /// BBR's ProbeBW.
+    pub const PROBE_BW: i64 = 6;
+    /// BBR's ProbeRTT.
+    pub const PROBE_RTT: i64 = 7;
+}
+
+/// The word for a mode in tables and plots.
+pub fn mode_name(mode: i64) -> &'static str {
+    const NAMES: [&str; 8] = ["delay", "loss", "probe", "restore", "startup", "drain", "probe_bw", "probe_rtt"];
+    usize::try_from(mode).ok().and_then(|m| NAMES.get(m)).copied().unwrap_or("other")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

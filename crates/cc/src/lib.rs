@@ -23,7 +23,9 @@ mod registry;
 mod testing;
 
 pub use ack::{Ack, Congestion, Event, Lost, RateSample, Reaction, Round, Sent, Signal};
-pub use cause::{Cause, CauseKind, EVENT_VERSION, EventRecord, ValueUnit, causes, exits, nanos, ppb, probes};
+pub use cause::{
+    Cause, CauseKind, EVENT_VERSION, EventRecord, ValueUnit, causes, exits, mode_name, modes, nanos, ppb, probes,
+};
 pub use flow::{Flow, Growth, How, Phase};
 pub use registry::{
     ALGORITHMS, About, Algorithm, Ecn, Entry, Evidence, Family, Recovery, SLOW_STARTS, Setup, StartRule, build, find,
