@@ -238,7 +238,8 @@ impl Entry {
 }
 
 /// Every algorithm. Adding one: its file, its `mod` line in `algo`, its entry here.
-pub static ALGORITHMS: &[Entry] = &[Entry::of::<algo::newreno::NewReno>()];
+pub static ALGORITHMS: &[Entry] =
+    &[Entry::of::<algo::newreno::NewReno>(), Entry::of::<algo::cubic::Cubic>(), Entry::of::<algo::vegas::Vegas>()];
 
 pub use crate::start::SLOW_STARTS;
 

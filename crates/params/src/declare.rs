@@ -119,7 +119,7 @@ pub fn checked<T: crate::Value>(
     };
     if let Some((low, high)) = range {
         let x = value.position();
-        if !(low.position() <= x && x <= high.position()) {
+        if !x.is_nan() && !(low.position() <= x && x <= high.position()) {
             let allowed = crate::error::range_text(Some(&low.show()), Some(&high.show()), &default.show());
             return Err(ParamError::OutOfRange { name, given: value.show(), allowed });
         }

@@ -13,7 +13,8 @@ pub trait Value: Clone + Sized + 'static {
     fn parse(text: &str) -> Option<Self>;
     /// Writes the value so that [`Value::parse`] reads it back.
     fn show(&self) -> String;
-    /// Position on the number line for range checks; values without an order return 0.
+    /// Position on the number line for range checks; values without an order return 0, a value that stands for
+    /// "not set" NaN, which passes every check.
     fn position(&self) -> f64 {
         0.0
     }
@@ -211,6 +212,36 @@ impl Value for Packets {
     }
 }
 
+/// A number whose default depends on another parameter, such as `reference`: `auto` until it is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Auto(pub Option<f64>);
+
+impl Auto {
+    /// Not set.
+    pub const AUTO: Auto = Auto(None);
+    /// Set to this.
+    pub const fn of(x: f64) -> Self {
+        Auto(Some(x))
+    }
+    /// The number set, or what it is by default.
+    pub fn or(self, default: f64) -> f64 {
+        self.0.unwrap_or(default)
+    }
+}
+
+impl Value for Auto {
+    const KIND: &'static str = "a number, or auto";
+    fn parse(text: &str) -> Option<Self> {
+        if text.trim() == "auto" { Some(Auto::AUTO) } else { f64::parse(text).map(Auto::of) }
+    }
+    fn show(&self) -> String {
+        self.0.map_or("auto".to_owned(), show_number)
+    }
+    fn position(&self) -> f64 {
+        self.0.unwrap_or(f64::NAN)
+    }
+}
+
 /// Declares an enum whose variants are words users write: `choice! { pub enum Reference { Rfc = "rfc", Linux = "linux" } }`.
 #[macro_export]
 macro_rules! choice {
@@ -252,6 +283,18 @@ mod tests {
         for bad in ["", "ms", "15", "-3ms", "1e400s", "15 parsecs", "NaN ms", "inf s"] {
             assert_eq!(<Duration as Value>::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn an_automatic_number_is_a_word_or_a_number() {
+        assert_eq!((Auto::parse("auto"), Auto::parse(" 2.5 ")), (Some(Auto::AUTO), Some(Auto::of(2.5))));
+        assert_eq!(
+            (Auto::parse("autumn"), Auto::AUTO.show(), Auto::of(2.5).show()),
+            (None, "auto".into(), "2.5".into())
+        );
+        assert_eq!((Auto::AUTO.or(1.0), Auto::of(2.5).or(1.0)), (1.0, 2.5));
+        let checked = |text| crate::checked("x", text, &Auto::AUTO, Some((Auto::of(0.0), Auto::of(3.0)))).is_ok();
+        assert_eq!((checked("auto"), checked("3"), checked("4")), (true, true, false));
     }
 
     #[test]

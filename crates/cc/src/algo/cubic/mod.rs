@@ -1,0 +1,215 @@
+//! CUBIC: after congestion the window is a cubic function of time, flat around the window that was too much.
+//!
+//! ```text
+//! congestion:   W_max = cwnd, or cwnd·(1 + β)/2 if cwnd < the last W_max (fast convergence);  ssthresh = β·cwnd
+//! K           = cbrt((W_max − cwnd_epoch) / C)
+//! W_cubic(t)  = C·(t − K)³ + W_max
+//! avoidance:    cwnd += (W_cubic(t + RTT) − cwnd) / cwnd per segment acknowledged, at most to 1.5·cwnd per RTT
+//! Reno-friendly: W_est += α·acked/cwnd, α = 3(1 − β)/(1 + β);  cwnd = W_est where that is more
+//! ```
+//! Source: RFC 9438 ([`rfc`]), and Linux 6.1, whose fixed-point arithmetic and older rules are in [`linux`]. Windows
+//! are in packets and time in seconds, as in both. The slow start that goes with it in practice is
+//! `slow_start=hystart` (Linux) or `hystart_pp` (the RFC's advice).
+
+mod linux;
+mod rfc;
+
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Phase, Reaction, Sent, Setup, Signal,
+};
+use units::Instant;
+
+params::choice! {
+    /// Whose rules.
+    pub enum Reference {
+        /// RFC 9438, in floating point.
+        Rfc = "rfc",
+        /// Linux 6.1, in its fixed point.
+        Linux = "linux",
+    }
+}
+
+params::params! {
+    /// Constants of RFC 9438, sections 4.1 and 4.6.
+    pub struct Params {
+        /// Whose rules.
+        reference: Reference = Reference::Rfc;
+        /// What congestion leaves of the window.
+        beta: f64 = 0.7, 0.1 => 0.95;
+        /// How fast the cubic function rises, in packets per second cubed.
+        c: f64 = 0.4, 0.01 => 100.0;
+        /// Give way faster when the window no longer reaches the last maximum.
+        fast_convergence: bool = true;
+        /// Be no slower than Reno would be.
+        friendliness: bool = true;
+    }
+}
+
+/// State: the curve, and when data was last sent.
+#[derive(Debug)]
+pub struct Cubic {
+    curve: Curve,
+    last_sent: Instant,
+}
+
+#[derive(Debug)]
+enum Curve {
+    Rfc(rfc::Curve),
+    Linux(linux::Curve),
+}
+
+impl Algorithm for Cubic {
+    const ABOUT: About = About {
+        name: "cubic",
+        title: "CUBIC",
+        paper: "RFC 9438; Ha, Rhee and Xu, CUBIC, SIGOPS OSR 42 (2008)",
+        family: Family::Loss,
+        signal: "loss",
+        evidence: Evidence::Equations,
+        departures: &[
+            "reduces from the window, as RFC 9438 allows and Linux does, not from what is in flight",
+            "grows by whole segments: fractions are kept until they make one, so that the window may be up to one \
+             segment ahead of the curve",
+            "reference=linux: jiffies are 1 ms; the kernel's table for the first guess of the cube root is computed, \
+             which moves K by at most 0.11 %",
+        ],
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let curve = match p.reference {
+            Reference::Rfc => Curve::Rfc(rfc::Curve::new(p)),
+            Reference::Linux => Curve::Linux(linux::Curve::new(p)),
+        };
+        Cubic { curve, last_sent: setup.flow.now }
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if let (Curve::Linux(curve), Some(rtt)) = (&mut self.curve, ack.rtt) {
+            curve.sample(flow.now, rtt);
+        }
+        if !flow.may_grow() {
+            if let (Curve::Rfc(curve), Phase::Open) = (&mut self.curve, flow.phase) {
+                curve.pause(flow.now);
+            }
+            return;
+        }
+        let mut acked = ack.cumulative;
+        if flow.in_slow_start() {
+            acked = flow.slow_start(acked);
+        }
+        if acked.is_zero() {
+            return;
+        }
+        match &mut self.curve {
+            Curve::Rfc(curve) => curve.avoidance(flow, acked),
+            Curve::Linux(curve) => curve.avoidance(flow, acked),
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        let timeout = congestion.signal == Signal::Timeout;
+        Reaction::Reduce(match &mut self.curve {
+            Curve::Rfc(curve) => curve.reduce(flow, timeout),
+            Curve::Linux(curve) => curve.reduce(flow, timeout),
+        })
+    }
+
+    fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
+        let idle = sent.in_flight <= sent.size;
+        match &mut self.curve {
+            Curve::Rfc(curve) if idle => curve.pause(self.last_sent),
+            Curve::Linux(curve) if idle => curve.shift(flow.now.since(self.last_sent), flow.now),
+            _ => {}
+        }
+        self.last_sent = flow.now;
+    }
+
+    fn on_undo(&mut self, _: &mut Flow) {
+        if let Curve::Rfc(curve) = &mut self.curve {
+            curve.undo();
+        }
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let (w_max, k, w_est) = match &self.curve {
+            Curve::Rfc(curve) => curve.vars(),
+            Curve::Linux(curve) => curve.vars(),
+        };
+        see("w_max", w_max);
+        see("k", k);
+        see("w_est", w_est);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{ack, congestion, flow, ms, packets};
+    use crate::{CongestionControl, Flow, Reaction, Signal, build};
+    use std::boxed::Box;
+    use std::vec::Vec;
+    use units::Rng;
+
+    fn cubic(spec: &str, f: &mut Flow) -> Box<dyn CongestionControl> {
+        build(&spec.parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap()
+    }
+
+    /// Windows at the end of each second after a loss at `cwnd`, with an RTT of 100 ms.
+    fn seconds_after_loss(spec: &str, cwnd: u64, seconds: usize) -> Vec<u64> {
+        let mut f = flow(cwnd, 100);
+        let mut cc = cubic(spec, &mut f);
+        let c = congestion(Signal::Loss, &f);
+        let Reaction::Reduce(to) = cc.on_congestion(&mut f, &c) else { panic!("cubic lets the host reduce") };
+        (f.cwnd, f.ssthresh) = (to, to);
+        let mut seen = Vec::new();
+        for _ in 0..seconds {
+            for _ in 0..10 {
+                let window = f.cwnd.get() / f.mss.get();
+                for _ in 0..window {
+                    f.now += ms(100) / window;
+                    cc.on_ack(&mut f, &ack(1, 100));
+                }
+            }
+            seen.push(f.cwnd.get() / f.mss.get());
+        }
+        seen
+    }
+
+    #[test]
+    fn both_references_follow_the_cubic_curve() {
+        // W_cubic one RTT ahead of 1 … 6 s, from 70 with W_max 100: 87.9, 96.2, 99.4, 100.0, 100.3, 102.7.
+        assert_eq!(seconds_after_loss("cubic", 100, 6), [87, 96, 100, 100, 101, 103]);
+        // Linux rounds the distance to W_max down: above the curve before K, below it after.
+        assert_eq!(seconds_after_loss("cubic(reference=linux)", 100, 6), [87, 97, 100, 100, 100, 102]);
+    }
+
+    #[test]
+    fn small_windows_grow_as_reno_would() {
+        // α = 0.53 packets per RTT from 7 until W_est reaches 10, then 1; Linux keeps 1/1.875.
+        assert_eq!(seconds_after_loss("cubic(c=0.01)", 10, 3), [14, 24, 34]);
+        assert_eq!(seconds_after_loss("cubic(c=0.01, reference=linux)", 10, 3), [12, 17, 22]);
+        let slow = seconds_after_loss("cubic(c=0.01, friendliness=false)", 10, 3);
+        assert!(slow[2] <= 10, "{slow:?}");
+    }
+
+    #[test]
+    fn an_ecn_mark_is_like_a_loss_and_a_spurious_one_is_undone() {
+        let mut f = flow(100, 100);
+        let mut cc = cubic("cubic", &mut f);
+        let before = vars(&*cc);
+        let c = congestion(Signal::Ecn, &f);
+        assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(70)));
+        assert_eq!(vars(&*cc)[0], ("w_max", 100.0));
+        cc.on_undo(&mut f);
+        assert_eq!(vars(&*cc), before);
+    }
+
+    fn vars(cc: &dyn CongestionControl) -> Vec<(&'static str, f64)> {
+        let mut seen = Vec::new();
+        cc.vars(&mut |name, value| seen.push((name, value)));
+        seen
+    }
+}

@@ -1,0 +1,303 @@
+//! Vegas: keep between α and β packets in the queue, judged once per round by how far the rate falls short.
+//!
+//! ```text
+//! Δ = (expected − actual)·base = cwnd·(RTT − base) / RTT           packets queued
+//! avoidance, once per round:  Δ < α: cwnd += 1;  Δ > β: cwnd −= 1
+//! slow start:                 doubles every other round; Δ > γ ends it
+//! loss:                       ssthresh = cwnd / 2
+//! ```
+//! Source: Brakmo, O'Malley and Peterson, SIGCOMM 1994 (`paper`); Linux 6.1 (`linux`: divides by the base RTT, so that
+//! Δ comes out larger, takes the smallest RTT of a round, doubles every round, and is Reno with fewer than three
+//! samples); FreeBSD 11 (`freebsd`: whole ticks and whole bytes per tick, the marked round's bytes as actual rate, and
+//! slow start ends at β).
+
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Phase, Reaction, Round, Setup,
+    StartRule, causes, exits,
+};
+use params::{Auto, ParamError};
+use units::{Bytes, Duration};
+
+params::choice! {
+    /// Whose rules.
+    pub enum Reference {
+        /// The paper's.
+        Paper = "paper",
+        /// Linux 6.1.
+        Linux = "linux",
+        /// FreeBSD 11.
+        FreeBsd = "freebsd",
+    }
+}
+
+params::params! {
+    /// α and β are 1 and 3 in the paper and FreeBSD, 2 and 4 in Linux. γ is the paper's and Linux's.
+    pub struct Params {
+        /// Whose rules.
+        reference: Reference = Reference::Paper;
+        /// Grow while fewer packets than this are queued.
+        alpha: Auto = Auto::AUTO, Auto::of(0.0) => Auto::of(1000.0);
+        /// Shrink while more packets than this are queued.
+        beta: Auto = Auto::AUTO, Auto::of(0.0) => Auto::of(1000.0);
+        /// More packets queued than this end slow start.
+        gamma: f64 = 1.0, 0.0 => 1000.0;
+        /// What part of the window is given up when slow start ends (paper; an eighth is from memory).
+        exit_cut: f64 = 0.125, 0.0 => 0.5;
+    }
+    check |p| {
+        if p.alpha() <= p.beta() { Ok(()) } else { Err(ParamError::Conflict("vegas: alpha must not exceed beta (1 and 3; 2 and 4 with reference=linux)".into())) }
+    }
+}
+
+impl Params {
+    fn alpha(&self) -> f64 {
+        self.alpha.or(if self.reference == Reference::Linux { 2.0 } else { 1.0 })
+    }
+    fn beta(&self) -> f64 {
+        self.beta.or(if self.reference == Reference::Linux { 4.0 } else { 3.0 })
+    }
+}
+
+/// State: the base RTT, and whether this round of slow start grows.
+#[derive(Debug)]
+pub struct Vegas {
+    p: Params,
+    own_start: bool,
+    /// Smallest RTT of the flow, or since the last restart in Linux.
+    base: Duration,
+    grows: bool,
+    /// This round is Vegas' (enough samples in the last one); otherwise Reno's.
+    trusted: bool,
+    delta: f64,
+}
+
+/// Packets queued: the paper's difference of rates, times the base RTT.
+fn delta_paper(cwnd: f64, rtt: Duration, base: Duration) -> f64 {
+    cwnd * (rtt.saturating_sub(base) / rtt)
+}
+
+/// Linux': by the base RTT, in whole packets of whole microseconds.
+fn delta_linux(cwnd: u64, rtt: Duration, base: Duration) -> u64 {
+    let base = base.as_micros() + 1;
+    u64::try_from(cwnd as u128 * (rtt.as_micros() + 1).saturating_sub(base) as u128 / base as u128).unwrap_or(u64::MAX)
+}
+
+/// FreeBSD's: whole bytes per tick of a millisecond, times ticks, in whole segments.
+fn delta_freebsd(cwnd: Bytes, sent: Bytes, rtt: Duration, base: Duration, mss: Bytes) -> i64 {
+    let (rtt, base) = (rtt.as_millis().max(1), base.as_millis().max(1));
+    let short = (cwnd.get() / base) as i64 - (sent.get() / rtt) as i64;
+    short.saturating_mul(base as i64) / mss.get() as i64
+}
+
+impl Algorithm for Vegas {
+    const ABOUT: About = About {
+        name: "vegas",
+        title: "Vegas",
+        paper: "Brakmo, O'Malley and Peterson, TCP Vegas, SIGCOMM 1994",
+        family: Family::Delay,
+        signal: "RTT per round",
+        evidence: Evidence::Equations,
+        departures: &[
+            "no retransmission on the first or second duplicate ACK: loss detection is the host's",
+            "halves on every loss, where the paper takes a quarter for losses it found early",
+        ],
+        start: StartRule::Own("vegas"),
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        if p.reference == Reference::FreeBsd {
+            setup.flow.slow_start_at_ssthresh = true;
+        }
+        Vegas {
+            p: p.clone(),
+            own_start: setup.own_start,
+            base: setup.flow.min_rtt,
+            grows: true,
+            trusted: true,
+            delta: 0.0,
+        }
+    }
+}
+
+impl Vegas {
+    /// The round's RTT by the chosen rules, and Δ; `None` if the round tells nothing.
+    fn judge(&self, flow: &Flow, round: &Round) -> Option<(f64, Duration)> {
+        let timed = if round.marked_rtt.is_zero() { round.min_rtt } else { round.marked_rtt };
+        let rtt = if self.p.reference == Reference::Linux { round.min_rtt } else { timed };
+        if rtt.is_zero() || self.base.is_zero() {
+            return None;
+        }
+        // The window whose data the round measured.
+        let window = if round.cwnd.is_zero() { flow.cwnd } else { round.cwnd };
+        let delta = match self.p.reference {
+            Reference::Paper => delta_paper(window.packets(flow.mss), rtt, self.base),
+            Reference::Linux => delta_linux(flow.cwnd.get() / flow.mss.get(), rtt, self.base) as f64,
+            Reference::FreeBsd => delta_freebsd(round_window(flow, round), round.sent, rtt, self.base, flow.mss) as f64,
+        };
+        Some((delta, rtt))
+    }
+
+    fn end_slow_start(&self, flow: &mut Flow, rtt: Duration) {
+        let before = flow.windows();
+        let to = match self.p.reference {
+            Reference::Paper => flow.cwnd.mul_f64(1.0 - self.p.exit_cut),
+            Reference::Linux => {
+                let whole = flow.cwnd.mul_f64(self.base / rtt).get() / flow.mss.get() + 1;
+                flow.cwnd.min(flow.mss * whole)
+            }
+            Reference::FreeBsd => flow.cwnd.saturating_sub(flow.mss),
+        };
+        (flow.cwnd, flow.ssthresh) = (to.max(flow.floor), flow.ssthresh.min(to.max(flow.floor)));
+        let (rtt, base_rtt) = (rtt.as_nanos() as i64, self.base.as_nanos() as i64);
+        let bdp = flow.cwnd.get() as i64;
+        flow.because(causes::SlowStartExit { reason: exits::QUEUED, rtt, base_rtt, bdp, ..Default::default() }, before);
+    }
+
+    fn end_of_round(&mut self, flow: &mut Flow, round: &Round) {
+        self.grows = !self.grows || self.p.reference == Reference::Linux;
+        self.trusted = self.p.reference != Reference::Linux || round.samples >= 3;
+        let Some((delta, rtt)) = self.judge(flow, round).filter(|_| self.trusted) else { return };
+        self.delta = delta;
+        let exit = if self.p.reference == Reference::FreeBsd { self.p.beta() } else { self.p.gamma };
+        if flow.in_slow_start() {
+            if self.own_start && delta > exit {
+                self.end_slow_start(flow, rtt);
+            }
+        } else if delta < self.p.alpha() {
+            flow.cwnd += flow.mss;
+        } else if delta > self.p.beta() {
+            let before = flow.windows();
+            flow.cwnd = flow.cwnd.saturating_sub(flow.mss).max(flow.floor);
+            if self.p.reference == Reference::Linux {
+                flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+            }
+            let queue = rtt.saturating_sub(self.base).as_nanos() as i64;
+            flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
+        }
+        if self.p.reference == Reference::Linux {
+            flow.ssthresh = flow.ssthresh.max(flow.cwnd.mul_f64(0.75));
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.base = if self.base.is_zero() { rtt } else { self.base.min(rtt) };
+        }
+        if !matches!(flow.phase, Phase::Open | Phase::Loss) {
+            return;
+        }
+        let slow_start = flow.in_slow_start();
+        if let Some(round) = &ack.round {
+            self.end_of_round(flow, round);
+        }
+        if !flow.may_grow() {
+            return;
+        }
+        if slow_start && flow.in_slow_start() && (self.grows || !self.own_start) {
+            flow.slow_start(ack.cumulative);
+        } else if !slow_start && !self.trusted {
+            flow.additive(flow.cwnd, ack.cumulative);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        self.grows = true;
+        Reaction::Reduce(flow.cwnd / 2)
+    }
+
+    fn on_event(&mut self, _: &mut Flow, event: Event) {
+        if event == Event::Restart && self.p.reference == Reference::Linux {
+            (self.base, self.trusted) = (Duration::ZERO, true);
+        }
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("delta", self.delta);
+        see("base_rtt_ms", self.base.as_millis_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, closing, flow, ms, packets};
+    use crate::{CauseKind, build};
+    use std::boxed::Box;
+    use std::vec::Vec;
+    use units::Rng;
+
+    fn vegas(spec: &str, f: &mut Flow) -> Box<dyn CongestionControl> {
+        build(&spec.parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap()
+    }
+
+    #[test]
+    fn twenty_packets_at_120_over_100_ms_by_three_rules() {
+        // Reference, section 2.3.
+        assert!((delta_paper(20.0, ms(120), ms(100)) - 3.33).abs() < 0.005);
+        assert_eq!(delta_linux(20, Duration::from_micros(119_999), Duration::from_micros(99_999)), 4);
+        let window = Bytes::new(28_960);
+        assert_eq!(delta_freebsd(window, window, ms(120), ms(100), Bytes::new(1448)), 3);
+    }
+
+    /// The window after one round in avoidance from 20 packets with a base RTT of 100 ms.
+    fn after_round(spec: &str, rtt: u64) -> u64 {
+        let mut f = flow(20, 100);
+        f.ssthresh = packets(10);
+        let mut cc = vegas(spec, &mut f);
+        let mut last = closing(20, rtt);
+        last.round.as_mut().unwrap().sent = f.cwnd;
+        cc.on_ack(&mut f, &last);
+        f.cwnd.get() / 1000
+    }
+
+    #[test]
+    fn one_packet_up_below_alpha_and_down_above_beta() {
+        // Δ = 0.95, 2, 3.33 in the paper's measure.
+        assert_eq!([105, 111, 120].map(|rtt| after_round("vegas", rtt)), [21, 20, 19]);
+        assert_eq!([109, 120, 126].map(|rtt| after_round("vegas(reference=linux)", rtt)), [21, 20, 19]);
+        assert_eq!([104, 120, 126].map(|rtt| after_round("vegas(reference=freebsd)", rtt)), [21, 20, 19]);
+    }
+
+    /// Windows after each of four rounds of slow start without a queue.
+    fn start(spec: &str) -> Vec<u64> {
+        let mut f = flow(2, 100);
+        let mut cc = vegas(spec, &mut f);
+        let mut round = |_| {
+            for n in 0..f.cwnd.get() / 1000 {
+                cc.on_ack(&mut f, &if n == 0 { closing(1, 100) } else { ack(1, 100) });
+            }
+            f.cwnd.get() / 1000
+        };
+        (0..4).map(&mut round).collect()
+    }
+
+    #[test]
+    fn slow_start_doubles_every_other_round_and_linux_every_round() {
+        assert_eq!(start("vegas"), [2, 4, 4, 8]);
+        assert_eq!(start("vegas(reference=linux)"), [4, 8, 16, 32]);
+        assert_eq!(start("vegas(slow_start=standard)"), [4, 8, 16, 32]);
+    }
+
+    #[test]
+    fn a_queue_ends_slow_start_with_its_numbers() {
+        // FreeBSD takes cwnd == ssthresh for slow start, so the next ACK adds once more there.
+        for (spec, window, still) in [
+            ("vegas", 17_500, false),
+            ("vegas(reference=linux)", 16_000, false),
+            ("vegas(reference=freebsd)", 19_000, true),
+        ] {
+            let mut f = flow(20, 100);
+            let mut cc = vegas(spec, &mut f);
+            let mut last = closing(20, 130);
+            last.round.as_mut().unwrap().sent = f.cwnd;
+            cc.on_ack(&mut f, &Ack { cumulative: Bytes::ZERO, ..last });
+            assert_eq!((f.cwnd.get(), f.in_slow_start()), (window, still), "{spec}");
+            let event = f.drain_events().next().unwrap();
+            assert_eq!((event.cause(), event.values[0]), (Some(CauseKind::SlowStartExit), exits::QUEUED));
+        }
+    }
+}
