@@ -134,7 +134,7 @@ impl Vegas {
         let delta = match self.p.reference {
             Reference::Paper => delta_paper(window.packets(flow.mss), rtt, self.base),
             Reference::Linux => delta_linux(flow.cwnd.get() / flow.mss.get(), rtt, self.base) as f64,
-            Reference::FreeBsd => delta_freebsd(round_window(flow, round), round.sent, rtt, self.base, flow.mss) as f64,
+            Reference::FreeBsd => delta_freebsd(window, round.sent, rtt, self.base, flow.mss) as f64,
         };
         Some((delta, rtt))
     }
