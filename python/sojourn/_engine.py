@@ -1,0 +1,283 @@
+"""The one door to the Rust core: everything else in the package speaks the types of this module.
+
+The core takes text and returns JSON and raw columns. Here they become frozen dataclasses, and its exceptions become
+`sojourn.errors`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from .errors import RunError, SpecError
+
+if TYPE_CHECKING:
+    from .algorithm import CongestionControl
+
+Overrides = tuple[tuple[str, str], ...]
+#: Table -> column -> (dtype, little-endian bytes), as the core hands them over.
+Columns = Mapping[str, tuple[str, bytes]]
+
+StopFlag = _core.StopFlag
+Stopped = _core.Stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """The description of an experiment as the user gave it: text, where it came from, `--set` changes."""
+
+    text: str
+    file: str
+    overrides: Overrides = ()
+
+    def change(self, *overrides: tuple[str, str]) -> Experiment:
+        """Return the same experiment with further `--set` changes; the last one of a key wins."""
+        return Experiment(self.text, self.file, (*self.overrides, *overrides))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One point of the sweep, with every default filled in."""
+
+    index: int
+    values: Mapping[str, str]
+    hash: str
+    repeat: int
+    seed: int
+    duration_s: float
+    groups: tuple[str, ...]
+    flows: tuple[Mapping[str, Any], ...]
+    links: tuple[Mapping[str, Any], ...]
+    resolved: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def label(self) -> str:
+        """The swept values in one line, such as `path.rate=12 Mbit/s path.rtt=40 ms`; empty without a sweep."""
+        return "  ".join(f"{key}={value}" for key, value in self.values.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A checked experiment: its canonical text and hash, and the cases it expands to."""
+
+    title: str
+    hash: str
+    toml: str
+    cases: tuple[Case, ...]
+    expect: tuple[Mapping[str, Any], ...]
+    published: tuple[Mapping[str, Any], ...]
+    raw: str = field(repr=False)
+
+    @classmethod
+    def parse(cls, raw: str) -> Plan:
+        """Read the JSON that the core, or a results folder, holds."""
+        data = json.loads(raw)
+        cases = tuple(
+            Case(
+                index=case["index"],
+                values=case["values"],
+                hash=case["hash"],
+                repeat=case["repeat"],
+                seed=case["seed"],
+                duration_s=case["duration_s"],
+                groups=tuple(case["groups"]),
+                flows=tuple(case["flows"]),
+                links=tuple(case["links"]),
+                resolved=case.get("resolved", {}),
+            )
+            for case in data["cases"]
+        )
+        return cls(
+            title=data["title"] or "",
+            hash=data["hash"],
+            toml=data["toml"],
+            cases=cases,
+            expect=tuple(data["expect"]),
+            published=tuple(data["published"]),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a run keeps besides its summary: series at a step, window-change events, every ACK."""
+
+    series_ms: float | None = None
+    events: bool = False
+    acks: bool = False
+
+    def covers(self, other: Record) -> bool:
+        """Whether a run recorded like this holds all that `other` asks for."""
+        return other.series_ms in (None, self.series_ms) and self.events >= other.events and self.acks >= other.acks
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """One finished run as it comes from the core; plain bytes and text, so that it travels between machines."""
+
+    case: int
+    repetition: int
+    summary: str
+    tables: Mapping[str, Columns]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The verdict on one `[[expect]]` of the file."""
+
+    name: str
+    that: str
+    wanted: str
+    holds: bool
+    measured: float | None
+    case: Mapping[str, str]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Versions of the core: package, `schema` of results, `model` of the simulator, `format` of files."""
+
+    version: str
+    schema: int
+    model: int
+    format: int
+    git: str
+
+
+def read(source: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Experiment:
+    """Take a path to an experiment file, or an experiment in one line."""
+    pairs = tuple((key, value) for key, value in overrides)
+    path = Path(source)
+    looks_like_path = isinstance(source, Path) or path.suffix == ".toml"
+    if looks_like_path or _exists(path):
+        try:
+            return Experiment(path.read_bytes().decode("utf-8"), str(path), pairs)
+        except FileNotFoundError:
+            raise SpecError(f"{path}: no such file{_near(path)}") from None
+        except IsADirectoryError:
+            raise SpecError(f"{path} is a folder; give an experiment file in it, or a one-line experiment") from None
+        except UnicodeDecodeError as error:
+            raise SpecError(
+                f"{path}: not UTF-8 text (byte {error.start}); experiment files are TOML in UTF-8"
+            ) from None
+        except OSError as error:
+            raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
+    return Experiment(str(source), "<command line>", pairs)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # longer than a file name may be, or a NUL: it is the one-line form
+        return False
+
+
+def _near(path: Path) -> str:
+    from difflib import get_close_matches
+
+    folder = path.parent
+    try:
+        names = [entry.name for entry in folder.glob("*.toml")]
+    except OSError:
+        names = []
+    close = get_close_matches(path.name, names, n=1)
+    return f"; did you mean {folder / close[0]}?" if close else ""
+
+
+def check(experiment: Experiment) -> Plan:
+    """Validate and expand; raise `SpecError` with file, line and column otherwise."""
+    try:
+        return Plan.parse(_core.check(experiment.text, experiment.file, list(experiment.overrides)))
+    except _core.SpecError as error:
+        raise SpecError(str(error)) from None
+
+
+def run(
+    experiment: Experiment,
+    case: int,
+    repetition: int,
+    record: Record,
+    stop: _core.StopFlag | None = None,
+    algorithms: Mapping[str, type[CongestionControl]] | None = None,
+) -> Raw:
+    """Run one case once, in this thread, without the interpreter lock. A stopped run raises `Stopped`."""
+    try:
+        result = _core.run(
+            experiment.text,
+            experiment.file,
+            list(experiment.overrides),
+            case,
+            repetition,
+            series_ms=record.series_ms,
+            events=record.events,
+            acks=record.acks,
+            stop=stop or _core.StopFlag(),
+            python_cc=dict(algorithms) if algorithms else None,
+        )
+    except _core.SpecError as error:
+        raise SpecError(str(error)) from None
+    except (_core.Stopped, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of the core derives from BaseException, and one case must not end a sweep
+        what = f"{type(error).__name__}: {error}"
+        raise RunError(f"{experiment.file}, case {case}, repetition {repetition}: {what}") from error
+    return Raw(case, repetition, result.summary, result.tables, tuple(result.names))
+
+
+def evaluate(experiment: Experiment, summaries: Sequence[str]) -> list[Claim]:
+    """Judge the file's `[[expect]]` claims on finished runs."""
+    try:
+        verdicts = json.loads(
+            _core.evaluate(experiment.text, experiment.file, list(experiment.overrides), list(summaries))
+        )
+    except _core.SpecError as error:
+        raise SpecError(str(error)) from None
+    return [
+        Claim(v["name"] or "", v["that"], v["is"], v["holds"], v["measured"], v["case"] or {}, v["why"] or "")
+        for v in verdicts
+    ]
+
+
+@cache
+def version() -> Version:
+    """Return the versions of the core."""
+    data = json.loads(_core.version())
+    return Version(data["version"], data["schema"], data["model"], data["format"], data["git"])
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the experiment file."""
+    loaded: dict[str, Any] = json.loads(_core.schema())
+    return loaded
+
+
+@cache
+def table(kind: str) -> tuple[dict[str, Any], ...]:
+    """Return a registry of the core: `algorithms`, `queues`, `slow_starts`, `stacks` or `causes`."""
+    return tuple(json.loads(getattr(_core, kind)()))
+
+
+_DURATION = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(us|µs|ms|s)\s*")
+_TO_MS = {"us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
+
+
+def milliseconds(text: str | float) -> float:
+    """Read a step such as `10ms` or `0.1 s`; a bare number is milliseconds."""
+    if isinstance(text, (int, float)):
+        value = float(text)
+    else:
+        match = _DURATION.fullmatch(text)
+        if not match:
+            raise SpecError(f"series step {text!r}: expected a number and us, ms or s, such as 10ms")
+        value = float(match[1]) * _TO_MS[match[2]]
+    if not 0 < value < float("inf"):
+        raise SpecError(f"series step {text!r}: must be more than zero")
+    return value

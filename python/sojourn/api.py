@@ -1,0 +1,198 @@
+"""The functions a notebook calls; the command line is a thin layer over the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _engine
+from ._engine import Claim, Experiment, Plan, Record
+from .algorithm import CongestionControl
+from .errors import RunError
+from .result import Outcome, Result
+from .store import Store, is_results, load, place
+from .sweep import sweep
+
+if TYPE_CHECKING:
+    from .paired import Comparison
+
+Settings = Mapping[str, str | int | float | bool]
+
+
+def run(
+    source: str | Path | Experiment,
+    *,
+    set: Settings | None = None,
+    seed: int | None = None,
+    repeat: int | None = None,
+    quick: bool = False,
+    series: str | float | None = None,
+    events: bool = False,
+    acks: bool = False,
+    algorithms: Mapping[str, type[CongestionControl]] | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    seen: Callable[[Outcome, int, int], None] | None = None,
+) -> Result:
+    """Run an experiment and return its result.
+
+    Args:
+        source: an experiment in one line, or a path to an experiment file.
+        set: changes of the experiment, such as `{"path.rtt": "80 ms"}`.
+        seed: seed of the first repetition instead of the file's; repetition n has seed + n.
+        repeat: repetitions per case instead of the file's.
+        quick: one repetition of at most nine cases spread over the sweep.
+        series: record series at this step (`"10ms"`, or a number of milliseconds).
+        events: record every window change with its cause, and every drop.
+        acks: record every ACK as the algorithm saw it.
+        algorithms: congestion controls written in Python, by name.
+        jobs: runs at a time; default one per CPU.
+        executor: any PEP 3148 executor to use instead of threads.
+        out: a folder to keep the results in; a second call goes on from what it holds. Default: memory only.
+        fresh: do not go on from what `out` holds, replace it.
+        seen: called with each outcome, how many are done and how many there are.
+
+    Raises:
+        SpecError: the experiment is not sound; nothing was written.
+        RunError: a run failed; the others finished, and are in `out`.
+
+    >>> import sojourn as sj
+    >>> sj.run("10Mbit/s 20ms 1BDP fifo: newreno", set={"run.duration": "2 s"}).flows["cc"][0]
+    'newreno'
+    """
+    experiment = prepare(source, set, seed)
+    record = Record(None if series is None else _engine.milliseconds(series), events, acks)
+    result = sweep(
+        experiment,
+        repeat=repeat,
+        quick=quick,
+        record=record,
+        algorithms=algorithms,
+        jobs=jobs,
+        executor=executor,
+        store=None if out is None else lambda plan: Store(Path(out), experiment, plan, fresh=fresh),
+        seen=seen,
+    )
+    if result.failures:
+        more = f" (and {len(result.failures) - 1} more runs)" if len(result.failures) > 1 else ""
+        raise RunError(f"{result.failures[0]}{more}")
+    return result
+
+
+def check(source: str | Path | Experiment, *, set: Settings | None = None) -> Plan:
+    """Validate an experiment and expand it to its cases, without running it.
+
+    >>> import sojourn as sj
+    >>> len(sj.check("10Mbit/s 20ms 1BDP fifo: newreno").cases)
+    1
+    """
+    return _engine.check(prepare(source, set))
+
+
+def claims(result: Result) -> list[Claim]:
+    """Judge the `[[expect]]` claims of the experiment on its result."""
+    if not result.plan.expect:
+        return []
+    return _engine.evaluate(result.experiment, [outcome.raw for outcome in result.outcomes])
+
+
+def compare(
+    a: str | Path | Result,
+    b: str | Path | Result,
+    *,
+    metrics: Sequence[str] = (),
+    seed: int | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare two experiments, results folders or results by paired differences under common random numbers.
+
+    Both run with the same seeds, so that arrivals, losses and start times agree and only the difference of interest
+    is left. Further options are those of `run`.
+
+    >>> import sojourn as sj
+    >>> short = {"run.duration": "2 s"}
+    >>> both = sj.compare("10Mbit/s 20ms 1BDP fifo: newreno", "10Mbit/s 20ms 4BDP fifo: newreno", set=short)
+    >>> both["queue_ms.mean"].difference.mean > 0
+    True
+    """
+    from .paired import pair
+
+    first = _result(a, seed, options)
+    # Without common seeds the differences would hold the dice as well.
+    second = _result(b, seed if seed is not None else first.seed, options)
+    return pair(first, second, metrics)
+
+
+def _result(source: str | Path | Result, seed: int | None, options: Mapping[str, Any]) -> Result:
+    if isinstance(source, Result):
+        return source
+    return load(source) if is_results(source) else run(source, seed=seed, **options)
+
+
+def prepare(source: str | Path | Experiment, set: Settings | None = None, seed: int | None = None) -> Experiment:
+    """Read an experiment and apply changes; nothing is checked yet."""
+    experiment = source if isinstance(source, Experiment) else _engine.read(source)
+    changes = [(key, _text(value)) for key, value in (set or {}).items()]
+    if seed is not None:
+        changes.append(("run.seed", str(seed)))
+    return experiment.change(*changes)
+
+
+def _text(value: str | int | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def list_cc() -> list[str]:
+    """Return the names of the congestion controls.
+
+    >>> import sojourn as sj
+    >>> "newreno" in sj.list_cc()
+    True
+    """
+    return [entry["name"] for entry in _engine.table("algorithms")]
+
+
+def list_queues() -> list[str]:
+    """Return the names of the queues."""
+    return [entry["name"] for entry in _engine.table("queues")]
+
+
+def list_slow_starts() -> list[str]:
+    """Return the names of the slow starts: values of `slow_start=` where an algorithm allows it."""
+    return [entry["name"] for entry in _engine.table("slow_starts")]
+
+
+def list_stacks() -> list[str]:
+    """Return the names of the TCP stacks."""
+    return [entry["name"] for entry in _engine.table("stacks")]
+
+
+def list_causes() -> list[str]:
+    """Return the names of the causes of window changes."""
+    return [entry["name"] for entry in _engine.table("causes")]
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the experiment file."""
+    return _engine.schema()
+
+
+__all__ = [
+    "check",
+    "claims",
+    "compare",
+    "list_causes",
+    "list_cc",
+    "list_queues",
+    "list_slow_starts",
+    "list_stacks",
+    "load",
+    "place",
+    "prepare",
+    "run",
+    "schema",
+]

@@ -1,0 +1,166 @@
+"""What `list`, `show` and `export` print, from the core's registries: no name or text is kept here."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._engine import Plan, table
+from .errors import SpecError
+from .result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import RenderableType
+
+_LISTS = {
+    "cc": ("algorithms", ("name", "title", "family", "signal", "evidence", "paper")),
+    "queues": ("queues", ("name", "doc", "paper")),
+    "slow-starts": ("slow_starts", ("name", "doc", "paper")),
+    "stacks": ("stacks", ("name", "doc")),
+    "causes": ("causes", ("number", "name", "doc")),
+}
+
+
+def entries(what: str) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Return heads and rows of a list."""
+    if what == "experiments":
+        return ("file", "title"), experiments()
+    if what == "plots":
+        from . import plot
+
+        return ("name", "doc"), [(name, doc) for name, doc in plot.KINDS.items()]
+    registry, keys = _LISTS[what]
+    rows = table(registry)
+    heads = tuple(key for key in keys if any(row.get(key) for row in rows))
+    return heads, [tuple(_first_sentence(row.get(head, "")) for head in heads) for row in rows]
+
+
+def _first_sentence(text: Any) -> Any:
+    return text.strip().split("\n\n")[0].replace("\n", " ") if isinstance(text, str) else text
+
+
+def experiments() -> list[tuple[str, str]]:
+    """List the experiment files in `experiments/` here, or in the source tree this package is built from."""
+    found = []
+    source_tree = Path(__file__).resolve().parents[2] / "experiments"
+    folder = next((f for f in (Path("experiments"), source_tree) if f.is_dir()), None)
+    for path in sorted(folder.glob("**/*.toml")) if folder else ():
+        try:
+            title = tomllib.loads(path.read_text("utf-8")).get("title", "")
+        except (OSError, ValueError) as error:
+            title = f"unreadable: {error}"
+        found.append((str(path), str(title)))
+    return found
+
+
+def find(registry: str, kind: str, name: str) -> dict[str, Any]:
+    """Return one entry of a registry; a wrong name gets a did-you-mean."""
+    names = [entry["name"] for entry in table(registry)]
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+        raise SpecError(f"no {kind} {name!r}; {hint}")
+    return table(registry)[names.index(name)]
+
+
+def page(entry: Mapping[str, Any]) -> RenderableType:
+    """Draw everything known about an algorithm or a queue."""
+    from rich import box
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    title = entry.get("title") or ""
+    parts: list[RenderableType] = [Text.assemble((entry["name"], "bold"), f"  {title}" if title else "")]
+    for key in ("paper", "family", "signal", "evidence", "slow_start"):
+        if entry.get(key):
+            parts.append(Text.assemble((f"{key.replace('_', ' '):<11}", "dim"), str(entry[key])))
+    if entry.get("doc"):
+        parts += [Text(), Text(str(entry["doc"]).strip())]
+    if entry.get("departures"):
+        parts += [Text(), Text("Departures", style="bold")]
+        parts += [Padding(Text(f"· {line}"), (0, 0, 0, 2)) for line in entry["departures"]]
+    if entry.get("fields"):
+        fields = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Parameters", title_justify="left")
+        for head in ("name", "default", "allowed", "meaning"):
+            fields.add_column(head, no_wrap=head == "name")
+        for f in entry["fields"]:
+            fields.add_row(*map(Text, (f["name"], str(f["default"]), allowed(f), " ".join(str(f["doc"]).split()))))
+        parts += [Text(), fields]
+    return Group(*parts)
+
+
+def allowed(field: Mapping[str, Any]) -> str:
+    """Say what values a parameter takes."""
+    if field.get("choices"):
+        return " | ".join(map(str, field["choices"]))
+    if field.get("range"):
+        low, high = field["range"]
+        return f"{low} to {high}"
+    return str(field.get("kind", ""))
+
+
+def describe(plan: Plan) -> RenderableType:
+    """Draw a checked experiment: its normalised text, its cases, the first one resolved."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(plan.toml.rstrip()), Text()]
+    runs = sum(case.repeat for case in plan.cases)
+    parts.append(Text(f"hash {plan.hash}  ·  {len(plan.cases)} cases  ·  {runs} runs", style="bold"))
+    if len(plan.cases) > 1:
+        parts += [Text(f"  {case.index:>4}  {case.label}") for case in plan.cases]
+    first = plan.cases[0]
+    for name, rows in (("Flows", first.flows), ("Links", first.links)):
+        drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{name} of case 0", title_justify="left")
+        heads = list(rows[0]) if rows else []
+        for head in heads:
+            drawn.add_column(head)
+        for row in rows:
+            drawn.add_row(*(Text("–" if row.get(head) is None else str(row[head])) for head in heads))
+        parts.append(drawn)
+    if first.resolved:
+        parts += [
+            Text("Resolved parameters of case 0", style="italic"),
+            Text(json.dumps(first.resolved, indent=2, ensure_ascii=False)),
+        ]
+    return Group(*parts)
+
+
+def exported(result: Result, name: str, format: str) -> str:
+    """Return a table of a result as text."""
+    import polars as pl
+
+    frame = _table(result, name)
+    nested = [column for column, dtype in frame.schema.items() if dtype.is_nested()]
+    if format == "json":
+        return frame.write_json() + "\n"
+    # A cell of CSV is flat: lists and records inside become JSON text.
+    flat = frame.with_columns(
+        pl.Series(column, [None if v is None else json.dumps(_list(v)) for v in frame[column]], pl.String)
+        for column in nested
+    )
+    return flat.write_csv()
+
+
+def _list(value: Any) -> Any:
+    return value.to_list() if hasattr(value, "to_list") else value
+
+
+def _table(result: Result, name: str) -> pl.DataFrame:
+    if name in ("cases", "flows", "groups", "links"):
+        frame: pl.DataFrame = getattr(result, name)
+        return frame
+    recorded = {("series." + t if t in ("flows", "links", "vars") else t): t for t in result.recorded}
+    if name not in recorded:
+        choices = ["cases", "flows", "groups", "links", *recorded]
+        raise SpecError(f"no table {name!r} in this result; there are {', '.join(choices)}")
+    return result.table(recorded[name])

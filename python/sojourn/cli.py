@@ -1,0 +1,630 @@
+"""The command line: options in, tables out; the work is in `sojourn.api` and its neighbours.
+
+Exit codes: 0 done, 1 a run or a claim failed, 2 bad input, 130 interrupted. Nothing heavy is imported before a command
+needs it, so that `sojourn --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from .errors import SojournError, SpecError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from rich.console import Console
+
+    from ._engine import Experiment, Plan
+    from .result import Outcome, Result
+
+INTERRUPTED = 130
+
+
+class _Commands(TyperGroup):
+    """Turns the package's errors into one message and an exit code, for every command."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SojournError as error:
+            _say(f"error: {error}")
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            _say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    name="sojourn",
+    help="A laboratory for congestion control and active queue management.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+show_app = typer.Typer(cls=_Commands, help="Show one thing in full.", no_args_is_help=True)
+app.add_typer(show_app, name="show")
+
+Source = Annotated[str, typer.Argument(metavar="FILE|LINE", help="An experiment file, or an experiment in one line.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the experiment: --set path.rtt=80ms.")
+]
+Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", min=0)]
+Repeat = Annotated[int | None, typer.Option(help="Repetitions per case.", min=1)]
+Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Runs at a time; default one per CPU.", min=1)]
+Cluster = Annotated[
+    str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster; `local` starts one here.")
+]
+Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")]
+Quick = Annotated[bool, typer.Option("--quick", help="One repetition of at most nine cases spread over the sweep.")]
+On = Annotated[str, typer.Option(metavar="HOST", help="What runs the experiment: sim.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Do not go on from earlier results: replace them.")]
+
+
+@app.callback(invoke_without_command=True)
+def _main(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from ._engine import version as versions
+
+        v = versions()
+        print(
+            f"sojourn {v.version} (format {v.format}, schema {v.schema}, model {v.model}){' ' + v.git if v.git else ''}"
+        )
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    source: Source,
+    set: Set = None,
+    seed: Seed = None,
+    repeat: Repeat = None,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    out: Out = None,
+    as_json: Json = False,
+    quick: Quick = False,
+    on: On = "sim",
+    series: Annotated[
+        str | None, typer.Option(metavar="STEP", help="Record series at this step, such as 10ms.")
+    ] = None,
+    events: Annotated[bool, typer.Option("--events", help="Record every window change and drop, with causes.")] = False,
+    acks: Annotated[bool, typer.Option("--acks", help="Record every ACK as the algorithm saw it.")] = False,
+    fresh: Fresh = False,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write claims as JUnit XML.")] = None,
+) -> None:
+    """Run an experiment; print means with 95 % intervals over repetitions.
+
+    Results are kept in runs/NAME/HASH (or -o DIR); the same command goes on from what is there.
+    """
+    from . import _engine
+    from .api import claims, prepare
+    from .junit import write
+
+    _only_sim(on)
+    experiment = prepare(source, _settings(set), seed)
+    record = _engine.Record(None if series is None else _engine.milliseconds(series), events, acks)
+    if junit and not _can_write(junit):
+        raise SpecError(f"--junit {junit}: cannot be written")
+    result = _run(
+        experiment,
+        repeat=repeat,
+        quick=quick,
+        record=record,
+        jobs=jobs,
+        cluster=cluster,
+        out=out,
+        fresh=fresh,
+        lines=as_json,
+    )
+    if not as_json and result.outcomes:
+        from .tables import summary
+
+        _console().print(summary(result))
+    verdicts = claims(result) if result.outcomes else []
+    _print_claims(verdicts, to_stderr=as_json)
+    for failure in result.failures:
+        _say(f"failed: {failure}")
+    if junit:
+        write(junit, result.title, verdicts, result.failures)
+    if result.failures or not all(claim.holds for claim in verdicts):
+        raise typer.Exit(1)
+
+
+@app.command()
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="An experiment, a results folder, or a variant (with --in).")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same, to compare with A.")],
+    within: Annotated[
+        str | None,
+        typer.Option(
+            "--in", metavar="FILE|LINE", help="The experiment of which A and B are variants: cubic, or key=value."
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", metavar="NAME", help="share, queue_ms.p95, flow.a.goodput_mbps, …")
+    ] = None,
+    set: Set = None,
+    seed: Seed = None,
+    repeat: Repeat = None,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    on: On = "sim",
+    fresh: Fresh = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for a pull request.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare two experiments by paired differences under common random numbers.
+
+    Both run with the same seeds, so chance strikes both alike. Examples:
+
+    sojourn compare a.toml b.toml
+
+    sojourn compare cubic hldg --in "10Mbit/s 40ms 2BDP fifo: cubic" --repeat 10
+
+    sojourn compare path.queue=fifo "path.queue=pie(target=20ms)" --in experiment.toml --markdown
+    """
+    from . import _engine
+    from .api import prepare
+    from .paired import pair
+    from .result import Result
+    from .store import is_results, load
+
+    _only_sim(on)
+    changes = _settings(set)
+    changes = _settings(set)
+
+    def side(text: str, seed: int | None) -> Experiment | Result:
+        if within is not None:
+            base = prepare(within, changes, seed)
+            return base.change(*_variant(text, base))
+        return load(text) if is_results(text) else prepare(text, changes, seed)
+
+    def result(side: Experiment | Result) -> Result:
+        if isinstance(side, Result):
+            return side
+        return _run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh)
+
+    first = side(a, seed)
+    common = first.seed if isinstance(first, Result) else _engine.check(first).cases[0].seed
+    # Without common seeds the differences would hold the dice as well.
+    second = side(b, common if seed is None else seed)
+    if not isinstance(second, Result):  # B is known to be sound before A takes time
+        _engine.check(second)
+    one, other = result(first), result(second)
+    for failure in (*one.failures, *other.failures):
+        raise failure
+    comparison = pair(one, other, metric or ())
+    if as_json:
+        print(json.dumps([{k: _plain(v) for k, v in row.items()} for row in comparison.rows()]))
+    elif markdown:
+        print(comparison.markdown())
+    else:
+        _console().print(comparison.table())
+
+
+@app.command()
+def plot(
+    kind: Annotated[str, typer.Argument(help="What to draw; `sojourn list plots` names them.")],
+    source: Annotated[str, typer.Argument(metavar="DIR|FILE|LINE", help="A results folder, or an experiment to run.")],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Picture: .pdf, .svg or .png.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--with", metavar="KEY=VALUE", help="An option of this kind of plot.")
+    ] = None,
+    set: Set = None,
+    seed: Seed = None,
+    repeat: Repeat = None,
+    jobs: Jobs = None,
+    quick: Quick = False,
+) -> None:
+    """Draw a picture of a result. An experiment that has not been run is run first, with what the picture needs."""
+    from . import plot as plots
+    from ._engine import Record
+    from .api import prepare
+    from .store import is_results, load
+
+    options = {key: _value(text) for key, text in _settings(option).items()}
+    if is_results(source):
+        result = load(source)
+    else:
+        experiment = prepare(source, _settings(set), seed)
+        record = Record(series_ms=10.0, events=True) if kind == "time" else Record()
+        result = _run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs)
+    target = out or (result.path or Path()) / f"{kind}.pdf"
+    print(plots.draw(kind, result, target, **options))
+
+
+@app.command()
+def report(
+    sources: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The page.")] = Path("report.html"),
+) -> None:
+    """Write one self-contained HTML page about results; it opens without a network."""
+    from . import report as reports
+    from .store import load
+
+    print(reports.write([load(source) for source in sources], out))
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(help="A published experiment: its file, or its name under experiments/.")],
+    quick: Annotated[bool, typer.Option("--quick", help="A small sample of the cells.")] = False,
+    out: Out = None,
+    jobs: Jobs = None,
+) -> None:
+    """Run a published experiment and print its numbers beside ours."""
+    from . import reproduce as reproduction
+
+    raise typer.Exit(reproduction.run(name, quick=quick, out=out, jobs=jobs))
+
+
+class What(StrEnum):
+    """What can be listed."""
+
+    cc = "cc"
+    queues = "queues"
+    slow_starts = "slow-starts"
+    stacks = "stacks"
+    experiments = "experiments"
+    causes = "causes"
+    plots = "plots"
+
+
+@app.command("list")
+def list_(what: What, as_json: Json = False) -> None:
+    """List what there is: congestion controls, queues, slow starts, stacks, experiments, causes, plots."""
+    from .catalogue import entries
+
+    heads, rows = entries(what)
+    if as_json:
+        print(json.dumps([dict(zip(heads, row, strict=True)) for row in rows], ensure_ascii=False))
+        return
+    _print_rows(heads, rows)
+
+
+@show_app.command("cc")
+def show_cc(name: str, as_json: Json = False) -> None:
+    """Show a congestion control: paper, parameters, evidence, departures."""
+    _show("algorithms", "congestion control", name, as_json)
+
+
+@show_app.command("queue")
+def show_queue(name: str, as_json: Json = False) -> None:
+    """Show a queue: source and parameters."""
+    _show("queues", "queue", name, as_json)
+
+
+@show_app.command("slow-start")
+def show_slow_start(name: str, as_json: Json = False) -> None:
+    """Show a way out of slow start: source and parameters."""
+    _show("slow_starts", "slow start", name, as_json)
+
+
+@show_app.command("schema")
+def show_schema() -> None:
+    """Print the JSON schema of the experiment file."""
+    from .api import schema
+
+    print(json.dumps(schema(), indent=2, ensure_ascii=False))
+
+
+@show_app.command("experiment")
+def show_experiment(source: Source, set: Set = None, as_json: Json = False) -> None:
+    """Show an experiment as it is understood: normalised text, cases, resolved parameters."""
+    from ._engine import check
+    from .api import prepare
+    from .catalogue import describe
+
+    plan = check(prepare(source, _settings(set)))
+    if as_json:
+        print(plan.raw)
+    else:
+        _console().print(describe(plan))
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Look at this machine: what works, and the line that mends what does not."""
+    from dataclasses import asdict
+
+    from rich.markup import escape
+
+    from .doctor import examine
+
+    findings = examine()
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in findings]))
+    else:
+        console = _console()
+        for finding in findings:
+            sign = "[green]✓[/]" if finding.ok else "[red]✗[/]" if finding.needed else "[yellow]–[/]"
+            console.print(f"{sign} {finding.name:<20} {escape(finding.found)}", highlight=False)
+            if not finding.ok:
+                console.print(f"  {'':<20} → {escape(finding.mend)}", highlight=False)
+    if any(finding.needed and not finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+class Format(StrEnum):
+    """What results can be exported as."""
+
+    csv = "csv"
+    json = "json"
+
+
+@app.command()
+def export(
+    source: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    table: Annotated[
+        str, typer.Option("--table", help="cases, flows, groups, links, or series.flows, events, …")
+    ] = "flows",
+    format: Annotated[Format, typer.Option("--format")] = Format.csv,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Default: standard output.")] = None,
+) -> None:
+    """Export a table of a result as CSV or JSON."""
+    from .catalogue import exported
+    from .store import load
+
+    text = exported(load(source), table, format.value)
+    if out is None:
+        sys.stdout.write(text)
+        return
+    try:
+        out.write_text(text, "utf-8")
+    except OSError as error:
+        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
+
+
+# -- shared by commands ---------------------------------------------------------------------------------------------
+
+
+def _run(
+    experiment: Experiment,
+    *,
+    repeat: int | None = None,
+    quick: bool = False,
+    record: Any = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    out: Path | None = None,
+    fresh: bool = False,
+    lines: bool = False,
+) -> Result:
+    """Run into a results folder with a progress bar; say where to go on after Ctrl-C."""
+    from ._engine import Record, check
+    from .store import Store, place
+    from .sweep import choose, sweep
+    from .sweep import cluster as connect
+
+    plan = check(experiment)
+    folder = out or place(experiment, plan)
+    printer = _Lines(choose(plan, repeat, quick)) if lines else None
+    with _executor(cluster, connect) as executor, _progress(experiment, plan) as progress:
+
+        def seen(outcome: Outcome, done: int, total: int) -> None:
+            progress(done, total)
+            if printer:
+                printer.add(outcome)
+
+        done = total = 0
+        try:
+            result = sweep(
+                experiment,
+                repeat=repeat,
+                quick=quick,
+                record=record or Record(),
+                jobs=jobs,
+                executor=executor,
+                store=lambda plan: Store(folder, experiment, plan, fresh=fresh),
+                seen=seen,
+            )
+        except KeyboardInterrupt:
+            if printer:
+                printer.flush()
+            total = len(choose(plan, repeat, quick))
+            done = progress.done
+            kept = f"{done} of {total} runs are finished, in {folder}" if done else "no run had finished"
+            _say(f"interrupted: {kept}; the same command goes on from there")
+            raise typer.Exit(INTERRUPTED) from None
+    if printer:
+        printer.flush()
+    return result
+
+
+@contextmanager
+def _executor(address: str | None, connect: Any) -> Iterator[Executor | None]:
+    with nullcontext() if address is None else connect(address) as executor:
+        yield executor
+
+
+class _Lines:
+    """Prints summaries as JSON lines in order of case and repetition, each as soon as its turn has come."""
+
+    def __init__(self, order: list[tuple[int, int]]) -> None:
+        self._order = iter(order)
+        self._next = next(self._order, None)
+        self._held: dict[tuple[int, int], str] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        self._held[outcome.case.index, outcome.repetition] = outcome.raw
+        while self._next in self._held:
+            print(self._held.pop(self._next), flush=True)
+            self._next = next(self._order, None)
+
+    def flush(self) -> None:
+        """Print what waits behind a run that did not finish."""
+        for key in sorted(self._held):
+            print(self._held[key])
+        self._held.clear()
+        sys.stdout.flush()
+
+
+class _Progress:
+    """Counts runs; draws a bar only on a terminal."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __call__(self, done: int, total: int) -> None:
+        self.done = done
+        if self.bar is not None:
+            self.bar.update(self.task, completed=done, total=total)
+
+
+@contextmanager
+def _progress(experiment: Experiment, plan: Plan) -> Iterator[_Progress]:
+    progress = _Progress()
+    if not sys.stderr.isatty():
+        yield progress
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        title = Text(plan.title or experiment.text).plain[:50].replace("[", "\\[")
+        progress.bar, progress.task = bar, bar.add_task(title, total=None)
+        yield progress
+
+
+def _variant(text: str, base: Experiment) -> list[tuple[str, str]]:
+    """Read `path.queue=codel; flow.a.cc=hldg`, or a bare algorithm for the first flow."""
+    parts = [part.strip() for part in text.split(";") if part.strip()]
+    if not parts:
+        raise SpecError("an empty variant; with --in, A and B are an algorithm or key=value")
+    changes = []
+    for part in parts:
+        key, equals, value = part.partition("=")
+        if equals and "(" not in key:
+            changes.append((key.strip(), value.strip()))
+        else:
+            from ._engine import check
+
+            changes.append((f"flow.{check(base).cases[0].groups[0]}.cc", part))
+    return changes
+
+
+def _settings(pairs: list[str] | None) -> dict[str, str]:
+    settings = {}
+    for pair in pairs or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise SpecError(f"{pair!r}: expected KEY=VALUE, such as path.rtt=80ms")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def _value(text: str) -> Any:
+    """Read an option of a plot: a number, true or false, a list, or else text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _only_sim(host: str) -> None:
+    if host != "sim":
+        raise SpecError(f"--on {host}: this version runs experiments on sim, the packet simulator, and nothing else")
+
+
+def _can_write(path: Path) -> bool:
+    import os
+
+    return not path.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)
+
+
+def _show(registry: str, kind: str, name: str, as_json: bool) -> None:
+    from .catalogue import find, page
+
+    entry = find(registry, kind, name)
+    if as_json:
+        print(json.dumps(entry, ensure_ascii=False))
+    else:
+        _console().print(page(entry))
+
+
+def _print_claims(verdicts: Any, *, to_stderr: bool) -> None:
+    from .junit import title
+
+    for claim in verdicts:
+        measured = "" if claim.measured is None else f", measured {claim.measured:.6g}"
+        why = "" if claim.holds or not claim.why else f"\n  {claim.why}"
+        print(
+            f"{'holds' if claim.holds else 'FAILS'}: {title(claim)}{measured}{why}",
+            file=sys.stderr if to_stderr else sys.stdout,
+        )
+
+
+def _print_rows(heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in heads:
+        table.add_column(head, no_wrap=head == heads[0])
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    _console().print(table)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    # A pipe has no width: wide enough that no figure is cut.
+    return Console(width=None if sys.stdout.isatty() else 160)
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN."""
+    return None if isinstance(value, float) and value != value else value
+
+
+def _say(text: str) -> None:
+    print(f"sojourn: {text}", file=sys.stderr)
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except KeyboardInterrupt:  # before or after a command, such as while importing
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

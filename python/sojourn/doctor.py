@@ -1,0 +1,139 @@
+"""What this machine can do, and the exact line that mends what it cannot."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at, what was found, how to mend it; parts that are `needed` decide the exit code."""
+
+    name: str
+    ok: bool
+    found: str
+    mend: str = ""
+    needed: bool = False
+
+
+def examine() -> list[Finding]:
+    """Look at everything, the simulator's own needs first."""
+    return [
+        _python(),
+        _core(),
+        _simulates(),
+        *(_package(name) for name in ("numpy", "polars", "matplotlib")),
+        _cpus(),
+        _rust(),
+        _cluster(),
+        _tun(),
+        _namespaces(),
+        _bpf(),
+        _tool("clang", "apt-get install clang libbpf-dev", "compiles the BPF algorithms"),
+        _tool("bpftool", "apt-get install bpftool", "loads them"),
+        _tool("ip", "apt-get install iproute2", "makes network namespaces"),
+        _tool("chromium", "apt-get install chromium", "tests the HTML report"),
+    ]
+
+
+def _python() -> Finding:
+    sound = sys.version_info >= (3, 11)
+    return Finding("Python", sound, platform.python_version(), "uv python install 3.11", needed=True)
+
+
+def _core() -> Finding:
+    try:
+        from ._engine import version
+
+        v = version()
+        git = f", commit {v.git}" if v.git else ""
+        found = f"{v.version}, format {v.format}, schema {v.schema}, model {v.model}{git}"
+        return Finding("core", True, found, needed=True)
+    except Exception as error:
+        return Finding("core", False, str(error), "make build", needed=True)
+
+
+def _simulates() -> Finding:
+    """Run one second of one flow: a core that loads may still be broken."""
+    try:
+        from .api import run
+
+        result = run("10Mbit/s 10ms 1BDP fifo: newreno", set={"run.duration": "1 s"})
+        return Finding("simulator", True, f"one second of NewReno, digest {result.digest}", needed=True)
+    except Exception as error:
+        return Finding("simulator", False, str(error), "make build", needed=True)
+
+
+def _package(name: str) -> Finding:
+    from importlib import metadata
+
+    try:
+        return Finding(name, True, metadata.version(name), needed=True)
+    except metadata.PackageNotFoundError:
+        return Finding(name, False, "not installed", f"pip install {name}", needed=True)
+
+
+def _cpus() -> Finding:
+    from .sweep import cores
+
+    count = cores()
+    return Finding("CPUs", True, f"{count} for this process of {os.cpu_count()}: {count} runs at a time")
+
+
+def _rust() -> Finding:
+    path = shutil.which("cargo")
+    if not path:
+        return Finding("Rust", False, "no cargo on PATH (only needed to build)", "https://rustup.rs, then make build")
+    return Finding("Rust", True, _output(["rustc", "--version"]) or path)
+
+
+def _cluster() -> Finding:
+    from importlib.util import find_spec
+
+    if find_spec("distributed") is None:
+        return Finding("Dask", False, "not installed (only for --cluster)", "pip install 'sojourn[cluster]'")
+    from importlib import metadata
+
+    return Finding("Dask", True, metadata.version("distributed"))
+
+
+def _tun() -> Finding:
+    device = Path("/dev/net/tun")
+    if not device.exists():
+        return Finding("TUN", False, "no /dev/net/tun", "sudo modprobe tun")
+    usable = os.access(device, os.R_OK | os.W_OK)
+    return Finding("TUN", usable, str(device), "run as root, or: sudo chmod a+rw /dev/net/tun")
+
+
+def _namespaces() -> Finding:
+    if not sys.platform.startswith("linux"):
+        return Finding("network namespaces", False, f"Linux only, this is {platform.system()}", "use a Linux machine")
+    root = os.geteuid() == 0
+    found = "root may make them" if root else "root only"
+    return Finding("network namespaces", root, found, "run with sudo")
+
+
+def _bpf() -> Finding:
+    types = Path("/sys/kernel/btf/vmlinux")
+    if not types.exists():
+        return Finding("BPF", False, "the kernel has no BTF", "boot a kernel with CONFIG_DEBUG_INFO_BTF=y")
+    return Finding("BPF", True, f"kernel {platform.release()} with BTF")
+
+
+def _tool(name: str, mend: str, purpose: str) -> Finding:
+    path = shutil.which(name)
+    return Finding(name, path is not None, path or f"not found ({purpose})", mend)
+
+
+def _output(command: list[str], run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> str:
+    try:
+        return run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

@@ -1,0 +1,38 @@
+"""What can go wrong, by whose doing.
+
+```
+SojournError
+├── SpecError       the input: a file, a one-line form, an option; nothing was written   (exit code 2)
+├── RunError        a simulation failed                                                   (exit code 1)
+├── NotRecorded     the result exists, but holds no such table                            (exit code 2)
+└── SetupError      the machine: a full disk, a missing tool, a results folder in use     (exit code 1)
+```
+"""
+
+from __future__ import annotations
+
+
+class SojournError(Exception):
+    """Any error a user can cause; `str(error)` is the whole message, made to be shown as it is."""
+
+    exit_code = 1
+
+
+class SpecError(SojournError, ValueError):
+    """Bad input: the message says what was given, where, what is allowed and the likely cure."""
+
+    exit_code = 2
+
+
+class RunError(SojournError, RuntimeError):
+    """A simulation could not be finished."""
+
+
+class NotRecorded(SojournError, LookupError):
+    """A table was asked for that the run did not record."""
+
+    exit_code = 2
+
+
+class SetupError(SojournError):
+    """The machine, not the experiment, is at fault: a full disk, a missing tool, a folder in use."""

@@ -1,0 +1,247 @@
+"""Two results side by side: paired differences by repetition, with bootstrap intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from ._engine import Case
+from .errors import SpecError
+from .result import Outcome, Result
+from .stats import Difference, mean_interval, number, paired_difference
+from .tables import figure
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import RenderableType
+
+DEFAULT = (
+    "flow.throughput_mbps",
+    "flow.share",
+    "flow.rtt_ms.mean",
+    "flow.rtt_ms.p95",
+    "flow.loss_pct",
+    "link.utilisation",
+    "link.queue_ms.mean",
+    "link.queue_ms.p95",
+    "link.drop_pct",
+    "fairness.jain",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One metric of one flow or link in one case: a, b, and b - a."""
+
+    case: str
+    where: str
+    metric: str
+    a: float
+    b: float
+    difference: Difference
+
+    @property
+    def percent(self) -> float:
+        """The difference relative to a; NaN where a is zero."""
+        return 100.0 * self.difference.mean / abs(self.a) if self.a else float("nan")
+
+    @property
+    def verdict(self) -> str:
+        """`higher`, `lower`, `same`, or `unclear` when the interval holds zero."""
+        if self.difference.mean == 0.0 and self.difference.exact:
+            return "same"
+        if not self.difference.clear:
+            return "unclear"
+        return "higher" if self.difference.mean > 0 else "lower"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The paired comparison of two results; `comparison["queue_ms.mean"]` finds a metric."""
+
+    a: Result
+    b: Result
+    pairs: tuple[Pair, ...]
+
+    def __getitem__(self, metric: str) -> Pair:
+        for pair in self.pairs:
+            if metric in (pair.metric, f"{pair.where}.{pair.metric}") or pair.metric.endswith(f".{metric}"):
+                return pair
+        raise KeyError(metric)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row per case and metric, as a polars frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one dictionary per case and metric."""
+        return [
+            {
+                "case": p.case,
+                "where": p.where,
+                "metric": p.metric,
+                "a": p.a,
+                "b": p.b,
+                "difference": p.difference.mean,
+                "low": p.difference.low,
+                "high": p.difference.high,
+                "percent": p.percent,
+                "n": p.difference.n,
+                "verdict": p.verdict,
+            }
+            for p in self.pairs
+        ]
+
+    def markdown(self) -> str:
+        """Return a table for a pull request."""
+        lines = [
+            f"**A** {self.a.title} (`{self.a.hash[:12]}`)  ",
+            f"**B** {self.b.title} (`{self.b.hash[:12]}`)",
+            "",
+            "| " + " | ".join(_HEADS) + " |",
+            "|" + "|".join(":--" if head in _LEFT else "--:" for head in _HEADS) + "|",
+        ]
+        lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in _cells(p)) + " |" for p in self.pairs]
+        return "\n".join([*lines, "", _foot(self)])
+
+    def table(self) -> RenderableType:
+        """Draw the table for a terminal."""
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        heads = _HEADS if any(p.case for p in self.pairs) else _HEADS[1:]
+        for name in heads:
+            table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=name != "case")
+        for p in self.pairs:
+            cells = _cells(p)[len(_HEADS) - len(heads) :]
+            table.add_row(*map(Text, cells), style="bold" if p.verdict in ("higher", "lower") else "")
+        head = Text(f"A  {self.a.title}\nB  {self.b.title}", style="bold")
+        return Group(head, table, Text(_foot(self), style="dim"))
+
+    def __repr__(self) -> str:
+        return self.markdown()
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown()
+
+
+_HEADS = ("case", "where", "metric", "A", "B", "B − A", "95 % interval", "%", "n", "")
+_LEFT = ("case", "where", "metric", "")
+
+
+def _cells(p: Pair) -> tuple[str, ...]:
+    d = p.difference
+    interval = "–" if d.exact else f"{number(d.low)} … {number(d.high)}"
+    # Pairs that are all alike say no more than one of them.
+    n = 1 if d.exact and d.n else d.n
+    percent = "–" if p.percent != p.percent else f"{p.percent:+.1f}"
+    return (p.case, p.where, p.metric, number(p.a), number(p.b), number(d.mean), interval, percent, str(n), p.verdict)
+
+
+def _foot(c: Comparison) -> str:
+    return (
+        f"Means of paired differences over common seeds from {c.a.seed}, bootstrap 95 % intervals; "
+        f"n pairs (1: all pairs alike). Digests {c.a.digest}, {c.b.digest}; sojourn {c.a.version.version}, model {c.a.version.model}."
+    )
+
+
+def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
+    """Pair the cases by their swept values and the repetitions by their seeds."""
+    if a.version.model != b.version.model:
+        raise SpecError(
+            f"A was made by model {a.version.model} of the simulator and B by model {b.version.model}; "
+            "differences would mix the two: run the older again"
+        )
+    wanted = tuple(metrics) or DEFAULT
+    known: dict[str, None] = {}
+    pairs: list[Pair] = []
+    for case_a, case_b in _cases(a, b):
+        by_seed = {outcome.seed: outcome for outcome in b.of(case_b)}
+        both = [(outcome, by_seed[outcome.seed]) for outcome in a.of(case_a) if outcome.seed in by_seed]
+        if not both:
+            raise SpecError(
+                f"no common seeds in case {case_a.label or case_a.index}: A has {[o.seed for o in a.of(case_a)]}, "
+                f"B has {[o.seed for o in b.of(case_b)]}; run both with the same --seed"
+            )
+        for where, full, metric, entries in _entries(both):
+            known.setdefault(f"{full}.{metric}")
+            if any(_matches(want, full, metric) for want in wanted):
+                pairs.append(_pair(case_a.label, where, metric, entries))
+    if metrics:
+        for want in metrics:
+            if not any(_matches(want, *split) for split in map(_split, known)):
+                near = get_close_matches(want, [*known, *(m for _, m in map(_split, known))], n=3)
+                hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+                raise SpecError(f"no metric {want!r} in the results; {hint}")
+    return Comparison(a, b, tuple(pairs))
+
+
+def _cases(a: Result, b: Result) -> list[tuple[Case, Case]]:
+    in_a = [case for case in a.plan.cases if a.of(case)]
+    in_b = [case for case in b.plan.cases if b.of(case)]
+    if len(in_a) == len(in_b) == 1:
+        return [(in_a[0], in_b[0])]
+    by_values = {tuple(sorted(case.values.items())): case for case in in_b}
+    found = [(case, by_values[key]) for case in in_a if (key := tuple(sorted(case.values.items()))) in by_values]
+    if not found:
+        raise SpecError(
+            f"A and B share no case: A sweeps {', '.join(in_a[0].values) or 'nothing'} in {len(in_a)} cases, "
+            f"B {', '.join(in_b[0].values) or 'nothing'} in {len(in_b)}; compare sweeps with equal values"
+        )
+    return found
+
+
+Entries = list[tuple[Mapping[str, Any], Mapping[str, Any]]]
+
+
+def _entries(both: Sequence[tuple[Outcome, Outcome]]) -> list[tuple[str, str, str, Entries]]:
+    """List (shown name, full name, metric, pairs of entries) for all figures that both sides have."""
+    found: list[tuple[str, str, str, Entries]] = []
+    first, second = both[0][0].summary, both[0][1].summary
+    for part, kind in (("groups", "flow"), ("links", "link")):
+        # By position: the flows under comparison often differ in nothing but their algorithm, and so in name.
+        for i, (one, other) in enumerate(zip(first[part], second[part], strict=False)):
+            name = one["name"] if one["name"] == other["name"] else f"{one['name']} → {other['name']}"
+            entries = [(x.summary[part][i], y.summary[part][i]) for x, y in both]
+            found += [(f"{kind}.{name}", f"{kind}.{one['name']}", metric, entries) for metric in _figures(one)]
+    fairness = [(x.summary["fairness"], y.summary["fairness"]) for x, y in both]
+    found += [("fairness", "fairness", metric, fairness) for metric in _figures(first["fairness"])]
+    return found
+
+
+def _figures(entry: Mapping[str, Any], prefix: str = "") -> list[str]:
+    names: list[str] = []
+    for key, value in entry.items():
+        if isinstance(value, Mapping):
+            names += _figures(value, f"{prefix}{key}.")
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            names.append(prefix + key)
+    return names
+
+
+def _split(known: str) -> tuple[str, str]:
+    kind, _, rest = known.partition(".")
+    if kind == "fairness":
+        return kind, rest
+    name, _, metric = rest.partition(".")
+    return f"{kind}.{name}", metric
+
+
+def _matches(want: str, full: str, metric: str) -> bool:
+    """`share`, `rtt_ms.mean`, `flow.share` (of every flow) and `flow.a.share` all name a metric."""
+    kind = full.partition(".")[0]
+    return want in (metric, f"{kind}.{metric}", f"{full}.{metric}")
+
+
+def _pair(case: str, where: str, metric: str, entries: Entries) -> Pair:
+    a = [figure(one, metric) for one, _ in entries]
+    b = [figure(other, metric) for _, other in entries]
+    return Pair(case, where, metric, mean_interval(a).mean, mean_interval(b).mean, paired_difference(a, b))

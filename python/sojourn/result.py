@@ -1,0 +1,352 @@
+"""The result of an experiment: frozen, knows where it came from, hands out polars frames.
+
+Summary frames have one row per case, repetition and flow (link, group): the columns `case`, `repetition`, `seed`, one
+per swept key, then the figures, nested ones joined by dots (`rtt_ms.mean`). Recorded frames (series, events, …) have
+`case` and `repetition` too, and join with the summary frames on them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._engine import Case, Columns, Experiment, Plan, Raw, Record, Version, table
+from .errors import NotRecorded, RunError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Tables of a run, by who is asked for them.
+ALWAYS = ("queue_delay", "rtt")
+SERIES = ("flows", "links", "vars")
+EVENTS = ("events", "drops")
+ACKS = ("acks",)
+
+DROP_REASONS = ("overflow", "law", "random loss")
+_UNSET = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One case run once: its summary, and its tables in memory or on disk."""
+
+    case: Case
+    repetition: int
+    record: Record
+    raw: str = field(repr=False)
+    tables: Mapping[str, Columns] = field(default_factory=dict, repr=False)
+    names: tuple[str, ...] = field(default=(), repr=False)
+    files: Mapping[str, Path] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, case: Case, raw: Raw, record: Record) -> Outcome:
+        """Wrap what the core returned."""
+        return cls(case, raw.repetition, record, raw.summary, raw.tables, raw.names)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The summary object, as `sojourn run --json` prints it."""
+        loaded: dict[str, Any] = json.loads(self.raw)
+        return loaded
+
+    @property
+    def seed(self) -> int:
+        """Seed of this repetition."""
+        return int(self.summary["seed"])
+
+    @property
+    def digest(self) -> str:
+        """Hash over every enqueue, dequeue, drop, mark, delivery and window change of the run."""
+        return str(self.summary["digest"])
+
+    @property
+    def tables_held(self) -> tuple[str, ...]:
+        """Names of the tables this run recorded."""
+        return tuple(self.files or self.tables)
+
+    def frame(self, name: str) -> pl.DataFrame | None:
+        """Return one recorded table with readable names, or None when it was not recorded."""
+        import polars as pl
+
+        if name in self.files:
+            return pl.read_parquet(self.files[name])
+        if name in self.tables:
+            return _named(_frame(self.tables[name]), self, name)
+        return None
+
+
+@dataclass(frozen=True)
+class Series:
+    """What was sampled at a step during the runs."""
+
+    _result: Result
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """Per flow: throughput_mbps, goodput_mbps, cwnd_bytes, ssthresh_bytes, rtt_ms, srtt_ms, in_flight_bytes, …"""
+        return self._result.table("flows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """Per link: queue_ms, queue_packets, queue_bytes, utilisation, dropped and marked in the step."""
+        return self._result.table("links")
+
+    @cached_property
+    def vars(self) -> pl.DataFrame:
+        """Inner state of algorithms and queues, one row per variable and step."""
+        return self._result.table("vars")
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything an experiment gave, one outcome per case and repetition.
+
+    >>> import sojourn as sj
+    >>> result = sj.run("10Mbit/s 20ms 1BDP fifo: cubic", set={"run.duration": "2 s"})
+    >>> result.links["utilisation"][0] > 0.5
+    True
+    """
+
+    experiment: Experiment
+    plan: Plan
+    outcomes: tuple[Outcome, ...]
+    version: Version
+    failures: tuple[RunError, ...] = ()
+    path: Path | None = None
+
+    # -- where it came from -----------------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """The file's title, or the one-line form itself."""
+        return self.plan.title or (
+            self.experiment.text if self.experiment.file.startswith("<") else self.experiment.file
+        )
+
+    @property
+    def spec(self) -> str:
+        """The experiment as canonical TOML, every `--set` applied."""
+        return self.plan.toml
+
+    @property
+    def hash(self) -> str:
+        """Hash of the canonical experiment."""
+        return self.plan.hash
+
+    @property
+    def seed(self) -> int:
+        """Seed of the first repetition; repetition n has seed + n."""
+        return self.plan.cases[0].seed
+
+    @property
+    def digest(self) -> str:
+        """The digest of a single run, or one over the digests of all runs in order."""
+        digests = [outcome.digest for outcome in self.outcomes]
+        if len(digests) == 1:
+            return digests[0]
+        from hashlib import blake2b
+
+        return blake2b("\n".join(digests).encode(), digest_size=8).hexdigest()
+
+    def of(self, case: Case) -> tuple[Outcome, ...]:
+        """Return the repetitions of one case, in order."""
+        return tuple(outcome for outcome in self.outcomes if outcome.case.index == case.index)
+
+    # -- summary frames ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def cases(self) -> pl.DataFrame:
+        """One row per run: digest, jain, max_min, packets, wall_s (seconds it took here)."""
+        rows = []
+        for outcome in self.outcomes:
+            summary = outcome.summary
+            figures = {key: value for key, value in summary.items() if not isinstance(value, (dict, list))}
+            rows.append(_key(outcome) | figures | summary["fairness"])
+        return _rows(rows)
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per run and flow: rates in Mbit/s, share of the flows' sum as a fraction, delays in ms."""
+        return self._part("flows", "flow")
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """One row per run and `[[flow]]` entry: rates are sums over its flows, delays are means."""
+        return self._part("groups", "group")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per run and link: utilisation as a fraction of its rate, queue delay in ms, drops in percent."""
+        return self._part("links", "link")
+
+    def _part(self, part: str, index: str) -> pl.DataFrame:
+        return _rows(
+            _key(outcome) | {index: i} | _flat(entry)
+            for outcome in self.outcomes
+            for i, entry in enumerate(outcome.summary[part])
+        )
+
+    # -- recorded frames --------------------------------------------------------------------------------------------
+
+    @property
+    def recorded(self) -> tuple[str, ...]:
+        """Names of the tables that `table` can give."""
+        seen: dict[str, None] = {}
+        for outcome in self.outcomes:
+            seen.update(dict.fromkeys(outcome.tables_held))
+        return tuple(seen)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a recorded table over all runs; raise `NotRecorded` with the option that records it."""
+        import polars as pl
+
+        frames = [frame for outcome in self.outcomes if (frame := outcome.frame(name)) is not None]
+        if not frames:
+            raise NotRecorded(_cure(name, self.recorded))
+        return pl.concat(frames, how="diagonal_relaxed")
+
+    @cached_property
+    def series(self) -> Series:
+        """Series sampled at a step: `.flows`, `.links`, `.vars`; recorded with `series="10ms"`."""
+        if not any(name in self.recorded for name in SERIES):
+            raise NotRecorded(_cure("flows", self.recorded))
+        return Series(self)
+
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """Every window change that is not plain growth, with its cause; recorded with `events=True`."""
+        return self.table("events")
+
+    @cached_property
+    def drops(self) -> pl.DataFrame:
+        """Every dropped or marked packet; recorded with `events=True`."""
+        return self.table("drops")
+
+    @cached_property
+    def acks(self) -> pl.DataFrame:
+        """Every ACK as the algorithm saw it; recorded with `acks=True`."""
+        return self.table("acks")
+
+    @cached_property
+    def queue_delay(self) -> pl.DataFrame:
+        """Histogram of queue delay per link in the measure window (low_ms, high_ms, packets): CDFs come from it."""
+        return self.table("queue_delay")
+
+    @cached_property
+    def rtt(self) -> pl.DataFrame:
+        """Histogram of RTT samples per flow in the measure window (low_ms, high_ms, samples)."""
+        return self.table("rtt")
+
+    # -- showing ----------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        from .tables import plain
+
+        return plain(self)
+
+    def _repr_html_(self) -> str:
+        from .tables import html
+
+        return html(self)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return iter(self.outcomes)
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+
+def _key(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "case": outcome.case.index,
+        "repetition": outcome.repetition,
+        "seed": outcome.seed,
+        **outcome.case.values,
+    }
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, inner in value.items():
+        if isinstance(inner, dict):
+            flat.update(_flat(inner, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = inner
+    return flat
+
+
+def _rows(rows: Any) -> pl.DataFrame:
+    import polars as pl
+
+    rows = list(rows)
+    frame = pl.DataFrame(rows, infer_schema_length=None, strict=False)
+    # A figure that no run has (no ECN backoff, no completion) is still a column of numbers.
+    return frame.with_columns(pl.selectors.by_dtype(pl.Null).cast(pl.Float64))
+
+
+def _frame(columns: Columns) -> pl.DataFrame:
+    import numpy as np
+    import polars as pl
+
+    dtypes = {"f64": "<f8", "u64": "<u8", "i64": "<i8", "u32": "<u4", "u16": "<u2"}
+    return pl.DataFrame({name: np.frombuffer(data, dtypes[dtype]) for name, (dtype, data) in columns.items()})
+
+
+def _named(frame: pl.DataFrame, outcome: Outcome, name: str) -> pl.DataFrame:
+    """Put names beside the numbers of the core: flow, link, variable, cause."""
+    import polars as pl
+
+    def lookup(column: str, names: list[str]) -> pl.Expr:
+        return (
+            pl.col(column)
+            .cast(pl.UInt32)
+            .replace_strict(list(range(len(names))), names, default=None, return_dtype=pl.String)
+        )
+
+    flows = [flow["name"] for flow in outcome.case.flows]
+    links = [link["name"] for link in outcome.case.links]
+    first = [
+        pl.lit(outcome.case.index, pl.UInt32).alias("case"),
+        pl.lit(outcome.repetition, pl.UInt32).alias("repetition"),
+    ]
+    added: list[pl.Expr] = []
+    if name == "vars":
+        added = [
+            pl.when(pl.col("source") == 0).then(lookup("index", flows)).otherwise(lookup("index", links)).alias("of"),
+            lookup("source", ["flow", "link"]).alias("source"),
+            lookup("name", list(outcome.names)).alias("name"),
+        ]
+    else:
+        if "flow" in frame.columns:
+            added.append(lookup("flow", flows).alias("flow_name" if "link" in frame.columns else "name"))
+        if "link" in frame.columns:
+            added.append(lookup("link", links).alias("link_name" if "flow" in frame.columns else "name"))
+        if "cause" in frame.columns:
+            causes = {int(cause["number"]): str(cause["name"]) for cause in table("causes")}
+            added.append(pl.col("cause").alias("kind"))
+            added.append(
+                pl.col("cause")
+                .replace_strict(list(causes), list(causes.values()), default="unknown", return_dtype=pl.String)
+                .alias("cause")
+            )
+        if "reason" in frame.columns:
+            added.append(lookup("reason", list(DROP_REASONS)).alias("reason"))
+        windows = [c for c in frame.columns if c.startswith(("cwnd_", "ssthresh_")) and frame[c].dtype == pl.UInt64]
+        added.extend(pl.when(pl.col(c) != _UNSET).then(pl.col(c)).alias(c) for c in windows)
+    return frame.select(*first, pl.all()).with_columns(added)
+
+
+def _cure(name: str, recorded: tuple[str, ...]) -> str:
+    if name in SERIES:
+        how = "run again with series='10ms' (on the command line: --series 10ms)"
+    elif name in EVENTS:
+        how = "run again with events=True (on the command line: --events)"
+    elif name in ACKS:
+        how = "run again with acks=True (on the command line: --acks)"
+    else:
+        how = f"this result has {', '.join(recorded) or 'no tables'}"
+    return f"the result holds no table {name!r}; {how}"

@@ -1,0 +1,333 @@
+"""Results on disk, written so that no finished case is ever lost.
+
+```
+runs/<name>/<spec hash>/
+├── spec.toml          the canonical experiment: `sojourn run spec.toml` repeats it
+├── plan.json          the cases it expands to
+├── meta.json          versions, seed, host, command, times
+├── summary.jsonl      one line per finished run, appended and synced: the source of truth for resuming
+├── flows.parquet      summary tables, made of summary.jsonl at the end or on interruption
+│   groups.parquet links.parquet cases.parquet
+└── queue_delay/  rtt/  flows/  links/  vars/  events/ …
+        <case hash>-<repetition>.parquet     what one run recorded; complete before its line is in summary.jsonl
+```
+A run's tables are renamed into place before its line is appended, so a line promises its tables. A kill can leave a
+torn last line or an unnamed temporary file: both are discarded. DuckDB and polars read `queue_delay/*.parquet` at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from ._engine import Case, Experiment, Plan, Record, Version, version
+from .errors import SetupError, SpecError
+from .result import ACKS, ALWAYS, EVENTS, SERIES, Outcome, Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LAYOUT = 1
+_TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS)
+_SUMMARIES = ("cases", "flows", "groups", "links")
+_FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in _SUMMARIES))
+
+
+def place(experiment: Experiment, plan: Plan, root: Path = Path("runs")) -> Path:
+    """Return the folder of an experiment's results: `runs/<name>/<spec hash>`."""
+    line = experiment.file.startswith("<")
+    name = experiment.text if line else Path(experiment.file).stem
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "experiment"
+    return root / slug / plan.hash[:16]
+
+
+class Store:
+    """One results folder, open for adding runs. Nothing is created before the first run is added."""
+
+    def __init__(self, path: Path, experiment: Experiment, plan: Plan, *, fresh: bool = False) -> None:
+        self.path = path
+        self.experiment = experiment
+        self.plan = plan
+        self._fresh = fresh
+        self._lines: IO[bytes] | None = None
+        self._meta: dict[str, Any] = {}
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse a folder that is someone else's before any time is spent."""
+        if self.path.exists() and not self.path.is_dir():
+            raise SpecError(f"{self.path} is a file; results need a folder (-o DIR)")
+        meta = _read_json(self.path / "meta.json")
+        if meta is None:
+            if self.path.is_dir() and any(self.path.iterdir()):
+                raise SpecError(f"{self.path} is not empty and holds no results; choose another folder (-o DIR)")
+        elif meta.get("spec_hash") != self.plan.hash and not self._fresh:
+            raise SpecError(
+                f"{self.path} holds the results of another experiment ({meta.get('title') or meta.get('spec_hash')}); "
+                "choose another folder (-o DIR), or --fresh to replace them"
+            )
+        nearest = self.path
+        while not nearest.exists():
+            nearest = nearest.parent
+        if not os.access(nearest, os.W_OK | os.X_OK) or not nearest.is_dir():
+            raise SpecError(f"{self.path}: {nearest} cannot be written to; choose another folder (-o DIR)")
+
+    # -- resuming ---------------------------------------------------------------------------------------------------
+
+    def finished(self, record: Record) -> dict[tuple[int, int], Outcome]:
+        """Return the runs that are done under this version of the model and recorded all that is asked for."""
+        if self._fresh:
+            return {}
+        found = {(o.case.index, o.repetition): o for o in _outcomes(self.path, self.plan, version().model)}
+        return {
+            key: outcome
+            for key, outcome in found.items()
+            if outcome.record.covers(record) and outcome.seed == outcome.case.seed + outcome.repetition
+        }
+
+    # -- adding -----------------------------------------------------------------------------------------------------
+
+    def add(self, outcome: Outcome) -> Outcome:
+        """Make one finished run durable; return it with its tables on disk instead of in memory."""
+        with _full_disk(self.path):
+            lines = self._open()
+            files: dict[str, Path] = {}
+            for name in outcome.tables:
+                frame = outcome.frame(name)
+                if frame is not None:
+                    files[name] = self.path / name / f"{outcome.case.hash}-{outcome.repetition}.parquet"
+                    _write_parquet(files[name], frame)
+            line = json.loads(outcome.raw)
+            line["run"] = {
+                "index": outcome.case.index,
+                "hash": outcome.case.hash,
+                "repetition": outcome.repetition,
+                "record": asdict(outcome.record),
+                "tables": list(files),
+            }
+            end = lines.seek(0, os.SEEK_END)
+            try:
+                lines.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+                lines.flush()
+                os.fsync(lines.fileno())
+            except OSError:
+                with suppress(OSError):  # a torn line is discarded on reading, too
+                    os.ftruncate(lines.fileno(), end)
+                raise
+        return replace(outcome, tables={}, files=files)
+
+    def _open(self) -> IO[bytes]:
+        if self._lines is not None:
+            return self._lines
+        self.path.mkdir(parents=True, exist_ok=True)
+        lines = _open_locked(self.path / "summary.jsonl")
+        if self._fresh:
+            self._clear()
+            lines.truncate(0)
+        _cut_torn_line(lines)
+        self._lines = lines
+        _write(self.path / "spec.toml", self.plan.toml.encode())
+        _write(self.path / "plan.json", self.plan.raw.encode())
+        self._meta = _meta(self.experiment, self.plan)
+        self._write_meta(complete=False)
+        return lines
+
+    def _clear(self) -> None:
+        for name in _FILES:
+            if name != "summary.jsonl":
+                (self.path / name).unlink(missing_ok=True)
+        for name in _TABLES:
+            shutil.rmtree(self.path / name, ignore_errors=True)
+
+    def finish(self, result: Result, *, complete: bool) -> None:
+        """Write the summary tables and the meta file; called at the end and on interruption."""
+        if not result.outcomes:
+            return
+        with _full_disk(self.path):
+            self._open()
+            for name in _SUMMARIES:
+                _write_parquet(self.path / f"{name}.parquet", getattr(result, name))
+            self._write_meta(complete=complete, runs=len(result.outcomes))
+
+    def _write_meta(self, **more: Any) -> None:
+        _write(self.path / "meta.json", json.dumps({**self._meta, "finished": _now(), **more}, indent=2).encode())
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        if self._lines is not None:
+            self._lines.close()
+            self._lines = None
+
+
+def load(path: str | Path) -> Result:
+    """Read a results folder; a folder above it will do when it holds only one.
+
+    Only complete lines of the latest version of the model in it count.
+    """
+    folder = _find(Path(path))
+    meta = _read_json(folder / "meta.json") or {}
+    try:
+        plan = Plan.parse((folder / "plan.json").read_text("utf-8"))
+    except (OSError, ValueError, KeyError) as error:
+        raise SpecError(f"{folder}: not readable as results ({error})") from None
+    experiment = Experiment(
+        meta.get("text", plan.toml), meta.get("file", str(folder / "spec.toml")), tuple(map(tuple, meta.get("set", [])))
+    )
+    outcomes = tuple(sorted(_outcomes(folder, plan, meta["model"]), key=lambda o: (o.case.index, o.repetition)))
+    if not outcomes:
+        raise SpecError(f"{folder}: no run in it has finished yet")
+    made_by = Version(meta["version"], meta["schema"], meta["model"], meta["format"], meta["git"])
+    return Result(experiment, plan, outcomes, made_by, path=folder)
+
+
+def is_results(path: str | Path) -> bool:
+    """Whether this is a folder, and so can only be meant as results."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _find(path: Path) -> Path:
+    if not path.exists():
+        raise SpecError(f"{path}: no such results folder")
+    if (path / "meta.json").exists():
+        return path
+    inner = sorted(meta.parent for meta in path.glob("**/meta.json")) if path.is_dir() else []
+    if len(inner) == 1:
+        return inner[0]
+    if inner:
+        listed = "\n  ".join(str(folder) for folder in inner[:20])
+        raise SpecError(f"{path} holds {len(inner)} results; name one:\n  {listed}")
+    raise SpecError(f"{path}: no results in it; `sojourn run FILE -o DIR` makes some")
+
+
+def _outcomes(path: Path, plan: Plan, model: int) -> Iterator[Outcome]:
+    """Complete lines of this model; the last line of a run wins."""
+    cases: Mapping[str, Case] = {case.hash: case for case in plan.cases}
+    last: dict[tuple[str, int], Outcome] = {}
+    try:
+        data = (path / "summary.jsonl").read_bytes()
+    except FileNotFoundError:
+        return
+    for number, line in enumerate(data.split(b"\n")[:-1], start=1):  # what follows the last newline is torn
+        try:
+            summary = json.loads(line)
+            run = summary.pop("run")
+            same_model = summary["model"] == model
+        except (ValueError, KeyError, TypeError):
+            raise SpecError(f"{path / 'summary.jsonl'}:{number}: not a line of results; remove it to go on") from None
+        case = cases.get(run["hash"])
+        if case is None or not same_model:
+            continue
+        files = {name: path / name / f"{case.hash}-{run['repetition']}.parquet" for name in run["tables"]}
+        if all(file.exists() for file in files.values()):
+            raw = json.dumps(summary, separators=(",", ":"), ensure_ascii=False)
+            outcome = Outcome(case, run["repetition"], Record(**run["record"]), raw, files=files)
+            last[case.hash, run["repetition"]] = outcome
+    yield from last.values()
+
+
+def _meta(experiment: Experiment, plan: Plan) -> dict[str, Any]:
+    import platform
+
+    return {
+        "layout": LAYOUT,
+        "title": plan.title,
+        "spec_hash": plan.hash,
+        **asdict(version()),
+        "seed": plan.cases[0].seed,
+        "cases": len(plan.cases),
+        "text": experiment.text,
+        "file": experiment.file,
+        "set": [list(pair) for pair in experiment.overrides],
+        "command": sys.argv,
+        "python": platform.python_version(),
+        "host": platform.node(),
+        "system": platform.platform(),
+        "cpus": os.cpu_count(),
+        "started": _now(),
+    }
+
+
+def _now() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        loaded: dict[str, Any] = json.loads(path.read_bytes())
+        return loaded
+    except (OSError, ValueError):
+        return None
+
+
+def _open_locked(path: Path) -> IO[bytes]:
+    """Open for appending, for this process alone: two writers would interleave their lines."""
+    lines = path.open("a+b")
+    try:
+        import fcntl
+    except ImportError:  # Windows has no flock; two writers there are the user's to avoid
+        return lines
+    try:
+        fcntl.flock(lines, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lines.close()
+        raise SetupError(f"{path.parent} is being written by another run; wait for it, or use -o DIR") from None
+    return lines
+
+
+def _cut_torn_line(lines: IO[bytes]) -> None:
+    lines.seek(0)
+    data = lines.read()
+    whole = data.rfind(b"\n") + 1
+    if whole != len(data):
+        lines.truncate(whole)
+
+
+def _write_parquet(path: Path, frame: pl.DataFrame) -> None:
+    path.parent.mkdir(exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            frame.write_parquet(file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _write(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _full_disk(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SetupError(
+            f"{path}: cannot write: {error.strerror or error}. Finished runs in it are safe; "
+            "make room and give the same command again: it goes on from there"
+        ) from error

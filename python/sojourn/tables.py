@@ -1,0 +1,160 @@
+"""Tables of results: one line per case and `[[flow]]` entry, one per case and link, means over repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from .stats import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from .result import Outcome, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A figure of the summary as a table shows it."""
+
+    title: str
+    metric: str
+    scale: float = 1.0
+
+
+GROUP = (
+    Column("throughput Mbit/s", "throughput_mbps"),
+    Column("share %", "share", 100.0),
+    Column("RTT ms", "rtt_ms.mean"),
+    Column("RTT p95 ms", "rtt_ms.p95"),
+    Column("loss %", "loss_pct"),
+    Column("delay back-offs", "backoffs.delay"),
+    Column("loss back-offs", "backoffs.loss"),
+)
+LINK = (
+    Column("utilisation %", "utilisation", 100.0),
+    Column("queue ms", "queue_ms.mean"),
+    Column("queue p95 ms", "queue_ms.p95"),
+    Column("dropped %", "drop_pct"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: where it belongs, how many differing repetitions stand behind it, its figures."""
+
+    case: str
+    name: str
+    kind: str
+    n: int
+    cells: tuple[Interval, ...]
+
+
+def figure(entry: Mapping[str, Any], metric: str) -> float:
+    """Look up `rtt_ms.mean` and the like in a summary; NaN when the run has none."""
+    value: Any = entry
+    for key in metric.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return float(value) if isinstance(value, (int, float)) else float("nan")
+
+
+def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
+    """Average the entries of `part` ("groups" or "links") over the repetitions of each case."""
+    for case in result.plan.cases:
+        outcomes = result.of(case)
+        if not outcomes:
+            continue
+        for i, first in enumerate(outcomes[0].summary[part]):
+            cells = tuple(_interval(outcomes, part, i, column) for column in columns)
+            # Repetitions that are all alike say no more than one of them.
+            n = 1 if all(cell.exact for cell in cells) else len(outcomes)
+            yield Row(case.label, first["name"], str(first.get("cc") or ""), n, cells)
+
+
+def _interval(outcomes: Sequence[Outcome], part: str, i: int, column: Column) -> Interval:
+    return mean_interval([figure(outcome.summary[part][i], column.metric) * column.scale for outcome in outcomes])
+
+
+def summary(result: Result) -> RenderableType:
+    """Draw both tables for a terminal."""
+    from rich.console import Group
+    from rich.text import Text
+
+    swept = any(case.values for case in result.plan.cases)
+    parts: list[RenderableType] = [
+        _rich(("flow", "cc"), rows(result, "groups", GROUP), GROUP, swept, lambda row: (row.name, row.kind)),
+        _rich(("link",), rows(result, "links", LINK), LINK, swept, lambda row: (row.name,)),
+    ]
+    return Group(Text(_title(result), style="bold"), *parts, Text(_foot(result), style="dim"))
+
+
+def _rich(
+    heads: Sequence[str],
+    lines: Iterable[Row],
+    columns: Sequence[Column],
+    swept: bool,
+    names: Callable[[Row], tuple[str, ...]],
+) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    lines = list(lines)
+    shown = [i for i in range(len(columns)) if any(row.cells[i].n and row.cells[i].mean for row in lines)]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    if swept:
+        table.add_column("case")
+    for head in heads:
+        table.add_column(head, no_wrap=True)
+    table.add_column("n", justify="right")
+    for i in shown:
+        table.add_column(columns[i].title, justify="right", no_wrap=True)
+    before = None
+    for row in lines:
+        cells = [*([row.case if row.case != before else ""] if swept else []), *names(row), str(row.n)]
+        before = row.case
+        table.add_row(*(Text(cell) for cell in cells), *(str(row.cells[i]) for i in shown))
+    return table
+
+
+def _title(result: Result) -> str:
+    return result.title
+
+
+def _foot(result: Result) -> str:
+    runs = len(result.outcomes)
+    where = f"  ·  {result.path}" if result.path else ""
+    return (
+        f"{runs} run{'s' if runs != 1 else ''}  ·  mean ± 95 % over repetitions (n)  ·  seed {result.seed}  ·  "
+        f"digest {result.digest}  ·  sojourn {result.version.version}, model {result.version.model}{where}"
+    )
+
+
+def plain(result: Result) -> str:
+    """Return the tables as text, for `repr` and for logs."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    console = Console(file=StringIO(), width=160, color_system=None, force_terminal=False)
+    with console.capture() as capture:
+        console.print(summary(result))
+    return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
+
+
+def html(result: Result) -> str:
+    """Return the tables as HTML, for notebooks."""
+    parts = [f"<p><b>{escape(_title(result))}</b></p>"]
+    for part, columns, heads in (("groups", GROUP, ("flow", "cc")), ("links", LINK, ("link", ""))):
+        head = "".join(f"<th>{escape(text)}</th>" for text in ("case", *heads, "n", *(c.title for c in columns)))
+        body = "".join(
+            "<tr>"
+            + "".join(f"<td>{escape(text)}</td>" for text in (r.case, r.name, r.kind, str(r.n), *map(str, r.cells)))
+            + "</tr>"
+            for r in rows(result, part, columns)
+        )
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    parts.append(f"<p><small>{escape(_foot(result))}</small></p>")
+    return "".join(parts)
