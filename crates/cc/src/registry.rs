@@ -238,8 +238,12 @@ impl Entry {
 }
 
 /// Every algorithm. Adding one: its file, its `mod` line in `algo`, its entry here.
-pub static ALGORITHMS: &[Entry] =
-    &[Entry::of::<algo::newreno::NewReno>(), Entry::of::<algo::cubic::Cubic>(), Entry::of::<algo::vegas::Vegas>()];
+pub static ALGORITHMS: &[Entry] = &[
+    Entry::of::<algo::newreno::NewReno>(),
+    Entry::of::<algo::cubic::Cubic>(),
+    Entry::of::<algo::vegas::Vegas>(),
+    Entry::of::<algo::cdg::Cdg>(),
+];
 
 pub use crate::start::SLOW_STARTS;
 

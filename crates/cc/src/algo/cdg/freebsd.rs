@@ -1,0 +1,373 @@
+//! FreeBSD's CDG, each of its quirks a switch, and with the switches turned the paper's.
+
+use super::probability::{Dice, Toss};
+use super::queue_state::QueueState;
+use super::trend::Trend;
+use super::{Params, Reference, Skip};
+use crate::{
+    Ack, Cause, Congestion, CongestionControl, Event, Flow, How, Phase, Reaction, Round, Setup, Signal, causes, exits,
+    ppb,
+};
+use units::{Bytes, Rng};
+
+/// The parameters with the reference's answers filled in.
+#[derive(Debug)]
+struct Rules {
+    g: f64,
+    beta_delay: f64,
+    beta_loss: f64,
+    alpha_inc: u32,
+    consec_cong: u32,
+    hold_backoff: u32,
+    use_ineffectual: bool,
+    use_shadow: bool,
+    use_tolerance: bool,
+    unknown_full: bool,
+    recovery_bug: bool,
+    skip: Skip,
+    raw_slow_start: bool,
+    ack_counting: bool,
+    stale_rtt: bool,
+    dice: Dice,
+    shadow_after_cut: bool,
+    shadow_always_grows: bool,
+    grow_when_limited: bool,
+    /// The slow start is CDG's: gradients can end it.
+    own_start: bool,
+}
+
+impl Rules {
+    fn new(p: &Params, own_start: bool) -> Self {
+        let kernel = p.reference == Reference::FreeBsd;
+        Rules {
+            g: p.g,
+            beta_delay: p.beta_delay,
+            beta_loss: p.beta_loss,
+            alpha_inc: p.alpha_inc,
+            consec_cong: p.consec_cong,
+            hold_backoff: p.hold_backoff,
+            use_ineffectual: p.use_ineffectual,
+            use_shadow: p.use_shadow,
+            use_tolerance: p.use_tolerance.or(true),
+            unknown_full: p.unknown_full.or(kernel),
+            recovery_bug: p.recovery_bug.or(kernel),
+            skip: match p.skip {
+                Skip::Auto if kernel => Skip::Gradient,
+                Skip::Auto => Skip::Toss,
+                given => given,
+            },
+            raw_slow_start: p.raw_slow_start.or(kernel),
+            ack_counting: p.ack_counting.or(kernel),
+            stale_rtt: p.stale_rtt.or(kernel),
+            dice: if p.table.or(kernel) { Dice::Table } else { Dice::Exact },
+            shadow_after_cut: p.shadow_after_cut.or(kernel),
+            shadow_always_grows: p.shadow_always_grows.or(!kernel),
+            grow_when_limited: p.grow_when_limited.or(kernel),
+            own_start,
+        }
+    }
+}
+
+/// State named as in the paper and `cc_cdg.c`.
+#[derive(Debug)]
+pub struct FreeBsd {
+    rules: Rules,
+    rng: Rng,
+    /// Smallest and largest RTT of the round before, in ns; `None` if there is nothing to take a gradient from.
+    previous: Option<(u64, u64)>,
+    min: Trend,
+    max: Trend,
+    queue: QueueState,
+    /// What a loss-based flow would have; 0 is "forgotten".
+    shadow: Bytes,
+    /// Delay indications since delay last fell.
+    consecutive: u32,
+    /// The round under way follows a back-off.
+    blind: bool,
+    /// Data out at the last delay back-off and not yet acknowledged: FreeBSD's "congestion recovery".
+    outstanding: Bytes,
+    /// Rounds since the last step of `alpha_inc`, and packets added per round.
+    rounds: u32,
+    step: u32,
+    toss: Toss,
+}
+
+impl FreeBsd {
+    pub(super) fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let kernel = p.reference == Reference::FreeBsd;
+        setup.flow.slow_start_at_ssthresh = p.slow_start_at_ssthresh.or(kernel);
+        FreeBsd {
+            rules: Rules::new(p, setup.own_start),
+            rng: setup.rng,
+            previous: None,
+            min: Trend::new(p.window),
+            max: Trend::new(p.window),
+            queue: QueueState::Unknown,
+            // In case loss-based flows are there from the start.
+            shadow: if p.use_shadow { setup.flow.cwnd } else { Bytes::ZERO },
+            consecutive: 0,
+            blind: false,
+            outstanding: Bytes::ZERO,
+            rounds: 0,
+            step: 0,
+            toss: Toss::default(),
+        }
+    }
+
+    /// Takes the gradients of a round and tosses, at most once. True if it indicated congestion, acted upon or not.
+    fn end_of_round(&mut self, flow: &mut Flow, round: &Round) -> bool {
+        let (min, max) = if self.rules.stale_rtt {
+            (round.min_rtt_reused, round.max_rtt_reused)
+        } else {
+            (round.min_rtt, round.max_rtt)
+        };
+        let blind = core::mem::take(&mut self.blind);
+        if blind && self.rules.skip == Skip::Round {
+            return false;
+        }
+        let now = (min.as_nanos(), max.as_nanos());
+        let before = self.previous.filter(|_| !(blind && self.rules.skip == Skip::Gradient));
+        // A round without samples leaves nothing to compare with, as FreeBSD's zero does.
+        self.previous = (now.1 > 0).then_some(now);
+        let (Some(before), true) = (before, now.1 > 0) else { return false };
+
+        self.min.push(self.rules.dice.gradient(now.0 as i64 - before.0 as i64)); // Eq 2.24, 2.26
+        self.max.push(self.rules.dice.gradient(now.1 as i64 - before.1 as i64)); // Eq 2.25, 2.26
+        let hit = !(blind && self.rules.skip == Skip::Toss) && self.toss(flow);
+
+        self.queue = self.queue.next(self.min.average as f64, self.max.average as f64);
+        if self.queue == QueueState::Empty && self.says_empty() {
+            self.shadow = Bytes::ZERO;
+        }
+        if self.min.average < 0 || self.max.average < 0 {
+            self.consecutive = 0;
+        }
+        if hit {
+            self.congested(flow);
+        }
+        hit
+    }
+
+    /// The state is "empty" by this round's signs, not by an older round's.
+    fn says_empty(&self) -> bool {
+        self.min.average >= 0 && self.max.average < 0
+    }
+
+    /// One toss per round, for the first gradient that rises. In slow start gradients as they are come first.
+    fn toss(&mut self, flow: &Flow) -> bool {
+        let slow_start = flow.in_slow_start();
+        if slow_start && !self.rules.own_start {
+            return false;
+        }
+        let raw = slow_start && self.rules.raw_slow_start;
+        let candidates =
+            [(raw, self.min.last), (true, self.min.average), (raw, self.max.last), (true, self.max.average)];
+        let Some((_, gradient)) = candidates.into_iter().find(|(look, g)| *look && *g > 0) else {
+            self.toss = Toss::default();
+            return false;
+        };
+        self.toss = self.rules.dice.toss(gradient, self.rules.g, &mut self.rng);
+        self.toss.hit
+    }
+
+    /// A delay indication: back off, unless backing off has proved ineffectual.
+    fn congested(&mut self, flow: &mut Flow) {
+        self.consecutive += 1;
+        // While a reaction is under way (to a loss, or FreeBSD's congestion recovery) indications only count.
+        if flow.phase == Phase::Recovery || !self.outstanding.is_zero() {
+            return;
+        }
+        let window = flow.cwnd;
+        if !self.rules.use_ineffectual || self.consecutive <= self.rules.consec_cong {
+            self.back_off(flow);
+        } else {
+            flow.note(causes::DelayIgnored {
+                probability: ppb(self.toss.probability),
+                drew: ppb(self.toss.drew),
+                consecutive: self.consecutive as i64,
+                queue: queue(flow),
+            });
+            if self.consecutive >= self.rules.consec_cong + self.rules.hold_backoff {
+                self.consecutive = 0;
+            }
+        }
+        self.blind = true;
+        if self.rules.use_shadow {
+            self.shadow = self.shadow.max(if self.rules.shadow_after_cut { flow.cwnd } else { window });
+        }
+    }
+
+    fn back_off(&mut self, flow: &mut Flow) {
+        let to = flow.cwnd.min(flow.receive_window).mul_f64(self.rules.beta_delay);
+        self.outstanding = flow.in_flight;
+        self.rounds = 0;
+        self.step = 0;
+        flow.reduce(to, How::AtOnce, self.cause(flow));
+    }
+
+    /// Leaving the first slow start is its own event, so that back-offs in congestion avoidance can be counted.
+    fn cause(&self, flow: &Flow) -> Cause {
+        let nanos = |g: i64| (self.rules.dice.millis(g) * 1e6) as i64;
+        if flow.in_slow_start() && flow.ssthresh == Bytes::MAX {
+            let gradient = if self.min.last > 0 { self.min.last } else { self.max.last };
+            return causes::SlowStartExit {
+                reason: exits::GRADIENT,
+                rtt: flow.rtt.as_nanos() as i64,
+                base_rtt: flow.min_rtt.as_nanos() as i64,
+                gradient: nanos(gradient),
+                probability: ppb(self.toss.probability),
+                drew: ppb(self.toss.drew),
+                ..Default::default()
+            }
+            .into();
+        }
+        causes::DelayBackoff {
+            g_min: nanos(self.min.last),
+            g_max: nanos(self.max.last),
+            average_min: nanos(self.min.average),
+            average_max: nanos(self.max.average),
+            probability: ppb(self.toss.probability),
+            drew: ppb(self.toss.drew),
+            queue: queue(flow),
+            bdp: 0,
+        }
+        .into()
+    }
+
+    /// Growth on an ACK that indicates nothing.
+    fn grow(&mut self, flow: &mut Flow, ack: &Ack) {
+        if flow.in_slow_start() {
+            let before = flow.cwnd;
+            flow.slow_start(if self.rules.ack_counting && self.rules.own_start { flow.mss } else { ack.cumulative });
+            self.grow_shadow(flow.cwnd - before);
+            self.rounds = 0;
+            self.step = 0;
+        } else if ack.round.is_some() {
+            self.grow_shadow(flow.mss);
+            flow.cwnd += flow.mss * self.additive_packets() as u64;
+        }
+    }
+
+    /// Packets to add this round: one, or as `alpha_inc` says.
+    fn additive_packets(&mut self) -> u32 {
+        if self.rules.alpha_inc == 0 {
+            return 1;
+        }
+        self.rounds += 1;
+        if self.rounds >= self.rules.alpha_inc {
+            self.rounds = 0;
+            self.step += 1;
+        }
+        self.step
+    }
+
+    fn grow_shadow(&mut self, by: Bytes) {
+        if !self.shadow.is_zero() {
+            self.shadow += by;
+        }
+    }
+
+    /// Should this loss be taken for random?
+    fn tolerates(&self) -> bool {
+        let full = match self.queue {
+            QueueState::Full => true,
+            QueueState::Unknown => self.rules.unknown_full,
+            _ => false,
+        };
+        (self.rules.recovery_bug && !self.outstanding.is_zero()) || (self.rules.use_tolerance && !full)
+    }
+
+    fn on_loss(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        if self.tolerates() {
+            let before = flow.windows();
+            flow.ssthresh = flow.cwnd;
+            let why =
+                causes::LossTolerated { lost: c.lost.get() as i64, queue: queue(flow), queue_state: self.queue as i64 };
+            flow.because(why, before);
+            return Reaction::Own;
+        }
+        self.rounds = 0;
+        self.step = 0;
+        self.shadow = self.shadow / 2;
+        let to = self.shadow.max(flow.cwnd.min(flow.receive_window).mul_f64(self.rules.beta_loss));
+        if to <= flow.cwnd {
+            return Reaction::Reduce(to);
+        }
+        // A larger shadow is only the threshold: the window grows towards it as in slow start.
+        let before = flow.windows();
+        flow.ssthresh = to;
+        let why = causes::LossBackoff {
+            lost: c.lost.get() as i64,
+            in_flight: flow.in_flight.get() as i64,
+            shadow: self.shadow.get() as i64,
+            bdp: 0,
+        };
+        flow.because(why, before);
+        Reaction::Own
+    }
+}
+
+/// Queueing delay as far as the flow's smallest RTT tells it, for events.
+fn queue(flow: &Flow) -> i64 {
+    flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64
+}
+
+impl CongestionControl for FreeBsd {
+    #[inline]
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.outstanding = self.outstanding.saturating_sub(ack.cumulative);
+        if let Some(round) = &ack.round
+            && self.end_of_round(flow, round)
+        {
+            if self.rules.shadow_always_grows {
+                self.grow_shadow(flow.mss);
+            }
+            return;
+        }
+        if ack.cumulative.is_zero() || flow.phase == Phase::Recovery {
+            return;
+        }
+        if flow.cwnd_limited || (self.rules.grow_when_limited && flow.cwnd < flow.receive_window) {
+            self.grow(flow, ack);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        match c.signal {
+            Signal::Loss => self.on_loss(flow, c),
+            // FreeBSD hands the other two to NewReno.
+            Signal::Ecn if !self.outstanding.is_zero() => Reaction::Own,
+            Signal::Ecn => {
+                self.outstanding = flow.in_flight;
+                Reaction::Reduce(flow.cwnd / 2)
+            }
+            Signal::Timeout => {
+                self.outstanding = Bytes::ZERO;
+                Reaction::Reduce(flow.cwnd / 2)
+            }
+        }
+    }
+
+    fn on_event(&mut self, _: &mut Flow, event: Event) {
+        if event == Event::RecoveryEnd {
+            self.outstanding = Bytes::ZERO;
+        }
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let ms = |g| self.rules.dice.millis(g);
+        see("g_min", ms(self.min.last));
+        see("g_max", ms(self.max.last));
+        see("average_min", ms(self.min.average));
+        see("average_max", ms(self.max.average));
+        see("probability", self.toss.probability);
+        see("drew", self.toss.drew);
+        see("consecutive", self.consecutive as f64);
+        see("shadow", self.shadow.as_f64());
+        see("queue_state", self.queue as u8 as f64);
+        see("g", self.rules.g);
+    }
+}
+
+#[cfg(test)]
+mod tests;

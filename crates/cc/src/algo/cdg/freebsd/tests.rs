@@ -1,0 +1,229 @@
+//! The quirks, one test each, on rounds given by hand.
+
+use super::*;
+use crate::algo::cdg::Cdg;
+use crate::{Algorithm, CauseKind};
+use params::Params as _;
+use units::{Duration, Instant, streams};
+
+const MSS: u64 = 1000;
+
+/// A flow of 100 packets in congestion avoidance with CDG at work, and rounds to feed it.
+struct Bench {
+    cc: FreeBsd,
+    flow: Flow,
+    number: u64,
+}
+
+/// `certain`: G so small that every rise is over five times G, so no dice.
+fn bench(spec: &str) -> Bench {
+    let mut flow = Flow::new(Bytes::new(MSS), Bytes::new(100 * MSS), Bytes::new(2 * MSS));
+    flow.ssthresh = Bytes::new(50 * MSS);
+    flow.in_flight = flow.cwnd;
+    let p = Params::from_spec(&spec.parse().unwrap()).unwrap();
+    let setup = Setup { flow: &mut flow, rng: Rng::new(1, 0, streams::CC), own_start: true };
+    let Cdg::FreeBsd(cc) = Cdg::new(&p, setup) else { panic!("{spec} is Linux's") };
+    Bench { cc, flow, number: 0 }
+}
+
+impl Bench {
+    /// A round with these smallest and largest RTTs in ms; the whole window is acknowledged with it.
+    fn round(&mut self, min: u64, max: u64) -> Vec<EventKind> {
+        self.number += 1;
+        self.flow.now = Instant::from_millis(self.number * 100);
+        let (min, max) = (Duration::from_millis(min), Duration::from_millis(max));
+        self.flow.rtt = max;
+        let round = Round {
+            number: self.number,
+            min_rtt: min,
+            max_rtt: max,
+            min_rtt_reused: min,
+            max_rtt_reused: max,
+            samples: 10,
+            ..Round::default()
+        };
+        let ack = Ack { cumulative: self.flow.in_flight, round: Some(round), rtt: Some(max), ..Ack::default() };
+        self.cc.on_ack(&mut self.flow, &ack);
+        self.flow.in_flight = self.flow.cwnd;
+        self.events()
+    }
+
+    fn ack(&mut self) {
+        let ack = Ack { cumulative: Bytes::new(2 * MSS), ..Ack::default() };
+        self.cc.on_ack(&mut self.flow, &ack);
+    }
+
+    fn lose(&mut self, during: Phase) -> Reaction {
+        let c = Congestion { signal: Signal::Loss, during, lost: Bytes::new(MSS), cwnd_before: self.flow.cwnd };
+        self.cc.on_congestion(&mut self.flow, &c)
+    }
+
+    fn events(&mut self) -> Vec<EventKind> {
+        self.flow.drain_events().map(|e| e.cause().unwrap()).collect()
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.flow.cwnd.get()
+    }
+}
+
+type EventKind = CauseKind;
+use CauseKind::{DelayBackoff, DelayIgnored, LossTolerated, SlowStartExit};
+use std::vec;
+use std::vec::Vec;
+
+#[test]
+fn a_round_without_congestion_adds_one_packet_and_other_acks_none() {
+    let mut b = bench("cdg");
+    b.round(100, 101);
+    b.ack();
+    assert_eq!(b.cwnd(), 101 * MSS);
+}
+
+#[test]
+fn a_rise_backs_off_to_seven_tenths_and_the_next_ack_is_slow_start() {
+    let mut b = bench("cdg(g=0.1)");
+    b.round(100, 101);
+    // One tick over eight samples is 16/128 ms, more than five times G would need 64/128: 5 ticks do.
+    assert_eq!(b.round(105, 106), vec![DelayBackoff]);
+    assert_eq!((b.cwnd(), b.flow.ssthresh.get()), (70_700, 70_700));
+    b.ack();
+    assert_eq!(b.cwnd(), 71_700, "cwnd == ssthresh counts as slow start");
+    b.ack();
+    assert_eq!(b.cwnd(), 71_700);
+}
+
+#[test]
+fn the_gradient_after_a_backoff_is_skipped_but_its_rtts_are_kept() {
+    // Thesis section 4.2.2.1: 117 → 101 (skipped) → 101: the −16 never enters the average.
+    let mut b = bench("cdg(g=0.1)");
+    b.round(100, 120);
+    assert_eq!(b.round(117, 120), vec![DelayBackoff]);
+    assert_eq!(b.round(101, 120), vec![]);
+    assert_eq!(b.cc.min.last, 17 * 128);
+    b.round(101, 120);
+    assert_eq!((b.cc.min.last, b.cc.min.average), (0, 17 * 16), "and so the average stays high");
+
+    // HLDG's correction (Eq 5.1): b+2 is compared with b.
+    let mut b = bench("cdg(g=0.1, skip=round)");
+    b.round(100, 120);
+    b.round(117, 120);
+    b.round(101, 120);
+    b.round(101, 101);
+    assert_eq!((b.cc.min.last, b.cc.max.last), (-16 * 128, -19 * 128));
+
+    // The paper's reading: the gradient counts, the toss does not.
+    let mut b = bench("cdg(g=0.1, skip=toss)");
+    b.round(100, 120);
+    b.round(117, 120);
+    assert_eq!(b.round(116, 140), vec![], "no toss though the average still rises");
+    assert_eq!(b.cc.min.last, -128);
+    assert_eq!(b.round(116, 140), vec![DelayBackoff]);
+}
+
+#[test]
+fn five_indications_back_off_five_are_ignored_and_a_fall_starts_anew() {
+    let mut b = bench("cdg(g=0.1)");
+    let mut seen = Vec::new();
+    for n in 0..26 {
+        seen.extend(b.round(1000 + 20 * n, 1000 + 20 * n));
+    }
+    // Every indication costs two rounds: the next gradient is skipped also when it is ignored.
+    let mut expected = Vec::new();
+    expected.extend([DelayBackoff; 5]);
+    expected.extend([DelayIgnored; 5]);
+    expected.extend([DelayBackoff; 3]);
+    assert_eq!(seen, expected);
+    assert_eq!(b.cc.consecutive, 3);
+    for n in 0..10 {
+        b.round(1500 - 50 * n, 1500 - 50 * n);
+    }
+    assert_eq!(b.cc.consecutive, 0);
+}
+
+#[test]
+fn a_loss_cuts_unless_the_queue_is_known_not_to_be_full() {
+    let mut b = bench("cdg(use_shadow=false)");
+    assert_eq!(b.lose(Phase::Open), Reaction::Reduce(Bytes::new(50 * MSS)), "unknown counts as full");
+    let mut b = bench("cdg(use_shadow=false, unknown_full=false)");
+    assert_eq!(b.lose(Phase::Open), Reaction::Own);
+    assert_eq!(b.events(), vec![LossTolerated]);
+    assert_eq!(b.flow.ssthresh, b.flow.cwnd);
+    for (state, tolerated) in
+        [(QueueState::Full, false), (QueueState::Empty, true), (QueueState::Rising, true), (QueueState::Falling, true)]
+    {
+        let mut b = bench("cdg(use_shadow=false)");
+        b.cc.queue = state;
+        assert_eq!(b.lose(Phase::Open) == Reaction::Own, tolerated, "{state:?}");
+    }
+}
+
+#[test]
+fn a_loss_right_after_a_delay_backoff_cuts_nothing() {
+    for (spec, cut) in [("cdg(g=0.1)", false), ("cdg(g=0.1, recovery_bug=false)", true)] {
+        let mut b = bench(spec);
+        b.round(100, 120);
+        b.round(117, 120);
+        b.cc.queue = QueueState::Full;
+        b.cc.shadow = Bytes::ZERO;
+        assert_eq!(b.lose(Phase::Reduced) != Reaction::Own, cut, "{spec}");
+    }
+}
+
+#[test]
+fn the_shadow_is_only_a_threshold_when_it_exceeds_the_window() {
+    let mut b = bench("cdg");
+    b.cc.shadow = Bytes::new(400 * MSS);
+    b.cc.queue = QueueState::Full;
+    assert_eq!(b.lose(Phase::Open), Reaction::Own);
+    assert_eq!((b.flow.ssthresh.get(), b.cwnd()), (200 * MSS, 100 * MSS));
+    // An empty queue forgets it.
+    b.cc.previous = Some((100_000_000, 130_000_000));
+    b.round(100, 110);
+    assert!(b.cc.shadow.is_zero());
+    b.round(100, 110);
+    assert!(b.cc.shadow.is_zero(), "and it does not grow again by itself");
+}
+
+#[test]
+fn slow_start_tosses_on_raw_gradients_and_leaves_with_its_own_event() {
+    // 8 ms up in one round: raw P is 1 − e^(−8/0.5) or certain; smoothed 1 ms.
+    for (spec, exits) in [("cdg(g=1)", true), ("cdg(g=1, raw_slow_start=false, table=false)", false)] {
+        let mut b = bench(spec);
+        b.flow.ssthresh = Bytes::MAX;
+        b.round(100, 100);
+        b.round(99, 99);
+        // The largest RTT jumps by 8 ms; the smoothed gradient is 7/8 ms.
+        let seen = b.round(98, 107);
+        if exits {
+            assert_eq!(seen, vec![SlowStartExit], "{spec}");
+        } else {
+            assert!(b.cc.toss.probability < 0.7, "{spec}: {:?}", b.cc.toss);
+        }
+    }
+}
+
+#[test]
+fn growth_in_slow_start_counts_acks() {
+    let mut b = bench("cdg");
+    b.flow.ssthresh = Bytes::MAX;
+    b.ack();
+    assert_eq!(b.cwnd(), 101 * MSS);
+    let mut b = bench("cdg(reference=paper)");
+    b.flow.ssthresh = Bytes::MAX;
+    b.ack();
+    assert_eq!(b.cwnd(), 102 * MSS);
+}
+
+#[test]
+fn alpha_inc_steps_the_growth() {
+    let mut b = bench("cdg(alpha_inc=2)");
+    let growth: Vec<u64> = (0..6)
+        .map(|_| {
+            let before = b.cwnd();
+            b.round(100, 100);
+            (b.cwnd() - before) / MSS
+        })
+        .collect();
+    assert_eq!(growth, [0, 1, 1, 2, 2, 3]);
+}

@@ -1,0 +1,342 @@
+//! Linux's CDG (`tcp_cdg.c`, 6.1, by K. K. Jonassen): sums of gradients in µs, a gentler back-off by proportional rate
+//! reduction, a hybrid slow start, no loss tolerance unless asked for.
+
+use super::probability::{Toss, exact};
+use super::queue_state::QueueState;
+use super::{Params, Reference};
+use crate::{Ack, Congestion, CongestionControl, Event, Flow, How, Phase, Reaction, Setup, Signal, causes, exits, ppb};
+use alloc::vec;
+use alloc::vec::Vec;
+use units::{Bytes, Duration, Instant, Rng};
+
+/// A smoothed gradient sum at or below this (µs, so 4 µs on average over 8) counts as falling delay.
+const EFFECTUAL: i64 = -32;
+/// Gradient sums are divided by this before the queue state is read from their signs.
+const TOLERANCE_STEP: i64 = 64;
+/// ACKs further apart than this are no train.
+const TRAIN_GAP: Duration = Duration::from_millis(3);
+/// Least threshold of the hybrid slow start.
+const HYSTART_LEAST: Duration = Duration::from_micros(125);
+/// Samples in a round before the hybrid slow start looks at delay.
+const HYSTART_SAMPLES: u32 = 8;
+
+/// Smallest and largest, in µs; zero is "none yet", as in the kernel.
+#[derive(Clone, Copy, Debug, Default)]
+struct MinMax {
+    min: i64,
+    max: i64,
+}
+
+/// State named as in `tcp_cdg.c`.
+#[derive(Debug)]
+pub struct Linux {
+    beta: u32,
+    beta_loss: f64,
+    factor: u32,
+    hystart: u32,
+    use_ineff: Option<u32>,
+    use_shadow: bool,
+    use_tolerance: bool,
+    own_start: bool,
+    rng: Rng,
+
+    rtt: MinMax,
+    rtt_prev: MinMax,
+    gradients: Vec<MinMax>,
+    sum: MinMax,
+    last: MinMax,
+    tail: usize,
+    filled: bool,
+    queue: QueueState,
+    delack: u32,
+    /// Bytes to be acknowledged before the round is over.
+    round_left: i64,
+    backoffs: u32,
+    shadow: Bytes,
+    toss: Toss,
+
+    samples: u32,
+    delay_min: i64,
+    last_ack: Option<Instant>,
+    round_start: Instant,
+}
+
+impl Linux {
+    pub(super) fn new(p: &Params, setup: Setup<'_>) -> Self {
+        debug_assert!(p.reference == Reference::Linux);
+        Linux {
+            beta: p.backoff_beta,
+            beta_loss: p.beta_loss,
+            factor: p.backoff_factor,
+            hystart: if setup.own_start { p.hystart } else { 0 },
+            use_ineff: p.use_ineffectual.then_some(p.consec_cong),
+            use_shadow: p.use_shadow,
+            use_tolerance: p.use_tolerance.or(false),
+            own_start: setup.own_start,
+            rng: setup.rng,
+            rtt: MinMax::default(),
+            rtt_prev: MinMax::default(),
+            gradients: vec![MinMax::default(); p.window as usize],
+            sum: MinMax::default(),
+            last: MinMax::default(),
+            tail: 0,
+            filled: false,
+            queue: QueueState::Unknown,
+            delack: 0,
+            round_left: setup.flow.in_flight.get() as i64,
+            backoffs: 0,
+            shadow: setup.flow.cwnd,
+            toss: Toss::default(),
+            samples: 0,
+            delay_min: 0,
+            last_ack: None,
+            round_start: Instant::ZERO,
+        }
+    }
+
+    /// Takes an RTT sample. An ACK for one packet is presumed delayed if ACKs for several came before: then it may
+    /// only lower the minimum (Hayes' filter).
+    fn sample(&mut self, rtt: Duration, packets: u64, sacked: bool) {
+        let us = rtt.as_micros() as i64;
+        if us <= 0 {
+            return;
+        }
+        if !sacked {
+            if packets == 1 && self.delack > 0 {
+                self.rtt.min = self.rtt.min.min(us);
+                self.delack -= 1;
+                return;
+            }
+            if packets > 1 && self.delack < 5 {
+                self.delack += 1;
+            }
+        }
+        self.rtt.min = if self.rtt.min == 0 { us } else { self.rtt.min.min(us) };
+        self.rtt.max = self.rtt.max.max(us);
+    }
+
+    /// The gradient to decide on: the sum over the window of the smallest RTT's if it rises, else the largest's.
+    /// Sums, not averages, so that what happens during a reduction can be left out.
+    fn gradient(&mut self) -> i64 {
+        self.last = MinMax { min: self.rtt.min - self.rtt_prev.min, max: self.rtt.max - self.rtt_prev.max };
+        let oldest = core::mem::replace(&mut self.gradients[self.tail], self.last);
+        self.sum.min += self.last.min - oldest.min;
+        self.sum.max += self.last.max - oldest.max;
+        let window = self.gradients.len();
+        self.tail = (self.tail + 1) & (window - 1);
+
+        let mut gradient = if self.sum.min > 0 { self.sum.min } else { self.sum.max };
+        if !self.filled {
+            if self.tail == 0 {
+                self.filled = true;
+            } else {
+                // Missing gradients are taken to be like those there are.
+                gradient = gradient * window as i64 / self.tail as i64;
+            }
+        }
+        if self.sum.min <= EFFECTUAL || self.sum.max <= EFFECTUAL {
+            self.backoffs = 0;
+        }
+        if self.use_tolerance {
+            let small = |sum: i64| {
+                let half = if sum < 0 { -TOLERANCE_STEP / 2 } else { TOLERANCE_STEP / 2 };
+                (sum + half) / TOLERANCE_STEP
+            };
+            self.queue = match (small(self.sum.min), small(self.sum.max)) {
+                (min, max) if min > 0 && max <= 0 => QueueState::Full,
+                // Linux knows only "not full"; a falling maximum is part of it.
+                (min, max) if (min > 0 && max > 0) || max < 0 => QueueState::Rising,
+                _ => self.queue,
+            };
+        }
+        gradient
+    }
+
+    /// Tosses, and says whether to back off.
+    fn backs_off(&mut self, flow: &mut Flow, gradient: i64) -> bool {
+        let probability = exact(gradient as f64 * self.factor as f64 * 1e-6, 1.0);
+        let drew = self.rng.uniform();
+        self.toss = Toss { probability, drew, hit: drew < probability };
+        if !self.toss.hit {
+            return false;
+        }
+        if let Some(most) = self.use_ineff {
+            self.backoffs += 1;
+            if self.backoffs > most {
+                flow.note(causes::DelayIgnored {
+                    probability: ppb(probability),
+                    drew: ppb(drew),
+                    consecutive: self.backoffs as i64,
+                    queue: flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64,
+                });
+                return false;
+            }
+        }
+        true
+    }
+
+    fn back_off(&mut self, flow: &mut Flow) {
+        self.shadow = self.shadow.max(flow.cwnd);
+        let to = Bytes::new(flow.cwnd.get() * self.beta.min(1024) as u64 / 1024);
+        let average = |sum: i64| sum * 1000 / self.gradients.len() as i64;
+        let why = causes::DelayBackoff {
+            g_min: self.last.min * 1000,
+            g_max: self.last.max * 1000,
+            average_min: average(self.sum.min),
+            average_max: average(self.sum.max),
+            probability: ppb(self.toss.probability),
+            drew: ppb(self.toss.drew),
+            queue: flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64,
+            bdp: 0,
+        };
+        flow.reduce(to, How::Prr, why);
+    }
+
+    /// A round begins: it ends when an ACK passes what is out now.
+    fn begin_round(&mut self, flow: &Flow) {
+        self.round_left = flow.in_flight.get() as i64;
+        self.rtt_prev = self.rtt;
+        self.rtt = MinMax::default();
+        self.last_ack = None;
+        self.samples = 0;
+    }
+
+    /// The kernel's HyStart variant: works at any window, with a delay threshold of an eighth of the smallest RTT.
+    fn hybrid_slow_start(&mut self, flow: &mut Flow) {
+        if self.rtt.min > 0 {
+            self.delay_min = if self.delay_min == 0 { self.rtt.min } else { self.delay_min.min(self.rtt.min) };
+        }
+        if self.delay_min == 0 {
+            return;
+        }
+        let least = HYSTART_LEAST.as_micros() as i64;
+        let mut reason = 0;
+        if self.hystart & 1 != 0 {
+            match self.last_ack {
+                Some(last) if flow.cwnd_limited => {
+                    if flow.now < last + TRAIN_GAP {
+                        self.last_ack = Some(flow.now);
+                        let train = flow.now.since(self.round_start).as_micros() as i64;
+                        if train > (self.delay_min / 2).max(least) {
+                            reason = exits::ACK_TRAIN;
+                        }
+                    }
+                }
+                _ => {
+                    self.last_ack = Some(flow.now);
+                    self.round_start = flow.now;
+                }
+            }
+        }
+        if reason == 0 && self.hystart & 2 != 0 {
+            if self.samples < HYSTART_SAMPLES {
+                self.samples += 1;
+            } else if self.rtt.min > (self.delay_min + self.delay_min / 8).max(least) {
+                reason = exits::DELAY;
+            }
+        }
+        if reason > 0 {
+            let before = flow.windows();
+            flow.ssthresh = flow.cwnd;
+            let why = causes::SlowStartExit {
+                reason,
+                rtt: self.rtt.min * 1000,
+                base_rtt: self.delay_min * 1000,
+                ..Default::default()
+            };
+            flow.because(why, before);
+        }
+    }
+}
+
+impl CongestionControl for Linux {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            let packets = ack.delivered.get().div_ceil(flow.mss.get());
+            self.sample(rtt, packets, ack.delivered > ack.cumulative);
+        }
+        self.round_left -= ack.cumulative.get() as i64;
+        // The kernel calls no congestion avoidance while a reduction is under way.
+        if matches!(flow.phase, Phase::Reduced | Phase::Recovery) || ack.cumulative.is_zero() {
+            return;
+        }
+        if self.hystart > 0 && flow.cwnd < flow.ssthresh {
+            self.hybrid_slow_start(flow);
+        }
+        if self.round_left < 0 && self.rtt.max > 0 {
+            let gradient = if self.rtt_prev.max > 0 { self.gradient() } else { 0 };
+            self.begin_round(flow);
+            let may = self.own_start || !flow.in_slow_start();
+            if gradient > 0 && may && self.backs_off(flow, gradient) {
+                self.back_off(flow);
+                return;
+            }
+        }
+        if !flow.cwnd_limited {
+            self.shadow = self.shadow.min(flow.cwnd);
+            return;
+        }
+        let before = flow.cwnd;
+        let mut acked = ack.cumulative;
+        if flow.in_slow_start() {
+            acked = flow.slow_start(acked);
+        }
+        if !acked.is_zero() {
+            flow.additive(flow.cwnd, acked);
+        }
+        self.shadow += flow.cwnd - before;
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        if self.use_tolerance && self.queue == QueueState::Rising && c.signal == Signal::Loss {
+            flow.note(causes::LossTolerated {
+                lost: c.lost.get() as i64,
+                queue: flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64,
+                queue_state: self.queue as i64,
+            });
+            let before = flow.windows();
+            flow.ssthresh = before.0;
+            return Reaction::Own;
+        }
+        // Never above the window itself, so that a shadow of twice the window is all that counts.
+        self.shadow = (self.shadow / 2).min(flow.cwnd);
+        let cut = flow.cwnd.mul_f64(self.beta_loss);
+        Reaction::Reduce(if self.use_shadow { cut.max(self.shadow) } else { cut })
+    }
+
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        match event {
+            // The gradient across a reduction is never taken: the window of sums stays as it was before.
+            Event::RecoveryEnd => {
+                self.queue = QueueState::Unknown;
+                self.begin_round(flow);
+            }
+            Event::Restart => {
+                self.gradients.fill(MinMax::default());
+                (self.sum, self.last, self.rtt, self.rtt_prev) = Default::default();
+                (self.tail, self.filled, self.queue, self.delack) = (0, false, QueueState::Unknown, 0);
+                (self.backoffs, self.samples, self.delay_min, self.last_ack) = (0, 0, 0, None);
+                self.shadow = flow.cwnd;
+                self.round_left = flow.in_flight.get() as i64;
+            }
+            Event::MssChanged | Event::Wake => {}
+        }
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let average = |sum: i64| sum as f64 * 1e-3 / self.gradients.len() as f64;
+        see("g_min", self.last.min as f64 * 1e-3);
+        see("g_max", self.last.max as f64 * 1e-3);
+        see("average_min", average(self.sum.min));
+        see("average_max", average(self.sum.max));
+        see("probability", self.toss.probability);
+        see("drew", self.toss.drew);
+        see("consecutive", self.backoffs as f64);
+        see("shadow", self.shadow.as_f64());
+        see("queue_state", self.queue as u8 as f64);
+        see("g", 1000.0 / (self.factor as f64 * self.gradients.len() as f64));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Numbers of the reference (section 3.5) and the rules that differ from FreeBSD's.
+
+use super::*;
+use crate::{Algorithm, CauseKind};
+use params::Params as _;
+use std::vec::Vec;
+use units::streams;
+
+const MSS: u64 = 1000;
+
+fn bench(spec: &str) -> (Linux, Flow) {
+    let mut flow = Flow::new(Bytes::new(MSS), Bytes::new(100 * MSS), Bytes::new(2 * MSS));
+    flow.ssthresh = Bytes::new(50 * MSS);
+    flow.in_flight = flow.cwnd;
+    let p = Params::from_spec(&spec.parse().unwrap()).unwrap();
+    let setup = Setup { flow: &mut flow, rng: Rng::new(1, 0, streams::CC), own_start: true };
+    let super::super::Cdg::Linux(cc) = super::super::Cdg::new(&p, setup) else { panic!("{spec} is not Linux's") };
+    (cc, flow)
+}
+
+/// Acknowledges two packets with this RTT in µs.
+fn ack(cc: &mut Linux, flow: &mut Flow, us: u64) -> Vec<CauseKind> {
+    let acked = Bytes::new(2 * MSS);
+    flow.rtt = Duration::from_micros(us);
+    let ack = Ack { cumulative: acked, delivered: acked, rtt: Some(flow.rtt), ..Ack::default() };
+    cc.on_ack(flow, &ack);
+    flow.drain_events().map(|e| e.cause().unwrap()).collect()
+}
+
+/// A whole round of such ACKs.
+fn round(cc: &mut Linux, flow: &mut Flow, us: u64) -> Vec<CauseKind> {
+    cc.round_left = 0;
+    ack(cc, flow, us)
+}
+
+#[test]
+fn probability_of_a_sum_of_ten_milliseconds() {
+    let (mut cc, mut flow) = bench("cdg(reference=linux)");
+    cc.backs_off(&mut flow, 10_000);
+    assert!((cc.toss.probability - 0.3429).abs() < 1e-4);
+}
+
+#[test]
+fn a_short_window_of_gradients_is_extrapolated() {
+    let (mut cc, _) = bench("cdg(reference=linux)");
+    cc.rtt_prev = MinMax { min: 1000, max: 1000 };
+    cc.rtt = MinMax { min: 1100, max: 1000 };
+    assert_eq!(cc.gradient(), 800);
+    cc.rtt_prev = cc.rtt;
+    assert_eq!(cc.gradient(), 400);
+}
+
+#[test]
+fn a_backoff_is_asked_for_gently_and_its_round_is_left_out() {
+    let (mut cc, mut flow) = bench("cdg(reference=linux, backoff_factor=65536)");
+    round(&mut cc, &mut flow, 100_000);
+    assert_eq!(round(&mut cc, &mut flow, 101_000), [CauseKind::DelayBackoff]);
+    // One packet of growth in the first round: 101 packets before.
+    let grown = flow.cwnd.get();
+    assert_eq!(flow.take_reduction(), Some(Bytes::new(grown * 724 / 1024)));
+    let sums = cc.sum.min;
+    flow.phase = Phase::Reduced;
+    round(&mut cc, &mut flow, 90_000);
+    flow.phase = Phase::Open;
+    cc.on_event(&mut flow, Event::RecoveryEnd);
+    assert_eq!((cc.sum.min, cc.rtt_prev.min), (sums, 90_000));
+}
+
+#[test]
+fn too_many_backoffs_are_ignored_until_delay_falls() {
+    let (mut cc, mut flow) = bench("cdg(reference=linux, backoff_factor=65536)");
+    let mut seen = Vec::new();
+    for n in 0..20 {
+        seen.extend(round(&mut cc, &mut flow, 100_000 + n * 1000));
+    }
+    assert_eq!(&seen[..5], [CauseKind::DelayBackoff; 5]);
+    assert!(seen[5..].iter().all(|k| *k == CauseKind::DelayIgnored), "no limit as FreeBSD's ten");
+    for n in 0..10 {
+        round(&mut cc, &mut flow, 110_000 - n * 5000);
+    }
+    assert_eq!(cc.backoffs, 0);
+}
+
+#[test]
+fn a_delayed_ack_may_only_lower_the_minimum() {
+    let (mut cc, _) = bench("cdg(reference=linux)");
+    let us = Duration::from_micros;
+    cc.sample(us(1000), 2, false);
+    cc.sample(us(5000), 1, false);
+    assert_eq!((cc.rtt.min, cc.rtt.max), (1000, 1000));
+    cc.sample(us(5000), 1, false);
+    assert_eq!(cc.rtt.max, 5000, "the guess is used up");
+}
+
+#[test]
+fn losses_cut_to_half_or_to_the_shadow() {
+    let (mut cc, mut flow) = bench("cdg(reference=linux)");
+    let c = Congestion { signal: Signal::Loss, during: Phase::Open, lost: Bytes::new(MSS), cwnd_before: flow.cwnd };
+    assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(50 * MSS)));
+    cc.shadow = Bytes::new(500 * MSS);
+    assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(100 * MSS)), "capped at the window");
+    let (mut cc, mut flow) = bench("cdg(reference=linux, use_tolerance=true)");
+    cc.queue = QueueState::Rising;
+    assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Own);
+}
+
+#[test]
+fn hybrid_slow_start_leaves_at_nine_eighths_of_the_smallest_rtt() {
+    for (us, leaves) in [(44_900, false), (45_100, true)] {
+        let (mut cc, mut flow) = bench("cdg(reference=linux, hystart=2)");
+        flow.ssthresh = Bytes::MAX;
+        cc.delay_min = 40_000;
+        cc.round_left = 1 << 40;
+        let seen: Vec<_> = (0..12).flat_map(|_| ack(&mut cc, &mut flow, us)).collect();
+        assert_eq!(seen.contains(&CauseKind::SlowStartExit), leaves, "{us}");
+    }
+}

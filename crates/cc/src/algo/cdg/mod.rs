@@ -1,0 +1,206 @@
+//! CDG, CAIA Delay Gradient: back off by the growth of delay, not by its size.
+//!
+//! ```text
+//! once per round n:     g_n  = RTT_n − RTT_(n−1)          for the smallest and the largest RTT     (2.24, 2.25)
+//!                       ḡ_n  = ḡ_(n−1) + (g_n − g_(n−a)) / a,   a = 8                              (2.26)
+//!                       P    = 1 − e^(−ḡ_n / G),                G = 3 ms                           (2.27)
+//! with probability P:   cwnd = 0.7 cwnd, shadow = max(cwnd, shadow)                                (2.28, 2.29)
+//! otherwise:            cwnd += MSS, and shadow += MSS if it is not 0
+//! loss, queue full:     shadow /= 2, cwnd = max(cwnd / 2, shadow)
+//! loss otherwise:       cwnd as it is
+//! ```
+//! Five back-offs in a row without a falling ḡ mean that others fill the queue: the next five indications are ignored.
+//! The queue counts as full while ḡ_min > 0 and ḡ_max ≤ 0; when it looks empty the shadow window is forgotten.
+//!
+//! Sources: D. A. Hayes and G. Armitage, "Revisiting TCP congestion control using delay gradients", 2011, as told in
+//! section 2.7 of R. Al-Saadi's HLDG thesis (equation numbers are the thesis'); FreeBSD's `cc_cdg.c`, by Hayes, which
+//! the thesis measures; Linux's `tcp_cdg.c`. The three differ, and it shows: see [`Reference`] and the parameters that
+//! say "(reference)".
+
+mod freebsd;
+mod linux;
+pub mod probability;
+pub mod queue_state;
+mod trend;
+
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup, StartRule,
+};
+use freebsd::FreeBsd;
+use linux::Linux;
+use params::ParamError;
+
+params::choice! {
+    /// Whose rules.
+    pub enum Reference {
+        /// FreeBSD 11's, quirks included: what the thesis evaluates.
+        FreeBsd = "freebsd",
+        /// Linux 6.1's.
+        Linux = "linux",
+        /// The paper's, as the thesis' section 2.7 tells it.
+        Paper = "paper",
+    }
+}
+
+params::choice! {
+    /// Yes, no, or what the reference does.
+    pub enum Switch {
+        /// What the reference does.
+        Auto = "auto",
+        /// Yes.
+        On = "true",
+        /// No.
+        Off = "false",
+    }
+}
+
+impl Switch {
+    /// The answer, where the reference's is this.
+    fn or(self, reference: bool) -> bool {
+        match self {
+            Switch::Auto => reference,
+            Switch::On => true,
+            Switch::Off => false,
+        }
+    }
+}
+
+params::choice! {
+    /// What the round after a back-off is not used for. It cannot show the effect of the back-off yet.
+    pub enum Skip {
+        /// What the reference leaves out.
+        Auto = "auto",
+        /// Its gradients, while its RTTs still are what the next gradients are taken from: the fall after the
+        /// back-off is never seen, and the average stays high (thesis section 4.2.2.1).
+        Gradient = "gradient",
+        /// Nothing at all: the next gradients are taken from the round of the back-off (HLDG, Eq 5.1 and 5.2).
+        Round = "round",
+        /// The toss: gradients go on, as the thesis' section 2.7.5 can be read.
+        Toss = "toss",
+    }
+}
+
+params::params! {
+    /// What may be set. Where a default is `auto`, the reference decides.
+    pub struct Params {
+        /// Whose rules: freebsd, linux or paper.
+        reference: Reference = Reference::FreeBsd;
+        /// Scale G of the back-off probability in ms (sysctl exp_backoff_scale, whole numbers there).
+        g: f64 = 3.0, 0.1 => 10000.0;
+        /// Gradients averaged (sysctl smoothing_factor; 0 does not smooth; Linux takes a power of two up to 256).
+        window: u32 = 8, 0 => 256;
+        /// What a delay back-off leaves of the window (Linux: see backoff_beta).
+        beta_delay: f64 = 0.7, 0.01 => 1.0;
+        /// What a loss leaves of the window.
+        beta_loss: f64 = 0.5, 0.01 => 1.0;
+        /// Grow by one packet more per round after every so many rounds without a back-off; 0 always grows by one.
+        alpha_inc: u32 = 0, 0 => 1000;
+        /// Ignore delay after too many back-offs that did not make it fall.
+        use_ineffectual: bool = true;
+        /// Back-offs in a row that count as too many.
+        consec_cong: u32 = 5, 0 => 1000;
+        /// Indications then ignored (freebsd, paper; Linux ignores until delay falls).
+        hold_backoff: u32 = 5, 0 => 1000;
+        /// Keep the shadow window: what a loss-based flow would have.
+        use_shadow: bool = true;
+        /// Keep the window on a loss while the queue is not full. auto: freebsd and paper do, linux does not.
+        use_tolerance: Switch = Switch::Auto;
+        /// A queue of unknown state counts as full (freebsd's UNKNOWN compares greater than FULL). auto: not in paper.
+        unknown_full: Switch = Switch::Auto;
+        /// A loss within the round after a delay back-off cuts nothing, and cancels the shadow ramp (thesis section
+        /// 4.3.3.2, footnote 6). auto: freebsd only.
+        recovery_bug: Switch = Switch::Auto;
+        /// Unused in the round after a back-off: gradient, round or toss. auto: gradient in freebsd, toss in paper.
+        skip: Skip = Skip::Auto;
+        /// Toss on gradients as they are, not only on smoothed ones, in slow start. auto: freebsd only.
+        raw_slow_start: Switch = Switch::Auto;
+        /// Slow start grows by one packet per ACK, so 1.5 times a round with delayed ACKs. auto: freebsd only.
+        ack_counting: Switch = Switch::Auto;
+        /// cwnd equal to ssthresh is slow start: one packet more on the first ACK after a back-off. auto: freebsd only.
+        slow_start_at_ssthresh: Switch = Switch::Auto;
+        /// Count the last RTT again on every ACK without a sample, as h_ertt's users do. auto: freebsd only.
+        stale_rtt: Switch = Switch::Auto;
+        /// Probability by FreeBSD's table: gradients in 1/128 ms, certainty above 5 G. auto: freebsd only.
+        table: Switch = Switch::Auto;
+        /// The shadow window takes the window after the cut, not before. auto: freebsd only.
+        shadow_after_cut: Switch = Switch::Auto;
+        /// The shadow window grows in a round with a back-off too (thesis section 2.7.7). auto: paper only.
+        shadow_always_grows: Switch = Switch::Auto;
+        /// Grow though the application, not the window, holds the flow back. auto: freebsd only.
+        grow_when_limited: Switch = Switch::Auto;
+        /// Linux: what a delay back-off leaves of the window, of 1024 (724 is the square root of one half).
+        backoff_beta: u32 = 724, 1 => 1024;
+        /// Linux: 1000/(G window); it weighs the sum of gradients in µs.
+        backoff_factor: u32 = 42, 1 => 65536;
+        /// Linux: hybrid slow start, 0 none, 1 ACK train, 2 delay, 3 both.
+        hystart: u32 = 3, 0 => 3;
+    }
+    check |p| {
+        if p.reference == Reference::Linux && !p.window.is_power_of_two() {
+            return Err(ParamError::Conflict(alloc::format!(
+                "window = {} with reference = linux must be a power of two, such as 8", p.window)));
+        }
+        Ok(())
+    }
+}
+
+/// CDG by one of its references.
+#[derive(Debug)]
+pub enum Cdg {
+    /// FreeBSD's and, with other switches, the paper's.
+    FreeBsd(FreeBsd),
+    /// Linux's.
+    Linux(Linux),
+}
+
+impl Algorithm for Cdg {
+    const ABOUT: About = About {
+        name: "cdg",
+        title: "CDG (CAIA Delay Gradient)",
+        paper: "Hayes and Armitage, IFIP Networking 2011",
+        family: Family::DualMode,
+        signal: "growth of the smallest and the largest RTT of a round; loss",
+        evidence: Evidence::Published,
+        departures: &[
+            "freebsd: cwnd in fast recovery is the host's, where FreeBSD restarts from one packet and grows",
+            "freebsd: the table of probabilities is computed, not stored (equal to the last digit)",
+            "linux: e^-x is exact, where the kernel multiplies 16-bit table entries",
+            "paper: read from the thesis' summary; the round after a back-off is measured but tosses no coin",
+        ],
+        start: StartRule::Own("cdg"),
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        match p.reference {
+            Reference::Linux => Cdg::Linux(Linux::new(p, setup)),
+            _ => Cdg::FreeBsd(FreeBsd::new(p, setup)),
+        }
+    }
+}
+
+macro_rules! forward {
+    ($self:ident, $x:ident => $call:expr) => {
+        match $self {
+            Cdg::FreeBsd($x) => $call,
+            Cdg::Linux($x) => $call,
+        }
+    };
+}
+
+impl CongestionControl for Cdg {
+    #[inline]
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        forward!(self, x => x.on_ack(flow, ack));
+    }
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        forward!(self, x => x.on_congestion(flow, congestion))
+    }
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        forward!(self, x => x.on_event(flow, event));
+    }
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        forward!(self, x => x.vars(see));
+    }
+}
