@@ -1,5 +1,6 @@
 //! The algorithms: one paper, one file.
 
+pub mod bbr;
 pub mod cdg;
 pub mod cubic;
 pub mod newreno;
