@@ -150,7 +150,7 @@ table! {
     7 Undo "undo" { how: Count }
     /// Slow start ended by other means than loss; `reason` is one of `cc::exits`.
     8 SlowStartExit "slow_start_exit" { reason: Count, rtt: Nanos, base_rtt: Nanos, gradient: Nanos, probability: Ppb, drew: Ppb, bandwidth: Bps, bdp: Bytes }
-    /// The algorithm changed its mode; the numbers are the algorithm's own, told in its file.
+    /// The algorithm changed its mode; the numbers are those of `cc::modes`.
     9 ModeSwitch "mode_switch" { from: Count, to: Count, queue: Nanos, bandwidth: Bps }
     /// A probe began; `what` is one of `cc::probes`.
     10 ProbeStart "probe_start" { what: Count, base_rtt: Nanos }

@@ -1,15 +1,15 @@
 //! Modes, their gains, and the cycle of eight phases of PROBE_BW.
 
 use super::Params;
-use crate::{Flow, causes, probes};
+use crate::{Flow, causes, modes, probes};
 use units::{Bytes, Duration, Instant, Rate, Rng};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    Startup = 0,
-    Drain = 1,
-    ProbeBw = 2,
-    ProbeRtt = 3,
+    Startup = modes::STARTUP as isize,
+    Drain = modes::DRAIN as isize,
+    ProbeBw = modes::PROBE_BW as isize,
+    ProbeRtt = modes::PROBE_RTT as isize,
 }
 
 /// Ask for more, give back what was queued, cruise.

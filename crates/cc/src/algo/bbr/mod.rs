@@ -11,7 +11,7 @@
 //! PROBE_RTT when RTprop was not met again for 10 s: cwnd of 4 packets for 200 ms and a round
 //! ```
 //! Source: Cardwell et al., CACM 60(2), 2017; draft-cardwell-iccrg-bbr-congestion-control-00; constants and rounding of
-//! Linux 6.1. In mode switches 0 is STARTUP, 1 DRAIN, 2 PROBE_BW, 3 PROBE_RTT. The filter for policed paths is in
+//! Linux 6.1. The filter for policed paths is in
 //! [`policer`], the allowance for bunched ACKs in [`aggregation`], gains and phases in [`cycle`], the estimates in
 //! [`model`], pacing and window in [`window`].
 
@@ -205,7 +205,7 @@ impl CongestionControl for Bbr {
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("mode", self.cycle.mode as u8 as f64);
+        see("mode", self.cycle.mode as i64 as f64);
         see("bandwidth_mbps", self.bandwidth().as_mbps());
         see("min_rtt_ms", self.min_rtt.unwrap_or_default().as_millis_f64());
         see("pacing_gain", self.cycle.pacing_gain(&self.p, self.policer.rate().is_some()));
