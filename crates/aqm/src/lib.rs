@@ -2,6 +2,32 @@
 //!
 //! A [`Law`] (CoDel, PIE, …) answers pass, mark or drop and owns nothing. A [`Qdisc`] owns packets and asks a law.
 //! FQ-CoDel is the fair queue over CoDel; there are no twin files. [`QDISCS`] is the only list of them.
+//!
+//! ```
+//! use aqm::{Ecn, LinkInfo, Packet, Reason, Sink};
+//! use units::{Bytes, Instant, Rate, Rng, streams};
+//!
+//! #[derive(Debug)]
+//! struct Datagram(u64);
+//! impl Packet for Datagram {
+//!     fn size(&self) -> Bytes { Bytes::new(1500) }
+//!     fn flow(&self) -> u64 { self.0 }
+//!     fn ecn(&self) -> Ecn { Ecn::NotEct }
+//!     fn mark(&mut self) -> bool { false }
+//! }
+//! struct Lost(u32);
+//! impl Sink<Datagram> for Lost {
+//!     fn dropped(&mut self, _: Datagram, _: Reason) { self.0 += 1; }
+//! }
+//!
+//! let link = LinkInfo { rate: Rate::from_mbps(10.0), mtu: Bytes::new(1500), limit: None };
+//! let spec = "fq_codel(target=10ms, flows=64)".parse().unwrap();
+//! let mut queue = aqm::build(&spec, &link, Rng::new(1, 0, streams::AQM)).unwrap();
+//! let mut lost = Lost(0);
+//! queue.enqueue(Instant::ZERO, Datagram(7), &mut lost);
+//! let sent = queue.dequeue(Instant::from_millis(3), &mut lost).unwrap();
+//! assert_eq!((sent.packet.0, sent.sojourn.as_millis(), lost.0), (7, 3, 0));
+//! ```
 #![no_std]
 
 extern crate alloc;
@@ -13,7 +39,7 @@ pub mod queue;
 
 mod registry;
 
-pub use registry::{About, QDISCS, build, find, resolve};
+pub use registry::{About, QDISCS, build, find, law_names, resolve};
 
 use core::fmt::Debug;
 use units::{Bytes, Duration, Instant, Rate, Rng};
@@ -46,6 +72,9 @@ pub trait Packet {
 }
 
 /// What a law sees of a packet and its queue.
+///
+/// In a decision the backlogs leave the packet itself out. In [`Law::advance`] they count everything that was held
+/// since the last event, the packet about to leave too: that is what a timer would have seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// The time now.
@@ -58,16 +87,30 @@ pub struct Look {
     pub sojourn: Duration,
     /// Age of the packet at the head; zero if the queue is empty.
     pub head_age: Duration,
-    /// Data in the law's own queue, without this packet.
+    /// Data in the law's own queue.
     pub own_backlog: Bytes,
-    /// Data in the whole qdisc, without this packet.
+    /// Data in the whole qdisc.
     pub total_backlog: Bytes,
-    /// Packets in the law's own queue, without this one.
+    /// Packets in the law's own queue.
     pub len: usize,
     /// The link's MTU.
     pub mtu: Bytes,
     /// Largest packet the law's own queue has seen.
     pub largest: Bytes,
+}
+
+impl Look {
+    /// Can this packet carry a mark?
+    #[inline]
+    pub fn markable(&self) -> bool {
+        self.ecn != Ecn::NotEct
+    }
+
+    /// The same queue seen earlier, at `tick`: nothing but the age of its head differs between two events.
+    #[inline]
+    pub fn at(&self, tick: Instant) -> Look {
+        Look { now: tick, head_age: self.head_age.saturating_sub(self.now.since(tick)), ..*self }
+    }
 }
 
 /// What becomes of a packet.
@@ -88,7 +131,7 @@ pub struct LinkInfo {
     pub rate: Rate,
     /// Largest packet.
     pub mtu: Bytes,
-    /// The buffer given in the experiment; it wins over a law's own limit.
+    /// The buffer given in the experiment; it wins over a queue's own limit. A law always finds the one in force.
     pub limit: Option<Limit>,
 }
 
@@ -110,11 +153,33 @@ impl Limit {
             Limit::Bytes(n) => backlog + size > n,
         }
     }
+
+    /// Do `len` packets and `backlog` bytes overflow already?
+    #[inline]
+    pub fn exceeded(self, len: usize, backlog: Bytes) -> bool {
+        match self {
+            Limit::Packets(n) => len > n,
+            Limit::Bytes(n) => backlog > n,
+        }
+    }
+
+    /// In bytes, packets counted as full-sized ones.
+    pub fn bytes(self, mtu: Bytes) -> Bytes {
+        match self {
+            Limit::Packets(n) => mtu * n as u64,
+            Limit::Bytes(n) => n,
+        }
+    }
 }
 
 /// A queue management law: decides, owns no packets.
+///
+/// A law gets no timer. One that updates periodically catches up in [`advance`](Law::advance), which every queue calls
+/// with the state of affairs before each event; [`law::Ticker`] keeps the beat.
 pub trait Law: Debug + Send {
-    /// Periodic updates, caught up to `look.now`. Called before every decision.
+    /// False for a law that never says anything: queues then skip looking.
+    const ACTIVE: bool = true;
+    /// Periodic updates, caught up to `look.now`. Called before every decision and before an overflow.
     fn advance(&mut self, _look: &Look) {}
     /// A packet arrives.
     fn on_enqueue(&mut self, _look: &Look) -> Verdict {
@@ -124,19 +189,46 @@ pub trait Law: Debug + Send {
     fn on_dequeue(&mut self, _look: &Look) -> Verdict {
         Verdict::Pass
     }
-    /// The queue ran empty.
+    /// A packet was asked for and the queue was empty.
     fn on_empty(&mut self, _now: Instant) {}
-    /// The queue dropped `n` packets by itself (overflow).
+    /// A queue of its own among others (a flow's) wakes up: its first packet is about to come.
+    fn on_activate(&mut self, _now: Instant) {}
+    /// The queue dropped `n` packets it held (head drop, or the fattest flow paying for an overflow).
     fn on_forced_drop(&mut self, _n: u32) {}
+    /// The buffer was full and the arriving packet was turned away.
+    fn on_refused(&mut self) {}
+    /// The buffer or the link changed.
+    fn set_link(&mut self, _link: &LinkInfo) {}
     /// Shows inner state by name.
     fn vars(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// A law that can be built from parameters.
+/// Where a law works: implementations choose other defaults under a fair queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// One queue for all.
+    Alone,
+    /// One queue a flow.
+    Fair,
+}
+
+/// A law that can be built from parameters: an entry of the table of queues.
 pub trait LawKind: Law + Sized + 'static {
+    /// Where it was published.
+    const PAPER: &'static str;
+    /// What it does, in a sentence.
+    const DOC: &'static str;
     /// What users may set.
     type Params: params::Params;
-    /// Puts it to work on a queue.
+    /// The defaults that go with what was asked for, such as those of the chosen `reference`.
+    fn defaults(_asked: &Self::Params, _place: Place) -> Self::Params {
+        Self::Params::default()
+    }
+    /// How the implementation asked for sets the fair queue above the law.
+    fn under_fair(_asked: &Self::Params) -> queue::fair::Params {
+        queue::fair::Params::default()
+    }
+    /// Puts it to work on a queue. `link.limit` is there.
     fn new(params: &Self::Params, link: &LinkInfo, rng: Rng) -> Self;
 }
 
@@ -172,6 +264,10 @@ pub trait Qdisc<P: Packet>: Debug + Send {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn Sink<P>) -> bool;
     /// Gives the next packet out, dropping others into `drops` on the way.
     fn dequeue(&mut self, now: Instant, drops: &mut dyn Sink<P>) -> Option<Dequeued<P>>;
+    /// The link has stood idle since then with nothing held. A host that calls `dequeue` until it gives none need not
+    /// say so; one that stops asking when `len` is 0 says it before the next `enqueue`, because laws and fair queues
+    /// treat a flow that comes back after a pause differently.
+    fn idle(&mut self, _since: Instant) {}
     /// When `dequeue` may succeed after it gave none (shapers).
     fn wake(&self) -> Option<Instant> {
         None

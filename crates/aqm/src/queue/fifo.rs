@@ -1,84 +1,122 @@
-//! First in, first out, under a law.
+//! First in, first out, under a law. With [`Never`](crate::law::Never) it is DropTail.
 
-use crate::{Dequeued, Law, Limit, LinkInfo, Look, Packet, Qdisc, Reason, Sink, Verdict};
-use alloc::collections::VecDeque;
+use super::Lane;
+use crate::{Dequeued, Law, Limit, LinkInfo, Packet, Qdisc, Reason, Sink, Verdict};
 use core::fmt::Debug;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Instant};
 
-/// One queue, one law. With [`Never`](crate::law::Never) it is DropTail.
+params::choice! {
+    /// Which packet an overflow costs.
+    pub enum Victim {
+        /// The arriving one.
+        Tail = "tail",
+        /// The oldest: the news travels a queue's length faster.
+        Head = "head",
+    }
+}
+
+params::params! {
+    /// What users may set on every queue of one line.
+    pub struct Params {
+        /// Packets held where the experiment gives no buffer (Linux's pfifo, CoDel and PIE take 1000, as TEACUP does; dummynet 50).
+        limit: usize = 1000, 1 => 1_000_000_000;
+        /// Which packet an overflow costs: the arriving one, or the oldest as mahimahi's drophead.
+        drop: Victim = Victim::Tail;
+    }
+}
+
+/// One line, one law.
 #[derive(Debug)]
 pub struct Fifo<P, L> {
     law: L,
-    packets: VecDeque<(Instant, P)>,
-    backlog: Bytes,
+    lane: Lane<P>,
     limit: Limit,
     mtu: Bytes,
-    largest: Bytes,
+    victim: Victim,
 }
 
 impl<P: Packet, L: Law> Fifo<P, L> {
     /// An empty queue. `limit` applies where the link gives none.
     pub fn new(law: L, link: &LinkInfo, limit: Limit) -> Self {
-        Fifo {
-            law,
-            packets: VecDeque::new(),
-            backlog: Bytes::ZERO,
-            limit: link.limit.unwrap_or(limit),
-            mtu: link.mtu,
-            largest: Bytes::ZERO,
-        }
+        Fifo { law, lane: Lane::default(), limit: link.limit.unwrap_or(limit), mtu: link.mtu, victim: Victim::Tail }
     }
 
-    fn look(&self, now: Instant, packet: &P, since: Instant) -> Look {
-        Look {
-            now,
-            size: packet.size(),
-            ecn: packet.ecn(),
-            sojourn: now.since(since),
-            head_age: self.packets.front().map_or(Duration::ZERO, |(at, _)| now.since(*at)),
-            own_backlog: self.backlog,
-            total_backlog: self.backlog,
-            len: self.packets.len(),
-            mtu: self.mtu,
-            largest: self.largest,
+    /// The same with another victim of overflows.
+    pub fn dropping(mut self, victim: Victim) -> Self {
+        self.victim = victim;
+        self
+    }
+
+    /// The law at work.
+    pub fn law(&self) -> &L {
+        &self.law
+    }
+
+    #[cfg(test)]
+    pub(crate) fn law_mut(&mut self) -> &mut L {
+        &mut self.law
+    }
+
+    #[inline]
+    fn full(&self, size: Bytes) -> bool {
+        self.limit.full(self.lane.len(), self.lane.backlog(), size)
+    }
+
+    /// Drops from the head until `size` fits. False if it never will.
+    #[cold]
+    fn make_room(&mut self, size: Bytes, drops: &mut dyn Sink<P>) -> bool {
+        if self.victim == Victim::Tail || self.limit.full(0, Bytes::ZERO, size) {
+            return false;
         }
+        let mut n = 0;
+        while self.full(size) {
+            let Some((_, packet)) = self.lane.pop() else { break };
+            drops.dropped(packet, Reason::Overflow);
+            n += 1;
+        }
+        self.law.on_forced_drop(n);
+        true
     }
 }
 
 impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fifo<P, L> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut dyn Sink<P>) -> bool {
         let size = packet.size();
-        let look = self.look(now, &packet, now);
-        self.law.advance(&look);
-        if self.limit.full(self.packets.len(), self.backlog, size) {
-            self.law.on_forced_drop(1);
+        if L::ACTIVE {
+            self.law.advance(&self.lane.look(now, &packet, now, self.mtu));
+        }
+        if self.full(size) && !self.make_room(size, drops) {
+            self.law.on_refused();
             drops.dropped(packet, Reason::Overflow);
             return false;
         }
-        let marked = match self.law.on_enqueue(&look) {
-            Verdict::Pass => false,
-            Verdict::Mark if packet.mark() => true,
-            Verdict::Mark | Verdict::Drop => {
-                drops.dropped(packet, Reason::Law);
-                return false;
+        let mut marked = false;
+        if L::ACTIVE {
+            match self.law.on_enqueue(&self.lane.look(now, &packet, now, self.mtu)) {
+                Verdict::Pass => {}
+                Verdict::Mark if packet.mark() => marked = true,
+                Verdict::Mark | Verdict::Drop => {
+                    drops.dropped(packet, Reason::Law);
+                    return false;
+                }
             }
-        };
-        self.largest = self.largest.max(size);
-        self.backlog += size;
-        self.packets.push_back((now, packet));
+        }
+        self.lane.push(now, packet);
         marked
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut dyn Sink<P>) -> Option<Dequeued<P>> {
-        while let Some((since, mut packet)) = self.packets.pop_front() {
-            self.backlog -= packet.size();
-            let look = self.look(now, &packet, since);
+        if !L::ACTIVE {
+            let (since, packet) = self.lane.pop()?;
+            return Some(Dequeued { packet, sojourn: now.since(since), marked: false });
+        }
+        while let Some((since, head)) = self.lane.head() {
+            let mut look = self.lane.look(now, head, since, self.mtu);
             self.law.advance(&look);
-            let verdict = self.law.on_dequeue(&look);
-            if self.packets.is_empty() {
-                self.law.on_empty(now);
-            }
-            match verdict {
+            let (_, mut packet) = self.lane.pop().expect("the head is there");
+            (look.own_backlog, look.total_backlog) = (self.lane.backlog(), self.lane.backlog());
+            look.len = self.lane.len();
+            match self.law.on_dequeue(&look) {
                 Verdict::Pass => return Some(Dequeued { packet, sojourn: look.sojourn, marked: false }),
                 Verdict::Mark if packet.mark() => {
                     return Some(Dequeued { packet, sojourn: look.sojourn, marked: true });
@@ -86,20 +124,28 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fifo<P, L> {
                 Verdict::Mark | Verdict::Drop => drops.dropped(packet, Reason::Law),
             }
         }
+        self.law.on_empty(now);
         None
     }
 
+    fn idle(&mut self, since: Instant) {
+        if self.lane.is_empty() {
+            self.law.on_empty(since);
+        }
+    }
+
     fn backlog(&self) -> Bytes {
-        self.backlog
+        self.lane.backlog()
     }
 
     fn len(&self) -> usize {
-        self.packets.len()
+        self.lane.len()
     }
 
     fn set_link(&mut self, link: &LinkInfo) {
         self.limit = link.limit.unwrap_or(self.limit);
         self.mtu = link.mtu;
+        self.law.set_link(&LinkInfo { limit: Some(self.limit), ..*link });
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

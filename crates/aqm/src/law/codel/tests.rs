@@ -1,0 +1,234 @@
+//! The numbers of the reference implementations (schedules worked out from their formulas) and of the RFC's text.
+
+use super::*;
+use crate::Ecn;
+use units::streams;
+
+fn codel(spec: &str) -> Codel {
+    use params::Params as _;
+    let link = LinkInfo { rate: units::Rate::from_mbps(10.0), mtu: Bytes::new(1500), limit: None };
+    let p = Params::from_spec(&spec.parse().unwrap()).unwrap();
+    Codel::new(&p, &link, Rng::new(1, 0, streams::AQM))
+}
+
+/// A packet at the head of a long queue.
+fn waited(now_ms: f64, sojourn_ms: f64) -> Look {
+    Look {
+        now: Instant::ZERO + Duration::from_millis_f64(now_ms),
+        size: Bytes::new(1500),
+        ecn: Ecn::NotEct,
+        sojourn: Duration::from_millis_f64(sojourn_ms),
+        head_age: Duration::from_millis_f64(sojourn_ms),
+        own_backlog: Bytes::new(150_000),
+        total_backlog: Bytes::new(150_000),
+        len: 100,
+        mtu: Bytes::new(1500),
+        largest: Bytes::new(1500),
+    }
+}
+
+/// Times of the drops in a lasting overload looked at every 10 µs, in ms since the first packet above target.
+fn drops(spec: &str, n: usize) -> Vec<f64> {
+    let (mut law, mut times, mut step) = (codel(spec), Vec::new(), 0u64);
+    while times.len() < n {
+        let now = step as f64 * 0.01;
+        while law.on_dequeue(&waited(now, 20.0)) == Verdict::Drop {
+            times.push(now);
+        }
+        step += 1;
+    }
+    times
+}
+
+use std::vec::Vec;
+
+fn near(got: &[f64], want: &[f64], tolerance: f64) {
+    assert_eq!(got.len(), want.len());
+    for (g, w) in got.iter().zip(want) {
+        assert!((g - w).abs() <= tolerance, "{got:?} is not {want:?}");
+    }
+}
+
+#[test]
+fn the_rfc_schedule_is_exact() {
+    // interval/√n summed: 100, 170.71, 228.45, … after the first drop, which comes one interval after arming.
+    let want = [100.0, 200.0, 270.711, 328.446, 378.446, 423.167, 463.992, 501.788, 537.144];
+    near(&drops("x", 9), &want, 0.011);
+}
+
+#[test]
+fn schedules_are_kept_to_the_nanosecond() {
+    let mut law = codel("x");
+    let mut at = Instant::ZERO;
+    for (count, ns) in [100_000_000u64, 70_710_678, 57_735_027, 50_000_000, 44_721_360, 40_824_829].iter().enumerate() {
+        law.count = count as u32 + 1;
+        let next = law.control_law(at);
+        assert_eq!(next.since(at).as_nanos(), *ns);
+        at = next;
+    }
+}
+
+fn intervals(spec: &str, n: u32) -> Vec<f64> {
+    let mut law = codel(spec);
+    law.enter(Instant::from_millis(1_000));
+    let mut times = std::vec![law.drop_next];
+    for _ in 1..n {
+        law.bump();
+        law.drop_next = law.control_law(law.drop_next);
+        times.push(law.drop_next);
+    }
+    let mut last = Instant::from_millis(1_000);
+    times
+        .iter()
+        .map(|t| core::mem::replace(&mut last, *t))
+        .zip(&times)
+        .map(|(a, b)| b.since(a).as_millis_f64())
+        .collect()
+}
+
+#[test]
+fn freebsd_takes_one_newton_step_a_drop_from_seven_tenths() {
+    let want = [100.0, 70.70, 53.04, 49.72, 43.85, 40.48, 37.50, 35.16];
+    near(&intervals("x(reference=freebsd)", 8), &want, 0.012);
+}
+
+#[test]
+fn linux_takes_one_newton_step_a_drop_from_one() {
+    let want = [100.0, 50.0, 56.25, 48.78, 44.15, 40.41, 37.52, 35.15];
+    near(&intervals("x(reference=linux)", 8), &want, 0.012);
+}
+
+#[test]
+fn newton_wraps_instead_of_panicking_far_from_the_root() {
+    for x in [0, 1, 1000, u16::MAX] {
+        for count in [0, 1, 70, 1 << 20, u32::MAX] {
+            newton_linux(x, count);
+            newton_freebsd(x, count);
+        }
+    }
+}
+
+#[test]
+fn re_entry_remembers_the_rate_within_a_window_of_intervals() {
+    // count 10, lastcount 4, left at drop_next; back after `gap` ms.
+    let count_after = |spec: &str, gap: u64| {
+        let mut law = codel(spec);
+        (law.count, law.lastcount, law.drop_next) = (10, 4, Instant::from_millis(5_000));
+        law.enter(Instant::from_millis(5_000 + gap));
+        law.count
+    };
+    assert_eq!(count_after("x", 1_000), 6, "1.0 s is within 16 intervals");
+    assert_eq!(count_after("x(reference=linux)", 1_000), 6);
+    assert_eq!(count_after("x(reference=freebsd)", 1_000), 1, "1.0 s is beyond 8 intervals");
+    assert_eq!(count_after("x", 500), 6);
+    assert_eq!(count_after("x(reference=freebsd)", 500), 8);
+    assert_eq!(count_after("x", 1_600), 1, "the window is open at its end");
+}
+
+#[test]
+fn below_target_nothing_is_armed_and_one_short_wait_disarms() {
+    for spec in ["x", "x(reference=linux)", "x(reference=freebsd)"] {
+        let mut law = codel(spec);
+        for ms in 0..500 {
+            assert_eq!(law.on_dequeue(&waited(ms as f64, 4.999)), Verdict::Pass, "{spec}");
+        }
+        assert_eq!(law.first_above, None);
+        for ms in 500..599 {
+            assert_eq!(law.on_dequeue(&waited(ms as f64, 5.0)), Verdict::Pass, "{spec}");
+        }
+        law.on_dequeue(&waited(599.0, 4.0));
+        assert_eq!(law.on_dequeue(&waited(700.0, 9.0)), Verdict::Pass, "{spec}: armed anew");
+        assert_eq!(law.on_dequeue(&waited(801.0, 9.0)), Verdict::Drop, "{spec}");
+    }
+}
+
+#[test]
+fn only_linux_waits_for_more_than_the_interval() {
+    for (spec, want) in
+        [("x", Verdict::Drop), ("x(reference=freebsd)", Verdict::Drop), ("x(reference=linux)", Verdict::Pass)]
+    {
+        let mut law = codel(spec);
+        law.on_dequeue(&waited(0.0, 9.0));
+        assert_eq!(law.on_dequeue(&waited(100.0, 9.0)), want, "{spec}");
+    }
+}
+
+#[test]
+fn each_reference_has_its_own_queue_too_small_to_act_on() {
+    let acts = |spec: &str, own: u64, total: u64, largest: u64| {
+        let mut law = codel(spec);
+        let look = |ms| Look {
+            own_backlog: Bytes::new(own),
+            total_backlog: Bytes::new(total),
+            largest: Bytes::new(largest),
+            ..waited(ms, 9.0)
+        };
+        law.on_dequeue(&look(0.0));
+        law.on_dequeue(&look(101.0)) == Verdict::Drop
+    };
+    // RFC: up to the largest packet seen.
+    assert!(!acts("x", 600, 90_000, 600) && acts("x", 601, 90_000, 600));
+    // Linux: the whole qdisc up to an MTU, so a flow with nothing left is hit while others queue.
+    assert!(acts("x(reference=linux)", 0, 1501, 600) && !acts("x(reference=linux)", 1500, 1500, 600));
+    // FreeBSD: the largest packet, never under 500 B.
+    assert!(!acts("x(reference=freebsd)", 500, 90_000, 60) && acts("x(reference=freebsd)", 501, 90_000, 60));
+}
+
+#[test]
+fn a_schedule_that_ends_in_a_good_packet_is_not_advanced() {
+    // RFC and Linux count the last drop of an episode, FreeBSD does not; none moves drop_next for it.
+    for (spec, count) in [("x", 2), ("x(reference=linux)", 2), ("x(reference=freebsd)", 1)] {
+        let mut law = codel(spec);
+        law.on_dequeue(&waited(0.0, 9.0));
+        assert_eq!(law.on_dequeue(&waited(101.0, 9.0)), Verdict::Drop);
+        assert_eq!(law.on_dequeue(&waited(101.0, 9.0)), Verdict::Pass, "the packet behind the entry drop passes");
+        let planned = law.drop_next;
+        assert_eq!(law.on_dequeue(&waited(202.0, 9.0)), Verdict::Drop);
+        assert_eq!(law.on_dequeue(&waited(202.0, 1.0)), Verdict::Pass);
+        assert_eq!((law.count, law.drop_next, law.dropping), (count, planned, false), "{spec}");
+    }
+}
+
+#[test]
+fn marks_replace_drops_and_keep_the_schedule() {
+    let mut law = codel("x(ecn=true)");
+    let ect = |now| Look { ecn: Ecn::Ect0, ..waited(now, 20.0) };
+    let mut marks = Vec::new();
+    for step in 0..55_000 {
+        let now = step as f64 * 0.01;
+        match law.on_dequeue(&ect(now)) {
+            Verdict::Mark => marks.push(now),
+            Verdict::Pass => {}
+            Verdict::Drop => panic!("dropped a packet that could be marked"),
+        }
+    }
+    near(&marks, &[100.0, 200.0, 270.711, 328.446, 378.446, 423.167, 463.992, 501.788, 537.144], 0.011);
+    assert_eq!(codel("x(ecn=true)").ecn_off(), Verdict::Drop);
+}
+
+impl Codel {
+    fn ecn_off(&mut self) -> Verdict {
+        self.on_dequeue(&waited(0.0, 20.0));
+        self.on_dequeue(&waited(200.0, 20.0))
+    }
+}
+
+#[test]
+fn the_ce_threshold_marks_what_the_law_passes() {
+    let mut law = codel("x(reference=linux, ce_threshold=1ms)");
+    let ect = |ms| Look { ecn: Ecn::Ect1, ..waited(0.0, ms) };
+    assert_eq!(law.on_dequeue(&ect(1.0)), Verdict::Pass);
+    assert_eq!(law.on_dequeue(&ect(1.001)), Verdict::Mark);
+    assert_eq!(law.on_dequeue(&waited(0.0, 2.0)), Verdict::Pass);
+    use params::Params as _;
+    let refused = Params::from_spec(&"codel(ce_threshold=1ms)".parse().unwrap()).unwrap_err();
+    assert!(std::string::ToString::to_string(&refused).contains("reference=linux"));
+}
+
+#[test]
+fn an_overflow_under_linux_counts_as_so_many_drops() {
+    let (mut linux, mut rfc) = (codel("x(reference=linux)"), codel("x"));
+    linux.on_forced_drop(64);
+    rfc.on_forced_drop(64);
+    assert_eq!((linux.count, rfc.count), (64, 0));
+}

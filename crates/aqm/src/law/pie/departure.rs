@@ -1,0 +1,157 @@
+//! PIE's estimate of the departure rate: queue length over rate is the delay, without a time stamp on packets.
+
+use super::Reference;
+use units::{Bytes, Duration, Instant};
+
+/// A measurement takes this much: 2^14 bytes.
+const THRESHOLD: u64 = 16_384;
+
+/// The rate at which the queue drains while it is long enough to tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Departure {
+    kind: Kind,
+    /// When the running measurement began and what has left since.
+    measuring: Option<(Instant, u64)>,
+    /// Seconds for `THRESHOLD` bytes, or bytes a second, by `kind`; 0 before the first measurement.
+    average: f64,
+}
+
+/// Which quantity is averaged, and how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// RFC 8033 appendix: the time of THRESHOLD bytes, the new one weighs THRESHOLD/2^16 = ¼.
+    Time,
+    /// The same, but the first measurement runs on, so that the second, ever longer, sample is part of it.
+    FreeBsd,
+    /// Linux and the draft: the rate, the new one weighs ⅛; the packet that starts a measurement counts in it.
+    Rate,
+}
+
+impl Departure {
+    pub(super) fn new(reference: Reference) -> Self {
+        let kind = match reference {
+            Reference::FreeBsd => Kind::FreeBsd,
+            Reference::Linux | Reference::Draft => Kind::Rate,
+            Reference::Rfc | Reference::Docsis => Kind::Time,
+        };
+        Departure { kind, measuring: None, average: 0.0 }
+    }
+
+    /// FreeBSD measures from the moment PIE is switched on.
+    pub(super) fn activate(&mut self, now: Instant) {
+        *self = Departure { measuring: (self.kind == Kind::FreeBsd).then_some((now, 0)), average: 0.0, ..*self };
+    }
+
+    /// Forgets everything (Linux, when congestion has gone).
+    pub(super) fn reset(&mut self) {
+        (self.measuring, self.average) = (None, 0.0);
+    }
+
+    /// Is there an estimate?
+    pub(super) fn is_known(&self) -> bool {
+        self.average > 0.0
+    }
+
+    /// A packet of `size` leaves and `left` stay. Returns the time the measurement took that this packet ended.
+    pub(super) fn on_dequeue(&mut self, now: Instant, size: Bytes, left: Bytes) -> Option<Duration> {
+        let long = left.get() >= THRESHOLD;
+        if self.kind == Kind::Rate && long && self.measuring.is_none() {
+            self.measuring = Some((now, 0));
+        }
+        let mut took = None;
+        if let Some((start, count)) = &mut self.measuring {
+            *count += size.get();
+            let (start, count) = (*start, *count);
+            let time = now.since(start);
+            if count >= THRESHOLD && !time.is_zero() {
+                took = Some(time);
+                self.average(time.as_secs_f64(), count as f64);
+                match self.kind {
+                    Kind::Rate => self.measuring = long.then_some((now, 0)),
+                    Kind::Time => self.measuring = None,
+                    Kind::FreeBsd => {}
+                }
+            }
+        }
+        if self.kind != Kind::Rate && long && self.measuring.is_none() {
+            self.measuring = Some((now, 0));
+        }
+        took
+    }
+
+    fn average(&mut self, seconds: f64, bytes: f64) {
+        let (sample, weight) = match self.kind {
+            Kind::Time | Kind::FreeBsd => (seconds, 0.25),
+            Kind::Rate => (bytes / seconds, 0.125),
+        };
+        if self.is_known() {
+            self.average += weight * (sample - self.average);
+            if self.kind == Kind::FreeBsd {
+                self.measuring = None;
+            }
+        } else {
+            self.average = sample;
+        }
+    }
+
+    /// Time to drain `backlog`; zero without an estimate.
+    pub(super) fn delay(&self, backlog: Bytes) -> Duration {
+        if !self.is_known() {
+            return Duration::ZERO;
+        }
+        Duration::from_secs_f64(match self.kind {
+            Kind::Time | Kind::FreeBsd => backlog.as_f64() * self.average / THRESHOLD as f64,
+            Kind::Rate => backlog.as_f64() / self.average,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lets 1024-byte packets go one by one, 625 µs apart: 16384 B in 10 ms.
+    fn drain(reference: Reference, packets: u64) -> Departure {
+        let mut d = Departure::new(reference);
+        d.activate(Instant::ZERO);
+        for i in 0..packets {
+            let now = Instant::from_nanos(625_000 * (i + 1));
+            d.on_dequeue(now, Bytes::new(1024), Bytes::new(100_000));
+        }
+        d
+    }
+
+    #[test]
+    fn a_queue_of_24576_bytes_at_1_6384_bytes_a_microsecond_takes_15_ms() {
+        let d = drain(Reference::Rfc, 400);
+        assert_eq!(d.delay(Bytes::new(24_576)), Duration::from_millis(15));
+        assert_eq!(d.delay(Bytes::ZERO), Duration::ZERO);
+    }
+
+    #[test]
+    fn linux_counts_the_packet_that_starts_the_clock() {
+        // The first measurement has 15 gaps for 16 packets, later ones start at a departure and have 16.
+        assert_eq!(drain(Reference::Linux, 16).delay(Bytes::new(16_384)), Duration::from_micros(9_375));
+        let later = drain(Reference::Linux, 16 * 60).delay(Bytes::new(16_384)).as_millis_f64();
+        assert!((later - 10.0).abs() < 0.001, "{later}");
+    }
+
+    #[test]
+    fn freebsd_counts_on_after_its_first_measurement() {
+        // First sample 10 ms; the next packet makes a second of 10.625 ms at weight ¼.
+        let first = drain(Reference::FreeBsd, 16);
+        assert_eq!(first.delay(Bytes::new(16_384)), Duration::from_millis(10));
+        assert_eq!(drain(Reference::FreeBsd, 17).delay(Bytes::new(16_384)), Duration::from_nanos(10_156_250));
+    }
+
+    #[test]
+    fn short_queues_start_no_measurement() {
+        for reference in [Reference::Rfc, Reference::Linux, Reference::Draft] {
+            let mut d = Departure::new(reference);
+            for i in 0..1000 {
+                d.on_dequeue(Instant::from_millis(i), Bytes::new(1500), Bytes::new(16_383));
+            }
+            assert!(!d.is_known(), "{reference:?}");
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! PIE: drops arriving packets with a probability p that a PI controller sets from the queueing delay. RFC 8033.
+//!
+//! ```text
+//! every tupdate:  p += α (delay − target) + β (delay − delay before)     scaled down while p is small
+//! ```
+//!
+//! `reference` chooses whose details (`rules.rs`, `departure.rs`, and below): the RFC's appendix, Linux's `sch_pie`,
+//! FreeBSD's `dn_aqm_pie` (written at the HLDG thesis' laboratory), DOCSIS-PIE of RFC 8034, or the first draft, which
+//! ns-2 and mahimahi ran. It also sets the defaults that belong to it.
+//!
+//! Departures: p and delays are floating point and nanoseconds (FreeBSD has 31 bits and 1 µs, Linux 56 bits). DOCSIS
+//! predicts the delay from the link's rate alone: our modem has no token bucket, so peak and sustained rate are one.
+//! mahimahi's gains in milliseconds, a thousand times too strong, are not the draft's and are left out. The timer is
+//! caught up at the next event, which gives the same p and the same drops (`tests.rs`).
+
+mod departure;
+mod rules;
+
+use crate::law::Ticker;
+use crate::queue::fair::{self, Overflow};
+use crate::{Law, LawKind, LinkInfo, Look, Place, Verdict};
+use departure::Departure;
+use params::ParamError;
+use rules::Rules;
+use units::{Bytes, Duration, Instant, Rate, Rng};
+
+params::choice! {
+    /// Whose rules.
+    pub enum Reference {
+        /// RFC 8033, appendix.
+        Rfc = "rfc",
+        /// Linux 5.5 and later: time stamps, burst allowance in real time.
+        Linux = "linux",
+        /// FreeBSD dummynet: departure rate, no rule for very long delays.
+        FreeBsd = "freebsd",
+        /// RFC 8034: cable modems, no ECN, p of a packet of mean size.
+        Docsis = "docsis",
+        /// draft-pan-aqm-pie-00, as ns-2 and mahimahi have it: 20 ms, every 30 ms, three gains, plain dice.
+        Draft = "draft",
+    }
+}
+
+params::params! {
+    /// What users may set.
+    pub struct Params {
+        /// Queueing delay aimed at (draft 20 ms, DOCSIS 10 ms).
+        target: Duration = Duration::from_millis(15), Duration::from_micros(1) => Duration::from_secs(10);
+        /// Time between updates of p (draft 30 ms, DOCSIS 16 ms).
+        tupdate: Duration = Duration::from_millis(15), Duration::from_micros(100) => Duration::from_secs(10);
+        /// Weight of the distance from the target, per second of delay (DOCSIS 0.25).
+        alpha: f64 = 0.125, 0.0 => 7.0;
+        /// Weight of the change since the last update, per second of delay (DOCSIS 2.5).
+        beta: f64 = 1.25, 0.0 => 7.0;
+        /// No random drops for this long after the queue was quiet (DOCSIS 142 ms).
+        burst: Duration = Duration::from_millis(150), Duration::ZERO => Duration::from_secs(10);
+        /// Mark packets that can be marked while p is below mark_threshold.
+        ecn: bool = false;
+        /// Above this p packets are dropped even if they could be marked: bounds senders that ignore marks.
+        mark_threshold: f64 = 0.1, 0.0 => 1.0;
+        /// Spread drops evenly: none before p has summed to 0.85, one at 8.5 (not in the draft).
+        derandomise: bool = true;
+        /// Raise p by 2 % at most in one update once it is 10 % (not in the draft).
+        cap: bool = true;
+        /// Estimate the delay from the departure rate instead of time stamps (default in FreeBSD outside fq_pie and in the draft).
+        rate_estimator: bool = false;
+        /// Queues of up to two such packets are left alone; 0 is the link's MTU (FreeBSD 800 B, DOCSIS 1024 B, draft 1504 B).
+        mean_packet: Bytes = Bytes::ZERO, Bytes::ZERO => Bytes::new(65_535);
+        /// Sleep until the buffer is a third full, and again when the queue has been empty with p = 0.
+        on_off: bool = false;
+        /// Whose rules where implementations differ; it brings its own defaults.
+        reference: Reference = Reference::Rfc;
+    }
+    check |p| {
+        if p.reference == Reference::Docsis && (p.on_off || p.rate_estimator) {
+            return Err(ParamError::Conflict(
+                "DOCSIS-PIE sleeps by rules of its own and predicts the delay from the link: leave out on_off and rate_estimator".into(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn docsis_defaults() -> Params {
+    // RFC 8034 appendix A.
+    Params {
+        target: Duration::from_millis(10),
+        tupdate: Duration::from_millis(16),
+        alpha: 0.25,
+        beta: 2.5,
+        burst: Duration::from_millis(142),
+        mean_packet: Bytes::new(1024),
+        ..Params::default()
+    }
+}
+
+/// Linux's first timer: HZ/2.
+const LINUX_FIRST: Duration = Duration::from_millis(500);
+/// Sum of p below which nothing is dropped, and at which the next packet is (RFC 8033 section 5.4).
+const SURELY_NOT: f64 = 0.85;
+const SURELY: f64 = 8.5;
+/// DOCSIS: quiet for this long and the queue must fill to a third again.
+const BURST_RESET: Duration = Duration::from_secs(1);
+
+/// DOCSIS' states; the others know only awake or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activity {
+    /// Below a third of the buffer since the start or the last reset.
+    Asleep,
+    /// Awake, nothing dropped yet.
+    Quiescent,
+    /// Dropping.
+    Active,
+}
+
+/// What PIE remembers. An update that leaves it as it was will leave it so until something happens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct State {
+    p: f64,
+    /// Sum of p since the last drop.
+    accu: f64,
+    /// The delay as known now, at the last update, and at the one before.
+    delay: Duration,
+    updated: Duration,
+    before: Duration,
+    burst: Duration,
+    departure: Departure,
+    last_out: Option<Instant>,
+    activity: Activity,
+    quiet: Duration,
+}
+
+/// PIE at work.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    params: Params,
+    rules: &'static Rules,
+    state: State,
+    ticker: Option<Ticker>,
+    /// A third of the buffer.
+    third: Bytes,
+    rate: Rate,
+    rng: Rng,
+}
+
+impl Pie {
+    fn is(&self, reference: Reference) -> bool {
+        self.params.reference == reference
+    }
+
+    fn is_calm(&self, delay: Duration) -> bool {
+        delay < self.params.target / 2
+    }
+
+    fn wake(&mut self, now: Instant) {
+        let s = &mut self.state;
+        (s.p, s.accu, s.burst, s.activity) = (0.0, 0.0, self.params.burst, Activity::Active);
+        (s.updated, s.before) = (Duration::ZERO, Duration::ZERO);
+        s.departure.activate(now);
+        self.ticker = Some(Ticker::new(now, self.params.tupdate, self.params.tupdate));
+    }
+
+    /// The periodic update.
+    fn update(&mut self, backlog: Bytes) {
+        let s = &mut self.state;
+        if self.params.reference == Reference::Docsis {
+            s.delay = backlog / self.rate;
+        } else if self.params.rate_estimator {
+            s.delay = s.departure.delay(backlog);
+        } else if backlog.is_zero() {
+            s.delay = Duration::ZERO;
+        }
+        let (q, old) = (s.delay, s.updated);
+        let protected = self.params.reference == Reference::Docsis && !s.burst.is_zero();
+        if protected {
+            s.p = 0.0;
+        } else {
+            // A delay of nought over a backlog is one too short to measure: Linux then lets p be.
+            let may_decay = self.params.reference != Reference::Linux || backlog.is_zero() || !q.is_zero();
+            s.p = self.rules.step(&self.params, s.p, q, old, may_decay);
+        }
+        if self.params.reference != Reference::Linux {
+            s.burst = s.burst.saturating_sub(self.params.tupdate);
+        }
+        let calm = self.is_calm(q) && self.is_calm(old) && self.state.p == 0.0;
+        let s = &mut self.state;
+        (s.before, s.updated) = (old, q);
+        match self.params.reference {
+            Reference::Linux if calm && (!self.params.rate_estimator || s.departure.is_known()) => {
+                (s.burst, s.accu, s.last_out) = (self.params.burst, 0.0, None);
+                s.departure.reset();
+            }
+            Reference::Draft if calm => s.burst = self.params.burst,
+            Reference::Docsis => match s.activity {
+                Activity::Active if calm && s.burst.is_zero() => {
+                    (s.activity, s.quiet) = (Activity::Quiescent, Duration::ZERO);
+                }
+                Activity::Quiescent if calm && s.burst.is_zero() => {
+                    s.quiet += self.params.tupdate;
+                    if s.quiet > BURST_RESET {
+                        (s.activity, s.quiet) = (Activity::Asleep, Duration::ZERO);
+                    }
+                }
+                Activity::Quiescent => s.quiet = Duration::ZERO,
+                Activity::Active | Activity::Asleep => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// The delay that decides whether the queue is short enough to leave alone.
+    fn guard_delay(&self) -> Duration {
+        match self.params.reference {
+            Reference::Linux => self.state.delay,
+            // The draft compares with the delay of the update before the last.
+            Reference::Draft => self.state.before,
+            Reference::Rfc | Reference::FreeBsd | Reference::Docsis => self.state.updated,
+        }
+    }
+
+    /// Do the dice fall on this packet?
+    fn strikes(&mut self, look: &Look) -> bool {
+        let mean = if self.params.mean_packet.is_zero() { look.mtu } else { self.params.mean_packet };
+        let short = match self.params.reference {
+            Reference::Linux | Reference::Draft => look.own_backlog < mean * 2,
+            Reference::Rfc | Reference::FreeBsd | Reference::Docsis => look.own_backlog <= mean * 2,
+        };
+        let left_alone = (self.is_calm(self.guard_delay()) && self.state.p < 0.2) || short;
+        let docsis = self.is(Reference::Docsis);
+        let p = if docsis { (self.state.p * look.size.packets(mean)).min(SURELY_NOT) } else { self.state.p };
+        if left_alone && !docsis {
+            return false;
+        }
+        let s = &mut self.state;
+        if s.p == 0.0 {
+            s.accu = 0.0;
+        }
+        if self.params.derandomise {
+            s.accu += p;
+            if left_alone || s.accu < SURELY_NOT {
+                return false;
+            }
+            if s.accu >= SURELY {
+                return true;
+            }
+        }
+        let hit = !left_alone && self.rng.chance(p);
+        if hit {
+            s.accu = 0.0;
+        }
+        hit
+    }
+
+    fn may_mark(&self, look: &Look) -> bool {
+        let (p, most) = (self.state.p, self.params.mark_threshold);
+        self.params.ecn && look.markable() && (p < most || (p == most && self.is(Reference::Linux)))
+    }
+}
+
+impl Law for Pie {
+    fn advance(&mut self, look: &Look) {
+        let Some(mut ticker) = self.ticker else { return };
+        while ticker.due(look.now).is_some() {
+            let before = self.state;
+            self.update(look.own_backlog);
+            if self.state == before {
+                ticker.skip(look.now);
+            }
+        }
+        self.ticker = Some(ticker);
+    }
+
+    fn on_enqueue(&mut self, look: &Look) -> Verdict {
+        let s = &self.state;
+        if s.activity == Activity::Asleep && (!self.params.on_off || look.own_backlog >= self.third) {
+            match self.params.reference {
+                Reference::Docsis if look.own_backlog < self.third => return Verdict::Pass,
+                Reference::Docsis => self.state.activity = Activity::Quiescent,
+                _ => self.wake(look.now),
+            }
+        }
+        let awake = self.state.activity != Activity::Asleep;
+        let mut verdict = Verdict::Pass;
+        if awake && self.state.burst.is_zero() && self.strikes(look) {
+            if self.may_mark(look) {
+                verdict = Verdict::Mark;
+            } else {
+                verdict = Verdict::Drop;
+                self.state.accu = 0.0;
+            }
+            if self.state.activity == Activity::Quiescent {
+                (self.state.activity, self.state.burst) = (Activity::Active, self.params.burst);
+            }
+        }
+        let calm = self.state.p == 0.0 && self.is_calm(self.state.delay) && self.is_calm(self.state.updated);
+        if awake && calm && !self.is(Reference::Docsis) {
+            if matches!(self.params.reference, Reference::Rfc | Reference::FreeBsd) {
+                self.state.burst = self.params.burst;
+            }
+            if self.params.on_off && look.own_backlog.is_zero() {
+                (self.state.activity, self.ticker) = (Activity::Asleep, None);
+            }
+        }
+        verdict
+    }
+
+    fn on_dequeue(&mut self, look: &Look) -> Verdict {
+        let linux = self.is(Reference::Linux);
+        let s = &mut self.state;
+        if s.activity == Activity::Asleep {
+            return Verdict::Pass;
+        }
+        let took = if self.params.rate_estimator {
+            s.departure.on_dequeue(look.now, look.size, look.own_backlog)
+        } else {
+            s.delay = if linux && look.own_backlog.is_zero() { Duration::ZERO } else { look.sojourn };
+            s.last_out.replace(look.now).map(|last| look.now.since(last))
+        };
+        if let (true, Some(time)) = (linux, took) {
+            s.burst = s.burst.saturating_sub(time);
+        }
+        Verdict::Pass
+    }
+
+    fn on_activate(&mut self, now: Instant) {
+        // FQ-PIE in dummynet starts a flow's PIE afresh each time the flow comes back.
+        if self.is(Reference::FreeBsd) && !self.params.on_off {
+            self.state.delay = Duration::ZERO;
+            self.wake(now);
+        }
+    }
+
+    fn on_forced_drop(&mut self, _n: u32) {
+        self.state.accu = 0.0;
+    }
+
+    fn on_refused(&mut self) {
+        self.state.accu = 0.0;
+    }
+
+    fn set_link(&mut self, link: &LinkInfo) {
+        self.rate = link.rate;
+        if let Some(limit) = link.limit {
+            self.third = limit.bytes(link.mtu) / 3;
+        }
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("p", self.state.p);
+        see("qdelay_ms", self.state.delay.as_millis_f64());
+        see("qdelay_old_ms", self.state.updated.as_millis_f64());
+        see("burst_ms", self.state.burst.as_millis_f64());
+        see("accu_prob", self.state.accu);
+        see("active", f64::from(self.state.activity != Activity::Asleep));
+        if self.params.rate_estimator && self.state.departure.is_known() {
+            let kilobyte = self.state.departure.delay(Bytes::new(1_000)).as_secs_f64();
+            see("departure_mbps", 8e-3 / kilobyte);
+        }
+    }
+}
+
+impl LawKind for Pie {
+    const PAPER: &'static str = "RFC 8033 (Pan et al., HPSR 2013)";
+    const DOC: &'static str =
+        "Drops arrivals at random, more often the longer the queueing delay and the faster it grows.";
+    type Params = Params;
+
+    fn defaults(asked: &Params, place: Place) -> Params {
+        let ours = match asked.reference {
+            Reference::Rfc | Reference::Linux => Params::default(),
+            Reference::FreeBsd => Params {
+                // dn_sched_fq_pie leaves the estimator out of its default flags, dn_aqm_pie has it in.
+                rate_estimator: place == Place::Alone,
+                mean_packet: Bytes::new(800),
+                ..Params::default()
+            },
+            Reference::Docsis => docsis_defaults(),
+            Reference::Draft => Params {
+                target: Duration::from_millis(20),
+                tupdate: Duration::from_millis(30),
+                derandomise: false,
+                cap: false,
+                rate_estimator: true,
+                mean_packet: Bytes::new(1504),
+                ..Params::default()
+            },
+        };
+        Params { reference: asked.reference, ..ours }
+    }
+
+    fn under_fair(asked: &Params) -> fair::Params {
+        match asked.reference {
+            Reference::Linux => fair::Params { overflow: Overflow::Refuse, ..fair::Params::linux() },
+            Reference::FreeBsd => fair::Params::freebsd(),
+            Reference::Rfc | Reference::Docsis | Reference::Draft => fair::Params::default(),
+        }
+    }
+
+    fn new(params: &Params, link: &LinkInfo, rng: Rng) -> Self {
+        // FreeBSD's PIE starts with the first packet; DOCSIS and on_off ones sleep until the buffer has filled up.
+        let asleep = params.on_off || matches!(params.reference, Reference::FreeBsd | Reference::Docsis);
+        let first = if params.reference == Reference::Linux { LINUX_FIRST } else { params.tupdate };
+        let mut pie = Pie {
+            params: params.clone(),
+            rules: Rules::of(params.reference),
+            state: State {
+                p: 0.0,
+                accu: 0.0,
+                delay: Duration::ZERO,
+                updated: Duration::ZERO,
+                before: Duration::ZERO,
+                burst: if params.reference == Reference::Docsis { Duration::ZERO } else { params.burst },
+                departure: Departure::new(params.reference),
+                last_out: None,
+                activity: if asleep { Activity::Asleep } else { Activity::Active },
+                quiet: Duration::ZERO,
+            },
+            ticker: None,
+            third: Bytes::ZERO,
+            rate: link.rate,
+            rng,
+        };
+        if !asleep || params.reference == Reference::Docsis {
+            pie.ticker = Some(Ticker::new(Instant::ZERO, first, params.tupdate));
+        }
+        pie.set_link(link);
+        pie
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! Dice, safeguards and the beat. The controller's numbers are tested beside it in `rules.rs`.
+
+use super::*;
+use crate::{Ecn, Qdisc, Sink};
+use proptest::prelude::*;
+use std::string::String;
+use std::vec::Vec;
+use units::{Rng, streams};
+
+const LINK: LinkInfo =
+    LinkInfo { rate: Rate::from_bps(10_000_000), mtu: Bytes::new(1500), limit: Some(crate::Limit::Packets(1000)) };
+
+fn pie(spec: &str) -> Pie {
+    use params::Params as _;
+    let spec: params::Spec = spec.parse().unwrap();
+    let mut p = Pie::defaults(&Params::from_spec(&spec).unwrap(), Place::Alone);
+    for (name, text) in &spec.args {
+        p.set("pie", name, text).unwrap();
+    }
+    Pie::new(&p, &LINK, Rng::new(1, 0, streams::AQM))
+}
+
+/// A packet arriving at a queue of `backlog` bytes.
+fn arriving(now: Instant, backlog: u64) -> Look {
+    Look {
+        now,
+        size: Bytes::new(1500),
+        ecn: Ecn::NotEct,
+        sojourn: Duration::ZERO,
+        head_age: Duration::ZERO,
+        own_backlog: Bytes::new(backlog),
+        total_backlog: Bytes::new(backlog),
+        len: backlog as usize / 1500,
+        mtu: Bytes::new(1500),
+        largest: Bytes::new(1500),
+    }
+}
+
+/// PIE in the middle of congestion with the given p.
+fn congested(spec: &str, p: f64) -> Pie {
+    let mut pie = pie(spec);
+    pie.on_enqueue(&arriving(Instant::ZERO, 0));
+    pie.state.activity = Activity::Active;
+    pie.state.p = p;
+    pie.state.burst = Duration::ZERO;
+    let late = Duration::from_millis(40);
+    (pie.state.delay, pie.state.updated, pie.state.before) = (late, late, late);
+    pie
+}
+
+#[test]
+fn drops_are_spread_between_085_and_85() {
+    // p = 0.1: nothing before the ninth packet, whatever the dice.
+    for seed in 0..200 {
+        let mut pie = congested("x", 0.1);
+        pie.rng = Rng::new(seed, 0, streams::AQM);
+        let first = (1..).find(|_| pie.on_enqueue(&arriving(Instant::ZERO, 90_000)) == Verdict::Drop).unwrap();
+        assert!((9..=85).contains(&first), "packet {first}");
+    }
+    // Against the worst luck the packet is dropped at which p sums to 8.5: the 68th at p = 1/8, which sums exactly
+    // (85 · 0.1 does not in binary).
+    let mut pie = congested("x", 0.125);
+    let (mut n, mut sum) = (0, 0.0);
+    loop {
+        n += 1;
+        sum += 0.125;
+        let dropped = pie.on_enqueue(&arriving(Instant::ZERO, 90_000)) == Verdict::Drop;
+        if sum >= SURELY {
+            assert!(dropped);
+            break;
+        }
+        // Bad luck for this drop: pretend the dice missed.
+        pie.state.accu = sum;
+    }
+    assert_eq!(n, 68);
+}
+
+#[test]
+fn plain_dice_may_strike_twice_running() {
+    let mut pie = congested("x(derandomise=false)", 0.5);
+    let drops: Vec<bool> =
+        (0..200).map(|_| pie.on_enqueue(&arriving(Instant::ZERO, 90_000)) == Verdict::Drop).collect();
+    let n = drops.iter().filter(|d| **d).count();
+    assert!((70..130).contains(&n), "{n} of 200 at p = 0.5");
+    assert!(drops.windows(2).any(|w| w[0] && w[1]));
+}
+
+#[test]
+fn a_burst_of_150_ms_is_ten_updates_without_drops() {
+    for spec in ["x", "x(reference=freebsd)"] {
+        let mut pie = pie(spec);
+        pie.on_enqueue(&arriving(Instant::ZERO, 0));
+        let mut updates = 0;
+        while !pie.state.burst.is_zero() {
+            pie.update(Bytes::new(90_000));
+            updates += 1;
+        }
+        assert_eq!(updates, 10, "{spec}");
+    }
+}
+
+#[test]
+fn linux_spends_its_burst_in_real_time_between_departures() {
+    let mut pie = pie("x(reference=linux)");
+    let out = |ms| Look { sojourn: Duration::from_millis(50), ..arriving(Instant::from_millis(ms), 90_000) };
+    pie.on_dequeue(&out(1_000));
+    assert_eq!(pie.state.burst, Duration::from_millis(150), "the first departure only starts the clock");
+    pie.on_dequeue(&out(1_040));
+    assert_eq!(pie.state.burst, Duration::from_millis(110));
+    for _ in 0..100 {
+        pie.update(Bytes::new(90_000));
+    }
+    assert_eq!(pie.state.burst, Duration::from_millis(110), "updates do not spend it");
+}
+
+#[test]
+fn short_queues_and_short_delays_are_left_alone() {
+    let hits = |pie: &mut Pie, backlog| {
+        (0..200).filter(|_| pie.on_enqueue(&arriving(Instant::ZERO, backlog)) == Verdict::Drop).count()
+    };
+    for (spec, at) in [("x", 3_000), ("x(reference=freebsd)", 1_600), ("x(reference=linux)", 2_999)] {
+        assert_eq!(hits(&mut congested(spec, 0.9), at), 0, "{spec} at {at} B");
+        assert!(hits(&mut congested(spec, 0.9), at + 1) > 100, "{spec} above {at} B");
+    }
+    let mut calm = congested("x", 0.19);
+    calm.state.updated = Duration::from_millis(7);
+    assert_eq!(hits(&mut calm, 90_000), 0);
+    calm.state.p = 0.2;
+    assert!(hits(&mut calm, 90_000) > 10, "but not at p of 20 % and more");
+}
+
+#[test]
+fn marks_stop_at_the_threshold() {
+    let verdicts = |spec: &str, p: f64| {
+        let mut pie = congested(spec, p);
+        let look = Look { ecn: Ecn::Ect0, ..arriving(Instant::ZERO, 90_000) };
+        let all: Vec<_> = (0..500).map(|_| pie.on_enqueue(&look)).filter(|v| *v != Verdict::Pass).collect();
+        assert!(!all.is_empty());
+        (all.iter().all(|v| *v == Verdict::Mark), all.iter().all(|v| *v == Verdict::Drop))
+    };
+    assert_eq!(verdicts("x(ecn=true)", 0.099), (true, false));
+    assert_eq!(verdicts("x(ecn=true)", 0.1), (false, true));
+    assert_eq!(verdicts("x(ecn=true, reference=linux)", 0.1), (true, false), "Linux marks at the threshold too");
+    assert_eq!(verdicts("x(ecn=true, mark_threshold=1)", 0.5), (true, false));
+    assert_eq!(verdicts("x", 0.05), (false, true), "off by default");
+}
+
+#[test]
+fn on_off_sleeps_until_a_third_of_the_buffer_is_full() {
+    let mut pie = pie("x(on_off=true)");
+    assert_eq!(pie.state.activity, Activity::Asleep);
+    pie.on_enqueue(&arriving(Instant::from_millis(10), 499_999));
+    assert_eq!(pie.state.activity, Activity::Asleep);
+    pie.on_enqueue(&arriving(Instant::from_millis(20), 500_000));
+    assert_eq!(pie.state.activity, Activity::Active);
+    assert_eq!(pie.ticker.unwrap().due(Instant::from_millis(35)), Some(Instant::from_millis(35)));
+    pie.on_enqueue(&arriving(Instant::from_millis(30), 0));
+    assert_eq!(pie.state.activity, Activity::Asleep, "empty and never dropped anything");
+}
+
+#[test]
+fn docsis_allows_a_burst_after_its_first_drop_and_sleeps_after_a_quiet_second() {
+    let mut pie = pie("x(reference=docsis)");
+    pie.on_enqueue(&arriving(Instant::ZERO, 499_999));
+    assert_eq!(pie.state.activity, Activity::Asleep);
+    (pie.state.p, pie.state.updated) = (0.5, Duration::from_millis(40));
+    let n = (1..).find(|_| pie.on_enqueue(&arriving(Instant::ZERO, 600_000)) == Verdict::Drop).unwrap();
+    assert!(n >= 2, "0.5·1500/1024 a packet sums to 0.85 at the second");
+    assert_eq!((pie.state.activity, pie.state.burst), (Activity::Active, Duration::from_millis(142)));
+    let mut updates = 0;
+    while pie.state.activity != Activity::Asleep {
+        pie.update(Bytes::ZERO);
+        updates += 1;
+    }
+    // 9 updates of burst, one more to be quiescent, then more than 1 s of 16 ms.
+    assert!((9 + 63..9 + 68).contains(&updates), "{updates}");
+}
+
+#[test]
+fn an_age_of_idleness_is_caught_up_in_no_time() {
+    for reference in ["rfc", "linux", "freebsd", "docsis", "draft"] {
+        let mut pie = congested(&std::format!("x(reference={reference})"), 1.0);
+        let late = Instant::from_secs_f64(4e9);
+        pie.advance(&arriving(late, 0));
+        assert_eq!(pie.state.p, 0.0, "{reference}");
+        assert!(pie.ticker.unwrap().due(late).is_none());
+    }
+}
+
+/// One packet of the test: size and ECN.
+#[derive(Clone, Copy, Debug)]
+struct Sample(u32, Ecn);
+
+impl crate::Packet for Sample {
+    fn size(&self) -> Bytes {
+        Bytes::new(self.0 as u64)
+    }
+    fn flow(&self) -> u64 {
+        1
+    }
+    fn ecn(&self) -> Ecn {
+        self.1
+    }
+    fn mark(&mut self) -> bool {
+        self.1 != Ecn::NotEct
+    }
+}
+
+#[derive(Default)]
+struct Count(usize);
+
+impl Sink<Sample> for Count {
+    fn dropped(&mut self, _: Sample, _: crate::Reason) {
+        self.0 += 1;
+    }
+}
+
+type Queue = crate::queue::fifo::Fifo<Sample, Pie>;
+
+/// The same law behind a real timer: someone looks at the queue at every tick.
+fn tick(queue: &mut Queue, from: &mut Instant, to: Instant, period: Duration) {
+    while *from + period <= to {
+        *from += period;
+        let held = Qdisc::<Sample>::backlog(queue).get();
+        queue.law_mut().advance(&arriving(*from, held));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// Catching up at the next event equals a timer: same drops, same marks, same p.
+    #[test]
+    fn lazy_updates_equal_a_real_tick(
+        reference in prop::sample::select(["rfc", "linux", "freebsd", "docsis", "draft"].to_vec()),
+        estimator: bool,
+        steps in prop::collection::vec((0u64..40_000, 0u32..3, 40u32..1500), 1..400),
+        seed: u64,
+    ) {
+        let extra = if estimator && reference != "docsis" { ", rate_estimator=true" } else { "" };
+        let spec: String = std::format!("x(reference={reference}, ecn=true{extra})");
+        let build = || {
+            let mut law = pie(&spec);
+            law.rng = Rng::new(seed, 0, streams::AQM);
+            law.params.burst = Duration::from_millis(30);
+            law.state.burst = law.state.burst.min(law.params.burst);
+            law.third = Bytes::new(9_000);
+            Queue::new(law, &LINK, crate::Limit::Packets(1000))
+        };
+        let (mut lazy, mut timed) = (build(), build());
+        let (mut lazy_drops, mut timed_drops) = (Count::default(), Count::default());
+        let (mut now, mut ticked) = (Instant::ZERO, Instant::ZERO);
+        for (gap, what, size) in steps {
+            now += Duration::from_micros(gap);
+            // A tick a millisecond finer than any period: advance itself knows which of them are due.
+            tick(&mut timed, &mut ticked, now, Duration::from_millis(1));
+            let packet = Sample(size, if size % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct });
+            if what < 2 {
+                for _ in 0..=size % 4 {
+                    prop_assert_eq!(lazy.enqueue(now, packet, &mut lazy_drops), timed.enqueue(now, packet, &mut timed_drops));
+                }
+            } else {
+                let (a, b) = (lazy.dequeue(now, &mut lazy_drops), timed.dequeue(now, &mut timed_drops));
+                prop_assert_eq!(a.map(|d| d.packet.0), b.map(|d| d.packet.0));
+            }
+            prop_assert_eq!(lazy_drops.0, timed_drops.0);
+            // A dequeue from an empty queue asks no law, so neither copy need have caught up to this very moment.
+            let state_now = |queue: &Queue| {
+                let mut law = queue.law().clone();
+                law.advance(&arriving(now, Qdisc::<Sample>::backlog(queue).get()));
+                law.state
+            };
+            prop_assert_eq!(state_now(&lazy), state_now(&timed));
+        }
+    }
+}
+
+#[test]
+fn the_lazy_test_would_see_a_law_that_drops() {
+    let mut queue = Queue::new(congested("x", 0.9), &LINK, crate::Limit::Packets(1000));
+    let mut drops = Count::default();
+    for i in 0..100 {
+        queue.enqueue(Instant::from_nanos(i), Sample(1500, Ecn::NotEct), &mut drops);
+    }
+    assert!(drops.0 > 50, "{}", drops.0);
+}

@@ -1,0 +1,58 @@
+//! The beat of periodic updates, kept without a timer.
+
+use units::{Duration, Instant};
+
+/// Tells how many updates are due. State between two events does not change, so updates made at the next event,
+/// one for each period gone by, equal those a timer would have made.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticker {
+    next: Instant,
+    period: Duration,
+}
+
+impl Ticker {
+    /// The first update falls `first` after `start`, the others `period` apart. A period of zero counts as 1 ns.
+    pub fn new(start: Instant, first: Duration, period: Duration) -> Self {
+        Ticker { next: start + first, period: period.max(Duration::from_nanos(1)) }
+    }
+
+    /// The time of the next update if it is due. An update due exactly `now` comes before the event of `now`.
+    #[inline]
+    pub fn due(&mut self, now: Instant) -> Option<Instant> {
+        if now < self.next {
+            return None;
+        }
+        let tick = self.next;
+        self.next += self.period;
+        Some(tick)
+    }
+
+    /// Passes over the updates due until `now`, for a law whose updates have stopped changing anything. Keeps the beat.
+    pub fn skip(&mut self, now: Instant) {
+        if self.next <= now {
+            let missed = now.since(self.next).as_nanos() / self.period.as_nanos() + 1;
+            self.next += self.period * missed;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skipping_lands_on_the_beat_that_counting_would_reach() {
+        let ms = Duration::from_millis;
+        for now in [0, 499, 500, 501, 514, 515, 10_000].map(Instant::from_millis) {
+            let mut counted = Ticker::new(Instant::ZERO, ms(500), ms(15));
+            let mut skipped = counted;
+            let mut ticks = 0;
+            while let Some(at) = counted.due(now) {
+                assert_eq!(at, Instant::from_millis(500 + 15 * ticks));
+                ticks += 1;
+            }
+            skipped.skip(now);
+            assert_eq!(counted.next, skipped.next, "{now:?}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Shares, turns and overflows, by the numbers of the reference implementations.
+
+use super::*;
+use crate::law::Never;
+use crate::law::codel::{self, Codel};
+use crate::{Ecn, LawKind};
+use std::collections::BTreeMap;
+use units::{Rate, streams};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sample {
+    flow: u64,
+    size: u64,
+    number: u32,
+}
+
+impl Packet for Sample {
+    fn size(&self) -> Bytes {
+        Bytes::new(self.size)
+    }
+    fn flow(&self) -> u64 {
+        self.flow
+    }
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+    fn mark(&mut self) -> bool {
+        false
+    }
+}
+
+impl Sink<Sample> for Vec<Sample> {
+    fn dropped(&mut self, packet: Sample, _: Reason) {
+        self.push(packet);
+    }
+}
+
+const LINK: LinkInfo = LinkInfo { rate: Rate::from_bps(10_000_000), mtu: Bytes::new(1500), limit: None };
+
+fn fair(params: Params) -> Fair<Sample, Never> {
+    Fair::new(&params, &LINK, &mut Rng::new(1, 0, streams::AQM), |_, _| Never)
+}
+
+fn packet(flow: u64, size: u64) -> Sample {
+    Sample { flow, size, number: 0 }
+}
+
+/// Flows of which no two fall into one sub-queue.
+fn apart(queue: &Fair<Sample, impl Law>, n: usize) -> Vec<u64> {
+    let mut seen = BTreeMap::new();
+    (0u64..).find(|f| seen.insert(queue.index(*f), *f).is_none() && seen.len() == n);
+    seen.into_values().collect()
+}
+
+#[test]
+fn bytes_are_shared_within_a_quantum_whatever_the_packet_size() {
+    let mut queue = fair(Params::default());
+    let flows = apart(&queue, 2);
+    let mut drops = Vec::new();
+    for _ in 0..4_000 {
+        queue.enqueue(Instant::ZERO, packet(flows[1], 100), &mut drops);
+    }
+    for _ in 0..300 {
+        queue.enqueue(Instant::ZERO, packet(flows[0], 1500), &mut drops);
+    }
+    let mut sent = [0i64; 2];
+    for _ in 0..1_600 {
+        let out = queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet;
+        sent[usize::from(out.flow == flows[1])] += out.size as i64;
+        assert!((sent[0] - sent[1]).abs() <= 1514 + 1500, "{sent:?}");
+    }
+    assert!(sent[0] > 100 * 1000 && drops.is_empty());
+}
+
+#[test]
+fn a_flow_out_of_nowhere_is_served_before_the_old_ones() {
+    let mut queue = fair(Params::default());
+    let flows = apart(&queue, 4);
+    let mut drops = Vec::new();
+    for _ in 0..50 {
+        for flow in &flows[..3] {
+            queue.enqueue(Instant::ZERO, packet(*flow, 1500), &mut drops);
+        }
+    }
+    for _ in 0..9 {
+        queue.dequeue(Instant::ZERO, &mut drops);
+    }
+    queue.enqueue(Instant::ZERO, packet(flows[3], 200), &mut drops);
+    assert_eq!(queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet.flow, flows[3]);
+    // It left the new list empty, so it waits a round of the old ones before it counts as new again.
+    queue.dequeue(Instant::ZERO, &mut drops);
+    queue.enqueue(Instant::ZERO, packet(flows[3], 200), &mut drops);
+    assert_ne!(queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet.flow, flows[3]);
+}
+
+#[test]
+fn freebsd_serves_on_at_a_credit_of_nought() {
+    let first_three = |params: Params| {
+        let mut queue = fair(Params { quantum: Bytes::new(1500), ..params });
+        let flows = apart(&queue, 2);
+        let mut drops = Vec::new();
+        for _ in 0..8 {
+            for flow in &flows {
+                queue.enqueue(Instant::ZERO, packet(*flow, 1500), &mut drops);
+            }
+        }
+        let turn = |queue: &mut Fair<Sample, Never>, drops: &mut Vec<Sample>| {
+            queue.dequeue(Instant::ZERO, drops).unwrap().packet.flow == flows[0]
+        };
+        [(); 4].map(|()| turn(&mut queue, &mut drops))
+    };
+    assert_eq!(first_three(Params::linux()), [true, false, true, false], "one packet a round");
+    assert_eq!(first_three(Params::freebsd()), [true, true, false, false], "two in the first");
+}
+
+#[test]
+fn the_fattest_flow_pays_for_an_overflow() {
+    let overflow = |params: Params, by_size: bool| {
+        let mut queue = fair(params);
+        let flows = apart(&queue, 2);
+        let mut drops = Vec::new();
+        for number in 0..9_000 {
+            let fat = Sample { flow: flows[0], size: 1000, number };
+            queue.enqueue(Instant::ZERO, fat, &mut drops);
+        }
+        for _ in 9_000..10_240 {
+            queue.enqueue(Instant::ZERO, packet(flows[1], if by_size { 9_000 } else { 1000 }), &mut drops);
+        }
+        assert!(drops.is_empty());
+        queue.enqueue(Instant::ZERO, packet(flows[1], 1000), &mut drops);
+        assert_eq!(queue.len() + drops.len(), 10_241);
+        (drops.len(), drops[0].flow == flows[0], drops[0].number)
+    };
+    assert_eq!(overflow(Params::default(), false), (64, true, 0), "from the head, 64 at once");
+    assert_eq!(overflow(Params::linux(), false), (64, true, 0));
+    assert_eq!(overflow(Params::freebsd(), false), (1, true, 0));
+    // 1240 packets of 9 kB outweigh 9000 of 1 kB: by bytes they pay, by packets they do not.
+    assert_eq!(overflow(Params::linux(), true).1, false);
+    assert_eq!(overflow(Params::freebsd(), true).1, true);
+    let refuse = Params { overflow: Overflow::Refuse, ..Params::linux() };
+    assert_eq!(overflow(refuse, false), (1, false, 0), "the arriving packet");
+}
+
+#[test]
+fn a_batch_stops_at_half_the_backlog() {
+    let mut queue = fair(Params { limit: 10, ..Params::default() });
+    let mut drops = Vec::new();
+    for _ in 0..11 {
+        queue.enqueue(Instant::ZERO, packet(7, 1000), &mut drops);
+    }
+    assert_eq!((drops.len(), queue.len()), (6, 5), "5500 of 11000 bytes or more");
+}
+
+#[test]
+fn a_byte_limit_holds_after_every_arrival() {
+    let link = LinkInfo { limit: Some(Limit::Bytes(Bytes::new(10_000))), ..LINK };
+    let mut queue = Fair::new(&Params::freebsd(), &link, &mut Rng::new(1, 0, 0), |_, _| Never);
+    let mut drops = Vec::new();
+    for i in 0..100u64 {
+        queue.enqueue(Instant::ZERO, packet(i % 5, if i % 3 == 0 { 9_000 } else { 64 }), &mut drops);
+        assert!(queue.backlog() <= Bytes::new(10_000));
+    }
+    queue.enqueue(Instant::ZERO, packet(3, 10_001), &mut drops);
+    assert!(queue.backlog() <= Bytes::new(10_000), "even a packet larger than the buffer");
+}
+
+#[test]
+fn new_flows_found_empty_differ_between_rfc_and_linux() {
+    // A lone flow sends a packet and is asked again: the RFC remembers it as old, Linux forgets it at once.
+    for (params, rounds) in [(Params::default(), 2), (Params::linux(), 1)] {
+        let mut queue = fair(params);
+        let mut drops = Vec::new();
+        queue.enqueue(Instant::ZERO, packet(7, 100), &mut drops);
+        queue.dequeue(Instant::ZERO, &mut drops);
+        assert_eq!((queue.new.len, queue.old.len), (1, 0));
+        let mut turns = 0;
+        // One turn at a time, as the loop of dequeue takes them.
+        while queue.new.len + queue.old.len > 0 {
+            let (on, i) = if queue.new.len > 0 { (On::New, queue.new.first) } else { (On::Old, queue.old.first) };
+            queue.leave(on);
+            if on == On::New && queue.params.emptied == Emptied::Old {
+                queue.to_old(i);
+            }
+            turns += 1;
+        }
+        assert_eq!(turns, rounds);
+    }
+}
+
+#[test]
+fn a_pause_makes_a_flow_new_again_for_hosts_that_stop_asking() {
+    let mut asked = fair(Params::default());
+    let mut told = fair(Params::default());
+    let mut drops = Vec::new();
+    for queue in [&mut asked, &mut told] {
+        queue.enqueue(Instant::ZERO, packet(7, 1514), &mut drops);
+        queue.dequeue(Instant::ZERO, &mut drops);
+    }
+    assert!(asked.dequeue(Instant::from_millis(1), &mut drops).is_none());
+    told.idle(Instant::from_millis(1));
+    for queue in [asked, told] {
+        assert_eq!((queue.new.len, queue.old.len), (0, 0));
+        assert!(queue.flows.iter().all(|f| f.on == On::Neither));
+    }
+}
+
+#[test]
+fn linux_drops_the_lone_packet_of_a_sparse_flow_while_others_queue() {
+    // The whole-qdisc backlog test: a flow whose only packet is old is fair game; the RFC's own-queue test spares it.
+    for (reference, spared) in [(codel::Reference::Rfc, true), (codel::Reference::Linux, false)] {
+        let p = codel::Params { reference, ..Default::default() };
+        let rng = &mut Rng::new(1, 0, streams::AQM);
+        let mut queue = Fair::new(&Codel::under_fair(&p), &LINK, rng, |_, rng| Codel::new(&p, &LINK, rng.clone()));
+        let flows = apart(&queue, 40);
+        let mut drops = Vec::new();
+        let mut now = Instant::ZERO;
+        // 40 flows, each always with exactly one packet waiting: 40 packets of 1.2 ms make 48 ms of delay.
+        for flow in &flows {
+            queue.enqueue(now, packet(*flow, 1500), &mut drops);
+        }
+        for _ in 0..2_000 {
+            now += Duration::from_micros(1_200);
+            let before = drops.len();
+            if let Some(out) = queue.dequeue(now, &mut drops) {
+                queue.enqueue(now, packet(out.packet.flow, 1500), &mut drops);
+            }
+            for lost in drops.split_off(before) {
+                queue.enqueue(now, lost, &mut drops);
+                drops.push(lost);
+            }
+        }
+        assert_eq!(drops.is_empty(), spared, "{reference:?}: {} drops", drops.len());
+    }
+}
+
+#[test]
+fn seeds_perturb_which_flows_collide() {
+    let index = |seed: u64, flow| {
+        let params = Params { flows: 64, ..Params::default() };
+        Fair::<Sample, _>::new(&params, &LINK, &mut Rng::new(seed, 0, streams::AQM), |_, _| Never).index(flow)
+    };
+    let collide = |seed| (1..200).find(|f| index(seed, *f) == index(seed, 0));
+    assert_eq!(collide(1), collide(1));
+    assert!((2..20).any(|seed| collide(seed) != collide(1)));
+    // Neighbouring numbers spread: 1000 flows over 64 buckets, none above three times its share.
+    let mut counts = [0; 64];
+    for flow in 0..1000 {
+        counts[index(3, flow)] += 1;
+    }
+    assert!(counts.iter().all(|n| *n < 48), "{counts:?}");
+}
+
+#[test]
+fn nothing_is_allocated_once_the_slab_has_grown() {
+    let mut queue = fair(Params::default());
+    let mut drops = Vec::new();
+    let mut round = |n: u64| {
+        for i in 0..n {
+            queue.enqueue(Instant::ZERO, packet(i % 37, 1000), &mut drops);
+        }
+        while queue.dequeue(Instant::ZERO, &mut drops).is_some() {}
+        queue.slab.capacity()
+    };
+    let grown = round(500);
+    for _ in 0..20 {
+        assert_eq!(round(500), grown);
+    }
+}
