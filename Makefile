@@ -1,0 +1,115 @@
+# `make` lists what there is. Everything is fetched from PyPI and crates.io, and stays in .bootstrap, .venv and target.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+UV_VERSION := 0.13.9
+UV := .bootstrap/bin/uv
+BUILT := .venv/.built
+SOJOURN := .venv/bin/sojourn
+# What the extension module is made of; Python sources are installed in place.
+SOURCES := pyproject.toml uv.lock Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) \
+  $(shell find crates -path '*/src/*' -name '*.rs')
+PY_FILES := python tests bench docs examples
+PACKAGES := valgrind time g++ ns2 libns3-dev
+TODAY := $(shell date -u +%F)
+
+# Nothing may be downloaded behind our back: no Python by uv, no Rust by maturin's build requirements.
+export UV_PYTHON_DOWNLOADS := never
+export MATURIN_NO_INSTALL_RUST := 1
+# One interpreter for cargo and maturin alike, so that they share what they compile.
+export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
+
+.PHONY: help
+help: ## this list
+	@printf 'Sojourn: a laboratory for congestion control and queue management.\n\n'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@printf '\nNeeds Python 3.11 or later, Rust 1.88 or later and a C compiler; no root.\n'
+
+.PHONY: build
+build: $(BUILT) ## the command at .venv/bin/sojourn
+
+# The first Python that is new enough, or a sentence about what is missing.
+.bootstrap/uv-$(UV_VERSION):
+	@python=; for candidate in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then python=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "make: Sojourn needs Python 3.11 or later, and none of python3, python3.11 … python3.14 is." >&2; \
+	  echo "      Install one (Debian, Ubuntu: apt-get install python3 python3-venv), or name it: make PYTHON=/path/to/python" >&2; \
+	  exit 1; \
+	fi; \
+	rm -rf .bootstrap; \
+	if ! "$$python" -m venv .bootstrap; then \
+	  echo "make: $$python cannot make a virtual environment (Debian, Ubuntu: apt-get install python3-venv)" >&2; \
+	  exit 1; \
+	fi
+	.bootstrap/bin/python -m pip install --quiet --disable-pip-version-check 'uv==$(UV_VERSION)'
+	@touch $@
+
+$(BUILT): .bootstrap/uv-$(UV_VERSION) $(SOURCES)
+	@command -v cargo >/dev/null || { \
+	  echo "make: no cargo on PATH. Sojourn needs Rust 1.88 or later: https://rustup.rs, or a recent rustc and cargo of" >&2; \
+	  echo "      your distribution." >&2; exit 1; }
+	@command -v cc >/dev/null || { \
+	  echo "make: no C compiler (cc) on PATH (Debian, Ubuntu: apt-get install gcc; macOS: xcode-select --install)" >&2; exit 1; }
+	env -u PYO3_PYTHON $(UV) sync --frozen --python .bootstrap/bin/python
+	@touch $@
+
+.PHONY: test
+test: build ## everything that must hold, in under five minutes
+	cargo test --locked
+	.venv/bin/python -m pytest
+
+.PHONY: lint
+lint: build ## formatting, clippy, ruff, mypy
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	.venv/bin/ruff check $(wildcard $(PY_FILES))
+	.venv/bin/ruff format --check $(wildcard $(PY_FILES))
+	.venv/bin/mypy
+
+.PHONY: format
+format: build ## mend what lint says of formatting
+	cargo fmt --all
+	.venv/bin/ruff check --fix $(wildcard $(PY_FILES))
+	.venv/bin/ruff format $(wildcard $(PY_FILES))
+
+.PHONY: peers
+peers: ## the bench programs, as far as they can be built here
+	cargo build --locked --release -p sojourn-sim --bin sojourn-bench
+	@$(MAKE) --no-print-directory bench/bin/floor
+	@if echo '#include "ns3/core-module.h"' | $(CXX) -std=c++17 -E -x c++ - >/dev/null 2>&1; \
+	 then $(MAKE) --no-print-directory bench/bin/ns3; \
+	 else echo "make: no ns-3 here (as root: make setup-linux); going on without it"; fi
+
+bench/bin/floor: bench/floor.c
+	@mkdir -p bench/bin
+	$(CC) -O3 -Wall -Wextra $< -o $@ -lm
+
+bench/bin/ns3: bench/ns3.cc
+	@mkdir -p bench/bin
+	$(CXX) -O2 -std=c++17 $< -o $@ $(addprefix -lns3-,core network internet point-to-point traffic-control applications)
+
+.PHONY: bench
+bench: peers .bootstrap/uv-$(UV_VERSION) ## speed and instructions per packet, beside ns-2 and ns-3 where installed
+	.bootstrap/bin/python bench/run.py speed
+	@if command -v valgrind >/dev/null; then .bootstrap/bin/python bench/run.py instructions; \
+	 else echo "make: no valgrind here, so instructions are not counted (as root: make setup-linux)"; fi
+
+.PHONY: setup-linux
+setup-linux: ## as root, on Debian or Ubuntu: valgrind, ns-2, ns-3
+	@if [ "$$(id -u)" != 0 ]; then echo "make: setup-linux installs packages; run it as root: sudo make setup-linux" >&2; exit 1; fi
+	@command -v apt-get >/dev/null || { echo "make: no apt-get here; install by hand: $(PACKAGES)" >&2; exit 1; }
+	@missing=; for package in $(PACKAGES); do \
+	  dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; \
+	done; \
+	if [ -z "$$missing" ]; then echo "make: nothing to install"; else \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; fi
+
+.PHONY: clean
+clean: ## remove everything built (runs/ and results/ stay)
+	rm -rf target .venv .bootstrap bench/bin python/sojourn/*.so
+	find python tests bench docs examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
