@@ -23,6 +23,9 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / "bench" / "bin"
@@ -41,7 +44,7 @@ TEN = {"n": 10, "rate": 1e9, "rttlo": 0.02, "rtthi": 0.02, "dur": 10, "buf": 166
 HUNDRED = {"n": 100, "rate": 1e8, "rttlo": 0.01, "rtthi": 0.2, "dur": 60, "buf": 875, "spread": 1}
 THOUSAND = {"n": 1000, "rate": 1e9, "rttlo": 0.05, "rtthi": 0.05, "dur": 10, "buf": 4167, "spread": 1}
 MANAGED = HUNDRED | {"buf": 3500}  # room for the law to work in
-LOADS = {
+LOADS: dict[str, Row] = {
     "W1": ONE | {"cc": "newreno"},
     "W1-cubic": ONE | {"cc": "cubic"},
     "W2": TEN | {"cc": "newreno"},
@@ -55,7 +58,7 @@ LOADS = {
     "W5": ONE | {"cc": "newreno", "dur": 100, "runs": 100},
 }
 # Where a full run would take ns-3 minutes, its rate over a shorter one stands for it.
-SHORTER = {
+SHORTER: dict[tuple[str, str], Row] = {
     ("ns3", "W1"): {"dur": 100},
     ("ns3", "W1-cubic"): {"dur": 100},
     ("ns3", "W2"): {"dur": 2},
@@ -68,7 +71,7 @@ STEADY = {"W1": (20, 120), "W1-cubic": (20, 120), "W2": (1, 2), "W2-cubic": (1, 
 
 
 def arguments(load: str, **changes: object) -> list[str]:
-    values = {"aqm": "fifo", "delack": 1, "seed": 1} | LOADS[load] | changes
+    values: Row = {"aqm": "fifo", "delack": 1, "seed": 1} | LOADS[load] | changes
     values.pop("runs", None)
     return [f"{key}={value:.10g}" if isinstance(value, float) else f"{key}={value}" for key, value in values.items()]
 
@@ -84,10 +87,10 @@ class Refused(Exception):
 def result(output: str) -> dict[str, str]:
     if found := re.search(r"^RESULT (.*)$", output, re.MULTILINE):
         return dict(pair.split("=", 1) for pair in found[1].split())
-    raise Refused(re.sub(r"\s+", " ", output).strip()[-80:] or "printed nothing")
+    raise Refused(re.sub(r"\s+", " ", output).strip()[-160:] or "printed nothing")
 
 
-def execute(command: list[str], timeout: float) -> dict:
+def execute(command: list[str], timeout: float) -> Row:
     """Runs a command to its RESULT line. Memory comes from time(1): rusage of our own child would count Python's."""
     with tempfile.NamedTemporaryFile("r") as memory:
         timer = ["/usr/bin/time", "-f", "%M", "-o", memory.name] if Path("/usr/bin/time").exists() else []
@@ -96,6 +99,7 @@ def execute(command: list[str], timeout: float) -> dict:
         )
         alarm = threading.Timer(timeout, lambda: os.killpg(process.pid, 9))
         alarm.start()
+        assert process.stdout
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -112,7 +116,7 @@ def execute(command: list[str], timeout: float) -> dict:
     }
 
 
-def measure(tool: str, load: str, seed: int, timeout: float) -> dict:
+def measure(tool: str, load: str, seed: int, timeout: float) -> Row:
     changes = SHORTER.get((tool, load), {})
     count = (LOADS[load] | changes).get("runs", 1)
     runs = [execute(TOOLS[tool] + arguments(load, **changes | {"seed": seed + i}), timeout) for i in range(count)]
@@ -124,10 +128,10 @@ def measure(tool: str, load: str, seed: int, timeout: float) -> dict:
     }
 
 
-def speed(tools: list[str], loads: list[str], reps: int, timeout: float) -> list[dict]:
-    rows = []
+def speed(tools: list[str], loads: list[str], reps: int, timeout: float) -> list[Row]:
+    rows: list[Row] = []
     for load in loads:
-        kept: dict[str, list[dict]] = {tool: [] for tool in tools}
+        kept: dict[str, list[Row]] = {tool: [] for tool in tools}
         refused: dict[str, str] = {}
         for rep in range(reps):
             for tool in [tool for tool in tools if tool not in refused]:
@@ -139,7 +143,7 @@ def speed(tools: list[str], loads: list[str], reps: int, timeout: float) -> list
         best = {tool: max(runs, key=lambda run: run["packets"] / run["cpu"]) for tool, runs in kept.items() if runs}
         floor = best.get(FLOOR)
         for tool in tools:
-            row = {"load": load, "tool": tool}
+            row: Row = {"load": load, "tool": tool}
             if tool in refused:
                 row["refused"] = refused[tool]
             else:
@@ -160,16 +164,16 @@ def callgrind(tool: str, load: str, seconds: float) -> tuple[int, float]:
     return int(found[1]), packets
 
 
-def instructions(tools: list[str], loads: list[str]) -> list[dict]:
+def instructions(tools: list[str], loads: list[str]) -> list[Row]:
     if not shutil.which("valgrind"):
         sys.exit("bench: counting instructions needs valgrind (as root: make setup-linux)")
-    rows = []
+    rows: list[Row] = []
     for load in loads:
         if load not in STEADY:
             sys.exit(f"bench: instructions are counted on {', '.join(STEADY)}, not on {load}")
         for tool in tools:
             note(f"{load} {tool} under callgrind")
-            row: dict = {"load": load, "tool": tool}
+            row: Row = {"load": load, "tool": tool}
             try:
                 (few, early), (many, late) = (callgrind(tool, load, seconds) for seconds in STEADY[load])
                 row |= {"per_packet": (many - few) / (late - early), "seconds": STEADY[load]}
@@ -193,10 +197,10 @@ def gate(at_most: float) -> bool:
         return False
     verdict = "holds" if ours <= at_most else "FAILS"
     print(f"\nbench: W1 takes {ours:.0f} instructions per delivered packet, at most {at_most:.0f} allowed: {verdict}")
-    return ours <= at_most
+    return bool(ours <= at_most)
 
 
-def speed_table(rows: list[dict]) -> str:
+def speed_table(rows: list[Row]) -> str:
     lines = [
         "| load | tool | packets per CPU second | of the heap floor | CPU s | peak memory | utilisation |",
         "|---|---|--:|--:|--:|--:|--:|",
@@ -214,7 +218,7 @@ def speed_table(rows: list[dict]) -> str:
     return "\n".join(lines)
 
 
-def instruction_table(rows: list[dict]) -> str:
+def instruction_table(rows: list[Row]) -> str:
     lines = ["| load | tool | instructions per delivered packet | of the heap floor |", "|---|---|--:|--:|"]
     for row in rows:
         count = f"{row['per_packet']:,.0f}" if "per_packet" in row else f"– ({row['refused'].replace('|', '/')})"
@@ -231,7 +235,7 @@ def machine() -> str:
         name = found[1]
     load = os.getloadavg()[0]
     commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
-    today = datetime.datetime.now(datetime.timezone.utc).date()
+    today = datetime.datetime.now(datetime.UTC).date()
     return f"{today}, {name}, {os.cpu_count()} processors, load {load:.1f}, commit {commit.stdout.strip() or '?'}"
 
 
@@ -239,10 +243,10 @@ def note(text: str) -> None:
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
-def chosen(text: str | None, known: dict, default: list[str], what: str) -> list[str]:
+def chosen(text: str | None, known: Row, default: list[str], what: str) -> list[str]:
     names = text.split(",") if text else default
     if unknown := [name for name in names if name not in known]:
-        sys.exit(f"bench: no {what} \"{unknown[0]}\" (known: {', '.join(known)})")
+        sys.exit(f'bench: no {what} "{unknown[0]}" (known: {", ".join(known)})')
     return names
 
 
