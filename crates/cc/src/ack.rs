@@ -18,9 +18,10 @@ pub struct Ack {
     pub ce: Bytes,
     /// A fresh RTT sample, by Karn's rule never from a retransmission.
     pub rtt: Option<Duration>,
-    /// One-way delay of the newest segment, with an unknown constant offset between the clocks.
+    /// One-way delay of the newest segment, plus an unknown constant: the host adds what keeps it from being negative.
+    /// Clocks drift, too; an algorithm that looks at minima must let them age.
     pub one_way: Option<Duration>,
-    /// When the newest segment acknowledged was sent.
+    /// When the newest segment acknowledged was sent: tells trains apart.
     pub sent_at: Instant,
     /// When the receiver says it arrived, on its own clock.
     pub received_at: Option<Instant>,

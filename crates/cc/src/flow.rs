@@ -44,7 +44,7 @@ impl Growth {
 /// One flow. The host measures and fills in the second group; the algorithm sets the first three.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Congestion window.
+    /// Congestion window. Below one MSS (if `floor` allows) the host sends a segment every `mss / cwnd` RTTs.
     pub cwnd: Bytes,
     /// Slow-start threshold; [`Bytes::MAX`] until the first congestion.
     pub ssthresh: Bytes,
