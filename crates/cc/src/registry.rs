@@ -243,6 +243,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::cubic::Cubic>(),
     Entry::of::<algo::vegas::Vegas>(),
     Entry::of::<algo::cdg::Cdg>(),
+    Entry::of::<algo::hldg::Hldg>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

@@ -3,5 +3,6 @@
 pub mod bbr;
 pub mod cdg;
 pub mod cubic;
+pub mod hldg;
 pub mod newreno;
 pub mod vegas;

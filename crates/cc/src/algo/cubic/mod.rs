@@ -12,7 +12,7 @@
 //! `slow_start=hystart` (Linux) or `hystart_pp` (the RFC's advice).
 
 mod linux;
-mod rfc;
+pub(crate) mod rfc;
 
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Phase, Reaction, Sent, Setup, Signal,

@@ -16,7 +16,7 @@ struct State {
 }
 
 #[derive(Debug)]
-pub(super) struct Curve {
+pub(crate) struct Curve {
     p: Params,
     now: State,
     /// What the last reduction changed, in case it was spurious (section 4.9).
@@ -42,13 +42,13 @@ fn alpha(beta: f64) -> f64 {
 }
 
 impl Curve {
-    pub(super) fn new(p: &Params) -> Self {
+    pub(crate) fn new(p: &Params) -> Self {
         let now = State { w_max: 0.0, cwnd_prior: 0.0, k: 0.0, w_est: 0.0, epoch: None };
         Curve { p: p.clone(), now, saved: None, unused_since: None }
     }
 
-    /// A stage of congestion avoidance begins.
-    fn begin(&mut self, cwnd: f64, at: Instant) {
+    /// A stage of congestion avoidance begins, at a window in packets.
+    pub(crate) fn begin(&mut self, cwnd: f64, at: Instant) {
         let s = &mut self.now;
         if s.w_max <= cwnd {
             // From slow start without loss, or after a timeout: this is the maximum now.
@@ -59,7 +59,13 @@ impl Curve {
         (s.w_est, s.epoch) = (cwnd, Some(at));
     }
 
-    pub(super) fn avoidance(&mut self, flow: &mut Flow, acked: Bytes) {
+    /// The curve's window in packets at a time in the present stage.
+    pub(crate) fn window(&self, at: Instant) -> f64 {
+        let s = &self.now;
+        w_cubic(at.since(s.epoch.unwrap_or(at)).as_secs_f64(), s.k, s.w_max, self.p.c)
+    }
+
+    pub(crate) fn avoidance(&mut self, flow: &mut Flow, acked: Bytes) {
         let cwnd = flow.cwnd.packets(flow.mss);
         if let (Some(since), Some(epoch)) = (self.unused_since.take(), &mut self.now.epoch) {
             *epoch = (*epoch + flow.now.since(since)).min(flow.now);
@@ -84,7 +90,7 @@ impl Curve {
     }
 
     /// Returns the new `ssthresh`.
-    pub(super) fn reduce(&mut self, flow: &Flow, timeout: bool) -> Bytes {
+    pub(crate) fn reduce(&mut self, flow: &Flow, timeout: bool) -> Bytes {
         self.saved = Some(self.now.clone());
         let cwnd = flow.cwnd.packets(flow.mss);
         let s = &mut self.now;
@@ -97,17 +103,17 @@ impl Curve {
         flow.cwnd.mul_f64(self.p.beta)
     }
 
-    pub(super) fn undo(&mut self) {
+    pub(crate) fn undo(&mut self) {
         if let Some(saved) = self.saved.take() {
             self.now = saved;
         }
     }
 
-    pub(super) fn pause(&mut self, since: Instant) {
+    pub(crate) fn pause(&mut self, since: Instant) {
         self.unused_since.get_or_insert(since);
     }
 
-    pub(super) fn vars(&self) -> (f64, f64, f64) {
+    pub(crate) fn vars(&self) -> (f64, f64, f64) {
         (self.now.w_max, self.now.k, self.now.w_est)
     }
 }

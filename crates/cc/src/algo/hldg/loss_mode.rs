@@ -1,0 +1,176 @@
+//! Loss mode: CUBIC, and the return to its curve after a probe (Eq 5.14).
+
+use super::Params;
+use crate::algo::cubic;
+use crate::{Ack, Flow, Phase};
+use units::{Bytes, Duration, Instant};
+
+/// CUBIC's curve and a window on its way back to it.
+#[derive(Debug)]
+pub struct LossMode {
+    beta: f64,
+    curve: cubic::rfc::Curve,
+    restore: Option<Restore>,
+}
+
+/// One packet more at every interval until the target is reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Restore {
+    /// Where the curve is.
+    pub target: Bytes,
+    /// T_restore.
+    pub interval: Duration,
+    next: Instant,
+}
+
+/// T_restore (Eq 5.14) closes the gap in two RTTs. The equation has the growing window in its denominator; with the
+/// gap as it is at the start the growth is linear and ends.
+fn interval(rtt: Duration, mss: Bytes, gap: Bytes) -> Duration {
+    Duration::from_nanos((2 * rtt.as_nanos() as u128 * mss.get() as u128 / gap.get().max(1) as u128) as u64)
+}
+
+impl LossMode {
+    /// Not in use yet.
+    pub fn new(p: &Params) -> Self {
+        let cubic = cubic::Params { beta: p.beta_cubic, c: p.c_cubic, ..Default::default() };
+        LossMode { beta: p.beta_cubic, curve: cubic::rfc::Curve::new(&cubic), restore: None }
+    }
+
+    /// Entered from delay mode: no history.
+    pub fn enter(&mut self, p: &Params) {
+        *self = LossMode::new(p);
+    }
+
+    /// Growth.
+    pub fn ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if self.restore.is_some() {
+            self.wake_up(flow);
+            return;
+        }
+        if !flow.may_grow() {
+            if flow.phase == Phase::Open {
+                self.curve.pause(flow.now);
+            }
+            return;
+        }
+        let mut acked = ack.cumulative;
+        if flow.cwnd < flow.ssthresh {
+            acked = flow.slow_start(acked);
+        }
+        if !acked.is_zero() {
+            self.curve.avoidance(flow, acked);
+        }
+    }
+
+    /// The window after congestion; a restoration under way ends.
+    pub fn reduce(&mut self, flow: &Flow, timeout: bool) -> Bytes {
+        self.restore = None;
+        self.curve.reduce(flow, timeout)
+    }
+
+    /// A loss led to a probe instead: the curve goes on by itself from the window after the loss it would have had.
+    pub fn leave_for_probe(&mut self, flow: &Flow) {
+        let after = self.reduce(flow, false);
+        debug_assert!(after <= flow.cwnd.mul_f64(self.beta).max(flow.floor));
+        self.curve.begin(after.packets(flow.mss), flow.now);
+    }
+
+    /// Back from the probe: heads for the curve.
+    pub fn restore(&mut self, flow: &Flow) -> Option<Restore> {
+        let target = Bytes::from_f64(self.curve.window(flow.now) * flow.mss.as_f64());
+        let gap = target.saturating_sub(flow.cwnd);
+        if gap.is_zero() {
+            return None;
+        }
+        let interval = interval(flow.rtt, flow.mss, gap);
+        self.restore = Some(Restore { target, interval, next: flow.now + interval });
+        self.restore
+    }
+
+    /// Takes the steps that are due. Late wakes, or ACKs on hosts without timers, take several at once.
+    pub fn wake_up(&mut self, flow: &mut Flow) {
+        let Some(r) = &mut self.restore else { return };
+        if flow.now < r.next {
+            return;
+        }
+        let steps = 1 + flow.now.since(r.next).as_nanos() / r.interval.as_nanos().max(1);
+        flow.cwnd = (flow.cwnd + flow.mss * steps).min(r.target);
+        r.next += r.interval * steps;
+        if flow.cwnd >= r.target {
+            self.restore = None;
+        }
+    }
+
+    /// When to be woken.
+    pub fn wake(&self) -> Instant {
+        self.restore.map_or(Instant::MAX, |r| r.next)
+    }
+
+    /// Is a window being restored?
+    pub fn restoring(&self) -> bool {
+        self.restore.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, flow, ms, packets};
+
+    #[test]
+    fn a_gap_of_150_kilobytes_is_closed_by_a_packet_every_1_93_ms() {
+        let t = interval(ms(100), Bytes::new(1448), Bytes::new(150_000));
+        assert_eq!(t, Duration::from_nanos(1_930_666));
+    }
+
+    /// A probe that began at a loss with 100 packets and ended 1 s later with two.
+    fn after_probe() -> (LossMode, Flow) {
+        let mut f = flow(100, 100);
+        let mut l = LossMode::new(&Params::default());
+        l.leave_for_probe(&f);
+        f.cwnd = packets(2);
+        f.ssthresh = packets(2);
+        f.now += ms(1000);
+        (l, f)
+    }
+
+    #[test]
+    fn the_window_returns_to_where_cubic_would_be() {
+        let (mut l, mut f) = after_probe();
+        let r = l.restore(&f).unwrap();
+        // W_cubic(1 s) after a loss at 100 packets is 86.68.
+        assert_eq!(r.target, Bytes::new(86_680));
+        let start = f.now;
+        while l.restoring() {
+            f.now = l.wake();
+            l.wake_up(&mut f);
+        }
+        assert_eq!(f.cwnd, r.target);
+        let took = f.now.since(start);
+        assert!(took >= ms(199) && took <= ms(203), "{took:?}");
+        // And goes on along the same curve: 0.3 s later the distance to 100 packets is less.
+        f.now += ms(300);
+        for _ in 0..200 {
+            l.ack(&mut f, &ack(1, 100));
+        }
+        assert!(f.cwnd > packets(89) && f.cwnd < packets(97), "{:?}", f.cwnd);
+    }
+
+    #[test]
+    fn late_timers_catch_up() {
+        let (mut l, mut f) = after_probe();
+        let r = l.restore(&f).unwrap();
+        f.now = l.wake() + r.interval * 9;
+        l.ack(&mut f, &ack(1, 100));
+        assert_eq!(f.cwnd, packets(12));
+    }
+
+    #[test]
+    fn a_loss_ends_the_restoration() {
+        let (mut l, mut f) = after_probe();
+        l.restore(&f);
+        f.cwnd = packets(50);
+        assert_eq!(l.reduce(&f, false), packets(35));
+        assert!(!l.restoring());
+    }
+}

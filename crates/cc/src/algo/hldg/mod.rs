@@ -1,0 +1,457 @@
+//! HLDG, Hybrid Loss-Delay Gradient: CDG with fewer needless back-offs, shallower ones, and company for loss-based flows.
+//!
+//! ```text
+//! once per round n:
+//!   g_n   = RTT_n − RTT_(n−1), after a back-off at b: g_(b+2) = RTT_(b+2) − RTT_b, g_(b+1) none   (5.1, 5.2)  gradient
+//!   ḡ     = weighted mean of the last 8, zeroed if g_(b+2) < 0                                     (5.2.4)    gradient
+//!   B     = bytes acknowledged / length of the round                                              (5.5)
+//!   P     = 0 if ḡ < γ·8·MTU / (B·8), else 1 − e^(−ḡ/G)                                            (5.3, 5.4)  decision
+//!   P̄     = sum of P since it was last 0                                                          (5.10)     decision
+//! with probability P̄:   cwnd = 0.95·B·RTT_base                                                    (5.6, 5.7)
+//! otherwise:            cwnd += MSS
+//! loss:                 cwnd = B·RTT_base if that is within (0.7 cwnd, cwnd), else cwnd / 2; at least shadow / 2 (5.5)
+//! RTT_base              = smallest RTT of 30 s, then 20 % less window to find it again            (5.9)      base_rtt
+//! four rounds with RTT_min − RTT_base > 100 ms, and a second later still: CUBIC, until a probe at a loss
+//!                       finds the queue short                                                     (5.3.2)    mode
+//! slow start:           ssthresh = bandwidth of 8 ACKs · RTT_base, or where g_min says so         (5.15)     slow_start
+//! ```
+//! Source: R. Al-Saadi, "Hybrid Loss-Delay Gradient congestion control", PhD thesis, chapters 5 and 6.4 (equation and
+//! algorithm numbers are its). No code was published. Where the text leaves something open, the reading chosen is
+//! written where it matters, from text, algorithms and micro-figures alone, and the others are parameters.
+
+mod base_rtt;
+mod decision;
+mod gradient;
+mod loss_mode;
+mod mode;
+mod params;
+mod slow_start;
+mod train;
+
+pub use self::params::{BandwidthBy, DelayForG, Params, Return, Threshold, Weights};
+
+use crate::algo::cdg::queue_state::QueueState;
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction, Round,
+    Setup, Signal, StartRule, causes, modes, ppb, probes,
+};
+use base_rtt::BaseRtt;
+use decision::Decision;
+use gradient::{Gradients, Outcome};
+use loss_mode::LossMode;
+use mode::{Mode, Modes, Turn};
+use slow_start::{SlowStart, window};
+use units::{Bytes, Duration, Instant, Rate, Rng};
+
+/// The flow's state, by mechanism.
+#[derive(Debug)]
+pub struct Hldg {
+    p: Params,
+    own_start: bool,
+    rng: Rng,
+    /// B_n (Eq 5.5).
+    bandwidth: Rate,
+    base: BaseRtt,
+    gradients: Gradients,
+    decision: Decision,
+    modes: Modes,
+    loss_mode: LossMode,
+    start: SlowStart,
+    /// Delay indications since delay last fell (ineffectual back-off, from CDG).
+    consecutive: u32,
+    /// What a loss-based flow would have; 0 is "forgotten" (from CDG).
+    shadow: Bytes,
+    queue: QueueState,
+    /// Q_min,n (Eq 5.13).
+    queue_min: Duration,
+    /// B_n as it was when the last probe for competitors began.
+    bandwidth_before_probe: Rate,
+}
+
+impl Algorithm for Hldg {
+    const ABOUT: About = About {
+        name: "hldg",
+        title: "HLDG (Hybrid Loss-Delay Gradient)",
+        paper: "Al-Saadi, PhD thesis, Swinburne University of Technology, chapters 5 and 6",
+        family: Family::DualMode,
+        signal: "growth of the smallest and the largest RTT of a round; queueing delay against competitors; loss",
+        evidence: Evidence::Published,
+        departures: &[
+            "the thesis prints no coefficients of the adaptive G: an exponential through the points of its text",
+            "the shadow window never lifts the window above what it was at the loss (FreeBSD's CDG does)",
+            "a probe for competitors counts rounds that began in it, and ends by the clock when no ACK comes",
+            "after a probe that finds nobody the window regrows by slow start to λ·BDP as it was before the probe",
+        ],
+        start: StartRule::Own("hldg"),
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let p = p.resolved();
+        // Slow start is cwnd < ssthresh; Algorithm 5.3 prints the comparison the other way round.
+        setup.flow.slow_start_at_ssthresh = false;
+        Hldg {
+            own_start: setup.own_start,
+            rng: setup.rng,
+            bandwidth: Rate::ZERO,
+            base: BaseRtt::new(p.base_window),
+            gradients: Gradients::new(&p),
+            decision: Decision::new(&p),
+            modes: Modes::new(&p),
+            loss_mode: LossMode::new(&p),
+            start: SlowStart::new(setup.own_start, p.train),
+            consecutive: 0,
+            shadow: if p.use_shadow { setup.flow.cwnd } else { Bytes::ZERO },
+            queue: QueueState::Unknown,
+            queue_min: Duration::ZERO,
+            bandwidth_before_probe: Rate::ZERO,
+            p,
+        }
+    }
+}
+
+impl Hldg {
+    /// BDP (Eq 5.7). It counts payload, as the window does.
+    fn bdp(&self) -> Bytes {
+        if self.base.rtt == Duration::MAX { Bytes::ZERO } else { self.bandwidth * self.base.rtt }
+    }
+
+    /// Queueing delay now (Eq 5.12).
+    fn queueing(&self, flow: &Flow) -> Duration {
+        flow.rtt.saturating_sub(self.base.rtt)
+    }
+
+    /// Everything that happens once per round. True if the round indicated congestion: then the window does not grow.
+    fn end_of_round(&mut self, flow: &mut Flow, round: &Round) -> bool {
+        self.bandwidth = match self.p.bandwidth {
+            BandwidthBy::AckRate => round.delivered / round.end.since(round.start),
+            BandwidthBy::Vegas => flow.cwnd / flow.srtt,
+        };
+        if round.samples == 0 {
+            return false;
+        }
+        self.queue_min = round.min_rtt.saturating_sub(self.base.rtt);
+        let turn = self.modes.round(flow.now, round.start, self.queue_min > self.p.queue_threshold);
+        self.turn(flow, turn);
+        if self.base.shows(round.start) {
+            self.end_base_probe(flow);
+        }
+        if self.modes.mode == Mode::Loss || flow.phase == Phase::Recovery || self.base.probing() {
+            return false;
+        }
+        if flow.cwnd < flow.ssthresh {
+            self.gradients.interrupt();
+            return self.start.round(flow, round.min_rtt, self.base.rtt, self.p.g, &mut self.rng);
+        }
+        match self.gradients.round(round.min_rtt, round.max_rtt) {
+            Outcome::Nothing => return false,
+            // ZSGW leaves no negative average behind for CDG's test; without this the sixth back-off would always be
+            // taken for ineffectual.
+            Outcome::Effectual if self.p.zsgw_effectual => self.consecutive = 0,
+            _ => {}
+        }
+        let (min, max) = (self.gradients.min.average, self.gradients.max.average);
+        if min < 0.0 || max < 0.0 {
+            self.consecutive = 0;
+        }
+        self.queue = self.queue.next(min, max);
+        if self.p.forget_shadow && self.queue == QueueState::Empty {
+            self.shadow = Bytes::ZERO;
+        }
+        let queue = match self.p.g_delay {
+            DelayForG::Latest => self.queueing(flow),
+            DelayForG::RoundMin => self.queue_min,
+        };
+        let hit = self.decision.round(&self.p, &self.gradients, self.bandwidth, flow.mss, queue, &mut self.rng);
+        if hit {
+            self.congested(flow);
+        }
+        hit
+    }
+
+    /// A delay indication: back off, unless backing off has proved ineffectual (from CDG).
+    fn congested(&mut self, flow: &mut Flow) {
+        self.consecutive += 1;
+        let before = flow.cwnd;
+        if !self.p.use_ineffectual || self.consecutive <= self.p.consec_cong {
+            self.back_off(flow);
+        } else {
+            flow.note(causes::DelayIgnored {
+                probability: ppb(self.decision.toss.probability),
+                drew: ppb(self.decision.toss.drew),
+                consecutive: self.consecutive as i64,
+                queue: self.queueing(flow).as_nanos() as i64,
+            });
+            if self.consecutive >= self.p.consec_cong + self.p.hold_backoff {
+                self.consecutive = 0;
+            }
+        }
+        // CDG skips gradients after an indication it ignores, too.
+        self.gradients.backed_off();
+        self.decision.reset();
+        if self.p.use_shadow {
+            self.shadow = self.shadow.max(before);
+        }
+    }
+
+    /// Where a delay back-off leads (Eq 5.6, with the option 5.8).
+    fn back_off_to(&self, flow: &Flow) -> Bytes {
+        let by_beta = flow.cwnd.mul_f64(self.p.beta_delay);
+        let bdp = self.bdp();
+        // "BDP should never be greater than cwnd"; when it is, it is wrong.
+        if !self.p.bdp || bdp > flow.cwnd {
+            return by_beta;
+        }
+        let by_bdp = bdp.mul_f64(self.p.lambda());
+        if self.p.use_max { by_bdp.max(by_beta) } else { by_bdp }
+    }
+
+    fn back_off(&mut self, flow: &mut Flow) {
+        let (min, max) = (&self.gradients.min, &self.gradients.max);
+        let why = causes::DelayBackoff {
+            g_min: crate::nanos(min.last),
+            g_max: crate::nanos(max.last),
+            average_min: crate::nanos(min.average),
+            average_max: crate::nanos(max.average),
+            probability: ppb(self.decision.toss.probability),
+            drew: ppb(self.decision.toss.drew),
+            queue: self.queueing(flow).as_nanos() as i64,
+            bdp: self.bdp().get() as i64,
+        };
+        flow.reduce(self.back_off_to(flow), How::AtOnce, why);
+    }
+
+    /// Growth on an ACK that indicates nothing.
+    fn grow(&mut self, flow: &mut Flow, ack: &Ack) {
+        if self.modes.mode == Mode::Loss {
+            return self.loss_mode.ack(flow, ack);
+        }
+        if !flow.may_grow() {
+            return;
+        }
+        let before = flow.cwnd;
+        if flow.cwnd < flow.ssthresh {
+            self.start.ack(flow, ack, self.base.rtt);
+        } else if ack.round.is_some() {
+            flow.cwnd += flow.mss;
+        }
+        if !self.shadow.is_zero() {
+            self.shadow += flow.cwnd.saturating_sub(before);
+        }
+    }
+
+    /// What a loss in delay mode leaves (section 5.5): the BDP, if it lies within reason, as in Westwood; never less than
+    /// half of what a loss-based flow would have.
+    fn after_loss(&mut self, flow: &Flow) -> Bytes {
+        let (window, bdp) = (flow.cwnd, self.bdp());
+        let within = bdp < window && bdp > window.mul_f64(self.p.beta_delay);
+        // In slow start Algorithm 5.3 halves.
+        let rule =
+            if self.p.westwood && within && window >= flow.ssthresh { bdp } else { window.mul_f64(self.p.beta_loss) };
+        self.shadow = self.shadow / 2;
+        if self.p.shadow_cap {
+            // Linux's cap: a shadow of twice the window is all that counts. The thesis names none.
+            self.shadow = self.shadow.min(window);
+        }
+        rule.max(self.shadow)
+    }
+
+    /// Delay measurements start anew.
+    fn forget_delay(&mut self) {
+        self.gradients.clear();
+        self.decision.reset();
+        self.consecutive = 0;
+        self.queue = QueueState::Unknown;
+    }
+
+    fn turn(&mut self, flow: &mut Flow, turn: Turn) {
+        let before = flow.windows();
+        let (from, to) = match turn {
+            Turn::Stay => return,
+            Turn::EnterLoss => {
+                // Slow start first: early slow-start exits leave HLDG with too small a share (5.3.2).
+                self.end_base_probe(flow);
+                self.forget_delay();
+                self.loss_mode.enter(&self.p);
+                flow.ssthresh = Bytes::MAX;
+                (modes::DELAY, modes::LOSS)
+            }
+            Turn::EnterDelay => {
+                self.forget_delay();
+                // The thesis gives no window. Staying at the probe's would starve the flow for as many rounds as its
+                // BDP has packets, so it regrows by slow start to what it had to itself.
+                if self.p.after_probe == Return::Regrow {
+                    flow.ssthresh = window(self.bandwidth_before_probe, self.base.rtt, self.p.lambda(), flow.floor);
+                    if self.own_start {
+                        self.start.again();
+                    }
+                }
+                if self.p.use_shadow {
+                    self.shadow = flow.cwnd;
+                }
+                self.base.renew(flow.now);
+                (modes::PROBE, modes::DELAY)
+            }
+            Turn::BackToLoss => {
+                if let Some(r) = self.loss_mode.restore(flow) {
+                    flow.note(causes::Restore {
+                        target: r.target.get() as i64,
+                        interval: r.interval.as_nanos() as i64,
+                    });
+                }
+                (modes::PROBE, modes::LOSS)
+            }
+        };
+        if from == modes::PROBE {
+            flow.note(causes::ProbeEnd {
+                what: probes::COMPETITORS,
+                base_rtt: self.base.rtt.as_nanos() as i64,
+                queue: self.queue_min.as_nanos() as i64,
+            });
+        }
+        let (queue, bandwidth) = (self.queue_min.as_nanos() as i64, self.bandwidth.as_bps() as i64);
+        flow.because(causes::ModeSwitch { from, to, queue, bandwidth }, before);
+    }
+
+    /// A loss in loss mode is the occasion to look whether the competitors are still there: the queue falls anyway.
+    fn probe_for_competitors(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        let before = flow.windows();
+        // Algorithm 5.1 overwrites cwnd before it saves it; the text restores the old one, so it is saved first.
+        self.loss_mode.leave_for_probe(flow);
+        self.bandwidth_before_probe = self.bandwidth;
+        self.forget_delay();
+        self.modes.probe(flow.now, flow.rtt);
+        flow.cwnd = flow.cwnd.min(flow.mss * 2);
+        flow.ssthresh = flow.cwnd;
+        let lost = causes::LossBackoff {
+            lost: c.lost.get() as i64,
+            in_flight: flow.in_flight.get() as i64,
+            shadow: 0,
+            bdp: self.bdp().get() as i64,
+        };
+        flow.because(lost, before);
+        let (queue, bandwidth) = (self.queue_min.as_nanos() as i64, self.bandwidth.as_bps() as i64);
+        flow.note(causes::ModeSwitch { from: modes::LOSS, to: modes::PROBE, queue, bandwidth });
+        flow.note(causes::ProbeStart { what: probes::COMPETITORS, base_rtt: self.base.rtt.as_nanos() as i64 });
+        Reaction::Own
+    }
+
+    /// The window of Eq 5.9 is over: give up a fifth of the window for a moment, so that a standing queue shows what lies
+    /// beneath it. The window grows back as in slow start at once, as the text has it.
+    fn probe_base_rtt(&mut self, flow: &mut Flow) {
+        if flow.phase != Phase::Open || flow.cwnd < flow.ssthresh || flow.in_flight.is_zero() {
+            self.base.postpone(flow.now + flow.srtt.max(Duration::from_millis(10)));
+            return;
+        }
+        let before = flow.windows();
+        // Footnote 4: a window that is small already is not made smaller.
+        if flow.cwnd > flow.mss * 2 {
+            flow.ssthresh = flow.cwnd;
+            flow.cwnd = flow.cwnd.mul_f64(self.p.base_probe).max(flow.mss * 2);
+        }
+        self.base.probe(flow.now);
+        flow.because(causes::ProbeStart { what: probes::BASE_RTT, base_rtt: self.base.rtt.as_nanos() as i64 }, before);
+    }
+
+    fn end_base_probe(&mut self, flow: &mut Flow) {
+        if !self.base.probing() {
+            return;
+        }
+        self.base.conclude(flow.now);
+        // The regrowth must not look like a queue: gradients begin again with the next round.
+        self.gradients.interrupt();
+        self.decision.reset();
+        flow.note(causes::ProbeEnd {
+            what: probes::BASE_RTT,
+            base_rtt: self.base.rtt.as_nanos() as i64,
+            queue: self.queueing(flow).as_nanos() as i64,
+        });
+    }
+}
+
+impl CongestionControl for Hldg {
+    #[inline]
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.base.sees(flow.now, rtt);
+        }
+        if let Some(round) = &ack.round
+            && self.end_of_round(flow, round)
+        {
+            return;
+        }
+        if !ack.cumulative.is_zero() {
+            self.grow(flow, ack);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        let timeout = c.signal == Signal::Timeout;
+        if self.modes.mode == Mode::Loss {
+            if !timeout && self.modes.probes(flow.now) {
+                return self.probe_for_competitors(flow, c);
+            }
+            return Reaction::Reduce(self.loss_mode.reduce(flow, timeout));
+        }
+        let to = self.after_loss(flow);
+        self.end_base_probe(flow);
+        if timeout {
+            self.forget_delay();
+            if self.own_start {
+                self.start.again();
+            }
+        } else {
+            self.start.searching = false;
+            self.decision.reset();
+            self.gradients.interrupt();
+        }
+        Reaction::Reduce(to)
+    }
+
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        match event {
+            Event::RecoveryEnd | Event::Restart => self.gradients.interrupt(),
+            Event::Wake => {
+                self.loss_mode.wake_up(flow);
+                let turn = self.modes.wake_up(flow.now);
+                self.turn(flow, turn);
+                if self.modes.mode == Mode::Delay && flow.now >= self.base.due() {
+                    self.probe_base_rtt(flow);
+                }
+            }
+            Event::MssChanged => {}
+        }
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        let base = if self.modes.mode == Mode::Delay { self.base.due() } else { Instant::MAX };
+        let at = self.modes.wake().min(self.loss_mode.wake()).min(base);
+        (at < Instant::MAX).then_some(at)
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let ms = |d: Duration| if d == Duration::MAX { 0.0 } else { d.as_millis_f64() };
+        see("mode", if self.loss_mode.restoring() { modes::RESTORE as f64 } else { self.modes.mode as u8 as f64 });
+        see("g_min", self.gradients.min.last);
+        see("g_max", self.gradients.max.last);
+        see("average_min", self.gradients.min.average);
+        see("average_max", self.gradients.max.average);
+        see("accumulated_min", self.decision.min);
+        see("accumulated_max", self.decision.max);
+        see("probability", self.decision.toss.probability);
+        see("drew", self.decision.toss.drew);
+        see("threshold", self.decision.threshold);
+        see("g", self.decision.g);
+        see("bandwidth", self.bandwidth.as_bps() as f64);
+        see("base_rtt", ms(self.base.rtt));
+        see("bdp", self.bdp().as_f64());
+        see("queue_min", ms(self.queue_min));
+        see("detection", self.modes.detected());
+        see("consecutive", self.consecutive as f64);
+        see("shadow", self.shadow.as_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! Delay, loss and probe mode (section 5.3.2, Algorithms 5.1 and 5.2, Figure 5.26): when to change between them.
+
+use super::Params;
+use units::{Duration, Instant};
+
+/// What decides the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Delay gradients, and losses.
+    Delay = 0,
+    /// Losses only: loss-based competitors are there.
+    Loss = 1,
+    /// A tiny window, to see whether they still are.
+    Probe = 2,
+}
+
+/// The last m rounds: was the smallest queueing delay (Eq 5.13) above the threshold? One bit a round instead of the
+/// thesis' 0 and 100.
+#[derive(Debug)]
+struct Detection {
+    size: u32,
+    high: u32,
+    len: u32,
+}
+
+impl Detection {
+    fn push(&mut self, high: bool) {
+        let mask = (1u64 << self.size) - 1;
+        self.high = (((self.high as u64) << 1 | high as u64) & mask) as u32;
+        self.len = (self.len + 1).min(self.size);
+    }
+    fn clear(&mut self) {
+        (self.high, self.len) = (0, 0);
+    }
+    fn full(&self) -> bool {
+        self.len == self.size
+    }
+    /// sum(detection_q) == 100 m.
+    fn all_high(&self) -> bool {
+        self.full() && self.high.count_ones() == self.size
+    }
+    /// sum(detection_q) ≤ 25 m.
+    fn mostly_low(&self) -> bool {
+        self.full() && 4 * self.high.count_ones() <= self.size
+    }
+}
+
+/// What to do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Stay.
+    Stay,
+    /// Delay → loss mode, which begins with slow start.
+    EnterLoss,
+    /// Probe → delay mode: nobody there.
+    EnterDelay,
+    /// Probe → loss mode: they are still there; restore the window.
+    BackToLoss,
+}
+
+/// The mode machine.
+#[derive(Debug)]
+pub struct Modes {
+    enabled: bool,
+    entry_delay: Duration,
+    dwell: Duration,
+    m: u32,
+    /// The mode.
+    pub mode: Mode,
+    detection: Detection,
+    /// When to enter loss mode, if the queue is still long then.
+    entry: Instant,
+    /// `t_in_mode_switching`: when loss mode was entered from delay mode.
+    switched: Instant,
+    /// `t_in_loss_mode`: when loss mode was last entered.
+    entered: Instant,
+    /// How long the last probe took.
+    probe_epoch: Duration,
+    probe_began: Instant,
+    probe_rounds: u32,
+    probe_until: Instant,
+}
+
+impl Modes {
+    /// Delay mode.
+    pub fn new(p: &Params) -> Self {
+        Modes {
+            enabled: p.mode_switch,
+            entry_delay: p.loss_entry,
+            dwell: p.loss_dwell,
+            m: p.rounds,
+            mode: Mode::Delay,
+            detection: Detection { size: p.rounds, high: 0, len: 0 },
+            entry: Instant::MAX,
+            switched: Instant::ZERO,
+            entered: Instant::ZERO,
+            probe_epoch: Duration::ZERO,
+            probe_began: Instant::ZERO,
+            probe_rounds: 0,
+            probe_until: Instant::MAX,
+        }
+    }
+
+    /// A round ended; `high` tells whether its smallest queueing delay exceeded the threshold.
+    pub fn round(&mut self, now: Instant, began: Instant, high: bool) -> Turn {
+        if !self.enabled || (self.mode == Mode::Probe && began < self.probe_began) {
+            // A round that began before the probe tells about the time before it.
+            return Turn::Stay;
+        }
+        self.detection.push(high);
+        match self.mode {
+            Mode::Delay => {
+                if self.detection.all_high() && self.entry == Instant::MAX {
+                    self.entry = now + self.entry_delay;
+                }
+                Turn::Stay
+            }
+            // Line 27 of Algorithm 5.2 is not limited to the probe; the text ("does not switch back during these
+            // five seconds") is.
+            Mode::Loss => Turn::Stay,
+            Mode::Probe => {
+                self.probe_rounds += 1;
+                if self.detection.mostly_low() {
+                    self.mode = Mode::Delay;
+                    Turn::EnterDelay
+                } else if self.probe_rounds >= self.m {
+                    self.return_to_loss(now)
+                } else {
+                    Turn::Stay
+                }
+            }
+        }
+    }
+
+    /// A time given by [`wake`](Self::wake) has come, or may have.
+    pub fn wake_up(&mut self, now: Instant) -> Turn {
+        if now >= self.entry {
+            self.entry = Instant::MAX;
+            // The second is there to let competitors leave slow start; look again after it.
+            if self.mode == Mode::Delay && self.detection.all_high() {
+                self.mode = Mode::Loss;
+                (self.switched, self.entered) = (now, now);
+                return Turn::EnterLoss;
+            }
+        }
+        if self.mode == Mode::Probe && now >= self.probe_until {
+            return self.return_to_loss(now);
+        }
+        Turn::Stay
+    }
+
+    fn return_to_loss(&mut self, now: Instant) -> Turn {
+        self.mode = Mode::Loss;
+        self.probe_epoch = now.since(self.probe_began);
+        self.entered = now;
+        Turn::BackToLoss
+    }
+
+    /// In loss mode, is this loss an occasion to probe? Not within the dwell after leaving delay mode (5 s in the text
+    /// and in Figure 5.27, 10 s in Algorithm 5.1), and not before loss mode has lasted longer than the last probe.
+    pub fn probes(&self, now: Instant) -> bool {
+        self.mode == Mode::Loss && now.since(self.switched) > self.dwell && now.since(self.entered) > self.probe_epoch
+    }
+
+    /// The probe begins. It ends after m rounds, or, should ACKs stop coming, after twice the time m rounds take at
+    /// the RTT of now.
+    pub fn probe(&mut self, now: Instant, rtt: Duration) {
+        self.mode = Mode::Probe;
+        self.detection.clear();
+        (self.probe_began, self.probe_rounds) = (now, 0);
+        self.probe_until = now + rtt * 2 * self.m as u64;
+    }
+
+    /// When to be woken.
+    pub fn wake(&self) -> Instant {
+        if self.mode == Mode::Probe { self.probe_until } else { self.entry }
+    }
+
+    /// Figure 5.27's detection heuristic, 0 to 100.
+    pub fn detected(&self) -> f64 {
+        100.0 * self.detection.high.count_ones() as f64 / self.detection.size as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ms;
+
+    fn modes() -> Modes {
+        Modes::new(&Params::default())
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// Rounds of 100 ms from a time on.
+    fn rounds(m: &mut Modes, from: u64, high: &[bool]) -> Turn {
+        let turns = high.iter().zip(0..).map(|(h, i)| m.round(at(from + 100 * i + 100), at(from + 100 * i), *h));
+        turns.fold(Turn::Stay, |last, turn| if turn == Turn::Stay { last } else { turn })
+    }
+
+    /// A machine in loss mode since 1.4 s.
+    fn in_loss() -> Modes {
+        let mut m = modes();
+        rounds(&mut m, 0, &[true; 4]);
+        assert_eq!((m.wake(), m.wake_up(at(1400)), m.mode), (at(1400), Turn::EnterLoss, Mode::Loss));
+        m
+    }
+
+    #[test]
+    fn four_long_rounds_and_a_second_lead_to_loss_mode() {
+        in_loss();
+        let mut m = modes();
+        rounds(&mut m, 0, &[true, true, true, false, true, true, true]);
+        assert_eq!(m.wake(), Instant::MAX, "not four in a row");
+    }
+
+    #[test]
+    fn a_queue_that_went_away_within_the_second_cancels() {
+        let mut m = modes();
+        rounds(&mut m, 0, &[true, true, true, true, false]);
+        assert_eq!((m.wake_up(at(1400)), m.mode, m.wake()), (Turn::Stay, Mode::Delay, Instant::MAX));
+    }
+
+    #[test]
+    fn a_loss_probes_only_after_five_seconds_and_longer_than_the_last_probe() {
+        let mut m = in_loss();
+        assert!(!m.probes(at(6400)));
+        assert!(m.probes(at(6401)));
+        m.probe(at(7000), ms(200));
+        assert_eq!(rounds(&mut m, 7000, &[true; 4]), Turn::BackToLoss);
+        assert!(!m.probes(at(7800)), "the probe took 400 ms, loss mode lasted as long");
+        assert!(m.probes(at(7801)));
+    }
+
+    #[test]
+    fn one_long_round_of_four_is_tolerated_two_are_not() {
+        // sum = 100 ≤ 25·4; 200 is not.
+        for (high, turn) in
+            [([true, false, false, false], Turn::EnterDelay), ([true, true, false, false], Turn::BackToLoss)]
+        {
+            let mut m = in_loss();
+            m.probe(at(7000), ms(200));
+            assert_eq!(rounds(&mut m, 7000, &high), turn);
+        }
+    }
+
+    #[test]
+    fn a_probe_counts_rounds_that_began_in_it() {
+        let mut m = in_loss();
+        m.probe(at(7050), ms(200));
+        assert_eq!(m.round(at(7100), at(7000), true), Turn::Stay);
+        assert_eq!(m.detection.len, 0);
+        // 1.92 s of queue make m = 4 rounds last 7.68 s (thesis section 5.3.3).
+        let mut m = in_loss();
+        m.probe(at(10_000), ms(1920));
+        for i in 0..4 {
+            m.round(at(10_000 + 1920 * (i + 1)), at(10_000 + 1920 * i), true);
+        }
+        assert_eq!((m.mode, m.probe_epoch), (Mode::Loss, ms(7680)));
+    }
+
+    #[test]
+    fn a_probe_without_acks_ends_by_the_clock() {
+        let mut m = in_loss();
+        m.probe(at(7000), ms(200));
+        assert_eq!(m.wake(), at(7000 + 1600));
+        assert_eq!((m.wake_up(at(8600)), m.mode), (Turn::BackToLoss, Mode::Loss));
+    }
+
+    #[test]
+    fn loss_mode_does_not_end_by_short_queues() {
+        let mut m = in_loss();
+        assert_eq!(rounds(&mut m, 2000, &[false; 8]), Turn::Stay);
+        assert_eq!(m.mode, Mode::Loss);
+    }
+}

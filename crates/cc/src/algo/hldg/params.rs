@@ -1,0 +1,171 @@
+//! What may be set. The four switches of Table 5.1 come first, the other mechanisms next, then numbers and readings.
+
+use params::{Auto, ParamError};
+use units::{Bytes, Duration};
+
+params::choice! {
+    /// Where the bandwidth estimate comes from (Figure 5.6 compares the two).
+    pub enum BandwidthBy {
+        /// Bytes acknowledged in a round over its length (Eq 5.5).
+        AckRate = "ack_rate",
+        /// cwnd over smoothed RTT, as Vegas would.
+        Vegas = "vegas",
+    }
+}
+
+params::choice! {
+    /// Which end of the weighted average's window is the newest.
+    pub enum Weights {
+        /// The newest gradients weigh a quarter each.
+        Recent = "recent",
+        /// The oldest do.
+        Old = "old",
+    }
+}
+
+params::choice! {
+    /// What the γ packets of the threshold are spread over.
+    pub enum Threshold {
+        /// The window of the average, W_size, as Eq 5.3 prints it.
+        Window = "window",
+        /// The weights of the newest γ gradients.
+        Weights = "weights",
+    }
+}
+
+params::choice! {
+    /// The queueing delay that G adapts to.
+    pub enum DelayForG {
+        /// That of the latest RTT (Eq 5.12).
+        Latest = "latest",
+        /// That of the smallest RTT of the round.
+        RoundMin = "round_min",
+    }
+}
+
+params::choice! {
+    /// The window after a probe that found no competitor.
+    pub enum Return {
+        /// Slow start to λ·BDP.
+        Regrow = "regrow",
+        /// The probe's, growing by a packet a round.
+        Stay = "stay",
+    }
+}
+
+params::params! {
+    /// What may be set.
+    pub struct Params {
+        /// Weighted average of gradients, newer ones heavier (5.2.4.2); else the plain mean.
+        wwma: bool = true;
+        /// Zero the window of gradients when a back-off made delay fall (5.2.4.3).
+        zsgw: bool = true;
+        /// Back off to λ·BDP (Eq 5.6); else to beta_delay.
+        bdp: bool = true;
+        /// Add probabilities up until a back-off (Eq 5.10).
+        accumulate: bool = true;
+        /// Leave the round after a back-off out of the gradients (Eq 5.1, 5.2); else as CDG.
+        gradient_fix: bool = true;
+        /// No back-off while the gradient is below that of γ packets (Eq 5.3, 5.4).
+        threshold: bool = true;
+        /// G grows with the queueing delay when competitors fill the queue (5.3.1).
+        adaptive_g: bool = true;
+        /// Change to loss mode when competitors fill the queue (5.3.2).
+        mode_switch: bool = true;
+        /// A loss leads to the BDP if that is within (beta_delay, 1) of the window (5.5).
+        westwood: bool = true;
+        /// Ignore delay after too many back-offs that did not make it fall (from CDG).
+        use_ineffectual: bool = true;
+        /// Keep the shadow window (from CDG).
+        use_shadow: bool = true;
+        /// Low priority (6.4): none of adaptive_g, mode_switch, use_ineffectual and use_shadow, and λ = 0.75.
+        lpcc: bool = false;
+        /// Scale G of the back-off probability in ms.
+        g: f64 = 3.0, 0.1 => 10000.0;
+        /// Back-off to this fraction λ of the BDP. auto: 0.95, with lpcc 0.75.
+        lambda: Auto = Auto::AUTO, Auto::of(0.05) => Auto::of(1.0);
+        /// What a delay back-off leaves of the window without a BDP to go by.
+        beta_delay: f64 = 0.7, 0.05 => 1.0;
+        /// What a loss leaves of the window in delay mode.
+        beta_loss: f64 = 0.5, 0.05 => 1.0;
+        /// Never back off below beta_delay (Eq 5.8): the thesis' option for company of loss-based flows.
+        use_max: bool = false;
+        /// Gradients in the plain mean; the weighted one has eight.
+        window: u32 = 8, 1 => 8;
+        /// Packet size at the network layer, for the threshold.
+        mtu: Bytes = Bytes::new(1500), Bytes::new(64) => Bytes::new(65535);
+        /// Where the bandwidth comes from: ack_rate or vegas.
+        bandwidth: BandwidthBy = BandwidthBy::AckRate;
+        /// W_rtt, how long a base RTT is believed; 0 for ever.
+        base_window: Duration = Duration::from_secs(30), Duration::ZERO => Duration::from_secs(3600);
+        /// What a probe of the base RTT leaves of the window.
+        base_probe: f64 = 0.8, 0.05 => 1.0;
+        /// Back-offs in a row that count as too many.
+        consec_cong: u32 = 5, 0 => 1000;
+        /// Indications then ignored.
+        hold_backoff: u32 = 5, 0 => 1000;
+        /// Queueing delay above which competitors are suspected (Qth_max_delay; Figure 5.27 has 50 ms).
+        queue_threshold: Duration = Duration::from_millis(100), Duration::ZERO => Duration::from_secs(10);
+        /// Rounds m for which it must stay above, and which a probe lasts.
+        rounds: u32 = 4, 1 => 32;
+        /// Wait before loss mode, for competitors to leave slow start.
+        loss_entry: Duration = Duration::from_secs(1), Duration::ZERO => Duration::from_secs(60);
+        /// Least time in loss mode before a probe (5 s in text and figure, 10 s in Algorithm 5.1).
+        loss_dwell: Duration = Duration::from_secs(5), Duration::ZERO => Duration::from_secs(600);
+        /// CUBIC's factor of decrease in loss mode.
+        beta_cubic: f64 = 0.7, 0.1 => 0.95;
+        /// CUBIC's C in loss mode, packets per second cubed.
+        c_cubic: f64 = 0.4, 0.01 => 100.0;
+        /// The window after a probe that found nobody: regrow or stay.
+        after_probe: Return = Return::Regrow;
+        /// Queueing delay where G begins to grow.
+        g_queue: Duration = Duration::from_millis(30), Duration::ZERO => Duration::from_secs(10);
+        /// How fast it grows: exponent per ms of queueing delay above g_queue.
+        g_rate: f64 = 0.032, 0.0 => 1.0;
+        /// The largest G.
+        g_max: f64 = 1536.0, 0.1 => 1000000.0;
+        /// The delay G adapts to: latest or round_min.
+        g_delay: DelayForG = DelayForG::Latest;
+        /// ACKs of a train from which slow start estimates the bandwidth (6 to 9 work, says the thesis).
+        train: u32 = 8, 2 => 64;
+        /// Which gradients weigh most: recent or old.
+        weights: Weights = Weights::Recent;
+        /// What γ packets are spread over: window or weights.
+        threshold_by: Threshold = Threshold::Window;
+        /// The negative gradient that zeroes the window enters it.
+        zsgw_push: bool = false;
+        /// A gradient that falls two rounds after a back-off ends the count of ineffectual ones, though the zeroed
+        /// average does not turn negative.
+        zsgw_effectual: bool = true;
+        /// The shadow window lifts no window above what it was at the loss.
+        shadow_cap: bool = true;
+        /// The shadow window is forgotten when the queue looks empty.
+        forget_shadow: bool = true;
+    }
+    check |p| {
+        if p.wwma && p.window != 8 {
+            return Err(ParamError::Conflict(alloc::format!(
+                "window = {} needs wwma = false: the weighted average has eight weights", p.window)));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// λ (Eq 5.6).
+    pub fn lambda(&self) -> f64 {
+        self.lambda.or(if self.lpcc { 0.75 } else { 0.95 })
+    }
+
+    /// With what `lpcc` switches off switched off.
+    pub(super) fn resolved(&self) -> Params {
+        let on = !self.lpcc;
+        Params {
+            adaptive_g: self.adaptive_g && on,
+            mode_switch: self.mode_switch && on,
+            use_ineffectual: self.use_ineffectual && on,
+            use_shadow: self.use_shadow && on,
+            ..self.clone()
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Slow start capped by the bandwidth an ACK train shows, and ended by the gradient of the smallest RTT (section 5.4,
+//! Algorithm 5.3).
+
+use super::train::Train;
+use crate::algo::cdg::probability::{Toss, exact};
+use crate::{Ack, Flow, causes, exits, ppb};
+use units::{Bytes, Duration, Rate, Rng};
+
+/// State of Algorithm 5.3, which runs while the threshold is still being looked for: from the start, after a timeout,
+/// and when delay mode begins again after a probe.
+#[derive(Debug)]
+pub struct SlowStart {
+    /// The threshold is unknown.
+    pub searching: bool,
+    train: Train,
+    previous: Option<Duration>,
+    /// Gradients to ignore: the first one comes from the burst of the initial window (5.4.1; Algorithm 5.3 forgot it).
+    ignore: u32,
+    toss: Toss,
+    gradient: f64,
+}
+
+impl SlowStart {
+    /// `own` is false if another slow start is in charge; `train` is how many ACKs make an estimate.
+    pub fn new(own: bool, train: u32) -> Self {
+        let (toss, gradient) = Default::default();
+        SlowStart { searching: own, train: Train::new(train), previous: None, ignore: 1, toss, gradient }
+    }
+
+    /// The search begins anew.
+    pub fn again(&mut self) {
+        self.searching = true;
+        self.previous = None;
+        self.train.begin();
+    }
+
+    /// An ACK in slow start: grows by what it acknowledged.
+    pub fn ack(&mut self, flow: &mut Flow, ack: &Ack, base: Duration) {
+        if !self.searching {
+            flow.slow_start(ack.cumulative);
+            return;
+        }
+        if ack.round.is_some() {
+            self.train.begin();
+        }
+        let before = flow.windows();
+        let mut told = None;
+        if let Some(rate) = self.train.ack(flow.now, ack.cumulative) {
+            // Line 13 of Algorithm 5.3 sets ssthresh to a rate; the text makes it a window by the base RTT.
+            flow.ssthresh = (rate * base).max(flow.floor);
+            flow.cwnd = flow.cwnd.min(flow.ssthresh);
+            told = Some(rate);
+        }
+        flow.slow_start(ack.cumulative);
+        if flow.cwnd >= flow.ssthresh {
+            self.searching = false;
+            let bandwidth = told.unwrap_or_else(|| flow.ssthresh / base).as_bps() as i64;
+            let bdp = flow.ssthresh.get() as i64;
+            flow.because(self.exit(flow, exits::BANDWIDTH, base, bandwidth, bdp), before);
+        }
+    }
+
+    /// A round ended in slow start. True if its gradient ended slow start too: the window stays as it is, without β.
+    pub fn round(&mut self, flow: &mut Flow, min: Duration, base: Duration, g: f64, rng: &mut Rng) -> bool {
+        let Some(previous) = self.previous.replace(min) else { return false };
+        self.gradient = min.diff_millis(previous);
+        if self.ignore > 0 {
+            self.ignore -= 1;
+            return false;
+        }
+        if !self.searching || self.gradient <= 0.0 {
+            return false;
+        }
+        // Neither smoothed, nor accumulated, nor held to a threshold: "probabilistic_backoff(g_min,n)".
+        let (probability, drew) = (exact(self.gradient, g), rng.uniform());
+        self.toss = Toss { probability, drew, hit: drew < probability };
+        if self.toss.hit {
+            self.searching = false;
+            flow.leave_slow_start(self.exit(flow, exits::GRADIENT, base, 0, 0));
+        }
+        self.toss.hit
+    }
+
+    fn exit(&self, flow: &Flow, reason: i64, base: Duration, bandwidth: i64, bdp: i64) -> causes::SlowStartExit {
+        causes::SlowStartExit {
+            reason,
+            rtt: flow.rtt.as_nanos() as i64,
+            base_rtt: base.as_nanos() as i64,
+            gradient: crate::nanos(self.gradient),
+            probability: ppb(self.toss.probability),
+            drew: ppb(self.toss.drew),
+            bandwidth,
+            bdp,
+        }
+    }
+}
+
+/// λ·B·RTT_base or the like, never below the smallest window.
+pub fn window(rate: Rate, base: Duration, factor: f64, floor: Bytes) -> Bytes {
+    (rate * base).mul_f64(factor).max(floor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, closing, flow, ms, packets};
+    use crate::{CauseKind, EventRecord};
+    use std::vec::Vec;
+    use units::streams;
+
+    fn events(flow: &mut Flow) -> Vec<EventRecord> {
+        flow.drain_events().collect()
+    }
+
+    #[test]
+    fn the_ninth_ack_of_a_round_caps_the_window() {
+        // 8 packets of 1000 bytes in 8 ms are 8 Mbit/s; over 40 ms 40 packets.
+        let mut f = flow(30, 40);
+        let mut s = SlowStart::new(true, 8);
+        for _ in 0..8 {
+            s.ack(&mut f, &ack(1, 40), ms(40));
+            f.now += ms(1);
+        }
+        assert_eq!((f.cwnd, f.ssthresh), (packets(38), Bytes::MAX));
+        s.ack(&mut f, &ack(1, 40), ms(40));
+        assert_eq!((f.cwnd, f.ssthresh, s.searching), (packets(39), packets(40), true));
+        s.ack(&mut f, &ack(1, 40), ms(40));
+        assert_eq!((f.cwnd, s.searching), (packets(40), false));
+        let seen = events(&mut f);
+        assert_eq!(
+            (seen.len(), seen[0].cause(), seen[0].values[0]),
+            (1, Some(CauseKind::SlowStartExit), exits::BANDWIDTH)
+        );
+    }
+
+    #[test]
+    fn a_window_beyond_the_estimate_comes_down_to_it() {
+        let mut f = flow(100, 40);
+        let mut s = SlowStart::new(true, 8);
+        for _ in 0..9 {
+            s.ack(&mut f, &ack(1, 40), ms(40));
+            f.now += ms(1);
+        }
+        assert_eq!((f.cwnd, f.ssthresh, s.searching), (packets(40), packets(40), false));
+    }
+
+    #[test]
+    fn the_first_gradient_is_ignored_and_a_later_one_ends_slow_start_where_it_is() {
+        let mut f = flow(10, 40);
+        let mut rng = Rng::new(1, 0, streams::CC);
+        let mut s = SlowStart::new(true, 8);
+        assert!(!s.round(&mut f, ms(40), ms(40), 3.0, &mut rng));
+        assert!(!s.round(&mut f, ms(940), ms(40), 3.0, &mut rng), "900 ms up, but the first");
+        assert!(!s.round(&mut f, ms(940), ms(40), 3.0, &mut rng));
+        assert!(s.round(&mut f, ms(1840), ms(40), 3.0, &mut rng));
+        assert_eq!((f.ssthresh, f.cwnd), (packets(10), packets(10)));
+        let seen = events(&mut f);
+        assert_eq!(seen[0].values[0], exits::GRADIENT);
+    }
+
+    #[test]
+    fn an_ack_that_ends_a_round_is_the_first_of_the_next_train() {
+        let mut f = flow(10, 40);
+        let mut s = SlowStart::new(true, 8);
+        for _ in 0..5 {
+            s.ack(&mut f, &ack(1, 40), ms(40));
+            f.now += ms(1);
+        }
+        for i in 0..8 {
+            s.ack(&mut f, &if i == 0 { closing(1, 40) } else { ack(1, 40) }, ms(40));
+            f.now += ms(1);
+        }
+        assert_eq!(f.ssthresh, Bytes::MAX);
+        s.ack(&mut f, &ack(1, 40), ms(40));
+        assert_eq!(f.ssthresh, packets(40));
+    }
+}
