@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,17 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from . import terminal
+from .cli_list import Json, Set, Source, list_, settings, show
 from .errors import SojournError, SpecError
+from .terminal import INTERRUPTED, console, print_claims, say
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from rich.console import Console
-
-    from ._engine import Experiment, Plan
-    from .result import Outcome, Result
-
-INTERRUPTED = 130
+    from ._engine import Experiment
+    from .result import Result
 
 
 class _Commands(TyperGroup):
@@ -37,10 +32,10 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except SojournError as error:
-            _say(f"error: {error}")
+            say(f"error: {error}")
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            _say("interrupted")
+            say("interrupted")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -51,15 +46,12 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # drawing help with rich costs a quarter of a second of imports
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-show_app = typer.Typer(cls=_Commands, help="Show one thing in full.", no_args_is_help=True)
-app.add_typer(show_app, name="show")
+app.command("list")(list_)
+app.add_typer(show, name="show")
 
-Source = Annotated[str, typer.Argument(metavar="FILE|LINE", help="An experiment file, or an experiment in one line.")]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the experiment: --set path.rtt=80ms.")
-]
 Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", min=0)]
 Repeat = Annotated[int | None, typer.Option(help="Repetitions per case.", min=1)]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Runs at a time; default one per CPU.", min=1)]
@@ -67,7 +59,6 @@ Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster; `local` starts one here.")
 ]
 Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")]
 Quick = Annotated[bool, typer.Option("--quick", help="One repetition of at most nine cases spread over the sweep.")]
 On = Annotated[str, typer.Option(metavar="HOST", help="What runs the experiment: sim.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Do not go on from earlier results: replace them.")]
@@ -116,11 +107,11 @@ def run(
     from .junit import write
 
     _only_sim(on)
-    experiment = prepare(source, _settings(set), seed)
+    experiment = prepare(source, settings(set), seed)
     record = _engine.Record(None if series is None else _engine.milliseconds(series), events, acks)
     if junit and not _can_write(junit):
         raise SpecError(f"--junit {junit}: cannot be written")
-    result = _run(
+    result = terminal.run(
         experiment,
         repeat=repeat,
         quick=quick,
@@ -134,11 +125,11 @@ def run(
     if not as_json and result.outcomes:
         from .tables import summary
 
-        _console().print(summary(result))
+        console().print(summary(result))
     verdicts = claims(result) if result.outcomes else []
-    _print_claims(verdicts, to_stderr=as_json)
+    print_claims(verdicts, to_stderr=as_json)
     for failure in result.failures:
-        _say(f"failed: {failure}")
+        say(f"failed: {failure}")
     if junit:
         write(junit, result.title, verdicts, result.failures)
     if result.failures or not all(claim.holds for claim in verdicts):
@@ -186,8 +177,8 @@ def compare(
     from .store import is_results, load
 
     _only_sim(on)
-    changes = _settings(set)
-    changes = _settings(set)
+    changes = settings(set)
+    changes = settings(set)
 
     def side(text: str, seed: int | None) -> Experiment | Result:
         if within is not None:
@@ -198,7 +189,7 @@ def compare(
     def result(side: Experiment | Result) -> Result:
         if isinstance(side, Result):
             return side
-        return _run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh)
+        return terminal.run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh)
 
     first = side(a, seed)
     common = first.seed if isinstance(first, Result) else _engine.check(first).cases[0].seed
@@ -215,7 +206,7 @@ def compare(
     elif markdown:
         print(comparison.markdown())
     else:
-        _console().print(comparison.table())
+        console().print(comparison.table())
 
 
 @app.command()
@@ -240,13 +231,13 @@ def plot(
     from .api import prepare
     from .store import is_results, load
 
-    options = {key: _value(text) for key, text in _settings(option).items()}
+    options = {key: _value(text) for key, text in settings(option).items()}
     if is_results(source):
         result = load(source)
     else:
-        experiment = prepare(source, _settings(set), seed)
+        experiment = prepare(source, settings(set), seed)
         record = Record(series_ms=10.0, events=True) if kind == "time" else Record()
-        result = _run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs)
+        result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs)
     target = out or (result.path or Path()) / f"{kind}.pdf"
     print(plots.draw(kind, result, target, **options))
 
@@ -276,70 +267,6 @@ def reproduce(
     raise typer.Exit(reproduction.run(name, quick=quick, out=out, jobs=jobs))
 
 
-class What(StrEnum):
-    """What can be listed."""
-
-    cc = "cc"
-    queues = "queues"
-    slow_starts = "slow-starts"
-    stacks = "stacks"
-    experiments = "experiments"
-    causes = "causes"
-    plots = "plots"
-
-
-@app.command("list")
-def list_(what: What, as_json: Json = False) -> None:
-    """List what there is: congestion controls, queues, slow starts, stacks, experiments, causes, plots."""
-    from .catalogue import entries
-
-    heads, rows = entries(what)
-    if as_json:
-        print(json.dumps([dict(zip(heads, row, strict=True)) for row in rows], ensure_ascii=False))
-        return
-    _print_rows(heads, rows)
-
-
-@show_app.command("cc")
-def show_cc(name: str, as_json: Json = False) -> None:
-    """Show a congestion control: paper, parameters, evidence, departures."""
-    _show("algorithms", "congestion control", name, as_json)
-
-
-@show_app.command("queue")
-def show_queue(name: str, as_json: Json = False) -> None:
-    """Show a queue: source and parameters."""
-    _show("queues", "queue", name, as_json)
-
-
-@show_app.command("slow-start")
-def show_slow_start(name: str, as_json: Json = False) -> None:
-    """Show a way out of slow start: source and parameters."""
-    _show("slow_starts", "slow start", name, as_json)
-
-
-@show_app.command("schema")
-def show_schema() -> None:
-    """Print the JSON schema of the experiment file."""
-    from .api import schema
-
-    print(json.dumps(schema(), indent=2, ensure_ascii=False))
-
-
-@show_app.command("experiment")
-def show_experiment(source: Source, set: Set = None, as_json: Json = False) -> None:
-    """Show an experiment as it is understood: normalised text, cases, resolved parameters."""
-    from ._engine import check
-    from .api import prepare
-    from .catalogue import describe
-
-    plan = check(prepare(source, _settings(set)))
-    if as_json:
-        print(plan.raw)
-    else:
-        _console().print(describe(plan))
-
-
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Look at this machine: what works, and the line that mends what does not."""
@@ -353,12 +280,12 @@ def doctor(as_json: Json = False) -> None:
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings]))
     else:
-        console = _console()
+        out = console()
         for finding in findings:
             sign = "[green]✓[/]" if finding.ok else "[red]✗[/]" if finding.needed else "[yellow]–[/]"
-            console.print(f"{sign} {finding.name:<20} {escape(finding.found)}", highlight=False)
+            out.print(f"{sign} {finding.name:<20} {escape(finding.found)}", highlight=False)
             if not finding.ok:
-                console.print(f"  {'':<20} → {escape(finding.mend)}", highlight=False)
+                out.print(f"  {'':<20} → {escape(finding.mend)}", highlight=False)
     if any(finding.needed and not finding.ok for finding in findings):
         raise typer.Exit(1)
 
@@ -393,134 +320,6 @@ def export(
         raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
 
 
-# -- shared by commands ---------------------------------------------------------------------------------------------
-
-
-def _run(
-    experiment: Experiment,
-    *,
-    repeat: int | None = None,
-    quick: bool = False,
-    record: Any = None,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    out: Path | None = None,
-    fresh: bool = False,
-    lines: bool = False,
-) -> Result:
-    """Run into a results folder with a progress bar; say where to go on after Ctrl-C."""
-    from ._engine import Record, check
-    from .store import Store, place
-    from .sweep import choose, sweep
-    from .sweep import cluster as connect
-
-    plan = check(experiment)
-    folder = out or place(experiment, plan)
-    printer = _Lines(choose(plan, repeat, quick)) if lines else None
-    with _executor(cluster, connect) as executor, _progress(experiment, plan) as progress:
-
-        def seen(outcome: Outcome, done: int, total: int) -> None:
-            progress(done, total)
-            if printer:
-                printer.add(outcome)
-
-        done = total = 0
-        try:
-            result = sweep(
-                experiment,
-                repeat=repeat,
-                quick=quick,
-                record=record or Record(),
-                jobs=jobs,
-                executor=executor,
-                store=lambda plan: Store(folder, experiment, plan, fresh=fresh),
-                seen=seen,
-            )
-        except KeyboardInterrupt:
-            if printer:
-                printer.flush()
-            total = len(choose(plan, repeat, quick))
-            done = progress.done
-            kept = f"{done} of {total} runs are finished, in {folder}" if done else "no run had finished"
-            _say(f"interrupted: {kept}; the same command goes on from there")
-            raise typer.Exit(INTERRUPTED) from None
-    if printer:
-        printer.flush()
-    return result
-
-
-@contextmanager
-def _executor(address: str | None, connect: Any) -> Iterator[Executor | None]:
-    with nullcontext() if address is None else connect(address) as executor:
-        yield executor
-
-
-class _Lines:
-    """Prints summaries as JSON lines in order of case and repetition, each as soon as its turn has come."""
-
-    def __init__(self, order: list[tuple[int, int]]) -> None:
-        self._order = iter(order)
-        self._next = next(self._order, None)
-        self._held: dict[tuple[int, int], str] = {}
-
-    def add(self, outcome: Outcome) -> None:
-        self._held[outcome.case.index, outcome.repetition] = outcome.raw
-        while self._next in self._held:
-            print(self._held.pop(self._next), flush=True)
-            self._next = next(self._order, None)
-
-    def flush(self) -> None:
-        """Print what waits behind a run that did not finish."""
-        for key in sorted(self._held):
-            print(self._held[key])
-        self._held.clear()
-        sys.stdout.flush()
-
-
-class _Progress:
-    """Counts runs; draws a bar only on a terminal."""
-
-    def __init__(self) -> None:
-        self.done = 0
-        self.bar: Any = None
-        self.task: Any = None
-
-    def __call__(self, done: int, total: int) -> None:
-        self.done = done
-        if self.bar is not None:
-            self.bar.update(self.task, completed=done, total=total)
-
-
-@contextmanager
-def _progress(experiment: Experiment, plan: Plan) -> Iterator[_Progress]:
-    progress = _Progress()
-    if not sys.stderr.isatty():
-        yield progress
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        title = Text(plan.title or experiment.text).plain[:50].replace("[", "\\[")
-        progress.bar, progress.task = bar, bar.add_task(title, total=None)
-        yield progress
-
-
 def _variant(text: str, base: Experiment) -> list[tuple[str, str]]:
     """Read `path.queue=codel; flow.a.cc=hldg`, or a bare algorithm for the first flow."""
     parts = [part.strip() for part in text.split(";") if part.strip()]
@@ -536,16 +335,6 @@ def _variant(text: str, base: Experiment) -> list[tuple[str, str]]:
 
             changes.append((f"flow.{check(base).cases[0].groups[0]}.cc", part))
     return changes
-
-
-def _settings(pairs: list[str] | None) -> dict[str, str]:
-    settings = {}
-    for pair in pairs or ():
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip() or not value.strip():
-            raise SpecError(f"{pair!r}: expected KEY=VALUE, such as path.rtt=80ms")
-        settings[key.strip()] = value.strip()
-    return settings
 
 
 def _value(text: str) -> Any:
@@ -567,55 +356,9 @@ def _can_write(path: Path) -> bool:
     return not path.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)
 
 
-def _show(registry: str, kind: str, name: str, as_json: bool) -> None:
-    from .catalogue import find, page
-
-    entry = find(registry, kind, name)
-    if as_json:
-        print(json.dumps(entry, ensure_ascii=False))
-    else:
-        _console().print(page(entry))
-
-
-def _print_claims(verdicts: Any, *, to_stderr: bool) -> None:
-    from .junit import title
-
-    for claim in verdicts:
-        measured = "" if claim.measured is None else f", measured {claim.measured:.6g}"
-        why = "" if claim.holds or not claim.why else f"\n  {claim.why}"
-        print(
-            f"{'holds' if claim.holds else 'FAILS'}: {title(claim)}{measured}{why}",
-            file=sys.stderr if to_stderr else sys.stdout,
-        )
-
-
-def _print_rows(heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in heads:
-        table.add_column(head, no_wrap=head == heads[0])
-    for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
-    _console().print(table)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    # A pipe has no width: wide enough that no figure is cut.
-    return Console(width=None if sys.stdout.isatty() else 160)
-
-
 def _plain(value: Any) -> Any:
     """JSON has no NaN."""
     return None if isinstance(value, float) and value != value else value
-
-
-def _say(text: str) -> None:
-    print(f"sojourn: {text}", file=sys.stderr)
 
 
 def main() -> None:

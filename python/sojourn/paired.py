@@ -149,7 +149,8 @@ def _cells(p: Pair) -> tuple[str, ...]:
 def _foot(c: Comparison) -> str:
     return (
         f"Means of paired differences over common seeds from {c.a.seed}, bootstrap 95 % intervals; "
-        f"n pairs (1: all pairs alike). Digests {c.a.digest}, {c.b.digest}; sojourn {c.a.version.version}, model {c.a.version.model}."
+        f"n pairs (1: all pairs alike). Digests {c.a.digest}, {c.b.digest}; "
+        f"sojourn {c.a.version.version}, model {c.a.version.model}."
     )
 
 

@@ -1,0 +1,104 @@
+"""`sojourn list` and `sojourn show`: what there is, from the core's registries."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from .errors import SpecError
+from .terminal import console, print_rows
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")]
+Source = Annotated[str, typer.Argument(metavar="FILE|LINE", help="An experiment file, or an experiment in one line.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the experiment: --set path.rtt=80ms.")
+]
+
+show = typer.Typer(help="Show one thing in full.", no_args_is_help=True)
+
+
+class What(StrEnum):
+    """What can be listed."""
+
+    cc = "cc"
+    queues = "queues"
+    slow_starts = "slow-starts"
+    stacks = "stacks"
+    experiments = "experiments"
+    causes = "causes"
+    plots = "plots"
+
+
+def list_(what: What, as_json: Json = False) -> None:
+    """List what there is: congestion controls, queues, slow starts, stacks, experiments, causes, plots."""
+    from .catalogue import entries
+
+    heads, rows = entries(what)
+    if as_json:
+        print(json.dumps([dict(zip(heads, row, strict=True)) for row in rows], ensure_ascii=False))
+        return
+    print_rows(heads, rows)
+
+
+@show.command("cc")
+def show_cc(name: str, as_json: Json = False) -> None:
+    """Show a congestion control: paper, parameters, evidence, departures."""
+    _show("algorithms", "congestion control", name, as_json)
+
+
+@show.command("queue")
+def show_queue(name: str, as_json: Json = False) -> None:
+    """Show a queue: source and parameters."""
+    _show("queues", "queue", name, as_json)
+
+
+@show.command("slow-start")
+def show_slow_start(name: str, as_json: Json = False) -> None:
+    """Show a way out of slow start: source and parameters."""
+    _show("slow_starts", "slow start", name, as_json)
+
+
+@show.command("schema")
+def show_schema() -> None:
+    """Print the JSON schema of the experiment file."""
+    from .api import schema
+
+    print(json.dumps(schema(), indent=2, ensure_ascii=False))
+
+
+@show.command("experiment")
+def show_experiment(source: Source, set: Set = None, as_json: Json = False) -> None:
+    """Show an experiment as it is understood: normalised text, cases, resolved parameters."""
+    from ._engine import check
+    from .api import prepare
+    from .catalogue import describe
+
+    plan = check(prepare(source, settings(set)))
+    if as_json:
+        print(plan.raw)
+    else:
+        console().print(describe(plan))
+
+
+def _show(registry: str, kind: str, name: str, as_json: bool) -> None:
+    from .catalogue import find, page
+
+    entry = find(registry, kind, name)
+    if as_json:
+        print(json.dumps(entry, ensure_ascii=False))
+    else:
+        console().print(page(entry))
+
+
+def settings(pairs: list[str] | None) -> dict[str, str]:
+    """Read KEY=VALUE options."""
+    read = {}
+    for pair in pairs or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise SpecError(f"{pair!r}: expected KEY=VALUE, such as path.rtt=80ms")
+        read[key.strip()] = value.strip()
+    return read

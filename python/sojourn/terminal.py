@@ -1,0 +1,185 @@
+"""What commands share at the terminal: running into a folder with a progress bar, tables, claims, messages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from rich.console import Console
+
+    from ._engine import Claim, Experiment, Plan, Record
+    from .result import Outcome, Result
+
+INTERRUPTED = 130
+
+
+def say(text: str) -> None:
+    """Tell the user something that is not a result."""
+    print(f"sojourn: {text}", file=sys.stderr)
+
+
+def console() -> Console:
+    """Return the console for results."""
+    from rich.console import Console
+
+    # A pipe has no width: wide enough that no figure is cut.
+    return Console(width=None if sys.stdout.isatty() else 160)
+
+
+def print_rows(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a plain table."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in heads:
+        table.add_column(head, no_wrap=head == heads[0])
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    console().print(table)
+
+
+def print_claims(verdicts: Sequence[Claim], *, to_stderr: bool) -> None:
+    """Print a line per claim."""
+    from .junit import title
+
+    for claim in verdicts:
+        measured = "" if claim.measured is None else f", measured {claim.measured:.6g}"
+        why = "" if claim.holds or not claim.why else f"\n  {claim.why}"
+        print(
+            f"{'holds' if claim.holds else 'FAILS'}: {title(claim)}{measured}{why}",
+            file=sys.stderr if to_stderr else sys.stdout,
+        )
+
+
+def run(
+    experiment: Experiment,
+    *,
+    repeat: int | None = None,
+    quick: bool = False,
+    record: Record | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    out: Path | None = None,
+    fresh: bool = False,
+    lines: bool = False,
+) -> Result:
+    """Run into a results folder with a progress bar; say where to go on after Ctrl-C."""
+    from ._engine import Record, check
+    from .store import Store, place
+    from .sweep import choose, sweep
+    from .sweep import cluster as connect
+
+    plan = check(experiment)
+    folder = out or place(experiment, plan)
+    printer = _Lines(choose(plan, repeat, quick)) if lines else None
+    with _executor(cluster, connect) as executor, _progress(experiment, plan) as progress:
+
+        def seen(outcome: Outcome, done: int, total: int) -> None:
+            progress(done, total)
+            if printer:
+                printer.add(outcome)
+
+        try:
+            result = sweep(
+                experiment,
+                repeat=repeat,
+                quick=quick,
+                record=record or Record(),
+                jobs=jobs,
+                executor=executor,
+                store=lambda plan: Store(folder, experiment, plan, fresh=fresh),
+                seen=seen,
+            )
+        except KeyboardInterrupt:
+            if printer:
+                printer.flush()
+            total = len(choose(plan, repeat, quick))
+            done = progress.done
+            kept = f"{done} of {total} runs are finished, in {folder}" if done else "no run had finished"
+            say(f"interrupted: {kept}; the same command goes on from there")
+            raise typer.Exit(INTERRUPTED) from None
+    if printer:
+        printer.flush()
+    return result
+
+
+@contextmanager
+def _executor(address: str | None, connect: Any) -> Iterator[Executor | None]:
+    with nullcontext() if address is None else connect(address) as executor:
+        yield executor
+
+
+class _Lines:
+    """Prints summaries as JSON lines in order of case and repetition, each as soon as its turn has come."""
+
+    def __init__(self, order: list[tuple[int, int]]) -> None:
+        self._order = iter(order)
+        self._next = next(self._order, None)
+        self._held: dict[tuple[int, int], str] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        self._held[outcome.case.index, outcome.repetition] = outcome.raw
+        while self._next in self._held:
+            print(self._held.pop(self._next), flush=True)
+            self._next = next(self._order, None)
+
+    def flush(self) -> None:
+        """Print what waits behind a run that did not finish."""
+        for key in sorted(self._held):
+            print(self._held[key])
+        self._held.clear()
+        sys.stdout.flush()
+
+
+class _Progress:
+    """Counts runs; draws a bar only on a terminal."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __call__(self, done: int, total: int) -> None:
+        self.done = done
+        if self.bar is not None:
+            self.bar.update(self.task, completed=done, total=total)
+
+
+@contextmanager
+def _progress(experiment: Experiment, plan: Plan) -> Iterator[_Progress]:
+    progress = _Progress()
+    if not sys.stderr.isatty():
+        yield progress
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        title = Text(plan.title or experiment.text).plain[:50].replace("[", "\\[")
+        progress.bar, progress.task = bar, bar.add_task(title, total=None)
+        yield progress

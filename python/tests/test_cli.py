@@ -1,0 +1,299 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from xml.etree import ElementTree
+
+import pytest
+from conftest import ENDLESS, LONG_SWEEP, SWEEP, command
+
+QUICK = ("--set", "run.duration=2s")
+LINE = "2Mbit/s 20ms 1BDP fifo: newreno"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no rusage")
+def test_help_answers_at_once_without_anything_heavy():
+    script = (
+        "import sys; from typer.testing import CliRunner; from sojourn.cli import app;"
+        "r = CliRunner().invoke(app, ['--help']); assert r.exit_code == 0 and 'compare' in r.output, r.output;"
+        "heavy = {'polars', 'numpy', 'matplotlib', 'distributed'} & set(sys.modules); assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+    import resource
+
+    def once() -> float:
+        """CPU seconds: what the program is to blame for, whatever else the machine does."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command("--help"), check=True, capture_output=True, timeout=60)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(once() for _ in range(5)) < 0.5
+
+
+def test_every_command_has_help(sojourn):
+    for name in ("run", "compare", "plot", "report", "reproduce", "list", "show", "doctor", "export"):
+        shown = sojourn(name, "--help")
+        assert shown.returncode == 0, name
+        assert "Usage" in shown.stdout
+
+
+def test_run_prints_a_table_and_keeps_results(sojourn, sweep_file, tmp_path):
+    done = sojourn("run", sweep_file)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # a progress bar is for terminals
+    for word in ("two rates", "path.rate=1 Mbit/s", "newreno", "cubic", "utilisation %", "±", "digest"):
+        assert word in done.stdout
+    (folder,) = (tmp_path / "runs" / "two-rates").iterdir()
+    names = {path.name for path in folder.iterdir()}
+    assert {"spec.toml", "meta.json", "summary.jsonl", "flows.parquet", "links.parquet", "groups.parquet"} <= names
+    meta = json.loads((folder / "meta.json").read_text())
+    assert (meta["seed"], meta["runs"], meta["complete"]) == (1, 6, True)
+    again = sojourn("run", folder / "spec.toml", "--json")
+    assert {json.loads(line)["digest"] for line in again.stdout.splitlines()} == {
+        json.loads(line)["digest"] for line in (folder / "summary.jsonl").read_text().splitlines()
+    }
+
+
+def test_json_is_one_object_per_case_and_repetition_in_order(sojourn, sweep_file):
+    done = sojourn("run", sweep_file, "--json", "-j", "2")
+    assert done.returncode == 0, done.stderr
+    objects = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(o["case"]["path.rate"], o["seed"]) for o in objects] == [
+        (rate, seed) for rate in ("1 Mbit/s", "2 Mbit/s") for seed in (1, 2, 3)
+    ]
+    keys = {"case", "seed", "schema", "model", "digest", "flows", "groups", "links", "fairness", "wall_s", "packets"}
+    assert all(set(o) == keys for o in objects)
+    again = sojourn("run", sweep_file, "--json")  # taken from disk, to the letter
+    assert again.stdout == done.stdout
+
+
+def test_a_run_without_dice_prints_n_of_one(sojourn):
+    done = sojourn("run", LINE, *QUICK, "--repeat", "3", "--set", "run.vary=none")
+    assert done.returncode == 0, done.stderr
+    assert "±" not in done.stdout.replace("mean ± 95 %", "")
+    row = next(line for line in done.stdout.splitlines() if "newreno" in line and "Mbit" not in line)
+    assert row.split()[2] == "1"
+
+
+def test_quick_takes_one_repetition_and_full_goes_on(sojourn, sweep_file):
+    quick = sojourn("run", sweep_file, "--json", "--quick").stdout.splitlines()
+    assert len(quick) == 2
+    full = sojourn("run", sweep_file, "--json").stdout.splitlines()
+    assert set(quick) < set(full)  # wall_s too: the finished ones were not run again
+
+
+def test_seed_and_set_change_the_run(sojourn):
+    def digest(*options):
+        return json.loads(sojourn("run", LINE, *QUICK, "--json", *options).stdout)["digest"]
+
+    base = digest("--set", "run.vary=start")
+    assert digest("--set", "run.vary=start", "--seed", "9") != base
+    assert digest("--set", "run.vary=start", "--set", "path.rtt=40ms") != base
+    assert digest("--set", "run.vary=start", "--fresh") == base
+
+
+def test_claims_decide_the_exit_code(sojourn, sweep_file, tmp_path):
+    sweep_file.write_text(SWEEP + '\n[[expect]]\nthat = "link.bottleneck.utilisation"\nis = ">= 0.01"\n')
+    sound = sojourn("run", sweep_file, "--junit", "claims.xml", "--quick")
+    assert sound.returncode == 0, sound.stdout + sound.stderr
+    assert "holds: link.bottleneck.utilisation >= 0.01" in sound.stdout
+    suite = ElementTree.parse(tmp_path / "claims.xml").getroot()[0]
+    assert int(suite.get("tests")) > 0
+    assert suite.get("failures") == "0"
+
+    sweep_file.write_text(SWEEP + '\n[[expect]]\nthat = "link.bottleneck.utilisation"\nis = ">= 2"\n')
+    failed = sojourn("run", sweep_file, "--junit", "claims.xml", "--quick", "--json")
+    assert failed.returncode == 1
+    assert "FAILS" in failed.stderr
+    assert all(json.loads(line) for line in failed.stdout.splitlines())
+    suite = ElementTree.parse(tmp_path / "claims.xml").getroot()[0]
+    assert suite.get("failures") == suite.get("tests")
+    assert suite.find("testcase/failure") is not None
+
+
+BAD = [
+    ["run", "nowhere.toml"],
+    ["run", "two-rate.toml"],
+    ["run", "."],
+    ["run", ""],
+    ["run", "10Mbit/s 40ms 2BDP fifo"],
+    ["run", "10Mbit/s 40ms 2BDP fifo: nosuchcc"],
+    ["run", "10Mbit/s 40ms 2BDP nosuchqueue: cubic"],
+    ["run", "10Mbit/s 40ms 2BDP fifo: cubic(bta=0.7)"],
+    ["run", "10Mbit/s 40ms 2BDP fifo: cubic(beta=7)"],
+    ["run", "10parsec 40ms 2BDP fifo: cubic"],
+    ["run", "0Mbit/s 40ms 2BDP fifo: cubic"],
+    ["run", "10Mbit/s 40ms 0p fifo: cubic"],
+    ["run", "1e99Mbit/s 40ms 2BDP fifo: cubic"],
+    ["run", "10Mbit/s -40ms 2BDP fifo: cubic"],
+    ["run", "\x00"],
+    ["run", "x" * 5000],
+    ["run", LINE, "--set", "path.rtt"],
+    ["run", LINE, "--set", "=5"],
+    ["run", LINE, "--set", "path.nosuch=5"],
+    ["run", LINE, "--set", "path.rtt=5 furlongs"],
+    ["run", LINE, "--set", "run.duration=0s"],
+    ["run", LINE, "--set", "run.duration=-1s"],
+    ["run", LINE, "--repeat", "0"],
+    ["run", LINE, "--repeat", "many"],
+    ["run", LINE, "--seed", "-1"],
+    ["run", LINE, "-j", "0"],
+    ["run", LINE, "--series", "ten"],
+    ["run", LINE, "--series", "0ms"],
+    ["run", LINE, "--series", "1us", "--set", "run.duration=1000000s"],
+    ["run", LINE, "--on", "linux"],
+    ["run", LINE, "--nosuch"],
+    ["run", LINE, "-o", "two-rates.toml"],
+    ["run", LINE, "-o", "."],
+    ["run", LINE, "--junit", "nowhere/claims.xml"],
+    ["run"],
+    ["compare", LINE, "10Mbit/s: nosuchcc"],
+    ["compare", "runs/nowhere.toml", LINE],
+    ["compare", "cubic", "nosuchcc", "--in", LINE],
+    ["compare", "", "cubic", "--in", LINE],
+    ["export", "nowhere"],
+    ["export", "."],
+    ["report", "nowhere"],
+    ["plot", "cdf", "nowhere.toml"],
+    ["list", "nosuch"],
+    ["show", "cc", "cubicc"],
+    ["show", "queue", "fifoo"],
+    ["show", "experiment", "10Mbit/s: nosuchcc"],
+    ["reproduce", "nosuch"],
+    ["nosuch"],
+]
+
+
+@pytest.mark.parametrize("arguments", BAD, ids=lambda a: " ".join(a)[:60].replace("\x00", "NUL"))
+def test_bad_input_exits_2_with_one_message_and_writes_nothing(arguments, sweep_file, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from sojourn.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2, (result.output, result.exception)
+    assert result.stdout == ""
+    assert result.stderr.strip()
+    assert "Traceback" not in result.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_errors_teach(sojourn, sweep_file):
+    sweep_file.write_text(SWEEP.replace('cc = "cubic"', 'cc = "cubik"'))
+    failed = sojourn("run", sweep_file)
+    assert failed.returncode == 2
+    assert f"{sweep_file}:17:" in failed.stderr  # line of the mistake
+    assert "cubic" in failed.stderr  # the likely cure
+    near = sojourn("run", "two-rate.toml")
+    assert "did you mean two-rates.toml" in near.stderr
+
+
+def _interrupt(folder, *arguments) -> tuple[float, subprocess.Popen[str], str]:
+    process = subprocess.Popen(
+        command(*arguments), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(3.0)
+    assert process.poll() is None, process.communicate()
+    began = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    return time.perf_counter() - began, process, told
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_answers_within_a_second(tmp_path):
+    took = []
+    for _ in range(3):  # other work on the machine delays a process more than this program does: best of three
+        seconds, process, told = _interrupt(tmp_path, "run", ENDLESS, "--set", "run.duration=100000s")
+        assert process.returncode == 130
+        assert "interrupted" in told
+        took.append(seconds)
+        if seconds < 1.0:
+            break
+    assert min(took) < 1.0
+    assert not (tmp_path / "runs").exists()  # nothing had finished
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_keeps_what_is_finished(tmp_path):
+    (tmp_path / "long.toml").write_text(LONG_SWEEP.replace("400 s", "3000 s"))
+    _, process, told = _interrupt(tmp_path, "run", "long.toml", "-j", "1", "-o", "out")
+    assert process.returncode == 130
+    lines = (tmp_path / "out" / "summary.jsonl").read_text().splitlines()
+    assert f"{len(lines)} of 16 runs are finished" in told
+    assert 0 < len(lines) < 16
+    assert (tmp_path / "out" / "flows.parquet").exists()
+    assert json.loads((tmp_path / "out" / "meta.json").read_text())["complete"] is False
+
+
+def test_list_and_show(sojourn):
+    listed = sojourn("list", "cc")
+    assert listed.returncode == 0
+    assert {"newreno", "cubic"} <= {line.split()[0] for line in listed.stdout.splitlines() if line.strip()}
+    for what in ("queues", "slow-starts", "stacks", "causes", "experiments", "plots"):
+        assert sojourn("list", what).returncode == 0, what
+    for entry in json.loads(sojourn("list", "cc", "--json").stdout):
+        assert entry["name"]
+    shown = sojourn("show", "cc", "cubic").stdout
+    assert "beta" in shown
+    assert "9438" in shown  # the source
+    assert json.loads(sojourn("show", "schema").stdout)["$schema"]
+    assert "newreno" in sojourn("show", "experiment", LINE).stdout
+    assert json.loads(sojourn("show", "experiment", LINE, "--json").stdout)["cases"]
+
+
+def test_doctor_is_sound_here(sojourn):
+    seen = sojourn("doctor", "--json")
+    assert seen.returncode == 0, seen.stdout
+    findings = json.loads(seen.stdout)
+    assert all(finding["ok"] for finding in findings if finding["needed"])
+    assert all(finding["mend"] for finding in findings if not finding["ok"])
+    assert "simulator" in sojourn("doctor").stdout
+
+
+def test_doctor_fails_when_the_simulator_does(monkeypatch):
+    from typer.testing import CliRunner
+
+    from sojourn import doctor
+    from sojourn.cli import app
+
+    monkeypatch.setattr("sojourn.api.run", lambda *_, **__: 1 / 0)
+    assert not doctor._simulates().ok
+    result = CliRunner().invoke(app, ["doctor"])
+    assert result.exit_code == 1
+    assert "make build" in result.output
+
+
+def test_export(sojourn, sweep_file, tmp_path):
+    assert sojourn("run", sweep_file, "-o", "out", "--events", "--series", "100ms").returncode == 0
+    table = sojourn("export", "out").stdout.splitlines()
+    assert table[0].startswith("case,repetition,seed,path.rate,flow,name,cc")
+    assert len(table) == 1 + 2 * 3 * 2
+    assert len(json.loads(sojourn("export", "out", "--table", "links", "--format", "json").stdout)) >= 6
+    assert "cwnd_bytes" in sojourn("export", "out", "--table", "series.flows").stdout.splitlines()[0]
+    assert sojourn("export", "out", "--table", "groups", "-o", "groups.csv").returncode == 0
+    assert (tmp_path / "groups.csv").stat().st_size > 0
+    wrong = sojourn("export", "out", "--table", "acks")
+    assert wrong.returncode == 2
+    assert "events" in wrong.stderr
+
+
+def test_compare_on_the_command_line(sojourn):
+    variants = ("compare", "newreno", "cubic", "--in", LINE, *QUICK, "--set", "run.vary=start", "--repeat", "3")
+    table = sojourn(*variants)
+    assert table.returncode == 0, table.stderr
+    assert "newreno → cubic" in table.stdout or "throughput_mbps" in table.stdout
+    markdown = sojourn(*variants, "--markdown", "--metric", "queue_ms.mean")
+    assert "| case | where | metric |" in markdown.stdout
+    assert len([line for line in markdown.stdout.splitlines() if line.startswith("|")]) >= 3
+    rows = json.loads(sojourn(*variants, "--json").stdout)
+    assert {row["n"] for row in rows} == {3}
+    settings = sojourn("compare", "path.buffer=10p", "path.buffer=100p", "--in", LINE, *QUICK, "--json")
+    queue = next(row for row in json.loads(settings.stdout) if row["metric"] == "queue_ms.mean")
+    assert queue["verdict"] == "higher"

@@ -1,0 +1,62 @@
+import pytest
+
+import sojourn as sj
+
+LINE = "2Mbit/s 20ms {buffer} fifo: {cc}"
+SET = {"run.duration": "4 s", "run.vary": "start"}
+
+
+def test_the_same_experiment_differs_in_nothing():
+    line = LINE.format(buffer="1BDP", cc="newreno")
+    both = sj.compare(line, line, set=SET, repeat=3)
+    assert {pair.verdict for pair in both.pairs} == {"same"}
+    assert both.a.digest == both.b.digest
+
+
+def test_a_bigger_buffer_holds_a_longer_queue():
+    small, big = (LINE.format(buffer=b, cc="newreno") for b in ("1BDP", "8BDP"))
+    both = sj.compare(small, big, set=SET, repeat=4)
+    queue = both["link.bottleneck.queue_ms.mean"]
+    assert queue.verdict == "higher"
+    assert queue.difference.n == 4
+    assert queue.difference.mean == pytest.approx(queue.b - queue.a)
+    assert queue.difference.low <= queue.difference.mean <= queue.difference.high
+    assert both.frame.height == len(both.pairs)
+    assert "| link.bottleneck | queue_ms.mean |" in both.markdown()
+
+
+def test_seeds_are_common():
+    one = LINE.format(buffer="1BDP", cc="newreno")
+    other = LINE.format(buffer="1BDP", cc="cubic")
+    both = sj.compare(one, other, set=SET, repeat=2, seed=7)
+    assert both.a.cases["seed"].to_list() == both.b.cases["seed"].to_list() == [7, 8]
+    # B takes A's seed when none is given, whatever its own is.
+    both = sj.compare(sj.run(one, set=SET, seed=5), other, set=SET)
+    assert both.b.seed == 5
+
+
+def test_results_without_common_seeds_are_refused():
+    line = LINE.format(buffer="1BDP", cc="newreno")
+    with pytest.raises(sj.SpecError, match="no common seeds"):
+        sj.compare(sj.run(line, set=SET, seed=1), sj.run(line, set=SET, seed=50))
+
+
+def test_metrics_by_any_of_their_names():
+    line = LINE.format(buffer="1BDP", cc="newreno")
+    result = sj.run(line, set=SET)
+    for name in ("share", "flow.share", "flow.newreno.share"):
+        (pair,) = sj.compare(result, result, metrics=[name]).pairs
+        assert pair.metric == "share"
+    with pytest.raises(sj.SpecError, match="did you mean"):
+        sj.compare(result, result, metrics=["shares"])
+
+
+def test_sweeps_pair_by_value(sweep_file, tmp_path):
+    a = sj.run(sweep_file)
+    sj.run(sweep_file, set={"path.buffer": "4 BDP"}, out=tmp_path / "b")
+    both = sj.compare(a, tmp_path / "b")
+    assert {pair.case for pair in both.pairs} == {"path.rate=1 Mbit/s", "path.rate=2 Mbit/s"}
+    other = tmp_path / "other.toml"
+    other.write_text(sweep_file.read_text().replace('["1 Mbit/s", "2 Mbit/s"]', '["3 Mbit/s", "4 Mbit/s"]'))
+    with pytest.raises(sj.SpecError, match="share no case"):
+        sj.compare(a, other)

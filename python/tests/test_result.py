@@ -1,0 +1,116 @@
+import dataclasses
+import doctest
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sojourn as sj
+
+MODULES = ("sojourn", "sojourn.api", "sojourn.result", "sojourn.stats")
+
+
+@pytest.fixture(scope="module")
+def result() -> sj.Result:
+    return sj.run(
+        "5Mbit/s 20ms 1BDP fifo: newreno, cubic@1s",
+        set={"run.duration": "5 s", "run.vary": "start"},
+        repeat=2,
+        series="50ms",
+        events=True,
+    )
+
+
+def test_frames_have_one_row_per_run_and_thing(result):
+    assert result.cases.height == 2
+    assert result.flows.height == 4
+    assert result.groups.height == 4
+    assert set(result.flows["cc"]) == {"newreno", "cubic"}
+    assert result.links.filter(pl.col("name") == "bottleneck").height == 2
+    assert {"case", "repetition", "seed", "rtt_ms.p95", "backoffs.loss"} <= set(result.flows.columns)
+    assert result.flows["seed"].to_list() == [1, 1, 2, 2]
+    assert not any(dtype == pl.Null for dtype in result.flows.schema.values())
+
+
+def test_series_events_and_histograms_carry_names(result):
+    series = result.series.flows
+    assert {"t_s", "cwnd_bytes", "rtt_ms", "name"} <= set(series.columns)
+    assert set(series["name"]) == {"newreno", "cubic"}
+    assert "bottleneck" in set(result.series.links["name"])
+    assert set(result.series.vars["source"]) <= {"flow", "link"}
+    assert result.series.vars["name"].null_count() == 0
+    causes = set(sj.list_causes())
+    assert result.events.height > 0
+    assert set(result.events["cause"]) <= causes
+    assert result.drops.height > 0
+    assert result.drops["reason"].null_count() == 0
+    assert result.queue_delay["packets"].sum() > 0
+    assert result.rtt["samples"].sum() > 0
+
+
+def test_what_was_not_recorded_says_how_to(result):
+    plain = sj.run("5Mbit/s 20ms 1BDP fifo: newreno", set={"run.duration": "1 s"})
+    with pytest.raises(sj.NotRecorded, match="series='10ms'"):
+        _ = plain.series
+    with pytest.raises(sj.NotRecorded, match="--events"):
+        _ = plain.events
+    with pytest.raises(sj.NotRecorded, match="acks=True"):
+        _ = plain.acks
+    assert set(plain.recorded) == {"queue_delay", "rtt"}
+
+
+def test_acks_are_recorded_on_request():
+    acks = sj.run("5Mbit/s 20ms 1BDP fifo: newreno", set={"run.duration": "1 s"}, acks=True).acks
+    assert acks.height > 50
+    assert acks["name"].unique().to_list() == ["newreno"]
+
+
+def test_a_result_is_frozen_and_knows_itself(result):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.path = Path("elsewhere")
+    assert (result.seed, len(result)) == (1, 2)
+    assert result.version.model == sj.version().model
+    assert result.hash == sj.check(result.spec_source if hasattr(result, "spec_source") else result.experiment).hash
+    assert "newreno" in result.spec
+    assert result.outcomes[0].digest != result.outcomes[1].digest
+
+
+def test_the_canonical_text_is_the_same_experiment(result, tmp_path):
+    path = tmp_path / "spec.toml"
+    path.write_text(result.spec)
+    assert sj.run(path, repeat=2).digest == result.digest
+
+
+def test_probes_do_not_change_the_digest(result):
+    bare = sj.run(result.experiment, repeat=2)
+    assert bare.digest == result.digest
+
+
+def test_repr_is_the_table_and_html_is_escaped(result):
+    text = repr(result)
+    assert "newreno" in text
+    assert "utilisation %" in text
+    assert "\x1b" not in text
+    html = result._repr_html_()
+    assert html.count("<table>") == 2
+    assert "<td>newreno</td>" in html
+
+
+def test_importing_is_light():
+    script = "import sys, sojourn; assert not {'polars', 'numpy', 'matplotlib', 'typer', 'rich'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_everything_public_is_documented():
+    for name in sj.__all__:
+        assert getattr(sj, name).__doc__, name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_the_docs_run(name):
+    outcome = doctest.testmod(importlib.import_module(name))
+    assert outcome.failed == 0
+    assert outcome.attempted > 0

@@ -1,0 +1,87 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sojourn.stats import Interval, incomplete_beta, mean_interval, number, paired_difference, t_quantile
+
+# Two-sided 95 % and 99 % points as printed tables of Student's t give them.
+PRINTED = [
+    (0.975, 1, 12.7062),
+    (0.975, 2, 4.3027),
+    (0.975, 4, 2.7764),
+    (0.975, 9, 2.2622),
+    (0.975, 29, 2.0452),
+    (0.975, 120, 1.9799),
+    (0.995, 1, 63.6567),
+    (0.995, 9, 3.2498),
+    (0.95, 10, 1.8125),
+]
+
+
+@pytest.mark.parametrize(("p", "df", "t"), PRINTED)
+def test_t_quantile_is_the_printed_one(p, df, t):
+    assert t_quantile(p, df) == pytest.approx(t, abs=6e-5)
+    assert t_quantile(1 - p, df) == pytest.approx(-t, abs=6e-5)
+
+
+def test_t_quantile_tends_to_the_normal_one():
+    assert t_quantile(0.975, 1e6) == pytest.approx(1.959966, abs=1e-5)
+    assert t_quantile(0.5, 3) == 0.0
+
+
+@given(st.floats(0.501, 0.9999), st.floats(0.5, 500))
+def test_t_quantile_inverts_the_distribution(p, df):
+    t = t_quantile(p, df)
+    assert 1 - incomplete_beta(df / 2, 0.5, df / (df + t * t)) / 2 == pytest.approx(p, abs=1e-9)
+
+
+def test_mean_interval_by_hand():
+    # 10, 12, 11: sd 1, t(2) = 4.3027, so 4.3027/sqrt(3).
+    interval = mean_interval([10.0, 12.0, 11.0])
+    assert (interval.mean, interval.n) == (11.0, 3)
+    assert interval.half == pytest.approx(4.3027 / math.sqrt(3), abs=1e-4)
+
+
+def test_no_spread_and_missing_values():
+    assert mean_interval([5.0, 5.0, 5.0]) == Interval(5.0, 0.0, 3)
+    assert mean_interval([5.0]).exact
+    assert mean_interval([5.0, math.nan, 7.0]).n == 2
+    assert math.isnan(mean_interval([math.nan]).mean)
+
+
+def test_interval_covers_the_truth_as_often_as_it_says():
+    rng = np.random.default_rng(7)
+    samples = rng.normal(3.0, 2.0, size=(2000, 5))
+    hits = sum(abs(i.mean - 3.0) <= i.half for i in (mean_interval(list(row)) for row in samples))
+    assert 0.935 < hits / 2000 < 0.965
+
+
+def test_paired_difference_removes_what_is_common():
+    rng = np.random.default_rng(1)
+    common = rng.normal(100.0, 50.0, size=30)
+    a = list(common + rng.normal(0.0, 1.0, size=30))
+    b = list(common + 2.0 + rng.normal(0.0, 1.0, size=30))
+    difference = paired_difference(a, b)
+    assert difference.low < 2.0 < difference.high
+    assert difference.high - difference.low < 2.0  # unpaired, the interval would be some 50 wide
+    assert difference.clear
+    assert difference == paired_difference(a, b)  # the bootstrap is seeded
+
+
+def test_paired_difference_without_spread():
+    assert paired_difference([1.0], [3.0]).exact
+    assert paired_difference([1.0, 2.0], [1.0, 2.0]).mean == 0.0
+    assert not paired_difference([1.0, 2.0], [1.0, 2.0]).clear
+    with pytest.raises(ValueError, match="equal lengths"):
+        paired_difference([1.0], [1.0, 2.0])
+
+
+def test_number():
+    assert number(math.nan) == "–"
+    assert number(0.0) == "0"
+    assert number(1234.5) == "1234"
+    assert number(0.9999, 0.0003) == "0.99990"
+    assert str(Interval(97.8123, 0.041, 5)) == "97.812 ± 0.041"

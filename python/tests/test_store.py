@@ -1,0 +1,210 @@
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import LONG_SWEEP, command
+from polars.testing import assert_frame_equal
+
+import sojourn as sj
+from sojourn import store as stores
+
+SHORT = {"run.duration": "2 s"}
+
+
+def same_tables(a: sj.Result, b: sj.Result) -> None:
+    """Everything but the time it took."""
+    assert_frame_equal(a.cases.drop("wall_s"), b.cases.drop("wall_s"))
+    for name in ("flows", "groups", "links", "queue_delay", "rtt"):
+        assert_frame_equal(getattr(a, name), getattr(b, name))
+
+
+def test_a_result_comes_back_from_disk_as_it_was(sweep_file, tmp_path):
+    ran = sj.run(sweep_file, out=tmp_path / "out", events=True, series="100ms")
+    loaded = sj.load(tmp_path / "out")
+    memory = sj.run(sweep_file, events=True, series="100ms")
+    same_tables(ran, loaded)
+    same_tables(ran, memory)
+    for name in memory.recorded:
+        assert_frame_equal(memory.table(name), loaded.table(name))
+    assert (loaded.hash, loaded.seed, loaded.digest, loaded.title) == (ran.hash, ran.seed, ran.digest, ran.title)
+    assert loaded.version == sj.version()
+    # What other tools read is the same.
+    written = pl.read_parquet(tmp_path / "out" / "flows.parquet")
+    assert_frame_equal(written, loaded.flows)
+    assert_frame_equal(
+        pl.read_parquet(tmp_path / "out" / "queue_delay" / "*.parquet").sort(pl.all()),
+        loaded.queue_delay.sort(pl.all()),
+    )
+
+
+def test_a_second_run_takes_all_from_disk(sweep_file, tmp_path, monkeypatch):
+    first = sj.run(sweep_file, out=tmp_path / "out")
+    monkeypatch.setattr("sojourn._engine.run", lambda *_, **__: pytest.fail("ran again"))
+    second = sj.run(sweep_file, out=tmp_path / "out")
+    assert_frame_equal(first.cases, second.cases)  # wall_s too
+
+
+@pytest.mark.parametrize("more", [{"events": True}, {"series": 50}, {"repeat": 4}, {"fresh": True}])
+def test_what_is_missing_is_run(sweep_file, tmp_path, more):
+    first = sj.run(sweep_file, out=tmp_path / "out")
+    lines = (tmp_path / "out" / "summary.jsonl").read_text().count("\n")
+    second = sj.run(sweep_file, out=tmp_path / "out", **more)
+    now = (tmp_path / "out" / "summary.jsonl").read_text().count("\n")
+    expected = {"events": 12, "series": 12, "repeat": 8, "fresh": 6}[next(iter(more))]
+    assert (lines, now) == (6, expected)
+    assert list(first.cases["digest"]) == list(second.cases.filter(pl.col("repetition") < 3)["digest"])
+    same_tables(second, sj.load(tmp_path / "out"))
+
+
+def test_another_model_does_not_count(sweep_file, tmp_path, monkeypatch):
+    sj.run(sweep_file, out=tmp_path / "out")
+    path = tmp_path / "out" / "summary.jsonl"
+    old = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(line | {"model": line["model"] - 1, "digest": "old"}) + "\n" for line in old))
+    again = sj.run(sweep_file, out=tmp_path / "out")
+    assert "old" not in list(again.cases["digest"])
+    same_tables(again, sj.load(tmp_path / "out"))
+
+
+@pytest.mark.parametrize("torn", [b'{"case":{"pa', b"{", b'{"seed":1}', b"\xff\xfe"])
+def test_a_torn_last_line_is_discarded(sweep_file, tmp_path, torn):
+    first = sj.run(sweep_file, out=tmp_path / "out")
+    path = tmp_path / "out" / "summary.jsonl"
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole[:-1]) + torn)
+    assert len(sj.load(tmp_path / "out")) == 5
+    second = sj.run(sweep_file, out=tmp_path / "out")
+    same_tables(first, second)
+    assert torn not in path.read_bytes().splitlines()
+    assert len(path.read_bytes().splitlines()) == 6
+
+
+def test_a_spoilt_line_in_the_middle_is_told(sweep_file, tmp_path):
+    sj.run(sweep_file, out=tmp_path / "out")
+    path = tmp_path / "out" / "summary.jsonl"
+    path.write_bytes(b"rubbish\n" + path.read_bytes())
+    with pytest.raises(sj.SpecError, match=r"summary\.jsonl:1"):
+        sj.load(tmp_path / "out")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+def test_a_killed_sweep_resumes_to_the_same_tables(tmp_path):
+    (tmp_path / "long.toml").write_text(LONG_SWEEP)
+    process = subprocess.Popen(
+        command("run", "long.toml", "-j", "2", "-o", "killed"), cwd=tmp_path, stdout=subprocess.DEVNULL
+    )
+    lines = tmp_path / "killed" / "summary.jsonl"
+    deadline = time.monotonic() + 60
+    while not (lines.exists() and lines.read_bytes().count(b"\n") >= 3):
+        assert process.poll() is None, "finished before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    before = lines.read_bytes()
+    kept = before[: before.rfind(b"\n") + 1]
+    assert 3 <= kept.count(b"\n") < 16
+    assert not (tmp_path / "killed" / "flows.parquet").exists()
+
+    again = subprocess.run(
+        command("run", "long.toml", "-j", "2", "-o", "killed", "--json"), cwd=tmp_path, capture_output=True, check=True
+    )
+    assert again.stdout.count(b"\n") == 16
+    assert lines.read_bytes().startswith(kept)  # not one finished run was done again
+    assert lines.read_bytes().count(b"\n") == 16
+    subprocess.run(command("run", "long.toml", "-o", "whole", "--json"), cwd=tmp_path, capture_output=True, check=True)
+    same_tables(sj.load(tmp_path / "killed"), sj.load(tmp_path / "whole"))
+
+
+def test_a_full_disk_loses_no_finished_run(sweep_file, tmp_path, monkeypatch):
+    written = stores._write_parquet
+    room = [6]  # files that still fit: two runs of two or more tables each
+
+    def write(path: Path, frame: pl.DataFrame) -> None:
+        room[0] -= 1
+        if room[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        written(path, frame)
+
+    monkeypatch.setattr(stores, "_write_parquet", write)
+    with pytest.raises(sj.SetupError, match=r"No space left on device.*same command again"):
+        sj.run(sweep_file, out=tmp_path / "out", jobs=1)
+    monkeypatch.undo()
+    kept = (tmp_path / "out" / "summary.jsonl").read_bytes()
+    assert 0 < kept.count(b"\n") < 6
+    assert not list((tmp_path / "out").rglob("*.tmp"))
+    second = sj.run(sweep_file, out=tmp_path / "out")
+    assert (tmp_path / "out" / "summary.jsonl").read_bytes().startswith(kept)
+    same_tables(second, sj.run(sweep_file))
+
+
+FILL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+sys.argv = ["sojourn", "run", sys.argv[2], "-o", "out", "-j", "1", "--repeat", "8"]
+from sojourn.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no limit on the size of files")
+def test_the_system_refusing_to_write_mid_line_is_survived(sweep_file, tmp_path):
+    probe = sj.run(sweep_file, out=tmp_path / "probe", repeat=8)
+    lines = (tmp_path / "probe" / "summary.jsonl").read_bytes().splitlines(keepends=True)
+    others = (tmp_path / "probe").glob("*/*.parquet"), (tmp_path / "probe").glob("*.json")
+    biggest = max(path.stat().st_size for paths in others for path in paths)
+    fit = next(n for n in range(1, 16) if sum(map(len, lines[:n])) > 1.2 * biggest)
+    limit = sum(map(len, lines[:fit])) + len(lines[fit]) // 2  # the next line does not fit whole
+    full = subprocess.run(
+        [sys.executable, "-c", FILL, str(limit), str(sweep_file)], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert full.returncode == 1, full.stderr
+    assert "same command again" in full.stderr
+    kept = (tmp_path / "out" / "summary.jsonl").read_bytes()
+    assert kept.count(b"\n") == fit
+    assert kept.endswith(b"\n")  # the torn line is gone
+    same_tables(sj.run(sweep_file, out=tmp_path / "out", repeat=8), probe)
+
+
+def test_a_folder_belongs_to_one_experiment(sweep_file, tmp_path):
+    line = "2Mbit/s 20ms 1BDP fifo: newreno"
+    sj.run(line, set=SHORT, out=tmp_path / "out")
+    with pytest.raises(sj.SpecError, match=r"another experiment.*--fresh"):
+        sj.run(sweep_file, out=tmp_path / "out")
+    replaced = sj.run(sweep_file, out=tmp_path / "out", fresh=True)
+    assert sj.load(tmp_path / "out").hash == replaced.hash
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("precious")
+    with pytest.raises(sj.SpecError, match="not empty"):
+        sj.run(line, set=SHORT, out=tmp_path / "mine", fresh=True)
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "precious"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no flock")
+def test_two_writers_do_not_mix(sweep_file, tmp_path):
+    sj.run(sweep_file, out=tmp_path / "out")
+    held = stores._open_locked(tmp_path / "out" / "summary.jsonl")
+    with pytest.raises(sj.SetupError, match="another run"):
+        sj.run(sweep_file, out=tmp_path / "out", repeat=4)
+    held.close()
+    sj.run(sweep_file, out=tmp_path / "out", repeat=4)
+
+
+def test_load_finds_the_only_result_and_names_several(sweep_file, tmp_path):
+    for name in ("one", "two"):
+        sj.run("2Mbit/s 20ms 1BDP fifo: newreno", set=SHORT, out=tmp_path / "runs" / name / "x")
+    assert len(sj.load(tmp_path / "runs" / "one")) == 1
+    with pytest.raises(sj.SpecError, match="holds 2 results"):
+        sj.load(tmp_path / "runs")
+    with pytest.raises(sj.SpecError, match="no such"):
+        sj.load(tmp_path / "nowhere")
+    with pytest.raises(sj.SpecError, match="no results"):
+        sj.load(sweep_file.parent / "two-rates.toml")

@@ -1,0 +1,94 @@
+import concurrent.futures as futures
+import pickle
+
+import pytest
+
+import sojourn as sj
+from sojourn import _engine, sweep
+from sojourn.sweep import QUICK_CASES, Task, choose
+
+
+def test_any_executor_gives_the_same_digests(sweep_file):
+    threads = sj.run(sweep_file, jobs=2)
+    with futures.ProcessPoolExecutor(2) as processes:
+        assert sj.run(sweep_file, executor=processes).digest == threads.digest
+    assert sj.run(sweep_file, jobs=1).digest == threads.digest
+
+
+def test_a_local_dask_cluster_gives_the_same_digests(sweep_file, tmp_path):
+    here = sj.run(sweep_file)
+    with sweep.cluster("local") as executor:
+        there = sj.run(sweep_file, executor=executor, out=tmp_path / "out", events=True)
+    assert list(there.cases["digest"]) == list(here.cases["digest"])
+    assert there.events.height > 0  # tables travel too
+
+
+def test_an_absent_cluster_is_told(sojourn):
+    failed = sojourn("run", "2Mbit/s 20ms 1BDP fifo: newreno", "--cluster", "tcp://127.0.0.1:1")
+    assert failed.returncode == 1
+    assert "no Dask scheduler answers" in failed.stderr
+
+
+def test_tasks_travel_small(sweep_file):
+    task = Task(_engine.read(sweep_file), 1, 2, sj.Record())
+    data = pickle.dumps(task)
+    assert pickle.loads(data) == task
+    assert len(data) < 2000
+
+
+def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatch):
+    real = _engine._core.run
+
+    def sometimes(text, file, overrides, case, repetition, **options):
+        if (case, repetition) == (0, 1):
+            raise RuntimeError("conservation of packets is violated")
+        return real(text, file, overrides, case, repetition, **options)
+
+    monkeypatch.setattr(_engine._core, "run", sometimes)
+    with pytest.raises(sj.RunError, match="case 0, repetition 1: RuntimeError: conservation"):
+        sj.run(sweep_file, out=tmp_path / "out")
+    assert len(sj.load(tmp_path / "out")) == 5
+    monkeypatch.undo()
+    assert len(sj.run(sweep_file, out=tmp_path / "out")) == 6
+
+
+def test_a_panic_of_the_core_is_a_failed_run(sweep_file, monkeypatch):
+    class PanicException(BaseException):
+        pass
+
+    def panic(*_, **__):
+        raise PanicException("index out of bounds")
+
+    monkeypatch.setattr(_engine._core, "run", panic)
+    with pytest.raises(sj.RunError, match="index out of bounds"):
+        sj.run(sweep_file)
+
+
+def test_an_interrupt_hands_over_what_was_finished(sweep_file, tmp_path):
+    seen = []
+
+    def stop_after_two(outcome, done, total):
+        seen.append((done, total))
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sj.run(sweep_file, out=tmp_path / "out", jobs=1, seen=stop_after_two)
+    assert seen[:2] == [(1, 6), (2, 6)]
+    assert 2 <= len(sj.load(tmp_path / "out")) < 6
+    assert (tmp_path / "out" / "links.parquet").exists()
+    assert len(sj.run(sweep_file, out=tmp_path / "out")) == 6
+
+
+def test_quick_spreads_over_the_sweep(sweep_file):
+    many = sweep_file.read_text().replace(
+        '["1 Mbit/s", "2 Mbit/s"]', str([f"{n} Mbit/s" for n in range(1, 31)]).replace("'", '"')
+    )
+    sweep_file.write_text(many)
+    plan = sj.check(sweep_file)
+    runs = choose(plan, None, quick=True)
+    assert len(runs) == QUICK_CASES
+    assert (runs[0], runs[-1]) == ((0, 0), (29, 0))
+    assert len(set(runs)) == QUICK_CASES
+    assert len(choose(plan, 5, quick=False)) == 150
+    assert len(choose(plan, None, quick=False)) == 90
