@@ -76,6 +76,10 @@ format: build ## mend what lint says of formatting
 	.venv/bin/ruff check --fix $(wildcard $(PY_FILES))
 	.venv/bin/ruff format $(wildcard $(PY_FILES))
 
+.PHONY: demo
+demo: build ## two tables and a figure of the HLDG thesis beside ours, and a page about them
+	.venv/bin/python -m sojourn.demo
+
 .PHONY: peers
 peers: ## the bench programs, as far as they can be built here
 	cargo build --locked --release -p sojourn-sim --bin sojourn-bench
@@ -97,6 +101,11 @@ bench: peers .bootstrap/uv-$(UV_VERSION) ## speed and instructions per packet, b
 	.bootstrap/bin/python bench/run.py speed
 	@if command -v valgrind >/dev/null; then .bootstrap/bin/python bench/run.py instructions; \
 	 else echo "make: no valgrind here, so instructions are not counted (as root: make setup-linux)"; fi
+
+.PHONY: gate
+gate: bench/bin/floor .bootstrap/uv-$(UV_VERSION) ## what CI holds of speed: instructions per delivered packet, by callgrind
+	cargo build --locked --release -p sojourn-sim --bin sojourn-bench
+	.bootstrap/bin/python bench/run.py gate
 
 .PHONY: setup-linux
 setup-linux: ## as root, on Debian or Ubuntu: valgrind, ns-2, ns-3
