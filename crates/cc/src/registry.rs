@@ -244,6 +244,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::vegas::Vegas>(),
     Entry::of::<algo::cdg::Cdg>(),
     Entry::of::<algo::hldg::Hldg>(),
+    Entry::of::<algo::scalable::Scalable>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

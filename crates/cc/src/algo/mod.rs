@@ -5,4 +5,5 @@ pub mod cdg;
 pub mod cubic;
 pub mod hldg;
 pub mod newreno;
+pub mod scalable;
 pub mod vegas;
