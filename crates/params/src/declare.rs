@@ -119,7 +119,8 @@ pub fn checked<T: crate::Value>(
     };
     if let Some((low, high)) = range {
         let x = value.position();
-        if !x.is_nan() && !(low.position() <= x && x <= high.position()) {
+        // Not a number stands for "not set" and is on neither side.
+        if x < low.position() || high.position() < x {
             let allowed = crate::error::range_text(Some(&low.show()), Some(&high.show()), &default.show());
             return Err(ParamError::OutOfRange { name, given: value.show(), allowed });
         }

@@ -126,7 +126,7 @@ impl Value for Duration {
         let ns = self.as_nanos();
         match ns {
             0 => "0ms".to_owned(),
-            _ if ns % 1_000_000_000 == 0 => format!("{}s", ns / 1_000_000_000),
+            _ if ns.is_multiple_of(1_000_000_000) => format!("{}s", ns / 1_000_000_000),
             _ if ns >= 1_000_000 => format!("{}ms", show_number(ns as f64 / 1e6)),
             _ if ns >= 1_000 => format!("{}us", show_number(ns as f64 / 1e3)),
             _ => format!("{ns}ns"),
@@ -154,7 +154,7 @@ impl Value for Rate {
     fn show(&self) -> String {
         let bps = self.as_bps();
         match bps {
-            1_000_000_000.. if bps % 100_000_000 == 0 => format!("{}Gbit/s", show_number(bps as f64 / 1e9)),
+            1_000_000_000.. if bps.is_multiple_of(100_000_000) => format!("{}Gbit/s", show_number(bps as f64 / 1e9)),
             1_000_000.. => format!("{}Mbit/s", show_number(bps as f64 / 1e6)),
             1_000.. => format!("{}kbit/s", show_number(bps as f64 / 1e3)),
             _ => format!("{bps}bit/s"),
@@ -186,8 +186,8 @@ impl Value for Bytes {
     fn show(&self) -> String {
         let n = self.get();
         match n {
-            1_000_000.. if n % 1_000 == 0 => format!("{}MB", show_number(n as f64 / 1e6)),
-            1_000.. if n % 10 == 0 => format!("{}kB", show_number(n as f64 / 1e3)),
+            1_000_000.. if n.is_multiple_of(1_000) => format!("{}MB", show_number(n as f64 / 1e6)),
+            1_000.. if n.is_multiple_of(10) => format!("{}kB", show_number(n as f64 / 1e3)),
             _ => format!("{n}B"),
         }
     }
