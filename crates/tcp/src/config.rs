@@ -99,6 +99,17 @@ pub struct Config {
     pub tick_phase: Duration,
     /// Skew of this host's timestamp clock in parts per billion.
     pub clock_skew_ppb: i64,
+    /// Open with SYN and SYN-ACK; without, both ends are established at once (ns-2's one-way agents).
+    pub handshake: bool,
+    /// Measure delivery rates (an algorithm whose `About` says `needs_rate`).
+    pub rate_samples: bool,
+    /// Byte-exact CE feedback instead of RFC 3168's echo: the receiver acknowledges every change of CE at once and the
+    /// sender reads the counter.
+    pub accurate_ecn: bool,
+    /// Send ECT(1) (L4S) instead of ECT(0).
+    pub ect1: bool,
+    /// Take back reductions found spurious (DSACK, timestamps, F-RTO).
+    pub undo: bool,
 }
 
 impl Config {
@@ -122,6 +133,11 @@ impl Config {
             offload: Offload::Off,
             tick_phase: Duration::ZERO,
             clock_skew_ppb: 0,
+            handshake: true,
+            rate_samples: false,
+            accurate_ecn: false,
+            ect1: false,
+            undo: true,
         };
         match stack {
             Stack::Linux => linux,
@@ -132,6 +148,7 @@ impl Config {
                 loss: LossDetection::Sack,
                 min_rto: Duration::from_millis(230),
                 max_rto: Duration::from_secs(64),
+                undo: false,
                 ..linux
             },
             Stack::Ns2 => Config {
@@ -140,6 +157,8 @@ impl Config {
                 delayed_ack: DelayedAck::EverySecond { timeout: Duration::from_millis(100) },
                 loss: LossDetection::Sack,
                 max_rto: Duration::from_secs(60),
+                handshake: false,
+                undo: false,
                 ..linux
             },
         }

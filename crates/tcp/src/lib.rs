@@ -4,9 +4,37 @@
 //! timers, acknowledgements. The congestion control it was given decides the window; this crate measures and repairs.
 #![no_std]
 
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
+mod classic;
+mod clock;
 mod config;
+mod conservative;
+mod ecn;
+mod endpoint;
+mod handshake;
+#[cfg(test)]
+mod pair;
+mod prr;
+mod rack;
+mod reassembly;
+mod receiver;
+mod recovery;
+mod ring;
+mod sack;
+mod scoreboard;
 mod segment;
+mod sender;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod transmit;
+mod undo;
 
 pub use config::{Config, DelayedAck, LossDetection, Offload, RoundKind, Stack};
+pub use endpoint::{Build, Endpoint, Heard};
 pub use segment::{Flags, SackBlocks, Segment};
+pub use stats::Stats;

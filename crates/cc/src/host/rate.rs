@@ -1,0 +1,132 @@
+//! Delivery rate per ACK (draft-cheng-iccrg-delivery-rate-estimation-02), with what BBR v3 adds to a segment's record.
+
+use crate::RateSample;
+use units::{Bytes, Duration, Instant};
+
+/// What a segment carries from its sending to its acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RateTag {
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent_at: Instant,
+    /// In flight when it left, itself included.
+    pub tx_in_flight: u64,
+    /// Lost in the flow's life when it left.
+    pub lost: u64,
+    app_limited: bool,
+}
+
+/// The flow's side of the estimate.
+#[derive(Clone, Debug, Default)]
+pub struct RateTracker {
+    delivered_at: Instant,
+    first_sent_at: Instant,
+    /// Lost in the flow's life.
+    lost: u64,
+    /// The application is the limit until this much is delivered; zero if it is not.
+    app_limited_until: u64,
+    /// The most recently sent of the segments this ACK delivered, and when it left.
+    newest: Option<(RateTag, Instant)>,
+}
+
+impl RateTracker {
+    /// A segment of `size` leaves with `in_flight` before it.
+    pub fn on_sent(&mut self, now: Instant, delivered: Bytes, in_flight: u64, size: u64) -> RateTag {
+        if in_flight == 0 {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        RateTag {
+            delivered: delivered.get(),
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            tx_in_flight: in_flight + size,
+            lost: self.lost,
+            app_limited: self.app_limited_until > 0,
+        }
+    }
+
+    /// A segment was delivered. Ties go to the later call, which is the later segment.
+    pub fn on_delivered(&mut self, tag: &RateTag, sent_at: Instant) {
+        if self.newest.is_none_or(|(best, _)| tag.delivered >= best.delivered) {
+            self.newest = Some((*tag, sent_at));
+        }
+    }
+
+    /// A segment was lost. Returns what has been lost since it was sent, itself included.
+    pub fn on_lost(&mut self, tag: &RateTag, size: u64) -> u64 {
+        self.lost += size;
+        self.lost - tag.lost
+    }
+
+    /// The application had nothing to send while the window was open.
+    pub fn on_app_limited(&mut self, delivered: Bytes, in_flight: u64) {
+        self.app_limited_until = (delivered.get() + in_flight).max(1);
+    }
+
+    /// Is a sample taken now of the application's doing?
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until > 0
+    }
+
+    /// The sample of the ACK whose segments were just reported; `delivered` counts them.
+    pub fn sample(&mut self, now: Instant, delivered: Bytes, min_rtt: Duration) -> Option<RateSample> {
+        if self.app_limited_until > 0 && delivered.get() > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        let (tag, sent_at) = self.newest.take()?;
+        self.delivered_at = now;
+        self.first_sent_at = sent_at;
+        let interval = sent_at.since(tag.first_sent_at).max(now.since(tag.delivered_at));
+        // Shorter than the path itself: ACKs were lost or compressed in a way that says nothing.
+        if interval.is_zero() || interval < min_rtt {
+            return None;
+        }
+        Some(RateSample {
+            delivered: Bytes::new(delivered.get() - tag.delivered),
+            prior_delivered: Bytes::new(tag.delivered),
+            interval,
+            tx_in_flight: Bytes::new(tag.tx_in_flight),
+            lost: Bytes::new(self.lost - tag.lost),
+            app_limited: tag.app_limited,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten segments leave at once and come back one per millisecond: the rate is that of the ACKs.
+    #[test]
+    fn the_slower_of_sending_and_acknowledging_counts() {
+        let ms = Instant::from_millis;
+        let mut t = RateTracker::default();
+        let mut delivered = Bytes::ZERO;
+        let tags: std::vec::Vec<_> = (0..10).map(|i| t.on_sent(ms(100), delivered, i * 1000, 1000)).collect();
+        let mut last = None;
+        for (i, tag) in tags.iter().enumerate() {
+            delivered += Bytes::new(1000);
+            t.on_delivered(tag, ms(100));
+            last = t.sample(ms(120 + i as u64), delivered, Duration::from_millis(20));
+        }
+        let s = last.unwrap();
+        assert_eq!((s.delivered, s.interval), (Bytes::new(10_000), Duration::from_millis(29)));
+        assert_eq!(s.tx_in_flight, Bytes::new(10_000));
+        assert!(!s.app_limited);
+    }
+
+    #[test]
+    fn app_limited_marks_what_is_sent_until_the_bubble_is_out() {
+        let ms = Instant::from_millis;
+        let mut t = RateTracker::default();
+        let a = t.on_sent(ms(0), Bytes::ZERO, 0, 1000);
+        t.on_app_limited(Bytes::ZERO, 1000);
+        let b = t.on_sent(ms(5), Bytes::ZERO, 1000, 1000);
+        t.on_delivered(&a, ms(0));
+        assert!(!t.sample(ms(10), Bytes::new(1000), Duration::ZERO).unwrap().app_limited);
+        t.on_delivered(&b, ms(5));
+        assert!(t.sample(ms(15), Bytes::new(2000), Duration::ZERO).unwrap().app_limited);
+        assert!(!t.is_app_limited());
+    }
+}

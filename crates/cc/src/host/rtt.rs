@@ -1,0 +1,206 @@
+//! Smoothed RTT and the retransmission timeout it gives (RFC 6298; Linux's variant with the floor in the variance).
+
+use units::{Duration, Instant};
+
+/// Whose rule turns samples into a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttRule {
+    /// RFC 6298: `RTO = max(min, SRTT + max(tick, 4 RTTVAR))`.
+    Rfc {
+        /// Granularity of the clock.
+        tick: Duration,
+    },
+    /// Linux: the variance is the largest seen in a round, never below the floor, and a falling RTT hardly raises it.
+    Linux,
+}
+
+/// Smoothed RTT in fixed point: `srtt` is kept times eight, the variance times four, so shifts lose nothing.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    srtt8: u64,
+    var4: u64,
+    /// Linux: largest `var4` of the current round, and the smoothed maximum that makes the timeout.
+    round_var4: u64,
+    smooth_var4: u64,
+    round_end: u64,
+    /// Timeout without back-off.
+    base: Duration,
+    rule: RttRule,
+    min: Duration,
+    max: Duration,
+    doublings: u32,
+}
+
+/// Before the first sample (RFC 6298, section 2.1).
+const INITIAL: Duration = Duration::from_secs(1);
+
+impl RttEstimator {
+    /// Nothing measured; timeouts stay within `min` and `max`.
+    pub fn new(rule: RttRule, min: Duration, max: Duration) -> Self {
+        RttEstimator {
+            srtt8: 0,
+            var4: 0,
+            round_var4: 0,
+            smooth_var4: 0,
+            round_end: 0,
+            base: INITIAL,
+            rule,
+            min,
+            max,
+            doublings: 0,
+        }
+    }
+
+    /// Takes a sample. `acked` and `sent` are stream positions; they delimit Linux's rounds. Undoes the back-off.
+    #[inline]
+    pub fn sample(&mut self, rtt: Duration, acked: u64, sent: u64) {
+        let r = rtt.as_nanos().max(1);
+        self.doublings = 0;
+        let first = self.srtt8 == 0;
+        if first {
+            self.srtt8 = r << 3;
+            self.var4 = r << 1;
+        }
+        match self.rule {
+            RttRule::Rfc { tick } => {
+                if !first {
+                    // The variance first, with the old mean (RFC 6298, section 2.3).
+                    let error = (self.srtt8 >> 3).abs_diff(r);
+                    self.var4 = self.var4 - (self.var4 >> 2) + error;
+                    self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + r;
+                }
+                self.base = Duration::from_nanos((self.srtt8 >> 3) + self.var4.max(tick.as_nanos()));
+                self.base = self.base.max(self.min).min(self.max);
+            }
+            RttRule::Linux => self.sample_linux(r, first, acked, sent),
+        }
+    }
+
+    #[inline]
+    fn sample_linux(&mut self, r: u64, first: bool, acked: u64, sent: u64) {
+        let floor = self.min.as_nanos();
+        if first {
+            self.smooth_var4 = self.var4.max(floor);
+            self.round_var4 = self.smooth_var4;
+            self.round_end = sent;
+        } else {
+            let mean = self.srtt8 >> 3;
+            let error = mean.abs_diff(r);
+            let var = self.var4 >> 2;
+            if r >= mean || error <= var {
+                self.var4 = self.var4 - var + error;
+            } else {
+                // A sharp fall of the RTT says little about late segments: an eighth of the usual weight.
+                self.var4 += (error - var) >> 3;
+            }
+            self.srtt8 = self.srtt8 - mean + r;
+            if self.var4 > self.round_var4 {
+                self.round_var4 = self.var4;
+                self.smooth_var4 = self.smooth_var4.max(self.round_var4);
+            }
+            if acked > self.round_end {
+                if self.round_var4 < self.smooth_var4 {
+                    self.smooth_var4 -= (self.smooth_var4 - self.round_var4) >> 2;
+                }
+                self.round_end = sent;
+                self.round_var4 = floor;
+            }
+        }
+        self.base = Duration::from_nanos((self.srtt8 >> 3) + self.smooth_var4).min(self.max);
+    }
+
+    /// Smoothed RTT; zero before the first sample.
+    #[inline]
+    pub fn srtt(&self) -> Duration {
+        Duration::from_nanos(self.srtt8 >> 3)
+    }
+
+    /// The timeout in force, back-off included.
+    #[inline]
+    pub fn rto(&self) -> Duration {
+        if self.doublings == 0 {
+            return self.base;
+        }
+        Duration::from_nanos(self.base.as_nanos().saturating_mul(1 << self.doublings)).min(self.max)
+    }
+
+    /// The timer fired: twice as long next time.
+    pub fn back_off(&mut self) {
+        self.doublings = (self.doublings + 1).min(16);
+    }
+
+    /// Ends the back-off without a sample (an acknowledgement of new data showed that the path lives).
+    pub fn reset_back_off(&mut self) {
+        self.doublings = 0;
+    }
+
+    /// How often the timeout has been doubled since the last sample.
+    pub fn doublings(&self) -> u32 {
+        self.doublings
+    }
+
+    /// When a timer started now goes off.
+    #[inline]
+    pub fn deadline(&self, now: Instant) -> Instant {
+        now + self.rto()
+    }
+
+    /// Sets the timeout used until the first sample (3 s once a SYN was lost: RFC 6298, section 5.7).
+    pub fn set_initial(&mut self, rto: Duration) {
+        if self.srtt8 == 0 {
+            self.base = rto;
+        }
+    }
+
+    /// The smallest timeout allowed.
+    pub fn min(&self) -> Duration {
+        self.min
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn rfc_6298_numbers() {
+        // Reference, section 1.4: R = 100 gives 300 ms, then R = 200 gives SRTT 112.5, RTTVAR 62.5, RTO 362.5.
+        let mut e = RttEstimator::new(RttRule::Rfc { tick: Duration::ZERO }, Duration::ZERO, MS(60_000));
+        assert_eq!(e.rto(), MS(1000));
+        e.sample(MS(100), 1, 1);
+        assert_eq!(e.rto(), MS(300));
+        e.sample(MS(200), 2, 2);
+        assert_eq!(e.srtt(), Duration::from_micros(112_500));
+        assert_eq!(e.rto(), Duration::from_micros(362_500));
+        e.back_off();
+        e.back_off();
+        assert_eq!(e.rto(), MS(1450));
+        e.sample(MS(100), 3, 3);
+        assert!(e.rto() < MS(500));
+    }
+
+    #[test]
+    fn linux_adds_its_floor_to_the_mean() {
+        let mut e = RttEstimator::new(RttRule::Linux, MS(200), MS(120_000));
+        for i in 0..500 {
+            e.sample(MS(40), i * 10, i * 10 + 100);
+        }
+        assert_eq!(e.srtt(), MS(40));
+        assert_eq!(e.rto(), MS(240));
+    }
+
+    #[test]
+    fn linux_hardly_minds_a_falling_rtt() {
+        let feed = |rule| {
+            let mut e = RttEstimator::new(rule, Duration::ZERO, MS(120_000));
+            for i in 0..200 {
+                e.sample(MS(400), i, i + 1);
+            }
+            e.sample(MS(40), 1000, 1001);
+            e.rto()
+        };
+        assert!(feed(RttRule::Linux) < feed(RttRule::Rfc { tick: Duration::ZERO }));
+    }
+}

@@ -1,0 +1,135 @@
+//! Opening: SYN, SYN-ACK, ACK, with retransmission and what is negotiated on the way.
+
+use crate::endpoint::Endpoint;
+use crate::{Flags, Heard, Segment, Stack};
+use units::{Bytes, Duration, Instant};
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Passive: waiting for a SYN.
+    Listen,
+    /// Active: a SYN is to be sent or on its way.
+    SynSent,
+    /// Passive: a SYN-ACK is to be sent or on its way.
+    SynReceived,
+    /// Open; closing is a matter of the two FINs.
+    Established,
+    /// Reset by the other side.
+    Reset,
+}
+
+/// Timeout and window after a lost SYN (RFC 6298, section 5.7; RFC 5681, section 3.1).
+const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
+
+/// What only the opening needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening {
+    pub due: bool,
+    pub tries: u32,
+    pub sent_at: Instant,
+}
+
+impl Endpoint {
+    /// A segment before the connection is up. True if it is up now and the segment is to be worked through as usual.
+    #[cold]
+    pub(crate) fn on_opening_segment(&mut self, now: Instant, s: &Segment, heard: &mut Heard) -> bool {
+        let (syn, ack) = (s.flags.has(Flags::SYN), s.flags.has(Flags::ACK));
+        match self.state {
+            State::Listen if syn && !ack => {
+                self.receive_syn(s, Flags::ECE.with(Flags::CWR));
+                self.state = State::SynReceived;
+                self.opening.due = true;
+                false
+            }
+            State::SynSent if syn && ack && s.ack == 1 => {
+                self.receive_syn(s, Flags::ECE);
+                self.open(now, s, heard);
+                self.receiver.ack_now = true;
+                false
+            }
+            State::SynReceived if syn && !ack => {
+                // Our answer was lost, or the SYN came twice.
+                self.opening.due = true;
+                false
+            }
+            State::SynReceived if ack && !syn && s.ack >= 1 => {
+                self.open(now, s, heard);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn receive_syn(&mut self, s: &Segment, ecn: Flags) {
+        self.receiver.establish();
+        self.receiver.ts_recent = s.ts_val;
+        self.timestamps &= s.flags.has(Flags::TIMESTAMP);
+        self.sender.ecn.on = self.sender.config.ecn && s.flags.has(ecn);
+    }
+
+    fn open(&mut self, now: Instant, s: &Segment, heard: &mut Heard) {
+        self.state = State::Established;
+        let sender = &mut self.sender;
+        sender.establish(now, s.ack + s.window as u64);
+        sender.config.timestamps = self.timestamps;
+        if self.opening.tries == 1 {
+            let rtt = now.since(self.opening.sent_at);
+            heard.rtt = Some(rtt);
+            sender.take_rtt(rtt, 1);
+            if sender.ertt.is_none() {
+                sender.note_rtt(rtt);
+            }
+        } else {
+            sender.rtt.set_initial(RTO_AFTER_LOST_SYN);
+            if sender.config.stack == Stack::Linux {
+                sender.flow.cwnd = Bytes::new(sender.mss);
+            }
+        }
+    }
+
+    /// The next segment of the opening.
+    #[cold]
+    pub(crate) fn poll_opening(&mut self, now: Instant) -> Option<Segment> {
+        if !self.opening.due {
+            return None;
+        }
+        self.opening.due = false;
+        self.opening.tries += 1;
+        self.opening.sent_at = now;
+        let sender = &mut self.sender;
+        sender.nxt = 1;
+        sender.rto_at = sender.rtt.deadline(now);
+        let passive = self.state == State::SynReceived;
+        let mut flags = Flags::SYN;
+        if passive {
+            flags = flags.with(Flags::ACK);
+        }
+        if sender.config.ecn && (!passive || sender.ecn.on) {
+            flags = flags.with(if passive { Flags::ECE } else { Flags::ECE.with(Flags::CWR) });
+        }
+        if self.timestamps {
+            flags = flags.with(Flags::TIMESTAMP);
+        }
+        Some(Segment {
+            seq: 0,
+            ack: self.receiver.nxt,
+            window: self.receiver.unscaled_window(),
+            ts_val: if self.timestamps { self.clock.read(now) } else { 0 },
+            ts_ecr: self.receiver.ts_recent,
+            flags,
+            ..Segment::default()
+        })
+    }
+
+    /// The SYN timer.
+    #[cold]
+    pub(crate) fn on_opening_timer(&mut self, now: Instant) {
+        if self.sender.rto_at <= now {
+            self.sender.rtt.back_off();
+            self.sender.rto_at = Instant::MAX;
+            self.opening.due = true;
+            self.sender.stats.timeouts += 1;
+        }
+    }
+}

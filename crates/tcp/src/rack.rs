@@ -1,0 +1,153 @@
+//! Loss by time (RACK, RFC 8985): a segment is lost if one sent later was delivered a reordering window ago.
+
+use crate::scoreboard::{Delivery, EVER, LOST, RESENT, SACKED};
+use crate::sender::Sender;
+use cc::Phase;
+use units::{Duration, Instant};
+
+/// Recoveries after which a reordering window widened by DSACKs is forgotten (RFC 8985, section 6.2).
+const PERSIST: u8 = 16;
+
+/// What RACK remembers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rack {
+    /// The segment sent last among those delivered.
+    pub sent_at: Instant,
+    pub end: u64,
+    pub rtt: Duration,
+    /// Reordering has been seen.
+    pub reordering: bool,
+    /// Width of the window in quarters of the smallest RTT; saturates, as Linux's does.
+    steps: u8,
+    persist: u8,
+    /// A further DSACK counts once this is acknowledged.
+    dsack_until: u64,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Rack {
+            sent_at: Instant::ZERO,
+            end: 0,
+            rtt: Duration::ZERO,
+            reordering: false,
+            steps: 1,
+            persist: 0,
+            dsack_until: 0,
+        }
+    }
+}
+
+impl Rack {
+    /// Learns from what an ACK delivered.
+    #[inline]
+    pub fn on_delivery(&mut self, now: Instant, d: &Delivery, min_rtt: Duration) {
+        let Some((sent_at, end, again)) = d.newest else { return };
+        let rtt = now.since(sent_at);
+        // The ACK of an original would make a retransmission look faster than the path.
+        if again && rtt < min_rtt {
+            return;
+        }
+        self.rtt = rtt;
+        if (sent_at, end) > (self.sent_at, self.end) {
+            (self.sent_at, self.end) = (sent_at, end);
+        }
+        self.reordering |= d.late;
+    }
+
+    /// A retransmission was spurious: wait longer from now on, once a round.
+    pub fn on_dsack(&mut self, una: u64, nxt: u64) {
+        if una >= self.dsack_until {
+            self.dsack_until = nxt;
+            self.steps = self.steps.saturating_add(1);
+            self.persist = PERSIST;
+            self.reordering = true;
+        }
+    }
+
+    /// A recovery ended.
+    pub fn on_recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+
+    /// How late a segment may be and still count as reordered.
+    fn window(&self, repairing: bool, sacked_segments: u64, min_rtt: Duration, srtt: Duration) -> Duration {
+        if !self.reordering && (repairing || sacked_segments >= 3) {
+            return Duration::ZERO;
+        }
+        (min_rtt * self.steps as u64 / 4).min(srtt)
+    }
+}
+
+impl Sender {
+    /// Declares lost what RACK says is lost, and returns when to look again.
+    pub(crate) fn detect_by_time(&mut self, now: Instant) -> Instant {
+        let repairing = matches!(self.flow.phase, Phase::Recovery | Phase::Loss);
+        let rack = self.rack;
+        let allowed =
+            rack.rtt + rack.window(repairing, self.board.sacked / self.mss.max(1), self.flow.min_rtt, self.flow.srtt);
+        let mut again = Instant::MAX;
+        // Originals were sent in order of number, so the first that is not yet due ends the walk.
+        let mut id = self.board.judged.max(self.board.ring.first());
+        while id < self.board.ring.next() {
+            let r = *self.board.ring.get(id);
+            if !r.is(SACKED | LOST | EVER) {
+                if (r.sent_at, r.end()) >= (rack.sent_at, rack.end) {
+                    break;
+                }
+                let due = r.sent_at + allowed;
+                if due > now {
+                    again = due;
+                    break;
+                }
+                self.lose(id);
+            }
+            id += 1;
+            self.board.judged = id;
+        }
+        // Retransmissions wait in a queue of their own, in order of time.
+        while let Some(&(id, sent_at)) = self.board.resent_order.front() {
+            let valid = id >= self.board.ring.first() && {
+                let r = self.board.ring.get(id);
+                r.is(RESENT) && r.sent_at == sent_at
+            };
+            if valid {
+                if (sent_at, self.board.ring.get(id).end()) >= (rack.sent_at, rack.end) {
+                    break;
+                }
+                let due = sent_at + allowed;
+                if due > now {
+                    again = again.min(due);
+                    break;
+                }
+                self.lose(id);
+            }
+            self.board.resent_order.pop_front();
+        }
+        again
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_is_nothing_until_reordering_is_seen_and_widens_by_a_quarter_a_dsack_round() {
+        let ms = Duration::from_millis;
+        let mut rack = Rack::default();
+        assert_eq!(rack.window(true, 0, ms(40), ms(100)), Duration::ZERO);
+        assert_eq!(rack.window(false, 3, ms(40), ms(100)), Duration::ZERO);
+        assert_eq!(rack.window(false, 2, ms(40), ms(100)), ms(10));
+        for (una, quarters) in [(10, 2), (10, 2), (20, 3), (30, 4)] {
+            rack.on_dsack(una, una + 10);
+            assert_eq!(rack.window(true, 9, ms(40), ms(100)), ms(10 * quarters), "una {una}");
+        }
+        assert_eq!(rack.window(true, 9, ms(40), ms(15)), ms(15), "never more than the smoothed RTT");
+        (0..PERSIST).for_each(|_| rack.on_recovered());
+        assert_eq!(rack.window(true, 9, ms(40), ms(100)), ms(10));
+    }
+}

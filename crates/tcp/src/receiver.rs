@@ -1,0 +1,286 @@
+//! The receiving half: reassembly, the advertised window, and when to acknowledge.
+
+use crate::config::{Config, DelayedAck};
+use crate::reassembly::Reassembly;
+use crate::{Flags, SackBlocks, Segment, Stats, ecn};
+use units::{Duration, Instant};
+
+/// Linux acknowledges at once so many segments at the start (`TCP_MAX_QUICKACKS`).
+const QUICK_MAX: u32 = 16;
+/// Linux's shortest and longest delay of an ACK (`TCP_DELACK_MIN`, `TCP_DELACK_MAX`).
+const DELAY_MIN: Duration = Duration::from_millis(40);
+const DELAY_MAX: Duration = Duration::from_millis(200);
+/// Receive offload waits so long for the next segment of a train (a common interrupt coalescing time).
+const TRAIN_GAP: Duration = Duration::from_micros(20);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// Next position expected.
+    pub nxt: u64,
+    /// Position of the peer's FIN; `MAX` while unknown.
+    fin_at: u64,
+    pub fin: bool,
+    /// An ACK must leave now, or at this time at the latest.
+    pub ack_now: bool,
+    pub ack_at: Instant,
+    /// Segments not yet acknowledged.
+    pending: u32,
+    acked_to: u64,
+    /// Largest right edge offered.
+    edge: u64,
+    buffer: u64,
+    scale: u32,
+    /// The window in bytes while nothing waits in the buffer, as the scaled field conveys it.
+    full_window: u32,
+    /// The application does not read; this much waits.
+    held: bool,
+    unread: u64,
+    policy: DelayedAck,
+    stretch: u32,
+    accurate: bool,
+    pub ecn: ecn::Receiver,
+    pub ts_recent: u32,
+    largest: u32,
+    quick: u32,
+    delay: Duration,
+    last_data: Instant,
+    /// Data goes both ways by turns, so ACKs may wait for it.
+    pub talks: bool,
+    gaps: Reassembly,
+    twice: Option<(u64, u64)>,
+}
+
+/// What a segment brought.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Brought {
+    /// Payload now in order.
+    pub delivered: u64,
+}
+
+impl Receiver {
+    pub fn new(config: &Config) -> Self {
+        let buffer = config.receive_window.get().min(u32::MAX as u64 / 2);
+        let mut scale = 0;
+        while buffer >> scale > 65_535 && scale < 14 {
+            scale += 1;
+        }
+        let mut receiver = Receiver {
+            nxt: 0,
+            fin_at: u64::MAX,
+            fin: false,
+            ack_now: false,
+            ack_at: Instant::MAX,
+            pending: 0,
+            acked_to: 0,
+            edge: 0,
+            buffer,
+            scale,
+            full_window: 0,
+            held: false,
+            unread: 0,
+            policy: config.delayed_ack,
+            stretch: config.stretch_ack.max(1),
+            accurate: config.accurate_ecn,
+            ecn: ecn::Receiver::default(),
+            ts_recent: 0,
+            largest: 0,
+            quick: 0,
+            delay: Duration::ZERO,
+            last_data: Instant::ZERO,
+            talks: false,
+            gaps: Reassembly::default(),
+            twice: None,
+        };
+        receiver.full_window = receiver.quantised(buffer);
+        receiver
+    }
+
+    /// The peer's SYN took position 0.
+    pub fn establish(&mut self) {
+        self.nxt = 1;
+        self.acked_to = 1;
+        self.edge = 1 + self.full_window as u64;
+    }
+
+    fn quantised(&self, window: u64) -> u32 {
+        (((window >> self.scale).min(65_535)) << self.scale) as u32
+    }
+
+    /// Payload handed to the application.
+    pub fn received(&self) -> u64 {
+        (self.nxt - self.unread).saturating_sub(1 + u64::from(self.fin))
+    }
+
+    /// Takes in a segment that occupies sequence space, or an old empty one (a window probe).
+    pub fn on_data(&mut self, now: Instant, s: &Segment, stats: &mut Stats) -> Brought {
+        let end = s.seq + s.span();
+        stats.ce_received += u64::from(s.ecn == ecn::CE);
+        let news = self.ecn.on_data(s, self.accurate);
+        self.largest = self.largest.max(s.len);
+        self.ack_now |= news;
+        if end <= self.nxt {
+            if s.span() > 0 {
+                stats.duplicates_received += 1;
+                self.twice = Some((s.seq, end));
+            }
+            self.ack_now = true;
+            return Brought::default();
+        }
+        if end > self.edge.max(self.nxt + 1) {
+            // Beyond what was offered (a shrinking buffer never happens, so the sender erred or probes).
+            self.ack_now = true;
+            return Brought::default();
+        }
+        if s.flags.has(Flags::FIN) {
+            self.fin_at = end - 1;
+        }
+        if s.seq > self.nxt {
+            stats.out_of_order += 1;
+            let twice = self.gaps.insert(s.seq, end);
+            self.twice = self.twice.or(twice);
+            self.ack_now = true;
+            return Brought::default();
+        }
+        if s.seq < self.nxt {
+            self.twice = Some((s.seq, self.nxt));
+        }
+        let before = self.nxt;
+        self.nxt = end;
+        if !self.gaps.is_empty() {
+            self.nxt = self.gaps.advance(end);
+            self.ack_now = true;
+        }
+        let mut delivered = self.nxt - before;
+        if self.nxt > self.fin_at {
+            self.fin = true;
+            self.ack_now = true;
+            delivered -= 1;
+        }
+        if self.held {
+            self.unread += delivered;
+        }
+        self.schedule(now);
+        Brought { delivered }
+    }
+
+    /// In-order data arrived: acknowledge now, or when?
+    #[inline]
+    fn schedule(&mut self, now: Instant) {
+        self.pending += 1;
+        let due = match self.policy {
+            DelayedAck::None => true,
+            DelayedAck::EverySecond { timeout } => {
+                if self.ack_at == Instant::MAX {
+                    self.ack_at = now + timeout;
+                }
+                self.pending >= 2
+            }
+            DelayedAck::Linux => self.schedule_linux(now),
+        };
+        if !due {
+            return;
+        }
+        if self.stretch > 1 && self.pending < self.stretch && !self.ack_now {
+            self.ack_at = now + TRAIN_GAP;
+        } else {
+            self.ack_now = true;
+        }
+    }
+
+    /// Linux: more than one full segment unacknowledged, or still in the quick phase.
+    #[inline]
+    fn schedule_linux(&mut self, now: Instant) -> bool {
+        let idle = now.since(self.last_data);
+        self.last_data = now;
+        if self.delay.is_zero() {
+            self.quick = QUICK_MAX;
+            self.delay = DELAY_MIN;
+        } else if idle <= DELAY_MIN / 2 {
+            self.delay = Duration::from_nanos(self.delay.as_nanos() / 2) + DELAY_MIN / 2;
+        } else if idle < self.delay {
+            self.delay = (Duration::from_nanos(self.delay.as_nanos() / 2) + idle).min(DELAY_MAX);
+        } else if idle > DELAY_MAX {
+            // The sender seems to have started anew.
+            self.quick = QUICK_MAX;
+        }
+        if self.ack_at == Instant::MAX {
+            self.ack_at = now + self.delay.min(DELAY_MAX);
+        }
+        self.nxt - self.acked_to > self.largest as u64 || (self.quick > 0 && !self.talks)
+    }
+
+    /// A segment carrying the ACK leaves.
+    #[inline]
+    pub fn on_ack_sent(&mut self) {
+        self.quick = self.quick.saturating_sub(self.pending);
+        self.pending = 0;
+        self.ack_now = false;
+        self.ack_at = Instant::MAX;
+        self.acked_to = self.nxt;
+    }
+
+    /// The window to offer now.
+    #[inline]
+    pub fn window(&mut self) -> u32 {
+        let window = if self.unread == 0 {
+            self.full_window
+        } else {
+            self.quantised(self.buffer.saturating_sub(self.unread)).max(
+                // The right edge never moves back.
+                self.quantised(self.edge.saturating_sub(self.nxt)),
+            )
+        };
+        self.edge = self.edge.max(self.nxt + window as u64);
+        window
+    }
+
+    /// The window of a SYN, which no scale applies to.
+    pub fn unscaled_window(&self) -> u32 {
+        self.buffer.min(65_535) as u32
+    }
+
+    /// The application stops or resumes reading.
+    pub fn hold(&mut self, held: bool) {
+        self.held = held;
+        if !held && self.unread > 0 {
+            self.unread = 0;
+            self.ack_now = true;
+        }
+    }
+
+    /// Has the next ACK ranges to report?
+    #[inline]
+    pub fn has_blocks(&self) -> bool {
+        self.twice.is_some() || !self.gaps.is_empty()
+    }
+
+    /// What the last ACK acknowledged.
+    #[inline]
+    pub fn acked_to(&self) -> u64 {
+        self.acked_to
+    }
+
+    /// The ranges for this ACK; true if the first reports a duplicate.
+    pub fn blocks(&mut self) -> (SackBlocks, bool) {
+        let mut blocks = SackBlocks::default();
+        let mut put = |range: (u64, u64)| {
+            if (blocks.count as usize) < blocks.blocks.len() {
+                let offset = range.0 as i64 - self.nxt as i64;
+                blocks.blocks[blocks.count as usize] = (offset as i32, (range.1 - range.0) as u32);
+                blocks.count += 1;
+            }
+        };
+        let twice = self.twice.take();
+        if let Some(range) = twice {
+            put(range);
+            // RFC 2883: the larger range the duplicate lies in comes second.
+            if let Some(around) = self.gaps.around(range.0) {
+                put(around);
+                self.gaps.recent().filter(|r| *r != around).for_each(put);
+                return (blocks, true);
+            }
+        }
+        self.gaps.recent().for_each(put);
+        (blocks, twice.is_some())
+    }
+}

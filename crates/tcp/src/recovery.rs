@@ -1,0 +1,273 @@
+//! Phases: when losses or marks begin an episode, what the window does in it, and when it ends.
+
+use crate::conservative::THRESHOLD;
+use crate::prr::Prr;
+use crate::scoreboard::Delivery;
+use crate::sender::{Echo, Sender};
+use crate::undo::Frto;
+use crate::{LossDetection, Stack};
+use cc::{Cause, Congestion, Phase, Reaction, Signal, causes};
+use units::{Bytes, Instant};
+
+impl Sender {
+    /// An ACK that is not plain progress: ends episodes that are over, finds losses, begins episodes.
+    #[cold]
+    pub(crate) fn repair(
+        &mut self,
+        now: Instant,
+        cumulative: u64,
+        d: &Delivery,
+        duplicate: bool,
+        dsack: bool,
+        echo: Echo,
+    ) {
+        self.stats.duplicate_acks += u64::from(duplicate);
+        if self.probe.is_out() {
+            self.judge_probe(now, cumulative, duplicate && d.bytes == 0, dsack);
+        }
+        if !self.uses_sack() {
+            return self.repair_without_sack(now, cumulative, duplicate);
+        }
+        self.end_if_over(now, cumulative, d, duplicate, echo);
+        match self.config.loss {
+            LossDetection::RackTlp => {
+                let again = self.detect_by_time(now);
+                self.probe.wait_for_reordered(&mut self.probe_at, again);
+            }
+            _ => {
+                if cumulative > 0 {
+                    self.duplicates = 0;
+                } else if d.bytes > 0 {
+                    self.duplicates += 1;
+                }
+                self.detect_by_count();
+                if self.duplicates >= THRESHOLD && self.flow.phase == Phase::Open {
+                    self.lose_first();
+                }
+                self.refill_quota(cumulative, d);
+            }
+        }
+        if self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
+            self.enter_recovery(now);
+        }
+    }
+
+    fn end_if_over(&mut self, now: Instant, cumulative: u64, d: &Delivery, duplicate: bool, echo: Echo) {
+        match self.flow.phase {
+            Phase::Open => {
+                if let Some(how) = self.evidence(0, echo) {
+                    self.take_back(how);
+                }
+            }
+            Phase::Reduced => {
+                // One beyond, so that the first segment sent with CWR is acknowledged.
+                if self.una > self.recover || !self.is_outstanding() {
+                    self.leave_reduced();
+                }
+            }
+            Phase::Recovery => {
+                if let Some(how) = self.evidence(cumulative, echo) {
+                    self.take_back(how);
+                } else if self.una >= self.recover {
+                    self.leave_recovery();
+                }
+            }
+            Phase::Loss => {
+                if let Some(how) = self.evidence(cumulative, echo) {
+                    self.take_back(how);
+                } else if !self.watch_timeout(cumulative, d, duplicate) && self.una >= self.recover {
+                    self.undo.frto = Frto::Off;
+                    self.end_episode();
+                }
+            }
+        }
+        let _ = now;
+    }
+
+    /// Asks the algorithm about congestion.
+    pub(crate) fn ask(&mut self, signal: Signal) -> Reaction {
+        let congestion = Congestion {
+            signal,
+            during: self.flow.phase,
+            lost: Bytes::new(self.board.lost),
+            cwnd_before: self.flow.cwnd,
+        };
+        let reaction = self.cc.on_congestion(&mut self.flow, &congestion);
+        self.owns_window = reaction == Reaction::Own;
+        match reaction {
+            Reaction::Reduce(to) => Reaction::Reduce(to.max(self.flow.floor)),
+            Reaction::ResendAll(to) => Reaction::ResendAll(to.max(self.flow.floor)),
+            Reaction::Own => Reaction::Own,
+        }
+    }
+
+    /// Sets the threshold and records why; the event shows the goal where PRR takes the window there.
+    pub(crate) fn record(&mut self, to: Bytes, window: Bytes, why: impl Into<Cause>, before: (Bytes, Bytes)) {
+        let cwnd = self.flow.cwnd;
+        self.flow.ssthresh = to;
+        self.flow.cwnd = window;
+        self.flow.because(why, before);
+        self.flow.cwnd = cwnd;
+        self.flow.reset_credit();
+    }
+
+    /// Losses were found: ask the algorithm and begin to repair.
+    pub(crate) fn enter_recovery(&mut self, now: Instant) {
+        self.stats.recoveries += 1;
+        let during = self.flow.phase;
+        let before = self.flow.windows();
+        self.flow.in_flight = Bytes::new(self.pipe());
+        self.recover = self.nxt;
+        self.force_one = true;
+        self.rescued = false;
+        self.partial_seen = false;
+        self.quota = self.mss;
+        // Linux does not ask twice: the reduction under way answers for these losses too.
+        if during == Phase::Reduced && self.prr.on && self.config.stack == Stack::Linux {
+            self.flow.phase = Phase::Recovery;
+            return;
+        }
+        self.remember(before);
+        let why = causes::LossBackoff {
+            lost: self.board.lost as i64,
+            in_flight: self.flow.in_flight.get() as i64,
+            ..Default::default()
+        };
+        match self.ask(Signal::Loss) {
+            Reaction::Reduce(to) if self.config.loss == LossDetection::Tahoe => {
+                self.restart_from_one(now, to, why, before)
+            }
+            Reaction::ResendAll(to) => self.restart_from_one(now, to, why, before),
+            Reaction::Reduce(to) => {
+                self.record(to, to, why, before);
+                if self.config.loss == LossDetection::RackTlp {
+                    self.prr = Prr::start(before.0.get());
+                } else {
+                    self.prr.on = false;
+                    self.flow.cwnd = to;
+                }
+                self.flow.phase = Phase::Recovery;
+            }
+            Reaction::Own => {
+                self.prr.on = false;
+                self.flow.phase = Phase::Recovery;
+                self.after_algorithm();
+            }
+        }
+        self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
+    }
+
+    /// Tahoe: back to one segment and send everything outstanding again.
+    pub(crate) fn restart_from_one(&mut self, now: Instant, to: Bytes, why: impl Into<Cause>, before: (Bytes, Bytes)) {
+        self.record(to, self.flow.mss, why, before);
+        self.flow.cwnd = self.flow.mss;
+        self.undo = Default::default();
+        self.lose_everything(true);
+        self.flow.phase = Phase::Loss;
+        self.rto_at = self.rtt.deadline(now);
+    }
+
+    /// Everything outstanding counts as lost; with `go_back`, what was selectively acknowledged too.
+    pub(crate) fn lose_everything(&mut self, go_back: bool) {
+        if go_back {
+            self.board.forget_sacks();
+            self.seen_blocks = [(0, 0); 3];
+        }
+        for id in self.board.ring.first()..self.board.ring.next() {
+            self.lose(id);
+        }
+        self.board.judged = self.board.ring.next();
+        self.board.resent_order.clear();
+        self.recover = self.nxt;
+        self.prr.on = false;
+        self.credit = 0;
+        self.duplicates = 0;
+        self.force_one = false;
+    }
+
+    fn leave_recovery(&mut self) {
+        self.rack.on_recovered();
+        let ssthresh = self.flow.ssthresh;
+        if !self.owns_window && ssthresh != Bytes::MAX {
+            let outstanding = self.nxt - self.una;
+            self.flow.cwnd = match self.config.stack {
+                // FreeBSD avoids a burst when little is outstanding.
+                Stack::FreeBsd11 if outstanding < ssthresh.get() => Bytes::new(outstanding + self.mss),
+                _ => ssthresh,
+            };
+        }
+        self.end_episode();
+    }
+
+    pub(crate) fn leave_reduced(&mut self) {
+        if self.prr.on {
+            self.flow.cwnd = self.flow.ssthresh;
+        }
+        self.end_episode();
+    }
+
+    /// An ECN mark, at most once a window.
+    pub(crate) fn on_mark(&mut self, _now: Instant, bytes: u64) {
+        if self.flow.phase != Phase::Open || self.una <= self.ecn.heeded_to {
+            return;
+        }
+        self.ecn.heeded_to = self.nxt;
+        self.ecn.tell_reduced = true;
+        let before = self.flow.windows();
+        self.flow.in_flight = Bytes::new(self.pipe());
+        match self.ask(Signal::Ecn) {
+            Reaction::Reduce(to) | Reaction::ResendAll(to) => {
+                self.record(to, to, causes::EcnBackoff { marked: bytes as i64, ..Default::default() }, before);
+                if self.config.loss == LossDetection::RackTlp {
+                    self.reduce_smoothly(to);
+                } else {
+                    self.flow.cwnd = to;
+                    self.begin_reduced();
+                }
+            }
+            Reaction::Own => self.after_algorithm(),
+        }
+    }
+
+    /// Brings the window down to `to` (already the threshold) over a round.
+    pub(crate) fn reduce_smoothly(&mut self, to: Bytes) {
+        match self.flow.phase {
+            Phase::Loss => self.flow.cwnd = self.flow.cwnd.min(to),
+            _ if !self.is_outstanding() => self.flow.cwnd = to,
+            phase => {
+                if !self.prr.on {
+                    self.prr = Prr::start(self.flow.cwnd.get());
+                    // Nothing is to be repaired, so no segment need leave at once.
+                    self.prr.out = u64::from(phase == Phase::Open);
+                }
+                if phase == Phase::Open {
+                    self.begin_reduced();
+                }
+                self.owns_window = false;
+            }
+        }
+    }
+
+    fn begin_reduced(&mut self) {
+        self.flow.phase = Phase::Reduced;
+        self.recover = self.nxt;
+        self.undo = Default::default();
+    }
+
+    /// FreeBSD 11 in SACK recovery lets one segment go per duplicate ACK while its estimate of what is in flight is
+    /// under the threshold, and one or two on a partial ACK (`tcp_do_segment`, `tcp_sack_partialack`).
+    fn refill_quota(&mut self, cumulative: u64, d: &Delivery) {
+        if self.config.stack != Stack::FreeBsd11 || self.flow.phase != Phase::Recovery {
+            return;
+        }
+        let mss = self.mss;
+        if cumulative > 0 {
+            self.quota = if cumulative >= 2 * mss { 2 * mss } else { mss };
+        } else if d.bytes > 0 {
+            let awnd = self.nxt - self.board.sacked_to.max(self.una) + self.board.resent;
+            if awnd < self.flow.ssthresh.get() {
+                self.quota += mss;
+            }
+        }
+    }
+}

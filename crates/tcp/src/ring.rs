@@ -1,0 +1,105 @@
+//! A queue with stable numbers: the n-th thing ever pushed keeps its number n until it is popped from the front.
+
+use alloc::vec::Vec;
+
+/// A growing ring whose capacity is a power of two, so a number finds its place by a mask.
+#[derive(Clone, Debug)]
+pub(crate) struct Ring<T> {
+    slots: Vec<T>,
+    first: u64,
+    next: u64,
+}
+
+impl<T: Copy + Default> Ring<T> {
+    /// An empty ring; memory comes with the first push.
+    pub fn new() -> Self {
+        Ring { slots: Vec::new(), first: 0, next: 0 }
+    }
+
+    /// Number of the front.
+    #[inline]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The number the next push will get.
+    #[inline]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.first == self.next
+    }
+
+    #[inline]
+    fn place(&self, id: u64) -> usize {
+        id as usize & (self.slots.len().wrapping_sub(1))
+    }
+
+    #[inline]
+    pub fn push(&mut self, value: T) -> u64 {
+        if (self.next - self.first) as usize == self.slots.len() {
+            self.grow();
+        }
+        let id = self.next;
+        let place = self.place(id);
+        self.slots[place] = value;
+        self.next += 1;
+        id
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut bigger = alloc::vec![T::default(); (self.slots.len() * 2).max(16)];
+        let mask = bigger.len() - 1;
+        for id in self.first..self.next {
+            bigger[id as usize & mask] = self.slots[self.place(id)];
+        }
+        self.slots = bigger;
+    }
+
+    #[inline]
+    pub fn get(&self, id: u64) -> &T {
+        &self.slots[self.place(id)]
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, id: u64) -> &mut T {
+        let place = self.place(id);
+        &mut self.slots[place]
+    }
+
+    /// The front, if there is one.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.is_empty() { None } else { Some(self.get(self.first)) }
+    }
+
+    /// Drops the front.
+    #[inline]
+    pub fn pop(&mut self) {
+        self.first += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_survive_growth_and_wrapping() {
+        let mut ring = Ring::new();
+        for n in 0..1000u64 {
+            assert_eq!(ring.push(n), n);
+            if n % 3 == 0 {
+                assert_eq!(ring.front(), Some(&(n / 3)));
+                ring.pop();
+            }
+            for id in ring.first()..ring.next() {
+                assert_eq!(*ring.get(id), id);
+            }
+        }
+    }
+}

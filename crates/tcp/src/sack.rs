@@ -1,0 +1,83 @@
+//! Selective acknowledgements and reports of duplicates (RFC 2018, RFC 2883).
+
+use crate::scoreboard::Delivery;
+use crate::sender::Sender;
+use crate::{Flags, Segment};
+use units::Instant;
+
+impl Sender {
+    /// Notes the blocks of `s` on the scoreboard. True if the first reports a duplicate.
+    #[cold]
+    pub(crate) fn on_blocks(&mut self, _now: Instant, s: &Segment, delivery: &mut Delivery) -> bool {
+        let block = |i: usize| {
+            let (offset, len) = s.sack.blocks[i];
+            let start = s.ack.wrapping_add_signed(offset as i64);
+            (start, start + len as u64)
+        };
+        let mut first = 0;
+        let dsack = s.flags.has(Flags::DSACK);
+        if dsack {
+            first = 1;
+            self.stats.duplicates_reported += 1;
+            let (start, end) = block(0);
+            self.on_duplicate_reported(start, end);
+        }
+        let mut blocks = [(0, 0); 3];
+        for (i, kept) in blocks.iter_mut().enumerate().take(s.sack.count as usize).skip(first) {
+            let (start, end) = block(i);
+            // An old block, or one for what was never sent.
+            if end > self.nxt || end <= self.una {
+                continue;
+            }
+            *kept = (start, end);
+            // What the last ACK reported already needs no second walk: only the new parts at either end do.
+            let known = self.seen_blocks.iter().find(|k| k.0 < k.1 && start <= k.0 && k.1 <= end);
+            match known.copied() {
+                Some((from, to)) => {
+                    if start < from {
+                        self.sack_range(start, from, delivery);
+                    }
+                    if to < end {
+                        self.sack_range(to, end, delivery);
+                    }
+                }
+                None => self.sack_range(start, end, delivery),
+            }
+        }
+        self.seen_blocks = blocks;
+        dsack
+    }
+
+    fn sack_range(&mut self, start: u64, end: u64, delivery: &mut Delivery) {
+        let Sender { board, rates, .. } = self;
+        board.sack(start, end, delivery, |id, r| {
+            if let Some(rates) = rates {
+                rates.tracker.on_delivered(rates.tags.get(id), r.sent_at);
+            }
+        });
+    }
+
+    /// Losses declared from here on tell the algorithm one by one.
+    pub(crate) fn lose(&mut self, id: u64) -> u64 {
+        let r = *self.board.ring.get(id);
+        let size = self.board.mark_lost(id);
+        if size > 0 {
+            self.stats.lost += size;
+            let (tx_in_flight, lost) = match &mut self.rates {
+                Some(rates) => {
+                    let tag = *rates.tags.get(id);
+                    (tag.tx_in_flight, rates.tracker.on_lost(&tag, size))
+                }
+                None => (0, size),
+            };
+            let lost = cc::Lost {
+                size: units::Bytes::new(size),
+                sent_at: r.sent_at,
+                tx_in_flight: units::Bytes::new(tx_in_flight),
+                lost: units::Bytes::new(lost),
+            };
+            self.cc.on_lost(&mut self.flow, &lost);
+        }
+        size
+    }
+}

@@ -1,0 +1,316 @@
+//! What was sent and is not yet acknowledged in order: one record a segment, and sums over them.
+
+use crate::ring::Ring;
+use alloc::collections::VecDeque;
+use units::Instant;
+
+/// Selectively acknowledged.
+pub(crate) const SACKED: u8 = 1;
+/// Declared lost.
+pub(crate) const LOST: u8 = 2;
+/// A retransmission of it is in flight.
+pub(crate) const RESENT: u8 = 4;
+/// It has been retransmitted at some time (Karn).
+pub(crate) const EVER: u8 = 8;
+/// It carries the FIN, the last unit of its length.
+pub(crate) const FIN: u8 = 16;
+/// Delivered or doubted: what the fast path does not handle.
+const UNUSUAL: u8 = SACKED | LOST | RESENT | EVER;
+
+/// One segment as it was first sent. Retransmissions keep its borders, so records never split.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Record {
+    pub seq: u64,
+    /// When it left last.
+    pub sent_at: Instant,
+    /// Sequence space: payload, plus one for a FIN.
+    pub len: u32,
+    pub flags: u8,
+}
+
+impl Record {
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.seq + self.len as u64
+    }
+    #[inline]
+    pub fn is(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+}
+
+/// The records and their sums in bytes of sequence space.
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    pub ring: Ring<Record>,
+    /// The pipe: sent, neither delivered nor lost, retransmissions counted too.
+    pub in_flight: u64,
+    pub sacked: u64,
+    pub lost: u64,
+    /// Lost and waiting for retransmission.
+    pub to_resend: u64,
+    /// Retransmissions in flight.
+    pub resent: u64,
+    /// End of the highest selectively acknowledged segment.
+    pub sacked_to: u64,
+    /// Nothing below this number waits for retransmission.
+    resend_from: u64,
+    /// Originals below this number have been judged lost or delivered.
+    pub judged: u64,
+    /// Retransmissions in order of time, for RACK. Stale entries are recognised by number and time.
+    pub resent_order: VecDeque<(u64, Instant)>,
+}
+
+/// What the delivery of a record adds up to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delivery {
+    pub bytes: u64,
+    /// Earliest and latest time of sending among those never retransmitted.
+    pub clean: Option<(Instant, Instant)>,
+    /// (time of sending, end, was a retransmission) of the one sent last.
+    pub newest: Option<(Instant, u64, bool)>,
+    /// Lowest end among those never retransmitted, zero if there is none (F-RTO).
+    pub original_end: u64,
+    /// The highest selective acknowledgement before this ACK.
+    pub known_to: u64,
+    /// An original was delivered late, after higher ones (reordering).
+    pub late: bool,
+}
+
+impl Delivery {
+    #[inline]
+    pub fn add(&mut self, r: &Record) {
+        self.bytes += r.len as u64;
+        if r.is(EVER) {
+            if self.newest.is_none_or(|n| (n.0, n.1) < (r.sent_at, r.end())) {
+                self.newest = Some((r.sent_at, r.end(), true));
+            }
+            return;
+        }
+        self.clean = Some(match self.clean {
+            None => (r.sent_at, r.sent_at),
+            Some((first, last)) => (first.min(r.sent_at), last.max(r.sent_at)),
+        });
+        if self.original_end == 0 || r.end() < self.original_end {
+            self.original_end = r.end();
+        }
+        self.late |= r.seq < self.known_to;
+        if self.newest.is_none_or(|n| (n.0, n.1) < (r.sent_at, r.end())) {
+            self.newest = Some((r.sent_at, r.end(), false));
+        }
+    }
+}
+
+impl Scoreboard {
+    pub fn new() -> Self {
+        Scoreboard {
+            ring: Ring::new(),
+            in_flight: 0,
+            sacked: 0,
+            lost: 0,
+            to_resend: 0,
+            resent: 0,
+            sacked_to: 0,
+            resend_from: 0,
+            judged: 0,
+            resent_order: VecDeque::new(),
+        }
+    }
+
+    /// A segment leaves for the first time.
+    #[inline]
+    pub fn push(&mut self, record: Record) -> u64 {
+        self.in_flight += record.len as u64;
+        self.ring.push(record)
+    }
+
+    /// Takes a record out of the sums, whatever its state.
+    fn forget(&mut self, r: &Record) {
+        let len = r.len as u64;
+        if r.is(SACKED) {
+            self.sacked -= len;
+            return;
+        }
+        if r.is(LOST) {
+            self.lost -= len;
+            if !r.is(RESENT) {
+                self.to_resend -= len;
+            }
+        } else {
+            self.in_flight -= len;
+        }
+        if r.is(RESENT) {
+            self.in_flight -= len;
+            self.resent -= len;
+        }
+    }
+
+    /// Pops what `ack` covers; `see` gets every record newly delivered, with its number.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u64, delivery: &mut Delivery, mut see: impl FnMut(u64, &Record)) {
+        while let Some(&r) = self.ring.front() {
+            if r.end() > ack {
+                break;
+            }
+            if !r.is(UNUSUAL) {
+                self.in_flight -= r.len as u64;
+                delivery.add(&r);
+                see(self.ring.first(), &r);
+            } else {
+                self.forget(&r);
+                if !r.is(SACKED) {
+                    delivery.add(&r);
+                    see(self.ring.first(), &r);
+                }
+            }
+            self.ring.pop();
+        }
+    }
+
+    /// Marks everything within [start, end) as selectively acknowledged.
+    pub fn sack(&mut self, start: u64, end: u64, delivery: &mut Delivery, mut see: impl FnMut(u64, &Record)) {
+        let mut id = self.find(start);
+        while id < self.ring.next() {
+            let r = *self.ring.get(id);
+            if r.end() > end {
+                break;
+            }
+            if !r.is(SACKED) {
+                self.forget(&r);
+                delivery.add(&r);
+                see(id, &r);
+                let slot = self.ring.get_mut(id);
+                slot.flags = (slot.flags & !(LOST | RESENT)) | SACKED;
+                self.sacked += r.len as u64;
+                self.sacked_to = self.sacked_to.max(r.end());
+            }
+            id += 1;
+        }
+    }
+
+    /// Number of the first record that starts at `seq` or later.
+    pub fn find(&self, seq: u64) -> u64 {
+        let (mut low, mut high) = (self.ring.first(), self.ring.next());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.ring.get(middle).seq < seq {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Declares a record lost, or its retransmission if one was in flight. Returns its length, 0 if nothing changed.
+    pub fn mark_lost(&mut self, id: u64) -> u64 {
+        let slot = self.ring.get_mut(id);
+        let r = *slot;
+        if r.is(SACKED) || (r.is(LOST) && !r.is(RESENT)) {
+            return 0;
+        }
+        slot.flags = (r.flags & !RESENT) | LOST;
+        let len = r.len as u64;
+        if r.is(RESENT) {
+            self.in_flight -= len;
+            self.resent -= len;
+        }
+        if !r.is(LOST) {
+            self.in_flight -= len;
+            self.lost += len;
+        }
+        self.to_resend += len;
+        self.resend_from = self.resend_from.min(id);
+        len
+    }
+
+    /// The lowest record waiting for retransmission.
+    pub fn next_lost(&mut self) -> Option<u64> {
+        if self.to_resend == 0 {
+            self.resend_from = self.ring.next();
+            return None;
+        }
+        let mut id = self.resend_from.max(self.ring.first());
+        while id < self.ring.next() {
+            let r = self.ring.get(id);
+            if r.is(LOST) && !r.is(RESENT) {
+                self.resend_from = id;
+                return Some(id);
+            }
+            id += 1;
+        }
+        None
+    }
+
+    /// Sends a record again.
+    pub fn resend(&mut self, id: u64, now: Instant) -> Record {
+        let slot = self.ring.get_mut(id);
+        let before = *slot;
+        slot.flags |= RESENT | EVER;
+        slot.sent_at = now;
+        let len = before.len as u64;
+        if before.is(LOST) && !before.is(RESENT) {
+            self.to_resend -= len;
+        }
+        if !before.is(RESENT) {
+            self.in_flight += len;
+            self.resent += len;
+        }
+        self.resent_order.push_back((id, now));
+        before
+    }
+
+    /// Forgets selective acknowledgements (go-back-N).
+    pub fn forget_sacks(&mut self) {
+        for id in self.ring.first()..self.ring.next() {
+            let slot = self.ring.get_mut(id);
+            if slot.is(SACKED) {
+                slot.flags &= !SACKED;
+                let len = slot.len as u64;
+                self.sacked -= len;
+                self.in_flight += len;
+            }
+        }
+        self.sacked_to = 0;
+    }
+
+    /// Takes every loss back.
+    pub fn find_all(&mut self) {
+        for id in self.ring.first()..self.ring.next() {
+            let slot = self.ring.get_mut(id);
+            if slot.is(LOST) {
+                let r = *slot;
+                slot.flags &= !LOST;
+                let len = r.len as u64;
+                self.lost -= len;
+                self.in_flight += len;
+                if !r.is(RESENT) {
+                    self.to_resend -= len;
+                }
+            }
+        }
+        self.judged = self.ring.first();
+    }
+
+    /// The sums again, from the records: (in flight, sacked, lost, to resend, resent).
+    #[cfg(test)]
+    pub fn recount(&self) -> [u64; 5] {
+        let mut sums = [0; 5];
+        for id in self.ring.first()..self.ring.next() {
+            let r = self.ring.get(id);
+            let len = r.len as u64;
+            sums[0] += len * (u64::from(!r.is(SACKED | LOST)) + u64::from(r.is(RESENT)));
+            sums[1] += len * u64::from(r.is(SACKED));
+            sums[2] += len * u64::from(r.is(LOST));
+            sums[3] += len * u64::from(r.is(LOST) && !r.is(RESENT));
+            sums[4] += len * u64::from(r.is(RESENT));
+        }
+        sums
+    }
+
+    /// The sums as they are kept.
+    #[cfg(test)]
+    pub fn sums(&self) -> [u64; 5] {
+        [self.in_flight, self.sacked, self.lost, self.to_resend, self.resent]
+    }
+}

@@ -1,0 +1,242 @@
+//! Timers: retransmission timeout (RFC 6298), tail loss probe (RFC 8985, section 7), reordering, window probes.
+
+use crate::prr::Step;
+use crate::scoreboard::SACKED;
+use crate::sender::Sender;
+use crate::undo::Frto;
+use crate::{LossDetection, Stack};
+use cc::{Event, Phase, Reaction, Signal, causes};
+use units::{Bytes, Duration, Instant};
+
+/// What the shorter timer is for, and the probe that may be out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Probe {
+    /// The timer waits for reordered segments, not for the tail.
+    pub reordering: bool,
+    /// A tail probe is to be sent.
+    pub due: bool,
+    /// `nxt` when a probe was sent; zero when none is out.
+    pub high: u64,
+    /// It was a retransmission.
+    pub again: bool,
+}
+
+impl Probe {
+    #[inline]
+    pub fn is_out(&self) -> bool {
+        self.high > 0
+    }
+
+    /// Sets the timer for the next segment that may turn out lost; `MAX` for none.
+    pub fn wait_for_reordered(&mut self, at: &mut Instant, again: Instant) {
+        if again != Instant::MAX {
+            self.reordering = true;
+            *at = again;
+        } else if self.reordering {
+            self.reordering = false;
+            *at = Instant::MAX;
+        }
+    }
+}
+
+/// Room for scheduling noise in the probe timeout: two of Linux's jiffies at 1000 Hz.
+const JIFFIES: Duration = Duration::from_millis(2);
+
+impl Sender {
+    /// New data was acknowledged: the timers start over.
+    #[inline]
+    pub(crate) fn restart_timers(&mut self, now: Instant) {
+        if self.una == self.nxt {
+            self.rto_at = Instant::MAX;
+            self.probe_at = Instant::MAX;
+            self.probe.reordering = false;
+            return;
+        }
+        // NewReno's "impatient" variant restarts the timer on the first partial ACK only (RFC 6582, section 4).
+        let impatient = self.config.loss == LossDetection::NewReno && self.flow.phase == Phase::Recovery;
+        if !impatient || !self.partial_seen {
+            self.rto_at = self.rtt.deadline(now);
+        }
+        self.partial_seen |= impatient;
+        self.plan_probe(now);
+    }
+
+    /// Sets the tail probe where one makes sense.
+    #[inline]
+    pub(crate) fn plan_probe(&mut self, now: Instant) {
+        if self.config.loss != LossDetection::RackTlp || self.probe.reordering {
+            return;
+        }
+        if matches!(self.flow.phase, Phase::Open | Phase::Reduced) && self.board.sacked == 0 && self.board.lost == 0 {
+            // A lone segment may meet a delayed ACK (RFC 8985's WCDelAckT; Linux takes its RTO floor).
+            let slack = if self.board.in_flight <= self.mss { self.rtt.min() } else { JIFFIES };
+            self.probe_at = (now + self.pto + slack).min(self.rto_at);
+        } else {
+            self.probe_at = Instant::MAX;
+        }
+    }
+
+    /// Some time has come.
+    pub(crate) fn on_timer(&mut self, now: Instant) {
+        self.flow.now = now;
+        if self.probe_at <= now {
+            self.probe_at = Instant::MAX;
+            if self.probe.reordering {
+                self.probe.reordering = false;
+                self.on_reordering_timer(now);
+            } else if !self.probe.is_out() {
+                self.probe.due = self.is_outstanding();
+                self.rto_at = self.rtt.deadline(now);
+            }
+        }
+        if self.rto_at <= now {
+            if self.is_outstanding() {
+                self.on_timeout(now);
+            } else {
+                self.window_probe = true;
+                self.rtt.back_off();
+                self.rto_at = self.rtt.deadline(now);
+            }
+        }
+        if self.pace_at <= now {
+            self.pace_at = Instant::MAX;
+        }
+        if self.wake_at <= now {
+            self.cc.on_event(&mut self.flow, Event::Wake);
+            self.after_algorithm();
+            // An algorithm that leaves its alarm in the past is woken with the next ACK, not for ever.
+            if self.wake_at <= now {
+                self.wake_at = Instant::MAX;
+            }
+        }
+    }
+
+    fn on_reordering_timer(&mut self, now: Instant) {
+        let before = self.stats.lost;
+        let again = self.detect_by_time(now);
+        self.probe.wait_for_reordered(&mut self.probe_at, again);
+        let lost = self.stats.lost - before;
+        if lost == 0 {
+            return;
+        }
+        if matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
+            self.enter_recovery(now);
+        }
+        if self.prr.on {
+            let pipe = self.pipe();
+            let step =
+                Step { delivered: 0, in_flight: pipe, ssthresh: self.flow.ssthresh.get(), safe: false, mss: self.mss };
+            self.flow.cwnd = Bytes::new(pipe + self.prr.allowance(step));
+        }
+        self.flow.in_flight = Bytes::new(self.pipe());
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.stats.timeouts += 1;
+        let before = self.flow.windows();
+        let in_flight = self.pipe();
+        let why = causes::Timeout {
+            in_flight: in_flight as i64,
+            timeouts: self.rtt.doublings() as i64 + 1,
+            rto: self.rtt.rto().as_nanos() as i64,
+        };
+        // One reaction a window: a timeout inside an unfinished episode only starts over from one segment.
+        let fresh = self.flow.phase == Phase::Open || self.una >= self.recover;
+        self.flow.in_flight = Bytes::new(in_flight);
+        if fresh {
+            self.remember(before);
+        }
+        let reneged = self.board.ring.front().is_some_and(|r| r.is(SACKED));
+        self.lose_everything(reneged || self.config.loss != LossDetection::RackTlp);
+        let to = if fresh {
+            match self.ask(Signal::Timeout) {
+                Reaction::Reduce(to) | Reaction::ResendAll(to) => Some(to),
+                Reaction::Own => None,
+            }
+        } else {
+            (!self.owns_window).then_some(self.flow.ssthresh)
+        };
+        if let Some(to) = to {
+            self.record(to, self.flow.mss, why, before);
+            self.flow.cwnd = self.flow.mss;
+        }
+        self.flow.phase = Phase::Loss;
+        self.undo.frto = if self.config.undo { Frto::Retransmitted } else { Frto::Off };
+        self.flow.in_flight = Bytes::new(self.pipe());
+        self.probe = Probe::default();
+        self.probe_at = Instant::MAX;
+        self.rtt.back_off();
+        self.rto_at = self.rtt.deadline(now);
+        self.pace_next = now;
+        self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
+    }
+
+    /// What became of a tail probe (RFC 8985, section 7.4; Linux's reading).
+    pub(crate) fn judge_probe(&mut self, _now: Instant, cumulative: u64, pure_duplicate: bool, dsack: bool) {
+        if self.una < self.probe.high {
+            return;
+        }
+        if !self.probe.again || dsack || (cumulative == 0 && pure_duplicate) {
+            self.probe.high = 0;
+        } else if self.una > self.probe.high {
+            // The probe repaired a loss that would have gone unnoticed.
+            self.probe.high = 0;
+            if self.flow.phase == Phase::Open {
+                let before = self.flow.windows();
+                if let Reaction::Reduce(to) | Reaction::ResendAll(to) = self.ask(Signal::Loss) {
+                    let why = causes::LossBackoff { lost: self.mss as i64, ..Default::default() };
+                    self.record(to, to, why, before);
+                    self.flow.cwnd = to;
+                }
+                self.after_algorithm();
+            }
+        }
+    }
+
+    /// The window closed with nothing outstanding: ask for news now and then (RFC 9293, section 3.8.6.1).
+    pub(crate) fn persist(&mut self, now: Instant) {
+        if self.rto_at == Instant::MAX && !self.is_outstanding() {
+            self.rto_at = self.rtt.deadline(now);
+        }
+    }
+
+    pub(crate) fn stop_persisting(&mut self) {
+        if !self.is_outstanding() && self.rto_at != Instant::MAX {
+            self.rto_at = Instant::MAX;
+            self.rtt.reset_back_off();
+        }
+        self.window_probe = false;
+    }
+
+    /// Sends again after silence longer than the timeout: the old window says nothing about the path any more.
+    /// Paced flows keep it, since they do not burst.
+    pub(crate) fn restart_after_idle(&mut self, now: Instant) {
+        let idle = now.since(self.last_sent);
+        let rto = self.rtt.rto();
+        if self.last_sent == Instant::ZERO || idle <= rto || self.flow.phase != Phase::Open {
+            return;
+        }
+        if self.flow.pacing.is_none() && !self.owns_window {
+            let before = self.flow.windows();
+            let restart = Bytes::new(self.mss * self.config.initial_window.max(1) as u64).min(self.flow.cwnd);
+            let mut cwnd = self.flow.cwnd;
+            if self.config.stack == Stack::Linux {
+                // Half for every timeout of silence.
+                let mut left = idle.as_nanos() / rto.as_nanos().max(1);
+                while left > 0 && cwnd > restart {
+                    cwnd = cwnd / 2;
+                    left -= 1;
+                }
+            } else {
+                cwnd = restart;
+            }
+            self.flow.ssthresh = self.flow.ssthresh.max(before.0 / 4 * 3);
+            self.flow.cwnd = cwnd.max(restart);
+            if self.flow.cwnd != before.0 {
+                self.flow.because(causes::IdleRestart { idle: idle.as_nanos() as i64 }, before);
+            }
+        }
+        self.cc.on_event(&mut self.flow, Event::Restart);
+        self.after_algorithm();
+    }
+}

@@ -1,0 +1,316 @@
+//! What may leave now: repairs first, then new data, as far as window, pacing and the peer allow.
+
+use crate::config::{LossDetection, Offload, Stack};
+use crate::scoreboard::{EVER, FIN, LOST, RESENT, Record, SACKED};
+use crate::sender::{Fin, Sender};
+use crate::undo::Frto;
+use cc::{Phase, Sent};
+use units::{Bytes, Duration, Instant};
+
+/// A stretch of the stream to be put into a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunk {
+    pub seq: u64,
+    pub len: u32,
+    pub fin: bool,
+    pub again: bool,
+}
+
+/// Our timestamp and the newest of the peer's.
+pub(crate) type Stamp = (u32, u32);
+
+impl Sender {
+    /// The next segment's worth of data, or `None` until something changes.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Instant, stamp: Stamp) -> Option<Chunk> {
+        if self.board.to_resend > 0 || self.probe.due || self.window_probe {
+            match self.poll_repair(now, stamp) {
+                Some(decided) => return decided,
+                None => {}
+            }
+        }
+        let chunk = self.poll_new(now, stamp);
+        if chunk.is_none() && self.flow.phase == Phase::Recovery && self.config.loss == LossDetection::Sack {
+            return self.poll_unlikely(now, stamp);
+        }
+        chunk
+    }
+
+    /// Does the window let `len` go now? Notes who said no.
+    #[inline]
+    fn admits(&mut self, now: Instant, len: u64) -> bool {
+        let pipe = self.pipe();
+        let cwnd = self.flow.cwnd.get();
+        if pipe > 0 {
+            let quota = self.config.stack == Stack::FreeBsd11
+                && self.config.loss == LossDetection::Sack
+                && self.flow.phase == Phase::Recovery;
+            if pipe + len > cwnd || (quota && self.quota < len) {
+                self.flow.app_limited = false;
+                return false;
+            }
+        }
+        if now < self.pace_next && self.burst_left == 0 && (self.flow.pacing.is_some() || cwnd < self.mss) {
+            self.pace_at = self.pace_next;
+            return false;
+        }
+        true
+    }
+
+    fn poll_new(&mut self, now: Instant, stamp: Stamp) -> Option<Chunk> {
+        let left = self.written.saturating_sub(self.nxt);
+        if left == 0 && self.fin != Fin::Queued {
+            self.starve();
+            return None;
+        }
+        if self.una == self.nxt {
+            self.restart_after_idle(now);
+        }
+        let mut len = left.min(self.mss);
+        let room = self.edge.saturating_sub(self.nxt);
+        if len > room {
+            if self.is_outstanding() || room == 0 {
+                self.persist(now);
+                self.check_usage();
+                return None;
+            }
+            len = room;
+        }
+        let fin = self.fin == Fin::Queued && self.nxt + len == self.written;
+        let span = len + u64::from(fin);
+        if !self.admits(now, span) || (self.config.offload != Offload::Off && self.holds_back(left, room)) {
+            self.check_usage();
+            return None;
+        }
+        let (seq, flight) = (self.nxt, self.board.in_flight);
+        let flags = if fin { FIN } else { 0 };
+        self.board.push(Record { seq, sent_at: now, len: span as u32, flags });
+        if let Some(rates) = &mut self.rates {
+            rates.tags.push(rates.tracker.on_sent(now, self.flow.delivered, flight, span));
+        }
+        self.nxt = seq + span;
+        self.flow.sent_to = self.nxt;
+        if fin {
+            self.fin = Fin::Sent;
+        }
+        if self.rto_at == Instant::MAX {
+            self.rto_at = self.rtt.deadline(now);
+        }
+        self.plan_probe(now);
+        self.sent_since_check = true;
+        self.burst_left = self.burst_left.saturating_sub(1);
+        self.after_send(now, seq, len as u32, span, false, stamp);
+        Some(Chunk { seq, len: len as u32, fin, again: false })
+    }
+
+    #[inline]
+    fn after_send(&mut self, now: Instant, seq: u64, len: u32, span: u64, again: bool, stamp: Stamp) {
+        self.last_sent = now;
+        self.stats.segments += 1;
+        self.force_one = false;
+        if self.prr.on {
+            self.prr.out += span;
+        }
+        self.quota = self.quota.saturating_sub(span);
+        let in_flight = Bytes::new(self.pipe());
+        self.flow.in_flight = in_flight;
+        if let Some(ertt) = &mut self.ertt
+            && len > 0
+        {
+            ertt.on_sent(seq, len, stamp.0, stamp.1);
+        }
+        self.cc.on_sent(&mut self.flow, &Sent { size: Bytes::new(len as u64), in_flight, retransmission: again });
+        self.pace(now, len as u64);
+    }
+
+    /// When the next segment may go.
+    #[inline]
+    fn pace(&mut self, now: Instant, len: u64) {
+        let gap = match self.flow.pacing {
+            Some(rate) => {
+                // At most 2^16 bytes of 8 · 10^9 fit 64 bits easily, so no wide division.
+                (len * 8_000_000_000).checked_div(rate.as_bps()).unwrap_or(u64::MAX)
+            }
+            None => {
+                let cwnd = self.flow.cwnd.get();
+                if cwnd >= self.mss {
+                    return;
+                }
+                // Less than one segment per RTT: one segment in so many RTTs (NICE).
+                let srtt = self.flow.srtt.as_nanos() as u128 * self.mss as u128;
+                u64::try_from(srtt / cwnd.max(1) as u128).unwrap_or(u64::MAX)
+            }
+        };
+        self.pace_next = self.pace_next.max(now) + Duration::from_nanos(gap);
+    }
+
+    /// Sender offload: wait until a burst's worth may go at once, or a third of the window, or all there is.
+    fn holds_back(&mut self, left: u64, room: u64) -> bool {
+        let Offload::Burst(most) = self.config.offload else { return false };
+        if self.burst_left > 0 {
+            return false;
+        }
+        let (cwnd, pipe) = (self.flow.cwnd.get(), self.pipe());
+        let open = cwnd.saturating_sub(pipe).min(room) / self.mss;
+        let wanted = (cwnd / 3 / self.mss).clamp(1, most.max(1) as u64).min(left.div_ceil(self.mss).max(1));
+        if open < wanted && pipe > 0 {
+            return true;
+        }
+        self.burst_left = open.clamp(1, most.max(1) as u64) as u32;
+        false
+    }
+
+    /// Nothing to send although the window may be open.
+    #[inline]
+    fn starve(&mut self) {
+        let pipe = self.pipe();
+        if pipe + self.mss <= self.flow.cwnd.get() {
+            self.flow.app_limited = true;
+            if let Some(rates) = &mut self.rates {
+                rates.tracker.on_app_limited(self.flow.delivered, pipe);
+            }
+        }
+        self.check_usage();
+    }
+
+    /// Was the window the limit of this flight (Linux's `cwnd_validate`)?
+    #[inline]
+    fn check_usage(&mut self) {
+        if !self.sent_since_check {
+            return;
+        }
+        self.sent_since_check = false;
+        let limited = self.pipe() + self.mss > self.flow.cwnd.get();
+        let out = self.nxt - self.una;
+        if self.una >= self.usage_until || limited || (!self.limited && out > self.most_out) {
+            self.limited = limited;
+            self.most_out = out;
+            self.usage_until = self.nxt;
+        }
+    }
+
+    /// Growth is earned only where the window was the limit; in slow start half of it in use is enough.
+    #[inline]
+    pub(crate) fn is_window_limited(&self) -> bool {
+        if self.config.stack == Stack::FreeBsd11 {
+            return self.flow.cwnd <= self.flow.receive_window;
+        }
+        self.limited || (self.flow.in_slow_start() && self.flow.cwnd.get() < 2 * self.most_out)
+    }
+
+    /// Retransmissions and probes. `None`: nothing of the kind, go on with new data.
+    #[cold]
+    fn poll_repair(&mut self, now: Instant, stamp: Stamp) -> Option<Option<Chunk>> {
+        if self.window_probe {
+            self.window_probe = false;
+            self.stats.window_probes += 1;
+            // A byte long acknowledged: the answer tells the window.
+            return Some(Some(Chunk { seq: self.una - 1, len: 0, fin: false, again: true }));
+        }
+        if self.probe.due {
+            self.probe.due = false;
+            if let Some(chunk) = self.tail_probe(now, stamp) {
+                return Some(Some(chunk));
+            }
+        }
+        // F-RTO tries new data before it sends more again.
+        if self.undo.frto == Frto::NewData {
+            if self.written > self.nxt && self.edge > self.nxt {
+                return None;
+            }
+            self.undo.frto = Frto::Off;
+        }
+        let id = self.board.next_lost()?;
+        let len = self.board.ring.get(id).len as u64;
+        if !self.force_one && !self.admits(now, len) {
+            return Some(None);
+        }
+        Some(Some(self.resend(now, id, stamp)))
+    }
+
+    fn resend(&mut self, now: Instant, id: u64, stamp: Stamp) -> Chunk {
+        if let Some(rates) = &mut self.rates {
+            let r = self.board.ring.get(id);
+            *rates.tags.get_mut(id) =
+                rates.tracker.on_sent(now, self.flow.delivered, self.board.in_flight, r.len as u64);
+        }
+        let r = self.board.resend(id, now);
+        self.on_resent(self.config.timestamps.then_some(stamp.0));
+        if id == self.board.ring.first() {
+            self.rto_at = self.rtt.deadline(now);
+        }
+        self.stats.retransmissions += 1;
+        let fin = r.is(FIN);
+        let len = r.len - u32::from(fin);
+        self.after_send(now, r.seq, len, r.len as u64, true, stamp);
+        Chunk { seq: r.seq, len, fin, again: true }
+    }
+
+    /// RFC 8985, section 7.3: new data if there is any, else the last segment again, whatever the window.
+    fn tail_probe(&mut self, now: Instant, stamp: Stamp) -> Option<Chunk> {
+        if !self.is_outstanding() {
+            return None;
+        }
+        self.stats.tail_probes += 1;
+        let fits = (self.written.saturating_sub(self.nxt)).min(self.mss);
+        let chunk = if fits > 0 && self.nxt + fits <= self.edge {
+            let cwnd = self.flow.cwnd;
+            self.flow.cwnd = Bytes::new(self.pipe() + fits + 1).max(cwnd);
+            let (pace, burst) = (self.pace_next, self.burst_left);
+            (self.pace_next, self.burst_left) = (now, 1);
+            let chunk = self.poll_new(now, stamp);
+            (self.pace_next, self.burst_left) = (self.pace_next.max(pace), burst);
+            self.flow.cwnd = cwnd;
+            chunk
+        } else {
+            None
+        };
+        self.probe.again = chunk.is_none();
+        let chunk = chunk.or_else(|| {
+            let mut id = self.board.ring.next();
+            while id > self.board.ring.first() {
+                id -= 1;
+                if !self.board.ring.get(id).is(SACKED) {
+                    return Some(self.resend(now, id, stamp));
+                }
+            }
+            None
+        });
+        self.probe.high = self.nxt;
+        self.probe_at = Instant::MAX;
+        self.rto_at = self.rtt.deadline(now);
+        chunk
+    }
+
+    /// RFC 6675, `NextSeg` rules 3 and 4: with neither losses nor new data, a hole not yet thought lost, or once per
+    /// recovery the last segment outstanding.
+    #[cold]
+    fn poll_unlikely(&mut self, now: Instant, stamp: Stamp) -> Option<Chunk> {
+        let blocked = self.written > self.nxt && self.edge >= self.nxt + self.mss.min(self.written - self.nxt);
+        if blocked || self.board.to_resend > 0 {
+            return None;
+        }
+        let first = self.board.ring.first();
+        let end = self.board.find(self.recover);
+        let usable = |r: &Record| !r.is(SACKED | LOST | RESENT | EVER);
+        let hole = (self.board.judged.max(first)..end)
+            .take_while(|id| self.board.ring.get(*id).seq < self.board.sacked_to)
+            .find(|id| usable(self.board.ring.get(*id)));
+        let id = match hole {
+            Some(id) => id,
+            None if !self.rescued => {
+                let last = (first..end).rev().find(|id| !self.board.ring.get(*id).is(SACKED))?;
+                if !usable(self.board.ring.get(last)) {
+                    return None;
+                }
+                last
+            }
+            None => return None,
+        };
+        if !self.admits(now, self.board.ring.get(id).len as u64) {
+            return None;
+        }
+        self.rescued |= hole.is_none();
+        Some(self.resend(now, id, stamp))
+    }
+}

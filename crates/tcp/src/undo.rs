@@ -1,0 +1,142 @@
+//! Taking back what was done for losses that were none: by DSACK (RFC 3708), by timestamps (Eifel, RFC 3522), by
+//! F-RTO (RFC 5682).
+
+use crate::scoreboard::Delivery;
+use crate::sender::{Echo, Sender};
+use cc::{Phase, causes};
+use units::Bytes;
+
+/// How F-RTO stands after a timeout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Frto {
+    /// Not watching.
+    #[default]
+    Off,
+    /// The first segment was sent again; its ACK decides what to try.
+    Retransmitted,
+    /// New data was sent instead of further retransmissions; its ACK decides.
+    NewData,
+}
+
+/// What a reduction replaced, and the evidence so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Undo {
+    /// `una` when the episode began; zero when there is nothing to take back.
+    pub marker: u64,
+    /// Retransmissions not yet reported as duplicates.
+    pub unexplained: u32,
+    pub retransmitted: bool,
+    pub cwnd: Bytes,
+    pub ssthresh: Bytes,
+    /// Timestamp of the first retransmission.
+    pub stamp: Option<u32>,
+    pub frto: Frto,
+}
+
+/// What gave a spurious episode away, as the event's `how`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Evidence {
+    Dsack = 1,
+    Timestamp = 2,
+    Frto = 3,
+}
+
+impl Sender {
+    /// An episode begins: remember what to go back to.
+    pub(crate) fn remember(&mut self, windows: (Bytes, Bytes)) {
+        if !self.config.undo {
+            return;
+        }
+        let outstanding = (self.board.resent / self.mss.max(1)) as u32;
+        self.undo = Undo {
+            marker: self.una,
+            unexplained: outstanding,
+            retransmitted: outstanding > 0,
+            cwnd: windows.0,
+            ssthresh: windows.1,
+            stamp: None,
+            frto: Frto::Off,
+        };
+    }
+
+    /// A retransmission left, at our timestamp `stamp`.
+    pub(crate) fn on_resent(&mut self, stamp: Option<u32>) {
+        if self.undo.marker > 0 {
+            self.undo.unexplained += 1;
+            self.undo.retransmitted = true;
+            self.undo.stamp = self.undo.stamp.or(stamp);
+        }
+    }
+
+    /// The other side received [start, end) twice.
+    pub(crate) fn on_duplicate_reported(&mut self, start: u64, end: u64) {
+        if end > self.nxt || start >= end {
+            return;
+        }
+        if self.undo.marker > 0 && end > self.undo.marker {
+            self.undo.unexplained = self.undo.unexplained.saturating_sub(1);
+        }
+        self.rack.on_dsack(self.una, self.nxt);
+    }
+
+    /// Every retransmission proved needless?
+    fn is_explained(&self) -> bool {
+        self.undo.marker > 0 && self.undo.retransmitted && self.undo.unexplained == 0
+    }
+
+    /// Did the original, sent before the retransmission, cause this ACK?
+    fn is_answered_early(&self, echo: Echo) -> bool {
+        match (self.undo.marker > 0, self.undo.stamp, echo) {
+            (true, Some(stamp), Some((echoed, _, _))) => (echoed.wrapping_sub(stamp) as i32) < 0,
+            _ => false,
+        }
+    }
+
+    /// The evidence this ACK completes, if any. Timestamps count only on ACKs that move `una`.
+    pub(crate) fn evidence(&self, cumulative: u64, echo: Echo) -> Option<Evidence> {
+        if self.is_explained() {
+            return Some(Evidence::Dsack);
+        }
+        (cumulative > 0 && self.is_answered_early(echo)).then_some(Evidence::Timestamp)
+    }
+
+    /// Puts the window back and tells the algorithm.
+    pub(crate) fn take_back(&mut self, how: Evidence) {
+        self.board.find_all();
+        let before = self.flow.windows();
+        self.prr.on = false;
+        if !self.owns_window {
+            self.flow.cwnd = self.flow.cwnd.max(self.undo.cwnd);
+            self.flow.ssthresh = self.flow.ssthresh.max(self.undo.ssthresh);
+        }
+        self.flow.phase = Phase::Open;
+        self.flow.in_flight = Bytes::new(self.pipe());
+        self.undo = Undo::default();
+        self.force_one = false;
+        self.stats.undos += 1;
+        self.rtt.reset_back_off();
+        self.cc.on_undo(&mut self.flow);
+        self.flow.because(causes::Undo { how: how as i64 }, before);
+        self.after_algorithm();
+    }
+
+    /// F-RTO on an ACK after a timeout. True if it ended the episode.
+    pub(crate) fn watch_timeout(&mut self, cumulative: u64, d: &Delivery, duplicate: bool) -> bool {
+        if self.undo.frto == Frto::Off {
+            return false;
+        }
+        if d.original_end > 0 && d.original_end <= self.recover {
+            self.take_back(Evidence::Frto);
+            return true;
+        }
+        if self.nxt > self.recover {
+            if duplicate || (cumulative == 0 && d.bytes > 0) {
+                self.undo.frto = Frto::Off;
+            }
+        } else if cumulative > 0 && self.una < self.recover {
+            self.recover = self.nxt;
+            self.undo.frto = Frto::NewData;
+        }
+        false
+    }
+}
