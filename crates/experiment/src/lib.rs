@@ -1,10 +1,55 @@
 //! The experiment file: parse, check, expand a sweep into cases.
 //!
 //! A [`Scenario`] is one case with every default filled in and every unit resolved: what hosts (the simulator, the
-//! kernel testbed) run.
+//! kernel testbed) run. [`parse`] reads the file (or the one-line form) into an [`Experiment`]; overrides are
+//! [`set`](Experiment::set); [`cases`](Experiment::cases) expands and checks the sweep. Every mistake gives one [`Error`]
+//! with its place.
+//!
+//! ```
+//! let mut experiment = experiment::parse("12Mbit/s 40ms 2BDP fifo: newreno", "").unwrap();
+//! experiment.set("path.rtt", "80ms").unwrap();
+//! let cases = experiment.cases().unwrap();
+//! assert_eq!(cases[0].scenario.flows[0].base_rtt, units::Duration::from_millis(80));
+//! let error = experiment.set("path.rtt", "80").unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "--set path.rtt=80: character 10: path.rtt: 80 has no unit: write \"80 ms\" or \"80 s\""
+//! );
+//! ```
 
+mod assign;
+mod claim;
+mod decode;
+mod describe;
+mod dumbbell;
+mod error;
+mod experiment;
+mod flows;
+mod hash;
+pub mod limits;
+mod line;
+mod links;
+mod metric;
+mod published;
+mod quantity;
+mod raw;
+mod resolve;
 mod scenario;
+mod schema;
+mod source;
+mod stats;
+mod sweep;
+mod trace;
+mod traffic;
+mod tree;
 
+pub use claim::{Claim, Over, Verdict};
+pub use error::Error;
+pub use experiment::{Case, Experiment, one_line, parse, parse_with};
+pub use metric::metrics;
+pub use published::{Agreement, Cell, Compared, Comparison, Published};
 pub use scenario::{
     Change, Clock, FlowSpec, Link, LinkId, LossAt, LossModel, RateSpec, Reorder, Run, Scenario, Traffic, Vary,
 };
+pub use schema::schema;
+pub use traffic::{TRAFFIC, TrafficKind};

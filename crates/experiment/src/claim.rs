@@ -1,0 +1,386 @@
+//! Claims: `that` figure `is` so. Checked on the summaries of the repetitions of one case.
+
+use crate::metric::{Metric, Number, Tolerance, Unit};
+use crate::quantity::Quantity;
+use crate::stats;
+use crate::tree::{Any, same_text};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+params::choice! {
+    /// Which figure of several repetitions a claim is about.
+    pub enum Over {
+        /// Their mean.
+        Mean = "mean",
+        /// Each of them.
+        Each = "each",
+        /// Their median.
+        Median = "median",
+    }
+}
+
+/// `[[expect]]`, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// What it says.
+    pub name: String,
+    /// The figure's path as written.
+    pub that: String,
+    /// The condition as written.
+    pub is: String,
+    /// Which figure of several repetitions counts.
+    pub over: Over,
+    /// Swept keys with the values they must have; empty for every case.
+    pub when: Vec<(String, String)>,
+    pub(crate) metric: Metric,
+    pub(crate) condition: Condition,
+}
+
+/// What became of a claim in one case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The claim's name.
+    pub name: String,
+    /// Its figure.
+    pub that: String,
+    /// Its condition.
+    pub is: String,
+    /// It holds.
+    pub holds: bool,
+    /// The figure: the mean or median, or with `over = "each"` the one furthest from the condition.
+    pub measured: Option<f64>,
+    /// The case, as in the summary.
+    pub case: Json,
+    /// In words.
+    pub why: String,
+}
+
+/// What a figure must be.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Condition {
+    Compare(Sign, Operand),
+    Near(Operand, Tolerance),
+    Between(Number, Number),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    AtLeast,
+    AtMost,
+    Above,
+    Below,
+    Equal,
+}
+
+const SIGNS: [(&str, Sign); 8] = [
+    (">=", Sign::AtLeast),
+    ("≥", Sign::AtLeast),
+    ("<=", Sign::AtMost),
+    ("≤", Sign::AtMost),
+    ("==", Sign::Equal),
+    ("=", Sign::Equal),
+    (">", Sign::Above),
+    ("<", Sign::Below),
+];
+
+/// The right side: a number, or a multiple of another figure of the same run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Operand {
+    Number(Number),
+    Figure(f64, Metric),
+}
+
+impl Operand {
+    fn read(text: &str) -> Result<Operand, String> {
+        let text = text.trim();
+        let (factor, rest) = match text.split_once('*') {
+            Some((factor, rest)) => {
+                let factor = <f64 as params::Value>::parse(factor)
+                    .ok_or_else(|| format!("{:?} before \"*\" is not a number", factor.trim()))?;
+                (factor, rest.trim())
+            }
+            None => (1.0, text),
+        };
+        if rest.starts_with(|c: char| c.is_alphabetic()) {
+            return Metric::read(rest).map(|metric| Operand::Figure(factor, metric));
+        }
+        match Number::read(rest) {
+            Some(number) if factor == 1.0 => Ok(Operand::Number(number)),
+            _ => Err(format!("{text:?} is neither a number nor a figure such as \"0.5 * flow.b.share\"")),
+        }
+    }
+
+    fn value(&self, unit: Unit, summary: &Json) -> Option<f64> {
+        match self {
+            Operand::Number(number) => number.as_unit(unit).ok(),
+            Operand::Figure(factor, metric) => metric.of(summary).map(|x| factor * x),
+        }
+    }
+}
+
+impl std::fmt::Display for Operand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Operand::Number(number) => number.fmt(f),
+            Operand::Figure(1.0, metric) => metric.fmt(f),
+            Operand::Figure(factor, metric) => write!(f, "{factor} * {metric}"),
+        }
+    }
+}
+
+impl Quantity for Condition {
+    fn what() -> String {
+        "a condition such as \">= 0.25\", \"0.7 ± 0.05\", \"between 1 and 3\" or \"< 0.5 * flow.b.share\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let trimmed = text.trim();
+        let malformed = || format!("{text:?} is not {}", Self::what());
+        if let Some((word, sign)) = SIGNS.iter().find(|(word, _)| trimmed.starts_with(word)) {
+            return Operand::read(&trimmed[word.len()..]).map(|operand| Condition::Compare(*sign, operand));
+        }
+        if let Some(rest) = trimmed.strip_prefix("between ") {
+            let (low, high) = rest.split_once(" and ").ok_or_else(malformed)?;
+            let number = |text: &str| Number::read(text).ok_or_else(|| format!("{text:?} is not a number"));
+            return Ok(Condition::Between(number(low)?, number(high)?));
+        }
+        for sign in ["±", "+/-", "+-"] {
+            if let Some((centre, width)) = trimmed.split_once(sign) {
+                return Ok(Condition::Near(Operand::read(centre)?, Tolerance::read(width)?));
+            }
+        }
+        match Number::read(trimmed) {
+            Some(_) => Err(format!("{text:?} lacks a comparison: write \">= {trimmed}\" or \"{trimmed} ± 10 %\"")),
+            None => Err(malformed()),
+        }
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Condition::read(&x.to_string())
+    }
+    fn write(&self) -> Any {
+        Any::Text(match self {
+            Condition::Compare(sign, operand) => {
+                let word = SIGNS.iter().find(|(_, s)| s == sign).map_or("", |(word, _)| word);
+                format!("{word} {operand}")
+            }
+            Condition::Near(centre, width) => format!("{centre} ± {width}"),
+            Condition::Between(low, high) => format!("between {low} and {high}"),
+        })
+    }
+}
+
+impl Condition {
+    /// Checks the numbers' units against the figure's.
+    pub fn check(&self, metric: &Metric) -> Result<(), String> {
+        let unit = metric.unit();
+        let operand = |o: &Operand| match o {
+            Operand::Number(number) => number.as_unit(unit),
+            Operand::Figure(_, other) if other.unit() != unit => {
+                Err(format!("{other} and {metric} do not count the same thing"))
+            }
+            Operand::Figure(..) => Ok(1.0),
+        };
+        match self {
+            Condition::Compare(_, o) => operand(o).map(|_| ()),
+            Condition::Near(o, width) => operand(o).and_then(|centre| width.bounds(centre, unit)).map(|_| ()),
+            Condition::Between(low, high) => {
+                if low.as_unit(unit)? > high.as_unit(unit)? {
+                    return Err(format!("nothing is between {low} and {high}: the smaller comes first"));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The figures of the run that it mentions.
+    pub fn figures(&self) -> Vec<&Metric> {
+        match self {
+            Condition::Compare(_, Operand::Figure(_, m)) | Condition::Near(Operand::Figure(_, m), _) => vec![m],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Least and greatest value allowed, and whether the bounds themselves are.
+    fn bounds(&self, unit: Unit, summaries: &[&Json], over: Over) -> Option<(f64, f64, bool)> {
+        let value = |o: &Operand| {
+            let all: Option<Vec<f64>> = summaries.iter().map(|s| o.value(unit, s)).collect();
+            aggregate(&all?, over)
+        };
+        Some(match self {
+            Condition::Compare(sign, o) => {
+                let x = value(o)?;
+                match sign {
+                    Sign::AtLeast => (x, f64::INFINITY, true),
+                    Sign::AtMost => (f64::NEG_INFINITY, x, true),
+                    Sign::Above => (x, f64::INFINITY, false),
+                    Sign::Below => (f64::NEG_INFINITY, x, false),
+                    Sign::Equal => (x, x, true),
+                }
+            }
+            Condition::Near(o, width) => {
+                let (low, high) = width.bounds(value(o)?, unit).ok()?;
+                (low, high, true)
+            }
+            Condition::Between(low, high) => (low.as_unit(unit).ok()?, high.as_unit(unit).ok()?, true),
+        })
+    }
+}
+
+fn aggregate(values: &[f64], over: Over) -> Option<f64> {
+    match over {
+        Over::Mean | Over::Each => stats::mean(values),
+        Over::Median => stats::quantile(values, 0.5),
+    }
+}
+
+impl Claim {
+    /// Does it concern a case with these swept values?
+    pub fn concerns(&self, case: &Json) -> bool {
+        matches_case(&self.when, case)
+    }
+
+    /// Judges it on the summaries of the repetitions of one case.
+    pub fn evaluate(&self, repetitions: &[Json]) -> Verdict {
+        let all: Vec<&Json> = repetitions.iter().collect();
+        self.judge(&all)
+    }
+
+    pub(crate) fn judge(&self, repetitions: &[&Json]) -> Verdict {
+        let case = repetitions.first().and_then(|s| s.get("case")).cloned().unwrap_or(Json::Null);
+        let verdict = |holds, measured, why| Verdict {
+            name: self.name.clone(),
+            that: self.that.clone(),
+            is: self.is.clone(),
+            holds,
+            measured,
+            case: case.clone(),
+            why,
+        };
+        let n = repetitions.len();
+        if n == 0 {
+            return verdict(false, None, "no repetition has finished".into());
+        }
+        let unit = self.metric.unit();
+        let mut values = Vec::new();
+        for summary in repetitions {
+            match self.metric.of(summary) {
+                Some(x) => values.push(x),
+                None => {
+                    let seed = summary.get("seed").map_or(String::new(), |s| format!(" with seed {s}"));
+                    return verdict(false, None, format!("{} has no value in the run{seed}", self.that));
+                }
+            }
+        }
+        // Margin by which a value fulfils the condition; negative if it does not.
+        let margin = |x: f64, (low, high, closed): (f64, f64, bool)| {
+            let m = (x - low).min(high - x);
+            if m == 0.0 && !closed { -f64::MIN_POSITIVE } else { m }
+        };
+        let worst = if self.over == Over::Each {
+            let each = values.iter().zip(repetitions).map(|(x, s)| {
+                let bounds = self.condition.bounds(unit, &[*s], self.over)?;
+                Some((margin(*x, bounds), *x))
+            });
+            each.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)))
+        } else {
+            let bounds = self.condition.bounds(unit, repetitions, self.over);
+            bounds.zip(aggregate(&values, self.over)).map(|(b, x)| (margin(x, b), x))
+        };
+        let Some((margin, measured)) = worst else {
+            return verdict(false, None, format!("{:?} names a figure that has no value", self.is));
+        };
+        let holds = margin >= 0.0;
+        let what = match (n, self.over) {
+            (1, _) => String::new(),
+            (_, Over::Mean) => format!(", the mean of {n}"),
+            (_, Over::Median) => format!(", the median of {n}"),
+            (_, Over::Each) => format!(", the worst of {n}"),
+        };
+        let not = if holds { "" } else { "not " };
+        verdict(holds, Some(measured), format!("{} is {}{what}; {not}{}", self.that, short(measured), self.is))
+    }
+}
+
+/// Do the case's swept values agree with `when`?
+pub(crate) fn matches_case(when: &[(String, String)], case: &Json) -> bool {
+    when.iter().all(|(key, want)| {
+        let given = case.get(key);
+        let text = given.map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_string));
+        text.is_some_and(|text| same_text(&text, want))
+    })
+}
+
+/// Four digits, for words.
+fn short(x: f64) -> String {
+    let digits = if x == 0.0 { 0 } else { (3 - x.abs().log10().floor() as i32).clamp(0, 9) as usize };
+    format!("{x:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(that: &str, is: &str, over: Over) -> Claim {
+        let (metric, condition) = (Metric::read(that).unwrap(), Condition::read(is).unwrap());
+        condition.check(&metric).unwrap();
+        Claim {
+            name: format!("{that} {is}"),
+            that: that.into(),
+            is: is.into(),
+            over,
+            when: Vec::new(),
+            metric,
+            condition,
+        }
+    }
+
+    fn shares(values: &[(f64, f64)]) -> Vec<Json> {
+        let run = |&(a, b): &(f64, f64)| serde_json::json!({"case": {}, "flows": [{"name": "a", "share": a}, {"name": "b", "share": b}]});
+        values.iter().map(run).collect()
+    }
+
+    #[test]
+    fn conditions_of_every_kind_are_judged() {
+        let runs = shares(&[(0.2, 0.8), (0.3, 0.7), (0.4, 0.6)]);
+        for (is, over, holds) in [
+            (">= 0.25", Over::Mean, true),
+            (">= 25 %", Over::Each, false),
+            (">= 0.2", Over::Each, true),
+            ("> 0.2", Over::Each, false),
+            ("0.3 ± 0.02", Over::Median, true),
+            ("0.33 ± 5 %", Over::Mean, false),
+            ("30 % +- 2 points", Over::Mean, true),
+            ("between 0.25 and 0.35", Over::Mean, true),
+            ("< flow.b.share", Over::Each, true),
+            ("<= 0.25 * flow.b.share", Over::Each, false),
+            ("< 0.5 * flow.b.share", Over::Mean, true),
+        ] {
+            let verdict = claim("flow.a.share", is, over).evaluate(&runs);
+            assert_eq!(verdict.holds, holds, "{is} {over:?}: {}", verdict.why);
+        }
+    }
+
+    #[test]
+    fn a_verdict_says_why() {
+        let runs = shares(&[(0.2, 0.8), (0.3, 0.7)]);
+        let v = claim("flow.a.share", ">= 0.4", Over::Each).evaluate(&runs);
+        assert_eq!((v.measured, v.why.as_str()), (Some(0.2), "flow.a.share is 0.2000, the worst of 2; not >= 0.4"));
+        let v = claim("flow.c.share", ">= 0.4", Over::Mean).evaluate(&runs);
+        assert_eq!((v.holds, v.why.as_str()), (false, "flow.c.share has no value in the run"));
+        assert!(!claim("flow.a.share", ">= 0", Over::Mean).evaluate(&[]).holds);
+    }
+
+    #[test]
+    fn conditions_read_back_as_written() {
+        for text in [
+            ">= 0.25",
+            "0.7 ± 5 %",
+            "between 1 and 3",
+            "< 0.5 * flow.b.share",
+            "== 3",
+            "flow.b.share ± max(2 points, 30 %)",
+        ] {
+            let Any::Text(written) = Condition::read(text).unwrap().write() else { panic!("{text}") };
+            assert_eq!(written, text);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! An experiment as JSON: what `check` tells a front end.
+
+use crate::scenario::{Clock, FlowSpec, Link, LossModel, RateSpec, Scenario};
+use crate::{Case, Error, Experiment};
+use aqm::Limit;
+use params::Value;
+use serde_json::{Map, Value as Json, json};
+use units::{Duration, Instant};
+
+impl Experiment {
+    /// Checks every case and describes the experiment: title, hash, canonical text, cases with their flows and links,
+    /// every setting with its value, claims and published tables.
+    pub fn describe(&self) -> Result<Json, Error> {
+        let cases: Vec<Json> = self.cases()?.iter().map(case).collect();
+        let expect: Vec<Json> = self
+            .claims()
+            .map(|c| json!({"name": c.name, "that": c.that, "is": c.is, "over": c.over.show(), "when": pairs(&c.when)}))
+            .collect();
+        Ok(json!({
+            "title": self.title(),
+            "hash": self.hash(),
+            "toml": self.to_toml(),
+            "sweep": self.swept().into_iter().map(|(key, values)| json!({"key": key, "values": values})).collect::<Vec<_>>(),
+            "cases": cases,
+            "expect": expect,
+            "published": self.published(),
+        }))
+    }
+}
+
+fn pairs(values: &[(String, String)]) -> Json {
+    Json::Object(values.iter().map(|(k, v)| (k.clone(), Json::String(v.clone()))).collect())
+}
+
+fn seconds(at: Instant) -> f64 {
+    at.as_secs_f64()
+}
+
+fn case(case: &Case) -> Json {
+    let Scenario { links, flows, groups, run } = &case.scenario;
+    json!({
+        "index": case.index,
+        "values": pairs(&case.values),
+        "hash": case.hash,
+        "repeat": run.repeat,
+        "seed": run.seed,
+        "duration_s": run.duration.as_secs_f64(),
+        "measure_s": [seconds(run.measure.0), seconds(run.measure.1)],
+        "vary": run.vary.show(),
+        "groups": groups,
+        "flows": flows.iter().map(|f| flow(f, groups)).collect::<Vec<_>>(),
+        "links": links.iter().map(link).collect::<Vec<_>>(),
+        "resolved": resolved(&case.scenario),
+    })
+}
+
+fn flow(flow: &FlowSpec, groups: &[String]) -> Json {
+    json!({
+        "name": flow.name,
+        "group": groups[flow.group],
+        "cc": flow.cc.to_string(),
+        "stack": flow.stack.show(),
+        "start_s": seconds(flow.start),
+        "stop_s": flow.stop.map(seconds),
+        "base_rtt_ms": flow.base_rtt.as_millis_f64(),
+        "mss": flow.mss.get(),
+        "initial_window": flow.initial_window,
+        "ecn": flow.ecn,
+        "access_mbps": flow.access.map(|r| r.as_mbps()),
+    })
+}
+
+fn link(link: &Link) -> Json {
+    let buffer = match link.buffer {
+        Some(Limit::Packets(n)) => Json::String(format!("{n} packets")),
+        Some(Limit::Bytes(n)) => Json::String(n.show()),
+        None => Json::Null,
+    };
+    let loss = match link.loss {
+        LossModel::None => 0.0,
+        LossModel::Random(p) => p,
+        LossModel::Gilbert { to_bad, to_good, loss_good, loss_bad } => {
+            let bad = if to_bad + to_good > 0.0 { to_bad / (to_bad + to_good) } else { 0.0 };
+            bad * loss_bad + (1.0 - bad) * loss_good
+        }
+    };
+    json!({
+        "name": link.name,
+        "rate_mbps": match &link.rate {
+            Some(RateSpec::Constant(rate)) => Some(rate.as_mbps()),
+            Some(RateSpec::Trace(times)) => times.last().map(|end| {
+                let period: Duration = end.since(Instant::ZERO);
+                ((crate::trace::OPPORTUNITY * times.len() as u64) / period).as_mbps()
+            }),
+            None => None,
+        },
+        "trace": matches!(link.rate, Some(RateSpec::Trace(_))),
+        "delay_ms": link.delay.as_millis_f64(),
+        "buffer": buffer,
+        "queue": link.queue.to_string(),
+        "loss": loss,
+        "clock": match link.clock {
+            Clock::Exact => "exact".to_string(),
+            Clock::Tick { hz } => format!("tick(hz={hz})"),
+        },
+        "changes": link.changes.len(),
+    })
+}
+
+/// Every setting of every algorithm and queue with its value, defaults included.
+fn resolved(scenario: &Scenario) -> Json {
+    let mut all = Map::new();
+    let table = |values: Vec<(&'static str, String)>| {
+        Json::Object(values.into_iter().map(|(k, v)| (k.to_string(), Json::String(v))).collect())
+    };
+    for (group, name) in scenario.groups.iter().enumerate() {
+        let Some(flow) = scenario.flows.iter().find(|f| f.group == group) else { continue };
+        // What the registry does not know (UDP, classes in Python) has no settings to tell.
+        let values = cc::find(&flow.cc.name).and_then(|entry| entry.resolve(&flow.cc)).unwrap_or_default();
+        all.insert(format!("flow.{name}.cc"), table(values));
+    }
+    for link in &scenario.links {
+        all.insert(format!("link.{}.queue", link.name), table(aqm::resolve(&link.queue).unwrap_or_default()));
+    }
+    Json::Object(all)
+}

@@ -1,0 +1,409 @@
+//! The experiment: a tree of values, overridden, swept, and resolved case by case.
+
+use crate::claim::{Claim, Over, Verdict};
+use crate::decode::decode;
+use crate::limits::TEXT_MAX;
+use crate::metric::{Metric, Subject};
+use crate::published::{Comparison, Published};
+use crate::quantity::{Quantity, RateText};
+use crate::raw::{ExpectFile, File};
+use crate::resolve::{Context, scenario};
+use crate::scenario::Scenario;
+use crate::source::{Checked, Fault, Place, Source, Sources};
+use crate::sweep::{self, Axis};
+use crate::trace::Traces;
+use crate::tree::{Any, At, Table, get, get_mut, parse_document, parse_value, same_text};
+use crate::{Error, assign, hash, line, published};
+use serde_json::Value as Json;
+use std::path::Path;
+
+/// An experiment as written, with overrides applied: syntax, keys, units and words are checked. What depends on several
+/// values together is checked case by case, so that overrides may complete a file.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    doc: At<Any>,
+    file: File,
+    axes: Vec<Axis>,
+    claims: Vec<At<Claim>>,
+    published: Vec<Published>,
+    sources: Sources,
+    traces: Traces,
+    extra_cc: Vec<String>,
+}
+
+/// One case of the sweep, resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// Its number, from 0; the first key of the sweep changes slowest.
+    pub index: usize,
+    /// Swept keys and their values in this case.
+    pub values: Vec<(String, String)>,
+    /// What is run.
+    pub scenario: Scenario,
+    /// 16 hexadecimal digits of what one repetition depends on besides its seed: not of titles, claims, published
+    /// numbers, `run.seed` and `run.repeat`. Finished runs are found again by it and their seed.
+    pub hash: String,
+}
+
+/// Parses a file, or the one-line form. Traces named in it are looked for beside `file`.
+pub fn parse(text: &str, file: &str) -> Result<Experiment, Error> {
+    parse_with(text, file, &[])
+}
+
+/// As [`parse`], with congestion controls that the registry does not know, such as classes in Python.
+pub fn parse_with(text: &str, file: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
+    if line::is_one_line(text) { line_with(text, extra_cc) } else { toml_with(text, file, extra_cc) }
+}
+
+/// Parses the one-line form, such as `12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s`.
+pub fn one_line(text: &str) -> Result<Experiment, Error> {
+    line_with(text, &[])
+}
+
+fn line_with(text: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
+    let text = text.trim();
+    let source = Source { name: format!("{text:?}"), text: text.into(), has_lines: false };
+    begin(source, Path::new(""), extra_cc, |text| line::read(text))
+}
+
+fn toml_with(text: &str, file: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
+    let base = Path::new(file).parent().unwrap_or(Path::new(""));
+    let source = Source { name: file.into(), text: text.into(), has_lines: true };
+    begin(source, base, extra_cc, |text| parse_document(text, 0))
+}
+
+fn begin(
+    source: Source,
+    base: &Path,
+    extra_cc: &[&str],
+    read: impl FnOnce(&str) -> Checked<At<Any>>,
+) -> Result<Experiment, Error> {
+    let mut sources = Sources::default();
+    let text = source.text.clone();
+    sources.add(source);
+    let result = if text.len() > TEXT_MAX {
+        Err(Fault::new(format!("the text has {} bytes; allowed are {TEXT_MAX}", text.len())))
+    } else {
+        read(&text).and_then(|mut doc| {
+            assign::name_flows(&mut doc);
+            normalise(&mut doc)?;
+            Parts::of(&doc).map(|parts| (doc, parts))
+        })
+    };
+    match result {
+        Ok((doc, parts)) => Ok(Experiment {
+            doc,
+            file: parts.file,
+            axes: parts.axes,
+            claims: parts.claims,
+            published: parts.published,
+            sources,
+            traces: Traces::new(base.to_path_buf()),
+            extra_cc: extra_cc.iter().map(|s| s.to_string()).collect(),
+        }),
+        Err(fault) => Err(sources.locate(fault)),
+    }
+}
+
+fn normalise(doc: &mut At<Any>) -> Checked<()> {
+    match doc.value.as_table_mut().and_then(|table| get_mut(table, "sweep")) {
+        Some(node) => sweep::normalise(node),
+        None => Ok(()),
+    }
+}
+
+/// Everything that is read from the tree.
+struct Parts {
+    file: File,
+    axes: Vec<Axis>,
+    claims: Vec<At<Claim>>,
+    published: Vec<Published>,
+}
+
+impl Parts {
+    fn of(doc: &At<Any>) -> Checked<Parts> {
+        let file: File = decode(doc)?;
+        let axes = sweep::axes(file.sweep.as_ref())?;
+        sweep::refuse_repeats(&axes)?;
+        let claims = file.expect.iter().map(|at| claim(at, &axes)).collect::<Checked<_>>()?;
+        let published = published::read(file.published.as_ref())?;
+        for cell in published.iter().flat_map(|table| &table.cells) {
+            if let Some(when) = &cell.when_at {
+                check_when(&when.value, &axes).map_err(|f| f.under("published"))?;
+            }
+        }
+        Ok(Parts { file, axes, claims, published })
+    }
+}
+
+fn claim(at: &At<ExpectFile>, axes: &[Axis]) -> Checked<At<Claim>> {
+    let expect = &at.value;
+    let (metric, condition) = (expect.that.value.0.clone(), expect.is.value.0.clone());
+    condition.check(&metric).map_err(|e| Fault::at(expect.is.place, e).under("expect.is"))?;
+    let when = match &expect.when {
+        None => Vec::new(),
+        Some(when) => {
+            let Any::Table(table) = &when.value.0 else {
+                let message = "expected a table such as {\"path.rtt\" = \"40 ms\"}";
+                return Err(Fault::at(when.place, message).under("expect.when"));
+            };
+            check_when(table, axes).map_err(|f| f.under("expect.when"))?;
+            table.iter().map(|(k, v)| (k.value.clone(), v.show())).collect()
+        }
+    };
+    let (that, is) = (metric.to_string(), condition.write().show());
+    let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}"));
+    let over = expect.over.as_ref().map_or(Over::Mean, |at| at.value.0.0);
+    Ok(At { value: Claim { name, that, is, over, when, metric, condition }, place: expect.that.place })
+}
+
+/// Keys of a `when` must be swept, and to these values; after an override the axis has only the value set.
+fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
+    for (key, value) in when {
+        let columns = || axes.iter().flat_map(|axis| &axis.columns);
+        let Some(column) = columns().find(|c| c.key.value == key.value) else {
+            let keys: Vec<&str> = columns().map(|c| c.key.value.as_str()).collect();
+            let near = params::nearest(&key.value, keys.iter().copied());
+            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            let all =
+                if keys.is_empty() { "nothing is swept".into() } else { format!("swept are {}", keys.join(", ")) };
+            return Err(Fault::at(key.place, format!("{:?} is not swept{near} ({all})", key.value)));
+        };
+        let overridden = column.values.iter().any(|v| v.place.source != 0);
+        let values = || column.values.iter().map(|v| v.show());
+        if !overridden && !values().any(|v| same_text(&v, &value.show())) {
+            let all: Vec<String> = values().take(20).collect();
+            let given = value.show();
+            let near = params::nearest(&given, all.iter().map(String::as_str));
+            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            let message =
+                format!("{} does not take the value {given:?}{near} (it takes {})", key.value, all.join(", "));
+            return Err(Fault::at(value.place, message));
+        }
+    }
+    Ok(())
+}
+
+impl Experiment {
+    /// Overrides a value, as `--set path.rtt=80ms` does; `flow.a.cc.beta` reaches into `cubic(beta=0.7)`. A swept key
+    /// keeps only this value. Numbers, true, false and lists are read as TOML, everything else as text.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        let text = format!("{key}={value}");
+        let id = self.sources.add(Source { name: format!("--set {text}"), text, has_lines: false });
+        let mut doc = self.doc.clone();
+        match self.override_in(&mut doc, id, key, value) {
+            Ok(parts) => {
+                self.doc = doc;
+                (self.file, self.axes, self.claims, self.published) =
+                    (parts.file, parts.axes, parts.claims, parts.published);
+                Ok(())
+            }
+            Err(fault) => Err(self.sources.locate(fault)),
+        }
+    }
+
+    fn override_in(&self, doc: &mut At<Any>, id: u32, key: &str, value: &str) -> Checked<Parts> {
+        let key = At { value: key.trim().to_string(), place: Place::new(id, 0..key.len()) };
+        let offset = key.place.end as usize + 1;
+        let place = Place::new(id, offset..offset + value.len());
+        if key.value.is_empty() || value.trim().is_empty() {
+            let message = "write --set key=value, such as --set path.rtt=80ms";
+            return Err(Fault::at(Place::new(id, 0..offset + value.len()), message));
+        }
+        let text = || At { value: Any::Text(value.trim().into()), place };
+        let node = parse_value(value, id, offset).unwrap_or_else(text);
+        let root = doc.value.as_table_mut();
+        if let Some(swept) = key.value.strip_prefix("sweep.") {
+            let Some(root) = root else { return Err(Fault::new("the experiment is not a table")) };
+            if get(root, "sweep").is_none() {
+                let key = At { value: "sweep".into(), place: key.place };
+                root.push((key, At { value: Any::Table(Table::new()), place }));
+            }
+            if let Some(Any::Table(table)) = get_mut(root, "sweep").map(|node| &mut node.value) {
+                table.retain(|(k, _)| k.value != swept);
+                table.push((At { value: swept.into(), place: key.place }, node));
+            }
+            normalise(doc)?;
+        } else {
+            let swept = root.and_then(|root| get_mut(root, "sweep"));
+            if !swept.map_or(Ok(false), |sweep| sweep::narrow(sweep, &key, &node))? {
+                assign::assign(doc, &key, node)?;
+            }
+        }
+        Parts::of(doc)
+    }
+
+    /// The title, or nothing.
+    pub fn title(&self) -> &str {
+        self.file.title.as_deref().unwrap_or("")
+    }
+
+    /// The claims.
+    pub fn claims(&self) -> impl ExactSizeIterator<Item = &Claim> {
+        self.claims.iter().map(|at| &at.value)
+    }
+
+    /// The published tables.
+    pub fn published(&self) -> &[Published] {
+        &self.published
+    }
+
+    /// The swept keys with their values, in order; keys of a zip one after the other.
+    pub fn swept(&self) -> Vec<(String, Vec<String>)> {
+        let columns = self.axes.iter().flat_map(|axis| &axis.columns);
+        columns.map(|c| (c.key.value.clone(), c.values.iter().map(|v| v.show()).collect())).collect()
+    }
+
+    /// The number of cases: 1 without a sweep.
+    pub fn case_count(&self) -> usize {
+        sweep::count(&self.axes).unwrap_or(0)
+    }
+
+    /// Every case of the sweep, checked, and every claim and published cell checked against them.
+    pub fn cases(&self) -> Result<Vec<Case>, Error> {
+        self.all_cases().map_err(|fault| self.sources.locate(fault))
+    }
+
+    /// One case. Checks no other, so that a runner of single cases need not expand the sweep.
+    pub fn case(&self, index: usize) -> Result<Case, Error> {
+        if index >= self.case_count() {
+            return Err(Error::plain(format!("there is no case {index}: the sweep has {}", self.case_count())));
+        }
+        self.resolve(index, &self.bare()).map_err(|fault| self.sources.locate(fault))
+    }
+
+    fn all_cases(&self) -> Checked<Vec<Case>> {
+        let bare = self.bare();
+        // A figure must exist in one case at least: a sweep of `count` adds flows.
+        let mut unseen: Vec<(&Metric, Place, &str)> = Vec::new();
+        for at in &self.claims {
+            unseen.push((&at.value.metric, at.place, "expect.that"));
+            unseen.extend(at.value.condition.figures().into_iter().map(|m| (m, at.place, "expect.is")));
+        }
+        for cell in self.published.iter().flat_map(|table| &table.cells) {
+            if !unseen.iter().any(|(m, ..)| **m == cell.metric) {
+                unseen.push((&cell.metric, cell.place, "published"));
+            }
+        }
+        let mut cases = Vec::new();
+        for index in 0..self.case_count() {
+            let case = self.resolve(index, &bare)?;
+            unseen.retain(|(metric, ..)| !names(&case.scenario, &metric.subject));
+            cases.push(case);
+        }
+        match (unseen.first(), cases.first()) {
+            (Some((metric, place, key)), Some(case)) => {
+                Err(Fault::at(*place, unknown_subject(metric, &case.scenario)).under(*key))
+            }
+            _ => Ok(cases),
+        }
+    }
+
+    /// The tree without what a case does not depend on.
+    fn bare(&self) -> At<Any> {
+        let mut doc = self.doc.clone();
+        if let Any::Table(table) = &mut doc.value {
+            table.retain(|(k, _)| !["sweep", "expect", "published", "title"].contains(&k.value.as_str()));
+        }
+        doc
+    }
+
+    fn resolve(&self, index: usize, bare: &At<Any>) -> Checked<Case> {
+        let mut doc = bare.clone();
+        let picked = sweep::case(&self.axes, index);
+        let values: Vec<(String, String)> = picked.iter().map(|(k, v)| (k.value.clone(), v.show())).collect();
+        for (key, value) in picked {
+            assign::assign(&mut doc, key, value.clone()).map_err(|f| f.under("sweep"))?;
+        }
+        let context = Context { traces: &self.traces, extra_cc: &self.extra_cc };
+        let resolved = decode::<File>(&doc).and_then(|file| scenario(&doc, &file, &context).map(|s| (file, s)));
+        let (mut file, scenario) = resolved.map_err(|fault| {
+            let list: Vec<String> = values.iter().map(|(k, v)| format!("{k} = {v}")).collect();
+            if list.is_empty() { fault } else { fault.and(&format!(" (in the case {})", list.join(", "))) }
+        })?;
+        if let Some(run) = &mut file.run {
+            (run.value.seed, run.value.repeat) = (None, None);
+        }
+        let mut text = canonical(&file);
+        for rate in rates(&file) {
+            if let RateText::Trace(name) = rate
+                && let Ok(trace) = self.traces.read(name)
+            {
+                text.push_str(&format!("{:x}", trace.hash));
+            }
+        }
+        Ok(Case { index, values, scenario, hash: hash::hex(text.as_bytes()) })
+    }
+
+    /// The experiment as TOML, overrides included: keys in a fixed order, values with their units spelled one way.
+    pub fn to_toml(&self) -> String {
+        canonical(&self.file)
+    }
+
+    /// 16 hexadecimal digits of what is run: [`to_toml`](Self::to_toml) without title, claims and published numbers. Two
+    /// spellings of the same experiment have the same; a corrected claim keeps it.
+    pub fn hash(&self) -> String {
+        let file = File { title: None, expect: Vec::new(), published: None, ..self.file.clone() };
+        hash::hex(canonical(&file).as_bytes())
+    }
+
+    /// Judges every claim in every case it concerns. `summaries` are those of all finished repetitions; a claim that
+    /// concerns a case of which none has finished fails.
+    pub fn evaluate(&self, summaries: &[Json]) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        for claim in self.claims() {
+            for index in 0..self.case_count() {
+                let values = sweep::case(&self.axes, index).into_iter().map(|(k, v)| (k.value.clone(), v.show()));
+                let case = Json::Object(values.map(|(k, v)| (k, Json::String(v))).collect());
+                if !claim.concerns(&case) {
+                    continue;
+                }
+                let wanted: Vec<(String, String)> =
+                    sweep::case(&self.axes, index).into_iter().map(|(k, v)| (k.value.clone(), v.show())).collect();
+                let of_case = |s: &&Json| crate::claim::matches_case(&wanted, s.get("case").unwrap_or(&Json::Null));
+                let repetitions: Vec<&Json> = summaries.iter().filter(of_case).collect();
+                let mut verdict = claim.judge(&repetitions);
+                verdict.case = case;
+                verdicts.push(verdict);
+            }
+        }
+        verdicts
+    }
+
+    /// Sets every published table beside the figures of all finished repetitions.
+    pub fn compare(&self, summaries: &[Json]) -> Vec<Comparison> {
+        self.published.iter().map(|table| table.compare(summaries)).collect()
+    }
+}
+
+fn canonical(file: &File) -> String {
+    // Every value is text, a number, a truth value, a list or a table: TOML has them all.
+    toml::to_string(file).unwrap_or_else(|e| unreachable!("an experiment is always valid TOML: {e}"))
+}
+
+fn rates(file: &File) -> impl Iterator<Item = &RateText> {
+    let path = file.path.iter().flat_map(|p| [&p.value.rate, &p.value.up]);
+    let links = file.link.iter().map(|l| &l.value.rate);
+    path.chain(links).flatten().map(|at| &at.value.0)
+}
+
+fn names(scenario: &Scenario, subject: &Subject) -> bool {
+    match subject {
+        Subject::Flow(name) => scenario.flows.iter().any(|f| &f.name == name),
+        Subject::Group(name) => scenario.groups.contains(name),
+        Subject::Link(name) => scenario.links.iter().any(|l| &l.name == name),
+        Subject::Fairness => true,
+    }
+}
+
+fn unknown_subject(metric: &Metric, scenario: &Scenario) -> String {
+    let (kind, name, all): (&str, &str, Vec<&str>) = match &metric.subject {
+        Subject::Flow(name) => ("flow", name, scenario.flows.iter().map(|f| f.name.as_str()).collect()),
+        Subject::Group(name) => ("group of flows", name, scenario.groups.iter().map(String::as_str).collect()),
+        Subject::Link(name) => ("link", name, scenario.links.iter().map(|l| l.name.as_str()).collect()),
+        Subject::Fairness => ("figure", "", Vec::new()),
+    };
+    let near = params::nearest(name, all.iter().copied());
+    let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+    format!("there is no {kind} {name:?}{near} (there are {})", all[..all.len().min(20)].join(", "))
+}

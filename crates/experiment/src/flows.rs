@@ -1,0 +1,230 @@
+//! Flows: every `count` expanded, every default from the stack filled in.
+
+use crate::assign::flow_names;
+use crate::limits::{DURATION_MAX, FLOWS_MAX, INITIAL_WINDOW_MAX, MSS_MAX, MSS_MIN, OFFLOAD_MAX, RECEIVE_WINDOW_MAX};
+use crate::links::access;
+use crate::quantity::{Burst, Cc, Q, SpecOf};
+use crate::raw::{File, FlowFile};
+use crate::resolve::{Context, headers, whole, within};
+use crate::scenario::{FlowSpec, LinkId, Traffic};
+use crate::source::{Checked, Fault};
+use crate::traffic;
+use crate::tree::At;
+use params::{Spec, Value};
+use std::collections::BTreeMap;
+use tcp::{Config, Offload, Stack};
+use units::{Bytes, Duration, Instant};
+
+/// A flow's way through the topology.
+pub(crate) struct Wire {
+    pub route: Vec<LinkId>,
+    pub back: Vec<LinkId>,
+    pub edge: Duration,
+    pub edge_back: Duration,
+    pub base_rtt: Duration,
+}
+
+/// The name of an entry.
+pub(crate) fn name(flow: &At<FlowFile>) -> Checked<String> {
+    match &flow.value.name {
+        Some(name) => Ok(name.value.0.0.clone()),
+        None => Err(Fault::at(flow.place, "the key \"name\" is missing").under("flow")),
+    }
+}
+
+/// The congestion control of datagrams, in lists and results.
+const NO_CC: &str = "udp";
+
+pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Context<'_>) -> Checked<Vec<FlowSpec>> {
+    let path = file.path.as_ref().map(|p| &p.value);
+    let shared_access = match path {
+        Some(path) => access(&path.access, "path.access")?,
+        None => None,
+    };
+    let stack = path.and_then(|p| p.stack.as_ref()).map_or(Stack::Linux, |at| at.value.0.0);
+    let mut flows: Vec<FlowSpec> = Vec::new();
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    for (group, (at, wire)) in file.flow.iter().zip(wires).enumerate() {
+        let entry = name(at)?;
+        let key = |k: &str| format!("flow.{entry}.{k}");
+        let flow = &at.value;
+        let count = match &flow.count {
+            Some(count) => whole(count, &key("count"), 1, FLOWS_MAX)?,
+            None => 1,
+        };
+        if flows.len() as u64 + count > FLOWS_MAX {
+            let place = flow.count.as_ref().map_or(at.place, |c| c.place);
+            return Err(Fault::at(place, format!("more than {FLOWS_MAX} flows")).under(key("count")));
+        }
+        let mut one = single(flow, at, &entry, wire, stack, context)?;
+        one.group = group;
+        if flow.access.is_none() {
+            one.access = shared_access;
+        }
+        let stagger = match &flow.stagger {
+            Some(at) => within(at, &key("stagger"), Duration::ZERO, DURATION_MAX)?,
+            None => Duration::ZERO,
+        };
+        let first = one.start;
+        for (i, flow_name) in flow_names(&entry, count).enumerate() {
+            let start = first + stagger * i as u64;
+            let (place, blame) = match (&flow.start, &flow.stagger) {
+                (_, Some(stagger)) if i > 0 => (stagger.place, "stagger"),
+                (Some(start), _) => (start.place, "start"),
+                _ => (at.place, "start"),
+            };
+            let begins = || start.since(Instant::ZERO).show();
+            if start >= end {
+                let message = format!(
+                    "{flow_name} would start at {}, not before the end of the run, {}",
+                    begins(),
+                    end.since(Instant::ZERO).show()
+                );
+                return Err(Fault::at(place, message).under(key(blame)));
+            }
+            if let (Some(stop), Some(written)) = (one.stop, &flow.stop)
+                && stop <= start
+            {
+                let message =
+                    format!("{flow_name} starts at {} and would stop before, at {}", begins(), written.value.0.show());
+                return Err(Fault::at(written.place, message).under(key("stop")));
+            }
+            if let Some(other) = names.insert(flow_name.clone(), group) {
+                let place = flow.name.as_ref().map_or(at.place, |n| n.place);
+                let message = if other == group || count == 1 {
+                    format!("there are two flows called {flow_name:?}")
+                } else {
+                    format!(
+                        "there are two flows called {flow_name:?}: the {count} flows of {entry:?} are called {entry}, {entry}-2, …"
+                    )
+                };
+                return Err(Fault::at(place, message).under("flow"));
+            }
+            flows.push(FlowSpec { name: flow_name, start, ..one.clone() });
+        }
+    }
+    Ok(flows)
+}
+
+/// One flow of an entry.
+fn single(
+    flow: &FlowFile,
+    at: &At<FlowFile>,
+    entry: &str,
+    wire: &Wire,
+    stack: Stack,
+    context: &Context<'_>,
+) -> Checked<FlowSpec> {
+    let key = |k: &str| format!("flow.{entry}.{k}");
+    let (sends, udp) = match &flow.traffic {
+        Some(at) => {
+            let fail = |e| Fault::at(at.place, e).under(key("traffic"));
+            let spec = &at.value.0.0;
+            (traffic::read(spec).map_err(fail)?, traffic::find(spec).map_err(fail)?.udp)
+        }
+        None => (Traffic::Bulk, false),
+    };
+    if udp {
+        refuse_tcp_keys(flow, entry)?;
+    }
+    let cc = match &flow.cc {
+        Some(cc) => checked_cc(cc, context).map_err(|f| f.under(key("cc")))?,
+        None if udp => Spec::named(NO_CC),
+        None => {
+            let message = "the key \"cc\" is missing: write cc = \"cubic\", for instance";
+            return Err(Fault::at(at.place, message).under(format!("flow.{entry}")));
+        }
+    };
+    let stack = flow.stack.as_ref().map_or(stack, |at| at.value.0.0);
+    let preset = Config::of(stack);
+    let time = |at: &Option<At<Q<Duration>>>, k: &str| match at {
+        Some(at) => within(at, &key(k), Duration::ZERO, DURATION_MAX).map(Some),
+        None => Ok(None),
+    };
+    Ok(FlowSpec {
+        name: entry.into(),
+        group: 0,
+        cc,
+        stack,
+        start: Instant::ZERO + time(&flow.start, "start")?.unwrap_or(Duration::ZERO),
+        stop: time(&flow.stop, "stop")?.map(|t| Instant::ZERO + t),
+        route: wire.route.clone(),
+        back: wire.back.clone(),
+        edge: wire.edge,
+        edge_back: wire.edge_back,
+        access: access(&flow.access, &key("access"))?,
+        traffic: sends,
+        ecn: flow.ecn.as_ref().map_or(preset.ecn, |at| at.value),
+        initial_window: match &flow.initial_window {
+            Some(at) => whole(at, &key("initial_window"), 1, INITIAL_WINDOW_MAX)? as u32,
+            None => preset.initial_window,
+        },
+        mss: match &flow.mss {
+            Some(at) => within(at, &key("mss"), MSS_MIN, MSS_MAX)?,
+            None => preset.mss,
+        },
+        receive_window: match &flow.receive_window {
+            Some(at) => {
+                let least = flow.mss.as_ref().map_or(preset.mss, |m| m.value.0);
+                within(at, &key("receive_window"), least, RECEIVE_WINDOW_MAX)?
+            }
+            None => preset.receive_window,
+        },
+        offload: match &flow.offload {
+            None => preset.offload,
+            Some(at) => match at.value.0 {
+                Burst::Off | Burst::Segments(1) => Offload::Off,
+                Burst::Segments(n) if (2..=OFFLOAD_MAX).contains(&n) => Offload::Burst(n as u32),
+                Burst::Segments(n) => {
+                    let message = format!("{n} is out of range: allowed is \"off\" or 1 to {OFFLOAD_MAX} segments");
+                    return Err(Fault::at(at.place, message).under(key("offload")));
+                }
+            },
+        },
+        base_rtt: wire.base_rtt,
+    })
+}
+
+/// Checks a congestion control against the registry, or lets one pass that the caller brings.
+fn checked_cc(at: &At<Q<SpecOf<Cc>>>, context: &Context<'_>) -> Checked<Spec> {
+    let spec = &at.value.0.0;
+    if context.extra_cc.contains(&spec.name) {
+        return Ok(spec.clone());
+    }
+    let Ok(entry) = cc::find(&spec.name) else {
+        let mut names: Vec<&str> = cc::ALGORITHMS.iter().map(|e| e.about.name).collect();
+        names.extend(context.extra_cc.iter().map(String::as_str));
+        let near = params::nearest(&spec.name, names.iter().copied());
+        let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+        let message = format!("there is no congestion control {:?}{near} (there are {})", spec.name, names.join(", "));
+        return Err(Fault::at(at.place, message));
+    };
+    entry.resolve(spec).map_err(|e| Fault::at(at.place, e.to_string()))?;
+    Ok(spec.clone())
+}
+
+fn refuse_tcp_keys(flow: &FlowFile, entry: &str) -> Checked<()> {
+    let given = [
+        ("cc", flow.cc.as_ref().map(|x| x.place)),
+        ("ecn", flow.ecn.as_ref().map(|x| x.place)),
+        ("initial_window", flow.initial_window.as_ref().map(|x| x.place)),
+        ("mss", flow.mss.as_ref().map(|x| x.place)),
+        ("receive_window", flow.receive_window.as_ref().map(|x| x.place)),
+        ("offload", flow.offload.as_ref().map(|x| x.place)),
+    ];
+    for (key, place) in given {
+        if let Some(place) = place {
+            let message = format!("this traffic is UDP and takes no {key}: leave it out");
+            return Err(Fault::at(place, message).under(format!("flow.{entry}.{key}")));
+        }
+    }
+    Ok(())
+}
+
+/// The largest packet of a flow at the IP layer.
+pub(crate) fn packet(flow: &FlowSpec) -> Bytes {
+    match flow.traffic {
+        Traffic::Cbr { size, .. } => size,
+        _ => flow.mss + headers(Config::of(flow.stack).timestamps),
+    }
+}

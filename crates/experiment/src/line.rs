@@ -1,0 +1,253 @@
+//! The one-line form: `12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s`.
+//!
+//! Before the colon the path, in any order: a rate, the base RTT, a buffer, a queue, random loss in %, a stack. The unit
+//! tells which is which; of two times the first is the RTT and the second the buffer. Behind the colon the flows: an
+//! optional count, a congestion control or a kind of traffic, `@start` or `@start-stop`.
+
+use crate::quantity::{Buffer, Quantity};
+use crate::source::{Checked, Fault, Place};
+use crate::traffic::TRAFFIC;
+use crate::tree::{Any, At, Table};
+use params::{Spec, Value, parse_number};
+use tcp::Stack;
+use units::{Duration, Rate};
+
+const LIKE: &str = "as in \"12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s\"";
+/// What carries traffic that is not bulk, where the line names no congestion control.
+const DEFAULT_CC: &str = "cubic";
+
+/// Is this text in the one-line form? TOML of one line has an `=` outside parentheses, or starts with `[` or `#`.
+pub(crate) fn is_one_line(text: &str) -> bool {
+    let text = text.trim();
+    if text.is_empty() || text.contains('\n') || text.starts_with(['[', '#']) {
+        return false;
+    }
+    match split(text, |c| c == ':' || c == '=').first() {
+        Some(first) => text[first.start + first.text.len()..].starts_with(':') || first.text.len() == text.len(),
+        None => false,
+    }
+}
+
+/// A piece of the line and where it starts.
+#[derive(Clone, Copy, Debug)]
+struct Piece<'a> {
+    text: &'a str,
+    start: usize,
+}
+
+impl<'a> Piece<'a> {
+    fn trim(self) -> Piece<'a> {
+        let text = self.text.trim_start();
+        Piece { text: text.trim_end(), start: self.start + self.text.len() - text.len() }
+    }
+    fn place(self) -> Place {
+        Place::new(0, self.start..self.start + self.text.len())
+    }
+    fn node(self) -> At<Any> {
+        At { value: Any::Text(self.text.into()), place: self.place() }
+    }
+    fn split(self, at: impl Fn(char) -> bool) -> Vec<Piece<'a>> {
+        split(self.text, at).into_iter().map(|p| Piece { start: p.start + self.start, ..p }).collect()
+    }
+}
+
+/// Splits outside parentheses.
+fn split(text: &str, at: impl Fn(char) -> bool) -> Vec<Piece<'_>> {
+    let (mut pieces, mut depth, mut start) = (Vec::new(), 0i32, 0);
+    for (i, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            c if depth <= 0 && at(c) => {
+                pieces.push(Piece { text: &text[start..i], start });
+                start = i + c.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    pieces.push(Piece { text: &text[start..], start });
+    pieces
+}
+
+/// Reads the line into the tree that a file would give.
+pub(crate) fn read(line: &str) -> Checked<At<Any>> {
+    let whole = Piece { text: line, start: 0 };
+    let parts = whole.split(|c| c == ':');
+    let [path, flows] = parts.as_slice() else {
+        let message = if parts.len() < 2 {
+            format!("a colon and the flows are missing, {LIKE}")
+        } else {
+            format!("one colon parts the path from the flows, {LIKE}")
+        };
+        return Err(Fault::at(parts.get(2).map_or(whole, |p| *p).place(), message));
+    };
+    let mut table = Table::new();
+    table.push((key("path", path.trim()), At { value: Any::Table(path_keys(*path)?), place: path.trim().place() }));
+    let mut entries = Vec::new();
+    for item in flows.split(|c| c == ',') {
+        entries.push(At { value: Any::Table(flow_keys(item.trim(), flows.place())?), place: item.trim().place() });
+    }
+    table.push((key("flow", flows.trim()), At { value: Any::List(entries), place: flows.trim().place() }));
+    Ok(At { value: Any::Table(table), place: whole.place() })
+}
+
+fn key(name: &str, piece: Piece<'_>) -> At<String> {
+    At { value: name.into(), place: piece.place() }
+}
+
+fn path_keys(path: Piece<'_>) -> Checked<Table> {
+    let mut table = Table::new();
+    for word in words(path) {
+        let name = classify(word, &table)?;
+        if let Some((_, old)) = table.iter().find(|(k, _)| k.value == name) {
+            let message = format!("{:?} is a second {name} beside {:?}", word.text, old.show());
+            return Err(Fault::at(word.place(), message));
+        }
+        table.push((key(name, word), word.node()));
+    }
+    let missing = |name: &str| !table.iter().any(|(k, _)| k.value == name);
+    for (name, like) in [("rate", "12Mbit/s"), ("rtt", "40ms")] {
+        if missing(name) {
+            let message = format!("the path has no {name}: write {like}, for instance, before the colon");
+            return Err(Fault::at(path.place(), message));
+        }
+    }
+    Ok(table)
+}
+
+/// Words between spaces; a bare number takes the unit behind it along: `12 Mbit/s`.
+fn words(path: Piece<'_>) -> Vec<Piece<'_>> {
+    let pieces: Vec<Piece<'_>> = path.split(char::is_whitespace).into_iter().filter(|p| !p.text.is_empty()).collect();
+    let mut words = Vec::new();
+    let mut i = 0;
+    while i < pieces.len() {
+        let bare = parse_number(pieces[i].text).is_some_and(|(_, unit)| unit.is_empty());
+        let last = if bare && i + 1 < pieces.len() { i + 1 } else { i };
+        let (from, to) = (pieces[i].start, pieces[last].start + pieces[last].text.len());
+        words.push(Piece { text: &path.text[from - path.start..to - path.start], start: from });
+        i = last + 1;
+    }
+    words
+}
+
+/// The key of `[path]` that a word sets.
+fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
+    let text = word.text;
+    if let Some((_, unit)) = parse_number(text) {
+        return if Rate::parse(text).is_some() {
+            Ok("rate")
+        } else if Duration::parse(text).is_some() {
+            Ok(if so_far.iter().any(|(k, _)| k.value == "rtt") { "buffer" } else { "rtt" })
+        } else if unit == "%" {
+            Ok("loss")
+        } else if Buffer::read(text).is_ok() {
+            Ok("buffer")
+        } else {
+            let units =
+                ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "ms", "s", "us", "BDP", "packets", "B", "kB", "MB", "%"];
+            let near = params::nearest(unit, units);
+            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            Err(Fault::at(word.place(), format!("{text:?} is no rate, time, buffer or loss{near} ({LIKE})")))
+        };
+    }
+    if Stack::parse(text).is_some() {
+        return Ok("stack");
+    }
+    let Ok(spec) = text.parse::<Spec>() else {
+        return Err(Fault::at(word.place(), format!("{text:?} is no rate, time, buffer, loss or queue, {LIKE}")));
+    };
+    Ok(match spec.name.as_str() {
+        "trace" => "rate",
+        "gilbert" => "loss",
+        _ => "queue",
+    })
+}
+
+fn flow_keys(item: Piece<'_>, flows: Place) -> Checked<Table> {
+    if item.text.is_empty() {
+        let place = if item.start >= flows.end as usize { flows } else { item.place() };
+        return Err(Fault::at(place, format!("a flow is missing, {LIKE}")));
+    }
+    let mut table = Table::new();
+    let mut rest = item;
+    let digits = rest.text.len() - rest.text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    if digits > 0 && rest.text[digits..].starts_with([' ', '\t', 'x']) {
+        let count = Piece { text: &rest.text[..digits], ..rest };
+        table.push((key("count", count), number(count)?));
+        let skipped = digits + 1;
+        rest = Piece { text: &rest.text[skipped..], start: rest.start + skipped }.trim();
+    }
+    let parts = rest.split(|c| c == '@');
+    let what = parts[0].trim();
+    let spec = what.text.parse::<Spec>().map_err(|e| Fault::at(what.place(), format!("a flow is {e}")))?;
+    match TRAFFIC.iter().find(|kind| kind.name == spec.name) {
+        Some(kind) => {
+            if !kind.udp {
+                table.push((key("cc", what), At { value: Any::Text(DEFAULT_CC.into()), place: what.place() }));
+            }
+            table.push((key("traffic", what), what.node()));
+        }
+        None => table.push((key("cc", what), what.node())),
+    }
+    match parts.as_slice() {
+        [] | [_] => {}
+        [_, times] => {
+            let ends = times.split(|c| c == '-');
+            let names = ["start", "stop"];
+            if ends.len() > 2 || ends.iter().any(|t| t.trim().text.is_empty()) {
+                let message = format!("{:?} is no time: write @10s, or @10s-60s for start and stop", times.text);
+                return Err(Fault::at(times.place(), message));
+            }
+            for (name, time) in names.into_iter().zip(ends) {
+                table.push((key(name, time.trim()), time.trim().node()));
+            }
+        }
+        [_, _, more, ..] => return Err(Fault::at(more.place(), "a flow has one @, as in cubic@10s-60s")),
+    }
+    Ok(table)
+}
+
+fn number(count: Piece<'_>) -> Checked<At<Any>> {
+    match count.text.parse::<i64>() {
+        Ok(n) => Ok(At { value: Any::Integer(n), place: count.place() }),
+        Err(_) => Err(Fault::at(count.place(), format!("{} is too many flows", count.text))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_forms_are_told_apart() {
+        for line in
+            ["12Mbit/s 40ms: cubic", "1Mbit 1ms codel(target=5ms): cubic(beta=0.7)", "12Mbit/s 40ms fifo", "cubic"]
+        {
+            assert!(is_one_line(line), "{line}");
+        }
+        for toml in ["format = 1", "title = \"a: b\"", "[path]", "# nothing: at all", "", "a = 1\nb: 2"] {
+            assert!(!is_one_line(toml), "{toml}");
+        }
+    }
+
+    #[test]
+    fn words_are_recognised_in_any_order_and_spacing() {
+        let keys = |line: &str| -> Vec<(String, String)> {
+            let piece = Piece { text: line, start: 0 };
+            path_keys(piece).unwrap().iter().map(|(k, v)| (k.value.clone(), v.show())).collect()
+        };
+        let mut a = keys("12 Mbit/s 40 ms 2 BDP pie(target=20ms, ecn=true)");
+        let mut b = keys("pie(target=20ms, ecn=true) 2 BDP 40 ms 12 Mbit/s");
+        a.sort();
+        b.sort();
+        assert_eq!(a, b);
+        assert_eq!(
+            keys("10Mbit 40ms 340ms 1% freebsd-11")[2..],
+            [
+                ("buffer".to_string(), "340ms".to_string()),
+                ("loss".into(), "1%".into()),
+                ("stack".into(), "freebsd-11".into()),
+            ]
+        );
+    }
+}

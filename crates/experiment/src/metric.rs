@@ -1,0 +1,356 @@
+//! Figures of a summary, named by a path such as `flow.a.rtt_ms.p95`.
+
+use crate::quantity::Quantity;
+use crate::tree::Any;
+use params::{Value, nearest, parse_number};
+use serde_json::Value as Json;
+use units::{Bytes, Duration, Rate};
+
+/// A figure of the summary of one repetition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Metric {
+    pub subject: Subject,
+    /// Keys below the subject, joined by dots.
+    pub leaf: String,
+}
+
+/// Whose figure it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Flow(String),
+    Group(String),
+    Link(String),
+    Fairness,
+}
+
+const SPREAD: &[&str] = &["mean", "p50", "p95", "p99", "min", "max"];
+/// Keys chosen by the algorithm.
+const ANY: &[&str] = &["*"];
+/// Figures of a flow or group, with the keys below them.
+const FLOW: &[(&str, &[&str])] = &[
+    ("throughput_mbps", &[]),
+    ("goodput_mbps", &[]),
+    ("share", &[]),
+    ("rtt_ms", SPREAD),
+    ("owd_ms", SPREAD),
+    ("jitter_ms", &[]),
+    ("retransmits", &[]),
+    ("loss_pct", &[]),
+    ("completion_s", &[]),
+    ("backoffs", &["delay", "loss", "ecn", "timeout", "below_bdp"]),
+    ("slow_start_exit", &["at_s", "ssthresh_bytes", "bdp_ratio"]),
+    ("mode_s", ANY),
+];
+/// Figures of a link.
+const LINK: &[(&str, &[&str])] = &[
+    ("utilisation", &[]),
+    ("queue_ms", &["mean", "median", "sd", "p95", "p99", "max"]),
+    ("arrived", &[]),
+    ("dropped", &[]),
+    ("drop_pct", &[]),
+    ("marked", &[]),
+    ("queue_packets", &["mean", "max"]),
+];
+/// Figures of all flows together.
+const FAIRNESS: &[(&str, &[&str])] = &[("jain", &[]), ("max_min", &[])];
+
+/// Every figure there is as `(subject, path)`, for lists and documentation; `*` stands for any key.
+pub fn metrics() -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    for (subject, table) in [("flow.NAME", FLOW), ("group.NAME", FLOW), ("link.NAME", LINK), ("fairness", FAIRNESS)] {
+        all.extend(leaves(table).map(|leaf| (subject, leaf)));
+    }
+    all
+}
+
+fn leaves(table: &'static [(&'static str, &'static [&'static str])]) -> impl Iterator<Item = String> {
+    table.iter().flat_map(|(key, below)| match below {
+        [] => vec![key.to_string()],
+        keys => keys.iter().map(|k| format!("{key}.{k}")).collect(),
+    })
+}
+
+impl Quantity for Metric {
+    fn what() -> String {
+        "a figure of the summary such as \"flow.a.share\", \"link.bottleneck.queue_ms.mean\" or \"fairness.jain\""
+            .into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let (kind, rest) = text.split_once('.').unwrap_or((text, ""));
+        let (subject, leaf, table) = match kind {
+            "fairness" => (Subject::Fairness, rest, FAIRNESS),
+            "flow" | "group" | "link" => {
+                let (name, leaf) = rest.split_once('.').unwrap_or((rest, ""));
+                if name.is_empty() || leaf.is_empty() {
+                    return Err(format!("{text:?} is not {}", Self::what()));
+                }
+                match kind {
+                    "flow" => (Subject::Flow(name.into()), leaf, FLOW),
+                    "group" => (Subject::Group(name.into()), leaf, FLOW),
+                    _ => (Subject::Link(name.into()), leaf, LINK),
+                }
+            }
+            _ => {
+                let near = nearest(kind, ["flow", "group", "link", "fairness"]);
+                let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+                return Err(format!("{text:?} is not {}{near}", Self::what()));
+            }
+        };
+        let fits = |known: &String| match known.strip_suffix('*') {
+            Some(start) => leaf.strip_prefix(start).is_some_and(|rest| !rest.is_empty()),
+            None => known == leaf,
+        };
+        let all: Vec<String> = leaves(table).collect();
+        if !all.iter().any(fits) {
+            let below: Vec<&str> =
+                all.iter().map(String::as_str).filter(|l| l.starts_with(&format!("{leaf}."))).collect();
+            if !below.is_empty() {
+                return Err(format!("{text:?} is not one figure; take one of {}", below.join(", ")));
+            }
+            let near = nearest(leaf, all.iter().map(String::as_str));
+            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            return Err(format!("a {kind} has no figure {leaf:?}{near} (it has {})", all.join(", ")));
+        }
+        Ok(Metric { subject, leaf: leaf.into() })
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.to_string())
+    }
+}
+
+impl std::fmt::Display for Metric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.subject {
+            Subject::Flow(name) => write!(f, "flow.{name}.{}", self.leaf),
+            Subject::Group(name) => write!(f, "group.{name}.{}", self.leaf),
+            Subject::Link(name) => write!(f, "link.{name}.{}", self.leaf),
+            Subject::Fairness => write!(f, "fairness.{}", self.leaf),
+        }
+    }
+}
+
+impl Metric {
+    /// The figure in the summary of one repetition; `None` if it is not there or not a number.
+    pub fn of(&self, summary: &Json) -> Option<f64> {
+        let named = |list: &str, name: &str| {
+            summary.get(list)?.as_array()?.iter().find(|x| x.get("name").and_then(Json::as_str) == Some(name))
+        };
+        let mut node = match &self.subject {
+            Subject::Flow(name) => named("flows", name)?,
+            Subject::Group(name) => named("groups", name)?,
+            Subject::Link(name) => named("links", name)?,
+            Subject::Fairness => summary.get("fairness")?,
+        };
+        for key in self.leaf.split('.') {
+            node = node.get(key)?;
+        }
+        node.as_f64().filter(|x| x.is_finite())
+    }
+
+    /// What the figure counts, told by its name.
+    pub fn unit(&self) -> Unit {
+        for key in self.leaf.split('.') {
+            for (suffix, unit) in [
+                ("_ms", Unit::Ms),
+                ("_s", Unit::Seconds),
+                ("_mbps", Unit::Mbps),
+                ("_bytes", Unit::Bytes),
+                ("_pct", Unit::Percent),
+            ] {
+                if key.ends_with(suffix) {
+                    return unit;
+                }
+            }
+        }
+        match self.leaf.as_str() {
+            "share" | "utilisation" | "jain" | "max_min" => Unit::Fraction,
+            _ => Unit::Count,
+        }
+    }
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Ms,
+    Seconds,
+    Mbps,
+    Bytes,
+    /// 0 to 1; may be written in percent.
+    Fraction,
+    Percent,
+    Count,
+}
+
+impl Unit {
+    fn what(self) -> &'static str {
+        match self {
+            Unit::Ms => "ms (or a time with its unit)",
+            Unit::Seconds => "s (or a time with its unit)",
+            Unit::Mbps => "Mbit/s (or a rate with its unit)",
+            Unit::Bytes => "bytes (or a size with its unit)",
+            Unit::Fraction => "a fraction of 1, %, or points",
+            Unit::Percent => "% or points",
+            Unit::Count => "a plain number",
+        }
+    }
+}
+
+/// A number with the unit it was written with.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Number {
+    text: String,
+}
+
+impl Number {
+    pub fn read(text: &str) -> Option<Number> {
+        let text = text.trim();
+        parse_number(text).map(|_| Number { text: text.into() })
+    }
+
+    /// The value in the unit of a figure.
+    pub fn as_unit(&self, unit: Unit) -> Result<f64, String> {
+        let (x, written) = parse_number(&self.text).unwrap_or((0.0, ""));
+        let value = match (unit, written) {
+            (_, "") => Some(x),
+            (Unit::Ms, _) => <Duration as Value>::parse(&self.text).map(Duration::as_millis_f64),
+            (Unit::Seconds, _) => <Duration as Value>::parse(&self.text).map(Duration::as_secs_f64),
+            (Unit::Mbps, _) => <Rate as Value>::parse(&self.text).map(Rate::as_mbps),
+            (Unit::Bytes, _) => <Bytes as Value>::parse(&self.text).map(Bytes::as_f64),
+            (Unit::Fraction, "%" | "point" | "points") => Some(x / 100.0),
+            (Unit::Percent, "%" | "point" | "points") => Some(x),
+            _ => None,
+        };
+        value.ok_or_else(|| format!("{:?} does not fit a figure in {}", self.text, unit.what()))
+    }
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// How far from a value a figure may be: `"30 %"` of it, `"2 ms"` or `"5 points"` either side, `"factor 2"`, or the wider
+/// of several, `"max(1.5 ms, 30 %)"`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tolerance(Vec<Part>);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Part {
+    Relative(f64),
+    Absolute(Number),
+    Factor(f64),
+}
+
+impl Quantity for Tolerance {
+    const NUMERIC: bool = true;
+    fn what() -> String {
+        "a tolerance such as \"30 %\" (of the value), \"2 ms\", \"5 points\", \"factor 2\" or \"max(1.5 ms, 30 %)\""
+            .into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let inside = text.trim();
+        let inside = inside.strip_prefix("max(").and_then(|t| t.strip_suffix(')')).unwrap_or(inside);
+        let part = |piece: &str| {
+            let piece = piece.trim();
+            if let Some(factor) = piece.strip_prefix("factor") {
+                return parse_number(factor)
+                    .filter(|(x, rest)| *x >= 1.0 && rest.is_empty())
+                    .map(|(x, _)| Part::Factor(x));
+            }
+            let (x, unit) = parse_number(piece)?;
+            match unit {
+                _ if x < 0.0 => None,
+                "%" => Some(Part::Relative(x / 100.0)),
+                _ => Number::read(piece).map(Part::Absolute),
+            }
+        };
+        let parts = inside.split(',').map(part).collect::<Option<Vec<_>>>();
+        parts.map(Tolerance).ok_or_else(|| format!("{text:?} is not {}", Self::what()))
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Tolerance::read(&x.to_string())
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.to_string())
+    }
+}
+
+impl std::fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let show = |part: &Part| match part {
+            // 30 % is kept as 0.3: rounding takes away what the division left over.
+            Part::Relative(x) => format!("{} %", (x * 1e8).round() / 1e6),
+            Part::Absolute(n) => n.to_string(),
+            Part::Factor(x) => format!("factor {x}"),
+        };
+        match self.0.as_slice() {
+            [one] => f.write_str(&show(one)),
+            many => write!(f, "max({})", many.iter().map(show).collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+impl Tolerance {
+    /// Least and greatest value allowed around `centre`.
+    pub fn bounds(&self, centre: f64, unit: Unit) -> Result<(f64, f64), String> {
+        let (mut low, mut high) = (centre, centre);
+        for part in &self.0 {
+            let (l, h) = match part {
+                Part::Relative(r) => (centre - centre.abs() * r, centre + centre.abs() * r),
+                Part::Absolute(n) => {
+                    let width = n.as_unit(unit)?;
+                    (centre - width, centre + width)
+                }
+                Part::Factor(k) => ((centre / k).min(centre * k), (centre / k).max(centre * k)),
+            };
+            (low, high) = (low.min(l), high.max(h));
+        }
+        Ok((low, high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_into_the_summary() {
+        let summary = serde_json::json!({
+            "flows": [{"name": "a", "share": 0.3, "rtt_ms": {"p95": 52.5}, "mode_s": {"delay": 12.0}}],
+            "links": [{"name": "bottleneck", "queue_ms": {"mean": 2.3}, "utilisation": null}],
+            "fairness": {"jain": 0.98},
+        });
+        let of = |path: &str| Metric::read(path).unwrap().of(&summary);
+        assert_eq!(of("flow.a.share"), Some(0.3));
+        assert_eq!(of("flow.a.rtt_ms.p95"), Some(52.5));
+        assert_eq!(of("flow.a.mode_s.delay"), Some(12.0));
+        assert_eq!(of("link.bottleneck.queue_ms.mean"), Some(2.3));
+        assert_eq!(of("fairness.jain"), Some(0.98));
+        assert_eq!(of("link.bottleneck.utilisation"), None);
+        assert_eq!(of("flow.b.share"), None);
+    }
+
+    #[test]
+    fn numbers_are_read_in_the_unit_of_the_figure() {
+        let value = |path: &str, text: &str| Number::read(text).unwrap().as_unit(Metric::read(path).unwrap().unit());
+        assert_eq!(value("link.l.utilisation", "25 %"), Ok(0.25));
+        assert_eq!(value("flow.a.loss_pct", "25 %"), Ok(25.0));
+        assert_eq!(value("flow.a.rtt_ms.mean", "1.5 s"), Ok(1500.0));
+        assert_eq!(value("flow.a.goodput_mbps", "500 kbit/s"), Ok(0.5));
+        assert!(value("flow.a.retransmits", "5 ms").unwrap_err().contains("a plain number"));
+    }
+
+    #[test]
+    fn the_widest_part_of_a_tolerance_counts() {
+        let bounds = |text: &str, centre| Tolerance::read(text).unwrap().bounds(centre, Unit::Ms).unwrap();
+        assert_eq!(bounds("max(1.5 ms, 30 %)", 2.0), (0.5, 3.5));
+        assert_eq!(bounds("max(1.5 ms, 30 %)", 100.0), (70.0, 130.0));
+        assert_eq!(bounds("factor 2", 10.0), (5.0, 20.0));
+        for text in ["30 %", "factor 2", "max(1.5 ms, 30 %)", "0.02", "35 %", "7 %"] {
+            assert_eq!(Tolerance::read(text).unwrap().to_string(), text);
+        }
+    }
+}

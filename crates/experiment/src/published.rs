@@ -1,0 +1,496 @@
+//! What a publication printed, cell by cell, and how our figures compare.
+//!
+//! A table is written as rows with named columns (`columns` and `[[published.row]]`) or as a grid over two swept keys
+//! (`that`, `down`, `across`, `grid`). Both become [`Cell`]s: one published value of one figure in one case.
+
+use crate::decode::decode;
+use crate::metric::{Metric, Number, Tolerance};
+use crate::quantity::Q;
+use crate::raw::{Opt, WhenFile};
+use crate::source::{Checked, Fault, Place};
+use crate::stats;
+use crate::tree::{Any, At, Table, get};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+/// `[published]`: a table of a publication.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table of keys such as title and columns")]
+#[schemars(rename = "published")]
+pub(crate) struct TableFile {
+    /// Which table or figure.
+    #[schemars(extend("examples" = ["Table 5.1"]))]
+    title: Option<String>,
+    /// Where it was printed.
+    #[schemars(extend("examples" = ["HLDG thesis, section 5.3.3"]))]
+    source: Option<String>,
+    /// How far our figure may be from the printed one: `30 %` of it, `2 ms` or `5 points` either side, `factor 2`, or the
+    /// wider of several, `max(1.5 ms, 30 %)`. Without one a cell is shown and not judged.
+    #[schemars(extend("examples" = ["35 %", "max(1.5 ms, 30 %)"]))]
+    tolerance: Opt<Tolerance>,
+    /// Names of the columns and the figure each holds: `NAME = "figure"`, or `NAME = {that = "figure", tolerance = "…"}`.
+    #[schemars(with = "Option<std::collections::BTreeMap<String, ColumnFile>>")]
+    #[schemars(extend("examples" = [{"mean": "link.bottleneck.queue_ms.mean"}]))]
+    columns: Option<At<Any>>,
+    /// Rows: the case and the values printed for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    row: Vec<At<RowFile>>,
+    /// Columns whose order from row to row should be the printed one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["mean"]]))]
+    order: Vec<At<String>>,
+    /// For a grid: the figure in its cells.
+    #[schemars(extend("examples" = ["flow.a.share"]))]
+    that: Opt<Metric>,
+    /// For a grid: the swept key that its rows stand for.
+    #[schemars(extend("examples" = ["path.rate"]))]
+    down: Option<At<String>>,
+    /// For a grid: the swept key that its columns stand for.
+    #[schemars(extend("examples" = ["path.rtt"]))]
+    across: Option<At<String>>,
+    /// For a grid: values of other swept keys.
+    #[schemars(extend("examples" = [{"flow.a.cc": "hldg"}]))]
+    when: Option<At<WhenFile>>,
+    /// The grid: a first row with the values of `across` behind an empty cell, then rows that begin with a value of
+    /// `down`. A cell `""` was not printed.
+    #[schemars(with = "Option<Vec<Vec<Any>>>")]
+    #[schemars(extend("examples" = [[["", "10 ms", "40 ms"], ["1.5 Mbit/s", 0.41, 0.45]]]))]
+    grid: Option<At<Vec<At<Vec<At<Any>>>>>>,
+}
+
+/// `[[published.row]]`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table of keys such as name, when and values")]
+#[schemars(rename = "published_row")]
+struct RowFile {
+    /// The row's name in print. Default: the values of `when`.
+    #[schemars(extend("examples" = ["CDG"]))]
+    name: Option<String>,
+    /// The case: swept keys and their values. Default: every case.
+    #[schemars(extend("examples" = [{"flow.a.cc": "cdg"}]))]
+    when: Option<At<WhenFile>>,
+    /// The printed values by column: a number in the figure's unit or text with its unit. Needed.
+    #[schemars(with = "std::collections::BTreeMap<String, Any>")]
+    #[schemars(extend("examples" = [{"mean": 16.28, "utilisation": "99.9 %"}]))]
+    values: At<Any>,
+}
+
+/// A column with a tolerance of its own.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a figure such as \"flow.a.share\", or {that = \"…\", tolerance = \"…\"}")]
+#[schemars(rename = "published_column")]
+struct ColumnFile {
+    /// The figure. Needed.
+    #[schemars(extend("examples" = ["link.bottleneck.queue_ms.mean"]))]
+    that: At<Q<Metric>>,
+    /// Tolerance of this column. Default: the table's.
+    #[schemars(extend("examples" = ["35 %"]))]
+    tolerance: Opt<Tolerance>,
+}
+
+/// One table or several, in the JSON schema.
+pub(crate) struct PublishedFile;
+
+impl JsonSchema for PublishedFile {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "published_tables".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<TableFile>();
+        json_schema!({ "anyOf": [table, { "type": "array", "items": table }] })
+    }
+}
+
+/// A table of a publication.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// Which table or figure.
+    pub title: String,
+    /// Where it was printed.
+    pub source: String,
+    /// Its cells, row by row.
+    pub cells: Vec<Cell>,
+    /// Columns whose order from row to row should be the printed one.
+    pub order: Vec<String>,
+}
+
+/// One printed value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// The row's name.
+    pub row: String,
+    /// The column's name.
+    pub column: String,
+    /// The figure.
+    pub that: String,
+    /// The case: swept keys and their values.
+    pub when: Vec<(String, String)>,
+    /// The printed value in the figure's unit.
+    pub value: f64,
+    /// Least value within the tolerance; `None` if the cell is not judged.
+    pub low: Option<f64>,
+    /// Greatest value within the tolerance.
+    pub high: Option<f64>,
+    #[serde(skip)]
+    pub(crate) metric: Metric,
+    #[serde(skip)]
+    pub(crate) when_at: Option<At<Table>>,
+    #[serde(skip)]
+    pub(crate) place: Place,
+}
+
+/// What became of a printed value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Agreement {
+    /// Our median lies within the tolerance.
+    Within,
+    /// It lies outside.
+    Outside,
+    /// The tolerance is narrower than our own spread.
+    Undecided,
+    /// The cell has no tolerance.
+    Shown,
+    /// No run of its case has finished.
+    Missing,
+}
+
+/// A cell with our figure beside it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// The printed cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Runs compared.
+    pub n: usize,
+    /// Our median.
+    pub median: Option<f64>,
+    /// 20th percentile of our runs.
+    pub p20: Option<f64>,
+    /// 80th percentile of our runs.
+    pub p80: Option<f64>,
+    /// Our median less the printed value.
+    pub difference: Option<f64>,
+    /// The verdict.
+    pub verdict: Agreement,
+}
+
+/// A table with our figures beside it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Which table or figure.
+    pub title: String,
+    /// Where it was printed.
+    pub source: String,
+    /// Its cells.
+    pub cells: Vec<Compared>,
+    /// For each column of `order`: do our rows stand in the printed order?
+    pub order: Vec<(String, bool)>,
+    /// Judged cells within the tolerance.
+    pub within: usize,
+    /// Judged cells: within, outside and missing ones.
+    pub judged: usize,
+}
+
+/// Reads `[published]` or `[[published]]`.
+pub(crate) fn read(node: Option<&At<Any>>) -> Checked<Vec<Published>> {
+    let Some(node) = node else { return Ok(Vec::new()) };
+    let tables = match &node.value {
+        Any::List(tables) => tables.iter().collect(),
+        _ => vec![node],
+    };
+    tables.into_iter().map(|t| table(t).map_err(|f| f.or_at(t.place).under("published"))).collect()
+}
+
+fn table(node: &At<Any>) -> Checked<Published> {
+    let file: TableFile = decode(node)?;
+    let mut cells = Vec::new();
+    match (&file.columns, &file.grid) {
+        (Some(columns), None) => rows(&file, columns, &mut cells)?,
+        (None, Some(grid)) => self::grid(&file, grid, &mut cells)?,
+        (Some(_), Some(grid)) => {
+            return Err(Fault::at(grid.place, "a table has columns and rows, or a grid: not both"));
+        }
+        (None, None) => {
+            let message = "needs columns and [[published.row]], or that, down, across and grid";
+            return Err(Fault::at(node.place, message));
+        }
+    }
+    for name in &file.order {
+        if !cells.iter().any(|c| c.column == name.value) {
+            return Err(Fault::at(name.place, format!("there is no column {:?}", name.value)).under("order"));
+        }
+    }
+    Ok(Published {
+        title: file.title.unwrap_or_default(),
+        source: file.source.unwrap_or_default(),
+        cells,
+        order: file.order.into_iter().map(|name| name.value).collect(),
+    })
+}
+
+fn rows(file: &TableFile, columns: &At<Any>, cells: &mut Vec<Cell>) -> Checked<()> {
+    if let Some((key, place)) = [
+        ("that", file.that.as_ref().map(|x| x.place)),
+        ("down", file.down.as_ref().map(|x| x.place)),
+        ("across", file.across.as_ref().map(|x| x.place)),
+        ("when", file.when.as_ref().map(|x| x.place)),
+    ]
+    .into_iter()
+    .find_map(|(key, place)| Some((key, place?)))
+    {
+        return Err(Fault::at(
+            place,
+            format!("{key:?} belongs to a grid; a table with columns names its figures there"),
+        ));
+    }
+    let Any::Table(columns) = &columns.value else {
+        return Err(
+            Fault::at(columns.place, format!("expected a table, got {}", columns.value.kind())).under("columns")
+        );
+    };
+    let mut known = Vec::new();
+    for (name, node) in columns {
+        let column = match &node.value {
+            Any::Text(_) => ColumnFile { that: decode(node).map_err(|f| f.under(&name.value))?, tolerance: None },
+            _ => decode(node).map_err(|f| f.under(&name.value).under("columns"))?,
+        };
+        known.push((&name.value, column));
+    }
+    for row in &file.row {
+        let when = pairs(row.when.as_ref())?;
+        let label = |row: &RowFile| row.name.clone().unwrap_or_else(|| when.1.join(", "));
+        let Any::Table(values) = &row.values.value else {
+            let message = format!("expected a table such as {{mean = 4.4}}, got {}", row.values.value.kind());
+            return Err(Fault::at(row.values.place, message).under("values"));
+        };
+        for (name, _) in values {
+            if !known.iter().any(|(k, _)| *k == &name.value) {
+                let names: Vec<&str> = known.iter().map(|(k, _)| k.as_str()).collect();
+                let near = params::nearest(&name.value, names.iter().copied());
+                let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+                let message = format!("there is no column {:?}{near} (columns: {})", name.value, names.join(", "));
+                return Err(Fault::at(name.place, message).under("row"));
+            }
+        }
+        for (name, column) in &known {
+            let Some(value) = get(values, name) else { continue };
+            let tolerance = column.tolerance.as_ref().or(file.tolerance.as_ref());
+            let cell = cell(label(row), name.to_string(), &column.that, &when.0, value, tolerance);
+            cells.extend(cell.map_err(|f| f.under(name.as_str()).under("values"))?);
+        }
+    }
+    Ok(())
+}
+
+type Pairs = (Option<At<Table>>, Vec<String>);
+
+fn pairs(when: Option<&At<WhenFile>>) -> Checked<Pairs> {
+    let Some(when) = when else { return Ok((None, Vec::new())) };
+    let Any::Table(table) = &when.value.0 else {
+        let message = format!("expected a table such as {{\"path.rtt\" = \"40 ms\"}}, got {}", when.value.0.kind());
+        return Err(Fault::at(when.place, message).under("when"));
+    };
+    let values = table.iter().map(|(_, v)| v.show()).collect();
+    Ok((Some(At { value: table.clone(), place: when.place }), values))
+}
+
+fn grid(file: &TableFile, grid: &At<Vec<At<Vec<At<Any>>>>>, cells: &mut Vec<Cell>) -> Checked<()> {
+    let missing = |key: &str| Fault::at(grid.place, format!("a grid needs the key {key:?}"));
+    let that = file.that.as_ref().ok_or_else(|| missing("that"))?;
+    let down = file.down.as_ref().ok_or_else(|| missing("down"))?;
+    let across = file.across.as_ref().ok_or_else(|| missing("across"))?;
+    if let Some(row) = file.row.first() {
+        return Err(Fault::at(row.place, "a table has columns and rows, or a grid: not both"));
+    }
+    let (head, body) = match grid.value.split_first() {
+        Some((head, body)) if !body.is_empty() && head.len() > 1 => (head, body),
+        _ => {
+            return Err(
+                Fault::at(grid.place, "a grid needs a first row of values and at least one row below").under("grid")
+            );
+        }
+    };
+    let fixed = pairs(file.when.as_ref())?.0.map_or(Table::new(), |t| t.value);
+    for line in body {
+        if line.len() != head.len() {
+            let message = format!("the row has {} cells, the first row {}", line.len(), head.len());
+            return Err(Fault::at(line.place, message).under("grid"));
+        }
+        for (top, value) in head.iter().zip(line.iter()).skip(1) {
+            let mut when = fixed.clone();
+            when.push((down.clone(), line[0].clone()));
+            when.push((across.clone(), top.clone()));
+            let when = Some(At { value: when, place: line.place });
+            let cell = cell(line[0].show(), top.show(), that, &when, value, file.tolerance.as_ref());
+            cells.extend(cell.map_err(|f| f.under("grid"))?);
+        }
+    }
+    Ok(())
+}
+
+/// A cell, or none if its value is `""`: not printed.
+fn cell(
+    row: String,
+    column: String,
+    that: &At<Q<Metric>>,
+    when: &Option<At<Table>>,
+    value: &At<Any>,
+    tolerance: Option<&At<Q<Tolerance>>>,
+) -> Checked<Option<Cell>> {
+    if value.as_text().is_some_and(|t| t.trim().is_empty()) {
+        return Ok(None);
+    }
+    let number = match &value.value {
+        Any::Text(_) | Any::Integer(_) | Any::Float(_) => Number::read(&value.show()),
+        _ => None,
+    };
+    let number = number.ok_or_else(|| Fault::at(value.place, format!("{} is not a number", value.value.kind())))?;
+    let metric = that.value.0.clone();
+    let printed = number.as_unit(metric.unit()).map_err(|e| Fault::at(value.place, e))?;
+    let bounds = match tolerance {
+        Some(t) => {
+            Some(t.value.0.bounds(printed, metric.unit()).map_err(|e| Fault::at(t.place, e).under("tolerance"))?)
+        }
+        None => None,
+    };
+    let pairs =
+        when.as_ref().map_or(Vec::new(), |t| t.value.iter().map(|(k, v)| (k.value.clone(), v.show())).collect());
+    Ok(Some(Cell {
+        row,
+        column,
+        that: metric.to_string(),
+        when: pairs,
+        value: printed,
+        low: bounds.map(|b| b.0),
+        high: bounds.map(|b| b.1),
+        metric,
+        when_at: when.clone(),
+        place: value.place,
+    }))
+}
+
+impl Cell {
+    /// Our figure beside it: the median over all runs of its case.
+    pub(crate) fn compare(&self, runs: &[&Json]) -> Compared {
+        let values: Vec<f64> = runs.iter().filter_map(|s| self.metric.of(s)).collect();
+        let at = |q| stats::quantile(&values, q);
+        let (median, p20, p80) = (at(0.5), at(0.2), at(0.8));
+        let verdict = match (median, p20, p80, self.low, self.high) {
+            (None, ..) => Agreement::Missing,
+            (Some(m), Some(p20), Some(p80), Some(low), Some(high)) => {
+                if p80 - p20 > high - low {
+                    Agreement::Undecided
+                } else if (low..=high).contains(&m) {
+                    Agreement::Within
+                } else {
+                    Agreement::Outside
+                }
+            }
+            _ => Agreement::Shown,
+        };
+        let difference = median.map(|m| m - self.value);
+        Compared { cell: self.clone(), n: values.len(), median, p20, p80, difference, verdict }
+    }
+}
+
+impl Published {
+    /// Compares with the summaries of all runs so far.
+    pub fn compare(&self, summaries: &[Json]) -> Comparison {
+        let of_case = |cell: &Cell| -> Vec<&Json> {
+            let here = |s: &&Json| crate::claim::matches_case(&cell.when, s.get("case").unwrap_or(&Json::Null));
+            summaries.iter().filter(here).collect()
+        };
+        let cells: Vec<Compared> = self.cells.iter().map(|cell| cell.compare(&of_case(cell))).collect();
+        let ordered = |column: &String| {
+            let mut ours: Vec<(f64, Option<f64>)> =
+                cells.iter().filter(|c| &c.cell.column == column).map(|c| (c.cell.value, c.median)).collect();
+            ours.sort_by(|a, b| a.0.total_cmp(&b.0));
+            // Equal printed values stand in no order.
+            ours.windows(2).all(|w| match (w[0].1, w[1].1) {
+                (Some(a), Some(b)) => w[0].0 == w[1].0 || a <= b,
+                _ => false,
+            })
+        };
+        let count = |verdicts: &[Agreement]| cells.iter().filter(|c| verdicts.contains(&c.verdict)).count();
+        Comparison {
+            title: self.title.clone(),
+            source: self.source.clone(),
+            order: self.order.iter().map(|column| (column.clone(), ordered(column))).collect(),
+            within: count(&[Agreement::Within]),
+            judged: count(&[Agreement::Within, Agreement::Outside])
+                + cells.iter().filter(|c| c.verdict == Agreement::Missing && c.cell.low.is_some()).count(),
+            cells,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::parse_document;
+
+    fn read_text(text: &str) -> Checked<Vec<Published>> {
+        let doc = parse_document(text, 0)?;
+        let Any::Table(table) = &doc.value else { unreachable!("a document is a table") };
+        read(get(table, "published"))
+    }
+
+    #[test]
+    fn rows_and_grids_become_cells() {
+        let tables = read_text(
+            r#"
+            [[published]]
+            tolerance = "35 %"
+            columns = { mean = "link.bottleneck.queue_ms.mean", use = {that = "link.bottleneck.utilisation", tolerance = "2 points"} }
+            [[published.row]]
+            name = "CDG"
+            when = { "flow.a.cc" = "cdg" }
+            values = { mean = 16.28, use = "99.9 %" }
+            [[published]]
+            that = "flow.a.share"
+            down = "path.rate"
+            across = "path.rtt"
+            grid = [["", "10 ms", "40 ms"], ["4 Mbit/s", 0.4, ""], ["12 Mbit/s", "41 %", 0.5]]
+            "#,
+        )
+        .unwrap();
+        let cells = &tables[0].cells;
+        assert_eq!((cells[0].row.as_str(), cells[0].value), ("CDG", 16.28));
+        assert!((cells[1].value - 0.999).abs() < 1e-12);
+        assert!((cells[0].low.unwrap() - 10.582).abs() < 1e-9 && (cells[1].low.unwrap() - 0.979).abs() < 1e-9);
+        let grid = &tables[1].cells;
+        assert_eq!(grid.len(), 3);
+        let when = [("path.rate".to_string(), "12 Mbit/s".to_string()), ("path.rtt".into(), "10 ms".into())];
+        assert_eq!((grid[1].when.as_slice(), grid[1].value, grid[1].low), (&when[..], 0.41, None));
+    }
+
+    #[test]
+    fn cells_are_judged_by_median_and_spread() {
+        let tables = read_text(
+            r#"
+            [published]
+            tolerance = "2 ms"
+            order = ["mean"]
+            columns = { mean = "link.l.queue_ms.mean" }
+            row = [
+              {when = {k = "a"}, values = {mean = 10}}, {when = {k = "b"}, values = {mean = 20}},
+              {when = {k = "c"}, values = {mean = 30}}, {when = {k = "d"}, values = {mean = 40}},
+            ]
+            "#,
+        )
+        .unwrap();
+        let run = |k: &str, ms: f64| serde_json::json!({"case": {"k": k}, "links": [{"name": "l", "queue_ms": {"mean": ms}}]});
+        let runs = [run("a", 11.0), run("a", 10.5), run("b", 25.0), run("c", 20.0), run("c", 30.0), run("c", 40.0)];
+        let compared = tables[0].compare(&runs);
+        let verdicts: Vec<Agreement> = compared.cells.iter().map(|c| c.verdict).collect();
+        assert_eq!(verdicts, [Agreement::Within, Agreement::Outside, Agreement::Undecided, Agreement::Missing]);
+        assert_eq!((compared.within, compared.judged, compared.order[0].1), (1, 3, false));
+        let all = [run("a", 1.0), run("b", 2.0), run("c", 3.0), run("d", 4.0)];
+        assert!(tables[0].compare(&all).order[0].1);
+    }
+}

@@ -1,0 +1,449 @@
+//! Values as users write them: times, rates, buffers, probabilities, words.
+
+use crate::tree::Any;
+use params::{Spec, Value, nearest, parse_number};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use units::{Bytes, Duration, Rate};
+
+/// A kind of value that a key takes.
+pub(crate) trait Quantity: Sized {
+    /// What it is, with an example, for errors and the reference.
+    fn what() -> String;
+    /// Reads text; the error says what is wrong with it and what is allowed.
+    fn read(text: &str) -> Result<Self, String>;
+    /// Reads a bare number.
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} is not {}", Self::what()))
+    }
+    /// The canonical spelling.
+    fn write(&self) -> Any;
+    /// The words allowed, if it is a choice.
+    fn choices() -> Vec<String> {
+        Vec::new()
+    }
+    /// May be written as a bare number.
+    const NUMERIC: bool = false;
+}
+
+/// A [`Quantity`] in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Q<T>(pub T);
+
+impl<T> Deref for Q<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<'de, T: Quantity> Deserialize<'de> for Q<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Reader<T>(PhantomData<T>);
+        impl<T: Quantity> Visitor<'_> for Reader<T> {
+            type Value = Q<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&T::what())
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Q<T>, E> {
+                T::read(text).map(Q).map_err(E::custom)
+            }
+            fn visit_i64<E: serde::de::Error>(self, x: i64) -> Result<Q<T>, E> {
+                T::number(x as f64).map(Q).map_err(E::custom)
+            }
+            fn visit_f64<E: serde::de::Error>(self, x: f64) -> Result<Q<T>, E> {
+                T::number(x).map(Q).map_err(E::custom)
+            }
+        }
+        d.deserialize_any(Reader(PhantomData))
+    }
+}
+
+impl<T: Quantity> Serialize for Q<T> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        self.0.write().serialize(s)
+    }
+}
+
+impl<T: Quantity> JsonSchema for Q<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        std::any::type_name::<T>().into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let choices = T::choices();
+        if !choices.is_empty() {
+            return json_schema!({ "type": "string", "enum": choices });
+        }
+        let types = if T::NUMERIC { serde_json::json!(["string", "number"]) } else { serde_json::json!("string") };
+        json_schema!({ "type": types, "x-kind": T::what() })
+    }
+}
+
+/// Explains why `text` is no value of a kind with units.
+fn no_unit(text: &str, kind: &str, noun: &str, units: &[&str], example: &str) -> String {
+    match parse_number(text) {
+        None => format!("{text:?} is not {kind}"),
+        Some((x, _)) if x < 0.0 => format!("{text:?} is negative; {noun} is not"),
+        Some((x, "")) => format!("{text:?} has no unit: write \"{x} {}\"; allowed are {}", example, units.join(", ")),
+        Some((_, unit)) if units.contains(&unit) => format!("{text:?} is too large for {noun}"),
+        Some((_, unit)) => {
+            let near = nearest(unit, units.iter().copied()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            format!("{unit:?} in {text:?} is no unit of {noun}{near} (allowed: {})", units.join(", "))
+        }
+    }
+}
+
+const TIME_UNITS: [&str; 6] = ["ns", "us", "ms", "s", "min", "h"];
+const RATE_UNITS: [&str; 4] = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
+const SIZE_UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
+
+impl Quantity for Duration {
+    fn what() -> String {
+        "a time such as \"40 ms\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        <Duration as Value>::parse(text).ok_or_else(|| no_unit(text, &Self::what(), "a time", &TIME_UNITS, "ms"))
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} has no unit: write \"{x} ms\" or \"{x} s\""))
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.show())
+    }
+}
+
+fn read_rate(text: &str, kind: &str) -> Result<Rate, String> {
+    <Rate as Value>::parse(text).ok_or_else(|| match parse_number(text) {
+        // MB/s and friends: the commonest slip is bytes for bits.
+        Some((x, unit)) if unit.contains('B') && x >= 0.0 => {
+            format!("{text:?} counts bytes; rates are in bits per second, such as \"{} Mbit/s\"", x * 8.0)
+        }
+        _ => no_unit(text, kind, "a rate", &RATE_UNITS, "Mbit/s"),
+    })
+}
+
+impl Quantity for Rate {
+    fn what() -> String {
+        "a rate such as \"12 Mbit/s\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        read_rate(text, &Self::what())
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} has no unit: write \"{x} Mbit/s\""))
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.show())
+    }
+}
+
+impl Quantity for Bytes {
+    fn what() -> String {
+        "a size such as \"1448 B\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        <Bytes as Value>::parse(text).ok_or_else(|| no_unit(text, &Self::what(), "a size", &SIZE_UNITS, "B"))
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} has no unit: write \"{x} B\""))
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.show())
+    }
+}
+
+/// How fast a link sends, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RateText {
+    Constant(Rate),
+    Trace(String),
+    Unlimited,
+}
+
+impl Quantity for RateText {
+    fn what() -> String {
+        "a rate such as \"12 Mbit/s\", \"trace(file)\" or \"unlimited\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let trimmed = text.trim();
+        if trimmed == "unlimited" {
+            return Ok(RateText::Unlimited);
+        }
+        if let Some(rest) = trimmed.strip_prefix("trace(") {
+            return match rest.strip_suffix(')').map(str::trim) {
+                Some(file) if !file.is_empty() => Ok(RateText::Trace(file.into())),
+                _ => Err(format!("{text:?} names no file: write trace(file), the file beside this one")),
+            };
+        }
+        read_rate(text, &Self::what()).map(RateText::Constant)
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        <Rate as Quantity>::number(x).map(RateText::Constant)
+    }
+    fn write(&self) -> Any {
+        match self {
+            RateText::Constant(rate) => rate.write(),
+            RateText::Trace(file) => Any::Text(format!("trace({file})")),
+            RateText::Unlimited => Any::Text("unlimited".into()),
+        }
+    }
+}
+
+/// The size of a buffer, as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Buffer {
+    Packets(u64),
+    Bytes(Bytes),
+    Time(Duration),
+    Bdp(f64),
+}
+
+impl Quantity for Buffer {
+    fn what() -> String {
+        "a buffer such as \"80 packets\", \"2 BDP\", \"340 ms\" or \"120 kB\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let Some((x, unit)) = parse_number(text) else { return Err(format!("{text:?} is not {}", Self::what())) };
+        match unit {
+            _ if x < 0.0 => Err(format!("{text:?} is negative; a buffer is not")),
+            "p" | "packet" | "packets" | "pkt" | "pkts" if x.fract() != 0.0 || x > 1e18 => {
+                Err(format!("{text:?} is not a whole number of packets"))
+            }
+            "p" | "packet" | "packets" | "pkt" | "pkts" => Ok(Buffer::Packets(x as u64)),
+            "BDP" | "bdp" => Ok(Buffer::Bdp(x)),
+            _ => {
+                let time = <Duration as Value>::parse(text).filter(|_| !unit.is_empty()).map(Buffer::Time);
+                let size = || <Bytes as Value>::parse(text).filter(|_| !unit.is_empty()).map(Buffer::Bytes);
+                time.or_else(size).ok_or_else(|| {
+                    let units = ["packets", "BDP", "us", "ms", "s", "B", "kB", "MB", "KiB", "MiB"];
+                    no_unit(text, &Self::what(), "a buffer", &units, "packets")
+                })
+            }
+        }
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} has no unit: write \"{x} packets\", \"{x} ms\" or \"{x} BDP\""))
+    }
+    fn write(&self) -> Any {
+        Any::Text(match self {
+            Buffer::Packets(1) => "1 packet".into(),
+            Buffer::Packets(n) => format!("{n} packets"),
+            Buffer::Bytes(n) => n.show(),
+            Buffer::Time(t) => t.show(),
+            Buffer::Bdp(x) => format!("{x} BDP"),
+        })
+    }
+}
+
+/// A probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Probability(pub f64);
+
+fn probability(x: f64, text: &str) -> Result<f64, String> {
+    if (0.0..=1.0).contains(&x) {
+        return Ok(x);
+    }
+    let cure = if x > 1.0 && x <= 100.0 && !text.contains('%') {
+        format!("; for {x} % write \"{x} %\"")
+    } else {
+        String::new()
+    };
+    Err(format!("{text} is out of range: allowed is 0 to 1, or \"0 %\" to \"100 %\"{cure}"))
+}
+
+impl Quantity for Probability {
+    const NUMERIC: bool = true;
+    fn what() -> String {
+        "a probability such as \"0.1 %\" or 0.001".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        match <f64 as Value>::parse(text) {
+            Some(x) => probability(x, &format!("{text:?}")).map(Probability),
+            None => Err(format!("{text:?} is not {}", Self::what())),
+        }
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        probability(x, &x.to_string()).map(Probability)
+    }
+    fn write(&self) -> Any {
+        Any::Float(self.0)
+    }
+}
+
+/// A whole number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Whole(pub u64);
+
+impl Quantity for Whole {
+    const NUMERIC: bool = true;
+    fn what() -> String {
+        "a whole number such as 10".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        match <u64 as Value>::parse(text) {
+            Some(n) => Ok(Whole(n)),
+            None => Err(format!("{text:?} is not {}", Self::what())),
+        }
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        if x < 0.0 || x.fract() != 0.0 || x > 1.8e19 {
+            return Err(format!("{x} is not {}", Self::what()));
+        }
+        Ok(Whole(x as u64))
+    }
+    fn write(&self) -> Any {
+        i64::try_from(self.0).map_or_else(|_| Any::Text(self.0.to_string()), Any::Integer)
+    }
+}
+
+/// Sender offload: `"off"` or the largest burst in segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Burst {
+    Off,
+    Segments(u64),
+}
+
+impl Quantity for Burst {
+    const NUMERIC: bool = true;
+    fn what() -> String {
+        "\"off\" or the largest burst in segments, such as 16".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim() == "off" {
+            return Ok(Burst::Off);
+        }
+        Whole::read(text).map(|n| Burst::Segments(n.0)).map_err(|_| format!("{text:?} is not {}", Self::what()))
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Whole::number(x).map(|n| Burst::Segments(n.0)).map_err(|_| format!("{x} is not {}", Self::what()))
+    }
+    fn write(&self) -> Any {
+        match self {
+            Burst::Off => Any::Text("off".into()),
+            Burst::Segments(n) => Whole(*n).write(),
+        }
+    }
+}
+
+/// One of the words of a [`params::choice!`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word<T>(pub T);
+
+impl<T: Value> Quantity for Word<T> {
+    fn what() -> String {
+        format!("one of {}", Self::choices().iter().map(|c| format!("{c:?}")).collect::<Vec<_>>().join(", "))
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        T::parse(text).map(Word).ok_or_else(|| {
+            let near = nearest(text.trim(), T::choices().iter().copied());
+            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            format!("{text:?} is not {}{near}", Self::what())
+        })
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.0.show())
+    }
+    fn choices() -> Vec<String> {
+        T::choices().iter().map(|c| c.to_string()).collect()
+    }
+}
+
+/// The name of a flow or link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name(pub String);
+
+impl Quantity for Name {
+    fn what() -> String {
+        "a name of letters, digits, \"-\" and \"_\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if text.is_empty() || !text.chars().all(fits) {
+            return Err(format!("{text:?} is not {}", Self::what()));
+        }
+        if text.len() > crate::limits::NAME_MAX {
+            return Err(format!("the name has {} characters; allowed are {}", text.len(), crate::limits::NAME_MAX));
+        }
+        Ok(Name(text.into()))
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.0.clone())
+    }
+}
+
+/// What a [`Spec`] is a spec of.
+pub(crate) trait Of {
+    const WHAT: &'static str;
+}
+
+macro_rules! specs {
+    ($($(#[$meta:meta])* $name:ident = $what:literal;)*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $name;
+        impl Of for $name {
+            const WHAT: &'static str = $what;
+        }
+    )*};
+}
+specs! {
+    /// A congestion control.
+    Cc = "a congestion control such as \"cubic\" or \"cubic(beta=0.7)\"";
+    /// A queue.
+    Queue = "a queue such as \"fifo\" or \"pie(target=20ms)\"";
+    /// A kind of traffic.
+    Kind = "a kind of traffic such as \"bulk\" or \"bytes(size=100kB)\"";
+    /// A clock.
+    ClockKind = "\"exact\" or \"tick(hz=1000)\"";
+}
+
+/// `name(key=value, …)`, its syntax checked; whether it exists is asked later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SpecOf<K>(pub Spec, PhantomData<K>);
+
+impl<K: Of> Quantity for SpecOf<K> {
+    fn what() -> String {
+        K::WHAT.into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse::<Spec>().map(|spec| SpecOf(spec, PhantomData)).map_err(|e| e.to_string())
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.0.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_read_in_all_four_ways_and_written_back() {
+        for (text, want) in [
+            ("80 packets", Buffer::Packets(80)),
+            ("1000p", Buffer::Packets(1000)),
+            ("2BDP", Buffer::Bdp(2.0)),
+            ("0.5 bdp", Buffer::Bdp(0.5)),
+            ("340 ms", Buffer::Time(Duration::from_millis(340))),
+            ("120kB", Buffer::Bytes(Bytes::new(120_000))),
+        ] {
+            let read = Buffer::read(text).unwrap();
+            assert_eq!(read, want);
+            let Any::Text(written) = read.write() else { panic!("{read:?} is not written as text") };
+            assert_eq!(Buffer::read(&written), Ok(want));
+        }
+    }
+
+    #[test]
+    fn bits_and_bytes_are_told_apart() {
+        let e = RateText::read("2 MB/s").unwrap_err();
+        assert_eq!(e, "\"2 MB/s\" counts bytes; rates are in bits per second, such as \"16 Mbit/s\"");
+    }
+}

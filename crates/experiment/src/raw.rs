@@ -1,0 +1,399 @@
+//! The file as users write it. The doc comments here are the reference: the JSON schema and
+//! `docs/experiment-file.md` are made from them.
+
+use crate::claim::{Condition, Over};
+use crate::metric::Metric;
+use crate::published::PublishedFile;
+use crate::quantity::{Buffer, Burst, Cc, ClockKind, Kind, Name, Probability, Q, Queue, RateText, SpecOf, Whole, Word};
+use crate::scenario::Vary;
+use crate::sweep::SweepFile;
+use crate::tree::{Any, At};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tcp::Stack;
+use units::{Bytes, Duration, Rate};
+
+/// A key that may be left out.
+pub(crate) type Opt<T> = Option<At<Q<T>>>;
+
+/// An experiment: a path or links, flows, a run, and what is swept, claimed and compared.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "an experiment")]
+#[schemars(rename = "experiment")]
+pub(crate) struct File {
+    /// Version of this format.
+    #[schemars(extend("default" = 1, "examples" = [1]))]
+    pub format: Opt<Whole>,
+    /// What the experiment shows, in a line.
+    #[schemars(extend("examples" = ["HLDG against CUBIC, 340 ms buffer"]))]
+    pub title: Option<String>,
+    /// A dumbbell: one bottleneck and the way back. Or use `[[link]]`.
+    pub path: Option<At<PathFile>>,
+    /// One-way links, for anything but a dumbbell; flows name them in `route` and `back`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link: Vec<At<LinkFile>>,
+    /// The flows. At least one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flow: Vec<At<FlowFile>>,
+    /// How long, how often, and what is measured.
+    pub run: Option<At<RunFile>>,
+    /// Keys that take several values: every combination is a case.
+    #[schemars(with = "Option<SweepFile>")]
+    pub sweep: Option<At<Any>>,
+    /// Claims, checked after the run: exit code 1 if one fails.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<At<ExpectFile>>,
+    /// What a publication printed, cell by cell. One table `[published]` or several `[[published]]`.
+    #[schemars(with = "Option<PublishedFile>")]
+    pub published: Option<At<Any>>,
+}
+
+/// `[path]`: a dumbbell of a link "bottleneck" and a link "return".
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table of keys such as rate and rtt")]
+#[schemars(rename = "path")]
+pub(crate) struct PathFile {
+    /// Bottleneck rate at the IP layer, or a mahimahi trace beside the file. Needed.
+    #[schemars(extend("examples" = ["12 Mbit/s", "trace(lte.up)"]))]
+    pub rate: Opt<RateText>,
+    /// Rate of the way back.
+    #[schemars(extend("default" = "unlimited", "examples" = ["1 Mbit/s"]))]
+    pub up: Opt<RateText>,
+    /// Buffer of the way back; needs `up`. Default: the queue's own limit.
+    #[schemars(extend("examples" = ["50 packets"]))]
+    pub up_buffer: Opt<Buffer>,
+    /// Queue of the way back.
+    #[schemars(extend("default" = "fifo", "examples" = ["fq_codel"]))]
+    pub up_queue: Opt<SpecOf<Queue>>,
+    /// Base RTT: propagation there and back, half each way. Needed.
+    #[schemars(extend("examples" = ["40 ms"]))]
+    pub rtt: Opt<Duration>,
+    /// Buffer of the bottleneck in packets, bytes, time at the link's rate, or bandwidth-delay products (rate × rtt). It
+    /// wins over the queue's own limit, which is the default.
+    #[schemars(extend("examples" = ["2 BDP", "80 packets", "340 ms", "120 kB"]))]
+    pub buffer: Opt<Buffer>,
+    /// Queue of the bottleneck: any of `sojourn list queues`, with settings.
+    #[schemars(extend("default" = "fifo", "examples" = ["pie(target=20ms)"]))]
+    pub queue: Opt<SpecOf<Queue>>,
+    /// Random loss of the data path: a probability, or `gilbert(good=…, bad=…)` with the mean lengths in packets of its
+    /// good and bad periods (and `loss_good`, `loss_bad`).
+    #[schemars(extend("default" = 0, "examples" = ["0.1 %", "gilbert(good=990, bad=10)"]))]
+    pub loss: Opt<LossText>,
+    /// Where random loss happens: before the queue, as in dummynet, or after the transmitter.
+    #[schemars(extend("default" = "enqueue"))]
+    pub loss_at: Opt<Word<LossWhere>>,
+    /// Standard deviation of extra delay per packet of the data path, order kept.
+    #[schemars(extend("default" = "0 ms", "examples" = ["2 ms"]))]
+    pub jitter: Opt<Duration>,
+    /// Packets of the data path taken out of order.
+    pub reorder: Option<At<ReorderFile>>,
+    /// Probability that a packet of the data path arrives twice.
+    #[schemars(extend("default" = 0, "examples" = ["0.01 %"]))]
+    pub duplicate: Opt<Probability>,
+    /// Rate of every sender's own link.
+    #[schemars(extend("default" = "unlimited", "examples" = ["1 Gbit/s"]))]
+    pub access: Opt<RateText>,
+    /// Clock of the emulator: `exact`, or `tick(hz=1000)` as dummynet.
+    #[schemars(extend("default" = "exact", "examples" = ["tick(hz=1000)"]))]
+    pub clock: Opt<SpecOf<ClockKind>>,
+    /// Whose TCP the hosts run.
+    #[schemars(extend("default" = "linux"))]
+    pub stack: Opt<Word<Stack>>,
+    /// Changes during the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<At<PathChange>>,
+}
+
+/// A change of the path during the run. What is not named stays.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table such as {at = \"10 s\", rtt = \"80 ms\"}")]
+#[schemars(rename = "change")]
+pub(crate) struct PathChange {
+    /// When. Needed.
+    #[schemars(extend("examples" = ["10 s"]))]
+    pub at: At<Q<Duration>>,
+    /// New bottleneck rate.
+    #[schemars(extend("examples" = ["4 Mbit/s"]))]
+    pub rate: Opt<Rate>,
+    /// New rate of the way back; needs `up` in the path.
+    #[schemars(extend("examples" = ["500 kbit/s"]))]
+    pub up: Opt<Rate>,
+    /// New base RTT. Flows with an `rtt` of their own shift by the same amount.
+    #[schemars(extend("examples" = ["80 ms"]))]
+    pub rtt: Opt<Duration>,
+    /// New random loss.
+    #[schemars(extend("examples" = ["1 %"]))]
+    pub loss: Opt<LossText>,
+}
+
+/// `[[link]]`: a one-way link: queue, transmitter, propagation.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table of keys such as name, rate and delay")]
+#[schemars(rename = "link")]
+pub(crate) struct LinkFile {
+    /// Its name. Needed.
+    #[schemars(extend("examples" = ["core"]))]
+    pub name: At<Q<Name>>,
+    /// Rate at the IP layer, or a mahimahi trace.
+    #[schemars(extend("default" = "unlimited", "examples" = ["12 Mbit/s"]))]
+    pub rate: Opt<RateText>,
+    /// Propagation delay.
+    #[schemars(extend("default" = "0 ms", "examples" = ["20 ms"]))]
+    pub delay: Opt<Duration>,
+    /// Buffer, as `path.buffer`; one BDP is the rate times the longest base RTT of the flows through the link.
+    #[schemars(extend("examples" = ["1 BDP"]))]
+    pub buffer: Opt<Buffer>,
+    /// Queue.
+    #[schemars(extend("default" = "fifo", "examples" = ["codel"]))]
+    pub queue: Opt<SpecOf<Queue>>,
+    /// Random loss, as `path.loss`.
+    #[schemars(extend("default" = 0, "examples" = ["0.1 %"]))]
+    pub loss: Opt<LossText>,
+    /// Where random loss happens.
+    #[schemars(extend("default" = "enqueue"))]
+    pub loss_at: Opt<Word<LossWhere>>,
+    /// Standard deviation of extra delay per packet, order kept.
+    #[schemars(extend("default" = "0 ms", "examples" = ["2 ms"]))]
+    pub jitter: Opt<Duration>,
+    /// Packets taken out of order.
+    pub reorder: Option<At<ReorderFile>>,
+    /// Probability that a packet arrives twice.
+    #[schemars(extend("default" = 0, "examples" = ["0.01 %"]))]
+    pub duplicate: Opt<Probability>,
+    /// Clock of the emulator.
+    #[schemars(extend("default" = "exact", "examples" = ["tick(hz=1000)"]))]
+    pub clock: Opt<SpecOf<ClockKind>>,
+    /// Changes during the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<At<LinkChange>>,
+}
+
+/// A change of a link during the run. What is not named stays.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table such as {at = \"10 s\", delay = \"80 ms\"}")]
+#[schemars(rename = "link_change")]
+pub(crate) struct LinkChange {
+    /// When. Needed.
+    #[schemars(extend("examples" = ["10 s"]))]
+    pub at: At<Q<Duration>>,
+    /// New rate.
+    #[schemars(extend("examples" = ["4 Mbit/s"]))]
+    pub rate: Opt<Rate>,
+    /// New propagation delay.
+    #[schemars(extend("examples" = ["40 ms"]))]
+    pub delay: Opt<Duration>,
+    /// New random loss.
+    #[schemars(extend("examples" = ["1 %"]))]
+    pub loss: Opt<LossText>,
+}
+
+/// Packets delayed past their successors.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table such as {probability = \"1 %\", delay = \"5 ms\"}")]
+#[schemars(rename = "reorder")]
+pub(crate) struct ReorderFile {
+    /// Probability per packet. Needed.
+    #[schemars(extend("examples" = ["1 %"]))]
+    pub probability: At<Q<Probability>>,
+    /// Extra delay of those packets. Needed.
+    #[schemars(extend("examples" = ["5 ms"]))]
+    pub delay: At<Q<Duration>>,
+}
+
+/// `[[flow]]`: one flow, or `count` of a kind. Results are given for each flow and for each such entry (a group).
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table of keys such as name, cc and start")]
+#[schemars(rename = "flow")]
+pub(crate) struct FlowFile {
+    /// Its name in results, claims and `--set flow.NAME.…`. Default: the name of the congestion control or the traffic,
+    /// with -2, -3, … where that is taken. With `count`, the flows are called NAME, NAME-2, NAME-3, ….
+    #[schemars(extend("examples" = ["a"]))]
+    pub name: Opt<Name>,
+    /// Congestion control: any of `sojourn list cc`, with settings. Needed, except for UDP traffic.
+    #[schemars(extend("examples" = ["hldg", "cubic(slow_start=hystart)"]))]
+    pub cc: Opt<SpecOf<Cc>>,
+    /// So many flows of this kind.
+    #[schemars(extend("default" = 1, "examples" = [5]))]
+    pub count: Opt<Whole>,
+    /// Time from one flow's start to the next one's, with `count`.
+    #[schemars(extend("default" = "0 s", "examples" = ["10 s"]))]
+    pub stagger: Opt<Duration>,
+    /// When it starts.
+    #[schemars(extend("default" = "0 s", "examples" = ["10 s"]))]
+    pub start: Opt<Duration>,
+    /// When it stops sending. Default: the end of the run.
+    #[schemars(extend("examples" = ["110 s"]))]
+    pub stop: Opt<Duration>,
+    /// Base RTT of this flow. Default: the path's, or the sum of its links' delays.
+    #[schemars(extend("examples" = ["120 ms"]))]
+    pub rtt: Opt<Duration>,
+    /// Whose TCP. Default: `path.stack`.
+    #[schemars(extend("examples" = ["freebsd-11"]))]
+    pub stack: Opt<Word<Stack>>,
+    /// With `[[link]]`: the links from the data's sender to its receiver.
+    #[schemars(extend("examples" = [["edge", "core"]]))]
+    pub route: Option<At<Vec<At<String>>>>,
+    /// With `[[link]]`: the links of the way back.
+    #[schemars(extend("examples" = [["core-back"]]))]
+    pub back: Option<At<Vec<At<String>>>>,
+    /// With `[path]`: data goes through the bottleneck (`down`) or through the way back (`up`).
+    #[schemars(extend("default" = "down"))]
+    pub direction: Opt<Word<Direction>>,
+    /// Negotiate ECN.
+    #[schemars(extend("default" = false))]
+    pub ecn: Option<At<bool>>,
+    /// Initial window in segments. Default: the stack's (10).
+    #[schemars(extend("examples" = [3]))]
+    pub initial_window: Opt<Whole>,
+    /// Largest payload of a segment. Default: the stack's (1448 B; 1460 B for ns-2).
+    #[schemars(extend("examples" = ["536 B"]))]
+    pub mss: Opt<Bytes>,
+    /// The receiver's buffer. Default: the stack's (64 MiB).
+    #[schemars(extend("examples" = ["1 MiB"]))]
+    pub receive_window: Opt<Bytes>,
+    /// Sender offload: the largest burst in segments that leaves back to back.
+    #[schemars(extend("default" = "off", "examples" = [16]))]
+    pub offload: Opt<Burst>,
+    /// Rate of the sender's own link. Default: `path.access`.
+    #[schemars(extend("examples" = ["100 Mbit/s"]))]
+    pub access: Opt<RateText>,
+    /// What it sends; the kinds are listed below.
+    #[schemars(extend("default" = "bulk", "examples" = ["cbr(rate=1Mbit/s)", "web"]))]
+    pub traffic: Opt<SpecOf<Kind>>,
+}
+
+/// `[run]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table of keys such as duration and repeat")]
+#[schemars(rename = "run")]
+pub(crate) struct RunFile {
+    /// Simulated time.
+    #[schemars(extend("default" = "60 s", "examples" = ["150 s"]))]
+    pub duration: Opt<Duration>,
+    /// Window of every summary figure: begin and end. Default: the whole run.
+    #[schemars(extend("examples" = [["20 s", "110 s"]]))]
+    pub measure: Option<At<Vec<At<Q<Duration>>>>>,
+    /// Seed of the first repetition; repetition n has seed + n.
+    #[schemars(extend("default" = 1))]
+    pub seed: Opt<Whole>,
+    /// Repetitions.
+    #[schemars(extend("default" = 1, "examples" = [10]))]
+    pub repeat: Opt<Whole>,
+    /// What differs between repetitions besides the algorithms' dice: nothing, start times by up to one base RTT, or start
+    /// times and host processing by up to one packet time.
+    #[schemars(extend("default" = "start"))]
+    pub vary: Opt<Word<Vary>>,
+}
+
+/// `[[expect]]`: a claim.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table such as {that = \"flow.a.share\", is = \">= 0.25\"}")]
+#[schemars(rename = "expect")]
+pub(crate) struct ExpectFile {
+    /// What it says, in words. Default: the two keys below.
+    #[schemars(extend("examples" = ["HLDG keeps a quarter"]))]
+    pub name: Option<String>,
+    /// The figure: a path into the summary. Needed.
+    #[schemars(extend("examples" = ["flow.a.share", "link.bottleneck.queue_ms.mean"]))]
+    pub that: At<Q<Metric>>,
+    /// The condition. Needed.
+    #[schemars(extend("examples" = [">= 0.25", "97.8 % ± 2 points", "between 1 and 3", "< 0.5 * flow.b.share"]))]
+    pub is: At<Q<Condition>>,
+    /// Repetitions: their mean, their median, or each of them must fulfil it.
+    #[schemars(extend("default" = "mean"))]
+    pub over: Opt<Word<Over>>,
+    /// Only for the cases of a sweep with these values.
+    #[schemars(extend("examples" = [{"path.rtt": "40 ms"}]))]
+    pub when: Option<At<WhenFile>>,
+}
+
+/// Swept keys and the values they must have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct WhenFile(pub Any);
+
+impl JsonSchema for WhenFile {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "when".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "object", "additionalProperties": true })
+    }
+}
+
+params::choice! {
+    /// Where random loss happens, in words.
+    pub enum LossWhere {
+        /// Before the queue.
+        Enqueue = "enqueue",
+        /// After the transmitter.
+        After = "after",
+    }
+}
+
+params::choice! {
+    /// Which way data goes through a dumbbell.
+    pub enum Direction {
+        /// Through the bottleneck.
+        Down = "down",
+        /// Through the way back.
+        Up = "up",
+    }
+}
+
+/// Random loss, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum LossText {
+    Random(f64),
+    Gilbert(Gilbert),
+}
+
+params::params! {
+    /// Gilbert–Elliott loss by the mean lengths of its periods.
+    pub struct Gilbert {
+        /// Mean length of a good period in packets.
+        good: f64 = 990.0, 1.0 => 1e12;
+        /// Mean length of a bad period in packets.
+        bad: f64 = 10.0, 1.0 => 1e12;
+        /// Loss in good periods.
+        loss_good: f64 = 0.0, 0.0 => 1.0;
+        /// Loss in bad periods.
+        loss_bad: f64 = 1.0, 0.0 => 1.0;
+    }
+}
+
+impl crate::quantity::Quantity for LossText {
+    const NUMERIC: bool = true;
+    fn what() -> String {
+        "a probability such as \"0.1 %\", or \"gilbert(good=990, bad=10)\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim_start().starts_with(|c: char| c.is_alphabetic()) {
+            let spec: params::Spec = text.parse().map_err(|e: params::SpecError| e.to_string())?;
+            if spec.name != "gilbert" {
+                return Err(format!("{text:?} is not {}", Self::what()));
+            }
+            return params::Params::from_spec(&spec).map(LossText::Gilbert).map_err(|e| e.to_string());
+        }
+        match Probability::read(text) {
+            Ok(p) => Ok(LossText::Random(p.0)),
+            Err(e) if e.contains("is not") => Err(format!("{text:?} is not {}", Self::what())),
+            Err(e) => Err(e),
+        }
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Probability::number(x).map(|p| LossText::Random(p.0))
+    }
+    fn write(&self) -> Any {
+        match self {
+            LossText::Random(p) => Any::Float(*p),
+            LossText::Gilbert(g) => {
+                let args = params::Params::values(g).into_iter().map(|(k, v)| (k.to_string(), v)).collect();
+                Any::Text(params::Spec { name: "gilbert".into(), args }.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! From the file to a [`Scenario`]: defaults filled in, units resolved, everything held to its limits.
+
+use crate::limits::{BUFFER_BDP_MAX, BUFFER_MAX, BUFFER_PACKETS_MAX, DURATION_MAX, FORMAT, REPEAT_MAX, SEED_MAX};
+use crate::quantity::{Buffer, Q, Quantity, Whole};
+use crate::raw::{File, RunFile};
+use crate::scenario::{Link, RateSpec, Run, Scenario, Vary};
+use crate::source::{Checked, Fault, Place};
+use crate::trace::Traces;
+use crate::tree::{Any, At};
+use crate::{dumbbell, flows, links};
+use aqm::Limit;
+use params::Value;
+use units::{Bytes, Duration, Instant, Rate};
+
+/// What resolving needs besides the file.
+pub(crate) struct Context<'a> {
+    pub traces: &'a Traces,
+    /// Congestion controls that the registry does not know but the caller brings.
+    pub extra_cc: &'a [String],
+}
+
+/// A [`Link`] and what is needed to check it once the flows are known.
+pub(crate) struct Laid {
+    pub link: Link,
+    pub buffer_at: Option<(Place, String)>,
+}
+
+pub(crate) fn scenario(doc: &At<Any>, file: &File, context: &Context<'_>) -> Checked<Scenario> {
+    if let Some(format) = &file.format
+        && format.value.0.0 != FORMAT
+    {
+        let message = format!("this version reads format {FORMAT}, not {}", format.value.0.0);
+        return Err(Fault::at(format.place, message).under("format"));
+    }
+    let run = run(file.run.as_ref())?;
+    if file.flow.is_empty() {
+        return Err(Fault::at(doc.place, "there are no flows: write [[flow]] with cc = \"cubic\", for instance"));
+    }
+    let groups = file.flow.iter().map(flows::name).collect::<Checked<Vec<_>>>()?;
+    let end = Instant::ZERO + run.duration;
+    let (laid, wires) = match (&file.path, file.link.is_empty()) {
+        (_, false) => links::lay(doc, file, end, context)?,
+        (Some(path), true) => dumbbell::lay(path, file, end, context)?,
+        (None, true) => {
+            let message =
+                "there is no path: write [path] with rate = \"12 Mbit/s\" and rtt = \"40 ms\", or [[link]] tables";
+            return Err(Fault::at(doc.place, message));
+        }
+    };
+    let flows = flows::expand(file, &wires, end, context)?;
+    // The buffer must hold the largest packet of any flow that sends data through it.
+    for flow in &flows {
+        let packet = flows::packet(flow);
+        for id in &flow.route {
+            let Laid { link, buffer_at: Some((place, key)) } = &laid[*id] else { continue };
+            if let Some(Limit::Bytes(n)) = link.buffer
+                && n < packet
+            {
+                let message = format!(
+                    "{} bytes hold no packet of {} bytes (flow {}); make it at least \"1 packet\"",
+                    n.get(),
+                    packet.get(),
+                    flow.name
+                );
+                return Err(Fault::at(*place, message).under(key.clone()));
+            }
+        }
+    }
+    Ok(Scenario { links: laid.into_iter().map(|l| l.link).collect(), flows, groups, run })
+}
+
+fn run(file: Option<&At<RunFile>>) -> Checked<Run> {
+    let default = RunFile::default();
+    let file = file.map_or(&default, |f| &f.value);
+    let duration = match &file.duration {
+        Some(at) => within(at, "run.duration", Duration::from_nanos(1), DURATION_MAX)?,
+        None => Duration::from_secs(60),
+    };
+    let end = Instant::ZERO + duration;
+    let measure = match &file.measure {
+        None => (Instant::ZERO, end),
+        Some(at) => {
+            let [from, to] = at.value.as_slice() else {
+                let message = "takes begin and end, such as [\"20 s\", \"110 s\"]".to_string();
+                return Err(Fault::at(at.place, message).under("run.measure"));
+            };
+            let (begin, finish) = (Instant::ZERO + from.value.0, Instant::ZERO + to.value.0);
+            if begin >= finish {
+                let message = format!("the window ends at {}, not after its begin", to.value.0.show());
+                return Err(Fault::at(to.place, message).under("run.measure"));
+            }
+            if finish > end {
+                let message = format!("the window ends at {}, the run at {}", to.value.0.show(), duration.show());
+                return Err(Fault::at(to.place, message).under("run.measure"));
+            }
+            (begin, finish)
+        }
+    };
+    let number = |at: &Option<At<Q<Whole>>>, key: &str, default, low, high| match at {
+        Some(at) => whole(at, key, low, high),
+        None => Ok(default),
+    };
+    Ok(Run {
+        duration,
+        measure,
+        seed: number(&file.seed, "run.seed", 1, 0, SEED_MAX)?,
+        repeat: number(&file.repeat, "run.repeat", 1, 1, REPEAT_MAX)? as u32,
+        vary: file.vary.as_ref().map_or(Vary::Start, |at| at.value.0.0),
+    })
+}
+
+/// A quantity within its limits.
+pub(crate) fn within<T: Quantity + Value + PartialOrd>(at: &At<Q<T>>, key: &str, low: T, high: T) -> Checked<T> {
+    let value = at.value.0.clone();
+    if value < low || value > high {
+        let message = format!("{} is out of range: allowed is {} to {}", value.show(), low.show(), high.show());
+        return Err(Fault::at(at.place, message).under(key));
+    }
+    Ok(value)
+}
+
+/// A whole number within its limits.
+pub(crate) fn whole(at: &At<Q<Whole>>, key: &str, low: u64, high: u64) -> Checked<u64> {
+    let n = at.value.0.0;
+    if n < low || n > high {
+        return Err(Fault::at(at.place, format!("{n} is out of range: allowed is {low} to {high}")).under(key));
+    }
+    Ok(n)
+}
+
+/// A buffer in bytes or packets. `rate` is the link's, `rtt` the base RTT that one BDP stands for.
+pub(crate) fn buffer(
+    at: &At<Q<Buffer>>,
+    key: &str,
+    rate: Option<&RateSpec>,
+    mean: Rate,
+    rtt: Duration,
+) -> Checked<Limit> {
+    let fail = |message: String| Err(Fault::at(at.place, message).under(key));
+    if rate.is_none() {
+        return fail("a link without a rate has no queue: give it a rate or leave the buffer out".into());
+    }
+    let limit = match at.value.0 {
+        Buffer::Packets(n) if n == 0 || n > BUFFER_PACKETS_MAX => {
+            return fail(format!("{n} packets is out of range: allowed is 1 to {BUFFER_PACKETS_MAX}"));
+        }
+        Buffer::Packets(n) => return Ok(Limit::Packets(n as usize)),
+        Buffer::Bytes(n) => n,
+        Buffer::Time(t) => mean * t,
+        Buffer::Bdp(x) if x > BUFFER_BDP_MAX => {
+            return fail(format!("{x} BDP is out of range: allowed is up to {BUFFER_BDP_MAX}"));
+        }
+        Buffer::Bdp(x) => (mean * rtt).mul_f64(x),
+    };
+    if limit.is_zero() || limit > BUFFER_MAX {
+        let given = at.value.0.write().show();
+        let bytes =
+            if matches!(at.value.0, Buffer::Bytes(_)) { String::new() } else { format!(" is {} B and", limit.get()) };
+        return fail(format!("{given}{bytes} is out of range: allowed is 1B to {}", BUFFER_MAX.show()));
+    }
+    Ok(Limit::Bytes(limit))
+}
+
+/// Half a round trip there, the rest back.
+pub(crate) fn halves(rtt: Duration) -> (Duration, Duration) {
+    let there = rtt / 2;
+    (there, rtt - there)
+}
+
+/// Bytes of IPv4 and TCP headers, and of the timestamps option.
+pub(crate) fn headers(timestamps: bool) -> Bytes {
+    Bytes::new(if timestamps { 52 } else { 40 })
+}

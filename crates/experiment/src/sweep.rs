@@ -1,0 +1,255 @@
+//! Sweeps: keys that take several values. Plain keys multiply; the keys of a `zip` move together.
+
+use crate::limits::CASES_MAX;
+use crate::source::{Checked, Fault, Place};
+use crate::tree::{Any, At, Table, get, get_mut, same_text};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+/// Keys that move together and the values they take.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Axis {
+    pub columns: Vec<Column>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Column {
+    pub key: At<String>,
+    pub values: Vec<At<Any>>,
+}
+
+impl Axis {
+    fn len(&self) -> usize {
+        self.columns[0].values.len()
+    }
+}
+
+/// Flattens `path.rate = […]` written without quotes, and a single `[sweep.zip]`, into the form the rest reads:
+/// `{"path.rate" = […], zip = [{…}, …]}`.
+pub(crate) fn normalise(sweep: &mut At<Any>) -> Checked<()> {
+    let place = sweep.place;
+    let Any::Table(table) = &mut sweep.value else {
+        return Err(Fault::at(place, format!("expected a table of keys, got {}", sweep.value.kind())).under("sweep"));
+    };
+    let zip_at = table.iter().position(|(key, _)| key.value == "zip");
+    let zip = zip_at.map(|i| table.remove(i));
+    let mut flat = Table::new();
+    flatten("", std::mem::take(table), &mut flat).map_err(|f| f.under("sweep"))?;
+    if let Some((key, node)) = zip {
+        let groups = match node.value {
+            Any::Table(_) => vec![node],
+            Any::List(groups) => groups,
+            other => {
+                let message = format!("expected a table of keys, got {}", other.kind());
+                return Err(Fault::at(node.place, message).under("sweep.zip"));
+            }
+        };
+        let mut flat_groups = Vec::new();
+        for group in groups {
+            let Any::Table(inner) = group.value else {
+                let message = format!("expected a table of keys, got {}", group.value.kind());
+                return Err(Fault::at(group.place, message).under("sweep.zip"));
+            };
+            let mut flat = Table::new();
+            flatten("", inner, &mut flat).map_err(|f| f.under("sweep.zip"))?;
+            flat_groups.push(At { value: Any::Table(flat), place: group.place });
+        }
+        let place = key.place;
+        flat.push((key, At { value: Any::List(flat_groups), place }));
+    }
+    *table = flat;
+    Ok(())
+}
+
+fn flatten(prefix: &str, table: Table, into: &mut Table) -> Checked<()> {
+    for (key, node) in table {
+        let full = if prefix.is_empty() { key.value.clone() } else { format!("{prefix}.{}", key.value) };
+        match node.value {
+            Any::Table(inner) => flatten(&full, inner, into)?,
+            Any::List(_) if get(into, &full).is_some() => {
+                return Err(Fault::at(key.place, format!("{full:?} is swept twice")));
+            }
+            Any::List(_) => into.push((At { value: full, place: key.place }, node)),
+            other => {
+                let message =
+                    format!("a swept key takes a list of values, such as [\"10 ms\", \"40 ms\"]; got {}", other.kind());
+                return Err(Fault::at(node.place, message).under(full));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The axes of a normalised sweep, checked.
+pub(crate) fn axes(sweep: Option<&At<Any>>) -> Checked<Vec<Axis>> {
+    let Some(At { value: Any::Table(table), .. }) = sweep else { return Ok(Vec::new()) };
+    let mut axes = Vec::new();
+    for (key, node) in table {
+        let Any::List(items) = &node.value else { continue };
+        if key.value == "zip" {
+            for group in items {
+                axes.push(zipped(group)?);
+            }
+        } else {
+            axes.push(Axis { columns: vec![column(key, node)?] });
+        }
+    }
+    let mut keys: Vec<&At<String>> = Vec::new();
+    for column in axes.iter().flat_map(|axis: &Axis| &axis.columns) {
+        if keys.iter().any(|k| k.value == column.key.value) {
+            return Err(Fault::at(column.key.place, format!("{:?} is swept twice", column.key.value)).under("sweep"));
+        }
+        keys.push(&column.key);
+    }
+    count(&axes)
+        .map_err(|message| Fault::at(keys.last().map_or_else(Place::default, |k| k.place), message).under("sweep"))?;
+    Ok(axes)
+}
+
+fn zipped(group: &At<Any>) -> Checked<Axis> {
+    let Any::Table(table) = &group.value else {
+        return Err(Fault::at(group.place, "expected a table").under("sweep.zip"));
+    };
+    let columns = table.iter().map(|(key, node)| column(key, node)).collect::<Checked<Vec<_>>>()?;
+    let Some(first) = columns.first() else {
+        return Err(Fault::at(group.place, "no keys; leave it out").under("sweep.zip"));
+    };
+    for other in &columns[1..] {
+        if other.values.len() != first.values.len() {
+            let message = format!(
+                "keys that move together need equally many values: {:?} has {}, {:?} has {}",
+                first.key.value,
+                first.values.len(),
+                other.key.value,
+                other.values.len()
+            );
+            return Err(Fault::at(other.key.place, message).under("sweep.zip"));
+        }
+    }
+    let rows = |i: usize| columns.iter().map(|c| c.values[i].show()).collect::<Vec<_>>();
+    for i in 0..first.values.len() {
+        if (0..i).any(|j| rows(j) == rows(i)) {
+            return Err(Fault::at(first.values[i].place, "the same combination is given twice").under("sweep.zip"));
+        }
+    }
+    Ok(Axis { columns })
+}
+
+fn column(key: &At<String>, node: &At<Any>) -> Checked<Column> {
+    let Any::List(values) = &node.value else { return Err(Fault::at(node.place, "expected a list").under(&key.value)) };
+    let sweepable = ["path", "flow", "link", "run"];
+    let root = key.value.split('.').next().unwrap_or("");
+    if !sweepable.contains(&root) || !key.value.contains('.') {
+        let near = params::nearest(root, sweepable);
+        let near = near.map_or(String::new(), |n| format!("; did you mean \"{n}.…\"?"));
+        let message = format!(
+            "{:?} cannot be swept{near}; keys are path.KEY, run.KEY, flow.NAME.KEY and link.NAME.KEY",
+            key.value
+        );
+        return Err(Fault::at(key.place, message).under("sweep"));
+    }
+    if key.value.ends_with(".name") {
+        let message = format!("{:?} cannot be swept: other keys refer to the name", key.value);
+        return Err(Fault::at(key.place, message).under("sweep"));
+    }
+    if values.is_empty() {
+        return Err(Fault::at(node.place, format!("{:?} has no values", key.value)).under("sweep"));
+    }
+    Ok(Column { key: key.clone(), values: values.clone() })
+}
+
+/// The number of cases; an error beyond the limit.
+pub(crate) fn count(axes: &[Axis]) -> Result<usize, String> {
+    let product = axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.len()));
+    match product {
+        Some(n) if n <= CASES_MAX => Ok(n),
+        Some(n) => Err(format!("the sweep has {n} cases; allowed are {CASES_MAX}")),
+        None => Err(format!("the sweep has more cases than can be counted; allowed are {CASES_MAX}")),
+    }
+}
+
+/// A value given twice on a plain axis makes two equal cases.
+pub(crate) fn refuse_repeats(axes: &[Axis]) -> Checked<()> {
+    for axis in axes.iter().filter(|axis| axis.columns.len() == 1) {
+        let column = &axis.columns[0];
+        // Sorting keeps this linear in practice; sweeps may have 100 000 values.
+        let mut seen: Vec<(String, &At<Any>)> = column.values.iter().map(|v| (squeezed(&v.show()), v)).collect();
+        seen.sort_by(|a, b| (&a.0, a.1.place.start).cmp(&(&b.0, b.1.place.start)));
+        if let Some(pair) = seen.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            let message = format!("{:?} has the value {:?} twice", column.key.value, pair[1].1.show());
+            return Err(Fault::at(pair[1].1.place, message).under("sweep"));
+        }
+    }
+    Ok(())
+}
+
+fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// The swept keys and their values in case `index`; the first axis changes slowest.
+pub(crate) fn case(axes: &[Axis], mut index: usize) -> Vec<(&At<String>, &At<Any>)> {
+    let mut picks = vec![0; axes.len()];
+    for (axis, pick) in axes.iter().zip(&mut picks).rev() {
+        *pick = index % axis.len();
+        index /= axis.len();
+    }
+    let chosen = axes.iter().zip(picks).flat_map(|(axis, i)| axis.columns.iter().map(move |c| (&c.key, &c.values[i])));
+    chosen.collect()
+}
+
+/// `--set` on a swept key: a plain axis keeps the one value; a zip keeps the positions that have it.
+/// False if the key is not swept.
+pub(crate) fn narrow(sweep: &mut At<Any>, key: &At<String>, value: &At<Any>) -> Checked<bool> {
+    let Any::Table(table) = &mut sweep.value else { return Ok(false) };
+    if key.value != "zip"
+        && let Some(values) = get_mut(table, &key.value)
+    {
+        values.value = Any::List(vec![value.clone()]);
+        return Ok(true);
+    }
+    let Some(At { value: Any::List(groups), .. }) = get_mut(table, "zip") else { return Ok(false) };
+    for group in groups {
+        let Any::Table(columns) = &mut group.value else { continue };
+        let Some(At { value: Any::List(values), .. }) = get(columns, &key.value) else { continue };
+        let keep: Vec<bool> = values.iter().map(|v| same_text(&v.show(), &value.show())).collect();
+        if !keep.contains(&true) {
+            let all: Vec<String> = values.iter().map(|v| v.show()).collect();
+            let message = format!("{} moves with others in [sweep.zip]; it takes one of {}", key.value, all.join(", "));
+            return Err(Fault::at(value.place, message));
+        }
+        for (_, column) in columns.iter_mut() {
+            if let Any::List(values) = &mut column.value {
+                let mut keep = keep.iter();
+                values.retain(|_| *keep.next().unwrap_or(&true));
+            }
+        }
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+/// `[sweep]` in the JSON schema.
+pub(crate) struct SweepFile;
+
+impl JsonSchema for SweepFile {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "sweep".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let keys = "^(path|run|flow\\.[^.]+|link\\.[^.]+)\\..+$";
+        let values = json_schema!({
+            "type": "array", "minItems": 1,
+            "description": "Values of `path.KEY`, `run.KEY`, `flow.NAME.KEY` or `link.NAME.KEY`. The first key changes slowest.",
+        });
+        let group = serde_json::json!({ "type": "object", "patternProperties": { (keys): values } });
+        json_schema!({
+            "type": "object",
+            "description": "`[sweep]`: every combination of the values is a case.",
+            "patternProperties": { (keys): values },
+            "properties": { "zip": {
+                "description": "Keys that move together, with equally many values each. Several groups: `[[sweep.zip]]`.",
+                "anyOf": [group, { "type": "array", "items": group }],
+            } },
+        })
+    }
+}

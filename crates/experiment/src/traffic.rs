@@ -1,0 +1,226 @@
+//! Kinds of traffic: the one table of them, and how a spec becomes one.
+
+use crate::scenario::Traffic;
+use params::{Field, ParamError, Params, Spec};
+use units::{Bytes, Duration, Rate};
+
+/// A kind of traffic, for lists and documentation.
+pub struct TrafficKind {
+    /// The name users write.
+    pub name: &'static str,
+    /// What it sends.
+    pub doc: &'static str,
+    /// What users may set.
+    pub fields: fn() -> Vec<Field>,
+    /// It is UDP and takes no congestion control.
+    pub udp: bool,
+    /// Settings that have no sensible default.
+    needed: &'static [&'static str],
+    read: fn(&Spec) -> Result<Traffic, ParamError>,
+}
+
+const RATE_MAX: Rate = crate::limits::RATE_MAX;
+/// The largest UDP datagram of IPv4.
+const DATAGRAM_MAX: Bytes = Bytes::new(65_535);
+/// IPv4 and UDP headers.
+const DATAGRAM_MIN: Bytes = Bytes::new(28);
+const HOUR: Duration = Duration::from_secs(3600);
+
+params::params! {
+    /// Nothing to set.
+    pub struct Bulk {}
+}
+
+params::params! {
+    /// A file.
+    pub struct FileOf {
+        /// Its size.
+        size: Bytes = Bytes::new(100_000), Bytes::new(1) => Bytes::new(1_000_000_000_000_000);
+    }
+}
+
+params::params! {
+    /// Datagrams at a constant rate.
+    pub struct Cbr {
+        /// Rate at the IP layer.
+        rate: Rate = Rate::from_bps(1_000_000), Rate::from_bps(1) => RATE_MAX;
+        /// Size of a datagram at the IP layer.
+        size: Bytes = Bytes::new(1000), DATAGRAM_MIN => DATAGRAM_MAX;
+        /// Mean length of a talk spurt (exponential); zero: always on.
+        on: Duration = Duration::ZERO, Duration::ZERO => HOUR;
+        /// Mean length of a silence (exponential).
+        off: Duration = Duration::ZERO, Duration::ZERO => HOUR;
+    }
+    check |p| {
+        if p.on.is_zero() == p.off.is_zero() {
+            Ok(())
+        } else {
+            Err(ParamError::Conflict("on and off go together: set both, or neither for a flow that is always on".into()))
+        }
+    }
+}
+
+params::params! {
+    /// G.711 over RTP (RFC 3551): 160 bytes of speech every 20 ms, and 40 bytes of IP, UDP and RTP headers.
+    pub struct Voip {
+        /// Rate at the IP layer.
+        rate: Rate = Rate::from_bps(80_000), Rate::from_bps(1) => RATE_MAX;
+        /// Size of a packet at the IP layer.
+        size: Bytes = Bytes::new(200), DATAGRAM_MIN => DATAGRAM_MAX;
+        /// Mean talk spurt; zero: no silence suppression. ITU-T P.59 has 1.004 s.
+        on: Duration = Duration::ZERO, Duration::ZERO => HOUR;
+        /// Mean silence. ITU-T P.59 has 1.587 s.
+        off: Duration = Duration::ZERO, Duration::ZERO => HOUR;
+    }
+}
+
+params::params! {
+    /// Commands of a first-person shooter's client: 50 packets a second of 100 bytes. Round figures for what published
+    /// traffic models of Quake III and its kin have (a packet every 10 to 40 ms, 50 to 100 bytes).
+    pub struct Game {
+        /// Rate at the IP layer.
+        rate: Rate = Rate::from_bps(40_000), Rate::from_bps(1) => RATE_MAX;
+        /// Size of a packet at the IP layer.
+        size: Bytes = Bytes::new(100), DATAGRAM_MIN => DATAGRAM_MAX;
+    }
+}
+
+params::params! {
+    /// Bulk in bursts, 0.5 s each way as ns-2's exponential source has by default.
+    pub struct OnOff {
+        /// Mean on period (exponential).
+        on: Duration = Duration::from_millis(500), Duration::from_micros(1) => HOUR;
+        /// Mean off period (exponential).
+        off: Duration = Duration::from_millis(500), Duration::from_micros(1) => HOUR;
+        /// Rate of the application while on; zero: as fast as the window allows.
+        rate: Rate = Rate::ZERO, Rate::ZERO => RATE_MAX;
+    }
+}
+
+params::params! {
+    /// Pages with think times. The size is the main object's of the HTTP model of 3GPP TR 25.892 (lognormal, μ = 8.35,
+    /// σ = 1.37); its reading time of 30 s is cut to 5 s so that a run of a minute holds a dozen pages.
+    pub struct Web {
+        /// Median size (lognormal).
+        size: Bytes = Bytes::new(4230), Bytes::new(1) => Bytes::new(1_000_000_000_000);
+        /// σ of the logarithm of the size.
+        sigma: f64 = 1.37, 0.0 => 5.0;
+        /// Mean think time between pages (exponential).
+        think: Duration = Duration::from_secs(5), Duration::ZERO => HOUR;
+    }
+}
+
+fn cbr(rate: Rate, size: Bytes, on: Duration, off: Duration) -> Traffic {
+    Traffic::Cbr { rate, size, on, off }
+}
+
+/// Every kind of traffic.
+pub static TRAFFIC: &[TrafficKind] = &[
+    TrafficKind {
+        name: "bulk",
+        doc: "As much as the window allows.",
+        fields: Bulk::fields,
+        udp: false,
+        needed: &[],
+        read: |spec| Bulk::from_spec(spec).map(|_| Traffic::Bulk),
+    },
+    TrafficKind {
+        name: "bytes",
+        doc: "A file of this size, then the end of the connection.",
+        fields: FileOf::fields,
+        udp: false,
+        needed: &["size"],
+        read: |spec| FileOf::from_spec(spec).map(|p| Traffic::Bytes(p.size)),
+    },
+    TrafficKind {
+        name: "cbr",
+        doc: "UDP at a constant rate, or in talk spurts.",
+        fields: Cbr::fields,
+        udp: true,
+        needed: &["rate"],
+        read: |spec| Cbr::from_spec(spec).map(|p| cbr(p.rate, p.size, p.on, p.off)),
+    },
+    TrafficKind {
+        name: "game",
+        doc: "UDP: 50 packets a second of 100 bytes, a game's client.",
+        fields: Game::fields,
+        udp: true,
+        needed: &[],
+        read: |spec| Game::from_spec(spec).map(|p| cbr(p.rate, p.size, Duration::ZERO, Duration::ZERO)),
+    },
+    TrafficKind {
+        name: "voip",
+        doc: "UDP: 50 packets a second of 200 bytes, a G.711 call.",
+        fields: Voip::fields,
+        udp: true,
+        needed: &[],
+        read: |spec| {
+            let p = Voip::from_spec(spec)?;
+            let pair = Cbr { rate: p.rate, size: p.size, on: p.on, off: p.off };
+            pair.check().map(|()| cbr(p.rate, p.size, p.on, p.off))
+        },
+    },
+    TrafficKind {
+        name: "onoff",
+        doc: "Bulk in on and off periods over one connection.",
+        fields: OnOff::fields,
+        udp: false,
+        needed: &[],
+        read: |spec| {
+            let p = OnOff::from_spec(spec)?;
+            Ok(Traffic::OnOff { on: p.on, off: p.off, rate: (p.rate != Rate::ZERO).then_some(p.rate) })
+        },
+    },
+    TrafficKind {
+        name: "web",
+        doc: "Pages of random size with think times between, over one connection.",
+        fields: Web::fields,
+        udp: false,
+        needed: &[],
+        read: |spec| Web::from_spec(spec).map(|p| Traffic::Web { size: p.size, sigma: p.sigma, think: p.think }),
+    },
+];
+
+/// The kind a spec names.
+pub(crate) fn find(spec: &Spec) -> Result<&'static TrafficKind, String> {
+    if spec.name == "tmix" {
+        let instead = "until then take \"web\" or \"onoff\"";
+        return Err(format!(
+            "tmix traffic comes with the evaluation suite (tcpeval), not with this version; {instead}"
+        ));
+    }
+    TRAFFIC.iter().find(|kind| kind.name == spec.name).ok_or_else(|| {
+        let names: Vec<&str> = TRAFFIC.iter().map(|kind| kind.name).collect();
+        let near = params::nearest(&spec.name, names.iter().copied());
+        let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+        format!("there is no traffic {:?}{near} (there are {})", spec.name, names.join(", "))
+    })
+}
+
+/// The traffic a spec names, checked.
+pub(crate) fn read(spec: &Spec) -> Result<Traffic, String> {
+    let kind = find(spec)?;
+    if let Some(key) = kind.needed.iter().find(|key| spec.get(key).is_none()) {
+        let field = (kind.fields)().into_iter().find(|f| f.name == *key);
+        let like = field.map_or(String::new(), |f| format!(", such as {}({key}={})", kind.name, f.default));
+        return Err(format!("{} needs {key}{like}", kind.name));
+    }
+    (kind.read)(spec).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_what_they_say() {
+        let read = |text: &str| super::read(&text.parse().unwrap());
+        let Ok(Traffic::Cbr { rate, size, .. }) = read("voip") else { panic!("voip is not cbr") };
+        assert_eq!(size / rate, Duration::from_millis(20));
+        let Ok(Traffic::Cbr { rate, size, .. }) = read("game") else { panic!("game is not cbr") };
+        assert_eq!(size / rate, Duration::from_millis(20));
+        assert_eq!(read("bytes").unwrap_err(), "bytes needs size, such as bytes(size=100kB)");
+        assert!(read("tmix(file=x)").unwrap_err().contains("evaluation suite"));
+        assert!(read("voip(on=1s)").unwrap_err().contains("go together"));
+    }
+}
