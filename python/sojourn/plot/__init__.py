@@ -1,0 +1,83 @@
+"""Figures of results: `draw("cdf", result, "queue.pdf")`. The kinds are in `KINDS`, the rest of the options in each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SpecError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..result import Result
+
+__all__ = ["KINDS", "draw", "make", "svg"]
+
+KINDS: dict[str, str] = {
+    "time": "throughput, cwnd with ssthresh, RTT with queue delay, queue with drops and marks, over time",
+    "cdf": "distribution of queue delay or RTT, all cases in one",
+    "box": "quartiles and 5th to 95th percentile per case, of a delay or of a metric over repetitions",
+    "heat": "a metric over two swept keys, numbers in the cells",
+    "scatter": "throughput against delay (axis reversed: up and right is better), 1-sigma ellipses over repetitions",
+    "lines": "a metric against one swept key, with 95 % bands over repetitions",
+}
+
+
+def draw(kind: str, result: Result | Sequence[Result], out: str | Path, **options: Any) -> Path:
+    """Draws a figure into `out` (.png, .pdf or .svg) and returns its path.
+
+    Every kind takes `size="single"|"double"` (3.3 or 7 in), `title` and `labels` (one per case); its own options
+    are those of the function of that name in this package.
+    """
+    from . import data, style
+
+    path = Path(out)
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise SpecError(f"{path}: cannot write {path.suffix or 'a file without an ending'!r}; use .png, .pdf or .svg")
+    cases = data.shown(result, options.pop("labels", None))
+    with style.styled():
+        fig = make(kind, cases, **options)
+        return style.save(fig, path, data.title_of(cases), data.footer(cases))
+
+
+def svg(kind: str, result: Result | Sequence[Result], **options: Any) -> str:
+    """The same figure as SVG text for a page: transparent, unsigned (the page says the hash)."""
+    import io
+
+    from . import data, style
+
+    cases = data.shown(result, options.pop("labels", None))
+    with style.styled():
+        fig = make(kind, cases, **options)
+        fig.patch.set_visible(False)
+        for ax in fig.axes:
+            ax.patch.set_visible(False)
+        text = io.StringIO()
+        fig.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
+
+
+def make(kind: str, cases: Sequence[Any], **options: Any) -> Figure:
+    """The figure itself, for further work with matplotlib; `cases` from `sojourn.plot.data.shown`."""
+    makers = _makers()
+    if kind not in makers:
+        raise SpecError(f"no kind of plot {kind!r}; there are {', '.join(KINDS)}{_like(kind)}")
+    return makers[kind](cases, **options)
+
+
+def _makers() -> dict[str, Callable[..., Figure]]:
+    from .distribution import box, cdf
+    from .scatter import scatter
+    from .series import time
+    from .sweep import heat, lines
+
+    return {"time": time, "cdf": cdf, "box": box, "heat": heat, "scatter": scatter, "lines": lines}
+
+
+def _like(kind: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(kind, KINDS, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

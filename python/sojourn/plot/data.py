@@ -1,0 +1,330 @@
+"""What a figure reads: cases with their repetitions, labels, metrics by path, tables.
+
+Everything that knows the form of a result is here; the drawings below see only these plain things.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._engine import Case
+from ..errors import NotRecorded, SpecError
+from ..result import Outcome, Result
+from .histogram import Floats, Histogram, pool
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One case of a result as figures show it: labelled, with all its finished repetitions."""
+
+    case: Case
+    label: str
+    outcomes: tuple[Outcome, ...]
+    result: Result = field(repr=False)
+
+    @property
+    def index(self) -> int:
+        """The case's number in its experiment."""
+        return self.case.index
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """The swept keys and their values."""
+        return self.case.values
+
+    @property
+    def flows(self) -> Sequence[Mapping[str, Any]]:
+        """The flows as resolved: name, group, cc, stack, start_s, stop_s, base_rtt_ms."""
+        return self.case.flows
+
+    @property
+    def links(self) -> Sequence[Mapping[str, Any]]:
+        """The links as resolved: name, rate_mbps, delay_ms, buffer, queue."""
+        return self.case.links
+
+    @property
+    def bottleneck(self) -> int:
+        """The index of the link that figures look at: the one named so, or else the slowest."""
+        for i, link in enumerate(self.links):
+            if link.get("name") == "bottleneck":
+                return i
+        rates = [link.get("rate_mbps") or math.inf for link in self.links]
+        return rates.index(min(rates)) if rates else 0
+
+    @property
+    def cc(self) -> str:
+        """The congestion control of the first flow: what gives a case its colour."""
+        return str(self.flows[0]["cc"]) if self.flows else ""
+
+    @property
+    def queue(self) -> str:
+        """The queue of the bottleneck: what gives a case its dash."""
+        return str(self.links[self.bottleneck].get("queue", "fifo")) if self.links else "fifo"
+
+
+def shown(results: Result | Sequence[Result], labels: Sequence[str] | None = None) -> list[Shown]:
+    """All finished cases of one or several results, with labels that say in what they differ."""
+    many = [results] if isinstance(results, Result) else list(results)
+    found = [
+        Shown(case, "", outcomes, result)
+        for result in many
+        for case in result.plan.cases
+        if (outcomes := tuple(sorted(result.of(case), key=lambda o: o.repetition)))
+    ]
+    if not found:
+        raise NotRecorded("no finished case in this result: run the experiment first")
+    if labels is not None and len(labels) != len(found):
+        raise SpecError(f"{len(labels)} labels for {len(found)} cases; give one each")
+    names = list(labels) if labels is not None else _labels(found, several=len(many) > 1)
+    return [replace(s, label=name) for s, name in zip(found, names, strict=True)]
+
+
+def chosen(cases: Sequence[Shown], case: int | None) -> Shown:
+    """The case with this index; the only or first one when none was asked for."""
+    if case is None:
+        return cases[0]
+    for candidate in cases:
+        if candidate.index == case:
+            return candidate
+    have = ", ".join(f"{c.index} ({c.label})" for c in cases[:12])
+    raise SpecError(f"case {case} is not in this result; it has {have}{' …' if len(cases) > 12 else ''}")
+
+
+def table(case: Shown, name: str, repetition: int | None = None) -> pl.DataFrame:
+    """The rows of one case (and repetition) in a table of its result; empty when it was not recorded."""
+    import polars as pl
+
+    try:
+        frame = case.result.table(name)
+    except NotRecorded:
+        return pl.DataFrame()
+    frame = frame.filter(pl.col("case") == case.index)
+    return frame if repetition is None else frame.filter(pl.col("repetition") == repetition)
+
+
+def column(frame: pl.DataFrame, name: str) -> Floats:
+    """A column as floats."""
+    return frame[name].to_numpy().astype(np.float64)
+
+
+def queue_histogram(case: Shown, link: int | None = None) -> Histogram:
+    """Queue delay of packets (ms) at a link, over all repetitions, in the measure window."""
+    import polars as pl
+
+    frame = table(case, "queue_delay")
+    if not frame.is_empty():
+        frame = frame.filter(pl.col("link") == (case.bottleneck if link is None else link))
+    return _histogram(frame, "packets")
+
+
+def rtt_histogram(case: Shown, flows: Sequence[int] | None = None) -> Histogram:
+    """RTT samples (ms) of flows, by index (default all), over all repetitions, in the measure window."""
+    import polars as pl
+
+    frame = table(case, "rtt")
+    if flows is not None and not frame.is_empty():
+        frame = frame.filter(pl.col("flow").is_in(list(flows)))
+    return _histogram(frame, "samples")
+
+
+def metric(summary: Mapping[str, Any], path: str) -> float:
+    """A figure of a summary by its path, such as `link.bottleneck.queue_ms.mean` or `flow.a.share`.
+
+    A flow, group or link may be left out when it is the first: `utilisation`, `queue_ms.mean`, `throughput_mbps`.
+    Raises `ValueError` with what there is when the path leads nowhere; NaN where the figure has no value.
+    """
+    parts = path.split(".")
+    node: Any = summary
+    walked: list[str] = []
+    heads = {"flow": "flows", "group": "groups", "link": "links"}
+    if parts[0] in heads or parts[0] in heads.values():
+        word = heads.get(parts[0], parts[0])
+        entries = list(summary.get(word, []))
+        node = _named(entries, parts[1] if len(parts) > 1 else "", path, word)
+        walked, parts = parts[:2], parts[2:]
+    elif parts[0] not in summary:
+        for word in ("links", "groups", "flows"):
+            entries = list(summary.get(word, []))
+            if entries and parts[0] in entries[0]:
+                node = _first(entries)
+                break
+    for part in parts:
+        if not isinstance(node, Mapping) or part not in node:
+            have = ", ".join(sorted(map(str, node))) if isinstance(node, Mapping) else "nothing below it"
+            raise SpecError(f"no figure {path!r}: after {'.'.join(walked) or 'the summary'!r} there is {have}")
+        node = node[part]
+        walked.append(part)
+    if node is None:
+        return math.nan
+    if isinstance(node, bool | int | float):
+        return float(node)
+    raise SpecError(f"{path!r} is not a number; go on with {', '.join(map(str, node)) if node else 'another figure'}")
+
+
+def over_repeats(case: Shown, path: str) -> Floats:
+    """A figure in every repetition of a case, in order of repetition."""
+    return np.array([metric(o.summary, path) for o in case.outcomes])
+
+
+# The last words of a path: how it is called on an axis, its unit, the factor from the summary's unit.
+QUANTITIES: tuple[tuple[str, str, str, float], ...] = (
+    ("utilisation", "utilisation", "%", 100.0),
+    ("queue_ms", "queue delay", "ms", 1.0),
+    ("rtt_ms", "RTT", "ms", 1.0),
+    ("owd_ms", "one-way delay", "ms", 1.0),
+    ("jitter_ms", "jitter", "ms", 1.0),
+    ("throughput_mbps", "throughput", "Mbit/s", 1.0),
+    ("goodput_mbps", "goodput", "Mbit/s", 1.0),
+    ("share", "share", "%", 100.0),
+    ("jain", "Jain index", "", 1.0),
+    ("max_min", "max–min fairness", "", 1.0),
+    ("loss_pct", "loss", "%", 1.0),
+    ("drop_pct", "drops", "%", 1.0),
+    ("queue_packets", "queue length", "packets", 1.0),
+    ("completion_s", "completion time", "s", 1.0),
+    ("bdp_ratio", "slow-start exit / BDP", "", 1.0),
+    ("backoffs", "back-offs", "", 1.0),
+)
+STATISTICS = {"mean": "mean", "median": "median", "p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
+STATISTICS |= {"min": "smallest", "max": "largest", "sd": "standard deviation of"}
+
+
+def quantity(path: str) -> tuple[str, str, float]:
+    """How a metric's axis is called, its unit, and the factor from the summary's unit to that one."""
+    parts = path.split(".")
+    for word, called, unit, factor in QUANTITIES:
+        if word in parts:
+            rest = parts[parts.index(word) + 1 :]
+            if word == "backoffs" and rest:
+                called = f"{rest[0].replace('_', ' ')} back-offs"
+            elif rest and rest[0] in STATISTICS:
+                called = f"{STATISTICS[rest[0]]} {called}"
+            owner = parts[1] if parts[0] in ("flow", "group", "flows", "groups") and len(parts) > 2 else ""
+            return f"{called} of {owner}" if owner else called, unit, factor
+    return path.replace("_", " "), "", 1.0
+
+
+def axis_label(called: str, unit: str) -> str:
+    """`Queue delay, ms`."""
+    text = called[:1].upper() + called[1:]
+    return f"{text}, {unit}" if unit else text
+
+
+NUMBER = re.compile(r"^\s*(-?\d+(?:\.\d+)?)\s*(.*)$")
+SCALES = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+SCALES |= {"bit/s": 1.0, "kbit/s": 1e3, "mbit/s": 1e6, "gbit/s": 1e9}
+SCALES |= {"b": 1.0, "kb": 1e3, "mb": 1e6, "packets": 1.0, "packet": 1.0, "p": 1.0, "bdp": 1.0, "%": 1.0, "": 1.0}
+
+
+def number(text: str) -> tuple[float, str] | None:
+    """`12 Mbit/s` as (12, "Mbit/s"); None for what is not a number with a unit."""
+    match = NUMBER.match(str(text))
+    if match is None or match[2].strip().lower() not in SCALES:
+        return None
+    return float(match[1]), match[2].strip()
+
+
+def on_axis(texts: Sequence[str]) -> tuple[list[float], str] | None:
+    """Swept values as numbers of one unit (the first one's); None when they are words or of unlike kinds."""
+    numbers = [number(text) for text in texts]
+    given = [n for n in numbers if n is not None]
+    if not texts or len(given) != len(texts):
+        return None
+    unit = given[0][1]
+    base = SCALES[unit.lower()]
+    kinds = {_kind(u) for _, u in given}
+    if len(kinds) > 1:
+        return None
+    return [value * SCALES[u.lower()] / base for value, u in given], unit
+
+
+def swept(cases: Sequence[Shown]) -> dict[str, list[str]]:
+    """The keys in which cases differ, each with its values in order of appearance."""
+    keys: dict[str, list[str]] = {}
+    for case in cases:
+        for key, value in case.values.items():
+            values = keys.setdefault(key, [])
+            if str(value) not in values:
+                values.append(str(value))
+    return {key: values for key, values in keys.items() if len(values) > 1}
+
+
+def footer(cases: Sequence[Shown]) -> str:
+    """What every figure is signed with: hash of the experiment, seeds, model."""
+    results = list({id(c.result): c.result for c in cases}.values())
+    hashes = " ".join(r.hash[:12] for r in results[:3]) + (" …" if len(results) > 3 else "")
+    seeds = sorted({int(o.seed) for c in cases for o in c.outcomes})
+    if len(seeds) > 1:
+        run = seeds[-1] - seeds[0] == len(seeds) - 1
+        text = f"seeds {seeds[0]}–{seeds[-1]}" if run else "seeds " + ", ".join(map(str, seeds[:8]))
+    else:
+        text = f"seed {seeds[0]}"
+    models = sorted({c.result.version.model for c in cases})
+    model = " · model " + ", ".join(map(str, models)) if models else ""
+    return f"spec {hashes} · {text}{model}"
+
+
+def title_of(cases: Sequence[Shown]) -> str:
+    """The titles of the results that cases come from."""
+    return "; ".join(dict.fromkeys(c.result.title for c in cases))
+
+
+def _labels(cases: Sequence[Shown], several: bool) -> list[str]:
+    keys = swept(cases)
+    names = [", ".join(_short(key, c.values[key]) for key in keys if key in c.values) for c in cases]
+    titles = [c.result.title for c in cases]
+    if several and len(set(titles)) > 1:
+        names = [f"{title}: {name}" if name else title for title, name in zip(titles, names, strict=True)]
+    if len(set(names)) < len(names) or not all(names):
+        ccs = [" + ".join(dict.fromkeys(str(f["cc"]) for f in c.flows)) for c in cases]
+        names = [f"{name}, {cc}" if name else cc for name, cc in zip(names, ccs, strict=True)]
+    return names
+
+
+def _short(key: str, value: str) -> str:
+    # A bare number needs its key; "hldg", "12 Mbit/s" and "pie" speak for themselves.
+    given = number(str(value))
+    if given is not None and (given[1] == "" or given[1].lower() in ("ms", "%", "s")):
+        return f"{key.rsplit('.', 1)[-1]} {value}"
+    return str(value)
+
+
+def _kind(unit: str) -> str:
+    unit = unit.lower()
+    if unit.endswith("bit/s"):
+        return "rate"
+    if unit in ("ns", "us", "µs", "ms", "s", "min"):
+        return "time"
+    return {"b": "bytes", "kb": "bytes", "mb": "bytes", "packet": "packets", "p": "packets"}.get(unit, unit)
+
+
+def _histogram(frame: pl.DataFrame, count: str) -> Histogram:
+    if frame.is_empty():
+        return pool(np.zeros(0), np.zeros(0), np.zeros(0))
+    return pool(column(frame, "low_ms"), column(frame, "high_ms"), column(frame, count))
+
+
+def _first(entries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    for entry in entries:
+        if entry.get("name") == "bottleneck":
+            return entry
+    return entries[0]
+
+
+def _named(entries: Sequence[Mapping[str, Any]], name: str, path: str, word: str) -> Mapping[str, Any]:
+    for entry in entries:
+        if entry.get("name") == name:
+            return entry
+    if name.isdigit() and int(name) < len(entries):
+        return entries[int(name)]
+    have = ", ".join(str(e.get("name")) for e in entries) or "none"
+    raise SpecError(f"no figure {path!r}: {word} are {have}")

@@ -1,0 +1,161 @@
+"""Distributions: CDF and box plots of queue delay and RTT."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import histogram, style
+from ..errors import NotRecorded, SpecError
+from .data import Shown, axis_label, over_repeats, quantity, queue_histogram, rtt_histogram
+from .histogram import Histogram
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DELAYS = {"queue": "queue delay", "rtt": "RTT"}
+
+
+def cdf(
+    cases: Sequence[Shown],
+    *,
+    of: str = "queue",
+    log: bool = False,
+    tail: bool = False,
+    limit: float | None = None,
+    size: str = "double",
+    title: str | None = None,
+) -> Figure:
+    """Fraction of packets with a queue delay (`of="queue"`) or of samples with an RTT (`of="rtt"`) up to x ms.
+
+    `log` makes x logarithmic; `tail` shows 1 − F on a log axis, for the last per cent; `limit` ends x (ms,
+    default just after the widest case's 99.9th percentile, so that one late packet does not squeeze the rest).
+    """
+    drawn = [(case, _delays(case, of)) for case in cases]
+    _someone(drawn, of)
+    fig = style.figure(size, 2.9 if size == "double" else 2.3 + 0.1 * len(cases))
+    ax = fig.add_subplot()
+    there = [h for _, h in drawn if h.total]
+    if limit is None:
+        limit = 1.02 * max(h.high[-1] if tail else histogram.quantile(h, 0.999) for h in there)
+    left = max(0.01, min(histogram.quantile(h, 0.01) for h in there)) if log else 0.0
+    for (case, h), look in zip(drawn, style.looks([(c.cc, c.queue) for c in cases]), strict=True):
+        x, y = histogram.cdf(h)
+        if len(x) == 0:
+            continue
+        # The function is 0 before the smallest value and 1 after the largest: draw it so to the edges.
+        x = np.concatenate([[min(left, x[0])], x, [max(limit, x[-1])]])
+        y = np.concatenate([[0.0], y, [1.0]])
+        ax.plot(x, 1 - y if tail else y, color=look.colour, linestyle=look.dash, label=case.label)
+    if log:
+        ax.set_xscale("log")
+        _plain_ticks(ax)
+    if tail:
+        ax.set_yscale("log")
+        ax.set_ylim(1e-4, 1)
+    else:
+        ax.set_ylim(0, 1)
+        ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    ax.set_xlim(left, limit)
+    ax.set_xlabel(axis_label(DELAYS[of], "ms"))
+    what = "packets" if of == "queue" else "samples"
+    ax.set_ylabel(f"Fraction of {what} {'above' if tail else 'up to'} x")
+    _legend(ax, len(cases), size)
+    if title:
+        fig.suptitle(title, fontsize=9)
+    return fig
+
+
+def box(
+    cases: Sequence[Shown],
+    *,
+    of: str = "queue",
+    metric: str | None = None,
+    log: bool = False,
+    size: str = "double",
+    title: str | None = None,
+) -> Figure:
+    """Boxes of the quartiles with whiskers at the 5th and 95th percentile, one per case.
+
+    Of packets' queue delay (`of="queue"`) or RTT samples (`of="rtt"`) in the measure window; with `metric` (a path
+    such as `utilisation`) of that figure over the repetitions.
+    """
+    fig = style.figure(size, max(1.2, 0.55 + 0.21 * len(cases)))
+    ax = fig.add_subplot()
+    boxes = []
+    if metric is None:
+        drawn = [(case, _delays(case, of)) for case in cases]
+        _someone(drawn, of)
+        boxes = [_box(h) for _, h in drawn]
+        called, unit = DELAYS[of], "ms"
+    else:
+        called, unit, factor = quantity(metric)
+        for case in cases:
+            values = factor * over_repeats(case, metric)
+            good = values[np.isfinite(values)]
+            at = np.percentile(good, [5, 25, 50, 75, 95]) if len(good) else np.full(5, math.nan)
+            boxes.append(dict(zip(("whislo", "q1", "med", "q3", "whishi"), map(float, at), strict=True)))
+    rows = list(range(len(cases)))[::-1]
+    drawn_boxes = ax.bxp(
+        boxes,
+        positions=rows,
+        orientation="horizontal",
+        widths=0.6,
+        showfliers=False,
+        patch_artist=True,
+        medianprops={"color": style.INK, "linewidth": 1.2},
+        whiskerprops={"color": style.FAINT, "linewidth": 0.8},
+        capprops={"color": style.FAINT, "linewidth": 0.8},
+    )
+    for patch, case in zip(drawn_boxes["boxes"], cases, strict=True):
+        patch.set(facecolor=style.colour_of(case.cc), edgecolor=style.INK, linewidth=0.6, alpha=0.85)
+    ax.set_yticks(rows, [case.label for case in cases])
+    ax.grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    if log:
+        ax.set_xscale("log")
+        _plain_ticks(ax)
+    elif unit == "ms":
+        ax.set_xlim(left=0)
+    how = "box: quartiles, whiskers: 5th and 95th percentile"
+    ax.set_xlabel(f"{axis_label(called, unit)}{'  (' if size == 'double' else chr(10) + '('}{how})")
+    if title:
+        fig.suptitle(title, fontsize=9)
+    return fig
+
+
+def _delays(case: Shown, of: str) -> Histogram:
+    if of not in DELAYS:
+        raise SpecError(f"of is {of!r}; it may be {' or '.join(map(repr, DELAYS))}")
+    return queue_histogram(case) if of == "queue" else rtt_histogram(case)
+
+
+def _someone(drawn: Sequence[tuple[Shown, Histogram]], of: str) -> None:
+    if not any(h.total for _, h in drawn):
+        raise NotRecorded(f"no {DELAYS[of]} was recorded in the measure window: did any packet leave in it?")
+
+
+def _box(h: Histogram) -> dict[str, Any]:
+    at = {"whislo": 0.05, "q1": 0.25, "med": 0.5, "q3": 0.75, "whishi": 0.95}
+    return {word: histogram.quantile(h, fraction) for word, fraction in at.items()}
+
+
+def _plain_ticks(ax: Axes) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    ax.xaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _legend(ax: Axes, lines: int, size: str) -> None:
+    if lines < 2:
+        return
+    if size == "double":
+        ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0)
+    else:
+        style.legend_above(ax)

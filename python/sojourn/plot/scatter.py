@@ -1,0 +1,167 @@
+"""Throughput against delay, as Remy, Sprout and Pantheon draw it: up and to the right is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import style
+from ..errors import NotRecorded
+from .data import Shown, axis_label, over_repeats, quantity
+from .histogram import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def scatter(
+    cases: Sequence[Shown],
+    *,
+    delay: str = "queue_ms.p95",
+    throughput: str | None = None,
+    names: bool = True,
+    size: str = "double",
+    title: str | None = None,
+) -> Figure:
+    """One small marker per repetition, a large one at the mean, an ellipse of one standard deviation per case.
+
+    `delay` and `throughput` are paths of metrics (default the queue's 95th percentile and the utilisation). The
+    delay axis is logarithmic to base 2 and runs to the left. With several groups of flows and a `group` metric in
+    both paths, write the group as `*`: each gets its own ellipse.
+    """
+    throughput = throughput if throughput is not None else "utilisation"
+    fig = style.figure(size, 3.6 if size == "double" else 2.9)
+    ax = fig.add_subplot()
+    clouds = _clouds(cases, delay, throughput)
+    if not clouds:
+        raise NotRecorded(f"{delay} and {throughput} have no values to plot")
+    seen = style.looks([(cc, queue) for _, cc, queue, _, _ in clouds])
+    logs = []
+    for (label, _, _, delays, rates), look in zip(clouds, seen, strict=True):
+        # Below a hundredth of a millisecond there is no delay to speak of, and the logarithm needs a floor.
+        x = np.log2(np.maximum(delays, 0.01))
+        logs.extend(x)
+        if len(x) > 1:
+            ax.plot(x, rates, look.marker, color=look.colour, markersize=2.8, alpha=0.55, markeredgewidth=0)
+        ax.plot(x.mean(), rates.mean(), look.marker, color=look.colour, markersize=6.5, markeredgecolor="#ffffff",
+                markeredgewidth=0.7, label=label, linestyle="none", zorder=4)  # fmt: skip
+        _ellipse(ax, x, rates, look.colour)
+    called, unit, _ = quantity(delay)
+    ax.set_xlabel(axis_label(called, unit) + ("  (less to the right)" if size == "double" else ""))
+    ax.set_ylabel(axis_label(*quantity(throughput)[:2]))
+    _delay_axis(ax, np.array(logs))
+    low, high = ax.get_ylim()
+    room = 0.08 * (high - low)
+    ax.set_ylim(low - room, high + room)
+    few = len(clouds) <= 8 and names
+    if few:
+        _names(ax, [(label, np.log2(np.maximum(delays, 0.01)), rates) for label, _, _, delays, rates in clouds])
+    elif size == "double":
+        ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0)
+    else:
+        style.legend_above(ax, columns=2)
+    ax.annotate("better", xy=(0.985, 0.97), xytext=(0.925, 0.87), xycoords="axes fraction", fontsize=7,
+                color=style.FAINT, ha="center", va="center",
+                arrowprops={"arrowstyle": "->", "color": style.FAINT, "linewidth": 0.8})  # fmt: skip
+    if title:
+        fig.suptitle(title, fontsize=9)
+    return fig
+
+
+Cloud = tuple[str, str, str, Floats, Floats]
+
+
+def _clouds(cases: Sequence[Shown], delay: str, throughput: str) -> list[Cloud]:
+    """Label, congestion control, queue, delays (ms) and throughputs of each cloud."""
+    clouds: list[Cloud] = []
+    for case in cases:
+        parts: list[tuple[str, str, str, str]] = [(case.label, case.cc, delay, throughput)]
+        if "*" in delay or "*" in throughput:
+            parts = [
+                (f"{case.label}: {group}" if len(cases) > 1 else group, _cc_of(case, group), delay.replace("*", group),
+                 throughput.replace("*", group))
+                for group in dict.fromkeys(str(f.get("group") or f["name"]) for f in case.flows)
+            ]  # fmt: skip
+        for label, cc, x_path, y_path in parts:
+            x = quantity(x_path)[2] * over_repeats(case, x_path)
+            y = quantity(y_path)[2] * over_repeats(case, y_path)
+            good = np.isfinite(x) & np.isfinite(y)
+            if good.any():
+                clouds.append((label, cc, case.queue, x[good], y[good]))
+    return clouds
+
+
+def _cc_of(case: Shown, group: str) -> str:
+    for flow in case.flows:
+        if flow.get("group") == group or flow["name"] == group:
+            return str(flow["cc"])
+    return case.cc
+
+
+def _ellipse(ax: Axes, x: Floats, y: Floats, colour: str) -> None:
+    """One standard deviation along the principal axes of the points, in the coordinates of the axes."""
+    if len(x) < 3:
+        return
+    from matplotlib.patches import Ellipse
+
+    values, vectors = np.linalg.eigh(np.cov(x, y))
+    values = np.maximum(values, 0.0)
+    angle = math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
+    ax.add_patch(
+        Ellipse((float(x.mean()), float(y.mean())), 2 * math.sqrt(values[1]), 2 * math.sqrt(values[0]), angle=angle,
+                facecolor=colour, edgecolor=colour, alpha=0.22, linewidth=0.8)
+    )  # fmt: skip
+
+
+def _delay_axis(ax: Axes, logs: Floats) -> None:
+    low, high = float(logs.min()), float(logs.max())
+    room = max(0.35, 0.12 * (high - low))
+    ax.set_xlim(high + room, low - room)
+    ticks = np.arange(math.ceil(low - room), math.floor(high + room) + 1)
+    if len(ticks) < 3:
+        ticks = np.linspace(low - room, high + room, 5)[1:-1]
+    ax.set_xticks(ticks, [f"{2.0**t:.3g}" for t in ticks])
+
+
+Box = tuple[float, float, float, float]
+
+
+def _names(ax: Axes, clouds: Sequence[tuple[str, Floats, Floats]]) -> None:
+    """A name beside every mean, at the first of several places where it covers neither a cloud nor another name."""
+    fig = ax.get_figure(root=True)
+    assert fig is not None
+    # Inches on paper, near enough: the axes take most of the figure.
+    wide, high = fig.get_figwidth() - 0.6, fig.get_figheight() - 0.6
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    scale = wide / (right - left), high / (top - bottom)
+    taken: list[Box] = []
+    means = []
+    for label, x, y in clouds:
+        px, py = (x - left) * scale[0], (y - bottom) * scale[1]
+        mean = float(px.mean()), float(py.mean())
+        means.append((label, *mean))
+        half = max(0.06, float(px.std())), max(0.06, float(py.std()))
+        taken.append((mean[0] - half[0], mean[1] - half[1], mean[0] + half[0], mean[1] + half[1]))
+    for (label, x, y), own in zip(means, list(taken), strict=True):
+        length, height = 0.062 * len(label), 0.11
+        side, up = (own[2] - own[0]) / 2 + 0.04, (own[3] - own[1]) / 2 + height / 2 + 0.03
+        # Positions of the middle of the name, the best first.
+        places = [(x + side + length / 2, y), (x - side - length / 2, y), (x, y + up), (x, y - up)]
+        for far in (0.12, 0.24, 0.36, 0.5):
+            places += [(x + side + length / 2, y + far), (x + side + length / 2, y - far)]
+            places += [(x - side - length / 2, y + far), (x - side - length / 2, y - far)]
+        boxes = [(px - length / 2, py - height / 2, px + length / 2, py + height / 2) for px, py in places]
+        free = [b for b in boxes if b[0] > 0.02 and b[2] < wide and b[1] > 0 and b[3] < high]
+        best = min(free or boxes, key=lambda b: sum(_overlap(b, t) for t in taken))
+        taken.append(best)
+        ax.annotate(label, xy=(left + x / scale[0], bottom + y / scale[1]), ha="center", va="center", fontsize=7,
+                    xytext=(((best[0] + best[2]) / 2 - x) * 72, ((best[1] + best[3]) / 2 - y) * 72),
+                    textcoords="offset points")  # fmt: skip
+
+
+def _overlap(a: Box, b: Box) -> float:
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))

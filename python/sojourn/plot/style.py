@@ -1,0 +1,248 @@
+"""The look of every figure: one colour per congestion control, one dash per queue, journal sizes, a signed footer."""
+
+from __future__ import annotations
+
+import colorsys
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SpecError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The palette of Okabe and Ito (2008), which stays apart for colour-blind readers. Black is kept for ink and yellow
+# is too pale for a line on paper.
+ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
+PALETTE = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+# As Pantheon's configuration does: a reader who knows one figure knows them all. Whatever is not named here gets a
+# colour and a marker from its name, the same in every figure.
+KNOWN_CC = {
+    "hldg": (VERMILLION, "o"),
+    "cubic": (BLUE, "s"),
+    "cdg": (GREEN, "^"),
+    "newreno": (PURPLE, "D"),
+    "vegas": (ORANGE, "v"),
+    "bbr": (SKY, "P"),
+}
+KNOWN_QUEUE: dict[str, Any] = {
+    "fifo": "solid",
+    "codel": (0, (5, 1.5)),
+    "pie": (0, (5, 1.5, 1, 1.5)),
+    "fq_codel": (0, (2, 1)),
+    "fq_pie": (0, (2, 1, 1, 1)),
+}
+DASHES: tuple[Any, ...] = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1, 1.5)))
+
+# Back-offs in warm colours, everything that gives the window back or lets it be in cold ones.
+CAUSES = {
+    "delay_backoff": VERMILLION,
+    "delay_ignored": "#B8B8B8",
+    "loss_backoff": "#222222",
+    "loss_tolerated": PURPLE,
+    "ecn_backoff": ORANGE,
+    "timeout": "#9B1C1C",
+    "undo": SKY,
+    "slow_start_exit": BLUE,
+    "mode_switch": "#6A4C93",
+    "probe_start": GREEN,
+    "probe_end": "#66C2A5",
+    "restore": "#80B918",
+    "idle_restart": "#8D6E63",
+    "slow_start_pace": "#4895EF",
+}
+
+# Ink and rules are colours that nothing else uses, so that a page can turn them into its own (dark mode).
+INK, FAINT, RULE = "#1a1b1d", "#6b6e73", "#dcdde0"
+
+# Widths of a journal's column and of its page.
+SIZES = {"single": 3.3, "double": 7.0}
+
+RC: dict[str, Any] = {
+    "font.family": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "legend.columnspacing": 1.2,
+    "lines.linewidth": 1.1,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": RULE,
+    "grid.linewidth": 0.5,
+    "figure.dpi": 100,
+    "pdf.fonttype": 42,  # embedded TrueType, as journals ask
+    "svg.fonttype": "none",
+    "svg.hashsalt": "sojourn",
+    "path.simplify": True,
+    "agg.path.chunksize": 20000,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one line or marker is drawn."""
+
+    colour: str
+    dash: Any = "solid"
+    marker: str = "o"
+
+
+def name_of(spec: str) -> str:
+    """The bare name of `hldg(wwma=false)`."""
+    return re.split(r"[(\s]", spec.strip(), maxsplit=1)[0].lower()
+
+
+def colour_of(cc: str) -> str:
+    """The colour of a congestion control, whatever its parameters."""
+    return _known(cc)[0]
+
+
+def marker_of(cc: str) -> str:
+    """The marker of a congestion control, whatever its parameters."""
+    return _known(cc)[1]
+
+
+def dash_of(queue: str) -> Any:
+    """The dash pattern of a queue, whatever its parameters."""
+    name = name_of(queue)
+    return KNOWN_QUEUE.get(name, DASHES[zlib.crc32(name.encode()) % len(DASHES)])
+
+
+def cause_colour(name: str) -> str:
+    """The colour of a cause's tick."""
+    return CAUSES.get(name, PALETTE[zlib.crc32(name.encode()) % len(PALETTE)])
+
+
+def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
+    """Looks for the lines of one figure, each a pair (congestion control, queue).
+
+    The congestion control gives the hue and the queue the dash. Lines that share both (variants of one algorithm,
+    flows of one kind) run from a light to a dark shade of their hue, in the order given.
+    """
+    kinds = [(name_of(cc), name_of(queue)) for cc, queue in lines]
+    queues = {queue for _, queue in kinds}
+    made: list[Look] = []
+    for index, kind in enumerate(kinds):
+        twins = [i for i, other in enumerate(kinds) if other == kind]
+        place = twins.index(index)
+        colour, marker = _known(kind[0])
+        dash = dash_of(kind[1]) if len(queues) > 1 else "solid"
+        if len(twins) > 1:
+            colour = shade(colour, place / (len(twins) - 1))
+            marker = MARKERS[(MARKERS.index(marker) + place) % len(MARKERS)]
+            if len(queues) == 1:  # else the dash already says which queue
+                dash = DASHES[place % len(DASHES)]
+        made.append(Look(colour, dash, marker))
+    return made
+
+
+def shade(colour: str, place: float) -> str:
+    """A shade of `colour`: the palest that shows on paper at 0, a deep one at 1, the colour itself near the middle.
+
+    The hue turns a little on the way, so that neighbours stay apart in more than lightness.
+    """
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
+    pull = 2 * place - 1
+    light += (0.63 - light) * max(-pull, 0.0) + (0.2 - light) * max(pull, 0.0)
+    hue = (hue - 0.05 * pull) % 1.0
+    return "#" + "".join(f"{round(255 * c):02x}" for c in colorsys.hls_to_rgb(hue, light, saturation))
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The house style, for the time of one drawing: the user's own settings come back afterwards."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        yield
+
+
+def figure(size: str = "double", height: float = 2.6) -> Figure:
+    """An empty figure of a column (`single`, 3.3 in) or a page (`double`, 7 in); height in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    if size not in SIZES:
+        raise SpecError(f"size is {size!r}; it may be {' or '.join(map(repr, SIZES))}")
+    fig = Figure(figsize=(SIZES[size], height), layout="constrained")
+    FigureCanvasAgg(fig)
+    return fig
+
+
+def save(fig: Figure, out: Path, title: str, footer: str) -> Path:
+    """Writes the figure as its ending says, signed in the lower margin and in the file's metadata."""
+    suffix = out.suffix.lower()
+    words: dict[str, Any] = {
+        ".png": {"Title": title, "Description": footer, "Software": "sojourn"},
+        ".pdf": {"Title": title, "Subject": footer, "Creator": "sojourn", "CreationDate": None},
+        ".svg": {"Title": title, "Description": footer, "Creator": "sojourn", "Date": None},
+    }
+    if suffix not in words:
+        raise SpecError(f"{out}: cannot write {suffix or 'a file without an ending'!r}; end it with .png, .pdf or .svg")
+    sign(fig, footer)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    fig.savefig(out, dpi=200, metadata=words[suffix])
+    return out
+
+
+def sign(fig: Figure, footer: str) -> None:
+    """Puts the footer into the lower right corner and keeps the axes out of it."""
+    if not footer:
+        return
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    margin = 0.13 / fig.get_figheight()
+    engine = fig.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(rect=(0, margin, 1, 1 - margin))
+    fig.text(0.995, 0.03 / fig.get_figheight(), footer, ha="right", va="bottom", fontsize=5, color=FAINT)
+
+
+def legend_above(ax: Axes, columns: int | None = None) -> None:
+    """A legend over the axes, never over the data; as many columns as its words leave room for."""
+    handles, labels = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    fig = ax.get_figure(root=True)
+    room = (fig.get_figwidth() if fig is not None else 7.0) * 72 * 0.88
+    longest = max(len(label) for label in labels) * 3.9 + 28
+    ax.legend(
+        handles,
+        labels,
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=columns or max(1, min(len(handles), int(room // longest))),
+        borderaxespad=0.3,
+    )
+
+
+def _known(cc: str) -> tuple[str, str]:
+    name = name_of(cc)
+    number = zlib.crc32(name.encode())
+    return KNOWN_CC.get(name, (PALETTE[number % len(PALETTE)], MARKERS[(number // 7) % len(MARKERS)]))

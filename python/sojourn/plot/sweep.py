@@ -1,0 +1,271 @@
+"""A metric over swept keys: heat maps of two, lines against one."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import style
+from ..errors import NotRecorded, SpecError
+from ..stats import mean_interval
+from .data import Shown, axis_label, on_axis, over_repeats, quantity, swept
+from .histogram import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# More panels than this are unreadable on one page.
+PANELS = 12
+
+
+def heat(
+    cases: Sequence[Shown],
+    *,
+    metric: str = "utilisation",
+    x: str | None = None,
+    y: str | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    size: str = "double",
+    title: str | None = None,
+) -> Figure:
+    """The median of `metric` over repetitions in cells, `x` and `y` two swept keys (default the last two).
+
+    Further swept keys make one panel for each combination. Ratios are coloured to both sides of 1, everything else
+    from dark to bright; `low` and `high` fix the ends of the colours, in the unit shown.
+    """
+    keys = swept(cases)
+    x, y = _axes(keys, x, y)
+    others = [key for key in keys if key not in (x, y)]
+    panels = list(itertools.product(*(keys[key] for key in others)))
+    if len(panels) > PANELS:
+        raise SpecError(
+            f"{len(panels)} panels for {' × '.join(others)} do not fit on a page; "
+            f"choose other axes with x= and y=, or fewer cases"
+        )
+    called, unit, factor = quantity(metric)
+    across = min(len(panels), 3 if size == "double" else 1)
+    down = math.ceil(len(panels) / across)
+    cell = 0.27 if size == "double" else 0.25
+    fig = style.figure(size, down * (0.95 + cell * len(keys[y])) + 0.25)
+    axes = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    grids = [_grid(cases, metric, factor, x, y, keys, dict(zip(others, panel, strict=True))) for panel in panels]
+    values = np.concatenate([g.reshape(-1) for g in grids])
+    if not np.isfinite(values).any():
+        raise NotRecorded(f"{metric} has no value in any of these cases")
+    colours = _colours(metric, values[np.isfinite(values)], low, high)
+    image = None
+    for ax, panel, grid in itertools.zip_longest(axes.flat, panels, grids):
+        if grid is None:
+            ax.set_visible(False)
+            continue
+        image = ax.imshow(grid, aspect="auto", origin="lower", **colours)
+        _cells(ax, grid, image)
+        ax.set_xticks(range(len(keys[x])), [_bare(v, keys[x]) for v in keys[x]])
+        ax.set_yticks(range(len(keys[y])), [_bare(v, keys[y]) for v in keys[y]])
+        ax.grid(visible=False)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        if panel:
+            ax.set_title(", ".join(panel), loc="left")
+    for ax in axes[:, 0]:
+        ax.set_ylabel(_key_label(y, keys[y]))
+    for ax in axes[-1]:
+        ax.set_xlabel(_key_label(x, keys[x]))
+    if image is not None:
+        bar = fig.colorbar(image, ax=axes, shrink=0.9, aspect=24, pad=0.02)
+        bar.set_label(axis_label(called, unit))
+        bar.outline.set_visible(False)  # type: ignore[operator]
+    if title:
+        fig.suptitle(title, fontsize=9)
+    return fig
+
+
+def lines(
+    cases: Sequence[Shown],
+    *,
+    metric: str | Sequence[str] = "utilisation",
+    x: str | None = None,
+    log: bool | None = None,
+    size: str = "double",
+    title: str | None = None,
+) -> Figure:
+    """The mean of `metric` against the swept key `x` (default the longest sweep of numbers), 95 % bands.
+
+    A line for every combination of the other keys. Several metrics make panels over one axis. `log` makes x
+    logarithmic (default: when its values span more than a factor of 12).
+    """
+    keys = swept(cases)
+    if not keys:
+        raise NotRecorded("nothing was swept: lines need cases that differ in a key, such as --sweep path.rtt=10ms,40ms")
+    x = _line_axis(keys, x)
+    numbers = on_axis(keys[x])
+    places = numbers[0] if numbers else [float(i) for i in range(len(keys[x]))]
+    at = dict(zip(keys[x], places, strict=True))
+    others = [key for key in keys if key != x]
+    combinations = [c for c in itertools.product(*(keys[k] for k in others)) if _with(cases, dict(zip(others, c, strict=True)))]
+    metrics = [metric] if isinstance(metric, str) else list(metric)
+    fig = style.figure(size, 0.7 + 1.75 * len(metrics))
+    axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
+    firsts = [_with(cases, dict(zip(others, c, strict=True)))[0] for c in combinations]
+    for ax, path in zip(axes, metrics, strict=True):
+        called, unit, factor = quantity(path)
+        for combination, first, look in zip(
+            combinations, firsts, style.looks([(c.cc, c.queue) for c in firsts]), strict=True
+        ):
+            mine = sorted(_with(cases, dict(zip(others, combination, strict=True))), key=lambda c: at[str(c.values[x])])
+            xs = np.array([at[str(c.values[x])] for c in mine])
+            bands = np.array([_band(factor * over_repeats(c, path)) for c in mine])
+            label = ", ".join(combination) or first.cc
+            ax.plot(xs, bands[:, 0], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.5,
+                    label=label)  # fmt: skip
+            if (bands[:, 2] > bands[:, 1]).any():
+                ax.fill_between(xs, bands[:, 1], bands[:, 2], color=look.colour, alpha=0.18, linewidth=0)
+        ax.set_ylabel(axis_label(called, unit))
+        if unit != "":
+            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+        if unit == "%" and ax.get_ylim()[1] > 85:
+            ax.set_ylim(top=103)
+    _scale(axes[-1], keys[x], numbers, log)
+    axes[-1].set_xlabel(_key_label(x, keys[x]))
+    if len(combinations) > 1:
+        style.legend_above(axes[0])
+    if title:
+        fig.suptitle(title, fontsize=9)
+    return fig
+
+
+def _band(values: Floats) -> tuple[float, float, float]:
+    i = mean_interval(values.tolist())
+    return i.mean, i.mean - i.half, i.mean + i.half
+
+
+def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None) -> tuple[str, str]:
+    for given in (x, y):
+        if given is not None and given not in keys:
+            raise SpecError(f"{given!r} is not swept; swept are {', '.join(keys) or 'none'}")
+    # Numbers make the better axes; the last two of a sweep are the ones its author varies fastest.
+    free = sorted((k for k in keys if k not in (x, y)), key=lambda k: on_axis(keys[k]) is not None)
+    if len(free) < (x is None) + (y is None):
+        raise NotRecorded(f"a heat map needs two swept keys; this result has {', '.join(keys) or 'none'}")
+    x = x if x is not None else free.pop()
+    y = y if y is not None else free.pop()
+    return x, y
+
+
+def _line_axis(keys: Mapping[str, Sequence[str]], x: str | None) -> str:
+    if x is not None:
+        if x not in keys:
+            raise SpecError(f"{x!r} is not swept; swept are {', '.join(keys)}")
+        return x
+    numeric = [k for k in keys if on_axis(keys[k]) is not None]
+    return max(numeric or list(keys), key=lambda k: len(keys[k]))
+
+
+def _with(cases: Sequence[Shown], wanted: Mapping[str, str]) -> list[Shown]:
+    return [c for c in cases if all(str(c.values.get(k)) == v for k, v in wanted.items())]
+
+
+def _grid(
+    cases: Sequence[Shown],
+    metric: str,
+    factor: float,
+    x: str,
+    y: str,
+    keys: Mapping[str, Sequence[str]],
+    wanted: Mapping[str, str],
+) -> Floats:
+    grid = np.full((len(keys[y]), len(keys[x])), math.nan)
+    for case in _with(cases, wanted):
+        if x in case.values and y in case.values:
+            values = over_repeats(case, metric)
+            good = values[np.isfinite(values)]
+            if len(good):
+                row, col = keys[y].index(str(case.values[y])), keys[x].index(str(case.values[x]))
+                grid[row, col] = factor * float(np.median(good))
+    return grid
+
+
+def _colours(metric: str, values: Floats, low: float | None, high: float | None) -> dict[str, Any]:
+    from matplotlib.colors import TwoSlopeNorm
+
+    if metric.endswith("_ratio") or metric == "ratio":
+        bottom = low if low is not None else min(float(values.min()), 0.99)
+        top = high if high is not None else max(float(values.max()), 1.01)
+        return {"cmap": "PuOr_r", "norm": TwoSlopeNorm(1.0, bottom, top)}
+    bottom = low if low is not None else float(values.min())
+    top = high if high is not None else float(values.max())
+    if top <= bottom:
+        top = bottom + (abs(bottom) or 1.0) * 1e-3
+    return {"cmap": "cividis", "vmin": bottom, "vmax": top}
+
+
+def _cells(ax: Axes, grid: Floats, image: Any) -> None:
+    biggest = float(np.nanmax(np.abs(grid))) if np.isfinite(grid).any() else 0.0
+    digits = 0 if biggest >= 100 else 1 if biggest >= 10 else 2
+    for row, col in np.ndindex(grid.shape):
+        value = grid[row, col]
+        if not np.isfinite(value):
+            ax.text(col, row, "–", ha="center", va="center", color=style.FAINT)
+            continue
+        red, green, blue, _ = image.cmap(image.norm(value))
+        bright = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
+        # Near-black on bright cells, whatever the page's ink: the cell does not turn dark with the page.
+        ax.text(col, row, f"{value:.{digits}f}", ha="center", va="center", fontsize=7,
+                color="#111111" if bright else "#ffffff")  # fmt: skip
+
+
+def _bare(value: str, values: Sequence[str]) -> str:
+    """The number alone where the axis already names the unit."""
+    numbers = on_axis(values)
+    return f"{numbers[0][list(values).index(value)]:g}" if numbers else value
+
+
+def _key_label(key: str, values: Sequence[str]) -> str:
+    words = {
+        "path.rate": "Bottleneck rate",
+        "path.rtt": "Base RTT",
+        "path.buffer": "Buffer",
+        "path.loss": "Random loss",
+        "path.queue": "Queue",
+        "path.up": "Reverse rate",
+    }
+    numbers = on_axis(values)
+    return axis_label(words.get(key, key), numbers[1] if numbers else "")
+
+
+def _scale(ax: Axes, values: Sequence[str], numbers: tuple[list[float], str] | None, log: bool | None) -> None:
+    if numbers is None:
+        ax.set_xticks(range(len(values)), list(values))
+        return
+    places = sorted(set(numbers[0]))
+    if log is None:
+        log = places[0] > 0 and places[-1] / places[0] > 12 and len(places) > 2
+    if log:
+        from matplotlib.ticker import NullFormatter, NullLocator
+
+        ax.set_xscale("log")
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    if len(places) <= 10:
+        ax.set_xticks(places, _legible(places, log, ax))
+
+
+def _legible(places: Sequence[float], log: bool, ax: Axes) -> list[str]:
+    """A label for every swept value but those that would run into the one before."""
+    fig = ax.get_figure(root=True)
+    wide = fig.get_figwidth() - 0.7 if fig is not None else 6.0
+    at = [math.log(p) if log else p for p in places]
+    span = (at[-1] - at[0]) or 1.0
+    labels, last = [], -math.inf
+    for place, value in zip(at, places, strict=True):
+        label, inches = f"{value:g}", (place - at[0]) / span * wide
+        fits = inches - last > 0.035 * len(label)
+        labels.append(label if fits else "")
+        last = inches + 0.035 * len(label) + 0.04 if fits else last
+    return labels
