@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..result import Result
+    from .data import Shown
 
-__all__ = ["KINDS", "draw", "make", "svg"]
+__all__ = ["KINDS", "draw", "make", "svg", "svg_of"]
 
 KINDS: dict[str, str] = {
     "time": "throughput, cwnd with ssthresh, RTT with queue delay, queue with drops and marks, over time",
@@ -44,11 +46,17 @@ def draw(kind: str, result: Result | Sequence[Result], out: str | Path, **option
 
 def svg(kind: str, result: Result | Sequence[Result], **options: Any) -> str:
     """The same figure as SVG text for a page: transparent, unsigned (the page says the hash)."""
+    from .data import shown
+
+    return svg_of(kind, shown(result, options.pop("labels", None)), **options)
+
+
+def svg_of(kind: str, cases: Sequence[Shown], **options: Any) -> str:
+    """`svg` of cases that are already at hand, from `sojourn.plot.data.shown`."""
     import io
 
-    from . import data, style
+    from . import style
 
-    cases = data.shown(result, options.pop("labels", None))
     with style.styled():
         fig = make(kind, cases, **options)
         fig.patch.set_visible(False)
@@ -59,12 +67,17 @@ def svg(kind: str, result: Result | Sequence[Result], **options: Any) -> str:
     return text.getvalue()
 
 
-def make(kind: str, cases: Sequence[Any], **options: Any) -> Figure:
+def make(kind: str, cases: Sequence[Shown], **options: Any) -> Figure:
     """The figure itself, for further work with matplotlib; `cases` from `sojourn.plot.data.shown`."""
     makers = _makers()
     if kind not in makers:
         raise SpecError(f"no kind of plot {kind!r}; there are {', '.join(KINDS)}{_like(kind)}")
-    return makers[kind](cases, **options)
+    maker = makers[kind]
+    allowed = list(inspect.signature(maker).parameters)[1:]
+    for option in options:
+        if option not in allowed:
+            raise SpecError(f"a {kind} plot has no option {option!r}; it has labels, {', '.join(allowed)}")
+    return maker(cases, **options)
 
 
 def _makers() -> dict[str, Callable[..., Figure]]:

@@ -37,7 +37,7 @@ def cdf(
     """
     drawn = [(case, _delays(case, of)) for case in cases]
     _someone(drawn, of)
-    fig = style.figure(size, 2.9 if size == "double" else 2.3 + 0.1 * len(cases))
+    fig = style.figure(size, (2.9 if size == "double" else 2.3) + 0.1 * len(cases) * (size != "double"))
     ax = fig.add_subplot()
     there = [h for _, h in drawn if h.total]
     if limit is None:
@@ -64,7 +64,7 @@ def cdf(
     ax.set_xlabel(axis_label(DELAYS[of], "ms"))
     what = "packets" if of == "queue" else "samples"
     ax.set_ylabel(f"Fraction of {what} {'above' if tail else 'up to'} x")
-    _legend(ax, len(cases), size)
+    _legend(ax, size)
     if title:
         fig.suptitle(title, fontsize=9)
     return fig
@@ -152,10 +152,15 @@ def _plain_ticks(ax: Axes) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _legend(ax: Axes, lines: int, size: str) -> None:
-    if lines < 2:
+# Names longer than this leave too little room for the curves beside them.
+BESIDE = 26
+
+
+def _legend(ax: Axes, size: str) -> None:
+    _, labels = ax.get_legend_handles_labels()
+    if len(labels) < 2:
         return
-    if size == "double":
+    if size == "double" and max(map(len, labels)) <= BESIDE:
         ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0)
     else:
         style.legend_above(ax)

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import style
 from ..errors import NotRecorded, SpecError
-from .data import Shown, chosen, column, table
+from .data import Shown, chosen, column, short_spec, table
 from .histogram import Floats
 
 if TYPE_CHECKING:
@@ -237,8 +237,8 @@ def _name(case: Shown, flow: int, shown: int) -> str:
     info = case.flows[flow]
     if shown > NAMED_FLOWS:
         alike = sum(f["cc"] == info["cc"] for f in case.flows)
-        return f"{alike} × {info['cc']}" if alike > 1 else str(info["cc"])
-    name, cc = str(info["name"]), str(info["cc"])
+        return f"{alike} × {short_spec(info['cc'])}" if alike > 1 else short_spec(info["cc"])
+    name, cc = str(info["name"]), short_spec(info["cc"])
     return cc if name == cc else f"{name}: {cc}"
 
 

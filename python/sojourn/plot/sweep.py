@@ -12,7 +12,7 @@ import numpy as np
 from . import style
 from ..errors import NotRecorded, SpecError
 from ..stats import mean_interval
-from .data import Shown, axis_label, on_axis, over_repeats, quantity, swept
+from .data import Shown, axis_label, on_axis, over_repeats, quantity, short_spec, swept
 from .histogram import Floats
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def heat(
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         if panel:
-            ax.set_title(", ".join(panel), loc="left")
+            ax.set_title(", ".join(map(short_spec, panel)), loc="left")
     for ax in axes[:, 0]:
         ax.set_ylabel(_key_label(y, keys[y]))
     for ax in axes[-1]:
@@ -121,7 +121,7 @@ def lines(
             mine = sorted(_with(cases, dict(zip(others, combination, strict=True))), key=lambda c: at[str(c.values[x])])
             xs = np.array([at[str(c.values[x])] for c in mine])
             bands = np.array([_band(factor * over_repeats(c, path)) for c in mine])
-            label = ", ".join(combination) or first.cc
+            label = ", ".join(map(short_spec, combination)) or short_spec(first.cc)
             ax.plot(xs, bands[:, 0], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.5,
                     label=label)  # fmt: skip
             if (bands[:, 2] > bands[:, 1]).any():
@@ -223,7 +223,7 @@ def _cells(ax: Axes, grid: Floats, image: Any) -> None:
 def _bare(value: str, values: Sequence[str]) -> str:
     """The number alone where the axis already names the unit."""
     numbers = on_axis(values)
-    return f"{numbers[0][list(values).index(value)]:g}" if numbers else value
+    return f"{numbers[0][list(values).index(value)]:g}" if numbers else short_spec(value)
 
 
 def _key_label(key: str, values: Sequence[str]) -> str:
@@ -241,7 +241,7 @@ def _key_label(key: str, values: Sequence[str]) -> str:
 
 def _scale(ax: Axes, values: Sequence[str], numbers: tuple[list[float], str] | None, log: bool | None) -> None:
     if numbers is None:
-        ax.set_xticks(range(len(values)), list(values))
+        ax.set_xticks(range(len(values)), [short_spec(v) for v in values])
         return
     places = sorted(set(numbers[0]))
     if log is None:

@@ -39,6 +39,7 @@ def render(page: Page) -> str:
         notice = _asset("uPlot.LICENSE").replace("*/", "")
         styles = _asset("uPlot.min.css") + styles
         scripts = f"/*\nuPlot\n{notice}\n*/\n{_asset('uPlot.iife.min.js')}\n{scripts}"
+    scripts = scripts.replace("</script", "<\\/script")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -57,7 +58,7 @@ def render(page: Page) -> str:
 {body}
 <footer>{escape(page.footer)}</footer>
 </main>
-<script>{scripts.replace("</script", "<\\/script")}</script>
+<script>{scripts}</script>
 </body>
 </html>
 """

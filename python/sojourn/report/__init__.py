@@ -1,0 +1,86 @@
+"""Reports: one HTML file that opens without a network, made of small pieces.
+
+    from sojourn.report import Page, Section, Table, save
+    save(Page("Queues", [Section("Delay", [Table(["queue", "ms"], [["codel", 5.1]])])]), Path("queues.html"))
+
+`write` makes the page of whole results; suites put together their own from the same pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .pieces import (
+    Badge,
+    Badges,
+    Cell,
+    Code,
+    Column,
+    Facts,
+    Figure,
+    Line,
+    Page,
+    Panel,
+    Piece,
+    Section,
+    Series,
+    Table,
+    Tick,
+    Value,
+    thinned,
+)
+from .render import render, save
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = [
+    "Badge",
+    "Badges",
+    "Cell",
+    "Code",
+    "Column",
+    "Facts",
+    "Figure",
+    "Line",
+    "Page",
+    "Panel",
+    "Piece",
+    "Section",
+    "Series",
+    "Table",
+    "Tick",
+    "Value",
+    "page_of",
+    "render",
+    "save",
+    "thinned",
+    "write",
+]
+
+
+def write(results: Sequence[Result], out: str | Path, title: str | None = None) -> Path:
+    """Writes one page about results and returns its path."""
+    return save(page_of(results, title), Path(out))
+
+
+def page_of(results: Sequence[Result], title: str | None = None, before: Sequence[Piece] = ()) -> Page:
+    """The page of results, with pieces of the caller's own before them."""
+    from .result import sections
+
+    if not results:
+        raise ValueError("a report needs at least one result")
+    pieces: list[Piece] = list(before)
+    if len(results) == 1:
+        pieces += sections(results[0])
+    else:
+        pieces += [Section(result.title, sections(result)) for result in results]
+    runs = sum(len(r.outcomes) for r in results)
+    cases = sum(len({o.case.index for o in r.outcomes}) for r in results)
+    lead = f"{cases} case{'' if cases == 1 else 's'}, {runs} run{'' if runs == 1 else 's'}."
+    heading = title or "; ".join(dict.fromkeys(r.title for r in results))
+    version = results[0].version
+    hashes = " ".join(dict.fromkeys(r.hash for r in results))
+    return Page(heading, pieces, lead, f"Made by sojourn {version.version}, model {version.model}, from spec {hashes}.")

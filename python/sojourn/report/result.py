@@ -1,0 +1,278 @@
+"""A result as sections of a page: figures beside tables, the run over time, how it can be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import plot
+from ..errors import NotRecorded, SojournError
+from ..plot import style
+from ..plot.data import Shown, column, short_spec, shown, swept, table
+from ..stats import Interval
+from ..tables import GROUP, LINK, rows
+from .pieces import Cell, Code, Column, Facts, Figure, Line, Panel, Piece, Section, Series, Table, Tick, Value, thinned
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ..plot.data import Floats
+    from ..result import Result
+
+# A page of a large sweep stays readable and small: these many cases are drawn over time, the rest are in the tables.
+CASES_OVER_TIME = 8
+CASES_IN_A_CDF = 12
+CASES_IN_A_BOX = 40
+FLOWS_OVER_TIME = 12
+
+
+def sections(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
+    """Everything a page says about one result."""
+    cases = shown(result, labels)
+    pieces: list[Piece] = [Section("Figures in numbers", tables(result, labels))]
+    pictures = figures(cases)
+    if pictures:
+        pieces.append(Section("Pictures", pictures))
+    if claims := _claims(result):
+        pieces.insert(0, claims)
+    if over_time := series(cases):
+        pieces.append(Section("Over time", over_time))
+    pieces.append(Section("How to repeat it", provenance(result)))
+    return pieces
+
+
+def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
+    """Means over repetitions with their 95 % intervals, per case and group of flows, and per case and link."""
+    cases = shown(result, labels)
+    # Swept keys are columns of their own, to sort by; given labels say it all in one.
+    keys = [] if labels is not None else list(swept(cases))
+    where = {c.case.label: [c.label] if labels is not None else [_swept(c.values.get(k)) for k in keys] for c in cases}
+    heads = ["case"] if labels is not None else [key.removeprefix("path.").removeprefix("flow.") for key in keys]
+    mean = "Mean ± 95 % interval over repetitions (n); no interval where repetitions do not differ."
+    pieces: list[Piece] = [mean] if max(len(c.outcomes) for c in cases) > 1 else []
+    for part, columns, names, caption in (
+        ("groups", GROUP, ("flow", "cc"), "Flows"),
+        ("links", LINK, ("link",), "Links"),
+    ):
+        lines = list(rows(result, part, columns))
+        # Columns in which nothing ever happened (no loss, no ECN) only make a table wider.
+        kept = [i for i in range(len(columns)) if any(row.cells[i].n and row.cells[i].mean for row in lines)]
+        body: list[list[Value]] = []
+        for row in lines:
+            who: list[Value] = [row.name, short_spec(row.kind)] if len(names) == 2 else [row.name]
+            body.append([*where[row.case], *who, row.n, *(_interval(row.cells[i]) for i in kept)])
+        units = [_unit(columns[i].title) for i in kept]
+        if lines:
+            pieces.append(Table([*heads, *names, "n", *(Column(name, unit) for name, unit in units)], body, caption))
+    return pieces
+
+
+def _swept(value: object) -> Cell:
+    """A swept value, sorted by its number where it is one."""
+    from ..plot.data import SCALES, number
+
+    text = "–" if value is None else str(value)
+    given = number(text)
+    return Cell(short_spec(text), given[0] * SCALES[given[1].lower()] if given else text)
+
+
+def _unit(title: str) -> tuple[str, str]:
+    """`RTT p95 ms` as its name and its unit."""
+    name, _, unit = title.rpartition(" ")
+    return (name, unit) if unit in ("ms", "%", "Mbit/s", "s", "packets") else (title, "")
+
+
+def _interval(value: Interval) -> Cell:
+    return Cell(str(value), value.mean)
+
+
+def figures(cases: Sequence[Shown]) -> list[Piece]:
+    """The drawings that suit a result: by what was swept and how many cases there are."""
+    keys = swept(cases)
+    made: list[Piece] = []
+    repeats = max(len(c.outcomes) for c in cases)
+    numeric = [key for key, values in keys.items() if _numeric(values)]
+    if len(cases) <= CASES_IN_A_CDF:
+        made += _drawn("cdf", cases, "Queue delay of the packets that left the bottleneck in the measure window.")
+    elif len(cases) <= CASES_IN_A_BOX:
+        made += _drawn("box", cases, "Queue delay at the bottleneck in the measure window.")
+    if len(numeric) >= 2:
+        made += _drawn("heat", cases, "Utilisation of the bottleneck, median over repetitions.", metric="utilisation")
+        made += _drawn("heat", cases, "Mean queue delay, median over repetitions.", metric="queue_ms.mean")
+    elif len(numeric) == 1 and len(keys[numeric[0]]) > 2:
+        made += _drawn(
+            "lines", cases, "Means over repetitions with 95 % bands.",
+            metric=["utilisation", "queue_ms.mean"], x=numeric[0],
+        )  # fmt: skip
+    if 1 < len(cases) <= CASES_IN_A_CDF:
+        what = "small: repetitions, large: means, ellipses: one standard deviation" if repeats > 2 else "means"
+        made += _drawn("scatter", cases, f"Utilisation against queue delay ({what}). Up and to the right is better.")
+    return made
+
+
+def _numeric(values: Sequence[str]) -> bool:
+    from ..plot.data import on_axis
+
+    return on_axis(values) is not None
+
+
+def _drawn(kind: str, cases: Sequence[Shown], caption: str, **options: object) -> list[Piece]:
+    try:
+        return [Figure(plot.svg_of(kind, cases, **options), caption, f"{plot.KINDS[kind]}. {caption}")]
+    except SojournError:  # a metric without values in this result: the page does without the drawing
+        return []
+
+
+def series(cases: Sequence[Shown]) -> list[Piece]:
+    """The first repetition of each case over time, for looking into; nothing when no series were recorded."""
+    pieces: list[Piece] = []
+    for case in cases[:CASES_OVER_TIME]:
+        one = over_time(case, case.outcomes[0].repetition)
+        if one is not None:
+            pieces.append(Section(case.label, [one]) if len(cases) > 1 else one)
+    if pieces and len(cases) > CASES_OVER_TIME:
+        pieces.append(f"The first {CASES_OVER_TIME} of {len(cases)} cases; `sojourn plot time DIR --with case=N` draws any.")
+    return pieces
+
+
+def over_time(case: Shown, repetition: int, points: int = 3000) -> Series | None:
+    """One run as stacked panels: throughput, cwnd with ssthresh and causes, RTT with queue delay, queue length."""
+    flows, links = table(case, "flows", repetition), table(case, "links", repetition)
+    if flows.is_empty() or links.is_empty():
+        return None
+    picked = list(range(min(len(case.flows), FLOWS_OVER_TIME)))
+    looks = style.looks([(str(case.flows[i]["cc"]), "") for i in picked])
+    link = _of(links, "link", case.bottleneck)
+    time = column(link, "t_s")
+    names = ("throughput_mbps", "cwnd_bytes", "ssthresh_bytes", "rtt_ms")
+    raw = [_aligned(_of(flows, "flow", i), name, time) for name in names for i in picked]
+    # Bytes delivered in one short step are a few packets or none: a mean over more of them is what a reader means.
+    smooth = max(1, len(time) // 400)
+    raw[: len(picked)] = [_moving_mean(values, smooth) for values in raw[: len(picked)]]
+    raw += [column(link, name) for name in ("queue_ms", "queue_packets")]
+    at, thin = thinned(time, raw, points)
+    n = len(picked)
+    rate, window, threshold, rtt = (thin[k * n : (k + 1) * n] for k in range(4))
+    queue_ms, queue_packets = thin[-2:]
+    labels = [f"{case.flows[i]['name']}: {short_spec(case.flows[i]['cc'])}" for i in picked]
+
+    def lines(values: Sequence[Floats], word: str = "", **kind: bool) -> list[Line]:
+        return [
+            Line(f"{label}{word}", v, look.colour, **kind) for label, look, v in zip(labels, looks, values, strict=True)
+        ]
+
+    top = max((float(np.nanmax(w)) for w in window if np.isfinite(w).any()), default=1.0) / 1e3
+    # An ssthresh that was never reached would flatten the window under it.
+    shown_threshold = [np.where(t / 1e3 <= 1.5 * top, t / 1e3, np.nan) for t in threshold]
+    ticks = _ticks(table(case, "events", repetition), picked)
+    panels = [
+        Panel("Throughput", "Mbit/s", lines(rate)),
+        Panel("cwnd", "kB", [*lines([w / 1e3 for w in window], stepped=True),
+                             *lines(shown_threshold, " ssthresh", dashed=True, stepped=True)], ticks, 170),
+        Panel("Delay", "ms", [Line("queue delay", queue_ms, "faint", filled=True), *lines(rtt, " RTT")]),
+        Panel("Queue", "packets", [Line("queue", queue_packets, "faint", filled=True, stepped=True)], height=110),
+    ]  # fmt: skip
+    step = float(np.median(np.diff(time))) * 1e3 if len(time) > 1 else 0.0
+    caption = f"Repetition {repetition}, seed {case.case.seed + repetition}, sampled every {step:g} ms"
+    caption += f", throughput as a mean over {step * smooth / 1e3:g} s" if smooth > 1 else ""
+    caption += "; smallest and largest value of each stretch." if len(time) > points else "."
+    if len(case.flows) > n:
+        caption += f" The first {n} of {len(case.flows)} flows."
+    return Series(at, panels, caption)
+
+
+def _of(frame: pl.DataFrame, key: str, index: int) -> pl.DataFrame:
+    import polars as pl
+
+    return frame.filter(pl.col(key) == index).sort("t_s")
+
+
+def _aligned(frame: pl.DataFrame, name: str, time: Floats) -> Floats:
+    """A flow's column on the link's times: a flow that starts late has no rows before."""
+    values = np.full(len(time), np.nan)
+    if frame.height:
+        at = column(frame, "t_s")
+        place = np.searchsorted(time, at - 1e-9)
+        good = (place < len(time)) & (np.abs(time[np.minimum(place, len(time) - 1)] - at) < 1e-6)
+        values[place[good]] = column(frame, name)[good]
+    return values
+
+
+def _moving_mean(values: Floats, width: int) -> Floats:
+    if width < 2:
+        return values
+    good = np.isfinite(values)
+    kernel = np.ones(width)
+    sums = np.convolve(np.where(good, values, 0.0), kernel, "same")
+    counts = np.convolve(good, kernel, "same")
+    return np.where(good, sums / np.maximum(counts, 1), np.nan)
+
+
+# A page with every tick of a long run would be mostly ticks.
+MOST_TICKS = 4000
+
+
+def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> list[Tick]:
+    if events.is_empty():
+        return []
+    import polars as pl
+
+    mine = events.filter(pl.col("flow").is_in(list(picked))).sort("time_s").head(MOST_TICKS)
+    made = []
+    for row in mine.iter_rows(named=True):
+        before, after = row["cwnd_before"], row["cwnd_after"]
+        cut = f"cwnd {before / 1e3:.1f} → {after / 1e3:.1f} kB" if before is not None and before != after else ""
+        name = row.get("name") or f"flow {row['flow']}"
+        cause = str(row["cause"])
+        made.append(Tick(float(row["time_s"]), style.cause_colour(cause), f"{name} {cause.replace('_', ' ')}", cut))
+    return made
+
+
+def provenance(result: Result) -> list[Piece]:
+    """What is needed to get the same numbers again, and to know that they are the same."""
+    version = result.version
+    outcomes = sorted(result.outcomes, key=lambda o: (o.case.index, o.repetition))
+    facts: dict[str, Value] = {
+        "experiment": Cell(result.experiment.file),
+        "spec hash": Cell(result.hash),
+        "seeds": Cell(_seeds([o.seed for o in outcomes])),
+        "sojourn": Cell(version.version + (f" ({version.git[:12]})" if version.git else "")),
+        "model / schema / format": Cell(f"{version.model} / {version.schema} / {version.format}"),
+        "runs": len(outcomes),
+        "packets": Cell(f"{sum(int(o.summary.get('packets') or 0) for o in outcomes):,}"),
+        "simulated in": Cell(f"{sum(float(o.summary.get('wall_s') or 0) for o in outcomes):.2f} s of one CPU"),
+        "digest": Cell(result.digest),
+    }
+    runs = Table(
+        ["case", "repetition", "seed", "digest"],
+        [[o.case.label or o.case.index, o.repetition, o.seed, Cell(o.digest, o.digest)] for o in outcomes],
+        "Equal digests are equal runs, event by event.",
+    )
+    file = Code(result.spec, "The experiment file (save it and `sojourn run` it)")
+    return [Facts(facts), file, Section("Digests of all runs", [runs], folded=True)]
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    some = sorted(set(seeds))
+    if len(some) > 2 and some[-1] - some[0] == len(some) - 1:
+        return f"{some[0]}–{some[-1]}"
+    return ", ".join(map(str, some[:20])) + (" …" if len(some) > 20 else "")
+
+
+def _claims(result: Result) -> Section | None:
+    from ..api import claims
+
+    if not result.plan.expect:
+        return None
+    try:
+        verdicts = claims(result)
+    except (SojournError, NotRecorded) as error:
+        return Section("Claims", [f"Not judged: {error}"])
+    body: list[list[Value]] = [
+        [Cell("holds" if c.holds else "fails", "holds" if c.holds else "fails", "ok" if c.holds else "off"),
+         c.name or c.that, c.that, c.wanted, c.measured, ", ".join(map(str, c.case.values())), c.why]
+        for c in verdicts
+    ]  # fmt: skip
+    return Section("Claims", [Table(["verdict", "claim", "that", "is", "measured", "case", "why"], body)])
