@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 from sojourn._engine import Experiment, Plan, Raw, Record, Version
 from sojourn.result import Outcome, Result
 
@@ -96,7 +97,15 @@ def _run(case: Any, repetition: int, step: float | None, events: bool) -> Raw:
     low, high, count = bins(delays)
     n = len(case.flows)
     used = 1.0 - 0.3 / (1.0 + mean) * (base / 100.0) ** 0.5 - 0.01 * rng.random()
-    spread = {"mean": mean, "median": mean, "p50": mean, "p95": 1.8 * mean, "p99": 2.2 * mean, "min": 0.0, "max": 3 * mean}
+    spread = {
+        "mean": mean,
+        "median": mean,
+        "p50": mean,
+        "p95": 1.8 * mean,
+        "p99": 2.2 * mean,
+        "min": 0.0,
+        "max": 3 * mean,
+    }
     spread |= {"sd": mean / math.sqrt(6.0)}
     spread = {key: value * (1 + 0.05 * rng.standard_normal()) for key, value in spread.items()}
     shares = rng.dirichlet(np.full(n, 20.0)) if n > 1 else np.ones(1)
@@ -184,11 +193,21 @@ def _series(case: Any, step: float, rate: float, base: float, rng: Any, events: 
         when, flow, kind, before, after = (np.array(c) for c in zip(*rows, strict=True))
         unset = np.full(len(rows), 2**64 - 1, np.uint64)
         tables["events"] = pack(
-            time_s=("f64", when), flow=("u32", flow), cause=("u16", kind), cwnd_before=("u64", before),
-            cwnd_after=("u64", after), ssthresh_before=("u64", unset), ssthresh_after=("u64", after),
+            time_s=("f64", when),
+            flow=("u32", flow),
+            cause=("u16", kind),
+            cwnd_before=("u64", before),
+            cwnd_after=("u64", after),
+            ssthresh_before=("u64", unset),
+            ssthresh_after=("u64", after),
             **{f"v{i}": ("i64", np.zeros(len(rows))) for i in range(8)},
         )
         at = t[dropped > 0]
-        tables["drops"] = pack(time_s=("f64", at), link=("u32", np.zeros(len(at))), flow=("u32", np.zeros(len(at))),
-                               reason=("u16", np.zeros(len(at))), marked=("u16", rng.integers(0, 2, len(at))))
+        tables["drops"] = pack(
+            time_s=("f64", at),
+            link=("u32", np.zeros(len(at))),
+            flow=("u32", np.zeros(len(at))),
+            reason=("u16", np.zeros(len(at))),
+            marked=("u16", rng.integers(0, 2, len(at))),
+        )
     return tables

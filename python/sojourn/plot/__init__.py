@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..result import Result
     from .data import Shown
 
-__all__ = ["KINDS", "draw", "make", "svg", "svg_of"]
+__all__ = ["KINDS", "draw", "make", "svg", "svg_of", "to_svg"]
 
 KINDS: dict[str, str] = {
     "time": "throughput, cwnd with ssthresh, RTT with queue delay, queue with drops and marks, over time",
@@ -53,12 +53,17 @@ def svg(kind: str, result: Result | Sequence[Result], **options: Any) -> str:
 
 def svg_of(kind: str, cases: Sequence[Shown], **options: Any) -> str:
     """`svg` of cases that are already at hand, from `sojourn.plot.data.shown`."""
+    return to_svg(lambda: make(kind, cases, **options))
+
+
+def to_svg(drawing: Callable[[], Figure]) -> str:
+    """A figure, drawn in the house style, as SVG text."""
     import io
 
     from . import style
 
     with style.styled():
-        fig = make(kind, cases, **options)
+        fig = drawing()
         fig.patch.set_visible(False)
         for ax in fig.axes:
             ax.patch.set_visible(False)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import histogram, style
 from ..errors import NotRecorded, SpecError
+from . import histogram, style
 from .data import Shown, axis_label, over_repeats, quantity, queue_histogram, rtt_histogram
 from .histogram import Histogram
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import style
 from ..errors import NotRecorded
+from . import style
 from .data import Shown, axis_label, over_repeats, quantity
 from .histogram import Floats
 
@@ -40,11 +40,11 @@ def scatter(
     if not clouds:
         raise NotRecorded(f"{delay} and {throughput} have no values to plot")
     seen = style.looks([(cc, queue) for _, cc, queue, _, _ in clouds])
-    logs = []
+    logs: list[float] = []
     for (label, _, _, delays, rates), look in zip(clouds, seen, strict=True):
         # Below a hundredth of a millisecond there is no delay to speak of, and the logarithm needs a floor.
         x = np.log2(np.maximum(delays, 0.01))
-        logs.extend(x)
+        logs.extend(x.tolist())
         if len(x) > 1:
             ax.plot(x, rates, look.marker, color=look.colour, markersize=2.8, alpha=0.55, markeredgewidth=0)
         ax.plot(x.mean(), rates.mean(), look.marker, color=look.colour, markersize=6.5, markeredgecolor="#ffffff",
@@ -121,7 +121,7 @@ def _delay_axis(ax: Axes, logs: Floats) -> None:
     low, high = float(logs.min()), float(logs.max())
     room = max(0.35, 0.12 * (high - low))
     ax.set_xlim(high + room, low - room)
-    ticks = np.arange(math.ceil(low - room), math.floor(high + room) + 1)
+    ticks: Floats = np.arange(math.ceil(low - room), math.floor(high + room) + 1, dtype=np.float64)
     if len(ticks) < 3:
         ticks = np.linspace(low - room, high + room, 5)[1:-1]
     ax.set_xticks(ticks, [f"{2.0**t:.3g}" for t in ticks])
@@ -140,8 +140,8 @@ def _names(ax: Axes, clouds: Sequence[tuple[str, Floats, Floats]]) -> None:
     scale = wide / (right - left), high / (top - bottom)
     taken: list[Box] = []
     means = []
-    for label, x, y in clouds:
-        px, py = (x - left) * scale[0], (y - bottom) * scale[1]
+    for label, delays, rates in clouds:
+        px, py = (delays - left) * scale[0], (rates - bottom) * scale[1]
         mean = float(px.mean()), float(py.mean())
         means.append((label, *mean))
         half = max(0.06, float(px.std())), max(0.06, float(py.std()))
@@ -154,7 +154,7 @@ def _names(ax: Axes, clouds: Sequence[tuple[str, Floats, Floats]]) -> None:
         for far in (0.12, 0.24, 0.36, 0.5):
             places += [(x + side + length / 2, y + far), (x + side + length / 2, y - far)]
             places += [(x - side - length / 2, y + far), (x - side - length / 2, y - far)]
-        boxes = [(px - length / 2, py - height / 2, px + length / 2, py + height / 2) for px, py in places]
+        boxes = [(a - length / 2, b - height / 2, a + length / 2, b + height / 2) for a, b in places]
         free = [b for b in boxes if b[0] > 0.02 and b[2] < wide and b[1] > 0 and b[3] < high]
         best = min(free or boxes, key=lambda b: sum(_overlap(b, t) for t in taken))
         taken.append(best)

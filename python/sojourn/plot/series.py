@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import style
 from ..errors import NotRecorded, SpecError
+from . import style
 from .data import Shown, chosen, column, short_spec, table
 from .histogram import Floats
 
@@ -56,7 +56,7 @@ def time(
 
     fig = style.figure(size, 5.6 if size == "double" else 5.0)
     upper, window, delay, queue = fig.subplots(4, 1, sharex=True, height_ratios=[1, 1.25 if why else 1.05, 1.05, 0.85])
-    fig.get_layout_engine().set(hspace=0.02, h_pad=0.02)  # type: ignore[union-attr]
+    style.spacing(fig, hspace=0.02, h_pad=0.02)
     ccs = [str(one.flows[i]["cc"]) for i in picked]
     many = len(picked) > NAMED_FLOWS
     looks = [style.Look(style.colour_of(cc)) for cc in ccs] if many else style.looks([(cc, "") for cc in ccs])
@@ -137,7 +137,7 @@ def _window(
 def _why(ax: Axes, case: Shown, events: pl.DataFrame, picked: Sequence[int]) -> None:
     """A strip of ticks under the window, a row per flow."""
     bottom, top = ax.get_ylim()
-    rows = picked if len(picked) <= NAMED_FLOWS else [picked]
+    rows = [[i] for i in picked] if len(picked) <= NAMED_FLOWS else [list(picked)]
     height = 0.085 * (top - bottom)
     ax.set_ylim(bottom - height * len(rows) * 1.15, top)
     ax.axhline(bottom, color=style.FAINT, linewidth=0.5)
@@ -145,7 +145,7 @@ def _why(ax: Axes, case: Shown, events: pl.DataFrame, picked: Sequence[int]) -> 
     names = dict(zip(events["kind"], events["cause"], strict=True))
     counted: dict[int, int] = {}
     for place, row in enumerate(rows):
-        mine = np.isin(whose, row if isinstance(row, list) else [row])
+        mine = np.isin(whose, row)
         base = bottom - height * 1.15 * (place + 1)
         for kind in sorted(set(kinds[mine].tolist())):
             here = times[mine & (kinds == kind)]

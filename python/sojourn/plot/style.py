@@ -42,11 +42,14 @@ KNOWN_QUEUE: dict[str, Any] = {
 }
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1, 1.5)))
 
+# Ink and rules are colours that nothing else uses, so that a page can turn them into its own (dark mode).
+INK, FAINT, RULE = "#1a1b1d", "#6b6e73", "#dcdde0"
+
 # Back-offs in warm colours, everything that gives the window back or lets it be in cold ones.
 CAUSES = {
     "delay_backoff": VERMILLION,
     "delay_ignored": "#B8B8B8",
-    "loss_backoff": "#222222",
+    "loss_backoff": INK,
     "loss_tolerated": PURPLE,
     "ecn_backoff": ORANGE,
     "timeout": "#9B1C1C",
@@ -59,9 +62,6 @@ CAUSES = {
     "idle_restart": "#8D6E63",
     "slow_start_pace": "#4895EF",
 }
-
-# Ink and rules are colours that nothing else uses, so that a page can turn them into its own (dark mode).
-INK, FAINT, RULE = "#1a1b1d", "#6b6e73", "#dcdde0"
 
 # Widths of a journal's column and of its page.
 SIZES = {"single": 3.3, "double": 7.0}
@@ -179,7 +179,8 @@ def styled() -> Iterator[None]:
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(RC)
+        for key, value in RC.items():
+            matplotlib.rcParams[key] = value  # type: ignore[literal-required,index,unused-ignore]
         yield
 
 
@@ -215,13 +216,18 @@ def sign(fig: Figure, footer: str) -> None:
     """Puts the footer into the lower right corner and keeps the axes out of it."""
     if not footer:
         return
+    margin = 0.13 / fig.get_figheight()
+    spacing(fig, rect=(0, margin, 1, 1 - margin))
+    fig.text(0.995, 0.03 / fig.get_figheight(), footer, ha="right", va="bottom", fontsize=5, color=FAINT)
+
+
+def spacing(fig: Figure, **what: Any) -> None:
+    """Sets what the constrained layout leaves around and between axes."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    margin = 0.13 / fig.get_figheight()
     engine = fig.get_layout_engine()
     if isinstance(engine, ConstrainedLayoutEngine):
-        engine.set(rect=(0, margin, 1, 1 - margin))
-    fig.text(0.995, 0.03 / fig.get_figheight(), footer, ha="right", va="bottom", fontsize=5, color=FAINT)
+        engine.set(**what)
 
 
 def legend_above(ax: Axes, columns: int | None = None) -> None:

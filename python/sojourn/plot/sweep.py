@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import style
 from ..errors import NotRecorded, SpecError
 from ..stats import mean_interval
+from . import style
 from .data import Shown, axis_label, on_axis, over_repeats, quantity, short_spec, swept
 from .histogram import Floats
 
@@ -80,7 +80,7 @@ def heat(
     if image is not None:
         bar = fig.colorbar(image, ax=axes, shrink=0.9, aspect=24, pad=0.02)
         bar.set_label(axis_label(called, unit))
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
     if title:
         fig.suptitle(title, fontsize=9)
     return fig
@@ -102,13 +102,17 @@ def lines(
     """
     keys = swept(cases)
     if not keys:
-        raise NotRecorded("nothing was swept: lines need cases that differ in a key, such as --sweep path.rtt=10ms,40ms")
+        raise NotRecorded(
+            "nothing was swept: lines need cases that differ in a key, such as --sweep path.rtt=10ms,40ms"
+        )
     x = _line_axis(keys, x)
     numbers = on_axis(keys[x])
     places = numbers[0] if numbers else [float(i) for i in range(len(keys[x]))]
     at = dict(zip(keys[x], places, strict=True))
     others = [key for key in keys if key != x]
-    combinations = [c for c in itertools.product(*(keys[k] for k in others)) if _with(cases, dict(zip(others, c, strict=True)))]
+    combinations = [
+        c for c in itertools.product(*(keys[k] for k in others)) if _with(cases, dict(zip(others, c, strict=True)))
+    ]
     metrics = [metric] if isinstance(metric, str) else list(metric)
     fig = style.figure(size, 0.7 + 1.75 * len(metrics))
     axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]

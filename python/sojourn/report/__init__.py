@@ -62,21 +62,30 @@ __all__ = [
 
 
 def write(results: Sequence[Result], out: str | Path, title: str | None = None) -> Path:
-    """Writes one page about results and returns its path."""
-    return save(page_of(results, title), Path(out))
+    """Writes one page about results, with published values beside ours where there are some; returns its path."""
+    from ..reproduce import compare, section
+
+    before = [section(comparison) for result in results for comparison in compare(result)]
+    return save(page_of(results, title, before), Path(out))
 
 
-def page_of(results: Sequence[Result], title: str | None = None, before: Sequence[Piece] = ()) -> Page:
-    """The page of results, with pieces of the caller's own before them."""
+def page_of(
+    results: Sequence[Result],
+    title: str | None = None,
+    before: Sequence[Piece] = (),
+    labels: Sequence[Sequence[str] | None] | None = None,
+) -> Page:
+    """The page of results, with pieces of the caller's own before them; `labels` names the cases of each result."""
     from .result import sections
 
     if not results:
         raise ValueError("a report needs at least one result")
     pieces: list[Piece] = list(before)
+    names = list(labels) if labels is not None else [None] * len(results)
     if len(results) == 1:
-        pieces += sections(results[0])
+        pieces += sections(results[0], names[0])
     else:
-        pieces += [Section(result.title, sections(result)) for result in results]
+        pieces += [Section(r.title, sections(r, n)) for r, n in zip(results, names, strict=True)]
     runs = sum(len(r.outcomes) for r in results)
     cases = sum(len({o.case.index for o in r.outcomes}) for r in results)
     lead = f"{cases} case{'' if cases == 1 else 's'}, {runs} run{'' if runs == 1 else 's'}."

@@ -22,7 +22,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell whose look says more than its text: what it sorts by, a verdict (ok, off, undecided), a link in the page."""
+    """A cell whose look says more than its text: its sorting key, a verdict (ok, off, undecided), a link."""
 
     text: str
     sort: float | str | None = None
@@ -30,7 +30,7 @@ class Cell:
     link: str = ""
 
 
-Value: TypeAlias = "str | float | int | None | Cell"
+Value: TypeAlias = "str | float | int | Cell | None"
 
 
 @dataclass(frozen=True)

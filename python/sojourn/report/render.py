@@ -16,6 +16,7 @@ import numpy as np
 from ..stats import number
 from .pieces import Badges, Cell, Code, Column, Facts, Figure, Floats, Page, Piece, Section, Series, Table, Value
 
+SHORT = 20
 # The browser enforces what the tests assert: nothing is fetched, nothing is sent.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
@@ -148,7 +149,9 @@ def _cell(value: Value, column: Column, right: bool) -> str:
     if cell.kind:
         text = f'<span class="verdict {escape(cell.kind)}">{text}</span>'
     sort = "" if cell.sort is None or (isinstance(cell.sort, float) and math.isnan(cell.sort)) else str(cell.sort)
-    return f'<td{_class("n" if right else "")} data-sort="{escape(sort)}">{text}</td>'
+    # Short words stay on one line; only long ones may be broken to save width.
+    look = "n" if right else "s" if len(cell.text) <= SHORT else ""
+    return f'<td{_class(look)} data-sort="{escape(sort)}">{text}</td>'
 
 
 def _text(value: str | float | int | None, column: Column) -> str:
@@ -240,11 +243,12 @@ def _json(value: object) -> str:
 
 
 def _facts(facts: Facts, _: _Ids) -> str:
-    pairs = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(v.text if isinstance(v, Cell) else _text(v, Column(name)))}</dd></div>"
-        for name, v in facts.pairs.items()
-    )
+    pairs = "".join(f"<div><dt>{escape(name)}</dt><dd>{_fact(value)}</dd></div>" for name, value in facts.pairs.items())
     return f'<dl class="facts">{pairs}</dl>'
+
+
+def _fact(value: Value) -> str:
+    return escape(value.text if isinstance(value, Cell) else _text(value, Column("")))
 
 
 def _code(code: Code, _: _Ids) -> str:
@@ -254,7 +258,7 @@ def _code(code: Code, _: _Ids) -> str:
 
 def _badges(badges: Badges, _: _Ids) -> str:
     inner = "".join(
-        f'<div{_class("badge " + b.kind)}><strong>{escape(b.value)}</strong><span>{escape(b.word)}</span></div>'
+        f"<div{_class('badge ' + b.kind)}><strong>{escape(b.value)}</strong><span>{escape(b.word)}</span></div>"
         for b in badges.badges
     )
     return f'<div class="badges">{inner}</div>'

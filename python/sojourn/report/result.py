@@ -18,7 +18,7 @@ from .pieces import Cell, Code, Column, Facts, Figure, Line, Panel, Piece, Secti
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..plot.data import Floats
+    from ..plot.histogram import Floats
     from ..result import Result
 
 # A page of a large sweep stays readable and small: these many cases are drawn over time, the rest are in the tables.
@@ -31,7 +31,7 @@ FLOWS_OVER_TIME = 12
 def sections(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     """Everything a page says about one result."""
     cases = shown(result, labels)
-    pieces: list[Piece] = [Section("Figures in numbers", tables(result, labels))]
+    pieces: list[Piece] = [Section("Results", tables(result, labels))]
     pictures = figures(cases)
     if pictures:
         pieces.append(Section("Pictures", pictures))
@@ -129,15 +129,17 @@ def series(cases: Sequence[Shown]) -> list[Piece]:
     """The first repetition of each case over time, for looking into; nothing when no series were recorded."""
     pieces: list[Piece] = []
     for case in cases[:CASES_OVER_TIME]:
-        one = over_time(case, case.outcomes[0].repetition)
+        one = over_time(case, case.outcomes[0].repetition, 6000 if len(cases) == 1 else 2500)
         if one is not None:
             pieces.append(Section(case.label, [one]) if len(cases) > 1 else one)
     if pieces and len(cases) > CASES_OVER_TIME:
-        pieces.append(f"The first {CASES_OVER_TIME} of {len(cases)} cases; `sojourn plot time DIR --with case=N` draws any.")
+        pieces.append(
+            f"The first {CASES_OVER_TIME} of {len(cases)} cases; `sojourn plot time DIR --with case=N` draws any."
+        )
     return pieces
 
 
-def over_time(case: Shown, repetition: int, points: int = 3000) -> Series | None:
+def over_time(case: Shown, repetition: int, points: int = 6000) -> Series | None:
     """One run as stacked panels: throughput, cwnd with ssthresh and causes, RTT with queue delay, queue length."""
     flows, links = table(case, "flows", repetition), table(case, "links", repetition)
     if flows.is_empty() or links.is_empty():
@@ -226,8 +228,15 @@ def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> list[Tick]:
         cut = f"cwnd {before / 1e3:.1f} → {after / 1e3:.1f} kB" if before is not None and before != after else ""
         name = row.get("name") or f"flow {row['flow']}"
         cause = str(row["cause"])
-        made.append(Tick(float(row["time_s"]), style.cause_colour(cause), f"{name} {cause.replace('_', ' ')}", cut))
+        made.append(
+            Tick(float(row["time_s"]), _ink(style.cause_colour(cause)), f"{name} {cause.replace('_', ' ')}", cut)
+        )
     return made
+
+
+def _ink(colour: str) -> str:
+    """The page's own ink where a figure uses paper's."""
+    return "ink" if colour == style.INK else colour
 
 
 def provenance(result: Result) -> list[Piece]:

@@ -71,7 +71,7 @@
         width: width(),
         height: panel.height + (last ? 20 : 0),
         plugins: panel.ticks.length ? [ticks(panel.ticks)] : [],
-        cursor: { sync: { key: sync.key, setSeries: false }, drag: { x: true, y: false }, points: { size: 5 } },
+        cursor: { y: false, sync: { key: sync.key, setSeries: false }, drag: { x: true, y: false }, points: { size: 5 } },
         legend: { live: true },
         scales: {
           x: { time: false, min: kept[0], max: kept[1] },

@@ -1,0 +1,79 @@
+"""Published values with ours beside them: a row for every cell, a panel for every quantity."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING
+
+from . import style
+from .data import axis_label, quantity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..reproduce import Cell, Comparison
+
+OURS = {"within": style.GREEN, "outside": style.VERMILLION, "undecided": style.ORANGE, "shown": style.BLUE}
+# More panels than this go into a second line.
+ACROSS = 4
+# Longer names of rows are broken.
+NAME = 28
+
+
+def beside(comparison: Comparison, size: str = "double", title: str | None = None) -> Figure:
+    """A panel for each column of a published table: diamonds are published, dots ours, grey bands the tolerance.
+
+    Bars of ours go from the 20th to the 80th percentile over repetitions. A table of one quantity over two keys makes
+    one panel with a row for every cell.
+    """
+    grid = len({cell.that for cell in comparison.cells}) == 1
+    columns = [""] if grid else list(dict.fromkeys(cell.column for cell in comparison.cells))
+    rows = list(dict.fromkeys(_row(cell, grid) for cell in comparison.cells))
+    names = [textwrap.fill(name, NAME) for name in rows]
+    lines = sum(1 + 0.75 * name.count("\n") for name in names)
+    across = min(len(columns), ACROSS if size == "double" else 1)
+    down = math.ceil(len(columns) / across)
+    fig = style.figure(size, 0.35 + down * (0.45 + 0.18 * lines))
+    style.spacing(fig, wspace=0.06)
+    axes = list(fig.subplots(down, across, squeeze=False, sharey=True).flat)
+    for ax, column in zip(axes, columns, strict=False):
+        cells = [cell for cell in comparison.cells if grid or cell.column == column]
+        called, unit, scale = quantity(cells[0].that)
+        for cell in cells:
+            _draw(ax, cell, len(rows) - 1 - rows.index(_row(cell, grid)), scale)
+        ax.set_yticks(range(len(rows))[::-1], names)
+        ax.set_ylim(-0.6, len(rows) - 0.4)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(visible=False, axis="y")
+        low, high = ax.get_xlim()
+        if unit == "%":
+            # A share or a utilisation over 100 % is only the margin of the plot or of a tolerance.
+            ax.set_xlim(max(low, 0.0), min(high, 100.0 + 0.03 * (100.0 - max(low, 0.0))))
+        else:
+            ax.set_xlim(min(low, 0.0), high)
+        ax.locator_params(axis="x", nbins=4 if across > 2 else 6)
+        ax.set_title(axis_label(called, unit) if grid else axis_label(column, unit), loc="left")
+    for ax in axes[len(columns) :]:
+        ax.set_visible(False)
+    heading = comparison.title if title is None else title
+    if heading:
+        fig.suptitle(heading, fontsize=9)
+    return fig
+
+
+def _draw(ax: Axes, cell: Cell, row: int, scale: float) -> None:
+    if cell.low is not None and cell.high is not None:
+        ax.barh(row, scale * (cell.high - cell.low), left=scale * cell.low, height=0.66, color=style.FAINT, alpha=0.22,
+                linewidth=0)  # fmt: skip
+    colour = OURS.get(cell.verdict, style.BLUE)
+    if cell.p20 is not None and cell.p80 is not None and cell.p80 > cell.p20:
+        ax.plot([scale * cell.p20, scale * cell.p80], [row, row], color=colour, linewidth=2.2, alpha=0.5)
+    ax.plot(scale * cell.value, row, "D", color="none", markeredgecolor=style.INK, markersize=4.5, markeredgewidth=0.9)
+    if cell.median is not None:
+        ax.plot(scale * cell.median, row, "o", color=colour, markersize=3.8, markeredgewidth=0)
+
+
+def _row(cell: Cell, grid: bool) -> str:
+    return f"{cell.row}, {cell.column}" if grid else cell.row
