@@ -93,7 +93,10 @@ def beside(comparison: Comparison) -> RenderableType:
                 line += [Text(""), Text("")]
             else:
                 shown, colour = reproduce.texts(cell), reproduce.VERDICTS[cell.verdict][1]
-                line += [Text(shown.published, style="dim"), Text(shown.ours + MARKS.get(cell.verdict, ""), style=colour)]
+                line += [
+                    Text(shown.published, style="dim"),
+                    Text(shown.ours + MARKS.get(cell.verdict, ""), style=colour),
+                ]
         grid.add_row(*line)
     order = [Text(reproduce.order_sentence(column, kept)) for column, kept in comparison.order]
     return Group(Text(reproduce.heading(comparison), style="bold"), grid, *order, Text(comparison.score), Text(""))

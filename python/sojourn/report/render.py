@@ -187,8 +187,7 @@ def clean_svg(text: str, prefix: str, alt: str) -> str:
     for ink, name in ((INK, "ink"), (FAINT, "faint"), (RULE, "rule")):
         svg = re.sub(ink, f"var(--{name})", svg, flags=re.IGNORECASE)
     # Matplotlib leaves black text without a colour of its own.
-    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" fill="var(--ink)" ', 1)
-    return svg
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(alt)}" fill="var(--ink)"', 1)
 
 
 def _series(series: Series, ids: _Ids) -> str:

@@ -1,0 +1,280 @@
+"""Figures: what the numbers behind a drawing are, that every kind draws in every format, that errors teach."""
+
+from __future__ import annotations
+
+import math
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sojourn import plot
+from sojourn.errors import NotRecorded, SpecError
+from sojourn.plot import data, histogram, style
+from sojourn.result import Result
+
+RATES = ["1.5 Mbit/s", "4 Mbit/s", "12 Mbit/s"]
+RTTS = ["10 ms", "40 ms", "180 ms"]
+
+
+@pytest.fixture(scope="module")
+def pair() -> Result:
+    return synthetic.result(("hldg", "cubic"), step=0.1, events=True)
+
+
+@pytest.fixture(scope="module")
+def grid() -> Result:
+    sweep = {"flow.a.cc": ["hldg", "cdg"], "path.rate": RATES, "path.rtt": RTTS}
+    return synthetic.result(sweep=sweep, repeat=3)
+
+
+# -- distributions --------------------------------------------------------------------------------------------------
+
+
+def test_a_cdf_is_exact_at_the_edges_of_its_bins() -> None:
+    # A bin without width, two that touch, a gap, one more.
+    h = histogram.Histogram(
+        np.array([0.0, 1.0, 2.0, 8.0]), np.array([0.0, 2.0, 4.0, 9.0]), np.array([2.0, 3.0, 4.0, 1.0])
+    )
+    x, y = histogram.cdf(h)
+    assert x.tolist() == [0, 0, 1, 2, 2, 4, 8, 9]
+    assert y.tolist() == [0, 0.2, 0.2, 0.5, 0.5, 0.9, 0.9, 1.0]
+    assert np.interp([1.5, 3.0, 6.0], x[1:], y[1:]).tolist() == [0.35, 0.7, 0.9]
+
+
+@given(st.lists(st.floats(0, 500), min_size=1, max_size=200))
+def test_a_cdf_of_binned_values_agrees_with_the_values_at_every_edge(values: list[float]) -> None:
+    low, high, count = synthetic.bins(np.array(values))
+    h = histogram.pool(low, high, count)
+    x, y = histogram.cdf(h)
+    assert h.total == len(values)
+    assert (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all() and y[-1] == 1.0
+    for edge, fraction in zip(high, y[1::2], strict=True):
+        assert fraction == pytest.approx(sum(v < edge for v in values) / len(values))
+
+
+def test_quantiles_are_inverse_to_the_cdf() -> None:
+    h = histogram.Histogram(np.array([0.0, 10.0]), np.array([4.0, 20.0]), np.array([1.0, 3.0]))
+    assert [histogram.quantile(h, q) for q in (0.0, 0.125, 0.25, 0.625, 1.0)] == [0.0, 2.0, 4.0, 15.0, 20.0]
+    assert histogram.mean(h) == pytest.approx((2 + 3 * 15) / 4)
+    assert math.isnan(histogram.quantile(histogram.pool(*(np.zeros(0),) * 3), 0.5))
+
+
+def test_repetitions_are_pooled_bin_by_bin() -> None:
+    h = histogram.pool(np.array([1.0, 2, 1, 5]), np.array([2.0, 4, 2, 6]), np.array([3, 1, 2, 0]))
+    assert (h.low.tolist(), h.high.tolist(), h.count.tolist()) == ([1, 2], [2, 4], [5, 1])
+
+
+# -- what figures read ----------------------------------------------------------------------------------------------
+
+
+def test_metrics_by_path(pair: Result) -> None:
+    summary = pair.outcomes[0].summary
+    assert data.metric(summary, "link.bottleneck.queue_ms.mean") == summary["links"][0]["queue_ms"]["mean"]
+    assert data.metric(summary, "queue_ms.mean") == data.metric(summary, "link.0.queue_ms.mean")
+    assert data.metric(summary, "flow.b.share") + data.metric(summary, "flow.a.share") == pytest.approx(1)
+    assert data.metric(summary, "fairness.jain") == summary["fairness"]["jain"]
+    assert math.isnan(data.metric(summary, "flow.a.completion_s"))
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("flow.z.share", "flows are a, b"),
+        ("flow.a.shares", "share"),
+        ("queue_ms", "not a number; go on with"),
+        ("fairness.jane", "jain"),
+    ],
+)
+def test_a_wrong_metric_says_what_there_is(pair: Result, path: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        data.metric(pair.outcomes[0].summary, path)
+
+
+def test_axes_are_named_with_units() -> None:
+    assert data.quantity("link.bottleneck.queue_ms.p95") == ("95th percentile queue delay", "ms", 1.0)
+    assert data.quantity("flow.a.share") == ("share of a", "%", 100.0)
+    assert data.axis_label("utilisation", "%") == "Utilisation, %"
+
+
+def test_swept_values_on_one_axis() -> None:
+    assert data.on_axis(["500 kbit/s", "1.5 Mbit/s", "1 Gbit/s"]) == ([500.0, 1500.0, 1e6], "kbit/s")
+    assert data.on_axis(["1 BDP", "80 packets"]) is None
+    assert data.on_axis(["pie(target=20ms)", "fifo"]) is None
+
+
+def test_labels_say_in_what_cases_differ(grid: Result) -> None:
+    labels = [s.label for s in data.shown(grid)]
+    assert labels[0] == "hldg, 1.5 Mbit/s, rtt 10 ms" and len(set(labels)) == 18
+    assert data.short_spec("hldg(accumulate=false, beta=0.7, bdp=true)") == "hldg −accumulate beta=0.7 +bdp"
+    assert data.shown(grid, [str(i) for i in range(18)])[17].label == "17"
+    with pytest.raises(SpecError, match="2 labels for 18 cases"):
+        data.shown(grid, ["a", "b"])
+
+
+def test_one_colour_per_congestion_control_in_every_figure() -> None:
+    assert style.colour_of("hldg(wwma=false)") == style.colour_of("hldg") == style.KNOWN_CC["hldg"][0]
+    assert len({style.colour_of(cc) for cc in style.KNOWN_CC}) == len(style.KNOWN_CC)
+    assert style.colour_of("something-new") == style.colour_of("something-new") in style.PALETTE
+    alone = style.looks([("hldg", "fifo"), ("cubic", "fifo")])
+    assert alone[0].colour == style.colour_of("hldg") and alone[0].dash == alone[1].dash == "solid"
+
+
+def test_lines_of_one_figure_differ() -> None:
+    variants = style.looks([("hldg(a=1)", "fifo"), ("hldg(a=2)", "fifo"), ("hldg(a=3)", "fifo"), ("cdg", "fifo")])
+    assert len({(look.colour, str(look.dash)) for look in variants}) == 4
+    queues = style.looks([("hldg", "fifo"), ("hldg", "codel"), ("cubic", "fifo"), ("cubic", "codel")])
+    assert len({(look.colour, str(look.dash)) for look in queues}) == 4
+    assert queues[1].dash == queues[3].dash == style.dash_of("codel(target=5ms)")
+
+
+# -- drawing --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
+def test_formats_by_ending_carry_the_hash(pair: Result, tmp_path: Path, suffix: str) -> None:
+    made = plot.draw("cdf", pair, tmp_path / "deep" / f"queue{suffix}")
+    content = made.read_bytes()
+    assert content.startswith({".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[suffix])
+    written = (
+        content.decode("utf-16-be", "ignore") + content.decode("latin-1") + content[1:].decode("utf-16-be", "ignore")
+    )
+    assert pair.hash[:12] in written
+    assert plot.draw("cdf", pair, tmp_path / f"again{suffix}").read_bytes() == content  # nothing of the clock in it
+
+
+@pytest.mark.parametrize("size", ["single", "double"])
+@pytest.mark.parametrize("kind", list(plot.KINDS))
+def test_every_kind_draws(kind: str, size: str, pair: Result, grid: Result, tmp_path: Path) -> None:
+    from PIL import Image
+
+    made = plot.draw(kind, pair if kind == "time" else grid, tmp_path / "a.png", size=size)
+    with Image.open(made) as image:
+        assert image.width == round(style.SIZES[size] * 200)
+        assert len(image.convert("RGB").getcolors(1 << 24) or []) > 20
+
+
+def test_a_drawing_leaves_nothing_behind(pair: Result, tmp_path: Path) -> None:
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    plot.draw("time", pair, tmp_path / "a.png", why=True)
+    assert dict(matplotlib.rcParams) == before
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+def drawn(kind: str, result: Result, **options: object) -> object:
+    with style.styled():
+        fig = plot.make(kind, data.shown(result), **options)
+        fig.draw_without_rendering()
+    return fig
+
+
+def test_time_has_its_panels_and_causes(pair: Result) -> None:
+    fig = drawn("time", pair, why=True, start=5, stop=25)
+    labels = [ax.get_ylabel().split("\n")[0] for ax in fig.axes]
+    assert labels == ["Throughput", "cwnd", "Delay", "Queue"]
+    assert {ax.get_xlim() for ax in fig.axes} == {(5.0, 25.0)}
+    words = [text.get_text() for text in fig.axes[1].get_legend().get_texts()]
+    events = pair.table("events").filter(data_between(5, 25))
+    expected = events.group_by("cause").len().sort("cause")
+    assert sorted(words) == sorted(f"{c.replace('_', ' ')} {n}" for c, n in expected.iter_rows())
+
+
+def data_between(low: float, high: float) -> object:
+    import polars as pl
+
+    return pl.col("time_s").is_between(low, high)
+
+
+def test_time_without_series_says_how_to_get_them(grid: Result, tmp_path: Path) -> None:
+    with pytest.raises(NotRecorded, match="--series"):
+        plot.draw("time", grid, tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_drops_are_counted_from_the_log_or_from_the_steps() -> None:
+    with_log = synthetic.result(("cubic",) * 5, step=0.1, events=True)
+    without = synthetic.result(("cubic",) * 5, step=0.1)
+
+    def words(result: Result) -> list[str]:
+        return [t.get_text() for t in drawn("time", result).axes[3].get_legend().get_texts()]
+
+    in_log = with_log.table("drops")["marked"].sum()
+    assert words(with_log)[1] == f"{in_log} marks"
+    assert words(without) == [f"{without.table('links')['dropped'].sum()} drops"]
+
+
+def test_heat_has_the_median_of_every_cell(grid: Result) -> None:
+    fig = drawn("heat", grid, metric="queue_ms.mean")
+    panel = fig.axes[0]
+    cells = [t.get_text() for t in panel.texts]
+    means = [np.median([o.summary["links"][0]["queue_ms"]["mean"] for o in grid.of(c)]) for c in grid.plan.cases[:9]]
+    assert [float(t) for t in cells] == pytest.approx(means, abs=0.051)
+    assert [t.get_text() for t in panel.get_xticklabels()] == ["10", "40", "180"]
+    assert [t.get_text() for t in panel.get_yticklabels()] == ["1.5", "4", "12"]
+    assert [ax.get_title(loc="left") for ax in fig.axes[:2]] == ["hldg", "cdg"]
+
+
+def test_lines_are_means_with_bands(grid: Result) -> None:
+    fig = drawn("lines", grid, metric=["utilisation", "queue_ms.p95"], x="path.rtt")
+    lines = fig.axes[0].get_lines()
+    assert len(lines) == 6 and len(fig.axes) == 2
+    first = [100 * np.mean([o.summary["links"][0]["utilisation"] for o in grid.of(c)]) for c in grid.plan.cases[:3]]
+    assert lines[0].get_ydata() == pytest.approx(first)
+    assert len(fig.axes[0].collections) == 6
+
+
+def test_scatter_has_the_delay_axis_reversed(grid: Result) -> None:
+    fig = drawn("scatter", grid)
+    left, right = fig.axes[0].get_xlim()
+    assert left > right
+    ticks = [float(t.get_text()) for t in fig.axes[0].get_xticklabels()]
+    assert ticks == sorted(ticks) and all(b == 2 * a for a, b in zip(ticks, ticks[1:], strict=False))
+    assert len(fig.axes[0].patches) == 18  # an ellipse each
+
+
+def test_scatter_of_groups() -> None:
+    result = synthetic.result(("hldg", "cubic"), repeat=4)
+    fig = drawn("scatter", result, delay="group.*.rtt_ms.mean", throughput="group.*.throughput_mbps")
+    assert [t.get_text() for t in fig.axes[0].texts if t.get_text() != "better"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("pie", {}, "time, cdf, box, heat, scatter, lines"),
+        ("hate", {}, "did you mean 'heat'"),
+        ("cdf", {"off": "rtt"}, "no option 'off'; it has labels, of, log"),
+        ("cdf", {"of": "jitter"}, "'queue' or 'rtt'"),
+        ("cdf", {"size": "huge"}, "'single' or 'double'"),
+        ("heat", {"x": "path.loss"}, "swept are flow.a.cc, path.rate, path.rtt"),
+        ("heat", {"metric": "speed"}, "throughput_mbps|links|flows"),
+        ("lines", {"x": "path.loss"}, "swept are"),
+    ],
+)
+def test_wrong_options_teach(grid: Result, tmp_path: Path, kind: str, options: dict[str, object], words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        plot.draw(kind, grid, tmp_path / "a.png", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_case_or_flow_that_is_not_there(pair: Result, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="case 7 is not in this result"):
+        plot.draw("time", pair, tmp_path / "a.png", case=7)
+    with pytest.raises(SpecError, match="no flow 'c'; this case has a, b"):
+        plot.draw("time", pair, tmp_path / "a.png", flows=["c"])
+    with pytest.raises(SpecError, match="nothing between 90 s"):
+        plot.draw("time", pair, tmp_path / "a.png", start=90)
+    with pytest.raises(SpecError, match=r"\.png, \.pdf or \.svg"):
+        plot.draw("time", pair, tmp_path / "a.jpg")
+
+
+def test_svg_for_pages_is_well_formed(pair: Result) -> None:
+    root = ET.fromstring(plot.svg("box", pair))
+    assert root.tag.endswith("svg")

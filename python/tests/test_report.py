@@ -1,0 +1,225 @@
+"""Pages: what is shown is escaped, nothing is fetched, and what JavaScript gets is what was measured."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+
+from sojourn import report
+from sojourn.report import (
+    Badge,
+    Badges,
+    Cell,
+    Code,
+    Column,
+    Facts,
+    Figure,
+    Line,
+    Page,
+    Panel,
+    Section,
+    Series,
+    Table,
+    Tick,
+)
+from sojourn.report.render import clean_svg
+from sojourn.report.result import over_time
+
+NASTY = "</script><script>alert('1')</script> & \"quotes\" <b>"
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+
+class Outline(HTMLParser):
+    """Tags with attributes, text by tag, and whether tags close in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.open: list[str] = []
+        self.faults: list[str] = []
+        self.text: dict[str, list[str]] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {k: v or "" for k, v in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {k: v or "" for k, v in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.text.setdefault(self.open[-1], []).append(data)
+
+
+def outline(html: str) -> Outline:
+    parser = Outline()
+    parser.feed(html)
+    parser.close()
+    assert not parser.faults and not parser.open, (parser.faults, parser.open)
+    return parser
+
+
+def everything() -> Page:
+    figure = '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><path id="a"/><use href="#a"/></svg>'
+    time = np.arange(5.0)
+    panel = Panel("cwnd" + NASTY, "kB", [Line(NASTY, time)], [Tick(1.0, "#ff0000", NASTY, NASTY)])
+    return Page(
+        NASTY,
+        [
+            NASTY,
+            Section(
+                NASTY,
+                [
+                    Table([Column(NASTY, NASTY), "b"], [[NASTY, 1.5], [Cell(NASTY, NASTY, "ok", "x"), None]], NASTY),
+                    Figure(figure, NASTY),
+                    Series(time, [panel], NASTY),
+                    Facts({NASTY: NASTY, "n": 3}),
+                    Code(NASTY, NASTY),
+                    Code(NASTY),
+                    Badges([Badge(NASTY, NASTY, "ok")]),
+                ],
+            ),
+            Section(NASTY, [], folded=True),
+        ],
+        NASTY,
+        NASTY,
+    )
+
+
+def test_whatever_is_shown_is_escaped() -> None:
+    page = report.render(everything())
+    parsed = outline(page)
+    assert "alert('1')</script>" not in page and "<b>" not in page
+    scripts = [attrs for tag, attrs in parsed.tags if tag == "script"]
+    assert len(scripts) == 2 and [s.get("type") for s in scripts] == ["application/json", None]
+    assert parsed.text["h1"] == [NASTY]
+    data = json.loads(parsed.text["script"][0])
+    assert data["panels"][0]["lines"][0]["name"] == NASTY and data["panels"][0]["ticks"][0][2] == NASTY
+
+
+def test_nothing_is_fetched() -> None:
+    results = [synthetic.result(("hldg", "cubic"), step=0.1, events=True), synthetic.result(repeat=3)]
+    page = report.render(report.page_of(results))
+    parsed = outline(page)
+    for tag, attributes in parsed.tags:
+        assert tag not in ("link", "iframe", "object", "embed", "img", "base")
+        for name, value in attributes.items():
+            if name in ("src", "href", "xlink:href", "srcset", "action", "poster", "data"):
+                assert value.startswith("#"), (tag, name, value)
+    assert not re.search(r"@import|url\((?!#)|\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|\bimport\(", page)
+    policy = next(a["content"] for t, a in parsed.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none';")
+
+
+def test_uplot_comes_with_its_licence_and_only_when_needed() -> None:
+    with_series = report.render(everything())
+    assert "Permission is hereby granted" in with_series and "var uPlot=" in with_series
+    assert "uPlot=" not in report.render(Page("a", [Table(["b"], [[1]])]))
+
+
+def test_ids_are_unique_and_links_lead_somewhere() -> None:
+    results = [synthetic.result(sweep={"flow.a.cc": ["hldg", "cdg"]}, repeat=3) for _ in range(2)]
+    parsed = outline(report.render(report.page_of(results)))
+    ids = [a["id"] for _, a in parsed.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    for _, attributes in parsed.tags:
+        for name in ("href", "xlink:href"):
+            if name in attributes:
+                assert attributes[name].removeprefix("#") in ids
+    used = re.findall(r"url\(#([^)]+)\)", report.render(report.page_of(results)))
+    assert used and set(used) <= set(ids)
+
+
+def test_an_svg_is_cleaned() -> None:
+    bad = (
+        '<svg onload="x()"><metadata>http://a</metadata><script>x()</script><a href="https://evil/">t</a>'
+        '<path style="stroke: #1a1b1d" clip-path="url(#p)"/><g id="p"/></svg>'
+    )
+    clean = clean_svg(bad, "f1-", 'a "b"')
+    assert "script" not in clean and "onload" not in clean and "http" not in clean and "metadata" not in clean
+    assert "url(#f1-p)" in clean and 'id="f1-p"' in clean and "var(--ink)" in clean and "a &quot;b&quot;" in clean
+    with pytest.raises(ValueError, match="no SVG"):
+        clean_svg("<p>", "", "")
+
+
+def test_cells_sort_by_number_and_missing_ones_are_empty() -> None:
+    rows = [["a", 10.0, None], ["b", 9.5, math.nan], ["c", Cell("9 ± 1", 9.0), 2]]
+    page = report.render(Page("t", [Table(["name", Column("x", "ms"), "y"], rows)]))
+    assert re.findall(r'<td class="n" data-sort="([^"]*)">([^<]*)', page) == [
+        ("10.0", "10.0"), ("", "–"), ("9.5", "9.50"), ("", "–"), ("9.0", "9 ± 1"), ("2", "2"),
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="has 1 cells for 2 columns"):
+        report.render(Page("t", [Table(["a", "b"], [[1]])]))
+
+
+def floats(text: str) -> list[float]:
+    return np.frombuffer(base64.b64decode(text), "<f4").astype(float).tolist()
+
+
+def test_series_carry_what_was_given() -> None:
+    time, values = np.array([0.0, 0.5, 1.0]), np.array([1.0, math.nan, 3.25])
+    page = report.render(Page("t", [Series(time, [Panel("p", "ms", [Line("a", values)])])]))
+    data = json.loads(outline(page).text["script"][0])
+    assert floats(data["time"]) == [0, 0.5, 1]
+    assert floats(data["panels"][0]["lines"][0]["values"])[::2] == [1, 3.25]
+    with pytest.raises(ValueError, match="2 values for 3 times"):
+        report.render(Page("t", [Series(time, [Panel("p", "ms", [Line("a", values[:2])])])]))
+
+
+def test_thinning_keeps_spikes_and_gaps() -> None:
+    time = np.arange(100_000) / 100
+    values = np.sin(time)
+    values[54_321], values[77_777] = 9.0, -9.0
+    late = np.where(time < 500, math.nan, 1.0)
+    at, (thin, gap) = report.thinned(time, [values, late], 2000)
+    assert len(at) == len(thin) == 2000 and (np.diff(at) > 0).all()
+    assert thin.max() == 9.0 and thin.min() == -9.0
+    assert abs(at[thin.argmax()] - 543.21) < 1.0
+    assert np.isnan(gap[at < 499]).all() and (gap[at > 501] == 1.0).all()
+    same, (untouched,) = report.thinned(time[:50], [values[:50]], 2000)
+    assert same is not None and untouched.tolist() == values[:50].tolist()
+
+
+def test_a_run_over_time_shows_its_flows_and_causes() -> None:
+    from sojourn.plot.data import shown
+
+    result = synthetic.result(("hldg", "cubic"), step=0.1, events=True)
+    series = over_time(shown(result)[0], 0)
+    assert series is not None and [p.name for p in series.panels] == ["Throughput", "cwnd", "Delay", "Queue"]
+    window = series.panels[1]
+    assert len(window.ticks) == result.table("events").height
+    assert "cwnd" in window.ticks[-1].note and window.ticks[-1].word.split()[0] in ("a", "b")
+    flows = result.table("flows")
+    first = flows.filter(flows["flow"] == 0)["cwnd_bytes"].to_numpy() / 1e3
+    assert window.lines[0].values.tolist() == pytest.approx(first.tolist())
+    assert over_time(shown(synthetic.result())[0], 0) is None
+
+
+def test_a_report_says_what_repeats_it(tmp_path: Path) -> None:
+    result = synthetic.result(sweep={"path.rate": ["4 Mbit/s", "12 Mbit/s"]}, repeat=3, title="Some & more")
+    page = report.write([result], tmp_path / "deep" / "r.html").read_text("utf-8")
+    text = outline(page).text
+    assert text["h1"] == ["Some & more"]
+    assert result.hash in text["dd"] and "1–3" in text["dd"] and result.digest in text["dd"]
+    assert result.spec in text["code"]
+    for outcome in result.outcomes:
+        assert outcome.digest in text["td"]
+    with pytest.raises(ValueError, match="at least one"):
+        report.write([], tmp_path / "x.html")
+
+
+def test_a_result_that_was_never_recorded_over_time_still_makes_a_page(tmp_path: Path) -> None:
+    assert report.write([synthetic.result()], tmp_path / "r.html").stat().st_size < 400_000

@@ -1,0 +1,116 @@
+"""Published beside ours: how cells read in words, names of rows, where experiments are found."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic
+from rich.console import Console
+
+from sojourn import _engine, demo, reproduce
+from sojourn.errors import SpecError
+from sojourn.plot import published, style
+
+ALGORITHMS = ["cdg", "hldg(wwma=false)", "hldg"]
+NAMES = ["CDG", "HLDG w/o WWMA", "HLDG"]
+
+
+def cell(
+    row: int, column: str, that: str, value: float, ours: float, spread: float, within: float, verdict: str
+) -> Any:
+    return {
+        "row": NAMES[row], "column": column, "that": that, "when": [["flow.a.cc", ALGORITHMS[row]]], "value": value,
+        "low": value - within, "high": value + within, "n": 5, "median": ours, "p20": ours - spread, "p80": ours + spread,
+        "difference": ours - value, "verdict": verdict,
+    }  # fmt: skip
+
+
+QUEUE, USED = "link.bottleneck.queue_ms.mean", "link.bottleneck.utilisation"
+TABLE = {
+    "title": "Table 5.1",
+    "source": "thesis, section 5.2.8",
+    "cells": [
+        cell(0, "mean", QUEUE, 16.28, 15.0, 0.5, 5.0, "within"),
+        cell(0, "used", USED, 0.999, 0.999, 0.0, 0.05, "within"),
+        cell(1, "mean", QUEUE, 30.09, 45.125, 0.0, 9.0, "outside"),
+        cell(2, "mean", QUEUE, 4.4, 4.0, 3.0, 1.5, "undecided"),
+    ],
+    "order": [["mean", False]],
+    "within": 2,
+    "judged": 3,
+}
+
+
+@pytest.fixture
+def result(monkeypatch: pytest.MonkeyPatch) -> Any:
+    made = synthetic.result(sweep={"flow.a.cc": ALGORITHMS}, repeat=5, published=[{}])
+    monkeypatch.setattr(_engine, "published", lambda *_: json.dumps([TABLE]))
+    return made
+
+
+def text(renderable: Any, width: int = 120) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(renderable)
+    return capture.get()
+
+
+def test_cells_in_words(result: Any) -> None:
+    (comparison,) = reproduce.compare(result)
+    words = [reproduce.texts(c) for c in comparison.cells]
+    assert words[0] == reproduce.Texts("mean, ms", "16.28", "15.0", "14.5 – 15.5", "−1.28")
+    assert words[1] == reproduce.Texts("used, %", "99.9", "99.9", "", "0")
+    assert words[2].ours == "45.1" and words[2].difference == "+15.0" and words[2].spread == ""
+    assert comparison.score == "2 of 3 cells within tolerance (67 %), 1 undecided"
+
+
+def test_the_terminal_has_every_verdict(result: Any) -> None:
+    (comparison,) = reproduce.compare(result)
+    long = text(reproduce.table(comparison))
+    assert long.count(" ok") == 2 and " off" in long and " undecided" in long
+    assert "do NOT stand in the printed order" in long and "2 of 3" in long
+    short = text(demo.beside(comparison))
+    assert "45.1 ✗" in short and "4.00 ?" in short and short.count("CDG") == 1
+
+
+def test_rows_name_the_cases(result: Any) -> None:
+    (comparison,) = reproduce.compare(result)
+    assert reproduce.labels(result, comparison) == NAMES
+    other = synthetic.result(sweep={"flow.a.cc": [*ALGORITHMS, "cubic"]})
+    assert reproduce.labels(other, comparison) is None
+
+
+def test_pages_and_drawings_hold_the_table(result: Any, tmp_path: Path) -> None:
+    comparisons = reproduce.compare(result)
+    page = reproduce.write_page(result, comparisons, tmp_path).read_text("utf-8")
+    assert page.count('<span class="verdict ok">') == 2
+    assert page.count('<span class="verdict off">') == page.count('<span class="verdict undecided">') == 1
+    (drawing,) = reproduce.write_drawings(result, comparisons, tmp_path)
+    assert drawing.read_bytes().startswith(b"%PDF")
+
+
+def test_a_drawing_has_a_panel_per_column_and_a_row_per_case(result: Any) -> None:
+    (comparison,) = reproduce.compare(result)
+    with style.styled():
+        fig = published.beside(comparison)
+    assert [ax.get_title(loc="left") for ax in fig.axes] == ["Mean, ms", "Used, %"]
+    assert [t.get_text() for t in fig.axes[0].get_yticklabels()] == NAMES
+    diamonds = [line.get_xdata()[0] for line in fig.axes[0].get_lines() if line.get_marker() == "D"]
+    assert diamonds == [16.28, 30.09, 4.4]
+
+
+def test_experiments_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "experiments" / "thesis"
+    folder.mkdir(parents=True)
+    (folder / "table-5.1.toml").write_text('title = "t"')
+    monkeypatch.chdir(tmp_path)
+    for name in ("table-5.1", "thesis/table-5.1", "experiments/thesis/table-5.1.toml", "thesis/table-5.1.toml"):
+        assert reproduce.find(name).name == "table-5.1.toml", name
+    with pytest.raises(SpecError, match=r"did you mean table-5\.1"):
+        reproduce.find("table-51")
+    with pytest.raises(SpecError, match="list experiments"):
+        reproduce.find("zzz")
