@@ -1,7 +1,8 @@
 //! FreeBSD's CDG, each of its quirks a switch, and with the switches turned the paper's.
 
-use super::probability::{Dice, Toss};
+use super::probability::Toss;
 use super::queue_state::QueueState;
+use super::quirks::Rules;
 use super::trend::Trend;
 use super::{Params, Reference, Skip};
 use crate::{
@@ -9,64 +10,6 @@ use crate::{
     ppb,
 };
 use units::{Bytes, Rng};
-
-/// The parameters with the reference's answers filled in.
-#[derive(Debug)]
-struct Rules {
-    g: f64,
-    beta_delay: f64,
-    beta_loss: f64,
-    alpha_inc: u32,
-    consec_cong: u32,
-    hold_backoff: u32,
-    use_ineffectual: bool,
-    use_shadow: bool,
-    use_tolerance: bool,
-    unknown_full: bool,
-    recovery_bug: bool,
-    skip: Skip,
-    raw_slow_start: bool,
-    ack_counting: bool,
-    stale_rtt: bool,
-    dice: Dice,
-    shadow_after_cut: bool,
-    shadow_always_grows: bool,
-    grow_when_limited: bool,
-    /// The slow start is CDG's: gradients can end it.
-    own_start: bool,
-}
-
-impl Rules {
-    fn new(p: &Params, own_start: bool) -> Self {
-        let kernel = p.reference == Reference::FreeBsd;
-        Rules {
-            g: p.g,
-            beta_delay: p.beta_delay,
-            beta_loss: p.beta_loss,
-            alpha_inc: p.alpha_inc,
-            consec_cong: p.consec_cong,
-            hold_backoff: p.hold_backoff,
-            use_ineffectual: p.use_ineffectual,
-            use_shadow: p.use_shadow,
-            use_tolerance: p.use_tolerance.or(true),
-            unknown_full: p.unknown_full.or(kernel),
-            recovery_bug: p.recovery_bug.or(kernel),
-            skip: match p.skip {
-                Skip::Auto if kernel => Skip::Gradient,
-                Skip::Auto => Skip::Toss,
-                given => given,
-            },
-            raw_slow_start: p.raw_slow_start.or(kernel),
-            ack_counting: p.ack_counting.or(kernel),
-            stale_rtt: p.stale_rtt.or(kernel),
-            dice: if p.table.or(kernel) { Dice::Table } else { Dice::Exact },
-            shadow_after_cut: p.shadow_after_cut.or(kernel),
-            shadow_always_grows: p.shadow_always_grows.or(!kernel),
-            grow_when_limited: p.grow_when_limited.or(kernel),
-            own_start,
-        }
-    }
-}
 
 /// State named as in the paper and `cc_cdg.c`.
 #[derive(Debug)]

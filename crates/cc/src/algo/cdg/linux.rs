@@ -1,24 +1,19 @@
 //! Linux's CDG (`tcp_cdg.c`, 6.1, by K. K. Jonassen): sums of gradients in µs, a gentler back-off by proportional rate
 //! reduction, a hybrid slow start, no loss tolerance unless asked for.
 
+use super::hybrid::Hybrid;
 use super::probability::{Toss, exact};
 use super::queue_state::QueueState;
 use super::{Params, Reference};
-use crate::{Ack, Congestion, CongestionControl, Event, Flow, How, Phase, Reaction, Setup, Signal, causes, exits, ppb};
+use crate::{Ack, Congestion, CongestionControl, Event, Flow, How, Phase, Reaction, Setup, Signal, causes, ppb};
 use alloc::vec;
 use alloc::vec::Vec;
-use units::{Bytes, Duration, Instant, Rng};
+use units::{Bytes, Duration, Rng};
 
 /// A smoothed gradient sum at or below this (µs, so 4 µs on average over 8) counts as falling delay.
 const EFFECTUAL: i64 = -32;
 /// Gradient sums are divided by this before the queue state is read from their signs.
 const TOLERANCE_STEP: i64 = 64;
-/// ACKs further apart than this are no train.
-const TRAIN_GAP: Duration = Duration::from_millis(3);
-/// Least threshold of the hybrid slow start.
-const HYSTART_LEAST: Duration = Duration::from_micros(125);
-/// Samples in a round before the hybrid slow start looks at delay.
-const HYSTART_SAMPLES: u32 = 8;
 
 /// Smallest and largest, in µs; zero is "none yet", as in the kernel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +28,6 @@ pub struct Linux {
     beta: u32,
     beta_loss: f64,
     factor: u32,
-    hystart: u32,
     use_ineff: Option<u32>,
     use_shadow: bool,
     use_tolerance: bool,
@@ -54,11 +48,7 @@ pub struct Linux {
     backoffs: u32,
     shadow: Bytes,
     toss: Toss,
-
-    samples: u32,
-    delay_min: i64,
-    last_ack: Option<Instant>,
-    round_start: Instant,
+    hybrid: Hybrid,
 }
 
 impl Linux {
@@ -68,7 +58,6 @@ impl Linux {
             beta: p.backoff_beta,
             beta_loss: p.beta_loss,
             factor: p.backoff_factor,
-            hystart: if setup.own_start { p.hystart } else { 0 },
             use_ineff: p.use_ineffectual.then_some(p.consec_cong),
             use_shadow: p.use_shadow,
             use_tolerance: p.use_tolerance.or(false),
@@ -87,10 +76,7 @@ impl Linux {
             backoffs: 0,
             shadow: setup.flow.cwnd,
             toss: Toss::default(),
-            samples: 0,
-            delay_min: 0,
-            last_ack: None,
-            round_start: Instant::ZERO,
+            hybrid: Hybrid::new(if setup.own_start { p.hystart } else { 0 }),
         }
     }
 
@@ -197,55 +183,7 @@ impl Linux {
         self.round_left = flow.in_flight.get() as i64;
         self.rtt_prev = self.rtt;
         self.rtt = MinMax::default();
-        self.last_ack = None;
-        self.samples = 0;
-    }
-
-    /// The kernel's HyStart variant: works at any window, with a delay threshold of an eighth of the smallest RTT.
-    fn hybrid_slow_start(&mut self, flow: &mut Flow) {
-        if self.rtt.min > 0 {
-            self.delay_min = if self.delay_min == 0 { self.rtt.min } else { self.delay_min.min(self.rtt.min) };
-        }
-        if self.delay_min == 0 {
-            return;
-        }
-        let least = HYSTART_LEAST.as_micros() as i64;
-        let mut reason = 0;
-        if self.hystart & 1 != 0 {
-            match self.last_ack {
-                Some(last) if flow.cwnd_limited => {
-                    if flow.now < last + TRAIN_GAP {
-                        self.last_ack = Some(flow.now);
-                        let train = flow.now.since(self.round_start).as_micros() as i64;
-                        if train > (self.delay_min / 2).max(least) {
-                            reason = exits::ACK_TRAIN;
-                        }
-                    }
-                }
-                _ => {
-                    self.last_ack = Some(flow.now);
-                    self.round_start = flow.now;
-                }
-            }
-        }
-        if reason == 0 && self.hystart & 2 != 0 {
-            if self.samples < HYSTART_SAMPLES {
-                self.samples += 1;
-            } else if self.rtt.min > (self.delay_min + self.delay_min / 8).max(least) {
-                reason = exits::DELAY;
-            }
-        }
-        if reason > 0 {
-            let before = flow.windows();
-            flow.ssthresh = flow.cwnd;
-            let why = causes::SlowStartExit {
-                reason,
-                rtt: self.rtt.min * 1000,
-                base_rtt: self.delay_min * 1000,
-                ..Default::default()
-            };
-            flow.because(why, before);
-        }
+        self.hybrid.round();
     }
 }
 
@@ -260,8 +198,8 @@ impl CongestionControl for Linux {
         if matches!(flow.phase, Phase::Reduced | Phase::Recovery) || ack.cumulative.is_zero() {
             return;
         }
-        if self.hystart > 0 && flow.cwnd < flow.ssthresh {
-            self.hybrid_slow_start(flow);
+        if flow.cwnd < flow.ssthresh {
+            self.hybrid.ack(flow, self.rtt.min);
         }
         if self.round_left < 0 && self.rtt.max > 0 {
             let gradient = if self.rtt_prev.max > 0 { self.gradient() } else { 0 };
@@ -315,7 +253,8 @@ impl CongestionControl for Linux {
                 self.gradients.fill(MinMax::default());
                 (self.sum, self.last, self.rtt, self.rtt_prev) = Default::default();
                 (self.tail, self.filled, self.queue, self.delack) = (0, false, QueueState::Unknown, 0);
-                (self.backoffs, self.samples, self.delay_min, self.last_ack) = (0, 0, 0, None);
+                self.backoffs = 0;
+                self.hybrid.restart();
                 self.shadow = flow.cwnd;
                 self.round_left = flow.in_flight.get() as i64;
             }

@@ -18,9 +18,11 @@
 //! say "(reference)".
 
 mod freebsd;
+mod hybrid;
 mod linux;
 pub mod probability;
 pub mod queue_state;
+mod quirks;
 mod trend;
 
 use crate::{

@@ -2,16 +2,19 @@
 
 use units::{Duration, Instant};
 
-/// Smallest RTT since `T_begin`, which is when it was seen.
+/// Smallest RTT of the window that began (`T_begin`) when it was seen.
 #[derive(Debug)]
 pub struct BaseRtt {
     /// RTT_ebase; [`Duration::MAX`] before the first sample.
     pub rtt: Duration,
-    begin: Instant,
     /// W_rtt; zero keeps the smallest RTT for ever.
     window: Duration,
     /// When to probe if nothing lower is seen.
     due: Instant,
+    /// How long a due probe may wait for a good occasion.
+    wait: Duration,
+    /// Rounds a probe lasts.
+    hold: u32,
     probe: Option<Probe>,
 }
 
@@ -19,14 +22,16 @@ pub struct BaseRtt {
 #[derive(Debug)]
 struct Probe {
     since: Instant,
+    /// Rounds still to come that begin in it.
+    left: u32,
     lowest: Duration,
     at: Instant,
 }
 
 impl BaseRtt {
     /// Nothing seen yet.
-    pub fn new(window: Duration) -> Self {
-        BaseRtt { rtt: Duration::MAX, begin: Instant::ZERO, window, due: Instant::MAX, probe: None }
+    pub fn new(window: Duration, wait: Duration, hold: u32) -> Self {
+        BaseRtt { rtt: Duration::MAX, window, due: Instant::MAX, wait, hold, probe: None }
     }
 
     /// Takes a sample. A lower one begins a new window at once.
@@ -44,7 +49,6 @@ impl BaseRtt {
     }
 
     fn begin(&mut self, at: Instant) {
-        self.begin = at;
         self.due = if self.window.is_zero() { Instant::MAX } else { at + self.window };
     }
 
@@ -53,9 +57,14 @@ impl BaseRtt {
         self.begin(now);
     }
 
-    /// When the next probe is due.
-    pub fn due(&self) -> Instant {
-        if self.probe.is_some() { Instant::MAX } else { self.due }
+    /// Is a probe due? The next back-off is a good occasion: its window is within the BDP.
+    pub fn due(&self, now: Instant) -> bool {
+        now >= self.due && self.probe.is_none()
+    }
+
+    /// When to probe whatever the occasion.
+    pub fn deadline(&self) -> Instant {
+        if self.probe.is_some() { Instant::MAX } else { self.due + self.wait }
     }
 
     /// Not now: look again later.
@@ -65,7 +74,7 @@ impl BaseRtt {
 
     /// A probe begins. The old value stays in use until it ends.
     pub fn probe(&mut self, now: Instant) {
-        self.probe = Some(Probe { since: now, lowest: Duration::MAX, at: now });
+        self.probe = Some(Probe { since: now, left: self.hold.max(1), lowest: Duration::MAX, at: now });
     }
 
     /// Is a probe under way?
@@ -73,9 +82,14 @@ impl BaseRtt {
         self.probe.is_some()
     }
 
-    /// Did this round begin after the probe did, so that it shows what the probe wanted to see?
-    pub fn shows(&self, round_start: Instant) -> bool {
-        self.probe.as_ref().is_some_and(|p| round_start >= p.since)
+    /// A round ended. True if it was the last one the probe wanted; only rounds that began in the probe show what it
+    /// wants to see.
+    pub fn round(&mut self, began: Instant) -> bool {
+        let Some(probe) = &mut self.probe else { return false };
+        if began >= probe.since {
+            probe.left -= 1;
+        }
+        probe.left == 0
     }
 
     /// The probe is over: the lowest RTT it saw is the base, even if that is more than before. T_begin is when it was
@@ -102,35 +116,37 @@ mod tests {
 
     #[test]
     fn a_lower_sample_begins_the_window_and_an_equal_one_does_not() {
-        let mut b = BaseRtt::new(ms(30_000));
+        let mut b = BaseRtt::new(ms(30_000), ms(1000), 1);
         b.sees(at(1), ms(40));
         b.sees(at(5), ms(40));
-        assert_eq!((b.rtt, b.due()), (ms(40), at(31)));
+        assert_eq!((b.rtt, b.deadline()), (ms(40), at(32)));
+        assert!(b.due(at(31)) && !b.due(at(30)));
         b.sees(at(6), ms(39));
-        assert_eq!((b.rtt, b.due()), (ms(39), at(36)));
+        assert_eq!((b.rtt, b.deadline()), (ms(39), at(37)));
     }
 
     #[test]
     fn a_probe_finds_a_longer_route() {
         // Figure 5.15: 40 ms become 80 ms at 10 s; the probe at 30 s finds it.
-        let mut b = BaseRtt::new(ms(30_000));
+        let mut b = BaseRtt::new(ms(30_000), ms(1000), 1);
         b.sees(at(0), ms(40));
         b.sees(at(12), ms(85));
-        assert_eq!(b.due(), at(30));
+        assert!(b.due(at(30)));
         b.probe(at(30));
         b.sees(at(30), ms(84));
         b.sees(at(31), ms(80));
         b.sees(at(32), ms(82));
         assert_eq!(b.rtt, ms(40), "in use until the probe ends");
-        assert!(b.shows(at(31)) && !b.shows(at(29)));
+        assert!(!b.round(at(29)) && b.round(at(31)));
         b.conclude(at(32));
-        assert_eq!((b.rtt, b.due()), (ms(80), at(61)));
+        assert_eq!((b.rtt, b.deadline()), (ms(80), at(62)));
     }
 
     #[test]
     fn without_a_window_the_smallest_stays() {
-        let mut b = BaseRtt::new(Duration::ZERO);
+        let mut b = BaseRtt::new(Duration::ZERO, ms(1000), 1);
         b.sees(at(0), ms(40));
-        assert_eq!(b.due(), Instant::MAX);
+        assert_eq!(b.deadline(), Instant::MAX);
+        assert!(!b.due(at(1_000_000)));
     }
 }

@@ -25,6 +25,7 @@ mod gradient;
 mod loss_mode;
 mod mode;
 mod params;
+mod probes;
 mod slow_start;
 mod train;
 
@@ -33,14 +34,14 @@ pub use self::params::{BandwidthBy, DelayForG, Params, Return, Threshold, Weight
 use crate::algo::cdg::queue_state::QueueState;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction, Round,
-    Setup, Signal, StartRule, causes, modes, ppb, probes,
+    Setup, Signal, StartRule, causes, modes, ppb,
 };
 use base_rtt::BaseRtt;
 use decision::Decision;
 use gradient::{Gradients, Outcome};
 use loss_mode::LossMode;
-use mode::{Mode, Modes, Turn};
-use slow_start::{SlowStart, window};
+use mode::{Mode, Modes};
+use slow_start::SlowStart;
 use units::{Bytes, Duration, Instant, Rate, Rng};
 
 /// The flow's state, by mechanism.
@@ -52,6 +53,8 @@ pub struct Hldg {
     /// B_n (Eq 5.5).
     bandwidth: Rate,
     base: BaseRtt,
+    /// The window given up for a probe of the base RTT is growing back.
+    regrowing: bool,
     gradients: Gradients,
     decision: Decision,
     modes: Modes,
@@ -95,7 +98,8 @@ impl Algorithm for Hldg {
             own_start: setup.own_start,
             rng: setup.rng,
             bandwidth: Rate::ZERO,
-            base: BaseRtt::new(p.base_window),
+            base: BaseRtt::new(p.base_window, p.base_wait, p.base_hold),
+            regrowing: false,
             gradients: Gradients::new(&p),
             decision: Decision::new(&p),
             modes: Modes::new(&p),
@@ -134,10 +138,16 @@ impl Hldg {
         self.queue_min = round.min_rtt.saturating_sub(self.base.rtt);
         let turn = self.modes.round(flow.now, round.start, self.queue_min > self.p.queue_threshold);
         self.turn(flow, turn);
-        if self.base.shows(round.start) {
+        if self.base.round(round.start) {
             self.end_base_probe(flow);
         }
-        if self.modes.mode == Mode::Loss || flow.phase == Phase::Recovery || self.base.probing() {
+        if self.regrowing && flow.cwnd >= flow.ssthresh {
+            // The regrowth must not look like a queue: gradients begin again with the next round.
+            self.regrowing = false;
+            self.gradients.interrupt();
+            return false;
+        }
+        if self.modes.mode == Mode::Loss || flow.phase == Phase::Recovery || self.base.probing() || self.regrowing {
             return false;
         }
         if flow.cwnd < flow.ssthresh {
@@ -190,6 +200,9 @@ impl Hldg {
         // CDG skips gradients after an indication it ignores, too.
         self.gradients.backed_off();
         self.decision.reset();
+        if self.modes.mode == Mode::Delay && self.base.due(flow.now) {
+            self.probe_base_rtt(flow);
+        }
         if self.p.use_shadow {
             self.shadow = self.shadow.max(before);
         }
@@ -231,6 +244,9 @@ impl Hldg {
             return;
         }
         let before = flow.cwnd;
+        if self.base.probing() && self.p.base_hold > 0 {
+            return;
+        }
         if flow.cwnd < flow.ssthresh {
             self.start.ack(flow, ack, self.base.rtt);
         } else if ack.round.is_some() {
@@ -264,110 +280,6 @@ impl Hldg {
         self.consecutive = 0;
         self.queue = QueueState::Unknown;
     }
-
-    fn turn(&mut self, flow: &mut Flow, turn: Turn) {
-        let before = flow.windows();
-        let (from, to) = match turn {
-            Turn::Stay => return,
-            Turn::EnterLoss => {
-                // Slow start first: early slow-start exits leave HLDG with too small a share (5.3.2).
-                self.end_base_probe(flow);
-                self.forget_delay();
-                self.loss_mode.enter(&self.p);
-                flow.ssthresh = Bytes::MAX;
-                (modes::DELAY, modes::LOSS)
-            }
-            Turn::EnterDelay => {
-                self.forget_delay();
-                // The thesis gives no window. Staying at the probe's would starve the flow for as many rounds as its
-                // BDP has packets, so it regrows by slow start to what it had to itself.
-                if self.p.after_probe == Return::Regrow {
-                    flow.ssthresh = window(self.bandwidth_before_probe, self.base.rtt, self.p.lambda(), flow.floor);
-                    if self.own_start {
-                        self.start.again();
-                    }
-                }
-                if self.p.use_shadow {
-                    self.shadow = flow.cwnd;
-                }
-                self.base.renew(flow.now);
-                (modes::PROBE, modes::DELAY)
-            }
-            Turn::BackToLoss => {
-                if let Some(r) = self.loss_mode.restore(flow) {
-                    flow.note(causes::Restore {
-                        target: r.target.get() as i64,
-                        interval: r.interval.as_nanos() as i64,
-                    });
-                }
-                (modes::PROBE, modes::LOSS)
-            }
-        };
-        if from == modes::PROBE {
-            flow.note(causes::ProbeEnd {
-                what: probes::COMPETITORS,
-                base_rtt: self.base.rtt.as_nanos() as i64,
-                queue: self.queue_min.as_nanos() as i64,
-            });
-        }
-        let (queue, bandwidth) = (self.queue_min.as_nanos() as i64, self.bandwidth.as_bps() as i64);
-        flow.because(causes::ModeSwitch { from, to, queue, bandwidth }, before);
-    }
-
-    /// A loss in loss mode is the occasion to look whether the competitors are still there: the queue falls anyway.
-    fn probe_for_competitors(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
-        let before = flow.windows();
-        // Algorithm 5.1 overwrites cwnd before it saves it; the text restores the old one, so it is saved first.
-        self.loss_mode.leave_for_probe(flow);
-        self.bandwidth_before_probe = self.bandwidth;
-        self.forget_delay();
-        self.modes.probe(flow.now, flow.rtt);
-        flow.cwnd = flow.cwnd.min(flow.mss * 2);
-        flow.ssthresh = flow.cwnd;
-        let lost = causes::LossBackoff {
-            lost: c.lost.get() as i64,
-            in_flight: flow.in_flight.get() as i64,
-            shadow: 0,
-            bdp: self.bdp().get() as i64,
-        };
-        flow.because(lost, before);
-        let (queue, bandwidth) = (self.queue_min.as_nanos() as i64, self.bandwidth.as_bps() as i64);
-        flow.note(causes::ModeSwitch { from: modes::LOSS, to: modes::PROBE, queue, bandwidth });
-        flow.note(causes::ProbeStart { what: probes::COMPETITORS, base_rtt: self.base.rtt.as_nanos() as i64 });
-        Reaction::Own
-    }
-
-    /// The window of Eq 5.9 is over: give up a fifth of the window for a moment, so that a standing queue shows what lies
-    /// beneath it. The window grows back as in slow start at once, as the text has it.
-    fn probe_base_rtt(&mut self, flow: &mut Flow) {
-        if flow.phase != Phase::Open || flow.cwnd < flow.ssthresh || flow.in_flight.is_zero() {
-            self.base.postpone(flow.now + flow.srtt.max(Duration::from_millis(10)));
-            return;
-        }
-        let before = flow.windows();
-        // Footnote 4: a window that is small already is not made smaller.
-        if flow.cwnd > flow.mss * 2 {
-            flow.ssthresh = flow.cwnd;
-            flow.cwnd = flow.cwnd.mul_f64(self.p.base_probe).max(flow.mss * 2);
-        }
-        self.base.probe(flow.now);
-        flow.because(causes::ProbeStart { what: probes::BASE_RTT, base_rtt: self.base.rtt.as_nanos() as i64 }, before);
-    }
-
-    fn end_base_probe(&mut self, flow: &mut Flow) {
-        if !self.base.probing() {
-            return;
-        }
-        self.base.conclude(flow.now);
-        // The regrowth must not look like a queue: gradients begin again with the next round.
-        self.gradients.interrupt();
-        self.decision.reset();
-        flow.note(causes::ProbeEnd {
-            what: probes::BASE_RTT,
-            base_rtt: self.base.rtt.as_nanos() as i64,
-            queue: self.queueing(flow).as_nanos() as i64,
-        });
-    }
 }
 
 impl CongestionControl for Hldg {
@@ -396,6 +308,7 @@ impl CongestionControl for Hldg {
         }
         let to = self.after_loss(flow);
         self.end_base_probe(flow);
+        self.regrowing = false;
         if timeout {
             self.forget_delay();
             if self.own_start {
@@ -416,7 +329,7 @@ impl CongestionControl for Hldg {
                 self.loss_mode.wake_up(flow);
                 let turn = self.modes.wake_up(flow.now);
                 self.turn(flow, turn);
-                if self.modes.mode == Mode::Delay && flow.now >= self.base.due() {
+                if self.modes.mode == Mode::Delay && flow.now >= self.base.deadline() {
                     self.probe_base_rtt(flow);
                 }
             }
@@ -425,7 +338,7 @@ impl CongestionControl for Hldg {
     }
 
     fn wake(&self) -> Option<Instant> {
-        let base = if self.modes.mode == Mode::Delay { self.base.due() } else { Instant::MAX };
+        let base = if self.modes.mode == Mode::Delay { self.base.deadline() } else { Instant::MAX };
         let at = self.modes.wake().min(self.loss_mode.wake()).min(base);
         (at < Instant::MAX).then_some(at)
     }

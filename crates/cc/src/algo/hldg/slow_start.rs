@@ -4,7 +4,7 @@
 use super::train::Train;
 use crate::algo::cdg::probability::{Toss, exact};
 use crate::{Ack, Flow, causes, exits, ppb};
-use units::{Bytes, Duration, Rate, Rng};
+use units::{Duration, Rng};
 
 /// State of Algorithm 5.3, which runs while the threshold is still being looked for: from the start, after a timeout,
 /// and when delay mode begins again after a probe.
@@ -95,18 +95,13 @@ impl SlowStart {
     }
 }
 
-/// λ·B·RTT_base or the like, never below the smallest window.
-pub fn window(rate: Rate, base: Duration, factor: f64, floor: Bytes) -> Bytes {
-    (rate * base).mul_f64(factor).max(floor)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{ack, closing, flow, ms, packets};
     use crate::{CauseKind, EventRecord};
     use std::vec::Vec;
-    use units::streams;
+    use units::{Bytes, streams};
 
     fn events(flow: &mut Flow) -> Vec<EventRecord> {
         flow.drain_events().collect()

@@ -1,1 +1,344 @@
+//! The mechanisms together, on ACKs and rounds given by hand: packets of 1000 bytes, a base RTT of 100 ms.
 
+use super::*;
+use crate::testing::{ms, packets};
+use crate::{CauseKind, EventRecord};
+use std::vec;
+use std::vec::Vec;
+use units::streams;
+
+struct Bench {
+    cc: Hldg,
+    flow: Flow,
+    number: u64,
+}
+
+/// A flow of 100 packets in congestion avoidance that has seen a base RTT of 100 ms.
+fn bench(spec: &str) -> Bench {
+    let mut flow = crate::testing::flow(100, 100);
+    flow.ssthresh = packets(50);
+    flow.in_flight = flow.cwnd;
+    flow.now = Instant::from_millis(1000);
+    let p = <Params as ::params::Params>::from_spec(&spec.parse().unwrap()).unwrap();
+    let setup = Setup { flow: &mut flow, rng: Rng::new(1, 0, streams::CC), own_start: true };
+    let cc = Hldg::new(&p, setup);
+    let mut b = Bench { cc, flow, number: 0 };
+    b.round(100, 100);
+    b
+}
+
+impl Bench {
+    /// A round of its RTT in which a whole window (as it was) is acknowledged, closed by an ACK of one packet.
+    fn round(&mut self, min: u64, max: u64) -> Vec<CauseKind> {
+        self.paced_round(min, max, self.flow.cwnd)
+    }
+
+    /// The same with so much acknowledged.
+    fn paced_round(&mut self, min: u64, max: u64, delivered: Bytes) -> Vec<CauseKind> {
+        self.number += 1;
+        let start = self.flow.now;
+        self.flow.now += ms(max);
+        self.flow.rtt = ms(max);
+        let round = Round {
+            number: self.number,
+            start,
+            end: self.flow.now,
+            min_rtt: ms(min),
+            max_rtt: ms(max),
+            samples: 10,
+            delivered,
+            ..Round::default()
+        };
+        let mut seen = self.ack(min, None);
+        seen.extend(self.ack(max, Some(round)));
+        seen
+    }
+
+    fn ack(&mut self, rtt: u64, round: Option<Round>) -> Vec<CauseKind> {
+        let ack = Ack { round, ..crate::testing::ack(1, rtt) };
+        self.cc.on_ack(&mut self.flow, &ack);
+        self.kinds()
+    }
+
+    fn wake(&mut self) -> Vec<CauseKind> {
+        self.flow.now = self.cc.wake().expect("a timer").max(self.flow.now);
+        self.cc.on_event(&mut self.flow, Event::Wake);
+        self.kinds()
+    }
+
+    fn congest(&mut self, signal: Signal) -> Reaction {
+        let c = crate::testing::congestion(signal, &self.flow);
+        self.cc.on_congestion(&mut self.flow, &c)
+    }
+
+    fn events(&mut self) -> Vec<EventRecord> {
+        self.flow.drain_events().collect()
+    }
+
+    fn kinds(&mut self) -> Vec<CauseKind> {
+        self.events().iter().map(|e| e.cause().unwrap()).collect()
+    }
+
+    fn var(&self, name: &str) -> f64 {
+        let mut found = None;
+        self.cc.vars(&mut |n, v| {
+            if n == name {
+                found = Some(v);
+            }
+        });
+        found.expect(name)
+    }
+
+    /// Rounds of rising RTT until one backs off; the bandwidth of each is 8 Mbit/s.
+    fn until_backoff(&mut self) -> EventRecord {
+        for rtt in (102..).step_by(10) {
+            let delivered = Bytes::new(1000 * rtt);
+            self.number += 1;
+            let start = self.flow.now;
+            self.flow.now += ms(rtt);
+            self.flow.rtt = ms(rtt);
+            let round = Round {
+                start,
+                end: self.flow.now,
+                min_rtt: ms(rtt),
+                max_rtt: ms(rtt),
+                samples: 10,
+                delivered,
+                ..Round::default()
+            };
+            let ack = Ack { round: Some(round), ..crate::testing::ack(1, rtt) };
+            self.cc.on_ack(&mut self.flow, &ack);
+            if let Some(e) = self.events().into_iter().find(|e| e.cause() == Some(CauseKind::DelayBackoff)) {
+                return e;
+            }
+        }
+        unreachable!()
+    }
+}
+
+#[test]
+fn a_backoff_leads_to_0_95_of_the_bdp() {
+    // 10 Mbit/s over 100 ms are 125 000 bytes: 118 750.
+    let mut b = bench("hldg");
+    b.cc.bandwidth = Rate::from_mbps(10.0);
+    b.flow.cwnd = Bytes::new(150_000);
+    assert_eq!((b.cc.bdp(), b.cc.back_off_to(&b.flow)), (Bytes::new(125_000), Bytes::new(118_750)));
+    b.cc.p.lpcc = true;
+    assert_eq!(b.cc.back_off_to(&b.flow), Bytes::new(93_750), "λ = 0.75");
+}
+
+#[test]
+fn beta_takes_over_without_a_credible_bdp_and_with_the_option_for_company() {
+    let to = |spec: &str, cwnd: u64| {
+        let mut b = bench(spec);
+        b.cc.bandwidth = Rate::from_mbps(10.0);
+        b.flow.cwnd = Bytes::new(cwnd);
+        b.cc.back_off_to(&b.flow).get()
+    };
+    assert_eq!(to("hldg", 100_000), 70_000, "cwnd < BDP");
+    assert_eq!(to("hldg(bdp=false)", 150_000), 105_000);
+    assert_eq!(to("hldg", 300_000), 118_750);
+    assert_eq!(to("hldg(use_max=true)", 300_000), 210_000, "Eq 5.8");
+    assert_eq!(to("hldg(use_max=true)", 150_000), 118_750);
+}
+
+#[test]
+fn the_event_tells_why() {
+    let mut b = bench("hldg");
+    let e = b.until_backoff();
+    let named: Vec<_> = CauseKind::DelayBackoff.values().iter().map(|(n, _)| *n).zip(e.values).collect();
+    let value = |name: &str| named.iter().find(|(n, _)| *n == name).unwrap().1;
+    assert!(value("drew") < value("probability"));
+    assert!(value("average_min") > 0 && value("g_min") > 0);
+    // 8 Mbit/s over 100 ms.
+    assert!((99_000..=100_000).contains(&value("bdp")), "{named:?}");
+    assert_eq!(e.cwnd_after, value("bdp") as u64 * 95 / 100);
+    assert_eq!(e.ssthresh_after, e.cwnd_after);
+}
+
+#[test]
+fn a_round_adds_a_packet_also_after_a_backoff() {
+    let mut b = bench("hldg");
+    b.until_backoff();
+    let before = b.flow.cwnd;
+    b.round(100, 100);
+    b.round(100, 100);
+    assert_eq!(b.flow.cwnd, before + packets(2));
+    assert_eq!(b.var("consecutive"), 0.0, "zeroing counts as effectual");
+}
+
+#[test]
+fn rising_delay_for_ever_is_ineffectual() {
+    let mut b = bench("hldg(mode_switch=false, adaptive_g=false, g=0.1)");
+    let mut seen = Vec::new();
+    let mut rtt = 110;
+    while seen.len() < 12 {
+        seen.extend(b.round(rtt, rtt));
+        rtt += 20;
+    }
+    use CauseKind::{DelayBackoff, DelayIgnored};
+    let expected = [[DelayBackoff; 5], [DelayIgnored; 5]].concat();
+    assert_eq!((&seen[..10], &seen[10..]), (&expected[..], &[DelayBackoff; 2][..]));
+}
+
+#[test]
+fn a_loss_leads_to_the_bdp_within_reason() {
+    // Section 5.5, with a window of 150 000 and no shadow.
+    let to = |mbps: f64| {
+        let mut b = bench("hldg(use_shadow=false)");
+        b.cc.bandwidth = Rate::from_mbps(mbps);
+        b.flow.cwnd = Bytes::new(150_000);
+        b.congest(Signal::Loss)
+    };
+    assert_eq!(to(10.0), Reaction::Reduce(Bytes::new(125_000)));
+    assert_eq!(to(8.4), Reaction::Reduce(Bytes::new(75_000)), "exactly β_delay is outside");
+    assert_eq!(to(12.0), Reaction::Reduce(Bytes::new(75_000)), "exactly cwnd is outside");
+    assert_eq!(to(2.0), Reaction::Reduce(Bytes::new(75_000)));
+}
+
+#[test]
+fn the_shadow_window_lifts_a_cut_but_not_the_window() {
+    let to = |spec: &str, shadow: u64| {
+        let mut b = bench(spec);
+        b.cc.bandwidth = Rate::ZERO;
+        b.cc.shadow = Bytes::new(shadow);
+        b.flow.cwnd = Bytes::new(100_000);
+        b.congest(Signal::Loss)
+    };
+    assert_eq!(to("hldg", 0), Reaction::Reduce(Bytes::new(50_000)));
+    assert_eq!(to("hldg", 160_000), Reaction::Reduce(Bytes::new(80_000)));
+    assert_eq!(to("hldg", 400_000), Reaction::Reduce(Bytes::new(100_000)));
+    assert_eq!(to("hldg(lpcc=true)", 160_000), Reaction::Reduce(Bytes::new(80_000)), "set by hand here");
+    assert!(bench("hldg(lpcc=true)").cc.shadow.is_zero());
+}
+
+#[test]
+fn low_priority_switches_the_coexistence_off() {
+    let p = bench("hldg(lpcc=true)").cc.p;
+    assert_eq!((p.adaptive_g, p.mode_switch, p.use_ineffectual, p.use_shadow), (false, false, false, false));
+    assert_eq!((p.lambda(), p.g), (0.75, 3.0));
+}
+
+#[test]
+fn the_base_rtt_is_probed_for_after_thirty_seconds() {
+    let mut b = bench("hldg");
+    // The base of 100 ms was seen by the first ACK, at 1.1 s.
+    b.flow.now = Instant::from_millis(31_000);
+    b.round(105, 105);
+    let before = b.flow.cwnd;
+    assert_eq!(b.wake(), vec![CauseKind::ProbeStart]);
+    assert_eq!(b.flow.now, Instant::from_millis(32_100), "with a second's wait for a back-off");
+    assert_eq!((b.flow.ssthresh, b.flow.cwnd), (before, before.mul_f64(0.8)));
+    // A round that began before the probe says nothing, ACKs within it grow nothing.
+    b.flow.now += ms(50);
+    b.ack(130, Some(Round { min_rtt: ms(130), max_rtt: ms(130), samples: 1, end: b.flow.now, ..Round::default() }));
+    assert_eq!(b.flow.cwnd, before.mul_f64(0.8));
+    // The path has become longer: 120 ms.
+    assert_eq!(b.round(120, 125), vec![CauseKind::ProbeEnd]);
+    assert_eq!(b.var("base_rtt"), 120.0);
+    // It grows back as in slow start, without looking for an exit, and gradients wait for it.
+    for _ in 0..30 {
+        b.ack(130, None);
+    }
+    assert_eq!(b.flow.cwnd, before);
+    assert_eq!(b.round(140, 140), vec![]);
+    assert_eq!(b.round(150, 150), vec![], "nothing to compare with yet");
+    assert_eq!(b.var("average_min"), 0.0);
+    b.round(151, 151);
+    assert_eq!(b.var("g_min"), 1.0);
+}
+
+#[test]
+fn a_due_probe_begins_with_a_backoff() {
+    let mut b = bench("hldg");
+    b.flow.now = Instant::from_millis(31_050);
+    let e = b.until_backoff();
+    assert!(b.cc.base.probing());
+    assert_eq!((b.flow.ssthresh.get(), b.flow.cwnd.get()), (e.cwnd_after, (e.cwnd_after as f64 * 0.8) as u64));
+}
+
+/// In loss mode, with the queue at 150 ms.
+fn in_loss_mode(spec: &str) -> Bench {
+    let mut b = bench(spec);
+    for _ in 0..4 {
+        b.round(250, 250);
+    }
+    assert_eq!(b.wake(), vec![CauseKind::ModeSwitch]);
+    assert_eq!((b.var("mode"), b.flow.ssthresh), (1.0, Bytes::MAX), "begins with slow start");
+    b
+}
+
+#[test]
+fn competitors_make_it_cubic_and_a_probe_finds_them_gone() {
+    let mut b = in_loss_mode("hldg");
+    let before = b.flow.cwnd;
+    b.round(250, 250);
+    assert_eq!(b.flow.cwnd, before + packets(2), "slow start, two ACKs");
+    // Within five seconds a loss is CUBIC's.
+    let window = b.flow.cwnd;
+    assert_eq!(b.congest(Signal::Loss), Reaction::Reduce(window.mul_f64(0.7)));
+    b.flow.ssthresh = window.mul_f64(0.7);
+    b.flow.cwnd = b.flow.ssthresh;
+    b.flow.now += ms(5001);
+    // The bandwidth of the round before the probe: 8 Mbit/s.
+    b.paced_round(250, 250, packets(250));
+    assert_eq!(b.congest(Signal::Loss), Reaction::Own);
+    assert_eq!((b.flow.cwnd, b.flow.ssthresh, b.var("mode")), (packets(2), packets(2), 2.0));
+    assert_eq!(b.kinds(), vec![CauseKind::LossBackoff, CauseKind::ModeSwitch, CauseKind::ProbeStart]);
+    // One long round in four: gone.
+    let mut seen = b.paced_round(250, 250, packets(2));
+    for _ in 0..3 {
+        seen.extend(b.paced_round(100, 100, packets(2)));
+    }
+    assert_eq!(seen, vec![CauseKind::ProbeEnd, CauseKind::ModeSwitch]);
+    // 0.95 · 1 MB/s · 100 ms, regrown by slow start.
+    assert_eq!((b.var("mode"), b.flow.ssthresh), (0.0, Bytes::new(95_000)));
+    let before = b.flow.cwnd;
+    b.ack(100, None);
+    assert_eq!(b.flow.cwnd, before + packets(1));
+}
+
+#[test]
+fn a_probe_that_finds_them_restores_the_window_in_two_rtts() {
+    let mut b = in_loss_mode("hldg");
+    b.flow.now += ms(5001);
+    b.flow.cwnd = packets(200);
+    b.congest(Signal::Loss);
+    b.kinds();
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        seen.extend(b.paced_round(250, 250, packets(2)));
+    }
+    assert_eq!(seen, vec![CauseKind::Restore, CauseKind::ProbeEnd, CauseKind::ModeSwitch]);
+    assert_eq!((b.var("mode"), b.cc.modes.mode), (3.0, Mode::Loss));
+    let from = b.flow.now;
+    while b.cc.loss_mode.restoring() {
+        b.wake();
+    }
+    // One second after a loss at 200 packets, K = 5.3 s: 200 − 0.4·4.3³.
+    assert!((b.flow.cwnd.get() as f64 - 167_800.0).abs() < 700.0, "{:?}", b.flow.cwnd);
+    let took = b.flow.now.since(from).as_millis_f64();
+    assert!((took - 500.0).abs() < 5.0, "{took}");
+}
+
+#[test]
+fn a_timeout_forgets_delays_and_searches_anew() {
+    let mut b = bench("hldg(use_shadow=false)");
+    b.round(101, 101);
+    b.round(102, 102);
+    assert!(b.var("average_min") > 0.0);
+    b.cc.bandwidth = Rate::ZERO;
+    assert_eq!(b.congest(Signal::Timeout), Reaction::Reduce(b.flow.cwnd / 2));
+    assert_eq!(b.var("average_min"), 0.0);
+    assert!(b.cc.start.searching);
+}
+
+#[test]
+fn acks_inside_a_round_change_nothing_in_congestion_avoidance() {
+    let mut b = bench("hldg");
+    let (cwnd, ssthresh) = b.flow.windows();
+    for _ in 0..50 {
+        assert!(b.ack(101, None).is_empty());
+    }
+    assert_eq!(b.flow.windows(), (cwnd, ssthresh));
+}

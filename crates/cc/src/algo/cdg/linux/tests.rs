@@ -103,15 +103,3 @@ fn losses_cut_to_half_or_to_the_shadow() {
     cc.queue = QueueState::Rising;
     assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Own);
 }
-
-#[test]
-fn hybrid_slow_start_leaves_at_nine_eighths_of_the_smallest_rtt() {
-    for (us, leaves) in [(44_900, false), (45_100, true)] {
-        let (mut cc, mut flow) = bench("cdg(reference=linux, hystart=2)");
-        flow.ssthresh = Bytes::MAX;
-        cc.delay_min = 40_000;
-        cc.round_left = 1 << 40;
-        let seen: Vec<_> = (0..12).flat_map(|_| ack(&mut cc, &mut flow, us)).collect();
-        assert_eq!(seen.contains(&CauseKind::SlowStartExit), leaves, "{us}");
-    }
-}

@@ -1,0 +1,121 @@
+//! Changes of mode, and the two probes, carried out: what happens to the window (sections 5.2.6 and 5.3.2).
+
+use super::mode::Turn;
+use super::{Hldg, Return};
+use crate::{Congestion, Flow, Phase, Reaction, causes, modes, probes};
+use units::Bytes;
+
+impl Hldg {
+    /// Carries out a change of mode.
+    pub(super) fn turn(&mut self, flow: &mut Flow, turn: Turn) {
+        let before = flow.windows();
+        let (from, to) = match turn {
+            Turn::Stay => return,
+            Turn::EnterLoss => {
+                // Slow start first: early slow-start exits leave HLDG with too small a share (5.3.2).
+                self.end_base_probe(flow);
+                self.regrowing = false;
+                self.forget_delay();
+                self.loss_mode.enter(&self.p);
+                flow.ssthresh = Bytes::MAX;
+                (modes::DELAY, modes::LOSS)
+            }
+            Turn::EnterDelay => {
+                self.forget_delay();
+                // The thesis gives no window. Staying at the probe's would starve the flow for as many rounds as its
+                // BDP has packets, so it regrows by slow start to what it had to itself.
+                if self.p.after_probe == Return::Regrow {
+                    let bdp = self.bandwidth_before_probe * self.base.rtt;
+                    flow.ssthresh = bdp.mul_f64(self.p.lambda()).max(flow.floor);
+                    if self.own_start {
+                        self.start.again();
+                    }
+                }
+                if self.p.use_shadow {
+                    self.shadow = flow.cwnd;
+                }
+                self.base.renew(flow.now);
+                (modes::PROBE, modes::DELAY)
+            }
+            Turn::BackToLoss => {
+                if let Some(r) = self.loss_mode.restore(flow) {
+                    flow.note(causes::Restore {
+                        target: r.target.get() as i64,
+                        interval: r.interval.as_nanos() as i64,
+                    });
+                }
+                (modes::PROBE, modes::LOSS)
+            }
+        };
+        if from == modes::PROBE {
+            flow.note(causes::ProbeEnd {
+                what: probes::COMPETITORS,
+                base_rtt: self.base.rtt.as_nanos() as i64,
+                queue: self.queue_min.as_nanos() as i64,
+            });
+        }
+        let (queue, bandwidth) = (self.queue_min.as_nanos() as i64, self.bandwidth.as_bps() as i64);
+        flow.because(causes::ModeSwitch { from, to, queue, bandwidth }, before);
+    }
+
+    /// A loss in loss mode is the occasion to look whether the competitors are still there: the queue falls anyway.
+    pub(super) fn probe_for_competitors(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        let before = flow.windows();
+        // Algorithm 5.1 overwrites cwnd before it saves it; the text restores the old one, so it is saved first.
+        self.loss_mode.leave_for_probe(flow);
+        self.bandwidth_before_probe = self.bandwidth;
+        self.forget_delay();
+        self.modes.probe(flow.now, flow.rtt);
+        flow.cwnd = flow.cwnd.min(flow.mss * 2);
+        flow.ssthresh = flow.cwnd;
+        let lost = causes::LossBackoff {
+            lost: c.lost.get() as i64,
+            in_flight: flow.in_flight.get() as i64,
+            shadow: 0,
+            bdp: self.bdp().get() as i64,
+        };
+        flow.because(lost, before);
+        let (queue, bandwidth) = (self.queue_min.as_nanos() as i64, self.bandwidth.as_bps() as i64);
+        flow.note(causes::ModeSwitch { from: modes::LOSS, to: modes::PROBE, queue, bandwidth });
+        flow.note(causes::ProbeStart { what: probes::COMPETITORS, base_rtt: self.base.rtt.as_nanos() as i64 });
+        Reaction::Own
+    }
+
+    /// The window of Eq 5.9 is over: give up a fifth of the window, so that a standing queue shows what lies beneath it.
+    ///
+    /// It begins with the first back-off after W_rtt ("at least W_rtt seconds"), when the window is near the BDP already
+    /// and a fifth less of it does let the queue drain; without a back-off within a second it begins anyway. The text has
+    /// a probing phase and a restoration phase and gives neither a length. The effect of a cut is seen a round later
+    /// (2.7.5, 4.2.2.1), so the smaller window is kept for one round; then it grows back as in slow start.
+    pub(super) fn probe_base_rtt(&mut self, flow: &mut Flow) {
+        if flow.phase != Phase::Open || flow.cwnd < flow.ssthresh || flow.in_flight.is_zero() {
+            self.base.postpone(flow.now + flow.srtt);
+            return;
+        }
+        let before = flow.windows();
+        // Footnote 4: a window that is small already is not made smaller.
+        if flow.cwnd > flow.mss * 2 {
+            flow.ssthresh = flow.cwnd;
+            flow.cwnd = flow.cwnd.mul_f64(self.p.base_probe).max(flow.mss * 2);
+        }
+        self.base.probe(flow.now);
+        flow.because(causes::ProbeStart { what: probes::BASE_RTT, base_rtt: self.base.rtt.as_nanos() as i64 }, before);
+    }
+
+    /// The base RTT has been seen: the window may grow back.
+    pub(super) fn end_base_probe(&mut self, flow: &mut Flow) {
+        if !self.base.probing() {
+            return;
+        }
+        self.base.conclude(flow.now);
+        self.regrowing = flow.cwnd < flow.ssthresh;
+        // As after an effectual back-off (5.2.4.3), gradients from before a cut say nothing about the time after it.
+        self.gradients.clear();
+        self.decision.reset();
+        flow.note(causes::ProbeEnd {
+            what: probes::BASE_RTT,
+            base_rtt: self.base.rtt.as_nanos() as i64,
+            queue: self.queueing(flow).as_nanos() as i64,
+        });
+    }
+}
