@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -165,7 +167,12 @@ def test_a_drawing_leaves_nothing_behind(pair: Result, tmp_path: Path) -> None:
     before = dict(matplotlib.rcParams)
     plot.draw("time", pair, tmp_path / "a.png", why=True)
     assert dict(matplotlib.rcParams) == before
-    assert "matplotlib.pyplot" not in sys.modules
+    script = (
+        "import sys; from sojourn.plot import style; import matplotlib\n"
+        "with style.styled(): style.figure().add_subplot()\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def drawn(kind: str, result: Result, **options: object) -> object:
@@ -235,7 +242,7 @@ def test_scatter_has_the_delay_axis_reversed(grid: Result) -> None:
     left, right = fig.axes[0].get_xlim()
     assert left > right
     ticks = [float(t.get_text()) for t in fig.axes[0].get_xticklabels()]
-    assert ticks == sorted(ticks) and all(b == 2 * a for a, b in zip(ticks, ticks[1:], strict=False))
+    assert ticks == sorted(ticks) and all(b == 2 * a for a, b in itertools.pairwise(ticks))
     assert len(fig.axes[0].patches) == 18  # an ellipse each
 
 

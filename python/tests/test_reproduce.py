@@ -19,13 +19,12 @@ ALGORITHMS = ["cdg", "hldg(wwma=false)", "hldg"]
 NAMES = ["CDG", "HLDG w/o WWMA", "HLDG"]
 
 
-def cell(
-    row: int, column: str, that: str, value: float, ours: float, spread: float, within: float, verdict: str
-) -> Any:
+def cell(row: int, column: str, that: str, value: float, ours: float, *more: Any) -> dict[str, Any]:
+    spread, within, verdict = more
     return {
         "row": NAMES[row], "column": column, "that": that, "when": [["flow.a.cc", ALGORITHMS[row]]], "value": value,
-        "low": value - within, "high": value + within, "n": 5, "median": ours, "p20": ours - spread, "p80": ours + spread,
-        "difference": ours - value, "verdict": verdict,
+        "low": value - within, "high": value + within, "n": 5, "median": ours, "p20": ours - spread,
+        "p80": ours + spread, "difference": ours - value, "verdict": verdict,
     }  # fmt: skip
 
 

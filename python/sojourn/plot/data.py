@@ -103,12 +103,10 @@ def table(case: Shown, name: str, repetition: int | None = None) -> pl.DataFrame
     """The rows of one case (and repetition) in a table of its result; empty when it was not recorded."""
     import polars as pl
 
-    try:
-        frame = case.result.table(name)
-    except NotRecorded:
-        return pl.DataFrame()
-    frame = frame.filter(pl.col("case") == case.index)
-    return frame if repetition is None else frame.filter(pl.col("repetition") == repetition)
+    # Asked of the runs themselves: a whole sweep's series would be read for each of its cases otherwise.
+    runs = [o for o in case.outcomes if repetition in (None, o.repetition)]
+    frames = [frame for o in runs if (frame := o.frame(name)) is not None]
+    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 
 
 def column(frame: pl.DataFrame, name: str) -> Floats:
