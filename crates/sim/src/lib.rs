@@ -1,1 +1,60 @@
-//! A deterministic packet simulator.
+//! A deterministic packet simulator: hosts of the same TCP, queues of the same laws, integer nanoseconds.
+//!
+//! [`run`] takes a resolved scenario and gives a [`Summary`]; a [`Probe`](probe::Probe) watches on the way. The same
+//! scenario and seed give the same [`digest`], on every machine, with or without probes.
+
+pub mod build;
+pub mod digest;
+pub mod histogram;
+pub mod line;
+pub mod link;
+pub mod node;
+pub mod packet;
+pub mod probe;
+pub mod record;
+pub mod scheduler;
+pub mod summary;
+mod traffic;
+pub mod world;
+
+pub use record::{Column, Keep, Recorder, Table};
+pub use summary::Summary;
+pub use world::{Options, World, run};
+
+use params::ParamError;
+use std::fmt;
+
+/// Version of the summary's structure.
+pub const SCHEMA: u32 = 1;
+
+/// Version of the simulator's behaviour. A change that moves digests raises it; the CHANGELOG says which figures moved.
+pub const MODEL: u32 = 1;
+
+/// Why a run did not come to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// A parameter was refused.
+    Param(ParamError),
+    /// The scenario asks for what this version cannot do.
+    Unsupported(String),
+    /// The stop flag was set.
+    Stopped,
+}
+
+impl From<ParamError> for RunError {
+    fn from(e: ParamError) -> Self {
+        RunError::Param(e)
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Param(e) => e.fmt(f),
+            RunError::Unsupported(what) => f.write_str(what),
+            RunError::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}

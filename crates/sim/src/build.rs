@@ -1,0 +1,329 @@
+//! From a scenario to a world at rest: sources, links, routes, hosts.
+
+use crate::RunError;
+use crate::line::{Jitter, Line};
+use crate::link::Link;
+use crate::node::{Datagrams, FlowCount, Node, Tcp, Transport};
+use crate::packet::Way;
+use crate::scheduler::{Scheduler, Source};
+use cc::{CongestionControl, Flow};
+use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Traffic, Vary};
+use params::Spec;
+use std::collections::BTreeMap;
+use tcp::{Config, Endpoint};
+use units::{Bytes, Duration, Instant, Rate, Rng, streams};
+
+/// Builds a congestion control that is not in the registry (a Python class): asked first.
+pub type CustomCc<'a> = &'a dyn Fn(&Spec, &mut Flow, u64) -> Option<Box<dyn CongestionControl>>;
+
+/// What an event source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The head of a delay line arrives.
+    Line(u32),
+    /// A link's transmitter is free.
+    Link(u32),
+    /// A host's timer: flow, and whether it is the receiver's.
+    Timer(u32, bool),
+    /// The run's own calendar: starts, stops, changes, samples.
+    Calendar,
+    /// A packet taken out of order arrives.
+    Late,
+}
+
+/// Where a hop leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// A link's queue.
+    Link(u32),
+    /// The host at the end.
+    Host,
+}
+
+/// No delay line: the packet arrives at once.
+pub const DIRECT: u32 = u32::MAX;
+
+/// One step of a route.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop {
+    /// Where it leads.
+    pub to: To,
+    /// The delay line it takes.
+    pub line: u32,
+    /// The link it leaves, whose propagation delay is part of the line's.
+    from: Option<u32>,
+    /// The rest of the delay.
+    rest: Duration,
+}
+
+/// Lines, links and routes.
+#[derive(Debug)]
+pub struct Network {
+    /// Delay lines.
+    pub lines: Vec<Line>,
+    /// Links.
+    pub links: Vec<Link>,
+    /// What each source is.
+    pub kinds: Vec<Kind>,
+    hops: Vec<Hop>,
+    /// First hop of each flow and way.
+    first: Vec<[u32; 2]>,
+    known: BTreeMap<(Option<u32>, u64, Option<u32>), u32>,
+    jitter: Vec<Duration>,
+    seed: u64,
+}
+
+impl Network {
+    /// The hop a packet of this flow is on.
+    #[inline]
+    pub fn hop(&self, flow: u32, way: Way, hop: u8) -> Hop {
+        self.hops[self.first[flow as usize][way as usize] as usize + hop as usize]
+    }
+
+    fn source(&mut self, scheduler: &mut Scheduler, kind: Kind) -> Source {
+        self.kinds.push(kind);
+        scheduler.add_source()
+    }
+
+    /// The line that leaves `from` (or a host) with this delay; one for all flows, so that it stays a FIFO ring.
+    /// `own` keeps a flow's line apart from the others'.
+    fn line(&mut self, scheduler: &mut Scheduler, from: Option<u32>, delay: Duration, own: Option<(u32, Jitter)>) -> u32 {
+        let key = (from, delay.as_nanos(), own.as_ref().map(|o| o.0));
+        if let Some(&line) = self.known.get(&key) {
+            return line;
+        }
+        let id = self.lines.len() as u32;
+        let source = self.source(scheduler, Kind::Line(id));
+        let jitter = match (own, from.map(|l| self.jitter[l as usize])) {
+            (Some((_, jitter)), _) => Some(jitter),
+            (None, Some(sd)) if !sd.is_zero() => {
+                Some(Jitter::HalfNormal(sd, Rng::new(self.seed, id as u64, streams::JITTER)))
+            }
+            _ => None,
+        };
+        self.lines.push(Line::new(source, delay, jitter));
+        self.known.insert(key, id);
+        id
+    }
+
+    /// Gives every hop that leaves link `l` the line of the link's present delay.
+    pub fn reroute(&mut self, scheduler: &mut Scheduler, l: u32) {
+        for i in 0..self.hops.len() {
+            if self.hops[i].from == Some(l) {
+                let delay = self.links[l as usize].delay + self.hops[i].rest;
+                self.hops[i].line = self.line(scheduler, Some(l), delay, None);
+            }
+        }
+    }
+
+    fn route(
+        &mut self,
+        scheduler: &mut Scheduler,
+        scenario: &Scenario,
+        access: Option<u32>,
+        links: &[LinkId],
+        (before, after): (Duration, Duration),
+        host: Option<(u32, Jitter)>,
+    ) -> u32 {
+        let first = self.hops.len() as u32;
+        let mut from: Option<u32> = None;
+        let mut rest = before;
+        let mut host = host;
+        let mut hop = |net: &mut Network, to: To, from: Option<u32>, rest: Duration| {
+            let delay = rest + from.map_or(Duration::ZERO, |l| net.links[l as usize].delay);
+            let own = if from.is_none() { host.take() } else { None };
+            let line = if from.is_none() && delay.is_zero() && own.is_none() {
+                DIRECT
+            } else {
+                net.line(scheduler, from, delay, own)
+            };
+            net.hops.push(Hop { to, line, from, rest });
+        };
+        if let Some(access) = access {
+            hop(self, To::Link(access), from, Duration::ZERO);
+            from = Some(access);
+        }
+        for &l in links {
+            let spec = &scenario.links[l];
+            // A link that only delays is part of the line: no event of its own.
+            let plain = spec.rate.is_none()
+                && spec.changes.is_empty()
+                && !self.links[l].impaired
+                && spec.jitter.is_zero()
+                && !self.links[l].loss.is_possible();
+            if plain {
+                rest += spec.delay;
+                continue;
+            }
+            hop(self, To::Link(l as u32), from, rest);
+            from = Some(l as u32);
+            rest = Duration::ZERO;
+        }
+        rest += after;
+        hop(self, To::Host, from, rest);
+        first
+    }
+}
+
+/// Builds links and routes.
+pub fn network(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Result<Network, RunError> {
+    let mut net = Network {
+        lines: Vec::new(),
+        links: Vec::new(),
+        kinds: Vec::new(),
+        hops: Vec::new(),
+        first: Vec::new(),
+        known: BTreeMap::new(),
+        jitter: scenario.links.iter().map(|l| l.jitter).collect(),
+        seed,
+    };
+    for (i, spec) in scenario.links.iter().enumerate() {
+        if spec.clock != Clock::Exact {
+            return Err(RunError::Unsupported(format!(
+                "link \"{}\": this version simulates clock = \"exact\" only",
+                spec.name
+            )));
+        }
+        let source = net.source(scheduler, Kind::Link(i as u32));
+        net.links.push(Link::new(spec, i, seed, source)?);
+    }
+    for (f, flow) in scenario.flows.iter().enumerate() {
+        let access = match flow.access {
+            None => None,
+            Some(rate) => {
+                let id = net.links.len();
+                let source = net.source(scheduler, Kind::Link(id as u32));
+                net.links.push(Link::new(&access_link(flow, rate), id, seed, source)?);
+                net.jitter.push(Duration::ZERO);
+                Some(id as u32)
+            }
+        };
+        let host = (scenario.run.vary == Vary::StartHost).then(|| {
+            let packet = (flow.mss + Bytes::new(52)) / bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
+            (f as u32, Jitter::Uniform(packet, Rng::new(seed, f as u64, streams::HOST)))
+        });
+        let out = net.route(scheduler, scenario, access, &flow.route, (flow.edge, Duration::ZERO), host);
+        let back = net.route(scheduler, scenario, None, &flow.back, (Duration::ZERO, flow.edge_back), None);
+        net.first.push([out, back]);
+    }
+    Ok(net)
+}
+
+fn access_link(flow: &FlowSpec, rate: Rate) -> experiment::Link {
+    experiment::Link {
+        name: format!("{}'s access", flow.name),
+        rate: Some(RateSpec::Constant(rate)),
+        delay: Duration::ZERO,
+        // A host does not drop its own packets; it holds them.
+        buffer: Some(aqm::Limit::Packets(usize::MAX)),
+        queue: Spec::named("fifo"),
+        loss: experiment::LossModel::None,
+        loss_at: experiment::LossAt::Enqueue,
+        jitter: Duration::ZERO,
+        reorder: None,
+        duplicate: 0.0,
+        clock: Clock::Exact,
+        changes: Vec::new(),
+    }
+}
+
+/// The slowest link on the way out.
+pub fn bottleneck_rate(scenario: &Scenario, flow: &FlowSpec) -> Option<Rate> {
+    flow.route
+        .iter()
+        .filter_map(|&l| match &scenario.links[l].rate {
+            Some(RateSpec::Constant(r)) => Some(*r),
+            Some(RateSpec::Trace(_)) | None => None,
+        })
+        .chain(flow.access)
+        .min()
+}
+
+/// Builds a flow's hosts.
+pub fn node(
+    scenario: &Scenario,
+    f: usize,
+    seed: u64,
+    net: &mut Network,
+    scheduler: &mut Scheduler,
+    custom: Option<CustomCc<'_>>,
+) -> Result<Node, RunError> {
+    let spec = scenario.flows[f].clone();
+    let entity = f as u64;
+    let transport = match &spec.traffic {
+        Traffic::Cbr { rate, size, on, off } => Transport::Datagrams(Datagrams {
+            size: size.get() as u32,
+            gap: *size / *rate,
+            on: *on,
+            off: *off,
+            until: Instant::ZERO,
+            number: 0,
+            received: 0,
+            received_bytes: 0,
+        }),
+        _ => {
+            let mut config = Config::of(spec.stack);
+            config.mss = spec.mss;
+            config.initial_window = spec.initial_window;
+            config.receive_window = spec.receive_window;
+            config.ecn = spec.ecn;
+            config.offload = spec.offload;
+            let tick = config.rtt_tick.as_nanos().max(1);
+            let mut phase = |host: u64| {
+                Duration::from_nanos(Rng::new(seed, entity * 2 + host, streams::CLOCK).below(tick))
+            };
+            let (mut sending, mut receiving) = (config.clone(), config);
+            sending.tick_phase = phase(0);
+            receiving.tick_phase = phase(1);
+            if let Ok(entry) = cc::find(&spec.cc.name) {
+                sending.of_algorithm(&entry.about);
+                receiving.of_algorithm(&entry.about);
+            }
+            let mut failed = None;
+            let sender = Endpoint::connect(sending, &mut |flow| {
+                if let Some(cc) = custom.and_then(|build| build(&spec.cc, flow, seed)) {
+                    return cc;
+                }
+                let rng = Rng::new(seed, entity, streams::CC);
+                cc::build(&spec.cc, flow, rng).unwrap_or_else(|e| {
+                    failed = Some(e);
+                    standard(flow)
+                })
+            });
+            if let Some(e) = failed {
+                return Err(e.into());
+            }
+            let receiver = Endpoint::listen(receiving, &mut standard);
+            let timer = |receiver| Kind::Timer(f as u32, receiver);
+            let timers = [
+                (net.source(scheduler, timer(false)), Instant::MAX),
+                (net.source(scheduler, timer(true)), Instant::MAX),
+            ];
+            let cwnd = sender.flow().cwnd;
+            Transport::Tcp(Box::new(Tcp { sender, receiver, timers, cwnd }))
+        }
+    };
+    let jitter = match scenario.run.vary {
+        Vary::None => Duration::ZERO,
+        Vary::Start | Vary::StartHost => {
+            Duration::from_nanos(Rng::new(seed, entity, streams::START).below(spec.base_rtt.as_nanos().max(1)))
+        }
+    };
+    let rate = bottleneck_rate(scenario, &spec).map_or(f64::INFINITY, |r| r.bytes_per_sec());
+    Ok(Node {
+        transport,
+        count: FlowCount::default(),
+        start: spec.start + jitter,
+        stopped: false,
+        started: false,
+        rng: Rng::new(seed, entity, streams::TRAFFIC),
+        transfer: None,
+        spurt_until: Instant::ZERO,
+        bottleneck_payload_rate: rate * spec.mss.as_f64() / (spec.mss.as_f64() + 52.0),
+        spec,
+    })
+}
+
+fn standard(flow: &mut Flow) -> Box<dyn CongestionControl> {
+    cc::build(&Spec::named("newreno"), flow, Rng::new(0, 0, 0)).expect("newreno needs no settings")
+}

@@ -1,0 +1,162 @@
+//! Streaming statistics of times: exact count, mean, deviation, least and greatest, and quantiles from a log-linear
+//! histogram, so that no run keeps memory per packet.
+
+use units::Duration;
+
+/// Sub-buckets per octave: a bucket is 1/64 of its octave wide, so a quantile is within 0.8 % of the true one.
+const SUB_BITS: u32 = 6;
+const SUB: usize = 1 << SUB_BITS;
+/// Times below 64 × 1024 ns (66 µs) share buckets of about 1 µs.
+const SHIFT: u32 = 10;
+
+/// A distribution of times.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    counts: Vec<u32>,
+    count: u64,
+    sum: u64,
+    /// Sum of squares in µs², as a float: only the deviation needs it.
+    squares: f64,
+    min: u64,
+    max: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram { counts: Vec::new(), count: 0, sum: 0, squares: 0.0, min: u64::MAX, max: 0 }
+    }
+}
+
+/// Mean, median and tails in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[allow(missing_docs)]
+pub struct Spread {
+    pub mean: f64,
+    pub median: f64,
+    pub sd: f64,
+    pub p5: f64,
+    pub p50: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub min: f64,
+    pub max: f64,
+    pub samples: u64,
+}
+
+#[inline(always)]
+fn bucket(ns: u64) -> usize {
+    let v = ns >> SHIFT;
+    if v < SUB as u64 {
+        return v as usize;
+    }
+    let octave = 63 - v.leading_zeros() - SUB_BITS;
+    ((octave as usize + 1) << SUB_BITS) + (v >> octave) as usize - SUB
+}
+
+/// Least value of a bucket, in nanoseconds.
+fn low(bucket: usize) -> u64 {
+    if bucket < SUB {
+        return (bucket as u64) << SHIFT;
+    }
+    let octave = (bucket >> SUB_BITS) - 1;
+    ((bucket % SUB + SUB) as u64) << octave << SHIFT
+}
+
+impl Histogram {
+    /// Counts one time.
+    #[inline]
+    pub fn add(&mut self, time: Duration) {
+        let ns = time.as_nanos();
+        let b = bucket(ns);
+        if b >= self.counts.len() {
+            self.counts.resize((b | (SUB - 1)) + 1, 0);
+        }
+        self.counts[b] += 1;
+        self.count += 1;
+        self.sum += ns;
+        let us = ns as f64 * 1e-3;
+        self.squares += us * us;
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+    }
+
+    /// How many were counted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The time below which the fraction `q` lies, by linear interpolation within a bucket.
+    pub fn quantile(&self, q: f64) -> Duration {
+        let rank = q * self.count as f64;
+        let mut below = 0.0;
+        for (b, &n) in self.counts.iter().enumerate() {
+            let n = n as f64;
+            if n > 0.0 && below + n >= rank {
+                let (from, to) = (low(b) as f64, low(b + 1) as f64);
+                let at = from + (to - from) * ((rank - below) / n).clamp(0.0, 1.0);
+                return Duration::from_nanos((at as u64).clamp(self.min, self.max));
+            }
+            below += n;
+        }
+        Duration::from_nanos(self.max)
+    }
+
+    /// The figures of the summary; `None` without a sample.
+    pub fn spread(&self) -> Option<Spread> {
+        if self.count == 0 {
+            return None;
+        }
+        let n = self.count as f64;
+        let mean_us = self.sum as f64 * 1e-3 / n;
+        let ms = |q| self.quantile(q).as_millis_f64();
+        Some(Spread {
+            mean: mean_us * 1e-3,
+            median: ms(0.5),
+            sd: libm_sqrt((self.squares / n - mean_us * mean_us).max(0.0)) * 1e-3,
+            p5: ms(0.05),
+            p50: ms(0.5),
+            p95: ms(0.95),
+            p99: ms(0.99),
+            min: self.min as f64 * 1e-6,
+            max: self.max as f64 * 1e-6,
+            samples: self.count,
+        })
+    }
+
+    /// The buckets in use: (least, greatest, count), in milliseconds. The first and last are cut at the true extremes.
+    pub fn buckets(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
+        self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(|(b, n)| {
+            let (from, to) = (low(b).max(self.min), low(b + 1).min(self.max.max(low(b) + 1)));
+            (from as f64 * 1e-6, to as f64 * 1e-6, *n as u64)
+        })
+    }
+}
+
+fn libm_sqrt(x: f64) -> f64 {
+    units::math::sqrt(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_join_without_gap_or_overlap() {
+        for b in 0..2000 {
+            assert_eq!(bucket(low(b)), b);
+            assert_eq!(bucket(low(b + 1) - 1), b);
+        }
+    }
+
+    #[test]
+    fn quantiles_are_within_a_hundredth() {
+        let mut h = Histogram::default();
+        for i in 1..=10_000u64 {
+            h.add(Duration::from_micros(i * 10));
+        }
+        let s = h.spread().unwrap();
+        assert!((s.median - 50.0).abs() < 0.5 && (s.p99 - 99.0).abs() < 1.0, "{s:?}");
+        assert!((s.mean - 50.005).abs() < 1e-9 && (s.sd - 28.867).abs() < 0.01);
+        assert_eq!((s.min, s.max), (0.01, 100.0));
+    }
+}

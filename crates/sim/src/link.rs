@@ -1,0 +1,292 @@
+//! A link: random loss, a queue, a transmitter.
+
+use crate::histogram::Histogram;
+use crate::packet::Packet;
+use crate::scheduler::Source;
+use aqm::{LinkInfo, Qdisc, Reason};
+use experiment::{Link as Spec, LossAt, LossModel, RateSpec};
+use units::{Bytes, Duration, Instant, Rate, Rng, streams};
+
+/// How a link sends.
+#[derive(Debug)]
+pub enum Transmitter {
+    /// At once: the link only delays and loses.
+    Unlimited,
+    /// At a constant rate.
+    Constant {
+        /// The rate.
+        rate: Rate,
+        /// Transmission times of the last two packet sizes: data and ACKs.
+        cache: [(u32, Duration); 2],
+    },
+    /// At the delivery opportunities of a trace.
+    Trace(Trace),
+}
+
+/// Delivery opportunities of a mahimahi trace, repeated.
+#[derive(Debug)]
+pub struct Trace {
+    times: Vec<Instant>,
+    next: usize,
+    /// Start of the present repetition.
+    base: Instant,
+    /// Bytes left of the last opportunity.
+    credit: u32,
+}
+
+/// Bytes of one opportunity: 1500 and the 4-byte header of mahimahi's TUN device.
+const OPPORTUNITY: u32 = 1504;
+
+impl Trace {
+    /// When a packet of `size` waiting since `now` has been sent. Opportunities before `now` are lost.
+    fn sent_by(&mut self, now: Instant, size: u32) -> Instant {
+        let period = self.times.last().expect("a trace has a line").since(Instant::ZERO);
+        let mut at = now;
+        if self.base + self.times[self.next].since(Instant::ZERO) < now {
+            self.credit = 0;
+        }
+        while self.credit < size {
+            let opportunity = self.base + self.times[self.next].since(Instant::ZERO);
+            self.next += 1;
+            if self.next == self.times.len() {
+                self.next = 0;
+                self.base += period;
+            }
+            if opportunity >= now {
+                at = opportunity;
+                self.credit += OPPORTUNITY;
+            }
+        }
+        self.credit -= size;
+        at
+    }
+}
+
+impl Transmitter {
+    fn new(spec: &Option<RateSpec>) -> Self {
+        match spec {
+            None => Transmitter::Unlimited,
+            Some(RateSpec::Constant(rate)) => Transmitter::Constant { rate: *rate, cache: [(0, Duration::ZERO); 2] },
+            Some(RateSpec::Trace(times)) => {
+                Transmitter::Trace(Trace { times: times.clone(), next: 0, base: Instant::ZERO, credit: 0 })
+            }
+        }
+    }
+
+    /// When a packet whose transmission begins now has left.
+    #[inline]
+    pub fn sent_by(&mut self, now: Instant, size: u32) -> Instant {
+        match self {
+            Transmitter::Unlimited => now,
+            Transmitter::Constant { rate, cache } => {
+                if cache[0].0 != size {
+                    cache.swap(0, 1);
+                    if cache[0].0 != size {
+                        cache[0] = (size, Bytes::new(size as u64) / *rate);
+                    }
+                }
+                now + cache[0].1
+            }
+            Transmitter::Trace(trace) => trace.sent_by(now, size),
+        }
+    }
+
+    /// The rate, or the trace's mean rate; `None` if unlimited.
+    pub fn rate(&self) -> Option<Rate> {
+        match self {
+            Transmitter::Unlimited => None,
+            Transmitter::Constant { rate, .. } => Some(*rate),
+            Transmitter::Trace(t) => {
+                let period = t.times.last().expect("a trace has a line").since(Instant::ZERO);
+                Some(Bytes::new(OPPORTUNITY as u64 * t.times.len() as u64) / period)
+            }
+        }
+    }
+}
+
+/// Random loss at work.
+#[derive(Debug)]
+pub struct Loss {
+    model: LossModel,
+    bad: bool,
+    rng: Rng,
+}
+
+impl Loss {
+    /// Can a packet be lost at all?
+    pub fn is_possible(&self) -> bool {
+        self.model != LossModel::None
+    }
+
+    /// Is this packet lost?
+    #[inline]
+    pub fn strikes(&mut self) -> bool {
+        match self.model {
+            LossModel::None => false,
+            LossModel::Random(p) => self.rng.chance(p),
+            LossModel::Gilbert { to_bad, to_good, loss_good, loss_bad } => {
+                let turn = if self.bad { to_good } else { to_bad };
+                self.bad ^= self.rng.chance(turn);
+                self.rng.chance(if self.bad { loss_bad } else { loss_good })
+            }
+        }
+    }
+}
+
+/// Counters over the measure window.
+#[derive(Debug, Default)]
+pub struct LinkCount {
+    /// Packets that came.
+    pub arrived: u64,
+    /// Dropped by the queue, by its law, by chance.
+    pub dropped: [u64; 3],
+    /// Marked.
+    pub marked: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Time from enqueue to start of transmission.
+    pub queue: Histogram,
+    /// Integral of the queue length over time, in packet-nanoseconds.
+    pub packet_time: u128,
+    /// When that integral was last brought up to date.
+    pub since: Instant,
+    /// Longest queue in packets.
+    pub most: usize,
+}
+
+/// A link at work.
+#[derive(Debug)]
+pub struct Link {
+    /// Its event source: the end of a transmission, while packets wait.
+    pub source: Source,
+    /// What holds the packets.
+    pub queue: Box<dyn Qdisc<Packet>>,
+    /// How it sends.
+    pub transmitter: Transmitter,
+    /// Propagation.
+    pub delay: Duration,
+    /// The transmitter is busy until then.
+    pub free_at: Instant,
+    /// An event is pending.
+    pub waiting: bool,
+    /// Random loss.
+    pub loss: Loss,
+    /// Where it strikes.
+    pub loss_at: LossAt,
+    /// Some packets go astray after the transmitter (loss, duplication, reordering): the slow path.
+    pub impaired: bool,
+    /// Packets that arrive twice.
+    pub duplicate: (f64, Rng),
+    /// Packets taken out of order: probability and extra delay.
+    pub reorder: Option<(f64, Duration, Rng)>,
+    /// What the queue was told of the link.
+    pub info: LinkInfo,
+    /// The window's counters.
+    pub count: LinkCount,
+    /// Dropped and marked since the last sample.
+    pub step: (u32, u32, u64),
+}
+
+impl Link {
+    /// A link at rest.
+    pub fn new(spec: &Spec, id: usize, seed: u64, source: Source) -> Result<Self, params::ParamError> {
+        let transmitter = Transmitter::new(&spec.rate);
+        let mut info = LinkInfo {
+            rate: transmitter.rate().unwrap_or(Rate::from_bps(u64::MAX)),
+            mtu: Bytes::new(1500),
+            limit: spec.buffer,
+        };
+        if matches!(transmitter, Transmitter::Unlimited) {
+            info.limit = None;
+        }
+        let entity = id as u64;
+        Ok(Link {
+            source,
+            queue: aqm::build(&spec.queue, &info, Rng::new(seed, entity, streams::AQM))?,
+            transmitter,
+            delay: spec.delay,
+            free_at: Instant::ZERO,
+            waiting: false,
+            loss: Loss { model: spec.loss, bad: false, rng: Rng::new(seed, entity, streams::LOSS) },
+            loss_at: spec.loss_at,
+            impaired: spec.duplicate > 0.0
+                || spec.reorder.is_some()
+                || spec.loss != LossModel::None
+                || spec.changes.iter().any(|c| c.loss.is_some()),
+            duplicate: (spec.duplicate, Rng::new(seed, entity, streams::DUPLICATE)),
+            reorder: spec.reorder.map(|r| (r.probability, r.delay, Rng::new(seed, entity, streams::REORDER))),
+            info,
+            count: LinkCount::default(),
+            step: (0, 0, 0),
+        })
+    }
+
+    /// A scheduled change of the rate.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.transmitter = Transmitter::Constant { rate, cache: [(0, Duration::ZERO); 2] };
+        self.info.rate = rate;
+        self.queue.set_link(&self.info);
+    }
+
+    /// A scheduled change of the loss.
+    pub fn set_loss(&mut self, model: LossModel) {
+        self.loss.model = model;
+    }
+
+    /// Brings the queue-length integral up to `now`; call before the length changes.
+    #[inline]
+    pub fn account(&mut self, now: Instant, len: usize) {
+        self.count.packet_time += len as u128 * now.since(self.count.since).as_nanos() as u128;
+        self.count.since = now;
+    }
+
+    /// Counts a drop.
+    pub fn count_drop(&mut self, why: DropWhy, measuring: bool) {
+        if measuring {
+            self.count.dropped[why as usize] += 1;
+        }
+        self.step.0 += 1;
+    }
+}
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum DropWhy {
+    /// The buffer was full.
+    Overflow = 0,
+    /// The law said so.
+    Law = 1,
+    /// Chance.
+    Random = 2,
+}
+
+impl From<Reason> for DropWhy {
+    fn from(r: Reason) -> Self {
+        match r {
+            Reason::Overflow => DropWhy::Overflow,
+            Reason::Law => DropWhy::Law,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_gives_one_opportunity_a_line_and_repeats() {
+        let times = [0, 5, 10].map(Instant::from_millis).to_vec();
+        let mut t = Trace { times, next: 0, base: Instant::ZERO, credit: 0 };
+        let full = |t: &mut Trace, now| t.sent_by(Instant::from_millis(now), 1504).as_nanos() / 1_000_000;
+        assert_eq!(full(&mut t, 0), 0);
+        assert_eq!(full(&mut t, 1), 5);
+        // The line at 10 ms is also the start of the next round, whose first line is at 0 + 10.
+        assert_eq!(full(&mut t, 6), 10);
+        assert_eq!(full(&mut t, 10), 10);
+        assert_eq!(full(&mut t, 10), 15);
+        // Small packets share an opportunity.
+        assert_eq!(t.sent_by(Instant::from_millis(16), 100), Instant::from_millis(20));
+        assert_eq!(t.sent_by(Instant::from_millis(20), 100), Instant::from_millis(20));
+    }
+}

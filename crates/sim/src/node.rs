@@ -1,0 +1,159 @@
+//! A flow's two hosts and the application that feeds them.
+
+use crate::histogram::Histogram;
+use crate::scheduler::Source;
+use experiment::FlowSpec;
+use tcp::Endpoint;
+use units::{Bytes, Duration, Instant, Rng};
+
+/// More than any run can send.
+pub const ENDLESS: u64 = 1 << 60;
+
+/// A TCP connection: the data sender and the receiver.
+#[derive(Debug)]
+pub struct Tcp {
+    /// Sends the data.
+    pub sender: Endpoint,
+    /// Receives it.
+    pub receiver: Endpoint,
+    /// Timer sources of the two, and the times they stand at.
+    pub timers: [(Source, Instant); 2],
+    /// Window at the last look, for the digest.
+    pub cwnd: Bytes,
+}
+
+/// A source of datagrams.
+#[derive(Debug)]
+pub struct Datagrams {
+    /// Size at the IP layer.
+    pub size: u32,
+    /// From one to the next.
+    pub gap: Duration,
+    /// Mean talk spurt and silence; zero: always on.
+    pub on: Duration,
+    /// Mean silence.
+    pub off: Duration,
+    /// End of the present spurt.
+    pub until: Instant,
+    /// Number of the next one.
+    pub number: u64,
+    /// Arrived.
+    pub received: u64,
+    /// Payload arrived.
+    pub received_bytes: u64,
+}
+
+/// What carries a flow's data.
+#[derive(Debug)]
+pub enum Transport {
+    /// A connection.
+    Tcp(Box<Tcp>),
+    /// Datagrams without congestion control.
+    Datagrams(Datagrams),
+}
+
+/// A finished transfer.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Completion {
+    /// Payload bytes.
+    pub bytes: u64,
+    /// From request to last byte, in seconds.
+    pub seconds: f64,
+    /// When it was done, in seconds.
+    pub at: f64,
+}
+
+/// Counters of a flow.
+#[derive(Debug, Default)]
+pub struct FlowCount {
+    /// IP bytes delivered to the receiver in the window.
+    pub delivered_bytes: u64,
+    /// Data packets handed over by the sender in the window.
+    pub sent_packets: u64,
+    /// Of these, lost on the way (whenever they were sent).
+    pub lost_packets: u64,
+    /// In-order payload at the start and end of the window.
+    pub goodput: [u64; 2],
+    /// Retransmissions at the start and end of the window.
+    pub retransmits: [u64; 2],
+    /// RTT samples in the window.
+    pub rtt: Histogram,
+    /// One-way delays of data packets in the window.
+    pub one_way: Histogram,
+    /// Interarrival jitter of RFC 3550, section 6.4.1, in nanoseconds.
+    pub jitter: f64,
+    last_one_way: Option<Duration>,
+    /// Delay, loss, ECN and timeout back-offs of the whole run.
+    pub backoffs: [u64; 4],
+    /// Of all those, with a window below the path's BDP.
+    pub below_bdp: u64,
+    /// End of slow start: time, threshold, ratio to the BDP.
+    pub slow_start_exit: Option<(Instant, u64, f64)>,
+    /// Time spent in modes, by number, and the present one with its beginning.
+    pub modes: Vec<(i64, Duration)>,
+    /// The present mode and when it began.
+    pub mode: Option<(i64, Instant)>,
+    /// Finished transfers.
+    pub completions: Vec<Completion>,
+    /// IP bytes and in-order payload at the last sample.
+    pub sampled: (u64, u64),
+    /// IP bytes delivered in the whole run.
+    pub total_bytes: u64,
+}
+
+impl FlowCount {
+    /// A data packet arrived.
+    #[inline]
+    pub fn arrived(&mut self, size: u32, one_way: Duration) {
+        self.delivered_bytes += size as u64;
+        if let Some(last) = self.last_one_way {
+            let d = one_way.as_nanos().abs_diff(last.as_nanos()) as f64;
+            self.jitter += (d - self.jitter) * (1.0 / 16.0);
+        }
+        self.last_one_way = Some(one_way);
+        self.one_way.add(one_way);
+    }
+}
+
+/// A flow at work.
+#[derive(Debug)]
+pub struct Node {
+    /// What the experiment says of it.
+    pub spec: FlowSpec,
+    /// What carries its data.
+    pub transport: Transport,
+    /// Its counters.
+    pub count: FlowCount,
+    /// When it starts, `vary` included.
+    pub start: Instant,
+    /// It has been told to stop.
+    pub stopped: bool,
+    /// It has started.
+    pub started: bool,
+    /// The application's dice.
+    pub rng: Rng,
+    /// In-order payload at which the present transfer is done, and when it was asked for.
+    pub transfer: Option<(u64, u64, Instant)>,
+    /// End of the present on period of on/off traffic.
+    pub spurt_until: Instant,
+    /// Payload bytes per second at the bottleneck's rate.
+    pub bottleneck_payload_rate: f64,
+}
+
+impl Node {
+    /// In-order payload received.
+    pub fn goodput(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(t) => t.receiver.received(),
+            Transport::Datagrams(d) => d.received_bytes,
+        }
+    }
+
+    /// Segments sent again.
+    pub fn retransmits(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(t) => t.sender.stats().retransmissions,
+            Transport::Datagrams(_) => 0,
+        }
+    }
+}

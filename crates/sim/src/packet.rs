@@ -1,0 +1,59 @@
+//! A packet on its way.
+
+use aqm::Ecn;
+use tcp::Segment;
+use units::{Bytes, Instant};
+
+/// Which way along a flow's path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Way {
+    /// From the data sender to the receiver.
+    Out = 0,
+    /// Back.
+    Back = 1,
+}
+
+/// One packet: small and by value, so that queues and delay lines are rings without allocation.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// The TCP segment, or for datagrams its number in `seq`.
+    pub segment: Segment,
+    /// When the host handed it over.
+    pub born: Instant,
+    /// Its flow.
+    pub flow: u32,
+    /// Size at the IP layer.
+    pub size: u32,
+    /// How far it has come along its route.
+    pub hop: u8,
+    /// Its direction.
+    pub way: Way,
+}
+
+impl aqm::Packet for Packet {
+    #[inline]
+    fn size(&self) -> Bytes {
+        Bytes::new(self.size as u64)
+    }
+    fn flow(&self) -> u64 {
+        // Spread over 64 bits as a header hash would be: queues take it modulo their number of buckets.
+        (((self.flow as u64) << 1 | self.way as u64) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        match self.segment.ecn & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+    fn mark(&mut self) -> bool {
+        let markable = self.segment.ecn & 3 != 0;
+        if markable {
+            self.segment.ecn = 3;
+        }
+        markable
+    }
+}

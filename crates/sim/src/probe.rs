@@ -1,0 +1,92 @@
+//! Watching a run. A probe is a type parameter of the world: `()` costs nothing.
+
+use crate::link::DropWhy;
+use crate::packet::Packet;
+use cc::EventRecord;
+use units::{Duration, Instant};
+
+/// One thing that happened, for those who watch.
+#[derive(Clone, Copy, Debug)]
+pub enum Trace<'a> {
+    /// A packet entered a link's queue, which now holds `len`.
+    Enqueue { link: u32, packet: &'a Packet, len: usize },
+    /// A packet left a link's queue.
+    Dequeue { link: u32, packet: &'a Packet, sojourn: Duration, len: usize },
+    /// A packet was dropped at a link.
+    Drop { link: u32, packet: &'a Packet, why: DropWhy },
+    /// A packet was marked at a link.
+    Mark { link: u32, packet: &'a Packet },
+    /// A host handed a packet over.
+    Send { packet: &'a Packet },
+    /// A packet reached its host.
+    Deliver { packet: &'a Packet },
+    /// A congestion control event.
+    Event(&'a EventRecord),
+    /// A flow, at a step of the series.
+    FlowSample { flow: u32, sample: FlowSample },
+    /// A link, at a step of the series.
+    LinkSample { link: u32, sample: LinkSample },
+    /// An inner variable of a flow's algorithm (`source` 0) or of a queue (`source` 1), at a step.
+    Var { source: u32, index: u32, name: &'static str, value: f64 },
+}
+
+/// A flow at one step.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)]
+pub struct FlowSample {
+    pub throughput_mbps: f64,
+    pub goodput_mbps: f64,
+    pub cwnd_bytes: f64,
+    /// NaN while unset.
+    pub ssthresh_bytes: f64,
+    pub rtt_ms: f64,
+    pub srtt_ms: f64,
+    pub in_flight_bytes: f64,
+    /// NaN without pacing.
+    pub pacing_mbps: f64,
+}
+
+/// A link at one step.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)]
+pub struct LinkSample {
+    /// Sojourn of the packet that left last in this step; zero if the queue was empty.
+    pub queue_ms: f64,
+    pub queue_packets: u32,
+    pub queue_bytes: f64,
+    pub utilisation: f64,
+    pub dropped: u32,
+    pub marked: u32,
+}
+
+/// Somebody who watches.
+pub trait Probe {
+    /// False makes every call vanish.
+    const ON: bool = true;
+    /// Sees one thing happen.
+    fn see(&mut self, now: Instant, trace: Trace<'_>);
+    /// The step of the series it wants, if any.
+    fn step(&self) -> Option<Duration> {
+        None
+    }
+}
+
+impl Probe for () {
+    const ON: bool = false;
+    #[inline(always)]
+    fn see(&mut self, _: Instant, _: Trace<'_>) {}
+}
+
+impl<A: Probe, B: Probe> Probe for (A, B) {
+    const ON: bool = A::ON || B::ON;
+    fn see(&mut self, now: Instant, trace: Trace<'_>) {
+        self.0.see(now, trace);
+        self.1.see(now, trace);
+    }
+    fn step(&self) -> Option<Duration> {
+        match (self.0.step(), self.1.step()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! The figures of a run, in the words of the results' schema.
+
+use crate::histogram::Spread;
+use crate::link::DropWhy;
+use crate::node::{Completion, Node, Transport};
+use crate::probe::Probe;
+use crate::record::{Column, Table};
+use crate::world::World;
+use crate::{MODEL, SCHEMA};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use units::{Duration, Instant};
+
+/// One repetition of a case.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// The swept values of the case, filled in by whoever expanded it.
+    pub case: BTreeMap<String, String>,
+    /// The seed of this repetition.
+    pub seed: u64,
+    /// Version of this structure.
+    pub schema: u32,
+    /// Version of the simulator's behaviour: digests of different models cannot be compared.
+    pub model: u32,
+    /// The digest.
+    pub digest: String,
+    /// One entry per flow.
+    pub flows: Vec<FlowSummary>,
+    /// One entry per `[[flow]]` of the experiment.
+    pub groups: Vec<GroupSummary>,
+    /// One entry per link of the experiment.
+    pub links: Vec<LinkSummary>,
+    /// Over all flows that ran in the window.
+    pub fairness: Fairness,
+    /// Time the run took, in seconds; filled in by whoever ran it.
+    pub wall_s: f64,
+    /// Packets delivered to hosts, ACKs included, over the whole run.
+    pub packets: u64,
+    /// Packets dropped over the whole run.
+    pub dropped: u64,
+    /// Distributions, for plots: kept out of the JSON.
+    #[serde(skip)]
+    pub tables: Vec<(&'static str, Table)>,
+}
+
+/// Reductions of the window over the whole run.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct Backoffs {
+    pub delay: u64,
+    pub loss: u64,
+    pub ecn: u64,
+    pub timeout: u64,
+    /// Of all these, with a window below rate × smallest RTT in payload bytes.
+    pub below_bdp: u64,
+}
+
+/// How slow start ended.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct SlowStartExit {
+    pub at_s: f64,
+    pub ssthresh_bytes: u64,
+    pub bdp_ratio: f64,
+}
+
+/// A flow over the measure window; back-offs, slow start, modes and completions over the whole run.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct FlowSummary {
+    pub name: String,
+    pub group: String,
+    pub cc: String,
+    pub stack: String,
+    pub base_rtt_ms: f64,
+    pub start_s: f64,
+    pub throughput_mbps: f64,
+    pub goodput_mbps: f64,
+    pub share: f64,
+    pub rtt_ms: Option<Spread>,
+    pub owd_ms: Option<Spread>,
+    pub jitter_ms: f64,
+    pub sent: u64,
+    pub lost: u64,
+    pub loss_pct: f64,
+    pub retransmits: u64,
+    pub completion_s: Option<f64>,
+    pub backoffs: Backoffs,
+    pub slow_start_exit: Option<SlowStartExit>,
+    pub mode_s: BTreeMap<String, f64>,
+}
+
+/// The flows of one `[[flow]]` entry: sums of rates and counts, means of delays.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct GroupSummary {
+    pub name: String,
+    pub cc: String,
+    pub flows: usize,
+    pub throughput_mbps: f64,
+    pub goodput_mbps: f64,
+    pub share: f64,
+    pub rtt_ms: Option<f64>,
+    pub owd_ms: Option<f64>,
+    pub loss_pct: f64,
+    pub retransmits: u64,
+    pub backoffs: Backoffs,
+    pub jain: f64,
+    /// Flow completion times by size, for finite transfers.
+    pub completions: Vec<CompletionBin>,
+}
+
+/// Completion times of transfers up to a size.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct CompletionBin {
+    pub up_to_bytes: u64,
+    pub transfers: usize,
+    pub mean_s: f64,
+    pub median_s: f64,
+    pub p95_s: f64,
+}
+
+/// Length of a queue in packets.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct QueuePackets {
+    pub mean: f64,
+    pub max: usize,
+}
+
+/// A link over the measure window.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct LinkSummary {
+    pub name: String,
+    pub queue: String,
+    pub rate_mbps: Option<f64>,
+    /// Fraction of the rate; absent on an unlimited link.
+    pub utilisation: Option<f64>,
+    pub queue_ms: Option<Spread>,
+    pub arrived: u64,
+    pub dropped: u64,
+    pub dropped_overflow: u64,
+    pub dropped_law: u64,
+    pub dropped_random: u64,
+    pub drop_pct: f64,
+    pub marked: u64,
+    pub queue_packets: QueuePackets,
+}
+
+/// Shares of the bottleneck.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Fairness {
+    /// (Σx)² / (n Σx²) of throughput (thesis, Equation 2.3).
+    pub jain: f64,
+    /// Least over greatest throughput.
+    pub max_min: f64,
+}
+
+/// Upper ends of the completion bins: what fits the initial windows of 3 and 10, then decades.
+const BINS: [u64; 6] = [4_380, 14_600, 100_000, 1_000_000, 10_000_000, u64::MAX];
+
+fn jain(x: &[f64]) -> f64 {
+    let (sum, squares) = x.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    if squares > 0.0 { sum * sum / (x.len() as f64 * squares) } else { 1.0 }
+}
+
+/// Adds time to a mode's account.
+pub(crate) fn add_mode(modes: &mut Vec<(i64, Duration)>, mode: i64, time: Duration) {
+    match modes.iter_mut().find(|(m, _)| *m == mode) {
+        Some((_, total)) => *total += time,
+        None => modes.push((mode, time)),
+    }
+}
+
+fn completion_bins(all: &[Completion]) -> Vec<CompletionBin> {
+    let mut low = 0;
+    let mut bins = Vec::new();
+    for high in BINS {
+        let mut s: Vec<f64> = all.iter().filter(|c| c.bytes > low && c.bytes <= high).map(|c| c.seconds).collect();
+        low = high;
+        if s.is_empty() {
+            continue;
+        }
+        s.sort_by(f64::total_cmp);
+        let at = |q: f64| s[((s.len() as f64 * q) as usize).min(s.len() - 1)];
+        bins.push(CompletionBin {
+            up_to_bytes: high,
+            transfers: s.len(),
+            mean_s: s.iter().sum::<f64>() / s.len() as f64,
+            median_s: at(0.5),
+            p95_s: at(0.95),
+        });
+    }
+    bins
+}
+
+fn percent(part: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 }
+}
+
+fn flow<P: Probe>(world: &World<P>, node: &Node, seconds: f64, total: f64) -> FlowSummary {
+    let c = &node.count;
+    let throughput = c.delivered_bytes as f64 * 8e-6 / seconds;
+    let mut modes = c.modes.clone();
+    if let Some((mode, since)) = c.mode {
+        add_mode(&mut modes, mode, world.now.since(since));
+    }
+    FlowSummary {
+        name: node.spec.name.clone(),
+        group: world.scenario.groups[node.spec.group].clone(),
+        cc: match &node.transport {
+            Transport::Tcp(_) => node.spec.cc.to_string(),
+            Transport::Datagrams(_) => "none".into(),
+        },
+        stack: params::Value::show(&node.spec.stack),
+        base_rtt_ms: node.spec.base_rtt.as_millis_f64(),
+        start_s: node.start.as_secs_f64(),
+        throughput_mbps: throughput,
+        goodput_mbps: (c.goodput[1] - c.goodput[0]) as f64 * 8e-6 / seconds,
+        share: if total > 0.0 { throughput / total } else { 0.0 },
+        rtt_ms: c.rtt.spread(),
+        owd_ms: c.one_way.spread(),
+        jitter_ms: c.jitter * 1e-6,
+        sent: c.sent_packets,
+        lost: c.lost_packets,
+        loss_pct: percent(c.lost_packets, c.sent_packets),
+        retransmits: c.retransmits[1] - c.retransmits[0],
+        completion_s: match c.completions.as_slice() {
+            [] => None,
+            all => Some(all.iter().map(|c| c.seconds).sum::<f64>() / all.len() as f64),
+        },
+        backoffs: Backoffs {
+            delay: c.backoffs[0],
+            loss: c.backoffs[1],
+            ecn: c.backoffs[2],
+            timeout: c.backoffs[3],
+            below_bdp: c.below_bdp,
+        },
+        slow_start_exit: c.slow_start_exit.map(|(at, ssthresh_bytes, bdp_ratio)| SlowStartExit {
+            at_s: at.since(node.start).as_secs_f64(),
+            ssthresh_bytes,
+            bdp_ratio,
+        }),
+        mode_s: modes.iter().map(|(m, t)| (cc::mode_name(*m).to_string(), t.as_secs_f64())).collect(),
+    }
+}
+
+fn group<P: Probe>(world: &World<P>, g: usize, flows: &[FlowSummary]) -> GroupSummary {
+    let members: Vec<usize> = (0..flows.len()).filter(|&f| world.nodes[f].spec.group == g).collect();
+    let sum = |of: &dyn Fn(&FlowSummary) -> f64| members.iter().map(|&f| of(&flows[f])).sum::<f64>();
+    let count = |of: &dyn Fn(&FlowSummary) -> u64| members.iter().map(|&f| of(&flows[f])).sum::<u64>();
+    let mean = |of: &dyn Fn(&FlowSummary) -> Option<f64>| {
+        let all: Vec<f64> = members.iter().filter_map(|&f| of(&flows[f])).collect();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    };
+    let completions: Vec<Completion> =
+        members.iter().flat_map(|&f| world.nodes[f].count.completions.iter().copied()).collect();
+    GroupSummary {
+        name: world.scenario.groups[g].clone(),
+        cc: members.first().map_or(String::new(), |&f| flows[f].cc.clone()),
+        flows: members.len(),
+        throughput_mbps: sum(&|f| f.throughput_mbps),
+        goodput_mbps: sum(&|f| f.goodput_mbps),
+        share: sum(&|f| f.share),
+        rtt_ms: mean(&|f| f.rtt_ms.map(|r| r.mean)),
+        owd_ms: mean(&|f| f.owd_ms.map(|r| r.mean)),
+        loss_pct: percent(count(&|f| f.lost), count(&|f| f.sent)),
+        retransmits: count(&|f| f.retransmits),
+        backoffs: Backoffs {
+            delay: count(&|f| f.backoffs.delay),
+            loss: count(&|f| f.backoffs.loss),
+            ecn: count(&|f| f.backoffs.ecn),
+            timeout: count(&|f| f.backoffs.timeout),
+            below_bdp: count(&|f| f.backoffs.below_bdp),
+        },
+        jain: jain(&members.iter().map(|&f| flows[f].throughput_mbps).collect::<Vec<_>>()),
+        completions: completion_bins(&completions),
+    }
+}
+
+fn link<P: Probe>(world: &World<P>, l: usize, window: Duration) -> LinkSummary {
+    let (spec, link) = (&world.scenario.links[l], &world.net.links[l]);
+    let c = &link.count;
+    let rate = link.transmitter.rate();
+    let dropped: u64 = c.dropped.iter().sum();
+    LinkSummary {
+        name: spec.name.clone(),
+        queue: spec.queue.to_string(),
+        rate_mbps: rate.map(|r| r.as_mbps()),
+        utilisation: rate.map(|r| c.sent_bytes as f64 / (r.bytes_per_sec() * window.as_secs_f64())),
+        queue_ms: c.queue.spread(),
+        arrived: c.arrived,
+        dropped,
+        dropped_overflow: c.dropped[DropWhy::Overflow as usize],
+        dropped_law: c.dropped[DropWhy::Law as usize],
+        dropped_random: c.dropped[DropWhy::Random as usize],
+        drop_pct: percent(dropped, c.arrived),
+        marked: c.marked,
+        queue_packets: QueuePackets { mean: c.packet_time as f64 / window.as_nanos() as f64, max: c.most },
+    }
+}
+
+fn distribution<'a>(key: &'static str, of: impl Iterator<Item = &'a crate::histogram::Histogram>, count: &'static str) -> Table {
+    let (mut id, mut low, mut high, mut n) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (i, histogram) in of.enumerate() {
+        for (from, to, packets) in histogram.buckets() {
+            id.push(i as u32);
+            low.push(from);
+            high.push(to);
+            n.push(packets);
+        }
+    }
+    vec![(key, Column::U32(id)), ("low_ms", Column::F64(low)), ("high_ms", Column::F64(high)), (count, Column::U64(n))]
+}
+
+/// Sums a finished run up.
+pub(crate) fn of<P: Probe>(world: &World<P>) -> Summary {
+    let (from, to) = world.scenario.run.measure;
+    let end = Instant::ZERO + world.scenario.run.duration;
+    let window = to.min(end).since(from);
+    let seconds = window.as_secs_f64();
+    let total: f64 = world.nodes.iter().map(|n| n.count.delivered_bytes as f64 * 8e-6 / seconds).sum();
+    let flows: Vec<FlowSummary> = world.nodes.iter().map(|n| flow(world, n, seconds, total)).collect();
+    // Fairness is a matter of those who wanted a share: a flow that never ran in the window is not counted.
+    let shares: Vec<f64> = world
+        .nodes
+        .iter()
+        .zip(&flows)
+        .filter(|(n, _)| n.start < to && n.spec.stop.is_none_or(|s| s > from))
+        .map(|(_, f)| f.throughput_mbps)
+        .collect();
+    let (least, most) = shares.iter().fold((f64::INFINITY, 0.0f64), |(a, b), &x| (a.min(x), b.max(x)));
+    Summary {
+        case: BTreeMap::new(),
+        seed: world.seed,
+        schema: SCHEMA,
+        model: MODEL,
+        digest: world.digest.text(),
+        groups: (0..world.scenario.groups.len()).map(|g| group(world, g, &flows)).collect(),
+        flows,
+        links: (0..world.scenario.links.len()).map(|l| link(world, l, window)).collect(),
+        fairness: Fairness { jain: jain(&shares), max_min: if most > 0.0 { least / most } else { 1.0 } },
+        wall_s: 0.0,
+        packets: world.packets.delivered,
+        dropped: world.packets.dropped,
+        tables: vec![
+            ("queue_delay", distribution("link", world.net.links.iter().take(world.scenario.links.len()).map(|l| &l.count.queue), "packets")),
+            ("rtt", distribution("flow", world.nodes.iter().map(|n| &n.count.rtt), "samples")),
+        ],
+    }
+}

@@ -1,0 +1,154 @@
+//! Applications: what flows send, and when.
+
+use crate::node::{Completion, Transport};
+use crate::packet::Way;
+use crate::probe::Probe;
+use crate::world::{BULK, Entry, World};
+use experiment::Traffic;
+use tcp::Segment;
+use units::{Duration, Instant, Rate, Rng};
+
+/// A flow starts.
+pub(crate) fn start<P: Probe>(world: &mut World<P>, f: u32) {
+    let now = world.now;
+    world.nodes[f as usize].started = true;
+    match world.nodes[f as usize].spec.traffic.clone() {
+        Traffic::Bulk => write(world, f, BULK),
+        Traffic::Bytes(bytes) => {
+            begin_transfer(world, f, bytes.get());
+            close(world, f);
+        }
+        Traffic::Cbr { .. } => {
+            if let Transport::Datagrams(d) = &mut world.nodes[f as usize].transport {
+                d.until = if d.on.is_zero() { Instant::MAX } else { now };
+            }
+            application(world, f);
+        }
+        Traffic::OnOff { .. } | Traffic::Web { .. } => application(world, f),
+    }
+}
+
+/// A flow is told to stop: what was written and not sent is forgotten.
+pub(crate) fn stop<P: Probe>(world: &mut World<P>, f: u32) {
+    world.nodes[f as usize].stopped = true;
+    if let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport {
+        tcp.sender.abandon_unsent();
+    }
+    close(world, f);
+}
+
+fn write<P: Probe>(world: &mut World<P>, f: u32, bytes: u64) {
+    let now = world.now;
+    if let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport {
+        tcp.sender.write(now, bytes);
+    }
+    world.pump(f, false);
+}
+
+fn close<P: Probe>(world: &mut World<P>, f: u32) {
+    let now = world.now;
+    if let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport {
+        tcp.sender.close(now);
+    }
+    world.pump(f, false);
+}
+
+fn begin_transfer<P: Probe>(world: &mut World<P>, f: u32, bytes: u64) {
+    let now = world.now;
+    let node = &mut world.nodes[f as usize];
+    // Everything before has arrived: a transfer begins when the one before it is done.
+    node.transfer = Some((node.goodput() + bytes, bytes, now));
+    write(world, f, bytes);
+}
+
+/// The last byte of a transfer has arrived.
+pub(crate) fn transfer_done<P: Probe>(world: &mut World<P>, f: u32) {
+    let now = world.now;
+    let node = &mut world.nodes[f as usize];
+    let Some((_, bytes, asked)) = node.transfer.take() else { return };
+    node.count.completions.push(Completion { bytes, seconds: now.since(asked).as_secs_f64(), at: now.as_secs_f64() });
+    if let Traffic::Web { think, .. } = node.spec.traffic {
+        let pause = Duration::from_secs_f64(node.rng.exponential(think.as_secs_f64()));
+        world.enter(now + pause, Entry::Application(f));
+    }
+}
+
+/// The application's next step.
+pub(crate) fn application<P: Probe>(world: &mut World<P>, f: u32) {
+    let now = world.now;
+    let node = &mut world.nodes[f as usize];
+    if node.stopped {
+        return;
+    }
+    match node.spec.traffic {
+        Traffic::Bulk | Traffic::Bytes(_) => {}
+        Traffic::Cbr { .. } => datagram(world, f),
+        Traffic::Web { size, sigma, .. } => {
+            let bytes = node.rng.lognormal(size.as_f64(), sigma).max(1.0) as u64;
+            begin_transfer(world, f, bytes);
+        }
+        Traffic::OnOff { on, off, rate } => on_off(world, f, on, off, rate),
+    }
+}
+
+fn on_off<P: Probe>(world: &mut World<P>, f: u32, on: Duration, off: Duration, rate: Option<Rate>) {
+    let now = world.now;
+    let node = &mut world.nodes[f as usize];
+    if now >= node.spurt_until {
+        node.spurt_until = now + Duration::from_secs_f64(node.rng.exponential(on.as_secs_f64()));
+    }
+    let until = node.spurt_until;
+    let silence = |rng: &mut Rng| Duration::from_secs_f64(rng.exponential(off.as_secs_f64()));
+    match rate {
+        // One segment at a time, at the application's rate.
+        Some(rate) => {
+            let mss = node.spec.mss;
+            let next = now + mss / rate;
+            let next = if next < until { next } else { until + silence(&mut node.rng) };
+            write(world, f, mss.get());
+            world.enter(next, Entry::Application(f));
+        }
+        // As fast as the window allows until the spurt ends; what is not sent then is forgotten.
+        None => {
+            let next = until + silence(&mut node.rng);
+            write(world, f, BULK);
+            world.enter(until, Entry::SpurtEnds(f));
+            world.enter(next, Entry::Application(f));
+        }
+    }
+}
+
+/// An on period is over.
+pub(crate) fn spurt_ends<P: Probe>(world: &mut World<P>, f: u32) {
+    if let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport {
+        tcp.sender.abandon_unsent();
+    }
+}
+
+fn datagram<P: Probe>(world: &mut World<P>, f: u32) {
+    let now = world.now;
+    let measuring = world.measuring;
+    let node = &mut world.nodes[f as usize];
+    let Transport::Datagrams(d) = &mut node.transport else { return };
+    if now >= d.until {
+        // A new talk spurt, unless this is the end of one: then silence first.
+        if d.number > 0 && d.until != Instant::ZERO && !d.off.is_zero() {
+            let silence = Duration::from_secs_f64(node.rng.exponential(d.off.as_secs_f64()));
+            let spurt = Duration::from_secs_f64(node.rng.exponential(d.on.as_secs_f64()));
+            d.until = now + silence + spurt;
+            if !silence.is_zero() {
+                world.enter(now + silence, Entry::Application(f));
+                return;
+            }
+        } else {
+            let spurt = Duration::from_secs_f64(node.rng.exponential(d.on.as_secs_f64()));
+            d.until = now + spurt;
+        }
+    }
+    d.number += 1;
+    let segment = Segment { seq: d.number, len: d.size - 28, ..Segment::default() };
+    let (size, gap) = (d.size, d.gap);
+    node.count.sent_packets += u64::from(measuring);
+    world.launch(f, Way::Out, segment, size);
+    world.enter(now + gap.max(Duration::from_nanos(1)), Entry::Application(f));
+}
