@@ -87,7 +87,13 @@ impl Network {
 
     /// The line that leaves `from` (or a host) with this delay; one for all flows, so that it stays a FIFO ring.
     /// `own` keeps a flow's line apart from the others'.
-    fn line(&mut self, scheduler: &mut Scheduler, from: Option<u32>, delay: Duration, own: Option<(u32, Jitter)>) -> u32 {
+    fn line(
+        &mut self,
+        scheduler: &mut Scheduler,
+        from: Option<u32>,
+        delay: Duration,
+        own: Option<(u32, Jitter)>,
+    ) -> u32 {
         let key = (from, delay.as_nanos(), own.as_ref().map(|o| o.0));
         if let Some(&line) = self.known.get(&key) {
             return line;
@@ -199,7 +205,8 @@ pub fn network(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Res
             }
         };
         let host = (scenario.run.vary == Vary::StartHost).then(|| {
-            let packet = (flow.mss + Bytes::new(52)) / bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
+            let packet =
+                (flow.mss + Bytes::new(52)) / bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
             (f as u32, Jitter::Uniform(packet, Rng::new(seed, f as u64, streams::HOST)))
         });
         let out = net.route(scheduler, scenario, access, &flow.route, (flow.edge, Duration::ZERO), host);
@@ -269,9 +276,7 @@ pub fn node(
             config.ecn = spec.ecn;
             config.offload = spec.offload;
             let tick = config.rtt_tick.as_nanos().max(1);
-            let mut phase = |host: u64| {
-                Duration::from_nanos(Rng::new(seed, entity * 2 + host, streams::CLOCK).below(tick))
-            };
+            let phase = |host: u64| Duration::from_nanos(Rng::new(seed, entity * 2 + host, streams::CLOCK).below(tick));
             let (mut sending, mut receiving) = (config.clone(), config);
             sending.tick_phase = phase(0);
             receiving.tick_phase = phase(1);

@@ -5,8 +5,9 @@ use crate::packet::Packet;
 use cc::EventRecord;
 use units::{Duration, Instant};
 
-/// One thing that happened, for those who watch.
+/// One thing that happened, for those who watch. `link` and `flow` count as in the scenario.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
 pub enum Trace<'a> {
     /// A packet entered a link's queue, which now holds `len`.
     Enqueue { link: u32, packet: &'a Packet, len: usize },

@@ -303,7 +303,11 @@ fn link<P: Probe>(world: &World<P>, l: usize, window: Duration) -> LinkSummary {
     }
 }
 
-fn distribution<'a>(key: &'static str, of: impl Iterator<Item = &'a crate::histogram::Histogram>, count: &'static str) -> Table {
+fn distribution<'a>(
+    key: &'static str,
+    of: impl Iterator<Item = &'a crate::histogram::Histogram>,
+    count: &'static str,
+) -> Table {
     let (mut id, mut low, mut high, mut n) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (i, histogram) in of.enumerate() {
         for (from, to, packets) in histogram.buckets() {
@@ -347,7 +351,14 @@ pub(crate) fn of<P: Probe>(world: &World<P>) -> Summary {
         packets: world.packets.delivered,
         dropped: world.packets.dropped,
         tables: vec![
-            ("queue_delay", distribution("link", world.net.links.iter().take(world.scenario.links.len()).map(|l| &l.count.queue), "packets")),
+            (
+                "queue_delay",
+                distribution(
+                    "link",
+                    world.net.links.iter().take(world.scenario.links.len()).map(|l| &l.count.queue),
+                    "packets",
+                ),
+            ),
             ("rtt", distribution("flow", world.nodes.iter().map(|n| &n.count.rtt), "samples")),
         ],
     }

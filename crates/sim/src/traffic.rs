@@ -75,7 +75,6 @@ pub(crate) fn transfer_done<P: Probe>(world: &mut World<P>, f: u32) {
 
 /// The application's next step.
 pub(crate) fn application<P: Probe>(world: &mut World<P>, f: u32) {
-    let now = world.now;
     let node = &mut world.nodes[f as usize];
     if node.stopped {
         return;

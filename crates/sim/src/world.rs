@@ -385,10 +385,7 @@ impl<P: Probe> World<P> {
         }
         let (p, rng) = &mut link.duplicate;
         let twice = rng.chance(*p);
-        let late = match &mut link.reorder {
-            Some((p, delay, rng)) if rng.chance(*p) => Some(*delay),
-            _ => None,
-        };
+        let late = link.reorder.as_mut().and_then(|(p, delay, rng)| rng.chance(*p).then_some(*delay));
         if let Some(delay) = late {
             let hop = self.net.hop(packet.flow, packet.way, packet.hop);
             let at = depart + self.net.lines[hop.line as usize].delay + delay;
@@ -422,7 +419,12 @@ impl<P: Probe> World<P> {
     fn deliver(&mut self, packet: Packet) {
         let now = self.now;
         self.packets.delivered += 1;
-        self.digest.fold(now, Fact::Deliver, packet.flow << 1 | packet.way as u32, packet.segment.seq ^ packet.segment.ack << 32);
+        self.digest.fold(
+            now,
+            Fact::Deliver,
+            packet.flow << 1 | packet.way as u32,
+            packet.segment.seq ^ packet.segment.ack << 32,
+        );
         if P::ON {
             self.probe.see(now, Trace::Deliver { packet: &packet });
         }
@@ -450,7 +452,9 @@ impl<P: Probe> World<P> {
                 }
                 Way::Back => {
                     let heard = tcp.sender.on_segment(now, &packet.segment);
-                    if self.measuring && let Some(rtt) = heard.rtt {
+                    if self.measuring
+                        && let Some(rtt) = heard.rtt
+                    {
                         node.count.rtt.add(rtt);
                     }
                     self.pump(packet.flow, false);
