@@ -1,1 +1,20 @@
-//! sojourn._core (filled by the Python binding).
+//! `sojourn._core`: conversions between Python and the simulator, nothing else.
+
+mod convert;
+mod custom;
+mod run;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::convert::{
+        SpecError, algorithms, causes, check, evaluate, queues, schema, slow_starts, stacks, version,
+    };
+    #[pymodule_export]
+    use crate::run::{RunResult, StopFlag, Stopped, run};
+
+    #[allow(unused_imports)]
+    use super::*;
+}

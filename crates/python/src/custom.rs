@@ -1,0 +1,251 @@
+//! A Python class as a congestion control: the same four methods, slow, for trying ideas.
+
+use cc::{Ack, Congestion, CongestionControl, Event, Flow, Reaction, Sent};
+use params::Spec;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use units::{Bytes, Duration, Rate};
+
+/// The classes given by the caller, and the first exception one of them raised.
+pub(crate) struct Custom {
+    classes: Vec<(String, Py<PyAny>)>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    failure: Mutex<Option<PyErr>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Shared {
+    /// Keeps the exception and ends the run: a congestion control has no way to return it.
+    fn fail(&self, error: PyErr) {
+        self.failure.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Custom {
+    pub(crate) fn new(classes: Option<Bound<'_, PyDict>>, stop: Arc<AtomicBool>) -> PyResult<Self> {
+        let mut list = Vec::new();
+        for (name, class) in classes.iter().flat_map(|d| d.iter()) {
+            if !class.is_callable() {
+                return Err(PyTypeError::new_err(format!("python_cc[{name}] is no class: {class}")));
+            }
+            list.push((name.extract()?, class.unbind()));
+        }
+        Ok(Custom { classes: list, shared: Arc::new(Shared { failure: Mutex::new(None), stop }) })
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.classes.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    pub(crate) fn failure(&self) -> Option<PyErr> {
+        self.shared.failure.lock().expect("no thread panics while it holds the lock").take()
+    }
+
+    pub(crate) fn build(&self, spec: &Spec, flow: &mut Flow, seed: u64) -> Option<Box<dyn CongestionControl>> {
+        let (_, class) = self.classes.iter().find(|(name, _)| *name == spec.name)?;
+        let shared = self.shared.clone();
+        let object = Python::attach(|py| -> PyResult<_> {
+            let settings = PyDict::new(py);
+            for (key, value) in &spec.args {
+                match value.parse::<f64>() {
+                    Ok(number) => settings.set_item(key, number)?,
+                    Err(_) => settings.set_item(key, value)?,
+                }
+            }
+            let object = class.call(py, (), Some(&settings))?;
+            object.setattr(py, "seed", seed)?;
+            let view = Py::new(py, FlowView::of(flow))?;
+            Ok((object, view))
+        });
+        match object {
+            Ok((object, view)) => Some(Box::new(PythonCc { object, view, shared })),
+            Err(error) => {
+                shared.fail(error);
+                // The run ends before its first event; until then anything will do.
+                cc::build(&Spec::named("newreno"), flow, units::Rng::new(seed, 0, 0)).ok()
+            }
+        }
+    }
+}
+
+/// The flow as Python sees it. `cwnd`, `ssthresh` (bytes) and `pacing_bps` may be set.
+#[pyclass(name = "Flow")]
+struct FlowView {
+    /// Congestion window in bytes.
+    #[pyo3(get, set)]
+    cwnd: f64,
+    /// Slow-start threshold in bytes; infinite until the first congestion.
+    #[pyo3(get, set)]
+    ssthresh: f64,
+    /// Pacing rate in bits per second, or None.
+    #[pyo3(get, set)]
+    pacing_bps: Option<f64>,
+    /// Time in seconds.
+    #[pyo3(get)]
+    now: f64,
+    /// Largest payload in bytes.
+    #[pyo3(get)]
+    mss: f64,
+    /// Smoothed RTT in seconds.
+    #[pyo3(get)]
+    srtt: f64,
+    /// Smallest RTT in seconds.
+    #[pyo3(get)]
+    min_rtt: f64,
+    /// Bytes in flight.
+    #[pyo3(get)]
+    in_flight: f64,
+    /// The window held the last flight back.
+    #[pyo3(get)]
+    cwnd_limited: bool,
+    /// "open", "reduced", "recovery" or "loss".
+    #[pyo3(get)]
+    phase: &'static str,
+}
+
+impl FlowView {
+    fn of(flow: &Flow) -> Self {
+        let seconds = |d: Duration| d.as_secs_f64();
+        FlowView {
+            cwnd: flow.cwnd.as_f64(),
+            ssthresh: if flow.ssthresh == Bytes::MAX { f64::INFINITY } else { flow.ssthresh.as_f64() },
+            pacing_bps: flow.pacing.map(|r| r.as_bps() as f64),
+            now: flow.now.as_secs_f64(),
+            mss: flow.mss.as_f64(),
+            srtt: seconds(flow.srtt),
+            min_rtt: seconds(flow.min_rtt),
+            in_flight: flow.in_flight.as_f64(),
+            cwnd_limited: flow.cwnd_limited,
+            phase: match flow.phase {
+                cc::Phase::Open => "open",
+                cc::Phase::Reduced => "reduced",
+                cc::Phase::Recovery => "recovery",
+                cc::Phase::Loss => "loss",
+            },
+        }
+    }
+
+    fn apply(&self, flow: &mut Flow) {
+        flow.cwnd = Bytes::from_f64(self.cwnd).max(flow.floor);
+        flow.ssthresh = if self.ssthresh.is_finite() { Bytes::from_f64(self.ssthresh) } else { Bytes::MAX };
+        flow.pacing = self.pacing_bps.map(Rate::from_bps_f64);
+    }
+}
+
+/// An acknowledgement as Python sees it.
+#[pyclass(frozen, get_all, name = "Ack")]
+struct AckView {
+    /// Bytes newly acknowledged in order.
+    acked: f64,
+    /// Bytes newly delivered in all.
+    delivered: f64,
+    /// Bytes declared lost.
+    lost: f64,
+    /// Bytes that arrived marked.
+    ce: f64,
+    /// Nothing new in order.
+    duplicate: bool,
+    /// A fresh RTT sample in seconds, or None.
+    rtt: Option<f64>,
+    /// A round ended: its smallest and largest RTT in seconds, or None.
+    round: Option<(f64, f64)>,
+}
+
+struct PythonCc {
+    object: Py<PyAny>,
+    view: Py<FlowView>,
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for PythonCc {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PythonCc")
+    }
+}
+
+impl PythonCc {
+    /// Shows the flow, calls, and takes back what was set.
+    fn call<T>(
+        &self,
+        flow: &mut Flow,
+        f: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<FlowView>) -> PyResult<T>,
+    ) -> Option<T> {
+        let result = Python::attach(|py| {
+            *self.view.borrow_mut(py) = FlowView::of(flow);
+            let value = f(py, &self.object, &self.view)?;
+            self.view.borrow(py).apply(flow);
+            Ok(value)
+        });
+        result.map_err(|e| self.shared.fail(e)).ok()
+    }
+
+    fn has(py: Python<'_>, object: &Py<PyAny>, method: &str) -> bool {
+        object.bind(py).hasattr(method).unwrap_or(false)
+    }
+}
+
+impl CongestionControl for PythonCc {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        let view = AckView {
+            acked: ack.cumulative.as_f64(),
+            delivered: ack.delivered.as_f64(),
+            lost: ack.newly_lost.as_f64(),
+            ce: ack.ce.as_f64(),
+            duplicate: ack.duplicate,
+            rtt: ack.rtt.map(|r| r.as_secs_f64()),
+            round: ack.round.map(|r| (r.min_rtt.as_secs_f64(), r.max_rtt.as_secs_f64())),
+        };
+        self.call(flow, |py, object, flow| object.call_method1(py, "on_ack", (flow, view)).map(|_| ()));
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        let signal = match congestion.signal {
+            cc::Signal::Loss => "loss",
+            cc::Signal::Ecn => "ecn",
+            cc::Signal::Timeout => "timeout",
+        };
+        let before = flow.cwnd;
+        let to = self.call(flow, |py, object, flow| {
+            object.call_method1(py, "on_congestion", (flow, signal))?.extract::<Option<f64>>(py)
+        });
+        match to {
+            Some(Some(to)) => {
+                flow.cwnd = before;
+                Reaction::Reduce(Bytes::from_f64(to))
+            }
+            Some(None) => Reaction::Own,
+            None => Reaction::Reduce(before / 2),
+        }
+    }
+
+    fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
+        self.call(flow, |py, object, flow| {
+            if Self::has(py, object, "on_sent") {
+                object.call_method1(py, "on_sent", (flow, sent.size.as_f64()))?;
+            }
+            Ok(())
+        });
+    }
+
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        let name = match event {
+            Event::Restart => "restart",
+            Event::RecoveryEnd => "recovery_end",
+            Event::MssChanged => "mss_changed",
+            Event::Wake => "wake",
+        };
+        self.call(flow, |py, object, flow| {
+            if Self::has(py, object, "on_event") {
+                object.call_method1(py, "on_event", (flow, name))?;
+            }
+            Ok(())
+        });
+    }
+}

@@ -1,0 +1,131 @@
+//! One repetition of one case, with the interpreter free to do other work meanwhile.
+
+use crate::convert::{experiment, refuse};
+use crate::custom::Custom;
+use pyo3::create_exception;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use sim::{Keep, Options, Recorder, RunError, Summary, Table};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use units::Duration;
+
+create_exception!(sojourn._core, Stopped, PyRuntimeError, "The run was stopped before its end.");
+
+/// Stops runs from another thread.
+#[pyclass(frozen)]
+#[derive(Default)]
+pub struct StopFlag(pub(crate) Arc<AtomicBool>);
+
+#[pymethods]
+impl StopFlag {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+    /// Asks every run that holds the flag to end.
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+    /// Has it been set?
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a run gave.
+#[pyclass(frozen)]
+pub struct RunResult {
+    #[pyo3(get)]
+    summary: String,
+    #[pyo3(get)]
+    names: Vec<&'static str>,
+    tables: Vec<(&'static str, Table)>,
+}
+
+#[pymethods]
+impl RunResult {
+    /// Tables by name; columns as (type, little-endian bytes).
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = PyDict::new(py);
+        for (name, table) in &self.tables {
+            let columns = PyDict::new(py);
+            for (column, values) in table {
+                columns.set_item(column, (values.dtype(), PyBytes::new(py, &values.bytes())))?;
+            }
+            tables.set_item(name, columns)?;
+        }
+        Ok(tables)
+    }
+}
+
+fn finish(
+    mut summary: Summary,
+    recorder: Option<Recorder>,
+    values: Vec<(String, String)>,
+    began: Instant,
+) -> RunResult {
+    summary.case = values.into_iter().collect();
+    summary.wall_s = began.elapsed().as_secs_f64();
+    let mut tables = std::mem::take(&mut summary.tables);
+    let mut names = Vec::new();
+    if let Some(recorder) = recorder {
+        tables.extend(recorder.tables());
+        names = recorder.names().to_vec();
+    }
+    RunResult { summary: serde_json::to_string(&summary).expect("a summary is plain data"), names, tables }
+}
+
+/// Runs one repetition of one case. Raises `SpecError` on bad input and `Stopped` when the flag was set.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, case, repetition, *, series_ms = None, events = false, stop = None, python_cc = None))]
+#[allow(clippy::too_many_arguments)]
+pub fn run(
+    py: Python<'_>,
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    case: usize,
+    repetition: u32,
+    series_ms: Option<f64>,
+    events: bool,
+    stop: Option<&StopFlag>,
+    python_cc: Option<Bound<'_, PyDict>>,
+) -> PyResult<RunResult> {
+    let began = Instant::now();
+    let stop = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |s| s.0.clone());
+    let custom = Custom::new(python_cc, stop.clone())?;
+    let experiment = experiment(text, file, &overrides, &custom.names())?;
+    let mut cases = experiment.cases().map_err(refuse)?;
+    if case >= cases.len() {
+        return Err(refuse(format!(
+            "case {case} does not exist: the experiment has {} cases, counted from 0",
+            cases.len()
+        )));
+    }
+    let case = cases.swap_remove(case);
+    if series_ms.is_some_and(|ms| !(0.001..=1e9).contains(&ms)) {
+        return Err(refuse("series: the step must lie between 1 us and 1000000 s"));
+    }
+    let keep = Keep { series: series_ms.map(Duration::from_millis_f64), events };
+    let outcome = py.detach(|| {
+        let build = |spec: &params::Spec, flow: &mut cc::Flow, seed: u64| custom.build(spec, flow, seed);
+        let options = Options { repetition, stop: Some(&*stop), custom: Some(&build) };
+        if keep == Keep::default() {
+            sim::run(&case.scenario, (), options).map(|(s, ())| (s, None))
+        } else {
+            sim::run(&case.scenario, Recorder::new(keep), options).map(|(s, r)| (s, Some(r)))
+        }
+    });
+    if let Some(error) = custom.failure() {
+        return Err(error);
+    }
+    match outcome {
+        Ok((summary, recorder)) => Ok(finish(summary, recorder, case.values, began)),
+        Err(RunError::Stopped) => Err(Stopped::new_err("the run was stopped before its end")),
+        Err(error) => Err(refuse(error)),
+    }
+}
