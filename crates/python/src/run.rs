@@ -6,7 +6,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use sim::{Keep, Options, Recorder, RunError, Summary, Table};
+use sim::{Keep, Options, Recorder, RunError, Summary, Table, Tape};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -81,7 +81,7 @@ fn finish(
 
 /// Runs one repetition of one case. Raises `SpecError` on bad input and `Stopped` when the flag was set.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, case, repetition, *, series_ms = None, events = false, stop = None, python_cc = None))]
+#[pyo3(signature = (text, file, overrides, case, repetition, *, series_ms = None, events = false, acks = false, stop = None, python_cc = None))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
@@ -92,6 +92,7 @@ pub fn run(
     repetition: u32,
     series_ms: Option<f64>,
     events: bool,
+    acks: bool,
     stop: Option<&StopFlag>,
     python_cc: Option<Bound<'_, PyDict>>,
 ) -> PyResult<RunResult> {
@@ -111,9 +112,10 @@ pub fn run(
         return Err(refuse("series: the step must lie between 1 us and 1000000 s"));
     }
     let keep = Keep { series: series_ms.map(Duration::from_millis_f64), events };
+    let tape = acks.then(Tape::new);
     let outcome = py.detach(|| {
         let build = |spec: &params::Spec, flow: &mut cc::Flow, seed: u64| custom.build(spec, flow, seed);
-        let options = Options { repetition, stop: Some(&*stop), custom: Some(&build) };
+        let options = Options { repetition, stop: Some(&*stop), custom: Some(&build), tape: tape.as_ref() };
         if keep == Keep::default() {
             sim::run(&case.scenario, (), options).map(|(s, ())| (s, None))
         } else {
@@ -124,7 +126,10 @@ pub fn run(
         return Err(error);
     }
     match outcome {
-        Ok((summary, recorder)) => Ok(finish(summary, recorder, case.values, began)),
+        Ok((mut summary, recorder)) => {
+            summary.tables.extend(tape.map(|t| ("acks", t.table())));
+            Ok(finish(summary, recorder, case.values, began))
+        }
         Err(RunError::Stopped) => Err(Stopped::new_err("the run was stopped before its end")),
         Err(error) => Err(refuse(error)),
     }

@@ -6,6 +6,7 @@ use crate::link::Link;
 use crate::node::{Datagrams, FlowCount, Node, Tcp, Transport};
 use crate::packet::Way;
 use crate::scheduler::{Scheduler, Source};
+use crate::world::Options;
 use cc::{CongestionControl, Flow};
 use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Traffic, Vary};
 use params::Spec;
@@ -253,7 +254,7 @@ pub fn node(
     seed: u64,
     net: &mut Network,
     scheduler: &mut Scheduler,
-    custom: Option<CustomCc<'_>>,
+    options: &Options<'_>,
 ) -> Result<Node, RunError> {
     let spec = scenario.flows[f].clone();
     let entity = f as u64;
@@ -286,14 +287,18 @@ pub fn node(
             }
             let mut failed = None;
             let sender = Endpoint::connect(sending, &mut |flow| {
-                if let Some(cc) = custom.and_then(|build| build(&spec.cc, flow, seed)) {
-                    return cc;
+                let custom = options.custom.and_then(|build| build(&spec.cc, flow, seed));
+                let cc = custom.unwrap_or_else(|| {
+                    let rng = Rng::new(seed, entity, streams::CC);
+                    cc::build(&spec.cc, flow, rng).unwrap_or_else(|e| {
+                        failed = Some(e);
+                        standard(flow)
+                    })
+                });
+                match options.tape {
+                    Some(tape) => tape.record(f as u32, cc),
+                    None => cc,
                 }
-                let rng = Rng::new(seed, entity, streams::CC);
-                cc::build(&spec.cc, flow, rng).unwrap_or_else(|e| {
-                    failed = Some(e);
-                    standard(flow)
-                })
             });
             if let Some(e) = failed {
                 return Err(e.into());

@@ -14,11 +14,13 @@ pub mod probe;
 pub mod record;
 pub mod scheduler;
 pub mod summary;
+pub mod tape;
 mod traffic;
 pub mod world;
 
 pub use record::{Column, Keep, Recorder, Table};
 pub use summary::Summary;
+pub use tape::Tape;
 pub use world::{Options, World, run};
 
 use params::ParamError;

@@ -8,7 +8,7 @@ use crate::packet::{Packet, Way};
 use crate::probe::{FlowSample, LinkSample, Probe, Trace};
 use crate::scheduler::{Scheduler, Source};
 use crate::summary::{self, Summary};
-use crate::{RunError, traffic};
+use crate::{RunError, Tape, traffic};
 use aqm::Reason;
 use cc::CauseKind;
 use experiment::{LossAt, Scenario};
@@ -26,11 +26,13 @@ pub struct Options<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Congestion controls from outside the registry.
     pub custom: Option<CustomCc<'a>>,
+    /// Records every call of every flow's congestion control.
+    pub tape: Option<&'a Tape>,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { repetition: 0, stop: None, custom: None }
+        Options { repetition: 0, stop: None, custom: None, tape: None }
     }
 }
 
@@ -98,7 +100,7 @@ impl<P: Probe> World<P> {
         let mut net = build::network(scenario, seed, &mut scheduler)?;
         let mut nodes = Vec::with_capacity(scenario.flows.len());
         for f in 0..scenario.flows.len() {
-            nodes.push(build::node(scenario, f, seed, &mut net, &mut scheduler, options.custom)?);
+            nodes.push(build::node(scenario, f, seed, &mut net, &mut scheduler, &options)?);
         }
         let calendar_source = scheduler.add_source();
         net.kinds.push(Kind::Calendar);

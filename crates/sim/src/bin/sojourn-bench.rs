@@ -3,9 +3,7 @@
 //! `n rate rttlo rtthi dur cc aqm buf spread seed delack stack`: n flows over one bottleneck of `rate` bit/s with `buf`
 //! packets, base RTTs spread evenly over rttlo … rtthi seconds, starts over `spread` seconds, for `dur` seconds.
 
-use experiment::{
-    Clock, FlowSpec, Link, LossAt, LossModel, RateSpec, Run, Scenario, Traffic, Vary,
-};
+use experiment::{Clock, FlowSpec, Link, LossAt, LossModel, RateSpec, Run, Scenario, Traffic, Vary};
 use params::{Spec, Value};
 use std::process::exit;
 use tcp::{Offload, Stack};

@@ -1,0 +1,177 @@
+//! What an algorithm was told and what it answered, call by call; and playing it to an algorithm again.
+//!
+//! A tape made in the simulator can be replayed into another build of the same algorithm (the C of `bpf/`, a new
+//! version): with equal inputs and equal dice every window must be equal.
+
+use crate::record::{Column, Table};
+use cc::{Ack, Congestion, CongestionControl, Event, Flow, Lost, Reaction, Sent};
+use std::sync::{Arc, Mutex};
+use units::{Bytes, Instant, Rate};
+
+/// One call of the host.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Call {
+    Ack(Box<Ack>),
+    Congestion(Congestion),
+    Sent(Sent),
+    Lost(Lost),
+    Undo,
+    Event(Event),
+}
+
+/// Window, threshold and pacing after a call, and the reaction it gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Answer {
+    pub cwnd: Bytes,
+    pub ssthresh: Bytes,
+    pub pacing: Option<Rate>,
+    pub reaction: Option<Reaction>,
+}
+
+impl Answer {
+    fn of(flow: &Flow, reaction: Option<Reaction>) -> Self {
+        Answer { cwnd: flow.cwnd, ssthresh: flow.ssthresh, pacing: flow.pacing, reaction }
+    }
+}
+
+/// A call with the flow as it stood before, and the answer.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The flow's number.
+    pub flow: u32,
+    /// The flow as the host filled it in.
+    pub before: Flow,
+    /// What was called.
+    pub call: Call,
+    /// What came of it.
+    pub answer: Answer,
+}
+
+/// A recording, shared by the algorithms of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Tape(Arc<Mutex<Vec<Entry>>>);
+
+impl Tape {
+    /// An empty tape.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a recorder in front of an algorithm.
+    pub fn record(&self, flow: u32, cc: Box<dyn CongestionControl>) -> Box<dyn CongestionControl> {
+        Box::new(Taped { flow, cc, tape: self.clone() })
+    }
+
+    /// Everything recorded, in order.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.0.lock().expect("no thread panics while it holds the lock").clone()
+    }
+
+    /// The ACKs as a table.
+    pub fn table(&self) -> Table {
+        let entries = self.entries();
+        let acks: Vec<(&Entry, &Ack)> =
+            entries.iter().filter_map(|e| if let Call::Ack(a) = &e.call { Some((e, &**a)) } else { None }).collect();
+        let number = |of: &dyn Fn(&Entry, &Ack) -> f64| Column::F64(acks.iter().map(|(e, a)| of(e, a)).collect());
+        let ms = |d: Option<units::Duration>| d.map_or(f64::NAN, |d| d.as_millis_f64());
+        vec![
+            ("time_s", number(&|e, _| e.before.now.as_secs_f64())),
+            ("flow", Column::U32(acks.iter().map(|(e, _)| e.flow).collect())),
+            ("acked", number(&|_, a| a.cumulative.as_f64())),
+            ("delivered", number(&|_, a| a.delivered.as_f64())),
+            ("lost", number(&|_, a| a.newly_lost.as_f64())),
+            ("ce", number(&|_, a| a.ce.as_f64())),
+            ("rtt_ms", number(&|_, a| ms(a.rtt))),
+            ("one_way_ms", number(&|_, a| ms(a.one_way))),
+            ("round_min_rtt_ms", number(&|_, a| ms(a.round.map(|r| r.min_rtt)))),
+            ("round_max_rtt_ms", number(&|_, a| ms(a.round.map(|r| r.max_rtt)))),
+            ("cwnd_before", number(&|e, _| e.before.cwnd.as_f64())),
+            ("cwnd_after", number(&|e, _| e.answer.cwnd.as_f64())),
+            ("in_flight", number(&|e, _| e.before.in_flight.as_f64())),
+        ]
+    }
+}
+
+#[derive(Debug)]
+struct Taped {
+    flow: u32,
+    cc: Box<dyn CongestionControl>,
+    tape: Tape,
+}
+
+impl Taped {
+    fn call(&mut self, flow: &mut Flow, call: Call) -> Option<Reaction> {
+        let before = flow.clone();
+        let reaction = make(&mut *self.cc, flow, &call);
+        let answer = Answer::of(flow, reaction);
+        let entry = Entry { flow: self.flow, before, call, answer };
+        self.tape.0.lock().expect("no thread panics while it holds the lock").push(entry);
+        reaction
+    }
+}
+
+fn make(cc: &mut dyn CongestionControl, flow: &mut Flow, call: &Call) -> Option<Reaction> {
+    match call {
+        Call::Ack(ack) => cc.on_ack(flow, ack),
+        Call::Congestion(c) => return Some(cc.on_congestion(flow, c)),
+        Call::Sent(sent) => cc.on_sent(flow, sent),
+        Call::Lost(lost) => cc.on_lost(flow, lost),
+        Call::Undo => cc.on_undo(flow),
+        Call::Event(event) => cc.on_event(flow, *event),
+    }
+    None
+}
+
+impl CongestionControl for Taped {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.call(flow, Call::Ack(Box::new(ack.clone())));
+    }
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        self.call(flow, Call::Congestion(*congestion)).expect("a congestion call has a reaction")
+    }
+    fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
+        self.call(flow, Call::Sent(*sent));
+    }
+    fn on_lost(&mut self, flow: &mut Flow, lost: &Lost) {
+        self.call(flow, Call::Lost(*lost));
+    }
+    fn on_undo(&mut self, flow: &mut Flow) {
+        self.call(flow, Call::Undo);
+    }
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        self.call(flow, Call::Event(event));
+    }
+    fn wake(&self) -> Option<Instant> {
+        self.cc.wake()
+    }
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.vars(see);
+    }
+}
+
+/// Where a replay parted from the tape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// Index of the entry.
+    pub entry: usize,
+    /// What the tape says.
+    pub taped: Answer,
+    /// What the algorithm answered now.
+    pub replayed: Answer,
+}
+
+/// Plays one flow's entries to an algorithm and returns the first difference. Before each call the flow is what the
+/// host made it, so a difference shows where it arises.
+pub fn replay(entries: &[Entry], cc: &mut dyn CongestionControl) -> Option<Divergence> {
+    for (i, entry) in entries.iter().enumerate() {
+        let mut flow = entry.before.clone();
+        let reaction = make(cc, &mut flow, &entry.call);
+        let replayed = Answer::of(&flow, reaction);
+        if replayed != entry.answer {
+            return Some(Divergence { entry: i, taped: entry.answer, replayed });
+        }
+    }
+    None
+}
