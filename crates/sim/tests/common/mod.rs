@@ -1,0 +1,78 @@
+//! Dumbbells for tests.
+#![allow(dead_code)]
+
+use experiment::{Clock, FlowSpec, Link, LossAt, LossModel, RateSpec, Run, Scenario, Traffic, Vary};
+use tcp::{Offload, Stack};
+use units::{Bytes, Duration, Instant, Rate};
+
+pub fn ms(ms: f64) -> Duration {
+    Duration::from_millis_f64(ms)
+}
+
+pub fn link(name: &str, rate: Option<f64>, delay: Duration, buffer: Option<usize>, queue: &str) -> Link {
+    Link {
+        name: name.into(),
+        rate: rate.map(|mbps| RateSpec::Constant(Rate::from_mbps(mbps))),
+        delay,
+        buffer: buffer.map(aqm::Limit::Packets),
+        queue: queue.parse().unwrap(),
+        loss: LossModel::None,
+        loss_at: LossAt::Enqueue,
+        jitter: Duration::ZERO,
+        reorder: None,
+        duplicate: 0.0,
+        clock: Clock::Exact,
+        changes: Vec::new(),
+    }
+}
+
+pub fn flow(name: &str, cc: &str, rtt_ms: f64) -> FlowSpec {
+    FlowSpec {
+        name: name.into(),
+        group: 0,
+        cc: cc.parse().unwrap(),
+        stack: Stack::Linux,
+        start: Instant::ZERO,
+        stop: None,
+        route: vec![0],
+        back: vec![1],
+        edge: Duration::ZERO,
+        edge_back: Duration::ZERO,
+        access: None,
+        traffic: Traffic::Bulk,
+        ecn: false,
+        initial_window: 10,
+        mss: Bytes::new(1448),
+        receive_window: Bytes::new(64 << 20),
+        offload: Offload::Off,
+        base_rtt: ms(rtt_ms),
+    }
+}
+
+/// A dumbbell: every flow in a group of its own, no variation, the whole run measured.
+pub fn dumbbell(mbps: f64, rtt_ms: f64, packets: usize, queue: &str, ccs: &[&str], seconds: u64) -> Scenario {
+    let mut flows: Vec<FlowSpec> =
+        ccs.iter().enumerate().map(|(i, cc)| flow(&format!("{}-{i}", cc.split('(').next().unwrap()), cc, rtt_ms)).collect();
+    for (i, f) in flows.iter_mut().enumerate() {
+        f.group = i;
+    }
+    Scenario {
+        links: vec![
+            link("bottleneck", Some(mbps), ms(rtt_ms / 2.0), Some(packets), queue),
+            link("return", None, ms(rtt_ms / 2.0), None, "fifo"),
+        ],
+        groups: flows.iter().map(|f| f.name.clone()).collect(),
+        flows,
+        run: Run {
+            duration: Duration::from_secs(seconds),
+            measure: (Instant::ZERO, Instant::ZERO + Duration::from_secs(seconds)),
+            seed: 1,
+            repeat: 1,
+            vary: Vary::None,
+        },
+    }
+}
+
+pub fn run(s: &Scenario) -> sim::Summary {
+    sim::run(s, (), sim::Options::default()).unwrap().0
+}

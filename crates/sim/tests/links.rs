@@ -1,0 +1,136 @@
+//! What links do to datagrams of a known rhythm: rates, queues, losses, delays, changes.
+
+mod common;
+use common::{dumbbell, ms};
+use experiment::{Change, LossAt, LossModel, RateSpec, Reorder, Scenario, Traffic};
+use sim::probe::{Probe, Trace};
+use sim::{Options, Summary};
+use units::{Bytes, Duration, Instant, Rate};
+
+/// Arrival times and numbers of datagrams.
+#[derive(Default)]
+struct Arrivals(Vec<(Instant, u64)>);
+
+impl Probe for Arrivals {
+    fn see(&mut self, now: Instant, trace: Trace<'_>) {
+        if let Trace::Deliver { packet } = trace {
+            self.0.push((now, packet.segment.seq));
+        }
+    }
+}
+
+/// 1500-byte datagrams at `mbps` over a 12 Mbit/s link (1 ms each) with 20 ms of delay.
+fn cbr(mbps: f64, buffer: usize, seconds: u64) -> Scenario {
+    let mut s = dumbbell(12.0, 40.0, buffer, "fifo", &["newreno"], seconds);
+    s.flows[0].traffic =
+        Traffic::Cbr { rate: Rate::from_mbps(mbps), size: Bytes::new(1500), on: Duration::ZERO, off: Duration::ZERO };
+    s
+}
+
+fn watch(s: &Scenario) -> (Summary, Vec<(Instant, u64)>) {
+    let (summary, arrivals) = sim::run(s, Arrivals::default(), Options::default()).unwrap();
+    (summary, arrivals.0)
+}
+
+#[test]
+fn an_idle_link_takes_one_transmission_and_one_propagation() {
+    let (r, arrivals) = watch(&cbr(6.0, 10, 1));
+    assert_eq!(arrivals[0], (Instant::from_millis(21), 1));
+    assert_eq!(arrivals[1], (Instant::from_millis(23), 2));
+    let owd = r.flows[0].owd_ms.unwrap();
+    assert_eq!((owd.min, owd.max, r.flows[0].jitter_ms), (21.0, 21.0, 0.0));
+    assert_eq!(r.links[0].queue_ms.unwrap().max, 0.0);
+    assert!((r.links[0].utilisation.unwrap() - 0.5).abs() < 0.001);
+}
+
+#[test]
+fn twice_the_rate_fills_the_buffer_and_loses_half() {
+    let (r, _) = watch(&cbr(24.0, 10, 10));
+    let l = &r.links[0];
+    assert!((l.utilisation.unwrap() - 1.0).abs() < 0.001);
+    assert!((l.drop_pct - 50.0).abs() < 0.2, "{}", l.drop_pct);
+    // Ten packets wait while one is sent: the tenth waits ten transmissions less what has passed of the first.
+    assert!((l.queue_ms.unwrap().median - 9.5).abs() < 0.6, "{:?}", l.queue_ms);
+    assert_eq!((l.queue_packets.max, l.dropped_law, l.dropped_random), (10, 0, 0));
+}
+
+#[test]
+fn random_losses_come_at_their_rates() {
+    for (model, want) in [
+        (LossModel::Random(0.1), 10.0),
+        // One in eleven packets meets the bad state (0.02 / (0.02 + 0.2)), which loses half.
+        (LossModel::Gilbert { to_bad: 0.02, to_good: 0.2, loss_good: 0.0, loss_bad: 0.5 }, 50.0 / 11.0),
+    ] {
+        for at in [LossAt::Enqueue, LossAt::After] {
+            let mut s = cbr(6.0, 10, 100);
+            s.links[0].loss = model;
+            s.links[0].loss_at = at;
+            let r = watch(&s).0;
+            assert!((r.flows[0].loss_pct - want).abs() < 0.5, "{model:?} {at:?}: {}", r.flows[0].loss_pct);
+            assert_eq!(r.links[0].dropped_random, r.links[0].dropped);
+        }
+    }
+}
+
+#[test]
+fn jitter_delays_and_keeps_the_order() {
+    let mut s = cbr(6.0, 10, 20);
+    s.links[0].jitter = ms(3.0);
+    let (r, arrivals) = watch(&s);
+    assert!(arrivals.windows(2).all(|w| w[0].1 < w[1].1 && w[0].0 <= w[1].0));
+    let owd = r.flows[0].owd_ms.unwrap();
+    assert!(owd.min >= 21.0 && owd.mean > 23.0 && r.flows[0].jitter_ms > 1.0, "{owd:?}");
+}
+
+#[test]
+fn reordered_packets_come_late_and_duplicates_twice() {
+    let mut s = cbr(6.0, 10, 20);
+    s.links[0].reorder = Some(Reorder { probability: 0.05, delay: ms(5.0) });
+    let (_, arrivals) = watch(&s);
+    let late = arrivals.windows(2).filter(|w| w[0].1 > w[1].1).count();
+    assert!((300..700).contains(&late), "{late} of 10 000 late");
+    let mut s = cbr(6.0, 10, 20);
+    s.links[0].duplicate = 0.05;
+    let (_, arrivals) = watch(&s);
+    let twice = arrivals.windows(2).filter(|w| w[0].1 == w[1].1).count();
+    assert!((400..600).contains(&twice), "{twice} of 10 000 twice");
+}
+
+#[test]
+fn rate_and_delay_change_on_schedule() {
+    let mut s = cbr(6.0, 10, 3);
+    let change = |at: f64, mbps: Option<f64>, delay: Option<f64>| Change {
+        at: Instant::from_secs_f64(at),
+        rate: mbps.map(Rate::from_mbps),
+        delay: delay.map(ms),
+        loss: None,
+    };
+    s.links[0].changes = vec![change(1.0, None, Some(50.0)), change(2.0, Some(120.0), None)];
+    let (_, arrivals) = watch(&s);
+    let at = |n: u64| arrivals.iter().find(|a| a.1 == n).unwrap().0;
+    // Number n leaves at 2 (n − 1) ms.
+    assert_eq!(at(100), Instant::from_millis(198 + 21));
+    assert_eq!(at(502), Instant::from_millis(1002 + 51));
+    assert_eq!(at(1002), Instant::from_millis(2002 + 50) + Duration::from_micros(100));
+}
+
+#[test]
+fn a_trace_carries_one_packet_per_line() {
+    let mut s = cbr(12.0, 100, 2);
+    // Two lines in 10 ms: 2 × 1504 bytes, 2.4 Mbit/s.
+    s.links[0].rate = Some(RateSpec::Trace(vec![Instant::from_millis(4), Instant::from_millis(10)]));
+    let (r, arrivals) = watch(&s);
+    let gaps: Vec<u64> = arrivals.windows(2).take(6).map(|w| (w[1].0 - w[0].0).as_millis()).collect();
+    assert_eq!(gaps, [6, 4, 6, 4, 6, 4]);
+    assert!((r.links[0].utilisation.unwrap() - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn the_window_of_measurement_counts_only_what_lies_in_it() {
+    let mut s = cbr(6.0, 10, 10);
+    s.flows[0].stop = Some(Instant::from_secs_f64(5.0));
+    s.run.measure = (Instant::from_secs_f64(4.0), Instant::from_secs_f64(6.0));
+    let r = watch(&s).0;
+    assert!((r.flows[0].throughput_mbps - 3.06).abs() < 0.02, "{}", r.flows[0].throughput_mbps);
+    assert_eq!(r.links[0].arrived, 500);
+}

@@ -1,0 +1,29 @@
+//! What an algorithm was told can be told again, and the answers are the same.
+
+mod common;
+use common::dumbbell;
+use sim::tape::{Call, replay};
+use sim::{Options, Tape};
+use units::{Bytes, Rng, streams};
+
+#[test]
+fn a_replay_gives_the_recorded_windows_and_finds_a_changed_algorithm() {
+    for entry in cc::ALGORITHMS {
+        let name = entry.about.name;
+        let s = dumbbell(10.0, 40.0, 60, "fifo", &[name], 8);
+        let tape = Tape::new();
+        sim::run(&s, (), Options { tape: Some(&tape), ..Options::default() }).unwrap();
+        let entries = tape.entries();
+        assert!(entries.iter().filter(|e| matches!(e.call, Call::Ack(_))).count() > 1000, "{name}");
+        let born = || {
+            let mut flow = cc::Flow::new(Bytes::new(1448), Bytes::new(14480), Bytes::new(2896));
+            cc::build(&name.parse().unwrap(), &mut flow, Rng::new(s.run.seed, 0, streams::CC)).unwrap()
+        };
+        assert_eq!(replay(&entries, &mut *born()), None, "{name}");
+        // The same calls with one ACK's delay forgotten or another algorithm: the first difference is told.
+        let other = if name == "newreno" { "cubic" } else { "newreno" };
+        let mut flow = cc::Flow::new(Bytes::new(1448), Bytes::new(14480), Bytes::new(2896));
+        let mut other = cc::build(&other.parse().unwrap(), &mut flow, Rng::new(1, 0, streams::CC)).unwrap();
+        assert!(replay(&entries, &mut *other).is_some(), "{name}");
+    }
+}

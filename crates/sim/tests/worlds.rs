@@ -1,0 +1,108 @@
+//! Random worlds: every algorithm through every queue over every kind of path. Conservation of packets is asserted at
+//! the end of each run by the simulator itself.
+
+mod common;
+use common::{dumbbell, ms, run};
+use experiment::{LossAt, LossModel, Reorder, Scenario, Traffic, Vary};
+use proptest::prelude::*;
+use sim::probe::{Probe, Trace};
+use sim::Options;
+use tcp::Stack;
+use units::{Bytes, Duration, Instant, Rate};
+
+/// Windows stay above zero and below what memory could hold.
+#[derive(Default)]
+struct Bounds {
+    samples: usize,
+}
+
+impl Probe for Bounds {
+    fn see(&mut self, now: Instant, trace: Trace<'_>) {
+        if let Trace::FlowSample { sample, .. } = trace
+            && !sample.cwnd_bytes.is_nan()
+        {
+            self.samples += 1;
+            assert!((1.0..1e12).contains(&sample.cwnd_bytes), "cwnd {} at {now:?}", sample.cwnd_bytes);
+            assert!(sample.ssthresh_bytes.is_nan() || sample.ssthresh_bytes >= 1.0);
+            assert!(sample.pacing_mbps.is_nan() || sample.pacing_mbps >= 0.0);
+        }
+        if let Trace::Var { name, value, .. } = trace {
+            assert!(!value.is_nan(), "{name} is NaN at {now:?}");
+        }
+    }
+    fn step(&self) -> Option<Duration> {
+        Some(Duration::from_millis(50))
+    }
+}
+
+fn traffic() -> impl Strategy<Value = Traffic> {
+    prop_oneof![
+        4 => Just(Traffic::Bulk),
+        1 => (1u64..2_000_000).prop_map(|n| Traffic::Bytes(Bytes::new(n))),
+        1 => Just(Traffic::OnOff { on: ms(300.0), off: ms(200.0), rate: None }),
+        1 => Just(Traffic::OnOff { on: ms(300.0), off: ms(200.0), rate: Some(Rate::from_mbps(2.0)) }),
+        1 => Just(Traffic::Web { size: Bytes::new(8000), sigma: 1.0, think: ms(50.0) }),
+        1 => Just(Traffic::Cbr { rate: Rate::from_mbps(1.0), size: Bytes::new(200), on: ms(200.0), off: ms(100.0) }),
+    ]
+}
+
+prop_compose! {
+    fn worlds()(
+        mbps in prop_oneof![Just(0.5), Just(5.0), Just(50.0)],
+        rtt in prop_oneof![Just(0.2), Just(20.0), Just(200.0)],
+        buffer in prop_oneof![Just(1usize), Just(10), Just(200)],
+        queue in 0..aqm::QDISCS.len(),
+        flows in prop::collection::vec((0..cc::ALGORITHMS.len(), 0..3usize, traffic(), any::<bool>()), 1..4),
+        loss in prop_oneof![4 => Just(LossModel::None), 1 => Just(LossModel::Random(0.02)),
+            1 => Just(LossModel::Gilbert { to_bad: 0.01, to_good: 0.2, loss_good: 0.0, loss_bad: 0.6 })],
+        at_enqueue in any::<bool>(),
+        jitter in prop_oneof![4 => Just(0.0), 1 => Just(5.0)],
+        reorder in prop_oneof![4 => Just(None), 1 => Just(Some(Reorder { probability: 0.02, delay: ms(3.0) }))],
+        duplicate in prop_oneof![4 => Just(0.0), 1 => Just(0.02)],
+        vary in prop_oneof![Just(Vary::None), Just(Vary::StartHost)],
+        seed in 0u64..1000,
+    ) -> Scenario {
+        let names: Vec<&str> = flows.iter().map(|f| cc::ALGORITHMS[f.0].about.name).collect();
+        let mut s = dumbbell(mbps, rtt, buffer, aqm::QDISCS[queue].name, &names, 4);
+        for (flow, (_, stack, traffic, ecn)) in s.flows.iter_mut().zip(flows) {
+            flow.stack = [Stack::Linux, Stack::FreeBsd11, Stack::Ns2][stack];
+            flow.traffic = traffic;
+            flow.ecn = ecn;
+        }
+        s.links[0].loss = loss;
+        s.links[0].loss_at = if at_enqueue { LossAt::Enqueue } else { LossAt::After };
+        s.links[0].jitter = ms(jitter);
+        s.links[0].reorder = reorder;
+        s.links[0].duplicate = duplicate;
+        s.links[1].loss = loss;
+        s.run.vary = vary;
+        s.run.seed = seed;
+        s
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn any_world_runs_twice_alike(s in worlds()) {
+        let (watched, bounds) = sim::run(&s, Bounds::default(), Options::default()).unwrap();
+        prop_assert_eq!(&watched.digest, &run(&s).digest);
+        let tcp = s.flows.iter().any(|f| !matches!(f.traffic, Traffic::Cbr { .. }));
+        prop_assert!(!tcp || bounds.samples > 0);
+        for l in &watched.links {
+            prop_assert!(l.utilisation.is_none_or(|u| (0.0..=1.01).contains(&u)), "{:?}", l);
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_moves_data_through_every_queue() {
+    for cc in cc::ALGORITHMS {
+        for queue in aqm::QDISCS {
+            let s = dumbbell(10.0, 20.0, 100, queue.name, &[cc.about.name], 5);
+            let r = run(&s);
+            let utilisation = r.links[0].utilisation.unwrap();
+            assert!(utilisation > 0.3, "{} through {}: {utilisation}", cc.about.name, queue.name);
+        }
+    }
+}
