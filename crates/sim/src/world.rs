@@ -291,9 +291,13 @@ impl<P: Probe> World<P> {
         }
         let before = link.queue.len();
         link.account(now, before);
+        if !link.waiting && now > link.free_at {
+            link.queue.idle(link.free_at);
+        }
         let marked = link.queue.enqueue(now, packet, &mut self.drops);
         let len = link.queue.len();
-        if len > before || self.drops.0.is_empty() {
+        let refused = |p: &Packet| p.born == packet.born && p.flow == packet.flow && p.segment == packet.segment;
+        if self.drops.0.is_empty() || !self.drops.0.iter().any(|(p, _)| refused(p)) {
             self.digest.fold(now, Fact::Enqueue, l, (packet.flow as u64) << 32 | len as u64);
             if self.measuring && len > link.count.most {
                 link.count.most = len;
