@@ -102,8 +102,7 @@ pub fn check(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc:
             })
         })
         .collect();
-    let expect: Vec<Value> =
-        experiment.claims().iter().map(|c| serde_json::to_value(c).expect("a claim is plain data")).collect();
+    let expect: Vec<Value> = experiment.claims().map(|c| json!({"name": c.name, "that": c.that, "is": c.is})).collect();
     let published = serde_json::to_value(experiment.published()).expect("published cells are plain data");
     Ok(json!({
         "title": experiment.title(),
@@ -112,6 +111,7 @@ pub fn check(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc:
         "cases": cases,
         "expect": expect,
         "published": published,
+        "swept": experiment.swept().into_iter().collect::<std::collections::BTreeMap<_, _>>(),
     })
     .to_string())
 }
@@ -127,12 +127,30 @@ pub fn evaluate(
     extra_cc: Vec<String>,
 ) -> PyResult<String> {
     let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    let summaries: Vec<Value> = summaries
+    let verdicts = experiment.evaluate(&parsed(&summaries)?);
+    Ok(serde_json::to_string(&verdicts).expect("verdicts are plain data"))
+}
+
+/// Sets the published tables of an experiment beside the summaries (JSON) of its runs.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, summaries, extra_cc = Vec::new()))]
+pub fn compare(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    summaries: Vec<String>,
+    extra_cc: Vec<String>,
+) -> PyResult<String> {
+    let experiment = experiment(text, file, &overrides, &extra_cc)?;
+    let tables = experiment.compare(&parsed(&summaries)?);
+    Ok(serde_json::to_string(&tables).expect("comparisons are plain data"))
+}
+
+fn parsed(summaries: &[String]) -> PyResult<Vec<Value>> {
+    summaries
         .iter()
         .map(|s| serde_json::from_str(s).map_err(|e| refuse(format!("a summary is not JSON: {e}"))))
-        .collect::<PyResult<_>>()?;
-    let verdicts = experiment::evaluate(experiment.claims(), &summaries);
-    Ok(serde_json::to_string(&verdicts).expect("verdicts are plain data"))
+        .collect()
 }
 
 /// The JSON schema of an experiment file.
@@ -177,7 +195,7 @@ pub fn algorithms() -> String {
 #[pyfunction]
 pub fn queues() -> String {
     let all: Vec<Value> =
-        aqm::QDISCS.iter().map(|q| json!({"name": q.name, "paper": q.paper, "fields": fields((q.fields)())})).collect();
+        aqm::QDISCS.iter().map(|q| json!({"name": q.name, "paper": q.paper, "doc": q.doc, "scheduler": q.scheduler, "fields": fields((q.fields)())})).collect();
     json!(all).to_string()
 }
 

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::convert::{
-        SpecError, algorithms, causes, check, evaluate, queues, schema, slow_starts, stacks, version,
+        SpecError, algorithms, causes, check, compare, evaluate, queues, schema, slow_starts, stacks, version,
     };
     #[pymodule_export]
     use crate::run::{RunResult, StopFlag, Stopped, run};

@@ -100,14 +100,7 @@ pub fn run(
     let stop = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |s| s.0.clone());
     let custom = Custom::new(python_cc, stop.clone())?;
     let experiment = experiment(text, file, &overrides, &custom.names())?;
-    let mut cases = experiment.cases().map_err(refuse)?;
-    if case >= cases.len() {
-        return Err(refuse(format!(
-            "case {case} does not exist: the experiment has {} cases, counted from 0",
-            cases.len()
-        )));
-    }
-    let case = cases.swap_remove(case);
+    let case = experiment.case(case).map_err(refuse)?;
     if series_ms.is_some_and(|ms| !(0.001..=1e9).contains(&ms)) {
         return Err(refuse("series: the step must lie between 1 us and 1000000 s"));
     }

@@ -11,7 +11,7 @@ use cc::{CongestionControl, Flow};
 use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Traffic, Vary};
 use params::Spec;
 use std::collections::BTreeMap;
-use tcp::{Config, Endpoint};
+use tcp::{Config, Endpoint, LossDetection};
 use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 
 /// Builds a congestion control that is not in the registry (a Python class): asked first.
@@ -282,8 +282,8 @@ pub fn node(
             sending.tick_phase = phase(0);
             receiving.tick_phase = phase(1);
             if let Ok(entry) = cc::find(&spec.cc.name) {
-                sending.of_algorithm(&entry.about);
-                receiving.of_algorithm(&entry.about);
+                suit(&mut sending, &entry.about);
+                suit(&mut receiving, &entry.about);
             }
             let mut failed = None;
             let sender = Endpoint::connect(sending, &mut |flow| {
@@ -332,6 +332,20 @@ pub fn node(
         bottleneck_payload_rate: rate * spec.mss.as_f64() / (spec.mss.as_f64() + 52.0),
         spec,
     })
+}
+
+/// Gives an algorithm the host it was published with.
+fn suit(config: &mut Config, about: &cc::About) {
+    config.rate_samples = about.needs_rate;
+    config.ecn &= about.ecn != cc::Ecn::Off;
+    config.accurate_ecn = matches!(about.ecn, cc::Ecn::Accurate | cc::Ecn::L4s);
+    config.ect1 = about.ecn == cc::Ecn::L4s;
+    match about.recovery {
+        None => {}
+        Some(cc::Recovery::Tahoe) => config.loss = LossDetection::Tahoe,
+        Some(cc::Recovery::Reno) => config.loss = LossDetection::Reno,
+        Some(cc::Recovery::NewReno) => config.loss = LossDetection::NewReno,
+    }
 }
 
 fn standard(flow: &mut Flow) -> Box<dyn CongestionControl> {

@@ -30,9 +30,10 @@ pub(crate) fn start<P: Probe>(world: &mut World<P>, f: u32) {
 
 /// A flow is told to stop: what was written and not sent is forgotten.
 pub(crate) fn stop<P: Probe>(world: &mut World<P>, f: u32) {
+    let now = world.now;
     world.nodes[f as usize].stopped = true;
     if let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport {
-        tcp.sender.abandon_unsent();
+        tcp.sender.truncate(now);
     }
     close(world, f);
 }
@@ -119,8 +120,9 @@ fn on_off<P: Probe>(world: &mut World<P>, f: u32, on: Duration, off: Duration, r
 
 /// An on period is over.
 pub(crate) fn spurt_ends<P: Probe>(world: &mut World<P>, f: u32) {
+    let now = world.now;
     if let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport {
-        tcp.sender.abandon_unsent();
+        tcp.sender.truncate(now);
     }
 }
 

@@ -22,10 +22,14 @@ fn equal_twice_and_with_probes_on_and_off() {
 fn one_packet_a_nanosecond_later_is_another_run() {
     let s = dumbbell(10.0, 40.0, 50, "fifo", &["newreno"], 5);
     let mut late = s.clone();
-    let change = |at: f64, delay: Duration| Change { at: Instant::from_secs_f64(at), rate: None, delay: Some(delay), loss: None };
+    let change = |at: f64, delay: Duration| Change {
+        at: Instant::from_secs_f64(at),
+        rate: None,
+        delay: Some(delay),
+        loss: None,
+    };
     // Only what is sent within one packet time after 3 s takes a nanosecond longer.
-    late.links[0].changes =
-        vec![change(3.0, ms(20.0) + Duration::from_nanos(1)), change(3.0012, ms(20.0))];
+    late.links[0].changes = vec![change(3.0, ms(20.0) + Duration::from_nanos(1)), change(3.0012, ms(20.0))];
     let mut same = s.clone();
     same.links[0].changes = vec![change(3.0, ms(20.0)), change(3.0012, ms(20.0))];
     assert_eq!(run(&s).digest, run(&same).digest);

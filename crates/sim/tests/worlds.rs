@@ -5,8 +5,8 @@ mod common;
 use common::{dumbbell, ms, run};
 use experiment::{LossAt, LossModel, Reorder, Scenario, Traffic, Vary};
 use proptest::prelude::*;
-use sim::probe::{Probe, Trace};
 use sim::Options;
+use sim::probe::{Probe, Trace};
 use tcp::Stack;
 use units::{Bytes, Duration, Instant, Rate};
 

@@ -51,8 +51,11 @@ pub fn flow(name: &str, cc: &str, rtt_ms: f64) -> FlowSpec {
 
 /// A dumbbell: every flow in a group of its own, no variation, the whole run measured.
 pub fn dumbbell(mbps: f64, rtt_ms: f64, packets: usize, queue: &str, ccs: &[&str], seconds: u64) -> Scenario {
-    let mut flows: Vec<FlowSpec> =
-        ccs.iter().enumerate().map(|(i, cc)| flow(&format!("{}-{i}", cc.split('(').next().unwrap()), cc, rtt_ms)).collect();
+    let mut flows: Vec<FlowSpec> = ccs
+        .iter()
+        .enumerate()
+        .map(|(i, cc)| flow(&format!("{}-{i}", cc.split('(').next().unwrap()), cc, rtt_ms))
+        .collect();
     for (i, f) in flows.iter_mut().enumerate() {
         f.group = i;
     }
