@@ -11,15 +11,24 @@ pub struct Ticker {
 }
 
 impl Ticker {
+    /// Tells nothing.
+    pub const NEVER: Ticker = Ticker { next: Instant::MAX, period: Duration::MAX };
+
     /// The first update falls `first` after `start`, the others `period` apart. A period of zero counts as 1 ns.
     pub fn new(start: Instant, first: Duration, period: Duration) -> Self {
         Ticker { next: start + first, period: period.max(Duration::from_nanos(1)) }
     }
 
+    /// Has the time of the next update come?
+    #[inline]
+    pub fn is_due(&self, now: Instant) -> bool {
+        now >= self.next && self.next != Instant::MAX
+    }
+
     /// The time of the next update if it is due. An update due exactly `now` comes before the event of `now`.
     #[inline]
     pub fn due(&mut self, now: Instant) -> Option<Instant> {
-        if now < self.next {
+        if !self.is_due(now) {
             return None;
         }
         let tick = self.next;
@@ -29,7 +38,7 @@ impl Ticker {
 
     /// Passes over the updates due until `now`, for a law whose updates have stopped changing anything. Keeps the beat.
     pub fn skip(&mut self, now: Instant) {
-        if self.next <= now {
+        if self.is_due(now) {
             let missed = now.since(self.next).as_nanos() / self.period.as_nanos() + 1;
             self.next += self.period * missed;
         }

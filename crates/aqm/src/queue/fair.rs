@@ -221,7 +221,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
         self.backlogs[index]
     }
 
-    #[inline]
+    #[inline(always)]
     fn look(&self, i: usize, now: Instant, packet: &P, since: Instant) -> Look {
         let flow = &self.flows[i];
         Look {
@@ -238,6 +238,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
         }
     }
 
+    #[inline(always)]
     fn push(&mut self, i: usize, now: Instant, packet: P) {
         let size = packet.size();
         let flow = &mut self.flows[i];
@@ -248,7 +249,6 @@ impl<P: Packet, L: Law> Fair<P, L> {
             self.slab.link(flow.tail, slot);
         }
         flow.tail = slot;
-        flow.largest = flow.largest.max(size);
         self.backlogs[i] += size;
         self.lens[i] += 1;
         self.backlog += size;
@@ -259,6 +259,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
         }
     }
 
+    #[inline(always)]
     fn pop(&mut self, i: usize) -> Option<P> {
         let flow = &mut self.flows[i];
         let (packet, next) = self.slab.remove(flow.head)?;
@@ -301,6 +302,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
     }
 
     /// The packet of one flow that its law lets go; `None` if it runs out of packets.
+    #[inline(always)]
     fn serve(&mut self, i: usize, now: Instant, drops: &mut dyn Sink<P>) -> Option<Dequeued<P>> {
         while let Some((since, head)) = self.slab.get(self.flows[i].head) {
             let sojourn = now.since(since);
@@ -341,11 +343,14 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut dyn Sink<P>) -> bool {
         let i = self.index(packet.flow());
         let mut marked = false;
+        if L::ACTIVE && self.flows[i].largest < packet.size() {
+            self.flows[i].largest = packet.size();
+        }
+        let look = self.look(i, now, &packet, now);
         if L::ACTIVE {
             if self.flows[i].on == On::Neither {
                 self.flows[i].law.on_activate(now);
             }
-            let look = self.look(i, now, &packet, now);
             self.flows[i].law.advance(&look);
         }
         if self.params.overflow == Overflow::Refuse && self.limit.full(self.len, self.backlog, packet.size()) {
@@ -354,7 +359,6 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
             return false;
         }
         if L::ACTIVE {
-            let look = self.look(i, now, &packet, now);
             match self.flows[i].law.on_enqueue(&look) {
                 Verdict::Pass => {}
                 Verdict::Mark if packet.mark() => marked = true,

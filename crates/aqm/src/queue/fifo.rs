@@ -1,7 +1,7 @@
 //! First in, first out, under a law. With [`Never`](crate::law::Never) it is DropTail.
 
 use super::Lane;
-use crate::{Dequeued, Law, Limit, LinkInfo, Packet, Qdisc, Reason, Sink, Verdict};
+use crate::{Dequeued, Law, Limit, LinkInfo, Look, Packet, Qdisc, Reason, Sink, Verdict};
 use core::fmt::Debug;
 use units::{Bytes, Instant};
 
@@ -62,10 +62,18 @@ impl<P: Packet, L: Law> Fifo<P, L> {
         self.limit.full(self.lane.len(), self.lane.backlog(), size)
     }
 
-    /// Drops from the head until `size` fits. False if it never will.
+    /// Arrivals that find the buffer full, or the ring too short: apart, so that the others save no registers for them.
     #[cold]
-    fn make_room(&mut self, size: Bytes, drops: &mut dyn Sink<P>) -> bool {
+    #[inline(never)]
+    fn take_in_slowly(&mut self, now: Instant, packet: P, drops: &mut dyn Sink<P>) -> bool {
+        let size = packet.size();
+        if !self.full(size) {
+            let look = self.lane.look(now, &packet, now, self.mtu);
+            return self.take_in(&look, packet, drops);
+        }
         if self.victim == Victim::Tail || self.limit.full(0, Bytes::ZERO, size) {
+            self.law.on_refused();
+            drops.dropped(packet, Reason::Overflow);
             return false;
         }
         let mut n = 0;
@@ -75,24 +83,16 @@ impl<P: Packet, L: Law> Fifo<P, L> {
             n += 1;
         }
         self.law.on_forced_drop(n);
-        true
+        let look = self.lane.look(now, &packet, now, self.mtu);
+        self.take_in(&look, packet, drops)
     }
-}
 
-impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fifo<P, L> {
-    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut dyn Sink<P>) -> bool {
-        let size = packet.size();
-        if L::ACTIVE {
-            self.law.advance(&self.lane.look(now, &packet, now, self.mtu));
-        }
-        if self.full(size) && !self.make_room(size, drops) {
-            self.law.on_refused();
-            drops.dropped(packet, Reason::Overflow);
-            return false;
-        }
+    /// Takes a packet in that fits, if the law lets it. True if it was marked.
+    #[inline(always)]
+    fn take_in(&mut self, look: &Look, mut packet: P, drops: &mut dyn Sink<P>) -> bool {
         let mut marked = false;
         if L::ACTIVE {
-            match self.law.on_enqueue(&self.lane.look(now, &packet, now, self.mtu)) {
+            match self.law.on_enqueue(look) {
                 Verdict::Pass => {}
                 Verdict::Mark if packet.mark() => marked = true,
                 Verdict::Mark | Verdict::Drop => {
@@ -101,8 +101,24 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fifo<P, L> {
                 }
             }
         }
-        self.lane.push(now, packet);
+        self.lane.push(look.now, packet);
         marked
+    }
+}
+
+impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fifo<P, L> {
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn Sink<P>) -> bool {
+        if L::ACTIVE {
+            self.lane.notice(&packet);
+        }
+        let look = self.lane.look(now, &packet, now, self.mtu);
+        if L::ACTIVE {
+            self.law.advance(&look);
+        }
+        if self.full(packet.size()) || self.lane.is_at_capacity() {
+            return self.take_in_slowly(now, packet, drops);
+        }
+        self.take_in(&look, packet, drops)
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut dyn Sink<P>) -> Option<Dequeued<P>> {

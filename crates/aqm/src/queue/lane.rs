@@ -22,10 +22,20 @@ impl<P: Packet> Lane<P> {
     /// Takes a packet in at the tail.
     #[inline]
     pub fn push(&mut self, now: Instant, packet: P) {
-        let size = packet.size();
-        self.backlog += size;
-        self.largest = self.largest.max(size);
+        self.backlog += packet.size();
         self.packets.push_back((now, packet));
+    }
+
+    /// The next push will have to grow the ring.
+    #[inline]
+    pub(super) fn is_at_capacity(&self) -> bool {
+        self.packets.len() == self.packets.capacity()
+    }
+
+    /// Remembers the largest packet that has come, for laws that ask: call it for arrivals, also those turned away.
+    #[inline]
+    pub fn notice(&mut self, packet: &P) {
+        self.largest = self.largest.max(packet.size());
     }
 
     /// Gives out the packet at the head and when it came.

@@ -71,9 +71,10 @@ params::params! {
         reference: Reference = Reference::Rfc;
     }
     check |p| {
-        if p.reference == Reference::Docsis && (p.on_off || p.rate_estimator) {
+        if p.reference == Reference::Docsis && (p.on_off || p.rate_estimator || p.ecn) {
             return Err(ParamError::Conflict(
-                "DOCSIS-PIE sleeps by rules of its own and predicts the delay from the link: leave out on_off and rate_estimator".into(),
+                "DOCSIS-PIE does not mark, sleeps by rules of its own and predicts the delay from the link: \
+                 leave out ecn, on_off and rate_estimator".into(),
             ));
         }
         Ok(())
@@ -135,7 +136,7 @@ pub struct Pie {
     params: Params,
     rules: &'static Rules,
     state: State,
-    ticker: Option<Ticker>,
+    ticker: Ticker,
     /// A third of the buffer.
     third: Bytes,
     rate: Rate,
@@ -156,7 +157,19 @@ impl Pie {
         (s.p, s.accu, s.burst, s.activity) = (0.0, 0.0, self.params.burst, Activity::Active);
         (s.updated, s.before) = (Duration::ZERO, Duration::ZERO);
         s.departure.activate(now);
-        self.ticker = Some(Ticker::new(now, self.params.tupdate, self.params.tupdate));
+        self.ticker = Ticker::new(now, self.params.tupdate, self.params.tupdate);
+    }
+
+    /// The updates that a timer would have made until `now`, while the queue held `backlog`.
+    #[cold]
+    fn catch_up(&mut self, now: Instant, backlog: Bytes) {
+        while self.ticker.due(now).is_some() {
+            let before = self.state;
+            self.update(backlog);
+            if self.state == before {
+                self.ticker.skip(now);
+            }
+        }
     }
 
     /// The periodic update.
@@ -257,16 +270,11 @@ impl Pie {
 }
 
 impl Law for Pie {
+    #[inline]
     fn advance(&mut self, look: &Look) {
-        let Some(mut ticker) = self.ticker else { return };
-        while ticker.due(look.now).is_some() {
-            let before = self.state;
-            self.update(look.own_backlog);
-            if self.state == before {
-                ticker.skip(look.now);
-            }
+        if self.ticker.is_due(look.now) {
+            self.catch_up(look.now, look.own_backlog);
         }
-        self.ticker = Some(ticker);
     }
 
     fn on_enqueue(&mut self, look: &Look) -> Verdict {
@@ -297,7 +305,7 @@ impl Law for Pie {
                 self.state.burst = self.params.burst;
             }
             if self.params.on_off && look.own_backlog.is_zero() {
-                (self.state.activity, self.ticker) = (Activity::Asleep, None);
+                (self.state.activity, self.ticker) = (Activity::Asleep, Ticker::NEVER);
             }
         }
         verdict
@@ -414,13 +422,13 @@ impl LawKind for Pie {
                 activity: if asleep { Activity::Asleep } else { Activity::Active },
                 quiet: Duration::ZERO,
             },
-            ticker: None,
+            ticker: Ticker::NEVER,
             third: Bytes::ZERO,
             rate: link.rate,
             rng,
         };
         if !asleep || params.reference == Reference::Docsis {
-            pie.ticker = Some(Ticker::new(Instant::ZERO, first, params.tupdate));
+            pie.ticker = Ticker::new(Instant::ZERO, first, params.tupdate);
         }
         pie.set_link(link);
         pie

@@ -27,7 +27,7 @@ impl<P> Slab<P> {
     }
 
     /// Stores a packet with nothing behind it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert(&mut self, since: Instant, packet: P) -> u32 {
         let slot = Slot { since, next: NONE, packet: Some(packet) };
         if self.free == NONE {
@@ -42,20 +42,20 @@ impl<P> Slab<P> {
     }
 
     /// Puts `next` behind `slot`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn link(&mut self, slot: u32, next: u32) {
         self.slots[slot as usize].next = next;
     }
 
     /// The packet of a slot and when it came.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, slot: u32) -> Option<(Instant, &P)> {
         let slot = self.slots.get(slot as usize)?;
         Some((slot.since, slot.packet.as_ref()?))
     }
 
     /// Takes a packet out; also tells which slot was behind it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove(&mut self, index: u32) -> Option<(P, u32)> {
         let slot = self.slots.get_mut(index as usize)?;
         let packet = slot.packet.take()?;

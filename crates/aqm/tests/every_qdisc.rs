@@ -1,0 +1,315 @@
+//! What holds for every queue of the table, whatever its reference and parameters. New entries are covered by being there.
+
+use aqm::{Ecn, Limit, LinkInfo, Packet, QDISCS, Qdisc, Reason, Sink};
+use params::{Field, ParamError, Spec};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use units::{Bytes, Duration, Instant, Rate, Rng, streams};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sample {
+    number: usize,
+    flow: u64,
+    size: u64,
+    ecn: Ecn,
+    came: Instant,
+}
+
+impl Packet for Sample {
+    fn size(&self) -> Bytes {
+        Bytes::new(self.size)
+    }
+    fn flow(&self) -> u64 {
+        self.flow
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn mark(&mut self) -> bool {
+        let markable = self.ecn != Ecn::NotEct;
+        if markable {
+            self.ecn = Ecn::Ce;
+        }
+        markable
+    }
+}
+
+#[derive(Default)]
+struct Drops(Vec<(Sample, Reason)>);
+
+impl Sink<Sample> for Drops {
+    fn dropped(&mut self, packet: Sample, reason: Reason) {
+        self.0.push((packet, reason));
+    }
+}
+
+/// The least and the greatest value, or every word of a choice.
+fn ends(field: &Field) -> Vec<String> {
+    match &field.range {
+        Some((low, high)) => vec![low.clone(), high.clone()],
+        None => field.choices.iter().map(|c| c.to_string()).collect(),
+    }
+}
+
+/// Every queue with every reference: by default, each parameter at each end, and all at the same end.
+fn specs() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    for about in QDISCS {
+        let fields = (about.fields)();
+        let references = fields.iter().find(|f| f.name == "reference").map_or(vec![], |f| f.choices.to_vec());
+        let presets: Vec<Vec<(String, String)>> = match references.is_empty() {
+            true => vec![vec![]],
+            false => references.iter().map(|r| vec![("reference".to_string(), r.to_string())]).collect(),
+        };
+        for preset in presets {
+            let mut candidates = vec![preset.clone()];
+            let others: Vec<&Field> = fields.iter().filter(|f| f.name != "reference").collect();
+            for field in &others {
+                for end in ends(field) {
+                    candidates.push([preset.clone(), vec![(field.name.to_string(), end)]].concat());
+                }
+            }
+            for which in [0, 1] {
+                let all = others.iter().map(|f| (f.name.to_string(), ends(f)[which].clone()));
+                candidates.push(preset.iter().cloned().chain(all).collect());
+            }
+            for args in candidates {
+                let spec = Spec { name: about.name.to_string(), args };
+                match aqm::resolve(&spec) {
+                    Ok(_) => specs.push(spec),
+                    // Relations between parameters are refused; anything else about an end of a range is a fault.
+                    Err(ParamError::Conflict(_)) => {}
+                    Err(e) => panic!("{spec}: {e}"),
+                }
+            }
+        }
+    }
+    specs
+}
+
+fn link(limit: Option<Limit>) -> LinkInfo {
+    LinkInfo { rate: Rate::from_mbps(10.0), mtu: Bytes::new(1500), limit }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Arrive { flow: u64, size: u64, ecn: u8, copies: u8 },
+    Serve(u8),
+    Wait(Duration),
+    Idle,
+    Link { kbps: u64, limit: Limit },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let limit =
+        prop_oneof![(0usize..60).prop_map(Limit::Packets), (0u64..80_000).prop_map(|b| Limit::Bytes(Bytes::new(b))),];
+    prop_oneof![
+        8 => (0u64..5, 28u64..9_100, 0u8..4, 1u8..12)
+            .prop_map(|(flow, size, ecn, copies)| Step::Arrive { flow, size, ecn, copies }),
+        8 => (1u8..12).prop_map(Step::Serve),
+        8 => (0u64..30_000).prop_map(|us| Step::Wait(Duration::from_micros(us))),
+        1 => (0u64..40_000).prop_map(|s| Step::Wait(Duration::from_secs(s))),
+        1 => Just(Step::Idle),
+        1 => (0u64..100_000, limit).prop_map(|(kbps, limit)| Step::Link { kbps, limit }),
+    ]
+}
+
+/// One queue and the book kept over it.
+struct Bench {
+    queue: Box<dyn Qdisc<Sample>>,
+    spec: String,
+    now: Instant,
+    numbers: usize,
+    held: BTreeMap<usize, Sample>,
+    /// The last number each flow sent.
+    last: BTreeMap<u64, usize>,
+    limit: Option<Limit>,
+    log: Vec<(usize, bool, bool)>,
+}
+
+impl Bench {
+    fn new(spec: &Spec, seed: u64, limit: Option<Limit>) -> Self {
+        let queue = aqm::build(spec, &link(limit), Rng::new(seed, 0, streams::AQM)).unwrap();
+        Bench {
+            queue,
+            spec: spec.to_string(),
+            now: Instant::ZERO,
+            numbers: 0,
+            held: BTreeMap::new(),
+            last: BTreeMap::new(),
+            limit,
+            log: Vec::new(),
+        }
+    }
+
+    fn book(&mut self, drops: Drops) {
+        for (packet, _) in drops.0 {
+            let entered = self.held.remove(&packet.number);
+            assert_eq!(entered.map(|p| p.size), Some(packet.size), "{}: dropped what it did not hold", self.spec);
+            self.log.push((packet.number, false, packet.ecn == Ecn::Ce));
+        }
+        let bytes: u64 = self.held.values().map(|p| p.size).sum();
+        assert_eq!(
+            (self.queue.len(), self.queue.backlog().get(), self.queue.is_empty()),
+            (self.held.len(), bytes, self.held.is_empty()),
+            "{}: in = out + dropped + held",
+            self.spec
+        );
+    }
+
+    fn arrive(&mut self, flow: u64, size: u64, ecn: u8) {
+        let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][ecn as usize];
+        let packet = Sample { number: self.numbers, flow, size, ecn, came: self.now };
+        self.numbers += 1;
+        self.held.insert(packet.number, packet);
+        let (mut drops, before) = (Drops::default(), self.queue.len());
+        let marked = self.queue.enqueue(self.now, packet, &mut drops);
+        assert!(!marked || ecn != Ecn::NotEct, "{}: marked what cannot be marked", self.spec);
+        self.book(drops);
+        match self.limit {
+            Some(Limit::Packets(n)) => assert!(self.queue.len() <= n.max(before), "{}", self.spec),
+            // A buffer that has shrunk may hold more until it drains.
+            Some(Limit::Bytes(n)) => assert!(self.queue.backlog() <= n || self.queue.len() <= before, "{}", self.spec),
+            None => {}
+        }
+    }
+
+    /// False when the queue has nothing more to give.
+    fn serve(&mut self) -> bool {
+        let mut drops = Drops::default();
+        let out = self.queue.dequeue(self.now, &mut drops);
+        if let Some(out) = &out {
+            let packet = out.packet;
+            let entered = self.held.remove(&packet.number).expect("gives out what it holds");
+            assert_eq!(out.sojourn, self.now.since(entered.came), "{}", self.spec);
+            assert!(!out.marked || (packet.ecn == Ecn::Ce && entered.ecn != Ecn::NotEct), "{}", self.spec);
+            let last = self.last.insert(packet.flow, packet.number);
+            assert!(last.is_none_or(|n| n < packet.number), "{}: a flow out of order", self.spec);
+            self.log.push((packet.number, true, packet.ecn == Ecn::Ce));
+        }
+        let dropped = !drops.0.is_empty();
+        self.book(drops);
+        assert!(out.is_some() || self.held.is_empty(), "{}: holds packets and gives none", self.spec);
+        out.is_some() || dropped
+    }
+
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Arrive { flow, size, ecn, copies } => (0..*copies).for_each(|_| self.arrive(*flow, *size, *ecn)),
+            Step::Serve(n) => (0..*n).for_each(|_| {
+                self.serve();
+            }),
+            Step::Wait(time) => self.now += *time,
+            Step::Idle => self.queue.idle(self.now),
+            Step::Link { kbps, limit } => {
+                self.limit = Some(*limit);
+                self.queue.set_link(&LinkInfo { rate: Rate::from_bps(kbps * 1000), ..link(self.limit) });
+            }
+        }
+    }
+
+    fn run(mut self, steps: &[Step]) -> Vec<(usize, bool, bool)> {
+        for step in steps {
+            self.take(step);
+        }
+        let bound = self.held.len();
+        for _ in 0..bound {
+            self.serve();
+            self.now += Duration::from_micros(1_200);
+        }
+        assert!(self.queue.is_empty(), "{}: not empty after as many dequeues as packets", self.spec);
+        let spec = &self.spec;
+        self.queue.vars(&mut |name, value| assert!(value.is_finite(), "{spec}: {name} = {value}"));
+        self.log
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Conservation in packets and bytes, order within a flow, honest marks, and the same seed gives the same decisions.
+    #[test]
+    fn any_queue_keeps_its_books(
+        which: prop::sample::Index,
+        steps in prop::collection::vec(step(), 1..150),
+        seed: u64,
+        limit in prop::option::of(1usize..50),
+    ) {
+        let specs = specs();
+        let spec = which.get(&specs);
+        let limit = limit.map(Limit::Packets);
+        let log = Bench::new(spec, seed, limit).run(&steps);
+        prop_assert_eq!(log, Bench::new(spec, seed, limit).run(&steps), "{}: same seed, same decisions", spec);
+    }
+}
+
+/// A second of load at 150 % on each of them, so that none is left to chance.
+#[test]
+fn every_queue_at_every_end_of_its_parameters_survives_overload() {
+    let specs = specs();
+    assert!(specs.len() > 300, "{}", specs.len());
+    let mut silent = Vec::new();
+    for spec in &specs {
+        let mut bench = Bench::new(spec, 7, Some(Limit::Packets(60)));
+        for i in 0..1_200u64 {
+            bench.now = Instant::from_nanos(i * 800_000);
+            bench.arrive(i % 3, if i % 7 == 0 { 100 } else { 1_500 }, (i % 4) as u8);
+            if i % 3 != 0 {
+                bench.serve();
+            }
+        }
+        let log = bench.run(&[]);
+        if log.iter().all(|(_, out, _)| *out) {
+            silent.push(spec.to_string());
+        }
+    }
+    assert!(silent.is_empty(), "no drop at 150 % load and 60 packets of buffer: {silent:?}");
+}
+
+/// Senders that ignore marks are bounded by the buffer at the latest; PIE's safeguard drops before that.
+#[test]
+fn unresponsive_ecn_senders_are_bounded() {
+    for spec in specs().iter().filter(|s| s.args.len() <= 1 && s.args.iter().all(|(k, _)| k == "reference")) {
+        let mut spec = spec.clone();
+        spec.args.push(("ecn".into(), "true".into()));
+        let takes_ecn = aqm::resolve(&spec).is_ok();
+        if !takes_ecn {
+            spec.args.pop();
+        }
+        let mut queue = aqm::build::<Sample>(&spec, &link(Some(Limit::Packets(1_000))), Rng::new(3, 0, 2)).unwrap();
+        let (mut drops, mut marks, mut most) = (Drops::default(), 0, 0);
+        for number in 0..40_000 {
+            let now = Instant::from_nanos(number as u64 * 600_000);
+            let packet = Sample { number, flow: 1, size: 1500, ecn: Ecn::Ect0, came: now };
+            marks += usize::from(queue.enqueue(now, packet, &mut drops));
+            most = most.max(queue.len());
+            if number % 2 == 0 {
+                marks += usize::from(queue.dequeue(now, &mut drops).is_some_and(|out| out.marked));
+            }
+        }
+        let overflows = drops.0.iter().filter(|(_, why)| *why == Reason::Overflow).count();
+        assert!(most <= 1_000, "{spec}: {most} packets");
+        assert_eq!(marks > 0, takes_ecn, "{spec}: {marks} marks");
+        assert!(drops.0.len() > 18_000, "{spec}: half of the load must go");
+        if spec.name.ends_with("pie") {
+            assert!(overflows < 1_000, "{spec}: {overflows} overflows although the safeguard drops above 10 %");
+        } else if takes_ecn {
+            assert!(overflows > 10_000, "{spec}: CoDel has no safeguard, the buffer must bound it");
+        }
+    }
+}
+
+/// The victims of the two plain queues, by hand: 12 arrivals, 10 places.
+#[test]
+fn a_full_fifo_drops_the_last_or_the_first() {
+    for (spec, want) in [("fifo", [10, 11]), ("fifo(drop=head)", [0, 1])] {
+        let mut queue =
+            aqm::build::<Sample>(&spec.parse().unwrap(), &link(Some(Limit::Packets(10))), Rng::new(1, 0, 2)).unwrap();
+        let mut drops = Drops::default();
+        for number in 0..12 {
+            let packet = Sample { number, flow: 1, size: 1500, ecn: Ecn::NotEct, came: Instant::ZERO };
+            queue.enqueue(Instant::ZERO, packet, &mut drops);
+        }
+        assert_eq!(drops.0.iter().map(|(p, _)| p.number).collect::<Vec<_>>(), want, "{spec}");
+    }
+}
