@@ -39,7 +39,7 @@ pub mod queue;
 
 mod registry;
 
-pub use registry::{About, QDISCS, build, find, law_names, resolve};
+pub use registry::{About, QDISCS, build, find, resolve};
 
 use core::fmt::Debug;
 use units::{Bytes, Duration, Instant, Rate, Rng};
@@ -104,6 +104,14 @@ impl Look {
     #[inline]
     pub fn markable(&self) -> bool {
         self.ecn != Ecn::NotEct
+    }
+
+    /// The packet, held until now, leaves: the backlogs no longer count it.
+    #[inline]
+    pub fn leave(&mut self) {
+        self.own_backlog -= self.size;
+        self.total_backlog -= self.size;
+        self.len -= 1;
     }
 
     /// The same queue seen earlier, at `tick`: nothing but the age of its head differs between two events.

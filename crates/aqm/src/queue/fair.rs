@@ -9,103 +9,21 @@
 //!
 //! Departures: Linux also limits memory (32 MB of socket buffers), a quantity our packets do not have.
 
+mod params;
 mod slab;
+
+pub use params::{Emptied, Fattest, Overflow, Params, Rotate};
 
 use crate::{Dequeued, Law, Limit, LinkInfo, Look, Packet, Qdisc, Reason, Sink, Verdict};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Debug;
-use params::ParamError;
+use params::LEAST_QUANTUM;
 use slab::{NONE, Slab};
 use units::{Bytes, Duration, Instant, Rng};
 
-params::choice! {
-    /// What an overflow costs.
-    pub enum Overflow {
-        /// The fattest flow half its backlog, at most 64 packets, from the head (RFC 8290 section 4.1, Linux).
-        Batch = "batch",
-        /// The fattest flow one packet from the head (FreeBSD).
-        One = "one",
-        /// The arriving packet (Linux's fq_pie).
-        Refuse = "refuse",
-    }
-}
-
-params::choice! {
-    /// How flows are weighed to find the fattest.
-    pub enum Fattest {
-        /// By bytes.
-        Bytes = "bytes",
-        /// By packets (FreeBSD).
-        Packets = "packets",
-    }
-}
-
-params::choice! {
-    /// When a flow's turn ends.
-    pub enum Rotate {
-        /// When its credit is spent: at 0.
-        Spent = "spent",
-        /// When its credit is overdrawn: below 0 (FreeBSD).
-        Overdrawn = "overdrawn",
-    }
-}
-
-params::choice! {
-    /// What becomes of a new flow found empty.
-    pub enum Emptied {
-        /// Last of the old ones, so that it cannot come back as new at once (RFC 8290, FreeBSD).
-        Old = "old",
-        /// The same if there are old ones, else it is forgotten (Linux).
-        OldIfAny = "old_if_any",
-    }
-}
-
-params::params! {
-    /// What users may set on every fair queue.
-    pub struct Params {
-        /// Packets held where the experiment gives no buffer.
-        limit: usize = 10_240, 1 => 1_000_000_000;
-        /// Sub-queues that flows are hashed into.
-        flows: usize = 1_024, 1 => 65_536;
-        /// Bytes a flow may send a turn; 0 is the link's MTU, as Linux has it.
-        quantum: Bytes = Bytes::new(1_514), Bytes::ZERO => Bytes::new(1_000_000);
-        /// What an overflow costs, and whom.
-        overflow: Overflow = Overflow::Batch;
-        /// How the fattest flow is found.
-        fattest: Fattest = Fattest::Bytes;
-        /// When a flow's turn ends.
-        rotate: Rotate = Rotate::Spent;
-        /// What becomes of a new flow found empty.
-        emptied: Emptied = Emptied::Old;
-    }
-    check |p| {
-        if p.quantum.is_zero() || p.quantum >= LEAST_QUANTUM {
-            return Ok(());
-        }
-        // Each packet takes size/quantum rounds over all flows: a tiny quantum is a loop, not fairness.
-        Err(ParamError::Conflict(alloc::format!(
-            "quantum = {} B is too small: allowed is 0 (the link's MTU) or 64B to 1MB",
-            p.quantum.get()
-        )))
-    }
-}
-
-const LEAST_QUANTUM: Bytes = Bytes::new(64);
 /// RFC 8290 section 4.1.
 const BATCH: u32 = 64;
-
-impl Params {
-    /// As Linux's `sch_fq_codel` differs from the RFC.
-    pub fn linux() -> Self {
-        Params { quantum: Bytes::ZERO, emptied: Emptied::OldIfAny, ..Params::default() }
-    }
-
-    /// As FreeBSD's `dn_sched_fq_codel` and `dn_sched_fq_pie` differ from the RFC.
-    pub fn freebsd() -> Self {
-        Params { overflow: Overflow::One, fattest: Fattest::Packets, rotate: Rotate::Overdrawn, ..Params::default() }
-    }
-}
 
 /// The list a flow is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,20 +224,20 @@ impl<P: Packet, L: Law> Fair<P, L> {
     fn serve(&mut self, i: usize, now: Instant, drops: &mut dyn Sink<P>) -> Option<Dequeued<P>> {
         while let Some((since, head)) = self.slab.get(self.flows[i].head) {
             let sojourn = now.since(since);
-            if !L::ACTIVE {
-                let packet = self.pop(i)?;
-                return Some(Dequeued { packet, sojourn, marked: false });
+            let mut verdict = Verdict::Pass;
+            if L::ACTIVE {
+                let mut look = self.look(i, now, head, since);
+                let law = &mut self.flows[i].law;
+                law.advance(&look);
+                look.leave();
+                verdict = law.on_dequeue(&look);
             }
-            let mut look = self.look(i, now, head, since);
-            self.flows[i].law.advance(&look);
             let mut packet = self.pop(i)?;
-            (look.own_backlog, look.total_backlog) = (self.backlogs[i], self.backlog);
-            look.len = self.lens[i] as usize;
-            match self.flows[i].law.on_dequeue(&look) {
-                Verdict::Pass => return Some(Dequeued { packet, sojourn, marked: false }),
-                Verdict::Mark if packet.mark() => return Some(Dequeued { packet, sojourn, marked: true }),
-                Verdict::Mark | Verdict::Drop => drops.dropped(packet, Reason::Law),
+            let marked = verdict == Verdict::Mark && packet.mark();
+            if marked || verdict == Verdict::Pass {
+                return Some(Dequeued { packet, sojourn, marked });
             }
+            drops.dropped(packet, Reason::Law);
         }
         None
     }
@@ -333,7 +251,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
         }
     }
 
-    fn to_old(&mut self, i: u32) {
+    fn make_old(&mut self, i: u32) {
         self.flows[i as usize].on = On::Old;
         self.old.push(&mut self.flows, i);
     }
@@ -390,7 +308,7 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
             if over {
                 self.flows[i as usize].credit += self.quantum;
                 self.leave(on);
-                self.to_old(i);
+                self.make_old(i);
                 continue;
             }
             if let Some(out) = self.serve(i as usize, now, drops) {
@@ -400,7 +318,7 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
             self.flows[i as usize].law.on_empty(now);
             self.leave(on);
             if on == On::New && (self.params.emptied == Emptied::Old || self.old.len > 0) {
-                self.to_old(i);
+                self.make_old(i);
             } else {
                 self.flows[i as usize].on = On::Neither;
             }

@@ -129,16 +129,14 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fifo<P, L> {
         while let Some((since, head)) = self.lane.head() {
             let mut look = self.lane.look(now, head, since, self.mtu);
             self.law.advance(&look);
-            let (_, mut packet) = self.lane.pop().expect("the head is there");
-            (look.own_backlog, look.total_backlog) = (self.lane.backlog(), self.lane.backlog());
-            look.len = self.lane.len();
-            match self.law.on_dequeue(&look) {
-                Verdict::Pass => return Some(Dequeued { packet, sojourn: look.sojourn, marked: false }),
-                Verdict::Mark if packet.mark() => {
-                    return Some(Dequeued { packet, sojourn: look.sojourn, marked: true });
-                }
-                Verdict::Mark | Verdict::Drop => drops.dropped(packet, Reason::Law),
+            look.leave();
+            let verdict = self.law.on_dequeue(&look);
+            let (_, mut packet) = self.lane.pop()?;
+            let marked = verdict == Verdict::Mark && packet.mark();
+            if marked || verdict == Verdict::Pass {
+                return Some(Dequeued { packet, sojourn: look.sojourn, marked });
             }
+            drops.dropped(packet, Reason::Law);
         }
         self.law.on_empty(now);
         None

@@ -4,7 +4,7 @@
 //! every tupdate:  p += α (delay − target) + β (delay − delay before)     scaled down while p is small
 //! ```
 //!
-//! `reference` chooses whose details (`rules.rs`, `departure.rs`, and below): the RFC's appendix, Linux's `sch_pie`,
+//! `reference` chooses whose details (`params.rs`, `rules.rs`, `departure.rs`, and below): the RFC's appendix, Linux's `sch_pie`,
 //! FreeBSD's `dn_aqm_pie` (written at the HLDG thesis' laboratory), DOCSIS-PIE of RFC 8034, or the first draft, which
 //! ns-2 and mahimahi ran. It also sets the defaults that belong to it.
 //!
@@ -14,85 +14,17 @@
 //! caught up at the next event, which gives the same p and the same drops (`tests.rs`).
 
 mod departure;
+mod params;
 mod rules;
+
+pub use params::{Params, Reference};
 
 use crate::law::Ticker;
 use crate::queue::fair::{self, Overflow};
 use crate::{Law, LawKind, LinkInfo, Look, Place, Verdict};
 use departure::Departure;
-use params::ParamError;
 use rules::Rules;
 use units::{Bytes, Duration, Instant, Rate, Rng};
-
-params::choice! {
-    /// Whose rules.
-    pub enum Reference {
-        /// RFC 8033, appendix.
-        Rfc = "rfc",
-        /// Linux 5.5 and later: time stamps, burst allowance in real time.
-        Linux = "linux",
-        /// FreeBSD dummynet: departure rate, no rule for very long delays.
-        FreeBsd = "freebsd",
-        /// RFC 8034: cable modems, no ECN, p of a packet of mean size.
-        Docsis = "docsis",
-        /// draft-pan-aqm-pie-00, as ns-2 and mahimahi have it: 20 ms, every 30 ms, three gains, plain dice.
-        Draft = "draft",
-    }
-}
-
-params::params! {
-    /// What users may set.
-    pub struct Params {
-        /// Queueing delay aimed at (draft 20 ms, DOCSIS 10 ms).
-        target: Duration = Duration::from_millis(15), Duration::from_micros(1) => Duration::from_secs(10);
-        /// Time between updates of p (draft 30 ms, DOCSIS 16 ms).
-        tupdate: Duration = Duration::from_millis(15), Duration::from_micros(100) => Duration::from_secs(10);
-        /// Weight of the distance from the target, per second of delay (DOCSIS 0.25).
-        alpha: f64 = 0.125, 0.0 => 7.0;
-        /// Weight of the change since the last update, per second of delay (DOCSIS 2.5).
-        beta: f64 = 1.25, 0.0 => 7.0;
-        /// No random drops for this long after the queue was quiet (DOCSIS 142 ms).
-        burst: Duration = Duration::from_millis(150), Duration::ZERO => Duration::from_secs(10);
-        /// Mark packets that can be marked while p is below mark_threshold.
-        ecn: bool = false;
-        /// Above this p packets are dropped even if they could be marked: bounds senders that ignore marks.
-        mark_threshold: f64 = 0.1, 0.0 => 1.0;
-        /// Spread drops evenly: none before p has summed to 0.85, one at 8.5 (not in the draft).
-        derandomise: bool = true;
-        /// Raise p by 2 % at most in one update once it is 10 % (not in the draft).
-        cap: bool = true;
-        /// Estimate the delay from the departure rate instead of time stamps (default in FreeBSD outside fq_pie and in the draft).
-        rate_estimator: bool = false;
-        /// Queues of up to two such packets are left alone; 0 is the link's MTU (FreeBSD 800 B, DOCSIS 1024 B, draft 1504 B).
-        mean_packet: Bytes = Bytes::ZERO, Bytes::ZERO => Bytes::new(65_535);
-        /// Sleep until the buffer is a third full, and again when the queue has been empty with p = 0.
-        on_off: bool = false;
-        /// Whose rules where implementations differ; it brings its own defaults.
-        reference: Reference = Reference::Rfc;
-    }
-    check |p| {
-        if p.reference == Reference::Docsis && (p.on_off || p.rate_estimator || p.ecn) {
-            return Err(ParamError::Conflict(
-                "DOCSIS-PIE does not mark, sleeps by rules of its own and predicts the delay from the link: \
-                 leave out ecn, on_off and rate_estimator".into(),
-            ));
-        }
-        Ok(())
-    }
-}
-
-fn docsis_defaults() -> Params {
-    // RFC 8034 appendix A.
-    Params {
-        target: Duration::from_millis(10),
-        tupdate: Duration::from_millis(16),
-        alpha: 0.25,
-        beta: 2.5,
-        burst: Duration::from_millis(142),
-        mean_packet: Bytes::new(1024),
-        ..Params::default()
-    }
-}
 
 /// Linux's first timer: HZ/2.
 const LINUX_FIRST: Duration = Duration::from_millis(500);
@@ -373,26 +305,7 @@ impl LawKind for Pie {
     type Params = Params;
 
     fn defaults(asked: &Params, place: Place) -> Params {
-        let ours = match asked.reference {
-            Reference::Rfc | Reference::Linux => Params::default(),
-            Reference::FreeBsd => Params {
-                // dn_sched_fq_pie leaves the estimator out of its default flags, dn_aqm_pie has it in.
-                rate_estimator: place == Place::Alone,
-                mean_packet: Bytes::new(800),
-                ..Params::default()
-            },
-            Reference::Docsis => docsis_defaults(),
-            Reference::Draft => Params {
-                target: Duration::from_millis(20),
-                tupdate: Duration::from_millis(30),
-                derandomise: false,
-                cap: false,
-                rate_estimator: true,
-                mean_packet: Bytes::new(1504),
-                ..Params::default()
-            },
-        };
-        Params { reference: asked.reference, ..ours }
+        Params::of(asked.reference, place)
     }
 
     fn under_fair(asked: &Params) -> fair::Params {

@@ -135,8 +135,8 @@ fn the_fattest_flow_pays_for_an_overflow() {
     assert_eq!(overflow(Params::linux(), false), (64, true, 0));
     assert_eq!(overflow(Params::freebsd(), false), (1, true, 0));
     // 1240 packets of 9 kB outweigh 9000 of 1 kB: by bytes they pay, by packets they do not.
-    assert_eq!(overflow(Params::linux(), true).1, false);
-    assert_eq!(overflow(Params::freebsd(), true).1, true);
+    assert!(!overflow(Params::linux(), true).1);
+    assert!(overflow(Params::freebsd(), true).1);
     let refuse = Params { overflow: Overflow::Refuse, ..Params::linux() };
     assert_eq!(overflow(refuse, false), (1, false, 0), "the arriving packet");
 }
@@ -179,7 +179,7 @@ fn new_flows_found_empty_differ_between_rfc_and_linux() {
             let (on, i) = if queue.new.len > 0 { (On::New, queue.new.first) } else { (On::Old, queue.old.first) };
             queue.leave(on);
             if on == On::New && queue.params.emptied == Emptied::Old {
-                queue.to_old(i);
+                queue.make_old(i);
             }
             turns += 1;
         }

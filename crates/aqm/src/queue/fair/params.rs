@@ -1,0 +1,89 @@
+//! What users may set on a fair queue, and how the implementations set it.
+
+use params::ParamError;
+use units::Bytes;
+
+params::choice! {
+    /// What an overflow costs.
+    pub enum Overflow {
+        /// The fattest flow half its backlog, at most 64 packets, from the head (RFC 8290 section 4.1, Linux).
+        Batch = "batch",
+        /// The fattest flow one packet from the head (FreeBSD).
+        One = "one",
+        /// The arriving packet (Linux's fq_pie).
+        Refuse = "refuse",
+    }
+}
+
+params::choice! {
+    /// How flows are weighed to find the fattest.
+    pub enum Fattest {
+        /// By bytes.
+        Bytes = "bytes",
+        /// By packets (FreeBSD).
+        Packets = "packets",
+    }
+}
+
+params::choice! {
+    /// When a flow's turn ends.
+    pub enum Rotate {
+        /// When its credit is spent: at 0.
+        Spent = "spent",
+        /// When its credit is overdrawn: below 0 (FreeBSD).
+        Overdrawn = "overdrawn",
+    }
+}
+
+params::choice! {
+    /// What becomes of a new flow found empty.
+    pub enum Emptied {
+        /// Last of the old ones, so that it cannot come back as new at once (RFC 8290, FreeBSD).
+        Old = "old",
+        /// The same if there are old ones, else it is forgotten (Linux).
+        OldIfAny = "old_if_any",
+    }
+}
+
+params::params! {
+    /// What users may set on every fair queue.
+    pub struct Params {
+        /// Packets held where the experiment gives no buffer.
+        limit: usize = 10_240, 1 => 1_000_000_000;
+        /// Sub-queues that flows are hashed into.
+        flows: usize = 1_024, 1 => 65_536;
+        /// Bytes a flow may send a turn; 0 is the link's MTU, as Linux has it.
+        quantum: Bytes = Bytes::new(1_514), Bytes::ZERO => Bytes::new(1_000_000);
+        /// What an overflow costs, and whom.
+        overflow: Overflow = Overflow::Batch;
+        /// How the fattest flow is found.
+        fattest: Fattest = Fattest::Bytes;
+        /// When a flow's turn ends.
+        rotate: Rotate = Rotate::Spent;
+        /// What becomes of a new flow found empty.
+        emptied: Emptied = Emptied::Old;
+    }
+    check |p| {
+        if p.quantum.is_zero() || p.quantum >= LEAST_QUANTUM {
+            return Ok(());
+        }
+        // Each packet takes size/quantum rounds over all flows: a tiny quantum is a loop, not fairness.
+        Err(ParamError::Conflict(alloc::format!(
+            "quantum = {} B is too small: allowed is 0 (the link's MTU) or 64B to 1MB",
+            p.quantum.get()
+        )))
+    }
+}
+
+pub(super) const LEAST_QUANTUM: Bytes = Bytes::new(64);
+impl Params {
+    /// As Linux's `sch_fq_codel` differs from the RFC.
+    pub fn linux() -> Self {
+        Params { quantum: Bytes::ZERO, emptied: Emptied::OldIfAny, ..Params::default() }
+    }
+
+    /// As FreeBSD's `dn_sched_fq_codel` and `dn_sched_fq_pie` differ from the RFC.
+    pub fn freebsd() -> Self {
+        Params { overflow: Overflow::One, fattest: Fattest::Packets, rotate: Rotate::Overdrawn, ..Params::default() }
+    }
+}
