@@ -38,7 +38,8 @@ use units::Instant;
 /// An algorithm at work on one flow.
 ///
 /// The host promises: `flow.now` never goes back; [`on_congestion`](Self::on_congestion) comes at most once per
-/// window of data; RTT samples obey Karn's rule; the window never falls below the algorithm's floor, whatever it asks.
+/// window of data (but a timeout inside an episode is told to an algorithm that [owns](Reaction::Own) its window); RTT
+/// samples obey Karn's rule; the window never falls below the algorithm's floor, whatever it asks.
 pub trait CongestionControl: Debug + Send {
     /// An acknowledgement came in. Called in recovery too: `flow.phase` tells.
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack);

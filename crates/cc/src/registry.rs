@@ -242,6 +242,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::newreno::NewReno>(),
     Entry::of::<algo::cubic::Cubic>(),
     Entry::of::<algo::vegas::Vegas>(),
+    Entry::of::<algo::bbr::Bbr>(),
     Entry::of::<algo::cdg::Cdg>(),
     Entry::of::<algo::hldg::Hldg>(),
     Entry::of::<algo::scalable::Scalable>(),

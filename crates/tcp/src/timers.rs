@@ -140,7 +140,8 @@ impl Sender {
             timeouts: self.rtt.doublings() as i64 + 1,
             rto: self.rtt.rto().as_nanos() as i64,
         };
-        // One reaction a window: a timeout inside an unfinished episode only starts over from one segment.
+        // One reaction a window: a timeout inside an unfinished episode only starts over from one segment. An algorithm
+        // that owns its window must be told, or it would not.
         let fresh = self.flow.phase == Phase::Open || self.una >= self.recover;
         self.flow.in_flight = Bytes::new(in_flight);
         if fresh {
@@ -148,13 +149,13 @@ impl Sender {
         }
         let reneged = self.board.ring.front().is_some_and(|r| r.is(SACKED));
         self.lose_everything(reneged || self.config.loss != LossDetection::RackTlp);
-        let to = if fresh {
+        let to = if fresh || self.owns_window {
             match self.ask(Signal::Timeout) {
                 Reaction::Reduce(to) | Reaction::ResendAll(to) => Some(to),
                 Reaction::Own => None,
             }
         } else {
-            (!self.owns_window).then_some(self.flow.ssthresh)
+            Some(self.flow.ssthresh)
         };
         if let Some(to) = to {
             self.record(to, self.flow.mss, why, before);

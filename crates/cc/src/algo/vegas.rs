@@ -170,9 +170,8 @@ impl Vegas {
         } else if delta > self.p.beta() {
             let before = flow.windows();
             flow.cwnd = flow.cwnd.saturating_sub(flow.mss).max(flow.floor);
-            if self.p.reference == Reference::Linux {
-                flow.ssthresh = flow.ssthresh.min(flow.cwnd);
-            }
+            // Or slow start would begin anew.
+            flow.ssthresh = flow.ssthresh.min(flow.cwnd);
             let queue = rtt.saturating_sub(self.base).as_nanos() as i64;
             flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
         }

@@ -151,3 +151,107 @@ impl CongestionControl for Composed {
         self.cc.vars(see);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, closing, congestion, flow};
+    use crate::{Signal, find};
+    use std::string::ToString;
+    use std::sync::{Arc, Mutex};
+    use std::vec;
+
+    type Calls = Arc<Mutex<Vec<&'static str>>>;
+
+    /// Notes every call it gets.
+    #[derive(Debug)]
+    struct Spy(Calls);
+
+    impl Spy {
+        fn note(&self, name: &'static str) {
+            self.0.lock().unwrap().push(name);
+        }
+    }
+
+    impl CongestionControl for Spy {
+        fn on_ack(&mut self, _: &mut Flow, _: &Ack) {
+            self.note("on_ack");
+        }
+        fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+            self.note("on_congestion");
+            Reaction::Reduce(flow.cwnd / 3)
+        }
+        fn on_sent(&mut self, _: &mut Flow, _: &Sent) {
+            self.note("on_sent");
+        }
+        fn on_lost(&mut self, _: &mut Flow, _: &Lost) {
+            self.note("on_lost");
+        }
+        fn on_undo(&mut self, _: &mut Flow) {
+            self.note("on_undo");
+        }
+        fn on_event(&mut self, _: &mut Flow, _: Event) {
+            self.note("on_event");
+        }
+        fn wake(&self) -> Option<Instant> {
+            self.note("wake");
+            Some(Instant::from_millis(7))
+        }
+        fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+            self.note("vars");
+            see("spy", 1.0);
+        }
+    }
+
+    #[test]
+    fn a_composed_algorithm_hears_every_method_of_the_trait() {
+        let calls = Calls::default();
+        let mut f = flow(20, 40);
+        let start = build(&Spec::named("hystart"), &mut f).unwrap().unwrap();
+        let mut cc = Composed::new(start, Box::new(Spy(calls.clone())));
+        let lost = Lost { size: f.mss, sent_at: f.now, tx_in_flight: f.cwnd, lost: f.mss };
+        let c = congestion(Signal::Loss, &f);
+        cc.on_sent(&mut f, &Sent { size: c.lost, in_flight: c.lost, retransmission: false });
+        cc.on_ack(&mut f, &ack(1, 40));
+        cc.on_lost(&mut f, &lost);
+        assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(f.cwnd / 3));
+        cc.on_undo(&mut f);
+        cc.on_event(&mut f, Event::RecoveryEnd);
+        assert_eq!(cc.wake(), Some(Instant::from_millis(7)));
+        let mut names = vec![];
+        cc.vars(&mut |name, _| names.push(name));
+        assert_eq!(names, ["hystart_samples", "spy"]);
+
+        let source = include_str!("../lib.rs");
+        let methods: Vec<_> =
+            source.lines().filter_map(|line| line.strip_prefix("    fn ")?.split('(').next()).collect();
+        let mut heard = calls.lock().unwrap().clone();
+        heard.sort_unstable();
+        let mut expected = methods;
+        expected.sort_unstable();
+        assert_eq!(heard, expected, "a method of the trait that Composed does not forward");
+    }
+
+    #[test]
+    fn slow_starts_slow_only_slow_start_and_forget_after_congestion() {
+        let mut f = flow(200, 40);
+        let mut cc = find("newreno").unwrap().build(
+            &"newreno(slow_start=limited)".parse().unwrap(),
+            &mut f,
+            units::Rng::new(1, 0, 0),
+        );
+        let cc = cc.as_mut().unwrap();
+        cc.on_ack(&mut f, &closing(1, 40));
+        assert_eq!(f.growth.divisor, 4);
+        let c = congestion(Signal::Loss, &f);
+        cc.on_congestion(&mut f, &c);
+        assert_eq!(f.growth, Growth::STANDARD);
+    }
+
+    #[test]
+    fn unknown_slow_starts_are_refused_with_a_suggestion() {
+        let error = check(&Spec::named("hystrt")).unwrap_err().to_string();
+        assert!(error.contains("did you mean \"hystart\""), "{error}");
+        assert!(check(&"hystart(min_rise=20ms)".parse().unwrap()).is_err(), "above max_rise");
+    }
+}

@@ -26,7 +26,7 @@ mod window;
 use crate::filter::WindowedMax;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Event, Evidence, Family, Flow, Lost, Phase, Reaction,
-    Sent, Setup, Signal, StartRule,
+    Sent, Setup, Signal, StartRule, causes,
 };
 use cycle::{Cycle, Mode};
 use units::{Bytes, Duration, Instant, Rate, Rng};
@@ -143,7 +143,7 @@ impl Bbr {
         self.idle_restart = true;
         self.aggregation.restart(flow.now);
         match self.cycle.mode {
-            Mode::ProbeBw => flow.pacing = Some(self.bandwidth().mul_f64(MARGIN)),
+            Mode::ProbeBw => self.pace(flow, 1.0),
             Mode::ProbeRtt => self.end_probe_rtt(flow),
             _ => {}
         }
@@ -178,7 +178,10 @@ impl CongestionControl for Bbr {
             if self.p.policer {
                 self.policer.sample(flow, flow.mss, false, true, &mut self.cycle);
             }
+            let before = flow.windows();
             flow.cwnd = flow.mss;
+            let in_flight = flow.in_flight.get() as i64;
+            flow.because(causes::Timeout { in_flight, ..Default::default() }, before);
         }
         Reaction::Own
     }

@@ -47,7 +47,12 @@ impl Bbr {
             self.pace_by_window(flow);
         }
         let gain = self.cycle.pacing_gain(&self.p, self.policer.rate().is_some());
-        let rate = self.bandwidth().mul_f64(gain * MARGIN);
+        self.pace(flow, gain);
+    }
+
+    pub(super) fn pace(&mut self, flow: &mut Flow, gain: f64) {
+        // A rate of nothing would never send what tells more: a packet per second at least.
+        let rate = self.bandwidth().mul_f64(gain * MARGIN).max(flow.mss / Duration::from_secs(1));
         // Until the pipe is full the rate only rises.
         if self.full || flow.pacing.is_none_or(|old| rate > old) {
             flow.pacing = Some(rate);

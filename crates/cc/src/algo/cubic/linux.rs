@@ -166,6 +166,13 @@ impl Curve {
         }
     }
 
+    /// The same windows in packets of another size.
+    pub(super) fn rescale(&mut self, factor: f64) {
+        for w in [&mut self.last_max, &mut self.origin, &mut self.reno, &mut self.acked] {
+            *w = math::round(*w as f64 * factor) as u64;
+        }
+    }
+
     pub(super) fn vars(&self) -> (f64, f64, f64) {
         (self.last_max as f64, self.k as f64 / 1024.0, self.reno as f64)
     }

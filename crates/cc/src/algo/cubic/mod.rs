@@ -15,9 +15,10 @@ mod linux;
 pub(crate) mod rfc;
 
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Phase, Reaction, Sent, Setup, Signal,
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Phase, Reaction, Sent, Setup,
+    Signal,
 };
-use units::Instant;
+use units::{Bytes, Instant};
 
 params::choice! {
     /// Whose rules.
@@ -45,11 +46,12 @@ params::params! {
     }
 }
 
-/// State: the curve, and when data was last sent.
+/// State: the curve, when data was last sent, and the size of the curve's packets.
 #[derive(Debug)]
 pub struct Cubic {
     curve: Curve,
     last_sent: Instant,
+    mss: Bytes,
 }
 
 #[derive(Debug)]
@@ -82,7 +84,7 @@ impl Algorithm for Cubic {
             Reference::Rfc => Curve::Rfc(rfc::Curve::new(p)),
             Reference::Linux => Curve::Linux(linux::Curve::new(p)),
         };
-        Cubic { curve, last_sent: setup.flow.now }
+        Cubic { curve, last_sent: setup.flow.now, mss: setup.flow.mss }
     }
 }
 
@@ -131,6 +133,17 @@ impl CongestionControl for Cubic {
     fn on_undo(&mut self, _: &mut Flow) {
         if let Curve::Rfc(curve) = &mut self.curve {
             curve.undo();
+        }
+    }
+
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        if event == Event::MssChanged {
+            let factor = self.mss.packets(flow.mss);
+            match &mut self.curve {
+                Curve::Rfc(curve) => curve.rescale(factor),
+                Curve::Linux(curve) => curve.rescale(factor),
+            }
+            self.mss = flow.mss;
         }
     }
 
@@ -205,6 +218,19 @@ mod tests {
         assert_eq!(vars(&*cc)[0], ("w_max", 100.0));
         cc.on_undo(&mut f);
         assert_eq!(vars(&*cc), before);
+    }
+
+    #[test]
+    fn a_new_segment_size_changes_the_packets_not_the_bytes() {
+        for spec in ["cubic", "cubic(reference=linux)"] {
+            let mut f = flow(100, 100);
+            let mut cc = cubic(spec, &mut f);
+            let c = congestion(Signal::Loss, &f);
+            cc.on_congestion(&mut f, &c);
+            f.mss = packets(2);
+            cc.on_event(&mut f, crate::Event::MssChanged);
+            assert_eq!(vars(&*cc)[0], ("w_max", 50.0), "{spec}");
+        }
     }
 
     fn vars(cc: &dyn CongestionControl) -> Vec<(&'static str, f64)> {

@@ -113,6 +113,15 @@ impl Curve {
         self.unused_since.get_or_insert(since);
     }
 
+    /// The same windows in packets of another size.
+    pub(super) fn rescale(&mut self, factor: f64) {
+        for s in [Some(&mut self.now), self.saved.as_mut()].into_iter().flatten() {
+            s.w_max *= factor;
+            s.cwnd_prior *= factor;
+            s.w_est *= factor;
+        }
+    }
+
     pub(crate) fn vars(&self) -> (f64, f64, f64) {
         (self.now.w_max, self.now.k, self.now.w_est)
     }
