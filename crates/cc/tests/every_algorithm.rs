@@ -12,6 +12,7 @@ use params::{Field, ParamError, Spec};
 use proptest::prelude::*;
 use script::{Op, Script};
 use std::fmt::Write;
+use std::sync::LazyLock;
 use units::{Duration, Rng, streams};
 
 /// The values worth trying for a parameter: both ends of its range, every choice.
@@ -40,7 +41,7 @@ fn with(spec: &str, key: &str, value: &str) -> String {
 }
 
 /// Every algorithm at every extreme, and every slow start at every extreme on every algorithm that allows it.
-fn all_specs() -> Vec<(&'static Entry, String)> {
+static ALL: LazyLock<Vec<(&'static Entry, String)>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for entry in ALGORITHMS {
         all.extend(specs(entry.about.name, &(entry.fields)()).into_iter().map(|s| (entry, s)));
@@ -52,7 +53,7 @@ fn all_specs() -> Vec<(&'static Entry, String)> {
         }
     }
     all
-}
+});
 
 fn script(entry: &Entry, spec: &str, seed: u64) -> Result<Script, ParamError> {
     let spec: Spec = spec.parse().expect("a spec");
@@ -100,8 +101,8 @@ fn eventful() -> Vec<Op> {
 #[test]
 fn parameters_at_both_ends_of_their_ranges_work() {
     let mut tried = 0;
-    for (entry, spec) in all_specs() {
-        match script(entry, &spec, 1) {
+    for (entry, spec) in ALL.iter() {
+        match script(entry, spec, 1) {
             Ok(mut s) => s.run(&eventful()),
             // One parameter at its end may contradict another's default; it must say so in words.
             Err(ParamError::Conflict(text)) => assert!(text.len() > 10, "{spec}: {text}"),
@@ -114,9 +115,9 @@ fn parameters_at_both_ends_of_their_ranges_work() {
 
 #[test]
 fn the_same_seed_gives_the_same_trace() {
-    for (entry, spec) in all_specs() {
+    for (entry, spec) in ALL.iter() {
         let trace = |seed| {
-            script(entry, &spec, seed).ok().map(|mut s| {
+            script(entry, spec, seed).ok().map(|mut s| {
                 s.run(&eventful());
                 std::mem::take(&mut s.trace)
             })
@@ -134,8 +135,7 @@ proptest! {
         seed in 0u64..4,
         ops in prop::collection::vec(op(), 1..250),
     ) {
-        let all = all_specs();
-        let (entry, spec) = which.get(&all);
+        let (entry, spec) = which.get(&ALL);
         if let Ok(mut s) = script(entry, spec, seed) {
             s.run(&ops);
         }
