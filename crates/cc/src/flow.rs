@@ -150,8 +150,14 @@ impl Flow {
             d => acked / d as u64,
         }
         .min(self.growth.per_ack);
+        if self.slow_start_at_ssthresh {
+            // FreeBSD grows by no more than two packets an ACK (abc_l_var), and past ssthresh with the last of them: the
+            // ACK that ends a recovery may cover a whole window.
+            self.cwnd += grow.min(self.mss * 2);
+            return Bytes::ZERO;
+        }
         let room = self.ssthresh.saturating_sub(self.cwnd);
-        if grow <= room || self.slow_start_at_ssthresh {
+        if grow <= room {
             self.cwnd += grow;
             return Bytes::ZERO;
         }
@@ -259,6 +265,16 @@ mod tests {
         f.ssthresh = Bytes::new(11_000);
         assert_eq!(f.slow_start(Bytes::new(3000)), Bytes::new(2000));
         assert_eq!(f.cwnd, Bytes::new(11_000));
+        assert!(!f.in_slow_start());
+    }
+
+    #[test]
+    fn an_ack_for_a_whole_window_does_not_burst_past_ssthresh_on_freebsd() {
+        let mut f = flow(10);
+        f.ssthresh = Bytes::new(11_000);
+        f.slow_start_at_ssthresh = true;
+        assert_eq!(f.slow_start(Bytes::new(300_000)), Bytes::ZERO);
+        assert_eq!(f.cwnd, Bytes::new(12_000));
         assert!(!f.in_slow_start());
     }
 }

@@ -181,7 +181,8 @@ impl FreeBsd {
     fn grow(&mut self, flow: &mut Flow, ack: &Ack) {
         if flow.in_slow_start() {
             let before = flow.cwnd;
-            flow.slow_start(if self.rules.ack_counting && self.rules.own_start { flow.mss } else { ack.cumulative });
+            let acked = ack.cumulative.min(ack.delivered);
+            flow.slow_start(if self.rules.ack_counting && self.rules.own_start { flow.mss } else { acked });
             self.grow_shadow(flow.cwnd - before);
             self.rounds = 0;
             self.step = 0;

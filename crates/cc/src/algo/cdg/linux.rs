@@ -215,7 +215,7 @@ impl CongestionControl for Linux {
             return;
         }
         let before = flow.cwnd;
-        let mut acked = ack.cumulative;
+        let mut acked = ack.cumulative.min(ack.delivered);
         if flow.in_slow_start() {
             acked = flow.slow_start(acked);
         }

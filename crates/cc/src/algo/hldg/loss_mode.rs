@@ -53,7 +53,7 @@ impl LossMode {
             }
             return;
         }
-        let mut acked = ack.cumulative;
+        let mut acked = ack.cumulative.min(ack.delivered);
         if flow.cwnd < flow.ssthresh {
             acked = flow.slow_start(acked);
         }

@@ -36,8 +36,10 @@ impl SlowStart {
 
     /// An ACK in slow start: grows by what it acknowledged.
     pub fn ack(&mut self, flow: &mut Flow, ack: &Ack, base: Duration) {
+        // The ACK that ends a recovery acknowledges much that was selectively acknowledged, and sent for, before.
+        let acked = ack.cumulative.min(ack.delivered);
         if !self.searching {
-            flow.slow_start(ack.cumulative);
+            flow.slow_start(acked);
             return;
         }
         if ack.round.is_some() {
@@ -51,7 +53,7 @@ impl SlowStart {
             flow.cwnd = flow.cwnd.min(flow.ssthresh);
             told = Some(rate);
         }
-        flow.slow_start(ack.cumulative);
+        flow.slow_start(acked);
         if flow.cwnd >= flow.ssthresh {
             self.searching = false;
             let bandwidth = told.unwrap_or_else(|| flow.ssthresh / base).as_bps() as i64;

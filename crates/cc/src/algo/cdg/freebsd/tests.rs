@@ -49,7 +49,7 @@ impl Bench {
     }
 
     fn ack(&mut self) {
-        let ack = Ack { cumulative: Bytes::new(2 * MSS), ..Ack::default() };
+        let ack = Ack { cumulative: Bytes::new(2 * MSS), delivered: Bytes::new(2 * MSS), ..Ack::default() };
         self.cc.on_ack(&mut self.flow, &ack);
     }
 
