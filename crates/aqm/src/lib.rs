@@ -113,12 +113,6 @@ impl Look {
         self.total_backlog -= self.size;
         self.len -= 1;
     }
-
-    /// The same queue seen earlier, at `tick`: nothing but the age of its head differs between two events.
-    #[inline]
-    pub fn at(&self, tick: Instant) -> Look {
-        Look { now: tick, head_age: self.head_age.saturating_sub(self.now.since(tick)), ..*self }
-    }
 }
 
 /// What becomes of a packet.

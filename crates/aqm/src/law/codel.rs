@@ -5,6 +5,9 @@
 //! HLDG thesis author's own. They differ in what counts as a queue too small to act on, in the comparison that ends
 //! the first interval, in how a new dropping state remembers the last one, and in the square root.
 //!
+//! FreeBSD's count − 2 at re-entry lets the count climb into the hundreds under lasting load, since an episode adds more
+//! than two; the RFC counts from the start of the last episode for that reason.
+//!
 //! Departures: nanosecond clock for all (Linux counts 1024 ns, FreeBSD 1 µs). CoDel has no safeguard against senders
 //! that ignore marks: only the buffer's limit bounds them.
 
