@@ -6,6 +6,7 @@ use crate::stats;
 use crate::tree::{Any, same_text};
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 params::choice! {
     /// Which figure of several repetitions a claim is about.
@@ -20,7 +21,7 @@ params::choice! {
 }
 
 /// `[[expect]]`, checked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     /// What it says.
     pub name: String,
@@ -29,11 +30,24 @@ pub struct Claim {
     /// The condition as written.
     pub is: String,
     /// Which figure of several repetitions counts.
+    #[serde(serialize_with = "word")]
     pub over: Over,
     /// Swept keys with the values they must have; empty for every case.
+    #[serde(serialize_with = "pairs")]
     pub when: Vec<(String, String)>,
+    #[serde(skip)]
     pub(crate) metric: Metric,
+    #[serde(skip)]
     pub(crate) condition: Condition,
+}
+
+fn word<S: serde::Serializer>(over: &Over, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(&params::Value::show(over))
+}
+
+/// Keys and values as an object.
+pub(crate) fn pairs<S: serde::Serializer>(when: &[(String, String)], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_map(when.iter().map(|(key, value)| (key, value)))
 }
 
 /// What became of a claim in one case.
@@ -241,11 +255,10 @@ impl Claim {
     /// Judges it on the summaries of the repetitions of one case.
     pub fn evaluate(&self, repetitions: &[Json]) -> Verdict {
         let all: Vec<&Json> = repetitions.iter().collect();
-        self.judge(&all)
+        self.judge(&case_of(repetitions.first()), &all)
     }
 
-    pub(crate) fn judge(&self, repetitions: &[&Json]) -> Verdict {
-        let case = repetitions.first().and_then(|s| s.get("case")).cloned().unwrap_or(Json::Null);
+    pub(crate) fn judge(&self, case: &Json, repetitions: &[&Json]) -> Verdict {
         let verdict = |holds, measured, why| Verdict {
             name: self.name.clone(),
             that: self.that.clone(),
@@ -298,6 +311,36 @@ impl Claim {
         let not = if holds { "" } else { "not " };
         verdict(holds, Some(measured), format!("{} is {}{what}; {not}{}", self.that, short(measured), self.is))
     }
+}
+
+/// The case of a summary; none without a sweep.
+fn case_of(summary: Option<&Json>) -> Json {
+    summary.and_then(|s| s.get("case")).cloned().unwrap_or_else(|| Json::Object(serde_json::Map::new()))
+}
+
+/// Judges every claim in every case that `expected` lists and in every case that has summaries, in this order. A claim
+/// that concerns a case without summaries fails.
+pub(crate) fn judge_all(claims: &[Claim], expected: impl Iterator<Item = Json>, summaries: &[Json]) -> Vec<Verdict> {
+    let mut cases: Vec<(Json, Vec<&Json>)> = Vec::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut index = |case: Json, cases: &mut Vec<(Json, Vec<&Json>)>| {
+        *known.entry(case.to_string()).or_insert_with(|| {
+            cases.push((case, Vec::new()));
+            cases.len() - 1
+        })
+    };
+    for case in expected {
+        index(case, &mut cases);
+    }
+    for summary in summaries {
+        let i = index(case_of(Some(summary)), &mut cases);
+        cases[i].1.push(summary);
+    }
+    let concerned = |claim: &Claim| -> Vec<Verdict> {
+        let cases = cases.iter().filter(|(case, _)| claim.concerns(case));
+        cases.map(|(case, repetitions)| claim.judge(case, repetitions)).collect()
+    };
+    claims.iter().flat_map(concerned).collect()
 }
 
 /// Do the case's swept values agree with `when`?

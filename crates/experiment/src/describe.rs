@@ -12,17 +12,13 @@ impl Experiment {
     /// every setting with its value, claims and published tables.
     pub fn describe(&self) -> Result<Json, Error> {
         let cases: Vec<Json> = self.cases()?.iter().map(case).collect();
-        let expect: Vec<Json> = self
-            .claims()
-            .map(|c| json!({"name": c.name, "that": c.that, "is": c.is, "over": c.over.show(), "when": pairs(&c.when)}))
-            .collect();
         Ok(json!({
             "title": self.title(),
             "hash": self.hash(),
             "toml": self.to_toml(),
             "sweep": self.swept().into_iter().map(|(key, values)| json!({"key": key, "values": values})).collect::<Vec<_>>(),
             "cases": cases,
-            "expect": expect,
+            "expect": self.claims(),
             "published": self.published(),
         }))
     }

@@ -1,6 +1,6 @@
 //! The experiment: a tree of values, overridden, swept, and resolved case by case.
 
-use crate::claim::{Claim, Over, Verdict};
+use crate::claim::{Claim, Over, Verdict, judge_all};
 use crate::decode::decode;
 use crate::limits::TEXT_MAX;
 use crate::metric::{Metric, Subject};
@@ -24,7 +24,9 @@ pub struct Experiment {
     doc: At<Any>,
     file: File,
     axes: Vec<Axis>,
-    claims: Vec<At<Claim>>,
+    claims: Vec<Claim>,
+    /// Where each claim's figure was written.
+    claim_places: Vec<Place>,
     published: Vec<Published>,
     sources: Sources,
     traces: Traces,
@@ -96,6 +98,7 @@ fn begin(
             file: parts.file,
             axes: parts.axes,
             claims: parts.claims,
+            claim_places: parts.claim_places,
             published: parts.published,
             sources,
             traces: Traces::new(base.to_path_buf()),
@@ -116,7 +119,8 @@ fn normalise(doc: &mut At<Any>) -> Checked<()> {
 struct Parts {
     file: File,
     axes: Vec<Axis>,
-    claims: Vec<At<Claim>>,
+    claims: Vec<Claim>,
+    claim_places: Vec<Place>,
     published: Vec<Published>,
 }
 
@@ -126,17 +130,18 @@ impl Parts {
         let axes = sweep::axes(file.sweep.as_ref())?;
         sweep::refuse_repeats(&axes)?;
         let claims = file.expect.iter().map(|at| claim(at, &axes)).collect::<Checked<_>>()?;
+        let claim_places = file.expect.iter().map(|at| at.value.that.place).collect();
         let published = published::read(file.published.as_ref())?;
         for cell in published.iter().flat_map(|table| &table.cells) {
             if let Some(when) = &cell.when_at {
                 check_when(&when.value, &axes).map_err(|f| f.under("published"))?;
             }
         }
-        Ok(Parts { file, axes, claims, published })
+        Ok(Parts { file, axes, claims, claim_places, published })
     }
 }
 
-fn claim(at: &At<ExpectFile>, axes: &[Axis]) -> Checked<At<Claim>> {
+fn claim(at: &At<ExpectFile>, axes: &[Axis]) -> Checked<Claim> {
     let expect = &at.value;
     let (metric, condition) = (expect.that.value.0.clone(), expect.is.value.0.clone());
     condition.check(&metric).map_err(|e| Fault::at(expect.is.place, e).under("expect.is"))?;
@@ -154,7 +159,7 @@ fn claim(at: &At<ExpectFile>, axes: &[Axis]) -> Checked<At<Claim>> {
     let (that, is) = (metric.to_string(), condition.write().show());
     let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}"));
     let over = expect.over.as_ref().map_or(Over::Mean, |at| at.value.0.0);
-    Ok(At { value: Claim { name, that, is, over, when, metric, condition }, place: expect.that.place })
+    Ok(Claim { name, that, is, over, when, metric, condition })
 }
 
 /// Keys of a `when` must be swept, and to these values; after an override the axis has only the value set.
@@ -194,8 +199,8 @@ impl Experiment {
         match self.override_in(&mut doc, id, key, value) {
             Ok(parts) => {
                 self.doc = doc;
-                (self.file, self.axes, self.claims, self.published) =
-                    (parts.file, parts.axes, parts.claims, parts.published);
+                (self.file, self.axes, self.published) = (parts.file, parts.axes, parts.published);
+                (self.claims, self.claim_places) = (parts.claims, parts.claim_places);
                 Ok(())
             }
             Err(fault) => Err(self.sources.locate(fault)),
@@ -239,8 +244,8 @@ impl Experiment {
     }
 
     /// The claims.
-    pub fn claims(&self) -> impl ExactSizeIterator<Item = &Claim> {
-        self.claims.iter().map(|at| &at.value)
+    pub fn claims(&self) -> &[Claim] {
+        &self.claims
     }
 
     /// The published tables.
@@ -276,9 +281,9 @@ impl Experiment {
         let bare = self.bare();
         // A figure must exist in one case at least: a sweep of `count` adds flows.
         let mut unseen: Vec<(&Metric, Place, &str)> = Vec::new();
-        for at in &self.claims {
-            unseen.push((&at.value.metric, at.place, "expect.that"));
-            unseen.extend(at.value.condition.figures().into_iter().map(|m| (m, at.place, "expect.is")));
+        for (claim, place) in self.claims.iter().zip(&self.claim_places) {
+            unseen.push((&claim.metric, *place, "expect.that"));
+            unseen.extend(claim.condition.figures().into_iter().map(|m| (m, *place, "expect.is")));
         }
         for cell in self.published.iter().flat_map(|table| &table.cells) {
             if !unseen.iter().any(|(m, ..)| **m == cell.metric) {
@@ -350,24 +355,11 @@ impl Experiment {
     /// Judges every claim in every case it concerns. `summaries` are those of all finished repetitions; a claim that
     /// concerns a case of which none has finished fails.
     pub fn evaluate(&self, summaries: &[Json]) -> Vec<Verdict> {
-        let mut verdicts = Vec::new();
-        for claim in self.claims() {
-            for index in 0..self.case_count() {
-                let values = sweep::case(&self.axes, index).into_iter().map(|(k, v)| (k.value.clone(), v.show()));
-                let case = Json::Object(values.map(|(k, v)| (k, Json::String(v))).collect());
-                if !claim.concerns(&case) {
-                    continue;
-                }
-                let wanted: Vec<(String, String)> =
-                    sweep::case(&self.axes, index).into_iter().map(|(k, v)| (k.value.clone(), v.show())).collect();
-                let of_case = |s: &&Json| crate::claim::matches_case(&wanted, s.get("case").unwrap_or(&Json::Null));
-                let repetitions: Vec<&Json> = summaries.iter().filter(of_case).collect();
-                let mut verdict = claim.judge(&repetitions);
-                verdict.case = case;
-                verdicts.push(verdict);
-            }
-        }
-        verdicts
+        let case = |index| {
+            let values = sweep::case(&self.axes, index).into_iter();
+            Json::Object(values.map(|(key, value)| (key.value.clone(), Json::String(value.show()))).collect())
+        };
+        judge_all(&self.claims, (0..self.case_count()).map(case), summaries)
     }
 
     /// Sets every published table beside the figures of all finished repetitions.

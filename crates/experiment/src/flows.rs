@@ -32,8 +32,8 @@ pub(crate) fn name(flow: &At<FlowFile>) -> Checked<String> {
     }
 }
 
-/// The congestion control of datagrams, in lists and results.
-const NO_CC: &str = "udp";
+/// The congestion control of datagrams, as results name it.
+const NO_CC: &str = "none";
 
 pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Context<'_>) -> Checked<Vec<FlowSpec>> {
     let path = file.path.as_ref().map(|p| &p.value);

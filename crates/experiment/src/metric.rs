@@ -23,10 +23,11 @@ pub(crate) enum Subject {
     Fairness,
 }
 
-const SPREAD: &[&str] = &["mean", "p50", "p95", "p99", "min", "max"];
+const SPREAD: &[&str] = &["mean", "median", "sd", "p5", "p50", "p95", "p99", "min", "max", "samples"];
+const BACKOFFS: &[&str] = &["delay", "loss", "ecn", "timeout", "below_bdp"];
 /// Keys chosen by the algorithm.
 const ANY: &[&str] = &["*"];
-/// Figures of a flow or group, with the keys below them.
+/// Figures of a flow, with the keys below them.
 const FLOW: &[(&str, &[&str])] = &[
     ("throughput_mbps", &[]),
     ("goodput_mbps", &[]),
@@ -34,19 +35,36 @@ const FLOW: &[(&str, &[&str])] = &[
     ("rtt_ms", SPREAD),
     ("owd_ms", SPREAD),
     ("jitter_ms", &[]),
-    ("retransmits", &[]),
+    ("sent", &[]),
+    ("lost", &[]),
     ("loss_pct", &[]),
+    ("retransmits", &[]),
     ("completion_s", &[]),
-    ("backoffs", &["delay", "loss", "ecn", "timeout", "below_bdp"]),
+    ("backoffs", BACKOFFS),
     ("slow_start_exit", &["at_s", "ssthresh_bytes", "bdp_ratio"]),
     ("mode_s", ANY),
+];
+/// Figures of a group: sums, and means over its flows.
+const GROUP: &[(&str, &[&str])] = &[
+    ("throughput_mbps", &[]),
+    ("goodput_mbps", &[]),
+    ("share", &[]),
+    ("rtt_ms", &[]),
+    ("owd_ms", &[]),
+    ("loss_pct", &[]),
+    ("retransmits", &[]),
+    ("backoffs", BACKOFFS),
+    ("jain", &[]),
 ];
 /// Figures of a link.
 const LINK: &[(&str, &[&str])] = &[
     ("utilisation", &[]),
-    ("queue_ms", &["mean", "median", "sd", "p95", "p99", "max"]),
+    ("queue_ms", SPREAD),
     ("arrived", &[]),
     ("dropped", &[]),
+    ("dropped_overflow", &[]),
+    ("dropped_law", &[]),
+    ("dropped_random", &[]),
     ("drop_pct", &[]),
     ("marked", &[]),
     ("queue_packets", &["mean", "max"]),
@@ -57,7 +75,7 @@ const FAIRNESS: &[(&str, &[&str])] = &[("jain", &[]), ("max_min", &[])];
 /// Every figure there is as `(subject, path)`, for lists and documentation; `*` stands for any key.
 pub fn metrics() -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
-    for (subject, table) in [("flow.NAME", FLOW), ("group.NAME", FLOW), ("link.NAME", LINK), ("fairness", FAIRNESS)] {
+    for (subject, table) in [("flow.NAME", FLOW), ("group.NAME", GROUP), ("link.NAME", LINK), ("fairness", FAIRNESS)] {
         all.extend(leaves(table).map(|leaf| (subject, leaf)));
     }
     all
@@ -87,7 +105,7 @@ impl Quantity for Metric {
                 }
                 match kind {
                     "flow" => (Subject::Flow(name.into()), leaf, FLOW),
-                    "group" => (Subject::Group(name.into()), leaf, FLOW),
+                    "group" => (Subject::Group(name.into()), leaf, GROUP),
                     _ => (Subject::Link(name.into()), leaf, LINK),
                 }
             }
@@ -150,6 +168,9 @@ impl Metric {
 
     /// What the figure counts, told by its name.
     pub fn unit(&self) -> Unit {
+        if self.leaf.ends_with(".samples") {
+            return Unit::Count;
+        }
         for key in self.leaf.split('.') {
             for (suffix, unit) in [
                 ("_ms", Unit::Ms),

@@ -128,6 +128,7 @@ pub struct Cell {
     /// The figure.
     pub that: String,
     /// The case: swept keys and their values.
+    #[serde(serialize_with = "crate::claim::pairs")]
     pub when: Vec<(String, String)>,
     /// The printed value in the figure's unit.
     pub value: f64,

@@ -1,0 +1,299 @@
+//! Every way to get an experiment wrong that we could think of, and what users read then.
+//!
+//! The table in `snapshots/` is the test: read it as a user would. Each entry is one change to a valid file (or an
+//! override, or a line), and the one error it gives. `cargo insta review` accepts new ones.
+
+use std::fmt::Write;
+
+const GOOD: &str = r#"format = 1
+[path]
+rate = "12 Mbit/s"
+rtt = "40 ms"
+buffer = "2 BDP"
+[[flow]]
+name = "a"
+cc = "newreno"
+[[flow]]
+name = "b"
+cc = "newreno"
+start = "10 s"
+[run]
+duration = "60 s"
+"#;
+
+const LINKS: &str = r#"[[link]]
+name = "core"
+rate = "12 Mbit/s"
+delay = "20 ms"
+[[link]]
+name = "home"
+delay = "20 ms"
+[[flow]]
+name = "a"
+cc = "newreno"
+route = ["core"]
+back = ["home"]
+"#;
+
+const SWEEP: &str = "[sweep]\n\"path.rtt\" = [\"10 ms\", \"40 ms\"]\n";
+
+fn error(text: &str, overrides: &[(&str, &str)]) -> String {
+    let outcome = experiment::parse(text, "x.toml").and_then(|mut e| {
+        for (key, value) in overrides {
+            e.set(key, value)?;
+        }
+        e.cases().map(|_| ())
+    });
+    match outcome {
+        Ok(()) => panic!("accepted: {text}\n{overrides:?}"),
+        Err(e) => {
+            assert!(e.column().is_some(), "no place: {e}");
+            format!("{e:#}")
+        }
+    }
+}
+
+/// `good` with one piece replaced.
+fn replaced(good: &str, old: &str, new: &str) -> String {
+    assert_eq!(good.matches(old).count(), 1, "{old:?} must be there once");
+    good.replacen(old, new, 1)
+}
+
+#[test]
+fn the_files_that_are_broken_below_are_good() {
+    for text in [GOOD.to_string(), LINKS.to_string(), format!("{GOOD}{SWEEP}")] {
+        experiment::parse(&text, "x.toml").and_then(|e| e.cases()).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+#[test]
+fn every_mistake_gives_one_clear_error_with_its_place() {
+    let mut table = String::new();
+    let mut count = 0;
+    let mut show = |what: &str, error: String| {
+        count += 1;
+        writeln!(table, "── {what}\n{error}\n").unwrap();
+    };
+
+    show("nothing at all", error("", &[]));
+    show("only a comment", error("# nothing\n", &[]));
+    show("no flows", error("[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n", &[]));
+    show("no path", error("[[flow]]\ncc = \"newreno\"\n", &[]));
+    show("not TOML", error("[path\nrate = 3\n", &[]));
+    show("a binary file", error("\u{0}\u{1}\u{7f}ELF\nx", &[]));
+    show("ten thousand brackets", error(&format!("a = {}\n", "[".repeat(10_000)), &[]).chars().take(160).collect());
+
+    for (old, new) in [
+        // Syntax.
+        ("rtt = \"40 ms\"", "rtt = 40 ms"),
+        ("rtt = \"40 ms\"", "rtt = \"40 ms"),
+        ("rtt = \"40 ms\"", "rtt = \"40 ms\"\nrtt = \"41 ms\""),
+        ("rtt = \"40 ms\"", "rtt = 2026-11-21"),
+        ("format = 1", "format = 2"),
+        // Keys.
+        ("rtt = \"40 ms\"", "rrt = \"40 ms\""),
+        ("[path]", "[pth]"),
+        ("[run]", "[runs]"),
+        ("start = \"10 s\"", "begin = \"10 s\""),
+        ("rtt = \"40 ms\"\n", ""),
+        ("rate = \"12 Mbit/s\"\n", ""),
+        ("name = \"a\"\ncc = \"newreno\"", "name = \"a\""),
+        ("[[flow]]\nname = \"a\"\ncc = \"newreno\"\n[[flow]]", "[flow]"),
+        // Units.
+        ("rtt = \"40 ms\"", "rtt = 40"),
+        ("rtt = \"40 ms\"", "rtt = \"40\""),
+        ("rtt = \"40 ms\"", "rtt = \"40 msec\""),
+        ("rtt = \"40 ms\"", "rtt = \"40 Mbit/s\""),
+        ("rtt = \"40 ms\"", "rtt = \"forty ms\""),
+        ("rtt = \"40 ms\"", "rtt = \"-40 ms\""),
+        ("rtt = \"40 ms\"", "rtt = [\"40 ms\"]"),
+        ("rtt = \"40 ms\"", "rtt = true"),
+        ("rate = \"12 Mbit/s\"", "rate = \"12 MB/s\""),
+        ("rate = \"12 Mbit/s\"", "rate = \"12 Mbit/h\""),
+        ("rate = \"12 Mbit/s\"", "rate = \"1e30 Mbit/s\""),
+        ("buffer = \"2 BDP\"", "buffer = \"2 BPD\""),
+        ("buffer = \"2 BDP\"", "buffer = 80"),
+        ("buffer = \"2 BDP\"", "buffer = \"1.5 packets\""),
+        // Zero, tiny, huge.
+        ("rtt = \"40 ms\"", "rtt = \"0 ms\""),
+        ("rtt = \"40 ms\"", "rtt = \"2 min\""),
+        ("rtt = \"40 ms\"", "rtt = \"1e300 ms\""),
+        ("rate = \"12 Mbit/s\"", "rate = \"0 Mbit/s\""),
+        ("rate = \"12 Mbit/s\"", "rate = \"2000 Gbit/s\""),
+        ("rate = \"12 Mbit/s\"", "rate = \"unlimited\""),
+        ("buffer = \"2 BDP\"", "buffer = \"0 packets\""),
+        ("buffer = \"2 BDP\"", "buffer = \"0 BDP\""),
+        ("buffer = \"2 BDP\"", "buffer = \"0.01 BDP\""),
+        ("buffer = \"2 BDP\"", "buffer = \"1000000000 BDP\""),
+        ("buffer = \"2 BDP\"", "buffer = \"20000000000 packets\""),
+        ("duration = \"60 s\"", "duration = \"0 s\""),
+        ("duration = \"60 s\"", "duration = \"1000 h\""),
+        ("duration = \"60 s\"", "seed = -1"),
+        ("duration = \"60 s\"", "seed = 9223372036854775807"),
+        ("duration = \"60 s\"", "seed = 99999999999999999999"),
+        ("duration = \"60 s\"", "repeat = 0"),
+        ("duration = \"60 s\"", "repeat = 2.5"),
+        ("duration = \"60 s\"", "repeat = inf"),
+        ("start = \"10 s\"", "count = 1000000"),
+        ("start = \"10 s\"", "count = 0"),
+        ("start = \"10 s\"", "mss = \"9 B\""),
+        ("start = \"10 s\"", "initial_window = 0"),
+        ("start = \"10 s\"", "receive_window = \"2 GiB\""),
+        ("start = \"10 s\"", "receive_window = \"100 B\""),
+        ("start = \"10 s\"", "offload = 100000"),
+        // Names and words.
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"newrneo\""),
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"newreno(bta=0.5)\""),
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"newreno(beta=7)\""),
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"newreno(beta=0.5\""),
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"newreno(slow_start=hystrat)\""),
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"\""),
+        ("name = \"b\"", "name = \"a\""),
+        ("name = \"b\"", "name = \"b.c\""),
+        ("name = \"b\"", "name = 7"),
+        ("name = \"b\"", "name = \"a-2\"\ncount = 1\n[[flow]]\nname = \"a-2\""),
+        ("buffer = \"2 BDP\"", "queue = \"ffo\""),
+        ("buffer = \"2 BDP\"", "queue = \"fifo(limt=3)\""),
+        ("buffer = \"2 BDP\"", "stack = \"freebsd\""),
+        ("buffer = \"2 BDP\"", "loss = \"5\""),
+        ("buffer = \"2 BDP\"", "loss = \"200 %\""),
+        ("buffer = \"2 BDP\"", "loss = \"gilbert(good=0, bad=10)\""),
+        ("buffer = \"2 BDP\"", "loss = \"bernoulli(p=0.1)\""),
+        ("buffer = \"2 BDP\"", "loss_at = \"before\""),
+        ("buffer = \"2 BDP\"", "clock = \"tick(hz=0)\""),
+        ("buffer = \"2 BDP\"", "clock = \"ticks\""),
+        ("buffer = \"2 BDP\"", "reorder = {probability = \"1 %\"}"),
+        ("buffer = \"2 BDP\"", "rate_limit = 3"),
+        ("duration = \"60 s\"", "vary = \"starts\""),
+        ("start = \"10 s\"", "ecn = \"yes\""),
+        ("start = \"10 s\"", "direction = \"left\""),
+        // Traffic.
+        ("start = \"10 s\"", "traffic = \"blk\""),
+        ("start = \"10 s\"", "traffic = \"tmix(file=x)\""),
+        ("start = \"10 s\"", "traffic = \"bytes\""),
+        ("start = \"10 s\"", "traffic = \"bytes(size=10)\""),
+        ("start = \"10 s\"", "traffic = \"voip\""),
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ntraffic = \"cbr(rate=1Mbit/s, on=1s)\""),
+        // Times that do not fit together.
+        ("start = \"10 s\"", "start = \"60 s\""),
+        ("start = \"10 s\"", "start = \"10 s\"\nstop = \"5 s\""),
+        ("start = \"10 s\"", "count = 9\nstagger = \"10 s\""),
+        ("duration = \"60 s\"", "measure = [\"10 s\", \"90 s\"]"),
+        ("duration = \"60 s\"", "measure = [\"30 s\", \"20 s\"]"),
+        ("duration = \"60 s\"", "measure = \"10 s\""),
+        ("duration = \"60 s\"", "measure = [\"10 s\"]"),
+        ("buffer = \"2 BDP\"", "changes = [{at = \"70 s\", rtt = \"80 ms\"}]"),
+        ("buffer = \"2 BDP\"", "changes = [{rtt = \"80 ms\"}]"),
+        ("buffer = \"2 BDP\"", "changes = [{at = \"7 s\", up = \"1 Mbit/s\"}]"),
+        // Topology of a dumbbell.
+        ("buffer = \"2 BDP\"", "up_buffer = \"10 packets\""),
+        ("buffer = \"2 BDP\"", "up_queue = \"fifo\""),
+        ("start = \"10 s\"", "direction = \"up\""),
+        ("start = \"10 s\"", "route = [\"core\"]"),
+        ("rate = \"12 Mbit/s\"", "rate = \"trace(no-such-file)\""),
+        ("rate = \"12 Mbit/s\"", "rate = \"trace()\""),
+        ("start = \"10 s\"", "rtt = \"1 ms\"\n[[path.changes]]\nat = \"5 s\"\nrtt = \"10 ms\""),
+    ] {
+        show(&format!("{old}  →  {new}").replace('\n', " ⏎ "), error(&replaced(GOOD, old, new), &[]));
+    }
+
+    for (old, new) in [
+        ("route = [\"core\"]", "route = [\"cor\"]"),
+        ("route = [\"core\"]\n", ""),
+        ("back = [\"home\"]\n", ""),
+        ("back = [\"home\"]", "back = [\"core\"]"),
+        ("back = [\"home\"]", "back = []"),
+        ("name = \"home\"", "name = \"core\""),
+        ("rate = \"12 Mbit/s\"\n", ""),
+        ("back = [\"home\"]", "back = [\"home\"]\nrtt = \"10 ms\""),
+        ("back = [\"home\"]", "back = [\"home\"]\ndirection = \"up\""),
+        ("back = [\"home\"]", "back = [\"home\"]\n[[link]]\nname = \"idle\""),
+        ("back = [\"home\"]", "back = [\"home\"]\n[path]\nrtt = \"10 ms\""),
+        ("name = \"home\"\ndelay = \"20 ms\"", "name = \"home\"\nbuffer = \"10 packets\""),
+    ] {
+        show(&format!("links: {old}  →  {new}").replace('\n', " ⏎ "), error(&replaced(LINKS, old, new), &[]));
+    }
+
+    for rest in [
+        "[sweep]\n\"path.rtt\" = \"10 ms\"\n",
+        "[sweep]\n\"path.rtt\" = []\n",
+        "[sweep]\n\"path.rtt\" = [\"10 ms\", \"10ms\"]\n",
+        "[sweep]\n\"path.rtt\" = [\"10 ms\", \"10 sm\"]\n",
+        "[sweep]\n\"path.rt\" = [\"10 ms\"]\n",
+        "[sweep]\n\"pth.rtt\" = [\"10 ms\"]\n",
+        "[sweep]\n\"flow.c.cc\" = [\"newreno\"]\n",
+        "[sweep]\n\"flow.a.name\" = [\"x\"]\n",
+        "[sweep]\n\"path.rtt\" = [\"10 ms\"]\nzip = {\"path.rtt\" = [\"20 ms\"]}\n",
+        "[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"path.rate\" = [\"1 Mbit/s\"]\n",
+        "[sweep]\n\"run.seed\" = [1, 2, 3]\n\"flow.a.cc.beta\" = [0.5, 5]\n",
+        "[[expect]]\nthat = \"flow.a.share\"\n",
+        "[[expect]]\nthat = \"flow.a.shares\"\nis = \">= 0.25\"\n",
+        "[[expect]]\nthat = \"flow.c.share\"\nis = \">= 0.25\"\n",
+        "[[expect]]\nthat = \"flow.a.rtt_ms\"\nis = \">= 0.25\"\n",
+        "[[expect]]\nthat = \"flows.a.share\"\nis = \">= 0.25\"\n",
+        "[[expect]]\nthat = \"flow.a.share\"\nis = \"about 0.25\"\n",
+        "[[expect]]\nthat = \"flow.a.share\"\nis = 0.25\n",
+        "[[expect]]\nthat = \"flow.a.share\"\nis = \">= 2 ms\"\n",
+        "[[expect]]\nthat = \"flow.a.share\"\nis = \"between 3 and 1\"\n",
+        "[[expect]]\nthat = \"flow.a.share\"\nis = \"< flow.b.rtt_ms.mean\"\n",
+        "[[expect]]\nthat = \"flow.a.share\"\nis = \">= 0.25\"\nwhen = {\"path.rtt\" = \"40 ms\"}\n",
+        "[published]\ntitle = \"Table 1\"\n",
+        "[published]\ncolumns = {mean = \"link.bottleneck.queue.mean\"}\n",
+        "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\nrow = [{values = {maen = 3}}]\n",
+        "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\nrow = [{values = {mean = \"x\"}}]\n",
+        "[published]\ntolerance = \"wide\"\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\n",
+        "[published]\nthat = \"flow.a.share\"\ndown = \"path.rate\"\nacross = \"path.rtt\"\ngrid = [[\"\", \"1 ms\"], [\"1 Mbit/s\"]]\n",
+    ] {
+        show(&format!("and: {rest}").trim_end().replace('\n', " ⏎ "), error(&format!("{GOOD}{rest}"), &[]));
+    }
+    let when = "[[expect]]\nthat = \"flow.a.share\"\nis = \">= 0.25\"\nwhen = {\"path.rtt\" = \"80 ms\"}\n";
+    show("a value that is not swept", error(&format!("{GOOD}{SWEEP}{when}"), &[]));
+    let fine = (0..400).map(|i| format!("\"{} ms\"", i + 1)).collect::<Vec<_>>().join(", ");
+    let rates = fine.replace("ms", "Mbit/s");
+    let large = format!("{GOOD}[sweep]\n\"path.rtt\" = [{fine}]\n\"path.rate\" = [{rates}]\n");
+    show("160 000 cases", error(&large, &[]));
+
+    for (key, value) in [
+        ("path.rtt", "40"),
+        ("path.rtt", ""),
+        ("path.rt", "40ms"),
+        ("pth.rtt", "40ms"),
+        ("flow.c.cc", "newreno"),
+        ("flow.a", "newreno"),
+        ("flow.a.cc.bta", "0.5"),
+        ("flow.a.cc.beta.x", "0.5"),
+        ("run.repeat", "three"),
+        ("run..repeat", "3"),
+        ("path.buffer", "340"),
+        ("sweep.path.rtt", "[\"10 ms\""),
+    ] {
+        show(&format!("--set {key}={value}"), error(GOOD, &[(key, value)]));
+    }
+    let zip = format!("{GOOD}[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"path.rate\" = [\"1 Mbit/s\", \"2 Mbit/s\"]\n");
+    show("--set path.rtt=30ms, which moves with path.rate", error(&zip, &[("path.rtt", "30ms")]));
+
+    for line in [
+        "12Mbit/s 40ms 2BDP fifo",
+        "12Mbit/s 40ms fifo:",
+        "12Mbit/s 40ms: hdlg newreno",
+        "12Mbit/s fifo: newreno",
+        "40ms fifo: newreno",
+        "12Mbit/s 40ms 2BPD: newreno",
+        "12Mbit/s 13Mbit/s 40ms: newreno",
+        "12Mbit/s 40ms fifo codel: newreno",
+        "12Mbit/s 40ms ffo: newreno",
+        "12Mbit/s 40ms: newreno, ,newreno",
+        "12Mbit/s 40ms: newreno@",
+        "12Mbit/s 40ms: newreno@10",
+        "12Mbit/s 40ms: newreno@20s-10s",
+        "12Mbit/s 40ms: 0 newreno",
+        "12Mbit/s 40ms: newreno: 2",
+        "12Mbit/s 40ms: newreno@1s@2s",
+        "12Mbit/s 40ms: 99999999999999999999 newreno",
+    ] {
+        show(line, error(line, &[]));
+    }
+
+    assert!(count >= 150, "{count} mistakes");
+    insta::assert_snapshot!(table);
+}
