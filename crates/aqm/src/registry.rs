@@ -192,11 +192,7 @@ fn fields<C: Composition>() -> Vec<Field> {
 }
 
 fn unknown(name: &str) -> ParamError {
-    ParamError::Unknown {
-        owner: "the list of queues".into(),
-        name: name.into(),
-        allowed: QDISCS.iter().map(|a| a.name).collect(),
-    }
+    ParamError::NoSuch { kind: "queue", name: name.into(), allowed: QDISCS.iter().map(|a| a.name).collect() }
 }
 
 /// The line of that name.

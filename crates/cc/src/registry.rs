@@ -252,8 +252,8 @@ pub use crate::start::SLOW_STARTS;
 
 /// The entry of that name.
 pub fn find(name: &str) -> Result<&'static Entry, ParamError> {
-    ALGORITHMS.iter().find(|e| e.about.name == name).ok_or_else(|| ParamError::Unknown {
-        owner: "the list of congestion controls".into(),
+    ALGORITHMS.iter().find(|e| e.about.name == name).ok_or_else(|| ParamError::NoSuch {
+        kind: "congestion control",
         name: name.into(),
         allowed: ALGORITHMS.iter().map(|e| e.about.name).collect(),
     })

@@ -1,6 +1,6 @@
 //! `path.rtt`, `flow.a.cc`, `flow.a.cc.beta`: setting a value of the tree by its key.
 
-use crate::source::{Checked, Fault};
+use crate::source::{Checked, Fault, did_you_mean};
 use crate::tree::{Any, At, Table, get, get_mut};
 use params::Spec;
 
@@ -90,8 +90,7 @@ fn named<'a>(root: &'a mut Table, kind: &str, name: &str, key: &At<String>) -> C
     match entries.iter_mut().find(|e| of(e).as_deref() == Some(name)) {
         Some(entry) => Ok(entry),
         None => {
-            let near = params::nearest(name, names.iter().map(String::as_str));
-            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            let near = did_you_mean(name, names.iter().map(String::as_str));
             let all = if names.is_empty() { "there is none".into() } else { format!("there are {}", names.join(", ")) };
             Err(Fault::at(key.place, format!("there is no {kind} {name:?}{near} ({all})")))
         }

@@ -46,7 +46,7 @@ fn word<S: serde::Serializer>(over: &Over, s: S) -> Result<S::Ok, S::Error> {
 }
 
 /// Keys and values as an object.
-pub(crate) fn pairs<S: serde::Serializer>(when: &[(String, String)], s: S) -> Result<S::Ok, S::Error> {
+fn pairs<S: serde::Serializer>(when: &[(String, String)], s: S) -> Result<S::Ok, S::Error> {
     s.collect_map(when.iter().map(|(key, value)| (key, value)))
 }
 

@@ -1,6 +1,6 @@
 //! From the tree to structs, by serde, so that every fault carries its place and the keys that lead to it.
 
-use crate::source::{Checked, Fault, Place};
+use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::tree::{AT, Any, At, Table, get};
 use serde::de::value::U32Deserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, Error, Expected, IntoDeserializer, Unexpected, Visitor};
@@ -43,8 +43,7 @@ impl Error for Fault {
         Fault::new(format!("{len} values where {expected} is expected"))
     }
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let near = params::nearest(field, expected.iter().copied());
-        let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+        let near = did_you_mean(field, expected.iter().copied());
         Fault::new(format!("unknown key {field:?}{near} (allowed: {})", expected.join(", ")))
     }
     fn missing_field(field: &'static str) -> Self {

@@ -16,7 +16,7 @@ impl Experiment {
             "title": self.title(),
             "hash": self.hash(),
             "toml": self.to_toml(),
-            "sweep": self.swept().into_iter().map(|(key, values)| json!({"key": key, "values": values})).collect::<Vec<_>>(),
+            "swept": self.swept().into_iter().map(|(key, values)| json!({"key": key, "values": values})).collect::<Vec<_>>(),
             "cases": cases,
             "expect": self.claims(),
             "published": self.published(),

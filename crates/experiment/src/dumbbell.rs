@@ -9,7 +9,7 @@ use crate::resolve::{Context, Laid, halves, within};
 use crate::scenario::Change;
 use crate::source::{Checked, Fault};
 use crate::tree::At;
-use units::{Duration, Instant};
+use units::Instant;
 
 /// Index of the bottleneck in a dumbbell's links.
 const BOTTLENECK: usize = 0;
@@ -73,7 +73,7 @@ pub(crate) fn lay(
         ..forward
     };
     let mut laid = vec![forward.link("bottleneck", there, rtt, context)?, backward.link("return", back, rtt, context)?];
-    changes(path, rtt, smallest, end, &mut laid)?;
+    changes(path, end, &mut laid)?;
 
     let mut wires = Vec::new();
     for (flow, base_rtt) in file.flow.iter().zip(base_rtts) {
@@ -100,22 +100,14 @@ pub(crate) fn lay(
 }
 
 /// Changes of the path, told to the links they concern.
-fn changes(path: &PathFile, rtt: Duration, smallest: Duration, end: Instant, laid: &mut [Laid]) -> Checked<()> {
+fn changes(path: &PathFile, end: Instant, laid: &mut [Laid]) -> Checked<()> {
     for change in in_order(&path.changes, |c: &PathChange| &c.at, end, "path")? {
         let at = Instant::ZERO + change.value.at.value.0;
         let delays = match &change.value.rtt {
             None => None,
-            Some(new) => {
-                let key = "path.changes.rtt";
-                let wanted = within(new, key, RTT_MIN, RTT_MAX)?;
-                // Flows with another base RTT than the path's keep their distance to it.
-                let moved = (smallest + wanted).saturating_sub(rtt);
-                if moved < RTT_MIN {
-                    let message = "the flow with the smallest base RTT would come to nothing";
-                    return Err(Fault::at(new.place, message).under(key));
-                }
-                Some(halves(moved))
-            }
+            // The links carry the smallest base RTT: the flow that has it gets the new one, the others keep what they
+            // have at their edges beyond it.
+            Some(new) => Some(halves(within(new, "path.changes.rtt", RTT_MIN, RTT_MAX)?)),
         };
         let forward = Change {
             at,

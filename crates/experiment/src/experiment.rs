@@ -9,7 +9,7 @@ use crate::quantity::{Quantity, RateText};
 use crate::raw::{ExpectFile, File};
 use crate::resolve::{Context, scenario};
 use crate::scenario::Scenario;
-use crate::source::{Checked, Fault, Place, Source, Sources};
+use crate::source::{Checked, Fault, Place, Source, Sources, did_you_mean};
 use crate::sweep::{self, Axis};
 use crate::trace::Traces;
 use crate::tree::{Any, At, Table, get, get_mut, parse_document, parse_value, same_text};
@@ -25,8 +25,8 @@ pub struct Experiment {
     file: File,
     axes: Vec<Axis>,
     claims: Vec<Claim>,
-    /// Where each claim's figure was written.
-    claim_places: Vec<Place>,
+    /// Where each claim's figure and condition were written.
+    claim_places: Vec<[Place; 2]>,
     published: Vec<Published>,
     sources: Sources,
     traces: Traces,
@@ -65,7 +65,7 @@ pub fn one_line(text: &str) -> Result<Experiment, Error> {
 fn line_with(text: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
     let text = text.trim();
     let source = Source { name: format!("{text:?}"), text: text.into(), has_lines: false };
-    begin(source, Path::new(""), extra_cc, |text| line::read(text))
+    begin(source, Path::new(""), extra_cc, line::read)
 }
 
 fn toml_with(text: &str, file: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
@@ -120,7 +120,7 @@ struct Parts {
     file: File,
     axes: Vec<Axis>,
     claims: Vec<Claim>,
-    claim_places: Vec<Place>,
+    claim_places: Vec<[Place; 2]>,
     published: Vec<Published>,
 }
 
@@ -129,8 +129,8 @@ impl Parts {
         let file: File = decode(doc)?;
         let axes = sweep::axes(file.sweep.as_ref())?;
         sweep::refuse_repeats(&axes)?;
-        let claims = file.expect.iter().map(|at| claim(at, &axes)).collect::<Checked<_>>()?;
-        let claim_places = file.expect.iter().map(|at| at.value.that.place).collect();
+        let claims = file.expect.iter().enumerate().map(|(i, at)| claim(at, i + 1, &axes)).collect::<Checked<_>>()?;
+        let claim_places = file.expect.iter().map(|at| [at.value.that.place, at.value.is.place]).collect();
         let published = published::read(file.published.as_ref())?;
         for cell in published.iter().flat_map(|table| &table.cells) {
             if let Some(when) = &cell.when_at {
@@ -141,18 +141,18 @@ impl Parts {
     }
 }
 
-fn claim(at: &At<ExpectFile>, axes: &[Axis]) -> Checked<Claim> {
+fn claim(at: &At<ExpectFile>, number: usize, axes: &[Axis]) -> Checked<Claim> {
     let expect = &at.value;
     let (metric, condition) = (expect.that.value.0.clone(), expect.is.value.0.clone());
-    condition.check(&metric).map_err(|e| Fault::at(expect.is.place, e).under("expect.is"))?;
+    condition.check(&metric).map_err(|e| Fault::at(expect.is.place, e).under(format!("expect[{number}].is")))?;
     let when = match &expect.when {
         None => Vec::new(),
         Some(when) => {
             let Any::Table(table) = &when.value.0 else {
                 let message = "expected a table such as {\"path.rtt\" = \"40 ms\"}";
-                return Err(Fault::at(when.place, message).under("expect.when"));
+                return Err(Fault::at(when.place, message).under(format!("expect[{number}].when")));
             };
-            check_when(table, axes).map_err(|f| f.under("expect.when"))?;
+            check_when(table, axes).map_err(|f| f.under(format!("expect[{number}].when")))?;
             table.iter().map(|(k, v)| (k.value.clone(), v.show())).collect()
         }
     };
@@ -168,8 +168,7 @@ fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
         let columns = || axes.iter().flat_map(|axis| &axis.columns);
         let Some(column) = columns().find(|c| c.key.value == key.value) else {
             let keys: Vec<&str> = columns().map(|c| c.key.value.as_str()).collect();
-            let near = params::nearest(&key.value, keys.iter().copied());
-            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            let near = did_you_mean(&key.value, keys.iter().copied());
             let all =
                 if keys.is_empty() { "nothing is swept".into() } else { format!("swept are {}", keys.join(", ")) };
             return Err(Fault::at(key.place, format!("{:?} is not swept{near} ({all})", key.value)));
@@ -179,10 +178,7 @@ fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
         if !overridden && !values().any(|v| same_text(&v, &value.show())) {
             let all: Vec<String> = values().take(20).collect();
             let given = value.show();
-            let near = params::nearest(&given, all.iter().map(String::as_str));
-            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-            let message =
-                format!("{} does not take the value {given:?}{near} (it takes {})", key.value, all.join(", "));
+            let message = format!("{} does not take the value {given:?} (it takes {})", key.value, all.join(", "));
             return Err(Fault::at(value.place, message));
         }
     }
@@ -280,14 +276,15 @@ impl Experiment {
     fn all_cases(&self) -> Checked<Vec<Case>> {
         let bare = self.bare();
         // A figure must exist in one case at least: a sweep of `count` adds flows.
-        let mut unseen: Vec<(&Metric, Place, &str)> = Vec::new();
-        for (claim, place) in self.claims.iter().zip(&self.claim_places) {
-            unseen.push((&claim.metric, *place, "expect.that"));
-            unseen.extend(claim.condition.figures().into_iter().map(|m| (m, *place, "expect.is")));
+        let mut unseen: Vec<(&Metric, Place, String)> = Vec::new();
+        for (i, (claim, [that, is])) in self.claims.iter().zip(&self.claim_places).enumerate() {
+            unseen.push((&claim.metric, *that, format!("expect[{}].that", i + 1)));
+            let others = claim.condition.figures().into_iter();
+            unseen.extend(others.map(|m| (m, *is, format!("expect[{}].is", i + 1))));
         }
         for cell in self.published.iter().flat_map(|table| &table.cells) {
             if !unseen.iter().any(|(m, ..)| **m == cell.metric) {
-                unseen.push((&cell.metric, cell.place, "published"));
+                unseen.push((&cell.metric, cell.place, "published".into()));
             }
         }
         let mut cases = Vec::new();
@@ -298,7 +295,7 @@ impl Experiment {
         }
         match (unseen.first(), cases.first()) {
             (Some((metric, place, key)), Some(case)) => {
-                Err(Fault::at(*place, unknown_subject(metric, &case.scenario)).under(*key))
+                Err(Fault::at(*place, unknown_subject(metric, &case.scenario)).under(key.clone()))
             }
             _ => Ok(cases),
         }
@@ -395,7 +392,6 @@ fn unknown_subject(metric: &Metric, scenario: &Scenario) -> String {
         Subject::Link(name) => ("link", name, scenario.links.iter().map(|l| l.name.as_str()).collect()),
         Subject::Fairness => ("figure", "", Vec::new()),
     };
-    let near = params::nearest(name, all.iter().copied());
-    let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+    let near = did_you_mean(name, all.iter().copied());
     format!("there is no {kind} {name:?}{near} (there are {})", all[..all.len().min(20)].join(", "))
 }

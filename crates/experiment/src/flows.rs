@@ -7,7 +7,7 @@ use crate::quantity::{Burst, Cc, Q, SpecOf};
 use crate::raw::{File, FlowFile};
 use crate::resolve::{Context, headers, whole, within};
 use crate::scenario::{FlowSpec, LinkId, Traffic};
-use crate::source::{Checked, Fault};
+use crate::source::{Checked, Fault, did_you_mean};
 use crate::traffic;
 use crate::tree::At;
 use params::{Spec, Value};
@@ -194,8 +194,7 @@ fn checked_cc(at: &At<Q<SpecOf<Cc>>>, context: &Context<'_>) -> Checked<Spec> {
     let Ok(entry) = cc::find(&spec.name) else {
         let mut names: Vec<&str> = cc::ALGORITHMS.iter().map(|e| e.about.name).collect();
         names.extend(context.extra_cc.iter().map(String::as_str));
-        let near = params::nearest(&spec.name, names.iter().copied());
-        let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+        let near = did_you_mean(&spec.name, names.iter().copied());
         let message = format!("there is no congestion control {:?}{near} (there are {})", spec.name, names.join(", "));
         return Err(Fault::at(at.place, message));
     };

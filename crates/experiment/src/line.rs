@@ -5,7 +5,7 @@
 //! optional count, a congestion control or a kind of traffic, `@start` or `@start-stop`.
 
 use crate::quantity::{Buffer, Quantity};
-use crate::source::{Checked, Fault, Place};
+use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::traffic::TRAFFIC;
 use crate::tree::{Any, At, Table};
 use params::{Spec, Value, parse_number};
@@ -145,8 +145,7 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
         } else {
             let units =
                 ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "ms", "s", "us", "BDP", "packets", "B", "kB", "MB", "%"];
-            let near = params::nearest(unit, units);
-            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            let near = did_you_mean(unit, units);
             Err(Fault::at(word.place(), format!("{text:?} is no rate, time, buffer or loss{near} ({LIKE})")))
         };
     }

@@ -6,7 +6,7 @@ use crate::quantity::{Buffer, ClockKind, Probability, Q, Queue, RateText, SpecOf
 use crate::raw::{File, FlowFile, LinkChange, LinkFile, LossText, LossWhere, Opt, ReorderFile};
 use crate::resolve::{Context, Laid, buffer, halves, within};
 use crate::scenario::{Change, Clock, Link, LinkId, LossAt, LossModel, RateSpec, Reorder};
-use crate::source::{Checked, Fault};
+use crate::source::{Checked, Fault, did_you_mean};
 use crate::tree::{Any, At, get};
 use params::{Spec, Value};
 use units::{Duration, Instant, Rate};
@@ -144,8 +144,7 @@ fn clock(at: &Opt<SpecOf<ClockKind>>, key: &str) -> Checked<Clock> {
             Err(e) => fail(e.to_string()),
         },
         _ => {
-            let near = params::nearest(&spec.name, ["exact", "tick"]).filter(|_| spec.name != "exact");
-            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            let near = if spec.name == "exact" { String::new() } else { did_you_mean(&spec.name, ["exact", "tick"]) };
             fail(format!("\"{spec}\" is not \"exact\" or \"tick(hz=1000)\"{near}"))
         }
     }
@@ -287,8 +286,7 @@ fn wire(flow: &At<FlowFile>, names: &[&str], delays: &[Duration]) -> Checked<Wir
         let mut ids = Vec::new();
         for at in &list.value {
             let Some(id) = names.iter().position(|n| *n == at.value) else {
-                let near = params::nearest(&at.value, names.iter().copied());
-                let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+                let near = did_you_mean(&at.value, names.iter().copied());
                 let message = format!("there is no link {:?}{near} (there are {})", at.value, names.join(", "));
                 return Err(Fault::at(at.place, message).under(full));
             };

@@ -1,8 +1,9 @@
 //! Figures of a summary, named by a path such as `flow.a.rtt_ms.p95`.
 
 use crate::quantity::Quantity;
+use crate::source::did_you_mean;
 use crate::tree::Any;
-use params::{Value, nearest, parse_number};
+use params::{Value, parse_number};
 use serde_json::Value as Json;
 use units::{Bytes, Duration, Rate};
 
@@ -110,8 +111,7 @@ impl Quantity for Metric {
                 }
             }
             _ => {
-                let near = nearest(kind, ["flow", "group", "link", "fairness"]);
-                let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+                let near = did_you_mean(kind, ["flow", "group", "link", "fairness"]);
                 return Err(format!("{text:?} is not {}{near}", Self::what()));
             }
         };
@@ -126,9 +126,12 @@ impl Quantity for Metric {
             if !below.is_empty() {
                 return Err(format!("{text:?} is not one figure; take one of {}", below.join(", ")));
             }
-            let near = nearest(leaf, all.iter().map(String::as_str));
-            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-            return Err(format!("a {kind} has no figure {leaf:?}{near} (it has {})", all.join(", ")));
+            let near = did_you_mean(leaf, all.iter().map(String::as_str));
+            let keys: Vec<String> = table
+                .iter()
+                .map(|(key, below)| if below.is_empty() { key.to_string() } else { format!("{key}.…") })
+                .collect();
+            return Err(format!("a {kind} has no figure {leaf:?}{near} (it has {})", keys.join(", ")));
         }
         Ok(Metric { subject, leaf: leaf.into() })
     }

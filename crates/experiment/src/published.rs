@@ -7,7 +7,7 @@ use crate::decode::decode;
 use crate::metric::{Metric, Number, Tolerance};
 use crate::quantity::Q;
 use crate::raw::{Opt, WhenFile};
-use crate::source::{Checked, Fault, Place};
+use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::stats;
 use crate::tree::{Any, At, Table, get};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -56,8 +56,11 @@ pub(crate) struct TableFile {
     /// `down`. A cell `""` was not printed.
     #[schemars(with = "Option<Vec<Vec<Any>>>")]
     #[schemars(extend("examples" = [[["", "10 ms", "40 ms"], ["1.5 Mbit/s", 0.41, 0.45]]]))]
-    grid: Option<At<Vec<At<Vec<At<Any>>>>>>,
+    grid: Option<At<Vec<GridRow>>>,
 }
+
+/// Cells of a grid's row.
+type GridRow = At<Vec<At<Any>>>;
 
 /// `[[published.row]]`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -128,7 +131,6 @@ pub struct Cell {
     /// The figure.
     pub that: String,
     /// The case: swept keys and their values.
-    #[serde(serialize_with = "crate::claim::pairs")]
     pub when: Vec<(String, String)>,
     /// The printed value in the figure's unit.
     pub value: f64,
@@ -272,8 +274,7 @@ fn rows(file: &TableFile, columns: &At<Any>, cells: &mut Vec<Cell>) -> Checked<(
         for (name, _) in values {
             if !known.iter().any(|(k, _)| *k == &name.value) {
                 let names: Vec<&str> = known.iter().map(|(k, _)| k.as_str()).collect();
-                let near = params::nearest(&name.value, names.iter().copied());
-                let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+                let near = did_you_mean(&name.value, names.iter().copied());
                 let message = format!("there is no column {:?}{near} (columns: {})", name.value, names.join(", "));
                 return Err(Fault::at(name.place, message).under("row"));
             }
@@ -300,7 +301,7 @@ fn pairs(when: Option<&At<WhenFile>>) -> Checked<Pairs> {
     Ok((Some(At { value: table.clone(), place: when.place }), values))
 }
 
-fn grid(file: &TableFile, grid: &At<Vec<At<Vec<At<Any>>>>>, cells: &mut Vec<Cell>) -> Checked<()> {
+fn grid(file: &TableFile, grid: &At<Vec<GridRow>>, cells: &mut Vec<Cell>) -> Checked<()> {
     let missing = |key: &str| Fault::at(grid.place, format!("a grid needs the key {key:?}"));
     let that = file.that.as_ref().ok_or_else(|| missing("that"))?;
     let down = file.down.as_ref().ok_or_else(|| missing("down"))?;

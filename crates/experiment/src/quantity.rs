@@ -1,7 +1,8 @@
 //! Values as users write them: times, rates, buffers, probabilities, words.
 
+use crate::source::did_you_mean;
 use crate::tree::Any;
-use params::{Spec, Value, nearest, parse_number};
+use params::{Spec, Value, parse_number};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,6 +20,10 @@ pub(crate) trait Quantity: Sized {
     /// Reads a bare number.
     fn number(x: f64) -> Result<Self, String> {
         Err(format!("{x} is not {}", Self::what()))
+    }
+    /// Reads a bare whole number.
+    fn integer(n: i64) -> Result<Self, String> {
+        Self::number(n as f64)
     }
     /// The canonical spelling.
     fn write(&self) -> Any;
@@ -53,7 +58,7 @@ impl<'de, T: Quantity> Deserialize<'de> for Q<T> {
                 T::read(text).map(Q).map_err(E::custom)
             }
             fn visit_i64<E: serde::de::Error>(self, x: i64) -> Result<Q<T>, E> {
-                T::number(x as f64).map(Q).map_err(E::custom)
+                T::integer(x).map(Q).map_err(E::custom)
             }
             fn visit_f64<E: serde::de::Error>(self, x: f64) -> Result<Q<T>, E> {
                 T::number(x).map(Q).map_err(E::custom)
@@ -94,7 +99,7 @@ fn no_unit(text: &str, kind: &str, noun: &str, units: &[&str], example: &str) ->
         Some((x, "")) => format!("{text:?} has no unit: write \"{x} {}\"; allowed are {}", example, units.join(", ")),
         Some((_, unit)) if units.contains(&unit) => format!("{text:?} is too large for {noun}"),
         Some((_, unit)) => {
-            let near = nearest(unit, units.iter().copied()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            let near = did_you_mean(unit, units.iter().copied());
             format!("{unit:?} in {text:?} is no unit of {noun}{near} (allowed: {})", units.join(", "))
         }
     }
@@ -298,6 +303,9 @@ impl Quantity for Whole {
         }
         Ok(Whole(x as u64))
     }
+    fn integer(n: i64) -> Result<Self, String> {
+        u64::try_from(n).map(Whole).map_err(|_| format!("{n} is not {}", Self::what()))
+    }
     fn write(&self) -> Any {
         i64::try_from(self.0).map_or_else(|_| Any::Text(self.0.to_string()), Any::Integer)
     }
@@ -342,8 +350,7 @@ impl<T: Value> Quantity for Word<T> {
     }
     fn read(text: &str) -> Result<Self, String> {
         T::parse(text).map(Word).ok_or_else(|| {
-            let near = nearest(text.trim(), T::choices().iter().copied());
-            let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            let near = did_you_mean(text.trim(), T::choices().iter().copied());
             format!("{text:?} is not {}{near}", Self::what())
         })
     }

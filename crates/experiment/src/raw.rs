@@ -118,7 +118,8 @@ pub(crate) struct PathChange {
     /// New rate of the way back; needs `up` in the path.
     #[schemars(extend("examples" = ["500 kbit/s"]))]
     pub up: Opt<Rate>,
-    /// New base RTT. Flows with an `rtt` of their own shift by the same amount.
+    /// New base RTT: the flows with the smallest one get it, and those with a longer `rtt` of their own shift by the same
+    /// amount.
     #[schemars(extend("examples" = ["80 ms"]))]
     pub rtt: Opt<Duration>,
     /// New random loss.

@@ -63,7 +63,10 @@ impl Sources {
             line: source.has_lines.then_some(line),
             column: Some(column),
             message,
-            excerpt: excerpt(&text[line_start..line_end], column, width),
+            excerpt: match &text[line_start..line_end] {
+                line if line.trim().is_empty() => String::new(),
+                line => excerpt(line, column, width),
+            },
         }
     }
 }
@@ -78,6 +81,12 @@ fn excerpt(line: &str, column: usize, width: usize) -> String {
     let indent = column - 1 - from;
     let carets = width.min(SHOWN.saturating_sub(indent)).max(1);
     format!("    {}\n    {}{}", shown.trim_end(), " ".repeat(indent), "^".repeat(carets))
+}
+
+/// "; did you mean …?" if something like `given` is among what is allowed. One letter resembles every other.
+pub(crate) fn did_you_mean<'a>(given: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
+    let near = if given.chars().count() > 1 { params::nearest(given, allowed) } else { None };
+    near.map_or(String::new(), |word| format!("; did you mean {word:?}?"))
 }
 
 /// Something wrong, with its place once known and the keys that lead to it.

@@ -141,10 +141,8 @@ fn column(key: &At<String>, node: &At<Any>) -> Checked<Column> {
     if !sweepable.contains(&root) || !key.value.contains('.') {
         let near = params::nearest(root, sweepable);
         let near = near.map_or(String::new(), |n| format!("; did you mean \"{n}.…\"?"));
-        let message = format!(
-            "{:?} cannot be swept{near}; keys are path.KEY, run.KEY, flow.NAME.KEY and link.NAME.KEY",
-            key.value
-        );
+        let message =
+            format!("{:?} cannot be swept{near} (allowed: path.KEY, run.KEY, flow.NAME.KEY, link.NAME.KEY)", key.value);
         return Err(Fault::at(key.place, message).under("sweep"));
     }
     if key.value.ends_with(".name") {

@@ -1,6 +1,7 @@
 //! Kinds of traffic: the one table of them, and how a spec becomes one.
 
 use crate::scenario::Traffic;
+use crate::source::did_you_mean;
 use params::{Field, ParamError, Params, Spec};
 use units::{Bytes, Duration, Rate};
 
@@ -191,8 +192,7 @@ pub(crate) fn find(spec: &Spec) -> Result<&'static TrafficKind, String> {
     }
     TRAFFIC.iter().find(|kind| kind.name == spec.name).ok_or_else(|| {
         let names: Vec<&str> = TRAFFIC.iter().map(|kind| kind.name).collect();
-        let near = params::nearest(&spec.name, names.iter().copied());
-        let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+        let near = did_you_mean(&spec.name, names.iter().copied());
         format!("there is no traffic {:?}{near} (there are {})", spec.name, names.join(", "))
     })
 }

@@ -48,9 +48,17 @@ fn error(text: &str, overrides: &[(&str, &str)]) -> String {
         Ok(()) => panic!("accepted: {text}\n{overrides:?}"),
         Err(e) => {
             assert!(e.column().is_some(), "no place: {e}");
-            format!("{e:#}")
+            without_registries(&format!("{e:#}"))
         }
     }
+}
+
+/// Adding an algorithm or a queue must not change the table.
+fn without_registries(text: &str) -> String {
+    let join = |names: Vec<&str>| names.join(", ");
+    text.replace(&join(cc::ALGORITHMS.iter().map(|e| e.about.name).collect()), "⟨every congestion control⟩")
+        .replace(&join(aqm::QDISCS.iter().map(|q| q.name).collect()), "⟨every queue⟩")
+        .replace(&join(cc::SLOW_STARTS.iter().map(|s| s.name).collect()), "⟨every slow start⟩")
 }
 
 /// `good` with one piece replaced.
@@ -151,7 +159,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("name = \"b\"", "name = \"a\""),
         ("name = \"b\"", "name = \"b.c\""),
         ("name = \"b\"", "name = 7"),
-        ("name = \"b\"", "name = \"a-2\"\ncount = 1\n[[flow]]\nname = \"a-2\""),
+        ("start = \"10 s\"", "count = 2\n[[flow]]\nname = \"b-2\"\ncc = \"newreno\""),
         ("buffer = \"2 BDP\"", "queue = \"ffo\""),
         ("buffer = \"2 BDP\"", "queue = \"fifo(limt=3)\""),
         ("buffer = \"2 BDP\"", "stack = \"freebsd\""),
@@ -192,7 +200,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("start = \"10 s\"", "route = [\"core\"]"),
         ("rate = \"12 Mbit/s\"", "rate = \"trace(no-such-file)\""),
         ("rate = \"12 Mbit/s\"", "rate = \"trace()\""),
-        ("start = \"10 s\"", "rtt = \"1 ms\"\n[[path.changes]]\nat = \"5 s\"\nrtt = \"10 ms\""),
+        ("start = \"10 s\"", "rtt = \"1 ms\"\n[[path.changes]]\nat = \"5 s\"\nrtt = \"0 ms\""),
     ] {
         show(&format!("{old}  →  {new}").replace('\n', " ⏎ "), error(&replaced(GOOD, old, new), &[]));
     }
@@ -269,7 +277,9 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
     ] {
         show(&format!("--set {key}={value}"), error(GOOD, &[(key, value)]));
     }
-    let zip = format!("{GOOD}[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"path.rate\" = [\"1 Mbit/s\", \"2 Mbit/s\"]\n");
+    let zip = format!(
+        "{GOOD}[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"path.rate\" = [\"1 Mbit/s\", \"2 Mbit/s\"]\n"
+    );
     show("--set path.rtt=30ms, which moves with path.rate", error(&zip, &[("path.rtt", "30ms")]));
 
     for line in [

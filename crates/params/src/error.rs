@@ -17,6 +17,15 @@ pub enum ParamError {
         /// The names there are.
         allowed: Vec<&'static str>,
     },
+    /// Nothing of this kind has this name.
+    NoSuch {
+        /// What was looked for, such as `queue`.
+        kind: &'static str,
+        /// The name given.
+        name: String,
+        /// The names there are.
+        allowed: Vec<&'static str>,
+    },
     /// The text is no value of the parameter's kind.
     Malformed {
         /// The parameter.
@@ -58,6 +67,13 @@ impl fmt::Display for ParamError {
                     write!(f, " (it takes {})", allowed.join(", "))?;
                 }
                 Ok(())
+            }
+            ParamError::NoSuch { kind, name, allowed } => {
+                write!(f, "there is no {kind} \"{name}\"")?;
+                if let Some(near) = nearest(name, allowed.iter().copied()) {
+                    write!(f, "; did you mean \"{near}\"?")?;
+                }
+                write!(f, " (there are {})", allowed.join(", "))
             }
             ParamError::Malformed { name, given, expected } => {
                 write!(f, "{name} = \"{given}\" is not {expected}")
@@ -117,6 +133,12 @@ pub(crate) fn range_text(low: Option<&str>, high: Option<&str>, default: &str) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_is_not_there_is_met_with_those_that_are() {
+        let e = ParamError::NoSuch { kind: "queue", name: "ffo".into(), allowed: vec!["fifo", "pie"] };
+        assert_eq!(e.to_string(), "there is no queue \"ffo\"; did you mean \"fifo\"? (there are fifo, pie)");
+    }
 
     #[test]
     fn slips_are_recognised_and_strangers_are_not() {

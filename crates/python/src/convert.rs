@@ -28,92 +28,12 @@ pub(crate) fn experiment(
     Ok(experiment)
 }
 
-fn link(l: &experiment::Link) -> Value {
-    json!({
-        "name": l.name,
-        "rate_mbps": match &l.rate {
-            Some(experiment::RateSpec::Constant(r)) => Some(r.as_mbps()),
-            _ => None,
-        },
-        "delay_ms": l.delay.as_millis_f64(),
-        "buffer": l.buffer.map(|b| match b {
-            aqm::Limit::Packets(n) => format!("{n} packets"),
-            aqm::Limit::Bytes(n) => params::Value::show(&n),
-        }),
-        "queue": l.queue.to_string(),
-    })
-}
-
-fn flow(f: &experiment::FlowSpec, groups: &[String]) -> Value {
-    json!({
-        "name": f.name,
-        "group": groups[f.group],
-        "cc": f.cc.to_string(),
-        "stack": params::Value::show(&f.stack),
-        "start_s": f.start.as_secs_f64(),
-        "stop_s": f.stop.map(|s| s.as_secs_f64()),
-        "base_rtt_ms": f.base_rtt.as_millis_f64(),
-    })
-}
-
-fn settings(values: Vec<(&'static str, String)>) -> Value {
-    values.into_iter().map(|(k, v)| (k.to_string(), Value::String(v))).collect::<serde_json::Map<_, _>>().into()
-}
-
-/// Every parameter of every algorithm and queue in a case, defaults filled in.
-fn resolved(s: &experiment::Scenario) -> Value {
-    let mut all = serde_json::Map::new();
-    for f in &s.flows {
-        if let Ok(values) = cc::find(&f.cc.name).and_then(|e| e.resolve(&f.cc)) {
-            all.insert(f.cc.to_string(), settings(values));
-        }
-    }
-    for l in &s.links {
-        if let Ok(values) = aqm::resolve(&l.queue) {
-            all.insert(l.queue.to_string(), settings(values));
-        }
-    }
-    all.into()
-}
-
 /// Checks an experiment; returns its cases as JSON.
 #[pyfunction]
 #[pyo3(signature = (text, file, overrides, extra_cc = Vec::new()))]
 pub fn check(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc: Vec<String>) -> PyResult<String> {
     let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    let cases: Vec<Value> = experiment
-        .cases()
-        .map_err(refuse)?
-        .iter()
-        .map(|case| {
-            let s = &case.scenario;
-            json!({
-                "index": case.index,
-                "values": case.values.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-                "hash": case.hash,
-                "repeat": s.run.repeat,
-                "seed": s.run.seed,
-                "duration_s": s.run.duration.as_secs_f64(),
-                "measure_s": [s.run.measure.0.as_secs_f64(), s.run.measure.1.as_secs_f64()],
-                "groups": s.groups,
-                "flows": s.flows.iter().map(|f| flow(f, &s.groups)).collect::<Vec<_>>(),
-                "links": s.links.iter().map(link).collect::<Vec<_>>(),
-                "resolved": resolved(s),
-            })
-        })
-        .collect();
-    let expect: Vec<Value> = experiment.claims().map(|c| json!({"name": c.name, "that": c.that, "is": c.is})).collect();
-    let published = serde_json::to_value(experiment.published()).expect("published cells are plain data");
-    Ok(json!({
-        "title": experiment.title(),
-        "hash": experiment.hash(),
-        "toml": experiment.to_toml(),
-        "cases": cases,
-        "expect": expect,
-        "published": published,
-        "swept": experiment.swept().into_iter().collect::<std::collections::BTreeMap<_, _>>(),
-    })
-    .to_string())
+    Ok(experiment.describe().map_err(refuse)?.to_string())
 }
 
 /// Evaluates the claims of an experiment on the summaries (JSON) of its runs.

@@ -6,7 +6,6 @@ mod limited;
 
 use crate::{Ack, Congestion, CongestionControl, Event, Flow, Growth, Lost, Reaction, Sent};
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use params::{Field, ParamError, Params, Spec};
@@ -84,8 +83,8 @@ pub static SLOW_STARTS: &[StartEntry] = &[
 ];
 
 fn find(spec: &Spec) -> Result<&'static StartEntry, ParamError> {
-    SLOW_STARTS.iter().find(|e| e.name == spec.name).ok_or_else(|| ParamError::Unknown {
-        owner: String::from("slow_start"),
+    SLOW_STARTS.iter().find(|e| e.name == spec.name).ok_or_else(|| ParamError::NoSuch {
+        kind: "slow start",
         name: spec.name.clone(),
         allowed: SLOW_STARTS.iter().map(|e| e.name).collect(),
     })
