@@ -162,6 +162,8 @@ table! {
     13 IdleRestart "idle_restart" { idle: Nanos }
     /// A slow start changed its pace.
     14 SlowStartPace "slow_start_pace" { divisor: Count, rtt: Nanos, base_rtt: Nanos }
+    /// A slow start learned where to end: the threshold became this bandwidth-delay product.
+    15 SlowStartCap "slow_start_cap" { bandwidth: Bps, base_rtt: Nanos, bdp: Bytes }
 }
 
 /// What the `reason` of a [`causes::SlowStartExit`] means. Part of the format: append, never renumber.

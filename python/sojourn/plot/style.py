@@ -61,6 +61,7 @@ CAUSES = {
     "restore": "#80B918",
     "idle_restart": "#8D6E63",
     "slow_start_pace": "#4895EF",
+    "slow_start_cap": "#3A6EA5",
 }
 
 # Widths of a journal's column and of its page.

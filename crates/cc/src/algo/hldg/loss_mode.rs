@@ -26,7 +26,8 @@ pub struct Restore {
 /// T_restore (Eq 5.14) closes the gap in two RTTs. The equation has the growing window in its denominator; with the
 /// gap as it is at the start the growth is linear and ends.
 fn interval(rtt: Duration, mss: Bytes, gap: Bytes) -> Duration {
-    Duration::from_nanos((2 * rtt.as_nanos() as u128 * mss.get() as u128 / gap.get().max(1) as u128) as u64)
+    let nanos = 2 * rtt.as_nanos() as u128 * mss.get() as u128 / gap.get().max(1) as u128;
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).max(1))
 }
 
 impl LossMode {
@@ -93,8 +94,10 @@ impl LossMode {
         if flow.now < r.next {
             return;
         }
-        let steps = 1 + flow.now.since(r.next).as_nanos() / r.interval.as_nanos().max(1);
-        flow.cwnd = (flow.cwnd + flow.mss * steps).min(r.target);
+        let steps = 1 + flow.now.since(r.next).as_nanos() / r.interval.as_nanos();
+        let grown = (flow.cwnd + flow.mss * steps).min(r.target);
+        // Larger segments may have lifted the window beyond the target meanwhile.
+        flow.cwnd = flow.cwnd.max(grown);
         r.next += r.interval * steps;
         if flow.cwnd >= r.target {
             self.restore = None;

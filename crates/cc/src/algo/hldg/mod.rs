@@ -69,6 +69,8 @@ pub struct Hldg {
     queue_min: Duration,
     /// B_n as it was when the last probe for competitors began.
     bandwidth_before_probe: Rate,
+    /// The losses that led to that probe are still being repaired.
+    repairing: bool,
 }
 
 impl Algorithm for Hldg {
@@ -110,6 +112,7 @@ impl Algorithm for Hldg {
             queue: QueueState::Unknown,
             queue_min: Duration::ZERO,
             bandwidth_before_probe: Rate::ZERO,
+            repairing: false,
             p,
         }
     }
@@ -240,6 +243,11 @@ impl Hldg {
         if self.modes.mode == Mode::Loss {
             return self.loss_mode.ack(flow, ack);
         }
+        if self.repairing && flow.phase == Phase::Recovery {
+            // A probe may end sooner than the repair of what was lost before it. Its window must not last as long.
+            flow.slow_start(ack.delivered);
+            return;
+        }
         if !flow.may_grow() {
             return;
         }
@@ -293,13 +301,14 @@ impl CongestionControl for Hldg {
         {
             return;
         }
-        if !ack.cumulative.is_zero() {
+        if !ack.cumulative.is_zero() || self.repairing {
             self.grow(flow, ack);
         }
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
         let timeout = c.signal == Signal::Timeout;
+        self.repairing = false;
         if self.modes.mode == Mode::Loss {
             if !timeout && self.modes.probes(flow.now) {
                 return self.probe_for_competitors(flow, c);
@@ -324,7 +333,10 @@ impl CongestionControl for Hldg {
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         match event {
-            Event::RecoveryEnd | Event::Restart => self.gradients.interrupt(),
+            Event::RecoveryEnd | Event::Restart => {
+                self.repairing = false;
+                self.gradients.interrupt();
+            }
             Event::Wake => {
                 self.loss_mode.wake_up(flow);
                 let turn = self.modes.wake_up(flow.now);

@@ -46,8 +46,10 @@ params::choice! {
 params::choice! {
     /// The window after a probe that found no competitor.
     pub enum Return {
-        /// Slow start to λ·BDP.
+        /// Grows as in slow start to λ·BDP.
         Regrow = "regrow",
+        /// The same, and looks for an earlier end as the first slow start does.
+        Search = "search",
         /// The probe's, growing by a packet a round.
         Stay = "stay",
     }
@@ -120,7 +122,7 @@ params::params! {
         beta_cubic: f64 = 0.7, 0.1 => 0.95;
         /// CUBIC's C in loss mode, packets per second cubed.
         c_cubic: f64 = 0.4, 0.01 => 100.0;
-        /// The window after a probe that found nobody: regrow or stay.
+        /// The window after a probe that found nobody: regrow, search or stay.
         after_probe: Return = Return::Regrow;
         /// Queueing delay where G begins to grow.
         g_queue: Duration = Duration::from_millis(30), Duration::ZERO => Duration::from_secs(10);

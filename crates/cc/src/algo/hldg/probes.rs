@@ -23,13 +23,14 @@ impl Hldg {
             Turn::EnterDelay => {
                 self.forget_delay();
                 // The thesis gives no window. Staying at the probe's would starve the flow for as many rounds as its
-                // BDP has packets, so it regrows by slow start to what it had to itself.
-                if self.p.after_probe == Return::Regrow {
+                // BDP has packets, so it grows as in slow start to what it had. That threshold is known, so nothing
+                // ends the growth earlier: the probe's own end raises the RTT.
+                if self.p.after_probe != Return::Stay {
                     let bdp = self.bandwidth_before_probe * self.base.rtt;
                     flow.ssthresh = bdp.mul_f64(self.p.lambda()).max(flow.floor);
-                    if self.own_start {
-                        self.start.again();
-                    }
+                }
+                if self.p.after_probe == Return::Search && self.own_start {
+                    self.start.again();
                 }
                 if self.p.use_shadow {
                     self.shadow = flow.cwnd;
@@ -64,6 +65,7 @@ impl Hldg {
         // Algorithm 5.1 overwrites cwnd before it saves it; the text restores the old one, so it is saved first.
         self.loss_mode.leave_for_probe(flow);
         self.bandwidth_before_probe = self.bandwidth;
+        self.repairing = true;
         self.forget_delay();
         self.modes.probe(flow.now, flow.rtt);
         flow.cwnd = flow.cwnd.min(flow.mss * 2);

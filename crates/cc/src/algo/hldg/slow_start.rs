@@ -6,8 +6,8 @@ use crate::algo::cdg::probability::{Toss, exact};
 use crate::{Ack, Flow, causes, exits, ppb};
 use units::{Duration, Rng};
 
-/// State of Algorithm 5.3, which runs while the threshold is still being looked for: from the start, after a timeout,
-/// and when delay mode begins again after a probe.
+/// State of Algorithm 5.3, which runs while the threshold is still being looked for: from the start and after a
+/// timeout.
 #[derive(Debug)]
 pub struct SlowStart {
     /// The threshold is unknown.
@@ -59,6 +59,13 @@ impl SlowStart {
             let bandwidth = told.unwrap_or_else(|| flow.ssthresh / base).as_bps() as i64;
             let bdp = flow.ssthresh.get() as i64;
             flow.because(self.exit(flow, exits::BANDWIDTH, base, bandwidth, bdp), before);
+        } else if let Some(rate) = told {
+            let why = causes::SlowStartCap {
+                bandwidth: rate.as_bps() as i64,
+                base_rtt: base.as_nanos() as i64,
+                bdp: flow.ssthresh.get() as i64,
+            };
+            flow.because(why, before);
         }
     }
 
@@ -124,10 +131,9 @@ mod tests {
         s.ack(&mut f, &ack(1, 40), ms(40));
         assert_eq!((f.cwnd, s.searching), (packets(40), false));
         let seen = events(&mut f);
-        assert_eq!(
-            (seen.len(), seen[0].cause(), seen[0].values[0]),
-            (1, Some(CauseKind::SlowStartExit), exits::BANDWIDTH)
-        );
+        let kinds: Vec<_> = seen.iter().filter_map(EventRecord::cause).collect();
+        assert_eq!(kinds, [CauseKind::SlowStartCap, CauseKind::SlowStartExit]);
+        assert_eq!((seen[0].values[0], seen[1].values[0]), (8_000_000, exits::BANDWIDTH));
     }
 
     #[test]

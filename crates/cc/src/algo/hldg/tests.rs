@@ -291,11 +291,18 @@ fn competitors_make_it_cubic_and_a_probe_finds_them_gone() {
         seen.extend(b.paced_round(100, 100, packets(2)));
     }
     assert_eq!(seen, vec![CauseKind::ProbeEnd, CauseKind::ModeSwitch]);
-    // 0.95 · 1 MB/s · 100 ms, regrown by slow start.
+    // 0.95 · 1 MB/s · 100 ms, regrown as in slow start, while losses are still repaired too.
     assert_eq!((b.var("mode"), b.flow.ssthresh), (0.0, Bytes::new(95_000)));
+    for phase in [Phase::Open, Phase::Recovery] {
+        b.flow.phase = phase;
+        let before = b.flow.cwnd;
+        b.ack(100, None);
+        assert_eq!(b.flow.cwnd, before + packets(1), "{phase:?}");
+    }
+    b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
     let before = b.flow.cwnd;
     b.ack(100, None);
-    assert_eq!(b.flow.cwnd, before + packets(1));
+    assert_eq!(b.flow.cwnd, before, "the next recovery is the host's");
 }
 
 #[test]
