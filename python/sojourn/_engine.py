@@ -156,7 +156,8 @@ def read(source: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Exper
     """Take a path to an experiment file, or an experiment in one line."""
     pairs = tuple((key, value) for key, value in overrides)
     path = Path(source)
-    looks_like_path = isinstance(source, Path) or path.suffix == ".toml"
+    # The one-line form has a colon and, but for the shortest, spaces.
+    looks_like_path = isinstance(source, Path) or path.suffix == ".toml" or not re.search(r"[:\s]|^$", str(source))
     if looks_like_path or _exists(path):
         try:
             return Experiment(path.read_bytes().decode("utf-8"), str(path), pairs)

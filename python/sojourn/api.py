@@ -94,10 +94,12 @@ def check(source: str | Path | Experiment, *, set: Settings | None = None) -> Pl
 
 
 def claims(result: Result) -> list[Claim]:
-    """Judge the `[[expect]]` claims of the experiment on its result."""
-    if not result.plan.expect:
+    """Judge the `[[expect]]` claims of the experiment on its result; cases that were not run are left out."""
+    if not result.plan.expect or not result.outcomes:
         return []
-    return _engine.evaluate(result.experiment, [outcome.raw for outcome in result.outcomes])
+    verdicts = _engine.evaluate(result.experiment, [outcome.raw for outcome in result.outcomes])
+    there = [dict(outcome.case.values) for outcome in result.outcomes]
+    return [claim for claim in verdicts if not claim.case or dict(claim.case) in there]
 
 
 def compare(

@@ -126,7 +126,7 @@ def run(
         from .tables import summary
 
         console().print(summary(result))
-    verdicts = claims(result) if result.outcomes else []
+    verdicts = claims(result)
     print_claims(verdicts, to_stderr=as_json)
     for failure in result.failures:
         say(f"failed: {failure}")

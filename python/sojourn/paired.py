@@ -239,6 +239,8 @@ def _split(known: str) -> tuple[str, str]:
 def _matches(want: str, full: str, metric: str) -> bool:
     """`share`, `rtt_ms.mean`, `flow.share` (of every flow) and `flow.a.share` all name a metric."""
     kind = full.partition(".")[0]
+    if want.startswith("group."):  # as claims call it; a flow here is a [[flow]] entry
+        want = f"flow.{want.removeprefix('group.')}"
     return want in (metric, f"{kind}.{metric}", f"{full}.{metric}")
 
 
