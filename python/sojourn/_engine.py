@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,15 +30,19 @@ Stopped = _core.Stopped
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """The description of an experiment as the user gave it: text, where it came from, `--set` changes."""
+    """The description of an experiment as the user gave it: text, where it came from, `--set` changes.
+
+    `classes` names the congestion controls that are Python classes, which the core cannot know.
+    """
 
     text: str
     file: str
     overrides: Overrides = ()
+    classes: tuple[str, ...] = ()
 
     def change(self, *overrides: tuple[str, str]) -> Experiment:
         """Return the same experiment with further `--set` changes; the last one of a key wins."""
-        return Experiment(self.text, self.file, (*self.overrides, *overrides))
+        return replace(self, overrides=(*self.overrides, *overrides))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +200,8 @@ def _near(path: Path) -> str:
 def check(experiment: Experiment) -> Plan:
     """Validate and expand; raise `SpecError` with file, line and column otherwise."""
     try:
-        return Plan.parse(_core.check(experiment.text, experiment.file, list(experiment.overrides)))
+        given = (experiment.text, experiment.file, list(experiment.overrides), list(experiment.classes))
+        return Plan.parse(_core.check(*given))
     except _core.SpecError as error:
         raise SpecError(str(error)) from None
 
@@ -235,10 +240,9 @@ def run(
 
 def evaluate(experiment: Experiment, summaries: Sequence[str]) -> list[Claim]:
     """Judge the file's `[[expect]]` claims on finished runs."""
+    given = (experiment.text, experiment.file, list(experiment.overrides), list(summaries), list(experiment.classes))
     try:
-        verdicts = json.loads(
-            _core.evaluate(experiment.text, experiment.file, list(experiment.overrides), list(summaries))
-        )
+        verdicts = json.loads(_core.evaluate(*given))
     except _core.SpecError as error:
         raise SpecError(str(error)) from None
     return [
@@ -259,7 +263,7 @@ def published(experiment: Experiment, summaries: Sequence[str]) -> str:
 def version() -> Version:
     """Return the versions of the core."""
     data = json.loads(_core.version())
-    return Version(data["version"], data["schema"], data["model"], data["format"], data["git"])
+    return Version(data["version"], data["schema"], data["model"], data["format"], data.get("git", ""))
 
 
 def schema() -> dict[str, Any]:
@@ -271,7 +275,8 @@ def schema() -> dict[str, Any]:
 @cache
 def table(kind: str) -> tuple[dict[str, Any], ...]:
     """Return a registry of the core: `algorithms`, `queues`, `slow_starts`, `stacks` or `causes`."""
-    return tuple(json.loads(getattr(_core, kind)()))
+    entries = json.loads(getattr(_core, kind)())
+    return tuple({"name": entry} if isinstance(entry, str) else entry for entry in entries)
 
 
 _DURATION = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(us|µs|ms|s)\s*")

@@ -6,22 +6,37 @@ from typing import Any
 
 
 class CongestionControl:
-    """Base class of an algorithm in Python: the methods and names of the Rust trait of the same name.
+    """Base class of an algorithm in Python, with the methods of the Rust trait of the same name.
 
-    The host measures, repairs losses and does slow start; the algorithm sets `flow.cwnd` (bytes). One object serves
-    one flow. Register it by name: `sj.run("10Mbit/s 20ms 1BDP fifo: mine", algorithms={"mine": Mine})`.
+    The host measures, detects and repairs losses and paces; the algorithm sets `flow.cwnd` and `flow.ssthresh` (bytes)
+    and `flow.pacing_bps`. Besides these a flow shows `now`, `srtt`, `min_rtt` (seconds), `mss`, `in_flight` (bytes),
+    `cwnd_limited` and `phase` ("open", "reduced", "recovery", "loss"). One object serves one flow; parameters in the
+    experiment, as in `mine(beta=0.7)`, are given to `__init__` by name, and `self.seed` is set afterwards.
+
+    >>> import sojourn as sj
+    >>> class Fixed(sj.CongestionControl):
+    ...     def on_ack(self, flow, ack):
+    ...         flow.cwnd = 20 * flow.mss
+    ...     def on_congestion(self, flow, signal):
+    ...         return flow.cwnd
+    >>> fixed = {"algorithms": {"fixed": Fixed}, "set": {"run.duration": "2 s"}}
+    >>> sj.run("10Mbit/s 20ms 1BDP fifo: fixed", **fixed).flows["loss_pct"][0]
+    0.0
     """
 
+    seed: int
+
     def on_ack(self, flow: Any, ack: Any) -> None:
-        """Handle an ACK: change `flow.cwnd`, or leave it. Called in recovery too; `flow.phase` tells."""
+        """Handle an ACK; in recovery too.
+
+        It has `acked` (bytes in order), `delivered`, `lost`, `ce` (bytes), `duplicate`, `rtt` (seconds, or None when
+        there is no fresh sample) and `round` (smallest and largest RTT of the round this ACK closed, or None).
+        """
         raise NotImplementedError(f"{type(self).__name__} needs on_ack(flow, ack)")
 
-    def on_congestion(self, flow: Any, congestion: Any) -> int | None:
-        """Handle a loss, an ECN mark or a timeout: return the new ssthresh in bytes, or None for no reduction."""
-        raise NotImplementedError(f"{type(self).__name__} needs on_congestion(flow, congestion)")
+    def on_congestion(self, flow: Any, signal: str) -> float | None:
+        """Handle "loss", "ecn" or "timeout": return the new window in bytes, or None to leave all to `flow`."""
+        raise NotImplementedError(f"{type(self).__name__} needs on_congestion(flow, signal)")
 
-    def on_sent(self, flow: Any, sent: Any) -> None:
-        """Handle a segment that left."""
-
-    def on_event(self, flow: Any, event: str) -> None:
-        """Handle a restart after idle, the end of recovery, a changed MSS or a timer."""
+    # Also called, where defined: on_sent(flow, size), on_event(flow, event) with "restart", "recovery_end",
+    # "mss_changed" or "wake". They are not defined here, since every call costs as much as handling an ACK.

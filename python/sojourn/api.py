@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ def run(
     >>> sj.run("10Mbit/s 20ms 1BDP fifo: newreno", set={"run.duration": "2 s"}).flows["cc"][0]
     'newreno'
     """
-    experiment = prepare(source, set, seed)
+    experiment = replace(prepare(source, set, seed), classes=tuple(algorithms or ()))
     record = Record(None if series is None else _engine.milliseconds(series), events, acks)
     result = sweep(
         experiment,

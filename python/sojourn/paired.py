@@ -11,7 +11,7 @@ from ._engine import Case
 from .errors import SpecError
 from .result import Outcome, Result
 from .stats import Difference, mean_interval, number, paired_difference
-from .tables import figure
+from .tables import entries, figure
 
 if TYPE_CHECKING:
     import polars as pl
@@ -172,10 +172,10 @@ def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
                 f"no common seeds in case {case_a.label or case_a.index}: A has {[o.seed for o in a.of(case_a)]}, "
                 f"B has {[o.seed for o in b.of(case_b)]}; run both with the same --seed"
             )
-        for where, full, metric, entries in _entries(both):
+        for where, full, metric, sides in _entries(both):
             known.setdefault(f"{full}.{metric}")
             if any(_matches(want, full, metric) for want in wanted):
-                pairs.append(_pair(case_a.label, where, metric, entries))
+                pairs.append(_pair(case_a.label, where, metric, sides))
     if metrics:
         for want in metrics:
             if not any(_matches(want, *split) for split in map(_split, known)):
@@ -206,15 +206,15 @@ Entries = list[tuple[Mapping[str, Any], Mapping[str, Any]]]
 def _entries(both: Sequence[tuple[Outcome, Outcome]]) -> list[tuple[str, str, str, Entries]]:
     """List (shown name, full name, metric, pairs of entries) for all figures that both sides have."""
     found: list[tuple[str, str, str, Entries]] = []
-    first, second = both[0][0].summary, both[0][1].summary
     for part, kind in (("groups", "flow"), ("links", "link")):
+        sides = [(entries(a.summary, part), entries(b.summary, part)) for a, b in both]
         # By position: the flows under comparison often differ in nothing but their algorithm, and so in name.
-        for i, (one, other) in enumerate(zip(first[part], second[part], strict=False)):
+        for i, (one, other) in enumerate(zip(*sides[0], strict=False)):
             name = one["name"] if one["name"] == other["name"] else f"{one['name']} → {other['name']}"
-            entries = [(x.summary[part][i], y.summary[part][i]) for x, y in both]
-            found += [(f"{kind}.{name}", f"{kind}.{one['name']}", metric, entries) for metric in _figures(one)]
+            pairs = [(a[i], b[i]) for a, b in sides]
+            found += [(f"{kind}.{name}", f"{kind}.{one['name']}", metric, pairs) for metric in _figures(one)]
     fairness = [(x.summary["fairness"], y.summary["fairness"]) for x, y in both]
-    found += [("fairness", "fairness", metric, fairness) for metric in _figures(first["fairness"])]
+    found += [("fairness", "fairness", metric, fairness) for metric in _figures(both[0][0].summary["fairness"])]
     return found
 
 

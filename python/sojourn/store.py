@@ -173,18 +173,18 @@ def load(path: str | Path) -> Result:
     Only complete lines of the latest version of the model in it count.
     """
     folder = _find(Path(path))
-    meta = _read_json(folder / "meta.json") or {}
     try:
+        meta = json.loads((folder / "meta.json").read_bytes())
         plan = Plan.parse((folder / "plan.json").read_text("utf-8"))
-    except (OSError, ValueError, KeyError) as error:
-        raise SpecError(f"{folder}: not readable as results ({error})") from None
-    experiment = Experiment(
-        meta.get("text", plan.toml), meta.get("file", str(folder / "spec.toml")), tuple(map(tuple, meta.get("set", [])))
-    )
-    outcomes = tuple(sorted(_outcomes(folder, plan, meta["model"]), key=lambda o: (o.case.index, o.repetition)))
+        made_by = Version(meta["version"], meta["schema"], meta["model"], meta["format"], meta["git"])
+        experiment = Experiment(
+            meta["text"], meta["file"], tuple((key, value) for key, value in meta["set"]), tuple(meta["classes"])
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SpecError(f"{folder}: not readable as results ({type(error).__name__}: {error})") from None
+    outcomes = tuple(sorted(_outcomes(folder, plan, made_by.model), key=lambda o: (o.case.index, o.repetition)))
     if not outcomes:
         raise SpecError(f"{folder}: no run in it has finished yet")
-    made_by = Version(meta["version"], meta["schema"], meta["model"], meta["format"], meta["git"])
     return Result(experiment, plan, outcomes, made_by, path=folder)
 
 
@@ -249,6 +249,7 @@ def _meta(experiment: Experiment, plan: Plan) -> dict[str, Any]:
         "text": experiment.text,
         "file": experiment.file,
         "set": [list(pair) for pair in experiment.overrides],
+        "classes": list(experiment.classes),
         "command": sys.argv,
         "python": platform.python_version(),
         "host": platform.node(),

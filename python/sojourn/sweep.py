@@ -158,7 +158,7 @@ class _Pool:
     """An executor with a bounded number of runs in flight, that can be stopped."""
 
     def __init__(self, jobs: int | None, executor: Executor | None) -> None:
-        self._stop = StopFlag()
+        self._flags: list[StopFlag] = []
         self._own = None
         if executor is None:
             jobs = jobs or cores()
@@ -186,12 +186,16 @@ class _Pool:
                 self._landed.pop()  # only once the consumer is done with it: an interrupt must not lose it
 
     def _submit(self, task: Task) -> Future[Raw]:
-        # A stop flag is of this process; runs elsewhere are cancelled or abandoned.
-        return self._executor.submit(work, task, self._stop) if self._own else self._executor.submit(work, task)
+        if not self._own:
+            return self._executor.submit(work, task)  # a flag is of this process; runs elsewhere are abandoned
+        # One flag each: a class in Python that raises sets the flag of its run.
+        self._flags.append(StopFlag())
+        return self._own.submit(work, task, self._flags[-1])
 
     def stop(self) -> list[Raw | RunError]:
         """Stop what is under way; return what had finished and was not handed over."""
-        self._stop.set()
+        for flag in self._flags:
+            flag.set()
         for future in self._flying:
             future.cancel()
         if self._own:

@@ -12,7 +12,7 @@ from .stats import Interval, mean_interval
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from .result import Outcome, Result
+    from .result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,18 @@ def figure(entry: Mapping[str, Any], metric: str) -> float:
     """Look up `rtt_ms.mean` and the like in a summary; NaN when the run has none."""
     value: Any = entry
     for key in metric.split("."):
+        if key == "mean" and isinstance(value, (int, float)):
+            break  # a group has the mean only
         value = value.get(key) if isinstance(value, Mapping) else None
     return float(value) if isinstance(value, (int, float)) else float("nan")
+
+
+def entries(summary: Mapping[str, Any], part: str) -> list[Mapping[str, Any]]:
+    """Return the entries of a part of a summary; a group of one flow has all the figures of its flow."""
+    if part != "groups":
+        return list(summary[part])
+    alone = {flow["group"]: flow for flow in summary["flows"]}
+    return [{**group, **alone[group["name"]]} if group["flows"] == 1 else group for group in summary["groups"]]
 
 
 def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
@@ -66,15 +76,18 @@ def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
         outcomes = result.of(case)
         if not outcomes:
             continue
-        for i, first in enumerate(outcomes[0].summary[part]):
-            cells = tuple(_interval(outcomes, part, i, column) for column in columns)
+        parts = [entries(outcome.summary, part) for outcome in outcomes]
+        for i, first in enumerate(parts[0]):
+            cells = tuple(_interval([part[i] for part in parts], column) for column in columns)
+            if not any(cell.n for cell in cells):
+                continue  # an unlimited link has no queue to tell of
             # Repetitions that are all alike say no more than one of them.
             n = 1 if all(cell.exact for cell in cells) else len(outcomes)
             yield Row(case.label, first["name"], str(first.get("cc") or ""), n, cells)
 
 
-def _interval(outcomes: Sequence[Outcome], part: str, i: int, column: Column) -> Interval:
-    return mean_interval([figure(outcome.summary[part][i], column.metric) * column.scale for outcome in outcomes])
+def _interval(repetitions: Sequence[Mapping[str, Any]], column: Column) -> Interval:
+    return mean_interval([figure(entry, column.metric) * column.scale for entry in repetitions])
 
 
 def summary(result: Result) -> RenderableType:

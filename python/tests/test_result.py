@@ -10,7 +10,7 @@ import pytest
 
 import sojourn as sj
 
-MODULES = ("sojourn", "sojourn.api", "sojourn.result", "sojourn.stats")
+MODULES = ("sojourn", "sojourn.algorithm", "sojourn.api", "sojourn.result", "sojourn.stats")
 
 
 @pytest.fixture(scope="module")

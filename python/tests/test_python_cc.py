@@ -1,0 +1,71 @@
+import runpy
+from pathlib import Path
+
+import pytest
+
+import sojourn as sj
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "python_cc.py"
+SHORT = {"run.duration": "8 s"}
+
+
+def test_the_example_runs_and_fills_the_link(capsys):
+    assert len(EXAMPLE.read_text().splitlines()) <= 25
+    Aimd = runpy.run_path(str(EXAMPLE))["Aimd"]
+    line = "5Mbit/s 40ms 1BDP fifo: aimd(beta=0.7)"
+    result = sj.run(line, algorithms={"aimd": Aimd}, set=SHORT, events=True, series="100ms")
+    assert result.flows["cc"][0].startswith("aimd")
+    assert result.links.row(0, named=True)["utilisation"] > 0.9
+    assert result.series.flows["cwnd_bytes"].n_unique() > 20
+    # Its parameter has an effect, and its runs are as repeatable as any.
+    gentle = sj.run(line, algorithms={"aimd": Aimd}, set=SHORT)
+    harsh = sj.run(line.replace("0.7", "0.3"), algorithms={"aimd": Aimd}, set=SHORT)
+    assert gentle.digest == result.digest
+    assert harsh.digest != gentle.digest
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    assert "aimd" in capsys.readouterr().out
+
+
+class Broken(sj.CongestionControl):
+    def on_ack(self, flow, ack):
+        if flow.now > 1.0:
+            raise ZeroDivisionError("my mistake")
+
+    def on_congestion(self, flow, signal):
+        return flow.cwnd / 2
+
+
+def test_an_exception_of_a_class_is_a_failed_run():
+    with pytest.raises(sj.RunError, match="ZeroDivisionError: my mistake") as caught:
+        sj.run("5Mbit/s 40ms 1BDP fifo: broken", algorithms={"broken": Broken}, set=SHORT, repeat=3)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_class_without_its_methods_says_which():
+    with pytest.raises(sj.RunError, match=r"needs on_ack"):
+        sj.run("5Mbit/s 40ms 1BDP fifo: bare", algorithms={"bare": sj.CongestionControl}, set=SHORT)
+
+
+def test_a_class_that_is_not_given_is_unknown():
+    with pytest.raises(sj.SpecError, match="aimd"):
+        sj.run("5Mbit/s 40ms 1BDP fifo: aimd", set=SHORT)
+
+
+def test_results_of_classes_are_never_taken_as_done(tmp_path):
+    class Window(sj.CongestionControl):
+        packets = 4
+
+        def on_ack(self, flow, ack):
+            flow.cwnd = self.packets * flow.mss
+
+        def on_congestion(self, flow, signal):
+            return flow.cwnd
+
+    def throughput():
+        run = sj.run("5Mbit/s 40ms 1BDP fifo: w", algorithms={"w": Window}, set=SHORT, out=tmp_path / "out")
+        return run.flows["throughput_mbps"][0]
+
+    slow = throughput()
+    Window.packets = 8
+    assert throughput() > 1.5 * slow
+    assert sj.load(tmp_path / "out").flows["throughput_mbps"][0] > 1.5 * slow
