@@ -234,7 +234,8 @@ def run(
         raise
     except BaseException as error:  # a panic of the core derives from BaseException, and one case must not end a sweep
         what = f"{type(error).__name__}: {error}"
-        raise RunError(f"{experiment.file}, case {case}, repetition {repetition}: {what}") from error
+        where = f"{experiment.file}, case {case}, repetition {repetition}"
+        raise RunError(f"{where}: {what}", case, repetition) from error
     return Raw(case, repetition, result.summary, result.tables, tuple(result.names))
 
 

@@ -79,8 +79,9 @@ def run(
         seen=seen,
     )
     if result.failures:
-        more = f" (and {len(result.failures) - 1} more runs)" if len(result.failures) > 1 else ""
-        raise RunError(f"{result.failures[0]}{more}")
+        first, *others = result.failures
+        more = f" (and {len(others)} more runs)" if others else ""
+        raise RunError(f"{first}{more}", first.case, first.repetition) from first.__cause__
     return result
 
 

@@ -25,7 +25,12 @@ class SpecError(SojournError, ValueError):
 
 
 class RunError(SojournError, RuntimeError):
-    """A simulation could not be finished."""
+    """A simulation could not be finished; `case` and `repetition` say which."""
+
+    def __init__(self, message: str, case: int = 0, repetition: int = 0) -> None:
+        super().__init__(message)
+        self.case = case
+        self.repetition = repetition
 
 
 class NotRecorded(SojournError, LookupError):

@@ -25,8 +25,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from io import FileIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from ._engine import Case, Experiment, Plan, Record, Version, version
 from .errors import SetupError, SpecError
@@ -57,7 +58,7 @@ class Store:
         self.experiment = experiment
         self.plan = plan
         self._fresh = fresh
-        self._lines: IO[bytes] | None = None
+        self._lines: FileIO | None = None
         self._meta: dict[str, Any] = {}
         self._check()
 
@@ -113,18 +114,10 @@ class Store:
                 "record": asdict(outcome.record),
                 "tables": list(files),
             }
-            end = lines.seek(0, os.SEEK_END)
-            try:
-                lines.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-                lines.flush()
-                os.fsync(lines.fileno())
-            except OSError:
-                with suppress(OSError):  # a torn line is discarded on reading, too
-                    os.ftruncate(lines.fileno(), end)
-                raise
+            _append(lines, json.dumps(line, separators=(",", ":")).encode() + b"\n")
         return replace(outcome, tables={}, files=files)
 
-    def _open(self) -> IO[bytes]:
+    def _open(self) -> FileIO:
         if self._lines is not None:
             return self._lines
         self.path.mkdir(parents=True, exist_ok=True)
@@ -273,9 +266,9 @@ def _read_json(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def _open_locked(path: Path) -> IO[bytes]:
+def _open_locked(path: Path) -> FileIO:
     """Open for appending, for this process alone: two writers would interleave their lines."""
-    lines = path.open("a+b")
+    lines = path.open("a+b", buffering=0)  # a buffer would write on closing what a full disk refused before
     try:
         import fcntl
     except ImportError:  # Windows has no flock; two writers there are the user's to avoid
@@ -288,7 +281,21 @@ def _open_locked(path: Path) -> IO[bytes]:
     return lines
 
 
-def _cut_torn_line(lines: IO[bytes]) -> None:
+def _append(lines: FileIO, data: bytes) -> None:
+    """Write whole or not at all, and wait until it is on the disk."""
+    end = lines.seek(0, os.SEEK_END)
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[lines.write(left) :]
+        os.fsync(lines.fileno())
+    except OSError:
+        with suppress(OSError):  # a torn line is discarded on reading, too
+            lines.truncate(end)
+        raise
+
+
+def _cut_torn_line(lines: FileIO) -> None:
     lines.seek(0)
     data = lines.read()
     whole = data.rfind(b"\n") + 1

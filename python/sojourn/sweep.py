@@ -98,7 +98,8 @@ def sweep(
 
     def result() -> Result:
         outcomes = tuple(done[key] for key in runs if key in done)
-        return Result(experiment, plan, outcomes, _engine.version(), tuple(failures), folder.path if folder else None)
+        failed = tuple(sorted(failures, key=lambda error: (error.case, error.repetition)))
+        return Result(experiment, plan, outcomes, _engine.version(), failed, folder.path if folder else None)
 
     def keep(outcome: Outcome) -> None:
         done[outcome.case.index, outcome.repetition] = outcome
@@ -232,12 +233,16 @@ def cluster(address: str) -> Iterator[Executor]:
         client = dask.Client(local or address, timeout="10s")
     except (OSError, ValueError) as error:
         raise SetupError(f"--cluster {address}: no Dask scheduler answers there ({error})") from None
+    patience = 1  # seconds: an interrupt must not wait for what its workers are doing
     try:
         yield _executor(client)
+        patience = 30
     finally:
-        client.close(timeout=1)
+        with suppress(TimeoutError):
+            client.close(timeout=patience)
         if local:
-            local.close(timeout=1)
+            with suppress(TimeoutError):
+                local.close(timeout=patience)
 
 
 def _executor(client: Any) -> Executor:
