@@ -266,6 +266,8 @@ impl Scoreboard {
             let slot = self.ring.get_mut(id);
             if slot.is(SACKED) {
                 slot.flags &= !SACKED;
+                // It came through long ago: the ACK that covers it next says nothing of the RTT (Karn).
+                slot.flags |= EVER;
                 let len = slot.len as u64;
                 self.sacked -= len;
                 self.in_flight += len;

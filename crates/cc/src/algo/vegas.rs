@@ -110,14 +110,8 @@ impl Algorithm for Vegas {
         if p.reference == Reference::FreeBsd {
             setup.flow.slow_start_at_ssthresh = true;
         }
-        Vegas {
-            p: p.clone(),
-            own_start: setup.own_start,
-            base: setup.flow.min_rtt,
-            grows: true,
-            trusted: true,
-            delta: 0.0,
-        }
+        let base = setup.flow.min_rtt;
+        Vegas { p: p.clone(), own_start: setup.own_start, base, grows: true, trusted: true, delta: 0.0 }
     }
 }
 
