@@ -11,9 +11,8 @@
 //! PROBE_RTT when RTprop was not met again for 10 s: cwnd of 4 packets for 200 ms and a round
 //! ```
 //! Source: Cardwell et al., CACM 60(2), 2017; draft-cardwell-iccrg-bbr-congestion-control-00; constants and rounding of
-//! Linux 6.1. The filter for policed paths is in
-//! [`policer`], the allowance for bunched ACKs in [`aggregation`], gains and phases in [`cycle`], the estimates in
-//! [`model`], pacing and window in [`window`].
+//! Linux 6.1. Beside this file: `model` (bandwidth, RTT, when the pipe is full), `window` (pacing and window),
+//! `cycle` (modes, gains, phases), `policer` (policed paths), `aggregation` (room for bunched ACKs).
 
 mod aggregation;
 mod cycle;

@@ -7,7 +7,7 @@
 //! avoidance:    cwnd += (W_cubic(t + RTT) − cwnd) / cwnd per segment acknowledged, at most to 1.5·cwnd per RTT
 //! Reno-friendly: W_est += α·acked/cwnd, α = 3(1 − β)/(1 + β);  cwnd = W_est where that is more
 //! ```
-//! Source: RFC 9438 ([`rfc`]), and Linux 6.1, whose fixed-point arithmetic and older rules are in [`linux`]. Windows
+//! Source: RFC 9438 (`rfc.rs`), and Linux 6.1, whose fixed-point arithmetic and older rules are in `linux.rs`. Windows
 //! are in packets and time in seconds, as in both. The slow start that goes with it in practice is
 //! `slow_start=hystart` (Linux) or `hystart_pp` (the RFC's advice).
 
