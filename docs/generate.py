@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Writes docs/reference from the registries in the code: no name, default or sentence on those pages is kept by hand.
+
+.venv/bin/python docs/generate.py            writes what changed
+.venv/bin/python docs/generate.py --check    writes nothing; exit code 1 if a page is out of date
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from sojourn import _core
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+Entry = dict[str, Any]
+
+
+def registry(name: str) -> list[Entry]:
+    """A registry's rows."""
+    rows: list[Entry] = json.loads(getattr(_core, name)())
+    return rows
+
+
+def header(*folder: str, name: str) -> str:
+    """The header of a source file: the paper in its author's words, equations included."""
+    place = ROOT.joinpath("crates", *folder)
+    for path in (place / f"{name}.rs", place / name / "mod.rs"):
+        if path.is_file():
+            lines = []
+            for line in path.read_text("utf-8").splitlines():
+                if not line.startswith("//!"):
+                    break
+                lines.append(line[3:].removeprefix(" "))
+            # Links between items mean nothing outside rustdoc.
+            return re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", "\n".join(lines))
+    return ""
+
+
+def cell(text: str) -> str:
+    """Text for a cell of a Markdown table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def parameters(fields: list[Entry]) -> str:
+    """A table of what a user may set."""
+    if not fields:
+        return "Nothing to set.\n"
+    lines = ["| parameter | default | allowed | what it does |", "|---|---|---|---|"]
+    for field in fields:
+        if field["choices"]:
+            allowed = ", ".join(f"`{choice}`" for choice in field["choices"])
+        elif field["range"]:
+            allowed = " to ".join(field["range"])
+        else:
+            allowed = field["kind"]
+        lines.append(f"| `{field['name']}` | `{field['default']}` | {cell(allowed)} | {cell(field['doc'])} |")
+    return "\n".join(lines) + "\n"
+
+
+SLOW_STARTS = {
+    "any": "any of [these](../slow-starts.md), `slow_start=standard` unless set",
+    "fixed": "its own; the key `slow_start` is refused",
+}
+
+
+def slow_start(rule: str) -> str:
+    """What an algorithm takes for a slow start, in words."""
+    own = rule.removeprefix("own:")
+    return SLOW_STARTS.get(rule, f"its own (`{own}`); any of [these](../slow-starts.md) may take its place")
+
+
+def algorithm(entry: Entry) -> str:
+    """The page of a congestion control."""
+    facts = [
+        ("Published", entry["paper"]),
+        ("Family", entry["family"]),
+        ("Reacts to", entry["signal"]),
+        ("Slow start", slow_start(entry["slow_start"])),
+        ("Evidence", entry["evidence"]),
+    ]
+    page = f"# {entry['title']}: `{entry['name']}`\n\n" + header("cc", "src", "algo", name=entry["name"]) + "\n\n"
+    page += "| | |\n|---|---|\n" + "".join(f"| {fact} | {cell(text)} |\n" for fact, text in facts if text)
+    page += "\n## Parameters\n\n" + parameters(entry["fields"])
+    if entry["departures"]:
+        page += "\n## Departures\n\n" + "".join(f"- {cell(departure)}\n" for departure in entry["departures"])
+    return page
+
+
+def queue(entry: Entry) -> str:
+    """The page of a queue."""
+    law = entry["name"].removeprefix("fq_")
+    page = f"# `{entry['name']}`\n\n"
+    if law != entry["name"]:
+        page += f"The fair queue over [`{law}`]({law}.md).\n\n" + header("aqm", "src", "queue", name="fair")
+    else:
+        page += header("aqm", "src", "law", name=law) or entry.get("doc", "")
+    return page + f"\n\nPublished: {entry['paper']}\n\n## Parameters\n\n" + parameters(entry["fields"])
+
+
+def slow_starts(entries: list[Entry]) -> str:
+    """The page of slow starts."""
+    page = "# Slow starts\n\nWritten as `cubic(slow_start=NAME)`, with parameters as `slow_start=NAME(key=value)`.\n"
+    for entry in entries:
+        page += f"\n## `{entry['name']}`\n\n"
+        if about := header("cc", "src", "start", name=entry["name"]):
+            page += about + "\n\n"
+        page += f"Published: {entry['paper']}\n\n" + parameters(entry["fields"])
+    return page
+
+
+def causes(entries: list[Entry]) -> str:
+    """The page of event causes."""
+    page = (
+        "# Causes of window changes\n\n"
+        "Every window change that is not plain growth, and every mode switch, probe and exit, is one event. The "
+        "columns `v0` … `v7` of the event table hold the values below, in this order, as integers.\n\n"
+        "| number | cause | what happened | values |\n|--:|---|---|---|\n"
+    )
+    for entry in entries:
+        values = ", ".join(f"`{value['name']}` ({value['unit']})" for value in entry["values"])
+        page += f"| {entry['number']} | `{entry['name']}` | {cell(entry['doc'])} | {values} |\n"
+    return page
+
+
+def index(pages: dict[str, list[Entry]]) -> str:
+    """The list of everything."""
+    page = (
+        "# Reference\n\nWritten by `docs/generate.py` from the code; not edited by hand.\n\n## Congestion controls\n\n"
+    )
+    page += "| name | | family | reacts to | evidence |\n|---|---|---|---|---|\n"
+    for entry in pages["cc"]:
+        row = [f"[`{entry['name']}`](cc/{entry['name']}.md)", entry["title"], entry["family"], entry["signal"]]
+        page += "| " + " | ".join(cell(text) for text in [*row, entry["evidence"]]) + " |\n"
+    page += "\n## Queues\n\n| name | published |\n|---|---|\n"
+    for entry in pages["queue"]:
+        page += f"| [`{entry['name']}`](queue/{entry['name']}.md) | {cell(entry['paper'])} |\n"
+    page += "\n## More\n\n- [Slow starts](slow-starts.md)\n- [Causes of window changes](causes.md)\n"
+    return page + "- [JSON schema of the experiment file](experiment.schema.json), for editors\n"
+
+
+def pages() -> dict[Path, str]:
+    """Every page by its path under docs/reference."""
+    registries = {"cc": registry("algorithms"), "queue": registry("queues")}
+    written = {Path("index.md"): index(registries)}
+    written |= {Path("cc", f"{entry['name']}.md"): algorithm(entry) for entry in registries["cc"]}
+    written |= {Path("queue", f"{entry['name']}.md"): queue(entry) for entry in registries["queue"]}
+    written[Path("slow-starts.md")] = slow_starts(registry("slow_starts"))
+    written[Path("causes.md")] = causes(registry("causes"))
+    written[Path("experiment.schema.json")] = (
+        json.dumps(json.loads(_core.schema()), indent=1, ensure_ascii=False) + "\n"
+    )
+    return written
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the pages, or tells which are out of date."""
+    if arguments not in ([], ["--check"]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    wanted = pages()
+    found = {path.relative_to(REFERENCE): path.read_text("utf-8") for path in REFERENCE.rglob("*") if path.is_file()}
+    stale = set(found) - set(wanted)
+    changed = {path for path, text in wanted.items() if found.get(path) != text}
+    if arguments:
+        for path in sorted(changed | stale):
+            print(f"out of date: docs/reference/{path} (cure: .venv/bin/python docs/generate.py)")
+        print(f"{len(wanted) - len(changed)} of {len(wanted)} pages are up to date")
+        return 1 if changed or stale else 0
+    for path in sorted(changed):
+        (REFERENCE / path).parent.mkdir(parents=True, exist_ok=True)
+        (REFERENCE / path).write_text(wanted[path], "utf-8")
+        print(f"wrote docs/reference/{path}")
+    for path in sorted(stale):
+        (REFERENCE / path).unlink()
+        print(f"removed docs/reference/{path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
