@@ -156,6 +156,6 @@ pub fn causes() -> String {
 #[pyfunction]
 pub fn version() -> String {
     json!({"version": env!("CARGO_PKG_VERSION"), "schema": sim::SCHEMA, "model": sim::MODEL, "format": 1,
-           "event": cc::EVENT_VERSION})
+           "event": cc::EVENT_VERSION, "git": option_env!("SOJOURN_COMMIT").unwrap_or_default()})
     .to_string()
 }
