@@ -238,13 +238,14 @@ def legend_above(ax: Axes, columns: int | None = None) -> None:
         return
     fig = ax.get_figure(root=True)
     room = (fig.get_figwidth() if fig is not None else 7.0) * 72 * 0.88
-    longest = max(len(label) for label in labels) * 3.9 + 28
+    widths = [len(label) * 3.9 + 32 for label in labels]
+    fitting = len(labels) if sum(widths) <= room else max(1, int(room // max(widths)))
     ax.legend(
         handles,
         labels,
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
-        ncols=columns or max(1, min(len(handles), int(room // longest))),
+        ncols=columns or fitting,
         borderaxespad=0.3,
     )
 
