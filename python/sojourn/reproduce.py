@@ -194,18 +194,19 @@ def table(comparison: Comparison) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
+    words = [texts(cell) for cell in comparison.cells]
+    spread = any(w.spread for w in words)
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("row", "column"):
-        grid.add_column(head)
-    for head in ("published", "ours", "20–80 %", "difference"):
+    grid.add_column("row")
+    grid.add_column("column", no_wrap=True)
+    for head in ("published", "ours", *(["20–80 %"] if spread else []), "difference"):
         grid.add_column(head, justify="right", no_wrap=True)
-    grid.add_column("verdict")
+    grid.add_column("verdict", no_wrap=True)
     before = None
-    for cell in comparison.cells:
+    for cell, w in zip(comparison.cells, words, strict=True):
         word, colour = VERDICTS[cell.verdict]
-        shown = texts(cell)
-        grid.add_row(Text(cell.row if cell.row != before else ""), Text(shown.column), shown.published, shown.ours,
-                     shown.spread, shown.difference, Text(word, style=colour))  # fmt: skip
+        figures = [w.published, w.ours, *([w.spread] if spread else []), w.difference]
+        grid.add_row(Text(cell.row if cell.row != before else ""), Text(w.column), *figures, Text(word, style=colour))
         before = cell.row
     order = [Text(order_sentence(column, kept), style="" if kept else "red") for column, kept in comparison.order]
     return Group(Text(heading(comparison), style="bold"), grid, *order, Text(comparison.score, style="bold"))

@@ -300,6 +300,12 @@ def short_spec(spec: str) -> str:
     return " ".join([match[1], *words])
 
 
+def flow_label(flow: Mapping[str, Any]) -> str:
+    """A flow's name, with its congestion control where the name does not say it."""
+    name, cc = str(flow["name"]), short_spec(flow["cc"])
+    return name if re.fullmatch(re.escape(cc) + r"(-\d+)?", name) else f"{name}: {cc}"
+
+
 def _short(key: str, value: str) -> str:
     # A bare number needs its key; "hldg", "12 Mbit/s" and "pie" speak for themselves.
     given = number(str(value))

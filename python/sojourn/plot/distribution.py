@@ -37,7 +37,8 @@ def cdf(
     """
     drawn = [(case, _delays(case, of)) for case in cases]
     _someone(drawn, of)
-    fig = style.figure(size, (2.9 if size == "double" else 2.3) + 0.1 * len(cases) * (size != "double"))
+    above = size == "single" or max(len(case.label) for case in cases) > style.BESIDE
+    fig = style.figure(size, (2.9 if size == "double" else 2.3) + 0.08 * len(cases) * above)
     ax = fig.add_subplot()
     there = [h for _, h in drawn if h.total]
     if limit is None:
@@ -64,7 +65,7 @@ def cdf(
     ax.set_xlabel(axis_label(DELAYS[of], "ms"))
     what = "packets" if of == "queue" else "samples"
     ax.set_ylabel(f"Fraction of {what} {'above' if tail else 'up to'} x")
-    _legend(ax, size)
+    style.legend(ax, size)
     if title:
         fig.suptitle(title, fontsize=9)
     return fig
@@ -150,17 +151,3 @@ def _plain_ticks(ax: Axes) -> None:
     ax.xaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
-
-
-# Names longer than this leave too little room for the curves beside them.
-BESIDE = 26
-
-
-def _legend(ax: Axes, size: str) -> None:
-    _, labels = ax.get_legend_handles_labels()
-    if len(labels) < 2:
-        return
-    if size == "double" and max(map(len, labels)) <= BESIDE:
-        ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0)
-    else:
-        style.legend_above(ax)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+# Names stand beside their clouds when they are few and short; else in a legend.
+NAMES, NAME = 9, 18
+
+
 def scatter(
     cases: Sequence[Shown],
     *,
@@ -57,13 +61,10 @@ def scatter(
     low, high = ax.get_ylim()
     room = 0.08 * (high - low)
     ax.set_ylim(low - room, high + room)
-    few = len(clouds) <= 8 and names
-    if few:
+    if names and len(clouds) <= NAMES and max(len(cloud[0]) for cloud in clouds) <= NAME:
         _names(ax, [(label, np.log2(np.maximum(delays, 0.01)), rates) for label, _, _, delays, rates in clouds])
-    elif size == "double":
-        ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0)
     else:
-        style.legend_above(ax, columns=2)
+        style.legend(ax, size)
     ax.annotate("better", xy=(0.985, 0.97), xytext=(0.925, 0.87), xycoords="axes fraction", fontsize=7,
                 color=style.FAINT, ha="center", va="center",
                 arrowprops={"arrowstyle": "->", "color": style.FAINT, "linewidth": 0.8})  # fmt: skip
@@ -158,9 +159,13 @@ def _names(ax: Axes, clouds: Sequence[tuple[str, Floats, Floats]]) -> None:
         free = [b for b in boxes if b[0] > 0.02 and b[2] < wide and b[1] > 0 and b[3] < high]
         best = min(free or boxes, key=lambda b: sum(_overlap(b, t) for t in taken))
         taken.append(best)
+        middle = (best[0] + best[2]) / 2, (best[1] + best[3]) / 2
+        # A name that had to go far needs a line to its mean.
+        away = max(best[0] - own[2], own[0] - best[2], best[1] - own[3], own[1] - best[3])
+        leader = {"arrowstyle": "-", "color": style.FAINT, "linewidth": 0.5, "shrinkB": 4} if away > 0.1 else None
         ax.annotate(label, xy=(left + x / scale[0], bottom + y / scale[1]), ha="center", va="center", fontsize=7,
-                    xytext=(((best[0] + best[2]) / 2 - x) * 72, ((best[1] + best[3]) / 2 - y) * 72),
-                    textcoords="offset points")  # fmt: skip
+                    xytext=((middle[0] - x) * 72, (middle[1] - y) * 72), textcoords="offset points",
+                    arrowprops=leader)  # fmt: skip
 
 
 def _overlap(a: Box, b: Box) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import NotRecorded, SpecError
 from . import style
-from .data import Shown, chosen, column, short_spec, table
+from .data import Shown, chosen, column, flow_label, short_spec, table
 from .histogram import Floats
 
 if TYPE_CHECKING:
@@ -238,8 +238,7 @@ def _name(case: Shown, flow: int, shown: int) -> str:
     if shown > NAMED_FLOWS:
         alike = sum(f["cc"] == info["cc"] for f in case.flows)
         return f"{alike} × {short_spec(info['cc'])}" if alike > 1 else short_spec(info["cc"])
-    name, cc = str(info["name"]), short_spec(info["cc"])
-    return cc if name == cc else f"{name}: {cc}"
+    return flow_label(info)
 
 
 def _span(series: pl.DataFrame, start: float | None, stop: float | None) -> tuple[float, float]:

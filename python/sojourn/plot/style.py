@@ -231,6 +231,21 @@ def spacing(fig: Figure, **what: Any) -> None:
         engine.set(**what)
 
 
+# Names longer than this leave too little room for the data beside them.
+BESIDE = 26
+
+
+def legend(ax: Axes, size: str) -> None:
+    """A legend beside the axes where there is room for its names, above them where not; none for a single line."""
+    _, labels = ax.get_legend_handles_labels()
+    if len(labels) < 2:
+        return
+    if size == "double" and max(map(len, labels)) <= BESIDE:
+        ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0)
+    else:
+        legend_above(ax)
+
+
 def legend_above(ax: Axes, columns: int | None = None) -> None:
     """A legend over the axes, never over the data; as many columns as its words leave room for."""
     handles, labels = ax.get_legend_handles_labels()

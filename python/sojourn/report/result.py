@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import plot
+from .._engine import table as engine_table
 from ..errors import NotRecorded, SojournError
 from ..plot import style
-from ..plot.data import Shown, column, short_spec, shown, swept, table
+from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, table
 from ..stats import Interval
 from ..tables import GROUP, LINK, rows
 from .pieces import Cell, Code, Column, Facts, Figure, Line, Panel, Piece, Section, Series, Table, Tick, Value, thinned
@@ -56,7 +57,7 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
         ("groups", GROUP, ("flow", "cc"), "Flows"),
         ("links", LINK, ("link",), "Links"),
     ):
-        lines = list(rows(result, part, columns))
+        lines = [row for row in rows(result, part, columns) if any(cell.n and cell.mean for cell in row.cells)]
         # Columns in which nothing ever happened (no loss, no ECN) only make a table wider.
         kept = [i for i in range(len(columns)) if any(row.cells[i].n and row.cells[i].mean for row in lines)]
         body: list[list[Value]] = []
@@ -158,7 +159,7 @@ def over_time(case: Shown, repetition: int, points: int = 6000) -> Series | None
     n = len(picked)
     rate, window, threshold, rtt = (thin[k * n : (k + 1) * n] for k in range(4))
     queue_ms, queue_packets = thin[-2:]
-    labels = [f"{case.flows[i]['name']}: {short_spec(case.flows[i]['cc'])}" for i in picked]
+    labels = [flow_label(case.flows[i]) for i in picked]
 
     def lines(values: Sequence[Floats], word: str = "", **kind: bool) -> list[Line]:
         return [
@@ -225,13 +226,34 @@ def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> list[Tick]:
     made = []
     for row in mine.iter_rows(named=True):
         before, after = row["cwnd_before"], row["cwnd_after"]
-        cut = f"cwnd {before / 1e3:.1f} → {after / 1e3:.1f} kB" if before is not None and before != after else ""
+        cut = [f"cwnd {before / 1e3:.1f} → {after / 1e3:.1f} kB"] if before is not None and before != after else []
         name = row.get("name") or f"flow {row['flow']}"
         cause = str(row["cause"])
+        note = ", ".join([*cut, *values(row)])
         made.append(
-            Tick(float(row["time_s"]), _ink(style.cause_colour(cause)), f"{name} {cause.replace('_', ' ')}", cut)
+            Tick(float(row["time_s"]), _ink(style.cause_colour(cause)), f"{name} {cause.replace('_', ' ')}", note)
         )
     return made
+
+
+# Units of the values in an event: what they become, and the factor.
+UNITS = {
+    "nanos": (" ms", 1e-6),
+    "ppb": ("", 1e-9),
+    "bytes": (" kB", 1e-3),
+    "bps": (" Mbit/s", 1e-6),
+    "count": ("", 1.0),
+}
+
+
+def values(event: Mapping[str, Any]) -> list[str]:
+    """The named numbers behind a window change, such as `probability 0.13` and `drew 0.09`."""
+    named = {int(cause["number"]): cause["values"] for cause in engine_table("causes")}.get(int(event["kind"]), [])
+    words = []
+    for i, value in enumerate(named):
+        unit, factor = UNITS.get(str(value["unit"]), ("", 1.0))
+        words.append(f"{str(value['name']).replace('_', ' ')} {factor * int(event[f'v{i}']):.4g}{unit}")
+    return words
 
 
 def _ink(colour: str) -> str:
