@@ -254,8 +254,9 @@ def evaluate(experiment: Experiment, summaries: Sequence[str]) -> list[Claim]:
 
 def published(experiment: Experiment, summaries: Sequence[str]) -> str:
     """Compare the file's `[published]` values with finished runs; JSON, a list of tables."""
+    given = (experiment.text, experiment.file, list(experiment.overrides), list(summaries), list(experiment.classes))
     try:
-        return _core.compare(experiment.text, experiment.file, list(experiment.overrides), list(summaries))
+        return _core.compare(*given)
     except _core.SpecError as error:
         raise SpecError(str(error)) from None
 

@@ -111,7 +111,8 @@ def _run(case: Any, repetition: int, step: float | None, events: bool) -> Raw:
     shares = rng.dirichlet(np.full(n, 20.0)) if n > 1 else np.ones(1)
     flows = [
         {
-            "name": flow["name"], "cc": flow["cc"], "stack": "linux", "throughput_mbps": used * rate * share,
+            "name": flow["name"], "group": flow["group"], "cc": flow["cc"], "stack": "linux",
+            "throughput_mbps": used * rate * share,
             "goodput_mbps": used * rate * share * 0.965, "share": share,
             "rtt_ms": {k: base + v for k, v in spread.items()}, "owd_ms": {k: base / 2 + v for k, v in spread.items()},
             "jitter_ms": 0.4, "retransmits": 12, "loss_pct": 0.05, "completion_s": None,
@@ -120,12 +121,25 @@ def _run(case: Any, repetition: int, step: float | None, events: bool) -> Raw:
         }
         for flow, share in zip(case.flows, shares, strict=True)
     ]  # fmt: skip
+    groups = [
+        {
+            "name": name, "cc": mine[0]["cc"], "flows": len(mine), "jain": 1.0, "completions": [],
+            "backoffs": mine[0]["backoffs"], "loss_pct": 0.05, "retransmits": 12 * len(mine),
+            **{key: sum(f[key] for f in mine) for key in ("throughput_mbps", "goodput_mbps", "share")},
+            **{key: sum(f[key]["mean"] for f in mine) / len(mine) for key in ("rtt_ms", "owd_ms")},
+        }
+        for name in case.groups
+        if (mine := [f for f in flows if f["group"] == name])
+    ]  # fmt: skip
+    idle = {"name": "return", "utilisation": None, "queue_ms": None, "arrived": 0, "dropped": 0, "drop_pct": 0.0,
+            "marked": 0, "queue_packets": {"mean": 0.0, "max": 0}}  # fmt: skip
     summary = {
         "case": dict(case.values), "seed": case.seed + repetition, "schema": 1, "model": 1,
-        "digest": f"{rng.integers(2**63):016x}", "flows": flows, "groups": flows,
+        "digest": f"{rng.integers(2**63):016x}", "flows": flows, "groups": groups,
         "links": [
             {"name": "bottleneck", "utilisation": used, "queue_ms": spread, "arrived": 50000, "dropped": 12,
              "drop_pct": 0.024, "marked": 0, "queue_packets": {"mean": 8.1, "max": 41}},
+            idle,
         ],
         "fairness": {"jain": float(1 / (n * (shares**2).sum())), "max_min": float(shares.min() / shares.max())},
         "wall_s": 0.12, "packets": 50000,

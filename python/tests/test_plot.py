@@ -82,6 +82,20 @@ def test_metrics_by_path(pair: Result) -> None:
     assert data.metric(summary, "flow.b.share") + data.metric(summary, "flow.a.share") == pytest.approx(1)
     assert data.metric(summary, "fairness.jain") == summary["fairness"]["jain"]
     assert math.isnan(data.metric(summary, "flow.a.completion_s"))
+    assert math.isnan(data.metric(summary, "link.return.queue_ms.mean"))
+
+
+def test_a_group_of_one_flow_has_the_figures_of_its_flow_and_one_of_several_the_mean() -> None:
+    summary = {
+        "flows": [
+            {"name": n, "group": g, "rtt_ms": {"mean": m, "p95": 9.0}} for n, g, m in (("a", "a", 5.0), ("b", "b", 6.0))
+        ],
+        "groups": [{"name": "a", "flows": 1, "rtt_ms": 5.0}, {"name": "b", "flows": 2, "rtt_ms": 7.0}],
+    }
+    assert data.metric(summary, "group.a.rtt_ms.p95") == 9.0
+    assert data.metric(summary, "group.b.rtt_ms.mean") == data.metric(summary, "group.b.rtt_ms") == 7.0
+    with pytest.raises(SpecError, match="nothing below it"):
+        data.metric(summary, "group.b.rtt_ms.p95")
 
 
 @pytest.mark.parametrize(
@@ -260,6 +274,7 @@ def test_scatter_of_groups() -> None:
         ("cdf", {"off": "rtt"}, "no option 'off'; it has labels, of, log"),
         ("cdf", {"of": "jitter"}, "'queue' or 'rtt'"),
         ("cdf", {"size": "huge"}, "'single' or 'double'"),
+        ("box", {"size": "huge"}, "'single' or 'double'"),
         ("heat", {"x": "path.loss"}, "swept are flow.a.cc, path.rate, path.rtt"),
         ("heat", {"metric": "speed"}, "throughput_mbps|links|flows"),
         ("lines", {"x": "path.loss"}, "swept are"),

@@ -37,8 +37,8 @@ def cdf(
     """
     drawn = [(case, _delays(case, of)) for case in cases]
     _someone(drawn, of)
-    above = size == "single" or max(len(case.label) for case in cases) > style.BESIDE
-    fig = style.figure(size, (2.9 if size == "double" else 2.3) + 0.08 * len(cases) * above)
+    tall = (2.9 if size == "double" else 2.3) + style.room_above([case.label for case in cases], size)
+    fig = style.figure(size, tall)
     ax = fig.add_subplot()
     there = [h for _, h in drawn if h.total]
     if limit is None:

@@ -38,11 +38,14 @@ def scatter(
     both paths, write the group as `*`: each gets its own ellipse.
     """
     throughput = throughput if throughput is not None else "utilisation"
-    fig = style.figure(size, 3.6 if size == "double" else 2.9)
-    ax = fig.add_subplot()
     clouds = _clouds(cases, delay, throughput)
     if not clouds:
         raise NotRecorded(f"{delay} and {throughput} have no values to plot")
+    labels = [cloud[0] for cloud in clouds]
+    beside = names and len(clouds) <= NAMES and max(map(len, labels)) <= NAME
+    tall = (3.6 if size == "double" else 2.7) + (0.0 if beside else style.room_above(labels, size))
+    fig = style.figure(size, tall)
+    ax = fig.add_subplot()
     seen = style.looks([(cc, queue) for _, cc, queue, _, _ in clouds])
     logs: list[float] = []
     for (label, _, _, delays, rates), look in zip(clouds, seen, strict=True):
@@ -61,7 +64,7 @@ def scatter(
     low, high = ax.get_ylim()
     room = 0.08 * (high - low)
     ax.set_ylim(low - room, high + room)
-    if names and len(clouds) <= NAMES and max(len(cloud[0]) for cloud in clouds) <= NAME:
+    if beside:
         _names(ax, [(label, np.log2(np.maximum(delays, 0.01)), rates) for label, _, _, delays, rates in clouds])
     else:
         style.legend(ax, size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import math
 import re
 import zlib
 from collections.abc import Iterator, Sequence
@@ -190,9 +191,7 @@ def figure(size: str = "double", height: float = 2.6) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    if size not in SIZES:
-        raise SpecError(f"size is {size!r}; it may be {' or '.join(map(repr, SIZES))}")
-    fig = Figure(figsize=(SIZES[size], height), layout="constrained")
+    fig = Figure(figsize=(_sized(size), height), layout="constrained")
     FigureCanvasAgg(fig)
     return fig
 
@@ -235,6 +234,14 @@ def spacing(fig: Figure, **what: Any) -> None:
 BESIDE = 26
 
 
+def room_above(labels: Sequence[str], size: str) -> float:
+    """Inches that a figure must grow for a legend that will not fit beside the axes."""
+    _sized(size)
+    if len(labels) < 2 or (size == "double" and max(map(len, labels)) <= BESIDE):
+        return 0.0
+    return 0.15 * math.ceil(len(labels) / _fitting(labels, SIZES[size]))
+
+
 def legend(ax: Axes, size: str) -> None:
     """A legend beside the axes where there is room for its names, above them where not; none for a single line."""
     _, labels = ax.get_legend_handles_labels()
@@ -246,23 +253,33 @@ def legend(ax: Axes, size: str) -> None:
         legend_above(ax)
 
 
-def legend_above(ax: Axes, columns: int | None = None) -> None:
+def legend_above(ax: Axes) -> None:
     """A legend over the axes, never over the data; as many columns as its words leave room for."""
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
     fig = ax.get_figure(root=True)
-    room = (fig.get_figwidth() if fig is not None else 7.0) * 72 * 0.88
-    widths = [len(label) * 3.9 + 32 for label in labels]
-    fitting = len(labels) if sum(widths) <= room else max(1, int(room // max(widths)))
+    width = fig.get_figwidth() if fig is not None else SIZES["double"]
     ax.legend(
         handles,
         labels,
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
-        ncols=columns or fitting,
+        ncols=_fitting(labels, width),
         borderaxespad=0.3,
     )
+
+
+def _sized(size: str) -> float:
+    if size not in SIZES:
+        raise SpecError(f"size is {size!r}; it may be {' or '.join(map(repr, SIZES))}")
+    return SIZES[size]
+
+
+def _fitting(labels: Sequence[str], width: float) -> int:
+    room = width * 72 * 0.88
+    widths = [len(label) * 3.9 + 32 for label in labels]
+    return len(labels) if sum(widths) <= room else max(1, int(room // max(widths)))
 
 
 def _known(cc: str) -> tuple[str, str]:

@@ -114,18 +114,18 @@ def lines(
         c for c in itertools.product(*(keys[k] for k in others)) if _with(cases, dict(zip(others, c, strict=True)))
     ]
     metrics = [metric] if isinstance(metric, str) else list(metric)
-    fig = style.figure(size, 0.7 + 1.75 * len(metrics))
-    axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     firsts = [_with(cases, dict(zip(others, c, strict=True)))[0] for c in combinations]
+    labels = [", ".join(map(short_spec, c)) or short_spec(f.cc) for c, f in zip(combinations, firsts, strict=True)]
+    fig = style.figure(size, 0.7 + 1.75 * len(metrics) + style.room_above(labels, size))
+    axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for ax, path in zip(axes, metrics, strict=True):
         called, unit, factor = quantity(path)
-        for combination, first, look in zip(
-            combinations, firsts, style.looks([(c.cc, c.queue) for c in firsts]), strict=True
+        for combination, label, look in zip(
+            combinations, labels, style.looks([(c.cc, c.queue) for c in firsts]), strict=True
         ):
             mine = sorted(_with(cases, dict(zip(others, combination, strict=True))), key=lambda c: at[str(c.values[x])])
             xs = np.array([at[str(c.values[x])] for c in mine])
             bands = np.array([_band(factor * over_repeats(c, path)) for c in mine])
-            label = ", ".join(map(short_spec, combination)) or short_spec(first.cc)
             ax.plot(xs, bands[:, 0], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.5,
                     label=label)  # fmt: skip
             if (bands[:, 2] > bands[:, 1]).any():
@@ -137,7 +137,9 @@ def lines(
             ax.set_ylim(top=103)
     _scale(axes[-1], keys[x], numbers, log)
     axes[-1].set_xlabel(_key_label(x, keys[x]))
-    if len(combinations) > 1:
+    if len(metrics) == 1:
+        style.legend(axes[0], size)
+    elif len(combinations) > 1:
         style.legend_above(axes[0])
     if title:
         fig.suptitle(title, fontsize=9)
