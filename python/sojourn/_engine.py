@@ -173,8 +173,8 @@ def read(source: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Exper
             raise SpecError(
                 f"{path}: not UTF-8 text (byte {error.start}); experiment files are TOML in UTF-8"
             ) from None
-        except OSError as error:
-            raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            raise SpecError(f"{str(source)!r}: cannot be read: {getattr(error, 'strerror', error)}") from None
     return Experiment(str(source), "<command line>", pairs)
 
 
