@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LISTS = {
     "cc": ("algorithms", ("name", "title", "family", "signal", "evidence", "paper")),
-    "queues": ("queues", ("name", "doc", "paper")),
+    "queues": ("queues", ("name", "scheduler", "doc", "paper")),
     "slow-starts": ("slow_starts", ("name", "doc", "paper")),
     "stacks": ("stacks", ("name", "doc")),
     "causes": ("causes", ("number", "name", "doc")),
@@ -78,7 +78,7 @@ def page(entry: Mapping[str, Any]) -> RenderableType:
 
     title = entry.get("title") or ""
     parts: list[RenderableType] = [Text.assemble((entry["name"], "bold"), f"  {title}" if title else "")]
-    for key in ("paper", "family", "signal", "evidence", "slow_start"):
+    for key in ("paper", "family", "signal", "evidence", "slow_start", "scheduler"):
         if entry.get(key):
             parts.append(Text.assemble((f"{key.replace('_', ' '):<11}", "dim"), str(entry[key])))
     if entry.get("doc"):

@@ -232,6 +232,7 @@ def plot(
     from .store import is_results, load
 
     options = {key: _value(text) for key, text in settings(option).items()}
+    plots.check(kind, out or f"{kind}.pdf")
     if is_results(source):
         result = load(source)
     else:
@@ -367,7 +368,3 @@ def main() -> None:
         app()
     except KeyboardInterrupt:  # before or after a command, such as while importing
         sys.exit(INTERRUPTED)
-
-
-if __name__ == "__main__":
-    main()

@@ -100,8 +100,8 @@ class Comparison:
     def markdown(self) -> str:
         """Return a table for a pull request."""
         lines = [
-            f"**A** {self.a.title} (`{self.a.hash[:12]}`)  ",
-            f"**B** {self.b.title} (`{self.b.hash[:12]}`)",
+            f"**A** {_who(self.a, self.b)} (`{self.a.hash[:12]}`)  ",
+            f"**B** {_who(self.b, self.a)} (`{self.b.hash[:12]}`)",
             "",
             "| " + " | ".join(_HEADS) + " |",
             "|" + "|".join(":--" if head in _LEFT else "--:" for head in _HEADS) + "|",
@@ -123,7 +123,7 @@ class Comparison:
         for p in self.pairs:
             cells = _cells(p)[len(_HEADS) - len(heads) :]
             table.add_row(*map(Text, cells), style="bold" if p.verdict in ("higher", "lower") else "")
-        head = Text(f"A  {self.a.title}\nB  {self.b.title}", style="bold")
+        head = Text(f"A  {_who(self.a, self.b)}\nB  {_who(self.b, self.a)}", style="bold")
         return Group(head, table, Text(_foot(self), style="dim"))
 
     def __repr__(self) -> str:
@@ -131,6 +131,13 @@ class Comparison:
 
     def _repr_markdown_(self) -> str:
         return self.markdown()
+
+
+def _who(result: Result, other: Result) -> str:
+    """The title, with what was set on this side only."""
+    common = other.experiment.overrides
+    own = [f"{key}={value}" for key, value in result.experiment.overrides if (key, value) not in common]
+    return "  ".join([result.title, *own])
 
 
 _HEADS = ("case", "where", "metric", "A", "B", "B − A", "95 % interval", "%", "n", "")
@@ -174,7 +181,9 @@ def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
             )
         for where, full, metric, sides in _entries(both):
             known.setdefault(f"{full}.{metric}")
-            if any(_matches(want, full, metric) for want in wanted):
+            # Unasked, a link without a rate is left out: no queue forms there.
+            tells = metrics or not full.startswith("link.") or sides[0][0]["utilisation"] is not None
+            if tells and any(_matches(want, full, metric) for want in wanted):
                 pairs.append(_pair(case_a.label, where, metric, sides))
     if metrics:
         for want in metrics:
@@ -211,6 +220,8 @@ def _entries(both: Sequence[tuple[Outcome, Outcome]]) -> list[tuple[str, str, st
         # By position: the flows under comparison often differ in nothing but their algorithm, and so in name.
         for i, (one, other) in enumerate(zip(*sides[0], strict=False)):
             name = one["name"] if one["name"] == other["name"] else f"{one['name']} → {other['name']}"
+            if one.get("cc") != other.get("cc") and one["name"] == other["name"]:
+                name += f" ({one['cc']} → {other['cc']})"
             pairs = [(a[i], b[i]) for a, b in sides]
             found += [(f"{kind}.{name}", f"{kind}.{one['name']}", metric, pairs) for metric in _figures(one)]
     fairness = [(x.summary["fairness"], y.summary["fairness"]) for x, y in both]

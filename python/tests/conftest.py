@@ -56,7 +56,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def command(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "sojourn.cli", *map(str, arguments)]
+    return [sys.executable, "-m", "sojourn", *map(str, arguments)]
 
 
 @pytest.fixture

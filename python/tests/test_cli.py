@@ -159,6 +159,9 @@ BAD = [
     ["export", "."],
     ["report", "nowhere"],
     ["plot", "cdf", "nowhere.toml"],
+    ["plot", "cdff", LINE],
+    ["plot", "cdf", LINE, "-o", "cdf.jpeg2000"],
+    ["plot", "cdf", LINE, "--with", "case"],
     ["list", "nosuch"],
     ["show", "cc", "cubicc"],
     ["show", "queue", "fifoo"],
@@ -290,7 +293,9 @@ def test_compare_on_the_command_line(sojourn):
     variants = ("compare", "newreno", "cubic", "--in", LINE, *QUICK, "--set", "run.vary=start", "--repeat", "3")
     table = sojourn(*variants)
     assert table.returncode == 0, table.stderr
-    assert "newreno → cubic" in table.stdout or "throughput_mbps" in table.stdout
+    assert "flow.newreno (newreno → cubic)" in table.stdout
+    assert "flow.newreno.cc=cubic" in table.stdout.splitlines()[1]
+    assert "link.return" not in table.stdout
     markdown = sojourn(*variants, "--markdown", "--metric", "queue_ms.mean")
     assert "| case | where | metric |" in markdown.stdout
     assert len([line for line in markdown.stdout.splitlines() if line.startswith("|")]) >= 3

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..result import Result
     from .data import Shown
 
-__all__ = ["KINDS", "draw", "make", "svg", "svg_of", "to_svg"]
+__all__ = ["KINDS", "check", "draw", "make", "svg", "svg_of", "to_svg"]
 
 KINDS: dict[str, str] = {
     "time": "throughput, cwnd with ssthresh, RTT with queue delay, queue with drops and marks, over time",
@@ -35,13 +35,21 @@ def draw(kind: str, result: Result | Sequence[Result], out: str | Path, **option
     """
     from . import data, style
 
-    path = Path(out)
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise SpecError(f"{path}: cannot write {path.suffix or 'a file without an ending'!r}; use .png, .pdf or .svg")
+    path = check(kind, out)
     cases = data.shown(result, options.pop("labels", None))
     with style.styled():
         fig = make(kind, cases, **options)
         return style.save(fig, path, data.title_of(cases), data.footer(cases))
+
+
+def check(kind: str, out: str | Path) -> Path:
+    """Refuses an unknown kind of plot or ending of a file, so that nothing is run for it."""
+    path = Path(out)
+    if kind not in KINDS:
+        raise SpecError(f"no kind of plot {kind!r}; there are {', '.join(KINDS)}{_like(kind)}")
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise SpecError(f"{path}: cannot write {path.suffix or 'a file without an ending'!r}; use .png, .pdf or .svg")
+    return path
 
 
 def svg(kind: str, result: Result | Sequence[Result], **options: Any) -> str:

@@ -1,0 +1,5 @@
+"""`python -m sojourn`."""
+
+from .cli import main
+
+main()
