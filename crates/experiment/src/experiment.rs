@@ -4,6 +4,7 @@ use crate::claim::{Claim, Over, Verdict, judge_all};
 use crate::decode::decode;
 use crate::limits::TEXT_MAX;
 use crate::metric::{Metric, Subject};
+use crate::prune::prune;
 use crate::published::{Comparison, Published};
 use crate::quantity::{Quantity, RateText};
 use crate::raw::{ExpectFile, File};
@@ -162,7 +163,7 @@ fn claim(at: &At<ExpectFile>, number: usize, axes: &[Axis]) -> Checked<Claim> {
     Ok(Claim { name, that, is, over, when, metric, condition })
 }
 
-/// Keys of a `when` must be swept, and to these values; after an override the axis has only the value set.
+/// Keys of a `when` must be swept, and to these values.
 fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
     for (key, value) in when {
         let columns = || axes.iter().flat_map(|axis| &axis.columns);
@@ -173,9 +174,8 @@ fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
                 if keys.is_empty() { "nothing is swept".into() } else { format!("swept are {}", keys.join(", ")) };
             return Err(Fault::at(key.place, format!("{:?} is not swept{near} ({all})", key.value)));
         };
-        let overridden = column.values.iter().any(|v| v.place.source != 0);
         let values = || column.values.iter().map(|v| v.show());
-        if !overridden && !values().any(|v| same_text(&v, &value.show())) {
+        if !values().any(|v| same_text(&v, &value.show())) {
             let all: Vec<String> = values().take(20).collect();
             let given = value.show();
             let message = format!("{} does not take the value {given:?} (it takes {})", key.value, all.join(", "));
@@ -187,7 +187,7 @@ fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
 
 impl Experiment {
     /// Overrides a value, as `--set path.rtt=80ms` does; `flow.a.cc.beta` reaches into `cubic(beta=0.7)`. A swept key
-    /// keeps only this value. Numbers, true, false and lists are read as TOML, everything else as text.
+    /// keeps only this value, and claims and printed cells for others are dropped. Numbers, true, false and lists are read as TOML, everything else as text.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
         let text = format!("{key}={value}");
         let id = self.sources.add(Source { name: format!("--set {text}"), text, has_lines: false });
@@ -214,7 +214,7 @@ impl Experiment {
         let text = || At { value: Any::Text(value.trim().into()), place };
         let node = parse_value(value, id, offset).unwrap_or_else(text);
         let root = doc.value.as_table_mut();
-        if let Some(swept) = key.value.strip_prefix("sweep.") {
+        let swept = if let Some(swept) = key.value.strip_prefix("sweep.") {
             let Some(root) = root else { return Err(Fault::new("the experiment is not a table")) };
             if get(root, "sweep").is_none() {
                 let key = At { value: "sweep".into(), place: key.place };
@@ -225,11 +225,18 @@ impl Experiment {
                 table.push((At { value: swept.into(), place: key.place }, node));
             }
             normalise(doc)?;
+            true
         } else {
-            let swept = root.and_then(|root| get_mut(root, "sweep"));
-            if !swept.map_or(Ok(false), |sweep| sweep::narrow(sweep, &key, &node))? {
+            let sweep = root.and_then(|root| get_mut(root, "sweep"));
+            let narrowed = sweep.map_or(Ok(false), |sweep| sweep::narrow(sweep, &key, &node))?;
+            if !narrowed {
                 assign::assign(doc, &key, node)?;
             }
+            narrowed
+        };
+        if swept {
+            let axes = sweep::axes(doc.value.as_table_mut().and_then(|root| get(root, "sweep")))?;
+            prune(doc, &axes);
         }
         Parts::of(doc)
     }

@@ -30,6 +30,7 @@ pub mod limits;
 mod line;
 mod links;
 mod metric;
+mod prune;
 mod published;
 mod quantity;
 mod raw;

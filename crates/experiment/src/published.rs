@@ -224,7 +224,7 @@ fn table(node: &At<Any>) -> Checked<Published> {
         }
     }
     for name in &file.order {
-        if !cells.iter().any(|c| c.column == name.value) {
+        if !cells.is_empty() && !cells.iter().any(|c| c.column == name.value) {
             return Err(Fault::at(name.place, format!("there is no column {:?}", name.value)).under("order"));
         }
     }

@@ -255,6 +255,19 @@ fn overrides_may_complete_a_file_and_hide_a_sweep() {
 }
 
 #[test]
+fn an_override_of_a_sweep_drops_what_no_case_is_left_for() {
+    let mut e = good(include_str!("data/every-key.toml"));
+    e.set("path.rtt", "10ms").unwrap();
+    assert_eq!((e.claims().len(), e.published()[0].cells.len(), e.published()[1].cells.len()), (1, 2, 1));
+    e.set("path.rate", "12Mbit/s").unwrap();
+    assert_eq!((e.published()[0].cells.len(), e.published()[1].cells.len()), (1, 1));
+    let again = good(&e.to_toml());
+    assert_eq!((again.to_toml(), cases(&again)), (e.to_toml(), cases(&e)));
+    e.set("sweep.path.rate", "[\"1 Mbit/s\"]").unwrap();
+    assert_eq!((e.published().len(), cases(&e).len()), (0, 1));
+}
+
+#[test]
 fn the_canonical_text_reads_back_to_the_same_experiment() {
     let e = good(include_str!("data/every-key.toml"));
     let again = good(&e.to_toml());
