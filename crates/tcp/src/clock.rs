@@ -28,6 +28,13 @@ impl TickClock {
         self.now
     }
 
+    /// The length of a tick.
+    #[inline]
+    pub fn tick(&self) -> Duration {
+        Duration::from_nanos(self.tick)
+    }
+
+    #[cold]
     fn advance(&mut self, now: Instant) {
         let ns = now.as_nanos();
         let drift = (ns as i128 * self.skew_ppb as i128 / 1_000_000_000) as i64;

@@ -30,9 +30,6 @@ impl Sender {
     /// Reads the echo.
     #[inline]
     pub fn on_feedback(&mut self, s: &Segment, config: &Config, delivered: u64) -> Marked {
-        if !self.on {
-            return Marked::default();
-        }
         if config.accurate_ecn {
             let more = s.ce_bytes.wrapping_sub(self.counted);
             // An older counter on a reordered ACK is no news.
@@ -43,16 +40,6 @@ impl Sender {
             return Marked { congested: true, bytes: more as u64 };
         }
         Marked { congested: s.flags.has(Flags::ECE) && delivered > 0, bytes: 0 }
-    }
-
-    /// The field of a new data segment.
-    #[inline]
-    pub fn codepoint(&self, config: &Config) -> u8 {
-        match (self.on, config.ect1) {
-            (false, _) => 0,
-            (true, false) => 2,
-            (true, true) => 1,
-        }
     }
 }
 

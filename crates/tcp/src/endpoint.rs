@@ -1,9 +1,9 @@
 //! One end of a connection.
 
-use crate::clock::TickClock;
 use crate::handshake::{Opening, State};
 use crate::receiver::Receiver;
 use crate::sender::{Fin, Sender};
+use crate::transmit::Chunk;
 use crate::{Config, Flags, Segment, Stats};
 use alloc::boxed::Box;
 use cc::{CongestionControl, Flow};
@@ -32,9 +32,7 @@ pub struct Heard {
 pub struct Endpoint {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    pub(crate) clock: TickClock,
     pub(crate) state: State,
-    pub(crate) timestamps: bool,
     pub(crate) opening: Opening,
 }
 
@@ -42,10 +40,7 @@ impl Endpoint {
     fn new(config: Config, build: Build<'_>, state: State) -> Endpoint {
         Endpoint {
             receiver: Receiver::new(&config),
-            // Timestamps and RTTs read the same clock where it is coarse (FreeBSD).
-            clock: TickClock::new(config.timestamp_tick, config.tick_phase, config.clock_skew_ppb),
             state,
-            timestamps: config.timestamps,
             opening: Opening { due: state == State::SynSent, tries: 0, sent_at: Instant::ZERO },
             sender: Sender::new(config, build),
         }
@@ -83,6 +78,7 @@ impl Endpoint {
         self.sender.flow.now = now;
         if self.sender.fin == Fin::Open {
             self.sender.written = self.sender.written.saturating_add(bytes).min(u64::MAX / 2);
+            self.sender.asleep = false;
         }
     }
 
@@ -91,6 +87,7 @@ impl Endpoint {
         self.sender.flow.now = now;
         if self.sender.fin == Fin::Open {
             self.sender.fin = Fin::Queued;
+            self.sender.asleep = false;
         }
     }
 
@@ -99,6 +96,7 @@ impl Endpoint {
         self.sender.flow.now = now;
         if self.sender.fin != Fin::Sent {
             self.sender.written = self.sender.nxt.max(1);
+            self.sender.asleep = false;
         }
     }
 
@@ -109,13 +107,43 @@ impl Endpoint {
     }
 
     /// A segment arrived.
+    #[inline]
     pub fn on_segment(&mut self, now: Instant, s: &Segment) -> Heard {
-        let mut heard = Heard::default();
+        const PLAIN: u8 = Flags::ACK.0 | Flags::TIMESTAMP.0;
         self.sender.flow.now = now;
+        if self.state == State::Established && s.flags.0 & !PLAIN == 0 && s.sack.count == 0 {
+            if s.len > 0 && s.ack == self.sender.una {
+                return self.on_plain_data(now, s);
+            }
+            if s.len == 0 && s.seq == self.receiver.nxt {
+                return self.on_plain_ack(now, s);
+            }
+        }
+        self.on_any_segment(now, s)
+    }
+
+    /// Data, and no news about ours.
+    fn on_plain_data(&mut self, now: Instant, s: &Segment) -> Heard {
+        self.sender.see_window(s);
+        self.note_stamp(s);
+        let delivered = self.receiver.on_data(now, s, &mut self.sender.stats);
+        Heard { rtt: None, acked: 0, delivered }
+    }
+
+    /// An ACK and nothing else.
+    fn on_plain_ack(&mut self, now: Instant, s: &Segment) -> Heard {
+        let mut heard = Heard::default();
+        self.sender.on_ack(now, s, self.echo(s), &mut heard);
+        self.note_stamp(s);
+        heard
+    }
+
+    fn on_any_segment(&mut self, now: Instant, s: &Segment) -> Heard {
+        let mut heard = Heard::default();
         if self.state != State::Established && !self.on_opening_segment(now, s, &mut heard) {
             return heard;
         }
-        if s.flags.has(Flags::SYN) || s.flags.has(Flags::RST) {
+        if s.flags.0 & (Flags::SYN.0 | Flags::RST.0) != 0 {
             if s.flags.has(Flags::RST) {
                 self.state = State::Reset;
             }
@@ -123,29 +151,34 @@ impl Endpoint {
             self.receiver.ack_now = true;
             return heard;
         }
-        let stamped = self.timestamps && s.flags.has(Flags::TIMESTAMP);
         if s.flags.has(Flags::ACK) {
-            let echo = if stamped || self.sender.ertt.is_some() {
-                Some((s.ts_ecr, s.ts_val, self.clock.read(now)))
-            } else {
-                None
-            };
-            self.sender.on_ack(now, s, echo, &mut heard);
+            self.sender.on_ack(now, s, self.echo(s), &mut heard);
         }
-        // RFC 7323, section 4.3: echo the stamp of the first segment not yet acknowledged.
-        if stamped && s.seq <= self.receiver.acked_to() && (s.ts_val.wrapping_sub(self.receiver.ts_recent) as i32) >= 0
-        {
-            self.receiver.ts_recent = s.ts_val;
-        }
+        self.note_stamp(s);
         if s.span() > 0 || s.seq < self.receiver.nxt {
-            heard.delivered = self.receiver.on_data(now, s, &mut self.sender.stats).delivered;
+            heard.delivered = self.receiver.on_data(now, s, &mut self.sender.stats);
         }
         heard
+    }
+
+    #[inline]
+    fn echo(&self, s: &Segment) -> Option<(u32, u32)> {
+        if self.sender.stamped && s.flags.has(Flags::TIMESTAMP) { Some((s.ts_ecr, s.ts_val)) } else { None }
+    }
+
+    /// RFC 7323, section 4.3: what is echoed is the stamp of the first segment not yet acknowledged.
+    #[inline]
+    fn note_stamp(&mut self, s: &Segment) {
+        let newer = (s.ts_val.wrapping_sub(self.receiver.ts_recent) as i32) >= 0;
+        if newer && s.seq <= self.receiver.acked_to() {
+            self.receiver.ts_recent = s.ts_val;
+        }
     }
 
     /// Some time has come: call at (or after) [`next_timer`](Self::next_timer).
     pub fn on_timer(&mut self, now: Instant) {
         self.sender.flow.now = now;
+        self.sender.asleep = false;
         if self.state != State::Established {
             return self.on_opening_timer(now);
         }
@@ -159,38 +192,50 @@ impl Endpoint {
     /// The next segment to send now, until `None`.
     #[inline]
     pub fn poll_send(&mut self, now: Instant) -> Option<Segment> {
+        // Nothing has happened since the last `None` that could change it.
+        if self.sender.asleep && !self.receiver.ack_now {
+            return None;
+        }
+        self.poll_awake(now)
+    }
+
+    fn poll_awake(&mut self, now: Instant) -> Option<Segment> {
         if self.state != State::Established {
             return self.poll_opening(now);
         }
-        self.sender.flow.now = now;
         // Ranges travel on ACKs without data, so that data segments keep their size.
-        if self.receiver.ack_now && self.receiver.has_blocks() {
+        if self.receiver.ack_now && (self.sender.asleep || self.receiver.has_blocks()) {
             return Some(self.pure_ack(now));
         }
-        let stamp = if self.timestamps || self.sender.ertt.is_some() { self.clock.read(now) } else { 0 };
-        if let Some(chunk) = self.sender.poll(now, (stamp, self.receiver.ts_recent)) {
-            let mut s = self.segment(stamp);
-            s.seq = chunk.seq;
-            s.len = chunk.len;
-            if chunk.fin {
-                s.flags = s.flags.with(Flags::FIN);
-            }
-            if !chunk.again {
-                s.ecn = self.sender.ecn.codepoint(&self.sender.config);
-                if self.sender.ecn.tell_reduced && chunk.len > 0 {
-                    self.sender.ecn.tell_reduced = false;
-                    s.flags = s.flags.with(Flags::CWR);
-                }
-            }
-            self.receiver.talks |= self.receiver.nxt > 1;
-            return Some(s);
+        self.sender.flow.now = now;
+        if let Some(chunk) = self.sender.poll(now, self.receiver.ts_recent) {
+            return Some(self.data(now, chunk));
         }
+        self.sender.asleep = true;
         if self.receiver.ack_now { Some(self.pure_ack(now)) } else { None }
     }
 
+    #[inline]
+    fn data(&mut self, now: Instant, chunk: Chunk) -> Segment {
+        let mut s = self.segment(now);
+        s.seq = chunk.seq;
+        s.len = chunk.len;
+        if chunk.fin {
+            s.flags = s.flags.with(Flags::FIN);
+        }
+        if self.sender.ecn.on && !chunk.again {
+            s.ecn = if self.sender.config.ect1 { 1 } else { 2 };
+            if self.sender.ecn.tell_reduced && chunk.len > 0 {
+                self.sender.ecn.tell_reduced = false;
+                s.flags = s.flags.with(Flags::CWR);
+            }
+        }
+        self.receiver.talks |= self.receiver.nxt > 1;
+        s
+    }
+
     fn pure_ack(&mut self, now: Instant) -> Segment {
-        let stamp = if self.timestamps { self.clock.read(now) } else { 0 };
-        let mut s = self.segment(stamp);
+        let mut s = self.segment(now);
         s.seq = self.sender.nxt;
         self.sender.stats.acks += 1;
         if self.receiver.has_blocks() {
@@ -205,12 +250,12 @@ impl Endpoint {
 
     /// A segment with everything but sequence, data and ranges.
     #[inline]
-    fn segment(&mut self, stamp: u32) -> Segment {
+    fn segment(&mut self, now: Instant) -> Segment {
         let mut flags = Flags::ACK;
         let (mut ts_val, mut ts_ecr) = (0, 0);
-        if self.timestamps {
+        if self.sender.stamped {
             flags = flags.with(Flags::TIMESTAMP);
-            (ts_val, ts_ecr) = (stamp, self.receiver.ts_recent);
+            (ts_val, ts_ecr) = (self.sender.clock.read(now), self.receiver.ts_recent);
         }
         if self.receiver.ecn.echo {
             flags = flags.with(Flags::ECE);

@@ -34,6 +34,7 @@ impl Endpoint {
     /// A segment before the connection is up. True if it is up now and the segment is to be worked through as usual.
     #[cold]
     pub(crate) fn on_opening_segment(&mut self, now: Instant, s: &Segment, heard: &mut Heard) -> bool {
+        self.sender.asleep = false;
         let (syn, ack) = (s.flags.has(Flags::SYN), s.flags.has(Flags::ACK));
         match self.state {
             State::Listen if syn && !ack => {
@@ -64,7 +65,7 @@ impl Endpoint {
     fn receive_syn(&mut self, s: &Segment, ecn: Flags) {
         self.receiver.establish();
         self.receiver.ts_recent = s.ts_val;
-        self.timestamps &= s.flags.has(Flags::TIMESTAMP);
+        self.sender.stamped &= s.flags.has(Flags::TIMESTAMP);
         self.sender.ecn.on = self.sender.config.ecn && s.flags.has(ecn);
     }
 
@@ -72,7 +73,6 @@ impl Endpoint {
         self.state = State::Established;
         let sender = &mut self.sender;
         sender.establish(now, s.ack + s.window as u64);
-        sender.config.timestamps = self.timestamps;
         if self.opening.tries == 1 {
             let rtt = now.since(self.opening.sent_at);
             heard.rtt = Some(rtt);
@@ -108,14 +108,14 @@ impl Endpoint {
         if sender.config.ecn && (!passive || sender.ecn.on) {
             flags = flags.with(if passive { Flags::ECE } else { Flags::ECE.with(Flags::CWR) });
         }
-        if self.timestamps {
+        if sender.stamped {
             flags = flags.with(Flags::TIMESTAMP);
         }
         Some(Segment {
             seq: 0,
             ack: self.receiver.nxt,
             window: self.receiver.unscaled_window(),
-            ts_val: if self.timestamps { self.clock.read(now) } else { 0 },
+            ts_val: if sender.stamped { sender.clock.read(now) } else { 0 },
             ts_ecr: self.receiver.ts_recent,
             flags,
             ..Segment::default()

@@ -15,6 +15,7 @@ mod conservative;
 mod ecn;
 mod endpoint;
 mod handshake;
+mod measure;
 #[cfg(test)]
 mod pair;
 mod prr;

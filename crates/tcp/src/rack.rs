@@ -42,15 +42,17 @@ impl Rack {
     /// Learns from what an ACK delivered.
     #[inline]
     pub fn on_delivery(&mut self, now: Instant, d: &Delivery, min_rtt: Duration) {
-        let Some((sent_at, end, again)) = d.newest else { return };
-        let rtt = now.since(sent_at);
+        if d.newest_end == 0 {
+            return;
+        }
+        let rtt = now.since(d.newest_at);
         // The ACK of an original would make a retransmission look faster than the path.
-        if again && rtt < min_rtt {
+        if d.newest_again && rtt < min_rtt {
             return;
         }
         self.rtt = rtt;
-        if (sent_at, end) > (self.sent_at, self.end) {
-            (self.sent_at, self.end) = (sent_at, end);
+        if (d.newest_at, d.newest_end) > (self.sent_at, self.end) {
+            (self.sent_at, self.end) = (d.newest_at, d.newest_end);
         }
         self.reordering |= d.late;
     }

@@ -3,6 +3,7 @@
 use crate::config::{Config, DelayedAck};
 use crate::reassembly::Reassembly;
 use crate::{Flags, SackBlocks, Segment, Stats, ecn};
+use alloc::boxed::Box;
 use units::{Duration, Instant};
 
 /// Linux acknowledges at once so many segments at the start (`TCP_MAX_QUICKACKS`).
@@ -46,15 +47,9 @@ pub(crate) struct Receiver {
     last_data: Instant,
     /// Data goes both ways by turns, so ACKs may wait for it.
     pub talks: bool,
-    gaps: Reassembly,
+    /// What arrived beyond a gap; there only while there are gaps.
+    gaps: Option<Box<Reassembly>>,
     twice: Option<(u64, u64)>,
-}
-
-/// What a segment brought.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Brought {
-    /// Payload now in order.
-    pub delivered: u64,
 }
 
 impl Receiver {
@@ -88,7 +83,7 @@ impl Receiver {
             delay: Duration::ZERO,
             last_data: Instant::ZERO,
             talks: false,
-            gaps: Reassembly::default(),
+            gaps: None,
             twice: None,
         };
         receiver.full_window = receiver.quantised(buffer);
@@ -111,8 +106,25 @@ impl Receiver {
         (self.nxt - self.unread).saturating_sub(1 + u64::from(self.fin))
     }
 
-    /// Takes in a segment that occupies sequence space, or an old empty one (a window probe).
-    pub fn on_data(&mut self, now: Instant, s: &Segment, stats: &mut Stats) -> Brought {
+    /// Takes in a segment that occupies sequence space, or an old empty one (a window probe). Returns the payload it
+    /// brought in order.
+    #[inline(always)]
+    pub fn on_data(&mut self, now: Instant, s: &Segment, stats: &mut Stats) -> u64 {
+        const SPECIAL: u8 = Flags::FIN.0 | Flags::CWR.0;
+        let end = s.seq + s.len as u64;
+        let plain = s.seq == self.nxt && s.flags.0 & SPECIAL == 0 && s.ecn != ecn::CE;
+        if plain && self.gaps.is_none() && !self.held && end <= self.edge && !(self.accurate && self.ecn.echo) {
+            self.nxt = end;
+            self.largest = self.largest.max(s.len);
+            self.schedule(now);
+            return s.len as u64;
+        }
+        self.on_special(now, s, stats)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_special(&mut self, now: Instant, s: &Segment, stats: &mut Stats) -> u64 {
         let end = s.seq + s.span();
         stats.ce_received += u64::from(s.ecn == ecn::CE);
         let news = self.ecn.on_data(s, self.accurate);
@@ -124,34 +136,37 @@ impl Receiver {
                 self.twice = Some((s.seq, end));
             }
             self.ack_now = true;
-            return Brought::default();
+            return 0;
         }
-        if end > self.edge.max(self.nxt + 1) {
-            // Beyond what was offered (a shrinking buffer never happens, so the sender erred or probes).
+        // Beyond what was offered: the other side probes, or errs.
+        if s.len > 0 && end > self.edge {
             self.ack_now = true;
-            return Brought::default();
+            return 0;
         }
         if s.flags.has(Flags::FIN) {
             self.fin_at = end - 1;
         }
         if s.seq > self.nxt {
             stats.out_of_order += 1;
-            let twice = self.gaps.insert(s.seq, end);
+            let twice = self.gaps.get_or_insert_default().insert(s.seq, end);
             self.twice = self.twice.or(twice);
             self.ack_now = true;
-            return Brought::default();
+            return 0;
         }
         if s.seq < self.nxt {
             self.twice = Some((s.seq, self.nxt));
         }
         let before = self.nxt;
         self.nxt = end;
-        if !self.gaps.is_empty() {
-            self.nxt = self.gaps.advance(end);
+        if let Some(gaps) = &mut self.gaps {
+            self.nxt = gaps.advance(end);
             self.ack_now = true;
+            if gaps.is_empty() {
+                self.gaps = None;
+            }
         }
         let mut delivered = self.nxt - before;
-        if self.nxt > self.fin_at {
+        if self.nxt > self.fin_at && !self.fin {
             self.fin = true;
             self.ack_now = true;
             delivered -= 1;
@@ -160,11 +175,11 @@ impl Receiver {
             self.unread += delivered;
         }
         self.schedule(now);
-        Brought { delivered }
+        delivered
     }
 
     /// In-order data arrived: acknowledge now, or when?
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, now: Instant) {
         self.pending += 1;
         let due = match self.policy {
@@ -188,25 +203,35 @@ impl Receiver {
     }
 
     /// Linux: more than one full segment unacknowledged, or still in the quick phase.
-    #[inline]
+    #[inline(always)]
     fn schedule_linux(&mut self, now: Instant) -> bool {
         let idle = now.since(self.last_data);
         self.last_data = now;
+        if idle > DELAY_MIN / 2 || self.delay != DELAY_MIN {
+            self.adapt_delay(idle);
+        }
+        if self.ack_at == Instant::MAX {
+            self.ack_at = now + self.delay;
+        }
+        self.nxt - self.acked_to > self.largest as u64 || (self.quick > 0 && !self.talks)
+    }
+
+    /// Linux's estimate of how long an ACK may wait, from the gaps between segments.
+    #[cold]
+    #[inline(never)]
+    fn adapt_delay(&mut self, idle: Duration) {
+        let half = Duration::from_nanos(self.delay.as_nanos() / 2);
         if self.delay.is_zero() {
             self.quick = QUICK_MAX;
             self.delay = DELAY_MIN;
         } else if idle <= DELAY_MIN / 2 {
-            self.delay = Duration::from_nanos(self.delay.as_nanos() / 2) + DELAY_MIN / 2;
+            self.delay = half + DELAY_MIN / 2;
         } else if idle < self.delay {
-            self.delay = (Duration::from_nanos(self.delay.as_nanos() / 2) + idle).min(DELAY_MAX);
+            self.delay = (half + idle).min(DELAY_MAX);
         } else if idle > DELAY_MAX {
             // The sender seems to have started anew.
             self.quick = QUICK_MAX;
         }
-        if self.ack_at == Instant::MAX {
-            self.ack_at = now + self.delay.min(DELAY_MAX);
-        }
-        self.nxt - self.acked_to > self.largest as u64 || (self.quick > 0 && !self.talks)
     }
 
     /// A segment carrying the ACK leaves.
@@ -251,7 +276,7 @@ impl Receiver {
     /// Has the next ACK ranges to report?
     #[inline]
     pub fn has_blocks(&self) -> bool {
-        self.twice.is_some() || !self.gaps.is_empty()
+        self.gaps.is_some() || self.twice.is_some()
     }
 
     /// What the last ACK acknowledged.
@@ -271,16 +296,13 @@ impl Receiver {
             }
         };
         let twice = self.twice.take();
-        if let Some(range) = twice {
-            put(range);
-            // RFC 2883: the larger range the duplicate lies in comes second.
-            if let Some(around) = self.gaps.around(range.0) {
-                put(around);
-                self.gaps.recent().filter(|r| *r != around).for_each(put);
-                return (blocks, true);
-            }
+        let gaps = self.gaps.as_deref();
+        // RFC 2883: the larger range the duplicate lies in comes second.
+        let around = twice.and_then(|t| gaps?.around(t.0));
+        twice.into_iter().chain(around).for_each(&mut put);
+        if let Some(gaps) = gaps {
+            gaps.recent().filter(|r| Some(*r) != around).for_each(put);
         }
-        self.gaps.recent().for_each(put);
         (blocks, twice.is_some())
     }
 }

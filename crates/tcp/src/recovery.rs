@@ -1,7 +1,7 @@
 //! Phases: when losses or marks begin an episode, what the window does in it, and when it ends.
 
 use crate::conservative::THRESHOLD;
-use crate::prr::Prr;
+use crate::prr::{Prr, Step};
 use crate::scoreboard::Delivery;
 use crate::sender::{Echo, Sender};
 use crate::undo::Frto;
@@ -12,6 +12,7 @@ use units::{Bytes, Instant};
 impl Sender {
     /// An ACK that is not plain progress: ends episodes that are over, finds losses, begins episodes.
     #[cold]
+    #[inline(never)]
     pub(crate) fn repair(
         &mut self,
         now: Instant,
@@ -140,7 +141,7 @@ impl Sender {
             Reaction::ResendAll(to) => self.restart_from_one(now, to, why, before),
             Reaction::Reduce(to) => {
                 self.record(to, to, why, before);
-                if self.config.loss == LossDetection::RackTlp {
+                if self.ways.rack {
                     self.prr = Prr::start(before.0.get());
                 } else {
                     self.prr.on = false;
@@ -207,7 +208,9 @@ impl Sender {
     }
 
     /// An ECN mark, at most once a window.
-    pub(crate) fn on_mark(&mut self, _now: Instant, bytes: u64) {
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn on_mark(&mut self, bytes: u64) {
         if self.flow.phase != Phase::Open || self.una <= self.ecn.heeded_to {
             return;
         }
@@ -218,7 +221,7 @@ impl Sender {
         match self.ask(Signal::Ecn) {
             Reaction::Reduce(to) | Reaction::ResendAll(to) => {
                 self.record(to, to, causes::EcnBackoff { marked: bytes as i64, ..Default::default() }, before);
-                if self.config.loss == LossDetection::RackTlp {
+                if self.ways.rack {
                     self.reduce_smoothly(to);
                 } else {
                     self.flow.cwnd = to;
@@ -230,6 +233,8 @@ impl Sender {
     }
 
     /// Brings the window down to `to` (already the threshold) over a round.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn reduce_smoothly(&mut self, to: Bytes) {
         match self.flow.phase {
             Phase::Loss => self.flow.cwnd = self.flow.cwnd.min(to),
@@ -248,6 +253,15 @@ impl Sender {
         }
     }
 
+    /// One ACK's step of a reduction under way.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn step_reduction(&mut self, delivered: u64, safe: bool) {
+        let in_flight = self.pipe();
+        let step = Step { delivered, in_flight, ssthresh: self.flow.ssthresh.get(), safe, mss: self.mss };
+        self.flow.cwnd = Bytes::new(in_flight + self.prr.allowance(step));
+    }
+
     fn begin_reduced(&mut self) {
         self.flow.phase = Phase::Reduced;
         self.recover = self.nxt;
@@ -257,7 +271,7 @@ impl Sender {
     /// FreeBSD 11 in SACK recovery lets one segment go per duplicate ACK while its estimate of what is in flight is
     /// under the threshold, and one or two on a partial ACK (`tcp_do_segment`, `tcp_sack_partialack`).
     fn refill_quota(&mut self, cumulative: u64, d: &Delivery) {
-        if self.config.stack != Stack::FreeBsd11 || self.flow.phase != Phase::Recovery {
+        if !self.ways.quota || self.flow.phase != Phase::Recovery {
             return;
         }
         let mss = self.mss;

@@ -3,12 +3,13 @@
 use crate::scoreboard::Delivery;
 use crate::sender::Sender;
 use crate::{Flags, Segment};
-use units::Instant;
+use units::Bytes;
 
 impl Sender {
     /// Notes the blocks of `s` on the scoreboard. True if the first reports a duplicate.
     #[cold]
-    pub(crate) fn on_blocks(&mut self, _now: Instant, s: &Segment, delivery: &mut Delivery) -> bool {
+    #[inline(never)]
+    pub(crate) fn on_blocks(&mut self, s: &Segment, delivery: &mut Delivery) -> bool {
         let block = |i: usize| {
             let (offset, len) = s.sack.blocks[i];
             let start = s.ack.wrapping_add_signed(offset as i64);
@@ -71,10 +72,10 @@ impl Sender {
                 None => (0, size),
             };
             let lost = cc::Lost {
-                size: units::Bytes::new(size),
+                size: Bytes::new(size),
                 sent_at: r.sent_at,
-                tx_in_flight: units::Bytes::new(tx_in_flight),
-                lost: units::Bytes::new(lost),
+                tx_in_flight: Bytes::new(tx_in_flight),
+                lost: Bytes::new(lost),
             };
             self.cc.on_lost(&mut self.flow, &lost);
         }

@@ -61,16 +61,19 @@ pub(crate) struct Scoreboard {
     pub resent_order: VecDeque<(u64, Instant)>,
 }
 
-/// What the delivery of a record adds up to.
-#[derive(Clone, Copy, Debug, Default)]
+/// What the records an ACK delivered add up to.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     pub bytes: u64,
-    /// Earliest and latest time of sending among those never retransmitted.
-    pub clean: Option<(Instant, Instant)>,
-    /// (time of sending, end, was a retransmission) of the one sent last.
-    pub newest: Option<(Instant, u64, bool)>,
-    /// Lowest end among those never retransmitted, zero if there is none (F-RTO).
+    /// Earliest and latest time of sending among those never retransmitted; `oldest` is `MAX` if there is none.
+    pub oldest: Instant,
+    pub youngest: Instant,
+    /// Lowest end among those never retransmitted (F-RTO).
     pub original_end: u64,
+    /// The one sent last: when, its end (zero if nothing was delivered), and whether it was a retransmission.
+    pub newest_at: Instant,
+    pub newest_end: u64,
+    pub newest_again: bool,
     /// The highest selective acknowledgement before this ACK.
     pub known_to: u64,
     /// An original was delivered late, after higher ones (reordering).
@@ -79,24 +82,50 @@ pub(crate) struct Delivery {
 
 impl Delivery {
     #[inline]
-    pub fn add(&mut self, r: &Record) {
-        self.bytes += r.len as u64;
+    pub fn new(known_to: u64) -> Self {
+        Delivery {
+            bytes: 0,
+            oldest: Instant::MAX,
+            youngest: Instant::ZERO,
+            original_end: u64::MAX,
+            newest_at: Instant::ZERO,
+            newest_end: 0,
+            newest_again: false,
+            known_to,
+            late: false,
+        }
+    }
+
+    /// Is there a segment that was never retransmitted, fit for an RTT sample?
+    #[inline]
+    pub fn is_clean(&self) -> bool {
+        self.oldest != Instant::MAX
+    }
+
+    #[inline]
+    fn note_newest(&mut self, at: Instant, end: u64, again: bool) {
+        if (at, end) > (self.newest_at, self.newest_end) {
+            (self.newest_at, self.newest_end, self.newest_again) = (at, end, again);
+        }
+    }
+
+    /// A run of neighbours never retransmitted, sent in order: its bytes, its first and its last.
+    #[inline]
+    fn add_run(&mut self, bytes: u64, first: &Record, last: &Record) {
+        self.bytes += bytes;
+        self.oldest = self.oldest.min(first.sent_at);
+        self.youngest = self.youngest.max(last.sent_at);
+        self.original_end = self.original_end.min(first.end());
+        self.late |= first.seq < self.known_to;
+        self.note_newest(last.sent_at, last.end(), false);
+    }
+
+    fn add(&mut self, r: &Record) {
         if r.is(EVER) {
-            if self.newest.is_none_or(|n| (n.0, n.1) < (r.sent_at, r.end())) {
-                self.newest = Some((r.sent_at, r.end(), true));
-            }
-            return;
-        }
-        self.clean = Some(match self.clean {
-            None => (r.sent_at, r.sent_at),
-            Some((first, last)) => (first.min(r.sent_at), last.max(r.sent_at)),
-        });
-        if self.original_end == 0 || r.end() < self.original_end {
-            self.original_end = r.end();
-        }
-        self.late |= r.seq < self.known_to;
-        if self.newest.is_none_or(|n| (n.0, n.1) < (r.sent_at, r.end())) {
-            self.newest = Some((r.sent_at, r.end(), false));
+            self.bytes += r.len as u64;
+            self.note_newest(r.sent_at, r.end(), true);
+        } else {
+            self.add_run(r.len as u64, r, r);
         }
     }
 }
@@ -148,22 +177,39 @@ impl Scoreboard {
     /// Pops what `ack` covers; `see` gets every record newly delivered, with its number.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, delivery: &mut Delivery, mut see: impl FnMut(u64, &Record)) {
-        while let Some(&r) = self.ring.front() {
+        let mut run = 0;
+        let (mut first, mut last) = (Record::default(), Record::default());
+        while let Some(r) = self.ring.front() {
             if r.end() > ack {
                 break;
             }
             if !r.is(UNUSUAL) {
-                self.in_flight -= r.len as u64;
-                delivery.add(&r);
-                see(self.ring.first(), &r);
-            } else {
-                self.forget(&r);
-                if !r.is(SACKED) {
-                    delivery.add(&r);
-                    see(self.ring.first(), &r);
+                last = *r;
+                if run == 0 {
+                    first = last;
                 }
+                run += last.len as u64;
+                see(self.ring.first(), &last);
+            } else {
+                self.acknowledge_unusual(delivery, &mut see);
             }
             self.ring.pop();
+        }
+        if run > 0 {
+            self.in_flight -= run;
+            delivery.add_run(run, &first, &last);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn acknowledge_unusual(&mut self, delivery: &mut Delivery, see: &mut impl FnMut(u64, &Record)) {
+        let id = self.ring.first();
+        let r = *self.ring.get(id);
+        self.forget(&r);
+        if !r.is(SACKED) {
+            delivery.add(&r);
+            see(id, &r);
         }
     }
 

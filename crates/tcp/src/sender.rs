@@ -1,11 +1,13 @@
 //! The sending half: its state, and the order in which an acknowledgement is worked through.
 
+use crate::clock::TickClock;
 use crate::config::{Config, LossDetection, RoundKind, Stack};
+use crate::ecn::{self, Marked};
 use crate::ring::Ring;
 use crate::scoreboard::{Delivery, Scoreboard};
-use crate::{Heard, Segment, Stats, ecn, prr::Prr, prr::Step, rack::Rack, timers::Probe, undo::Undo};
+use crate::{Heard, Segment, Stats, prr::Prr, rack::Rack, timers::Probe, undo::Undo};
 use alloc::boxed::Box;
-use cc::host::{EnhancedRtt, ErttHeard, RateTag, RateTracker, RoundTracker, RttEstimator, RttRule};
+use cc::host::{EnhancedRtt, RateTag, RateTracker, RoundTracker, RttEstimator, RttRule};
 use cc::{Ack, CongestionControl, Event, Flow, Phase};
 use units::{Bytes, Duration, Instant};
 
@@ -27,8 +29,19 @@ pub(crate) enum Fin {
     Sent,
 }
 
-/// Timestamps as the endpoint read them: (echoed, the peer's own, ours now), in ticks.
-pub(crate) type Echo = Option<(u32, u32, u32)>;
+/// Timestamps of a segment: (echoed, the peer's own), in ticks.
+pub(crate) type Echo = Option<(u32, u32)>;
+
+/// What the configuration comes to, for the questions asked with every packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    pub sack: bool,
+    pub rack: bool,
+    /// FreeBSD's rationing of what leaves in recovery.
+    pub quota: bool,
+    /// Growth is earned whenever the peer's window is not the limit (FreeBSD).
+    pub lenient: bool,
+}
 
 #[derive(Debug)]
 pub(crate) struct Sender {
@@ -41,6 +54,8 @@ pub(crate) struct Sender {
     pub written: u64,
     pub edge: u64,
     pub mss: u64,
+    /// Nothing has happened that could let more leave.
+    pub asleep: bool,
 
     /// Retransmission (or persist, or SYN) timer, and the shorter one of RACK-TLP.
     pub rto_at: Instant,
@@ -90,7 +105,11 @@ pub(crate) struct Sender {
     /// SACK blocks of the last ACK that had some.
     pub seen_blocks: [(u64, u64); 3],
     pub stats: Stats,
-    pub config: Config,
+    pub clock: TickClock,
+    /// Timestamps were agreed on.
+    pub stamped: bool,
+    pub ways: Ways,
+    pub config: Box<Config>,
 }
 
 impl Sender {
@@ -111,6 +130,7 @@ impl Sender {
             written: 1,
             edge: 0,
             mss,
+            asleep: false,
             rto_at: Instant::MAX,
             probe_at: Instant::MAX,
             pace_next: Instant::ZERO,
@@ -144,7 +164,20 @@ impl Sender {
             rates: config.rate_samples.then(|| Box::new(Rates { tracker: RateTracker::default(), tags: Ring::new() })),
             seen_blocks: [(0, 0); 3],
             stats: Stats::default(),
-            config,
+            // FreeBSD's RTTs are read off the timestamp clock.
+            clock: TickClock::new(
+                if config.round == RoundKind::Marked { config.rtt_tick } else { config.timestamp_tick },
+                config.tick_phase,
+                config.clock_skew_ppb,
+            ),
+            stamped: config.timestamps,
+            ways: Ways {
+                sack: matches!(config.loss, LossDetection::RackTlp | LossDetection::Sack),
+                rack: config.loss == LossDetection::RackTlp,
+                quota: config.stack == Stack::FreeBsd11 && config.loss == LossDetection::Sack,
+                lenient: config.stack == Stack::FreeBsd11,
+            },
+            config: Box::new(config),
             flow,
             cc,
         }
@@ -165,7 +198,7 @@ impl Sender {
     /// Repairs with selective acknowledgements?
     #[inline]
     pub fn uses_sack(&self) -> bool {
-        matches!(self.config.loss, LossDetection::RackTlp | LossDetection::Sack)
+        self.ways.sack
     }
 
     /// In flight as the window sees it.
@@ -179,68 +212,76 @@ impl Sender {
         self.una < self.nxt
     }
 
-    /// Works through the acknowledgement in `s`. The order is Linux's: scoreboard, RTT, losses and phases, then the
-    /// algorithm, then what the host does to the window, then timers.
-    pub fn on_ack(&mut self, now: Instant, s: &Segment, echo: Echo, heard: &mut Heard) {
-        if s.ack > self.nxt {
-            return;
-        }
-        let stale = s.ack < self.una;
-        if stale && s.sack.count == 0 {
-            return;
-        }
+    /// Notes the peer's window; true if its edge moved.
+    #[inline]
+    pub fn see_window(&mut self, s: &Segment) -> bool {
         let edge = s.ack + s.window as u64;
-        let window_moved = edge > self.edge;
-        if window_moved {
+        let moved = edge > self.edge;
+        if moved {
             self.edge = edge;
+            self.asleep = false;
             self.stop_persisting();
         }
+        moved
+    }
+
+    /// Reads what `s` acknowledges.
+    #[inline]
+    pub fn on_ack(&mut self, now: Instant, s: &Segment, echo: Echo, heard: &mut Heard) {
+        if s.ack > self.nxt || (s.ack < self.una && s.sack.count == 0) {
+            return;
+        }
+        let window_moved = self.see_window(s);
+        // Data of the other side that acknowledges nothing new.
+        if s.ack == self.una && s.len > 0 && s.sack.count == 0 {
+            return;
+        }
+        self.asleep = false;
+        self.work_through(now, s, echo, window_moved, heard);
+    }
+
+    /// The order is Linux's: scoreboard, RTT, losses and phases, then the algorithm, then what the host does to the
+    /// window, then timers.
+    fn work_through(&mut self, now: Instant, s: &Segment, echo: Echo, window_moved: bool, heard: &mut Heard) {
         let before = self.una;
         let ack = s.ack.max(before);
-        let mut delivery = Delivery { known_to: self.board.sacked_to, ..Delivery::default() };
-        let mut dsack = false;
-        if s.sack.count > 0 && self.uses_sack() {
-            dsack = self.on_blocks(now, s, &mut delivery);
-        }
+        let mut delivery = Delivery::new(self.board.sacked_to);
+        let dsack = s.sack.count > 0 && self.ways.sack && self.on_blocks(s, &mut delivery);
         let cumulative = ack - before;
         if cumulative > 0 {
-            let Sender { board, rates, .. } = self;
-            board.acknowledge(ack, &mut delivery, |id, r| {
-                if let Some(rates) = rates {
-                    rates.tracker.on_delivered(rates.tags.get(id), r.sent_at);
-                }
-            });
-            if let Some(rates) = rates {
-                while rates.tags.first() < board.ring.first() {
-                    rates.tags.pop();
-                }
-            }
+            self.pop_acknowledged(ack, &mut delivery);
             self.una = ack;
-            heard.acked = cumulative - u64::from(self.fin == Fin::Sent && ack == self.nxt);
+            heard.acked = cumulative;
+            if ack > self.written {
+                // The FIN is no payload.
+                heard.acked -= 1;
+            }
         }
-        let duplicate = cumulative == 0 && s.span() == 0 && !window_moved && before < self.nxt && !stale;
+        let duplicate = cumulative == 0 && s.ack == before && s.span() == 0 && !window_moved && before < self.nxt;
         let delivered = Bytes::new(delivery.bytes);
         self.flow.delivered += delivered;
         self.flow.receive_window = Bytes::new(self.edge - ack);
+        if delivery.is_clean() {
+            heard.rtt = Some(now.since(delivery.youngest));
+        }
 
-        let (fresh, closed) = self.measure(now, s, ack, cumulative, &delivery, echo, heard);
-        if self.config.loss == LossDetection::RackTlp {
+        let (fresh, marked_round) = if self.ertt.is_some() {
+            self.measure_enhanced(now, s, cumulative, &delivery, echo)
+        } else {
+            (self.measure(now, ack, cumulative, &delivery, echo), None)
+        };
+        if self.ways.rack {
             self.rack.on_delivery(now, &delivery, self.flow.min_rtt);
         }
-        let marked = self.ecn.on_feedback(s, &self.config, delivery.bytes);
-
+        let marked =
+            if self.ecn.on { self.ecn.on_feedback(s, &self.config, delivery.bytes) } else { Marked::default() };
         let lost_before = self.stats.lost;
-        if self.flow.phase != Phase::Open
-            || duplicate
-            || dsack
-            || self.board.sacked > 0
-            || self.board.lost > 0
-            || self.probe.is_out()
-        {
+        let trouble = self.board.sacked | self.board.lost | self.probe.high | self.duplicates as u64;
+        if trouble != 0 || self.flow.phase != Phase::Open || cumulative == 0 || dsack {
             self.repair(now, cumulative, &delivery, duplicate, dsack, echo);
         }
         if marked.congested {
-            self.on_mark(now, marked.bytes);
+            self.on_mark(marked.bytes);
         }
         let newly_lost = self.stats.lost - lost_before;
         self.flow.in_flight = Bytes::new(self.pipe());
@@ -248,19 +289,7 @@ impl Sender {
         if delivery.bytes > 0 || duplicate || newly_lost > 0 {
             self.flow.cwnd_limited = self.is_window_limited();
             self.rounds.see(fresh, self.flow.rtt, delivered);
-            let round = self.close_round(now, ack, fresh, closed);
-            let rate = match &mut self.rates {
-                Some(rates) => {
-                    let sample = rates.tracker.sample(now, self.flow.delivered, self.flow.min_rtt);
-                    self.flow.app_limited = rates.tracker.is_app_limited();
-                    sample
-                }
-                None => None,
-            };
-            let (one_way, received_at) = match echo {
-                Some((echoed, theirs, _)) => self.one_way(echoed, theirs),
-                None => (None, None),
-            };
+            let (one_way, received_at) = self.one_way(echo);
             let message = Ack {
                 cumulative: Bytes::new(cumulative),
                 delivered,
@@ -269,29 +298,38 @@ impl Sender {
                 ce: Bytes::new(marked.bytes),
                 rtt: fresh,
                 one_way,
-                sent_at: delivery.newest.map_or(Instant::ZERO, |n| n.0),
+                sent_at: delivery.newest_at,
                 received_at,
-                rate,
-                round,
+                rate: self.sample_rate(now),
+                round: self.close_round(now, ack, fresh, marked_round),
             };
             self.cc.on_ack(&mut self.flow, &message);
             self.after_algorithm();
             if self.prr.on {
-                self.flow.cwnd = Bytes::new(
-                    self.pipe()
-                        + self.prr.allowance(Step {
-                            delivered: delivery.bytes,
-                            in_flight: self.pipe(),
-                            ssthresh: self.flow.ssthresh.get(),
-                            safe: cumulative > 0 && newly_lost == 0,
-                            mss: self.mss,
-                        }),
-                );
+                self.step_reduction(delivery.bytes, cumulative > 0 && newly_lost == 0);
             }
         }
         if cumulative > 0 {
             self.restart_timers(now);
         }
+    }
+
+    #[inline]
+    fn pop_acknowledged(&mut self, ack: u64, delivery: &mut Delivery) {
+        let Sender { board, rates, .. } = self;
+        let Some(rates) = rates else { return board.acknowledge(ack, delivery, |_, _| {}) };
+        board.acknowledge(ack, delivery, |id, r| rates.tracker.on_delivered(rates.tags.get(id), r.sent_at));
+        while rates.tags.first() < board.ring.first() {
+            rates.tags.pop();
+        }
+    }
+
+    #[inline]
+    fn sample_rate(&mut self, now: Instant) -> Option<cc::RateSample> {
+        let rates = self.rates.as_mut()?;
+        let sample = rates.tracker.sample(now, self.flow.delivered, self.flow.min_rtt);
+        self.flow.app_limited = rates.tracker.is_app_limited();
+        sample
     }
 
     /// What every call of the algorithm may have left behind: a reduction to carry out, a window under the floor,
@@ -305,115 +343,6 @@ impl Sender {
             self.flow.cwnd = self.flow.floor;
         }
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
-    }
-
-    /// RTT: the estimator is fed with the oldest segment the ACK delivered (so its timeout allows for delayed ACKs),
-    /// the algorithm with the newest. Segments ever retransmitted give none (Karn).
-    #[allow(clippy::too_many_arguments)]
-    #[inline]
-    fn measure(
-        &mut self,
-        now: Instant,
-        s: &Segment,
-        ack: u64,
-        cumulative: u64,
-        delivery: &Delivery,
-        echo: Echo,
-        heard: &mut Heard,
-    ) -> (Option<Duration>, Option<cc::host::MarkedRound>) {
-        let exact = delivery.clean.map(|(oldest, newest)| (now.since(oldest), now.since(newest)));
-        heard.rtt = exact.map(|e| e.1);
-        if let Some(ertt) = &mut self.ertt {
-            let tick_now = echo.map_or(0, |e| e.2);
-            let sacked_to =
-                if delivery.bytes > 0 { self.seen_blocks.iter().map(|b| b.1).find(|e| *e > 0) } else { None };
-            let (ticks, round) = ertt.on_ack(
-                &ErttHeard {
-                    acked: cumulative,
-                    ack,
-                    sacked_to: if s.sack.count > 0 { sacked_to.unwrap_or(0) } else { 0 },
-                    tick: tick_now,
-                    echo: self.config.timestamps.then_some(()).and(echo.map(|e| (e.0, e.1))),
-                },
-                self.mss,
-            );
-            let tick = self.config.rtt_tick;
-            // The stack's own estimator reads the same coarse clock, through the echoed timestamp if there is one.
-            if cumulative > 0 {
-                let sample = match echo {
-                    Some((echoed, _, ours)) if self.config.timestamps => {
-                        Some(tick * ours.wrapping_sub(echoed).max(1) as u64)
-                    }
-                    _ => exact.map(|e| tick * (e.0.as_nanos() / tick.as_nanos().max(1)).max(1)),
-                };
-                if let Some(sample) = sample {
-                    self.take_rtt(sample, ack);
-                }
-            }
-            let fresh = ticks.map(|n| tick * n as u64);
-            if let Some(rtt) = fresh {
-                self.note_rtt(rtt);
-            }
-            return (fresh, round);
-        }
-        let fresh = exact.map(|e| e.1);
-        if let Some((oldest, newest)) = exact {
-            self.take_rtt(oldest, ack);
-            self.note_rtt(newest);
-        } else if cumulative > 0
-            && let Some((echoed, _, ours)) = echo
-        {
-            // Only retransmissions were acknowledged: timestamps still tell which transmission it was.
-            let sample = self.config.timestamp_tick * ours.wrapping_sub(echoed) as u64;
-            if !sample.is_zero() {
-                self.take_rtt(sample, ack);
-            }
-        }
-        (fresh, None)
-    }
-
-    #[inline]
-    pub fn note_rtt(&mut self, rtt: Duration) {
-        let flow = &mut self.flow;
-        flow.rtt = rtt;
-        if rtt < flow.min_rtt || flow.min_rtt.is_zero() {
-            flow.min_rtt = rtt;
-        }
-        if rtt > flow.max_rtt {
-            flow.max_rtt = rtt;
-        }
-    }
-
-    #[inline]
-    pub fn take_rtt(&mut self, sample: Duration, acked: u64) {
-        self.rtt.sample(sample, acked, self.nxt);
-        let srtt = self.rtt.srtt();
-        self.flow.srtt = srtt;
-        self.pto = srtt * 2;
-    }
-
-    fn close_round(
-        &mut self,
-        now: Instant,
-        ack: u64,
-        fresh: Option<Duration>,
-        marked: Option<cc::host::MarkedRound>,
-    ) -> Option<cc::Round> {
-        let (sent, rtt) = match (self.config.round, marked) {
-            (RoundKind::Sequence, _) if self.rounds.is_passed(ack) => (None, fresh.unwrap_or(self.flow.rtt)),
-            (RoundKind::Marked, Some(m)) => (Some(m.sent), self.config.rtt_tick * m.ticks as u64),
-            _ => return None,
-        };
-        Some(self.rounds.close(now, self.flow.cwnd, self.nxt, sent, rtt))
-    }
-
-    /// One-way delay with an unknown constant: the offset keeps it positive while clocks drift apart for hours.
-    #[inline]
-    fn one_way(&self, echoed: u32, theirs: u32) -> (Option<Duration>, Option<Instant>) {
-        const OFFSET: i64 = 1 << 24;
-        let tick = self.config.timestamp_tick;
-        let ticks = OFFSET + theirs.wrapping_sub(echoed) as i32 as i64;
-        (Some(tick * ticks.max(0) as u64), Some(Instant::ZERO + tick * theirs as u64))
     }
 
     /// Tells the algorithm that the host's episode is over.

@@ -1,6 +1,5 @@
 //! Timers: retransmission timeout (RFC 6298), tail loss probe (RFC 8985, section 7), reordering, window probes.
 
-use crate::prr::Step;
 use crate::scoreboard::SACKED;
 use crate::sender::Sender;
 use crate::undo::Frto;
@@ -64,10 +63,10 @@ impl Sender {
     /// Sets the tail probe where one makes sense.
     #[inline]
     pub(crate) fn plan_probe(&mut self, now: Instant) {
-        if self.config.loss != LossDetection::RackTlp || self.probe.reordering {
+        if !self.ways.rack || self.probe.reordering {
             return;
         }
-        if matches!(self.flow.phase, Phase::Open | Phase::Reduced) && self.board.sacked == 0 && self.board.lost == 0 {
+        if self.board.sacked | self.board.lost == 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
             // A lone segment may meet a delayed ACK (RFC 8985's WCDelAckT; Linux takes its RTO floor).
             let slack = if self.board.in_flight <= self.mss { self.rtt.min() } else { JIFFIES };
             self.probe_at = (now + self.pto + slack).min(self.rto_at);
@@ -123,10 +122,7 @@ impl Sender {
             self.enter_recovery(now);
         }
         if self.prr.on {
-            let pipe = self.pipe();
-            let step =
-                Step { delivered: 0, in_flight: pipe, ssthresh: self.flow.ssthresh.get(), safe: false, mss: self.mss };
-            self.flow.cwnd = Bytes::new(pipe + self.prr.allowance(step));
+            self.step_reduction(0, false);
         }
         self.flow.in_flight = Bytes::new(self.pipe());
     }
@@ -148,7 +144,7 @@ impl Sender {
             self.remember(before);
         }
         let reneged = self.board.ring.front().is_some_and(|r| r.is(SACKED));
-        self.lose_everything(reneged || self.config.loss != LossDetection::RackTlp);
+        self.lose_everything(reneged || !self.ways.rack);
         let to = if fresh || self.owns_window {
             match self.ask(Signal::Timeout) {
                 Reaction::Reduce(to) | Reaction::ResendAll(to) => Some(to),
@@ -195,6 +191,8 @@ impl Sender {
     }
 
     /// The window closed with nothing outstanding: ask for news now and then (RFC 9293, section 3.8.6.1).
+    #[cold]
+    #[inline(never)]
     pub(crate) fn persist(&mut self, now: Instant) {
         if self.rto_at == Instant::MAX && !self.is_outstanding() {
             self.rto_at = self.rtt.deadline(now);
@@ -211,6 +209,8 @@ impl Sender {
 
     /// Sends again after silence longer than the timeout: the old window says nothing about the path any more.
     /// Paced flows keep it, since they do not burst.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn restart_after_idle(&mut self, now: Instant) {
         let idle = now.since(self.last_sent);
         let rto = self.rtt.rto();

@@ -1,6 +1,6 @@
 //! What may leave now: repairs first, then new data, as far as window, pacing and the peer allow.
 
-use crate::config::{LossDetection, Offload, Stack};
+use crate::config::{LossDetection, Offload};
 use crate::scoreboard::{EVER, FIN, LOST, RESENT, Record, SACKED};
 use crate::sender::{Fin, Sender};
 use crate::undo::Frto;
@@ -16,36 +16,30 @@ pub(crate) struct Chunk {
     pub again: bool,
 }
 
-/// Our timestamp and the newest of the peer's.
-pub(crate) type Stamp = (u32, u32);
-
 impl Sender {
-    /// The next segment's worth of data, or `None` until something changes.
-    #[inline]
-    pub(crate) fn poll(&mut self, now: Instant, stamp: Stamp) -> Option<Chunk> {
-        if self.board.to_resend > 0 || self.probe.due || self.window_probe {
-            match self.poll_repair(now, stamp) {
-                Some(decided) => return decided,
-                None => {}
-            }
+    /// The next segment's worth of data, or `None` until something changes. `peer` is the newest timestamp received.
+    #[inline(always)]
+    pub(crate) fn poll(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
+        if (self.board.to_resend > 0 || self.probe.due || self.window_probe)
+            && let Some(decided) = self.poll_repair(now, peer)
+        {
+            return decided;
         }
-        let chunk = self.poll_new(now, stamp);
+        let chunk = self.poll_new(now, peer);
         if chunk.is_none() && self.flow.phase == Phase::Recovery && self.config.loss == LossDetection::Sack {
-            return self.poll_unlikely(now, stamp);
+            return self.poll_unlikely(now, peer);
         }
         chunk
     }
 
     /// Does the window let `len` go now? Notes who said no.
-    #[inline]
+    #[inline(always)]
     fn admits(&mut self, now: Instant, len: u64) -> bool {
         let pipe = self.pipe();
         let cwnd = self.flow.cwnd.get();
         if pipe > 0 {
-            let quota = self.config.stack == Stack::FreeBsd11
-                && self.config.loss == LossDetection::Sack
-                && self.flow.phase == Phase::Recovery;
-            if pipe + len > cwnd || (quota && self.quota < len) {
+            let rationed = self.ways.quota && self.flow.phase == Phase::Recovery && self.quota < len;
+            if pipe + len > cwnd || rationed {
                 self.flow.app_limited = false;
                 return false;
             }
@@ -57,13 +51,14 @@ impl Sender {
         true
     }
 
-    fn poll_new(&mut self, now: Instant, stamp: Stamp) -> Option<Chunk> {
+    #[inline(always)]
+    fn poll_new(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
         let left = self.written.saturating_sub(self.nxt);
         if left == 0 && self.fin != Fin::Queued {
             self.starve();
             return None;
         }
-        if self.una == self.nxt {
+        if self.una == self.nxt && now.since(self.last_sent) > self.rtt.rto() {
             self.restart_after_idle(now);
         }
         let mut len = left.min(self.mss);
@@ -76,7 +71,7 @@ impl Sender {
             }
             len = room;
         }
-        let fin = self.fin == Fin::Queued && self.nxt + len == self.written;
+        let fin = left == len && self.fin == Fin::Queued;
         let span = len + u64::from(fin);
         if !self.admits(now, span) || (self.config.offload != Offload::Off && self.holds_back(left, room)) {
             self.check_usage();
@@ -98,33 +93,44 @@ impl Sender {
         }
         self.plan_probe(now);
         self.sent_since_check = true;
-        self.burst_left = self.burst_left.saturating_sub(1);
-        self.after_send(now, seq, len as u32, span, false, stamp);
+        if self.burst_left > 0 {
+            self.burst_left -= 1;
+        }
+        self.after_send(now, seq, len as u32, span, false, peer);
         Some(Chunk { seq, len: len as u32, fin, again: false })
     }
 
-    #[inline]
-    fn after_send(&mut self, now: Instant, seq: u64, len: u32, span: u64, again: bool, stamp: Stamp) {
+    /// [`poll_new`](Self::poll_new) where speed does not matter.
+    #[cold]
+    #[inline(never)]
+    fn poll_new_outside(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
+        self.poll_new(now, peer)
+    }
+
+    #[inline(always)]
+    fn after_send(&mut self, now: Instant, seq: u64, len: u32, span: u64, again: bool, peer: u32) {
         self.last_sent = now;
         self.stats.segments += 1;
         self.force_one = false;
         if self.prr.on {
             self.prr.out += span;
         }
-        self.quota = self.quota.saturating_sub(span);
+        if self.ways.quota {
+            self.quota = self.quota.saturating_sub(span);
+        }
         let in_flight = Bytes::new(self.pipe());
         self.flow.in_flight = in_flight;
         if let Some(ertt) = &mut self.ertt
             && len > 0
         {
-            ertt.on_sent(seq, len, stamp.0, stamp.1);
+            ertt.on_sent(seq, len, self.clock.read(now), peer);
         }
         self.cc.on_sent(&mut self.flow, &Sent { size: Bytes::new(len as u64), in_flight, retransmission: again });
         self.pace(now, len as u64);
     }
 
     /// When the next segment may go.
-    #[inline]
+    #[inline(always)]
     fn pace(&mut self, now: Instant, len: u64) {
         let gap = match self.flow.pacing {
             Some(rate) => {
@@ -145,6 +151,8 @@ impl Sender {
     }
 
     /// Sender offload: wait until a burst's worth may go at once, or a third of the window, or all there is.
+    #[cold]
+    #[inline(never)]
     fn holds_back(&mut self, left: u64, room: u64) -> bool {
         let Offload::Burst(most) = self.config.offload else { return false };
         if self.burst_left > 0 {
@@ -192,7 +200,7 @@ impl Sender {
     /// Growth is earned only where the window was the limit; in slow start half of it in use is enough.
     #[inline]
     pub(crate) fn is_window_limited(&self) -> bool {
-        if self.config.stack == Stack::FreeBsd11 {
+        if self.ways.lenient {
             return self.flow.cwnd <= self.flow.receive_window;
         }
         self.limited || (self.flow.in_slow_start() && self.flow.cwnd.get() < 2 * self.most_out)
@@ -200,7 +208,8 @@ impl Sender {
 
     /// Retransmissions and probes. `None`: nothing of the kind, go on with new data.
     #[cold]
-    fn poll_repair(&mut self, now: Instant, stamp: Stamp) -> Option<Option<Chunk>> {
+    #[inline(never)]
+    fn poll_repair(&mut self, now: Instant, peer: u32) -> Option<Option<Chunk>> {
         if self.window_probe {
             self.window_probe = false;
             self.stats.window_probes += 1;
@@ -209,7 +218,7 @@ impl Sender {
         }
         if self.probe.due {
             self.probe.due = false;
-            if let Some(chunk) = self.tail_probe(now, stamp) {
+            if let Some(chunk) = self.tail_probe(now, peer) {
                 return Some(Some(chunk));
             }
         }
@@ -225,29 +234,30 @@ impl Sender {
         if !self.force_one && !self.admits(now, len) {
             return Some(None);
         }
-        Some(Some(self.resend(now, id, stamp)))
+        Some(Some(self.resend(now, id, peer)))
     }
 
-    fn resend(&mut self, now: Instant, id: u64, stamp: Stamp) -> Chunk {
+    fn resend(&mut self, now: Instant, id: u64, peer: u32) -> Chunk {
         if let Some(rates) = &mut self.rates {
             let r = self.board.ring.get(id);
             *rates.tags.get_mut(id) =
                 rates.tracker.on_sent(now, self.flow.delivered, self.board.in_flight, r.len as u64);
         }
         let r = self.board.resend(id, now);
-        self.on_resent(self.config.timestamps.then_some(stamp.0));
+        let stamp = self.stamped.then(|| self.clock.read(now));
+        self.on_resent(stamp);
         if id == self.board.ring.first() {
             self.rto_at = self.rtt.deadline(now);
         }
         self.stats.retransmissions += 1;
         let fin = r.is(FIN);
         let len = r.len - u32::from(fin);
-        self.after_send(now, r.seq, len, r.len as u64, true, stamp);
+        self.after_send(now, r.seq, len, r.len as u64, true, peer);
         Chunk { seq: r.seq, len, fin, again: true }
     }
 
     /// RFC 8985, section 7.3: new data if there is any, else the last segment again, whatever the window.
-    fn tail_probe(&mut self, now: Instant, stamp: Stamp) -> Option<Chunk> {
+    fn tail_probe(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
         if !self.is_outstanding() {
             return None;
         }
@@ -258,7 +268,7 @@ impl Sender {
             self.flow.cwnd = Bytes::new(self.pipe() + fits + 1).max(cwnd);
             let (pace, burst) = (self.pace_next, self.burst_left);
             (self.pace_next, self.burst_left) = (now, 1);
-            let chunk = self.poll_new(now, stamp);
+            let chunk = self.poll_new_outside(now, peer);
             (self.pace_next, self.burst_left) = (self.pace_next.max(pace), burst);
             self.flow.cwnd = cwnd;
             chunk
@@ -271,7 +281,7 @@ impl Sender {
             while id > self.board.ring.first() {
                 id -= 1;
                 if !self.board.ring.get(id).is(SACKED) {
-                    return Some(self.resend(now, id, stamp));
+                    return Some(self.resend(now, id, peer));
                 }
             }
             None
@@ -285,7 +295,8 @@ impl Sender {
     /// RFC 6675, `NextSeg` rules 3 and 4: with neither losses nor new data, a hole not yet thought lost, or once per
     /// recovery the last segment outstanding.
     #[cold]
-    fn poll_unlikely(&mut self, now: Instant, stamp: Stamp) -> Option<Chunk> {
+    #[inline(never)]
+    fn poll_unlikely(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
         let blocked = self.written > self.nxt && self.edge >= self.nxt + self.mss.min(self.written - self.nxt);
         if blocked || self.board.to_resend > 0 {
             return None;
@@ -311,6 +322,6 @@ impl Sender {
             return None;
         }
         self.rescued |= hole.is_none();
-        Some(self.resend(now, id, stamp))
+        Some(self.resend(now, id, peer))
     }
 }

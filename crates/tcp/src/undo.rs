@@ -73,7 +73,11 @@ impl Sender {
         if end > self.nxt || start >= end {
             return;
         }
-        if self.undo.marker > 0 && end > self.undo.marker {
+        // More duplicates than retransmissions: the network copies packets, and nothing follows from that.
+        if self.stats.duplicates_reported > self.stats.retransmissions {
+            return;
+        }
+        if self.undo.marker > 0 && end > self.undo.marker && end <= self.recover {
             self.undo.unexplained = self.undo.unexplained.saturating_sub(1);
         }
         self.rack.on_dsack(self.una, self.nxt);
@@ -87,7 +91,7 @@ impl Sender {
     /// Did the original, sent before the retransmission, cause this ACK?
     fn is_answered_early(&self, echo: Echo) -> bool {
         match (self.undo.marker > 0, self.undo.stamp, echo) {
-            (true, Some(stamp), Some((echoed, _, _))) => (echoed.wrapping_sub(stamp) as i32) < 0,
+            (true, Some(stamp), Some((echoed, _))) => (echoed.wrapping_sub(stamp) as i32) < 0,
             _ => false,
         }
     }
@@ -125,7 +129,7 @@ impl Sender {
         if self.undo.frto == Frto::Off {
             return false;
         }
-        if d.original_end > 0 && d.original_end <= self.recover {
+        if d.original_end <= self.recover {
             self.take_back(Evidence::Frto);
             return true;
         }

@@ -1,0 +1,132 @@
+//! What an acknowledgement measures: RTT for the timeout and for the algorithm, rounds, one-way delay.
+
+use crate::Segment;
+use crate::config::RoundKind;
+use crate::scoreboard::Delivery;
+use crate::sender::{Echo, Sender};
+use cc::host::{ErttHeard, MarkedRound};
+use units::{Duration, Instant};
+
+impl Sender {
+    /// Takes the samples of an ACK that delivered `delivery`; returns the one for the algorithm. The estimator is fed
+    /// with the oldest segment delivered, so that the timeout allows for delayed ACKs, the algorithm with the newest.
+    /// Segments ever retransmitted give none (Karn).
+    #[inline]
+    pub(crate) fn measure(
+        &mut self,
+        now: Instant,
+        ack: u64,
+        cumulative: u64,
+        delivery: &Delivery,
+        echo: Echo,
+    ) -> Option<Duration> {
+        if !delivery.is_clean() {
+            if cumulative > 0
+                && let Some((echoed, _)) = echo
+            {
+                self.measure_by_timestamp(now, ack, echoed);
+            }
+            return None;
+        }
+        self.take_rtt(now.since(delivery.oldest), ack);
+        let fresh = now.since(delivery.youngest);
+        self.note_rtt(fresh);
+        Some(fresh)
+    }
+
+    /// Only retransmissions were acknowledged: a timestamp still tells which transmission it was.
+    #[cold]
+    #[inline(never)]
+    fn measure_by_timestamp(&mut self, now: Instant, ack: u64, echoed: u32) {
+        let ticks = self.clock.read(now).wrapping_sub(echoed);
+        if ticks > 0 {
+            self.take_rtt(self.clock.tick() * ticks as u64, ack);
+        }
+    }
+
+    /// FreeBSD: the same through its coarse clock and h_ertt.
+    #[inline(never)]
+    pub(crate) fn measure_enhanced(
+        &mut self,
+        now: Instant,
+        s: &Segment,
+        cumulative: u64,
+        delivery: &Delivery,
+        echo: Echo,
+    ) -> (Option<Duration>, Option<MarkedRound>) {
+        let ticks_now = self.clock.read(now);
+        let tick = self.clock.tick();
+        // New ranges: the right edge of the first block that is not a report of a duplicate.
+        let sacked_to = if s.sack.count > 0 && delivery.bytes > cumulative {
+            self.seen_blocks.iter().map(|b| b.1).find(|end| *end > 0).unwrap_or(0)
+        } else {
+            0
+        };
+        let heard = ErttHeard { acked: cumulative, ack: s.ack, sacked_to, tick: ticks_now, echo };
+        let (fresh, round) = match &mut self.ertt {
+            Some(ertt) => ertt.on_ack(&heard, self.mss),
+            None => (None, None),
+        };
+        if cumulative > 0 {
+            match echo {
+                Some((echoed, _)) => self.take_rtt(tick * ticks_now.wrapping_sub(echoed).max(1) as u64, s.ack),
+                None if delivery.is_clean() => {
+                    let elapsed = now.since(delivery.oldest).as_nanos() / tick.as_nanos();
+                    self.take_rtt(tick * elapsed.max(1), s.ack);
+                }
+                None => {}
+            }
+        }
+        let fresh = fresh.map(|ticks| tick * ticks as u64);
+        if let Some(rtt) = fresh {
+            self.note_rtt(rtt);
+        }
+        (fresh, round)
+    }
+
+    #[inline]
+    pub(crate) fn note_rtt(&mut self, rtt: Duration) {
+        let flow = &mut self.flow;
+        flow.rtt = rtt;
+        if rtt < flow.min_rtt || flow.min_rtt.is_zero() {
+            flow.min_rtt = rtt;
+        }
+        if rtt > flow.max_rtt {
+            flow.max_rtt = rtt;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn take_rtt(&mut self, sample: Duration, acked: u64) {
+        self.rtt.sample(sample, acked, self.nxt);
+        let srtt = self.rtt.srtt();
+        self.flow.srtt = srtt;
+        self.pto = srtt * 2;
+    }
+
+    #[inline(always)]
+    pub(crate) fn close_round(
+        &mut self,
+        now: Instant,
+        ack: u64,
+        fresh: Option<Duration>,
+        marked: Option<MarkedRound>,
+    ) -> Option<cc::Round> {
+        let (sent, rtt) = match (self.config.round, marked) {
+            (RoundKind::Sequence, _) if self.rounds.is_passed(ack) => (None, fresh.unwrap_or(self.flow.rtt)),
+            (RoundKind::Marked, Some(m)) => (Some(m.sent), self.clock.tick() * m.ticks as u64),
+            _ => return None,
+        };
+        Some(self.rounds.close(now, self.flow.cwnd, self.nxt, sent, rtt))
+    }
+
+    /// One-way delay with an unknown constant: the offset keeps it positive while clocks drift apart for hours.
+    #[inline]
+    pub(crate) fn one_way(&self, echo: Echo) -> (Option<Duration>, Option<Instant>) {
+        const OFFSET: i64 = 1 << 24;
+        let Some((echoed, theirs)) = echo else { return (None, None) };
+        let tick = self.clock.tick();
+        let ticks = OFFSET + theirs.wrapping_sub(echoed) as i32 as i64;
+        (Some(tick * ticks.max(0) as u64), Some(Instant::ZERO + tick * theirs as u64))
+    }
+}
