@@ -193,8 +193,8 @@ impl Endpoint {
     #[inline]
     pub fn poll_send(&mut self, now: Instant) -> Option<Segment> {
         // Nothing has happened since the last `None` that could change it.
-        if self.sender.asleep && !self.receiver.ack_now {
-            return None;
+        if self.sender.asleep {
+            return if self.receiver.ack_now { Some(self.pure_ack(now)) } else { None };
         }
         self.poll_awake(now)
     }
@@ -204,7 +204,7 @@ impl Endpoint {
             return self.poll_opening(now);
         }
         // Ranges travel on ACKs without data, so that data segments keep their size.
-        if self.receiver.ack_now && (self.sender.asleep || self.receiver.has_blocks()) {
+        if self.receiver.ack_now && self.receiver.has_blocks() {
             return Some(self.pure_ack(now));
         }
         self.sender.flow.now = now;

@@ -3,7 +3,7 @@
 //! One segment at a time is *marked*; the ACK that covers it closes a round, and the next segment sent is marked then.
 //! Samples count whole ticks and add one. Delayed ACKs are guessed from what ACKs cover: while the guess says the
 //! receiver delays, an ACK of a single segment is taken for a late one and gives no sample, and the mark slides from a
-//! segment acknowledged along with later ones to the last of them. Source: FreeBSD 11 `sys/netinet/khelp/h_ertt.c`
+//! segment acknowledged along with later ones to the last but one of them. Source: FreeBSD 11 `sys/netinet/khelp/h_ertt.c`
 //! (behaviour re-told in the reference, section 0.3). Segment offload is left out: every segment is its own record.
 
 use alloc::collections::VecDeque;
@@ -140,15 +140,15 @@ impl EnhancedRtt {
                 self.rtt = elapsed(t.tick);
                 fresh = Some(self.rtt);
             }
-            if t.marked || sliding.is_some() {
-                let adjust = sliding.take().map_or(0, |s| s.adjust);
-                round = Some(self.finish(elapsed(t.tick), self.sent_in_round.saturating_sub(adjust)));
+            if t.marked {
+                round = Some(self.finish(elapsed(t.tick), self.sent_in_round));
             }
             self.flying.pop_front();
             break;
         }
         if let Some(s) = sliding {
-            // Every record is gone: time the last one the mark slid over.
+            // FreeBSD times the last record the mark slid over, even if a later one was matched (the helper means to
+            // do so only when it runs out of records, but does not clear its note of the slide).
             let ticks = heard.tick.wrapping_sub(s.tick).wrapping_add(1);
             round = Some(self.finish(ticks, (self.sent_in_round + s.len).saturating_sub(s.adjust)));
         }
@@ -195,12 +195,12 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_two_times_the_second_and_slides_the_mark_to_it() {
+    fn an_ack_of_two_samples_the_second_and_closes_the_round_of_the_first() {
         let mut e = EnhancedRtt::new();
         send(&mut e, 0, 100);
         send(&mut e, 1, 103);
         send(&mut e, 2, 104);
-        assert_eq!(ack(&mut e, 0, 2, 140), (Some(38), Some(38)));
+        assert_eq!(ack(&mut e, 0, 2, 140), (Some(38), Some(41)));
         // The mark is free: the next segment sent takes it, number 2 does not.
         send(&mut e, 3, 141);
         assert_eq!(ack(&mut e, 2, 3, 150).1, None);
@@ -225,14 +225,15 @@ mod tests {
         e.on_sent(0, MSS as u32, 200, 0); // sent again
         let heard = Heard { acked: MSS, ack: MSS, tick: 240, echo: Some((200, 0)), ..Heard::default() };
         let (fresh, round) = e.on_ack(&heard, MSS);
-        assert_eq!((fresh, round.map(|r| r.ticks)), (Some(41), Some(41)));
+        assert_eq!(fresh, Some(41), "the sample is the retransmission's");
+        assert_eq!(round.map(|r| r.ticks), Some(141), "the mark was on the lost one");
     }
 
     #[test]
-    fn bytes_sent_during_a_round_are_counted_without_those_the_mark_slid_over() {
+    fn bytes_sent_during_a_round_lose_the_records_slid_over_but_the_last() {
         let mut e = EnhancedRtt::new();
         (0..6).for_each(|n| send(&mut e, n, 100));
-        let heard = Heard { acked: 2 * MSS, ack: 2 * MSS, tick: 110, ..Heard::default() };
-        assert_eq!(e.on_ack(&heard, MSS).1.unwrap().sent, Bytes::new(5 * MSS));
+        let heard = Heard { acked: 4 * MSS, ack: 4 * MSS, tick: 110, ..Heard::default() };
+        assert_eq!(e.on_ack(&heard, MSS).1.unwrap().sent, Bytes::new(4 * MSS));
     }
 }

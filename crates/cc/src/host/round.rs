@@ -44,11 +44,10 @@ impl RoundTracker {
             round.samples += 1;
             round.min_rtt = round.min_rtt.min(rtt);
             round.max_rtt = round.max_rtt.max(rtt);
-        }
-        let rtt = fresh.unwrap_or(last);
-        if !rtt.is_zero() {
-            round.min_rtt_reused = round.min_rtt_reused.min(rtt);
-            round.max_rtt_reused = round.max_rtt_reused.max(rtt);
+        } else if !last.is_zero() {
+            // Only the reused ones here; those of the round join them when it closes.
+            round.min_rtt_reused = round.min_rtt_reused.min(last);
+            round.max_rtt_reused = round.max_rtt_reused.max(last);
         }
     }
 
@@ -72,6 +71,8 @@ impl RoundTracker {
         done.end = now;
         done.sent = sent.unwrap_or(done.delivered);
         done.marked_rtt = marked_rtt;
+        done.min_rtt_reused = done.min_rtt_reused.min(done.min_rtt);
+        done.max_rtt_reused = done.max_rtt_reused.max(done.max_rtt);
         let none = |d: Duration| if d == Duration::MAX { Duration::ZERO } else { d };
         done.min_rtt = none(done.min_rtt);
         done.min_rtt_reused = none(done.min_rtt_reused);
