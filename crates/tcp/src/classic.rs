@@ -7,25 +7,25 @@ use crate::LossDetection;
 use crate::conservative::THRESHOLD;
 use crate::sender::Sender;
 use cc::Phase;
-use units::{Bytes, Instant};
+use units::Instant;
 
 impl Sender {
-    pub(crate) fn repair_without_sack(&mut self, now: Instant, cumulative: u64, duplicate: bool) {
+    /// As [`repair`](Self::repair).
+    pub(crate) fn repair_without_sack(&mut self, now: Instant, cumulative: u64, duplicate: bool) -> bool {
         if cumulative > 0 {
             self.duplicates = 0;
             match self.flow.phase {
-                Phase::Recovery => self.on_new_ack_in_recovery(cumulative),
-                Phase::Loss if self.una >= self.recover => self.end_episode(),
+                Phase::Recovery => return self.on_new_ack_in_recovery(cumulative),
+                Phase::Loss => return self.una >= self.recover,
                 Phase::Reduced if self.una > self.recover || !self.is_outstanding() => self.leave_reduced(),
                 _ => {}
             }
-            if self.flow.phase != Phase::Recovery {
-                self.credit = 0;
-            }
+            self.credit = 0;
         } else if duplicate {
             self.duplicates += 1;
             self.on_duplicate(now);
         }
+        false
     }
 
     fn on_duplicate(&mut self, now: Instant) {
@@ -48,25 +48,14 @@ impl Sender {
         }
     }
 
-    fn on_new_ack_in_recovery(&mut self, cumulative: u64) {
-        let full = self.una >= self.recover;
-        if full || self.config.loss == LossDetection::Reno {
-            if !self.owns_window {
-                let flight = self.nxt - self.una;
-                let careful = Bytes::new(flight.max(self.mss) + self.mss);
-                self.flow.cwnd = if full && self.config.loss == LossDetection::NewReno {
-                    self.flow.ssthresh.min(careful)
-                } else {
-                    self.flow.ssthresh
-                };
-            }
-            self.credit = 0;
-            self.end_episode();
-            return;
+    fn on_new_ack_in_recovery(&mut self, cumulative: u64) -> bool {
+        if self.una >= self.recover || self.config.loss == LossDetection::Reno {
+            return true;
         }
         // Partial: the next hole is lost too. Deflate by what was acknowledged, less the segment it lets go.
         self.credit = (self.credit + self.mss).saturating_sub(cumulative);
         self.lose_first();
         self.force_one = true;
+        false
     }
 }

@@ -1,6 +1,6 @@
 //! Loss by time (RACK, RFC 8985): a segment is lost if one sent later was delivered a reordering window ago.
 
-use crate::scoreboard::{Delivery, EVER, LOST, RESENT, SACKED};
+use crate::scoreboard::{Delivery, EVER, LOST, RESENT, SACKED, Turn};
 use crate::sender::Sender;
 use cc::Phase;
 use units::{Duration, Instant};
@@ -12,8 +12,7 @@ const PERSIST: u8 = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
     /// The segment sent last among those delivered.
-    pub sent_at: Instant,
-    pub end: u64,
+    pub newest: Turn,
     pub rtt: Duration,
     /// Reordering has been seen.
     pub reordering: bool,
@@ -26,15 +25,7 @@ pub(crate) struct Rack {
 
 impl Default for Rack {
     fn default() -> Self {
-        Rack {
-            sent_at: Instant::ZERO,
-            end: 0,
-            rtt: Duration::ZERO,
-            reordering: false,
-            steps: 1,
-            persist: 0,
-            dsack_until: 0,
-        }
+        Rack { newest: Turn::default(), rtt: Duration::ZERO, reordering: false, steps: 1, persist: 0, dsack_until: 0 }
     }
 }
 
@@ -42,17 +33,17 @@ impl Rack {
     /// Learns from what an ACK delivered.
     #[inline]
     pub fn on_delivery(&mut self, now: Instant, d: &Delivery, min_rtt: Duration) {
-        if d.newest_end == 0 {
+        if d.bytes == 0 {
             return;
         }
-        let rtt = now.since(d.newest_at);
+        let rtt = now.since(d.newest.at);
         // The ACK of an original would make a retransmission look faster than the path.
         if d.newest_again && rtt < min_rtt {
             return;
         }
         self.rtt = rtt;
-        if (d.newest_at, d.newest_end) > (self.sent_at, self.end) {
-            (self.sent_at, self.end) = (d.newest_at, d.newest_end);
+        if d.newest.is_after(self.newest) {
+            self.newest = d.newest;
         }
         self.reordering |= d.late;
     }
@@ -97,7 +88,7 @@ impl Sender {
         while id < self.board.ring.next() {
             let r = *self.board.ring.get(id);
             if !r.is(SACKED | LOST | EVER) {
-                if (r.sent_at, r.end()) >= (rack.sent_at, rack.end) {
+                if !rack.newest.is_after(r.turn()) {
                     break;
                 }
                 let due = r.sent_at + allowed;
@@ -111,16 +102,16 @@ impl Sender {
             self.board.judged = id;
         }
         // Retransmissions wait in a queue of their own, in order of time.
-        while let Some(&(id, sent_at)) = self.board.resent_order.front() {
+        while let Some(&(id, turn)) = self.board.resent_order.front() {
             let valid = id >= self.board.ring.first() && {
                 let r = self.board.ring.get(id);
-                r.is(RESENT) && r.sent_at == sent_at
+                r.is(RESENT) && r.turn() == turn
             };
             if valid {
-                if (sent_at, self.board.ring.get(id).end()) >= (rack.sent_at, rack.end) {
+                if !rack.newest.is_after(turn) {
                     break;
                 }
-                let due = sent_at + allowed;
+                let due = turn.at + allowed;
                 if due > now {
                     again = again.min(due);
                     break;

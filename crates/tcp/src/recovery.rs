@@ -10,7 +10,9 @@ use cc::{Cause, Congestion, Phase, Reaction, Signal, causes};
 use units::{Bytes, Instant};
 
 impl Sender {
-    /// An ACK that is not plain progress: ends episodes that are over, finds losses, begins episodes.
+    /// An ACK that is not plain progress: ends episodes that are over, finds losses, begins episodes. True if it ends
+    /// a recovery: that is left to after the algorithm has seen the ACK, since what it acknowledges in order was
+    /// delivered long before and must not earn growth.
     #[cold]
     #[inline(never)]
     pub(crate) fn repair(
@@ -21,7 +23,7 @@ impl Sender {
         duplicate: bool,
         dsack: bool,
         echo: Echo,
-    ) {
+    ) -> bool {
         self.stats.duplicate_acks += u64::from(duplicate);
         if self.probe.is_out() {
             self.judge_probe(now, cumulative, duplicate && d.bytes == 0, dsack);
@@ -29,7 +31,7 @@ impl Sender {
         if !self.uses_sack() {
             return self.repair_without_sack(now, cumulative, duplicate);
         }
-        self.end_if_over(now, cumulative, d, duplicate, echo);
+        let over = self.end_if_over(cumulative, d, duplicate, echo);
         match self.config.loss {
             LossDetection::RackTlp => {
                 let again = self.detect_by_time(now);
@@ -51,9 +53,10 @@ impl Sender {
         if self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
             self.enter_recovery(now);
         }
+        over
     }
 
-    fn end_if_over(&mut self, now: Instant, cumulative: u64, d: &Delivery, duplicate: bool, echo: Echo) {
+    fn end_if_over(&mut self, cumulative: u64, d: &Delivery, duplicate: bool, echo: Echo) -> bool {
         match self.flow.phase {
             Phase::Open => {
                 if let Some(how) = self.evidence(0, echo) {
@@ -69,20 +72,19 @@ impl Sender {
             Phase::Recovery => {
                 if let Some(how) = self.evidence(cumulative, echo) {
                     self.take_back(how);
-                } else if self.una >= self.recover {
-                    self.leave_recovery();
+                } else {
+                    return self.una >= self.recover;
                 }
             }
             Phase::Loss => {
                 if let Some(how) = self.evidence(cumulative, echo) {
                     self.take_back(how);
-                } else if !self.watch_timeout(cumulative, d, duplicate) && self.una >= self.recover {
-                    self.undo.frto = Frto::Off;
-                    self.end_episode();
+                } else if !self.watch_timeout(cumulative, d, duplicate) {
+                    return self.una >= self.recover;
                 }
             }
         }
-        let _ = now;
+        false
     }
 
     /// Asks the algorithm about congestion.
@@ -186,18 +188,28 @@ impl Sender {
         self.force_one = false;
     }
 
-    fn leave_recovery(&mut self) {
+    /// Recovery is over: the window becomes the threshold, or less where the stack avoids the burst that would follow
+    /// when little is outstanding (FreeBSD; RFC 6582, section 3.2, step 3).
+    pub(crate) fn leave_recovery(&mut self, now: Instant) {
         self.rack.on_recovered();
+        self.undo.frto = Frto::Off;
         let ssthresh = self.flow.ssthresh;
-        if !self.owns_window && ssthresh != Bytes::MAX {
+        // After a timeout the window grew by itself.
+        if self.flow.phase == Phase::Recovery && !self.owns_window && ssthresh != Bytes::MAX {
             let outstanding = self.nxt - self.una;
-            self.flow.cwnd = match self.config.stack {
-                // FreeBSD avoids a burst when little is outstanding.
-                Stack::FreeBsd11 if outstanding < ssthresh.get() => Bytes::new(outstanding + self.mss),
+            self.flow.cwnd = match (self.config.loss, self.config.stack) {
+                (LossDetection::NewReno, _) => ssthresh.min(Bytes::new(outstanding.max(self.mss) + self.mss)),
+                (LossDetection::Sack, Stack::FreeBsd11) if outstanding < ssthresh.get() => {
+                    Bytes::new(outstanding + self.mss)
+                }
                 _ => ssthresh,
             };
         }
+        self.credit = 0;
         self.end_episode();
+        if self.board.lost > 0 {
+            self.enter_recovery(now);
+        }
     }
 
     pub(crate) fn leave_reduced(&mut self) {

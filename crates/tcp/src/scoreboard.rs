@@ -25,10 +25,30 @@ pub(crate) struct Record {
     pub sent_at: Instant,
     /// Sequence space: payload, plus one for a FIN.
     pub len: u32,
+    /// Counts transmissions (modulo 2^16): many leave at the same nanosecond here, and order matters to RACK.
+    pub order: u16,
     pub flags: u8,
 }
 
+/// A place in the order of transmissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Turn {
+    pub at: Instant,
+    pub order: u16,
+}
+
+impl Turn {
+    #[inline]
+    pub fn is_after(self, o: Turn) -> bool {
+        self.at > o.at || (self.at == o.at && (self.order.wrapping_sub(o.order) as i16) > 0)
+    }
+}
+
 impl Record {
+    #[inline]
+    pub fn turn(&self) -> Turn {
+        Turn { at: self.sent_at, order: self.order }
+    }
     #[inline]
     pub fn end(&self) -> u64 {
         self.seq + self.len as u64
@@ -58,7 +78,9 @@ pub(crate) struct Scoreboard {
     /// Originals below this number have been judged lost or delivered.
     pub judged: u64,
     /// Retransmissions in order of time, for RACK. Stale entries are recognised by number and time.
-    pub resent_order: VecDeque<(u64, Instant)>,
+    pub resent_order: VecDeque<(u64, Turn)>,
+    /// The next transmission's [`Record::order`].
+    order: u16,
 }
 
 /// What the records an ACK delivered add up to.
@@ -70,9 +92,8 @@ pub(crate) struct Delivery {
     pub youngest: Instant,
     /// Lowest end among those never retransmitted (F-RTO).
     pub original_end: u64,
-    /// The one sent last: when, its end (zero if nothing was delivered), and whether it was a retransmission.
-    pub newest_at: Instant,
-    pub newest_end: u64,
+    /// The one sent last, and whether it was a retransmission.
+    pub newest: Turn,
     pub newest_again: bool,
     /// The highest selective acknowledgement before this ACK.
     pub known_to: u64,
@@ -88,8 +109,7 @@ impl Delivery {
             oldest: Instant::MAX,
             youngest: Instant::ZERO,
             original_end: u64::MAX,
-            newest_at: Instant::ZERO,
-            newest_end: 0,
+            newest: Turn::default(),
             newest_again: false,
             known_to,
             late: false,
@@ -103,9 +123,9 @@ impl Delivery {
     }
 
     #[inline]
-    fn note_newest(&mut self, at: Instant, end: u64, again: bool) {
-        if (at, end) > (self.newest_at, self.newest_end) {
-            (self.newest_at, self.newest_end, self.newest_again) = (at, end, again);
+    fn note_newest(&mut self, turn: Turn, again: bool) {
+        if turn.is_after(self.newest) {
+            (self.newest, self.newest_again) = (turn, again);
         }
     }
 
@@ -117,13 +137,13 @@ impl Delivery {
         self.youngest = self.youngest.max(last.sent_at);
         self.original_end = self.original_end.min(first.end());
         self.late |= first.seq < self.known_to;
-        self.note_newest(last.sent_at, last.end(), false);
+        self.note_newest(last.turn(), false);
     }
 
     fn add(&mut self, r: &Record) {
         if r.is(EVER) {
             self.bytes += r.len as u64;
-            self.note_newest(r.sent_at, r.end(), true);
+            self.note_newest(r.turn(), true);
         } else {
             self.add_run(r.len as u64, r, r);
         }
@@ -143,14 +163,16 @@ impl Scoreboard {
             resend_from: 0,
             judged: 0,
             resent_order: VecDeque::new(),
+            order: 0,
         }
     }
 
     /// A segment leaves for the first time.
     #[inline]
-    pub fn push(&mut self, record: Record) -> u64 {
-        self.in_flight += record.len as u64;
-        self.ring.push(record)
+    pub fn push(&mut self, seq: u64, len: u32, flags: u8, now: Instant) -> u64 {
+        self.in_flight += len as u64;
+        self.order = self.order.wrapping_add(1);
+        self.ring.push(Record { seq, sent_at: now, len, order: self.order, flags })
     }
 
     /// Takes a record out of the sums, whatever its state.
@@ -294,6 +316,9 @@ impl Scoreboard {
         let before = *slot;
         slot.flags |= RESENT | EVER;
         slot.sent_at = now;
+        self.order = self.order.wrapping_add(1);
+        slot.order = self.order;
+        let turn = slot.turn();
         let len = before.len as u64;
         if before.is(LOST) && !before.is(RESENT) {
             self.to_resend -= len;
@@ -302,7 +327,7 @@ impl Scoreboard {
             self.in_flight += len;
             self.resent += len;
         }
-        self.resent_order.push_back((id, now));
+        self.resent_order.push_back((id, turn));
         before
     }
 

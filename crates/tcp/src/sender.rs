@@ -276,9 +276,10 @@ impl Sender {
         let marked =
             if self.ecn.on { self.ecn.on_feedback(s, &self.config, delivery.bytes) } else { Marked::default() };
         let lost_before = self.stats.lost;
+        let mut over = false;
         let trouble = self.board.sacked | self.board.lost | self.probe.high | self.duplicates as u64;
         if trouble != 0 || self.flow.phase != Phase::Open || cumulative == 0 || dsack {
-            self.repair(now, cumulative, &delivery, duplicate, dsack, echo);
+            over = self.repair(now, cumulative, &delivery, duplicate, dsack, echo);
         }
         if marked.congested {
             self.on_mark(marked.bytes);
@@ -298,7 +299,7 @@ impl Sender {
                 ce: Bytes::new(marked.bytes),
                 rtt: fresh,
                 one_way,
-                sent_at: delivery.newest_at,
+                sent_at: delivery.newest.at,
                 received_at,
                 rate: self.sample_rate(now),
                 round: self.close_round(now, ack, fresh, marked_round),
@@ -308,6 +309,9 @@ impl Sender {
             if self.prr.on {
                 self.step_reduction(delivery.bytes, cumulative > 0 && newly_lost == 0);
             }
+        }
+        if over {
+            self.leave_recovery(now);
         }
         if cumulative > 0 {
             self.restart_timers(now);

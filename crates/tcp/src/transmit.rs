@@ -79,7 +79,7 @@ impl Sender {
         }
         let (seq, flight) = (self.nxt, self.board.in_flight);
         let flags = if fin { FIN } else { 0 };
-        self.board.push(Record { seq, sent_at: now, len: span as u32, flags });
+        self.board.push(seq, span as u32, flags, now);
         if let Some(rates) = &mut self.rates {
             rates.tags.push(rates.tracker.on_sent(now, self.flow.delivered, flight, span));
         }

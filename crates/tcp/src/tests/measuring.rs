@@ -1,0 +1,133 @@
+use super::*;
+use crate::pair::{Fate, Pair};
+use crate::{Config, DelayedAck};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use cc::{Ack, Congestion, CongestionControl, Flow, Reaction};
+use std::sync::Mutex;
+use units::{Bytes, Rate};
+
+/// Keeps what it is told.
+#[derive(Debug)]
+struct Spy {
+    acks: Arc<Mutex<Vec<(Instant, Ack, Flow)>>>,
+}
+
+impl CongestionControl for Spy {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.acks.lock().unwrap().push((flow.now, ack.clone(), flow.clone()));
+    }
+    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        Reaction::Reduce(flow.cwnd / 2)
+    }
+}
+
+/// What the algorithm of a bulk flow with a window of `window` segments is told until `until`.
+fn told(config: Config, window: u64, until: u64) -> Vec<(Instant, Ack, Flow)> {
+    let acks = Arc::new(Mutex::new(Vec::new()));
+    let mut p = Pair::with(
+        config.clone(),
+        config,
+        &mut |flow| {
+            flow.cwnd = Bytes::new(window * MSS);
+            Box::new(Spy { acks: acks.clone() })
+        },
+        |_, _, _| Fate::Pass,
+    );
+    p.service = MS(1);
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p.run(MS(until));
+    acks.lock().unwrap().drain(..).collect()
+}
+
+#[test]
+fn linux_rounds_last_a_round_trip_and_tile_time_and_data() {
+    let acks = told(linux(), 100, 2000);
+    let rounds: Vec<_> = acks.iter().filter_map(|a| a.1.round).collect();
+    // 100 segments of 1 ms each: the window takes 100 ms, path and queue together.
+    assert!((18..=20).contains(&rounds.len()), "{}", rounds.len());
+    for (n, pair) in rounds.windows(2).enumerate() {
+        assert_eq!(pair[1].number, pair[0].number + 1);
+        assert_eq!(pair[1].start, pair[0].end);
+        if n > 1 {
+            assert_eq!(pair[1].delivered, Bytes::new(100 * MSS));
+            assert_eq!((pair[1].min_rtt, pair[1].max_rtt, pair[1].cwnd), (MS(100), MS(100), Bytes::new(100 * MSS)));
+        }
+    }
+    let delivered: Bytes = rounds.iter().map(|r| r.delivered).sum();
+    let last = acks.iter().rposition(|a| a.1.round.is_some()).unwrap();
+    assert_eq!(delivered, acks[..=last].iter().map(|a| a.1.delivered).sum(), "what closes a round belongs to it");
+}
+
+#[test]
+fn freebsd_counts_ticks_plus_one_and_closes_rounds_by_marked_segments() {
+    let acks = told(stack(Stack::FreeBsd11), 50, 1500);
+    for (_, ack, flow) in &acks {
+        if let Some(rtt) = ack.rtt {
+            assert_eq!(rtt.as_nanos() % 1_000_000, 0);
+            assert_eq!(flow.rtt, rtt);
+        }
+    }
+    // Alone with 50 segments of 1 ms and 41 ms of path the RTT is 50 ms: ticks 50, plus one.
+    let steady: Vec<_> = acks.iter().filter(|a| a.0 > AT(500)).collect();
+    assert!(steady.iter().filter_map(|a| a.1.rtt).all(|r| r == MS(51)), "{:?}", steady[0].1);
+    // With delayed ACKs every sample comes from an ACK of two segments.
+    assert!(steady.iter().all(|a| a.1.rtt.is_some() == (a.1.cumulative == Bytes::new(2 * MSS))));
+    let rounds: Vec<_> = steady.iter().filter_map(|a| a.1.round).collect();
+    for r in &rounds {
+        // The mark goes to the segment sent on the ACK that closed the round before.
+        let length = r.end.since(r.start);
+        assert!((MS(50)..=MS(53)).contains(&length), "{length:?}");
+        assert_eq!((r.min_rtt, r.max_rtt_reused), (MS(51), MS(51)));
+        assert!((51..=53).contains(&r.marked_rtt.as_millis()), "{:?}", r.marked_rtt);
+    }
+    assert!((18..=20).contains(&rounds.len()), "{}", rounds.len());
+}
+
+#[test]
+fn a_delaying_receiver_makes_single_segment_samples_stale() {
+    let config = Config { delayed_ack: DelayedAck::EverySecond { timeout: MS(100) }, ..stack(Stack::FreeBsd11) };
+    let acks = told(config, 7, 3000);
+    // Seven segments: three ACKs of two and one of a single segment, delayed by 100 ms, a round.
+    let late: Vec<_> = acks.iter().filter(|a| a.0 > AT(300) && a.1.cumulative == Bytes::new(MSS)).collect();
+    for (_, ack, flow) in late {
+        assert_eq!(ack.rtt, None);
+        assert!(flow.rtt < MS(80), "the stale sample stays: {:?}", flow.rtt);
+    }
+}
+
+#[test]
+fn delivery_rate_is_that_of_the_bottleneck() {
+    let acks = told(Config { rate_samples: true, ..linux() }, 100, 1500);
+    for (at, ack, _) in acks.iter().filter(|a| a.0 > AT(600)) {
+        let Some(rate) = ack.rate else { panic!("no sample at {at:?}") };
+        assert_eq!(rate.delivered / rate.interval, Rate::from_mbps(8.0));
+        assert_eq!(rate.tx_in_flight, Bytes::new(100 * MSS));
+        assert!(!rate.app_limited);
+    }
+}
+
+#[test]
+fn one_way_delay_sees_the_forward_path_and_the_skew_of_the_clocks() {
+    let run = |skew| {
+        let acks = told(Config { clock_skew_ppb: 0, timestamp_tick: Duration::from_micros(100), ..linux() }, 20, 1000);
+        let _: i64 = skew;
+        acks
+    };
+    let acks = run(0);
+    let delays: Vec<_> = acks.iter().filter(|a| a.0 > AT(300)).filter_map(|a| a.1.one_way).collect();
+    let (low, high) = (delays.iter().min().unwrap(), delays.iter().max().unwrap());
+    // 20 ms of path and 1 ms of service; a delayed ACK echoes the first of two segments.
+    assert!(*high - *low <= MS(2), "{low:?} to {high:?}");
+}
+
+#[test]
+fn heard_reports_every_fresh_sample() {
+    let mut p = Pair::fixed(linux(), |_, _, _| Fate::Pass);
+    p.ends[0].write(p.now, 100 * MSS);
+    p.run(MS(1000));
+    let samples: Vec<_> = p.heard.iter().filter_map(|h| h.1.rtt).collect();
+    assert!(samples.len() > 50 && samples.iter().all(|r| *r == MS(40)), "{samples:?}");
+    assert_eq!(p.heard.iter().map(|h| h.1.acked).sum::<u64>(), 100 * MSS);
+}

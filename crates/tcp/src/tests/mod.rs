@@ -1,0 +1,37 @@
+//! Whole connections over imaginary paths.
+
+mod measuring;
+mod opening;
+mod properties;
+mod receiving;
+mod recovery;
+mod sending;
+
+use crate::{Config, Flags, LossDetection, Segment, Stack};
+use units::{Duration, Instant};
+
+pub const MS: fn(u64) -> Duration = Duration::from_millis;
+pub const AT: fn(u64) -> Instant = Instant::from_millis;
+pub const MSS: u64 = 1000;
+
+/// Every way to find and repair losses.
+pub const WAYS: [LossDetection; 5] =
+    [LossDetection::RackTlp, LossDetection::Sack, LossDetection::NewReno, LossDetection::Reno, LossDetection::Tahoe];
+
+/// A stack with segments of 1000 bytes.
+pub fn stack(stack: Stack) -> Config {
+    Config { mss: units::Bytes::new(MSS), ..Config::of(stack) }
+}
+
+pub fn linux() -> Config {
+    stack(Stack::Linux)
+}
+
+pub fn with_loss(loss: LossDetection) -> Config {
+    Config { loss, ..linux() }
+}
+
+/// The number of a data segment of [`MSS`] bytes, from 1; 0 for anything else.
+pub fn number(s: &Segment) -> u64 {
+    if s.len == 0 || s.flags.has(Flags::SYN) { 0 } else { (s.seq - 1) / MSS + 1 }
+}

@@ -1,0 +1,99 @@
+use super::*;
+use crate::pair::{Fate, Pair};
+use crate::{Config, Endpoint};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+#[test]
+fn the_handshake_takes_a_round_trip_and_measures_it() {
+    let mut p = Pair::new(linux(), |_, _, _| Fate::Pass);
+    p.ends[0].write(p.now, 5 * MSS);
+    p.run(MS(45));
+    let data: Vec<_> = p.sent.iter().filter(|(_, s)| s.len > 0).map(|(at, _)| *at).collect();
+    assert_eq!(data, [AT(40); 5]);
+    assert_eq!(p.ends[0].flow().srtt, MS(40));
+    assert!(p.ends[0].is_established() && !p.ends[0].is_closed());
+    p.run(MS(100));
+    assert_eq!(p.ends[1].received(), 5 * MSS);
+}
+
+#[test]
+fn without_handshake_data_leaves_at_once() {
+    let mut p = Pair::new(stack(Stack::Ns2), |_, _, _| Fate::Pass);
+    p.ends[0].write(p.now, 3 * MSS);
+    p.run(MS(30));
+    assert_eq!(p.sent.iter().map(|(at, s)| (*at, number(s))).collect::<Vec<_>>(), [(AT(0), 1), (AT(0), 2), (AT(0), 3)]);
+    assert_eq!(p.ends[1].received(), 3 * MSS);
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_after_one_two_four_seconds() {
+    let mut p = Pair::new(linux(), |from, n, _| if from == 0 && n < 3 { Fate::Drop } else { Fate::Pass });
+    p.ends[0].write(p.now, 4 * MSS);
+    p.run(MS(7045));
+    let syns: Vec<_> = p.sent.iter().filter(|(_, s)| s.flags.has(Flags::SYN)).map(|(at, _)| *at).collect();
+    assert_eq!(syns, [AT(0), AT(1000), AT(3000), AT(7000)]);
+    // RFC 6298, section 5.7, and RFC 5681, section 3.1: a timeout of 3 s and a window of one segment.
+    assert_eq!(p.sent.iter().filter(|(_, s)| s.len > 0).count(), 1);
+    assert_eq!(p.ends[0].rto(), Duration::from_secs(3));
+    p.run(MS(8000));
+    assert_eq!(p.ends[1].received(), 4 * MSS);
+}
+
+#[test]
+fn a_lost_syn_ack_and_a_lost_ack_of_it_are_repaired() {
+    for lost in [(1, 0), (0, 1)] {
+        let mut p = Pair::new(linux(), move |from, n, _| if (from, n) == lost { Fate::Drop } else { Fate::Pass });
+        // The passive end speaks first, so only the ACK of its SYN-ACK opens it.
+        p.ends[1].write(p.now, 3 * MSS);
+        p.run(MS(3000));
+        assert_eq!(p.ends[0].received(), 3 * MSS, "lost {lost:?}");
+    }
+}
+
+#[test]
+fn both_directions_carry_data_and_close() {
+    for lost_fins in [0, 1, 2] {
+        let mut lost = 0;
+        let mut p = Pair::new(linux(), move |_, _, s| {
+            if s.flags.has(Flags::FIN) && lost < lost_fins {
+                lost += 1;
+                return Fate::Drop;
+            }
+            Fate::Pass
+        });
+        p.ends[0].write(p.now, 40 * MSS + 123);
+        p.ends[1].write(p.now, 70 * MSS + 7);
+        p.ends[0].close(p.now);
+        p.run(MS(500));
+        assert!(!p.ends[1].is_closed(), "half closed");
+        p.ends[1].close(p.now);
+        p.run(MS(5000));
+        assert_eq!((p.ends[1].received(), p.ends[0].received()), (40 * MSS + 123, 70 * MSS + 7));
+        assert_eq!((p.ends[0].acked(), p.ends[1].acked()), (40 * MSS + 123, 70 * MSS + 7));
+        assert!(p.ends.iter().all(|e| e.is_closed()), "lost {lost_fins}");
+        assert_eq!(p.ends[0].next_timer().min(p.ends[1].next_timer()), Instant::MAX, "nothing left to happen");
+    }
+}
+
+#[test]
+fn timestamps_and_ecn_need_both_ends() {
+    let plain = || Box::new(crate::pair::Plain::default());
+    for (ours, theirs) in [(true, true), (true, false), (false, true)] {
+        let a = Config { timestamps: ours, ecn: ours, ..linux() };
+        let b = Config { timestamps: theirs, ecn: theirs, ..linux() };
+        let mut p = Pair::with(a, b, &mut |_| plain(), |_, _, _| Fate::Pass);
+        p.transfer(20 * MSS);
+        let both = ours && theirs;
+        for (_, s) in p.sent.iter().filter(|(_, s)| s.len > 0) {
+            assert_eq!((s.flags.has(Flags::TIMESTAMP), s.ecn), if both { (true, 2) } else { (false, 0) });
+        }
+    }
+}
+
+#[test]
+fn an_endpoint_is_small() {
+    // A thousand flows of two ends each stay well inside a cache of a few megabytes.
+    assert!(size_of::<Endpoint>() <= 1280, "{} bytes", size_of::<Endpoint>());
+    assert!(size_of::<Segment>() <= 72, "{} bytes", size_of::<Segment>());
+}

@@ -1,0 +1,157 @@
+use super::*;
+use crate::pair::{Fate, Pair, Plain};
+use crate::{Config, DelayedAck, Endpoint};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// A receiver alone, opened already; timestamps off so that segments are easy to write.
+fn receiver(config: Config) -> Endpoint {
+    let config = Config { handshake: false, timestamps: false, ..config };
+    Endpoint::listen(config, &mut |_| Box::new(Plain::default()))
+}
+
+fn segment(n: u64) -> Segment {
+    Segment {
+        seq: 1 + (n - 1) * MSS,
+        ack: 1,
+        len: MSS as u32,
+        window: 1 << 20,
+        flags: Flags::ACK,
+        ..Segment::default()
+    }
+}
+
+/// An ACK: (time in ms, acknowledged segments, ranges as segment numbers).
+type Acked = (u64, u64, Vec<(u64, u64)>);
+
+/// Feeds segments (time in ms, number) and lists the ACKs.
+fn acks(e: &mut Endpoint, arrivals: &[(u64, u64)], until: u64) -> Vec<Acked> {
+    let mut out = Vec::new();
+    let mut collect = |e: &mut Endpoint, now: Instant| {
+        while let Some(s) = e.poll_send(now) {
+            let edge = |offset: i32| (s.ack as i64 + offset as i64 - 1) as u64 / MSS;
+            let ranges = s.sack.blocks[..s.sack.count as usize]
+                .iter()
+                .map(|b| (edge(b.0) + 1, edge(b.0) + b.1 as u64 / MSS))
+                .collect();
+            out.push((now.as_nanos() / 1_000_000, (s.ack - 1) / MSS, ranges));
+        }
+    };
+    for (at, n) in arrivals.iter().copied().chain([(until, 0)]) {
+        while e.next_timer() <= AT(at) {
+            let now = e.next_timer();
+            e.on_timer(now);
+            collect(e, now);
+        }
+        if n > 0 {
+            e.on_segment(AT(at), &segment(n));
+            collect(e, AT(at));
+        }
+    }
+    out
+}
+
+#[test]
+fn every_second_segment_or_after_the_timeout() {
+    let config = Config { delayed_ack: DelayedAck::EverySecond { timeout: MS(100) }, ..linux() };
+    let got = acks(&mut receiver(config), &[(0, 1), (1, 2), (2, 3), (10, 4), (11, 5)], 1000);
+    assert_eq!(got, [(1, 2, Vec::new()), (10, 4, Vec::new()), (111, 5, Vec::new())]);
+}
+
+#[test]
+fn every_segment_without_delay() {
+    let config = Config { delayed_ack: DelayedAck::None, ..linux() };
+    let got = acks(&mut receiver(config), &[(0, 1), (1, 2)], 1000);
+    assert_eq!(got, [(0, 1, Vec::new()), (1, 2, Vec::new())]);
+}
+
+#[test]
+fn linux_is_quick_for_sixteen_segments_and_again_after_silence() {
+    let mut e = receiver(linux());
+    let arrivals: Vec<_> = (1..=30).map(|n| (n, n)).collect();
+    let got = acks(&mut e, &arrivals, 35);
+    assert_eq!(got.iter().filter(|a| a.0 <= 16).count(), 16);
+    assert_eq!(got.iter().filter(|a| a.0 > 16).map(|a| a.1).collect::<Vec<_>>(), [18, 20, 22, 24, 26, 28, 30]);
+    // A lone segment now waits 40 ms; after more than 200 ms of silence it does not.
+    assert_eq!(acks(&mut e, &[(40, 31)], 200).iter().map(|a| a.0).collect::<Vec<_>>(), [80]);
+    assert_eq!(acks(&mut e, &[(400, 32)], 500).iter().map(|a| a.0).collect::<Vec<_>>(), [400]);
+}
+
+#[test]
+fn one_ack_for_a_train_with_receive_offload() {
+    let config = Config { delayed_ack: DelayedAck::EverySecond { timeout: MS(100) }, stretch_ack: 8, ..linux() };
+    let mut e = receiver(config);
+    let train: Vec<_> = (1..=12).map(|n| (5, n)).collect();
+    let got = acks(&mut e, &train, 6);
+    assert_eq!(got.iter().map(|a| a.1).collect::<Vec<_>>(), [8, 12], "the rest when the train has passed");
+}
+
+#[test]
+fn gaps_are_reported_at_once_newest_range_first_and_closed_at_once() {
+    let config = Config { delayed_ack: DelayedAck::EverySecond { timeout: MS(100) }, ..linux() };
+    let arrivals = [(0, 1), (1, 3), (2, 5), (3, 6), (4, 8), (5, 10), (6, 4), (7, 2), (8, 2)];
+    let got = acks(&mut receiver(config), &arrivals, 9);
+    let expected = [
+        (1, 1, &[(3, 3)][..]),
+        (2, 1, &[(5, 5), (3, 3)]),
+        (3, 1, &[(5, 6), (3, 3)]),
+        (4, 1, &[(8, 8), (5, 6), (3, 3)]),
+        (5, 1, &[(10, 10), (8, 8), (5, 6)]),
+        (6, 1, &[(3, 6), (10, 10), (8, 8)]),
+        (7, 6, &[(10, 10), (8, 8)]),
+        (8, 6, &[(2, 2), (10, 10), (8, 8)]), // the second copy of 2, as a duplicate
+    ];
+    assert_eq!(got.iter().map(|a| (a.0, a.1, &a.2[..])).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn the_window_is_conveyed_by_a_scaled_sixteen_bit_field() {
+    for (buffer, offered) in
+        [(60_000, 60_000), (65_535, 65_535), (100_000, 100_000), (100_001, 100_000), (10 << 20, 10 << 20)]
+    {
+        let config = Config { receive_window: units::Bytes::new(buffer), delayed_ack: DelayedAck::None, ..linux() };
+        let mut e = receiver(config);
+        e.on_segment(AT(0), &segment(1));
+        assert_eq!(e.poll_send(AT(0)).unwrap().window, offered, "buffer {buffer}");
+    }
+}
+
+#[test]
+fn a_reader_that_stops_closes_the_window_and_probes_find_it_open_again() {
+    let config = Config { receive_window: units::Bytes::new(20 * MSS), ..linux() };
+    let mut lost_update = 0;
+    let mut p = Pair::new(config, move |from, _, s| {
+        // The first two ACKs after 3 s that open the window again get lost.
+        if from == 1 && s.ack > 20 * MSS && s.window > 0 && lost_update < 2 {
+            lost_update += 1;
+            return Fate::Drop;
+        }
+        Fate::Pass
+    });
+    p.ends[1].hold_reading(p.now, true);
+    p.ends[0].write(p.now, 50 * MSS);
+    p.run(MS(3000));
+    assert_eq!(p.ends[1].received(), 0);
+    assert_eq!(p.ends[0].acked(), 20 * MSS);
+    assert!(p.ends[0].stats().window_probes >= 2, "{:?}", p.ends[0].stats());
+    assert_eq!(p.ends[0].stats().timeouts, 0);
+    p.ends[1].hold_reading(p.now, false);
+    p.run(MS(60_000));
+    assert_eq!(p.ends[1].received(), 50 * MSS);
+}
+
+#[test]
+fn ce_is_echoed_until_the_sender_reduced_and_counted_exactly() {
+    let config = Config { ecn: true, ..linux() };
+    let mut p = Pair::new(config, |from, _, s| if from == 0 && number(s) == 15 { Fate::Mark } else { Fate::Pass });
+    p.service = MS(1);
+    p.ends[0].write(p.now, 200 * MSS);
+    p.run(MS(1000));
+    assert_eq!(p.ends[1].stats().ce_received, 1);
+    let echoes = p.replied.iter().filter(|(_, s)| s.flags.has(Flags::ECE) && !s.flags.has(Flags::SYN)).count();
+    assert!(echoes > 3, "{echoes} echoes over a round trip");
+    assert_eq!(p.sent.iter().filter(|(_, s)| s.flags.has(Flags::CWR) && s.len > 0).count(), 1);
+    assert_eq!(p.replied.last().unwrap().1.ce_bytes as u64, MSS);
+    assert!(!p.replied.last().unwrap().1.flags.has(Flags::ECE));
+    assert_eq!(p.ends[0].stats().retransmissions, 0);
+}

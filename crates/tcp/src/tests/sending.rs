@@ -1,0 +1,138 @@
+use super::*;
+use crate::pair::{Fate, Pair, Plain};
+use crate::{Config, DelayedAck, Offload};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use cc::{CauseKind, Flow};
+use units::{Bytes, Rate};
+
+/// A pair whose first end starts with `set` and a window that stays.
+fn fixed<'a>(config: Config, set: impl Fn(&mut Flow) + 'a) -> Pair<'a> {
+    Pair::with(
+        config.clone(),
+        config,
+        &mut |flow| {
+            set(flow);
+            Box::new(Plain { fixed: true })
+        },
+        |_, _, _| Fate::Pass,
+    )
+}
+
+fn times(p: &Pair<'_>) -> Vec<u64> {
+    p.sent.iter().filter(|(_, s)| s.len > 0).map(|(at, _)| at.as_nanos() / 1000).collect()
+}
+
+#[test]
+fn the_initial_window_is_what_was_asked_for() {
+    for window in 1..=10 {
+        let mut p = Pair::new(Config { initial_window: window, ..linux() }, |_, _, _| Fate::Pass);
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(50));
+        assert_eq!(times(&p).len(), window as usize);
+    }
+}
+
+#[test]
+fn slow_start_doubles_with_and_without_delayed_acks() {
+    for delayed_ack in [DelayedAck::None, DelayedAck::Linux, DelayedAck::EverySecond { timeout: MS(100) }] {
+        let mut p = Pair::new(Config { delayed_ack, ..linux() }, |_, _, _| Fate::Pass);
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(150));
+        // Windows of 10, 20 and 40 leave at 40, 80 and 120 ms.
+        assert_eq!(p.cwnd(), Bytes::new(40 * MSS), "{delayed_ack:?}");
+        assert_eq!(times(&p).len(), 70);
+    }
+}
+
+#[test]
+fn pacing_spaces_segments_by_size_over_rate() {
+    let mut p = fixed(linux(), |f| f.pacing = Some(Rate::from_mbps(8.0)));
+    p.ends[0].write(p.now, 9 * MSS);
+    p.run(MS(500));
+    assert_eq!(times(&p), (0..9).map(|n| 40_000 + n * 1000).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_window_below_one_segment_sends_one_in_several_round_trips() {
+    // A quarter of a segment: one in four round trips of 40 ms, not sooner although each is acknowledged after one.
+    let config = Config { delayed_ack: DelayedAck::None, ..linux() };
+    let mut p = fixed(config, |f| (f.cwnd, f.floor) = (Bytes::new(MSS / 4), Bytes::new(10)));
+    p.ends[0].write(p.now, 4 * MSS);
+    p.run(MS(1000));
+    assert_eq!(times(&p), [40_000, 200_000, 360_000, 520_000]);
+}
+
+#[test]
+fn offload_holds_segments_back_until_a_burst_may_go() {
+    let config = Config { offload: Offload::Burst(8), delayed_ack: DelayedAck::None, ..linux() };
+    let mut p = fixed(config, |f| f.cwnd = Bytes::new(24 * MSS));
+    p.service = Duration::from_micros(500);
+    p.ends[0].write(p.now, 400 * MSS);
+    p.run(MS(400));
+    let mut bursts: Vec<usize> = Vec::new();
+    let mut last = 0;
+    for at in times(&p) {
+        match bursts.last_mut() {
+            Some(n) if at == last => *n += 1,
+            _ => bursts.push(1),
+        }
+        last = at;
+    }
+    assert!(bursts[1..bursts.len() - 1].iter().all(|n| *n == 8), "{bursts:?}");
+    assert!(p.ends[1].received() > 180 * MSS, "the window is used: {}", p.ends[1].received());
+}
+
+#[test]
+fn what_the_application_does_not_use_does_not_grow() {
+    let mut p = Pair::new(linux(), |_, _, _| Fate::Pass);
+    p.run(MS(50));
+    for _ in 0..40 {
+        p.ends[0].write(p.now, 3 * MSS);
+        p.run(p.now.since(Instant::ZERO) + MS(60));
+        assert!(p.ends[0].flow().app_limited);
+    }
+    assert_eq!(p.cwnd(), Bytes::new(10 * MSS), "three segments a round never filled half of ten");
+    p.ends[0].write(p.now, 2000 * MSS);
+    p.run(p.now.since(Instant::ZERO) + MS(200));
+    assert!(p.cwnd() > Bytes::new(40 * MSS));
+    assert!(!p.ends[0].flow().app_limited);
+}
+
+#[test]
+fn the_peers_window_limits_without_growth() {
+    let config = Config { receive_window: Bytes::new(8 * MSS), ..linux() };
+    let mut p = Pair::new(config, |_, _, _| Fate::Pass);
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p.run(MS(2000));
+    let most = p.ends[0].flow().in_flight;
+    assert_eq!(most, Bytes::new(8 * MSS));
+    assert!(p.cwnd() <= Bytes::new(16 * MSS), "{:?}", p.cwnd());
+}
+
+#[test]
+fn after_a_second_of_silence_linux_halves_the_window_for_every_timeout() {
+    let mut p = Pair::new(linux(), |_, _, _| Fate::Pass);
+    p.ends[0].write(p.now, 600 * MSS);
+    p.run(MS(1000));
+    let (before, rto) = (p.cwnd(), p.ends[0].rto());
+    assert!(before >= Bytes::new(160 * MSS));
+    let last = p.sent.iter().rev().find(|(_, s)| s.len > 0).unwrap().0;
+    p.ends[0].write(p.now, MSS);
+    p.run(MS(1001));
+    let idle = AT(1000).since(last).as_nanos() / rto.as_nanos();
+    assert_eq!(p.cwnd(), Bytes::new(before.get() >> idle).max(Bytes::new(10 * MSS)));
+    assert!(p.ends[0].flow_mut().drain_events().any(|e| e.cause() == Some(CauseKind::IdleRestart)));
+}
+
+#[test]
+fn a_window_of_zero_growth_keeps_the_pipe_at_the_window() {
+    // In flight never exceeds the window and comes back to it after every ACK.
+    let mut p = fixed(linux(), |f| f.cwnd = Bytes::new(20 * MSS));
+    p.service = MS(1);
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p.run(MS(2000));
+    assert_eq!(p.ends[0].flow().in_flight, Bytes::new(20 * MSS));
+    let rate = p.ends[1].received() as f64 / 1.94;
+    assert!((rate / (20.0 * MSS as f64 / 0.041) - 1.0).abs() < 0.02, "{rate} bytes per second");
+}
