@@ -119,7 +119,7 @@ fn rate_reduction_sends_one_for_two_while_the_window_halves() {
 fn freebsd_lets_one_segment_go_per_duplicate_and_leaves_without_a_burst() {
     // (written, outstanding and window when recovery ends): the threshold is ten, but no burst follows if less than
     // that is outstanding.
-    for (written, outstanding, window) in [(u64::MAX / 4, 10 * MSS, 10 * MSS), (26 * MSS, 5 * MSS, 6 * MSS)] {
+    for (written, outstanding, window) in [(u64::MAX / 4, 10 * MSS, 10 * MSS), (26 * MSS, 4 * MSS, 5 * MSS)] {
         let config = Config { delayed_ack: DelayedAck::None, ..stack(Stack::FreeBsd11) };
         let mut p = Pair::new(config, losing(&[1]));
         p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
