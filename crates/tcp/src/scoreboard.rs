@@ -95,6 +95,8 @@ pub(crate) struct Delivery {
     /// The one sent last, and whether it was a retransmission.
     pub newest: Turn,
     pub newest_again: bool,
+    /// The ACK covers a retransmission, so it says nothing of when the segments around it arrived (Karn).
+    pub ambiguous: bool,
     /// The highest selective acknowledgement before this ACK.
     pub known_to: u64,
     /// An original was delivered late, after higher ones (reordering).
@@ -111,6 +113,7 @@ impl Delivery {
             original_end: u64::MAX,
             newest: Turn::default(),
             newest_again: false,
+            ambiguous: false,
             known_to,
             late: false,
         }
@@ -119,7 +122,7 @@ impl Delivery {
     /// Is there a segment that was never retransmitted, fit for an RTT sample?
     #[inline]
     pub fn is_clean(&self) -> bool {
-        self.oldest != Instant::MAX
+        self.oldest != Instant::MAX && !self.ambiguous
     }
 
     #[inline]
@@ -229,6 +232,7 @@ impl Scoreboard {
         let id = self.ring.first();
         let r = *self.ring.get(id);
         self.forget(&r);
+        delivery.ambiguous |= r.is(EVER);
         if !r.is(SACKED) {
             delivery.add(&r);
             see(id, &r);
