@@ -45,7 +45,8 @@ def packages() -> dict[str, dict[str, Any]]:
         check=True,
     )
     found = json.loads(done.stdout)["packages"]
-    return {Path(package["manifest_path"]).parent.name: package for package in found}
+    folders = {Path(package["manifest_path"]).parent: package for package in found}
+    return {folder.name: package for folder, package in folders.items() if folder.parent == ROOT / "crates"}
 
 
 @cache
