@@ -19,14 +19,26 @@ fn main() {
             if let (Some(u), Some(q)) = (l.utilisation, l.queue_ms) {
                 println!(
                     "  {:12} util {:6.2} %  queue mean {:.2} median {:.2} sd {:.2} p95 {:.2} ms  drops {}",
-                    l.name, u * 100.0, q.mean, q.median, q.sd, q.p95, l.dropped
+                    l.name,
+                    u * 100.0,
+                    q.mean,
+                    q.median,
+                    q.sd,
+                    q.p95,
+                    l.dropped
                 );
             }
         }
         for f in &s.flows {
             println!(
                 "  {:12} {:8.3} Mbit/s share {:.3} rtt {:.2} ms  {:?} exit {:?} {:?}",
-                f.name, f.throughput_mbps, f.share, f.rtt_ms.map_or(0.0, |r| r.mean), f.backoffs, f.slow_start_exit, f.mode_s
+                f.name,
+                f.throughput_mbps,
+                f.share,
+                f.rtt_ms.map_or(0.0, |r| r.mean),
+                f.backoffs,
+                f.slow_start_exit,
+                f.mode_s
             );
         }
     }
