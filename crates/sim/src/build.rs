@@ -51,6 +51,11 @@ pub struct Hop {
     pub to: To,
     /// The delay line it takes.
     pub line: u32,
+}
+
+/// Where a hop's delay comes from, for when a link's changes.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
     /// The link it leaves, whose propagation delay is part of the line's.
     from: Option<u32>,
     /// The rest of the delay.
@@ -66,7 +71,9 @@ pub struct Network {
     pub links: Vec<Link>,
     /// What each source is.
     pub kinds: Vec<Kind>,
-    hops: Vec<Hop>,
+    /// The steps of all routes, one after the other.
+    pub hops: Vec<Hop>,
+    origins: Vec<Origin>,
     /// First hop of each flow and way.
     first: Vec<[u32; 2]>,
     known: BTreeMap<(Option<u32>, u64, Option<u32>), u32>,
@@ -75,10 +82,10 @@ pub struct Network {
 }
 
 impl Network {
-    /// The hop a packet of this flow is on.
+    /// The first hop of a flow's packets.
     #[inline]
-    pub fn hop(&self, flow: u32, way: Way, hop: u8) -> Hop {
-        self.hops[self.first[flow as usize][way as usize] as usize + hop as usize]
+    pub fn first_hop(&self, flow: u32, way: Way) -> u32 {
+        self.first[flow as usize][way as usize]
     }
 
     fn source(&mut self, scheduler: &mut Scheduler, kind: Kind) -> Source {
@@ -116,8 +123,8 @@ impl Network {
     /// Gives every hop that leaves link `l` the line of the link's present delay.
     pub fn reroute(&mut self, scheduler: &mut Scheduler, l: u32) {
         for i in 0..self.hops.len() {
-            if self.hops[i].from == Some(l) {
-                let delay = self.links[l as usize].delay + self.hops[i].rest;
+            if self.origins[i].from == Some(l) {
+                let delay = self.links[l as usize].delay + self.origins[i].rest;
                 self.hops[i].line = self.line(scheduler, Some(l), delay, None);
             }
         }
@@ -144,7 +151,8 @@ impl Network {
             } else {
                 net.line(scheduler, from, delay, own)
             };
-            net.hops.push(Hop { to, line, from, rest });
+            net.hops.push(Hop { to, line });
+            net.origins.push(Origin { from, rest });
         };
         if let Some(access) = access {
             hop(self, To::Link(access), from, Duration::ZERO);
@@ -179,6 +187,7 @@ pub fn network(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Res
         links: Vec::new(),
         kinds: Vec::new(),
         hops: Vec::new(),
+        origins: Vec::new(),
         first: Vec::new(),
         known: BTreeMap::new(),
         jitter: scenario.links.iter().map(|l| l.jitter).collect(),

@@ -25,8 +25,8 @@ pub struct Packet {
     pub flow: u32,
     /// Size at the IP layer.
     pub size: u32,
-    /// How far it has come along its route.
-    pub hop: u8,
+    /// The step of its route it is on: an index into the network's hops.
+    pub hop: u32,
     /// Its direction.
     pub way: Way,
 }

@@ -10,17 +10,15 @@ const ABSENT: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    at: Instant,
-    /// Order of arrival: equal times are served first come, first served.
-    order: u64,
+    /// Time in the high half, order of arrival in the low: equal times are served first come, first served, and one
+    /// comparison decides.
+    key: u128,
     source: Source,
 }
 
-impl Entry {
-    #[inline]
-    fn before(&self, other: &Entry) -> bool {
-        self.at < other.at || (self.at == other.at && self.order < other.order)
-    }
+#[inline(always)]
+fn key(at: Instant, order: u64) -> u128 {
+    (at.as_nanos() as u128) << 64 | order as u128
 }
 
 /// A 4-ary heap of sources that knows where each one sits, so that an event can be moved.
@@ -53,18 +51,27 @@ impl Scheduler {
     /// The earliest event.
     #[inline]
     pub fn peek(&self) -> Option<(Instant, Source)> {
-        self.heap.first().map(|e| (e.at, e.source))
+        self.heap.first().map(|e| (Instant::from_nanos((e.key >> 64) as u64), e.source))
     }
 
     /// Puts the event of `source` at `at`, moving the one it has. `order` comes from [`ticket`](Self::ticket).
     #[inline]
     pub fn set(&mut self, source: Source, at: Instant, order: u64) {
-        let entry = Entry { at, order, source };
+        let entry = Entry { key: key(at, order), source };
         let place = self.place[source as usize];
+        // The source of the event being handled stands at the top and its next event is later: the common case.
+        if place == 0 && entry.key >= self.heap[0].key {
+            self.down(0, entry);
+        } else {
+            self.insert(place, entry);
+        }
+    }
+
+    fn insert(&mut self, place: u32, entry: Entry) {
         if place == ABSENT {
             self.heap.push(entry);
             self.up(self.heap.len() - 1, entry);
-        } else if entry.before(&self.heap[place as usize]) {
+        } else if entry.key < self.heap[place as usize].key {
             self.up(place as usize, entry);
         } else {
             self.down(place as usize, entry);
@@ -82,7 +89,7 @@ impl Scheduler {
         let last = self.heap.pop().expect("a placed source is in the heap");
         let place = place as usize;
         if place < self.heap.len() {
-            if last.before(&self.heap[place]) {
+            if last.key < self.heap[place].key {
                 self.up(place, last);
             } else {
                 self.down(place, last);
@@ -93,7 +100,7 @@ impl Scheduler {
     fn up(&mut self, mut i: usize, entry: Entry) {
         while i > 0 {
             let parent = (i - 1) / 4;
-            if !entry.before(&self.heap[parent]) {
+            if entry.key >= self.heap[parent].key {
                 break;
             }
             self.heap[i] = self.heap[parent];
@@ -109,20 +116,27 @@ impl Scheduler {
         let heap = self.heap.as_mut_slice();
         loop {
             let first = 4 * i + 1;
-            if first >= heap.len() {
-                break;
-            }
-            let mut least = first;
-            for child in first + 1..(first + 4).min(heap.len()) {
-                if heap[child].before(&heap[least]) {
-                    least = child;
+            let (least, key) = if let Some([a, b, c, d]) = heap.get(first..first + 4) {
+                // A tournament: the branches depend on nothing but the keys.
+                let (ab, ab_key) = if b.key < a.key { (1, b.key) } else { (0, a.key) };
+                let (cd, cd_key) = if d.key < c.key { (3, d.key) } else { (2, c.key) };
+                if cd_key < ab_key { (first + cd, cd_key) } else { (first + ab, ab_key) }
+            } else {
+                let Some(rest) = heap.get(first..).filter(|r| !r.is_empty()) else { break };
+                let mut least = (0, rest[0].key);
+                for (child, e) in rest.iter().enumerate().skip(1) {
+                    if e.key < least.1 {
+                        least = (child, e.key);
+                    }
                 }
-            }
-            if !heap[least].before(&entry) {
+                (first + least.0, least.1)
+            };
+            if entry.key <= key {
                 break;
             }
-            heap[i] = heap[least];
-            self.place[heap[i].source as usize] = i as u32;
+            let moved = heap[least];
+            heap[i] = moved;
+            self.place[moved.source as usize] = i as u32;
             i = least;
         }
         heap[i] = entry;

@@ -215,7 +215,7 @@ impl<P: Probe> World<P> {
     /// A host hands a segment over.
     #[inline]
     pub(crate) fn launch(&mut self, flow: u32, way: Way, segment: Segment, size: u32) {
-        let packet = Packet { segment, born: self.now, flow, size, hop: 0, way };
+        let packet = Packet { segment, born: self.now, flow, size, hop: self.net.first_hop(flow, way), way };
         self.packets.sent += 1;
         if P::ON {
             self.probe.see(self.now, Trace::Send { packet: &packet });
@@ -226,7 +226,7 @@ impl<P: Probe> World<P> {
     /// A packet leaves its present place at `depart` and takes its next hop.
     #[inline]
     fn forward(&mut self, packet: Packet, depart: Instant) {
-        let hop = self.net.hop(packet.flow, packet.way, packet.hop);
+        let hop = self.net.hops[packet.hop as usize];
         if hop.line == DIRECT {
             self.arrive(packet);
         } else {
@@ -237,7 +237,7 @@ impl<P: Probe> World<P> {
     /// A packet comes to the end of a hop.
     #[inline]
     fn arrive(&mut self, packet: Packet) {
-        match self.net.hop(packet.flow, packet.way, packet.hop).to {
+        match self.net.hops[packet.hop as usize].to {
             To::Link(link) => self.enqueue(link, packet),
             To::Host => self.deliver(packet),
         }
@@ -393,7 +393,7 @@ impl<P: Probe> World<P> {
         let twice = rng.chance(*p);
         let late = link.reorder.as_mut().and_then(|(p, delay, rng)| rng.chance(*p).then_some(*delay));
         if let Some(delay) = late {
-            let hop = self.net.hop(packet.flow, packet.way, packet.hop);
+            let hop = self.net.hops[packet.hop as usize];
             let at = depart + self.net.lines[hop.line as usize].delay + delay;
             let order = self.scheduler.ticket();
             self.late.insert((at, order), packet);
