@@ -68,16 +68,23 @@ impl Histogram {
     pub fn add(&mut self, time: Duration) {
         let ns = time.as_nanos();
         let b = bucket(ns);
-        if b >= self.counts.len() {
-            self.counts.resize((b | (SUB - 1)) + 1, 0);
+        match self.counts.get_mut(b) {
+            Some(count) => *count += 1,
+            None => self.grow(b),
         }
-        self.counts[b] += 1;
         self.count += 1;
         self.sum += ns;
         let us = ns as f64 * 1e-3;
         self.squares += us * us;
         self.min = self.min.min(ns);
         self.max = self.max.max(ns);
+    }
+
+    /// The first time so long: room for its octave.
+    #[cold]
+    fn grow(&mut self, b: usize) {
+        self.counts.resize((b | (SUB - 1)) + 1, 0);
+        self.counts[b] = 1;
     }
 
     /// How many were counted.

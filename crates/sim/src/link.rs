@@ -169,6 +169,8 @@ pub struct Link {
     pub free_at: Instant,
     /// An event is pending.
     pub waiting: bool,
+    /// Packets in the queue.
+    pub len: usize,
     /// Random loss.
     pub loss: Loss,
     /// Where it strikes.
@@ -207,6 +209,7 @@ impl Link {
             delay: spec.delay,
             free_at: Instant::ZERO,
             waiting: false,
+            len: 0,
             loss: Loss { model: spec.loss, bad: false, rng: Rng::new(seed, entity, streams::LOSS) },
             loss_at: spec.loss_at,
             impaired: spec.duplicate > 0.0
@@ -233,10 +236,11 @@ impl Link {
         self.loss.model = model;
     }
 
-    /// Brings the queue-length integral up to `now`; call before the length changes.
+    /// Brings the queue-length integral up to `now`; call before `len` changes.
     #[inline]
-    pub fn account(&mut self, now: Instant, len: usize) {
-        self.count.packet_time += len as u128 * now.since(self.count.since).as_nanos() as u128;
+    pub fn account(&mut self, now: Instant) {
+        // A million packets for a thousand seconds still fit.
+        self.count.packet_time += (self.len as u64 * now.since(self.count.since).as_nanos()) as u128;
         self.count.since = now;
     }
 

@@ -1,5 +1,9 @@
 //! What happens next. Sources of events (links, delay lines, timers) are numbered once and have at most one pending
-//! event each, so the heap stays as small as the network and never holds packets.
+//! event each, so the calendar stays as small as the network and never holds packets.
+//!
+//! A run has a few sources that fire all the time (links, lines) and many that are put far off and rarely reached
+//! (timers). The nearest events therefore stand in a short sorted list, where the busy ones move by a step or two, and
+//! the rest in a heap.
 
 use units::Instant;
 
@@ -7,6 +11,10 @@ use units::Instant;
 pub type Source = u32;
 
 const ABSENT: u32 = u32::MAX;
+const IN_NEAR: u32 = u32::MAX - 1;
+
+/// Length of the sorted list: room for the busy sources of a few bottlenecks, short enough to search.
+const NEAR: usize = 12;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -16,15 +24,14 @@ struct Entry {
     source: Source,
 }
 
-#[inline(always)]
-fn key(at: Instant, order: u64) -> u128 {
-    (at.as_nanos() as u128) << 64 | order as u128
-}
-
-/// A 4-ary heap of sources that knows where each one sits, so that an event can be moved.
+/// Pending events, at most one per source.
 #[derive(Debug)]
 pub struct Scheduler {
-    heap: Vec<Entry>,
+    /// Latest first, so that the next event is popped off the end. Everything here comes before everything in `far`.
+    near: Vec<Entry>,
+    /// A 4-ary heap.
+    far: Vec<Entry>,
+    /// Where each source's event is.
     place: Vec<u32>,
     order: u64,
 }
@@ -32,7 +39,7 @@ pub struct Scheduler {
 impl Scheduler {
     /// A scheduler for sources 0 … n − 1.
     pub fn new(sources: usize) -> Self {
-        Scheduler { heap: Vec::with_capacity(sources), place: vec![ABSENT; sources], order: 0 }
+        Scheduler { near: Vec::with_capacity(NEAR + 1), far: Vec::new(), place: vec![ABSENT; sources], order: 0 }
     }
 
     /// Numbers one more source.
@@ -51,30 +58,62 @@ impl Scheduler {
     /// The earliest event.
     #[inline]
     pub fn peek(&self) -> Option<(Instant, Source)> {
-        self.heap.first().map(|e| (Instant::from_nanos((e.key >> 64) as u64), e.source))
+        self.near.last().map(|e| (Instant::from_nanos((e.key >> 64) as u64), e.source))
     }
 
     /// Puts the event of `source` at `at`, moving the one it has. `order` comes from [`ticket`](Self::ticket).
     #[inline]
     pub fn set(&mut self, source: Source, at: Instant, order: u64) {
-        let entry = Entry { key: key(at, order), source };
+        let key = (at.as_nanos() as u128) << 64 | order as u128;
         let place = self.place[source as usize];
-        // The source of the event being handled stands at the top and its next event is later: the common case.
-        if place == 0 && entry.key >= self.heap[0].key {
-            self.down(0, entry);
-        } else {
-            self.insert(place, entry);
+        // The source of the event being handled stands at the end of the list: the common case.
+        if place == IN_NEAR && self.near.last().is_some_and(|e| e.source == source) {
+            self.near.pop();
+        } else if place != ABSENT {
+            self.remove(source, place);
+        }
+        self.insert(Entry { key, source });
+    }
+
+    #[inline]
+    fn insert(&mut self, entry: Entry) {
+        if self.far.first().is_some_and(|f| f.key < entry.key) {
+            self.far.push(entry);
+            self.up(self.far.len() - 1, entry);
+            if self.near.is_empty() {
+                self.refill();
+            }
+            return;
+        }
+        self.place[entry.source as usize] = IN_NEAR;
+        let mut i = self.near.len();
+        self.near.push(entry);
+        let near = self.near.as_mut_slice();
+        while i > 0 && near[i - 1].key < entry.key {
+            near[i] = near[i - 1];
+            i -= 1;
+        }
+        near[i] = entry;
+        if self.near.len() > NEAR {
+            self.spill();
         }
     }
 
-    fn insert(&mut self, place: u32, entry: Entry) {
-        if place == ABSENT {
-            self.heap.push(entry);
-            self.up(self.heap.len() - 1, entry);
-        } else if entry.key < self.heap[place as usize].key {
-            self.up(place as usize, entry);
-        } else {
-            self.down(place as usize, entry);
+    /// The list is full: its latest event goes to the heap.
+    #[cold]
+    fn spill(&mut self) {
+        let latest = self.near.remove(0);
+        self.far.push(latest);
+        self.up(self.far.len() - 1, latest);
+    }
+
+    /// The list is empty: the heap's earliest event comes into it.
+    #[cold]
+    fn refill(&mut self) {
+        if let Some(&first) = self.far.first() {
+            self.remove_far(0);
+            self.place[first.source as usize] = IN_NEAR;
+            self.near.push(first);
         }
     }
 
@@ -82,14 +121,28 @@ impl Scheduler {
     #[inline]
     pub fn clear(&mut self, source: Source) {
         let place = self.place[source as usize];
-        if place == ABSENT {
-            return;
+        if place != ABSENT {
+            self.remove(source, place);
+            self.place[source as usize] = ABSENT;
+            if self.near.is_empty() {
+                self.refill();
+            }
         }
-        self.place[source as usize] = ABSENT;
-        let last = self.heap.pop().expect("a placed source is in the heap");
-        let place = place as usize;
-        if place < self.heap.len() {
-            if last.key < self.heap[place].key {
+    }
+
+    fn remove(&mut self, source: Source, place: u32) {
+        if place == IN_NEAR {
+            let i = self.near.iter().rposition(|e| e.source == source).expect("a placed source is in the list");
+            self.near.remove(i);
+        } else {
+            self.remove_far(place as usize);
+        }
+    }
+
+    fn remove_far(&mut self, place: usize) {
+        let last = self.far.pop().expect("a placed source is in the heap");
+        if place < self.far.len() {
+            if last.key < self.far[place].key {
                 self.up(place, last);
             } else {
                 self.down(place, last);
@@ -100,46 +153,31 @@ impl Scheduler {
     fn up(&mut self, mut i: usize, entry: Entry) {
         while i > 0 {
             let parent = (i - 1) / 4;
-            if entry.key >= self.heap[parent].key {
+            if entry.key >= self.far[parent].key {
                 break;
             }
-            self.heap[i] = self.heap[parent];
-            self.place[self.heap[i].source as usize] = i as u32;
+            self.far[i] = self.far[parent];
+            self.place[self.far[i].source as usize] = i as u32;
             i = parent;
         }
-        self.heap[i] = entry;
+        self.far[i] = entry;
         self.place[entry.source as usize] = i as u32;
     }
 
-    #[inline]
     fn down(&mut self, mut i: usize, entry: Entry) {
-        let heap = self.heap.as_mut_slice();
         loop {
             let first = 4 * i + 1;
-            let (least, key) = if let Some([a, b, c, d]) = heap.get(first..first + 4) {
-                // A tournament: the branches depend on nothing but the keys.
-                let (ab, ab_key) = if b.key < a.key { (1, b.key) } else { (0, a.key) };
-                let (cd, cd_key) = if d.key < c.key { (3, d.key) } else { (2, c.key) };
-                if cd_key < ab_key { (first + cd, cd_key) } else { (first + ab, ab_key) }
-            } else {
-                let Some(rest) = heap.get(first..).filter(|r| !r.is_empty()) else { break };
-                let mut least = (0, rest[0].key);
-                for (child, e) in rest.iter().enumerate().skip(1) {
-                    if e.key < least.1 {
-                        least = (child, e.key);
-                    }
-                }
-                (first + least.0, least.1)
-            };
-            if entry.key <= key {
+            let children = self.far.get(first..self.far.len().min(first + 4)).unwrap_or(&[]);
+            let Some(least) = (0..children.len()).min_by_key(|&c| children[c].key) else { break };
+            let least = first + least;
+            if entry.key <= self.far[least].key {
                 break;
             }
-            let moved = heap[least];
-            heap[i] = moved;
-            self.place[moved.source as usize] = i as u32;
+            self.far[i] = self.far[least];
+            self.place[self.far[i].source as usize] = i as u32;
             i = least;
         }
-        heap[i] = entry;
+        self.far[i] = entry;
         self.place[entry.source as usize] = i as u32;
     }
 }
@@ -167,8 +205,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn behaves_as_a_sorted_list(moves in prop::collection::vec((0u32..12, prop::option::of(0u64..20)), 1..200)) {
-            let mut s = Scheduler::new(12);
+        fn behaves_as_a_sorted_list(moves in prop::collection::vec((0u32..40, prop::option::of(0u64..60)), 1..400)) {
+            let mut s = Scheduler::new(40);
             let mut list: Vec<(u64, u64, u32)> = Vec::new();
             for (source, at) in moves {
                 list.retain(|e| e.2 != source);

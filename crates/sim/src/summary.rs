@@ -205,8 +205,15 @@ fn flow<P: Probe>(world: &World<P>, node: &Node, seconds: f64, total: f64) -> Fl
     let c = &node.count;
     let throughput = c.delivered_bytes as f64 * 8e-6 / seconds;
     let mut modes = c.modes.clone();
-    if let Some((mode, since)) = c.mode {
-        add_mode(&mut modes, mode, world.now.since(since));
+    match (c.mode, &node.transport) {
+        (Some((mode, since)), _) => add_mode(&mut modes, mode, world.now.since(since)),
+        // An algorithm with modes that never left its first.
+        (None, Transport::Tcp(tcp)) if node.started => tcp.sender.cc().vars(&mut |name, value| {
+            if name == "mode" {
+                add_mode(&mut modes, value as i64, world.now.since(node.start));
+            }
+        }),
+        _ => {}
     }
     FlowSummary {
         name: node.spec.name.clone(),

@@ -289,13 +289,13 @@ impl<P: Probe> World<P> {
             self.leave(l, packet, now);
             return;
         }
-        let before = link.queue.len();
-        link.account(now, before);
+        link.account(now);
         if !link.waiting && now > link.free_at {
             link.queue.idle(link.free_at);
         }
         let marked = link.queue.enqueue(now, packet, &mut self.drops);
         let len = link.queue.len();
+        link.len = len;
         let refused = |p: &Packet| p.born == packet.born && p.flow == packet.flow && p.segment == packet.segment;
         if self.drops.0.is_empty() || !self.drops.0.iter().any(|(p, _)| refused(p)) {
             self.digest.fold(now, Fact::Enqueue, l, (packet.flow as u64) << 32 | len as u64);
@@ -328,9 +328,10 @@ impl<P: Probe> World<P> {
     fn transmit(&mut self, l: u32) {
         let now = self.now;
         let link = &mut self.net.links[l as usize];
-        link.account(now, link.queue.len());
+        link.account(now);
         let out = link.queue.dequeue(now, &mut self.drops);
         let len = link.queue.len();
+        link.len = len;
         if let Some(out) = &out {
             link.free_at = link.transmitter.sent_by(now, out.packet.size);
             self.last_sojourn[l as usize] = out.sojourn;
@@ -546,11 +547,13 @@ impl<P: Probe> World<P> {
                 node.count.backoffs[kind] += 1;
                 node.count.below_bdp += u64::from((event.cwnd_before as f64) < bdp);
             }
-            if node.count.slow_start_exit.is_none()
-                && event.ssthresh_before == u64::MAX
-                && event.ssthresh_after != u64::MAX
-            {
-                node.count.slow_start_exit = Some((self.now, event.ssthresh_after, event.ssthresh_after as f64 / bdp));
+            // A threshold learned on the way (SlowStartCap) is not the end yet; BBR's end sets no threshold.
+            let ends = event.cause() == Some(CauseKind::SlowStartExit)
+                || (event.ssthresh_before == u64::MAX && event.ssthresh_after != u64::MAX);
+            if node.count.slow_start_exit.is_none() && ends && event.cause() != Some(CauseKind::SlowStartCap) {
+                let unset = event.ssthresh_after == u64::MAX;
+                let threshold = if unset { event.cwnd_after } else { event.ssthresh_after };
+                node.count.slow_start_exit = Some((self.now, threshold, threshold as f64 / bdp));
             }
             if P::ON {
                 self.probe.see(self.now, Trace::Event(&event));
@@ -592,7 +595,7 @@ impl<P: Probe> World<P> {
         self.measuring = false;
         let now = self.now;
         for link in &mut self.net.links {
-            link.account(now, link.queue.len());
+            link.account(now);
         }
         for link in &mut self.net.links {
             // What comes later is not in the window.
