@@ -214,15 +214,13 @@ pub fn network(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Res
                 Some(id as u32)
             }
         };
-        let packet = (flow.mss + Bytes::new(52)) / bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
-        let host = |receiver: u64| {
-            (scenario.run.vary == Vary::StartHost).then(|| {
-                let rng = Rng::new(seed, f as u64 * 2 + receiver, streams::HOST);
-                (f as u32 * 2 + receiver as u32, Jitter::Uniform(packet, rng))
-            })
-        };
-        let out = net.route(scheduler, scenario, access, &flow.route, (flow.edge, Duration::ZERO), host(0));
-        let back = net.route(scheduler, scenario, None, &flow.back, (Duration::ZERO, flow.edge_back), host(1));
+        let host = (scenario.run.vary == Vary::StartHost).then(|| {
+            let rate = bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
+            let packet = (flow.mss + Bytes::new(52)) / rate;
+            (f as u32, Jitter::Uniform(packet, Rng::new(seed, f as u64, streams::HOST)))
+        });
+        let out = net.route(scheduler, scenario, access, &flow.route, (flow.edge, Duration::ZERO), host);
+        let back = net.route(scheduler, scenario, None, &flow.back, (Duration::ZERO, flow.edge_back), None);
         net.first.push([out, back]);
     }
     Ok(net)
