@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! cargo build --release -p sojourn-tcp --example pair
-//! valgrind --tool=callgrind --toggle-collect='*converse*' target/release/examples/pair linux 200000
+//! valgrind --tool=callgrind --toggle-collect='*converse*' target/release/examples/pair linux 200000 [window [one lost in]]
 //! ```
-//! Instructions collected divided by segments delivered is the figure; ours are in the crate's notes.
+//! Instructions collected divided by segments delivered is the figure. About 270 of them are this program's own queues.
 
 use cc::{Ack, Congestion, CongestionControl, Flow, Reaction};
 use std::collections::VecDeque;
@@ -24,17 +24,21 @@ impl CongestionControl for Fixed {
 
 /// A segment leaves every 12 µs (1 Gbit/s), travels 1 ms each way, and the window covers that.
 #[inline(never)]
-fn converse(a: &mut Endpoint, b: &mut Endpoint, segments: u64) -> (u64, u64) {
+fn converse(a: &mut Endpoint, b: &mut Endpoint, segments: u64, one_lost_in: u64) -> (u64, u64) {
     let delay = Duration::from_millis(1);
     let service = Duration::from_micros(12);
     let mut lines: [VecDeque<(Instant, Segment)>; 2] = [VecDeque::new(), VecDeque::new()];
     let (mut now, mut free) = (Instant::ZERO, Instant::ZERO);
-    let (mut delivered, mut acks) = (0, 0);
+    let (mut delivered, mut acks, mut sent) = (0, 0, 0);
     while delivered < segments {
         // As a simulator would: only the end that something happened to is asked what it sends.
         while let Some(s) = a.poll_send(now) {
             free = free.max(now) + service;
-            lines[0].push_back((free + delay, s));
+            sent += 1;
+            // In runs, so that reports have ranges of several segments.
+            if one_lost_in == 0 || sent / 4 % one_lost_in != 1 {
+                lines[0].push_back((free + delay, s));
+            }
         }
         loop {
             let at = |line: &VecDeque<(Instant, Segment)>| line.front().map_or(Instant::MAX, |f| f.0);
@@ -72,14 +76,17 @@ fn main() {
         _ => Stack::Linux,
     };
     let segments = args.next().and_then(|n| n.parse().ok()).unwrap_or(200_000);
+    let window: u64 = args.next().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let one_lost_in = args.next().and_then(|n| n.parse().ok()).unwrap_or(0);
     let config = Config::of(stack);
     let build = &mut |flow: &mut Flow| -> Box<dyn CongestionControl> {
-        flow.cwnd = Bytes::new(300 * flow.mss.get());
+        flow.cwnd = Bytes::new(window * flow.mss.get());
         Box::new(Fixed)
     };
     let mut a = Endpoint::connect(config.clone(), build);
     let mut b = Endpoint::listen(config, build);
     a.write(Instant::ZERO, u64::MAX / 4);
-    let (delivered, acks) = converse(&mut a, &mut b, segments);
+    let (delivered, acks) = converse(&mut a, &mut b, segments, one_lost_in);
     println!("{delivered} segments, {acks} ACKs, an endpoint is {} bytes", size_of::<Endpoint>());
+    println!("{:?}", a.stats());
 }

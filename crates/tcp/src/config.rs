@@ -79,7 +79,7 @@ pub struct Config {
     pub timestamps: bool,
     /// Step of the clock RTTs are measured with.
     pub rtt_tick: Duration,
-    /// Step of the timestamp clock.
+    /// Step of the timestamp clock; with marked rounds it is `rtt_tick`, since h_ertt reads RTTs off timestamps.
     pub timestamp_tick: Duration,
     /// What ends a round.
     pub round: RoundKind,

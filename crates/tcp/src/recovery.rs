@@ -44,7 +44,7 @@ impl Sender {
                     self.duplicates += 1;
                 }
                 self.detect_by_count();
-                if self.duplicates >= THRESHOLD && self.flow.phase == Phase::Open {
+                if self.duplicates >= THRESHOLD && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
                     self.lose_first();
                 }
                 self.refill_quota(cumulative, d);
@@ -164,7 +164,7 @@ impl Sender {
     pub(crate) fn restart_from_one(&mut self, now: Instant, to: Bytes, why: impl Into<Cause>, before: (Bytes, Bytes)) {
         self.record(to, self.flow.mss, why, before);
         self.flow.cwnd = self.flow.mss;
-        self.undo = Default::default();
+        *self.undo = Default::default();
         self.lose_everything(true);
         self.flow.phase = Phase::Loss;
         self.rto_at = self.rtt.deadline(now);
@@ -174,7 +174,7 @@ impl Sender {
     pub(crate) fn lose_everything(&mut self, go_back: bool) {
         if go_back {
             self.board.forget_sacks();
-            self.seen_blocks = [(0, 0); 3];
+            *self.seen_blocks = [(0, 0); 3];
         }
         for id in self.board.ring.first()..self.board.ring.next() {
             self.lose(id);
@@ -277,7 +277,7 @@ impl Sender {
     fn begin_reduced(&mut self) {
         self.flow.phase = Phase::Reduced;
         self.recover = self.nxt;
-        self.undo = Default::default();
+        *self.undo = Default::default();
     }
 
     /// FreeBSD 11 in SACK recovery lets one segment go per duplicate ACK while its estimate of what is in flight is

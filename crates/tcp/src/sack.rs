@@ -45,7 +45,7 @@ impl Sender {
                 None => self.sack_range(start, end, delivery),
             }
         }
-        self.seen_blocks = blocks;
+        *self.seen_blocks = blocks;
         dsack
     }
 

@@ -75,7 +75,7 @@ pub(crate) struct Sender {
     pub recover: u64,
     pub prr: Prr,
     pub rack: Rack,
-    pub undo: Undo,
+    pub undo: Box<Undo>,
     pub probe: Probe,
     pub ecn: ecn::Sender,
     pub duplicates: u32,
@@ -103,7 +103,7 @@ pub(crate) struct Sender {
     pub ertt: Option<Box<EnhancedRtt>>,
     pub rates: Option<Box<Rates>>,
     /// SACK blocks of the last ACK that had some.
-    pub seen_blocks: [(u64, u64); 3],
+    pub seen_blocks: Box<[(u64, u64); 3]>,
     pub stats: Stats,
     pub clock: TickClock,
     /// Timestamps were agreed on.
@@ -143,7 +143,7 @@ impl Sender {
             recover: 0,
             prr: Prr::default(),
             rack: Rack::default(),
-            undo: Undo::default(),
+            undo: Box::default(),
             probe: Probe::default(),
             ecn: ecn::Sender::default(),
             duplicates: 0,
@@ -162,7 +162,7 @@ impl Sender {
             burst_left: 0,
             ertt: (config.round == RoundKind::Marked).then(Box::default),
             rates: config.rate_samples.then(|| Box::new(Rates { tracker: RateTracker::default(), tags: Ring::new() })),
-            seen_blocks: [(0, 0); 3],
+            seen_blocks: Box::default(),
             stats: Stats::default(),
             // FreeBSD's RTTs are read off the timestamp clock.
             clock: TickClock::new(

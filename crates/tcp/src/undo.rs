@@ -48,7 +48,7 @@ impl Sender {
             return;
         }
         let outstanding = (self.board.resent / self.mss.max(1)) as u32;
-        self.undo = Undo {
+        *self.undo = Undo {
             marker: self.una,
             unexplained: outstanding,
             retransmitted: outstanding > 0,
@@ -115,7 +115,7 @@ impl Sender {
         }
         self.flow.phase = Phase::Open;
         self.flow.in_flight = Bytes::new(self.pipe());
-        self.undo = Undo::default();
+        *self.undo = Undo::default();
         self.force_one = false;
         self.stats.undos += 1;
         self.rtt.reset_back_off();

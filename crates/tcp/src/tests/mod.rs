@@ -1,5 +1,6 @@
 //! Whole connections over imaginary paths.
 
+mod algorithm;
 mod measuring;
 mod opening;
 mod properties;

@@ -94,6 +94,6 @@ fn timestamps_and_ecn_need_both_ends() {
 #[test]
 fn an_endpoint_is_small() {
     // A thousand flows of two ends each stay well inside a cache of a few megabytes.
-    assert!(size_of::<Endpoint>() <= 1280, "{} bytes", size_of::<Endpoint>());
+    assert!(size_of::<Endpoint>() <= 1200, "{} bytes", size_of::<Endpoint>());
     assert!(size_of::<Segment>() <= 72, "{} bytes", size_of::<Segment>());
 }

@@ -1,0 +1,231 @@
+//! What the endpoint owes the algorithm, and what the algorithm may ask of it.
+
+use super::*;
+use crate::pair::{Fate, Pair};
+use crate::{Config, DelayedAck};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use cc::{Ack, Congestion, CongestionControl, Event, Flow, How, Lost, Phase, Reaction, Sent, Signal, causes};
+use std::sync::Mutex;
+use units::{Bytes, Rate};
+
+/// What a script was told.
+#[derive(Debug, Default)]
+struct Told {
+    congestion: Vec<(Signal, Phase)>,
+    events: Vec<(Instant, Event)>,
+    undone: u32,
+    lost: u64,
+    newly_lost: u64,
+    sent: u64,
+    again: u64,
+    phases: Vec<Phase>,
+}
+
+/// An algorithm written for one test.
+#[derive(Debug)]
+struct Script {
+    told: Arc<Mutex<Told>>,
+    reaction: Reaction,
+    /// Back off to half at this time.
+    back_off: Option<(Instant, How)>,
+    wake: Option<Instant>,
+    train: bool,
+}
+
+impl CongestionControl for Script {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        let mut told = self.told.lock().unwrap();
+        told.newly_lost += ack.newly_lost.get();
+        if told.phases.last() != Some(&flow.phase) {
+            told.phases.push(flow.phase);
+        }
+        if let Some((at, how)) = self.back_off
+            && flow.now >= at
+        {
+            self.back_off = None;
+            flow.reduce(flow.cwnd / 2, how, causes::DelayBackoff::default());
+        }
+    }
+    fn on_congestion(&mut self, _: &mut Flow, c: &Congestion) -> Reaction {
+        self.told.lock().unwrap().congestion.push((c.signal, c.during));
+        self.reaction
+    }
+    fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
+        let mut told = self.told.lock().unwrap();
+        told.sent += 1;
+        told.again += u64::from(sent.retransmission);
+        if self.train {
+            // Gaps of 1 ms, 2 ms, 4 ms between segments of 1000 bytes.
+            flow.pacing = Some(Rate::from_bps(8_000_000 >> (told.sent - 1)));
+        }
+    }
+    fn on_lost(&mut self, _: &mut Flow, lost: &Lost) {
+        self.told.lock().unwrap().lost += lost.size.get();
+    }
+    fn on_undo(&mut self, _: &mut Flow) {
+        self.told.lock().unwrap().undone += 1;
+    }
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        self.told.lock().unwrap().events.push((flow.now, event));
+        if event == Event::Wake {
+            self.wake = None;
+        }
+    }
+    fn wake(&self) -> Option<Instant> {
+        self.wake
+    }
+}
+
+fn script<'a>(
+    config: Config,
+    window: u64,
+    change: impl Fn(&mut Script),
+    path: impl FnMut(usize, u64, &Segment) -> Fate + 'a,
+) -> (Arc<Mutex<Told>>, Pair<'a>) {
+    let told = Arc::new(Mutex::new(Told::default()));
+    let mut first = true;
+    let p = Pair::with(
+        config.clone(),
+        Config { delayed_ack: DelayedAck::None, ..config },
+        &mut |flow| {
+            let mut s = Script {
+                told: if core::mem::take(&mut first) { told.clone() } else { Default::default() },
+                reaction: Reaction::Reduce(flow.cwnd / 2),
+                back_off: None,
+                wake: None,
+                train: false,
+            };
+            flow.cwnd = Bytes::new(window * MSS);
+            change(&mut s);
+            Box::new(s)
+        },
+        path,
+    );
+    (told, p)
+}
+
+fn lose(numbers: &'static [u64]) -> impl FnMut(usize, u64, &Segment) -> Fate {
+    let mut left: Vec<u64> = numbers.to_vec();
+    move |from, _, s| match left.iter().position(|n| from == 0 && *n == number(s)) {
+        Some(i) => {
+            left.remove(i);
+            Fate::Drop
+        }
+        None => Fate::Pass,
+    }
+}
+
+#[test]
+fn an_algorithm_that_owns_its_window_keeps_it_through_losses() {
+    for of in [Stack::Linux, Stack::FreeBsd11] {
+        let (told, mut p) = script(stack(of), 20, |s| s.reaction = Reaction::Own, lose(&[5, 7]));
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(400));
+        assert_eq!(p.cwnd(), Bytes::new(20 * MSS), "{of:?}");
+        assert!(p.ends[0].flow_mut().drain_events().next().is_none(), "no reduction, no event");
+        let told = told.lock().unwrap();
+        assert_eq!(told.congestion, [(Signal::Loss, Phase::Open)]);
+        assert_eq!((told.lost, told.newly_lost, told.again), (2 * MSS, 2 * MSS, 2));
+        assert_eq!(told.phases, [Phase::Open, Phase::Recovery, Phase::Open]);
+        assert!(told.events.iter().any(|e| e.1 == Event::RecoveryEnd));
+    }
+}
+
+#[test]
+fn a_smooth_back_off_takes_a_round_and_sends_one_for_two() {
+    let config = Config { delayed_ack: DelayedAck::None, ..linux() };
+    let (told, mut p) = script(config, 40, |s| s.back_off = Some((AT(300), How::Prr)), |_, _, _| Fate::Pass);
+    p.service = MS(1);
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p.run(MS(305));
+    assert_eq!(p.ends[0].flow().phase, Phase::Reduced);
+    assert_eq!(p.ends[0].flow().ssthresh, Bytes::new(20 * MSS));
+    p.run(MS(318));
+    let between = p.cwnd();
+    assert!(between < Bytes::new(38 * MSS) && between > Bytes::new(22 * MSS), "on the way: {between:?}");
+    p.run(MS(400));
+    assert_eq!((p.ends[0].flow().phase, p.cwnd()), (Phase::Open, Bytes::new(20 * MSS)));
+    let answered = p.sent.iter().filter(|(at, _)| *at > AT(300) && *at <= AT(340)).count();
+    assert!((19..=21).contains(&answered), "{answered} segments for 40 ACKs");
+    assert_eq!(told.lock().unwrap().congestion, []);
+}
+
+#[test]
+fn an_immediate_back_off_leaves_the_phase_alone() {
+    let (_, mut p) = script(linux(), 40, |s| s.back_off = Some((AT(300), How::AtOnce)), |_, _, _| Fate::Pass);
+    p.service = MS(1);
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p.run(MS(302));
+    assert_eq!((p.ends[0].flow().phase, p.cwnd()), (Phase::Open, Bytes::new(20 * MSS)));
+}
+
+#[test]
+fn losses_inside_a_reduction_are_one_congestion_on_linux_and_shown_on_freebsd() {
+    for (of, asked) in [(Stack::Linux, 1), (Stack::FreeBsd11, 2)] {
+        let config = Config { ecn: true, ..stack(of) };
+        let mut lost = false;
+        let (told, mut p) = script(
+            config,
+            40,
+            |_| {},
+            move |from, _, s| {
+                if from == 1 || s.len == 0 {
+                    return Fate::Pass;
+                }
+                if number(s) == 30 {
+                    return Fate::Mark;
+                }
+                if number(s) == 36 && !lost {
+                    lost = true;
+                    return Fate::Drop;
+                }
+                Fate::Pass
+            },
+        );
+        p.service = MS(1);
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(400));
+        let told = told.lock().unwrap();
+        let expected = [(Signal::Ecn, Phase::Open), (Signal::Loss, Phase::Reduced)];
+        assert_eq!(told.congestion, expected[..asked], "{of:?}");
+        assert_eq!(p.ends[0].stats().retransmissions, 1);
+    }
+}
+
+#[test]
+fn alarms_go_off_on_time_and_once() {
+    let (told, mut p) = script(linux(), 10, |s| s.wake = Some(AT(777)), |_, _, _| Fate::Pass);
+    p.run(MS(3000));
+    assert_eq!(told.lock().unwrap().events, [(AT(777), Event::Wake)], "without any traffic after the handshake");
+}
+
+#[test]
+fn pacing_set_on_sending_decides_the_next_gap() {
+    let (_, mut p) = script(linux(), 10, |s| s.train = true, |_, _, _| Fate::Pass);
+    p.ends[0].write(p.now, 5 * MSS);
+    p.run(MS(100));
+    let at: Vec<_> = p.sent.iter().filter(|s| s.1.len > 0).map(|s| s.0.as_nanos() / 1_000_000).collect();
+    assert_eq!(at, [40, 41, 43, 47, 55]);
+}
+
+#[test]
+fn a_timeout_inside_an_episode_reduces_no_further_but_starts_from_one_segment() {
+    // Everything from the third flight on is lost for a second: recovery first, then timeouts.
+    let (told, mut p) = script(
+        with_loss(LossDetection::Sack),
+        20,
+        |_| {},
+        |from, _, s| {
+            let n = number(s);
+            if from == 0 && (n == 21 || (n > 24 && s.ts_val < 1200)) { Fate::Drop } else { Fate::Pass }
+        },
+    );
+    p.ends[0].write(p.now, 60 * MSS);
+    p.run(MS(1200));
+    assert_eq!(told.lock().unwrap().congestion, [(Signal::Loss, Phase::Open)]);
+    assert!(p.ends[0].stats().timeouts >= 1);
+    assert_eq!(p.cwnd(), Bytes::new(MSS));
+    assert_eq!(p.ends[0].flow().phase, Phase::Loss);
+}
