@@ -138,6 +138,8 @@ impl Endpoint {
         heard
     }
 
+    #[cold]
+    #[inline(never)]
     fn on_any_segment(&mut self, now: Instant, s: &Segment) -> Heard {
         let mut heard = Heard::default();
         if self.state != State::Established && !self.on_opening_segment(now, s, &mut heard) {
@@ -152,7 +154,7 @@ impl Endpoint {
             return heard;
         }
         if s.flags.has(Flags::ACK) {
-            self.sender.on_ack(now, s, self.echo(s), &mut heard);
+            self.sender.on_ack_outside(now, s, self.echo(s), &mut heard);
         }
         self.note_stamp(s);
         if s.span() > 0 || s.seq < self.receiver.nxt {

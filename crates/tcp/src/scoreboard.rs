@@ -135,11 +135,19 @@ impl Delivery {
     /// A run of neighbours never retransmitted, sent in order: its bytes, its first and its last.
     #[inline]
     fn add_run(&mut self, bytes: u64, first: &Record, last: &Record) {
+        self.late |= first.seq < self.known_to;
+        if self.bytes == 0 {
+            // The common case: nothing to compare with.
+            self.bytes = bytes;
+            (self.oldest, self.youngest) = (first.sent_at, last.sent_at);
+            self.original_end = first.end();
+            (self.newest, self.newest_again) = (last.turn(), false);
+            return;
+        }
         self.bytes += bytes;
         self.oldest = self.oldest.min(first.sent_at);
         self.youngest = self.youngest.max(last.sent_at);
         self.original_end = self.original_end.min(first.end());
-        self.late |= first.seq < self.known_to;
         self.note_newest(last.turn(), false);
     }
 

@@ -225,8 +225,15 @@ impl Sender {
         moved
     }
 
+    /// [`on_ack`](Self::on_ack) where speed does not matter.
+    #[cold]
+    #[inline(never)]
+    pub fn on_ack_outside(&mut self, now: Instant, s: &Segment, echo: Echo, heard: &mut Heard) {
+        self.on_ack(now, s, echo, heard);
+    }
+
     /// Reads what `s` acknowledges.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, now: Instant, s: &Segment, echo: Echo, heard: &mut Heard) {
         if s.ack > self.nxt || (s.ack < self.una && s.sack.count == 0) {
             return;
@@ -242,6 +249,7 @@ impl Sender {
 
     /// The order is Linux's: scoreboard, RTT, losses and phases, then the algorithm, then what the host does to the
     /// window, then timers.
+    #[inline(always)]
     fn work_through(&mut self, now: Instant, s: &Segment, echo: Echo, window_moved: bool, heard: &mut Heard) {
         let before = self.una;
         let ack = s.ack.max(before);
