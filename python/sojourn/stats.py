@@ -27,7 +27,17 @@ class Interval:
     def __str__(self) -> str:
         if self.exact:
             return number(self.mean)
-        return f"{number(self.mean, self.half)} ± {number(self.half, self.half)}"
+        # Down to the second digit of the spread, but no more than five digits in all.
+        digits = min(_decimals(self.half, 2), _decimals(self.mean, 5)) if self.mean else _decimals(self.half, 2)
+        mean, half = f"{self.mean:.{max(digits, 0)}f}", f"{self.half:.{max(digits, 0)}f}"
+        if float(half) == 0.0:
+            half = f"{self.half:.0e}".replace("e-0", "e-")
+        return f"{mean} ± {half}"
+
+
+def _decimals(value: float, significant: int) -> int:
+    """Decimal places that show so many significant digits."""
+    return significant - 1 - math.floor(math.log10(abs(value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,18 +162,14 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
     return front / (a * fraction)
 
 
-def number(value: float, spread: float | None = None) -> str:
-    """Print a figure with three significant digits, or down to the second digit of its spread.
+def number(value: float) -> str:
+    """Print a figure with three significant digits.
 
-    >>> number(9.6512), number(97.812), number(0.01234), number(97.8123, 0.041)
-    ('9.65', '97.8', '0.0123', '97.812')
+    >>> number(9.6512), number(97.812), number(0.01234), number(123456.0)
+    ('9.65', '97.8', '0.0123', '123456')
     """
-    if value is None or math.isnan(value):
+    if math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    scale = abs(spread) if spread else abs(value)
-    if scale == 0.0:
-        return "0"
-    digits = (1 if spread else 2) - math.floor(math.log10(scale))
-    return f"{value:.{min(max(digits, 0), 6)}f}"
+    return f"{value:.{min(max(_decimals(value, 3), 0), 6)}f}" if value else "0"

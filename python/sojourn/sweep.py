@@ -6,7 +6,9 @@ the same tasks to other machines. A task is text and two numbers, so it pickles 
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -229,20 +231,26 @@ def cluster(address: str) -> Iterator[Executor]:
     try:
         if address == "local":
             # One process per CPU and one thread each: a run is single-threaded.
-            local = dask.LocalCluster(n_workers=cores(), threads_per_worker=1, dashboard_address=None)
+            local = dask.LocalCluster(
+                n_workers=cores(), threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+            )
         client = dask.Client(local or address, timeout="10s")
     except (OSError, ValueError) as error:
         raise SetupError(f"--cluster {address}: no Dask scheduler answers there ({error})") from None
-    patience = 1  # seconds: an interrupt must not wait for what its workers are doing
     try:
         yield _executor(client)
-        patience = 30
-    finally:
-        with suppress(TimeoutError):
-            client.close(timeout=patience)
+        client.close()
         if local:
+            local.close()
+    except BaseException:
+        # An interrupt must not wait for what the workers are doing; of another's cluster we only take our leave.
+        for worker in local.workers.values() if local else ():
+            with suppress(OSError, TypeError):  # it may be gone, or not have come up
+                os.kill(worker.pid, signal.SIGKILL)
+        for side in (client, local) if local else (client,):
             with suppress(TimeoutError):
-                local.close(timeout=patience)
+                side.close(timeout=0.3)
+        raise
 
 
 def _executor(client: Any) -> Executor:

@@ -83,5 +83,20 @@ def test_number():
     assert number(math.nan) == "–"
     assert number(0.0) == "0"
     assert number(1234.5) == "1234"
-    assert number(0.9999, 0.0003) == "0.99990"
-    assert str(Interval(97.8123, 0.041, 5)) == "97.812 ± 0.041"
+    assert number(math.inf) == "∞"
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "shown"),
+    [
+        (97.8123, 0.041, "97.812 ± 0.041"),
+        (7.9, 5.29, "7.9 ± 5.3"),
+        (1281.0, 33.0, "1281 ± 33"),
+        (0.174657, 2.1e-7, "0.17466 ± 2e-7"),
+        (9.999762, 1.5e-5, "9.9998 ± 2e-5"),
+        (0.0, 0.02, "0.000 ± 0.020"),
+        (5.0, 0.0, "5.00"),
+    ],
+)
+def test_a_mean_is_shown_as_far_as_its_spread_lets_it(mean, half, shown):
+    assert str(Interval(mean, half, 5)) == shown

@@ -1,5 +1,6 @@
 import concurrent.futures as futures
 import pickle
+import time
 
 import pytest
 
@@ -92,3 +93,21 @@ def test_quick_spreads_over_the_sweep(sweep_file):
     assert len(set(runs)) == QUICK_CASES
     assert len(choose(plan, 5, quick=False)) == 150
     assert len(choose(plan, None, quick=False)) == 90
+
+
+def test_an_interrupt_leaves_a_cluster_at_once(tmp_path):
+    path = tmp_path / "one-endless.toml"
+    path.write_text(
+        '[path]\nrate = "1 Mbit/s"\nrtt = "20 ms"\n[[flow]]\ncc = "newreno"\n'
+        '[sweep]\n"run.duration" = ["1 s", "10000000 s"]\n'
+    )
+    began = []
+
+    def stop(*_):
+        began.append(time.monotonic())
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), sweep.cluster("local") as executor:
+        sj.run(path, executor=executor, out=tmp_path / "out", seen=stop)
+    assert time.monotonic() - began[0] < 10  # the endless run would hold a patient leave for ever
+    assert len(sj.load(tmp_path / "out")) == 1
