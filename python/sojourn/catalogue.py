@@ -106,33 +106,25 @@ def allowed(field: Mapping[str, Any]) -> str:
     return str(field.get("kind", ""))
 
 
-def describe(plan: Plan) -> RenderableType:
-    """Draw a checked experiment: its normalised text, its cases, the first one resolved."""
-    from rich import box
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    parts: list[RenderableType] = [Text(plan.toml.rstrip()), Text()]
-    runs = sum(case.repeat for case in plan.cases)
-    parts.append(Text(f"hash {plan.hash}  ·  {len(plan.cases)} cases  ·  {runs} runs", style="bold"))
-    if len(plan.cases) > 1:
-        parts += [Text(f"  {case.index:>4}  {case.label}") for case in plan.cases]
+def describe(plan: Plan) -> str:
+    """Return a checked experiment as a file: canonical TOML, then cases and resolved parameters as comments."""
     first = plan.cases[0]
-    for name, rows in (("Flows", first.flows), ("Links", first.links)):
-        drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{name} of case 0", title_justify="left")
-        heads = list(rows[0]) if rows else []
-        for head in heads:
-            drawn.add_column(head)
-        for row in rows:
-            drawn.add_row(*(Text("–" if row.get(head) is None else str(row[head])) for head in heads))
-        parts.append(drawn)
-    if first.resolved:
-        parts += [
-            Text("Resolved parameters of case 0", style="italic"),
-            Text(json.dumps(first.resolved, indent=2, ensure_ascii=False)),
-        ]
-    return Group(*parts)
+    runs = sum(case.repeat for case in plan.cases)
+    notes = [f"hash {plan.hash}: {_count(len(plan.cases), 'case')}, {_count(runs, 'run')}"]
+    if len(plan.cases) > 1:
+        notes += [f"case {case.index}: {case.label}" for case in plan.cases]
+        notes += ["", "Case 0 in full:"]
+    for kind, parts in (("flow", first.flows), ("link", first.links)):
+        for part in parts:
+            known = [f"{key} = {value}" for key, value in part.items() if key != "name" and value not in (None, "")]
+            notes.append(f"{kind} {part['name']}: {', '.join(known)}")
+    for what, parameters in first.resolved.items():
+        notes += ["", f"{what}:", *(f"    {key} = {value}" for key, value in parameters.items())]
+    return plan.toml.rstrip() + "\n\n" + "\n".join(f"# {note}".rstrip() for note in notes)
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'s' if n != 1 else ''}"
 
 
 def exported(result: Result, name: str, format: str) -> str:

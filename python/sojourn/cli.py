@@ -125,7 +125,8 @@ def run(
     if not as_json and result.outcomes:
         from .tables import summary
 
-        console().print(summary(result))
+        screen = console()
+        screen.print(summary(result, screen.width))
     verdicts = claims(result)
     print_claims(verdicts, to_stderr=as_json)
     for failure in result.failures:

@@ -71,16 +71,13 @@ def show_schema() -> None:
 
 @show.command("experiment")
 def show_experiment(source: Source, set: Set = None, as_json: Json = False) -> None:
-    """Show an experiment as it is understood: normalised text, cases, resolved parameters."""
+    """Show an experiment as it is understood: a file again, with cases and resolved parameters as comments."""
     from ._engine import check
     from .api import prepare
     from .catalogue import describe
 
     plan = check(prepare(source, settings(set)))
-    if as_json:
-        print(plan.raw)
-    else:
-        console().print(describe(plan))
+    print(plan.raw if as_json else describe(plan))
 
 
 def _show(registry: str, kind: str, name: str, as_json: bool) -> None:

@@ -79,8 +79,9 @@ def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
         parts = [entries(outcome.summary, part) for outcome in outcomes]
         for i, first in enumerate(parts[0]):
             cells = tuple(_interval([part[i] for part in parts], column) for column in columns)
-            if not any(cell.n for cell in cells):
-                continue  # an unlimited link has no queue to tell of
+            unlimited = "rate_mbps" in first and first["rate_mbps"] is None
+            if unlimited and not any(cell.n and cell.mean for cell in cells):
+                continue  # no queue forms there
             # Repetitions that are all alike say no more than one of them.
             n = 1 if all(cell.exact for cell in cells) else len(outcomes)
             yield Row(case.label, first["name"], str(first.get("cc") or ""), n, cells)
@@ -90,15 +91,15 @@ def _interval(repetitions: Sequence[Mapping[str, Any]], column: Column) -> Inter
     return mean_interval([figure(entry, column.metric) * column.scale for entry in repetitions])
 
 
-def summary(result: Result) -> RenderableType:
-    """Draw both tables for a terminal."""
+def summary(result: Result, width: int = 160) -> RenderableType:
+    """Draw both tables for a terminal of this width; columns that do not fit are left out from the right and named."""
     from rich.console import Group
     from rich.text import Text
 
     swept = any(case.values for case in result.plan.cases)
     parts: list[RenderableType] = [
-        _rich(("flow", "cc"), rows(result, "groups", GROUP), GROUP, swept, lambda row: (row.name, row.kind)),
-        _rich(("link",), rows(result, "links", LINK), LINK, swept, lambda row: (row.name,)),
+        _rich(("flow", "cc"), rows(result, "groups", GROUP), GROUP, swept, lambda row: (row.name, row.kind), width),
+        _rich(("link",), rows(result, "links", LINK), LINK, swept, lambda row: (row.name,), width),
     ]
     return Group(Text(_title(result), style="bold"), *parts, Text(_foot(result), style="dim"))
 
@@ -109,21 +110,45 @@ def _rich(
     columns: Sequence[Column],
     swept: bool,
     names: Callable[[Row], tuple[str, ...]],
+    width: int,
+) -> RenderableType:
+    from rich.console import Console, Group
+    from rich.text import Text
+
+    lines = list(lines)
+    shown = [i for i in range(len(columns)) if any(row.cells[i].n and row.cells[i].mean for row in lines)]
+    most = len(shown)
+    measure = Console(width=10_000)
+    while True:
+        drawn = _draw(heads, lines, columns, swept, names, shown[:most])
+        # A cut figure would be a wrong figure: a column is shown whole or not at all.
+        if most <= 1 or measure.measure(drawn).maximum <= width:
+            break
+        most -= 1
+    left_out = ", ".join(columns[i].title for i in shown[most:])
+    return Group(drawn, Text(f"too narrow for {left_out}", style="dim")) if left_out else drawn
+
+
+def _draw(
+    heads: Sequence[str],
+    lines: Sequence[Row],
+    columns: Sequence[Column],
+    swept: bool,
+    names: Callable[[Row], tuple[str, ...]],
+    shown: Sequence[int],
 ) -> RenderableType:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    lines = list(lines)
-    shown = [i for i in range(len(columns)) if any(row.cells[i].n and row.cells[i].mean for row in lines)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     if swept:
         table.add_column("case")
     for head in heads:
         table.add_column(head, no_wrap=True)
-    table.add_column("n", justify="right")
+    table.add_column("n", justify="right", no_wrap=True)
     for i in shown:
-        table.add_column(columns[i].title, justify="right", no_wrap=True)
+        table.add_column("\n".join(columns[i].title.rsplit(" ", 1)), justify="right", no_wrap=True)
     before = None
     for row in lines:
         cells = [*([row.case if row.case != before else ""] if swept else []), *names(row), str(row.n)]

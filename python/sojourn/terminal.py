@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ._engine import Claim, Experiment, Plan, Record
+    from ._engine import Claim, Experiment, Record
     from .result import Outcome, Result
 
 INTERRUPTED = 130
@@ -81,8 +81,9 @@ def run(
 
     plan = check(experiment)
     folder = out or place(experiment, plan)
-    printer = _Lines(choose(plan, repeat, quick)) if lines else None
-    with _executor(cluster, connect) as executor, _progress(experiment, plan) as progress:
+    order = choose(plan, repeat, quick)
+    printer = _Lines(order) if lines else None
+    with _executor(cluster, connect) as executor, _progress(plan.title or experiment.text, len(order)) as progress:
 
         def seen(outcome: Outcome, done: int, total: int) -> None:
             progress(done, total)
@@ -103,9 +104,8 @@ def run(
         except KeyboardInterrupt:
             if printer:
                 printer.flush()
-            total = len(choose(plan, repeat, quick))
             done = progress.done
-            kept = f"{done} of {total} runs are finished, in {folder}" if done else "no run had finished"
+            kept = f"{done} of {len(order)} runs are finished, in {folder}" if done else "no run had finished"
             say(f"interrupted: {kept}; the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
     if printer:
@@ -156,12 +156,13 @@ class _Progress:
 
 
 @contextmanager
-def _progress(experiment: Experiment, plan: Plan) -> Iterator[_Progress]:
+def _progress(title: str, total: int) -> Iterator[_Progress]:
     progress = _Progress()
     if not sys.stderr.isatty():
         yield progress
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -170,7 +171,6 @@ def _progress(experiment: Experiment, plan: Plan) -> Iterator[_Progress]:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
-    from rich.text import Text
 
     columns = (
         TextColumn("{task.description}"),
@@ -180,6 +180,5 @@ def _progress(experiment: Experiment, plan: Plan) -> Iterator[_Progress]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        title = Text(plan.title or experiment.text).plain[:50].replace("[", "\\[")
-        progress.bar, progress.task = bar, bar.add_task(title, total=None)
+        progress.bar, progress.task = bar, bar.add_task(escape(title[:50]), total=total)
         yield progress

@@ -92,11 +92,30 @@ def test_probes_do_not_change_the_digest(result):
 def test_repr_is_the_table_and_html_is_escaped(result):
     text = repr(result)
     assert "newreno" in text
-    assert "utilisation %" in text
+    assert "utilisation" in text
     assert "\x1b" not in text
     html = result._repr_html_()
     assert html.count("<table>") == 2
     assert "<td>newreno</td>" in html
+
+
+def test_a_narrow_terminal_loses_columns_but_no_figure(result):
+    from rich.console import Console
+
+    wide, narrow = (_drawn(Console(width=width), result) for width in (160, 60))
+    assert "too narrow" not in wide
+    assert "too narrow for" in narrow
+    assert "…" not in narrow
+    assert all(len(line) <= 60 for line in narrow.splitlines())
+    assert "throughput" in narrow
+
+
+def _drawn(console, result):
+    from sojourn.tables import summary
+
+    with console.capture() as capture:
+        console.print(summary(result, console.width))
+    return capture.get()
 
 
 def test_importing_is_light():
