@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .reproduce import Comparison
 
 # For terminals without colours.
-MARKS = {"within": "  ", "outside": " ✗", "undecided": " ?"}
+MARKS = {"outside": "✗", "undecided": "?"}
 EXPERIMENTS = ("thesis/table-5.1", "thesis/steps-10mbit-100ms")
 
 
@@ -57,14 +57,13 @@ def run(out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
         f"{runs} runs, {simulated:,.0f} s of network time and {packets:,} packets simulated in {took:.1f} s.\n",
         highlight=False,
     )
-    first = results[0]
-    names = reproduce.labels(first, comparisons[0][0]) if comparisons[0] else None
+    names = [reproduce.labels(r, c[0]) if c else None for r, c in zip(results, comparisons, strict=True)]
     figure = plot.draw(
-        "cdf", first, out / "figure-5.18.png", labels=names,
+        "cdf", results[0], out / "figure-5.18.png", labels=names[0],
         title="Queue delay of one flow over 10 Mbit/s, 2 ms (thesis Figure 5.18)",
     )  # fmt: skip
     sections = [reproduce.section(comparison) for tables in comparisons for comparison in tables]
-    page = page_of(results, "The HLDG thesis, out of the simulator", before=sections, labels=[names, None])
+    page = page_of(results, "The HLDG thesis, out of the simulator", before=sections, labels=names)
     report = save(page, out / "report.html")
     console.print(f"Figure 5.18   {figure}\nReport        {report}", highlight=False, soft_wrap=True)
     return 0
@@ -78,13 +77,14 @@ def beside(comparison: Comparison) -> RenderableType:
     from rich.text import Text
 
     columns = list(dict.fromkeys(cell.column for cell in comparison.cells))
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("")
+    # Eighty columns must hold four quantities with ours beside each.
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    grid.add_column("", min_width=12)
     cells = {(cell.row, cell.column): cell for cell in comparison.cells}
     for column in columns:
         some = next(cell for cell in comparison.cells if cell.column == column)
-        grid.add_column(reproduce.texts(some).column, justify="right", no_wrap=True)
-        grid.add_column("ours", justify="right", no_wrap=True)
+        grid.add_column(reproduce.texts(some).column.replace(", ", "\n"), justify="right", no_wrap=True)
+        grid.add_column("\nours ", justify="right", no_wrap=True)
     for row in dict.fromkeys(cell.row for cell in comparison.cells):
         line = [Text(row)]
         for column in columns:
@@ -95,7 +95,7 @@ def beside(comparison: Comparison) -> RenderableType:
                 shown, colour = reproduce.texts(cell), reproduce.VERDICTS[cell.verdict][1]
                 line += [
                     Text(shown.published, style="dim"),
-                    Text(shown.ours + MARKS.get(cell.verdict, ""), style=colour),
+                    Text(shown.ours + MARKS.get(cell.verdict, " "), style=colour),
                 ]
         grid.add_row(*line)
     order = [Text(reproduce.order_sentence(column, kept)) for column, kept in comparison.order]
