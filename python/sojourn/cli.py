@@ -220,6 +220,7 @@ def plot(
     option: Annotated[
         list[str] | None, typer.Option("--with", metavar="KEY=VALUE", help="An option of this kind of plot.")
     ] = None,
+    why: Annotated[bool, typer.Option("--why", help="With time: every cause of a window change as a tick.")] = False,
     set: Set = None,
     seed: Seed = None,
     repeat: Repeat = None,
@@ -232,7 +233,7 @@ def plot(
     from .api import prepare
     from .store import is_results, load
 
-    options = {key: _value(text) for key, text in settings(option).items()}
+    options = {key: _value(text) for key, text in settings(option).items()} | ({"why": True} if why else {})
     plots.check(kind, out or f"{kind}.pdf")
     if is_results(source):
         result = load(source)

@@ -81,10 +81,11 @@ def beside(comparison: Comparison) -> RenderableType:
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     grid.add_column("", min_width=12)
     cells = {(cell.row, cell.column): cell for cell in comparison.cells}
+    ours_head = "\nours " if any(", " in reproduce.texts(cell).column for cell in comparison.cells) else "ours "
     for column in columns:
         some = next(cell for cell in comparison.cells if cell.column == column)
         grid.add_column(reproduce.texts(some).column.replace(", ", "\n"), justify="right", no_wrap=True)
-        grid.add_column("\nours ", justify="right", no_wrap=True)
+        grid.add_column(ours_head, justify="right", no_wrap=True)
     for row in dict.fromkeys(cell.row for cell in comparison.cells):
         line = [Text(row)]
         for column in columns:

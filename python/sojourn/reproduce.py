@@ -253,7 +253,7 @@ def _difference(cell: Cell, scale: float) -> str:
     if cell.difference is None:
         return "–"
     size = abs(scale * cell.difference)
-    if size < 5e-5 * abs(scale * cell.value):
+    if size <= 5e-5 * abs(scale * cell.value):
         return "0"
     return f"{'+' if cell.difference > 0 else '−'}{number(size)}"
 

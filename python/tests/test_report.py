@@ -223,3 +223,18 @@ def test_a_report_says_what_repeats_it(tmp_path: Path) -> None:
 
 def test_a_result_that_was_never_recorded_over_time_still_makes_a_page(tmp_path: Path) -> None:
     assert report.write([synthetic.result()], tmp_path / "r.html").stat().st_size < 400_000
+
+
+def test_a_real_run_over_time_names_the_numbers_behind_every_cause(tmp_path: Path) -> None:
+    import sojourn as sj
+    from sojourn.plot.data import shown
+
+    result = sj.run("10Mbit/s 20ms 100p fifo: hldg", set={"run.duration": "5 s"}, series="10ms", events=True)
+    series = over_time(shown(result)[0], 0)
+    assert series is not None
+    backoffs = [tick for tick in series.panels[1].ticks if "delay backoff" in tick.word]
+    assert len(backoffs) == result.events.filter(result.events["cause"] == "delay_backoff").height > 3
+    assert re.search(r"cwnd [\d.]+ → [\d.]+ kB.*probability 0?\.?\d+.*drew 0?\.?\d+", backoffs[0].note)
+    used = series.panels[0].lines[0].values
+    assert 8 < np.nanmean(used[len(used) // 2 :]) < 10.5
+    outline(report.write([result], tmp_path / "r.html").read_text("utf-8"))

@@ -14,6 +14,7 @@ from rich.console import Console
 from sojourn import _engine, demo, reproduce
 from sojourn.errors import SpecError
 from sojourn.plot import published, style
+from sojourn.store import load
 
 ALGORITHMS = ["cdg", "hldg(wwma=false)", "hldg"]
 NAMES = ["CDG", "HLDG w/o WWMA", "HLDG"]
@@ -100,6 +101,84 @@ def test_a_drawing_has_a_panel_per_column_and_a_row_per_case(result: Any) -> Non
     assert [t.get_text() for t in fig.axes[0].get_yticklabels()] == NAMES
     diamonds = [line.get_xdata()[0] for line in fig.axes[0].get_lines() if line.get_marker() == "D"]
     assert diamonds == [16.28, 30.09, 4.4]
+
+
+PUBLISHED = """
+format = 1
+title = "A small table"
+
+[path]
+rate = "2 Mbit/s"
+rtt = "20 ms"
+buffer = "1 BDP"
+
+[[flow]]
+name = "a"
+cc = "newreno"
+
+[run]
+duration = "4 s"
+repeat = 2
+
+[sweep]
+"flow.a.cc" = ["newreno", "cubic"]
+
+[[expect]]
+that = "link.bottleneck.utilisation"
+is = ">= 0.1"
+
+[published]
+title = "Table 1"
+source = "nowhere"
+columns.use = { that = "link.bottleneck.utilisation", tolerance = "90 points" }
+columns.queue = "link.bottleneck.queue_ms.mean"
+row = [
+  { name = "Reno", when = { "flow.a.cc" = "newreno" }, values = { use = "90 %", queue = 12 } },
+  { name = "CUBIC", when = { "flow.a.cc" = "cubic" }, values = { use = "300 %" } },
+]
+"""
+
+
+def test_a_published_experiment_from_file_to_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(PUBLISHED)
+    assert reproduce.run(str(file), out=tmp_path / "out") == 0
+    said = capsys.readouterr().out
+    assert "1 of 2 cells within tolerance (50 %)" in said and "holds" in said
+    result = load(tmp_path / "out")
+    (comparison,) = reproduce.compare(result)
+    assert [(c.row, c.verdict, c.n) for c in comparison.cells] == [
+        ("Reno", "within", 2), ("Reno", "shown", 2), ("CUBIC", "outside", 2),
+    ]  # fmt: skip
+    used = [o.summary["links"][0]["utilisation"] for o in result.of(result.plan.cases[0])]
+    assert comparison.cells[0].median == pytest.approx(sum(used) / 2)
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert '<span class="verdict off">' in page and '<span class="verdict ok">holds' in page
+    assert (tmp_path / "out" / "published.pdf").exists()
+
+
+def test_a_false_claim_fails_and_a_file_without_published_values_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(PUBLISHED.replace(">= 0.1", ">= 1.1"))
+    assert reproduce.run(str(file), quick=True, out=tmp_path / "out", page=False) == 1
+    file.write_text(PUBLISHED.split("[published]")[0])
+    with pytest.raises(SpecError, match="no \\[published\\] values"):
+        reproduce.run(str(file), out=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_demo_runs_from_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(PUBLISHED)
+    monkeypatch.setattr(demo, "EXPERIMENTS", (str(file), str(file)))
+    assert demo.run(tmp_path / "demo") == 0
+    assert (tmp_path / "demo" / "figure-5.18.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "demo" / "report.html").read_text("utf-8").count("Table 1") >= 2
+
+
+def test_the_demo_names_files_that_are_there() -> None:
+    for name in demo.EXPERIMENTS:
+        assert _engine.check(_engine.read(reproduce.find(name))).published
 
 
 def test_experiments_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

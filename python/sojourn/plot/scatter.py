@@ -126,8 +126,12 @@ def _delay_axis(ax: Axes, logs: Floats) -> None:
     room = max(0.35, 0.12 * (high - low))
     ax.set_xlim(high + room, low - room)
     ticks: Floats = np.arange(math.ceil(low - room), math.floor(high + room) + 1, dtype=np.float64)
-    if len(ticks) < 3:
-        ticks = np.linspace(low - room, high + room, 5)[1:-1]
+    if len(ticks) < 3:  # too narrow for powers of two
+        from matplotlib.ticker import MaxNLocator
+
+        round_ = np.array(MaxNLocator(5).tick_values(2.0 ** (low - room), 2.0 ** (high + room)))
+        logs_ = np.log2(round_[round_ > 0])
+        ticks = logs_[(logs_ > low - room) & (logs_ < high + room)]
     ax.set_xticks(ticks, [f"{2.0**t:.3g}" for t in ticks])
 
 
