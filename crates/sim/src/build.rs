@@ -319,7 +319,7 @@ pub fn node(
                 (net.source(scheduler, timer(true)), Instant::MAX),
             ];
             let cwnd = sender.flow().cwnd;
-            Transport::Tcp(Box::new(Tcp { sender, receiver, timers, cwnd }))
+            Transport::Tcp(Tcp { sender, receiver, timers, cwnd })
         }
     };
     let jitter = match scenario.run.vary {

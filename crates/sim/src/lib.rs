@@ -10,6 +10,7 @@ pub mod line;
 pub mod link;
 pub mod node;
 pub mod packet;
+mod prefetch;
 pub mod probe;
 pub mod record;
 pub mod scheduler;

@@ -76,6 +76,12 @@ impl Line {
         head.packet
     }
 
+    /// The packet that comes out next.
+    #[inline]
+    pub fn next(&self) -> Option<&Packet> {
+        self.flying.front().map(|f| &f.packet)
+    }
+
     /// Packets under way.
     pub fn len(&self) -> usize {
         self.flying.len()

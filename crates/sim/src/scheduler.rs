@@ -14,14 +14,23 @@ const ABSENT: u32 = u32::MAX;
 const IN_NEAR: u32 = u32::MAX - 1;
 
 /// Length of the sorted list: room for the busy sources of a few bottlenecks, short enough to search.
-const NEAR: usize = 12;
+const NEAR: usize = 16;
+/// How many come from the heap at a time.
+const REFILL: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Time in the high half, order of arrival in the low: equal times are served first come, first served, and one
-    /// comparison decides.
-    key: u128,
+    at: Instant,
+    /// Equal times are served first come, first served.
+    order: u64,
     source: Source,
+}
+
+impl Entry {
+    #[inline(always)]
+    fn before(&self, other: &Entry) -> bool {
+        self.at < other.at || (self.at == other.at && self.order < other.order)
+    }
 }
 
 /// Pending events, at most one per source.
@@ -58,26 +67,52 @@ impl Scheduler {
     /// The earliest event.
     #[inline]
     pub fn peek(&self) -> Option<(Instant, Source)> {
-        self.near.last().map(|e| (Instant::from_nanos((e.key >> 64) as u64), e.source))
+        self.near.last().map(|e| (e.at, e.source))
     }
 
     /// Puts the event of `source` at `at`, moving the one it has. `order` comes from [`ticket`](Self::ticket).
     #[inline]
     pub fn set(&mut self, source: Source, at: Instant, order: u64) {
-        let key = (at.as_nanos() as u128) << 64 | order as u128;
+        let entry = Entry { at, order, source };
         let place = self.place[source as usize];
-        // The source of the event being handled stands at the end of the list: the common case.
-        if place == IN_NEAR && self.near.last().is_some_and(|e| e.source == source) {
-            self.near.pop();
+        if place == IN_NEAR {
+            // The source of the event being handled stands at the end: the common case.
+            let i = match self.near.last() {
+                Some(e) if e.source == source => self.near.len() - 1,
+                _ => self.find(source),
+            };
+            if self.far.first().is_none_or(|f| entry.before(f)) {
+                self.slide(i, entry);
+                return;
+            }
+            self.near.remove(i);
         } else if place != ABSENT {
-            self.remove(source, place);
+            self.remove_far(place as usize);
         }
-        self.insert(Entry { key, source });
+        self.insert(entry);
     }
 
+    /// Moves the entry at `i` of the list to where it belongs now.
     #[inline]
+    fn slide(&mut self, mut i: usize, entry: Entry) {
+        let near = self.near.as_mut_slice();
+        while i > 0 && near[i - 1].before(&entry) {
+            near[i] = near[i - 1];
+            i -= 1;
+        }
+        while i + 1 < near.len() && entry.before(&near[i + 1]) {
+            near[i] = near[i + 1];
+            i += 1;
+        }
+        near[i] = entry;
+    }
+
+    fn find(&self, source: Source) -> usize {
+        self.near.iter().rposition(|e| e.source == source).expect("a placed source is in the list")
+    }
+
     fn insert(&mut self, entry: Entry) {
-        if self.far.first().is_some_and(|f| f.key < entry.key) {
+        if self.far.first().is_some_and(|f| f.before(&entry)) {
             self.far.push(entry);
             self.up(self.far.len() - 1, entry);
             if self.near.is_empty() {
@@ -86,14 +121,8 @@ impl Scheduler {
             return;
         }
         self.place[entry.source as usize] = IN_NEAR;
-        let mut i = self.near.len();
         self.near.push(entry);
-        let near = self.near.as_mut_slice();
-        while i > 0 && near[i - 1].key < entry.key {
-            near[i] = near[i - 1];
-            i -= 1;
-        }
-        near[i] = entry;
+        self.slide(self.near.len() - 1, entry);
         if self.near.len() > NEAR {
             self.spill();
         }
@@ -107,14 +136,17 @@ impl Scheduler {
         self.up(self.far.len() - 1, latest);
     }
 
-    /// The list is empty: the heap's earliest event comes into it.
+    /// The list is empty: the heap's earliest events come into it. Several, so that what the busy sources do next
+    /// comes before the rest of the heap and stays out of it.
     #[cold]
     fn refill(&mut self) {
-        if let Some(&first) = self.far.first() {
+        while self.near.len() < REFILL {
+            let Some(&first) = self.far.first() else { break };
             self.remove_far(0);
             self.place[first.source as usize] = IN_NEAR;
             self.near.push(first);
         }
+        self.near.reverse();
     }
 
     /// Takes the event of `source` away, if it has one.
@@ -132,7 +164,7 @@ impl Scheduler {
 
     fn remove(&mut self, source: Source, place: u32) {
         if place == IN_NEAR {
-            let i = self.near.iter().rposition(|e| e.source == source).expect("a placed source is in the list");
+            let i = self.find(source);
             self.near.remove(i);
         } else {
             self.remove_far(place as usize);
@@ -142,7 +174,7 @@ impl Scheduler {
     fn remove_far(&mut self, place: usize) {
         let last = self.far.pop().expect("a placed source is in the heap");
         if place < self.far.len() {
-            if last.key < self.far[place].key {
+            if last.before(&self.far[place]) {
                 self.up(place, last);
             } else {
                 self.down(place, last);
@@ -153,7 +185,7 @@ impl Scheduler {
     fn up(&mut self, mut i: usize, entry: Entry) {
         while i > 0 {
             let parent = (i - 1) / 4;
-            if entry.key >= self.far[parent].key {
+            if !entry.before(&self.far[parent]) {
                 break;
             }
             self.far[i] = self.far[parent];
@@ -168,9 +200,9 @@ impl Scheduler {
         loop {
             let first = 4 * i + 1;
             let children = self.far.get(first..self.far.len().min(first + 4)).unwrap_or(&[]);
-            let Some(least) = (0..children.len()).min_by_key(|&c| children[c].key) else { break };
+            let Some(least) = (0..children.len()).min_by_key(|&c| (children[c].at, children[c].order)) else { break };
             let least = first + least;
-            if entry.key <= self.far[least].key {
+            if !self.far[least].before(&entry) {
                 break;
             }
             self.far[i] = self.far[least];

@@ -90,6 +90,8 @@ pub struct World<P: Probe> {
     probe: P,
     step: Option<Duration>,
     last_sojourn: Vec<Duration>,
+    /// So many flows that their state leaves the nearest caches between packets.
+    many: bool,
 }
 
 impl<P: Probe> World<P> {
@@ -126,6 +128,7 @@ impl<P: Probe> World<P> {
             probe,
             step,
             last_sojourn: vec![Duration::ZERO; links],
+            many: scenario.flows.len() > 32,
         };
         world.fill_calendar();
         Ok(world)
@@ -181,7 +184,11 @@ impl<P: Probe> World<P> {
             self.now = at;
             match self.net.kinds[source as usize] {
                 Kind::Line(line) => {
-                    let packet = self.net.lines[line as usize].pop(&mut self.scheduler);
+                    let line = &mut self.net.lines[line as usize];
+                    let packet = line.pop(&mut self.scheduler);
+                    if let Some(next) = line.next().filter(|_| self.many) {
+                        self.nodes[next.flow as usize].prefetch(next.way);
+                    }
                     self.arrive(packet);
                 }
                 Kind::Link(link) => self.transmit(link),
