@@ -92,20 +92,22 @@ impl Histogram {
         self.count
     }
 
-    /// The time below which the fraction `q` lies, by linear interpolation within a bucket.
-    pub fn quantile(&self, q: f64) -> Duration {
-        let rank = q * self.count as f64;
-        let mut below = 0.0;
-        for (b, &n) in self.counts.iter().enumerate() {
+    /// The times below which the fractions lie (in rising order), by linear interpolation within a bucket.
+    pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [Duration; N] {
+        let mut found = [Duration::from_nanos(self.max); N];
+        let (mut next, mut below) = (0, 0.0);
+        for (b, &n) in self.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
             let n = n as f64;
-            if n > 0.0 && below + n >= rank {
+            while next < N && below + n >= fractions[next] * self.count as f64 {
                 let (from, to) = (low(b) as f64, low(b + 1) as f64);
-                let at = from + (to - from) * ((rank - below) / n).clamp(0.0, 1.0);
-                return Duration::from_nanos((at as u64).clamp(self.min, self.max));
+                let within = ((fractions[next] * self.count as f64 - below) / n).clamp(0.0, 1.0);
+                let at = (from + (to - from) * within) as u64;
+                found[next] = Duration::from_nanos(at.clamp(self.min, self.max));
+                next += 1;
             }
             below += n;
         }
-        Duration::from_nanos(self.max)
+        found
     }
 
     /// The figures of the summary; `None` without a sample.
@@ -115,15 +117,15 @@ impl Histogram {
         }
         let n = self.count as f64;
         let mean_us = self.sum as f64 * 1e-3 / n;
-        let ms = |q| self.quantile(q).as_millis_f64();
+        let [p5, p50, p95, p99] = self.quantiles([0.05, 0.5, 0.95, 0.99]).map(Duration::as_millis_f64);
         Some(Spread {
             mean: mean_us * 1e-3,
-            median: ms(0.5),
+            median: p50,
             sd: libm_sqrt((self.squares / n - mean_us * mean_us).max(0.0)) * 1e-3,
-            p5: ms(0.05),
-            p50: ms(0.5),
-            p95: ms(0.95),
-            p99: ms(0.99),
+            p5,
+            p50,
+            p95,
+            p99,
             min: self.min as f64 * 1e-6,
             max: self.max as f64 * 1e-6,
             samples: self.count,
