@@ -196,8 +196,8 @@ def table(comparison: Comparison) -> RenderableType:
 
     words = [texts(cell) for cell in comparison.cells]
     spread = any(w.spread for w in words)
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("row")
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    grid.add_column("row", min_width=12)
     grid.add_column("column", no_wrap=True)
     for head in ("published", "ours", *(["20–80 %"] if spread else []), "difference"):
         grid.add_column(head, justify="right", no_wrap=True)
