@@ -141,6 +141,14 @@ def test_one_colour_per_congestion_control_in_every_figure() -> None:
     assert alone[0].colour == style.colour_of("hldg") and alone[0].dash == alone[1].dash == "solid"
 
 
+def test_every_cause_has_a_colour_of_its_own() -> None:
+    from sojourn import _engine
+
+    names = [cause["name"] for cause in _engine.table("causes")]
+    assert set(names) == set(style.CAUSES)
+    assert len({style.cause_colour(name) for name in names}) == len(names)
+
+
 def test_lines_of_one_figure_differ() -> None:
     variants = style.looks([("hldg(a=1)", "fifo"), ("hldg(a=2)", "fifo"), ("hldg(a=3)", "fifo"), ("cdg", "fifo")])
     assert len({(look.colour, str(look.dash)) for look in variants}) == 4
