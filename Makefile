@@ -59,8 +59,10 @@ $(BUILT): .bootstrap/uv-$(UV_VERSION) $(SOURCES)
 
 .PHONY: test
 test: build ## everything that must hold, in under five minutes
-	cargo test --locked
-	.venv/bin/python -m pytest
+	@failed=0; \
+	cargo test --locked --no-fail-fast || failed=1; \
+	.venv/bin/python -m pytest || failed=1; \
+	exit $$failed
 
 .PHONY: lint
 lint: build ## formatting, clippy, ruff, mypy
