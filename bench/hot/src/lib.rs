@@ -98,7 +98,7 @@ pub fn transfer(segments: u64, window: u64, lose: Option<u64>) -> u64 {
         for from in 0..2 {
             while let Some(segment) = ends[from].poll_send(now) {
                 sent += u64::from(segment.len > 0);
-                if segment.len == 0 || lose.is_none_or(|n| sent % n != 0) {
+                if segment.len == 0 || lose.is_none_or(|n| !u64::is_multiple_of(sent, n)) {
                     paths[1 - from].push_back((now + Duration::from_millis(10), segment));
                 }
             }
@@ -153,7 +153,7 @@ impl Clocked {
         (flow.rtt, flow.srtt, flow.min_rtt, flow.max_rtt) =
             (rtt, rtt, Duration::from_millis(96), Duration::from_millis(97));
         flow.in_flight = flow.cwnd;
-        let round = (self.acks % 40 == 0).then(|| Round {
+        let round = self.acks.is_multiple_of(40).then(|| Round {
             number: self.acks / 40,
             end: flow.now,
             min_rtt: rtt,

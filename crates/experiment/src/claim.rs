@@ -354,7 +354,7 @@ pub(crate) fn matches_case(when: &[(String, String)], case: &Json) -> bool {
 
 /// Four digits, for words.
 fn short(x: f64) -> String {
-    let digits = if x == 0.0 { 0 } else { (3 - x.abs().log10().floor() as i32).clamp(0, 9) as usize };
+    let digits = if x == 0.0 { 0 } else { (3 - units::math::log10(x.abs()).floor() as i32).clamp(0, 9) as usize };
     format!("{x:.digits$}")
 }
 

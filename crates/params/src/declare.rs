@@ -97,9 +97,7 @@ macro_rules! params {
                 })
             }
             fn values(&self) -> $crate::macros::Vec<(&'static str, $crate::macros::String)> {
-                let mut values = $crate::macros::Vec::new();
-                $( values.push((stringify!($field), $crate::Value::show(&self.$field))); )*
-                values
+                $crate::macros::Vec::from([ $( (stringify!($field), $crate::Value::show(&self.$field)), )* ])
             }
             $( fn check(&self) -> Result<(), $crate::ParamError> { let $p = self; $check } )?
         }

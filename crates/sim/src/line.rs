@@ -86,4 +86,9 @@ impl Line {
     pub fn len(&self) -> usize {
         self.flying.len()
     }
+
+    /// Nothing is under way.
+    pub fn is_empty(&self) -> bool {
+        self.flying.is_empty()
+    }
 }

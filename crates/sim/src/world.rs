@@ -18,7 +18,7 @@ use tcp::Segment;
 use units::{Bytes, Duration, Instant};
 
 /// What a run needs besides the scenario.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     /// Which repetition: its seed is the scenario's plus this.
     pub repetition: u32,
@@ -28,12 +28,6 @@ pub struct Options<'a> {
     pub custom: Option<CustomCc<'a>>,
     /// Records every call of every flow's congestion control.
     pub tape: Option<&'a Tape>,
-}
-
-impl Default for Options<'_> {
-    fn default() -> Self {
-        Options { repetition: 0, stop: None, custom: None, tape: None }
-    }
 }
 
 /// What the run's own calendar holds.

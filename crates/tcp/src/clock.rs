@@ -38,8 +38,7 @@ impl TickClock {
     fn advance(&mut self, now: Instant) {
         let ns = now.as_nanos();
         // A 128-bit division on every tick would be felt; most clocks do not drift.
-        let drift =
-            if self.skew_ppb == 0 { 0 } else { (ns as i128 * self.skew_ppb as i128 / 1_000_000_000) as i64 };
+        let drift = if self.skew_ppb == 0 { 0 } else { (ns as i128 * self.skew_ppb as i128 / 1_000_000_000) as i64 };
         let local = ns.wrapping_add_signed(drift) + self.phase;
         self.now = (local / self.tick) as u32;
         self.from = now;

@@ -17,5 +17,5 @@ pub use time::{Duration, Instant};
 
 /// Transcendental functions from `libm`: the standard library's differ between platforms, and a digest must not.
 pub mod math {
-    pub use libm::{cbrt, ceil, cos, exp, floor, log as ln, pow, round, sin, sqrt};
+    pub use libm::{cbrt, ceil, cos, exp, floor, log as ln, log10, pow, round, sin, sqrt};
 }
