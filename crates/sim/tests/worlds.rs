@@ -82,7 +82,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn any_world_runs_twice_alike(s in worlds()) {
         let (watched, bounds) = sim::run(&s, Bounds::default(), Options::default()).unwrap();
