@@ -13,7 +13,6 @@ SOURCES := pyproject.toml uv.lock Cargo.toml Cargo.lock $(wildcard crates/*/Carg
   $(shell find crates -path '*/src/*' -name '*.rs')
 PY_FILES := python tests bench docs examples
 PACKAGES := valgrind time g++ ns2 libns3-dev
-TODAY := $(shell date -u +%F)
 
 # Nothing may be downloaded behind our back: no Python by uv, no Rust by maturin's build requirements.
 export UV_PYTHON_DOWNLOADS := never
@@ -81,6 +80,14 @@ format: build ## mend what lint says of formatting
 .PHONY: demo
 demo: build ## two tables and a figure of the HLDG thesis beside ours, and a page about them
 	.venv/bin/python -m sojourn.demo
+
+.PHONY: full
+full: build ## every shipped experiment at full length; the dated file in results/ is committed
+	.venv/bin/python -m sojourn.full
+
+.PHONY: recheck
+recheck: build ## a random twentieth of the newest file in results/ again: the same digests
+	.venv/bin/python -m sojourn.full --check
 
 .PHONY: peers
 peers: ## the bench programs, as far as they can be built here
