@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -41,8 +40,18 @@ vary = "start"
 #: Many runs, each long enough that a kill finds some finished and some not.
 LONG_SWEEP = SWEEP.replace('duration = "4 s"', 'duration = "400 s"').replace("repeat = 3", "repeat = 8")
 
-#: One run that nobody waits for.
-ENDLESS = "1Gbit/s 20ms 1BDP fifo: cubic"
+#: One run that is over at once and one that nobody waits for.
+ENDLESS = """
+[path]
+rate = "50 Mbit/s"
+rtt = "20 ms"
+
+[[flow]]
+cc = "newreno"
+
+[sweep]
+"run.duration" = ["1 s", "1000000 s"]
+"""
 
 
 @pytest.fixture
@@ -52,20 +61,30 @@ def sweep_file(tmp_path: Path) -> Path:
     return path
 
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
 def command(*arguments: str | Path) -> list[str]:
+    """The command as another process."""
     return [sys.executable, "-m", "sojourn", *map(str, arguments)]
 
 
-@pytest.fixture
-def sojourn(tmp_path: Path) -> Run:
-    """Run the command in an empty folder; nothing of the shell's width or colour gets in."""
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
-    def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-        env = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "FORCE_COLOR")}
-        settings: dict[str, object] = {"cwd": tmp_path, "env": env, "timeout": 120} | options
-        return subprocess.run(command(*arguments), capture_output=True, text=True, **settings)  # type: ignore[call-overload]
+
+@pytest.fixture
+def sojourn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command in this process, in an empty folder."""
+    from typer.testing import CliRunner
+
+    from sojourn.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        unforeseen = done.exception is not None and not isinstance(done.exception, SystemExit)
+        if unforeseen:
+            raise done.exception
+        return subprocess.CompletedProcess(list(arguments), done.exit_code, done.stdout, done.stderr)
 
     return run

@@ -3,6 +3,7 @@ import pickle
 import time
 
 import pytest
+from conftest import ENDLESS
 
 import sojourn as sj
 from sojourn import _engine, sweep
@@ -96,11 +97,8 @@ def test_quick_spreads_over_the_sweep(sweep_file):
 
 
 def test_an_interrupt_leaves_a_cluster_at_once(tmp_path):
-    path = tmp_path / "one-endless.toml"
-    path.write_text(
-        '[path]\nrate = "50 Mbit/s"\nrtt = "20 ms"\n[[flow]]\ncc = "newreno"\n'
-        '[sweep]\n"run.duration" = ["1 s", "1000000 s"]\n'
-    )
+    path = tmp_path / "endless.toml"
+    path.write_text(ENDLESS)
     began = []
 
     def stop(*_):
