@@ -1,6 +1,6 @@
 //! Loss by time (RACK, RFC 8985): a segment is lost if one sent later was delivered a reordering window ago.
 
-use crate::scoreboard::{Delivery, EVER, LOST, RESENT, SACKED, Turn};
+use crate::scoreboard::{Delivery, LOST, RESENT, SACKED, Turn};
 use crate::sender::Sender;
 use cc::Phase;
 use units::{Duration, Instant};
@@ -87,7 +87,8 @@ impl Sender {
         let mut id = self.board.judged.max(self.board.ring.first());
         while id < self.board.ring.next() {
             let r = *self.board.ring.get(id);
-            if !r.is(SACKED | LOST | EVER) {
+            // What an undo found again may have been sent twice, and no retransmission of it be left in flight.
+            if !r.is(SACKED | LOST | RESENT) {
                 if !rack.newest.is_after(r.turn()) {
                     break;
                 }

@@ -4,7 +4,7 @@ use crate::conservative::THRESHOLD;
 use crate::prr::{Prr, Step};
 use crate::scoreboard::Delivery;
 use crate::sender::{Echo, Sender};
-use crate::undo::Frto;
+use crate::undo::{Evidence, Frto};
 use crate::{LossDetection, Stack};
 use cc::{Cause, Congestion, Phase, Reaction, Signal, causes};
 use units::{Bytes, Instant};
@@ -36,6 +36,11 @@ impl Sender {
             LossDetection::RackTlp => {
                 let again = self.detect_by_time(now);
                 self.probe.wait_for_reordered(&mut self.probe_at, again);
+                // What was sent before the first segment went (again) still arrives, so its answer cannot be overdue
+                // (Linux re-arms the timer with such ACKs only, lest recovery never end).
+                if cumulative == 0 && self.board.ring.front().is_some_and(|r| d.oldest < r.sent_at) {
+                    self.rto_at = self.rtt.deadline(now);
+                }
             }
             _ => {
                 if cumulative > 0 {
@@ -70,14 +75,16 @@ impl Sender {
                 }
             }
             Phase::Recovery => {
-                if let Some(how) = self.evidence(cumulative, echo) {
-                    self.take_back(how);
-                } else {
-                    return self.una >= self.recover;
+                let whole = self.una >= self.recover;
+                match self.evidence(cumulative, echo) {
+                    // One original was merely late; what the other retransmissions out there prove is still open.
+                    Some(Evidence::Timestamp) if !whole && self.board.resent > 0 => {}
+                    Some(how) => self.take_back(how),
+                    None => return whole,
                 }
             }
             Phase::Loss => {
-                if let Some(how) = self.evidence(cumulative, echo) {
+                if let Some(how) = self.evidence(cumulative, echo).filter(|_| cumulative > 0) {
                     self.take_back(how);
                 } else if !self.watch_timeout(cumulative, d, duplicate) {
                     return self.una >= self.recover;
@@ -164,7 +171,7 @@ impl Sender {
     pub(crate) fn restart_from_one(&mut self, now: Instant, to: Bytes, why: impl Into<Cause>, before: (Bytes, Bytes)) {
         self.record(to, self.flow.mss, why, before);
         self.flow.cwnd = self.flow.mss;
-        *self.undo = Default::default();
+        self.forget_undo();
         self.lose_everything(true);
         self.flow.phase = Phase::Loss;
         self.rto_at = self.rtt.deadline(now);
@@ -181,6 +188,23 @@ impl Sender {
         }
         self.board.judged = self.board.ring.next();
         self.board.resent_order.clear();
+        self.begin_again();
+    }
+
+    /// A timeout under RACK: the first segment is lost, and whatever has had its round trip; the rest is left to RACK
+    /// (RFC 8985, section 6.3).
+    pub(crate) fn lose_overdue(&mut self, now: Instant) {
+        let first = self.board.ring.first();
+        for id in first..self.board.ring.next() {
+            if id == first || self.board.ring.get(id).sent_at + self.rack.rtt <= now {
+                self.lose(id);
+            }
+        }
+        self.board.judged = first;
+        self.begin_again();
+    }
+
+    fn begin_again(&mut self) {
         self.recover = self.nxt;
         self.prr.on = false;
         self.credit = 0;
@@ -277,7 +301,7 @@ impl Sender {
     fn begin_reduced(&mut self) {
         self.flow.phase = Phase::Reduced;
         self.recover = self.nxt;
-        *self.undo = Default::default();
+        self.forget_undo();
     }
 
     /// FreeBSD 11 in SACK recovery lets one segment go per duplicate ACK while its estimate of what is in flight is

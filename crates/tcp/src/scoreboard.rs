@@ -14,6 +14,8 @@ pub(crate) const RESENT: u8 = 4;
 pub(crate) const EVER: u8 = 8;
 /// It carries the FIN, the last unit of its length.
 pub(crate) const FIN: u8 = 16;
+/// It was selectively acknowledged before the scoreboard was cleared, so it is not delivered a second time.
+const KNOWN: u8 = 32;
 /// Delivered or doubted: what the fast path does not handle.
 const UNUSUAL: u8 = SACKED | LOST | RESENT | EVER;
 
@@ -241,7 +243,7 @@ impl Scoreboard {
         let r = *self.ring.get(id);
         self.forget(&r);
         delivery.ambiguous |= r.is(EVER);
-        if !r.is(SACKED) {
+        if !r.is(SACKED | KNOWN) {
             delivery.add(&r);
             see(id, &r);
         }
@@ -257,8 +259,10 @@ impl Scoreboard {
             }
             if !r.is(SACKED) {
                 self.forget(&r);
-                delivery.add(&r);
-                see(id, &r);
+                if !r.is(KNOWN) {
+                    delivery.add(&r);
+                    see(id, &r);
+                }
                 let slot = self.ring.get_mut(id);
                 slot.flags = (slot.flags & !(LOST | RESENT)) | SACKED;
                 self.sacked += r.len as u64;
@@ -350,7 +354,7 @@ impl Scoreboard {
             if slot.is(SACKED) {
                 slot.flags &= !SACKED;
                 // It came through long ago: the ACK that covers it next says nothing of the RTT (Karn).
-                slot.flags |= EVER;
+                slot.flags |= EVER | KNOWN;
                 let len = slot.len as u64;
                 self.sacked -= len;
                 self.in_flight += len;

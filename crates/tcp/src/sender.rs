@@ -300,7 +300,7 @@ impl Sender {
             self.rounds.see(fresh, self.flow.rtt, delivered);
             let (one_way, received_at) = self.one_way(echo);
             let message = Ack {
-                cumulative: Bytes::new(cumulative),
+                cumulative: Bytes::new(self.earned(cumulative, delivery.bytes)),
                 delivered,
                 newly_lost: Bytes::new(newly_lost),
                 duplicate: cumulative == 0,
@@ -323,6 +323,18 @@ impl Sender {
         }
         if cumulative > 0 {
             self.restart_timers(now);
+        }
+    }
+
+    /// What an ACK may grow the window by. After a timeout it may cover what arrived long before and only waited for a
+    /// hole to be filled: Linux counts what was newly delivered, and without SACK nobody knows (RFC 3465, section 2.3:
+    /// one segment an ACK).
+    #[inline]
+    fn earned(&self, cumulative: u64, delivered: u64) -> u64 {
+        match self.flow.phase {
+            Phase::Loss if self.ways.sack => cumulative.min(delivered),
+            Phase::Loss => cumulative.min(self.mss),
+            _ => cumulative,
         }
     }
 

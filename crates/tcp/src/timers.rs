@@ -138,13 +138,25 @@ impl Sender {
         };
         // One reaction a window: a timeout inside an unfinished episode only starts over from one segment. An algorithm
         // that owns its window must be told, or it would not.
-        let fresh = self.flow.phase == Phase::Open || self.una >= self.recover;
+        let phase = self.flow.phase;
+        let recurring = self.undo.timed_out_at == self.una;
+        self.undo.timed_out_at = self.una;
+        let linux = self.config.stack == Stack::Linux;
+        let fresh = phase == Phase::Open
+            || self.una >= self.recover
+            // Linux takes a timeout after progress for news.
+            || (linux && phase == Phase::Loss && !recurring);
         self.flow.in_flight = Bytes::new(in_flight);
         if fresh {
             self.remember(before);
         }
         let reneged = self.board.ring.front().is_some_and(|r| r.is(SACKED));
-        self.lose_everything(reneged || !self.ways.rack);
+        if reneged || !self.ways.rack {
+            self.lose_everything(true);
+        } else {
+            self.lose_overdue(now);
+        }
+        let window = Bytes::new(if self.ways.rack { self.pipe() } else { 0 } + self.mss);
         let to = if fresh || self.owns_window {
             match self.ask(Signal::Timeout) {
                 Reaction::Reduce(to) | Reaction::ResendAll(to) => Some(to),
@@ -154,11 +166,13 @@ impl Sender {
             Some(self.flow.ssthresh)
         };
         if let Some(to) = to {
-            self.record(to, self.flow.mss, why, before);
-            self.flow.cwnd = self.flow.mss;
+            self.record(to, window, why, before);
+            self.flow.cwnd = window;
         }
         self.flow.phase = Phase::Loss;
-        self.undo.frto = if self.config.undo { Frto::Retransmitted } else { Frto::Off };
+        // Not where losses were already being repaired (RFC 5682, section 3.2): there a late original proves nothing.
+        let watch = recurring || matches!(phase, Phase::Open | Phase::Reduced);
+        self.undo.frto = if self.config.undo && watch { Frto::Retransmitted } else { Frto::Off };
         self.flow.in_flight = Bytes::new(self.pipe());
         self.probe = Probe::default();
         self.probe_at = Instant::MAX;

@@ -1,7 +1,7 @@
 //! Taking back what was done for losses that were none: by DSACK (RFC 3708), by timestamps (Eifel, RFC 3522), by
 //! F-RTO (RFC 5682).
 
-use crate::scoreboard::Delivery;
+use crate::scoreboard::{Delivery, EVER};
 use crate::sender::{Echo, Sender};
 use cc::{Phase, causes};
 use units::Bytes;
@@ -28,9 +28,12 @@ pub(crate) struct Undo {
     pub retransmitted: bool,
     pub cwnd: Bytes,
     pub ssthresh: Bytes,
-    /// Timestamp of the first retransmission.
+    /// Timestamp of the first retransmission since none was outstanding: it outlives the episode, since an ACK that an
+    /// older retransmission caused says nothing of the new one (Linux's `retrans_stamp`).
     pub stamp: Option<u32>,
     pub frto: Frto,
+    /// `una` at the last timeout; outlives the episode too.
+    pub timed_out_at: u64,
 }
 
 /// What gave a spurious episode away, as the event's `how`.
@@ -48,24 +51,31 @@ impl Sender {
             return;
         }
         let outstanding = (self.board.resent / self.mss.max(1)) as u32;
+        let unanswered = outstanding > 0 || self.board.ring.front().is_some_and(|r| r.is(EVER));
         *self.undo = Undo {
             marker: self.una,
             unexplained: outstanding,
             retransmitted: outstanding > 0,
             cwnd: windows.0,
             ssthresh: windows.1,
-            stamp: None,
+            stamp: self.undo.stamp.filter(|_| unanswered),
             frto: Frto::Off,
+            timed_out_at: self.undo.timed_out_at,
         };
     }
 
     /// A retransmission left, at our timestamp `stamp`.
     pub(crate) fn on_resent(&mut self, stamp: Option<u32>) {
+        self.undo.stamp = self.undo.stamp.or(stamp);
         if self.undo.marker > 0 {
             self.undo.unexplained += 1;
             self.undo.retransmitted = true;
-            self.undo.stamp = self.undo.stamp.or(stamp);
         }
+    }
+
+    /// Nothing is to be taken back any more.
+    pub(crate) fn forget_undo(&mut self) {
+        *self.undo = Undo { stamp: self.undo.stamp, timed_out_at: self.undo.timed_out_at, ..Undo::default() };
     }
 
     /// The other side received [start, end) twice.
@@ -106,7 +116,10 @@ impl Sender {
 
     /// Puts the window back and tells the algorithm.
     pub(crate) fn take_back(&mut self, how: Evidence) {
-        self.board.find_all();
+        // That every retransmission was needless does not bring back what was declared lost and not sent again.
+        if !matches!(how, Evidence::Dsack) {
+            self.board.find_all();
+        }
         let before = self.flow.windows();
         self.prr.on = false;
         if !self.owns_window {
@@ -115,7 +128,8 @@ impl Sender {
         }
         self.flow.phase = Phase::Open;
         self.flow.in_flight = Bytes::new(self.pipe());
-        *self.undo = Undo::default();
+        self.forget_undo();
+        self.undo.timed_out_at = 0;
         self.force_one = false;
         self.stats.undos += 1;
         self.rtt.reset_back_off();
@@ -134,7 +148,8 @@ impl Sender {
             return true;
         }
         if self.nxt > self.recover {
-            if duplicate || (cumulative == 0 && d.bytes > 0) {
+            // Any selective acknowledgement, also beside progress.
+            if duplicate || (cumulative == 0 && d.bytes > 0) || self.board.sacked_to > d.known_to {
                 self.undo.frto = Frto::Off;
             }
         } else if cumulative > 0 && self.una < self.recover {
