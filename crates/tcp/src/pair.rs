@@ -18,8 +18,7 @@ impl CongestionControl for Plain {
         if self.fixed || !flow.cwnd_limited || matches!(flow.phase, Phase::Recovery | Phase::Reduced) {
             return;
         }
-        // RFC 3465: after a timeout one segment per ACK, since it may cover what was only waiting for a hole.
-        let mut acked = if flow.phase == Phase::Loss { ack.cumulative.min(flow.mss) } else { ack.cumulative };
+        let mut acked = ack.cumulative;
         if flow.in_slow_start() {
             acked = flow.slow_start(acked);
         }

@@ -7,6 +7,7 @@ mod properties;
 mod receiving;
 mod recovery;
 mod sending;
+mod undoing;
 
 use crate::{Config, Flags, LossDetection, Segment, Stack};
 use units::{Duration, Instant};

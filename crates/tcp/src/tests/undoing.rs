@@ -1,0 +1,185 @@
+//! What may be taken back, and what may not.
+
+use super::*;
+use crate::DelayedAck;
+use crate::pair::{Fate, Pair};
+use crate::scoreboard::{LOST, RESENT};
+use crate::undo::Evidence;
+use cc::{CauseKind, Phase};
+use units::Bytes;
+
+/// Twenty segments a flight, no growth to speak of, every segment acknowledged.
+fn twenty<'a>(loss: LossDetection, path: impl FnMut(usize, u64, &Segment) -> Fate + 'a) -> Pair<'a> {
+    let mut p = Pair::new(Config { delayed_ack: DelayedAck::None, ..with_loss(loss) }, path);
+    p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
+    p.ends[0].flow_mut().ssthresh = Bytes::new(20 * MSS);
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p
+}
+
+#[test]
+fn a_timeout_during_recovery_is_never_thought_spurious() {
+    // RFC 5682, section 3.2: F-RTO is for timeouts that interrupt no recovery. The path gets longer than the timeout:
+    // in the middle of a recovery (segment 3 is lost), or without any loss.
+    for (lost, undone) in [(3, false), (u64::MAX, true)] {
+        let mut drops = 1;
+        let mut p = twenty(LossDetection::RackTlp, move |from, _, s| {
+            if from == 0 && number(s) == lost && drops > 0 {
+                drops -= 1;
+                return Fate::Drop;
+            }
+            Fate::Pass
+        });
+        p.run(MS(90));
+        assert_eq!(p.ends[0].flow().phase, if undone { Phase::Open } else { Phase::Recovery });
+        p.delay = MS(600);
+        p.run(MS(3000));
+        let s = *p.ends[0].stats();
+        assert!(s.timeouts >= 1, "{s:?}");
+        assert_eq!(s.undos > 0, undone, "{s:?}");
+    }
+}
+
+#[test]
+fn a_late_original_undoes_nothing_while_other_retransmissions_are_out() {
+    // Segment 3 comes 4 ms late, which RACK takes for a loss; segment 9 is really lost, or not.
+    for (lost, undos) in [(9, 0), (u64::MAX, 1)] {
+        let mut drops = 1;
+        let mut p = twenty(LossDetection::RackTlp, move |from, _, s| {
+            if from == 0 && number(s) == lost && drops > 0 {
+                drops -= 1;
+                return Fate::Drop;
+            }
+            if from == 0 && number(s) == 3 { Fate::Late(MS(4)) } else { Fate::Pass }
+        });
+        p.run(MS(400));
+        let s = *p.ends[0].stats();
+        assert_eq!((s.undos, s.recoveries, s.timeouts), (undos, 1, 0), "{s:?}");
+        let reduced = p.ends[0].flow_mut().drain_events().filter(|e| e.cause() == Some(CauseKind::LossBackoff)).count();
+        assert_eq!(reduced, 1);
+    }
+}
+
+#[test]
+fn the_stamp_of_an_older_retransmission_outlives_its_episode() {
+    // An ACK it causes is older than the retransmissions of the new episode, and proves nothing about them.
+    let mut p = twenty(LossDetection::RackTlp, |_, _, _| Fate::Pass);
+    p.run(MS(50));
+    let s = &mut p.ends[0].sender;
+    let windows = s.flow.windows();
+    let first = s.board.ring.first();
+    s.remember(windows);
+    s.lose(first);
+    s.board.resend(first, AT(50));
+    s.on_resent(Some(50));
+    s.forget_undo();
+    s.remember(windows);
+    s.on_resent(Some(70));
+    assert_eq!(s.evidence(MSS, Some((60, 0))).map(|e| e as u32), None, "stamped 60: after the first");
+    assert_eq!(s.evidence(MSS, Some((49, 0))).map(|e| e as u32), Some(Evidence::Timestamp as u32));
+    // With nothing outstanding that was sent twice, the next episode starts afresh.
+    p.run(MS(130));
+    let s = &mut p.ends[0].sender;
+    assert_eq!(s.board.resent, 0);
+    s.forget_undo();
+    s.remember(windows);
+    s.on_resent(Some(130));
+    assert_eq!(s.evidence(MSS, Some((100, 0))).map(|e| e as u32), Some(Evidence::Timestamp as u32));
+}
+
+#[test]
+fn duplicates_reported_for_all_retransmissions_do_not_find_what_was_never_sent_again() {
+    for (how, lost) in [(Evidence::Dsack, 2 * MSS), (Evidence::Timestamp, 0), (Evidence::Frto, 0)] {
+        let mut p = twenty(LossDetection::RackTlp, |_, _, _| Fate::Pass);
+        p.run(MS(50));
+        let s = &mut p.ends[0].sender;
+        let windows = s.flow.windows();
+        s.remember(windows);
+        let first = s.board.ring.first();
+        s.lose(first);
+        s.lose(first + 1);
+        s.take_back(how);
+        assert_eq!((s.board.lost, s.board.to_resend), (lost, lost), "{how:?}");
+    }
+}
+
+#[test]
+fn what_an_undo_found_again_can_be_lost_again() {
+    // Sent again, lost again, found again by an undo: no retransmission of it is in flight, and RACK must still see it.
+    let mut p = twenty(LossDetection::RackTlp, |_, _, _| Fate::Pass);
+    p.run(MS(50));
+    let s = &mut p.ends[0].sender;
+    let first = s.board.ring.first();
+    s.remember(s.flow.windows());
+    s.lose(first);
+    s.board.resend(first, AT(50));
+    s.lose(first);
+    s.take_back(Evidence::Frto);
+    assert!(!s.board.ring.get(first).is(LOST | RESENT));
+    s.rack.newest = crate::scoreboard::Turn { at: AT(60), order: 100 };
+    s.rack.rtt = MS(1);
+    s.detect_by_time(AT(100));
+    assert!(s.board.ring.get(first).is(LOST));
+}
+
+#[test]
+fn a_timeout_under_rack_spares_what_was_sent_within_the_last_round_trip() {
+    // RFC 8985, section 6.3.
+    let mut p = twenty(LossDetection::RackTlp, |_, _, _| Fate::Pass);
+    p.run(MS(90));
+    let s = &mut p.ends[0].sender;
+    let (first, next) = (s.board.ring.first(), s.board.ring.next());
+    assert!(next - first >= 10);
+    for id in first + 5..next {
+        s.board.ring.get_mut(id).sent_at = AT(500);
+    }
+    s.flow.now = AT(520);
+    (s.rto_at, s.probe_at) = (AT(520), Instant::MAX);
+    s.on_timer(AT(520));
+    assert_eq!((s.board.lost, s.flow.phase), (5 * MSS, Phase::Loss));
+    assert_eq!(s.flow.cwnd.get(), (next - first - 5 + 1) * MSS, "what is in flight and one more");
+    assert_eq!(s.board.recount(), s.board.sums());
+}
+
+#[test]
+fn after_a_timeout_what_only_waited_for_a_hole_earns_no_growth() {
+    // The retransmission of 3 is lost too. The ACK of its third copy covers the whole flight.
+    for loss in [LossDetection::Sack, LossDetection::NewReno, LossDetection::Reno] {
+        let mut drops = 2;
+        let mut p = twenty(loss, move |from, _, s| {
+            if from == 0 && number(s) == 3 && drops > 0 {
+                drops -= 1;
+                return Fate::Drop;
+            }
+            Fate::Pass
+        });
+        let mut largest = 0;
+        while p.ends[0].stats().timeouts == 0 {
+            p.run(p.now.since(Instant::ZERO) + MS(1));
+        }
+        let (una, segments) = (p.ends[0].sender.una, p.ends[0].stats().segments);
+        while p.ends[0].sender.una == una {
+            p.run(p.now.since(Instant::ZERO) + MS(1));
+            largest = largest.max(p.cwnd().get() / MSS);
+        }
+        assert!(p.ends[0].sender.una > una + 10 * MSS, "{loss:?}: the ACK jumps");
+        assert_eq!(largest, 2, "{loss:?}");
+        assert!(p.ends[0].stats().segments <= segments + 3, "{loss:?}: no burst");
+    }
+}
+
+#[test]
+fn forgotten_selective_acknowledgements_are_not_delivered_twice() {
+    let mut drops = 2;
+    let mut p = twenty(LossDetection::Sack, move |from, _, s| {
+        if from == 0 && number(s) == 3 && drops > 0 {
+            drops -= 1;
+            return Fate::Drop;
+        }
+        Fate::Pass
+    });
+    p.run(MS(5000));
+    assert_eq!(p.ends[0].stats().timeouts, 1);
+    let s = &p.ends[0].sender;
+    assert_eq!(s.flow.delivered.get(), s.una - 1 + s.board.sacked);
+}
