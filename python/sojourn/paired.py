@@ -11,7 +11,7 @@ from ._engine import Case
 from .errors import SpecError
 from .result import Outcome, Result
 from .stats import Difference, mean_interval, number, paired_difference
-from .tables import entries, figure
+from .tables import figure
 
 if TYPE_CHECKING:
     import polars as pl
@@ -216,7 +216,7 @@ def _entries(both: Sequence[tuple[Outcome, Outcome]]) -> list[tuple[str, str, st
     """List (shown name, full name, metric, pairs of entries) for all figures that both sides have."""
     found: list[tuple[str, str, str, Entries]] = []
     for part, kind in (("groups", "flow"), ("links", "link")):
-        sides = [(entries(a.summary, part), entries(b.summary, part)) for a, b in both]
+        sides = [(a.summary[part], b.summary[part]) for a, b in both]
         # By position: the flows under comparison often differ in nothing but their algorithm, and so in name.
         for i, (one, other) in enumerate(zip(*sides[0], strict=False)):
             name = one["name"] if one["name"] == other["name"] else f"{one['name']} → {other['name']}"

@@ -56,18 +56,8 @@ def figure(entry: Mapping[str, Any], metric: str) -> float:
     """Look up `rtt_ms.mean` and the like in a summary; NaN when the run has none."""
     value: Any = entry
     for key in metric.split("."):
-        if key == "mean" and isinstance(value, (int, float)):
-            break  # a group has the mean only
         value = value.get(key) if isinstance(value, Mapping) else None
     return float(value) if isinstance(value, (int, float)) else float("nan")
-
-
-def entries(summary: Mapping[str, Any], part: str) -> list[Mapping[str, Any]]:
-    """Return the entries of a part of a summary; a group of one flow has all the figures of its flow."""
-    if part != "groups":
-        return list(summary[part])
-    alone = {flow["group"]: flow for flow in summary["flows"]}
-    return [{**group, **alone[group["name"]]} if group["flows"] == 1 else group for group in summary["groups"]]
 
 
 def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
@@ -76,7 +66,7 @@ def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
         outcomes = result.of(case)
         if not outcomes:
             continue
-        parts = [entries(outcome.summary, part) for outcome in outcomes]
+        parts = [outcome.summary[part] for outcome in outcomes]
         for i, first in enumerate(parts[0]):
             cells = tuple(_interval([part[i] for part in parts], column) for column in columns)
             unlimited = "rate_mbps" in first and first["rate_mbps"] is None

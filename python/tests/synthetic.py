@@ -126,7 +126,7 @@ def _run(case: Any, repetition: int, step: float | None, events: bool) -> Raw:
             "name": name, "cc": mine[0]["cc"], "flows": len(mine), "jain": 1.0, "completions": [],
             "backoffs": mine[0]["backoffs"], "loss_pct": 0.05, "retransmits": 12 * len(mine),
             **{key: sum(f[key] for f in mine) for key in ("throughput_mbps", "goodput_mbps", "share")},
-            **{key: sum(f[key]["mean"] for f in mine) / len(mine) for key in ("rtt_ms", "owd_ms")},
+            **{key: {k: sum(f[key][k] for f in mine) / len(mine) for k in spread} for key in ("rtt_ms", "owd_ms")},
         }
         for name in case.groups
         if (mine := [f for f in flows if f["group"] == name])

@@ -45,16 +45,22 @@ const FLOW: &[(&str, &[&str])] = &[
     ("slow_start_exit", &["at_s", "ssthresh_bytes", "bdp_ratio"]),
     ("mode_s", ANY),
 ];
-/// Figures of a group: sums, and means over its flows.
+/// Figures of a group: those of a flow as sums or means over its flows, and how equal these are.
 const GROUP: &[(&str, &[&str])] = &[
     ("throughput_mbps", &[]),
     ("goodput_mbps", &[]),
     ("share", &[]),
-    ("rtt_ms", &[]),
-    ("owd_ms", &[]),
+    ("rtt_ms", SPREAD),
+    ("owd_ms", SPREAD),
+    ("jitter_ms", &[]),
+    ("sent", &[]),
+    ("lost", &[]),
     ("loss_pct", &[]),
     ("retransmits", &[]),
+    ("completion_s", &[]),
     ("backoffs", BACKOFFS),
+    ("slow_start_exit", &["at_s", "ssthresh_bytes", "bdp_ratio"]),
+    ("mode_s", ANY),
     ("jain", &[]),
 ];
 /// Figures of a link.

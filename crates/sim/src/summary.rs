@@ -90,21 +90,30 @@ pub struct FlowSummary {
     pub mode_s: BTreeMap<String, f64>,
 }
 
-/// The flows of one `[[flow]]` entry: sums of rates and counts, means of delays.
+/// The flows of one `[[flow]]` entry, in the words of a flow: rates, shares and counts are sums; delays, their quantiles
+/// and the end of slow start are means over the flows.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct GroupSummary {
     pub name: String,
     pub cc: String,
+    pub stack: String,
     pub flows: usize,
     pub throughput_mbps: f64,
     pub goodput_mbps: f64,
     pub share: f64,
-    pub rtt_ms: Option<f64>,
-    pub owd_ms: Option<f64>,
+    pub rtt_ms: Option<Spread>,
+    pub owd_ms: Option<Spread>,
+    pub jitter_ms: f64,
+    pub sent: u64,
+    pub lost: u64,
     pub loss_pct: f64,
     pub retransmits: u64,
+    pub completion_s: Option<f64>,
     pub backoffs: Backoffs,
+    pub slow_start_exit: Option<SlowStartExit>,
+    pub mode_s: BTreeMap<String, f64>,
+    /// Among the flows of the group.
     pub jain: f64,
     /// Flow completion times by size, for finite transfers.
     pub completions: Vec<CompletionBin>,
@@ -255,35 +264,70 @@ fn flow<P: Probe>(world: &World<P>, node: &Node, seconds: f64, total: f64) -> Fl
     }
 }
 
-fn group<P: Probe>(world: &World<P>, g: usize, flows: &[FlowSummary]) -> GroupSummary {
-    let members: Vec<usize> = (0..flows.len()).filter(|&f| world.nodes[f].spec.group == g).collect();
-    let sum = |of: &dyn Fn(&FlowSummary) -> f64| members.iter().map(|&f| of(&flows[f])).sum::<f64>();
-    let count = |of: &dyn Fn(&FlowSummary) -> u64| members.iter().map(|&f| of(&flows[f])).sum::<u64>();
-    let mean = |of: &dyn Fn(&FlowSummary) -> Option<f64>| {
-        let all: Vec<f64> = members.iter().filter_map(|&f| of(&flows[f])).collect();
-        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
-    };
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, n) = values.fold((0.0, 0), |(s, n), x| (s + x, n + 1));
+    (n > 0).then(|| sum / n as f64)
+}
+
+/// Each figure averaged over the flows that have it.
+fn mean_spread<'a>(spreads: impl Iterator<Item = &'a Spread> + Clone) -> Option<Spread> {
+    let of = |figure: fn(&Spread) -> f64| mean(spreads.clone().map(figure));
+    Some(Spread {
+        mean: of(|s| s.mean)?,
+        median: of(|s| s.median)?,
+        sd: of(|s| s.sd)?,
+        p5: of(|s| s.p5)?,
+        p50: of(|s| s.p50)?,
+        p95: of(|s| s.p95)?,
+        p99: of(|s| s.p99)?,
+        min: of(|s| s.min)?,
+        max: of(|s| s.max)?,
+        samples: spreads.map(|s| s.samples).sum(),
+    })
+}
+
+fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary]) -> GroupSummary {
+    let numbers: Vec<usize> = (0..all.len()).filter(|&f| world.nodes[f].spec.group == g).collect();
+    let flows: Vec<&FlowSummary> = numbers.iter().map(|&f| &all[f]).collect();
+    let sum = |of: fn(&FlowSummary) -> f64| flows.iter().map(|f| of(f)).sum::<f64>();
+    let count = |of: fn(&FlowSummary) -> u64| flows.iter().map(|f| of(f)).sum::<u64>();
+    let exits: Vec<SlowStartExit> = flows.iter().filter_map(|f| f.slow_start_exit).collect();
+    let mut mode_s = BTreeMap::new();
+    for (mode, seconds) in flows.iter().flat_map(|f| &f.mode_s) {
+        *mode_s.entry(mode.clone()).or_insert(0.0) += seconds / flows.len() as f64;
+    }
     let completions: Vec<Completion> =
-        members.iter().flat_map(|&f| world.nodes[f].count.completions.iter().copied()).collect();
+        numbers.iter().flat_map(|&f| world.nodes[f].count.completions.iter().copied()).collect();
     GroupSummary {
         name: world.scenario.groups[g].clone(),
-        cc: members.first().map_or(String::new(), |&f| flows[f].cc.clone()),
-        flows: members.len(),
-        throughput_mbps: sum(&|f| f.throughput_mbps),
-        goodput_mbps: sum(&|f| f.goodput_mbps),
-        share: sum(&|f| f.share),
-        rtt_ms: mean(&|f| f.rtt_ms.map(|r| r.mean)),
-        owd_ms: mean(&|f| f.owd_ms.map(|r| r.mean)),
-        loss_pct: percent(count(&|f| f.lost), count(&|f| f.sent)),
-        retransmits: count(&|f| f.retransmits),
+        cc: flows.first().map_or(String::new(), |f| f.cc.clone()),
+        stack: flows.first().map_or(String::new(), |f| f.stack.clone()),
+        flows: flows.len(),
+        throughput_mbps: sum(|f| f.throughput_mbps),
+        goodput_mbps: sum(|f| f.goodput_mbps),
+        share: sum(|f| f.share),
+        rtt_ms: mean_spread(flows.iter().filter_map(|f| f.rtt_ms.as_ref())),
+        owd_ms: mean_spread(flows.iter().filter_map(|f| f.owd_ms.as_ref())),
+        jitter_ms: mean(flows.iter().map(|f| f.jitter_ms)).unwrap_or(0.0),
+        sent: count(|f| f.sent),
+        lost: count(|f| f.lost),
+        loss_pct: percent(count(|f| f.lost), count(|f| f.sent)),
+        retransmits: count(|f| f.retransmits),
+        completion_s: mean(flows.iter().filter_map(|f| f.completion_s)),
         backoffs: Backoffs {
-            delay: count(&|f| f.backoffs.delay),
-            loss: count(&|f| f.backoffs.loss),
-            ecn: count(&|f| f.backoffs.ecn),
-            timeout: count(&|f| f.backoffs.timeout),
-            below_bdp: count(&|f| f.backoffs.below_bdp),
+            delay: count(|f| f.backoffs.delay),
+            loss: count(|f| f.backoffs.loss),
+            ecn: count(|f| f.backoffs.ecn),
+            timeout: count(|f| f.backoffs.timeout),
+            below_bdp: count(|f| f.backoffs.below_bdp),
         },
-        jain: jain(&members.iter().map(|&f| flows[f].throughput_mbps).collect::<Vec<_>>()),
+        slow_start_exit: mean(exits.iter().map(|e| e.at_s)).map(|at_s| SlowStartExit {
+            at_s,
+            ssthresh_bytes: exits.iter().map(|e| e.ssthresh_bytes).sum::<u64>() / exits.len() as u64,
+            bdp_ratio: mean(exits.iter().map(|e| e.bdp_ratio)).unwrap_or(0.0),
+        }),
+        mode_s,
+        jain: jain(&flows.iter().map(|f| f.throughput_mbps).collect::<Vec<_>>()),
         completions: completion_bins(&completions),
     }
 }

@@ -16,7 +16,6 @@ import numpy as np
 from .._engine import Case
 from ..errors import NotRecorded, SpecError
 from ..result import Outcome, Result
-from ..tables import entries as part_of
 from .histogram import Floats, Histogram, pool
 
 if TYPE_CHECKING:
@@ -147,20 +146,18 @@ def metric(summary: Mapping[str, Any], path: str) -> float:
     heads = {"flow": "flows", "group": "groups", "link": "links"}
     if parts[0] in heads or parts[0] in heads.values():
         word = heads.get(parts[0], parts[0])
-        entries = part_of(summary, word)
+        entries = summary[word]
         node = _named(entries, parts[1] if len(parts) > 1 else "", path, word)
         walked, parts = parts[:2], parts[2:]
     elif parts[0] not in summary:
         for word in ("links", "groups", "flows"):
-            entries = part_of(summary, word)
+            entries = summary[word]
             if entries and parts[0] in entries[0]:
                 node = _first(entries)
                 break
     for part in parts:
         if node is None:  # an unlimited link has no queue, a flow that never ended slow start no exit
             return math.nan
-        if part == "mean" and isinstance(node, int | float):
-            break  # a group of several flows has the mean only
         if not isinstance(node, Mapping) or part not in node:
             have = ", ".join(sorted(map(str, node))) if isinstance(node, Mapping) else "nothing below it"
             raise SpecError(f"no figure {path!r}: after {'.'.join(walked) or 'the summary'!r} there is {have}")
