@@ -43,6 +43,9 @@ pub(crate) struct Ways {
     pub lenient: bool,
 }
 
+/// ns-2's `tcpTick_`, which its timeouts are counted in.
+const NS2_TICK: Duration = Duration::from_millis(10);
+
 #[derive(Debug)]
 pub(crate) struct Sender {
     pub flow: Flow,
@@ -121,7 +124,8 @@ impl Sender {
         let cc = build(&mut flow);
         let rule = match config.stack {
             Stack::Linux => RttRule::Linux,
-            Stack::FreeBsd11 | Stack::Ns2 => RttRule::Rfc { tick: config.rtt_tick },
+            Stack::FreeBsd11 => RttRule::FreeBsd { tick: config.rtt_tick },
+            Stack::Ns2 => RttRule::Rfc { tick: NS2_TICK.max(config.rtt_tick) },
         };
         Sender {
             board: Scoreboard::new(),

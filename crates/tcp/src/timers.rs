@@ -136,16 +136,15 @@ impl Sender {
             timeouts: self.rtt.doublings() as i64 + 1,
             rto: self.rtt.rto().as_nanos() as i64,
         };
-        // One reaction a window: a timeout inside an unfinished episode only starts over from one segment. An algorithm
-        // that owns its window must be told, or it would not.
+        // A first timeout of a segment is news, though it was sent again already (RFC 5681, section 3.1); to Linux it is
+        // not while losses of the same window are being repaired. An algorithm that owns its window must be told, or
+        // it would not.
         let phase = self.flow.phase;
         let recurring = self.undo.timed_out_at == self.una;
         self.undo.timed_out_at = self.una;
         let linux = self.config.stack == Stack::Linux;
-        let fresh = phase == Phase::Open
-            || self.una >= self.recover
-            // Linux takes a timeout after progress for news.
-            || (linux && phase == Phase::Loss && !recurring);
+        let fresh =
+            phase == Phase::Open || self.una >= self.recover || (!recurring && (phase == Phase::Loss || !linux));
         self.flow.in_flight = Bytes::new(in_flight);
         if fresh {
             self.remember(before);

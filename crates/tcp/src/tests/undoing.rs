@@ -188,3 +188,23 @@ fn forgotten_selective_acknowledgements_are_not_delivered_twice() {
         assert_eq!(s.flow.delivered.get(), s.una - 1 + s.board.sacked, "{written}");
     }
 }
+
+#[test]
+fn a_timeout_in_the_middle_of_a_recovery_reduces_again_but_not_on_linux() {
+    // RFC 5681, section 3.1, against Linux's `tcp_enter_loss`. All later copies of 3 are lost for a while, so that the
+    // same segment times out twice: the second time changes nothing.
+    for (of, thresholds) in [(Stack::Linux, [10, 10]), (Stack::FreeBsd11, [5, 5]), (Stack::Ns2, [5, 5])] {
+        let mut p = Pair::new(Config { undo: false, ..stack(of) }, |from, n, s| {
+            if from == 0 && (number(s) == 3 || n > 23) { Fate::Drop } else { Fate::Pass }
+        });
+        p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
+        p.ends[0].flow_mut().ssthresh = Bytes::new(20 * MSS);
+        p.ends[0].write(p.now, u64::MAX / 4);
+        for (timeout, threshold) in thresholds.into_iter().enumerate() {
+            while p.ends[0].stats().timeouts == timeout as u64 {
+                p.run(p.now.since(Instant::ZERO) + MS(1));
+            }
+            assert_eq!(p.ends[0].flow().ssthresh.get() / MSS, threshold, "{of:?}, timeout {timeout}");
+        }
+    }
+}
