@@ -24,8 +24,8 @@ pub enum Kind {
     Line(u32),
     /// A link's transmitter is free.
     Link(u32),
-    /// A host's timer: flow, and whether it is the receiver's.
-    Timer(u32, bool),
+    /// The next of the hosts' timers goes off.
+    Timers,
     /// The run's own calendar: starts, stops, changes, samples.
     Calendar,
     /// A packet taken out of order arrives.
@@ -257,14 +257,7 @@ pub fn bottleneck_rate(scenario: &Scenario, flow: &FlowSpec) -> Option<Rate> {
 }
 
 /// Builds a flow's hosts.
-pub fn node(
-    scenario: &Scenario,
-    f: usize,
-    seed: u64,
-    net: &mut Network,
-    scheduler: &mut Scheduler,
-    options: &Options<'_>,
-) -> Result<Node, RunError> {
+pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> Result<Node, RunError> {
     let spec = scenario.flows[f].clone();
     let entity = f as u64;
     let transport = match &spec.traffic {
@@ -313,13 +306,8 @@ pub fn node(
                 return Err(e.into());
             }
             let receiver = Endpoint::listen(receiving, &mut standard);
-            let timer = |receiver| Kind::Timer(f as u32, receiver);
-            let timers = [
-                (net.source(scheduler, timer(false)), Instant::MAX),
-                (net.source(scheduler, timer(true)), Instant::MAX),
-            ];
             let cwnd = sender.flow().cwnd;
-            Transport::Tcp(Tcp { sender, receiver, timers, cwnd })
+            Transport::Tcp(Tcp { sender, receiver, timers: [(Instant::MAX, 0); 2], cwnd })
         }
     };
     let jitter = match scenario.run.vary {

@@ -3,7 +3,6 @@
 use crate::histogram::Histogram;
 use crate::packet::Way;
 use crate::prefetch;
-use crate::scheduler::Source;
 use experiment::FlowSpec;
 use tcp::Endpoint;
 use units::{Bytes, Duration, Instant, Rng};
@@ -18,8 +17,8 @@ pub struct Tcp {
     pub sender: Endpoint,
     /// Receives it.
     pub receiver: Endpoint,
-    /// Timer sources of the two, and the times they stand at.
-    pub timers: [(Source, Instant); 2],
+    /// When the timers of the two go off next (`MAX`: none is set), and their orders.
+    pub timers: [(Instant, u64); 2],
     /// Window at the last look, for the digest.
     pub cwnd: Bytes,
 }

@@ -1,9 +1,9 @@
 //! What happens next. Sources of events (links, delay lines, timers) are numbered once and have at most one pending
 //! event each, so the calendar stays as small as the network and never holds packets.
 //!
-//! A run has a few sources that fire all the time (links, lines) and many that are put far off and rarely reached
-//! (timers). The nearest events therefore stand in a short sorted list, where the busy ones move by a step or two, and
-//! the rest in a heap.
+//! The nearest events stand in a short sorted list, where those of the busy sources (a bottleneck and its lines) move by
+//! a step or two; the rest, in runs with many links and lines, in a heap. Hosts' timers, many and rarely reached, have a
+//! [wheel](crate::timers) of their own and count as one source.
 
 use units::Instant;
 
@@ -18,18 +18,26 @@ const NEAR: usize = 16;
 /// How many come from the heap at a time.
 const REFILL: usize = 8;
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    at: Instant,
-    /// Equal times are served first come, first served.
-    order: u64,
-    source: Source,
-}
+/// Bits of an entry that name its source: the rest of its lower half are left for the order, enough for 10^13 events.
+const SOURCE_BITS: u32 = 20;
+
+/// Time, order of arrival (equal times are served first come, first served) and source in one number, most significant
+/// first, so that one comparison decides and one move suffices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
 
 impl Entry {
     #[inline(always)]
-    fn before(&self, other: &Entry) -> bool {
-        self.at < other.at || (self.at == other.at && self.order < other.order)
+    fn new(at: Instant, order: u64, source: Source) -> Self {
+        Entry((at.as_nanos() as u128) << 64 | (order << SOURCE_BITS | source as u64) as u128)
+    }
+    #[inline(always)]
+    fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 64) as u64)
+    }
+    #[inline(always)]
+    fn source(self) -> Source {
+        self.0 as u32 & ((1 << SOURCE_BITS) - 1)
     }
 }
 
@@ -48,12 +56,18 @@ pub struct Scheduler {
 impl Scheduler {
     /// A scheduler for sources 0 … n − 1.
     pub fn new(sources: usize) -> Self {
-        Scheduler { near: Vec::with_capacity(NEAR + 1), far: Vec::new(), place: vec![ABSENT; sources], order: 0 }
+        let mut scheduler =
+            Scheduler { near: Vec::with_capacity(NEAR + 1), far: Vec::new(), place: Vec::new(), order: 0 };
+        for _ in 0..sources {
+            scheduler.add_source();
+        }
+        scheduler
     }
 
     /// Numbers one more source.
     pub fn add_source(&mut self) -> Source {
         self.place.push(ABSENT);
+        assert!(self.place.len() <= 1 << SOURCE_BITS, "more sources of events than an entry can name");
         (self.place.len() - 1) as Source
     }
 
@@ -67,24 +81,27 @@ impl Scheduler {
     /// The earliest event.
     #[inline]
     pub fn peek(&self) -> Option<(Instant, Source)> {
-        self.near.last().map(|e| (e.at, e.source))
+        self.near.last().map(|e| (e.at(), e.source()))
     }
 
     /// Puts the event of `source` at `at`, moving the one it has. `order` comes from [`ticket`](Self::ticket).
     #[inline]
     pub fn set(&mut self, source: Source, at: Instant, order: u64) {
-        let entry = Entry { at, order, source };
+        let entry = Entry::new(at, order, source);
+        // The source of the event being handled stands at the end: the common case.
+        if self.near.last().is_some_and(|e| e.source() == source) && self.far.first().is_none_or(|f| entry < *f) {
+            slide_back(&mut self.near, entry);
+        } else {
+            self.set_other(entry);
+        }
+    }
+
+    #[inline(never)]
+    fn set_other(&mut self, entry: Entry) {
+        let source = entry.source();
         let place = self.place[source as usize];
         if place == IN_NEAR {
-            // The source of the event being handled stands at the end: the common case.
-            let i = match self.near.last() {
-                Some(e) if e.source == source => self.near.len() - 1,
-                _ => self.find(source),
-            };
-            if self.far.first().is_none_or(|f| entry.before(f)) {
-                self.slide(i, entry);
-                return;
-            }
+            let i = self.find(source);
             self.near.remove(i);
         } else if place != ABSENT {
             self.remove_far(place as usize);
@@ -92,27 +109,12 @@ impl Scheduler {
         self.insert(entry);
     }
 
-    /// Moves the entry at `i` of the list to where it belongs now.
-    #[inline]
-    fn slide(&mut self, mut i: usize, entry: Entry) {
-        let near = self.near.as_mut_slice();
-        while i > 0 && near[i - 1].before(&entry) {
-            near[i] = near[i - 1];
-            i -= 1;
-        }
-        while i + 1 < near.len() && entry.before(&near[i + 1]) {
-            near[i] = near[i + 1];
-            i += 1;
-        }
-        near[i] = entry;
-    }
-
     fn find(&self, source: Source) -> usize {
-        self.near.iter().rposition(|e| e.source == source).expect("a placed source is in the list")
+        self.near.iter().rposition(|e| e.source() == source).expect("a placed source is in the list")
     }
 
     fn insert(&mut self, entry: Entry) {
-        if self.far.first().is_some_and(|f| f.before(&entry)) {
+        if self.far.first().is_some_and(|f| *f < entry) {
             self.far.push(entry);
             self.up(self.far.len() - 1, entry);
             if self.near.is_empty() {
@@ -120,9 +122,9 @@ impl Scheduler {
             }
             return;
         }
-        self.place[entry.source as usize] = IN_NEAR;
+        self.place[entry.source() as usize] = IN_NEAR;
         self.near.push(entry);
-        self.slide(self.near.len() - 1, entry);
+        slide_back(&mut self.near, entry);
         if self.near.len() > NEAR {
             self.spill();
         }
@@ -143,7 +145,7 @@ impl Scheduler {
         while self.near.len() < REFILL {
             let Some(&first) = self.far.first() else { break };
             self.remove_far(0);
-            self.place[first.source as usize] = IN_NEAR;
+            self.place[first.source() as usize] = IN_NEAR;
             self.near.push(first);
         }
         self.near.reverse();
@@ -155,10 +157,6 @@ impl Scheduler {
         let place = self.place[source as usize];
         if place != ABSENT {
             self.remove(source, place);
-            self.place[source as usize] = ABSENT;
-            if self.near.is_empty() {
-                self.refill();
-            }
         }
     }
 
@@ -169,12 +167,16 @@ impl Scheduler {
         } else {
             self.remove_far(place as usize);
         }
+        self.place[source as usize] = ABSENT;
+        if self.near.is_empty() {
+            self.refill();
+        }
     }
 
     fn remove_far(&mut self, place: usize) {
         let last = self.far.pop().expect("a placed source is in the heap");
         if place < self.far.len() {
-            if last.before(&self.far[place]) {
+            if last < self.far[place] {
                 self.up(place, last);
             } else {
                 self.down(place, last);
@@ -185,33 +187,44 @@ impl Scheduler {
     fn up(&mut self, mut i: usize, entry: Entry) {
         while i > 0 {
             let parent = (i - 1) / 4;
-            if !entry.before(&self.far[parent]) {
+            if entry >= self.far[parent] {
                 break;
             }
             self.far[i] = self.far[parent];
-            self.place[self.far[i].source as usize] = i as u32;
+            self.place[self.far[i].source() as usize] = i as u32;
             i = parent;
         }
         self.far[i] = entry;
-        self.place[entry.source as usize] = i as u32;
+        self.place[entry.source() as usize] = i as u32;
     }
 
     fn down(&mut self, mut i: usize, entry: Entry) {
         loop {
             let first = 4 * i + 1;
             let children = self.far.get(first..self.far.len().min(first + 4)).unwrap_or(&[]);
-            let Some(least) = (0..children.len()).min_by_key(|&c| (children[c].at, children[c].order)) else { break };
+            let Some(least) = (0..children.len()).min_by_key(|&c| children[c]) else { break };
             let least = first + least;
-            if !self.far[least].before(&entry) {
+            if self.far[least] >= entry {
                 break;
             }
             self.far[i] = self.far[least];
-            self.place[self.far[i].source as usize] = i as u32;
+            self.place[self.far[i].source() as usize] = i as u32;
             i = least;
         }
         self.far[i] = entry;
-        self.place[entry.source as usize] = i as u32;
+        self.place[entry.source() as usize] = i as u32;
     }
+}
+
+/// Puts `entry` in the last place's stead, then before all that come earlier.
+#[inline(always)]
+fn slide_back(near: &mut [Entry], entry: Entry) {
+    let mut i = near.len() - 1;
+    while i > 0 && near[i - 1] < entry {
+        near[i] = near[i - 1];
+        i -= 1;
+    }
+    near[i] = entry;
 }
 
 #[cfg(test)]

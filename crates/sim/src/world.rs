@@ -8,6 +8,7 @@ use crate::packet::{Packet, Way};
 use crate::probe::{FlowSample, LinkSample, Probe, Trace};
 use crate::scheduler::{Scheduler, Source};
 use crate::summary::{self, Summary};
+use crate::timers::{Timer, Timers};
 use crate::{RunError, Tape, traffic};
 use aqm::Reason;
 use cc::CauseKind;
@@ -80,6 +81,8 @@ pub struct World<P: Probe> {
     calendar_source: Source,
     late: BTreeMap<(Instant, u64), Packet>,
     late_source: Source,
+    timers: Timers,
+    timers_source: Source,
     drops: Dropped,
     probe: P,
     step: Option<Duration>,
@@ -96,12 +99,14 @@ impl<P: Probe> World<P> {
         let mut net = build::network(scenario, seed, &mut scheduler)?;
         let mut nodes = Vec::with_capacity(scenario.flows.len());
         for f in 0..scenario.flows.len() {
-            nodes.push(build::node(scenario, f, seed, &mut net, &mut scheduler, &options)?);
+            nodes.push(build::node(scenario, f, seed, &options)?);
         }
         let calendar_source = scheduler.add_source();
         net.kinds.push(Kind::Calendar);
         let late_source = scheduler.add_source();
         net.kinds.push(Kind::Late);
+        let timers_source = scheduler.add_source();
+        net.kinds.push(Kind::Timers);
         let links = net.links.len();
         let step = probe.step();
         let mut world = World {
@@ -118,6 +123,8 @@ impl<P: Probe> World<P> {
             calendar_source,
             late: BTreeMap::new(),
             late_source,
+            timers: Timers::new(),
+            timers_source,
             drops: Dropped::default(),
             probe,
             step,
@@ -186,7 +193,7 @@ impl<P: Probe> World<P> {
                     self.arrive(packet);
                 }
                 Kind::Link(link) => self.transmit(link),
-                Kind::Timer(flow, receiver) => self.timer(flow, receiver),
+                Kind::Timers => self.timer(),
                 Kind::Calendar => self.calendar_entry(),
                 Kind::Late => self.late_arrival(),
             }
@@ -471,12 +478,21 @@ impl<P: Probe> World<P> {
         }
     }
 
-    fn timer(&mut self, flow: u32, receiver: bool) {
+    fn timer(&mut self) {
         let now = self.now;
+        let timer = self.timers.pop();
+        match self.timers.next() {
+            Some(next) => self.scheduler.set(self.timers_source, next.at, next.order),
+            None => self.scheduler.clear(self.timers_source),
+        }
+        let Some(Timer { order, flow, receiver, .. }) = timer else { return };
         let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
-        let (source, at) = &mut tcp.timers[receiver as usize];
-        *at = Instant::MAX;
-        self.scheduler.clear(*source);
+        let set = &mut tcp.timers[receiver as usize];
+        if set.1 != order {
+            // It was set anew for an earlier time.
+            return;
+        }
+        set.0 = Instant::MAX;
         let host = if receiver { &mut tcp.receiver } else { &mut tcp.sender };
         if host.next_timer() <= now {
             host.on_timer(now);
@@ -503,12 +519,15 @@ impl<P: Probe> World<P> {
         let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
         let host = if receiver { &mut tcp.receiver } else { &mut tcp.sender };
         let timer = host.next_timer();
-        let (source, at) = &mut tcp.timers[receiver as usize];
+        let set = &mut tcp.timers[receiver as usize];
         // A deadline put off is noticed when the old one fires: moving it on every ACK would cost more.
-        if timer < *at {
-            *at = timer;
+        if timer < set.0 {
             let order = self.scheduler.ticket();
-            self.scheduler.set(*source, timer.max(now), order);
+            *set = (timer, order);
+            let at = timer.max(now);
+            if self.timers.add(Timer { at, order, flow, receiver }) {
+                self.scheduler.set(self.timers_source, at, order);
+            }
         }
         if !receiver {
             if tcp.sender.flow().cwnd != tcp.cwnd {

@@ -1,0 +1,177 @@
+//! The hosts' timers: thousands, mostly put off before they are reached. A wheel holds them unsorted by the millisecond
+//! and sorts only the millisecond that comes next.
+
+use units::Instant;
+
+/// Nanoseconds of a slot: 2^20, about a millisecond.
+const SLOT_BITS: u32 = 20;
+/// Slots of the wheel: what lies more than a turn (about a second) ahead shares slots with nearer timers.
+const SLOTS: u64 = 1024;
+
+/// A timer that goes off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timer {
+    /// When.
+    pub at: Instant,
+    /// Equal times are served first come, first served.
+    pub order: u64,
+    /// Whose: flow, and the receiver's or not.
+    pub flow: u32,
+    /// The receiver's.
+    pub receiver: bool,
+}
+
+impl Timer {
+    #[inline]
+    fn slot(&self) -> u64 {
+        self.at.as_nanos() >> SLOT_BITS
+    }
+}
+
+/// All timers. One that is set anew is not looked for: whoever takes it out later knows it by its order.
+#[derive(Debug)]
+pub struct Timers {
+    wheel: Vec<Vec<Timer>>,
+    /// A bit for every slot that holds something.
+    full: [u64; (SLOTS / 64) as usize],
+    /// The timers of slot `present`, latest first; empty only if there are none at all.
+    next: Vec<Timer>,
+    present: u64,
+    /// How many lie in the wheel.
+    waiting: usize,
+}
+
+impl Timers {
+    /// None.
+    pub fn new() -> Self {
+        Timers {
+            wheel: (0..SLOTS).map(|_| Vec::new()).collect(),
+            full: [0; (SLOTS / 64) as usize],
+            next: Vec::new(),
+            present: 0,
+            waiting: 0,
+        }
+    }
+
+    /// The next to go off.
+    #[inline]
+    pub fn next(&self) -> Option<&Timer> {
+        self.next.last()
+    }
+
+    /// Adds one. True if it is the next.
+    #[inline]
+    pub fn add(&mut self, timer: Timer) -> bool {
+        let slot = timer.slot();
+        if slot > self.present && !self.next.is_empty() {
+            self.put(timer);
+            return false;
+        }
+        self.add_near(timer, slot)
+    }
+
+    fn put(&mut self, timer: Timer) {
+        let i = timer.slot() % SLOTS;
+        self.wheel[i as usize].push(timer);
+        self.full[(i / 64) as usize] |= 1 << (i % 64);
+        self.waiting += 1;
+    }
+
+    fn add_near(&mut self, timer: Timer, slot: u64) -> bool {
+        if slot != self.present || self.next.is_empty() {
+            // Before all others: those of the slot that seemed to be next go back.
+            while let Some(other) = self.next.pop() {
+                self.put(other);
+            }
+            self.present = slot;
+        }
+        let i = self.next.partition_point(|other| *other > timer);
+        self.next.insert(i, timer);
+        i + 1 == self.next.len()
+    }
+
+    /// Takes the next out.
+    pub fn pop(&mut self) -> Option<Timer> {
+        let timer = self.next.pop()?;
+        if self.next.is_empty() {
+            self.turn();
+        }
+        Some(timer)
+    }
+
+    /// On to the next slot that holds a timer of the present turn.
+    fn turn(&mut self) {
+        let mut from = self.present;
+        while self.waiting > 0 && self.next.is_empty() {
+            from = self.next_full(from + 1);
+            let slot = &mut self.wheel[(from % SLOTS) as usize];
+            let next = &mut self.next;
+            slot.retain(|t| {
+                let now = t.slot() == from;
+                if now {
+                    next.push(*t);
+                }
+                !now
+            });
+            if slot.is_empty() {
+                self.full[(from % SLOTS / 64) as usize] &= !(1 << (from % 64));
+            }
+            self.waiting -= self.next.len();
+        }
+        self.next.sort_unstable_by(|a, b| b.cmp(a));
+        self.present = from;
+    }
+
+    /// The first slot from `from` on with its bit set.
+    fn next_full(&self, from: u64) -> u64 {
+        let mut at = from;
+        loop {
+            let bits = self.full[(at % SLOTS / 64) as usize] >> (at % 64);
+            if bits != 0 {
+                return at + bits.trailing_zeros() as u64;
+            }
+            at = (at / 64 + 1) * 64;
+        }
+    }
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Timers::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// Times from nanoseconds to many turns ahead, taken out and put in by turns.
+        #[test]
+        fn behaves_as_a_sorted_set(moves in prop::collection::vec(prop::option::of((0u32..36, 0u64..64)), 1..400)) {
+            let (mut timers, mut set, mut now) = (Timers::new(), BTreeSet::new(), 0);
+            for (order, add) in moves.into_iter().enumerate() {
+                match add {
+                    Some((octave, step)) => {
+                        let at = Instant::from_nanos(now + (step << octave >> 4));
+                        let timer = Timer { at, order: order as u64, flow: octave, receiver: false };
+                        set.insert(timer);
+                        prop_assert_eq!(timers.add(timer), set.first() == Some(&timer));
+                    }
+                    None => {
+                        let first = set.pop_first();
+                        prop_assert_eq!(timers.pop(), first);
+                        now = first.map_or(now, |t| t.at.as_nanos());
+                    }
+                }
+                prop_assert_eq!(timers.next(), set.first());
+            }
+            while let Some(first) = set.pop_first() {
+                prop_assert_eq!(timers.pop(), Some(first));
+            }
+        }
+    }
+}
