@@ -327,7 +327,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
         transfer: None,
         spurt_until: Instant::ZERO,
         bottleneck_payload_rate: rate * spec.mss.as_f64() / (spec.mss.as_f64() + 52.0),
-        spec,
+        spec: Box::new(spec),
     })
 }
 

@@ -12,7 +12,9 @@ const SHIFT: u32 = 10;
 /// A distribution of times.
 #[derive(Clone, Debug)]
 pub struct Histogram {
+    /// The octaves in use, from bucket `first` on: thousands of flows have one or two of these each.
     counts: Vec<u32>,
+    first: usize,
     count: u64,
     sum: u64,
     /// Sum of squares in µs², as a float: only the deviation needs it.
@@ -23,7 +25,7 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { counts: Vec::new(), count: 0, sum: 0, squares: 0.0, min: u64::MAX, max: 0 }
+        Histogram { counts: Vec::new(), first: 0, count: 0, sum: 0, squares: 0.0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -68,7 +70,7 @@ impl Histogram {
     pub fn add(&mut self, time: Duration) {
         let ns = time.as_nanos();
         let b = bucket(ns);
-        match self.counts.get_mut(b) {
+        match self.counts.get_mut(b.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
             None => self.grow(b),
         }
@@ -80,11 +82,34 @@ impl Histogram {
         self.max = self.max.max(ns);
     }
 
+    /// Where this time would be counted, to be fetched ahead.
+    #[inline]
+    pub fn place(&self, time: Duration) -> *const u32 {
+        self.counts.as_ptr().wrapping_add(bucket(time.as_nanos()).wrapping_sub(self.first))
+    }
+
     /// The first time so long: room for its octave.
     #[cold]
     fn grow(&mut self, b: usize) {
-        self.counts.resize((b | (SUB - 1)) + 1, 0);
-        self.counts[b] = 1;
+        let octave = b & !(SUB - 1);
+        if self.counts.is_empty() {
+            self.first = octave;
+        } else if octave < self.first {
+            self.counts.splice(..0, core::iter::repeat_n(0, self.first - octave));
+            self.first = octave;
+        }
+        let needed = octave + SUB - self.first;
+        if needed > self.counts.len() {
+            // Exactly: doubling would only spread the flows over more pages.
+            self.counts.reserve_exact(needed - self.counts.len());
+            self.counts.resize(needed, 0);
+        }
+        self.counts[b - self.first] = 1;
+    }
+
+    /// The buckets that hold something, and how many.
+    fn filled(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, n)| (self.first + i, *n))
     }
 
     /// How many were counted.
@@ -96,7 +121,7 @@ impl Histogram {
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [Duration; N] {
         let mut found = [Duration::from_nanos(self.max); N];
         let (mut next, mut below) = (0, 0.0);
-        for (b, &n) in self.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+        for (b, n) in self.filled() {
             let n = n as f64;
             while next < N && below + n >= fractions[next] * self.count as f64 {
                 let (from, to) = (low(b) as f64, low(b + 1) as f64);
@@ -134,9 +159,9 @@ impl Histogram {
 
     /// The buckets in use: (least, greatest, count), in milliseconds. The first and last are cut at the true extremes.
     pub fn buckets(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
-        self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(|(b, n)| {
+        self.filled().map(|(b, n)| {
             let (from, to) = (low(b).max(self.min), low(b + 1).min(self.max.max(low(b) + 1)));
-            (from as f64 * 1e-6, to as f64 * 1e-6, *n as u64)
+            (from as f64 * 1e-6, to as f64 * 1e-6, n as u64)
         })
     }
 }
@@ -155,6 +180,20 @@ mod tests {
             assert_eq!(bucket(low(b)), b);
             assert_eq!(bucket(low(b + 1) - 1), b);
         }
+    }
+
+    #[test]
+    fn the_order_in_which_times_come_is_forgotten() {
+        let times = [40_000u64, 39_000, 250, 3, 900_000, 41_000, 3];
+        let of = |times: &mut dyn Iterator<Item = &u64>| {
+            let mut h = Histogram::default();
+            times.for_each(|t| h.add(Duration::from_micros(*t)));
+            h
+        };
+        let (there, back) = (of(&mut times.iter()), of(&mut times.iter().rev()));
+        assert_eq!(there.buckets().collect::<Vec<_>>(), back.buckets().collect::<Vec<_>>());
+        assert_eq!(there.buckets().map(|b| b.2).collect::<Vec<_>>(), [2, 1, 1, 1, 1, 1]);
+        assert_eq!(there.quantiles([0.1, 0.5, 1.0]), back.quantiles([0.1, 0.5, 1.0]));
     }
 
     #[test]

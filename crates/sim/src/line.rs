@@ -1,6 +1,7 @@
 //! A delay line: packets under way over a constant delay, in a ring, so that only its head is an event.
 
 use crate::packet::Packet;
+use crate::prefetch;
 use crate::scheduler::{Scheduler, Source};
 use std::collections::VecDeque;
 use units::{Duration, Instant, Rng};
@@ -76,10 +77,19 @@ impl Line {
         head.packet
     }
 
-    /// The packet that comes out next.
+    /// Asks for the memory of a packet that comes out soon: long rings leave the nearest caches, too.
     #[inline]
-    pub fn next(&self) -> Option<&Packet> {
-        self.flying.front().map(|f| &f.packet)
+    pub fn prefetch(&self) {
+        const SOON: usize = 6;
+        if let Some(flying) = self.flying.get(SOON) {
+            prefetch::lines(flying, core::ptr::from_ref(flying).wrapping_add(1));
+        }
+    }
+
+    /// The packet that comes out after `n` others, and when.
+    #[inline]
+    pub fn ahead(&self, n: usize) -> Option<(Instant, &Packet)> {
+        self.flying.get(n).map(|f| (f.at, &f.packet))
     }
 
     /// Packets under way.

@@ -3,6 +3,7 @@
 use crate::histogram::Histogram;
 use crate::packet::Way;
 use crate::prefetch;
+use core::mem::offset_of;
 use experiment::FlowSpec;
 use tcp::Endpoint;
 use units::{Bytes, Duration, Instant, Rng};
@@ -12,15 +13,16 @@ pub const ENDLESS: u64 = 1 << 60;
 
 /// A TCP connection: the data sender and the receiver.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Tcp {
-    /// Sends the data.
-    pub sender: Endpoint,
-    /// Receives it.
-    pub receiver: Endpoint,
     /// When the timers of the two go off next (`MAX`: none is set), and their orders.
     pub timers: [(Instant, u64); 2],
     /// Window at the last look, for the digest.
     pub cwnd: Bytes,
+    /// Receives the data.
+    pub receiver: Endpoint,
+    /// Sends it.
+    pub sender: Endpoint,
 }
 
 /// A source of datagrams.
@@ -47,6 +49,7 @@ pub struct Datagrams {
 /// What carries a flow's data. Not boxed: a flow's state lies in one piece whose address is known without reading it,
 /// so that it can be fetched before its packet arrives.
 #[derive(Debug)]
+#[repr(C)]
 #[allow(clippy::large_enum_variant)]
 pub enum Transport {
     /// A connection.
@@ -66,26 +69,16 @@ pub struct Completion {
     pub at: f64,
 }
 
-/// Counters of a flow.
+/// Counters of a flow: first what is seldom touched, then what acknowledgements touch, then what data does.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct FlowCount {
-    /// IP bytes delivered to the receiver in the window.
-    pub delivered_bytes: u64,
-    /// Data packets handed over by the sender in the window.
-    pub sent_packets: u64,
-    /// Of these, lost on the way (whenever they were sent).
+    /// Of the packets sent in the window, lost on the way (whenever they were sent).
     pub lost_packets: u64,
     /// In-order payload at the start and end of the window.
     pub goodput: [u64; 2],
     /// Retransmissions at the start and end of the window.
     pub retransmits: [u64; 2],
-    /// RTT samples in the window.
-    pub rtt: Histogram,
-    /// One-way delays of data packets in the window.
-    pub one_way: Histogram,
-    /// Interarrival jitter of RFC 3550, section 6.4.1, in nanoseconds.
-    pub jitter: f64,
-    last_one_way: Option<Duration>,
     /// Delay, loss, ECN and timeout back-offs of the whole run.
     pub backoffs: [u64; 4],
     /// Of all those, with a window below the path's BDP.
@@ -100,8 +93,21 @@ pub struct FlowCount {
     pub completions: Vec<Completion>,
     /// IP bytes and in-order payload at the last sample.
     pub sampled: (u64, u64),
+
+    /// RTT samples in the window.
+    pub rtt: Histogram,
+    /// Data packets handed over by the sender in the window.
+    pub sent_packets: u64,
+
     /// IP bytes delivered in the whole run.
     pub total_bytes: u64,
+    /// IP bytes delivered to the receiver in the window.
+    pub delivered_bytes: u64,
+    /// Interarrival jitter of RFC 3550, section 6.4.1, in nanoseconds.
+    pub jitter: f64,
+    last_one_way: Option<Duration>,
+    /// One-way delays of data packets in the window.
+    pub one_way: Histogram,
 }
 
 impl FlowCount {
@@ -118,15 +124,12 @@ impl FlowCount {
     }
 }
 
-/// A flow at work.
+/// A flow at work. Its fields lie in the order in which packets need them, what is seldom needed at both ends.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Node {
     /// What the experiment says of it.
-    pub spec: FlowSpec,
-    /// What carries its data.
-    pub transport: Transport,
-    /// Its counters.
-    pub count: FlowCount,
+    pub spec: Box<FlowSpec>,
     /// When it starts, `vary` included.
     pub start: Instant,
     /// It has been told to stop.
@@ -135,23 +138,51 @@ pub struct Node {
     pub started: bool,
     /// The application's dice.
     pub rng: Rng,
-    /// In-order payload at which the present transfer is done, and when it was asked for.
-    pub transfer: Option<(u64, u64, Instant)>,
     /// End of the present on period of on/off traffic.
     pub spurt_until: Instant,
     /// Payload bytes per second at the bottleneck's rate.
     pub bottleneck_payload_rate: f64,
+    /// Its counters.
+    pub count: FlowCount,
+    /// In-order payload at which the present transfer is done, and when it was asked for.
+    pub transfer: Option<(u64, u64, Instant)>,
+    /// What carries its data.
+    pub transport: Transport,
 }
 
 impl Node {
-    /// Fetches what an arriving packet will touch.
+    /// Fetches what an arriving packet will touch in here. With a thousand flows their state lies in the third-level
+    /// cache, and waiting for it takes longer than working on a packet.
     #[inline]
     pub fn prefetch(&self, way: Way) {
-        prefetch::lines(&self.count);
-        if let Transport::Tcp(tcp) = &self.transport {
-            match way {
-                Way::Out => prefetch::lines(&tcp.receiver),
-                Way::Back => prefetch::lines(&tcp.sender),
+        // By address alone: to read here which transport it is would be to wait. In a C enum the contents follow the tag.
+        let tcp = (&raw const self.transport).cast::<u8>().wrapping_add(align_of::<Transport>());
+        match way {
+            Way::Out => {
+                let receiver = tcp.wrapping_add(offset_of!(Tcp, receiver));
+                prefetch::lines(&raw const self.count.total_bytes, receiver.wrapping_add(Endpoint::RECEIVING.end));
+            }
+            Way::Back => {
+                let sender = tcp.wrapping_add(offset_of!(Tcp, sender));
+                prefetch::lines(&raw const self.count.rtt, &raw const self.count.total_bytes);
+                prefetch::lines(
+                    sender.wrapping_add(Endpoint::SENDING.start),
+                    sender.wrapping_add(Endpoint::SENDING.end),
+                );
+            }
+        }
+    }
+
+    /// One step later: fetches what it will touch elsewhere, whose addresses are in here.
+    #[inline]
+    pub fn prefetch_outlying(&self, way: Way, one_way: Duration) {
+        let Transport::Tcp(tcp) = &self.transport else { return };
+        match way {
+            Way::Out => prefetch::line(self.count.one_way.place(one_way)),
+            Way::Back => {
+                tcp.sender.outlying().into_iter().for_each(prefetch::line);
+                // The RTT will not be far from the last one.
+                prefetch::line(self.count.rtt.place(tcp.sender.flow().rtt));
             }
         }
     }

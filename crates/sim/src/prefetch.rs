@@ -1,24 +1,29 @@
-//! Asking for memory before it is needed. With a thousand flows their state lies in the third-level cache, and waiting for
-//! it takes longer than working on a packet.
+//! Asking for memory before it is needed.
 
 /// Bytes of a cache line.
-#[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Fetches every cache line of a value.
+/// Fetches the cache line an address lies in.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 #[inline(always)]
-pub fn lines<T>(value: &T) {
+pub fn line<T>(at: *const T) {
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    let start = core::ptr::from_ref(value).cast::<i8>();
-    for line in 0..size_of::<T>().div_ceil(LINE) {
-        // SAFETY: a prefetch reads nothing and faults on no address.
-        unsafe { _mm_prefetch(start.wrapping_add(line * LINE), _MM_HINT_T0) };
-    }
+    // SAFETY: a prefetch reads nothing and faults on no address.
+    unsafe { _mm_prefetch(at.cast(), _MM_HINT_T0) };
 }
 
 /// Other processors manage by themselves.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-pub fn lines<T>(_: &T) {}
+pub fn line<T>(_: *const T) {}
+
+/// Fetches every cache line between two addresses.
+#[inline(always)]
+pub fn lines<T, U>(from: *const T, to: *const U) {
+    let mut at = from.addr() & !(LINE - 1);
+    while at < to.addr() {
+        line(from.with_addr(at));
+        at += LINE;
+    }
+}

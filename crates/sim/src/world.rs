@@ -187,8 +187,14 @@ impl<P: Probe> World<P> {
                 Kind::Line(line) => {
                     let line = &mut self.net.lines[line as usize];
                     let packet = line.pop(&mut self.scheduler);
-                    if let Some(next) = line.next().filter(|_| self.many) {
-                        self.nodes[next.flow as usize].prefetch(next.way);
+                    if self.many {
+                        line.prefetch();
+                        if let Some((_, packet)) = line.ahead(1) {
+                            self.nodes[packet.flow as usize].prefetch(packet.way);
+                        }
+                        if let Some((at, packet)) = line.ahead(0) {
+                            self.nodes[packet.flow as usize].prefetch_outlying(packet.way, at.since(packet.born));
+                        }
                     }
                     self.arrive(packet);
                 }

@@ -7,6 +7,8 @@ use crate::transmit::Chunk;
 use crate::{Config, Flags, Segment, Stats};
 use alloc::boxed::Box;
 use cc::{CongestionControl, Flow};
+use core::mem::offset_of;
+use core::ops::Range;
 use units::{Duration, Instant};
 
 /// Builds the congestion control once the flow exists.
@@ -29,11 +31,13 @@ pub struct Heard {
 /// After every call with a time, call [`poll_send`](Self::poll_send) until it returns `None`, then wait until
 /// [`next_timer`](Self::next_timer).
 #[derive(Debug)]
+#[repr(C)]
 pub struct Endpoint {
-    pub(crate) sender: Sender,
+    pub(crate) opening: Opening,
+    // The two halves meet at the fields that every segment looks at.
     pub(crate) receiver: Receiver,
     pub(crate) state: State,
-    pub(crate) opening: Opening,
+    pub(crate) sender: Sender,
 }
 
 impl Endpoint {
@@ -104,6 +108,21 @@ impl Endpoint {
     pub fn hold_reading(&mut self, now: Instant, held: bool) {
         self.sender.flow.now = now;
         self.receiver.hold(held);
+    }
+
+    /// The bytes of an endpoint that a segment of data looks at: a host of many fetches them before it arrives.
+    pub const RECEIVING: Range<usize> = offset_of!(Endpoint, receiver) + Receiver::HOT
+        ..offset_of!(Endpoint, sender) + offset_of!(Sender, stats) + size_of::<u64>();
+
+    /// The bytes of an endpoint that an acknowledgement looks at.
+    pub const SENDING: Range<usize> = Self::RECEIVING.start..offset_of!(Endpoint, sender) + offset_of!(Sender, recover);
+
+    /// What lies outside the endpoint and the next acknowledgement will look at.
+    #[inline]
+    pub fn outlying(&self) -> [*const u8; 4] {
+        let [front, back] = self.sender.board.ring.ends();
+        // A delayed ACK covers two records.
+        [front.cast(), front.wrapping_add(2).cast(), back.cast(), core::ptr::from_ref(&*self.sender.cc).cast()]
     }
 
     /// A segment arrived.

@@ -1,7 +1,6 @@
 //! What an acknowledgement measures: RTT for the timeout and for the algorithm, rounds, one-way delay.
 
 use crate::Segment;
-use crate::config::RoundKind;
 use crate::scoreboard::Delivery;
 use crate::sender::{Echo, Sender};
 use cc::host::{ErttHeard, MarkedRound};
@@ -112,9 +111,9 @@ impl Sender {
         fresh: Option<Duration>,
         marked: Option<MarkedRound>,
     ) -> Option<cc::Round> {
-        let (sent, rtt) = match (self.config.round, marked) {
-            (RoundKind::Sequence, _) if self.rounds.is_passed(ack) => (None, fresh.unwrap_or(self.flow.rtt)),
-            (RoundKind::Marked, Some(m)) => (Some(m.sent), self.clock.tick() * m.ticks as u64),
+        let (sent, rtt) = match (self.ways.by_sequence, marked) {
+            (true, _) if self.rounds.is_passed(ack) => (None, fresh.unwrap_or(self.flow.rtt)),
+            (false, Some(m)) => (Some(m.sent), self.clock.tick() * m.ticks as u64),
             _ => return None,
         };
         Some(self.rounds.close(now, self.flow.cwnd, self.nxt, sent, rtt))

@@ -14,45 +14,51 @@ const DELAY_MAX: Duration = Duration::from_millis(200);
 /// Receive offload waits so long for the next segment of a train (a common interrupt coalescing time).
 const TRAIN_GAP: Duration = Duration::from_micros(20);
 
+/// What segments seldom ask for comes first, so that the rest lies next to the sender's first fields.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
-    /// Next position expected.
-    pub nxt: u64,
     /// Position of the peer's FIN; `MAX` while unknown.
     fin_at: u64,
+    buffer: u64,
+    scale: u8,
+
     pub fin: bool,
-    /// An ACK must leave now, or at this time at the latest.
+    /// An ACK must leave now, or at `ack_at` at the latest.
     pub ack_now: bool,
-    pub ack_at: Instant,
-    /// Segments not yet acknowledged.
-    pending: u32,
+    /// The application does not read; `unread` waits.
+    held: bool,
+    accurate: bool,
+    /// Data goes both ways by turns, so ACKs may wait for it.
+    pub talks: bool,
+    /// Next position expected.
+    pub nxt: u64,
     acked_to: u64,
     /// Largest right edge offered.
     edge: u64,
-    buffer: u64,
-    scale: u32,
-    /// The window in bytes while nothing waits in the buffer, as the scaled field conveys it.
-    full_window: u32,
-    /// The application does not read; this much waits.
-    held: bool,
-    unread: u64,
-    policy: DelayedAck,
-    stretch: u32,
-    accurate: bool,
-    pub ecn: ecn::Receiver,
-    pub ts_recent: u32,
-    largest: u32,
-    quick: u32,
-    delay: Duration,
-    last_data: Instant,
-    /// Data goes both ways by turns, so ACKs may wait for it.
-    pub talks: bool,
+    pub ack_at: Instant,
     /// What arrived beyond a gap; there only while there are gaps.
     gaps: Option<Box<Reassembly>>,
     twice: Option<(u64, u64)>,
+    policy: DelayedAck,
+    unread: u64,
+    delay: Duration,
+    last_data: Instant,
+    /// Segments not yet acknowledged.
+    pending: u32,
+    pub ts_recent: u32,
+    largest: u32,
+    quick: u32,
+    stretch: u32,
+    /// The window in bytes while nothing waits in the buffer, as the scaled field conveys it.
+    full_window: u32,
+    pub ecn: ecn::Receiver,
 }
 
 impl Receiver {
+    /// Where the fields begin that every segment looks at.
+    pub const HOT: usize = core::mem::offset_of!(Receiver, fin);
+
     pub fn new(config: &Config) -> Self {
         let buffer = config.receive_window.get().min(u32::MAX as u64 / 2);
         let mut scale = 0;

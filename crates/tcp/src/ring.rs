@@ -71,6 +71,12 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[place]
     }
 
+    /// Where the front is and where the next push goes, to be fetched ahead.
+    #[inline]
+    pub fn ends(&self) -> [*const T; 2] {
+        [self.first, self.next].map(|id| self.slots.as_ptr().wrapping_add(self.place(id)))
+    }
+
     /// The front, if there is one.
     #[inline]
     pub fn front(&self) -> Option<&T> {

@@ -63,6 +63,7 @@ impl Record {
 
 /// The records and their sums in bytes of sequence space.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Scoreboard {
     pub ring: Ring<Record>,
     /// The pipe: sent, neither delivered nor lost, retransmissions counted too.

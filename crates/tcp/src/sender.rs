@@ -1,7 +1,7 @@
 //! The sending half: its state, and the order in which an acknowledgement is worked through.
 
 use crate::clock::TickClock;
-use crate::config::{Config, LossDetection, RoundKind, Stack};
+use crate::config::{Config, LossDetection, Offload, RoundKind, Stack};
 use crate::ecn::{self, Marked};
 use crate::ring::Ring;
 use crate::scoreboard::{Delivery, Scoreboard};
@@ -41,77 +41,86 @@ pub(crate) struct Ways {
     pub quota: bool,
     /// Growth is earned whenever the peer's window is not the limit (FreeBSD).
     pub lenient: bool,
+    /// Rounds end by sequence number.
+    pub by_sequence: bool,
+    /// Segments leave in bursts.
+    pub bursts: bool,
+    /// NewReno's repair, with its impatient timer.
+    pub newreno: bool,
 }
 
 /// ns-2's `tcpTick_`, which its timeouts are counted in.
 const NS2_TICK: Duration = Duration::from_millis(10);
 
+/// In order of use, so that a packet of a flow not seen for a while fetches few cache lines: first what both halves look
+/// at, then what every acknowledgement does, then what only trouble does.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    pub flow: Flow,
-    pub cc: Box<dyn CongestionControl>,
-    pub board: Scoreboard,
-    /// Lowest position not acknowledged, next to send, end of what was written, right edge of the peer's window.
+    /// Lowest position not acknowledged, next to send, right edge of the peer's window.
     pub una: u64,
     pub nxt: u64,
-    pub written: u64,
     pub edge: u64,
-    pub mss: u64,
-    /// Nothing has happened that could let more leave.
-    pub asleep: bool,
-
     /// Retransmission (or persist, or SYN) timer, and the shorter one of RACK-TLP.
     pub rto_at: Instant,
     pub probe_at: Instant,
-    /// When pacing lets the next segment go, and the same if something waits for it.
-    pub pace_next: Instant,
+    /// When pacing lets the next segment go, if something waits for it.
     pub pace_at: Instant,
     /// The algorithm's own timer.
     pub wake_at: Instant,
+    /// Nothing has happened that could let more leave.
+    pub asleep: bool,
+    /// Timestamps were agreed on.
+    pub stamped: bool,
+    pub fin: Fin,
+    /// One segment may leave whatever the window says (the fast retransmission).
+    pub force_one: bool,
+    /// Window probe to be sent.
+    pub window_probe: bool,
+    /// Linux's test of whether the window was the limit.
+    pub limited: bool,
+    pub sent_since_check: bool,
+    pub partial_seen: bool,
+    pub clock: TickClock,
+    pub stats: Stats,
+
+    pub flow: Flow,
+    pub cc: Box<dyn CongestionControl>,
+    pub ertt: Option<Box<EnhancedRtt>>,
+    pub rates: Option<Box<Rates>>,
+    /// End of what was written.
+    pub written: u64,
+    pub mss: u64,
+    /// When pacing lets the next segment go.
+    pub pace_next: Instant,
     pub last_sent: Instant,
     /// Probe timeout, worked out with every RTT sample.
     pub pto: Duration,
+    pub most_out: u64,
+    pub usage_until: u64,
+    /// Without SACK: what duplicate ACKs say has left the network.
+    pub credit: u64,
+    pub duplicates: u32,
+    pub burst_left: u32,
+    pub ways: Ways,
+    pub board: Scoreboard,
     pub rtt: RttEstimator,
     pub rounds: RoundTracker,
+    pub rack: Rack,
+    pub probe: Probe,
+    pub prr: Prr,
+    pub ecn: ecn::Sender,
 
     /// Episode in progress ends when this is acknowledged.
     pub recover: u64,
-    pub prr: Prr,
-    pub rack: Rack,
     pub undo: Box<Undo>,
-    pub probe: Probe,
-    pub ecn: ecn::Sender,
-    pub duplicates: u32,
-    /// Without SACK: what duplicate ACKs say has left the network.
-    pub credit: u64,
     /// FreeBSD: what may leave during recovery.
     pub quota: u64,
-    /// One segment may leave whatever the window says (the fast retransmission).
-    pub force_one: bool,
-    pub partial_seen: bool,
     pub rescued: bool,
     /// The algorithm answered [`Reaction::Own`](cc::Reaction::Own) last time.
     pub owns_window: bool,
-    pub fin: Fin,
-    /// Window probe to be sent.
-    pub window_probe: bool,
-
-    /// Linux's test of whether the window was the limit.
-    pub limited: bool,
-    pub most_out: u64,
-    pub usage_until: u64,
-    pub sent_since_check: bool,
-
-    pub burst_left: u32,
-    pub ertt: Option<Box<EnhancedRtt>>,
-    pub rates: Option<Box<Rates>>,
     /// SACK blocks of the last ACK that had some.
     pub seen_blocks: Box<[(u64, u64); 3]>,
-    pub stats: Stats,
-    pub clock: TickClock,
-    /// Timestamps were agreed on.
-    pub stamped: bool,
-    pub ways: Ways,
     pub config: Box<Config>,
 }
 
@@ -180,6 +189,9 @@ impl Sender {
                 rack: config.loss == LossDetection::RackTlp,
                 quota: config.stack == Stack::FreeBsd11 && config.loss == LossDetection::Sack,
                 lenient: config.stack == Stack::FreeBsd11,
+                by_sequence: config.round == RoundKind::Sequence,
+                bursts: config.offload != Offload::Off,
+                newreno: config.loss == LossDetection::NewReno,
             },
             config: Box::new(config),
             flow,

@@ -1,14 +1,18 @@
 //! Counters of one endpoint.
 
 /// What happened so far.
+// In order of use: an ACK sent must not fetch more than the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Stats {
+    /// Pure ACKs sent.
+    pub acks: u64,
     /// Data segments sent, retransmissions included.
     pub segments: u64,
     /// Data segments sent again.
     pub retransmissions: u64,
-    /// Pure ACKs sent.
-    pub acks: u64,
+    /// Bytes declared lost.
+    pub lost: u64,
     /// Retransmission timer expiries.
     pub timeouts: u64,
     /// Tail loss probes.
@@ -17,8 +21,6 @@ pub struct Stats {
     pub window_probes: u64,
     /// Times recovery was entered.
     pub recoveries: u64,
-    /// Bytes declared lost.
-    pub lost: u64,
     /// Reductions taken back.
     pub undos: u64,
     /// Duplicate ACKs received.

@@ -1,9 +1,9 @@
 //! Timers: retransmission timeout (RFC 6298), tail loss probe (RFC 8985, section 7), reordering, window probes.
 
+use crate::Stack;
 use crate::scoreboard::SACKED;
 use crate::sender::Sender;
 use crate::undo::Frto;
-use crate::{LossDetection, Stack};
 use cc::{Event, Phase, Reaction, Signal, causes};
 use units::{Bytes, Duration, Instant};
 
@@ -52,7 +52,7 @@ impl Sender {
             return;
         }
         // NewReno's "impatient" variant restarts the timer on the first partial ACK only (RFC 6582, section 4).
-        let impatient = self.config.loss == LossDetection::NewReno && self.flow.phase == Phase::Recovery;
+        let impatient = self.ways.newreno && self.flow.phase == Phase::Recovery;
         if !impatient || !self.partial_seen {
             self.rto_at = self.rtt.deadline(now);
         }

@@ -73,7 +73,7 @@ impl Sender {
         }
         let fin = left == len && self.fin == Fin::Queued;
         let span = len + u64::from(fin);
-        if !self.admits(now, span) || (self.config.offload != Offload::Off && self.holds_back(left, room)) {
+        if !self.admits(now, span) || (self.ways.bursts && self.holds_back(left, room)) {
             self.check_usage();
             return None;
         }
