@@ -111,6 +111,21 @@ bench: peers .bootstrap/uv-$(UV_VERSION) ## speed and instructions per packet, b
 	@if command -v valgrind >/dev/null; then .bootstrap/bin/python bench/run.py instructions; \
 	 else echo "make: no valgrind here, so instructions are not counted (as root: make setup-linux)"; fi
 
+.PHONY: full
+full: build peers ## an hour: all workloads, all published experiments, long property tests; results/DATE.md
+	@mkdir -p results
+	PROPTEST_CASES=5000 cargo test --locked --no-fail-fast
+	@for experiment in $$(grep -lr '^\[published' experiments | sort); do \
+	  echo "$(SOJOURN) reproduce $$experiment"; \
+	  printf '`sojourn reproduce %s`\n\n```\n' $$experiment >> results/$(TODAY).md; \
+	  COLUMNS=120 NO_COLOR=1 $(SOJOURN) reproduce $$experiment -o runs/full/$$(basename $$experiment .toml) >> results/$(TODAY).md; \
+	  printf '```\n\n' >> results/$(TODAY).md; \
+	done
+	.bootstrap/bin/python bench/run.py speed --loads all --reps 5 --timeout 900 --out results/$(TODAY).md
+	@if command -v valgrind >/dev/null; then \
+	  .bootstrap/bin/python bench/run.py instructions --loads all --out results/$(TODAY).md; fi
+	@echo "results/$(TODAY).md"
+
 .PHONY: gate
 gate: bench/bin/floor .bootstrap/uv-$(UV_VERSION) ## what CI holds of speed: instructions per delivered packet, by callgrind
 	cargo build --locked --release -p sojourn-sim --bin sojourn-bench

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Puts what `make demo` shows into the README: its tables between two marks, and its figure beside this file.
+
+.venv/bin/python docs/demo.py            runs the demo's experiments and writes README.md and docs/demo.png
+.venv/bin/python docs/demo.py --check    runs them and tells whether the README's tables are what comes out today
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sojourn import _engine, demo, plot, reproduce
+from sojourn.reproduce import Comparison
+from sojourn.result import Result
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+PICTURE = ROOT / "docs" / "demo.png"
+OPEN, CLOSE = "<!-- tables: docs/demo.py -->\n", "<!-- end of tables -->\n"
+
+
+def table(comparison: Comparison) -> str:
+    """A published table as Markdown, ours in bold beside each column; what is out of tolerance has a mark."""
+    columns = list(dict.fromkeys(cell.column for cell in comparison.cells))
+    cells = {(cell.row, cell.column): cell for cell in comparison.cells}
+    heads = [reproduce.texts(next(c for c in comparison.cells if c.column == column)).column for column in columns]
+    lines = [f"{reproduce.heading(comparison)}: {comparison.score}.", ""]
+    lines.append("| | " + " | ".join(f"{head} | **ours**" for head in heads) + " |")
+    lines.append("|---|" + "--:|--:|" * len(columns))
+    for row in dict.fromkeys(cell.row for cell in comparison.cells):
+        line = [row]
+        for column in columns:
+            if (cell := cells.get((row, column))) is None:
+                line += ["", ""]
+            else:
+                shown = reproduce.texts(cell)
+                line += [shown.published, f"**{shown.ours}**{demo.MARKS.get(cell.verdict, '')}"]
+        lines.append("| " + " | ".join(line) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the experiments, then writes or compares."""
+    if arguments not in ([], ["--check"]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    results: list[Result] = []
+    for name in demo.EXPERIMENTS:
+        experiment = _engine.read(reproduce.find(name))
+        results.append(reproduce.simulate(experiment, _engine.check(experiment), None))
+    comparisons = [comparison for result in results for comparison in reproduce.compare(result)]
+    text = README.read_text("utf-8")
+    before, rest = text.split(OPEN)
+    _, after = rest.split(CLOSE)
+    wanted = before + OPEN + "\n" + "\n".join(table(comparison) for comparison in comparisons) + "\n" + CLOSE + after
+    if arguments:
+        print("the README's tables are what comes out" if wanted == text else "out of date: README.md (docs/demo.py)")
+        return int(wanted != text)
+    README.write_text(wanted, "utf-8")
+    labels = reproduce.labels(results[0], comparisons[0])
+    title = "Queue delay of one flow over 10 Mbit/s, 2 ms"
+    print(f"wrote {README}\nwrote {plot.draw('cdf', results[0], PICTURE, labels=labels, title=title)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
