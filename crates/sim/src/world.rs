@@ -229,7 +229,11 @@ impl<P: Probe> World<P> {
     /// A host hands a segment over.
     #[inline]
     pub(crate) fn launch(&mut self, flow: u32, way: Way, segment: Segment, size: u32) {
-        let packet = Packet { segment, born: self.now, flow, size, hop: self.net.first_hop(flow, way), way };
+        self.hand_over(Packet { segment, born: self.now, flow, size, hop: self.net.first_hop(flow, way), way });
+    }
+
+    #[inline]
+    fn hand_over(&mut self, packet: Packet) {
         self.packets.sent += 1;
         if P::ON {
             self.probe.see(self.now, Trace::Send { packet: &packet });
@@ -511,16 +515,20 @@ impl<P: Probe> World<P> {
     pub(crate) fn pump(&mut self, flow: u32, receiver: bool) {
         let now = self.now;
         let way = if receiver { Way::Back } else { Way::Out };
+        let hop = self.net.first_hop(flow, way);
         loop {
             let node = &mut self.nodes[flow as usize];
             let Transport::Tcp(tcp) = &mut node.transport else { return };
             let host = if receiver { &mut tcp.receiver } else { &mut tcp.sender };
-            let Some(segment) = host.poll_send(now) else { break };
-            let size = segment.size().get() as u32;
+            let mut packet = Packet { segment: Segment::default(), born: now, flow, size: 0, hop, way };
+            if !host.poll_into(now, &mut packet.segment) {
+                break;
+            }
+            packet.size = packet.segment.size().get() as u32;
             if !receiver && self.measuring {
                 node.count.sent_packets += 1;
             }
-            self.launch(flow, way, segment, size);
+            self.hand_over(packet);
         }
         let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
         let host = if receiver { &mut tcp.receiver } else { &mut tcp.sender };

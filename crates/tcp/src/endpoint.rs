@@ -213,32 +213,53 @@ impl Endpoint {
     /// The next segment to send now, until `None`.
     #[inline]
     pub fn poll_send(&mut self, now: Instant) -> Option<Segment> {
-        // Nothing has happened since the last `None` that could change it.
-        if self.sender.asleep {
-            return if self.receiver.ack_now { Some(self.pure_ack(now)) } else { None };
-        }
-        self.poll_awake(now)
+        let mut s = Segment::default();
+        self.poll_into(now, &mut s).then_some(s)
     }
 
-    fn poll_awake(&mut self, now: Instant) -> Option<Segment> {
-        if self.state != State::Established {
-            return self.poll_opening(now);
+    /// The same in place: true if `s` is now a segment to send. A segment just written is slow to copy, since its fields
+    /// must reach the cache before they can be read in larger pieces.
+    #[inline]
+    pub fn poll_into(&mut self, now: Instant, s: &mut Segment) -> bool {
+        // Nothing has happened since the last `None` that could change it.
+        if self.sender.asleep {
+            return self.acknowledge_into(now, s);
         }
-        // Ranges travel on ACKs without data, so that data segments keep their size.
-        if self.receiver.ack_now && self.receiver.has_blocks() {
-            return Some(self.pure_ack(now));
-        }
-        self.sender.flow.now = now;
-        if let Some(chunk) = self.sender.poll(now, self.receiver.ts_recent) {
-            return Some(self.data(now, chunk));
-        }
-        self.sender.asleep = true;
-        if self.receiver.ack_now { Some(self.pure_ack(now)) } else { None }
+        self.poll_awake(now, s)
     }
 
     #[inline]
-    fn data(&mut self, now: Instant, chunk: Chunk) -> Segment {
-        let mut s = self.segment(now);
+    fn acknowledge_into(&mut self, now: Instant, s: &mut Segment) -> bool {
+        if self.receiver.ack_now {
+            self.pure_ack(now, s);
+            return true;
+        }
+        false
+    }
+
+    fn poll_awake(&mut self, now: Instant, s: &mut Segment) -> bool {
+        if self.state != State::Established {
+            let opening = self.poll_opening(now);
+            *s = opening.unwrap_or_default();
+            return opening.is_some();
+        }
+        // Ranges travel on ACKs without data, so that data segments keep their size.
+        if self.receiver.ack_now && self.receiver.has_blocks() {
+            self.pure_ack(now, s);
+            return true;
+        }
+        self.sender.flow.now = now;
+        if let Some(chunk) = self.sender.poll(now, self.receiver.ts_recent) {
+            self.data(now, chunk, s);
+            return true;
+        }
+        self.sender.asleep = true;
+        self.acknowledge_into(now, s)
+    }
+
+    #[inline]
+    fn data(&mut self, now: Instant, chunk: Chunk, s: &mut Segment) {
+        self.segment(now, s);
         s.seq = chunk.seq;
         s.len = chunk.len;
         if chunk.fin {
@@ -252,11 +273,10 @@ impl Endpoint {
             }
         }
         self.receiver.talks |= self.receiver.nxt > 1;
-        s
     }
 
-    fn pure_ack(&mut self, now: Instant) -> Segment {
-        let mut s = self.segment(now);
+    fn pure_ack(&mut self, now: Instant, s: &mut Segment) {
+        self.segment(now, s);
         s.seq = self.sender.nxt;
         self.sender.stats.acks += 1;
         if self.receiver.has_blocks() {
@@ -266,12 +286,11 @@ impl Endpoint {
                 s.flags = s.flags.with(Flags::DSACK);
             }
         }
-        s
     }
 
     /// A segment with everything but sequence, data and ranges.
     #[inline]
-    fn segment(&mut self, now: Instant) -> Segment {
+    fn segment(&mut self, now: Instant, s: &mut Segment) {
         let mut flags = Flags::ACK;
         let (mut ts_val, mut ts_ecr) = (0, 0);
         if self.sender.stamped {
@@ -281,7 +300,7 @@ impl Endpoint {
         if self.receiver.ecn.echo {
             flags = flags.with(Flags::ECE);
         }
-        let s = Segment {
+        *s = Segment {
             ack: self.receiver.nxt,
             window: self.receiver.window(),
             ts_val,
@@ -291,7 +310,6 @@ impl Endpoint {
             ..Segment::default()
         };
         self.receiver.on_ack_sent();
-        s
     }
 
     /// The earliest time [`on_timer`](Self::on_timer) is wanted; [`Instant::MAX`] for never.
