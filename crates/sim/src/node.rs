@@ -173,6 +173,15 @@ impl Node {
         }
     }
 
+    /// Fetches what a timer that goes off and was put off meanwhile looks at.
+    #[inline]
+    pub fn prefetch_timer(&self, receiver: bool) {
+        let tcp = (&raw const self.transport).cast::<u8>().wrapping_add(align_of::<Transport>());
+        let host = tcp.wrapping_add(if receiver { offset_of!(Tcp, receiver) } else { offset_of!(Tcp, sender) });
+        prefetch::line(tcp.wrapping_add(offset_of!(Tcp, timers)));
+        prefetch::lines(host.wrapping_add(Endpoint::RECEIVING.start), host.wrapping_add(Endpoint::RECEIVING.end));
+    }
+
     /// One step later: fetches what it will touch elsewhere, whose addresses are in here.
     #[inline]
     pub fn prefetch_outlying(&self, way: Way, one_way: Duration) {

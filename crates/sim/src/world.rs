@@ -492,7 +492,12 @@ impl<P: Probe> World<P> {
         let now = self.now;
         let timer = self.timers.pop();
         match self.timers.next() {
-            Some(next) => self.scheduler.set(self.timers_source, next.at, next.order),
+            Some(next) => {
+                self.scheduler.set(self.timers_source, next.at, next.order);
+                if self.many {
+                    self.nodes[next.flow as usize].prefetch_timer(next.receiver);
+                }
+            }
             None => self.scheduler.clear(self.timers_source),
         }
         let Some(Timer { order, flow, receiver, .. }) = timer else { return };
