@@ -245,6 +245,8 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::bbr::Bbr>(),
     Entry::of::<algo::cdg::Cdg>(),
     Entry::of::<algo::hldg::Hldg>(),
+    Entry::of::<algo::hd::Hd>(),
+    Entry::of::<algo::chd::Chd>(),
     Entry::of::<algo::scalable::Scalable>(),
 ];
 

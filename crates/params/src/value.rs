@@ -242,6 +242,36 @@ impl Value for Auto {
     }
 }
 
+/// As [`Auto`], for a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AutoTime(pub Option<Duration>);
+
+impl AutoTime {
+    /// Not set.
+    pub const AUTO: AutoTime = AutoTime(None);
+    /// Set to so many milliseconds.
+    pub const fn millis(ms: u64) -> Self {
+        AutoTime(Some(Duration::from_millis(ms)))
+    }
+    /// The time set, or what it is by default.
+    pub fn or(self, default: Duration) -> Duration {
+        self.0.unwrap_or(default)
+    }
+}
+
+impl Value for AutoTime {
+    const KIND: &'static str = "a time such as 15ms, or auto";
+    fn parse(text: &str) -> Option<Self> {
+        if text.trim() == "auto" { Some(AutoTime::AUTO) } else { Duration::parse(text).map(|d| AutoTime(Some(d))) }
+    }
+    fn show(&self) -> String {
+        self.0.map_or("auto".to_owned(), |d| d.show())
+    }
+    fn position(&self) -> f64 {
+        self.0.map_or(f64::NAN, |d| d.position())
+    }
+}
+
 /// Declares an enum whose variants are words users write: `choice! { pub enum Reference { Rfc = "rfc", Linux = "linux" } }`.
 #[macro_export]
 macro_rules! choice {

@@ -2,7 +2,9 @@
 
 pub mod bbr;
 pub mod cdg;
+pub mod chd;
 pub mod cubic;
+pub mod hd;
 pub mod hldg;
 pub mod newreno;
 pub mod scalable;

@@ -58,7 +58,7 @@ params::choice! {
 
 impl Switch {
     /// The answer, where the reference's is this.
-    fn or(self, reference: bool) -> bool {
+    pub(crate) fn or(self, reference: bool) -> bool {
         match self {
             Switch::Auto => reference,
             Switch::On => true,

@@ -1,0 +1,332 @@
+//! HD, Hamilton delay: on every ACK toss a coin that the queueing delay loads, and halve the window if it falls.
+//!
+//! ```text
+//! on every ACK, X uniform:   w = w / 2      if X < g(q)
+//!                            w = w + 1/w    otherwise                                       (1)
+//! g(q), Figure 1:            0                                     q ≤ q_min
+//!                            p_max (q − q_min) / (q_th − q_min)    region A, up to q_th
+//!                            p_max (q_max − q) / (q_max − q_th)    region B, beyond it
+//! q = RTT − RTT_min,  q_max = RTT_max − RTT_min, both of the flow's life
+//! loss:                      w = w / 2
+//! ```
+//! Loss-based flows push the queue into region B, where HD backs off less and so keeps a part of the link; without them
+//! region B is unstable, and HD finds back to a short queue.
+//!
+//! Source: D. A. Hayes and G. Armitage, "Improved coexistence and loss tolerance for delay based TCP congestion control",
+//! LCN 2010, section III, after Ł. Budzisz et al., IEEE Communications Letters 13(7), 2009. `paper` is Eq (1) with the
+//! values of the paper's experiments. `freebsd` is `cc_hd.c`: a back-off is handed to NewReno as an ECN mark, so it comes
+//! at most once per RTT and leaves whole segments, and q_th and p_max are others.
+
+use super::cdg::Switch;
+use crate::{
+    About, Ack, Algorithm, Cause, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction,
+    Setup, Signal, causes, exits, ppb,
+};
+use params::{Auto, AutoTime, ParamError};
+use units::{Bytes, Duration, Rng};
+
+params::choice! {
+    /// Whose rules.
+    pub enum Reference {
+        /// The paper's equations and the values of its experiments.
+        Paper = "paper",
+        /// FreeBSD 11's module and its defaults.
+        FreeBsd = "freebsd",
+    }
+}
+
+params::params! {
+    /// Delays are the paper's and FreeBSD's (there in ticks of 1 ms); where a default is `auto`, the reference decides.
+    pub struct Params {
+        /// Whose rules: paper or freebsd.
+        reference: Reference = Reference::Paper;
+        /// No back-off at or below this queueing delay (sysctl queue_min).
+        q_min: Duration = Duration::from_millis(5), Duration::ZERO => Duration::from_secs(10);
+        /// Where region B begins (sysctl queue_threshold). auto: 30 ms in the paper, 20 ms in freebsd.
+        q_th: AutoTime = AutoTime::AUTO, AutoTime::millis(1) => AutoTime::millis(10_000);
+        /// Probability of a back-off per ACK at q_th (sysctl pmax, in percent). auto: 0.02 in the paper, 0.05 in freebsd.
+        p_max: Auto = Auto::AUTO, Auto::of(0.0) => Auto::of(1.0);
+        /// What a delay back-off leaves of the window; the paper's section VI wonders about more than half.
+        beta_delay: f64 = 0.5, 0.1 => 0.99;
+        /// No toss while data sent before the last back-off is under way: one back-off per RTT. auto: freebsd only.
+        once_per_rtt: Switch = Switch::Auto;
+    }
+    check |p| { p.backoff().check() }
+}
+
+impl Params {
+    fn backoff(&self) -> Backoff {
+        let (q_th, p_max) = match self.reference {
+            Reference::Paper => (30, 0.02),
+            Reference::FreeBsd => (20, 0.05),
+        };
+        Backoff { q_min: self.q_min, q_th: self.q_th.or(Duration::from_millis(q_th)), p_max: self.p_max.or(p_max) }
+    }
+}
+
+/// The back-off probability g of Figure 1, HD's and CHD's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Backoff {
+    /// No back-off at or below this delay.
+    pub q_min: Duration,
+    /// The delay between regions A and B.
+    pub q_th: Duration,
+    /// The probability there.
+    pub p_max: f64,
+}
+
+impl Backoff {
+    /// g(q), with the largest queueing delay seen.
+    pub fn probability(&self, q: Duration, q_max: Duration) -> f64 {
+        if q <= self.q_min {
+            0.0
+        } else if q <= self.q_th {
+            self.p_max * ((q - self.q_min) / (self.q_th - self.q_min))
+        } else if q < q_max {
+            self.p_max * ((q_max - q) / (q_max - self.q_th))
+        } else {
+            0.0
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), ParamError> {
+        if self.q_min < self.q_th {
+            return Ok(());
+        }
+        let text = "q_min must be below q_th (5ms and 30ms in the paper)";
+        Err(ParamError::Conflict(text.into()))
+    }
+
+    /// One toss at this queueing delay.
+    pub(super) fn toss(&self, queue: Duration, flow: &Flow, rng: &mut Rng) -> Toss {
+        let probability = self.probability(queue, flow.max_rtt.saturating_sub(flow.min_rtt));
+        let drew = rng.uniform();
+        Toss { queue, probability, drew, hit: drew < probability }
+    }
+}
+
+/// One toss with its numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Toss {
+    pub queue: Duration,
+    pub probability: f64,
+    pub drew: f64,
+    pub hit: bool,
+}
+
+impl Toss {
+    /// What a hit is called: leaving the first slow start is its own event, so that back-offs after it can be counted.
+    pub fn cause(&self, flow: &Flow) -> Cause {
+        let (probability, drew) = (ppb(self.probability), ppb(self.drew));
+        if flow.in_slow_start() && flow.ssthresh == Bytes::MAX {
+            let (rtt, base_rtt) = ((flow.min_rtt + self.queue).as_nanos() as i64, flow.min_rtt.as_nanos() as i64);
+            let reason = exits::DELAY;
+            return causes::SlowStartExit { reason, rtt, base_rtt, probability, drew, ..Default::default() }.into();
+        }
+        let queue = self.queue.as_nanos() as i64;
+        causes::DelayBackoff { probability, drew, queue, ..Default::default() }.into()
+    }
+}
+
+/// NewReno's growth, as FreeBSD's modules call it: at most two segments per ACK in slow start, one per window after it.
+pub(super) fn grow(flow: &mut Flow, acked: Bytes) {
+    let acked = if flow.in_slow_start() { flow.slow_start(acked) } else { acked };
+    if !acked.is_zero() {
+        flow.additive(flow.cwnd, acked);
+    }
+}
+
+/// State: only the dice, and what is still out of the window that was halved last.
+#[derive(Debug)]
+pub struct Hd {
+    backoff: Backoff,
+    kernel: bool,
+    once: bool,
+    beta_delay: f64,
+    rng: Rng,
+    outstanding: Bytes,
+    toss: Toss,
+}
+
+impl Algorithm for Hd {
+    const ABOUT: About = About {
+        name: "hd",
+        title: "HD (Hamilton delay)",
+        paper: "Budzisz, Stanojevic, Shorten and Baker, 2009; Hayes and Armitage, LCN 2010",
+        family: Family::DualMode,
+        signal: "queueing delay per ACK; loss",
+        evidence: Evidence::Equations,
+        departures: &[
+            "tosses per ACK, as Eq (1) is written: with delayed ACKs that is once for every two packets",
+            "an ACK without a fresh RTT tosses again on the last one, as in FreeBSD",
+            "no toss while losses are repaired; freebsd: probabilities are not rounded to whole steps per tick",
+        ],
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let kernel = p.reference == Reference::FreeBsd;
+        setup.flow.slow_start_at_ssthresh |= kernel;
+        Hd {
+            backoff: p.backoff(),
+            kernel,
+            once: p.once_per_rtt.or(kernel),
+            beta_delay: p.beta_delay,
+            rng: setup.rng,
+            outstanding: Bytes::ZERO,
+            toss: Toss::default(),
+        }
+    }
+}
+
+impl Hd {
+    fn cut(&self, flow: &Flow, beta: f64) -> Bytes {
+        let to = flow.cwnd.min(flow.receive_window).mul_f64(beta);
+        // NewReno there counts in segments.
+        if self.kernel { flow.mss * (to.get() / flow.mss.get()) } else { to }
+    }
+
+    /// May this ACK toss?
+    fn may_back_off(&self, flow: &Flow) -> bool {
+        matches!(flow.phase, Phase::Open | Phase::Loss) && (!self.once || self.outstanding.is_zero())
+    }
+}
+
+impl CongestionControl for Hd {
+    #[inline]
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.outstanding = self.outstanding.saturating_sub(ack.cumulative);
+        if ack.cumulative.is_zero() {
+            return;
+        }
+        let queue = flow.rtt.saturating_sub(flow.min_rtt);
+        if queue > self.backoff.q_min && self.may_back_off(flow) {
+            self.toss = self.backoff.toss(queue, flow, &mut self.rng);
+            if self.toss.hit {
+                self.outstanding = flow.in_flight;
+                flow.reduce(self.cut(flow, self.beta_delay), How::AtOnce, self.toss.cause(flow));
+                return;
+            }
+        }
+        if flow.may_grow() {
+            grow(flow, ack.cumulative);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        if c.signal == Signal::Ecn && self.once && !self.outstanding.is_zero() {
+            return Reaction::Own;
+        }
+        Reaction::Reduce(self.cut(flow, 0.5))
+    }
+
+    fn on_event(&mut self, _: &mut Flow, event: Event) {
+        if event == Event::RecoveryEnd {
+            self.outstanding = Bytes::ZERO;
+        }
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("queue_ms", self.toss.queue.as_millis_f64());
+        see("probability", self.toss.probability);
+        see("drew", self.toss.drew);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, congestion, flow, ms, packets};
+    use crate::{CauseKind, build};
+    use std::boxed::Box;
+
+    fn hd(spec: &str, f: &mut Flow) -> Box<dyn CongestionControl> {
+        build(&spec.parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap()
+    }
+
+    fn near(a: f64, b: f64) {
+        assert!((a - b).abs() < 5e-5, "{a} is not {b}");
+    }
+
+    #[test]
+    fn the_probability_of_figure_1() {
+        // Reference, sections 3.3 and 3.4.
+        let hd = Params::default().backoff();
+        for (us, p) in [(5_000, 0.0), (17_500, 0.01), (30_000, 0.02), (65_000, 0.01), (100_000, 0.0), (120_000, 0.0)] {
+            near(hd.probability(Duration::from_micros(us), ms(100)), p);
+        }
+        let chd = Backoff { q_min: ms(5), q_th: ms(20), p_max: 0.5 };
+        for (q, p) in [(10, 0.1667), (20, 0.5), (60, 0.25)] {
+            near(chd.probability(ms(q), ms(100)), p);
+        }
+    }
+
+    #[test]
+    fn a_queue_that_never_passed_q_th_has_no_region_b() {
+        let hd = Params::default().backoff();
+        near(hd.probability(ms(20), ms(20)), 0.012);
+        near(hd.probability(ms(30), ms(30)), 0.02);
+    }
+
+    #[test]
+    fn q_min_above_q_th_is_refused() {
+        let e = crate::find("hd").unwrap().resolve(&"hd(q_min=30ms)".parse().unwrap()).unwrap_err();
+        assert!(alloc::format!("{e}").contains("q_min must be below q_th"), "{e}");
+    }
+
+    /// Back-offs in 20,000 ACKs of one packet, each at 17.5 ms of queue with 100 ms seen before, with that much in flight.
+    fn backoffs(spec: &str, in_flight: u64) -> usize {
+        let mut f = flow(40, 40);
+        (f.ssthresh, f.max_rtt) = (packets(20), ms(140));
+        f.rtt = Duration::from_micros(57_500);
+        let mut cc = hd(spec, &mut f);
+        let mut count = 0;
+        for _ in 0..20_000 {
+            (f.cwnd, f.in_flight) = (packets(40), packets(in_flight));
+            cc.on_ack(&mut f, &ack(1, 57));
+            count += f.drain_events().filter(|e| e.cause() == Some(CauseKind::DelayBackoff)).count();
+        }
+        count
+    }
+
+    #[test]
+    fn one_toss_per_ack_at_one_percent() {
+        // Binomial: 200 ± 4 standard deviations of 14.
+        let n = backoffs("hd", 40);
+        assert!((144..=256).contains(&n), "{n}");
+        // With 40 packets to wait out after each there is room for 20,000 / (100 + 40) = 143 (4 sd: 40).
+        let n = backoffs("hd(once_per_rtt=true)", 40);
+        assert!((103..=183).contains(&n), "{n}");
+    }
+
+    #[test]
+    fn a_back_off_halves_with_its_numbers_and_freebsd_in_segments() {
+        for (spec, to) in [("hd(p_max=1)", 10_500), ("hd(p_max=1, q_th=30ms, reference=freebsd)", 10_000)] {
+            let mut f = flow(21, 40);
+            (f.ssthresh, f.max_rtt, f.rtt) = (packets(10), ms(140), ms(70));
+            let mut cc = hd(spec, &mut f);
+            cc.on_ack(&mut f, &ack(1, 70));
+            assert_eq!((f.cwnd.get(), f.ssthresh.get()), (to, to), "{spec}");
+            let e = f.drain_events().next().unwrap();
+            assert_eq!(
+                (e.cause(), e.values[4], e.values[6]),
+                (Some(CauseKind::DelayBackoff), 1_000_000_000, 30_000_000)
+            );
+        }
+    }
+
+    #[test]
+    fn loss_halves_and_a_short_queue_grows() {
+        let mut f = flow(20, 40);
+        f.ssthresh = packets(10);
+        f.rtt = ms(45);
+        let mut cc = hd("hd(p_max=1)", &mut f);
+        for _ in 0..10 {
+            cc.on_ack(&mut f, &ack(2, 45));
+        }
+        assert_eq!(f.cwnd, packets(21), "q = q_min never backs off");
+        let c = congestion(Signal::Loss, &f);
+        assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(Bytes::new(10_500)));
+    }
+}
