@@ -3,7 +3,7 @@
 use crate::scenario::{Clock, FlowSpec, Link, LossModel, RateSpec, Scenario};
 use crate::{Case, Error, Experiment};
 use aqm::Limit;
-use params::Value;
+use params::{Params, Value};
 use serde_json::{Map, Value as Json, json};
 use units::{Duration, Instant};
 
@@ -62,6 +62,7 @@ fn flow(flow: &FlowSpec, groups: &[String]) -> Json {
         "mss": flow.mss.get(),
         "initial_window": flow.initial_window,
         "ecn": flow.ecn,
+        "delayed_ack": flow.delayed_ack,
         "access_mbps": flow.access.map(|r| r.as_mbps()),
     })
 }
@@ -95,9 +96,12 @@ fn link(link: &Link) -> Json {
         "buffer": buffer,
         "queue": link.queue.to_string(),
         "loss": loss,
-        "clock": match link.clock {
+        "clock": match &link.clock {
             Clock::Exact => "exact".to_string(),
-            Clock::Tick { hz } => format!("tick(hz={hz})"),
+            Clock::Tick(p) => {
+                let all: Vec<String> = p.values().into_iter().map(|(k, v)| format!("{k}={v}")).collect();
+                format!("tick({})", all.join(", "))
+            }
         },
         "changes": link.changes.len(),
     })

@@ -19,6 +19,7 @@
 
 mod assign;
 mod claim;
+mod clock;
 mod decode;
 mod describe;
 mod dumbbell;
@@ -45,6 +46,7 @@ mod traffic;
 mod tree;
 
 pub use claim::{Claim, Over, Verdict};
+pub use clock::{Counter, Rounding, TickParams};
 pub use error::Error;
 pub use experiment::{Case, Experiment, one_line, parse, parse_with};
 pub use metric::metrics;

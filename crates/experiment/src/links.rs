@@ -1,23 +1,16 @@
 //! Links: what `[path]` and `[[link]]` have in common, and routes over named links.
 
+use crate::clock::clock;
 use crate::flows::Wire;
-use crate::limits::{CHANGES_MAX, LINKS_MAX, RATE_MAX, RATE_MIN, RTT_MAX, RTT_MIN, TICK_HZ_MAX};
+use crate::limits::{CHANGES_MAX, LINKS_MAX, RATE_MAX, RATE_MIN, RTT_MAX, RTT_MIN};
 use crate::quantity::{Buffer, ClockKind, Probability, Q, Queue, RateText, SpecOf, Word};
 use crate::raw::{File, FlowFile, LinkChange, LinkFile, LossText, LossWhere, Opt, ReorderFile};
 use crate::resolve::{Context, Laid, buffer, halves, within};
-use crate::scenario::{Change, Clock, Link, LinkId, LossAt, LossModel, RateSpec, Reorder};
+use crate::scenario::{Change, Link, LinkId, LossAt, LossModel, RateSpec, Reorder};
 use crate::source::{Checked, Fault, did_you_mean};
 use crate::tree::{Any, At, get};
 use params::{Spec, Value};
 use units::{Duration, Instant, Rate};
-
-params::params! {
-    /// An emulator's clock.
-    pub struct TickParams {
-        /// Ticks per second.
-        hz: u64 = 1000, 1 => TICK_HZ_MAX;
-    }
-}
 
 /// The keys of a link, wherever they were written.
 #[derive(Clone, Copy)]
@@ -58,6 +51,7 @@ impl Written<'_> {
             }
             None => Spec::named("fifo"),
         };
+        let clock = clock(self.clock, self.key, rate.as_ref())?;
         let link = Link {
             name: name.into(),
             rate,
@@ -81,7 +75,7 @@ impl Written<'_> {
                 None => None,
             },
             duplicate: self.duplicate.as_ref().map_or(0.0, |at| at.value.0.0),
-            clock: clock(self.clock, self.key)?,
+            clock,
             changes: Vec::new(),
         };
         let buffer_at = self.buffer.as_ref().map(|at| (at.place, buffer_key));
@@ -130,23 +124,6 @@ pub(crate) fn loss(text: &LossText) -> LossModel {
             loss_good: g.loss_good,
             loss_bad: g.loss_bad,
         },
-    }
-}
-
-fn clock(at: &Opt<SpecOf<ClockKind>>, key: &str) -> Checked<Clock> {
-    let Some(at) = at else { return Ok(Clock::Exact) };
-    let spec = &at.value.0.0;
-    let fail = |message: String| Err(Fault::at(at.place, message).under(format!("{key}.clock")));
-    match spec.name.as_str() {
-        "exact" if spec.args.is_empty() => Ok(Clock::Exact),
-        "tick" => match <TickParams as params::Params>::from_spec(spec) {
-            Ok(p) => Ok(Clock::Tick { hz: p.hz as u32 }),
-            Err(e) => fail(e.to_string()),
-        },
-        _ => {
-            let near = if spec.name == "exact" { String::new() } else { did_you_mean(&spec.name, ["exact", "tick"]) };
-            fail(format!("\"{spec}\" is not \"exact\" or \"tick(hz=1000)\"{near}"))
-        }
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) struct PathFile {
     /// Rate of every sender's own link.
     #[schemars(extend("default" = "unlimited", "examples" = ["1 Gbit/s"]))]
     pub access: Opt<RateText>,
-    /// Clock of the emulator: `exact`, or `tick(hz=1000)` as dummynet.
+    /// Clock of the emulator, both ways: `exact`, or `tick(hz=1000)` as dummynet, with the settings of the table below.
     #[schemars(extend("default" = "exact", "examples" = ["tick(hz=1000)"]))]
     pub clock: Opt<SpecOf<ClockKind>>,
     /// Whose TCP the hosts run.
@@ -161,7 +161,7 @@ pub(crate) struct LinkFile {
     /// Probability that a packet arrives twice.
     #[schemars(extend("default" = 0, "examples" = ["0.01 %"]))]
     pub duplicate: Opt<Probability>,
-    /// Clock of the emulator.
+    /// Clock of the emulator: as in a `[path]`.
     #[schemars(extend("default" = "exact", "examples" = ["tick(hz=1000)"]))]
     pub clock: Opt<SpecOf<ClockKind>>,
     /// Changes during the run.
@@ -243,6 +243,9 @@ pub(crate) struct FlowFile {
     /// Negotiate ECN.
     #[schemars(extend("default" = false))]
     pub ecn: Option<At<bool>>,
+    /// The receiver delays ACKs by its stack's rule; `false` acknowledges every packet at once.
+    #[schemars(extend("default" = true))]
+    pub delayed_ack: Option<At<bool>>,
     /// Initial window in segments. Default: the stack's (10).
     #[schemars(extend("examples" = [3]))]
     pub initial_window: Opt<Whole>,

@@ -1,5 +1,6 @@
 //! One case, resolved: links, flows and the run. No text, no defaults left open.
 
+use crate::clock::TickParams;
 use aqm::Limit;
 use params::Spec;
 use tcp::{Offload, Stack};
@@ -98,15 +99,12 @@ pub struct Reorder {
 }
 
 /// The clock of the emulator that a link imitates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Clock {
     /// Events happen when they happen.
     Exact,
-    /// dummynet's tick (issue 3).
-    Tick {
-        /// Ticks per second.
-        hz: u32,
-    },
+    /// When dummynet's clock ticks.
+    Tick(TickParams),
 }
 
 /// A change of a link during the run. `None` leaves a value alone.
@@ -151,6 +149,8 @@ pub struct FlowSpec {
     pub traffic: Traffic,
     /// Negotiate ECN.
     pub ecn: bool,
+    /// The receiver delays ACKs by its stack's rule; otherwise every packet is acknowledged at once.
+    pub delayed_ack: bool,
     /// Initial window in segments.
     pub initial_window: u32,
     /// Largest payload.

@@ -170,6 +170,8 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("buffer = \"2 BDP\"", "loss_at = \"before\""),
         ("buffer = \"2 BDP\"", "clock = \"tick(hz=0)\""),
         ("buffer = \"2 BDP\"", "clock = \"ticks\""),
+        ("buffer = \"2 BDP\"", "clock = \"tick(round=up)\""),
+        ("buffer = \"2 BDP\"", "clock = \"tick(hz=1024, clock=coarse)\""),
         ("buffer = \"2 BDP\"", "reorder = {probability = \"1 %\"}"),
         ("buffer = \"2 BDP\"", "rate_limit = 3"),
         ("duration = \"60 s\"", "vary = \"starts\""),

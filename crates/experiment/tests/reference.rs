@@ -74,6 +74,19 @@ fn traffic() -> String {
     text
 }
 
+fn clock() -> String {
+    let mut text = "| setting of `tick` | default | allowed | |\n|---|---|---|---|\n".to_string();
+    for f in <experiment::TickParams as params::Params>::fields() {
+        let allowed = match (&f.range, f.choices) {
+            (Some((least, most)), _) => format!("{least} to {most}"),
+            (None, []) => f.kind.to_string(),
+            (None, choices) => choices.join(", "),
+        };
+        writeln!(text, "| `{}` | `{}` | {allowed} | {} |", f.name, f.default, f.doc).unwrap();
+    }
+    text
+}
+
 fn metrics() -> String {
     let mut text = String::new();
     let all = experiment::metrics();
@@ -123,6 +136,7 @@ fn the_reference_page_says_what_the_schema_says() {
         let (_, after) = after.split_once("<!-- end -->").expect("an end");
         let body = match name {
             "traffic" => traffic(),
+            "clock" => clock(),
             "metrics" => metrics(),
             "limits" => limit_table(),
             table => keys(&schema, table),

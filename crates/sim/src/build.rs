@@ -6,12 +6,13 @@ use crate::link::Link;
 use crate::node::{Datagrams, FlowCount, Node, Tcp, Transport};
 use crate::packet::Way;
 use crate::scheduler::{Scheduler, Source};
+use crate::tick::{self, Tick};
 use crate::world::Options;
 use cc::{CongestionControl, Flow};
 use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Traffic, Vary};
 use params::Spec;
 use std::collections::BTreeMap;
-use tcp::{Config, Endpoint, LossDetection};
+use tcp::{Config, DelayedAck, Endpoint, LossDetection};
 use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 
 /// Builds a congestion control that is not in the registry (a Python class): asked first.
@@ -30,6 +31,10 @@ pub enum Kind {
     Calendar,
     /// A packet taken out of order arrives.
     Late,
+    /// A ticking link is served.
+    Serve(u32),
+    /// A ticking link's delay line gives packets out.
+    Release(u32),
 }
 
 /// Where a hop leads.
@@ -39,6 +44,8 @@ pub enum To {
     Link(u32),
     /// The host at the end.
     Host,
+    /// A ticking link's queue.
+    Tick(u32),
 }
 
 /// No delay line: the packet arrives at once.
@@ -162,6 +169,7 @@ impl Network {
             let spec = &scenario.links[l];
             // A link that only delays is part of the line: no event of its own.
             let plain = spec.rate.is_none()
+                && spec.clock == Clock::Exact
                 && spec.changes.is_empty()
                 && !self.links[l].impaired
                 && spec.jitter.is_zero()
@@ -170,7 +178,11 @@ impl Network {
                 rest += spec.delay;
                 continue;
             }
-            hop(self, To::Link(l as u32), from, rest);
+            let to = match spec.clock {
+                Clock::Exact => To::Link(l as u32),
+                Clock::Tick(_) => To::Tick(l as u32),
+            };
+            hop(self, to, from, rest);
             from = Some(l as u32);
             rest = Duration::ZERO;
         }
@@ -194,15 +206,18 @@ pub fn network(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Res
         seed,
     };
     for (i, spec) in scenario.links.iter().enumerate() {
-        if spec.clock != Clock::Exact {
-            return Err(RunError::Unsupported(format!(
-                "link \"{}\": this version simulates clock = \"exact\" only",
-                spec.name
-            )));
+        let ticks = spec.clock != Clock::Exact;
+        let source = net.source(scheduler, if ticks { Kind::Serve(i as u32) } else { Kind::Link(i as u32) });
+        let mut link = Link::new(spec, i, seed, source)?;
+        if ticks {
+            let release = net.source(scheduler, Kind::Release(i as u32));
+            link.tick = Tick::new(spec, seed, release)?.map(Box::new);
+            // Its own delay line does the propagation.
+            link.delay = Duration::ZERO;
         }
-        let source = net.source(scheduler, Kind::Link(i as u32));
-        net.links.push(Link::new(spec, i, seed, source)?);
+        net.links.push(link);
     }
+    tick::order(&mut net, scheduler);
     for (f, flow) in scenario.flows.iter().enumerate() {
         let access = match flow.access {
             None => None,
@@ -278,6 +293,9 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
             config.receive_window = spec.receive_window;
             config.ecn = spec.ecn;
             config.offload = spec.offload;
+            if !spec.delayed_ack {
+                config.delayed_ack = DelayedAck::None;
+            }
             let tick = config.rtt_tick.as_nanos().max(1);
             let phase = |host: u64| Duration::from_nanos(Rng::new(seed, entity * 2 + host, streams::CLOCK).below(tick));
             let (mut sending, mut receiving) = (config.clone(), config);

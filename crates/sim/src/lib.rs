@@ -16,6 +16,7 @@ pub mod record;
 pub mod scheduler;
 pub mod summary;
 pub mod tape;
+pub mod tick;
 pub mod timers;
 mod traffic;
 pub mod world;

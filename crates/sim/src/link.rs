@@ -3,6 +3,7 @@
 use crate::histogram::Histogram;
 use crate::packet::Packet;
 use crate::scheduler::Source;
+use crate::tick::Tick;
 use aqm::{LinkInfo, Qdisc, Reason};
 use experiment::{Link as Spec, LossAt, LossModel, RateSpec};
 use units::{Bytes, Duration, Instant, Rate, Rng, streams};
@@ -165,6 +166,8 @@ pub struct Link {
     pub transmitter: Transmitter,
     /// Propagation.
     pub delay: Duration,
+    /// The pipe of an emulator that ticks.
+    pub tick: Option<Box<Tick>>,
     /// The transmitter is busy until then.
     pub free_at: Instant,
     /// An event is pending.
@@ -207,6 +210,7 @@ impl Link {
             queue: aqm::build(&spec.queue, &info, Rng::new(seed, entity, streams::AQM))?,
             transmitter,
             delay: spec.delay,
+            tick: None,
             free_at: Instant::ZERO,
             waiting: false,
             len: 0,

@@ -46,7 +46,7 @@ pub(crate) enum Entry {
 
 /// Packets dropped by a queue during one call, until they are accounted for.
 #[derive(Debug, Default)]
-struct Dropped(Vec<(Packet, Reason)>);
+pub(crate) struct Dropped(Vec<(Packet, Reason)>);
 
 impl aqm::Sink<Packet> for Dropped {
     fn dropped(&mut self, packet: Packet, reason: Reason) {
@@ -76,17 +76,17 @@ pub struct World<P: Probe> {
     pub(crate) digest: Digest,
     pub(crate) measuring: bool,
     pub(crate) packets: Conservation,
-    scheduler: Scheduler,
+    pub(crate) scheduler: Scheduler,
     calendar: BTreeMap<(Instant, u64), Entry>,
     calendar_source: Source,
     late: BTreeMap<(Instant, u64), Packet>,
     late_source: Source,
     timers: Timers,
     timers_source: Source,
-    drops: Dropped,
-    probe: P,
+    pub(crate) drops: Dropped,
+    pub(crate) probe: P,
     step: Option<Duration>,
-    last_sojourn: Vec<Duration>,
+    pub(crate) last_sojourn: Vec<Duration>,
     /// So many flows that their state leaves the nearest caches between packets.
     many: bool,
 }
@@ -202,6 +202,8 @@ impl<P: Probe> World<P> {
                 Kind::Timers => self.timer(),
                 Kind::Calendar => self.calendar_entry(),
                 Kind::Late => self.late_arrival(),
+                Kind::Serve(link) => self.tick_serve(link),
+                Kind::Release(link) => self.tick_release(link),
             }
         }
         self.now = end;
@@ -215,7 +217,9 @@ impl<P: Probe> World<P> {
     /// Packets are conserved: what is missing is a bug of the simulator, not of an experiment.
     fn check_conservation(&self) {
         let held: u64 = self.net.links.iter().map(|l| l.queue.len() as u64).sum();
-        let flying: u64 = self.net.lines.iter().map(|l| l.len() as u64).sum::<u64>() + self.late.len() as u64;
+        let flying: u64 = self.net.lines.iter().map(|l| l.len() as u64).sum::<u64>()
+            + self.late.len() as u64
+            + self.net.links.iter().filter_map(|l| l.tick.as_ref()).map(|t| t.len() as u64).sum::<u64>();
         let p = self.packets;
         assert_eq!(
             p.sent,
@@ -258,10 +262,11 @@ impl<P: Probe> World<P> {
         match self.net.hops[packet.hop as usize].to {
             To::Link(link) => self.enqueue(link, packet),
             To::Host => self.deliver(packet),
+            To::Tick(link) => self.tick_arrival(link, packet),
         }
     }
 
-    fn lose(&mut self, l: u32, packet: &Packet, why: DropWhy) {
+    pub(crate) fn lose(&mut self, l: u32, packet: &Packet, why: DropWhy) {
         self.packets.dropped += 1;
         self.digest.fold(self.now, Fact::Drop, l, (packet.flow as u64) << 32 | packet.size as u64);
         self.net.links[l as usize].count_drop(why, self.measuring);
@@ -274,7 +279,7 @@ impl<P: Probe> World<P> {
     }
 
     #[cold]
-    fn account_drops(&mut self, l: u32) {
+    pub(crate) fn account_drops(&mut self, l: u32) {
         let mut drops = core::mem::take(&mut self.drops.0);
         for (packet, reason) in drops.drain(..) {
             self.lose(l, &packet, reason.into());
@@ -282,7 +287,7 @@ impl<P: Probe> World<P> {
         self.drops.0 = drops;
     }
 
-    fn marked(&mut self, l: u32, packet: &Packet) {
+    pub(crate) fn marked(&mut self, l: u32, packet: &Packet) {
         self.digest.fold(self.now, Fact::Mark, l, (packet.flow as u64) << 32 | packet.size as u64);
         let link = &mut self.net.links[l as usize];
         link.count.marked += u64::from(self.measuring);
@@ -292,7 +297,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    fn enqueue(&mut self, l: u32, packet: Packet) {
+    pub(crate) fn enqueue(&mut self, l: u32, packet: Packet) {
         let now = self.now;
         let link = &mut self.net.links[l as usize];
         link.count.arrived += u64::from(self.measuring);
@@ -392,7 +397,7 @@ impl<P: Probe> World<P> {
 
     /// A packet has been sent by link `l` and begins to propagate at `depart`.
     #[inline]
-    fn leave(&mut self, l: u32, mut packet: Packet, depart: Instant) {
+    pub(crate) fn leave(&mut self, l: u32, mut packet: Packet, depart: Instant) {
         packet.hop += 1;
         if self.net.links[l as usize].impaired {
             self.leave_impaired(l, packet, depart);
@@ -651,13 +656,20 @@ impl<P: Probe> World<P> {
         let link = &mut self.net.links[l as usize];
         if let Some(rate) = change.rate {
             link.set_rate(rate);
+            if let Some(tick) = &mut link.tick {
+                tick.set_rate(rate);
+            }
         }
         if let Some(loss) = change.loss {
             link.set_loss(loss);
         }
         if let Some(delay) = change.delay {
-            link.delay = delay;
-            self.net.reroute(&mut self.scheduler, l);
+            if let Some(tick) = &mut link.tick {
+                tick.set_delay(delay);
+            } else {
+                link.delay = delay;
+                self.net.reroute(&mut self.scheduler, l);
+            }
         }
     }
 

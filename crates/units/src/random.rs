@@ -27,6 +27,8 @@ pub mod streams {
     pub const CLOCK: u64 = 10;
     /// The perturbation of a flow hash.
     pub const HASH: u64 = 11;
+    /// Phase and jitter of an emulator's clock.
+    pub const EMULATOR: u64 = 12;
 }
 
 /// A random stream: Xoshiro256++ with our own samplers, so that its values never change with a library version.

@@ -100,6 +100,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
                 access: None,
                 traffic: Traffic::Bulk,
                 ecn: false,
+                delayed_ack: true,
                 initial_window: 10,
                 mss: Bytes::new(1448),
                 receive_window: Bytes::new(1 << 30),
