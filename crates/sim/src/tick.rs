@@ -5,6 +5,8 @@
 //! give out what is due, and only then come the packets that arrive in it: that order makes the ACK compression of
 //! Figure B.1. Ticks in which nothing happens cost nothing: what happens next is always known.
 
+mod counter;
+
 use crate::build::Network;
 use crate::link::DropWhy;
 use crate::packet::Packet;
@@ -12,70 +14,10 @@ use crate::probe::{Probe, Trace};
 use crate::scheduler::{Scheduler, Source};
 use crate::world::World;
 use crate::{RunError, digest::Fact};
-use experiment::{Clock, Link as Spec, LossAt, RateSpec, Rounding, TickParams};
+use counter::Counter;
+use experiment::{Clock, Link as Spec, LossAt, RateSpec, Rounding};
 use std::collections::VecDeque;
-use units::{Duration, Instant, Rate, Rng, streams};
-
-const SECOND: u128 = 1_000_000_000;
-
-/// The emulator's count of ticks. All links of one run are one machine's.
-#[derive(Clone, Debug)]
-struct Counter {
-    hz: u64,
-    /// How long before the run's start the last tick came.
-    phase: Duration,
-    /// Ticks between two readings of the clock that differ: 1 is an exact counter.
-    stride: u64,
-    /// Share of readings that come early.
-    early: f64,
-    seed: u64,
-}
-
-impl Counter {
-    fn new(params: &TickParams, seed: u64) -> Self {
-        let period = (SECOND / params.hz as u128) as u64;
-        let phase = Duration::from_nanos(Rng::new(seed, u64::MAX, streams::EMULATOR).below(period));
-        Counter { hz: params.hz, phase, stride: params.ticks_per_reading(), early: params.early, seed }
-    }
-
-    /// Kernel ticks until `now`.
-    fn kernel(&self, now: Instant) -> u64 {
-        ((now + self.phase).as_nanos() as u128 * self.hz as u128 / SECOND) as u64
-    }
-
-    /// When kernel tick `k` comes.
-    fn time(&self, k: u64) -> Instant {
-        let since_first = (k as u128 * SECOND).div_ceil(self.hz as u128) as u64;
-        Instant::from_nanos(since_first.saturating_sub(self.phase.as_nanos()))
-    }
-
-    /// Did the reading at tick `k`, a multiple of the stride, come early? Then dummynet's sum of differences is a little
-    /// short of a tick, and the last one follows with the next call.
-    fn is_early(&self, k: u64) -> bool {
-        k > 0 && Rng::new(self.seed, k, streams::EMULATOR).chance(self.early)
-    }
-
-    /// dummynet's `curr_time` at `now`.
-    fn read(&self, now: Instant) -> i64 {
-        let k = self.kernel(now);
-        if self.stride == 1 {
-            return k as i64;
-        }
-        // Between two readings, every tick is added and taken back; at a reading all of them are made good.
-        let read = k - k % self.stride;
-        read as i64 - i64::from(read == k && self.is_early(k))
-    }
-
-    /// When `curr_time` reaches `count`.
-    fn reaches(&self, count: i64) -> Instant {
-        let count = count.max(0) as u64;
-        if self.stride == 1 {
-            return self.time(count);
-        }
-        let reading = count.next_multiple_of(self.stride);
-        self.time(reading + u64::from(reading == count && self.is_early(reading)))
-    }
-}
+use units::{Duration, Rate};
 
 /// A pipe of dummynet: credit of a shaper, and a delay line. Credit counts bits times ticks per second, so that one tick
 /// earns `rate` and a packet costs `hz` times its bits, in whole numbers.
@@ -130,7 +72,7 @@ impl Tick {
 
     /// A new propagation delay, for packets still to be served. dummynet cuts it to whole ticks.
     pub fn set_delay(&mut self, delay: Duration) {
-        self.delay = (delay.as_nanos() as u128 * self.counter.hz as u128 / SECOND) as i64;
+        self.delay = self.counter.whole_ticks(delay);
     }
 
     /// A new rate; credit and debt stay.
@@ -166,7 +108,7 @@ impl Tick {
     /// Takes a packet from the queue to the delay line.
     fn send(&mut self, now: i64, packet: Packet) {
         if self.rate.is_some() {
-            self.credit -= self.counter.hz as i64 * 8 * packet.size as i64;
+            self.credit -= self.counter.hz() as i64 * 8 * packet.size as i64;
         }
         self.line.push_back((now + self.delay, packet));
     }
@@ -193,7 +135,8 @@ impl Tick {
 
     /// A packet whose time has come.
     fn due(&mut self, now: i64) -> Option<Packet> {
-        self.line.pop_front_if(|(out, _)| *out <= now).map(|(_, packet)| packet)
+        let is_due = self.line.front().is_some_and(|(out, _)| *out <= now);
+        if is_due { self.line.pop_front().map(|(_, packet)| packet) } else { None }
     }
 }
 
@@ -320,6 +263,8 @@ impl<P: Probe> World<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use experiment::TickParams;
+    use units::Instant;
 
     fn pipe(settings: &str, mbps: Option<f64>, hz_delay: i64) -> Tick {
         let spec: params::Spec = settings.parse().unwrap();
@@ -393,50 +338,5 @@ mod tests {
         assert_eq!(out, [26, 26], "a pair in one tick");
         p.wake(7);
         assert_eq!(p.credit, 0, "idle since an earlier tick");
-    }
-
-    #[test]
-    fn an_exact_counter_counts_every_tick_at_any_rate() {
-        for hz in [1, 3, 300, 1000, 1024, 10_000, 1_000_000] {
-            let c = pipe(&format!("tick(hz={hz})"), None, 0).counter;
-            for k in [1, 2, 3, 10, 99_999] {
-                let at = c.time(k);
-                assert_eq!(c.read(at), k as i64, "{hz} Hz");
-                assert_eq!(c.read(at - Duration::from_nanos(1)), k as i64 - 1, "{hz} Hz");
-                assert_eq!(c.reaches(k as i64), at);
-            }
-        }
-    }
-
-    #[test]
-    fn a_coarse_counter_stands_for_nine_ticks_and_makes_them_good_in_the_tenth() {
-        for early in [0.0, 0.5, 1.0] {
-            let c = pipe(&format!("tick(hz=10000, clock=coarse, early={early})"), None, 0).counter;
-            // dummynet's own bookkeeping, call by call, with readings that are 3 µs early or true.
-            let (mut count, mut sum, mut before) = (0i64, 0i64, 0i64);
-            let mut held_back = 0;
-            for k in 1..5000u64 {
-                let reading = k - k % 10;
-                let late = if c.is_early(reading) { -3 } else { 0 };
-                let now = reading as i64 * 100 + late;
-                sum += (now - before) - 100;
-                before = now;
-                count += 1;
-                if sum >= 100 {
-                    count += sum / 100;
-                    sum %= 100;
-                } else if sum <= -100 {
-                    count -= 1;
-                    sum += 100;
-                }
-                assert_eq!(c.read(c.time(k)), count, "tick {k}, early {early}");
-                held_back += i64::from(k % 10 == 0 && count < k as i64);
-            }
-            assert!((held_back as f64 / 499.0 - early).abs() < 0.07, "{held_back} of 499 at {early}");
-            for count in 1..200 {
-                let at = c.reaches(count);
-                assert!(c.read(at) >= count && c.read(at - Duration::from_nanos(1)) < count, "{count}");
-            }
-        }
     }
 }

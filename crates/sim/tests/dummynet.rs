@@ -174,3 +174,22 @@ fn runs_repeat_and_the_phase_of_the_tick_is_the_seeds() {
     assert_eq!(digest(1), digest(1));
     assert_ne!(digest(1), digest(2));
 }
+
+#[test]
+fn every_queue_works_behind_a_tick_and_keeps_its_packets() {
+    // The run itself asserts that no packet appears or vanishes.
+    for queue in aqm::QDISCS {
+        for clock in ["tick", "tick(hz=10000, clock=coarse, round=floor)"] {
+            let mut s = dumbbell(10.0, 20.0, 100, queue.name, &["newreno", "cubic"], 5);
+            let spec: params::Spec = clock.parse().unwrap();
+            for link in &mut s.links {
+                link.clock = Clock::Tick(<TickParams as params::Params>::from_spec(&spec).unwrap());
+                link.jitter = ms(0.3);
+                link.duplicate = 0.01;
+                link.reorder = Some(experiment::Reorder { probability: 0.01, delay: ms(2.0) });
+            }
+            let utilisation = common::run(&s).links[0].utilisation.unwrap();
+            assert!(utilisation > 0.3, "{} behind {clock}: {utilisation}", queue.name);
+        }
+    }
+}
