@@ -106,3 +106,17 @@ fn every_algorithm_moves_data_through_every_queue() {
         }
     }
 }
+
+/// Once, proportional rate reduction left a window of nothing when nothing was in flight.
+#[test]
+fn a_window_never_closes() {
+    let mut s = dumbbell(5.0, 0.2, 1, "fq_fifo", &["cdg", "cubic"], 4);
+    s.flows[1].stack = Stack::Ns2;
+    let loss = LossModel::Gilbert { to_bad: 0.01, to_good: 0.2, loss_good: 0.0, loss_bad: 0.6 };
+    s.links[0].loss = loss;
+    s.links[1].loss = loss;
+    for seed in 0..200 {
+        s.run.seed = seed;
+        sim::run(&s, Bounds::default(), Options::default()).unwrap();
+    }
+}

@@ -295,7 +295,8 @@ impl Sender {
     pub(crate) fn step_reduction(&mut self, delivered: u64, safe: bool) {
         let in_flight = self.pipe();
         let step = Step { delivered, in_flight, ssthresh: self.flow.ssthresh.get(), safe, mss: self.mss };
-        self.flow.cwnd = Bytes::new(in_flight + self.prr.allowance(step));
+        // With nothing in flight an allowance of nothing would close the window: one segment can always go.
+        self.flow.cwnd = Bytes::new((in_flight + self.prr.allowance(step)).max(self.mss));
     }
 
     fn begin_reduced(&mut self) {
