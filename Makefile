@@ -121,6 +121,12 @@ full: build peers ## an hour: all workloads, all published experiments, long pro
 	  COLUMNS=120 NO_COLOR=1 $(SOJOURN) reproduce $$experiment -o runs/full/$$(basename $$experiment .toml) >> results/$(TODAY).md; \
 	  printf '```\n\n' >> results/$(TODAY).md; \
 	done
+	@for experiment in $$(grep -lr '^\[\[expect' experiments | sort); do \
+	  echo "$(SOJOURN) run $$experiment"; \
+	  printf '`sojourn run %s`\n\n```\n' $$experiment >> results/$(TODAY).md; \
+	  COLUMNS=120 NO_COLOR=1 $(SOJOURN) run $$experiment -o runs/full/$$(basename $$experiment .toml) >> results/$(TODAY).md; \
+	  printf '```\n\n' >> results/$(TODAY).md; \
+	done
 	.bootstrap/bin/python bench/run.py speed --loads all --reps 5 --timeout 900 --out results/$(TODAY).md
 	@if command -v valgrind >/dev/null; then \
 	  .bootstrap/bin/python bench/run.py instructions --loads all --out results/$(TODAY).md; fi
