@@ -12,6 +12,7 @@ SOJOURN := .venv/bin/sojourn
 SOURCES := pyproject.toml uv.lock Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) \
   $(shell find crates -path '*/src/*' -name '*.rs')
 PY_FILES := python tests bench docs examples
+TODAY := $(shell date -u +%F)
 PACKAGES := valgrind time g++ ns2 libns3-dev
 
 # Nothing may be downloaded behind our back: no Python by uv, no Rust by maturin's build requirements.
@@ -81,10 +82,6 @@ format: build ## mend what lint says of formatting
 demo: build ## two tables and a figure of the HLDG thesis beside ours, and a page about them
 	.venv/bin/python -m sojourn.demo
 
-.PHONY: full
-full: build ## every shipped experiment at full length; the dated file in results/ is committed
-	.venv/bin/python -m sojourn.full
-
 .PHONY: recheck
 recheck: build ## a random twentieth of the newest file in results/ again: the same digests
 	.venv/bin/python -m sojourn.full --check
@@ -112,8 +109,8 @@ bench: peers .bootstrap/uv-$(UV_VERSION) ## speed and instructions per packet, b
 	 else echo "make: no valgrind here, so instructions are not counted (as root: make setup-linux)"; fi
 
 .PHONY: full
-full: build peers ## an hour: all workloads, all published experiments, long property tests; results/DATE.md
-	@mkdir -p results
+full: build peers ## an hour: every experiment, long property tests, all workloads; results/DATE.jsonl is committed
+	.venv/bin/python -m sojourn.full
 	PROPTEST_CASES=5000 cargo test --locked --no-fail-fast
 	@for experiment in $$(grep -lr '^\[published' experiments | sort); do \
 	  echo "$(SOJOURN) reproduce $$experiment"; \
