@@ -4,8 +4,10 @@
 //! scenario and seed give the same [`digest`], on every machine, with or without probes.
 
 pub mod build;
+mod calendar;
 pub mod digest;
 pub mod histogram;
+mod hosts;
 pub mod line;
 pub mod link;
 pub mod node;
@@ -19,6 +21,7 @@ pub mod tape;
 pub mod tick;
 pub mod timers;
 mod traffic;
+mod way;
 pub mod world;
 
 pub use record::{Column, Keep, Recorder, Table};

@@ -1,0 +1,138 @@
+//! The run's own calendar: the window of measurement, starts and stops, changes of links, samples of series.
+
+use crate::node::Transport;
+use crate::probe::{FlowSample, LinkSample, Probe, Trace};
+use crate::traffic;
+use crate::world::{Entry, World};
+use units::{Bytes, Instant};
+
+impl<P: Probe> World<P> {
+    pub(crate) fn calendar_entry(&mut self) {
+        let (_, entry) = self.calendar.pop_first().expect("an event means an entry");
+        self.schedule_calendar();
+        match entry {
+            Entry::MeasureBegins => self.measure_begins(),
+            Entry::MeasureEnds => self.measure_ends(),
+            Entry::Start(f) => traffic::start(self, f),
+            Entry::Stop(f) => traffic::stop(self, f),
+            Entry::Application(f) => traffic::application(self, f),
+            Entry::SpurtEnds(f) => traffic::spurt_ends(self, f),
+            Entry::Change(l, c) => self.change(l, c),
+            Entry::Sample => self.sample(),
+        }
+    }
+
+    pub(crate) fn measure_begins(&mut self) {
+        self.measuring = true;
+        let now = self.now;
+        for link in &mut self.net.links {
+            link.count.since = now;
+            link.count.most = link.queue.len();
+        }
+        for node in &mut self.nodes {
+            node.count.goodput[0] = node.goodput();
+            node.count.retransmits[0] = node.retransmits();
+        }
+    }
+
+    pub(crate) fn measure_ends(&mut self) {
+        self.measuring = false;
+        let now = self.now;
+        for link in &mut self.net.links {
+            link.account(now);
+        }
+        for link in &mut self.net.links {
+            // What comes later is not in the window.
+            link.count.since = Instant::MAX;
+        }
+        for node in &mut self.nodes {
+            node.count.goodput[1] = node.goodput();
+            node.count.retransmits[1] = node.retransmits();
+        }
+    }
+
+    pub(crate) fn change(&mut self, l: u32, c: u32) {
+        let change = self.scenario.links[l as usize].changes[c as usize];
+        let link = &mut self.net.links[l as usize];
+        if let Some(rate) = change.rate {
+            link.set_rate(rate);
+            if let Some(tick) = &mut link.tick {
+                tick.set_rate(rate);
+            }
+        }
+        if let Some(loss) = change.loss {
+            link.set_loss(loss);
+        }
+        if let Some(delay) = change.delay {
+            if let Some(tick) = &mut link.tick {
+                tick.set_delay(delay);
+            } else {
+                link.delay = delay;
+                self.net.reroute(&mut self.scheduler, l);
+            }
+        }
+    }
+
+    pub(crate) fn sample(&mut self) {
+        let Some(step) = self.step else { return };
+        self.enter(self.now + step, Entry::Sample);
+        let (now, seconds) = (self.now, step.as_secs_f64());
+        let mbps = |bytes: u64| bytes as f64 * 8e-6 / seconds;
+        for (i, node) in self.nodes.iter_mut().enumerate() {
+            if !node.started {
+                continue;
+            }
+            let (total, goodput) = (node.count.total_bytes, node.goodput());
+            let before = core::mem::replace(&mut node.count.sampled, (total, goodput));
+            let mut sample = FlowSample {
+                throughput_mbps: mbps(total - before.0),
+                goodput_mbps: mbps(goodput - before.1),
+                cwnd_bytes: f64::NAN,
+                ssthresh_bytes: f64::NAN,
+                pacing_mbps: f64::NAN,
+                rtt_ms: f64::NAN,
+                srtt_ms: f64::NAN,
+                in_flight_bytes: f64::NAN,
+            };
+            if let Transport::Tcp(tcp) = &node.transport {
+                let flow = tcp.sender.flow();
+                sample.cwnd_bytes = flow.cwnd.as_f64();
+                if flow.ssthresh != Bytes::MAX {
+                    sample.ssthresh_bytes = flow.ssthresh.as_f64();
+                }
+                if !flow.srtt.is_zero() {
+                    sample.rtt_ms = flow.rtt.as_millis_f64();
+                    sample.srtt_ms = flow.srtt.as_millis_f64();
+                }
+                sample.in_flight_bytes = flow.in_flight.as_f64();
+                if let Some(rate) = flow.pacing {
+                    sample.pacing_mbps = rate.as_mbps();
+                }
+                let probe = &mut self.probe;
+                tcp.sender.cc().vars(&mut |name, value| {
+                    probe.see(now, Trace::Var { source: 0, index: i as u32, name, value });
+                });
+            }
+            self.probe.see(now, Trace::FlowSample { flow: i as u32, sample });
+        }
+        for l in 0..self.scenario.links.len() {
+            let link = &mut self.net.links[l];
+            let (dropped, marked, bytes) = core::mem::take(&mut link.step);
+            let rate = link.transmitter.rate().map_or(f64::INFINITY, |r| r.bytes_per_sec());
+            let idle = link.queue.is_empty() && bytes == 0;
+            let sample = LinkSample {
+                queue_ms: if idle { 0.0 } else { self.last_sojourn[l].as_millis_f64() },
+                queue_packets: link.queue.len() as u32,
+                queue_bytes: link.queue.backlog().as_f64(),
+                utilisation: bytes as f64 / (rate * seconds),
+                dropped,
+                marked,
+            };
+            self.probe.see(now, Trace::LinkSample { link: l as u32, sample });
+            let probe = &mut self.probe;
+            link.queue.vars(&mut |name, value| {
+                probe.see(now, Trace::Var { source: 1, index: l as u32, name, value });
+            });
+        }
+    }
+}

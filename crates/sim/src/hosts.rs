@@ -1,0 +1,173 @@
+//! What happens at hosts: packets arrive, timers fire, segments leave, congestion control tells what it did.
+
+use crate::digest::Fact;
+use crate::node::Transport;
+use crate::packet::{Packet, Way};
+use crate::probe::{Probe, Trace};
+use crate::timers::Timer;
+use crate::world::World;
+use crate::{summary, traffic};
+use cc::CauseKind;
+use tcp::Segment;
+use units::Instant;
+
+impl<P: Probe> World<P> {
+    pub(crate) fn deliver(&mut self, packet: Packet) {
+        let now = self.now;
+        self.packets.delivered += 1;
+        self.digest.fold(
+            now,
+            Fact::Deliver,
+            packet.flow << 1 | packet.way as u32,
+            packet.segment.seq ^ packet.segment.ack << 32,
+        );
+        if P::ON {
+            self.probe.see(now, Trace::Deliver { packet: &packet });
+        }
+        let node = &mut self.nodes[packet.flow as usize];
+        if packet.way == Way::Out {
+            node.count.total_bytes += packet.size as u64;
+            if self.measuring {
+                node.count.arrived(packet.size, now.since(packet.born));
+            }
+        }
+        match &mut node.transport {
+            Transport::Datagrams(d) => {
+                d.received += 1;
+                d.received_bytes += packet.size as u64 - 28;
+            }
+            Transport::Tcp(tcp) => match packet.way {
+                Way::Out => {
+                    tcp.receiver.on_segment(now, &packet.segment);
+                    if let Some((goal, ..)) = node.transfer
+                        && tcp.receiver.received() >= goal
+                    {
+                        traffic::transfer_done(self, packet.flow);
+                    }
+                    self.pump(packet.flow, true);
+                }
+                Way::Back => {
+                    let heard = tcp.sender.on_segment(now, &packet.segment);
+                    if self.measuring
+                        && let Some(rtt) = heard.rtt
+                    {
+                        node.count.rtt.add(rtt);
+                    }
+                    self.pump(packet.flow, false);
+                }
+            },
+        }
+    }
+
+    pub(crate) fn timer(&mut self) {
+        let now = self.now;
+        let timer = self.timers.pop();
+        match self.timers.next() {
+            Some(next) => {
+                self.scheduler.set(self.timers_source, next.at, next.order);
+                if self.many {
+                    self.nodes[next.flow as usize].prefetch_timer(next.receiver);
+                }
+            }
+            None => self.scheduler.clear(self.timers_source),
+        }
+        let Some(Timer { order, flow, receiver, .. }) = timer else { return };
+        let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
+        let set = &mut tcp.timers[receiver as usize];
+        if set.1 != order {
+            // It was set anew for an earlier time.
+            return;
+        }
+        set.0 = Instant::MAX;
+        let host = if receiver { &mut tcp.receiver } else { &mut tcp.sender };
+        if host.next_timer() <= now {
+            host.on_timer(now);
+        }
+        self.pump(flow, receiver);
+    }
+
+    /// Sends what a host has to send, collects its events and sets its timer.
+    #[inline]
+    pub(crate) fn pump(&mut self, flow: u32, receiver: bool) {
+        let now = self.now;
+        let way = if receiver { Way::Back } else { Way::Out };
+        let hop = self.net.first_hop(flow, way);
+        loop {
+            let node = &mut self.nodes[flow as usize];
+            let Transport::Tcp(tcp) = &mut node.transport else { return };
+            let host = if receiver { &mut tcp.receiver } else { &mut tcp.sender };
+            let mut packet = Packet { segment: Segment::default(), born: now, flow, size: 0, hop, way };
+            if !host.poll_into(now, &mut packet.segment) {
+                break;
+            }
+            packet.size = packet.segment.size().get() as u32;
+            if !receiver && self.measuring {
+                node.count.sent_packets += 1;
+            }
+            self.hand_over(packet);
+        }
+        let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
+        let host = if receiver { &mut tcp.receiver } else { &mut tcp.sender };
+        let timer = host.next_timer();
+        let set = &mut tcp.timers[receiver as usize];
+        // A deadline put off is noticed when the old one fires: moving it on every ACK would cost more.
+        if timer < set.0 {
+            let order = self.scheduler.ticket();
+            *set = (timer, order);
+            let at = timer.max(now);
+            if self.timers.add(Timer { at, order, flow, receiver }) {
+                self.scheduler.set(self.timers_source, at, order);
+            }
+        }
+        if !receiver {
+            if tcp.sender.flow().cwnd != tcp.cwnd {
+                tcp.cwnd = tcp.sender.flow().cwnd;
+                self.digest.fold(now, Fact::Window, flow, tcp.cwnd.get());
+            }
+            if tcp.sender.flow().has_events() {
+                self.collect_events(flow);
+            }
+        }
+    }
+
+    #[cold]
+    pub(crate) fn collect_events(&mut self, f: u32) {
+        let node = &mut self.nodes[f as usize];
+        let Transport::Tcp(tcp) = &mut node.transport else { return };
+        let bdp = node.bottleneck_payload_rate * tcp.sender.flow().min_rtt.as_secs_f64();
+        for mut event in tcp.sender.flow_mut().drain_events() {
+            event.flow = f;
+            let fact = (event.kind as u64) << 48 ^ event.cwnd_after;
+            self.digest.fold(Instant::from_nanos(event.time), Fact::Window, f | 1 << 31, fact);
+            let backoff = match event.cause() {
+                Some(CauseKind::DelayBackoff) => Some(0),
+                Some(CauseKind::LossBackoff) => Some(1),
+                Some(CauseKind::EcnBackoff) => Some(2),
+                Some(CauseKind::Timeout) => Some(3),
+                Some(CauseKind::ModeSwitch) => {
+                    let (from, to) = (event.values[0], event.values[1]);
+                    let (_, since) = node.count.mode.unwrap_or((from, node.start));
+                    summary::add_mode(&mut node.count.modes, from, self.now.since(since));
+                    node.count.mode = Some((to, self.now));
+                    None
+                }
+                _ => None,
+            };
+            if let Some(kind) = backoff {
+                node.count.backoffs[kind] += 1;
+                node.count.below_bdp += u64::from((event.cwnd_before as f64) < bdp);
+            }
+            // A threshold learned on the way (SlowStartCap) is not the end yet; BBR's end sets no threshold.
+            let ends = event.cause() == Some(CauseKind::SlowStartExit)
+                || (event.ssthresh_before == u64::MAX && event.ssthresh_after != u64::MAX);
+            if node.count.slow_start_exit.is_none() && ends && event.cause() != Some(CauseKind::SlowStartCap) {
+                let unset = event.ssthresh_after == u64::MAX;
+                let threshold = if unset { event.cwnd_after } else { event.ssthresh_after };
+                node.count.slow_start_exit = Some((self.now, threshold, threshold as f64 / bdp));
+            }
+            if P::ON {
+                self.probe.see(self.now, Trace::Event(&event));
+            }
+        }
+    }
+}

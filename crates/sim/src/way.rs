@@ -1,0 +1,227 @@
+//! The way of a packet: from host to link, through queue and transmitter, along a delay line, to the next.
+
+use crate::build::{DIRECT, To};
+use crate::digest::Fact;
+use crate::link::{DropWhy, Transmitter};
+use crate::packet::{Packet, Way};
+use crate::probe::{Probe, Trace};
+use crate::world::World;
+use experiment::LossAt;
+use tcp::Segment;
+use units::Instant;
+
+impl<P: Probe> World<P> {
+    /// A host hands a segment over.
+    #[inline]
+    pub(crate) fn launch(&mut self, flow: u32, way: Way, segment: Segment, size: u32) {
+        self.hand_over(Packet { segment, born: self.now, flow, size, hop: self.net.first_hop(flow, way), way });
+    }
+
+    #[inline]
+    pub(crate) fn hand_over(&mut self, packet: Packet) {
+        self.packets.sent += 1;
+        if P::ON {
+            self.probe.see(self.now, Trace::Send { packet: &packet });
+        }
+        self.forward(packet, self.now);
+    }
+
+    /// A packet leaves its present place at `depart` and takes its next hop.
+    #[inline]
+    pub(crate) fn forward(&mut self, packet: Packet, depart: Instant) {
+        let hop = self.net.hops[packet.hop as usize];
+        if hop.line == DIRECT {
+            self.arrive(packet);
+        } else {
+            self.net.lines[hop.line as usize].push(depart, packet, &mut self.scheduler);
+        }
+    }
+
+    /// A packet comes to the end of a hop.
+    #[inline]
+    pub(crate) fn arrive(&mut self, packet: Packet) {
+        match self.net.hops[packet.hop as usize].to {
+            To::Link(link) => self.enqueue(link, packet),
+            To::Host => self.deliver(packet),
+            To::Tick(link) => self.tick_arrival(link, packet),
+        }
+    }
+
+    pub(crate) fn lose(&mut self, l: u32, packet: &Packet, why: DropWhy) {
+        self.packets.dropped += 1;
+        self.digest.fold(self.now, Fact::Drop, l, (packet.flow as u64) << 32 | packet.size as u64);
+        self.net.links[l as usize].count_drop(why, self.measuring);
+        if self.measuring && packet.way == Way::Out {
+            self.nodes[packet.flow as usize].count.lost_packets += 1;
+        }
+        if P::ON {
+            self.probe.see(self.now, Trace::Drop { link: l, packet, why });
+        }
+    }
+
+    #[cold]
+    pub(crate) fn account_drops(&mut self, l: u32) {
+        let mut drops = core::mem::take(&mut self.drops.0);
+        for (packet, reason) in drops.drain(..) {
+            self.lose(l, &packet, reason.into());
+        }
+        self.drops.0 = drops;
+    }
+
+    pub(crate) fn marked(&mut self, l: u32, packet: &Packet) {
+        self.digest.fold(self.now, Fact::Mark, l, (packet.flow as u64) << 32 | packet.size as u64);
+        let link = &mut self.net.links[l as usize];
+        link.count.marked += u64::from(self.measuring);
+        link.step.1 += 1;
+        if P::ON {
+            self.probe.see(self.now, Trace::Mark { link: l, packet });
+        }
+    }
+
+    pub(crate) fn enqueue(&mut self, l: u32, packet: Packet) {
+        let now = self.now;
+        let link = &mut self.net.links[l as usize];
+        link.count.arrived += u64::from(self.measuring);
+        if link.impaired && link.loss_at == LossAt::Enqueue && link.loss.strikes() {
+            self.lose(l, &packet, DropWhy::Random);
+            return;
+        }
+        if matches!(link.transmitter, Transmitter::Unlimited) {
+            if self.measuring {
+                link.count.sent_bytes += packet.size as u64;
+            }
+            self.leave(l, packet, now);
+            return;
+        }
+        link.account(now);
+        if !link.waiting && now > link.free_at {
+            link.queue.idle(link.free_at);
+        }
+        let marked = link.queue.enqueue(now, packet, &mut self.drops);
+        let len = link.queue.len();
+        link.len = len;
+        let refused = |p: &Packet| p.born == packet.born && p.flow == packet.flow && p.segment == packet.segment;
+        if self.drops.0.is_empty() || !self.drops.0.iter().any(|(p, _)| refused(p)) {
+            self.digest.fold(now, Fact::Enqueue, l, (packet.flow as u64) << 32 | len as u64);
+            if self.measuring && len > link.count.most {
+                link.count.most = len;
+            }
+            if P::ON {
+                self.probe.see(now, Trace::Enqueue { link: l, packet: &packet, len });
+            }
+        }
+        if marked {
+            self.marked(l, &packet);
+        }
+        if !self.drops.0.is_empty() {
+            self.account_drops(l);
+        }
+        let link = &mut self.net.links[l as usize];
+        if !link.waiting {
+            if now >= link.free_at {
+                self.transmit(l);
+            } else {
+                link.waiting = true;
+                let order = self.scheduler.ticket();
+                self.scheduler.set(link.source, link.free_at, order);
+            }
+        }
+    }
+
+    /// The transmitter is free: take the next packet and send it.
+    pub(crate) fn transmit(&mut self, l: u32) {
+        let now = self.now;
+        let link = &mut self.net.links[l as usize];
+        link.account(now);
+        let out = link.queue.dequeue(now, &mut self.drops);
+        let len = link.queue.len();
+        link.len = len;
+        if let Some(out) = &out {
+            link.free_at = link.transmitter.sent_by(now, out.packet.size);
+            self.last_sojourn[l as usize] = out.sojourn;
+            if self.measuring {
+                link.count.sent_bytes += out.packet.size as u64;
+                link.count.queue.add(out.sojourn);
+            }
+            link.step.2 += out.packet.size as u64;
+        }
+        let next = if len == 0 {
+            None
+        } else if out.is_some() {
+            Some(link.free_at)
+        } else {
+            link.queue.wake()
+        };
+        link.waiting = next.is_some();
+        match next {
+            Some(at) => {
+                let order = self.scheduler.ticket();
+                self.scheduler.set(link.source, at, order);
+            }
+            None => self.scheduler.clear(link.source),
+        }
+        let free_at = link.free_at;
+        if !self.drops.0.is_empty() {
+            self.account_drops(l);
+        }
+        if let Some(out) = out {
+            self.digest.fold(now, Fact::Dequeue, l, (out.packet.flow as u64) << 32 | len as u64);
+            if out.marked {
+                self.marked(l, &out.packet);
+            }
+            if P::ON {
+                self.probe.see(now, Trace::Dequeue { link: l, packet: &out.packet, sojourn: out.sojourn, len });
+            }
+            self.leave(l, out.packet, free_at);
+        }
+    }
+
+    /// A packet has been sent by link `l` and begins to propagate at `depart`.
+    #[inline]
+    pub(crate) fn leave(&mut self, l: u32, mut packet: Packet, depart: Instant) {
+        packet.hop += 1;
+        if self.net.links[l as usize].impaired {
+            self.leave_impaired(l, packet, depart);
+        } else {
+            self.forward(packet, depart);
+        }
+    }
+
+    #[cold]
+    pub(crate) fn leave_impaired(&mut self, l: u32, packet: Packet, depart: Instant) {
+        let link = &mut self.net.links[l as usize];
+        if link.loss_at == LossAt::After && link.loss.strikes() {
+            self.lose(l, &packet, DropWhy::Random);
+            return;
+        }
+        let (p, rng) = &mut link.duplicate;
+        let twice = rng.chance(*p);
+        let late = link.reorder.as_mut().and_then(|(p, delay, rng)| rng.chance(*p).then_some(*delay));
+        if let Some(delay) = late {
+            let hop = self.net.hops[packet.hop as usize];
+            let at = depart + self.net.lines[hop.line as usize].delay + delay;
+            let order = self.scheduler.ticket();
+            self.late.insert((at, order), packet);
+            self.schedule_late();
+        } else {
+            self.forward(packet, depart);
+        }
+        if twice {
+            self.packets.sent += 1;
+            self.forward(packet, depart);
+        }
+    }
+
+    pub(crate) fn schedule_late(&mut self) {
+        match self.late.first_key_value() {
+            Some((&(at, order), _)) => self.scheduler.set(self.late_source, at, order),
+            None => self.scheduler.clear(self.late_source),
+        }
+    }
+
+    pub(crate) fn late_arrival(&mut self) {
+        let (_, packet) = self.late.pop_first().expect("an event means a packet");
+        self.schedule_late();
+        self.arrive(packet);
+    }
+}
