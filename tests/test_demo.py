@@ -11,7 +11,7 @@ from sojourn.reproduce import Cell, Comparison
 @pytest.fixture(scope="module")
 def tables() -> dict[str, Comparison]:
     """The demo's tables by the words before the bracket of their title."""
-    found = {}
+    found: dict[str, Comparison] = {}
     for name in demo.EXPERIMENTS:
         experiment = _engine.read(reproduce.find(name))
         result = reproduce.simulate(experiment, _engine.check(experiment), None)
