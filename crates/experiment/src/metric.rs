@@ -28,24 +28,8 @@ const SPREAD: &[&str] = &["mean", "median", "sd", "p5", "p50", "p95", "p99", "mi
 const BACKOFFS: &[&str] = &["delay", "loss", "ecn", "timeout", "below_bdp"];
 /// Keys chosen by the algorithm.
 const ANY: &[&str] = &["*"];
-/// Figures of a flow, with the keys below them.
-const FLOW: &[(&str, &[&str])] = &[
-    ("throughput_mbps", &[]),
-    ("goodput_mbps", &[]),
-    ("share", &[]),
-    ("rtt_ms", SPREAD),
-    ("owd_ms", SPREAD),
-    ("jitter_ms", &[]),
-    ("sent", &[]),
-    ("lost", &[]),
-    ("loss_pct", &[]),
-    ("retransmits", &[]),
-    ("completion_s", &[]),
-    ("backoffs", BACKOFFS),
-    ("slow_start_exit", &["at_s", "ssthresh_bytes", "bdp_ratio"]),
-    ("mode_s", ANY),
-];
-/// Figures of a group: those of a flow as sums or means over its flows, and how equal these are.
+/// Figures of a group, with the keys below them: those of a flow as sums or means over its flows, and last how equal
+/// these are.
 const GROUP: &[(&str, &[&str])] = &[
     ("throughput_mbps", &[]),
     ("goodput_mbps", &[]),
@@ -63,6 +47,8 @@ const GROUP: &[(&str, &[&str])] = &[
     ("mode_s", ANY),
     ("jain", &[]),
 ];
+/// Figures of a flow: those of a group but the last.
+const FLOW: &[(&str, &[&str])] = GROUP.split_at(GROUP.len() - 1).0;
 /// Figures of a link.
 const LINK: &[(&str, &[&str])] = &[
     ("utilisation", &[]),

@@ -1,4 +1,5 @@
 //! Dumbbells for tests.
+// Each test that takes this file in uses a part of it.
 #![allow(dead_code)]
 
 use experiment::{Clock, FlowSpec, Link, LossAt, LossModel, RateSpec, Run, Scenario, Traffic, Vary};
