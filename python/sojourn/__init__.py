@@ -23,6 +23,7 @@ from .api import (
     load,
     run,
     schema,
+    spp,
 )
 from .errors import NotRecorded, RunError, SetupError, SojournError, SpecError
 from .result import Outcome, Result
@@ -55,5 +56,6 @@ __all__ = [
     "load",
     "run",
     "schema",
+    "spp",
     "version",
 ]

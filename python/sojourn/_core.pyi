@@ -1,5 +1,6 @@
 """Types of the extension module; crates/python is the source."""
 
+from pathlib import Path
 from typing import Any
 
 class SpecError(ValueError): ...
@@ -26,9 +27,26 @@ def run(
     series_ms: float | None = ...,
     events: bool = ...,
     acks: bool = ...,
+    window: tuple[float, float] | None = ...,
     stop: StopFlag | None = ...,
     python_cc: dict[str, Any] | None = ...,
 ) -> RunResult: ...
+def capture_points(
+    text: str, file: str, overrides: list[tuple[str, str]], case: int, extra_cc: list[str]
+) -> list[str]: ...
+def capture(
+    text: str,
+    file: str,
+    overrides: list[tuple[str, str]],
+    case: int,
+    repetition: int,
+    out: Path,
+    *,
+    points: list[str],
+    flows: list[int],
+    title: str,
+    stop: StopFlag | None = ...,
+) -> tuple[str, int]: ...
 def evaluate(
     text: str, file: str, overrides: list[tuple[str, str]], summaries: list[str], extra_cc: list[str] = ...
 ) -> str: ...

@@ -110,15 +110,24 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a run keeps besides its summary: series at a step, window-change events, every ACK."""
+    """What a run keeps besides its summary: series at a step, window-change events, every ACK.
+
+    `window` limits the series, in seconds, so that a fine step over a long run stays small.
+    """
 
     series_ms: float | None = None
     events: bool = False
     acks: bool = False
+    window: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.window is not None:  # a list, when it comes from JSON
+            object.__setattr__(self, "window", tuple(self.window))
 
     def covers(self, other: Record) -> bool:
         """Whether a run recorded like this holds all that `other` asks for."""
-        return other.series_ms in (None, self.series_ms) and self.events >= other.events and self.acks >= other.acks
+        series = other.series_ms is None or (other.series_ms == self.series_ms and self.window in (None, other.window))
+        return series and self.events >= other.events and self.acks >= other.acks
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +234,7 @@ def run(
             series_ms=record.series_ms,
             events=record.events,
             acks=record.acks,
+            window=record.window,
             stop=stop or _core.StopFlag(),
             python_cc=dict(algorithms) if algorithms else None,
         )
@@ -237,6 +247,45 @@ def run(
         where = f"{experiment.file}, case {case}, repetition {repetition}"
         raise RunError(f"{where}: {what}", case, repetition) from error
     return Raw(case, repetition, result.summary, result.tables, tuple(result.names))
+
+
+def capture_points(experiment: Experiment, case: int) -> list[str]:
+    """Where packets of a case can be captured: `sender`, `receiver` and every link with a rate."""
+    try:
+        given = (experiment.text, experiment.file, list(experiment.overrides), case, list(experiment.classes))
+        return _core.capture_points(*given)
+    except _core.SpecError as error:
+        raise SpecError(str(error)) from None
+
+
+def capture(
+    experiment: Experiment,
+    case: int,
+    repetition: int,
+    out: Path,
+    points: Sequence[str] = (),
+    flows: Sequence[int] = (),
+    stop: _core.StopFlag | None = None,
+) -> tuple[str, int]:
+    """Run one case once and write its packets as pcapng; return the digest and how many packets."""
+    title = f"{experiment.file}, case {case}, repetition {repetition}"
+    try:
+        return _core.capture(
+            experiment.text,
+            experiment.file,
+            list(experiment.overrides),
+            case,
+            repetition,
+            out,
+            points=list(points),
+            flows=list(flows),
+            title=title,
+            stop=stop or _core.StopFlag(),
+        )
+    except _core.SpecError as error:
+        raise SpecError(str(error)) from None
+    except OSError as error:
+        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
 
 
 def evaluate(experiment: Experiment, summaries: Sequence[str]) -> list[Claim]:

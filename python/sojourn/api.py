@@ -17,6 +17,7 @@ from .store import Store, is_results, load, place
 from .sweep import sweep
 
 if TYPE_CHECKING:
+    from .packet_pairs import Pairs
     from .paired import Comparison
 
 Settings = Mapping[str, str | int | float | bool]
@@ -148,6 +149,16 @@ def prepare(source: str | Path | Experiment, set: Settings | None = None, seed: 
 
 def _text(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def spp(reference: str | Path, monitor: str | Path) -> Pairs:
+    """Return RTTs between two packet captures by synthetic packet pairs, per connection.
+
+    Captures are pcap or pcapng; `FILE#interface` chooses one interface of several. Clocks need not agree.
+    """
+    from .packet_pairs import spp as paired
+
+    return paired(reference, monitor)
 
 
 def list_cc() -> list[str]:

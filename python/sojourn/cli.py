@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from . import terminal
+from .cli_files import export, spp
 from .cli_list import Json, Set, Source, list_, settings, show
 from .errors import SojournError, SpecError
 from .terminal import INTERRUPTED, console, print_claims, say
@@ -50,6 +50,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("list")(list_)
+app.command()(export)
+app.command()(spp)
 app.add_typer(show, name="show")
 
 Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", min=0)]
@@ -291,36 +293,6 @@ def doctor(as_json: Json = False) -> None:
                 out.print(f"  {'':<20} → {escape(finding.mend)}", highlight=False)
     if any(finding.needed and not finding.ok for finding in findings):
         raise typer.Exit(1)
-
-
-class Format(StrEnum):
-    """What results can be exported as."""
-
-    csv = "csv"
-    json = "json"
-
-
-@app.command()
-def export(
-    source: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
-    table: Annotated[
-        str, typer.Option("--table", help="cases, flows, groups, links, or series.flows, events, …")
-    ] = "flows",
-    format: Annotated[Format, typer.Option("--format")] = Format.csv,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Default: standard output.")] = None,
-) -> None:
-    """Export a table of a result as CSV or JSON."""
-    from .catalogue import exported
-    from .store import load
-
-    text = exported(load(source), table, format.value)
-    if out is None:
-        sys.stdout.write(text)
-        return
-    try:
-        out.write_text(text, "utf-8")
-    except OSError as error:
-        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
 
 
 def _variant(text: str, base: Experiment) -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 //! `sojourn._core`: conversions between Python and the simulator, nothing else.
 
+mod capture;
 mod convert;
 mod custom;
 mod run;
@@ -8,6 +9,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::capture::{capture, capture_points};
     #[pymodule_export]
     use crate::convert::{
         SpecError, algorithms, causes, check, compare, evaluate, queues, schema, slow_starts, stacks, version,

@@ -5,6 +5,7 @@
 
 pub mod build;
 mod calendar;
+pub mod capture;
 pub mod digest;
 pub mod histogram;
 mod hosts;
@@ -24,6 +25,7 @@ mod traffic;
 mod way;
 pub mod world;
 
+pub use capture::Capture;
 pub use record::{Column, Keep, Recorder, Table};
 pub use summary::Summary;
 pub use tape::Tape;

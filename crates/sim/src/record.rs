@@ -79,6 +79,8 @@ table! {
 pub struct Keep {
     /// Series at this step.
     pub series: Option<Duration>,
+    /// Series between these times only; events are kept of the whole run.
+    pub window: Option<(Instant, Instant)>,
     /// Events with causes, drops and marks.
     pub events: bool,
 }
@@ -149,6 +151,10 @@ impl Recorder {
         ]
     }
 
+    fn in_window(&self, now: Instant) -> bool {
+        self.keep.window.is_none_or(|(from, to)| (from..=to).contains(&now))
+    }
+
     fn drop_row(&mut self, now: Instant, link: u32, flow: u32, reason: u16, marked: u16) {
         if self.keep.events {
             self.drops.time_s.push(now.as_secs_f64());
@@ -166,6 +172,7 @@ impl Probe for Recorder {
             Trace::Drop { link, packet, why } => self.drop_row(now, link, packet.flow, why as u16, 0),
             Trace::Mark { link, packet } => self.drop_row(now, link, packet.flow, 0, 1),
             Trace::Event(e) if self.keep.events => self.events.push(*e),
+            Trace::FlowSample { .. } | Trace::LinkSample { .. } | Trace::Var { .. } if !self.in_window(now) => {}
             Trace::FlowSample { flow, sample: s } => {
                 let f = &mut self.flows;
                 f.t_s.push(now.as_secs_f64());

@@ -76,6 +76,7 @@ impl Tape {
             entries.iter().filter_map(|e| if let Call::Ack(a) = &e.call { Some((e, &**a)) } else { None }).collect();
         let number = |of: &dyn Fn(&Entry, &Ack) -> f64| Column::F64(acks.iter().map(|(e, a)| of(e, a)).collect());
         let ms = |d: Option<units::Duration>| d.map_or(f64::NAN, |d| d.as_millis_f64());
+        let threshold = |b: Bytes| if b == Bytes::MAX { f64::NAN } else { b.as_f64() };
         vec![
             ("time_s", number(&|e, _| e.before.now.as_secs_f64())),
             ("flow", Column::U32(acks.iter().map(|(e, _)| e.flow).collect())),
@@ -90,6 +91,11 @@ impl Tape {
             ("cwnd_before", number(&|e, _| e.before.cwnd.as_f64())),
             ("cwnd_after", number(&|e, _| e.answer.cwnd.as_f64())),
             ("in_flight", number(&|e, _| e.before.in_flight.as_f64())),
+            ("ssthresh_after", number(&|e, _| threshold(e.answer.ssthresh))),
+            ("srtt_ms", number(&|e, _| e.before.srtt.as_millis_f64())),
+            ("min_rtt_ms", number(&|e, _| ms(Some(e.before.min_rtt).filter(|d| !d.is_zero())))),
+            ("pacing_mbps", number(&|e, _| e.answer.pacing.map_or(f64::NAN, |r| r.as_bps() as f64 * 1e-6))),
+            ("phase", Column::U16(acks.iter().map(|(e, _)| e.before.phase as u16).collect())),
         ]
     }
 }

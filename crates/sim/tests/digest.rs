@@ -11,7 +11,7 @@ fn equal_twice_and_with_probes_on_and_off() {
     let s = dumbbell(10.0, 40.0, 50, "fifo", &["cubic", "newreno"], 10);
     let plain = run(&s).digest;
     assert_eq!(plain, run(&s).digest);
-    let keep = Keep { series: Some(Duration::from_millis(10)), events: true };
+    let keep = Keep { series: Some(Duration::from_millis(10)), events: true, ..Keep::default() };
     let tape = Tape::new();
     let watched = sim::run(&s, Recorder::new(keep), Options { tape: Some(&tape), ..Options::default() }).unwrap();
     assert_eq!(plain, watched.0.digest);

@@ -1,0 +1,59 @@
+//! One repetition of one case, captured as pcapng.
+
+use crate::convert::{experiment, refuse};
+use crate::run::{StopFlag, Stopped};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use sim::capture::{Capture, Wanted, points};
+use sim::{Options, RunError};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Where packets of a case can be captured.
+#[pyfunction]
+pub fn capture_points(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    case: usize,
+    extra_cc: Vec<String>,
+) -> PyResult<Vec<String>> {
+    let case = experiment(text, file, &overrides, &extra_cc)?.case(case).map_err(refuse)?;
+    Ok(points(&case.scenario).into_iter().map(str::to_string).collect())
+}
+
+/// Runs one repetition of one case and writes its packets to `out`. Returns the run's digest and the number of packets.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, case, repetition, out, *, points, flows, title, stop = None))]
+#[allow(clippy::too_many_arguments)]
+pub fn capture(
+    py: Python<'_>,
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    case: usize,
+    repetition: u32,
+    out: PathBuf,
+    points: Vec<String>,
+    flows: Vec<u32>,
+    title: &str,
+    stop: Option<&StopFlag>,
+) -> PyResult<(String, u64)> {
+    let stop = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |s| s.0.clone());
+    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(refuse)?;
+    let failed = |e: std::io::Error| PyOSError::new_err((e.raw_os_error().unwrap_or(0), e.to_string()));
+    let sink = BufWriter::with_capacity(1 << 18, File::create(&out).map_err(failed)?);
+    let capture = Capture::new(&case.scenario, &Wanted { points, flows }, sink, title).map_err(failed)?;
+    let outcome = py.detach(|| {
+        let options = Options { repetition, stop: Some(&*stop), custom: None, tape: None };
+        sim::run(&case.scenario, capture, options).map(|(summary, capture)| (summary.digest, capture.finish()))
+    });
+    match outcome {
+        Ok((digest, written)) => Ok((digest, written.map_err(failed)?.0)),
+        Err(RunError::Stopped) => Err(Stopped::new_err("the run was stopped before its end")),
+        Err(error) => Err(refuse(error)),
+    }
+}

@@ -1,0 +1,162 @@
+//! Packet capture: a probe that writes what passes chosen points of the network as pcapng, for Wireshark and its kin.
+//!
+//! `sender` and `receiver` see what their hosts send and receive; a link sees what leaves its queue for the wire, and a
+//! further interface, `NAME-drops`, holds what was dropped there, each packet with the reason as its comment.
+
+mod pcapng;
+mod wire;
+
+use crate::link::DropWhy;
+use crate::packet::{Packet, Way};
+use crate::probe::{Probe, Trace};
+use experiment::{RateSpec, Scenario};
+use pcapng::{Direction, Writer};
+use std::io::{self, Write};
+use units::Instant;
+use wire::Agreed;
+
+const SENDER: &str = "sender";
+const RECEIVER: &str = "receiver";
+
+/// Where and whose packets are captured.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// `sender`, `receiver` or a link's name; empty is every point.
+    pub points: Vec<String>,
+    /// Flows by number; empty is all.
+    pub flows: Vec<u32>,
+}
+
+/// Writes packets as they pass. After the first error of the writer it writes no more and keeps the error.
+#[derive(Debug)]
+pub struct Capture<W> {
+    writer: Result<Writer<W>, io::Error>,
+    sender: Option<u32>,
+    receiver: Option<u32>,
+    /// Per link, the interface of what leaves it; the next one is that of its drops.
+    links: Vec<Option<u32>>,
+    agreed: Vec<Agreed>,
+    wanted: Vec<bool>,
+    bytes: Vec<u8>,
+    packets: u64,
+}
+
+/// The points that a scenario has.
+pub fn points(scenario: &Scenario) -> Vec<&str> {
+    // A link without a rate has no queue to leave.
+    let links = scenario.links.iter().filter(|l| l.rate.is_some()).map(|l| l.name.as_str());
+    [SENDER, RECEIVER].into_iter().chain(links).collect()
+}
+
+impl<W: Write> Capture<W> {
+    /// Begins a file that captures what is wanted of a scenario.
+    pub fn new(scenario: &Scenario, wanted: &Wanted, out: W, title: &str) -> io::Result<Self> {
+        let mut writer = Writer::new(out, concat!("sojourn ", env!("CARGO_PKG_VERSION")), title)?;
+        let mut next = 0;
+        let mut interface = |writer: &mut Writer<W>, name: &str, description: &str| {
+            let is = wanted.points.is_empty() || wanted.points.iter().any(|p| p == name);
+            if !is {
+                return Ok::<_, io::Error>(None);
+            }
+            let mut add = |name: &str, description: &str| {
+                next += 1;
+                writer.interface(name, description).map(|()| next - 1)
+            };
+            let id = add(name, description)?;
+            if name != SENDER && name != RECEIVER {
+                add(&format!("{name}-drops"), "dropped there, with the reason as comment")?;
+            }
+            Ok(Some(id))
+        };
+        let sender = interface(&mut writer, SENDER, "hosts that send data")?;
+        let receiver = interface(&mut writer, RECEIVER, "hosts that receive data")?;
+        let mut links = Vec::new();
+        for link in &scenario.links {
+            let description = match &link.rate {
+                Some(RateSpec::Constant(rate)) => {
+                    format!("leaving {} for the wire at {} bit/s", link.queue.name, rate.as_bps())
+                }
+                _ => format!("leaving {} for the wire", link.queue.name),
+            };
+            links.push(if link.rate.is_some() { interface(&mut writer, &link.name, &description)? } else { None });
+        }
+        let picked = |f: usize| wanted.flows.is_empty() || wanted.flows.contains(&(f as u32));
+        let flows = scenario.flows.iter().enumerate();
+        let names: Vec<([u8; 4], String)> = flows
+            .filter(|(f, _)| picked(*f))
+            .flat_map(|(f, flow)| {
+                [(Way::Out, SENDER), (Way::Back, RECEIVER)]
+                    .map(|(host, word)| (wire::address(f as u32, host), format!("{}.{word}", flow.name)))
+            })
+            .collect();
+        writer.names(names.iter().map(|(address, name)| (*address, name.as_str())))?;
+        Ok(Capture {
+            writer: Ok(writer),
+            sender,
+            receiver,
+            links,
+            agreed: scenario.flows.iter().map(Agreed::of).collect(),
+            wanted: (0..scenario.flows.len()).map(picked).collect(),
+            bytes: Vec::with_capacity(128),
+            packets: 0,
+        })
+    }
+
+    /// Ends the file. How many packets it holds, or why it could not be written.
+    pub fn finish(self) -> io::Result<(u64, W)> {
+        let packets = self.packets;
+        self.writer?.finish().map(|out| (packets, out))
+    }
+
+    fn write(&mut self, interface: u32, now: Instant, packet: &Packet, way: Option<Direction>, comment: &str) {
+        let Ok(writer) = &mut self.writer else { return };
+        let length = wire::headers(packet, &self.agreed[packet.flow as usize], &mut self.bytes);
+        match writer.packet(interface, now.as_nanos(), &self.bytes, length, way, comment) {
+            Ok(()) => self.packets += 1,
+            Err(error) => self.writer = Err(error),
+        }
+    }
+
+    fn at_host(&mut self, host: Way, now: Instant, packet: &Packet, way: Direction) {
+        let interface = if host == Way::Out { self.sender } else { self.receiver };
+        if let Some(interface) = interface {
+            self.write(interface, now, packet, Some(way), "");
+        }
+    }
+}
+
+impl<W: Write> Probe for Capture<W> {
+    fn see(&mut self, now: Instant, trace: Trace<'_>) {
+        let (Trace::Send { packet }
+        | Trace::Deliver { packet }
+        | Trace::Dequeue { packet, .. }
+        | Trace::Drop { packet, .. }) = trace
+        else {
+            return;
+        };
+        if !self.wanted[packet.flow as usize] {
+            return;
+        }
+        match (trace, packet.way) {
+            (Trace::Send { .. }, host) => self.at_host(host, now, packet, Direction::Out),
+            (Trace::Deliver { .. }, Way::Out) => self.at_host(Way::Back, now, packet, Direction::In),
+            (Trace::Deliver { .. }, Way::Back) => self.at_host(Way::Out, now, packet, Direction::In),
+            (Trace::Dequeue { link, .. }, _) => {
+                if let Some(Some(interface)) = self.links.get(link as usize).copied() {
+                    self.write(interface, now, packet, Some(Direction::Out), "");
+                }
+            }
+            (Trace::Drop { link, why, .. }, _) => {
+                if let Some(Some(interface)) = self.links.get(link as usize).copied() {
+                    let why = match why {
+                        DropWhy::Overflow => "dropped: the buffer was full",
+                        DropWhy::Law => "dropped by the law",
+                        DropWhy::Random => "dropped by chance",
+                    };
+                    self.write(interface + 1, now, packet, None, why);
+                }
+            }
+            _ => {}
+        }
+    }
+}

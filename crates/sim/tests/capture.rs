@@ -1,0 +1,119 @@
+//! What a capture holds, and that it changes nothing.
+
+mod common;
+
+use common::dumbbell;
+use sim::capture::{Capture, Wanted, points};
+use sim::{Options, run};
+use std::io::{self, Write};
+
+/// Interface, nanoseconds, captured bytes, length on the wire.
+type Packet = (u32, u64, Vec<u8>, u32);
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+}
+
+fn packets(file: &[u8]) -> (usize, Vec<Packet>) {
+    let (mut at, mut interfaces, mut packets) = (0, 0, Vec::new());
+    while at < file.len() {
+        let (kind, length) = (word(file, at), word(file, at + 4) as usize);
+        assert_eq!(word(file, at + length - 4) as usize, length, "a block ends as it began");
+        let body = &file[at + 8..at + length - 4];
+        match kind {
+            1 => interfaces += 1,
+            6 => {
+                let captured = word(body, 12) as usize;
+                let nanos = (word(body, 4) as u64) << 32 | word(body, 8) as u64;
+                packets.push((word(body, 0), nanos, body[20..20 + captured].to_vec(), word(body, 16)));
+            }
+            _ => {}
+        }
+        at += length;
+    }
+    (interfaces, packets)
+}
+
+fn captured(scenario: &experiment::Scenario, wanted: &Wanted) -> (sim::Summary, Vec<Packet>) {
+    let capture = Capture::new(scenario, wanted, Vec::new(), "a test").unwrap();
+    let (summary, capture) = run(scenario, capture, Options::default()).unwrap();
+    let (count, file) = capture.finish().unwrap();
+    let (_, packets) = packets(&file);
+    assert_eq!(packets.len() as u64, count);
+    (summary, packets)
+}
+
+#[test]
+fn a_capture_changes_nothing_and_holds_what_happened() {
+    let scenario = dumbbell(10.0, 20.0, 20, "fifo", &["newreno", "cubic"], 5);
+    let (plain, ()) = run(&scenario, (), Options::default()).unwrap();
+    let (summary, packets) = captured(&scenario, &Wanted::default());
+    assert_eq!(summary.digest, plain.digest);
+    assert!(packets.is_sorted_by_key(|p| p.1), "time goes forward");
+    let at = |interface| packets.iter().filter(move |p| p.0 == interface);
+    // sender, receiver, the link, its drops
+    assert_eq!(points(&scenario)[2], scenario.links[0].name);
+    let data_sent = at(0).filter(|p| p.2[16..20] == [10, 128, 0, p.2[15]]).count();
+    let data_received = at(1).filter(|p| p.2[16..20] == [10, 128, 0, p.2[15]]).count();
+    let (left, dropped) = (at(2).count(), at(3).count());
+    assert!(dropped > 0, "twenty packets are too few for two flows");
+    assert!(data_sent >= left + dropped && data_sent < left + dropped + 200, "{data_sent} {left} {dropped}");
+    assert!(left >= data_received);
+    // What the link serves in five seconds at 10 Mbit/s.
+    assert!((left as f64 - 5.0 * 10e6 / 12e3).abs() < 250.0, "{left}");
+}
+
+#[test]
+fn points_and_flows_can_be_chosen() {
+    let scenario = dumbbell(10.0, 20.0, 20, "fifo", &["newreno", "cubic"], 1);
+    let wanted = Wanted { points: vec!["receiver".into()], flows: vec![1] };
+    let capture = Capture::new(&scenario, &wanted, Vec::new(), "").unwrap();
+    let (_, capture) = run(&scenario, capture, Options::default()).unwrap();
+    let (interfaces, packets) = packets(&capture.finish().unwrap().1);
+    assert_eq!(interfaces, 1);
+    assert!(packets.len() > 500);
+    assert!(packets.iter().all(|p| p.0 == 0 && p.2[15] == 2 && p.2[19] == 2), "10.0.0.2 and 10.128.0.2 only");
+}
+
+#[test]
+fn checksums_are_right_for_a_payload_of_zeros() {
+    let scenario = dumbbell(10.0, 20.0, 20, "fifo", &["newreno"], 2);
+    let (_, packets) = captured(&scenario, &Wanted::default());
+    let sum = |bytes: &[u8]| -> u32 { bytes.chunks(2).map(|w| (w[0] as u32) << 8 | w[1] as u32).sum() };
+    let folded = |mut s: u32| {
+        while s > 0xffff {
+            s = (s & 0xffff) + (s >> 16);
+        }
+        s
+    };
+    let mut with_sack = 0;
+    for (_, _, bytes, length) in &packets {
+        assert_eq!(folded(sum(&bytes[..20])), 0xffff);
+        assert_eq!(folded(sum(&bytes[12..]) + 6 + length - 20), 0xffff);
+        assert_eq!(u16::from_be_bytes([bytes[2], bytes[3]]) as u32, *length);
+        with_sack += u32::from(bytes.len() > 52 && bytes[33] & 2 == 0);
+    }
+    assert!(with_sack > 0, "losses are reported");
+}
+
+/// A disk that is full after a while.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::Error::from(io::ErrorKind::StorageFull))?;
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_at_the_end_and_does_not_disturb_the_run() {
+    let scenario = dumbbell(10.0, 20.0, 20, "fifo", &["newreno"], 1);
+    let capture = Capture::new(&scenario, &Wanted::default(), Full(10_000), "").unwrap();
+    let (summary, capture) = run(&scenario, capture, Options::default()).unwrap();
+    assert!(summary.packets > 500);
+    assert!(capture.finish().is_err_and(|e| e.kind() == io::ErrorKind::StorageFull));
+}

@@ -1,0 +1,1 @@
+"""Files of other tools: packet captures read and written, qlog written."""

@@ -1,0 +1,162 @@
+"""Simulated runs in the formats of other tools.
+
+A run is repeated for it, which is exact: where it comes from a results folder, the digest must be the one found there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, TypeVar
+
+from .. import _engine
+from .._engine import Case, Experiment, Record, StopFlag
+from ..errors import RunError, SpecError
+from ..result import Outcome, Result
+
+if TYPE_CHECKING:
+    from .qlog import Flow
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One repetition of one case, to be repeated."""
+
+    experiment: Experiment
+    case: Case
+    repetition: int
+    digest: str | None = None
+
+    @classmethod
+    def of(cls, source: Result | Experiment, case: int = 0, repetition: int = 0) -> Run:
+        """Choose a run of a result, or of an experiment that need not have been run."""
+        experiment = source.experiment if isinstance(source, Result) else source
+        if experiment.classes:
+            names = ", ".join(experiment.classes)
+            raise SpecError(f"{names}: a congestion control in Python cannot be exported, as it is not in the result")
+        plan = _engine.check(experiment)
+        if not 0 <= case < len(plan.cases):
+            raise SpecError(f"--case {case}: the experiment has cases 0 to {len(plan.cases) - 1}")
+        chosen = plan.cases[case]
+        if not 0 <= repetition < max(chosen.repeat, 1):
+            raise SpecError(f"--repetition {repetition}: the case has repetitions 0 to {chosen.repeat - 1}")
+        digest = None
+        if isinstance(source, Result):
+            same = [o for o in source.of(chosen) if o.repetition == repetition]
+            same_model = source.version.model == _engine.version().model
+            digest = same[0].digest if same and same_model else None
+        return cls(experiment, chosen, repetition, digest)
+
+    def flows(self, names: Sequence[str] = ()) -> list[int]:
+        """Numbers of flows by name or group; all of them without names."""
+        if not names:
+            return list(range(len(self.case.flows)))
+        known = [(str(flow["name"]), str(flow.get("group", ""))) for flow in self.case.flows]
+        for name in names:
+            if not any(name in pair for pair in known):
+                have = ", ".join(name for name, _ in known[:20]) + (" …" if len(known) > 20 else "")
+                raise SpecError(f"--flow {name}: the flows are {have}")
+        return [i for i, pair in enumerate(known) if set(pair) & set(names)]
+
+    def check(self, digest: str) -> None:
+        """Refuse a repetition that went otherwise."""
+        if self.digest not in (None, digest):
+            raise RunError(
+                f"the run went otherwise than the one in the results (digest {digest}, there {self.digest}): "
+                "the results were made by another version; run the experiment again",
+                self.case.index,
+                self.repetition,
+            )
+
+
+def pcapng(run: Run, out: Path, *, points: Sequence[str] = ("sender",), flows: Sequence[str] = ()) -> int:
+    """Write the packets of a run as pcapng; return how many.
+
+    `points`: `sender`, `receiver`, names of links, or `all`, each an interface of the file. One alone by default:
+    whoever follows connections, as Wireshark does, takes a packet seen twice for a retransmission.
+    `flows`: names or groups; default all.
+    """
+    have = _engine.capture_points(run.experiment, run.case.index)
+    points = have if "all" in points else points
+    for point in points:
+        if point not in have:
+            raise SpecError(f"--at {point}: packets can be captured at {', '.join(have)}, all")
+    picked = run.flows(flows) if flows else []
+    where = (run.experiment, run.case.index, run.repetition, out, list(points), picked)
+    digest, packets = _interruptible(lambda stop: _engine.capture(*where, stop))
+    run.check(digest)
+    return packets
+
+
+def qlog(run: Run, out: Path, *, flows: Sequence[str] = ()) -> int:
+    """Write flows as qlog: JSON, or JSON text sequences when the name ends in `.sqlog`; return how many events."""
+    from . import qlog as form
+
+    picked = run.flows(flows)
+    sequence = out.suffix.lower() == ".sqlog"
+    if sequence and len(picked) != 1:
+        names = ", ".join(str(run.case.flows[i]["name"]) for i in picked[:20])
+        raise SpecError(f"{out}: a .sqlog file holds one flow: choose with --flow one of {names}, or write .qlog")
+    traces = [form.trace(flow) for flow in _flows(run, picked)]
+    title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
+    try:
+        with out.open("w", encoding="utf-8") as file:
+            form.write(file, traces, title, sequence)
+    except OSError as error:
+        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
+    return sum(len(trace["events"]) for trace in traces)
+
+
+def _flows(run: Run, picked: Sequence[int]) -> list[Flow]:
+    import numpy as np
+    import polars as pl
+
+    from .packets import TCP, packets
+    from .pcap import read
+    from .qlog import Flow
+
+    record = Record(events=True, acks=True)
+    raw = _interruptible(lambda stop: _engine.run(run.experiment, run.case.index, run.repetition, record, stop))
+    outcome = Outcome.of(run.case, raw, record)
+    run.check(outcome.digest)
+    tables = [outcome.frame(name) for name in ("acks", "events")]
+    acks, events = (frame if frame is not None else pl.DataFrame() for frame in tables)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "sender.pcapng"
+        pcapng(replace(run, digest=outcome.digest), path, points=["sender"])
+        seen = packets(read(path))
+    numbers = np.array([_flow(host) for host in seen.hosts])
+    made = []
+    for i in picked:
+        sender = int(np.flatnonzero(numbers == i)[0]) if i in numbers else -1
+        mine = np.flatnonzero((seen.source == sender) | (seen.destination == sender))
+        if len(mine) and (seen.protocol[mine] == TCP).all():
+            own = [frame.filter(pl.col("flow") == i) if not frame.is_empty() else frame for frame in (acks, events)]
+            made.append(Flow(run.case.flows[i], seen.only(mine), sender, *own))
+    if not made:
+        raise SpecError("no TCP packets to write: these flows sent none, or they send datagrams")
+    return made
+
+
+def _flow(host: str) -> int:
+    """The number of the flow that has its sender there (crates/sim/src/capture/wire.rs gives the addresses)."""
+    return int(ip_address(host)) - int(ip_address("10.0.0.0")) - 1
+
+
+def _interruptible(work: Callable[[StopFlag], T]) -> T:
+    """Do it in a thread, so that Ctrl-C is heard meanwhile."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    stop = StopFlag()
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work, stop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            stop.set()
+            raise
