@@ -1,11 +1,12 @@
 //! The experiment: a tree of values, overridden, swept, and resolved case by case.
 
 use crate::claim::{Claim, Over, Verdict, judge_all};
+use crate::compare::Comparison;
 use crate::decode::decode;
 use crate::limits::TEXT_MAX;
 use crate::metric::{Metric, Subject};
 use crate::prune::prune;
-use crate::published::{Comparison, Published};
+use crate::published::Published;
 use crate::quantity::{Quantity, RateText};
 use crate::raw::{ExpectFile, File};
 use crate::resolve::{Context, scenario};

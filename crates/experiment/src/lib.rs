@@ -20,6 +20,7 @@
 mod assign;
 mod claim;
 mod clock;
+mod compare;
 mod decode;
 mod describe;
 mod dumbbell;
@@ -31,6 +32,7 @@ pub mod limits;
 mod line;
 mod links;
 mod metric;
+mod printed;
 mod prune;
 mod published;
 mod quantity;
@@ -47,12 +49,13 @@ mod tree;
 
 pub use claim::{Claim, Over, Verdict};
 pub use clock::{Counter, Rounding, TickParams};
+pub use compare::{Agreement, Compared, Comparison};
 pub use error::Error;
 pub use experiment::{Case, Experiment, one_line, parse, parse_with};
 pub use metric::metrics;
-pub use published::{Agreement, Cell, Compared, Comparison, Published};
+pub use published::{Cell, Published};
 pub use scenario::{
-    Change, Clock, FlowSpec, Link, LinkId, LossAt, LossModel, RateSpec, Reorder, Run, Scenario, Traffic, Vary,
+    Band, Change, Clock, FlowSpec, Link, LinkId, LossAt, LossModel, RateSpec, Reorder, Run, Scenario, Traffic, Vary,
 };
 pub use schema::schema;
 pub use traffic::{TRAFFIC, TrafficKind};

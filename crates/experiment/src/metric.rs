@@ -25,7 +25,8 @@ pub(crate) enum Subject {
 }
 
 const SPREAD: &[&str] = &["mean", "median", "sd", "p5", "p50", "p95", "p99", "min", "max", "samples"];
-const BACKOFFS: &[&str] = &["delay", "loss", "ecn", "timeout", "below_bdp"];
+const BACKOFFS: &[&str] =
+    &["delay", "loss", "ecn", "timeout", "below_bdp", "double", "to_bytes", "ignored", "tolerated", "shadow"];
 /// Keys chosen by the algorithm.
 const ANY: &[&str] = &["*"];
 /// Figures of a group, with the keys below them: those of a flow as sums or means over its flows, and last how equal
@@ -45,6 +46,8 @@ const GROUP: &[(&str, &[&str])] = &[
     ("backoffs", BACKOFFS),
     ("slow_start_exit", &["at_s", "ssthresh_bytes", "bdp_ratio"]),
     ("mode_s", ANY),
+    ("data_gaps", ANY),
+    ("ack_gaps", ANY),
     ("jain", &[]),
 ];
 /// Figures of a flow: those of a group but the last.
@@ -163,6 +166,10 @@ impl Metric {
 
     /// What the figure counts, told by its name.
     pub fn unit(&self) -> Unit {
+        // Names of bands are the experiment's: their endings are no units.
+        if let Some(("data_gaps" | "ack_gaps", _)) = self.leaf.split_once('.') {
+            return Unit::Fraction;
+        }
         if self.leaf.ends_with(".samples") {
             return Unit::Count;
         }
@@ -356,6 +363,7 @@ mod tests {
         assert_eq!(value("flow.a.loss_pct", "25 %"), Ok(25.0));
         assert_eq!(value("flow.a.rtt_ms.mean", "1.5 s"), Ok(1500.0));
         assert_eq!(value("flow.a.goodput_mbps", "500 kbit/s"), Ok(0.5));
+        assert_eq!(value("flow.a.ack_gaps.1_ms", "50 %"), Ok(0.5));
         assert!(value("flow.a.retransmits", "5 ms").unwrap_err().contains("a plain number"));
     }
 

@@ -1,18 +1,17 @@
-//! What a publication printed, cell by cell, and how our figures compare.
+//! What a publication printed, cell by cell; [`crate::compare`] sets ours beside it.
 //!
 //! A table is written as rows with named columns (`columns` and `[[published.row]]`) or as a grid over two swept keys
 //! (`that`, `down`, `across`, `grid`). Both become [`Cell`]s: one published value of one figure in one case.
 
 use crate::decode::decode;
-use crate::metric::{Metric, Number, Tolerance};
+use crate::metric::{Metric, Tolerance};
+use crate::printed::Printed;
 use crate::quantity::Q;
 use crate::raw::{Opt, WhenFile};
 use crate::source::{Checked, Fault, Place, did_you_mean};
-use crate::stats;
 use crate::tree::{Any, At, Table, get};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 
 /// `[published]`: a table of a publication.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +25,8 @@ pub(crate) struct TableFile {
     #[schemars(extend("examples" = ["HLDG thesis, section 5.3.3"]))]
     source: Option<String>,
     /// How far our figure may be from the printed one: `30 %` of it, `2 ms` or `5 points` either side, `factor 2`, or the
-    /// wider of several, `max(1.5 ms, 30 %)`. Without one a cell is shown and not judged.
+    /// wider of several, `max(1.5 ms, 30 %)`. Without one a number is shown and not judged; a range or a bound is judged as
+    /// it stands.
     #[schemars(extend("examples" = ["35 %", "max(1.5 ms, 30 %)"]))]
     tolerance: Opt<Tolerance>,
     /// Names of the columns and the figure each holds: `NAME = "figure"`, or `NAME = {that = "figure", tolerance = "…"}`.
@@ -73,7 +73,8 @@ struct RowFile {
     /// The case: swept keys and their values. Default: every case.
     #[schemars(extend("examples" = [{"flow.a.cc": "cdg"}]))]
     when: Option<At<WhenFile>>,
-    /// The printed values by column: a number in the figure's unit or text with its unit. Needed.
+    /// The printed values by column: a number in the figure's unit or text with its unit, a range `10 to 21 %` or a bound
+    /// `< 50 %`. Needed.
     #[schemars(with = "std::collections::BTreeMap<String, Any>")]
     #[schemars(extend("examples" = [{"mean": 16.28, "utilisation": "99.9 %"}]))]
     values: At<Any>,
@@ -132,71 +133,23 @@ pub struct Cell {
     pub that: String,
     /// The case: swept keys and their values.
     pub when: Vec<(String, String)>,
-    /// The printed value in the figure's unit.
+    /// The printed value in the figure's unit: of a range its middle, of a bound the bound.
     pub value: f64,
-    /// Least value within the tolerance; `None` if the cell is not judged.
+    /// A range or a bound as printed, such as "10 to 21 %" or "< 50 %".
+    pub printed: Option<String>,
+    /// Least value within the tolerance; `None` if the cell is not judged, minus infinity below a bound.
     pub low: Option<f64>,
     /// Greatest value within the tolerance.
     pub high: Option<f64>,
+    /// What was printed: least and greatest value.
+    #[serde(skip)]
+    pub(crate) range: (f64, f64),
     #[serde(skip)]
     pub(crate) metric: Metric,
     #[serde(skip)]
     pub(crate) when_at: Option<At<Table>>,
     #[serde(skip)]
     pub(crate) place: Place,
-}
-
-/// What became of a printed value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Agreement {
-    /// Our median lies within the tolerance.
-    Within,
-    /// It lies outside.
-    Outside,
-    /// The tolerance is narrower than our own spread.
-    Undecided,
-    /// The cell has no tolerance.
-    Shown,
-    /// No run of its case has finished.
-    Missing,
-}
-
-/// A cell with our figure beside it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Compared {
-    /// The printed cell.
-    #[serde(flatten)]
-    pub cell: Cell,
-    /// Runs compared.
-    pub n: usize,
-    /// Our median.
-    pub median: Option<f64>,
-    /// 20th percentile of our runs.
-    pub p20: Option<f64>,
-    /// 80th percentile of our runs.
-    pub p80: Option<f64>,
-    /// Our median less the printed value.
-    pub difference: Option<f64>,
-    /// The verdict.
-    pub verdict: Agreement,
-}
-
-/// A table with our figures beside it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
-    /// Which table or figure.
-    pub title: String,
-    /// Where it was printed.
-    pub source: String,
-    /// Its cells.
-    pub cells: Vec<Compared>,
-    /// For each column of `order`: do our rows stand in the printed order?
-    pub order: Vec<(String, bool)>,
-    /// Judged cells within the tolerance.
-    pub within: usize,
-    /// Judged cells: within, outside and missing ones.
-    pub judged: usize,
 }
 
 /// Reads `[published]` or `[[published]]`.
@@ -347,18 +300,18 @@ fn cell(
     if value.as_text().is_some_and(|t| t.trim().is_empty()) {
         return Ok(None);
     }
-    let number = match &value.value {
-        Any::Text(_) | Any::Integer(_) | Any::Float(_) => Number::read(&value.show()),
-        _ => None,
+    let text = match &value.value {
+        Any::Text(_) | Any::Integer(_) | Any::Float(_) => value.show(),
+        other => return Err(Fault::at(value.place, format!("{} is not a number", other.kind()))),
     };
-    let number = number.ok_or_else(|| Fault::at(value.place, format!("{} is not a number", value.value.kind())))?;
     let metric = that.value.0.clone();
-    let printed = number.as_unit(metric.unit()).map_err(|e| Fault::at(value.place, e))?;
+    let printed = Printed::read(&text, metric.unit()).map_err(|e| Fault::at(value.place, e))?;
+    let tolerance = tolerance.map(|t| (&t.value.0, t.place));
     let bounds = match tolerance {
-        Some(t) => {
-            Some(t.value.0.bounds(printed, metric.unit()).map_err(|e| Fault::at(t.place, e).under("tolerance"))?)
-        }
-        None => None,
+        Some((t, place)) => Some(printed.within(t, metric.unit()).map_err(|e| Fault::at(place, e).under("tolerance"))?),
+        // A range or a bound says itself what is allowed.
+        None if printed.is_number() => None,
+        None => Some((printed.from, printed.to)),
     };
     let pairs =
         when.as_ref().map_or(Vec::new(), |t| t.value.iter().map(|(k, v)| (k.value.clone(), v.show())).collect());
@@ -367,68 +320,15 @@ fn cell(
         column,
         that: metric.to_string(),
         when: pairs,
-        value: printed,
+        value: printed.value(),
+        printed: (!printed.is_number()).then(|| text.clone()),
         low: bounds.map(|b| b.0),
         high: bounds.map(|b| b.1),
+        range: (printed.from, printed.to),
         metric,
         when_at: when.clone(),
         place: value.place,
     }))
-}
-
-impl Cell {
-    /// Our figure beside it: the median over all runs of its case.
-    pub(crate) fn compare(&self, runs: &[&Json]) -> Compared {
-        let values: Vec<f64> = runs.iter().filter_map(|s| self.metric.of(s)).collect();
-        let at = |q| stats::quantile(&values, q);
-        let (median, p20, p80) = (at(0.5), at(0.2), at(0.8));
-        let verdict = match (median, p20, p80, self.low, self.high) {
-            (None, ..) => Agreement::Missing,
-            (Some(m), Some(p20), Some(p80), Some(low), Some(high)) => {
-                if p80 - p20 > high - low {
-                    Agreement::Undecided
-                } else if (low..=high).contains(&m) {
-                    Agreement::Within
-                } else {
-                    Agreement::Outside
-                }
-            }
-            _ => Agreement::Shown,
-        };
-        let difference = median.map(|m| m - self.value);
-        Compared { cell: self.clone(), n: values.len(), median, p20, p80, difference, verdict }
-    }
-}
-
-impl Published {
-    /// Compares with the summaries of all runs so far.
-    pub fn compare(&self, summaries: &[Json]) -> Comparison {
-        let of_case = |cell: &Cell| -> Vec<&Json> {
-            let here = |s: &&Json| crate::claim::matches_case(&cell.when, s.get("case").unwrap_or(&Json::Null));
-            summaries.iter().filter(here).collect()
-        };
-        let cells: Vec<Compared> = self.cells.iter().map(|cell| cell.compare(&of_case(cell))).collect();
-        let ordered = |column: &String| {
-            let mut ours: Vec<(f64, Option<f64>)> =
-                cells.iter().filter(|c| &c.cell.column == column).map(|c| (c.cell.value, c.median)).collect();
-            ours.sort_by(|a, b| a.0.total_cmp(&b.0));
-            // Equal printed values stand in no order.
-            ours.windows(2).all(|w| match (w[0].1, w[1].1) {
-                (Some(a), Some(b)) => w[0].0 == w[1].0 || a <= b,
-                _ => false,
-            })
-        };
-        let count = |verdicts: &[Agreement]| cells.iter().filter(|c| verdicts.contains(&c.verdict)).count();
-        Comparison {
-            title: self.title.clone(),
-            source: self.source.clone(),
-            order: self.order.iter().map(|column| (column.clone(), ordered(column))).collect(),
-            within: count(&[Agreement::Within]),
-            judged: count(&[Agreement::Within, Agreement::Outside])
-                + cells.iter().filter(|c| c.verdict == Agreement::Missing && c.cell.low.is_some()).count(),
-            cells,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -469,30 +369,5 @@ mod tests {
         assert_eq!(grid.len(), 3);
         let when = [("path.rate".to_string(), "12 Mbit/s".to_string()), ("path.rtt".into(), "10 ms".into())];
         assert_eq!((grid[1].when.as_slice(), grid[1].value, grid[1].low), (&when[..], 0.41, None));
-    }
-
-    #[test]
-    fn cells_are_judged_by_median_and_spread() {
-        let tables = read_text(
-            r#"
-            [published]
-            tolerance = "2 ms"
-            order = ["mean"]
-            columns = { mean = "link.l.queue_ms.mean" }
-            row = [
-              {when = {k = "a"}, values = {mean = 10}}, {when = {k = "b"}, values = {mean = 20}},
-              {when = {k = "c"}, values = {mean = 30}}, {when = {k = "d"}, values = {mean = 40}},
-            ]
-            "#,
-        )
-        .unwrap();
-        let run = |k: &str, ms: f64| serde_json::json!({"case": {"k": k}, "links": [{"name": "l", "queue_ms": {"mean": ms}}]});
-        let runs = [run("a", 11.0), run("a", 10.5), run("b", 25.0), run("c", 20.0), run("c", 30.0), run("c", 40.0)];
-        let compared = tables[0].compare(&runs);
-        let verdicts: Vec<Agreement> = compared.cells.iter().map(|c| c.verdict).collect();
-        assert_eq!(verdicts, [Agreement::Within, Agreement::Outside, Agreement::Undecided, Agreement::Missing]);
-        assert_eq!((compared.within, compared.judged, compared.order[0].1), (1, 3, false));
-        let all = [run("a", 1.0), run("b", 2.0), run("c", 3.0), run("d", 4.0)];
-        assert!(tables[0].compare(&all).order[0].1);
     }
 }

@@ -287,7 +287,15 @@ pub(crate) struct RunFile {
     /// times and host processing by up to one packet time.
     #[schemars(extend("default" = "start"))]
     pub vary: Opt<Word<Vary>>,
+    /// Bands of the gaps between a flow's packets as they arrive, `NAME = [least, least above it]`: their shares are
+    /// `data_gaps.NAME` (at the receiver) and `ack_gaps.NAME` (at the sender).
+    #[schemars(with = "Option<std::collections::BTreeMap<String, [String; 2]>>")]
+    #[schemars(extend("examples" = [{"burst": ["0 us", "50 us"]}]))]
+    pub gaps: Option<At<Bands>>,
 }
+
+/// Bands of gaps by name.
+pub(crate) type Bands = std::collections::BTreeMap<String, At<Vec<At<Q<Duration>>>>>;
 
 /// `[[expect]]`: a claim.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

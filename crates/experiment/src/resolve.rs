@@ -2,8 +2,8 @@
 
 use crate::limits::{BUFFER_BDP_MAX, BUFFER_MAX, BUFFER_PACKETS_MAX, DURATION_MAX, FORMAT, REPEAT_MAX, SEED_MAX};
 use crate::quantity::{Buffer, Q, Quantity, Whole};
-use crate::raw::{File, RunFile};
-use crate::scenario::{Link, RateSpec, Run, Scenario, Vary};
+use crate::raw::{Bands, File, RunFile};
+use crate::scenario::{Band, Link, RateSpec, Run, Scenario, Vary};
 use crate::source::{Checked, Fault, Place};
 use crate::trace::Traces;
 use crate::tree::{Any, At};
@@ -106,7 +106,30 @@ fn run(file: Option<&At<RunFile>>) -> Checked<Run> {
         seed: number(&file.seed, "run.seed", 1, 0, SEED_MAX)?,
         repeat: number(&file.repeat, "run.repeat", 1, 1, REPEAT_MAX)? as u32,
         vary: file.vary.as_ref().map_or(Vary::Start, |at| at.value.0.0),
+        gaps: file.gaps.as_ref().map_or(Ok(Vec::new()), |at| bands(&at.value))?,
     })
+}
+
+fn bands(file: &Bands) -> Checked<Vec<Band>> {
+    let band = |(name, at): (&String, &At<Vec<At<Q<Duration>>>>)| {
+        let key = format!("run.gaps.{name}");
+        // The name becomes a part of a figure's path.
+        if !name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') {
+            let message = format!("{name:?} is no name of a band: use letters, digits, \"-\" and \"_\"");
+            return Err(Fault::at(at.place, message).under("run.gaps"));
+        }
+        let [from, to] = at.value.as_slice() else {
+            let message = "takes the least gap and the least above it, such as [\"0 us\", \"50 us\"]";
+            return Err(Fault::at(at.place, message).under(key));
+        };
+        let (from, to) = (from.value.0, to.value.0);
+        if from >= to {
+            let message = format!("no gap is between {} and {}: the smaller comes first", from.show(), to.show());
+            return Err(Fault::at(at.place, message).under(key));
+        }
+        Ok(Band { name: name.clone(), from, to })
+    };
+    file.iter().map(band).collect()
 }
 
 /// A quantity within its limits.

@@ -214,6 +214,19 @@ pub struct Run {
     pub repeat: u32,
     /// What differs between repetitions.
     pub vary: Vary,
+    /// Bands of the gaps between packets of a flow that are counted.
+    pub gaps: Vec<Band>,
+}
+
+/// A range of the gaps between a flow's packets as they arrive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Band {
+    /// Its name.
+    pub name: String,
+    /// Least gap in it.
+    pub from: Duration,
+    /// Least gap above it.
+    pub to: Duration,
 }
 
 params::choice! {

@@ -337,7 +337,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
     let rate = bottleneck_rate(scenario, &spec).map_or(f64::INFINITY, |r| r.bytes_per_sec());
     Ok(Node {
         transport,
-        count: FlowCount::default(),
+        count: FlowCount::new(&scenario.run.gaps),
         start: spec.start + jitter,
         stopped: false,
         started: false,

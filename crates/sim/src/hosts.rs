@@ -11,6 +11,10 @@ use cc::CauseKind;
 use tcp::Segment;
 use units::Instant;
 
+/// Two delay back-offs less than so many RTTs apart are a double one: "two successive back-offs with a two RTT interval
+/// gap between them" (HLDG thesis, section 4.2.2), and a round takes a little longer than an RTT.
+const ON_THE_HEELS: f64 = 2.5;
+
 impl<P: Probe> World<P> {
     pub(crate) fn deliver(&mut self, packet: Packet) {
         let now = self.now;
@@ -25,6 +29,11 @@ impl<P: Probe> World<P> {
             self.probe.see(now, Trace::Deliver { packet: &packet });
         }
         let node = &mut self.nodes[packet.flow as usize];
+        if self.measuring
+            && let Some(gaps) = &mut node.count.gaps
+        {
+            gaps[packet.way as usize].arrived(now);
+        }
         if packet.way == Way::Out {
             node.count.total_bytes += packet.size as u64;
             if self.measuring {
@@ -135,6 +144,7 @@ impl<P: Probe> World<P> {
         let node = &mut self.nodes[f as usize];
         let Transport::Tcp(tcp) = &mut node.transport else { return };
         let bdp = node.bottleneck_payload_rate * tcp.sender.flow().min_rtt.as_secs_f64();
+        let soon = tcp.sender.flow().srtt.mul_f64(ON_THE_HEELS);
         for mut event in tcp.sender.flow_mut().drain_events() {
             event.flow = f;
             let fact = (event.kind as u64) << 48 ^ event.cwnd_after;
@@ -151,11 +161,28 @@ impl<P: Probe> World<P> {
                     node.count.mode = Some((to, self.now));
                     None
                 }
+                Some(CauseKind::DelayIgnored) => {
+                    node.count.unanswered[0] += 1;
+                    None
+                }
+                Some(CauseKind::LossTolerated) => {
+                    node.count.unanswered[1] += 1;
+                    None
+                }
                 _ => None,
             };
             if let Some(kind) = backoff {
+                let below = (event.cwnd_before as f64) < bdp;
                 node.count.backoffs[kind] += 1;
-                node.count.below_bdp += u64::from((event.cwnd_before as f64) < bdp);
+                node.count.below_bdp += u64::from(below);
+                if kind == 0 {
+                    let (doubles, last, left) = &mut node.count.doubles;
+                    let since = last.replace(self.now).map(|last| self.now.since(last));
+                    *doubles += u64::from(below && since.is_some_and(|gap| gap < soon));
+                    *left += event.cwnd_after;
+                }
+                // CDG's way to use its shadow window: a threshold above the window, which slow start then climbs to.
+                node.count.unanswered[2] += u64::from(kind == 1 && event.ssthresh_after > event.cwnd_before);
             }
             // A threshold learned on the way (SlowStartCap) is not the end yet; BBR's end sets no threshold.
             let ends = event.cause() == Some(CauseKind::SlowStartExit)

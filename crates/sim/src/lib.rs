@@ -7,6 +7,7 @@ pub mod build;
 mod calendar;
 pub mod capture;
 pub mod digest;
+pub mod gaps;
 pub mod histogram;
 mod hosts;
 pub mod line;

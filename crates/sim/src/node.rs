@@ -1,10 +1,11 @@
 //! A flow's two hosts and the application that feeds them.
 
+use crate::gaps::Gaps;
 use crate::histogram::Histogram;
 use crate::packet::Way;
 use crate::prefetch;
 use core::mem::offset_of;
-use experiment::FlowSpec;
+use experiment::{Band, FlowSpec};
 use tcp::Endpoint;
 use units::{Bytes, Duration, Instant, Rng};
 
@@ -93,6 +94,12 @@ pub struct FlowCount {
     pub completions: Vec<Completion>,
     /// IP bytes and in-order payload at the last sample.
     pub sampled: (u64, u64),
+    /// Delay back-offs below the BDP on the heels of another, the time of the last one, and the windows they all left.
+    pub doubles: (u64, Option<Instant>, u64),
+    /// Delay indications that were ignored; losses that were tolerated, or answered with a larger shadow window.
+    pub unanswered: [u64; 3],
+    /// Gaps between arrivals of data and of acknowledgements, if they are asked for.
+    pub gaps: Option<Box<[Gaps; 2]>>,
 
     /// RTT samples in the window.
     pub rtt: Histogram,
@@ -111,6 +118,12 @@ pub struct FlowCount {
 }
 
 impl FlowCount {
+    /// Nothing has happened yet.
+    pub fn new(bands: &[Band]) -> Self {
+        let gaps = || Box::new([Gaps::new(bands), Gaps::new(bands)]);
+        FlowCount { gaps: (!bands.is_empty()).then(gaps), ..FlowCount::default() }
+    }
+
     /// A data packet arrived.
     #[inline]
     pub fn arrived(&mut self, size: u32, one_way: Duration) {

@@ -43,7 +43,7 @@ pub struct Summary {
     pub tables: Vec<(&'static str, Table)>,
 }
 
-/// Reductions of the window over the whole run.
+/// Reductions of the window over the whole run, and what might have been one.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[allow(missing_docs)]
 pub struct Backoffs {
@@ -53,6 +53,16 @@ pub struct Backoffs {
     pub timeout: u64,
     /// Of all these, with a window below rate × smallest RTT in payload bytes.
     pub below_bdp: u64,
+    /// Of those for delay, below the BDP and within two and a half RTTs of another.
+    pub double: u64,
+    /// Mean window that those for delay left.
+    pub to_bytes: Option<f64>,
+    /// Delay indications that were ignored.
+    pub ignored: u64,
+    /// Losses taken for random and tolerated.
+    pub tolerated: u64,
+    /// Of those for loss, with a threshold above the window: the shadow window's.
+    pub shadow: u64,
 }
 
 /// How slow start ended.
@@ -88,6 +98,12 @@ pub struct FlowSummary {
     pub backoffs: Backoffs,
     pub slow_start_exit: Option<SlowStartExit>,
     pub mode_s: BTreeMap<String, f64>,
+    /// Shares of the bands of gaps between packets at the receiver.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub data_gaps: BTreeMap<String, f64>,
+    /// The same of acknowledgements at the sender.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ack_gaps: BTreeMap<String, f64>,
 }
 
 /// The flows of one `[[flow]]` entry, in the words of a flow: rates, shares and counts are sums; delays, their quantiles
@@ -113,6 +129,10 @@ pub struct GroupSummary {
     pub backoffs: Backoffs,
     pub slow_start_exit: Option<SlowStartExit>,
     pub mode_s: BTreeMap<String, f64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub data_gaps: BTreeMap<String, f64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ack_gaps: BTreeMap<String, f64>,
     /// Among the flows of the group.
     pub jain: f64,
     /// Flow completion times by size, for finite transfers.
@@ -224,6 +244,8 @@ fn flow<P: Probe>(world: &World<P>, node: &Node, seconds: f64, total: f64) -> Fl
         }),
         _ => {}
     }
+    let bands = &world.scenario.run.gaps;
+    let gaps = |way: usize| c.gaps.as_ref().map_or_else(BTreeMap::new, |g| g[way].shares(bands));
     FlowSummary {
         name: node.spec.name.clone(),
         group: world.scenario.groups[node.spec.group].clone(),
@@ -254,12 +276,19 @@ fn flow<P: Probe>(world: &World<P>, node: &Node, seconds: f64, total: f64) -> Fl
             ecn: c.backoffs[2],
             timeout: c.backoffs[3],
             below_bdp: c.below_bdp,
+            double: c.doubles.0,
+            to_bytes: (c.backoffs[0] > 0).then(|| c.doubles.2 as f64 / c.backoffs[0] as f64),
+            ignored: c.unanswered[0],
+            tolerated: c.unanswered[1],
+            shadow: c.unanswered[2],
         },
         slow_start_exit: c.slow_start_exit.map(|(at, ssthresh_bytes, bdp_ratio)| SlowStartExit {
             at_s: at.since(node.start).as_secs_f64(),
             ssthresh_bytes,
             bdp_ratio,
         }),
+        data_gaps: gaps(0),
+        ack_gaps: gaps(1),
         mode_s: modes.iter().map(|(m, t)| (cc::mode_name(*m).to_string(), t.as_secs_f64())).collect(),
     }
 }
@@ -267,6 +296,12 @@ fn flow<P: Probe>(world: &World<P>, node: &Node, seconds: f64, total: f64) -> Fl
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, n) = values.fold((0.0, 0), |(s, n), x| (s + x, n + 1));
     (n > 0).then(|| sum / n as f64)
+}
+
+/// Each share averaged over the flows that have it.
+fn mean_by_name<'a>(all: impl Iterator<Item = &'a BTreeMap<String, f64>> + Clone) -> BTreeMap<String, f64> {
+    let of = |name: &String| mean(all.clone().filter_map(|shares| shares.get(name).copied())).unwrap_or(0.0);
+    all.clone().flat_map(BTreeMap::keys).map(|name| (name.clone(), of(name))).collect()
 }
 
 /// Each figure averaged over the flows that have it.
@@ -320,6 +355,11 @@ fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary]) -> GroupSumm
             ecn: count(|f| f.backoffs.ecn),
             timeout: count(|f| f.backoffs.timeout),
             below_bdp: count(|f| f.backoffs.below_bdp),
+            double: count(|f| f.backoffs.double),
+            to_bytes: mean(flows.iter().filter_map(|f| f.backoffs.to_bytes)),
+            ignored: count(|f| f.backoffs.ignored),
+            tolerated: count(|f| f.backoffs.tolerated),
+            shadow: count(|f| f.backoffs.shadow),
         },
         slow_start_exit: mean(exits.iter().map(|e| e.at_s)).map(|at_s| SlowStartExit {
             at_s,
@@ -327,6 +367,8 @@ fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary]) -> GroupSumm
             bdp_ratio: mean(exits.iter().map(|e| e.bdp_ratio)).unwrap_or(0.0),
         }),
         mode_s,
+        data_gaps: mean_by_name(flows.iter().map(|f| &f.data_gaps)),
+        ack_gaps: mean_by_name(flows.iter().map(|f| &f.ack_gaps)),
         jain: jain(&flows.iter().map(|f| f.throughput_mbps).collect::<Vec<_>>()),
         completions: completion_bins(&completions),
     }

@@ -122,6 +122,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
             seed: a.seed,
             repeat: 1,
             vary: Vary::None,
+            gaps: Vec::new(),
         },
     })
 }
