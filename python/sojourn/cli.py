@@ -261,15 +261,24 @@ def report(
 
 @app.command()
 def reproduce(
-    name: Annotated[str, typer.Argument(help="A published experiment: its file, or its name under experiments/.")],
-    quick: Annotated[bool, typer.Option("--quick", help="A small sample of the cells.")] = False,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Published experiments: files, names or folders under experiments/."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every published experiment, in parallel.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One repetition of a few cases of each: a sample.")] = False,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="One page with all of them.")] = None,
+    as_json: Json = False,
     out: Out = None,
     jobs: Jobs = None,
 ) -> None:
-    """Run a published experiment and print its numbers beside ours."""
+    """Run published experiments and print their numbers beside ours, with verdicts and scores."""
     from . import reproduce as reproduction
 
-    raise typer.Exit(reproduction.run(name, quick=quick, out=out, jobs=jobs))
+    code = reproduction.run(
+        names or [], everything=everything, quick=quick, out=out, jobs=jobs, html=html, as_json=as_json
+    )
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -63,6 +63,74 @@ def choose(plan: Plan, repeat: int | None, quick: bool) -> list[tuple[int, int]]
     return [(case.index, n) for case in cases for n in range(1 if quick else repeat or case.repeat)]
 
 
+class Sweep:
+    """One experiment under way: which runs there are, what has come of them, where they are kept."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        runs: Callable[[Plan], list[tuple[int, int]]],
+        *,
+        record: Record = Record(),
+        algorithms: Algorithms | None = None,
+        store: Callable[[Plan], Store] | None = None,
+    ) -> None:
+        """Check the experiment and take what its folder holds; `runs` chooses from the plan."""
+        self.experiment = experiment
+        self.plan = _engine.check(experiment)
+        self.runs = runs(self.plan)
+        self.record = record
+        self.algorithms = algorithms
+        _refuse_huge(self.plan, record)
+        self.folder = store(self.plan) if store else None
+        self.done: dict[tuple[int, int], Outcome] = {}
+        self.failures: list[RunError] = []
+
+    def result(self) -> Result:
+        """What there is by now."""
+        outcomes = tuple(self.done[key] for key in self.runs if key in self.done)
+        failed = tuple(sorted(self.failures, key=lambda error: (error.case, error.repetition)))
+        path = self.folder.path if self.folder else None
+        return Result(self.experiment, self.plan, outcomes, _engine.version(), failed, path)
+
+    def resume(self) -> Iterator[Outcome]:
+        """Take what the folder holds already."""
+        if self.folder and not self.algorithms:  # the code of a Python algorithm is in no hash: never taken as done
+            held = self.folder.finished(self.record)
+            for key in self.runs:
+                if key in held:
+                    self.done[key] = held[key]
+                    yield held[key]
+
+    def tasks(self) -> list[Task]:
+        """List the runs that are still to be done."""
+        python = tuple((self.algorithms or {}).items())
+        todo = (key for key in self.runs if key not in self.done)
+        return [Task(self.experiment, case, n, self.record, python) for case, n in todo]
+
+    def take(self, raw: Raw | RunError) -> Outcome | None:
+        """Keep a finished run, in the folder first; return it if it is new."""
+        if isinstance(raw, RunError):
+            self.failures.append(raw)
+            return None
+        if (raw.case, raw.repetition) in self.done:
+            return None
+        outcome = Outcome.of(self.plan.cases[raw.case], raw, self.record)
+        kept = self.folder.add(outcome) if self.folder else outcome
+        self.done[raw.case, raw.repetition] = kept
+        return kept
+
+    def finish(self, complete: bool) -> None:
+        """Sum the folder up."""
+        if self.folder:
+            self.folder.finish(self.result(), complete=complete and not self.failures)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        if self.folder:
+            self.folder.close()
+
+
 def sweep(
     experiment: Experiment,
     *,
@@ -91,58 +159,61 @@ def sweep(
     KeyboardInterrupt stops the running cases, keeps the finished ones and is raised again. A failing run does not stop
     the others: it is among `Result.failures`.
     """
-    plan = _engine.check(experiment)
-    runs = choose(plan, repeat, quick)
-    _refuse_huge(plan, record)
-    folder = store(plan) if store else None
-    done: dict[tuple[int, int], Outcome] = {}
-    failures: list[RunError] = []
+    one = Sweep(experiment, lambda plan: choose(plan, repeat, quick), record=record, algorithms=algorithms, store=store)
 
-    def result() -> Result:
-        outcomes = tuple(done[key] for key in runs if key in done)
-        failed = tuple(sorted(failures, key=lambda error: (error.case, error.repetition)))
-        return Result(experiment, plan, outcomes, _engine.version(), failed, folder.path if folder else None)
-
-    def keep(outcome: Outcome) -> None:
-        done[outcome.case.index, outcome.repetition] = outcome
+    def tell(_: Sweep, outcome: Outcome) -> None:
         if seen:
-            seen(outcome, len(done), len(runs))
+            seen(outcome, len(one.done), len(one.runs))
 
-    def take(raw: Raw | RunError) -> None:
-        if isinstance(raw, RunError):
-            failures.append(raw)
-        elif (raw.case, raw.repetition) not in done:
-            outcome = Outcome.of(plan.cases[raw.case], raw, record)
-            keep(folder.add(outcome) if folder else outcome)
+    run_all([one], jobs=jobs, executor=executor, seen=tell)
+    return one.result()
 
+
+def run_all(
+    sweeps: Sequence[Sweep],
+    *,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    seen: Callable[[Sweep, Outcome], None] = lambda *_: None,
+    weight: Callable[[Sweep, Task], float] | None = None,
+) -> None:
+    """Run several experiments through one pool; `seen` is called with each outcome, `weight` puts the heaviest first.
+
+    As with `sweep`, an interrupt keeps what is finished, and a failing run stops no other.
+    """
     try:
-        if folder and not algorithms:  # the code of a Python algorithm is in no hash: never taken as done
-            held = folder.finished(record)
-            for key in runs:
-                if key in held:
-                    keep(held[key])
-        python = tuple((algorithms or {}).items())
-        tasks = [Task(experiment, case, n, record, python) for case, n in runs if (case, n) not in done]
+        owners: list[tuple[Sweep, Task]] = []
+        for one in sweeps:
+            for outcome in one.resume():
+                seen(one, outcome)
+            owners += ((one, task) for task in one.tasks())
+        if weight:
+            owners.sort(key=lambda pair: -weight(*pair))
         pool = _Pool(jobs, executor)
+
+        def take(number: int, raw: Raw | RunError) -> None:
+            one, _ = owners[number]
+            if outcome := one.take(raw):
+                seen(one, outcome)
+
         try:
-            for raw in pool.finished(tasks):
-                take(raw)
+            for number, raw in pool.finished([task for _, task in owners]):
+                take(number, raw)
         except BaseException:
             # The error on its way is the one to show; summary.jsonl has all that matters even if this fails.
             with suppress(SojournError):
-                for raw in pool.stop():
-                    take(raw)
-                if folder:
-                    folder.finish(result(), complete=False)
+                for number, raw in pool.stop():
+                    take(number, raw)
+                for one in sweeps:
+                    one.finish(complete=False)
             raise
         finally:
             pool.close()
-        if folder:
-            folder.finish(result(), complete=not failures)
-        return result()
+        for one in sweeps:
+            one.finish(complete=True)
     finally:
-        if folder:
-            folder.close()
+        for one in sweeps:
+            one.close()
 
 
 def _refuse_huge(plan: Plan, record: Record) -> None:
@@ -170,23 +241,27 @@ class _Pool:
         else:
             self._window = 4 * (getattr(executor, "_max_workers", None) or 64)
         self._executor: Executor = self._own or executor  # type: ignore[assignment]
+        self._numbers: dict[Future[Raw], int] = {}
         self._flying: set[Future[Raw]] = set()
         self._landed: list[Future[Raw]] = []
 
-    def finished(self, tasks: list[Task]) -> Iterator[Raw | RunError]:
-        """Yield runs as they finish, in any order."""
-        waiting = iter(tasks)
+    def finished(self, tasks: list[Task]) -> Iterator[tuple[int, Raw | RunError]]:
+        """Yield runs as they finish, in any order, with the numbers of their tasks."""
+        waiting = iter(enumerate(tasks))
         while True:
-            while len(self._flying) < self._window and (task := next(waiting, None)):
-                self._flying.add(self._submit(task))
+            while len(self._flying) < self._window and (numbered := next(waiting, None)):
+                future = self._submit(numbered[1])
+                self._numbers[future] = numbered[0]
+                self._flying.add(future)
             if not self._flying:
                 return
             # The timeout lets Windows see Ctrl-C, which does not wake a thread from an endless wait there.
             ready, self._flying = wait(self._flying, timeout=0.5, return_when=FIRST_COMPLETED)
             self._landed.extend(ready)
             while self._landed:
-                yield _outcome(self._landed[-1])
-                self._landed.pop()  # only once the consumer is done with it: an interrupt must not lose it
+                yield self._numbers[self._landed[-1]], _outcome(self._landed[-1])
+                # Only once the consumer is done with it: an interrupt must not lose it.
+                del self._numbers[self._landed.pop()]
 
     def _submit(self, task: Task) -> Future[Raw]:
         if not self._own:
@@ -195,7 +270,7 @@ class _Pool:
         self._flags.append(StopFlag())
         return self._own.submit(work, task, self._flags[-1])
 
-    def stop(self) -> list[Raw | RunError]:
+    def stop(self) -> list[tuple[int, Raw | RunError]]:
         """Stop what is under way; return what had finished and was not handed over."""
         for flag in self._flags:
             flag.set()
@@ -204,7 +279,7 @@ class _Pool:
         if self._own:
             wait(self._flying, timeout=5)
         ready = [f for f in (*self._landed, *self._flying) if f.done() and not f.cancelled() and f.exception() is None]
-        return [_outcome(future) for future in ready]
+        return [(self._numbers[future], _outcome(future)) for future in ready]
 
     def close(self) -> None:
         """Let go of the threads."""

@@ -24,6 +24,7 @@ def cell(row: int, column: str, that: str, value: float, ours: float, *more: Any
     spread, within, verdict = more
     return {
         "row": NAMES[row], "column": column, "that": that, "when": [["flow.a.cc", ALGORITHMS[row]]], "value": value,
+        "printed": None,
         "low": value - within, "high": value + within, "n": 5, "median": ours, "p20": ours - spread,
         "p80": ours + spread, "difference": ours - value, "verdict": verdict,
     }  # fmt: skip
@@ -41,7 +42,7 @@ TABLE = {
     ],
     "order": [["mean", False]],
     "within": 2,
-    "judged": 3,
+    "judged": 4,
 }
 
 
@@ -65,14 +66,14 @@ def test_cells_in_words(result: Any) -> None:
     assert words[0] == reproduce.Texts("mean, ms", "16.28", "15.0", "14.5 – 15.5", "−1.28")
     assert words[1] == reproduce.Texts("used, %", "99.9", "99.9", "", "0")
     assert words[2].ours == "45.1" and words[2].difference == "+15.0" and words[2].spread == ""
-    assert comparison.score == "2 of 3 cells within tolerance (67 %), 1 undecided"
+    assert comparison.score == "2 of 4 cells within tolerance (50 %), 1 undecided"
 
 
 def test_the_terminal_has_every_verdict(result: Any) -> None:
     (comparison,) = reproduce.compare(result)
     long = text(reproduce.table(comparison))
     assert long.count(" ok") == 2 and " off" in long and " undecided" in long
-    assert "do NOT stand in the printed order" in long and "2 of 3" in long
+    assert "do NOT stand in the printed order" in long and "2 of 4" in long
     short = text(demo.beside(comparison))
     assert "45.1✗" in short and "4.00?" in short and short.count("CDG") == 1
 
@@ -142,7 +143,7 @@ row = [
 def test_a_published_experiment_from_file_to_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "small.toml"
     file.write_text(PUBLISHED)
-    assert reproduce.run(str(file), out=tmp_path / "out") == 0
+    assert reproduce.run([str(file)], out=tmp_path / "out") == 0
     said = capsys.readouterr().out
     assert "1 of 2 cells within tolerance (50 %)" in said and "holds" in said
     result = load(tmp_path / "out")
@@ -160,10 +161,10 @@ def test_a_published_experiment_from_file_to_page(tmp_path: Path, capsys: pytest
 def test_a_false_claim_fails_and_a_file_without_published_values_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(PUBLISHED.replace(">= 0.1", ">= 1.1"))
-    assert reproduce.run(str(file), quick=True, out=tmp_path / "out", page=False) == 1
+    assert reproduce.run([str(file)], quick=True, out=tmp_path / "out", page_each=False) == 1
     file.write_text(PUBLISHED.split("[published]")[0])
     with pytest.raises(SpecError, match="no \\[published\\] values"):
-        reproduce.run(str(file), out=tmp_path / "none")
+        reproduce.run([str(file)], out=tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 

@@ -64,8 +64,11 @@ def beside(comparison: Comparison, size: str = "double", title: str | None = Non
 
 
 def _draw(ax: Axes, cell: Cell, row: int, scale: float) -> None:
-    if cell.low is not None and cell.high is not None:
-        ax.barh(row, scale * (cell.high - cell.low), left=scale * cell.low, height=0.66, color=style.FAINT, alpha=0.22,
+    if cell.low is not None or cell.high is not None:
+        # A bound is open on one side: down to zero, or as far up as anything here lies.
+        low = 0.0 if cell.low is None else cell.low
+        high = max(2.0 * cell.value, cell.median or 0.0) if cell.high is None else cell.high
+        ax.barh(row, scale * (high - low), left=scale * low, height=0.66, color=style.FAINT, alpha=0.22,
                 linewidth=0)  # fmt: skip
     colour = OURS.get(cell.verdict, style.BLUE)
     if cell.p20 is not None and cell.p80 is not None and cell.p80 > cell.p20:

@@ -1,0 +1,185 @@
+"""A published table beside ours, cell by cell. The comparison itself is the core's; here are its types and scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import _engine
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+# Verdicts of the core, in our words and in a terminal's colours.
+VERDICTS = {
+    "within": ("ok", "green"),
+    "outside": ("off", "red"),
+    "undecided": ("undecided", "yellow"),
+    "shown": ("", ""),
+    "missing": ("not run", "yellow"),
+}
+#: A table is reached if at least this part of its cells is within tolerance.
+REACHED = 0.6
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed value with ours beside it, in the metric's unit; `low` and `high` bound its tolerance.
+
+    `printed` is the text of a range or a bound; then `low` or `high` may be open (None) though the cell is judged.
+    """
+
+    row: str
+    column: str
+    that: str
+    when: tuple[tuple[str, str], ...]
+    value: float
+    printed: str | None
+    low: float | None
+    high: float | None
+    n: int
+    median: float | None
+    p20: float | None
+    p80: float | None
+    difference: float | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A published table with ours beside it; `order` tells whether our rows stand in the printed order.
+
+    `judged` counts the cells with a tolerance, whether they were run or not.
+    """
+
+    title: str
+    source: str
+    cells: tuple[Cell, ...]
+    order: tuple[tuple[str, bool], ...]
+    within: int
+    judged: int
+
+    @property
+    def undecided(self) -> int:
+        """Cells whose tolerance is narrower than our own spread."""
+        return sum(cell.verdict == "undecided" for cell in self.cells)
+
+    @property
+    def missing(self) -> int:
+        """Cells of which no run has finished."""
+        return sum(cell.verdict == "missing" for cell in self.cells)
+
+    @property
+    def score(self) -> str:
+        """`29 of 32 cells within tolerance (91 %), 1 undecided`, of those that were run."""
+        return Score.of([self]).text
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many cells of some tables are within tolerance, of those that were run and have one."""
+
+    within: int
+    outside: int
+    undecided: int
+    missing: int
+    #: Tables with a judged cell that was run, and those of them that reach 60 %.
+    tables: int
+    reached: int
+
+    @classmethod
+    def of(cls, tables: Iterable[Comparison]) -> Score:
+        """Add tables up."""
+        some = list(tables)
+        count = {verdict: sum(c.verdict == verdict for t in some for c in t.cells) for verdict in VERDICTS}
+        parts = [t.within / ran for t in some if (ran := t.judged - _unrun(t))]
+        reached = sum(part >= REACHED for part in parts)
+        missing = count["missing"]
+        return cls(count["within"], count["outside"], count["undecided"], missing, len(parts), reached)
+
+    @property
+    def judged(self) -> int:
+        """Cells with a tolerance that were run. An undecided one counts: it is no pass."""
+        return self.within + self.outside + self.undecided
+
+    @property
+    def share(self) -> float | None:
+        """The part within tolerance."""
+        return self.within / self.judged if self.judged else None
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        share = "" if self.share is None else f" ({100 * self.share:.0f} %)"
+        more = f", {self.undecided} undecided" if self.undecided else ""
+        unrun = f", {self.missing} not run" if self.missing else ""
+        return f"{self.within} of {self.judged} cells within tolerance{share}{more}{unrun}"
+
+
+def _unrun(table: Comparison) -> int:
+    """Judged cells that were not run."""
+    return table.judged - sum(cell.verdict in ("within", "outside", "undecided") for cell in table.cells)
+
+
+def compare(result: Result) -> list[Comparison]:
+    """The published tables of an experiment beside its result."""
+    if not result.plan.published:
+        return []
+    return parse(_engine.published(result.experiment, [o.raw for o in result.outcomes]))
+
+
+def parse(raw: str) -> list[Comparison]:
+    """Tables as the core gives them."""
+    return [
+        Comparison(
+            title=table["title"],
+            source=table["source"],
+            cells=tuple(_cell(c) for c in table["cells"]),
+            order=tuple((column, bool(kept)) for column, kept in table["order"]),
+            within=table["within"],
+            judged=table["judged"],
+        )
+        for table in json.loads(raw)
+    ]
+
+
+def _cell(data: dict[str, Any]) -> Cell:
+    same = ("row", "column", "that", "value", "printed", "low", "high", "n", "median", "p20", "p80", "difference")
+    when = tuple((key, value) for key, value in data["when"])
+    return Cell(when=when, verdict=data["verdict"], **{key: data[key] for key in same})
+
+
+def labels(result: Result, comparison: Comparison) -> list[str] | None:
+    """The rows' names in print as names of the cases, where every case has one of its own."""
+    names = []
+    for case in result.plan.cases:
+        if not result.of(case):
+            continue
+        rows = {c.row for c in comparison.cells if all(case.values.get(k) == v for k, v in c.when)}
+        if len(rows) != 1:
+            return None
+        names.append(rows.pop())
+    return names if len(set(names)) == len(names) else None
+
+
+def concerned(plan: _engine.Plan) -> Sequence[int]:
+    """The cases that a printed cell or a claim speaks of; all, if nothing does."""
+    raw = [*(cell for table in plan.published for cell in table["cells"]), *plan.expect]
+    wanted = [_pairs(item["when"]) for item in raw]
+    some = [
+        case.index
+        for case in plan.cases
+        if any(all(_same(case.values.get(key), value) for key, value in when) for when in wanted)
+    ]
+    return some or [case.index for case in plan.cases]
+
+
+def _pairs(when: Any) -> list[tuple[str, str]]:
+    return list(when.items()) if isinstance(when, dict) else [(key, value) for key, value in when]
+
+
+def _same(ours: str | None, theirs: str) -> bool:
+    """Whether a swept value is this one, blanks aside, as in the core."""
+    return ours is not None and ours.replace(" ", "") == theirs.replace(" ", "")

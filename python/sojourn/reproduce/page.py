@@ -1,0 +1,153 @@
+"""Comparisons as pages: one experiment's with its result, or all of them behind an index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .cells import VERDICTS, Comparison, Score
+from .words import order_sentence, texts, unit_of
+
+if TYPE_CHECKING:
+    from .._engine import Claim
+    from ..report import Piece, Section, Value
+    from ..result import Result
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What became of one experiment file: its tables beside ours, its claims, what failed."""
+
+    name: str
+    title: str
+    tables: tuple[Comparison, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    failures: tuple[str, ...] = ()
+    result: Result | None = field(default=None, repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Everything ran and every claim holds."""
+        return not self.failures and all(claim.holds for claim in self.claims)
+
+
+def section(comparison: Comparison, result: Result | None = None) -> Section:
+    """A table as part of a page: score, drawings, sortable table."""
+    from .. import plot, report
+    from ..plot import published
+
+    body: list[list[Value]] = []
+    for cell in comparison.cells:
+        word, _ = VERDICTS[cell.verdict]
+        shown = texts(cell)
+        _, scale = unit_of(cell)
+        kind = {"ok": "ok", "off": "off", "undecided": "undecided"}.get(word, "")
+        median = None if cell.median is None else scale * cell.median
+        difference = None if cell.difference is None else scale * cell.difference
+        body.append(
+            [cell.row, shown.column, report.Cell(shown.published, scale * cell.value), report.Cell(shown.ours, median),
+             shown.spread, report.Cell(shown.difference, difference), cell.n, report.Cell(word, word, kind)]
+        )  # fmt: skip
+    heads = ["row", "column", "published", "ours", "20–80 %", "difference", "n", "verdict"]
+    score = Score.of([comparison])
+    good = "ok" if score.judged and score.within == score.judged else ""
+    badges = [report.Badge(f"{score.within} of {score.judged}", "cells within tolerance", good)]
+    if score.undecided:
+        badges.append(report.Badge(str(score.undecided), "undecided: our spread is wider", "undecided"))
+    if score.missing:
+        badges.append(report.Badge(str(score.missing), "not run", ""))
+    pieces: list[report.Piece] = [comparison.source] if comparison.source else []
+    pieces += [
+        report.Badges(badges),
+        report.Figure(
+            plot.to_svg(lambda: published.beside(comparison, title="")),
+            "Published values (diamonds) with their tolerance (grey), our medians (dots) with 20th to 80th percentile.",
+        ),
+        *(order_sentence(column, kept) + "." for column, kept in comparison.order),
+        report.Table(heads, body, "Ours: median over repetitions (n)."),
+    ]
+    return report.Section(comparison.title or "Published beside ours", pieces)
+
+
+def write_drawings(result: Result, comparisons: Sequence[Comparison], folder: Path) -> list[Path]:
+    """Draws each table with ours beside it into `published.pdf`, or `published-1.pdf` and on for several."""
+    from ..plot import published, style
+    from ..plot.data import footer, shown
+
+    made = []
+    with style.styled():
+        for n, comparison in enumerate(comparisons, start=1):
+            name = "published.pdf" if len(comparisons) == 1 else f"published-{n}.pdf"
+            fig = published.beside(comparison)
+            made.append(style.save(fig, folder / name, result.title, footer(shown(result))))
+    return made
+
+
+def write_page(result: Result, comparisons: Sequence[Comparison], folder: Path) -> Path:
+    """Writes `report.html`: the comparison, then the result itself."""
+    from ..report import page_of, save
+
+    return save(page_of([result], before=[section(c) for c in comparisons]), folder / "report.html")
+
+
+def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
+    """Writes one page about all experiments: scores of every table first, then a section for each file."""
+    from .. import report
+    from .._engine import version
+
+    tables = [table for one in everything for table in one.tables]
+    score = Score.of(tables)
+    badges = [
+        report.Badge("–" if score.share is None else f"{100 * score.share:.0f} %", f"of {score.judged} cells"),
+        report.Badge(f"{score.reached} of {score.tables}", "tables have 60 % or more"),
+        report.Badge(str(score.undecided), "undecided", "undecided" if score.undecided else ""),
+    ]
+    rows: list[list[Value]] = []
+    sections: list[Piece] = []
+    for one in everything:
+        link = _slug(one.name)
+        for table in one.tables:
+            mine = Score.of([table])
+            share = None if mine.share is None else 100 * mine.share
+            kind = "" if share is None else "ok" if mine.reached else "off"
+            percent = report.Cell("–" if share is None else f"{share:.0f}", share, kind)
+            rows.append(
+                [report.Cell(one.name, one.name, link=link), table.title, mine.within, mine.judged, mine.outside,
+                 mine.undecided, mine.missing, percent]
+            )  # fmt: skip
+        sections.append(report.Section(one.name, _pieces(one)))
+    heads = ["experiment", "table", "within", "of", "off", "undecided", "not run", "%"]
+    sample = "A sample: one repetition of some cases. " if quick else ""
+    lead = sample + "Published beside ours, cell by cell; ours is the median over repetitions."
+    index = report.Section("Scores", [report.Badges(badges), report.Table(heads, rows)])
+    footer = f"Made by sojourn {version().version}, model {version().model}."
+    return report.save(report.Page("Published results, reproduced", [index, *sections], lead, footer), out)
+
+
+def _pieces(one: Reproduced) -> list[Piece]:
+    from .. import report
+
+    pieces: list[Piece] = [one.title] if one.title else []
+    pieces += [section(table, one.result) for table in one.tables]
+    if one.claims:
+        body: list[list[Value]] = [
+            [claim.name or claim.that, claim.wanted, claim.measured, _holds(claim)] for claim in one.claims
+        ]
+        pieces.append(report.Table(["claim", "wanted", "measured", ""], body))
+    pieces += [report.Code(failure) for failure in one.failures]
+    return pieces
+
+
+def _holds(claim: Claim) -> Value:
+    from .. import report
+
+    return report.Cell("holds", "holds", "ok") if claim.holds else report.Cell("fails", "fails", "off")
+
+
+def _slug(title: str) -> str:
+    """The anchor that the page gives a section of this title."""
+    import re
+
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"

@@ -1,0 +1,231 @@
+"""Published experiments through one pool: all their cases in parallel, on from what is done, a failing file alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import _engine
+from .._engine import Experiment, Plan, Record
+from ..errors import SojournError, SpecError
+from . import files, page, words
+from .cells import Score, compare, concerned
+from .page import Reproduced
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..result import Outcome, Result
+    from ..sweep import Sweep, Task
+
+#: `--quick`: at most so many cases of a file, spread evenly over those that a printed cell or a claim speaks of.
+QUICK_CASES = 4
+#: …that together pass at most so many megabits through their links (the first case always runs).
+QUICK_MEGABITS = 6000.0
+
+
+def run(
+    names: Sequence[str],
+    *,
+    everything: bool = False,
+    quick: bool = False,
+    out: Path | None = None,
+    jobs: int | None = None,
+    html: Path | None = None,
+    as_json: bool = False,
+    page_each: bool = True,
+) -> int:
+    """Runs published experiments; prints published, ours, difference and verdict of every cell, and scores.
+
+    One experiment also gets drawings and a page of its own in its folder. Returns 0 when every run finished and every
+    claim of the files holds, 1 otherwise. Cells outside their tolerance lower the score, they are no failure.
+    """
+    if bool(names) == everything:
+        raise SpecError("name one or more experiments or folders, or give --all")
+    paths = files.find_published() if everything else files.expand(names)
+    alone = len(paths) == 1
+    if alone:
+        _refuse_unpublished(_engine.read(paths[0]))
+    done = reproduce(paths, quick=quick, out=out, jobs=jobs)
+    if as_json:
+        print(json.dumps(report(done, quick), ensure_ascii=False))
+    else:
+        _print(done, _console())
+    for one in done:
+        for failure in one.failures:
+            print(f"failed: {one.name}: {failure}", file=sys.stderr)
+    made: list[Path] = []
+    first = done[0].result
+    if alone and page_each and first is not None and first.outcomes and first.path is not None and not as_json:
+        made += [*page.write_drawings(first, done[0].tables, first.path)]
+        made.append(page.write_page(first, done[0].tables, first.path))
+    if html:
+        made.append(page.write_all(done, html, quick))
+    print(*made, sep="\n", end="\n" if made else "", file=sys.stderr if as_json else sys.stdout)
+    return 0 if all(one.ok for one in done) else 1
+
+
+def reproduce(
+    paths: Sequence[Path], *, quick: bool = False, out: Path | None = None, jobs: int | None = None
+) -> list[Reproduced]:
+    """Runs these files through one pool. With `out`, several keep their results in folders below it."""
+    from ..api import claims
+    from ..store import Store, place
+    from ..sweep import Sweep, choose, run_all
+
+    sweeps: list[tuple[Path, Sweep | str]] = []
+    for path in paths:
+        try:
+            experiment = _engine.read(path)
+            below = None if out is None else out if len(paths) == 1 else out / files.title(path)
+            one = Sweep(
+                experiment,
+                sample if quick else lambda plan: choose(plan, None, False),
+                store=lambda plan, e=experiment, to=below: Store(to or place(e, plan), e, plan),  # type: ignore[misc]
+            )
+            sweeps.append((path, one))
+        except SojournError as error:
+            sweeps.append((path, str(error)))
+    running = [one for _, one in sweeps if not isinstance(one, str)]
+    with _bar(running) as seen:
+        run_all(running, jobs=jobs, seen=seen, weight=weigh)
+    done = []
+    for path, ran in sweeps:
+        name = files.title(path)
+        if isinstance(ran, str):
+            done.append(Reproduced(name, "", failures=(ran,)))
+            continue
+        result = ran.result()
+        failures = tuple(str(failure) for failure in result.failures)
+        tables, verdicts = tuple(compare(result)), tuple(claims(result))
+        done.append(Reproduced(name, ran.plan.title, tables, verdicts, failures, result))
+    return done
+
+
+def sample(plan: Plan) -> list[tuple[int, int]]:
+    """The sample of `--quick`: one repetition of few cases, spread evenly over those with a printed cell or a claim."""
+    cases = concerned(plan)
+    n = min(len(cases), QUICK_CASES)
+    spread = [cases[round(i * (len(cases) - 1) / max(n - 1, 1))] for i in range(n)]
+    chosen: list[int] = []
+    budget = QUICK_MEGABITS
+    for case in dict.fromkeys(spread):
+        budget -= megabits(plan, case)
+        if budget >= 0 or not chosen:
+            chosen.append(case)
+    return [(case, 0) for case in chosen]
+
+
+def megabits(plan: Plan, case: int) -> float:
+    """What the limited links of a case can pass: nearly what its simulation costs."""
+    one = plan.cases[case]
+    return one.duration_s * sum(link.get("rate_mbps") or 0.0 for link in one.links)
+
+
+def weigh(one: Sweep, task: Task) -> float:
+    """The cost of a run, so that the longest begin first and none is left over at the end."""
+    return megabits(one.plan, task.case)
+
+
+def report(done: Sequence[Reproduced], quick: bool) -> dict[str, Any]:
+    """Everything as an object for programs: scores in all and by table, cells, claims, failures."""
+    tables = [table for one in done for table in one.tables]
+    version = _engine.version()
+    return {
+        "version": version.version,
+        "model": version.model,
+        "quick": quick,
+        "score": _score(Score.of(tables)),
+        "experiments": [
+            {
+                "name": one.name,
+                "title": one.title,
+                "tables": [{**asdict(table), "score": _score(Score.of([table]))} for table in one.tables],
+                "claims": [asdict(claim) for claim in one.claims],
+                "failures": list(one.failures),
+            }
+            for one in done
+        ],
+    }
+
+
+def _score(score: Score) -> dict[str, Any]:
+    return {**asdict(score), "judged": score.judged, "share": score.share}
+
+
+def _print(done: Sequence[Reproduced], console: Console) -> None:
+    for one in done:
+        if len(done) > 1:
+            console.rule(one.name, align="left")
+        for comparison in one.tables:
+            console.print(words.table(comparison))
+        for claim in one.claims:
+            sign = "holds" if claim.holds else "FAILS"
+            console.print(f"{sign}: {claim.name or claim.that} {claim.wanted}", markup=False)
+    tables = [(one.name, table) for one in done for table in one.tables]
+    if len(tables) > 1:
+        if len(done) > 1:
+            console.print(words.index(tables))
+        console.print(words.total(Score.of(table for _, table in tables)), style="bold", highlight=False)
+
+
+def simulate(
+    experiment: Experiment,
+    plan: Plan,
+    folder: Path | None,
+    *,
+    quick: bool = False,
+    jobs: int | None = None,
+    record: Record = Record(),
+) -> Result:
+    """Runs one experiment with a progress bar, on from what `folder` holds; nothing is kept without one."""
+    from ..store import Store
+    from ..sweep import Sweep, choose, run_all
+
+    one = Sweep(
+        experiment,
+        sample if quick else lambda plan: choose(plan, None, False),
+        record=record,
+        store=None if folder is None else lambda plan: Store(folder, experiment, plan),
+    )
+    with _bar([one]) as seen:
+        run_all([one], jobs=jobs, seen=seen)
+    return one.result()
+
+
+@contextmanager
+def _bar(sweeps: Sequence[Sweep]) -> Iterator[Any]:
+    """One progress bar over all runs; it counts what they cost, so that its forecast is fair."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    cost = {one: {case: 1.0 + megabits(one.plan, case) for case, _ in one.runs} for one in sweeps}
+    total = sum(cost[one][case] for one in sweeps for case, _ in one.runs)
+    runs = sum(len(one.runs) for one in sweeps)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"{runs} runs", total=total)
+        finished = 0
+
+        def seen(one: Sweep, outcome: Outcome) -> None:
+            nonlocal finished
+            finished += 1
+            bar.update(task, advance=cost[one][outcome.case.index], description=f"{finished} of {runs} runs")
+
+        yield seen
+
+
+def _refuse_unpublished(experiment: Experiment) -> None:
+    if not _engine.check(experiment).published:
+        raise SpecError(f"{experiment.file} has no [published] values; `sojourn run` runs it")
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 140)

@@ -1,0 +1,131 @@
+"""A comparison in words and on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..stats import number
+from .cells import VERDICTS, Cell, Comparison, Score
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A cell in words: column with its unit, published, our median, its spread, the difference."""
+
+    column: str
+    published: str
+    ours: str
+    spread: str
+    difference: str
+
+
+def texts(cell: Cell) -> Texts:
+    """A cell as tables print it, in the unit a reader expects (utilisation in per cent)."""
+    from ..plot.data import number as parsed
+
+    unit, scale = unit_of(cell)
+    spread = ""
+    if cell.p20 is not None and cell.p80 is not None and cell.p20 != cell.p80:
+        spread = f"{number(scale * cell.p20)} – {number(scale * cell.p80)}"
+    return Texts(
+        # A column that is itself a swept value, such as "10 ms", would be misread with a second unit.
+        column=cell.column if parsed(cell.column) or not unit else f"{cell.column}, {unit}",
+        published=cell.printed or f"{scale * cell.value:.6g}",
+        ours="–" if cell.median is None else number(scale * cell.median),
+        spread=spread,
+        difference=_difference(cell, scale),
+    )
+
+
+def unit_of(cell: Cell) -> tuple[str, float]:
+    """The unit in which a cell is shown, and the factor from its own to that one."""
+    from ..plot.data import quantity
+
+    _, unit, scale = quantity(cell.that)
+    return unit, scale
+
+
+def _difference(cell: Cell, scale: float) -> str:
+    if cell.difference is None:
+        return "–"
+    size = abs(scale * cell.difference)
+    if size <= 5e-5 * abs(scale * cell.value):
+        return "0"
+    return f"{'+' if cell.difference > 0 else '−'}{number(size)}"
+
+
+def heading(comparison: Comparison) -> str:
+    """The title of a table with its source, and its quantity where all cells have the same."""
+    from ..plot.data import axis_label, quantity
+
+    title = f"{comparison.title} ({comparison.source})" if comparison.source else comparison.title
+    figures = {cell.that for cell in comparison.cells}
+    return f"{title}: {axis_label(*quantity(figures.pop())[:2])}" if len(figures) == 1 else title
+
+
+def order_sentence(column: str, kept: bool) -> str:
+    """Whether our rows stand in the printed order by this column, in words."""
+    return f"{column}: the rows {'stand in the printed order' if kept else 'do NOT stand in the printed order'}"
+
+
+def table(comparison: Comparison) -> RenderableType:
+    """One line per cell: published, ours, difference, verdict."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    words = [texts(cell) for cell in comparison.cells]
+    spread = any(w.spread for w in words)
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    grid.add_column("row", min_width=12)
+    grid.add_column("column", no_wrap=True)
+    for head in ("published", "ours", *(["20–80 %"] if spread else []), "difference"):
+        grid.add_column(head, justify="right", no_wrap=True)
+    grid.add_column("verdict", no_wrap=True)
+    before = None
+    for cell, w in zip(comparison.cells, words, strict=True):
+        word, colour = VERDICTS[cell.verdict]
+        figures = [w.published, w.ours, *([w.spread] if spread else []), w.difference]
+        grid.add_row(Text(cell.row if cell.row != before else ""), Text(w.column), *figures, Text(word, style=colour))
+        before = cell.row
+    order = [Text(order_sentence(column, kept), style="" if kept else "red") for column, kept in comparison.order]
+    return Group(Text(heading(comparison), style="bold"), grid, *order, Text(comparison.score, style="bold"))
+
+
+def index(tables: Iterable[tuple[str, Comparison]]) -> RenderableType:
+    """A line per table: its file, its title and its score."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    grid.add_column("experiment", no_wrap=True)
+    grid.add_column("table")
+    for head in ("within", "off", "undecided", "not run", "%"):
+        grid.add_column(head, justify="right", no_wrap=True)
+    before = None
+    for name, comparison in tables:
+        score = Score.of([comparison])
+        share = "–" if score.share is None else f"{100 * score.share:.0f}"
+        figures = [
+            f"{score.within}/{score.judged}",
+            str(score.outside),
+            str(score.undecided),
+            str(score.missing),
+            share,
+        ]
+        style = "" if score.share is None or score.reached else "red"
+        grid.add_row(Text(name if name != before else ""), Text(comparison.title), *figures, style=style)
+        before = name
+    return grid
+
+
+def total(score: Score) -> str:
+    """The score of everything in a sentence."""
+    return f"All together: {score.text}; {score.reached} of {score.tables} tables have 60 % or more."
