@@ -91,15 +91,22 @@ def algorithm(entry: Entry) -> str:
     return page
 
 
+SCHEDULERS = {"fq_": ("the fair queue", "fair"), "sfq_": ("stochastic fairness queueing", "fair/sfq"),
+              "drr_": ("deficit round robin", "fair/drr")}  # fmt: skip
+
+
 def queue(entry: Entry) -> str:
     """The page of a queue."""
-    law = entry["name"].removeprefix("fq_")
+    law = entry["law"]
     page = f"# `{entry['name']}`\n\n"
     if law != entry["name"]:
-        page += f"The fair queue over [`{law}`]({law}.md).\n\n" + header("aqm", "src", "queue", name="fair")
+        words, source = SCHEDULERS[entry["name"].removesuffix(law)]
+        page += f"[`{law}`]({law}.md) under {words}.\n\n" + header("aqm", "src", "queue", name=source)
     else:
-        page += header("aqm", "src", "law", name=law) or entry.get("doc", "")
-    return page + f"\n\nPublished: {entry['paper']}\n\n## Parameters\n\n" + parameters(entry["fields"])
+        about = header("aqm", "src", "law", name=law) or header("aqm", "src", "queue", name=law)
+        page += about or entry.get("doc", "")
+    page += f"\n\nPublished: {entry['paper']}\n\nPackets wait: {entry['scheduler']}\n"
+    return page + "\n## Parameters\n\n" + parameters(entry["fields"])
 
 
 def slow_starts(entries: list[Entry]) -> str:
@@ -136,9 +143,15 @@ def index(pages: dict[str, list[Entry]]) -> str:
     for entry in pages["cc"]:
         row = [f"[`{entry['name']}`](cc/{entry['name']}.md)", entry["title"], entry["family"], entry["signal"]]
         page += "| " + " | ".join(cell(text) for text in [*row, entry["evidence"]]) + " |\n"
-    page += "\n## Queues\n\n| name | published |\n|---|---|\n"
+    page += (
+        "\n## Queues\n\nA law alone, and in sub-queues of flows under a scheduler.\n\n"
+        "| name | in sub-queues | published |\n|---|---|---|\n"
+    )
     for entry in pages["queue"]:
-        page += f"| [`{entry['name']}`](queue/{entry['name']}.md) | {cell(entry['paper'])} |\n"
+        if entry["name"] == entry["law"]:
+            under = [other["name"] for other in pages["queue"] if other["law"] == entry["law"] != other["name"]]
+            row = [entry["name"], ", ".join(f"[`{name}`](queue/{name}.md)" for name in under), cell(entry["paper"])]
+            page += f"| [`{row[0]}`](queue/{row[0]}.md) | {row[1]} | {row[2]} |\n"
     page += "\n## More\n\n- [Slow starts](slow-starts.md)\n- [Causes of window changes](causes.md)\n"
     return page + "- [JSON schema of the experiment file](experiment.schema.json), for editors\n"
 

@@ -41,6 +41,7 @@ mod registry;
 
 pub use registry::{About, QDISCS, build, find, resolve};
 
+use alloc::boxed::Box;
 use core::fmt::Debug;
 use units::{Bytes, Duration, Instant, Rate, Rng};
 
@@ -208,9 +209,9 @@ pub trait Law: Debug + Send {
 /// Where a law works: implementations choose other defaults under a fair queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// One queue for all.
+    /// One queue for all, or under a scheduler that has no defaults for laws.
     Alone,
-    /// One queue a flow.
+    /// One queue a flow, under RFC 8290's scheduler.
     Fair,
 }
 
@@ -232,6 +233,28 @@ pub trait LawKind: Law + Sized + 'static {
     }
     /// Puts it to work on a queue. `link.limit` is there.
     fn new(params: &Self::Params, link: &LinkInfo, rng: Rng) -> Self;
+    /// It is one of so many under a scheduler whose own limit is so many packets.
+    fn among(self, _limit: usize, _flows: usize) -> Self {
+        self
+    }
+}
+
+/// A queue that is law and scheduler in one (DualPI2): an entry of the table's second part.
+pub trait QdiscKind: 'static {
+    /// Where it was published.
+    const PAPER: &'static str;
+    /// What it does, in a sentence.
+    const DOC: &'static str;
+    /// How packets wait.
+    const SCHEDULER: &'static str;
+    /// What users may set.
+    type Params: params::Params;
+    /// The defaults that go with what was asked for, such as those of the chosen `reference`.
+    fn defaults(_asked: &Self::Params) -> Self::Params {
+        Self::Params::default()
+    }
+    /// Builds it; `link.limit` may be missing.
+    fn make<P: Packet + Debug + Send + 'static>(params: &Self::Params, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>>;
 }
 
 /// Why a packet was dropped.

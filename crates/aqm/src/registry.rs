@@ -1,23 +1,29 @@
-//! The one table of queues: every law alone, and every law under the fair queue.
+//! The one table of queues: every law alone and under each scheduler, and the queues that are a whole of their own.
 
 use crate::law::{Never, codel::Codel, pie::Pie};
-use crate::queue::fair::{self, Fair};
+use crate::queue::dualpi2;
+use crate::queue::fair::{self, Discipline, Fair, drr, sfq};
 use crate::queue::fifo::{self, Fifo};
-use crate::{LawKind, Limit, LinkInfo, Packet, Place, Qdisc};
+use crate::{LawKind, Limit, LinkInfo, Packet, Place, Qdisc, QdiscKind};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
+use core::marker::PhantomData;
 use params::{Field, ParamError, Params, Spec};
 use units::{Rng, streams};
 
-/// Every law by name. An entry `x` makes the queues `x` and `fq_x`; nothing else lists them.
-macro_rules! laws {
-    ($($name:ident => $law:ty),* $(,)?) => {
+/// Every queue by name, in two parts. A law `x` makes the queues `x`, `fq_x`, `sfq_x` and `drr_x`; a whole queue, which
+/// is more than a way to wait and a law, makes one. Nothing else lists them.
+macro_rules! queues {
+    (laws: $($name:ident => $law:ty,)*; whole: $($whole:ident => $kind:ty,)*) => {
         /// Every queue.
         pub static QDISCS: &[About] = &[
-            $( About::of::<Fifo<(), $law>>(stringify!($name)), )*
-            $( About::of::<Fair<(), $law>>(concat!("fq_", stringify!($name))), )*
+            $( About::of::<Fifo<(), $law>>(stringify!($name), stringify!($name)), )*
+            $( About::of::<Fair<(), $law>>(concat!("fq_", stringify!($name)), stringify!($name)), )*
+            $( About::of::<Sfq<$law>>(concat!("sfq_", stringify!($name)), stringify!($name)), )*
+            $( About::of::<Drr<$law>>(concat!("drr_", stringify!($name)), stringify!($name)), )*
+            $( About::of::<Whole<$kind>>(stringify!($whole), stringify!($whole)), )*
         ];
 
         /// Builds the queue a spec names.
@@ -33,22 +39,39 @@ macro_rules! laws {
                 if spec.name == concat!("fq_", stringify!($name)) {
                     return Fair::<(), $law>::build(spec, link, rng);
                 }
+                if spec.name == concat!("sfq_", stringify!($name)) {
+                    return Sfq::<$law>::build(spec, link, rng);
+                }
+                if spec.name == concat!("drr_", stringify!($name)) {
+                    return Drr::<$law>::build(spec, link, rng);
+                }
+            )*
+            $(
+                if spec.name == stringify!($whole) {
+                    return Whole::<$kind>::build(spec, link, rng);
+                }
             )*
             Err(unknown(&spec.name))
         }
     };
 }
 
-laws! {
-    fifo => Never,
-    codel => Codel,
-    pie => Pie,
+queues! {
+    laws:
+        fifo => Never,
+        codel => Codel,
+        pie => Pie,
+    ;
+    whole:
+        dualpi2 => dualpi2::Kind,
 }
 
 /// What a queue is, for lists and documentation.
 pub struct About {
     /// The name users write.
     pub name: &'static str,
+    /// The name of its law, or its own if it is a whole queue.
+    pub law: &'static str,
     /// Where its law was published.
     pub paper: &'static str,
     /// What its law does.
@@ -64,26 +87,28 @@ pub struct About {
 type Values = Vec<(&'static str, String)>;
 
 impl About {
-    const fn of<C: Composition>(name: &'static str) -> Self {
+    const fn of<E: Entry>(name: &'static str, law: &'static str) -> Self {
         About {
             name,
-            paper: C::Law::PAPER,
-            doc: C::Law::DOC,
-            scheduler: C::SCHEDULER,
-            fields: fields::<C>,
-            resolve: |spec| Ok(settle::<C>(spec)?.values()),
+            law,
+            paper: E::PAPER,
+            doc: E::DOC,
+            scheduler: E::SCHEDULER,
+            fields: fields::<E>,
+            resolve: |spec| Ok(settle::<E>(spec)?.values()),
         }
     }
 }
 
-/// A queue over a law. (The packet type plays no part before `build`.)
-trait Composition: Sized {
-    type Law: LawKind;
+/// A line of the table: what users set, and the queue it makes. (The packet type plays no part before `build`.)
+trait Entry: Sized {
+    type Law: Params;
     type Queue: Params;
+    const PAPER: &'static str;
+    const DOC: &'static str;
     const SCHEDULER: &'static str;
-    const PLACE: Place;
-    /// The queue's defaults that go with what was asked of the law.
-    fn queue_defaults(asked: &<Self::Law as LawKind>::Params) -> Self::Queue;
+    /// The defaults that go with what was asked of the law.
+    fn defaults(asked: &Self::Law) -> Both<Self>;
     fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>>;
 
     fn build<P: Packet + Debug + Send + 'static>(
@@ -95,14 +120,15 @@ trait Composition: Sized {
     }
 }
 
-impl<L: LawKind> Composition for Fifo<(), L> {
-    type Law = L;
+impl<L: LawKind> Entry for Fifo<(), L> {
+    type Law = L::Params;
     type Queue = fifo::Params;
+    const PAPER: &'static str = L::PAPER;
+    const DOC: &'static str = L::DOC;
     const SCHEDULER: &'static str = "first in, first out";
-    const PLACE: Place = Place::Alone;
 
-    fn queue_defaults(_: &L::Params) -> fifo::Params {
-        fifo::Params::default()
+    fn defaults(asked: &L::Params) -> Both<Self> {
+        Both { law: L::defaults(asked, Place::Alone), queue: fifo::Params::default() }
     }
 
     fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>> {
@@ -112,39 +138,109 @@ impl<L: LawKind> Composition for Fifo<(), L> {
     }
 }
 
-impl<L: LawKind> Composition for Fair<(), L> {
-    type Law = L;
-    type Queue = fair::Params;
-    const SCHEDULER: &'static str = "DRR++ over hashed flows (RFC 8290)";
-    const PLACE: Place = Place::Fair;
+/// Sub-queues of flows that take turns by `discipline`, each under a law of its own.
+fn sub_queues<P: Packet + Debug + Send + 'static, L: LawKind>(
+    law: &L::Params,
+    queue: &fair::Params,
+    discipline: Discipline,
+    link: &LinkInfo,
+    mut rng: Rng,
+) -> Box<dyn Qdisc<P>> {
+    let limit = link.limit.unwrap_or(Limit::Packets(queue.limit));
+    let link = LinkInfo { limit: Some(limit), ..*link };
+    // Each flow's dice are its own: one flow more does not re-roll another's.
+    let seed = rng.bits();
+    let fair = Fair::<P, L>::new(queue, &link, &mut rng, |flow, _| {
+        L::new(law, &link, Rng::new(seed, flow, streams::AQM)).among(queue.limit, queue.flows)
+    });
+    Box::new(fair.taking_turns(discipline))
+}
 
-    fn queue_defaults(asked: &L::Params) -> fair::Params {
-        L::under_fair(asked)
+impl<L: LawKind> Entry for Fair<(), L> {
+    type Law = L::Params;
+    type Queue = fair::Params;
+    const PAPER: &'static str = L::PAPER;
+    const DOC: &'static str = L::DOC;
+    const SCHEDULER: &'static str = "DRR++ over hashed flows (RFC 8290)";
+
+    fn defaults(asked: &L::Params) -> Both<Self> {
+        Both { law: L::defaults(asked, Place::Fair), queue: L::under_fair(asked) }
     }
 
-    fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, mut rng: Rng) -> Box<dyn Qdisc<P>> {
-        let limit = link.limit.unwrap_or(Limit::Packets(both.queue.limit));
-        let link = LinkInfo { limit: Some(limit), ..*link };
-        // Each flow's dice are its own: one flow more does not re-roll another's.
-        let seed = rng.bits();
-        Box::new(Fair::<P, L>::new(&both.queue, &link, &mut rng, |flow, _| {
-            L::new(&both.law, &link, Rng::new(seed, flow, streams::AQM))
-        }))
+    fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>> {
+        sub_queues::<P, L>(&both.law, &both.queue, Discipline::NewFirst, link, rng)
+    }
+}
+
+/// A law under stochastic fairness queueing.
+struct Sfq<L>(PhantomData<L>);
+
+impl<L: LawKind> Entry for Sfq<L> {
+    type Law = L::Params;
+    type Queue = sfq::Params;
+    const PAPER: &'static str = L::PAPER;
+    const DOC: &'static str = L::DOC;
+    const SCHEDULER: &'static str = "round robin by packets over hashed flows (McKenney, INFOCOM 1990)";
+
+    fn defaults(asked: &L::Params) -> Both<Self> {
+        Both { law: L::defaults(asked, Place::Alone), queue: sfq::Params::default() }
+    }
+
+    fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>> {
+        sub_queues::<P, L>(&both.law, &both.queue.fair(), Discipline::Packets, link, rng)
+    }
+}
+
+/// A law under deficit round robin.
+struct Drr<L>(PhantomData<L>);
+
+impl<L: LawKind> Entry for Drr<L> {
+    type Law = L::Params;
+    type Queue = drr::Params;
+    const PAPER: &'static str = L::PAPER;
+    const DOC: &'static str = L::DOC;
+    const SCHEDULER: &'static str = "deficit round robin over hashed flows (Shreedhar and Varghese, SIGCOMM 1995)";
+
+    fn defaults(asked: &L::Params) -> Both<Self> {
+        Both { law: L::defaults(asked, Place::Alone), queue: drr::Params::default() }
+    }
+
+    fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>> {
+        sub_queues::<P, L>(&both.law, &both.queue.fair(), Discipline::Deficit, link, rng)
+    }
+}
+
+/// A queue that is law and scheduler in one.
+struct Whole<K>(PhantomData<K>);
+
+params::params! {
+    /// A whole queue has one set of parameters, and this is the empty other.
+    pub struct NoMore {}
+}
+
+impl<K: QdiscKind> Entry for Whole<K> {
+    type Law = K::Params;
+    type Queue = NoMore;
+    const PAPER: &'static str = K::PAPER;
+    const DOC: &'static str = K::DOC;
+    const SCHEDULER: &'static str = K::SCHEDULER;
+
+    fn defaults(asked: &K::Params) -> Both<Self> {
+        Both { law: K::defaults(asked), queue: NoMore {} }
+    }
+
+    fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>> {
+        K::make(&both.law, link, rng)
     }
 }
 
 /// A law's parameters and its queue's as one set.
-struct Both<C: Composition> {
-    law: <C::Law as LawKind>::Params,
-    queue: C::Queue,
+struct Both<E: Entry> {
+    law: E::Law,
+    queue: E::Queue,
 }
 
-impl<C: Composition> Both<C> {
-    /// The defaults that go with what was asked of the law.
-    fn defaults(asked: &<C::Law as LawKind>::Params) -> Self {
-        Both { law: C::Law::defaults(asked, C::PLACE), queue: C::queue_defaults(asked) }
-    }
-
+impl<E: Entry> Both<E> {
     fn set(&mut self, spec: &Spec) -> Result<(), ParamError> {
         for (i, (name, text)) in spec.args.iter().enumerate() {
             if spec.args[..i].iter().any(|(n, _)| n == name) {
@@ -171,20 +267,20 @@ impl<C: Composition> Both<C> {
 }
 
 /// Defaults, those of the reference asked for, and then what was asked for.
-fn settle<C: Composition>(spec: &Spec) -> Result<Both<C>, ParamError> {
-    let mut asked = Both::<C> { law: Default::default(), queue: Default::default() };
+fn settle<E: Entry>(spec: &Spec) -> Result<Both<E>, ParamError> {
+    let mut asked = Both::<E> { law: Default::default(), queue: Default::default() };
     asked.set(spec)?;
-    let mut both = Both::<C>::defaults(&asked.law);
+    let mut both = E::defaults(&asked.law);
     both.set(spec)?;
     both.law.check()?;
     both.queue.check()?;
     Ok(both)
 }
 
-fn fields<C: Composition>() -> Vec<Field> {
-    let mut fields = <C::Law as LawKind>::Params::fields();
-    fields.extend(C::Queue::fields());
-    let defaults = Both::<C>::defaults(&Default::default()).values();
+fn fields<E: Entry>() -> Vec<Field> {
+    let mut fields = E::Law::fields();
+    fields.extend(E::Queue::fields());
+    let defaults = E::defaults(&Default::default()).values();
     for (field, (_, default)) in fields.iter_mut().zip(defaults) {
         field.default = default;
     }
@@ -216,13 +312,22 @@ mod tests {
     }
 
     #[test]
-    fn every_law_is_there_alone_and_under_the_fair_queue() {
-        // No list of names: adding a law changes no test.
-        let (fair, alone): (Vec<&About>, Vec<&About>) = QDISCS.iter().partition(|a| a.name.starts_with("fq_"));
-        assert_eq!(fair.len(), alone.len());
-        for law in alone {
-            assert_eq!(find(&alloc::format!("fq_{}", law.name)).unwrap().scheduler, Fair::<(), Never>::SCHEDULER);
+    fn every_law_is_there_alone_and_under_each_scheduler() {
+        // No list of names: adding a law or a whole queue changes no test.
+        for about in QDISCS.iter().filter(|a| a.scheduler == Fifo::<(), Never>::SCHEDULER) {
+            assert_eq!(about.name, about.law);
+            for (prefix, scheduler) in [
+                ("fq_", Fair::<(), Never>::SCHEDULER),
+                ("sfq_", Sfq::<Never>::SCHEDULER),
+                ("drr_", Drr::<Never>::SCHEDULER),
+            ] {
+                let found = find(&alloc::format!("{prefix}{}", about.name)).unwrap();
+                assert_eq!((found.scheduler, found.law), (scheduler, about.name));
+            }
         }
+        let mut names: Vec<_> = QDISCS.iter().map(|a| a.name).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|w| w[0] != w[1]), "{names:?}");
     }
 
     #[test]

@@ -115,7 +115,7 @@ pub fn algorithms() -> String {
 #[pyfunction]
 pub fn queues() -> String {
     let all: Vec<Value> =
-        aqm::QDISCS.iter().map(|q| json!({"name": q.name, "paper": q.paper, "doc": q.doc, "scheduler": q.scheduler, "fields": fields((q.fields)())})).collect();
+        aqm::QDISCS.iter().map(|q| json!({"name": q.name, "law": q.law, "paper": q.paper, "doc": q.doc, "scheduler": q.scheduler, "fields": fields((q.fields)())})).collect();
     json!(all).to_string()
 }
 

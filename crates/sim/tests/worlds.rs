@@ -95,15 +95,20 @@ proptest! {
     }
 }
 
+fn moves_data(cc: &str, queue: &str) {
+    let s = dumbbell(10.0, 20.0, 100, queue, &[cc], 5);
+    let utilisation = run(&s).links[0].utilisation.unwrap();
+    assert!(utilisation > 0.3, "{cc} through {queue}: {utilisation}");
+}
+
+/// Not all pairs, which would be thousands: every algorithm through a queue of each kind, every queue with one of each.
 #[test]
-fn every_algorithm_moves_data_through_every_queue() {
+fn every_algorithm_and_every_queue_moves_data() {
     for cc in cc::ALGORITHMS {
-        for queue in aqm::QDISCS {
-            let s = dumbbell(10.0, 20.0, 100, queue.name, &[cc.about.name], 5);
-            let r = run(&s);
-            let utilisation = r.links[0].utilisation.unwrap();
-            assert!(utilisation > 0.3, "{} through {}: {utilisation}", cc.about.name, queue.name);
-        }
+        ["fifo", "codel", "pie", "fq_codel", "fq_pie"].iter().for_each(|queue| moves_data(cc.about.name, queue));
+    }
+    for queue in aqm::QDISCS {
+        ["newreno", "cubic", "cdg"].iter().for_each(|cc| moves_data(cc, queue.name));
     }
 }
 

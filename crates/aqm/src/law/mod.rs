@@ -4,7 +4,9 @@ pub mod codel;
 pub mod never;
 pub mod pie;
 
+mod integrator;
 mod ticker;
 
+pub use integrator::Integrator;
 pub use never::Never;
 pub use ticker::Ticker;

@@ -36,12 +36,16 @@ impl Ticker {
         Some(tick)
     }
 
-    /// Passes over the updates due until `now`, for a law whose updates have stopped changing anything. Keeps the beat.
-    pub fn skip(&mut self, now: Instant) {
-        if self.is_due(now) {
-            let missed = now.since(self.next).as_nanos() / self.period.as_nanos() + 1;
-            self.next += self.period * missed;
+    /// Passes over the updates due until `now`, for a law whose updates have stopped changing anything, or change by
+    /// equal steps. Keeps the beat, and tells how many they were and when the last one was due.
+    pub fn skip(&mut self, now: Instant) -> (u64, Instant) {
+        if !self.is_due(now) {
+            return (0, now);
         }
+        let missed = now.since(self.next).as_nanos() / self.period.as_nanos() + 1;
+        let last = self.next + self.period * (missed - 1);
+        self.next += self.period * missed;
+        (missed, last)
     }
 }
 
@@ -55,12 +59,12 @@ mod tests {
         for now in [0, 499, 500, 501, 514, 515, 10_000].map(Instant::from_millis) {
             let mut counted = Ticker::new(Instant::ZERO, ms(500), ms(15));
             let mut skipped = counted;
-            let mut ticks = 0;
+            let (mut ticks, mut last) = (0, now);
             while let Some(at) = counted.due(now) {
                 assert_eq!(at, Instant::from_millis(500 + 15 * ticks));
-                ticks += 1;
+                (ticks, last) = (ticks + 1, at);
             }
-            skipped.skip(now);
+            assert_eq!(skipped.skip(now), (ticks, last), "{now:?}");
             assert_eq!(counted.next, skipped.next, "{now:?}");
         }
     }

@@ -9,7 +9,9 @@
 //!
 //! Departures: Linux also limits memory (32 MB of socket buffers), a quantity our packets do not have.
 
+pub mod drr;
 mod params;
+pub mod sfq;
 mod slab;
 
 pub use params::{Emptied, Fattest, Overflow, Params, Rotate};
@@ -24,6 +26,17 @@ use units::{Bytes, Duration, Instant, Rng};
 
 /// RFC 8290 section 4.1.
 const BATCH: u32 = 64;
+
+/// Whose turn it is, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discipline {
+    /// DRR++: new flows before old ones, a quantum a turn (RFC 8290).
+    NewFirst,
+    /// DRR: a turn lasts while the packet at the head fits into the deficit.
+    Deficit,
+    /// SFQ: a packet a turn.
+    Packets,
+}
 
 /// The list a flow is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +92,7 @@ impl Turns {
 #[derive(Debug)]
 pub struct Fair<P, L> {
     params: Params,
+    discipline: Discipline,
     limit: Limit,
     quantum: i64,
     mtu: Bytes,
@@ -102,6 +116,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
             |law| Flow { law, head: NONE, tail: NONE, next: NONE, on: On::Neither, credit: 0, largest: Bytes::ZERO };
         let mut fair = Fair {
             params: params.clone(),
+            discipline: Discipline::NewFirst,
             limit: link.limit.unwrap_or(Limit::Packets(params.limit)),
             quantum: 0,
             mtu: link.mtu,
@@ -117,6 +132,12 @@ impl<P: Packet, L: Law> Fair<P, L> {
         };
         fair.set_quantum();
         fair
+    }
+
+    /// The same with other turns.
+    pub fn taking_turns(mut self, discipline: Discipline) -> Self {
+        self.discipline = discipline;
+        self
     }
 
     fn set_quantum(&mut self) {
@@ -172,8 +193,13 @@ impl<P: Packet, L: Law> Fair<P, L> {
         self.backlog += size;
         self.len += 1;
         if flow.on == On::Neither {
-            (flow.on, flow.credit) = (On::New, self.quantum);
-            self.new.push(&mut self.flows, i as u32);
+            flow.credit = self.quantum;
+            if self.discipline == Discipline::NewFirst {
+                flow.on = On::New;
+                self.new.push(&mut self.flows, i as u32);
+            } else {
+                self.make_old(i as u32);
+            }
         }
     }
 
@@ -242,6 +268,20 @@ impl<P: Packet, L: Law> Fair<P, L> {
         None
     }
 
+    /// Is the credit of the flow at the head of its list used up?
+    #[inline(always)]
+    fn has_had_its_turn(&self, i: usize) -> bool {
+        let flow = &self.flows[i];
+        match (self.discipline, self.params.rotate) {
+            (Discipline::NewFirst, Rotate::Spent) => flow.credit <= 0,
+            (Discipline::NewFirst, Rotate::Overdrawn) => flow.credit < 0,
+            (Discipline::Deficit, _) => {
+                self.slab.get(flow.head).is_some_and(|(_, packet)| packet.size().get() as i64 > flow.credit)
+            }
+            (Discipline::Packets, _) => false,
+        }
+    }
+
     /// Takes the flow whose turn it is off its list.
     fn leave(&mut self, on: On) {
         match on {
@@ -300,12 +340,7 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
                 (NONE, i) => (On::Old, i),
                 (i, _) => (On::New, i),
             };
-            let credit = self.flows[i as usize].credit;
-            let over = match self.params.rotate {
-                Rotate::Spent => credit <= 0,
-                Rotate::Overdrawn => credit < 0,
-            };
-            if over {
+            if self.has_had_its_turn(i as usize) {
                 self.flows[i as usize].credit += self.quantum;
                 self.leave(on);
                 self.make_old(i);
@@ -313,6 +348,10 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
             }
             if let Some(out) = self.serve(i as usize, now, drops) {
                 self.flows[i as usize].credit -= out.packet.size().get() as i64;
+                if self.discipline == Discipline::Packets {
+                    self.leave(on);
+                    self.make_old(i);
+                }
                 return Some(out);
             }
             self.flows[i as usize].law.on_empty(now);

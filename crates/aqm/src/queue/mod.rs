@@ -1,5 +1,6 @@
 //! Queues: they own packets and ask a law.
 
+pub mod dualpi2;
 pub mod fair;
 pub mod fifo;
 mod lane;

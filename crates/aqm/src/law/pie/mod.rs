@@ -71,6 +71,8 @@ pub struct Pie {
     ticker: Ticker,
     /// A third of the buffer.
     third: Bytes,
+    /// It is what `among` made of it.
+    third_is_quirk: bool,
     rate: Rate,
     rng: Rng,
 }
@@ -262,8 +264,8 @@ impl Law for Pie {
     }
 
     fn on_activate(&mut self, now: Instant) {
-        // FQ-PIE in dummynet starts a flow's PIE afresh each time the flow comes back.
-        if self.is(Reference::FreeBsd) && !self.params.on_off {
+        // FQ-PIE in dummynet starts a flow's PIE afresh each time the flow comes back, on_off or not.
+        if self.is(Reference::FreeBsd) {
             self.state.delay = Duration::ZERO;
             self.wake(now);
         }
@@ -279,7 +281,7 @@ impl Law for Pie {
 
     fn set_link(&mut self, link: &LinkInfo) {
         self.rate = link.rate;
-        if let Some(limit) = link.limit {
+        if let (Some(limit), false) = (link.limit, self.third_is_quirk) {
             self.third = limit.bytes(link.mtu) / 3;
         }
     }
@@ -337,6 +339,7 @@ impl LawKind for Pie {
             },
             ticker: Ticker::NEVER,
             third: Bytes::ZERO,
+            third_is_quirk: false,
             rate: link.rate,
             rng,
         };
@@ -345,6 +348,16 @@ impl LawKind for Pie {
         }
         pie.set_link(link);
         pie
+    }
+
+    fn among(mut self, limit: usize, flows: usize) -> Self {
+        // dn_sched_fq_pie takes a third of a flow's part of the limit, which counts packets, and compares bytes with it: 3 by
+        // default, so that with on_off a flow wakes at once.
+        if self.is(Reference::FreeBsd) {
+            self.third_is_quirk = true;
+            self.third = Bytes::new((limit / flows / 3) as u64);
+        }
+        self
     }
 }
 

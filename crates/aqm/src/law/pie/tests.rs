@@ -159,6 +159,21 @@ fn on_off_sleeps_until_a_third_of_the_buffer_is_full() {
 }
 
 #[test]
+fn dummynets_fq_pie_wakes_at_three_bytes() {
+    let flow = |spec: &str| {
+        let mut pie = pie(spec).among(10_240, 1_024);
+        pie.set_link(&LINK);
+        pie.on_activate(Instant::ZERO);
+        pie.on_enqueue(&arriving(Instant::ZERO, 0));
+        assert_eq!(pie.state.activity, Activity::Asleep, "{spec}: nothing held and nothing dropped");
+        pie.on_enqueue(&arriving(Instant::ZERO, 40));
+        pie.state.activity
+    };
+    assert_eq!(flow("x(reference=freebsd, on_off=true)"), Activity::Active);
+    assert_eq!(flow("x(on_off=true)"), Activity::Asleep, "a third of the buffer elsewhere");
+}
+
+#[test]
 fn docsis_allows_a_burst_after_its_first_drop_and_sleeps_after_a_quiet_second() {
     let mut pie = pie("x(reference=docsis)");
     pie.on_enqueue(&arriving(Instant::ZERO, 499_999));
