@@ -32,9 +32,16 @@ pub struct Claim {
     /// Which figure of several repetitions counts.
     #[serde(serialize_with = "word")]
     pub over: Over,
-    /// Swept keys with the values they must have; empty for every case.
+    /// Swept keys with the values they must have; empty for every case. A key that stands there several times must
+    /// have one of its values.
     #[serde(serialize_with = "pairs")]
     pub when: Vec<(String, String)>,
+    /// Swept keys with other values: figures on the right side are those of the case that has them; empty for the same case.
+    #[serde(serialize_with = "pairs")]
+    pub against: Vec<(String, String)>,
+    /// Keys that move with those of `against`, so that the other case may differ in them too.
+    #[serde(skip)]
+    pub(crate) moved: Vec<String>,
     #[serde(skip)]
     pub(crate) metric: Metric,
     #[serde(skip)]
@@ -45,9 +52,19 @@ fn word<S: serde::Serializer>(over: &Over, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(&params::Value::show(over))
 }
 
-/// Keys and values as an object.
+/// Keys and values as an object: text, or a list where a key has several.
 fn pairs<S: serde::Serializer>(when: &[(String, String)], s: S) -> Result<S::Ok, S::Error> {
-    s.collect_map(when.iter().map(|(key, value)| (key, value)))
+    let mut keys: Vec<(&String, Vec<&String>)> = Vec::new();
+    for (key, value) in when {
+        match keys.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, values)) => values.push(value),
+            None => keys.push((key, vec![value])),
+        }
+    }
+    s.collect_map(keys.into_iter().map(|(key, values)| match values[..] {
+        [one] => (key, Json::from(one.as_str())),
+        _ => (key, Json::from_iter(values.iter().map(|v| v.as_str()))),
+    }))
 }
 
 /// What became of a claim in one case.
@@ -255,10 +272,11 @@ impl Claim {
     /// Judges it on the summaries of the repetitions of one case.
     pub fn evaluate(&self, repetitions: &[Json]) -> Verdict {
         let all: Vec<&Json> = repetitions.iter().collect();
-        self.judge(&case_of(repetitions.first()), &all)
+        self.judge(&case_of(repetitions.first()), &all, &all)
     }
 
-    pub(crate) fn judge(&self, case: &Json, repetitions: &[&Json]) -> Verdict {
+    /// The same with the repetitions that figures on the right side are taken from.
+    pub(crate) fn judge(&self, case: &Json, repetitions: &[&Json], against: &[&Json]) -> Verdict {
         let verdict = |holds, measured, why| Verdict {
             name: self.name.clone(),
             that: self.that.clone(),
@@ -269,8 +287,9 @@ impl Claim {
             why,
         };
         let n = repetitions.len();
-        if n == 0 {
-            return verdict(false, None, "no repetition has finished".into());
+        if n == 0 || against.is_empty() {
+            let whose = if n == 0 { "" } else { " of the case it is compared with" };
+            return verdict(false, None, format!("no repetition{whose} has finished"));
         }
         let unit = self.metric.unit();
         let mut values = Vec::new();
@@ -289,13 +308,13 @@ impl Claim {
             if m == 0.0 && !closed { -f64::MIN_POSITIVE } else { m }
         };
         let worst = if self.over == Over::Each {
-            let each = values.iter().zip(repetitions).map(|(x, s)| {
+            let each = values.iter().zip(against).map(|(x, s)| {
                 let bounds = self.condition.bounds(unit, &[*s], self.over)?;
                 Some((margin(*x, bounds), *x))
             });
             each.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)))
         } else {
-            let bounds = self.condition.bounds(unit, repetitions, self.over);
+            let bounds = self.condition.bounds(unit, against, self.over);
             bounds.zip(aggregate(&values, self.over)).map(|(b, x)| (margin(x, b), x))
         };
         let Some((margin, measured)) = worst else {
@@ -309,7 +328,20 @@ impl Claim {
             (_, Over::Each) => format!(", the worst of {n}"),
         };
         let not = if holds { "" } else { "not " };
-        verdict(holds, Some(measured), format!("{} is {}{what}; {not}{}", self.that, short(measured), self.is))
+        let mut why = format!("{} is {}{what}; {not}{}", self.that, short(measured), self.is);
+        if !self.against.is_empty() {
+            let other: Vec<String> = self.against.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+            why.push_str(&format!(" with {}", other.join(", ")));
+        }
+        verdict(holds, Some(measured), why)
+    }
+
+    /// Is `other` the case that this one is compared with?
+    fn compares(&self, case: &Json, other: &Json) -> bool {
+        let same = |(key, value): (&String, &Json)| {
+            self.moved.contains(key) || other.get(key) == Some(value)
+        };
+        matches_case(&self.against, other) && case.as_object().is_none_or(|keys| keys.iter().all(same))
     }
 }
 
@@ -337,18 +369,26 @@ pub(crate) fn judge_all(claims: &[Claim], expected: impl Iterator<Item = Json>, 
         cases[i].1.push(summary);
     }
     let concerned = |claim: &Claim| -> Vec<Verdict> {
-        let cases = cases.iter().filter(|(case, _)| claim.concerns(case));
-        cases.map(|(case, repetitions)| claim.judge(case, repetitions)).collect()
+        let concerned = cases.iter().filter(|(case, _)| claim.concerns(case));
+        let judged = concerned.map(|(case, repetitions)| {
+            let other = match claim.against[..] {
+                [] => repetitions.as_slice(),
+                _ => cases.iter().find(|(other, _)| claim.compares(case, other)).map_or(&[][..], |(_, all)| all),
+            };
+            claim.judge(case, repetitions, other)
+        });
+        judged.collect()
     };
     claims.iter().flat_map(concerned).collect()
 }
 
-/// Do the case's swept values agree with `when`?
+/// Do the case's swept values agree with `when`? Of several values of a key one is enough.
 pub(crate) fn matches_case(when: &[(String, String)], case: &Json) -> bool {
-    when.iter().all(|(key, want)| {
+    when.iter().all(|(key, _)| {
         let given = case.get(key);
         let text = given.map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_string));
-        text.is_some_and(|text| same_text(&text, want))
+        let mut wanted = when.iter().filter(|(k, _)| k == key).map(|(_, want)| want);
+        text.is_some_and(|text| wanted.any(|want| same_text(&text, want)))
     })
 }
 
@@ -371,6 +411,8 @@ mod tests {
             is: is.into(),
             over,
             when: Vec::new(),
+            against: Vec::new(),
+            moved: Vec::new(),
             metric,
             condition,
         }
@@ -410,6 +452,34 @@ mod tests {
         let v = claim("flow.c.share", ">= 0.4", Over::Mean).evaluate(&runs);
         assert_eq!((v.holds, v.why.as_str()), (false, "flow.c.share has no value in the run"));
         assert!(!claim("flow.a.share", ">= 0", Over::Mean).evaluate(&[]).holds);
+    }
+
+    #[test]
+    fn a_case_is_compared_with_another_one() {
+        let run = |cc: &str, stack: &str, share: f64| serde_json::json!({"case": {"flow.a.cc": cc, "flow.a.stack": stack, "path.rtt": "10 ms"}, "flows": [{"name": "a", "share": share}]});
+        let runs = [run("hldg", "freebsd-11", 0.4), run("cubic", "linux", 0.9), run("cdg", "freebsd-11", 0.1)];
+        let mut c = claim("flow.a.share", ">= 4 * flow.a.share", Over::Each);
+        c.when = vec![("flow.a.cc".into(), "hldg".into())];
+        c.against = vec![("flow.a.cc".into(), "cdg".into())];
+        c.moved = vec!["flow.a.cc".into(), "flow.a.stack".into()];
+        let holds = |c: &Claim, runs: &[Json]| judge_all(std::slice::from_ref(c), [].into_iter(), runs);
+        let v = holds(&c, &runs);
+        assert_eq!((v.len(), v[0].holds), (1, true), "{v:?}");
+        assert!(!holds(&c, &[run("hldg", "freebsd-11", 0.4), run("cdg", "freebsd-11", 0.11)])[0].holds);
+        let v = holds(&c, &runs[..2]);
+        assert_eq!(v[0].why, "no repetition of the case it is compared with has finished");
+        // A path of its own is not the case to compare with.
+        let mut other = runs[2].clone();
+        other["case"]["path.rtt"] = "40 ms".into();
+        assert!(!holds(&c, &[runs[0].clone(), other])[0].holds);
+    }
+
+    #[test]
+    fn a_case_has_one_of_the_values() {
+        let when = [("path.rtt", "10 ms"), ("path.rtt", "40 ms"), ("a", "1")].map(|(k, v)| (k.into(), v.into()));
+        for (rtt, a, fits) in [("10 ms", 1, true), ("40ms", 1, true), ("80 ms", 1, false), ("40 ms", 2, false)] {
+            assert_eq!(matches_case(&when, &serde_json::json!({"path.rtt": rtt, "a": a})), fits, "{rtt} {a}");
+        }
     }
 
     #[test]

@@ -8,13 +8,13 @@ use crate::metric::{Metric, Subject};
 use crate::prune::prune;
 use crate::published::Published;
 use crate::quantity::{Quantity, RateText};
-use crate::raw::{ExpectFile, File};
+use crate::raw::{ExpectFile, File, WhenFile};
 use crate::resolve::{Context, scenario};
 use crate::scenario::Scenario;
 use crate::source::{Checked, Fault, Place, Source, Sources, did_you_mean};
 use crate::sweep::{self, Axis};
 use crate::trace::Traces;
-use crate::tree::{Any, At, Table, get, get_mut, parse_document, parse_value, same_text};
+use crate::tree::{Any, At, Table, get, get_mut, parse_document, parse_value};
 use crate::{Error, assign, hash, line, published};
 use serde_json::Value as Json;
 use std::path::Path;
@@ -133,10 +133,11 @@ impl Parts {
         sweep::refuse_repeats(&axes)?;
         let claims = file.expect.iter().enumerate().map(|(i, at)| claim(at, i + 1, &axes)).collect::<Checked<_>>()?;
         let claim_places = file.expect.iter().map(|at| [at.value.that.place, at.value.is.place]).collect();
-        let published = published::read(file.published.as_ref())?;
-        for cell in published.iter().flat_map(|table| &table.cells) {
+        let mut published = published::read(file.published.as_ref())?;
+        for cell in published.iter_mut().flat_map(|table| &mut table.cells) {
             if let Some(when) = &cell.when_at {
                 check_when(&when.value, &axes).map_err(|f| f.under("published"))?;
+                cell.when = sweep::alternatives(&when.value, &axes);
             }
         }
         Ok(Parts { file, axes, claims, claim_places, published })
@@ -147,21 +148,31 @@ fn claim(at: &At<ExpectFile>, number: usize, axes: &[Axis]) -> Checked<Claim> {
     let expect = &at.value;
     let (metric, condition) = (expect.that.value.0.clone(), expect.is.value.0.clone());
     condition.check(&metric).map_err(|e| Fault::at(expect.is.place, e).under(format!("expect[{number}].is")))?;
-    let when = match &expect.when {
-        None => Vec::new(),
-        Some(when) => {
-            let Any::Table(table) = &when.value.0 else {
-                let message = "expected a table such as {\"path.rtt\" = \"40 ms\"}";
-                return Err(Fault::at(when.place, message).under(format!("expect[{number}].when")));
-            };
-            check_when(table, axes).map_err(|f| f.under(format!("expect[{number}].when")))?;
-            table.iter().map(|(k, v)| (k.value.clone(), v.show())).collect()
-        }
-    };
+    let when = pairs(expect.when.as_ref(), axes).map_err(|f| f.under(format!("expect[{number}].when")))?;
+    let against = pairs(expect.against.as_ref(), axes).map_err(|f| f.under(format!("expect[{number}].against")))?;
+    if let Some(other) = &expect.against
+        && condition.figures().is_empty()
+    {
+        let message = "nothing on the right side of `is` comes from that case: write a figure there, as in \">= 2 * flow.a.share\"";
+        return Err(Fault::at(other.place, message).under(format!("expect[{number}].against")));
+    }
+    let with = |key: &str| against.iter().any(|(k, _)| k == key);
+    let groups = axes.iter().filter(|axis| axis.columns.iter().any(|c| with(&c.key.value)));
+    let moved = groups.flat_map(|axis| axis.columns.iter().map(|c| c.key.value.clone())).collect();
     let (that, is) = (metric.to_string(), condition.write().show());
     let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}"));
     let over = expect.over.as_ref().map_or(Over::Mean, |at| at.value.0.0);
-    Ok(Claim { name, that, is, over, when, metric, condition })
+    Ok(Claim { name, that, is, over, when, against, moved, metric, condition })
+}
+
+/// Keys and values of a `when` or `against`, checked; several values of a key one after the other.
+fn pairs(when: Option<&At<WhenFile>>, axes: &[Axis]) -> Checked<Vec<(String, String)>> {
+    let Some(when) = when else { return Ok(Vec::new()) };
+    let Any::Table(table) = &when.value.0 else {
+        return Err(Fault::at(when.place, "expected a table such as {\"path.rtt\" = \"40 ms\"}"));
+    };
+    check_when(table, axes)?;
+    Ok(sweep::alternatives(table, axes))
 }
 
 /// Keys of a `when` must be swept, and to these values.
@@ -175,12 +186,13 @@ fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
                 if keys.is_empty() { "nothing is swept".into() } else { format!("swept are {}", keys.join(", ")) };
             return Err(Fault::at(key.place, format!("{:?} is not swept{near} ({all})", key.value)));
         };
-        let values = || column.values.iter().map(|v| v.show());
-        if !values().any(|v| same_text(&v, &value.show())) {
-            let all: Vec<String> = values().take(20).collect();
-            let given = value.show();
-            let message = format!("{} does not take the value {given:?} (it takes {})", key.value, all.join(", "));
-            return Err(Fault::at(value.place, message));
+        for one in column.alternatives(value) {
+            if !column.takes(one) {
+                let all: Vec<String> = column.values.iter().map(|v| v.show()).take(20).collect();
+                let given = one.show();
+                let message = format!("{} does not take the value {given:?} (it takes {})", key.value, all.join(", "));
+                return Err(Fault::at(one.place, message));
+            }
         }
     }
     Ok(())

@@ -2,13 +2,13 @@
 //! that the experiment stays one that could have been written.
 
 use crate::sweep::Axis;
-use crate::tree::{Any, At, Table, get, get_mut, same_text};
+use crate::tree::{Any, At, Table, get, get_mut};
 
 /// Drops claims, published rows and grid cells whose swept values are no longer there.
 pub(crate) fn prune(doc: &mut At<Any>, axes: &[Axis]) {
     let Any::Table(root) = &mut doc.value else { return };
     if let Some(At { value: Any::List(claims), .. }) = get_mut(root, "expect") {
-        claims.retain(|claim| reachable(claim, axes));
+        claims.retain_mut(|claim| reachable(claim, axes));
     }
     root.retain_mut(|(key, node)| match &mut node.value {
         Any::List(tables) if key.value == "published" => {
@@ -23,17 +23,23 @@ pub(crate) fn prune(doc: &mut At<Any>, axes: &[Axis]) {
 fn swept(key: &str, value: &At<Any>, axes: &[Axis]) -> bool {
     let mut columns = axes.iter().flat_map(|axis| &axis.columns);
     // A key that is not swept at all is a mistake, for the checks to find.
-    let column = columns.find(|c| c.key.value == key);
-    column.is_none_or(|c| c.values.iter().any(|v| same_text(&v.show(), &value.show())))
+    columns.find(|c| c.key.value == key).is_none_or(|c| c.takes(value))
 }
 
-/// Can the `when` of an entry still be met?
-fn reachable(entry: &At<Any>, axes: &[Axis]) -> bool {
-    let Any::Table(keys) = &entry.value else { return true };
-    match get(keys, "when").map(|node| &node.value) {
-        Some(Any::Table(when)) => when.iter().all(|(key, value)| swept(&key.value, value, axes)),
+/// Can the `when` and `against` of an entry still be met? Of a list of values those are left that can.
+fn reachable(entry: &mut At<Any>, axes: &[Axis]) -> bool {
+    let Any::Table(keys) = &mut entry.value else { return true };
+    ["when", "against"].iter().all(|name| match get_mut(keys, name).map(|node| &mut node.value) {
+        Some(Any::Table(when)) => when.iter_mut().all(|(key, value)| {
+            if swept(&key.value, value, axes) {
+                return true;
+            }
+            let Any::List(values) = &mut value.value else { return false };
+            values.retain(|v| swept(&key.value, v, axes));
+            !values.is_empty()
+        }),
         _ => true,
-    }
+    })
 }
 
 /// Prunes one published table; false if nothing is left of it.
@@ -43,7 +49,7 @@ fn table(node: &mut At<Any>, axes: &[Axis]) -> bool {
     }
     let Any::Table(keys) = &mut node.value else { return true };
     if let Some(At { value: Any::List(rows), .. }) = get_mut(keys, "row") {
-        rows.retain(|row| reachable(row, axes));
+        rows.retain_mut(|row| reachable(row, axes));
         return !rows.is_empty();
     }
     grid(keys, axes).unwrap_or(true)

@@ -70,8 +70,9 @@ struct RowFile {
     /// The row's name in print. Default: the values of `when`.
     #[schemars(extend("examples" = ["CDG"]))]
     name: Option<String>,
-    /// The case: swept keys and their values. Default: every case.
-    #[schemars(extend("examples" = [{"flow.a.cc": "cdg"}]))]
+    /// The case: swept keys and their values. A list of values makes the row one of several cases, whose runs count alike.
+    /// Default: every case.
+    #[schemars(extend("examples" = [{"flow.a.cc": "cdg"}, {"path.rtt": ["180 ms", "240 ms"]}]))]
     when: Option<At<WhenFile>>,
     /// The printed values by column: a number in the figure's unit or text with its unit, a range `10 to 21 %` or a bound
     /// `< 50 %`. Needed.
@@ -131,7 +132,7 @@ pub struct Cell {
     pub column: String,
     /// The figure.
     pub that: String,
-    /// The case: swept keys and their values.
+    /// The case: swept keys and their values; a key that stands there several times has one of them.
     pub when: Vec<(String, String)>,
     /// The printed value in the figure's unit: of a range its middle, of a bound the bound.
     pub value: f64,

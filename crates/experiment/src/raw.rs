@@ -314,12 +314,16 @@ pub(crate) struct ExpectFile {
     /// Repetitions: their mean, their median, or each of them must fulfil it.
     #[schemars(extend("default" = "mean"))]
     pub over: Opt<Word<Over>>,
-    /// Only for the cases of a sweep with these values.
-    #[schemars(extend("examples" = [{"path.rtt": "40 ms"}]))]
+    /// Only for the cases of a sweep with these values; a list allows several.
+    #[schemars(extend("examples" = [{"path.rtt": "40 ms"}, {"path.rtt": ["10 ms", "40 ms"]}]))]
     pub when: Option<At<WhenFile>>,
+    /// Figures on the right side of `is` are those of the case with these values instead, so that cases of a sweep are
+    /// compared.
+    #[schemars(extend("examples" = [{"flow.a.cc": "cdg"}]))]
+    pub against: Option<At<WhenFile>>,
 }
 
-/// Swept keys and the values they must have.
+/// Swept keys and the value, or the list of values, that they must have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct WhenFile(pub Any);

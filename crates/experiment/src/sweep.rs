@@ -17,6 +17,32 @@ pub(crate) struct Column {
     pub values: Vec<At<Any>>,
 }
 
+impl Column {
+    /// Is this one of its values?
+    pub fn takes(&self, value: &At<Any>) -> bool {
+        self.values.iter().any(|v| same_text(&v.show(), &value.show()))
+    }
+
+    /// The values that a `when` allows: those of a list, unless the list is a value itself, as `run.measure` has.
+    pub fn alternatives<'a>(&self, value: &'a At<Any>) -> &'a [At<Any>] {
+        match &value.value {
+            Any::List(all) if !self.takes(value) => all,
+            _ => std::slice::from_ref(value),
+        }
+    }
+}
+
+/// Keys and values of a `when` in text, several values of a key one after the other.
+pub(crate) fn alternatives(when: &Table, axes: &[Axis]) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for (key, value) in when {
+        let column = axes.iter().flat_map(|axis| &axis.columns).find(|c| c.key.value == key.value);
+        let values = column.map_or(std::slice::from_ref(value), |c| c.alternatives(value));
+        all.extend(values.iter().map(|v| (key.value.clone(), v.show())));
+    }
+    all
+}
+
 impl Axis {
     fn len(&self) -> usize {
         self.columns[0].values.len()
