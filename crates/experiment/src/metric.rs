@@ -38,6 +38,8 @@ const GROUP: &[(&str, &[&str])] = &[
     ("rtt_ms", SPREAD),
     ("owd_ms", SPREAD),
     ("jitter_ms", &[]),
+    ("ack_rate_mbps", SPREAD),
+    ("window_rate_mbps", SPREAD),
     ("sent", &[]),
     ("lost", &[]),
     ("loss_pct", &[]),

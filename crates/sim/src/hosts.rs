@@ -9,7 +9,7 @@ use crate::world::World;
 use crate::{summary, traffic};
 use cc::CauseKind;
 use tcp::Segment;
-use units::Instant;
+use units::{Bytes, Instant};
 
 /// Two delay back-offs less than so many RTTs apart are a double one: "two successive back-offs with a two RTT interval
 /// gap between them" (HLDG thesis, section 4.2.2), and a round takes a little longer than an RTT.
@@ -57,10 +57,15 @@ impl<P: Probe> World<P> {
                 }
                 Way::Back => {
                     let heard = tcp.sender.on_segment(now, &packet.segment);
-                    if self.measuring
-                        && let Some(rtt) = heard.rtt
-                    {
-                        node.count.rtt.add(rtt);
+                    let estimates = tcp.sender.take_estimates();
+                    if self.measuring {
+                        if let Some(rtt) = heard.rtt {
+                            node.count.rtt.add(rtt);
+                        }
+                        if let Some(estimates) = estimates {
+                            let mss = tcp.sender.flow().mss;
+                            node.count.round(estimates, mss, mss + Bytes::new(52));
+                        }
                     }
                     self.pump(packet.flow, false);
                 }

@@ -90,6 +90,10 @@ pub struct FlowSummary {
     pub rtt_ms: Option<Spread>,
     pub owd_ms: Option<Spread>,
     pub jitter_ms: f64,
+    /// Bandwidth as the rounds of the window show it by Eq 5.5 of the HLDG thesis: bytes acknowledged over their length.
+    pub ack_rate_mbps: Option<Spread>,
+    /// The same as Vegas has it: window over smoothed RTT.
+    pub window_rate_mbps: Option<Spread>,
     pub sent: u64,
     pub lost: u64,
     pub loss_pct: f64,
@@ -121,6 +125,10 @@ pub struct GroupSummary {
     pub rtt_ms: Option<Spread>,
     pub owd_ms: Option<Spread>,
     pub jitter_ms: f64,
+    /// Bandwidth as the rounds of the window show it by Eq 5.5 of the HLDG thesis: bytes acknowledged over their length.
+    pub ack_rate_mbps: Option<Spread>,
+    /// The same as Vegas has it: window over smoothed RTT.
+    pub window_rate_mbps: Option<Spread>,
     pub sent: u64,
     pub lost: u64,
     pub loss_pct: f64,
@@ -262,6 +270,8 @@ fn flow<P: Probe>(world: &World<P>, node: &Node, seconds: f64, total: f64) -> Fl
         rtt_ms: c.rtt.spread(),
         owd_ms: c.one_way.spread(),
         jitter_ms: c.jitter * 1e-6,
+        ack_rate_mbps: c.bandwidth[0].spread(),
+        window_rate_mbps: c.bandwidth[1].spread(),
         sent: c.sent_packets,
         lost: c.lost_packets,
         loss_pct: percent(c.lost_packets, c.sent_packets),
@@ -344,6 +354,8 @@ fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary]) -> GroupSumm
         rtt_ms: mean_spread(flows.iter().filter_map(|f| f.rtt_ms.as_ref())),
         owd_ms: mean_spread(flows.iter().filter_map(|f| f.owd_ms.as_ref())),
         jitter_ms: mean(flows.iter().map(|f| f.jitter_ms)).unwrap_or(0.0),
+        ack_rate_mbps: mean_spread(flows.iter().filter_map(|f| f.ack_rate_mbps.as_ref())),
+        window_rate_mbps: mean_spread(flows.iter().filter_map(|f| f.window_rate_mbps.as_ref())),
         sent: count(|f| f.sent),
         lost: count(|f| f.lost),
         loss_pct: percent(count(|f| f.lost), count(|f| f.sent)),

@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use cc::{CongestionControl, Flow};
 use core::mem::offset_of;
 use core::ops::Range;
-use units::{Duration, Instant};
+use units::{Duration, Instant, Rate};
 
 /// Builds the congestion control once the flow exists.
 pub type Build<'a> = &'a mut dyn FnMut(&mut Flow) -> Box<dyn CongestionControl>;
@@ -23,6 +23,15 @@ pub struct Heard {
     pub acked: u64,
     /// Payload bytes of theirs it brought, or released, in order.
     pub delivered: u64,
+}
+
+/// Two estimates of the bandwidth from one round, in payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BandwidthEstimates {
+    /// Bytes acknowledged over the length of the round (HLDG thesis, Eq 5.5).
+    pub ack_rate: Rate,
+    /// The window over the smoothed RTT, as Vegas has it.
+    pub window_rate: Rate,
 }
 
 /// One end of a connection and both directions of its data. Positions in a stream are 64-bit: the SYN takes 0, data
@@ -329,6 +338,12 @@ impl Endpoint {
     #[inline]
     pub fn flow_mut(&mut self) -> &mut Flow {
         &mut self.sender.flow
+    }
+
+    /// What the last round says of the bandwidth, once.
+    #[inline]
+    pub fn take_estimates(&mut self) -> Option<BandwidthEstimates> {
+        self.sender.estimates.take()
     }
 
     /// The algorithm.

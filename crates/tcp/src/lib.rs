@@ -36,6 +36,6 @@ mod transmit;
 mod undo;
 
 pub use config::{Config, DelayedAck, LossDetection, Offload, RoundKind, Stack};
-pub use endpoint::{Build, Endpoint, Heard};
+pub use endpoint::{BandwidthEstimates, Build, Endpoint, Heard};
 pub use segment::{Flags, SackBlocks, Segment};
 pub use stats::Stats;

@@ -1,8 +1,8 @@
 //! What an acknowledgement measures: RTT for the timeout and for the algorithm, rounds, one-way delay.
 
-use crate::Segment;
 use crate::scoreboard::Delivery;
 use crate::sender::{Echo, Sender};
+use crate::{BandwidthEstimates, Segment};
 use cc::host::{ErttHeard, MarkedRound};
 use units::{Duration, Instant};
 
@@ -116,7 +116,13 @@ impl Sender {
             (false, Some(m)) => (Some(m.sent), self.clock.tick() * m.ticks as u64),
             _ => return None,
         };
-        Some(self.rounds.close(now, self.flow.cwnd, self.nxt, sent, rtt))
+        let round = self.rounds.close(now, self.flow.cwnd, self.nxt, sent, rtt);
+        let (length, srtt) = (round.end.since(round.start), self.flow.srtt);
+        if !length.is_zero() && !srtt.is_zero() {
+            self.estimates =
+                Some(BandwidthEstimates { ack_rate: round.delivered / length, window_rate: self.flow.cwnd / srtt });
+        }
+        Some(round)
     }
 
     /// One-way delay with an unknown constant: the offset keeps it positive while clocks drift apart for hours.

@@ -5,7 +5,7 @@ use crate::config::{Config, LossDetection, Offload, RoundKind, Stack};
 use crate::ecn::{self, Marked};
 use crate::ring::Ring;
 use crate::scoreboard::{Delivery, Scoreboard};
-use crate::{Heard, Segment, Stats, prr::Prr, rack::Rack, timers::Probe, undo::Undo};
+use crate::{BandwidthEstimates, Heard, Segment, Stats, prr::Prr, rack::Rack, timers::Probe, undo::Undo};
 use alloc::boxed::Box;
 use cc::host::{EnhancedRtt, RateTag, RateTracker, RoundTracker, RttEstimator, RttRule};
 use cc::{Ack, CongestionControl, Event, Flow, Phase};
@@ -106,6 +106,8 @@ pub(crate) struct Sender {
     pub board: Scoreboard,
     pub rtt: RttEstimator,
     pub rounds: RoundTracker,
+    /// Of the last round that nobody has asked for yet.
+    pub estimates: Option<BandwidthEstimates>,
     pub rack: Rack,
     pub probe: Probe,
     pub prr: Prr,
@@ -153,6 +155,7 @@ impl Sender {
             pto: Duration::from_secs(1),
             rtt: RttEstimator::new(rule, config.min_rto, config.max_rto),
             rounds: RoundTracker::new(Instant::ZERO, flow.cwnd, 0),
+            estimates: None,
             recover: 0,
             prr: Prr::default(),
             rack: Rack::default(),

@@ -184,6 +184,8 @@ QUANTITIES: tuple[tuple[str, str, str, float], ...] = (
     ("jitter_ms", "jitter", "ms", 1.0),
     ("throughput_mbps", "throughput", "Mbit/s", 1.0),
     ("goodput_mbps", "goodput", "Mbit/s", 1.0),
+    ("window_rate_mbps", "bandwidth by window / RTT", "Mbit/s", 1.0),
+    ("ack_rate_mbps", "bandwidth by ACK rate", "Mbit/s", 1.0),
     ("share", "share", "%", 100.0),
     ("jain", "Jain index", "", 1.0),
     ("max_min", "max–min fairness", "", 1.0),

@@ -157,7 +157,7 @@ def labels(result: Result, comparison: Comparison) -> list[str] | None:
     for case in result.plan.cases:
         if not result.of(case):
             continue
-        rows = {c.row for c in comparison.cells if all(case.values.get(k) == v for k, v in c.when)}
+        rows = {c.row for c in comparison.cells if all((k, case.values.get(k)) in c.when for k, _ in c.when)}
         if len(rows) != 1:
             return None
         names.append(rows.pop())
