@@ -62,8 +62,17 @@ impl Line {
         if self.flying.is_empty() {
             scheduler.set(self.source, at, order);
         }
+        if self.flying.len() == self.flying.capacity() {
+            self.grow();
+        }
         debug_assert!(self.flying.back().is_none_or(|f| f.at <= at), "a delay line keeps its order");
         self.flying.push_back(Flying { at, order, packet });
+    }
+
+    /// By a quarter, not to twice the size: a ring goes round all of its memory, and what is not there stays out of the caches.
+    #[cold]
+    fn grow(&mut self) {
+        self.flying.reserve_exact((self.flying.len() / 4).max(8));
     }
 
     /// Takes the head out, whose time has come, and schedules the next.

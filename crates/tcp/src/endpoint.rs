@@ -139,7 +139,7 @@ impl Endpoint {
     pub fn on_segment(&mut self, now: Instant, s: &Segment) -> Heard {
         const PLAIN: u8 = Flags::ACK.0 | Flags::TIMESTAMP.0;
         self.sender.flow.now = now;
-        if self.state == State::Established && s.flags.0 & !PLAIN == 0 && s.sack.count == 0 {
+        if self.state == State::Established && s.flags.0 & !PLAIN == 0 && s.sack.is_empty() {
             if s.len > 0 && s.ack == self.sender.una {
                 return self.on_plain_data(now, s);
             }

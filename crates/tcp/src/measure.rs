@@ -56,7 +56,7 @@ impl Sender {
         let ticks_now = self.clock.read(now);
         let tick = self.clock.tick();
         // New ranges: the right edge of the first block that is not a report of a duplicate.
-        let sacked_to = if s.sack.count > 0 && delivery.bytes > cumulative {
+        let sacked_to = if !s.sack.is_empty() && delivery.bytes > cumulative {
             self.seen_blocks.iter().map(|b| b.1).find(|end| *end > 0).unwrap_or(0)
         } else {
             0

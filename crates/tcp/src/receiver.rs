@@ -294,11 +294,11 @@ impl Receiver {
     /// The ranges for this ACK; true if the first reports a duplicate.
     pub fn blocks(&mut self) -> (SackBlocks, bool) {
         let mut blocks = SackBlocks::default();
+        let mut free = blocks.blocks.iter_mut();
         let mut put = |range: (u64, u64)| {
-            if (blocks.count as usize) < blocks.blocks.len() {
+            if let Some(block) = free.next() {
                 let offset = range.0 as i64 - self.nxt as i64;
-                blocks.blocks[blocks.count as usize] = (offset as i32, (range.1 - range.0) as u32);
-                blocks.count += 1;
+                *block = (offset as i32, (range.1 - range.0) as u32);
             }
         };
         let twice = self.twice.take();

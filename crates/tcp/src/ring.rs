@@ -10,6 +10,9 @@ pub(crate) struct Ring<T> {
     next: u64,
 }
 
+/// Slots of the smallest ring: an initial window of ten and the ACKs that double it.
+const LEAST: usize = 16;
+
 impl<T: Copy + Default> Ring<T> {
     /// An empty ring; memory comes with the first push.
     pub fn new() -> Self {
@@ -44,7 +47,11 @@ impl<T: Copy + Default> Ring<T> {
             self.grow();
         }
         let id = self.next;
-        let place = self.place(id);
+        let mut place = self.place(id);
+        if place == 0 && self.slots.len() > LEAST {
+            self.shrink();
+            place = self.place(id);
+        }
         self.slots[place] = value;
         self.next += 1;
         id
@@ -52,12 +59,24 @@ impl<T: Copy + Default> Ring<T> {
 
     #[cold]
     fn grow(&mut self) {
-        let mut bigger = alloc::vec![T::default(); (self.slots.len() * 2).max(16)];
-        let mask = bigger.len() - 1;
-        for id in self.first..self.next {
-            bigger[id as usize & mask] = self.slots[self.place(id)];
+        self.resize((self.slots.len() * 2).max(LEAST));
+    }
+
+    /// Once a turn: a ring three quarters empty is halved. It goes round all of its memory, and what a slow start needed
+    /// long ago would push other flows out of the caches.
+    #[cold]
+    fn shrink(&mut self) {
+        if (self.next - self.first) as usize * 4 <= self.slots.len() {
+            self.resize(self.slots.len() / 2);
         }
-        self.slots = bigger;
+    }
+
+    fn resize(&mut self, slots: usize) {
+        let mut other = alloc::vec![T::default(); slots];
+        for id in self.first..self.next {
+            other[id as usize & (slots - 1)] = self.slots[self.place(id)];
+        }
+        self.slots = other;
     }
 
     #[inline]
@@ -93,6 +112,28 @@ impl<T: Copy + Default> Ring<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ring_grows_and_shrinks_around_what_it_holds() {
+        let mut ring = Ring::new();
+        let mut sizes = alloc::vec::Vec::new();
+        for n in 0..2000u64 {
+            ring.push(n);
+            // Up to a hundred at first, then seven.
+            let most = if n < 1000 { 100 } else { 7 };
+            while ring.next() - ring.first() > most {
+                assert_eq!(ring.front(), Some(&ring.first()));
+                ring.pop();
+            }
+            for id in ring.first()..ring.next() {
+                assert_eq!(*ring.get(id), id);
+            }
+            if sizes.last() != Some(&ring.slots.len()) {
+                sizes.push(ring.slots.len());
+            }
+        }
+        assert_eq!(sizes, [16, 32, 64, 128, 64, 32, 16]);
+    }
 
     #[test]
     fn numbers_survive_growth_and_wrapping() {

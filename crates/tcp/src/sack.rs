@@ -24,7 +24,7 @@ impl Sender {
             self.on_duplicate_reported(start, end);
         }
         let mut blocks = [(0, 0); 3];
-        for (i, kept) in blocks.iter_mut().enumerate().take(s.sack.count as usize).skip(first) {
+        for (i, kept) in blocks.iter_mut().enumerate().take(s.sack.used().len()).skip(first) {
             let (start, end) = block(i);
             // An old block, or one for what was never sent.
             if end > self.nxt || end <= self.una {

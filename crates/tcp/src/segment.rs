@@ -1,4 +1,4 @@
-//! A TCP segment as the endpoints see it. Small and `Copy`: rings of packets in the simulator hold it by value.
+//! A TCP segment as the endpoints see it: `Copy`, and no larger than a cache line.
 
 use units::Bytes;
 
@@ -38,10 +38,23 @@ impl Flags {
 /// Each is an offset from `ack` and a length. An offset is signed: a DSACK block lies below `ack`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
-    /// How many are in use.
-    pub count: u8,
-    /// (start − ack, length), in bytes.
+    /// (start − ack, length), in bytes; length 0 in those not in use, which come last.
     pub blocks: [(i32, u32); 3],
+}
+
+impl SackBlocks {
+    /// Those in use.
+    #[inline]
+    pub fn used(&self) -> &[(i32, u32)] {
+        let count = self.blocks.iter().take_while(|(_, len)| *len > 0).count();
+        &self.blocks[..count]
+    }
+
+    /// Is there none?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.blocks[0].1 == 0
+    }
 }
 
 /// One TCP segment. Sequence numbers are 64-bit stream positions, so they never wrap; SYN and FIN take one each.
@@ -77,7 +90,7 @@ impl Segment {
     #[inline]
     pub fn size(&self) -> Bytes {
         let timestamps = if self.flags.has(Flags::TIMESTAMP) { 12 } else { 0 };
-        let sack = if self.sack.count > 0 { 4 + 8 * self.sack.count as u32 } else { 0 };
+        let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.used().len() as u32 };
         Bytes::new((Self::HEADER + timestamps + sack + self.len) as u64)
     }
 

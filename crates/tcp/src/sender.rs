@@ -254,12 +254,12 @@ impl Sender {
     /// Reads what `s` acknowledges.
     #[inline(always)]
     pub fn on_ack(&mut self, now: Instant, s: &Segment, echo: Echo, heard: &mut Heard) {
-        if s.ack > self.nxt || (s.ack < self.una && s.sack.count == 0) {
+        if s.ack > self.nxt || (s.ack < self.una && s.sack.is_empty()) {
             return;
         }
         let window_moved = self.see_window(s);
         // Data of the other side that acknowledges nothing new.
-        if s.ack == self.una && s.len > 0 && s.sack.count == 0 {
+        if s.ack == self.una && s.len > 0 && s.sack.is_empty() {
             return;
         }
         self.asleep = false;
@@ -273,7 +273,7 @@ impl Sender {
         let before = self.una;
         let ack = s.ack.max(before);
         let mut delivery = Delivery::new(self.board.sacked_to);
-        let dsack = s.sack.count > 0 && self.ways.sack && self.on_blocks(s, &mut delivery);
+        let dsack = !s.sack.is_empty() && self.ways.sack && self.on_blocks(s, &mut delivery);
         let cumulative = ack - before;
         if cumulative > 0 {
             self.pop_acknowledged(ack, &mut delivery);

@@ -23,7 +23,17 @@ impl<P: Packet> Lane<P> {
     #[inline]
     pub fn push(&mut self, now: Instant, packet: P) {
         self.backlog += packet.size();
+        if self.is_at_capacity() {
+            self.grow();
+        }
         self.packets.push_back((now, packet));
+    }
+
+    /// By a quarter, not to twice the size: a ring goes round all of its memory, and what is not there stays out of the
+    /// caches.
+    #[cold]
+    fn grow(&mut self) {
+        self.packets.reserve_exact((self.packets.len() / 4).max(8));
     }
 
     /// The next push will have to grow the ring.

@@ -129,9 +129,10 @@ fn segment(packet: &Packet, agreed: &Agreed, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&s.ts_val.to_be_bytes());
         bytes.extend_from_slice(&s.ts_ecr.to_be_bytes());
     }
-    if s.sack.count > 0 {
-        bytes.extend_from_slice(&[1, 1, 5, 2 + 8 * s.sack.count]);
-        for (offset, length) in &s.sack.blocks[..s.sack.count as usize] {
+    let blocks = s.sack.used();
+    if !blocks.is_empty() {
+        bytes.extend_from_slice(&[1, 1, 5, 2 + 8 * blocks.len() as u8]);
+        for (offset, length) in blocks {
             let left = ack.wrapping_add_signed(*offset);
             bytes.extend_from_slice(&left.to_be_bytes());
             bytes.extend_from_slice(&left.wrapping_add(*length).to_be_bytes());

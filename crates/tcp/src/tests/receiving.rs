@@ -30,10 +30,7 @@ fn acks(e: &mut Endpoint, arrivals: &[(u64, u64)], until: u64) -> Vec<Acked> {
     let mut collect = |e: &mut Endpoint, now: Instant| {
         while let Some(s) = e.poll_send(now) {
             let edge = |offset: i32| (s.ack as i64 + offset as i64 - 1) as u64 / MSS;
-            let ranges = s.sack.blocks[..s.sack.count as usize]
-                .iter()
-                .map(|b| (edge(b.0) + 1, edge(b.0) + b.1 as u64 / MSS))
-                .collect();
+            let ranges = s.sack.used().iter().map(|b| (edge(b.0) + 1, edge(b.0) + b.1 as u64 / MSS)).collect();
             out.push((now.as_nanos() / 1_000_000, (s.ack - 1) / MSS, ranges));
         }
     };
