@@ -1,7 +1,7 @@
-//! HD, Hamilton delay: on every ACK toss a coin that the queueing delay loads, and halve the window if it falls.
+//! HD, Hamilton delay: for every packet toss a coin that the queueing delay loads, and halve the window if it falls.
 //!
 //! ```text
-//! on every ACK, X uniform:   w = w / 2      if X < g(q)
+//! on every packet, X uniform: w = w / 2      if X < g(q)
 //!                            w = w + 1/w    otherwise                                       (1)
 //! g(q), Figure 1:            0                                     q ≤ q_min
 //!                            p_max (q − q_min) / (q_th − q_min)    region A, up to q_th
@@ -14,8 +14,8 @@
 //!
 //! Source: D. A. Hayes and G. Armitage, "Improved coexistence and loss tolerance for delay based TCP congestion control",
 //! LCN 2010, section III, after Ł. Budzisz et al., IEEE Communications Letters 13(7), 2009. `paper` is Eq (1) with the
-//! values of the paper's experiments. `freebsd` is `cc_hd.c`: a back-off is handed to NewReno as an ECN mark, so it comes
-//! at most once per RTT and leaves whole segments, and q_th and p_max are others.
+//! values of the paper's experiments. `freebsd` is `cc_hd.c`: one toss an ACK; a back-off is handed to NewReno as an ECN
+//! mark, so it comes at most once per RTT and leaves whole segments; q_th and p_max are others.
 
 use super::cdg::Switch;
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     Setup, Signal, causes, exits, ppb,
 };
 use params::{Auto, AutoTime, ParamError};
-use units::{Bytes, Duration, Rng};
+use units::{Bytes, Duration, Rng, math};
 
 params::choice! {
     /// Whose rules.
@@ -32,6 +32,18 @@ params::choice! {
         Paper = "paper",
         /// FreeBSD 11's module and its defaults.
         FreeBsd = "freebsd",
+    }
+}
+
+params::choice! {
+    /// How often the coin is tossed.
+    pub enum Per {
+        /// Once for every packet acknowledged.
+        Packet = "packet",
+        /// Once for every ACK, however much it covers.
+        Ack = "ack",
+        /// As the reference does.
+        Auto = "auto",
     }
 }
 
@@ -44,8 +56,11 @@ params::params! {
         q_min: Duration = Duration::from_millis(5), Duration::ZERO => Duration::from_secs(10);
         /// Where region B begins (sysctl queue_threshold). auto: 30 ms in the paper, 20 ms in freebsd.
         q_th: AutoTime = AutoTime::AUTO, AutoTime::millis(1) => AutoTime::millis(10_000);
-        /// Probability of a back-off per ACK at q_th (sysctl pmax, in percent). auto: 0.02 in the paper, 0.05 in freebsd.
+        /// Probability of a back-off per toss at q_th (sysctl pmax, in percent). auto: 0.02 in the paper, 0.05 in freebsd.
         p_max: Auto = Auto::AUTO, Auto::of(0.0) => Auto::of(1.0);
+        /// What is tossed for. The paper calls p_max (section V) and g (Figure 1) "per packet", and Eq (1) grows by 1/w for
+        /// each, so an ACK of two is two tosses; FreeBSD tosses for the ACK. auto: packet in the paper, ack in freebsd.
+        per: Per = Per::Auto;
         /// What a delay back-off leaves of the window; the paper's section VI wonders about more than half.
         beta_delay: f64 = 0.5, 0.1 => 0.99;
         /// No toss while data sent before the last back-off is under way: one back-off per RTT. auto: freebsd only.
@@ -99,7 +114,13 @@ impl Backoff {
 
     /// One toss at this queueing delay.
     pub(super) fn toss(&self, queue: Duration, flow: &Flow, rng: &mut Rng) -> Toss {
-        let probability = self.probability(queue, flow.max_rtt.saturating_sub(flow.min_rtt));
+        self.toss_for(1.0, queue, flow, rng)
+    }
+
+    /// As many tosses as packets, of which one hit is enough.
+    fn toss_for(&self, packets: f64, queue: Duration, flow: &Flow, rng: &mut Rng) -> Toss {
+        let each = self.probability(queue, flow.max_rtt.saturating_sub(flow.min_rtt));
+        let probability = if packets == 1.0 { each } else { 1.0 - math::pow(1.0 - each, packets) };
         let drew = rng.uniform();
         Toss { queue, probability, drew, hit: drew < probability }
     }
@@ -142,6 +163,7 @@ pub struct Hd {
     backoff: Backoff,
     kernel: bool,
     once: bool,
+    per_packet: bool,
     beta_delay: f64,
     rng: Rng,
     outstanding: Bytes,
@@ -154,10 +176,9 @@ impl Algorithm for Hd {
         title: "HD (Hamilton delay)",
         paper: "Budzisz, Stanojevic, Shorten and Baker, 2009; Hayes and Armitage, LCN 2010",
         family: Family::DualMode,
-        signal: "queueing delay per ACK; loss",
+        signal: "queueing delay per packet; loss",
         evidence: Evidence::Equations,
         departures: &[
-            "tosses per ACK, as Eq (1) is written: with delayed ACKs that is once for every two packets",
             "an ACK without a fresh RTT tosses again on the last one, as in FreeBSD",
             "no toss while losses are repaired; freebsd: probabilities are not rounded to whole steps per tick",
         ],
@@ -172,6 +193,11 @@ impl Algorithm for Hd {
             backoff: p.backoff(),
             kernel,
             once: p.once_per_rtt.or(kernel),
+            per_packet: match p.per {
+                Per::Packet => true,
+                Per::Ack => false,
+                Per::Auto => !kernel,
+            },
             beta_delay: p.beta_delay,
             rng: setup.rng,
             outstanding: Bytes::ZERO,
@@ -202,7 +228,8 @@ impl CongestionControl for Hd {
         }
         let queue = flow.rtt.saturating_sub(flow.min_rtt);
         if queue > self.backoff.q_min && self.may_back_off(flow) {
-            self.toss = self.backoff.toss(queue, flow, &mut self.rng);
+            let packets = if self.per_packet { ack.cumulative.get() as f64 / flow.mss.get() as f64 } else { 1.0 };
+            self.toss = self.backoff.toss_for(packets, queue, flow, &mut self.rng);
             if self.toss.hit {
                 self.outstanding = flow.in_flight;
                 flow.reduce(self.cut(flow, self.beta_delay), How::AtOnce, self.toss.cause(flow));
@@ -275,28 +302,33 @@ mod tests {
         assert!(alloc::format!("{e}").contains("q_min must be below q_th"), "{e}");
     }
 
-    /// Back-offs in 20,000 ACKs of one packet, each at 17.5 ms of queue with 100 ms seen before, with that much in flight.
-    fn backoffs(spec: &str, in_flight: u64) -> usize {
+    /// Back-offs in 20,000 packets, so many to an ACK, each ACK at 17.5 ms of queue with 100 ms seen before, with that much in flight.
+    fn backoffs(spec: &str, in_flight: u64, packets_an_ack: u64) -> usize {
         let mut f = flow(40, 40);
         (f.ssthresh, f.max_rtt) = (packets(20), ms(140));
         f.rtt = Duration::from_micros(57_500);
         let mut cc = hd(spec, &mut f);
         let mut count = 0;
-        for _ in 0..20_000 {
+        for _ in 0..20_000 / packets_an_ack {
             (f.cwnd, f.in_flight) = (packets(40), packets(in_flight));
-            cc.on_ack(&mut f, &ack(1, 57));
+            cc.on_ack(&mut f, &ack(packets_an_ack, 57));
             count += f.drain_events().filter(|e| e.cause() == Some(CauseKind::DelayBackoff)).count();
         }
         count
     }
 
     #[test]
-    fn one_toss_per_ack_at_one_percent() {
-        // Binomial: 200 ± 4 standard deviations of 14.
-        let n = backoffs("hd", 40);
-        assert!((144..=256).contains(&n), "{n}");
+    fn one_toss_per_packet_at_one_percent() {
+        // Binomial: 200 ± 4 standard deviations of 14; two packets an ACK are two tosses.
+        for packets_an_ack in [1, 2] {
+            let n = backoffs("hd", 40, packets_an_ack);
+            assert!((144..=256).contains(&n), "{n}");
+        }
+        // FreeBSD's toss per ACK: half as many (100 ± 4 · 10).
+        let n = backoffs("hd(per=ack)", 40, 2);
+        assert!((60..=140).contains(&n), "{n}");
         // With 40 packets to wait out after each there is room for 20,000 / (100 + 40) = 143 (4 sd: 40).
-        let n = backoffs("hd(once_per_rtt=true)", 40);
+        let n = backoffs("hd(once_per_rtt=true)", 40, 1);
         assert!((103..=183).contains(&n), "{n}");
     }
 
