@@ -112,16 +112,16 @@ bench: peers .bootstrap/uv-$(UV_VERSION) ## speed and instructions per packet, b
 full: build peers ## an hour: every experiment, long property tests, all workloads; results/DATE.jsonl is committed
 	.venv/bin/python -m sojourn.full
 	PROPTEST_CASES=5000 cargo test --locked --no-fail-fast
-	@for experiment in $$(grep -lr '^\[published' experiments | sort); do \
-	  echo "$(SOJOURN) reproduce $$experiment"; \
-	  printf '`sojourn reproduce %s`\n\n```\n' $$experiment >> results/$(TODAY).md; \
-	  COLUMNS=120 NO_COLOR=1 $(SOJOURN) reproduce $$experiment -o runs/full/$$(basename $$experiment .toml) >> results/$(TODAY).md; \
-	  printf '```\n\n' >> results/$(TODAY).md; \
-	done
+	printf '`sojourn reproduce --all`\n\n```\n' > results/$(TODAY).md
+	-COLUMNS=140 NO_COLOR=1 $(SOJOURN) reproduce --all -o runs/full --html runs/full/reproduced.html >> results/$(TODAY).md
+	printf '```\n\n' >> results/$(TODAY).md
+	-$(SOJOURN) reproduce --all -o runs/full --json > results/$(TODAY).scores.json
 	@for experiment in $$(grep -lr '^\[\[expect' experiments | sort); do \
 	  echo "$(SOJOURN) run $$experiment"; \
 	  printf '`sojourn run %s`\n\n```\n' $$experiment >> results/$(TODAY).md; \
-	  COLUMNS=120 NO_COLOR=1 $(SOJOURN) run $$experiment -o runs/full/$$(basename $$experiment .toml) >> results/$(TODAY).md; \
+	  name=$${experiment#experiments/}; \
+	  COLUMNS=120 NO_COLOR=1 $(SOJOURN) run $$experiment -o runs/full/$${name%.toml} >> results/$(TODAY).md \
+	    || echo "make: not all is well with $$experiment" >&2; \
 	  printf '```\n\n' >> results/$(TODAY).md; \
 	done
 	.bootstrap/bin/python bench/run.py speed --loads all --reps 5 --timeout 900 --out results/$(TODAY).md

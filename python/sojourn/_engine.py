@@ -76,6 +76,8 @@ class Plan:
     cases: tuple[Case, ...]
     expect: tuple[Mapping[str, Any], ...]
     published: tuple[Mapping[str, Any], ...]
+    #: How the publication draws it: kinds of plots with their options.
+    figures: tuple[tuple[str, Mapping[str, str]], ...]
     raw: str = field(repr=False)
 
     @classmethod
@@ -104,6 +106,7 @@ class Plan:
             cases=cases,
             expect=tuple(data["expect"]),
             published=tuple(data["published"]),
+            figures=tuple((one["plot"], one["options"]) for one in data.get("figures", ())),
             raw=raw,
         )
 

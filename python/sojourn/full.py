@@ -1,7 +1,8 @@
 """Full runs of every shipped experiment, and the re-check of what they gave.
 
-`python -m sojourn.full` runs each case of each file under `experiments/` with all its repetitions and writes
-`results/<date>.jsonl`: one line a run with its seed, model, digest and main figures. That file is committed.
+`python -m sojourn.full` runs each case of each file under `experiments/` with all its repetitions, keeps the results
+in `runs/full/NAME` (from where `sojourn reproduce --all -o runs/full` takes them) and writes `results/<date>.jsonl`: one
+line a run with its seed, model, digest and main figures. That file is committed.
 `python -m sojourn.full --check` takes a random twentieth of the lines of the newest one (the dice are thrown by the
 commit, so a failure can be repeated), runs them again and compares digests: equal digests mean equal figures.
 """
@@ -15,37 +16,30 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from . import _engine
+from ._engine import Record
+from .reproduce import files
+from .reproduce.run import weigh
+from .result import Outcome
+from .store import Store
+from .sweep import Sweep, choose, run_all
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
 RESULTS = ROOT / "results"
-Run = tuple[str, int, int]  # experiment, case, repetition
 
 
-def runs() -> Iterator[Run]:
-    """Every run of every experiment, in order."""
-    for path in sorted(EXPERIMENTS.rglob("*.toml")):
-        name = path.relative_to(EXPERIMENTS).as_posix()
-        for case in json.loads(_core.check(path.read_text(), str(path), []))["cases"]:
-            for repetition in range(case["repeat"]):
-                yield name, case["index"], repetition
-
-
-def line_of(run: Run) -> dict[str, Any]:
-    """Runs one repetition and returns its line: rates in Mbit/s, delays in ms, utilisation as a fraction."""
-    name, case, repetition = run
-    path = EXPERIMENTS / name
-    summary = json.loads(_core.run(path.read_text(), str(path), [], case, repetition).summary)
+def line_of(name: str, outcome: Outcome) -> dict[str, Any]:
+    """The line of one repetition: rates in Mbit/s, delays in ms, utilisation as a fraction."""
+    summary = outcome.summary
     return {
         "experiment": name,
-        "case": case,
-        "repetition": repetition,
+        "case": outcome.case.index,
+        "repetition": outcome.repetition,
         "values": summary["case"],
         "seed": summary["seed"],
         "model": summary["model"],
@@ -64,17 +58,43 @@ def line_of(run: Run) -> dict[str, Any]:
     }
 
 
-def write(jobs: int) -> Path:
-    """Runs everything and writes the dated file."""
-    todo = list(runs())
+def again(line: dict[str, Any]) -> dict[str, Any]:
+    """Runs the repetition of a line anew and returns its line."""
+    experiment = _engine.read(EXPERIMENTS / line["experiment"])
+    case = _engine.check(experiment).cases[line["case"]]
+    raw = _engine.run(experiment, case.index, line["repetition"], Record())
+    return line_of(line["experiment"], Outcome.of(case, raw, Record()))
+
+
+def write(jobs: int, out: Path) -> Path:
+    """Runs everything through one pool, on from what `out` holds, and writes the dated file."""
+    sweeps = {}
+    for path in sorted(EXPERIMENTS.rglob("*.toml")):
+        experiment, folder = _engine.read(path), out / files.title(path)
+        sweeps[path.relative_to(EXPERIMENTS).as_posix()] = Sweep(
+            experiment,
+            lambda plan: choose(plan, None, False),
+            store=lambda plan, e=experiment, to=folder: Store(to, e, plan),  # type: ignore[misc]
+        )
+    total = sum(len(one.runs) for one in sweeps.values())
+    done = 0
+
+    def seen(_: Sweep, __: Outcome) -> None:
+        nonlocal done
+        done += 1
+        if done % 100 == 0 or done == total:
+            print(f"{done} of {total} runs", file=sys.stderr)
+
+    run_all(list(sweeps.values()), jobs=jobs, seen=seen, weight=weigh)
     RESULTS.mkdir(exist_ok=True)
-    out = RESULTS / f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}.jsonl"
-    with ThreadPoolExecutor(jobs) as pool, out.open("w") as file:
-        for done, line in enumerate(pool.map(line_of, todo), 1):
-            file.write(json.dumps(line) + "\n")
-            if done % 50 == 0 or done == len(todo):
-                print(f"{done} of {len(todo)} runs", file=sys.stderr)
-    return out
+    target = RESULTS / f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}.jsonl"
+    with target.open("w") as file:
+        for name, one in sweeps.items():
+            for failure in one.failures:
+                print(f"failed: {name}: {failure}", file=sys.stderr)
+            for outcome in one.result().outcomes:
+                file.write(json.dumps(line_of(name, outcome)) + "\n")
+    return target
 
 
 def check(fraction: float, jobs: int) -> int:
@@ -88,8 +108,7 @@ def check(fraction: float, jobs: int) -> int:
     seed = commit.strip() or "no commit"
     chosen = random.Random(seed).sample(lines, max(1, round(len(lines) * fraction)))
     with ThreadPoolExecutor(jobs) as pool:
-        again = pool.map(lambda line: line_of((line["experiment"], line["case"], line["repetition"])), chosen)
-        wrong = [(old, new) for old, new in zip(chosen, again, strict=True) if old != new]
+        wrong = [(old, new) for old, new in zip(chosen, pool.map(again, chosen), strict=True) if old != new]
     name = files[-1].name
     for old, new in wrong:
         where = f"{old['experiment']} case {old['case']} repetition {old['repetition']} (seed {old['seed']})"
@@ -105,10 +124,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="re-run a part of the newest result file and compare")
     parser.add_argument("--fraction", type=float, default=0.05, help="the part to re-run (default 0.05)")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time")
+    parser.add_argument("-o", "--out", type=Path, default=ROOT / "runs" / "full", help="where results are kept")
     options = parser.parse_args()
     if options.check:
         return 1 if check(options.fraction, options.jobs) else 0
-    print(write(options.jobs))
+    print(write(options.jobs, options.out))
     return 0
 
 

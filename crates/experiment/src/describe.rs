@@ -3,13 +3,13 @@
 use crate::scenario::{Clock, FlowSpec, Link, LossModel, RateSpec, Scenario};
 use crate::{Case, Error, Experiment};
 use aqm::Limit;
-use params::{Params, Value};
+use params::{Params, Spec, Value};
 use serde_json::{Map, Value as Json, json};
 use units::{Duration, Instant};
 
 impl Experiment {
     /// Checks every case and describes the experiment: title, hash, canonical text, cases with their flows and links,
-    /// every setting with its value, claims and published tables.
+    /// every setting with its value, claims, published tables and figures.
     pub fn describe(&self) -> Result<Json, Error> {
         let cases: Vec<Json> = self.cases()?.iter().map(case).collect();
         Ok(json!({
@@ -20,8 +20,13 @@ impl Experiment {
             "cases": cases,
             "expect": self.claims(),
             "published": self.published(),
+            "figures": self.figures().into_iter().map(figure).collect::<Vec<_>>(),
         }))
     }
+}
+
+fn figure(spec: Spec) -> Json {
+    json!({ "plot": spec.name, "options": pairs(&spec.args) })
 }
 
 fn pairs(values: &[(String, String)]) -> Json {

@@ -16,6 +16,7 @@ use crate::sweep::{self, Axis};
 use crate::trace::Traces;
 use crate::tree::{Any, At, Table, get, get_mut, parse_document, parse_value};
 use crate::{Error, assign, hash, line, published};
+use params::Spec;
 use serde_json::Value as Json;
 use std::path::Path;
 
@@ -133,6 +134,9 @@ impl Parts {
         sweep::refuse_repeats(&axes)?;
         let claims = file.expect.iter().enumerate().map(|(i, at)| claim(at, i + 1, &axes)).collect::<Checked<_>>()?;
         let claim_places = file.expect.iter().map(|at| [at.value.that.place, at.value.is.place]).collect();
+        for figure in &file.figure {
+            figure.value.parse::<Spec>().map_err(|e| Fault::at(figure.place, e.to_string()).under("figure"))?;
+        }
         let mut published = published::read(file.published.as_ref())?;
         for cell in published.iter_mut().flat_map(|table| &mut table.cells) {
             if let Some(when) = &cell.when_at {
@@ -269,6 +273,11 @@ impl Experiment {
         &self.published
     }
 
+    /// How the publication draws it: kinds of plots with their options.
+    pub fn figures(&self) -> Vec<Spec> {
+        self.file.figure.iter().filter_map(|text| text.value.parse().ok()).collect()
+    }
+
     /// The swept keys with their values, in order; keys of a zip one after the other.
     pub fn swept(&self) -> Vec<(String, Vec<String>)> {
         let columns = self.axes.iter().flat_map(|axis| &axis.columns);
@@ -325,7 +334,7 @@ impl Experiment {
     fn bare(&self) -> At<Any> {
         let mut doc = self.doc.clone();
         if let Any::Table(table) = &mut doc.value {
-            table.retain(|(k, _)| !["sweep", "expect", "published", "title"].contains(&k.value.as_str()));
+            table.retain(|(k, _)| !["sweep", "expect", "published", "title", "figure"].contains(&k.value.as_str()));
         }
         doc
     }
@@ -362,10 +371,10 @@ impl Experiment {
         canonical(&self.file)
     }
 
-    /// 16 hexadecimal digits of what is run: [`to_toml`](Self::to_toml) without title, claims and published numbers. Two
+    /// 16 hexadecimal digits of what is run: [`to_toml`](Self::to_toml) without title, figures, claims and published numbers. Two
     /// spellings of the same experiment have the same; a corrected claim keeps it.
     pub fn hash(&self) -> String {
-        let file = File { title: None, expect: Vec::new(), published: None, ..self.file.clone() };
+        let file = File { title: None, figure: Vec::new(), expect: Vec::new(), published: None, ..self.file.clone() };
         hash::hex(canonical(&file).as_bytes())
     }
 

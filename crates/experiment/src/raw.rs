@@ -27,6 +27,10 @@ pub(crate) struct File {
     /// What the experiment shows, in a line.
     #[schemars(extend("examples" = ["HLDG against CUBIC, 340 ms buffer"]))]
     pub title: Option<String>,
+    /// How the publication draws it: kinds of `sojourn plot` with their options.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["heat(metric=flow.a.share)"]]))]
+    pub figure: Vec<At<String>>,
     /// A dumbbell: one bottleneck and the way back. Or use `[[link]]`.
     pub path: Option<At<PathFile>>,
     /// One-way links, for anything but a dumbbell; flows name them in `route` and `back`.

@@ -344,7 +344,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
         rng: Rng::new(seed, entity, streams::TRAFFIC),
         transfer: None,
         spurt_until: Instant::ZERO,
-        bottleneck_payload_rate: rate * spec.mss.as_f64() / (spec.mss.as_f64() + 52.0),
+        bdp: rate * spec.base_rtt.as_secs_f64(),
         spec: Box::new(spec),
     })
 }

@@ -148,7 +148,7 @@ impl<P: Probe> World<P> {
     pub(crate) fn collect_events(&mut self, f: u32) {
         let node = &mut self.nodes[f as usize];
         let Transport::Tcp(tcp) = &mut node.transport else { return };
-        let bdp = node.bottleneck_payload_rate * tcp.sender.flow().min_rtt.as_secs_f64();
+        let bdp = node.bdp;
         let soon = tcp.sender.flow().srtt.mul_f64(ON_THE_HEELS);
         for mut event in tcp.sender.flow_mut().drain_events() {
             event.flow = f;

@@ -164,8 +164,8 @@ pub struct Node {
     pub rng: Rng,
     /// End of the present on period of on/off traffic.
     pub spurt_until: Instant,
-    /// Payload bytes per second at the bottleneck's rate.
-    pub bottleneck_payload_rate: f64,
+    /// The bottleneck's rate × the base RTT in bytes, both as the run begins.
+    pub bdp: f64,
     /// Its counters.
     pub count: FlowCount,
     /// In-order payload at which the present transfer is done, and when it was asked for.

@@ -51,7 +51,7 @@ pub struct Backoffs {
     pub loss: u64,
     pub ecn: u64,
     pub timeout: u64,
-    /// Of all these, with a window below rate × smallest RTT in payload bytes.
+    /// Of all these, with a window below the path's BDP, rate × base RTT, as the papers reckon.
     pub below_bdp: u64,
     /// Of those for delay, below the BDP and within two and a half RTTs of another.
     pub double: u64,

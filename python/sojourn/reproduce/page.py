@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..errors import NotRecorded, SojournError
 from .cells import VERDICTS, Comparison, Score
 from .words import order_sentence, texts, unit_of
 
@@ -33,7 +35,7 @@ class Reproduced:
         return not self.failures and all(claim.holds for claim in self.claims)
 
 
-def section(comparison: Comparison, result: Result | None = None) -> Section:
+def section(comparison: Comparison) -> Section:
     """A table as part of a page: score, drawings, sortable table."""
     from .. import plot, report
     from ..plot import published
@@ -71,8 +73,38 @@ def section(comparison: Comparison, result: Result | None = None) -> Section:
     return report.Section(comparison.title or "Published beside ours", pieces)
 
 
+def figures(result: Result) -> list[Piece]:
+    """The figures in the form of the publication, as the file asks for them; words where too little was run."""
+    from .. import plot, report
+
+    pieces: list[Piece] = []
+    for kind, options in result.plan.figures:
+        try:
+            svg = plot.svg(kind, result, **_options(options))
+            pieces.append(report.Figure(svg, "Ours, in the form of the publication."))
+        except SojournError as error:
+            pieces.append(f"Not drawn: {error}.")
+    return pieces
+
+
+def _options(options: Mapping[str, str]) -> dict[str, Any]:
+    """Options of a plot from their text: truth values and numbers are what they look like."""
+    words: dict[str, Any] = {"true": True, "false": False}
+    read = {}
+    for key, text in options.items():
+        try:
+            read[key] = words[text] if text in words else float(text)
+        except ValueError:
+            read[key] = text
+    return read
+
+
 def write_drawings(result: Result, comparisons: Sequence[Comparison], folder: Path) -> list[Path]:
-    """Draws each table with ours beside it into `published.pdf`, or `published-1.pdf` and on for several."""
+    """Draws each table with ours beside it into `published.pdf`, or `published-1.pdf` and on for several.
+
+    What the file asks for in the publication's form becomes `figure.pdf`, or `figure-1.pdf` and on.
+    """
+    from .. import plot
     from ..plot import published, style
     from ..plot.data import footer, shown
 
@@ -82,6 +114,10 @@ def write_drawings(result: Result, comparisons: Sequence[Comparison], folder: Pa
             name = "published.pdf" if len(comparisons) == 1 else f"published-{n}.pdf"
             fig = published.beside(comparison)
             made.append(style.save(fig, folder / name, result.title, footer(shown(result))))
+    for n, (kind, options) in enumerate(result.plan.figures, start=1):
+        name = "figure.pdf" if len(result.plan.figures) == 1 else f"figure-{n}.pdf"
+        with suppress(NotRecorded):  # a figure over time needs more than summaries
+            made.append(plot.draw(kind, result, folder / name, **_options(options)))
     return made
 
 
@@ -89,7 +125,8 @@ def write_page(result: Result, comparisons: Sequence[Comparison], folder: Path) 
     """Writes `report.html`: the comparison, then the result itself."""
     from ..report import page_of, save
 
-    return save(page_of([result], before=[section(c) for c in comparisons]), folder / "report.html")
+    before = [*(section(c) for c in comparisons), *figures(result)]
+    return save(page_of([result], before=before), folder / "report.html")
 
 
 def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
@@ -130,7 +167,9 @@ def _pieces(one: Reproduced) -> list[Piece]:
     from .. import report
 
     pieces: list[Piece] = [one.title] if one.title else []
-    pieces += [section(table, one.result) for table in one.tables]
+    pieces += [section(table) for table in one.tables]
+    if one.result is not None and one.result.outcomes:
+        pieces += figures(one.result)
     if one.claims:
         body: list[list[Value]] = [
             [claim.name or claim.that, claim.wanted, claim.measured, _holds(claim)] for claim in one.claims
