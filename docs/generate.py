@@ -152,8 +152,44 @@ def index(pages: dict[str, list[Entry]]) -> str:
             under = [other["name"] for other in pages["queue"] if other["law"] == entry["law"] != other["name"]]
             row = [entry["name"], ", ".join(f"[`{name}`](queue/{name}.md)" for name in under), cell(entry["paper"])]
             page += f"| [`{row[0]}`](queue/{row[0]}.md) | {row[1]} | {row[2]} |\n"
-    page += "\n## More\n\n- [Slow starts](slow-starts.md)\n- [Causes of window changes](causes.md)\n"
+    page += "\n## More\n\n- [Published experiments and their scores](experiments.md)\n"
+    page += "- [Slow starts](slow-starts.md)\n- [Causes of window changes](causes.md)\n"
     return page + "- [JSON schema of the experiment file](experiment.schema.json), for editors\n"
+
+
+def experiments() -> str:
+    """The published experiments, with the scores of the newest full run."""
+    page = (
+        "# Published experiments\n\n"
+        "The files under `experiments/` that carry a publication's numbers; `sojourn reproduce NAME` runs one, `--all` "
+        "all of them ([how](../reproducing.md)).\n\n"
+    )
+    files = sorted((ROOT / "results").glob("*.scores.json"))
+    scores: dict[tuple[str, str], Entry] = {}
+    if files:
+        newest = json.loads(files[-1].read_text("utf-8"))
+        every = newest["score"]
+        tables = [(one["name"], table) for one in newest["experiments"] for table in one["tables"]]
+        scores = {(name, table["title"]): table["score"] for name, table in tables}
+        page += (
+            f"Within tolerance in the full run of {files[-1].name.removesuffix('.scores.json')} (model "
+            f"{newest['model']}): {every['within']} of {every['judged']} cells, {every['undecided']} undecided; "
+            f"{every['reached']} of {every['tables']} tables have 60 % or more.\n\n"
+        )
+    page += "| experiment | table | cells | within | undecided | |\n|---|---|--:|--:|--:|--:|\n"
+    folder = ROOT / "experiments"
+    for path in sorted(folder.rglob("*.toml")):
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        plan = json.loads(_core.check(path.read_text("utf-8"), str(path), []))
+        for table in plan["published"]:
+            judged = sum(one["low"] is not None or one["high"] is not None for one in table["cells"])
+            score = scores.get((name, table["title"]))
+            figures = ["", "", ""]
+            if score and score["judged"]:
+                figures = [str(score["within"]), str(score["undecided"]), f"{100 * score['share']:.0f} %"]
+            page += f"| `{name}` | {cell(table['title'])} | {judged} | {' | '.join(figures)} |\n"
+            name = ""
+    return page.replace("| `` |", "| |")
 
 
 def pages() -> dict[Path, str]:
@@ -163,6 +199,7 @@ def pages() -> dict[Path, str]:
     written |= {Path("cc", f"{entry['name']}.md"): algorithm(entry) for entry in registries["cc"]}
     written |= {Path("queue", f"{entry['name']}.md"): queue(entry) for entry in registries["queue"]}
     written[Path("slow-starts.md")] = slow_starts(registry("slow_starts"))
+    written[Path("experiments.md")] = experiments()
     written[Path("causes.md")] = causes(registry("causes"))
     written[Path("experiment.schema.json")] = (
         json.dumps(json.loads(_core.schema()), indent=1, ensure_ascii=False) + "\n"

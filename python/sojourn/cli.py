@@ -266,7 +266,7 @@ def reproduce(
         typer.Argument(metavar="[NAME]...", help="Published experiments: files, names or folders under experiments/."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every published experiment, in parallel.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="One repetition of a few cases of each: a sample.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A few cases and repetitions of each: a sample.")] = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="One page with all of them.")] = None,
     as_json: Json = False,
     out: Out = None,

@@ -1,8 +1,8 @@
 """Full runs of every shipped experiment, and the re-check of what they gave.
 
 `python -m sojourn.full` runs each case of each file under `experiments/` with all its repetitions, keeps the results
-in `runs/full/NAME` (from where `sojourn reproduce --all -o runs/full` takes them) and writes `results/<date>.jsonl`: one
-line a run with its seed, model, digest and main figures. That file is committed.
+in `runs/full/NAME`, from where `sojourn reproduce --all -o runs/full` takes them, and writes `results/<date>.jsonl`:
+one line a run with its seed, model, digest and main figures. That file is committed.
 `python -m sojourn.full --check` takes a random twentieth of the lines of the newest one (the dice are thrown by the
 commit, so a failure can be repeated), runs them again and compares digests: equal digests mean equal figures.
 """

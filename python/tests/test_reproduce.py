@@ -193,3 +193,79 @@ def test_experiments_are_found_by_name(tmp_path: Path, monkeypatch: pytest.Monke
         reproduce.find("table-51")
     with pytest.raises(SpecError, match="list experiments"):
         reproduce.find("zzz")
+
+
+def test_several_files_go_through_one_pool_and_a_bad_one_stops_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "experiments" / "some"
+    folder.mkdir(parents=True)
+    (folder / "one.toml").write_text(PUBLISHED)
+    (folder / "two.toml").write_text(PUBLISHED.replace("A small table", "Another"))
+    (folder / "bad.toml").write_text(PUBLISHED.replace("2 Mbit/s", "2 Mbits"))
+    (folder / "plain.toml").write_text(PUBLISHED.split("[published]")[0])
+    page = tmp_path / "all.html"
+    assert reproduce.run([str(folder)], out=tmp_path / "out", html=page) == 1
+    said, failed = capsys.readouterr()
+    assert "All together: 2 of 4 cells within tolerance (50 %); 0 of 2 tables have 60 % or more." in said
+    assert "failed: some/bad: " in failed and "plain" not in said
+    text = page.read_text("utf-8")
+    assert all(name in text for name in ("some/one", "some/two", "some/bad", "2 Mbits"))
+    assert 'href="#some-one"' in text and 'id="some-one"' in text
+    # All of it is there already: nothing is run again.
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("summary.jsonl")}
+    assert len(before) == 2
+    assert reproduce.run([str(folder / "one.toml"), str(folder / "two.toml")], out=tmp_path / "out", as_json=True) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["score"]["within"], told["score"]["judged"], told["score"]["reached"]) == (2, 4, 0)
+    assert [e["name"] for e in told["experiments"]] == ["some/one", "some/two"]
+    assert told["experiments"][0]["tables"][0]["cells"][0]["verdict"] == "within"
+    assert {p: p.stat().st_mtime_ns for p in before} == before
+
+
+def test_names_or_all_not_both(tmp_path: Path) -> None:
+    for names, everything in (([], False), (["a"], True)):
+        with pytest.raises(SpecError, match="--all"):
+            reproduce.run(names, everything=everything)
+    with pytest.raises(SpecError, match="published"):
+        reproduce.find_published(tmp_path)
+
+
+def test_a_quick_sample_is_few_repetitions_of_cases_with_printed_cells(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    algorithms = ["newreno", "cubic", "vegas", "cdg", "hldg", "chd", "hd", "scalable", "bbr"]
+    begin, end = PUBLISHED.replace('["newreno", "cubic"]', json.dumps(algorithms)).split("[[expect]]")
+    tables = "[published]" + end.split("[published]")[1]
+
+    def sampled(text: str) -> list[tuple[int, int]]:
+        file.write_text(text)
+        return reproduce.sample(_engine.check(_engine.read(file)))
+
+    assert sampled(begin + tables) == [(0, 0), (0, 1), (1, 0), (1, 1)], "two cases were printed, with two repetitions"
+    more = sampled((begin + "[[expect]]" + end).replace("repeat = 2", "repeat = 8"))
+    assert more == [(case, n) for case in (0, 2, 4, 6, 8) for n in range(3)], "a claim is about all"
+    assert sampled((begin + tables).replace("2 Mbit/s", "10 Gbit/s")) == [(0, 0)], "one is run, whatever it costs"
+
+
+def test_scores_count_undecided_cells_but_not_those_that_were_not_run(result: Any) -> None:
+    (comparison,) = reproduce.compare(result)
+    score = reproduce.Score.of([comparison])
+    assert (score.within, score.outside, score.undecided, score.judged) == (2, 1, 1, 4)
+    assert (score.tables, score.reached) == (1, 0)
+    unrun = {**TABLE, "cells": [{**c, "verdict": "missing"} for c in TABLE["cells"][2:]] + TABLE["cells"][:2]}
+    (other,) = reproduce.parse(json.dumps([unrun]))
+    both = reproduce.Score.of([comparison, other])
+    assert (both.within, both.judged, both.missing, both.tables, both.reached) == (4, 6, 2, 2, 1)
+    assert other.score == "2 of 2 cells within tolerance (100 %), 2 not run"
+    assert "1 of 2 tables have 60 %" in reproduce.total(both)
+
+
+def test_ranges_bounds_and_figures_from_file_to_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.toml"
+    bounds = PUBLISHED.replace('use = "90 %"', 'use = "> 20 %"').replace('use = "300 %"', 'use = "10 to 99 %"')
+    file.write_text(bounds.replace("[path]", 'figure = ["lines(x=flow.a.cc, metric=utilisation)", "heat"]\n[path]', 1))
+    assert reproduce.run([str(file)], out=tmp_path / "out") == 0
+    said = capsys.readouterr().out
+    assert "> 20 %" in said and "10 to 99 %" in said and "2 of 2 cells" in said
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "in the form of the publication" in page and "Not drawn" in page

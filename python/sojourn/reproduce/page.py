@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..errors import NotRecorded, SojournError
 from .cells import VERDICTS, Comparison, Score
+from .figures import drawn, figures
 from .words import order_sentence, texts, unit_of
 
 if TYPE_CHECKING:
@@ -73,38 +72,11 @@ def section(comparison: Comparison) -> Section:
     return report.Section(comparison.title or "Published beside ours", pieces)
 
 
-def figures(result: Result) -> list[Piece]:
-    """The figures in the form of the publication, as the file asks for them; words where too little was run."""
-    from .. import plot, report
-
-    pieces: list[Piece] = []
-    for kind, options in result.plan.figures:
-        try:
-            svg = plot.svg(kind, result, **_options(options))
-            pieces.append(report.Figure(svg, "Ours, in the form of the publication."))
-        except SojournError as error:
-            pieces.append(f"Not drawn: {error}.")
-    return pieces
-
-
-def _options(options: Mapping[str, str]) -> dict[str, Any]:
-    """Options of a plot from their text: truth values and numbers are what they look like."""
-    words: dict[str, Any] = {"true": True, "false": False}
-    read = {}
-    for key, text in options.items():
-        try:
-            read[key] = words[text] if text in words else float(text)
-        except ValueError:
-            read[key] = text
-    return read
-
-
 def write_drawings(result: Result, comparisons: Sequence[Comparison], folder: Path) -> list[Path]:
     """Draws each table with ours beside it into `published.pdf`, or `published-1.pdf` and on for several.
 
     What the file asks for in the publication's form becomes `figure.pdf`, or `figure-1.pdf` and on.
     """
-    from .. import plot
     from ..plot import published, style
     from ..plot.data import footer, shown
 
@@ -114,11 +86,7 @@ def write_drawings(result: Result, comparisons: Sequence[Comparison], folder: Pa
             name = "published.pdf" if len(comparisons) == 1 else f"published-{n}.pdf"
             fig = published.beside(comparison)
             made.append(style.save(fig, folder / name, result.title, footer(shown(result))))
-    for n, (kind, options) in enumerate(result.plan.figures, start=1):
-        name = "figure.pdf" if len(result.plan.figures) == 1 else f"figure-{n}.pdf"
-        with suppress(NotRecorded):  # a figure over time needs more than summaries
-            made.append(plot.draw(kind, result, folder / name, **_options(options)))
-    return made
+    return [*made, *drawn(result, folder)]
 
 
 def write_page(result: Result, comparisons: Sequence[Comparison], folder: Path) -> Path:
@@ -156,7 +124,7 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
             )  # fmt: skip
         sections.append(report.Section(one.name, _pieces(one)))
     heads = ["experiment", "table", "within", "of", "off", "undecided", "not run", "%"]
-    sample = "A sample: one repetition of some cases. " if quick else ""
+    sample = "A sample: few repetitions of some cases. " if quick else ""
     lead = sample + "Published beside ours, cell by cell; ours is the median over repetitions."
     index = report.Section("Scores", [report.Badges(badges), report.Table(heads, rows)])
     footer = f"Made by sojourn {version().version}, model {version().model}."

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from ..result import Outcome, Result
     from ..sweep import Sweep, Task
 
-#: `--quick`: at most so many cases of a file, spread evenly over those that a printed cell or a claim speaks of.
-QUICK_CASES = 4
-#: …that together pass at most so many megabits through their links (the first case always runs).
-QUICK_MEGABITS = 6000.0
+#: `--quick`: at most so many cases of a file, spread evenly over those that a printed cell or a claim speaks of…
+QUICK_CASES = 5
+#: …with at most so many repetitions, the first ones…
+QUICK_REPEATS = 3
+#: …that pass at most so many megabits through their links together (a first run is always made).
+QUICK_MEGABITS = 15_000.0
 
 
 def run(
@@ -108,17 +110,21 @@ def reproduce(
 
 
 def sample(plan: Plan) -> list[tuple[int, int]]:
-    """The sample of `--quick`: one repetition of few cases, spread evenly over those with a printed cell or a claim."""
+    """The sample of `--quick`: few repetitions of few cases, spread evenly over those with a printed cell or a claim.
+
+    Cases and repetitions are dropped, not shortened: windows of measurement are absolute.
+    """
     cases = concerned(plan)
     n = min(len(cases), QUICK_CASES)
-    spread = [cases[round(i * (len(cases) - 1) / max(n - 1, 1))] for i in range(n)]
-    chosen: list[int] = []
+    spread = dict.fromkeys(cases[round(i * (len(cases) - 1) / max(n - 1, 1))] for i in range(n))
+    chosen: list[tuple[int, int]] = []
     budget = QUICK_MEGABITS
-    for case in dict.fromkeys(spread):
-        budget -= megabits(plan, case)
-        if budget >= 0 or not chosen:
-            chosen.append(case)
-    return [(case, 0) for case in chosen]
+    for repetition in range(QUICK_REPEATS):
+        for case in spread:
+            if repetition < plan.cases[case].repeat and (budget >= megabits(plan, case) or not chosen):
+                chosen.append((case, repetition))
+                budget -= megabits(plan, case)
+    return sorted(chosen)
 
 
 def megabits(plan: Plan, case: int) -> float:

@@ -1,0 +1,73 @@
+"""Figures in the form of the publication, as an experiment file asks for them: `figure = ["heat(metric=…)"]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._engine import Record
+from ..errors import SojournError
+
+if TYPE_CHECKING:
+    from ..report import Piece
+    from ..result import Result
+
+#: Step of the series of a figure over time: fine enough for a page 1000 points wide that shows some seconds.
+STEP_MS = 10.0
+
+
+def figures(result: Result) -> list[Piece]:
+    """The figures as pieces of a page, or words where too little was run to draw one."""
+    from .. import plot, report
+
+    pieces: list[Piece] = []
+    for kind, wanted in result.plan.figures:
+        try:
+            subject, options = _subject(result, kind, wanted)
+            svg = plot.svg(kind, subject, **options)
+            pieces.append(report.Figure(svg, "Ours, in the form of the publication."))
+        except SojournError as error:
+            pieces.append(f"Not drawn: {error}.")
+    return pieces
+
+
+def drawn(result: Result, folder: Path) -> Iterator[Path]:
+    """Draws the figures into `figure.pdf`, or `figure-1.pdf` and on for several, as far as enough was run."""
+    from .. import plot
+
+    for n, (kind, wanted) in enumerate(result.plan.figures, start=1):
+        name = "figure.pdf" if len(result.plan.figures) == 1 else f"figure-{n}.pdf"
+        try:
+            subject, options = _subject(result, kind, wanted)
+            yield plot.draw(kind, subject, folder / name, **options)
+        except SojournError:
+            continue  # the page says why
+
+
+def _subject(result: Result, kind: str, wanted: Mapping[str, str]) -> tuple[Result, dict[str, Any]]:
+    """What to draw, and how. A figure over time needs series, which only one run is recorded for."""
+    options = {key: _value(text) for key, text in wanted.items()}
+    if kind != "time":
+        return result, options
+    from ..sweep import Sweep, run_all
+
+    start, stop = float(options.get("start", 0.0)), options.get("stop")
+    longest = max(case.duration_s for case in result.plan.cases)
+    window = (start, longest if stop is None else float(stop))
+    record = Record(series_ms=STEP_MS, events=True, window=window)
+    one = Sweep(result.experiment, lambda _: [(int(options.get("case", 0)), 0)], record=record)
+    run_all([one], jobs=1)
+    return one.result(), options
+
+
+def _value(text: str) -> Any:
+    """An option from its text: truth values and numbers are what they look like."""
+    if text in ("true", "false"):
+        return text == "true"
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
