@@ -162,7 +162,7 @@ def test_a_false_claim_fails_and_a_file_without_published_values_is_refused(tmp_
     file = tmp_path / "small.toml"
     file.write_text(PUBLISHED.replace(">= 0.1", ">= 1.1"))
     assert reproduce.run([str(file)], quick=True, out=tmp_path / "out", page_each=False) == 1
-    file.write_text(PUBLISHED.split("[published]")[0])
+    file.write_text(PUBLISHED.split("[[expect]]")[0])
     with pytest.raises(SpecError, match="no \\[published\\] values"):
         reproduce.run([str(file)], out=tmp_path / "none")
     assert not (tmp_path / "none").exists()
@@ -203,7 +203,8 @@ def test_several_files_go_through_one_pool_and_a_bad_one_stops_no_other(
     (folder / "one.toml").write_text(PUBLISHED)
     (folder / "two.toml").write_text(PUBLISHED.replace("A small table", "Another"))
     (folder / "bad.toml").write_text(PUBLISHED.replace("2 Mbit/s", "2 Mbits"))
-    (folder / "plain.toml").write_text(PUBLISHED.split("[published]")[0])
+    (folder / "claims.toml").write_text(PUBLISHED.split("[published]")[0])
+    (folder / "plain.toml").write_text(PUBLISHED.split("[[expect]]")[0])
     page = tmp_path / "all.html"
     assert reproduce.run([str(folder)], out=tmp_path / "out", html=page) == 1
     said, failed = capsys.readouterr()
@@ -214,7 +215,7 @@ def test_several_files_go_through_one_pool_and_a_bad_one_stops_no_other(
     assert 'href="#some-one"' in text and 'id="some-one"' in text
     # All of it is there already: nothing is run again.
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("summary.jsonl")}
-    assert len(before) == 2
+    assert len(before) == 3 and "6 of 6 claims hold" in said
     assert reproduce.run([str(folder / "one.toml"), str(folder / "two.toml")], out=tmp_path / "out", as_json=True) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["score"]["within"], told["score"]["judged"], told["score"]["reached"]) == (2, 4, 0)

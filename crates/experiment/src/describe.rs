@@ -49,13 +49,13 @@ fn case(case: &Case) -> Json {
         "measure_s": [seconds(run.measure.0), seconds(run.measure.1)],
         "vary": run.vary.show(),
         "groups": groups,
-        "flows": flows.iter().map(|f| flow(f, groups)).collect::<Vec<_>>(),
+        "flows": flows.iter().map(|f| flow(f, groups, links)).collect::<Vec<_>>(),
         "links": links.iter().map(link).collect::<Vec<_>>(),
         "resolved": resolved(&case.scenario),
     })
 }
 
-fn flow(flow: &FlowSpec, groups: &[String]) -> Json {
+fn flow(flow: &FlowSpec, groups: &[String], links: &[Link]) -> Json {
     json!({
         "name": flow.name,
         "group": groups[flow.group],
@@ -64,6 +64,7 @@ fn flow(flow: &FlowSpec, groups: &[String]) -> Json {
         "start_s": seconds(flow.start),
         "stop_s": flow.stop.map(seconds),
         "base_rtt_ms": flow.base_rtt.as_millis_f64(),
+        "route": flow.route.iter().map(|l| links[*l].name.as_str()).collect::<Vec<_>>(),
         "mss": flow.mss.get(),
         "initial_window": flow.initial_window,
         "ecn": flow.ecn,

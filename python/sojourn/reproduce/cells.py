@@ -167,19 +167,23 @@ def labels(result: Result, comparison: Comparison) -> list[str] | None:
 def concerned(plan: _engine.Plan) -> Sequence[int]:
     """The cases that a printed cell or a claim speaks of; all, if nothing does."""
     raw = [*(cell for table in plan.published for cell in table["cells"]), *plan.expect]
-    wanted = [_pairs(item["when"]) for item in raw]
+    wanted = [_allowed(item["when"]) for item in raw]
     some = [
         case.index
         for case in plan.cases
-        if any(all(_same(case.values.get(key), value) for key, value in when) for when in wanted)
+        if any(all(_one_of(case.values.get(key), values) for key, values in when.items()) for when in wanted)
     ]
     return some or [case.index for case in plan.cases]
 
 
-def _pairs(when: Any) -> list[tuple[str, str]]:
-    return list(when.items()) if isinstance(when, dict) else [(key, value) for key, value in when]
+def _allowed(when: Any) -> dict[str, list[str]]:
+    """Keys with the values they may have; several of a key stand one after the other."""
+    allowed: dict[str, list[str]] = {}
+    for key, value in when.items() if isinstance(when, dict) else when:
+        allowed.setdefault(key, []).append(value)
+    return allowed
 
 
-def _same(ours: str | None, theirs: str) -> bool:
-    """Whether a swept value is this one, blanks aside, as in the core."""
-    return ours is not None and ours.replace(" ", "") == theirs.replace(" ", "")
+def _one_of(ours: str | None, theirs: Sequence[str]) -> bool:
+    """Whether a swept value is one of these, blanks aside, as in the core."""
+    return ours is not None and ours.replace(" ", "") in [value.replace(" ", "") for value in theirs]

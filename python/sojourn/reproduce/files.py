@@ -29,7 +29,7 @@ def find(name: str) -> Path:
 
 
 def expand(names: Iterable[str]) -> list[Path]:
-    """The files of these names; a folder such as `thesis` stands for the published experiments in it."""
+    """The files of these names; a folder such as `thesis` stands for the experiments in it that can be judged."""
     found: list[Path] = []
     for name in names:
         folder = _folder(name)
@@ -38,11 +38,11 @@ def expand(names: Iterable[str]) -> list[Path]:
 
 
 def find_published(folder: Path | None = None) -> list[Path]:
-    """Every file with published values, in a folder or among all experiments."""
+    """Every file with published values or claims, in a folder or among all experiments."""
     files = _known() if folder is None else sorted(folder.glob("**/*.toml"))
     found = [path for path in files if _is_published(path)]
     if not found:
-        raise SpecError(f"no experiment in {folder or 'experiments/'} has [published] values")
+        raise SpecError(f"no experiment in {folder or 'experiments/'} has [published] values or claims")
     return found
 
 
@@ -72,6 +72,6 @@ def _folder(name: str) -> Path | None:
 
 def _is_published(path: Path) -> bool:
     try:
-        return "published" in tomllib.loads(path.read_text("utf-8"))
+        return not {"published", "expect"}.isdisjoint(tomllib.loads(path.read_text("utf-8")))
     except (OSError, ValueError):
         return True  # running it will tell what is wrong with it

@@ -109,6 +109,9 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
         report.Badge(f"{score.reached} of {score.tables}", "tables have 60 % or more"),
         report.Badge(str(score.undecided), "undecided", "undecided" if score.undecided else ""),
     ]
+    claims = [claim for one in everything for claim in one.claims]
+    if claims:
+        badges.append(report.Badge(f"{sum(c.holds for c in claims)} of {len(claims)}", "claims hold"))
     rows: list[list[Value]] = []
     sections: list[Piece] = []
     for one in everything:

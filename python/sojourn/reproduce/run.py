@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _engine
+from .. import _engine, junit
 from .._engine import Experiment, Plan, Record
 from ..errors import SojournError, SpecError
 from . import files, page, words
@@ -128,9 +128,14 @@ def sample(plan: Plan) -> list[tuple[int, int]]:
 
 
 def megabits(plan: Plan, case: int) -> float:
-    """What the limited links of a case can pass: nearly what its simulation costs."""
+    """What the narrowest links of a case's routes can pass: nearly what its simulation costs."""
     one = plan.cases[case]
-    return one.duration_s * sum(link.get("rate_mbps") or 0.0 for link in one.links)
+    rates = {link["name"]: link["rate_mbps"] for link in one.links if link["rate_mbps"]}
+    narrowest = {
+        min((name for name in flow["route"] if name in rates), key=lambda name: rates[name], default=None)
+        for flow in one.flows
+    }
+    return float(one.duration_s * sum(rates[name] for name in narrowest if name))
 
 
 def weigh(one: Sweep, task: Task) -> float:
@@ -172,12 +177,15 @@ def _print(done: Sequence[Reproduced], console: Console) -> None:
             console.print(words.table(comparison))
         for claim in one.claims:
             sign = "holds" if claim.holds else "FAILS"
-            console.print(f"{sign}: {claim.name or claim.that} {claim.wanted}", markup=False)
+            console.print(f"{sign}: {junit.title(claim)}", markup=False, highlight=False)
     tables = [(one.name, table) for one in done for table in one.tables]
     if len(tables) > 1:
         if len(done) > 1:
             console.print(words.index(tables))
         console.print(words.total(Score.of(table for _, table in tables)), style="bold", highlight=False)
+    claims = [claim for one in done for claim in one.claims]
+    if len(done) > 1 and claims:
+        console.print(f"{sum(c.holds for c in claims)} of {len(claims)} claims hold.", style="bold", highlight=False)
 
 
 def simulate(
@@ -227,8 +235,9 @@ def _bar(sweeps: Sequence[Sweep]) -> Iterator[Any]:
 
 
 def _refuse_unpublished(experiment: Experiment) -> None:
-    if not _engine.check(experiment).published:
-        raise SpecError(f"{experiment.file} has no [published] values; `sojourn run` runs it")
+    plan = _engine.check(experiment)
+    if not plan.published and not plan.expect:
+        raise SpecError(f"{experiment.file} has no [published] values and claims nothing; `sojourn run` runs it")
 
 
 def _console() -> Console:

@@ -1,0 +1,40 @@
+//! Figures of the summary against runs whose answer is known beforehand.
+
+mod common;
+use common::{dumbbell, ms, run};
+use experiment::Band;
+
+#[test]
+fn gaps_are_those_of_the_bottleneck_and_the_bdp_is_that_of_the_path() {
+    // 1500 bytes at 12 Mbit/s take 1 ms; the receiver acknowledges every second packet but for the first ones.
+    let mut s = dumbbell(12.0, 10.0, 100, "fifo", &["newreno"], 5);
+    let band = |name: &str, from, to| Band { name: name.into(), from: ms(from), to: ms(to) };
+    s.run.gaps = vec![band("1_ms", 0.9, 1.1), band("2_ms", 1.9, 2.1)];
+    let flow = &run(&s).flows[0];
+    assert!(flow.data_gaps["1_ms"] > 0.95 && flow.data_gaps["2_ms"] < 0.02, "{:?}", flow.data_gaps);
+    assert!(flow.ack_gaps["2_ms"] > 0.75, "{:?}", flow.ack_gaps);
+    // 12 Mbit/s × 10 ms are 15 kB, whatever headers and serialisation add to a round trip.
+    let exit = flow.slow_start_exit.unwrap();
+    assert_eq!(exit.bdp_ratio, exit.ssthresh_bytes as f64 / 15_000.0);
+    s.run.gaps.clear();
+    assert!(run(&s).flows[0].data_gaps.is_empty());
+}
+
+#[test]
+fn back_offs_are_told_apart_by_the_bdp_their_distance_and_what_they_leave() {
+    let s = dumbbell(10.0, 100.0, 1000, "fifo", &["cdg"], 120);
+    let b = run(&s).flows[0].backoffs;
+    // CDG leaves 0.7 of windows that are near the BDP of 125 kB (thesis, section 4.2.2) or still on their way there.
+    let left = b.to_bytes.unwrap();
+    assert!((30_000.0..110_000.0).contains(&left), "{left}");
+    assert!(b.below_bdp > 0 && b.below_bdp < b.delay && b.double < b.below_bdp, "{b:?}");
+    assert_eq!((b.tolerated, b.shadow), (0, 0), "nothing is lost here");
+    let cubic = run(&dumbbell(10.0, 40.0, 40, "fifo", &["cubic"], 20)).flows[0].backoffs;
+    assert!(cubic.to_bytes.is_none() && cubic.double == 0 && cubic.loss > 0, "{cubic:?}");
+}
+
+#[test]
+fn losses_that_cdg_takes_for_random_are_counted() {
+    let b = run(&dumbbell(12.0, 40.0, 80, "fifo", &["cdg", "cubic"], 60)).flows[0].backoffs;
+    assert!(b.tolerated > b.loss && b.shadow <= b.loss, "{b:?}");
+}
