@@ -296,6 +296,10 @@ pub(crate) struct RunFile {
     #[schemars(with = "Option<std::collections::BTreeMap<String, [String; 2]>>")]
     #[schemars(extend("examples" = [{"burst": ["0 us", "50 us"]}]))]
     pub gaps: Option<At<Bands>>,
+    /// Estimate the bandwidth from every round of every flow, by the rate of its ACKs (`ack_rate_mbps`) and by its window
+    /// over its RTT (`window_rate_mbps`).
+    #[schemars(extend("default" = false))]
+    pub estimates: Option<At<bool>>,
 }
 
 /// Bands of gaps by name.

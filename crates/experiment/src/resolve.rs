@@ -106,6 +106,7 @@ fn run(file: Option<&At<RunFile>>) -> Checked<Run> {
         seed: number(&file.seed, "run.seed", 1, 0, SEED_MAX)?,
         repeat: number(&file.repeat, "run.repeat", 1, 1, REPEAT_MAX)? as u32,
         vary: file.vary.as_ref().map_or(Vary::Start, |at| at.value.0.0),
+        estimates: file.estimates.as_ref().is_some_and(|at| at.value),
         gaps: file.gaps.as_ref().map_or(Ok(Vec::new()), |at| bands(&at.value))?,
     })
 }

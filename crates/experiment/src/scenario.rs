@@ -216,6 +216,8 @@ pub struct Run {
     pub vary: Vary,
     /// Bands of the gaps between packets of a flow that are counted.
     pub gaps: Vec<Band>,
+    /// The rounds' two estimates of the bandwidth are kept.
+    pub estimates: bool,
 }
 
 /// A range of the gaps between a flow's packets as they arrive.

@@ -299,6 +299,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
             let tick = config.rtt_tick.as_nanos().max(1);
             let phase = |host: u64| Duration::from_nanos(Rng::new(seed, entity * 2 + host, streams::CLOCK).below(tick));
             let (mut sending, mut receiving) = (config.clone(), config);
+            sending.estimates = scenario.run.estimates;
             sending.tick_phase = phase(0);
             receiving.tick_phase = phase(1);
             if let Ok(entry) = cc::find(&spec.cc.name) {
@@ -337,7 +338,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
     let rate = bottleneck_rate(scenario, &spec).map_or(f64::INFINITY, |r| r.bytes_per_sec());
     Ok(Node {
         transport,
-        count: FlowCount::new(&scenario.run.gaps),
+        count: FlowCount::new(&scenario.run),
         start: spec.start + jitter,
         stopped: false,
         started: false,

@@ -57,12 +57,13 @@ impl<P: Probe> World<P> {
                 }
                 Way::Back => {
                     let heard = tcp.sender.on_segment(now, &packet.segment);
-                    let estimates = tcp.sender.take_estimates();
                     if self.measuring {
                         if let Some(rtt) = heard.rtt {
                             node.count.rtt.add(rtt);
                         }
-                        if let Some(estimates) = estimates {
+                        if node.count.bandwidth.is_some()
+                            && let Some(estimates) = tcp.sender.take_estimates()
+                        {
                             let mss = tcp.sender.flow().mss;
                             node.count.round(estimates, mss, mss + Bytes::new(52));
                         }

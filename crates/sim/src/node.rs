@@ -5,7 +5,7 @@ use crate::histogram::Histogram;
 use crate::packet::Way;
 use crate::prefetch;
 use core::mem::offset_of;
-use experiment::{Band, FlowSpec};
+use experiment::{FlowSpec, Run};
 use tcp::{BandwidthEstimates, Endpoint};
 use units::{Bytes, Duration, Instant, Rng};
 
@@ -86,9 +86,6 @@ pub struct FlowCount {
     pub below_bdp: u64,
     /// End of slow start: time, threshold, ratio to the BDP.
     pub slow_start_exit: Option<(Instant, u64, f64)>,
-    /// What each round in the window says of the bandwidth, at the IP layer in bit/s: by the ACKs' rate and by the window
-    /// over the RTT. A bit a second counts as a nanosecond, so that milliseconds are Mbit/s.
-    pub bandwidth: [Histogram; 2],
     /// Time spent in modes, by number, and the present one with its beginning.
     pub modes: Vec<(i64, Duration)>,
     /// The present mode and when it began.
@@ -104,6 +101,9 @@ pub struct FlowCount {
     /// Gaps between arrivals of data and of acknowledgements, if they are asked for.
     pub gaps: Option<Box<[Gaps; 2]>>,
 
+    /// If asked for: what each round in the window says of the bandwidth, at the IP layer in bit/s, by the ACKs' rate and
+    /// by the window over the RTT. A bit a second counts as a nanosecond, so that milliseconds are Mbit/s.
+    pub bandwidth: Option<Box<[Histogram; 2]>>,
     /// RTT samples in the window.
     pub rtt: Histogram,
     /// Data packets handed over by the sender in the window.
@@ -122,14 +122,20 @@ pub struct FlowCount {
 
 impl FlowCount {
     /// Nothing has happened yet.
-    pub fn new(bands: &[Band]) -> Self {
-        let gaps = || Box::new([Gaps::new(bands), Gaps::new(bands)]);
-        FlowCount { gaps: (!bands.is_empty()).then(gaps), ..FlowCount::default() }
+    pub fn new(run: &Run) -> Self {
+        let gaps = || Box::new([Gaps::new(&run.gaps), Gaps::new(&run.gaps)]);
+        FlowCount {
+            gaps: (!run.gaps.is_empty()).then(gaps),
+            bandwidth: run.estimates.then(Box::default),
+            ..FlowCount::default()
+        }
     }
 
     /// A round is over; `packet` is the size at the IP layer of one with `mss` bytes of payload.
     pub fn round(&mut self, estimates: BandwidthEstimates, mss: Bytes, packet: Bytes) {
-        for (histogram, rate) in self.bandwidth.iter_mut().zip([estimates.ack_rate, estimates.window_rate]) {
+        for (histogram, rate) in
+            self.bandwidth.iter_mut().flat_map(|b| &mut **b).zip([estimates.ack_rate, estimates.window_rate])
+        {
             let bps = rate.as_bps() as u128 * packet.get() as u128 / mss.get() as u128;
             histogram.add(Duration::from_nanos(u64::try_from(bps).unwrap_or(u64::MAX)));
         }

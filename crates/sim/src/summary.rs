@@ -90,7 +90,8 @@ pub struct FlowSummary {
     pub rtt_ms: Option<Spread>,
     pub owd_ms: Option<Spread>,
     pub jitter_ms: f64,
-    /// Bandwidth as the rounds of the window show it by Eq 5.5 of the HLDG thesis: bytes acknowledged over their length.
+    /// Bandwidth as the rounds of the window show it, if `run.estimates` asks for it, by Eq 5.5 of the HLDG thesis: bytes
+    /// acknowledged over their length.
     pub ack_rate_mbps: Option<Spread>,
     /// The same as Vegas has it: window over smoothed RTT.
     pub window_rate_mbps: Option<Spread>,
@@ -125,7 +126,8 @@ pub struct GroupSummary {
     pub rtt_ms: Option<Spread>,
     pub owd_ms: Option<Spread>,
     pub jitter_ms: f64,
-    /// Bandwidth as the rounds of the window show it by Eq 5.5 of the HLDG thesis: bytes acknowledged over their length.
+    /// Bandwidth as the rounds of the window show it, if `run.estimates` asks for it, by Eq 5.5 of the HLDG thesis: bytes
+    /// acknowledged over their length.
     pub ack_rate_mbps: Option<Spread>,
     /// The same as Vegas has it: window over smoothed RTT.
     pub window_rate_mbps: Option<Spread>,
@@ -270,8 +272,8 @@ fn flow<P: Probe>(world: &World<P>, node: &Node, seconds: f64, total: f64) -> Fl
         rtt_ms: c.rtt.spread(),
         owd_ms: c.one_way.spread(),
         jitter_ms: c.jitter * 1e-6,
-        ack_rate_mbps: c.bandwidth[0].spread(),
-        window_rate_mbps: c.bandwidth[1].spread(),
+        ack_rate_mbps: c.bandwidth.as_ref().and_then(|b| b[0].spread()),
+        window_rate_mbps: c.bandwidth.as_ref().and_then(|b| b[1].spread()),
         sent: c.sent_packets,
         lost: c.lost_packets,
         loss_pct: percent(c.lost_packets, c.sent_packets),

@@ -103,6 +103,8 @@ pub struct Config {
     pub handshake: bool,
     /// Measure delivery rates (an algorithm whose `About` says `needs_rate`).
     pub rate_samples: bool,
+    /// Keep two estimates of the bandwidth of every round, for whoever asks.
+    pub estimates: bool,
     /// Byte-exact CE feedback instead of RFC 3168's echo: the receiver acknowledges every change of CE at once and the
     /// sender reads the counter.
     pub accurate_ecn: bool,
@@ -135,6 +137,7 @@ impl Config {
             clock_skew_ppb: 0,
             handshake: true,
             rate_samples: false,
+            estimates: false,
             accurate_ecn: false,
             ect1: false,
             undo: true,

@@ -340,10 +340,10 @@ impl Endpoint {
         &mut self.sender.flow
     }
 
-    /// What the last round says of the bandwidth, once.
+    /// What the last round says of the bandwidth, once; nothing without `config.estimates`.
     #[inline]
     pub fn take_estimates(&mut self) -> Option<BandwidthEstimates> {
-        self.sender.estimates.take()
+        self.sender.aside.estimates.take()
     }
 
     /// The algorithm.

@@ -57,7 +57,7 @@ impl Sender {
         let tick = self.clock.tick();
         // New ranges: the right edge of the first block that is not a report of a duplicate.
         let sacked_to = if !s.sack.is_empty() && delivery.bytes > cumulative {
-            self.seen_blocks.iter().map(|b| b.1).find(|end| *end > 0).unwrap_or(0)
+            self.aside.seen_blocks.iter().map(|b| b.1).find(|end| *end > 0).unwrap_or(0)
         } else {
             0
         };
@@ -117,10 +117,11 @@ impl Sender {
             _ => return None,
         };
         let round = self.rounds.close(now, self.flow.cwnd, self.nxt, sent, rtt);
-        let (length, srtt) = (round.end.since(round.start), self.flow.srtt);
-        if !length.is_zero() && !srtt.is_zero() {
-            self.estimates =
-                Some(BandwidthEstimates { ack_rate: round.delivered / length, window_rate: self.flow.cwnd / srtt });
+        if self.ways.estimates {
+            let (length, srtt) = (round.end.since(round.start), self.flow.srtt);
+            let estimates =
+                || BandwidthEstimates { ack_rate: round.delivered / length, window_rate: self.flow.cwnd / srtt };
+            self.aside.estimates = (!length.is_zero() && !srtt.is_zero()).then(estimates);
         }
         Some(round)
     }

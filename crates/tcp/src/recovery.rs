@@ -181,7 +181,7 @@ impl Sender {
     pub(crate) fn lose_everything(&mut self, go_back: bool) {
         if go_back {
             self.board.forget_sacks();
-            *self.seen_blocks = [(0, 0); 3];
+            self.aside.seen_blocks = [(0, 0); 3];
         }
         for id in self.board.ring.first()..self.board.ring.next() {
             self.lose(id);

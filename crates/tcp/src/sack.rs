@@ -32,7 +32,7 @@ impl Sender {
             }
             *kept = (start, end);
             // What the last ACK reported already needs no second walk: only the new parts at either end do.
-            let known = self.seen_blocks.iter().find(|k| k.0 < k.1 && start <= k.0 && k.1 <= end);
+            let known = self.aside.seen_blocks.iter().find(|k| k.0 < k.1 && start <= k.0 && k.1 <= end);
             match known.copied() {
                 Some((from, to)) => {
                     if start < from {
@@ -45,7 +45,7 @@ impl Sender {
                 None => self.sack_range(start, end, delivery),
             }
         }
-        *self.seen_blocks = blocks;
+        self.aside.seen_blocks = blocks;
         dsack
     }
 

@@ -18,6 +18,15 @@ pub(crate) struct Rates {
     pub tags: Ring<RateTag>,
 }
 
+/// What only SACK blocks and curious hosts ask for: not worth room among the fields of every segment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aside {
+    /// SACK blocks of the last ACK that had some.
+    pub seen_blocks: [(u64, u64); 3],
+    /// Of the last round that nobody has asked for yet.
+    pub estimates: Option<BandwidthEstimates>,
+}
+
 /// Our FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fin {
@@ -47,6 +56,8 @@ pub(crate) struct Ways {
     pub bursts: bool,
     /// NewReno's repair, with its impatient timer.
     pub newreno: bool,
+    /// Every round leaves two estimates of the bandwidth.
+    pub estimates: bool,
 }
 
 /// ns-2's `tcpTick_`, which its timeouts are counted in.
@@ -106,8 +117,6 @@ pub(crate) struct Sender {
     pub board: Scoreboard,
     pub rtt: RttEstimator,
     pub rounds: RoundTracker,
-    /// Of the last round that nobody has asked for yet.
-    pub estimates: Option<BandwidthEstimates>,
     pub rack: Rack,
     pub probe: Probe,
     pub prr: Prr,
@@ -121,8 +130,7 @@ pub(crate) struct Sender {
     pub rescued: bool,
     /// The algorithm answered [`Reaction::Own`](cc::Reaction::Own) last time.
     pub owns_window: bool,
-    /// SACK blocks of the last ACK that had some.
-    pub seen_blocks: Box<[(u64, u64); 3]>,
+    pub aside: Box<Aside>,
     pub config: Box<Config>,
 }
 
@@ -155,7 +163,6 @@ impl Sender {
             pto: Duration::from_secs(1),
             rtt: RttEstimator::new(rule, config.min_rto, config.max_rto),
             rounds: RoundTracker::new(Instant::ZERO, flow.cwnd, 0),
-            estimates: None,
             recover: 0,
             prr: Prr::default(),
             rack: Rack::default(),
@@ -178,7 +185,7 @@ impl Sender {
             burst_left: 0,
             ertt: (config.round == RoundKind::Marked).then(Box::default),
             rates: config.rate_samples.then(|| Box::new(Rates { tracker: RateTracker::default(), tags: Ring::new() })),
-            seen_blocks: Box::default(),
+            aside: Box::default(),
             stats: Stats::default(),
             // FreeBSD's RTTs are read off the timestamp clock.
             clock: TickClock::new(
@@ -195,6 +202,7 @@ impl Sender {
                 by_sequence: config.round == RoundKind::Sequence,
                 bursts: config.offload != Offload::Off,
                 newreno: config.loss == LossDetection::NewReno,
+                estimates: config.estimates,
             },
             config: Box::new(config),
             flow,

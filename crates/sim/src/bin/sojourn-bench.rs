@@ -123,6 +123,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
             repeat: 1,
             vary: Vary::None,
             gaps: Vec::new(),
+            estimates: false,
         },
     })
 }

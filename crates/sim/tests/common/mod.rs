@@ -75,6 +75,7 @@ pub fn dumbbell(mbps: f64, rtt_ms: f64, packets: usize, queue: &str, ccs: &[&str
             repeat: 1,
             vary: Vary::None,
             gaps: Vec::new(),
+            estimates: false,
         },
     }
 }
