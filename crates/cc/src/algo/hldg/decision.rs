@@ -87,7 +87,7 @@ impl Decision {
         self.min = accumulate(p, self.min, min);
         self.max = accumulate(p, self.max, max);
         // "P̄ is either that of min or that of max" (5.2.7): two sums but one toss, and min comes first, as in CDG.
-        let probability = if self.min > 0.0 { self.min } else { self.max };
+        let probability = if self.min > 0.0 || (p.min_first && gradients.min.average > 0.0) { self.min } else { self.max };
         if probability <= 0.0 {
             self.toss = Toss::default();
             return false;

@@ -94,8 +94,7 @@ impl Algorithm for Hldg {
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         let p = p.resolved();
-        // Slow start is cwnd < ssthresh; Algorithm 5.3 prints the comparison the other way round.
-        setup.flow.slow_start_at_ssthresh = false;
+        setup.flow.slow_start_at_ssthresh = p.slow_start_at_ssthresh;
         Hldg {
             own_start: setup.own_start,
             rng: setup.rng,
@@ -245,7 +244,9 @@ impl Hldg {
         }
         if self.repairing && flow.phase == Phase::Recovery {
             // A probe may end sooner than the repair of what was lost before it. Its window must not last as long.
-            flow.slow_start(ack.delivered);
+            if flow.cwnd < flow.ssthresh {
+                flow.slow_start(ack.delivered);
+            }
             return;
         }
         if !flow.may_grow() {
@@ -255,8 +256,8 @@ impl Hldg {
         if self.base.probing() && self.p.base_hold > 0 {
             return;
         }
-        if flow.cwnd < flow.ssthresh {
-            self.start.ack(flow, ack, self.base.rtt);
+        if flow.in_slow_start() {
+            self.start.ack(flow, ack, self.base.rtt, self.p.ack_counting);
         } else if ack.round.is_some() {
             flow.cwnd += flow.mss;
         }

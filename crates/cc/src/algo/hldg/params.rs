@@ -147,6 +147,12 @@ params::params! {
         shadow_cap: bool = true;
         /// The shadow window is forgotten when the queue looks empty.
         forget_shadow: bool = true;
+        /// cwnd equal to ssthresh is slow start, as in FreeBSD: one packet more on the first ACK after a back-off.
+        slow_start_at_ssthresh: bool = true;
+        /// Slow start grows by one packet per ACK, as FreeBSD's CDG; else by what was acknowledged.
+        ack_counting: bool = true;
+        /// The gradient of the smallest RTT is tossed whenever it rises.
+        min_first: bool = false;
     }
     check |p| {
         if p.wwma && p.window != 8 {

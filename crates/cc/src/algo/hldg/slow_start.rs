@@ -35,9 +35,9 @@ impl SlowStart {
     }
 
     /// An ACK in slow start: grows by what it acknowledged.
-    pub fn ack(&mut self, flow: &mut Flow, ack: &Ack, base: Duration) {
+    pub fn ack(&mut self, flow: &mut Flow, ack: &Ack, base: Duration, ack_counting: bool) {
         // The ACK that ends a recovery acknowledges much that was selectively acknowledged, and sent for, before.
-        let acked = ack.cumulative.min(ack.delivered);
+        let acked = if ack_counting { flow.mss } else { ack.cumulative.min(ack.delivered) };
         if !self.searching {
             flow.slow_start(acked);
             return;
@@ -122,13 +122,13 @@ mod tests {
         let mut f = flow(30, 40);
         let mut s = SlowStart::new(true, 8);
         for _ in 0..8 {
-            s.ack(&mut f, &ack(1, 40), ms(40));
+            s.ack(&mut f, &ack(1, 40), ms(40), false);
             f.now += ms(1);
         }
         assert_eq!((f.cwnd, f.ssthresh), (packets(38), Bytes::MAX));
-        s.ack(&mut f, &ack(1, 40), ms(40));
+        s.ack(&mut f, &ack(1, 40), ms(40), false);
         assert_eq!((f.cwnd, f.ssthresh, s.searching), (packets(39), packets(40), true));
-        s.ack(&mut f, &ack(1, 40), ms(40));
+        s.ack(&mut f, &ack(1, 40), ms(40), false);
         assert_eq!((f.cwnd, s.searching), (packets(40), false));
         let seen = events(&mut f);
         let kinds: Vec<_> = seen.iter().filter_map(EventRecord::cause).collect();
@@ -141,7 +141,7 @@ mod tests {
         let mut f = flow(100, 40);
         let mut s = SlowStart::new(true, 8);
         for _ in 0..9 {
-            s.ack(&mut f, &ack(1, 40), ms(40));
+            s.ack(&mut f, &ack(1, 40), ms(40), false);
             f.now += ms(1);
         }
         assert_eq!((f.cwnd, f.ssthresh, s.searching), (packets(40), packets(40), false));
@@ -166,15 +166,15 @@ mod tests {
         let mut f = flow(10, 40);
         let mut s = SlowStart::new(true, 8);
         for _ in 0..5 {
-            s.ack(&mut f, &ack(1, 40), ms(40));
+            s.ack(&mut f, &ack(1, 40), ms(40), false);
             f.now += ms(1);
         }
         for i in 0..8 {
-            s.ack(&mut f, &if i == 0 { closing(1, 40) } else { ack(1, 40) }, ms(40));
+            s.ack(&mut f, &if i == 0 { closing(1, 40) } else { ack(1, 40) }, ms(40), false);
             f.now += ms(1);
         }
         assert_eq!(f.ssthresh, Bytes::MAX);
-        s.ack(&mut f, &ack(1, 40), ms(40));
+        s.ack(&mut f, &ack(1, 40), ms(40), false);
         assert_eq!(f.ssthresh, packets(40));
     }
 }
