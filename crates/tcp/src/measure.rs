@@ -66,6 +66,9 @@ impl Sender {
             Some(ertt) => ertt.on_ack(&heard, self.mss),
             None => (None, None),
         };
+        // FreeBSD's modules that read h_ertt measure no rates, and what measures rates there does not read h_ertt. Without
+        // this a late original that answers for its retransmission (see `host::ertt`) would be BBR's smallest RTT.
+        let fresh = if self.rates.is_some() { fresh.filter(|_| delivery.is_clean()) } else { fresh };
         if cumulative > 0 {
             match echo {
                 Some((echoed, _)) => self.take_rtt(tick * ticks_now.wrapping_sub(echoed).max(1) as u64, s.ack),

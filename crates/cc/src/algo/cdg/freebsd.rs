@@ -4,7 +4,7 @@ use super::probability::Toss;
 use super::queue_state::QueueState;
 use super::quirks::Rules;
 use super::trend::Trend;
-use super::{Params, Reference, Skip};
+use super::{Infer, Params, Reference, Skip};
 use crate::{
     Ack, Cause, Congestion, CongestionControl, Event, Flow, How, Phase, Reaction, Round, Setup, Signal, causes, exits,
     ppb,
@@ -33,6 +33,10 @@ pub struct FreeBsd {
     rounds: u32,
     step: u32,
     toss: Toss,
+    /// A loss under repair cut nothing.
+    kept: bool,
+    /// How many were taken.
+    gradients: u32,
 }
 
 impl FreeBsd {
@@ -54,6 +58,8 @@ impl FreeBsd {
             rounds: 0,
             step: 0,
             toss: Toss::default(),
+            kept: false,
+            gradients: 0,
         }
     }
 
@@ -74,6 +80,7 @@ impl FreeBsd {
         self.previous = (now.1 > 0).then_some(now);
         let (Some(before), true) = (before, now.1 > 0) else { return false };
 
+        self.gradients = self.gradients.saturating_add(1);
         self.min.push(self.rules.dice.gradient(now.0 as i64 - before.0 as i64)); // Eq 2.24, 2.26
         self.max.push(self.rules.dice.gradient(now.1 as i64 - before.1 as i64)); // Eq 2.25, 2.26
         let hit = !(blind && self.rules.skip == Skip::Toss) && self.toss(flow);
@@ -103,8 +110,13 @@ impl FreeBsd {
             return false;
         }
         let raw = slow_start && self.rules.raw_slow_start;
-        let candidates =
-            [(raw, self.min.last), (true, self.min.average), (raw, self.max.last), (true, self.max.average)];
+        let only_min = slow_start && self.rules.slow_start_min;
+        let candidates = [
+            (raw && !(only_min && self.gradients == 1), self.min.last),
+            (!only_min, self.min.average),
+            (raw && !only_min, self.max.last),
+            (!only_min, self.max.average),
+        ];
         let Some((_, gradient)) = candidates.into_iter().find(|(look, g)| *look && *g > 0) else {
             self.toss = Toss::default();
             return false;
@@ -141,7 +153,9 @@ impl FreeBsd {
     }
 
     fn back_off(&mut self, flow: &mut Flow) {
-        let to = flow.cwnd.min(flow.receive_window).mul_f64(self.rules.beta_delay);
+        let keeps = self.rules.slow_start_min && flow.in_slow_start();
+        let factor = if keeps { 1.0 } else { self.rules.beta_delay };
+        let to = flow.cwnd.min(flow.receive_window).mul_f64(factor);
         self.outstanding = flow.in_flight;
         self.rounds = 0;
         self.step = 0;
@@ -211,18 +225,33 @@ impl FreeBsd {
         }
     }
 
+    /// FreeBSD repairs from a window of one packet and leaves with what is in flight then and one more, or `ssthresh` if
+    /// that is less (NewReno's `post_recovery`, which CDG borrows); a window not cut is reached again by slow start.
+    fn restart(&mut self, flow: &mut Flow) {
+        let before = flow.windows();
+        let to = flow.ssthresh.min(flow.in_flight + flow.mss).max(flow.floor);
+        if to < flow.cwnd {
+            flow.cwnd = to;
+            flow.because(causes::RecoveryExit { in_flight: flow.in_flight.get() as i64 }, before);
+        }
+    }
+
     /// Should this loss be taken for random?
-    fn tolerates(&self) -> bool {
-        let full = match self.queue {
-            QueueState::Full => true,
-            QueueState::Unknown => self.rules.unknown_full,
+    fn tolerates(&self, flow: &Flow) -> bool {
+        let full = match (self.rules.infer, self.queue) {
+            (Infer::Extremes, _) => {
+                flow.rtt.saturating_sub(flow.min_rtt) * 4 >= flow.max_rtt.saturating_sub(flow.min_rtt) * 3
+            }
+            (_, QueueState::Full) => true,
+            (_, QueueState::Unknown) => self.rules.unknown_full,
             _ => false,
         };
         (self.rules.recovery_bug && !self.outstanding.is_zero()) || (self.rules.use_tolerance && !full)
     }
 
     fn on_loss(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
-        if self.tolerates() {
+        self.kept = true;
+        if self.tolerates(flow) {
             let before = flow.windows();
             flow.ssthresh = flow.cwnd;
             let why =
@@ -235,6 +264,7 @@ impl FreeBsd {
         self.shadow = self.shadow / 2;
         let to = self.shadow.max(flow.cwnd.min(flow.receive_window).mul_f64(self.rules.beta_loss));
         if to <= flow.cwnd {
+            self.kept = false;
             return Reaction::Reduce(to);
         }
         // A larger shadow is only the threshold: the window grows towards it as in slow start.
@@ -286,15 +316,19 @@ impl CongestionControl for FreeBsd {
                 Reaction::Reduce(flow.cwnd / 2)
             }
             Signal::Timeout => {
+                self.kept = false;
                 self.outstanding = Bytes::ZERO;
                 Reaction::Reduce(flow.cwnd / 2)
             }
         }
     }
 
-    fn on_event(&mut self, _: &mut Flow, event: Event) {
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
         if event == Event::RecoveryEnd {
             self.outstanding = Bytes::ZERO;
+            if core::mem::take(&mut self.kept) && self.rules.restarts {
+                self.restart(flow);
+            }
         }
     }
 

@@ -56,6 +56,12 @@ params::choice! {
     }
 }
 
+impl From<bool> for Switch {
+    fn from(on: bool) -> Switch {
+        if on { Switch::On } else { Switch::Off }
+    }
+}
+
 impl Switch {
     /// The answer, where the reference's is this.
     pub(crate) fn or(self, reference: bool) -> bool {
@@ -79,6 +85,16 @@ params::choice! {
         Round = "round",
         /// The toss: gradients go on, as the thesis' section 2.7.5 can be read.
         Toss = "toss",
+    }
+}
+
+params::choice! {
+    /// How a full queue is told at a loss.
+    pub enum Infer {
+        /// By the signs of the smoothed gradients (thesis Table 2.5).
+        Trend = "trend",
+        /// By the last RTT: at least three quarters of the way from the smallest to the largest ever seen.
+        Extremes = "extremes",
     }
 }
 
@@ -107,6 +123,10 @@ params::params! {
         use_shadow: bool = true;
         /// Keep the window on a loss while the queue is not full. auto: freebsd and paper do, linux does not.
         use_tolerance: Switch = Switch::Auto;
+        /// How a loss is judged: by the queue state that the gradients tell, or by where the last RTT lies between the
+        /// extremes. Gradients are smoothed over eight rounds and still rise when a buffer overflows, so that they call
+        /// most losses random (thesis section 4.3.3.2).
+        infer: Infer = Infer::Trend;
         /// A queue of unknown state counts as full (freebsd's UNKNOWN compares greater than FULL). auto: not in paper.
         unknown_full: Switch = Switch::Auto;
         /// A loss within the round after a delay back-off cuts nothing, and cancels the shadow ramp (thesis section
@@ -116,6 +136,10 @@ params::params! {
         skip: Skip = Skip::Auto;
         /// Toss on gradients as they are, not only on smoothed ones, in slow start. auto: freebsd only.
         raw_slow_start: Switch = Switch::Auto;
+        /// In slow start toss on the gradient of the smallest RTT as it is, the first one left out, and on no other, and leave
+        /// with the window as it is: what the thesis tries first against early exits (section 5.4.1). Its Table 5.4 shows
+        /// windows of 33, 49, 110 and 247 packets, which are 10 times powers of 1.5: no factor, and growth by ACKs.
+        slow_start_min: bool = false;
         /// Slow start grows by one packet per ACK, so 1.5 times a round with delayed ACKs. auto: freebsd only.
         ack_counting: Switch = Switch::Auto;
         /// cwnd equal to ssthresh is slow start: one packet more on the first ACK after a back-off. auto: freebsd only.
@@ -130,6 +154,9 @@ params::params! {
         shadow_always_grows: Switch = Switch::Auto;
         /// Grow though the application, not the window, holds the flow back. auto: freebsd only.
         grow_when_limited: Switch = Switch::Auto;
+        /// A recovery whose loss cut nothing ends with what is in flight and one packet, and slow start from there (FreeBSD
+        /// repairs from a window of one packet). auto: freebsd only.
+        restarts: Switch = Switch::Auto;
         /// Linux: what a delay back-off leaves of the window, of 1024 (724 is the square root of one half).
         backoff_beta: u32 = 724, 1 => 1024;
         /// Linux: 1000/(G window); it weighs the sum of gradients in µs.

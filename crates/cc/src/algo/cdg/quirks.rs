@@ -1,7 +1,7 @@
 //! The switches of FreeBSD's and the paper's rules, with what each reference answers.
 
 use super::probability::Dice;
-use super::{Params, Reference, Skip};
+use super::{Infer, Params, Reference, Skip};
 
 /// The parameters with the reference's answers filled in.
 #[derive(Debug)]
@@ -19,12 +19,15 @@ pub(super) struct Rules {
     pub recovery_bug: bool,
     pub skip: Skip,
     pub raw_slow_start: bool,
+    pub slow_start_min: bool,
     pub ack_counting: bool,
+    pub infer: Infer,
     pub stale_rtt: bool,
     pub dice: Dice,
     pub shadow_after_cut: bool,
     pub shadow_always_grows: bool,
     pub grow_when_limited: bool,
+    pub restarts: bool,
     /// The slow start is CDG's: gradients can end it.
     pub own_start: bool,
 }
@@ -50,12 +53,15 @@ impl Rules {
                 given => given,
             },
             raw_slow_start: p.raw_slow_start.or(kernel),
+            slow_start_min: p.slow_start_min,
+            infer: p.infer,
             ack_counting: p.ack_counting.or(kernel),
             stale_rtt: p.stale_rtt.or(kernel),
             dice: if p.table.or(kernel) { Dice::Table } else { Dice::Exact },
             shadow_after_cut: p.shadow_after_cut.or(kernel),
             shadow_always_grows: p.shadow_always_grows.or(!kernel),
             grow_when_limited: p.grow_when_limited.or(kernel),
+            restarts: p.restarts.or(kernel),
             own_start,
         }
     }

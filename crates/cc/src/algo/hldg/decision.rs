@@ -42,7 +42,7 @@ pub fn threshold(p: &Params, bps: f64, weights: &[f64; WINDOW]) -> f64 {
 /// ("G < 192 … above 8 BDP" does not), and stays below the largest G tried, 1536.
 pub fn adaptive_g(p: &Params, queue: f64) -> f64 {
     let over = queue - p.g_queue.as_millis_f64();
-    if p.adaptive_g && over > 0.0 { (p.g * math::exp(p.g_rate * over)).min(p.g_max.max(p.g)) } else { p.g }
+    if p.adaptive_g.or(true) && over > 0.0 { (p.g * math::exp(p.g_rate * over)).min(p.g_max.max(p.g)) } else { p.g }
 }
 
 /// Decides once per round.
@@ -87,7 +87,8 @@ impl Decision {
         self.min = accumulate(p, self.min, min);
         self.max = accumulate(p, self.max, max);
         // "P̄ is either that of min or that of max" (5.2.7): two sums but one toss, and min comes first, as in CDG.
-        let probability = if self.min > 0.0 || (p.min_first && gradients.min.average > 0.0) { self.min } else { self.max };
+        let probability =
+            if self.min > 0.0 || (p.min_first && gradients.min.average > 0.0) { self.min } else { self.max };
         if probability <= 0.0 {
             self.toss = Toss::default();
             return false;

@@ -42,6 +42,11 @@ impl LossMode {
         *self = LossMode::new(p);
     }
 
+    /// Left for delay mode.
+    pub fn leave(&mut self) {
+        self.restore = None;
+    }
+
     /// Growth.
     pub fn ack(&mut self, flow: &mut Flow, ack: &Ack) {
         if self.restore.is_some() {

@@ -16,8 +16,10 @@
 //! slow start:           ssthresh = bandwidth of 8 ACKs · RTT_base, or where g_min says so         (5.15)     slow_start
 //! ```
 //! Source: R. Al-Saadi, "Hybrid Loss-Delay Gradient congestion control", PhD thesis, chapters 5 and 6.4 (equation and
-//! algorithm numbers are its). No code was published. Where the text leaves something open, the reading chosen is
-//! written where it matters, from text, algorithms and micro-figures alone, and the others are parameters.
+//! algorithm numbers are its). No code was published. HLDG was built from FreeBSD's CDG, and what the thesis does not
+//! change is as there: above all, cwnd equal to ssthresh is still slow start, so that the first ACK after a back-off adds
+//! a packet. Where the text leaves something open, the reading chosen is written where it matters, and the others are
+//! parameters (docs/what-the-thesis-leaves-open.md).
 
 mod base_rtt;
 mod decision;
@@ -29,7 +31,7 @@ mod probes;
 mod slow_start;
 mod train;
 
-pub use self::params::{BandwidthBy, DelayForG, Params, Return, Threshold, Weights};
+pub use self::params::{BandwidthBy, DelayForG, Params, ProbeRounds, Return, Threshold, Weights};
 
 use crate::algo::cdg::queue_state::QueueState;
 use crate::{
@@ -137,9 +139,15 @@ impl Hldg {
         if round.samples == 0 {
             return false;
         }
-        self.queue_min = round.min_rtt.saturating_sub(self.base.rtt);
+        let (min_rtt, max_rtt) = if self.p.stale_rtt {
+            (round.min_rtt_reused, round.max_rtt_reused)
+        } else {
+            (round.min_rtt, round.max_rtt)
+        };
+        self.queue_min = min_rtt.saturating_sub(self.base.rtt);
+        let probing = self.modes.mode == Mode::Probe;
         let turn = self.modes.round(flow.now, round.start, self.queue_min > self.p.queue_threshold);
-        self.turn(flow, turn);
+        self.turn(flow, turn, probing);
         if self.base.round(round.start) {
             self.end_base_probe(flow);
         }
@@ -154,9 +162,9 @@ impl Hldg {
         }
         if flow.cwnd < flow.ssthresh {
             self.gradients.interrupt();
-            return self.start.round(flow, round.min_rtt, self.base.rtt, self.p.g, &mut self.rng);
+            return self.start.round(flow, min_rtt, self.base.rtt, self.p.g, &mut self.rng);
         }
-        match self.gradients.round(round.min_rtt, round.max_rtt) {
+        match self.gradients.round(min_rtt, max_rtt) {
             Outcome::Nothing => return false,
             // ZSGW leaves no negative average behind for CDG's test; without this the sixth back-off would always be
             // taken for ineffectual.
@@ -206,7 +214,7 @@ impl Hldg {
             self.probe_base_rtt(flow);
         }
         if self.p.use_shadow {
-            self.shadow = self.shadow.max(before);
+            self.shadow = self.shadow.max(if self.p.shadow_after_cut { flow.cwnd } else { before });
         }
     }
 
@@ -234,6 +242,8 @@ impl Hldg {
             queue: self.queueing(flow).as_nanos() as i64,
             bdp: self.bdp().get() as i64,
         };
+        // What follows a back-off is no search for the bandwidth.
+        self.start.searching = false;
         flow.reduce(self.back_off_to(flow), How::AtOnce, why);
     }
 
@@ -340,8 +350,9 @@ impl CongestionControl for Hldg {
             }
             Event::Wake => {
                 self.loss_mode.wake_up(flow);
+                let probing = self.modes.mode == Mode::Probe;
                 let turn = self.modes.wake_up(flow.now);
-                self.turn(flow, turn);
+                self.turn(flow, turn, probing);
                 if self.modes.mode == Mode::Delay && flow.now >= self.base.deadline() {
                     self.probe_base_rtt(flow);
                 }

@@ -1,6 +1,6 @@
 //! Delay, loss and probe mode (section 5.3.2, Algorithms 5.1 and 5.2, Figure 5.26): when to change between them.
 
-use super::Params;
+use super::params::{Params, ProbeRounds};
 use units::{Duration, Instant};
 
 /// What decides the window.
@@ -52,7 +52,7 @@ pub enum Turn {
     Stay,
     /// Delay → loss mode, which begins with slow start.
     EnterLoss,
-    /// Probe → delay mode: nobody there.
+    /// Probe, or loss, → delay mode: nobody there.
     EnterDelay,
     /// Probe → loss mode: they are still there; restore the window.
     BackToLoss,
@@ -62,6 +62,8 @@ pub enum Turn {
 #[derive(Debug)]
 pub struct Modes {
     enabled: bool,
+    begun: bool,
+    leave_loss: bool,
     entry_delay: Duration,
     dwell: Duration,
     m: u32,
@@ -85,7 +87,9 @@ impl Modes {
     /// Delay mode.
     pub fn new(p: &Params) -> Self {
         Modes {
-            enabled: p.mode_switch,
+            enabled: p.mode_switch.or(true),
+            begun: p.probe_rounds == ProbeRounds::Begun,
+            leave_loss: p.leave_loss,
             entry_delay: p.loss_entry,
             dwell: p.loss_dwell,
             m: p.rounds,
@@ -103,7 +107,7 @@ impl Modes {
 
     /// A round ended; `high` tells whether its smallest queueing delay exceeded the threshold.
     pub fn round(&mut self, now: Instant, began: Instant, high: bool) -> Turn {
-        if !self.enabled || (self.mode == Mode::Probe && began < self.probe_began) {
+        if !self.enabled || (self.begun && self.mode == Mode::Probe && began < self.probe_began) {
             // A round that began before the probe tells about the time before it.
             return Turn::Stay;
         }
@@ -115,8 +119,12 @@ impl Modes {
                 }
                 Turn::Stay
             }
-            // Line 27 of Algorithm 5.2 is not limited to the probe; the text ("does not switch back during these
-            // five seconds") is.
+            // Line 27 of Algorithm 5.2 is not limited to the probe; the text only excepts the dwell ("does not switch
+            // back during these five seconds"). So the rounds after a probe, with the window not restored yet, count.
+            Mode::Loss if self.leave_loss && now.since(self.switched) > self.dwell && self.detection.mostly_low() => {
+                self.mode = Mode::Delay;
+                Turn::EnterDelay
+            }
             Mode::Loss => Turn::Stay,
             Mode::Probe => {
                 self.probe_rounds += 1;

@@ -1,5 +1,6 @@
 //! What may be set. The four switches of Table 5.1 come first, the other mechanisms next, then numbers and readings.
 
+use crate::algo::cdg::Switch;
 use params::{Auto, ParamError};
 use units::{Bytes, Duration};
 
@@ -55,6 +56,16 @@ params::choice! {
     }
 }
 
+params::choice! {
+    /// Which rounds make up the m of a probe for competitors.
+    pub enum ProbeRounds {
+        /// Those that end in it: the first began before the loss and is one of the quarter that may show a long queue.
+        Ended = "ended",
+        /// Those that begin in it.
+        Begun = "begun",
+    }
+}
+
 params::params! {
     /// What may be set.
     pub struct Params {
@@ -70,10 +81,11 @@ params::params! {
         gradient_fix: bool = true;
         /// No back-off while the gradient is below that of γ packets (Eq 5.3, 5.4).
         threshold: bool = true;
-        /// G grows with the queueing delay when competitors fill the queue (5.3.1).
-        adaptive_g: bool = true;
-        /// Change to loss mode when competitors fill the queue (5.3.2).
-        mode_switch: bool = true;
+        /// G grows with the queueing delay when competitors fill the queue (5.3.1). auto: with bdp, without which a long
+        /// queue may be the flow's own (5.2.3).
+        adaptive_g: Switch = Switch::Auto;
+        /// Change to loss mode when competitors fill the queue (5.3.2). auto: with bdp, as above.
+        mode_switch: Switch = Switch::Auto;
         /// A loss leads to the BDP if that is within (beta_delay, 1) of the window (5.5).
         westwood: bool = true;
         /// Ignore delay after too many back-offs that did not make it fall (from CDG).
@@ -147,12 +159,22 @@ params::params! {
         shadow_cap: bool = true;
         /// The shadow window is forgotten when the queue looks empty.
         forget_shadow: bool = true;
-        /// cwnd equal to ssthresh is slow start, as in FreeBSD: one packet more on the first ACK after a back-off.
+        /// cwnd equal to ssthresh is slow start: one packet more on the first ACK after a back-off. HLDG is FreeBSD's CDG
+        /// "except for" what the thesis names (5.2.1), and this it does not name.
         slow_start_at_ssthresh: bool = true;
-        /// Slow start grows by one packet per ACK, as FreeBSD's CDG; else by what was acknowledged.
+        /// Slow start grows by one packet per ACK, as FreeBSD's CDG does; else by what was acknowledged.
         ack_counting: bool = true;
-        /// The gradient of the smallest RTT is tossed whenever it rises.
+        /// While the average of the smallest RTT rises, that of the largest is not looked at, even if the first is below
+        /// the threshold (CDG's order of decision).
         min_first: bool = false;
+        /// Count the last RTT again on every ACK without a sample, as h_ertt's users do.
+        stale_rtt: bool = false;
+        /// Rounds that a probe for competitors counts: those that end in it, or those that begin in it.
+        probe_rounds: ProbeRounds = ProbeRounds::Begun;
+        /// Rounds with a short queue end loss mode also outside probes, once the dwell is over (Alg 5.2, line 27).
+        leave_loss: bool = false;
+        /// The shadow window takes the window after the cut, not before.
+        shadow_after_cut: bool = false;
     }
     check |p| {
         if p.wwma && p.window != 8 {
@@ -173,8 +195,8 @@ impl Params {
     pub(super) fn resolved(&self) -> Params {
         let on = !self.lpcc;
         Params {
-            adaptive_g: self.adaptive_g && on,
-            mode_switch: self.mode_switch && on,
+            adaptive_g: Switch::from(self.adaptive_g.or(self.bdp) && on),
+            mode_switch: Switch::from(self.mode_switch.or(self.bdp) && on),
             use_ineffectual: self.use_ineffectual && on,
             use_shadow: self.use_shadow && on,
             ..self.clone()

@@ -7,7 +7,7 @@ use units::Bytes;
 
 impl Hldg {
     /// Carries out a change of mode.
-    pub(super) fn turn(&mut self, flow: &mut Flow, turn: Turn) {
+    pub(super) fn turn(&mut self, flow: &mut Flow, turn: Turn, probing: bool) {
         let before = flow.windows();
         let (from, to) = match turn {
             Turn::Stay => return,
@@ -17,17 +17,20 @@ impl Hldg {
                 self.regrowing = false;
                 self.forget_delay();
                 self.loss_mode.enter(&self.p);
+                self.start.searching = false;
                 flow.ssthresh = Bytes::MAX;
                 (modes::DELAY, modes::LOSS)
             }
             Turn::EnterDelay => {
                 self.forget_delay();
+                self.loss_mode.leave();
                 // The thesis gives no window. Staying at the probe's would starve the flow for as many rounds as its
                 // BDP has packets, so it grows as in slow start to what it had. That threshold is known, so nothing
                 // ends the growth earlier: the probe's own end raises the RTT.
                 if self.p.after_probe != Return::Stay {
                     let bdp = self.bandwidth_before_probe * self.base.rtt;
                     flow.ssthresh = bdp.mul_f64(self.p.lambda()).max(flow.floor);
+                    flow.cwnd = flow.cwnd.min(flow.ssthresh);
                 }
                 if self.p.after_probe == Return::Search && self.own_start {
                     self.start.again();
@@ -36,7 +39,7 @@ impl Hldg {
                     self.shadow = flow.cwnd;
                 }
                 self.base.renew(flow.now);
-                (modes::PROBE, modes::DELAY)
+                (if probing { modes::PROBE } else { modes::LOSS }, modes::DELAY)
             }
             Turn::BackToLoss => {
                 if let Some(r) = self.loss_mode.restore(flow) {

@@ -227,3 +227,49 @@ fn alpha_inc_steps_the_growth() {
         .collect();
     assert_eq!(growth, [0, 1, 1, 2, 2, 3]);
 }
+
+#[test]
+fn a_recovery_that_cut_nothing_ends_with_what_is_in_flight() {
+    for (spec, cwnd) in [("cdg", 61 * MSS), ("cdg(restarts=false)", 100 * MSS)] {
+        let mut b = bench(spec);
+        b.cc.queue = QueueState::Rising;
+        assert_eq!(b.lose(Phase::Open), Reaction::Own);
+        b.flow.in_flight = Bytes::new(60 * MSS);
+        b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
+        assert_eq!(
+            (b.cwnd(), b.flow.ssthresh.get()),
+            (cwnd, 100 * MSS),
+            "{spec}: slow start from there to the old window"
+        );
+        // Not after a cut: the host has done it.
+        let mut b = bench(spec);
+        b.cc.queue = QueueState::Full;
+        b.cc.shadow = Bytes::ZERO;
+        assert_eq!(b.lose(Phase::Open), Reaction::Reduce(Bytes::new(50 * MSS)));
+        b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
+        assert_eq!(b.cwnd(), 100 * MSS, "{spec}");
+    }
+}
+
+#[test]
+fn extremes_judge_a_loss_by_where_the_rtt_lies() {
+    for (rtt, full) in [(145, true), (130, false)] {
+        let mut b = bench("cdg(infer=extremes, use_shadow=false)");
+        let ms = Duration::from_millis;
+        (b.flow.min_rtt, b.flow.max_rtt, b.flow.rtt) = (ms(100), ms(160), ms(rtt));
+        b.cc.queue = QueueState::Rising;
+        assert_eq!(b.lose(Phase::Open) != Reaction::Own, full, "{rtt} ms");
+    }
+}
+
+#[test]
+fn slow_start_by_the_smallest_rtt_alone_keeps_the_window_and_leaves_the_first_gradient_out() {
+    let mut b = bench("cdg(g=0.1, slow_start_min=true)");
+    b.flow.ssthresh = Bytes::MAX;
+    b.round(100, 100);
+    assert_eq!(b.round(120, 120), vec![], "the first");
+    assert_eq!(b.round(120, 150), vec![], "the largest RTT alone");
+    let before = b.cwnd();
+    assert_eq!(b.round(140, 150), vec![SlowStartExit]);
+    assert_eq!((b.cwnd(), b.flow.ssthresh.get()), (before, before));
+}
