@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""What each reading of the HLDG thesis moves: runs its tables with one reading changed at a time.
+
+.venv/bin/python docs/readings.py            runs them and writes the table in docs/what-the-thesis-leaves-open.md
+.venv/bin/python docs/readings.py READING…   prints the rows of these switches only, such as `after_probe=stay`
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from statistics import median
+
+import sojourn as sj
+from sojourn import _engine
+from sojourn.reproduce.cells import compare
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "what-the-thesis-leaves-open.md"
+OPEN, CLOSE = "<!-- generated: readings -->\n", "<!-- end -->\n"
+THESIS = ROOT / "experiments" / "thesis"
+# Seeds of every run: enough to tell a reading from the dice.
+REPEAT = 3
+# What of the tables depends on the readings: full HLDG on a short and on a long path, shares, fairness, low priority.
+TABLES = ("table-5.1", "table-5.2", "table-6.1", "steps-10mbit-100ms", "figure-6.3")
+# The number of the ambiguity (reference order) and the switches that take the other reading.
+READINGS = {
+    "as chosen": "",
+    "1": "gradient_fix=false",
+    "4": "threshold_by=weights",
+    "9": "use_max=true",
+    "11": "min_first=true",
+    "12": "zsgw_push=true",
+    "13": "zsgw_effectual=false",
+    "14": "weights=old",
+    "16 slower": "g_rate=0.016",
+    "16 faster": "g_rate=0.064",
+    "18": "g_delay=round_min",
+    "19": "loss_dwell=10s",
+    "23": "leave_loss=true",
+    "25": "probe_rounds=ended",
+    "23, 25": "probe_rounds=ended, leave_loss=true",
+    "26 stay": "after_probe=stay",
+    "26 search": "after_probe=search",
+    "29 wait": "base_wait=0s",
+    "29 hold": "base_hold=0",
+    "30": "base_window=0s",
+    "33": "train=6",
+    "38": "westwood=false",
+    "39 cap": "shadow_cap=false",
+    "39 cut": "shadow_after_cut=true",
+    "40": "forget_shadow=false",
+    "46 stale": "stale_rtt=true",
+    "CDG: start": "slow_start_at_ssthresh=false",
+    "CDG: ACKs": "ack_counting=false",
+}
+
+
+def changed(text: str, switches: str) -> str:
+    """An experiment with these switches in every HLDG of it, in the printed tables' conditions too."""
+
+    def put(match: re.Match[str]) -> str:
+        given = [part for part in (match[1] or "").split(", ") if part]
+        taken = {part.split("=")[0] for part in given}
+        more = [part for part in switches.split(", ") if part.split("=")[0] not in taken]
+        inside = ", ".join(given + more)
+        return f'"hldg({inside})"' if inside else '"hldg"'
+
+    return re.sub(r'"hldg(?:\(([^")]*)\))?"', put, text) if switches else text
+
+
+def row(name: str, switches: str) -> str:
+    """One line of the table: cells within tolerance per published file, then the figures that tell most."""
+    scores, ours = [], {}
+    for table in TABLES:
+        text = changed((THESIS / f"{table}.toml").read_text("utf-8"), switches)
+        result = sj.run(_engine.Experiment(text, f"{table}.toml", ()), repeat=REPEAT)
+        tables = compare(result)
+        scores.append(f"{sum(t.within for t in tables)}/{sum(t.judged for t in tables)}")
+        ours[table] = [cell for t in tables for cell in t.cells if cell.median is not None]
+    last = {cell.column: cell.median for cell in ours["table-5.1"] if cell.row == "HLDG"}
+    shares = [cell.median for cell in ours["table-5.2"]]
+    jain = min(cell.median for cell in ours["table-6.1"] if cell.that == "fairness.jain")
+    short = f"{last['mean']:.1f} ms, {100 * last['utilisation']:.1f} %"
+    figures = [short, f"{100 * min(shares):.0f}, {100 * median(shares):.0f} %"]
+    cells = " | ".join([*scores, *figures, f"{jain:.3f}"])
+    return f"| {name} | {f'`{switches}`' if switches else ''} | {cells} |"
+
+
+def main(arguments: list[str]) -> int:
+    """Runs all readings, or those given."""
+    wanted = {name: s for name, s in READINGS.items() if not arguments or s in arguments}
+    lines = []
+    for name, switches in wanted.items():
+        lines.append(row(name, switches))
+        print(lines[-1], flush=True)
+    if not arguments:
+        heads = ["#", "switch", *(t.removesuffix("-10mbit-100ms") for t in TABLES), "T5.1 HLDG", "T5.2 least, median", "T6.1 least Jain"]
+        table = "\n".join(["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads), *lines])
+        before, rest = PAGE.read_text("utf-8").split(OPEN)
+        after = rest.split(CLOSE)[1]
+        PAGE.write_text(f"{before}{OPEN}\n{table}\n\n{CLOSE}{after}", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
