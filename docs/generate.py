@@ -131,6 +131,10 @@ def causes(entries: list[Entry]) -> str:
     for entry in entries:
         values = ", ".join(f"`{value['name']}` ({value['unit']})" for value in entry["values"])
         page += f"| {entry['number']} | `{entry['name']}` | {cell(entry['doc'])} | {values} |\n"
+    page += "\n## Numbers that stand for words\n\n| value | words |\n|---|---|\n"
+    worded = {value["name"]: value["words"] for entry in entries for value in entry["values"] if value["words"]}
+    for name, words in worded.items():
+        page += f"| `{name}` | " + ", ".join(f"{n} {word}" for n, word in enumerate(words) if word) + " |\n"
     return page
 
 

@@ -115,7 +115,7 @@ class Plan:
 class Record:
     """What a run keeps besides its summary: series at a step, window-change events, every ACK.
 
-    `window` limits the series, in seconds, so that a fine step over a long run stays small.
+    `window` limits series and ACKs, in seconds, so that a fine step over a long run stays small.
     """
 
     series_ms: float | None = None
@@ -129,8 +129,9 @@ class Record:
 
     def covers(self, other: Record) -> bool:
         """Whether a run recorded like this holds all that `other` asks for."""
-        series = other.series_ms is None or (other.series_ms == self.series_ms and self.window in (None, other.window))
-        return series and self.events >= other.events and self.acks >= other.acks
+        in_time = self.window in (None, other.window) or (other.series_ms is None and not other.acks)
+        tables = other.series_ms in (None, self.series_ms) and self.events >= other.events and self.acks >= other.acks
+        return tables and in_time
 
 
 @dataclass(frozen=True, slots=True)

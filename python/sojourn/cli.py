@@ -222,26 +222,35 @@ def plot(
     option: Annotated[
         list[str] | None, typer.Option("--with", metavar="KEY=VALUE", help="An option of this kind of plot.")
     ] = None,
-    why: Annotated[bool, typer.Option("--why", help="With time: every cause of a window change as a tick.")] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="With time: every cause of a window change as a tick, inner variables.")
+    ] = False,
+    start: Annotated[float | None, typer.Option("--from", metavar="S", help="With time: from this second on.")] = None,
+    stop: Annotated[float | None, typer.Option("--to", metavar="S", help="With time: up to this second.")] = None,
     set: Set = None,
     seed: Seed = None,
     repeat: Repeat = None,
     jobs: Jobs = None,
     quick: Quick = False,
 ) -> None:
-    """Draw a picture of a result. An experiment that has not been run is run first, with what the picture needs."""
+    """Draw a picture of a result. An experiment that has not been run is run first, with what the picture needs.
+
+    sojourn plot time "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s" --why --from 9 --to 14 -o why.png
+    """
     from . import plot as plots
-    from ._engine import Record
     from .api import prepare
     from .store import is_results, load
 
-    options = {key: _value(text) for key, text in settings(option).items()} | ({"why": True} if why else {})
+    options = {key: _value(text) for key, text in settings(option).items()}
+    options |= {
+        key: value for key, value in (("why", why), ("start", start), ("stop", stop)) if value not in (None, False)
+    }
     plots.check(kind, out or f"{kind}.pdf")
     if is_results(source):
         result = load(source)
     else:
         experiment = prepare(source, settings(set), seed)
-        record = Record(series_ms=10.0, events=True) if kind == "time" else Record()
+        record = plots.recording(kind, why, options.get("start"), options.get("stop"), experiment)
         result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs)
     target = out or (result.path or Path()) / f"{kind}.pdf"
     print(plots.draw(kind, result, target, **options))
@@ -251,12 +260,14 @@ def plot(
 def report(
     sources: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The page.")] = Path("report.html"),
+    start: Annotated[float | None, typer.Option("--from", metavar="S", help="Over time: from this second on.")] = None,
+    stop: Annotated[float | None, typer.Option("--to", metavar="S", help="Over time: up to this second.")] = None,
 ) -> None:
     """Write one self-contained HTML page about results; it opens without a network."""
     from . import report as reports
     from .store import load
 
-    print(reports.write([load(source) for source in sources], out))
+    print(reports.write([load(source) for source in sources], out, span=(start, stop)))
 
 
 @app.command()

@@ -280,6 +280,20 @@ def test_spp_is_the_rtt_that_the_sender_measured(captured):
         assert trip.rtt.min() / 1e6 >= 40.0
 
 
+def test_spp_sees_the_delay_that_dummynet_adds(tmp_path):
+    """Figure B.3 of the HLDG thesis: 42 ms and steps of two on a path of 40 ms; with the fixes 1 ms of packet more."""
+    smallest = []
+    for case, step in ((0, 2.0), (1, 1.0)):
+        file = Path(__file__).parents[2] / "experiments" / "thesis" / "appendix-b-excess-delay.toml"
+        run = export.Run.of(sj.api.prepare(file, {"run.duration": "8 s"}), case)
+        export.pcapng(run, tmp_path / "b3.pcapng", points=["sender", "receiver"])
+        trip = sj.spp(f"{tmp_path}/b3.pcapng#sender", f"{tmp_path}/b3.pcapng#receiver").trips[0]
+        rtt = np.round(trip.rtt[trip.time > 3e9] / 1e6, 1)
+        smallest.append(rtt.min())
+        assert np.allclose(np.diff(np.unique(rtt)), step, atol=0.11)
+    assert smallest == pytest.approx([42, 41], abs=0.1)
+
+
 def test_clocks_need_not_agree(captured, tmp_path):
     right = sj.spp(f"{captured}#sender", f"{captured}#receiver")
     there = pcap.read(f"{captured}#receiver")

@@ -216,10 +216,23 @@ pub mod modes {
     pub const PROBE_RTT: i64 = 7;
 }
 
+/// Words for the values that are numbers of something: reasons of [`exits`], [`probes`], [`modes`], CDG's queue states.
+/// The word of number `n` is the `n`th; an empty one is a number that is not used.
+pub fn words(value: &str) -> &'static [&'static str] {
+    match value {
+        "reason" => &["", "ACK train", "delay", "conservative", "queued", "plateau", "gradient", "bandwidth"],
+        "what" => &["", "base RTT", "bandwidth", "competitors"],
+        "from" | "to" => &MODES,
+        "queue_state" => &["unknown", "empty", "rising", "falling", "full"],
+        _ => &[],
+    }
+}
+
+const MODES: [&str; 8] = ["delay", "loss", "probe", "restore", "startup", "drain", "probe_bw", "probe_rtt"];
+
 /// The word for a mode in tables and plots.
 pub fn mode_name(mode: i64) -> &'static str {
-    const NAMES: [&str; 8] = ["delay", "loss", "probe", "restore", "startup", "drain", "probe_bw", "probe_rtt"];
-    usize::try_from(mode).ok().and_then(|m| NAMES.get(m)).copied().unwrap_or("other")
+    usize::try_from(mode).ok().and_then(|m| MODES.get(m)).copied().unwrap_or("other")
 }
 
 #[cfg(test)]
@@ -232,6 +245,17 @@ mod tests {
             assert!(kind.values().len() <= 8, "{}", kind.name());
         }
         assert_eq!(size_of::<EventRecord>(), 112);
+    }
+
+    #[test]
+    fn words_go_with_their_numbers() {
+        assert_eq!(words("reason")[exits::BANDWIDTH as usize], "bandwidth");
+        assert_eq!(words("what")[probes::COMPETITORS as usize], "competitors");
+        assert_eq!(words("to")[modes::PROBE_RTT as usize], mode_name(modes::PROBE_RTT));
+        let named = CauseKind::ALL.iter().flat_map(|k| k.values()).map(|(name, _)| *name);
+        for value in ["reason", "what", "from", "to", "queue_state"] {
+            assert!(named.clone().any(|name| name == value), "{value} is the value of no cause");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod testing;
 
 pub use ack::{Ack, Congestion, Event, Lost, RateSample, Reaction, Round, Sent, Signal};
 pub use cause::{
-    Cause, CauseKind, EVENT_VERSION, EventRecord, ValueUnit, causes, exits, mode_name, modes, nanos, ppb, probes,
+    Cause, CauseKind, EVENT_VERSION, EventRecord, ValueUnit, causes, exits, mode_name, modes, nanos, ppb, probes, words,
 };
 pub use flow::{Flow, Growth, How, Phase};
 pub use registry::{

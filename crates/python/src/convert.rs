@@ -144,7 +144,10 @@ pub fn causes() -> String {
             let values: Vec<Value> = k
                 .values()
                 .iter()
-                .map(|(name, unit)| json!({"name": name, "unit": format!("{unit:?}").to_lowercase()}))
+                .map(|(name, unit)| {
+                    let unit = format!("{unit:?}").to_lowercase();
+                    json!({"name": name, "unit": unit, "words": cc::words(name)})
+                })
                 .collect();
             json!({"number": *k as u16, "name": k.name(), "doc": k.doc().trim(), "values": values})
         })

@@ -107,7 +107,7 @@ pub fn run(
     }
     let window = window.map(|(from, to)| (units::Instant::from_secs_f64(from), units::Instant::from_secs_f64(to)));
     let keep = Keep { series: series_ms.map(Duration::from_millis_f64), window, events };
-    let tape = acks.then(Tape::new);
+    let tape = acks.then(|| Tape::between(window));
     let outcome = py.detach(|| {
         let build = |spec: &params::Spec, flow: &mut cc::Flow, seed: u64| custom.build(spec, flow, seed);
         let options = Options { repetition, stop: Some(&*stop), custom: Some(&build), tape: tape.as_ref() };

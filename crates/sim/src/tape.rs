@@ -51,12 +51,24 @@ pub struct Entry {
 
 /// A recording, shared by the algorithms of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Tape(Arc<Mutex<Vec<Entry>>>);
+pub struct Tape {
+    entries: Arc<Mutex<Vec<Entry>>>,
+    window: Option<(Instant, Instant)>,
+}
 
 impl Tape {
     /// An empty tape.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty tape for what happens between two times: enough to look at, not to replay.
+    pub fn between(window: Option<(Instant, Instant)>) -> Self {
+        Tape { window, ..Self::default() }
+    }
+
+    fn hears(&self, now: Instant) -> bool {
+        self.window.is_none_or(|(from, to)| (from..=to).contains(&now))
     }
 
     /// Puts a recorder in front of an algorithm.
@@ -66,7 +78,7 @@ impl Tape {
 
     /// Everything recorded, in order.
     pub fn entries(&self) -> Vec<Entry> {
-        self.0.lock().expect("no thread panics while it holds the lock").clone()
+        self.entries.lock().expect("no thread panics while it holds the lock").clone()
     }
 
     /// The ACKs as a table.
@@ -109,11 +121,14 @@ struct Taped {
 
 impl Taped {
     fn call(&mut self, flow: &mut Flow, call: Call) -> Option<Reaction> {
+        if !self.tape.hears(flow.now) {
+            return make(&mut *self.cc, flow, &call);
+        }
         let before = flow.clone();
         let reaction = make(&mut *self.cc, flow, &call);
         let answer = Answer::of(flow, reaction);
         let entry = Entry { flow: self.flow, before, call, answer };
-        self.tape.0.lock().expect("no thread panics while it holds the lock").push(entry);
+        self.tape.entries.lock().expect("no thread panics while it holds the lock").push(entry);
         reaction
     }
 }

@@ -12,10 +12,11 @@ from ..errors import SpecError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .._engine import Experiment, Record
     from ..result import Result
     from .data import Shown
 
-__all__ = ["KINDS", "check", "draw", "make", "svg", "svg_of", "to_svg"]
+__all__ = ["KINDS", "check", "draw", "make", "recording", "svg", "svg_of", "to_svg"]
 
 KINDS: dict[str, str] = {
     "time": "throughput, cwnd with ssthresh, RTT with queue delay, queue with drops and marks, over time",
@@ -50,6 +51,28 @@ def check(kind: str, out: str | Path) -> Path:
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise SpecError(f"{path}: cannot write {path.suffix or 'a file without an ending'!r}; use .png, .pdf or .svg")
     return path
+
+
+# Steps (ms) of series that a picture of so many seconds has room for, finest first.
+STEPS = ((5.0, 1.0), (20.0, 2.0))
+COARSE = 10.0
+
+
+def recording(kind: str, why: bool, start: float | None, stop: float | None, experiment: Experiment) -> Record:
+    """What a run must record for a picture: of a short span a fine series, and with `why` each round's RTTs."""
+    from .._engine import Record
+    from .._engine import check as plan
+
+    if kind != "time":
+        return Record()
+    if start is None and stop is None:
+        return Record(COARSE, events=True)
+    duration = max(case.duration_s for case in plan(experiment).cases)
+    window = (max(start or 0.0, 0.0), duration if stop is None else stop)
+    if not (window[0] < window[1] and window[0] < duration):
+        raise SpecError(f"--from {window[0]:g} --to {window[1]:g}: nothing there; the run is {duration:g} s long")
+    step = next((step for span, step in STEPS if window[1] - window[0] <= span), COARSE)
+    return Record(step, events=True, acks=why, window=window)
 
 
 def svg(kind: str, result: Result | Sequence[Result], **options: Any) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import NotRecorded, SpecError
-from . import style
+from . import inner, style
+from . import why as causes
 from .data import Shown, chosen, column, flow_label, short_spec, table
 from .histogram import Floats
 
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 
 # Beyond this many flows a legend of names says less than one of groups.
 NAMED_FLOWS = 8
+# Where rounds would be more than dots beside each other they only hide the line.
+MOST_ROUNDS = 200
+
+
+PANELS = ("throughput", "cwnd", "delay", "queue")
+# Relative to each other, and in inches for one unit of a page's width.
+HEIGHTS = {"throughput": 1.0, "cwnd": 1.25, "delay": 1.05, "queue": 0.85}
 
 
 def time(
@@ -27,10 +35,11 @@ def time(
     *,
     case: int | None = None,
     repetition: int | None = None,
-    flows: Sequence[str] | None = None,
+    flows: Sequence[str] | str | None = None,
     start: float | None = None,
     stop: float | None = None,
     why: bool = False,
+    panels: Sequence[str] | str | None = None,
     smooth: float | None = None,
     size: str = "double",
     title: str | None = None,
@@ -39,7 +48,8 @@ def time(
 
     Top to bottom: throughput (mean over `smooth` seconds, default a 250th of the span), cwnd with ssthresh dashed,
     RTT with base RTT dashed and queue delay filled, queue length with drops (×) and marks (▲). With `why`, every
-    cause is a coloured tick under cwnd.
+    cause is a coloured tick in a lane of its own under cwnd, and the algorithm's inner variables are further panels.
+    `panels` chooses by name, such as `["cwnd", "delay", "gradient", "probability"]`; any recorded variable is one.
     """
     one = chosen(cases, case)
     run = one.outcomes[0].repetition if repetition is None else repetition
@@ -48,38 +58,76 @@ def time(
         raise NotRecorded(
             f"no time series was recorded for case {one.index}, repetition {run}: run again with --series 100ms"
         )
-    picked = _flows(one, flows)
+    picked = _flows(one, [flows] if isinstance(flows, str) else flows)
     span = _span(series, start, stop)
     events = _within(table(one, "events", run), "time_s", span)
-    if why and events.is_empty():
+    zoomed = start is not None or stop is not None
+    if smooth is None and zoomed:
+        # In a close view, what a round trip delivered: less would be single packets.
+        rtt = max(float(one.flows[i].get("base_rtt_ms") or 0.0) for i in picked) / 1e3
+        smooth = max(rtt, (span[1] - span[0]) / 50)
+    names = [panels] if isinstance(panels, str) else panels
+    shown = PANELS if names is None else tuple(name for name in names if name in PANELS)
+    if why and not table(one, "events", run).height:
         raise NotRecorded("no causes were recorded: run again with --events, or draw without --why")
-
-    fig = style.figure(size, 5.6 if size == "double" else 5.0)
-    upper, window, delay, queue = fig.subplots(4, 1, sharex=True, height_ratios=[1, 1.25 if why else 1.05, 1.05, 0.85])
+    lanes = causes.lanes(events, picked) if why and "cwnd" in shown else []
+    variables = inner.of_flow(table(one, "vars", run), picked, one.bottleneck)
+    others = [name for name in names or () if name not in PANELS]
+    kinds: list[str | inner.Inner] = []
+    for name in shown:
+        kinds += [name, "why"] if name == "cwnd" and lanes else [name]
+    if why or others:
+        kinds += inner.chosen(variables, others if names is not None else None, span)
+    inches = [_inches(kind, len(lanes), why) for kind in kinds]
+    fig = style.figure(size, (sum(inches) + 0.75) * (1.0 if size == "double" else 0.9))
+    axes = np.atleast_1d(fig.subplots(len(kinds), 1, sharex=True, height_ratios=inches)).tolist()
     style.spacing(fig, hspace=0.02, h_pad=0.02)
     ccs = [str(one.flows[i]["cc"]) for i in picked]
     many = len(picked) > NAMED_FLOWS
     looks = [style.Look(style.colour_of(cc)) for cc in ccs] if many else style.looks([(cc, "") for cc in ccs])
-    lines = dict(zip(picked, looks, strict=True))
+    drawn = dict(zip(picked, looks, strict=True))
     thin = 0.5 if many else 1.1
 
-    _throughput(upper, one, series, picked, lines, span, smooth, thin)
-    mss = _window(window, one, series, picked, lines, span, thin)
-    if why:
-        _why(window, one, events, picked)
-    _delay(delay, one, series, links, picked, lines, span, thin)
-    _queue(queue, one, links, _within(table(one, "drops", run), "time_s", span), span)
-
-    upper.set_ylabel("Throughput\nMbit/s")
-    window.set_ylabel("cwnd\npackets" if mss else "cwnd\nkB")
-    delay.set_ylabel("Delay\nms")
-    queue.set_ylabel("Queue\npackets")
-    queue.set_xlabel("Time, s")
-    queue.set_xlim(*span)
-    fig.align_ylabels()
+    for ax, kind in zip(axes, kinds, strict=True):
+        if isinstance(kind, inner.Inner):
+            inner.draw(ax, variables, kind, span)
+        elif kind == "throughput":
+            _throughput(ax, one, series, picked, drawn, span, smooth, thin)
+            ax.set_ylabel("Throughput\nMbit/s")
+        elif kind == "cwnd":
+            _window(ax, one, series, picked, drawn, span, thin, variables if why else None, zoomed)
+            ax.set_ylabel("cwnd\nkB")
+        elif kind == "why":
+            causes.draw(ax, lanes, _rows(drawn, lanes), span, style.SIZES[size] - 1.2)
+        elif kind == "delay":
+            _delay(ax, one, series, links, picked, drawn, span, thin, zoomed)
+            if why:
+                _rounds(ax, _within(table(one, "acks", run), "time_s", span), picked[0])
+            style.legend_above(ax)
+            ax.set_ylabel("Delay\nms")
+        else:
+            _queue(ax, one, links, _within(table(one, "drops", run), "time_s", span), span)
+            ax.set_ylabel("Queue\npackets")
+    axes[-1].set_xlabel("Time, s")
+    axes[-1].set_xlim(*span)
+    fig.align_ylabels([ax for ax, kind in zip(axes, kinds, strict=True) if kind != "why"])
     if title is not None or len(cases) > 1:
         fig.suptitle(title if title is not None else one.label, fontsize=9)
     return fig
+
+
+def _inches(kind: str | inner.Inner, lanes: int, why: bool) -> float:
+    if isinstance(kind, inner.Inner):
+        return 0.95
+    if kind == "why":
+        return lanes * causes.LANE
+    return HEIGHTS[kind] * (1.25 if not why else 1.05)
+
+
+def _rows(drawn: dict[int, style.Look], lanes: Sequence[tuple[int, str, pl.DataFrame]]) -> dict[int, str]:
+    """Flows that have a tick, with their colours."""
+    there = {int(flow) for _, _, part in lanes for flow in part["flow"].unique()}
+    return {flow: look.colour for flow, look in drawn.items() if flow in there}
 
 
 def _throughput(
@@ -115,48 +163,45 @@ def _window(
     lines: dict[int, style.Look],
     span: tuple[float, float],
     thin: float,
-) -> bool:
-    in_packets = all(case.flows[i].get("mss_bytes") for i in picked)
-    top = 0.0
+    variables: pl.DataFrame | None,
+    zoomed: bool,
+) -> None:
+    top, low = 0.0, math.inf
     for i in picked:
-        unit = float(case.flows[i]["mss_bytes"]) if in_packets else 1000.0
         t, cwnd = _line(series, i, "cwnd_bytes", span)
-        ax.step(t, cwnd / unit, where="post", color=lines[i].colour, linestyle=lines[i].dash, linewidth=thin)
+        ax.step(t, cwnd / 1e3, where="post", color=lines[i].colour, linestyle=lines[i].dash, linewidth=thin)
         if len(cwnd) and np.isfinite(cwnd).any():
-            top = max(top, float(np.nanmax(cwnd)) / unit)
+            top, low = max(top, float(np.nanmax(cwnd)) / 1e3), min(low, float(np.nanmin(cwnd)) / 1e3)
         if len(picked) > NAMED_FLOWS:
             continue
         t, threshold = _line(series, i, "ssthresh_bytes", span)
-        ax.step(t, threshold / unit, where="post", color=lines[i].colour, linestyle=(0, (3, 2)),
+        ax.step(t, threshold / 1e3, where="post", color=lines[i].colour, linestyle=(0, (3, 2)),
                 linewidth=0.7, alpha=0.65)  # fmt: skip
+    if variables is not None:
+        ax.plot([], [], color=lines[picked[0]].colour, linewidth=thin, label="cwnd")
+        ax.plot([], [], color=lines[picked[0]].colour, linestyle=(0, (3, 2)), linewidth=0.7, alpha=0.65,
+                label="ssthresh")  # fmt: skip
+        recorded = False
+        for name, (label, dash) in inner.WINDOWS.items():
+            t, y = inner.values(variables, name, span)
+            if len(y) and np.nanmax(y, initial=0.0) > 0:
+                ax.step(t, y / 1e3, where="post", color=style.INK, linestyle=dash, linewidth=0.9, label=label)
+                recorded |= name == "bdp"
+        bdp = None if recorded else _bdp(case, picked[0])
+        if bdp is not None:
+            ax.axhline(
+                bdp / 1e3, color=style.INK, linestyle=inner.WINDOWS["bdp"][1], linewidth=0.8, label="BDP of the path"
+            )
+        style.legend_above(ax)
     # An ssthresh far above every window (the initial one) would flatten the picture.
-    ax.set_ylim(0, 1.08 * top if top > 0 else 1)
-    return in_packets
+    ax.set_ylim(0.85 * low if zoomed and low < math.inf else 0, 1.08 * top if top > 0 else 1)
 
 
-def _why(ax: Axes, case: Shown, events: pl.DataFrame, picked: Sequence[int]) -> None:
-    """A strip of ticks under the window, a row per flow."""
-    bottom, top = ax.get_ylim()
-    rows = [[i] for i in picked] if len(picked) <= NAMED_FLOWS else [list(picked)]
-    height = 0.085 * (top - bottom)
-    ax.set_ylim(bottom - height * len(rows) * 1.15, top)
-    ax.axhline(bottom, color=style.FAINT, linewidth=0.5)
-    times, kinds, whose = column(events, "time_s"), events["kind"].to_numpy(), events["flow"].to_numpy()
-    names = dict(zip(events["kind"], events["cause"], strict=True))
-    counted: dict[int, int] = {}
-    for place, row in enumerate(rows):
-        mine = np.isin(whose, row)
-        base = bottom - height * 1.15 * (place + 1)
-        for kind in sorted(set(kinds[mine].tolist())):
-            here = times[mine & (kinds == kind)]
-            counted[kind] = counted.get(kind, 0) + len(here)
-            ax.vlines(here, base, base + height, color=style.cause_colour(names[kind]), linewidth=0.9)
-    for kind, count in sorted(counted.items()):
-        name = names[kind]
-        ax.plot([], [], color=style.cause_colour(name), linewidth=2.5, label=f"{name.replace('_', ' ')} {count}")
-    ticks = [t for t in ax.get_yticks() if bottom <= t <= top]
-    ax.set_yticks(ticks)
-    style.legend_above(ax)
+def _bdp(case: Shown, flow: int) -> float | None:
+    """Payload bytes that the empty path holds."""
+    info = case.flows[flow]
+    rate, rtt, mss = case.links[case.bottleneck].get("rate_mbps"), info.get("base_rtt_ms"), info.get("mss")
+    return rate * rtt * 125 * mss / (mss + 52) if rate and rtt and mss else None
 
 
 def _delay(
@@ -168,20 +213,38 @@ def _delay(
     lines: dict[int, style.Look],
     span: tuple[float, float],
     thin: float,
+    zoomed: bool,
 ) -> None:
+    bases = sorted({float(case.flows[i]["base_rtt_ms"]) for i in picked if case.flows[i].get("base_rtt_ms")})
     t, y = _link(links, case.bottleneck, "queue_ms", span)
+    # In a close view a queue of a few ms would be a thin line far under the RTT: it stands on the base RTT instead.
+    lift = bases[0] if zoomed and len(bases) == 1 and len(y) and np.nanmax(y) < bases[0] else 0.0
     if len(t):
-        ax.fill_between(t, y, step="post", color=style.FAINT, alpha=0.35, linewidth=0, label="queue delay")
+        label = "queue delay above base RTT" if lift else "queue delay"
+        ax.fill_between(t, y + lift, lift, step="post", color=style.FAINT, alpha=0.35, linewidth=0, label=label)
     for i in picked:
         t, rtt = _line(series, i, "rtt_ms", span)
+        rtt = np.where(rtt > 0, rtt, np.nan)  # zero: no sample yet
         ax.plot(t, rtt, color=lines[i].colour, linestyle=lines[i].dash, linewidth=thin)
-    bases = sorted({float(case.flows[i]["base_rtt_ms"]) for i in picked if case.flows[i].get("base_rtt_ms")})
     for base in bases:
         ax.axhline(base, color=style.INK, linestyle=(0, (3, 2)), linewidth=0.7,
                    label="base RTT" if base == bases[0] else None)  # fmt: skip
     ax.plot([], [], color=lines[picked[0]].colour, linewidth=thin, label="RTT")
-    ax.set_ylim(bottom=0)
-    style.legend_above(ax)
+    if not lift:
+        ax.set_ylim(bottom=0)
+
+
+def _rounds(ax: Axes, acks: pl.DataFrame, flow: int) -> None:
+    """The smallest and largest RTT of every round, as the algorithm was told: what gradients are made of."""
+    import polars as pl
+
+    if acks.is_empty():
+        return
+    rounds = acks.filter((pl.col("flow") == flow) & pl.col("round_min_rtt_ms").is_finite())
+    if not rounds.height or rounds.height > MOST_ROUNDS:
+        return
+    for name, label, colour in (("min", "smallest of a round", style.BLUE), ("max", "largest", style.ORANGE)):
+        ax.plot(rounds["time_s"], rounds[f"round_{name}_rtt_ms"], ".", color=colour, markersize=3, label=label)
 
 
 def _queue(ax: Axes, case: Shown, links: pl.DataFrame, drops: pl.DataFrame, span: tuple[float, float]) -> None:

@@ -70,16 +70,21 @@ class Line:
     dashed: bool = False
     filled: bool = False
     stepped: bool = False
+    dots: bool = False
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A moment worth a tick under a panel, such as a back-off, with what is said about it at the cursor."""
+    """A moment worth a tick under a panel, such as a back-off, with what is said about it at the cursor.
+
+    Ticks of one `lane` stand in a row that bears its name.
+    """
 
     at: float
     colour: str
     word: str
     note: str = ""
+    lane: str = ""
 
 
 @dataclass(frozen=True)

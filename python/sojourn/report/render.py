@@ -205,11 +205,13 @@ def _series(series: Series, ids: _Ids) -> str:
                 "unit": panel.unit,
                 "height": panel.height,
                 "lines": [
-                    {"name": x.name, "colour": x.colour, "dashed": x.dashed, "filled": x.filled, "stepped": x.stepped,
+                    {"name": x.name, "colour": x.colour, "dashed": x.dashed, "filled": x.filled,
+                     "stepped": x.stepped, "dots": x.dots,
                      "values": _packed(x.values)}
                     for x in panel.lines
                 ],
-                "ticks": [[round(t.at, 6), t.colour, t.word, t.note] for t in panel.ticks],
+                "lanes": (lanes := list(dict.fromkeys(t.lane for t in panel.ticks))),
+                "ticks": [[round(t.at, 6), t.colour, t.word, t.note, lanes.index(t.lane)] for t in panel.ticks],
             }
         )  # fmt: skip
     data = _json({"time": _packed(series.time), "panels": words})

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from .. import plot
-from .._engine import table as engine_table
 from ..errors import NotRecorded, SojournError
-from ..plot import style
+from ..plot import inner, style
 from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, table
+from ..plot.why import named_values
 from ..stats import Interval
 from ..tables import GROUP, LINK, rows
 from .pieces import Cell, Code, Column, Facts, Figure, Line, Panel, Piece, Section, Series, Table, Tick, Value, thinned
@@ -29,8 +29,13 @@ CASES_IN_A_BOX = 40
 FLOWS_OVER_TIME = 12
 
 
-def sections(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
-    """Everything a page says about one result."""
+# Between these seconds; None is the beginning or the end of the run.
+Span: TypeAlias = "tuple[float | None, float | None]"
+WHOLE: Span = (None, None)
+
+
+def sections(result: Result, labels: Sequence[str] | None = None, span: Span = WHOLE) -> list[Piece]:
+    """Everything a page says about one result, its runs over time within `span`."""
     cases = shown(result, labels)
     pieces: list[Piece] = [Section("Results", tables(result, labels))]
     pictures = figures(cases)
@@ -38,7 +43,7 @@ def sections(result: Result, labels: Sequence[str] | None = None) -> list[Piece]
         pieces.append(Section("Pictures", pictures))
     if claims := _claims(result):
         pieces.insert(0, claims)
-    if over_time := series(cases):
+    if over_time := series(cases, span):
         pieces.append(Section("Over time", over_time))
     pieces.append(Section("How to repeat it", provenance(result)))
     return pieces
@@ -126,11 +131,11 @@ def _drawn(kind: str, cases: Sequence[Shown], caption: str, **options: object) -
         return []
 
 
-def series(cases: Sequence[Shown]) -> list[Piece]:
+def series(cases: Sequence[Shown], span: Span = WHOLE) -> list[Piece]:
     """The first repetition of each case over time, for looking into; nothing when no series were recorded."""
     pieces: list[Piece] = []
     for case in cases[:CASES_OVER_TIME]:
-        one = over_time(case, case.outcomes[0].repetition, 6000 if len(cases) == 1 else 2500)
+        one = over_time(case, case.outcomes[0].repetition, 6000 if len(cases) == 1 else 2500, span)
         if one is not None:
             pieces.append(Section(case.label, [one]) if len(cases) > 1 else one)
     if pieces and len(cases) > CASES_OVER_TIME:
@@ -140,9 +145,14 @@ def series(cases: Sequence[Shown]) -> list[Piece]:
     return pieces
 
 
-def over_time(case: Shown, repetition: int, points: int = 6000) -> Series | None:
-    """One run as stacked panels: throughput, cwnd with ssthresh and causes, RTT with queue delay, queue length."""
-    flows, links = table(case, "flows", repetition), table(case, "links", repetition)
+def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHOLE) -> Series | None:
+    """One run as stacked panels: throughput, cwnd with ssthresh and causes, RTT with queue delay, queue length.
+
+    Under them are the inner variables of the first algorithm that has some.
+    """
+    flows, links, variables, events = (
+        _between(table(case, name, repetition), span) for name in ("flows", "links", "vars", "events")
+    )
     if flows.is_empty() or links.is_empty():
         return None
     picked = list(range(min(len(case.flows), FLOWS_OVER_TIME)))
@@ -155,10 +165,13 @@ def over_time(case: Shown, repetition: int, points: int = 6000) -> Series | None
     smooth = max(1, len(time) // 400)
     raw[: len(picked)] = [_moving_mean(values, smooth) for values in raw[: len(picked)]]
     raw += [column(link, name) for name in ("queue_ms", "queue_packets")]
+    further = _inner(variables, case, picked, time)
+    raw += [values for _, _, values in further]
     at, thin = thinned(time, raw, points)
     n = len(picked)
     rate, window, threshold, rtt = (thin[k * n : (k + 1) * n] for k in range(4))
-    queue_ms, queue_packets = thin[-2:]
+    queue_ms, queue_packets = thin[4 * n : 4 * n + 2]
+    inner_values = thin[4 * n + 2 :]
     labels = [flow_label(case.flows[i]) for i in picked]
 
     def lines(values: Sequence[Floats], word: str = "", **kind: bool) -> list[Line]:
@@ -169,13 +182,28 @@ def over_time(case: Shown, repetition: int, points: int = 6000) -> Series | None
     top = max((float(np.nanmax(w)) for w in window if np.isfinite(w).any()), default=1.0) / 1e3
     # An ssthresh that was never reached would flatten the window under it.
     shown_threshold = [np.where(t / 1e3 <= 1.5 * top, t / 1e3, np.nan) for t in threshold]
-    ticks = _ticks(table(case, "events", repetition), picked)
+    ticks = _ticks(events, picked)
+    own = [
+        Line(
+            variable.label,
+            values,
+            _ink(variable.colour),
+            dashed=variable.dash != "solid",
+            stepped=True,
+            dots=variable.dots,
+        )
+        for (_, variable, _), values in zip(further, inner_values, strict=True)
+    ]
+    under = [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is None]
+    panels_of = dict.fromkeys(panel for panel, _, _ in further if panel is not None)
     panels = [
         Panel("Throughput", "Mbit/s", lines(rate)),
         Panel("cwnd", "kB", [*lines([w / 1e3 for w in window], stepped=True),
-                             *lines(shown_threshold, " ssthresh", dashed=True, stepped=True)], ticks, 170),
+                             *lines(shown_threshold, " ssthresh", dashed=True, stepped=True), *under], ticks, 170),
         Panel("Delay", "ms", [Line("queue delay", queue_ms, "faint", filled=True), *lines(rtt, " RTT")]),
         Panel("Queue", "packets", [Line("queue", queue_packets, "faint", filled=True, stepped=True)], height=110),
+        *(Panel(of.label, of.unit, [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is of])
+          for of in panels_of),
     ]  # fmt: skip
     step = float(np.median(np.diff(time))) * 1e3 if len(time) > 1 else 0.0
     caption = f"Repetition {repetition}, seed {case.case.seed + repetition}, sampled every {step:g} ms"
@@ -184,6 +212,45 @@ def over_time(case: Shown, repetition: int, points: int = 6000) -> Series | None
     if len(case.flows) > n:
         caption += f" The first {n} of {len(case.flows)} flows."
     return Series(at, panels, caption)
+
+
+def _between(frame: pl.DataFrame, span: Span) -> pl.DataFrame:
+    import polars as pl
+
+    for name in ("t_s", "time_s"):
+        if name in frame.columns and span != WHOLE:
+            low, high = (end if end is not None else far for end, far in zip(span, (-np.inf, np.inf), strict=True))
+            return frame.filter(pl.col(name).is_between(low, high))
+    return frame
+
+
+def _inner(
+    variables: pl.DataFrame, case: Shown, picked: Sequence[int], time: Floats
+) -> list[tuple[inner.Inner | None, inner.Variable, Floats]]:
+    """Inner variables with their panel (None: under the window) on the link's times."""
+    if variables.is_empty():
+        return []
+    frame = inner.of_flow(variables, picked, case.bottleneck)
+    whole = (-np.inf, np.inf)
+    found: list[tuple[inner.Inner | None, inner.Variable, Floats]] = []
+
+    def put(panel: inner.Inner | None, variable: inner.Variable, t: Floats, y: Floats) -> None:
+        place = np.minimum(np.searchsorted(time, t - 1e-9), len(time) - 1)
+        values = np.full(len(time), np.nan)
+        if variable.dots:
+            fresh = (y != 0) & np.concatenate([[True], np.diff(y) != 0])
+            place, y = place[fresh], y[fresh]
+        values[place] = y
+        found.append((panel, variable, values))
+
+    for name, (label, dash) in inner.WINDOWS.items():
+        t, y = inner.values(frame, name, whole)
+        if len(y) and np.nanmax(y, initial=0.0) > 0:
+            put(None, inner.Variable(name, label, dash=dash), t, y / 1e3)
+    for panel in inner.chosen(frame, None, whole):
+        for variable, t, y in inner.lines(frame, panel, whole):
+            put(panel, variable, t, y)
+    return found
 
 
 def _of(frame: pl.DataFrame, key: str, index: int) -> pl.DataFrame:
@@ -224,36 +291,28 @@ def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> list[Tick]:
 
     mine = events.filter(pl.col("flow").is_in(list(picked))).sort("time_s").head(MOST_TICKS)
     made = []
-    for row in mine.iter_rows(named=True):
+    # Lanes in the order of the causes' numbers, as in figures.
+    for row in mine.sort("kind", "time_s").iter_rows(named=True):
         before, after = row["cwnd_before"], row["cwnd_after"]
         cut = [f"cwnd {before / 1e3:.1f} → {after / 1e3:.1f} kB"] if before is not None and before != after else []
         name = row.get("name") or f"flow {row['flow']}"
         cause = str(row["cause"])
         note = ", ".join([*cut, *values(row)])
         made.append(
-            Tick(float(row["time_s"]), _ink(style.cause_colour(cause)), f"{name} {cause.replace('_', ' ')}", note)
+            Tick(
+                float(row["time_s"]),
+                _ink(style.cause_colour(cause)),
+                f"{name} {cause.replace('_', ' ')}",
+                note,
+                cause.replace("_", " "),
+            )
         )
     return made
 
 
-# Units of the values in an event: what they become, and the factor.
-UNITS = {
-    "nanos": (" ms", 1e-6),
-    "ppb": ("", 1e-9),
-    "bytes": (" kB", 1e-3),
-    "bps": (" Mbit/s", 1e-6),
-    "count": ("", 1.0),
-}
-
-
 def values(event: Mapping[str, Any]) -> list[str]:
     """The named numbers behind a window change, such as `probability 0.13` and `drew 0.09`."""
-    named = {int(cause["number"]): cause["values"] for cause in engine_table("causes")}.get(int(event["kind"]), [])
-    words = []
-    for i, value in enumerate(named):
-        unit, factor = UNITS.get(str(value["unit"]), ("", 1.0))
-        words.append(f"{str(value['name']).replace('_', ' ')} {factor * int(event[f'v{i}']):.4g}{unit}")
-    return words
+    return [f"{name.replace('_', ' ')} {text}" for name, _, text in named_values(event)]
 
 
 def _ink(colour: str) -> str:

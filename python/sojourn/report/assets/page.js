@@ -30,22 +30,29 @@
   // A page does not lay itself out anew for the printer before its canvases are drawn: give them the paper's width.
   const paper = 680;
 
-  // Ticks live in a strip under the plot's zero line, drawn last so that no line hides them.
-  const ticks = (marks) => ({
+  // Ticks live under the plot's zero line, a lane for each cause, drawn last so that no line hides them.
+  const laneHeight = 11;
+  const ticks = (marks, lanes) => ({
     hooks: {
       draw: [(u) => {
-        const { ctx, bbox } = u, deep = 9 * devicePixelRatio;
+        const { ctx, bbox } = u, lane = laneHeight * devicePixelRatio;
+        const top = (n) => bbox.top + bbox.height - (lanes.length - n) * lane;
         ctx.save();
         ctx.lineWidth = 1.4 * devicePixelRatio;
-        for (const [at, tint] of marks) {
+        for (const [at, tint, , , n] of marks) {
           if (at < u.scales.x.min || at > u.scales.x.max) continue;
           const x = u.valToPos(at, "x", true);
           ctx.strokeStyle = colour(tint);
           ctx.beginPath();
-          ctx.moveTo(x, bbox.top + bbox.height - deep);
-          ctx.lineTo(x, bbox.top + bbox.height);
+          ctx.moveTo(x, top(n) + 0.1 * lane);
+          ctx.lineTo(x, top(n) + 0.9 * lane);
           ctx.stroke();
         }
+        ctx.font = `${9 * devicePixelRatio}px system-ui, sans-serif`;
+        ctx.textAlign = "right";
+        ctx.textBaseline = "middle";
+        ctx.fillStyle = colour("faint");
+        lanes.forEach((name, n) => ctx.fillText(name, bbox.left - 5 * devicePixelRatio, top(n) + lane / 2, bbox.left - 6 * devicePixelRatio));
         ctx.restore();
       }],
     },
@@ -61,29 +68,33 @@
     const sync = uPlot.sync(figure.id);
     let moving = false;
     const marks = data.panels.flatMap((panel) => panel.ticks);
-    const width = () => (document.documentElement.classList.contains("printing") ? paper : place.clientWidth || paper);
+    // Names of lanes need room beside the plot, and panels under each other the same.
+    const side = data.panels.some((panel) => panel.lanes.some((name) => name)) ? 92 : 54;
+    const width = (document.documentElement.classList.contains("printing") ? paper : place.clientWidth || paper);
     figure.plots = data.panels.map((panel, index) => {
       const last = index === data.panels.length - 1;
       const grid = { stroke: colour("rule"), width: 1 };
       const axis = { stroke: colour("faint"), grid, ticks: { ...grid, size: 4 }, font: "12px system-ui, sans-serif" };
       return new uPlot({
         title: panel.unit ? `${panel.name}, ${panel.unit}` : panel.name,
-        width: width(),
-        height: panel.height + (last ? 20 : 0),
-        plugins: panel.ticks.length ? [ticks(panel.ticks)] : [],
+        width,
+        height: panel.height + (last ? 20 : 0) + laneHeight * panel.lanes.length,
+        plugins: panel.ticks.length ? [ticks(panel.ticks, panel.lanes)] : [],
         cursor: { y: false, sync: { key: sync.key, setSeries: false }, drag: { x: true, y: false }, points: { size: 5 } },
         legend: { live: true },
         scales: {
           x: { time: false, min: kept[0], max: kept[1] },
           y: { range: (u, low, high) => {
             const top = high > 0 ? high * 1.06 : 1, bottom = Math.min(0, low ?? 0);
-            return [panel.ticks.length ? bottom - 0.12 * top : bottom, top];
+            // Title, axis and legend take some 60 pixels of a panel's height.
+            const deep = panel.ticks.length ? (top - bottom) * (laneHeight * panel.lanes.length + 3) / (panel.height - 60) : 0;
+            return [bottom - deep, top];
           } },
         },
         axes: [
           { ...axis, show: true, size: last ? 38 : 8, values: last ? null : (u, splits) => splits.map(() => ""),
             label: last ? "Time, s" : undefined, labelSize: 16, labelFont: axis.font },
-          { ...axis, size: 54, values: (u, splits) => splits.map((v) => (v < 0 ? "" : short(v))) },
+          { ...axis, size: side, values: (u, splits) => splits.map((v) => (v < 0 && panel.ticks.length ? "" : short(v))) },
         ],
         series: [
           { label: "s", value: (u, v) => (v == null ? "–" : v.toFixed(3)) },
@@ -93,8 +104,8 @@
             width: line.filled ? 0.5 : 1.4,
             dash: line.dashed ? [5, 4] : undefined,
             fill: line.filled ? colour(line.colour) + "55" : undefined,
-            paths: line.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined,
-            points: { show: false },
+            paths: line.dots ? () => null : line.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined,
+            points: { show: line.dots, size: 4, fill: colour(line.colour) },
             value: (u, v) => short(v),
           })),
         ],

@@ -1,0 +1,193 @@
+"""Inner variables of algorithms and queues as panels: which belong together, in which unit, how they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._engine import table
+from ..errors import SpecError
+from . import style
+from .data import column
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+
+    from .histogram import Floats
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable in a panel: what it is called there, its factor to the panel's unit, its look."""
+
+    name: str
+    label: str
+    colour: str = style.INK
+    dash: Any = "solid"
+    factor: float = 1.0
+    width: float = 1.0
+    dots: bool = False
+    """Only where it is not zero, as dots: what was drawn in a toss."""
+
+
+@dataclass(frozen=True)
+class Inner:
+    """Variables that one pair of axes can show."""
+
+    name: str
+    label: str
+    unit: str
+    variables: tuple[Variable, ...]
+
+
+THIN, DOTTED, DASHED = 0.7, (0, (1, 1.2)), (0, (4, 2))
+# Tosses of a long run would be a cloud that hides the probability.
+MOST_DOTS = 300
+
+PANELS = (
+    Inner(
+        "gradient", "Gradient", "ms",
+        (
+            Variable("g_min", "g min", style.SKY, width=THIN),
+            Variable("average_min", "ḡ min", style.BLUE, width=1.2),
+            Variable("g_max", "g max", style.ORANGE, width=THIN),
+            Variable("average_max", "ḡ max", style.VERMILLION, width=1.2),
+            Variable("threshold", "threshold", style.INK, DOTTED),
+        ),
+    ),
+    Inner(
+        "probability", "Probability", "",
+        (
+            Variable("probability", "P", style.VERMILLION, width=1.2),
+            Variable("accumulated_min", "accumulated, min", style.BLUE, DOTTED),
+            Variable("accumulated_max", "accumulated, max", style.ORANGE, DOTTED),
+            Variable("drew", "drawn", style.INK, dots=True),
+            Variable("p", "p of the queue", style.GREEN),
+        ),
+    ),
+    Inner(
+        "estimates", "Estimates", "ms",
+        (
+            Variable("base_rtt", "base RTT", style.INK, DASHED),
+            Variable("base_rtt_ms", "base RTT", style.INK, DASHED),
+            Variable("min_rtt_ms", "base RTT", style.INK, DASHED),
+            Variable("queue_min", "queue, of the round's smallest RTT", style.BLUE),
+            Variable("queue_ms", "queue", style.BLUE),
+            Variable("h_ms", "h", style.BLUE),
+            Variable("h_b_ms", "h at the back-off", style.VERMILLION, DASHED),
+            Variable("qdelay_ms", "queue's own estimate", style.GREEN),
+        ),
+    ),
+    Inner(
+        "bandwidth", "Bandwidth", "Mbit/s",
+        (
+            Variable("bandwidth", "bandwidth", style.GREEN, factor=1e-6),
+            Variable("bandwidth_mbps", "bandwidth", style.GREEN),
+            Variable("departure_mbps", "departure rate", style.BLUE),
+        ),
+    ),
+    Inner("mode", "Mode", "", (Variable("mode", "mode", style.PURPLE),)),
+    Inner("detection", "Detection", "%", (Variable("detection", "rounds with a long queue", style.PURPLE),)),
+    Inner("consecutive", "Counter", "", (Variable("consecutive", "back-offs without effect", style.PURPLE),)),
+    Inner("queue_state", "Inferred", "", (Variable("queue_state", "state of the queue", style.GREEN),)),
+)  # fmt: skip
+#: Panels whose numbers are words, those of a value in the table of causes.
+WORDS = {"mode": "to", "queue_state": "queue_state"}
+#: Drawn under the window itself.
+WINDOWS = {"shadow": ("shadow", DOTTED), "bdp": ("BDP", (0, (4, 1.5, 1, 1.5)))}
+#: Panels of their own only when asked for: variables of a law or algorithm that belong to no panel above.
+KNOWN = {variable.name for panel in PANELS for variable in panel.variables} | set(WINDOWS)
+
+
+def of_flow(every: pl.DataFrame, picked: Sequence[int], link: int) -> pl.DataFrame:
+    """Variables of the first of these flows that has any a panel knows, and of a link's law."""
+    import polars as pl
+
+    if every.is_empty():
+        return every
+    own = every.filter(pl.col("source") == "flow")
+    named = [f for f in picked if own.filter(pl.col("index") == f)["name"].is_in(list(KNOWN)).any()]
+    flow = (named or picked)[0]
+    return every.filter(
+        ((pl.col("source") == "flow") & (pl.col("index") == flow))
+        | ((pl.col("source") == "link") & (pl.col("index") == link))
+    )
+
+
+def lines(frame: pl.DataFrame, panel: Inner, span: tuple[float, float]) -> Iterator[tuple[Variable, Floats, Floats]]:
+    """The variables of a panel that are more than zero in this span, with times and values in its unit."""
+    for variable in panel.variables:
+        t, y = values(frame, variable.name, span)
+        if len(y) and np.nanmax(np.abs(y), initial=0.0) > 0:
+            yield variable, t, y * variable.factor
+
+
+def values(frame: pl.DataFrame, name: str, span: tuple[float, float]) -> tuple[Floats, Floats]:
+    """One variable over time."""
+    import polars as pl
+
+    if frame.is_empty():
+        return np.zeros(0), np.zeros(0)
+    rows = frame.filter((pl.col("name") == name) & pl.col("t_s").is_between(*span)).sort("t_s")
+    return column(rows, "t_s"), column(rows, "value")
+
+
+def chosen(frame: pl.DataFrame, names: Sequence[str] | None, span: tuple[float, float]) -> list[Inner]:
+    """Panels that have something to show; by name, or by a variable's name, when asked for."""
+    if names is None:
+        return [
+            panel for panel in PANELS if any(True for _ in lines(frame, panel, span)) and _moves(frame, panel, span)
+        ]
+    known = {panel.name: panel for panel in PANELS}
+    recorded = frame["name"].unique().to_list() if not frame.is_empty() else []
+    found = []
+    for name in names:
+        if name in known:
+            found.append(known[name])
+        elif name in recorded:
+            found.append(Inner(name, name.replace("_", " "), "", (Variable(name, name),)))
+        else:
+            have = ", ".join([*known, *sorted(set(recorded) - KNOWN)])
+            raise SpecError(f"no panel {name!r}; there are throughput, cwnd, delay, queue, and of this run {have}")
+    return found
+
+
+def _moves(frame: pl.DataFrame, panel: Inner, span: tuple[float, float]) -> bool:
+    """A mode that never changes, or an estimate that never does, needs no panel of its own."""
+    return any(np.nanmin(y) < np.nanmax(y) for _, _, y in lines(frame, panel, span))
+
+
+def _words(value: str) -> list[str]:
+    values = (v for cause in table("causes") for v in cause["values"] if v["name"] == value)
+    return list(next(values)["words"])
+
+
+def draw(ax: Axes, frame: pl.DataFrame, panel: Inner, span: tuple[float, float]) -> None:
+    """Draws a panel into axes."""
+    low = 0.0
+    for variable, t, y in lines(frame, panel, span):
+        if variable.dots:
+            fresh = (y != 0) & np.concatenate([[True], np.diff(y) != 0])
+            if fresh.sum() > MOST_DOTS:
+                continue
+            ax.plot(t[fresh], y[fresh], ".", color=variable.colour, markersize=3, label=variable.label)
+            continue
+        ax.step(t, y, where="post", color=variable.colour, linestyle=variable.dash, linewidth=variable.width,
+                label=variable.label)  # fmt: skip
+        low = min(low, float(np.nanmin(y)))
+    value = WORDS.get(panel.name)
+    if value:
+        top = max((int(np.nanmax(y)) for _, _, y in lines(frame, panel, span)), default=0)
+        words = _words(value)[: top + 1]
+        ax.set_yticks(range(len(words)), [word.replace("_", " ") for word in words], fontsize=6)
+        ax.set_ylim(-0.3, top + 0.3)
+    elif low < 0:
+        ax.axhline(0, color=style.FAINT, linewidth=0.6)
+    else:
+        ax.set_ylim(bottom=0)
+    ax.set_ylabel(f"{panel.label}\n{panel.unit}" if panel.unit else panel.label)
+    style.legend_above(ax)

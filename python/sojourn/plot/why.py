@@ -1,0 +1,134 @@
+"""Causes of window changes over time: a lane per cause, a tick per event, its numbers beside it where there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._engine import table as engine_table
+from . import style
+from .data import column
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+
+# Lanes with more ticks in view say nothing but how many: their numbers would hide each other.
+MOST_NOTED = 12
+LANE = 0.15  # inches
+# Units of the values in an event: what they become, and the factor.
+UNITS = {
+    "nanos": (" ms", 1e-6),
+    "ppb": ("", 1e-9),
+    "bytes": (" kB", 1e-3),
+    "bps": (" Mbit/s", 1e-6),
+    "count": ("", 1.0),
+}
+# The papers' letters, where a figure has no room for words.
+LETTERS = {
+    "g_min": "g",
+    "average_min": "ḡ",
+    "g_max": "g↑",
+    "average_max": "ḡ↑",
+    "gradient": "g",
+    "probability": "P",
+    "drew": "X",
+    "queue": "q",
+    "bdp": "BDP",
+    "bandwidth": "B",
+    "base_rtt": "base",
+    "consecutive": "n",
+    "shadow": "s",
+    "reason": "",
+    "what": "",
+    "to": "→",
+}
+
+
+def named_values(event: Mapping[str, Any], digits: int = 4) -> list[tuple[str, float, str]]:
+    """The numbers behind an event as (name, value, text with unit or word), all of them, zeros too."""
+    named = {int(cause["number"]): cause["values"] for cause in engine_table("causes")}.get(int(event["kind"]), [])
+    found = []
+    for i, value in enumerate(named):
+        unit, factor = UNITS.get(str(value["unit"]), ("", 1.0))
+        number = factor * int(event[f"v{i}"])
+        words = value.get("words") or []
+        word = words[int(number)] if 0 <= number < len(words) else ""
+        found.append((str(value["name"]), number, word or f"{number:.{digits}g}{unit}"))
+    return found
+
+
+def note(event: Mapping[str, Any]) -> str:
+    """What a figure says beside a tick: the window's change and the numbers that are not zero."""
+    before, after = event["cwnd_before"], event["cwnd_after"]
+    words = [f"{before / 1e3:.3g}→{after / 1e3:.3g} kB"] if before is not None and before != after else []
+    # Of a toss that hit, one gradient was the reason; the raw ones are in the panel below.
+    for name, value, text in named_values(event, 3):
+        if name == "to" or (value and name not in ("g_min", "g_max", "from")):
+            letters = LETTERS.get(name, name.replace("_", " "))
+            words.append(f"{letters} {text}".strip())
+    return " ".join(words)
+
+
+def lanes(events: pl.DataFrame, picked: Sequence[int]) -> list[tuple[int, str, pl.DataFrame]]:
+    """The causes present, in order of their number: number, name, events of these flows."""
+    import polars as pl
+
+    if events.is_empty():
+        return []
+    mine = events.filter(pl.col("flow").is_in(list(picked))).sort("time_s")
+    return [
+        (int(kind), str(part["cause"][0]), part) for (kind,), part in sorted(mine.group_by("kind", maintain_order=True))
+    ]
+
+
+def draw(
+    ax: Axes,
+    rows: Sequence[tuple[int, str, pl.DataFrame]],
+    flows: Mapping[int, str],
+    span: tuple[float, float],
+    width: float,
+) -> None:
+    """Draws lanes into axes of their own; `flows` are the flows drawn with their colours.
+
+    A single flow's ticks have the cause's colour; those of several flows have the flow's, one above the other.
+    """
+    ax.set_ylim(len(rows), 0)
+    ax.set_yticks([i + 0.5 for i in range(len(rows))])
+    ax.set_yticklabels([f"{name.replace('_', ' ')} {part.height}" for _, name, part in rows], fontsize=6)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(False, axis="y")
+    several = len(flows) > 1
+    for place, (_, name, part) in enumerate(rows):
+        ax.axhline(place, color=style.RULE, linewidth=0.4)
+        whose = part["flow"].to_numpy()
+        for row, (flow, colour) in enumerate(flows.items()):
+            step = 0.8 / len(flows)
+            at = column(part, "time_s")[whose == flow]
+            ax.vlines(at, place + 0.1 + row * step, place + 0.1 + (row + 1) * step,
+                      color=colour if several else style.cause_colour(name), linewidth=1.1)  # fmt: skip
+        if part.height <= MOST_NOTED:
+            _notes(ax, place, part, span, width)
+    for label, (_, name, _) in zip(ax.get_yticklabels(), rows, strict=True):
+        label.set_color(style.INK if several else style.cause_colour(name))
+
+
+def _notes(ax: Axes, place: int, part: pl.DataFrame, span: tuple[float, float], width: float) -> None:
+    """Numbers to the right of ticks, to the left near the end; those that would hide others are left out."""
+    size = 5.2
+    per_letter = 0.56 * size / 72 * (span[1] - span[0]) / width
+    ticks = column(part, "time_s")
+    taken = -np.inf
+    for i, event in enumerate(part.iter_rows(named=True)):
+        text, at = note(event), float(event["time_s"])
+        long, gap = len(text) * per_letter, 1.2 * per_letter
+        left = at + gap + long > span[1]
+        start, end = (at - gap - long, at - gap) if left else (at + gap, at + gap + long)
+        others = np.delete(ticks, i)
+        if not text or start < max(taken, span[0]) or ((others > start) & (others < end)).any():
+            continue
+        taken = end
+        ax.text(at - gap if left else at + gap, place + 0.52, text, fontsize=size, color=style.INK,
+                ha="right" if left else "left", va="center", clip_on=True)  # fmt: skip

@@ -1,0 +1,161 @@
+"""Why a flow did what it did: events with their numbers, ticks in lanes, and the algorithm's inner variables."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sojourn as sj
+from sojourn import plot
+from sojourn._engine import Record
+from sojourn.plot import data, style
+from sojourn.plot.why import named_values, note
+
+LINE = "10Mbit/s 40ms 200p fifo: hldg, cubic@4s"
+SETTINGS = {"run.duration": "10 s"}
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+
+
+@pytest.fixture(scope="module")
+def result() -> sj.Result:
+    return sj.run(LINE, set=SETTINGS, series="5ms", events=True, acks=True)
+
+
+def drawn(result: sj.Result, **options: object) -> object:
+    with style.styled():
+        fig = plot.make("time", data.shown(result), **options)
+        fig.draw_without_rendering()
+    return fig
+
+
+def labels(fig: object) -> list[str]:
+    return [ax.get_ylabel().split("\n")[0] for ax in fig.axes]
+
+
+@pytest.mark.parametrize("cc", ["cdg", "cdg(reference=linux)", "hldg", "hd", "chd"])
+def test_a_delay_back_off_has_its_numbers(cc):
+    events = sj.run(f"10Mbit/s 40ms 200p fifo: {cc}", set={"run.duration": "20 s"}, events=True).events
+    backoffs = [
+        {name: value for name, value, _ in named_values(row)} | row
+        for row in events.filter(pl.col("cause") == "delay_backoff").iter_rows(named=True)
+    ]
+    assert len(backoffs) > 5
+    for row in backoffs:
+        assert row["probability"] > 0 and 0 <= row["drew"] < row["probability"]
+        assert 0 < row["cwnd_after"] < row["cwnd_before"]
+        if cc.startswith(("cdg", "hldg")):
+            assert row["average_min"] > 0 or row["average_max"] > 0
+        else:
+            assert row["queue"] > 0
+
+
+def test_words_stand_for_numbers():
+    event = {"kind": 9, "cwnd_before": 1000, "cwnd_after": 1000, "v0": 0, "v1": 2, "v2": 60_000_000, "v3": 5_000_000}
+    assert note(event) == "→ probe q 60 ms B 5 Mbit/s"
+    assert [text for _, _, text in named_values(event)] == ["delay", "probe", "60 ms", "5 Mbit/s"]
+
+
+def test_every_cause_has_a_lane_with_its_ticks(result):
+    fig = drawn(result, why=True, start=1, stop=9)
+    assert labels(fig)[:5] == ["Throughput", "cwnd", "", "Delay", "Queue"]
+    lanes = fig.axes[2]
+    events = result.events.filter(pl.col("time_s").is_between(1, 9))
+    counts = events.group_by("kind", "cause").len().sort("kind")
+    words = [text.get_text() for text in lanes.get_yticklabels()]
+    assert words == [f"{cause.replace('_', ' ')} {n}" for _, cause, n in counts.iter_rows()]
+    ticks = sum(len(lines.get_segments()) for lines in lanes.collections)
+    assert ticks == events.height
+    assert {ax.get_xlim() for ax in fig.axes} == {(1.0, 9.0)}
+
+
+def test_numbers_stand_beside_ticks_where_there_is_room(result):
+    few = result.events.filter((pl.col("cause") == "delay_backoff") & (pl.col("flow") == 0))["time_s"][3]
+    fig = drawn(result, why=True, start=few - 0.05, stop=few + 0.05)
+    texts = [text.get_text() for text in fig.axes[2].texts]
+    assert any(re.search(r"kB .*P \S+ X \S+", text) for text in texts)
+
+
+def test_inner_variables_are_panels(result):
+    fig = drawn(result, why=True)
+    assert {"Gradient", "Probability", "Estimates", "Bandwidth"} <= set(labels(fig))
+    words = {text.get_text() for ax in fig.axes if ax.get_legend() for text in ax.get_legend().get_texts()}
+    assert {"ḡ min", "P", "shadow", "BDP", "base RTT", "smallest of a round"} <= words
+    assert labels(drawn(result))[-1] == "Queue", "they are there for those who ask why"
+
+
+def test_panels_are_chosen_by_name_or_by_variable(result):
+    assert labels(drawn(result, panels=["cwnd", "gradient"])) == ["cwnd", "Gradient"]
+    assert labels(drawn(result, panels=["delay", "consecutive", "g"])) == ["Delay", "Counter", "g"]
+    assert labels(drawn(result, panels="queue")) == ["Queue"]
+    with pytest.raises(sj.SpecError, match=r"no panel 'gradients'.*gradient"):
+        drawn(result, panels=["gradients"])
+
+
+def test_a_close_view_records_finely_and_only_there(sojourn, tmp_path):
+    out = tmp_path / "close.png"
+    done = sojourn("plot", "time", LINE, "--set", "run.duration=6 s", "--why", "--from", "3", "--to", "4", "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert out.stat().st_size > 20_000
+    (folder,) = (tmp_path / "runs").glob("*/*")
+    kept = sj.load(folder)
+    times = kept.series.flows["t_s"]
+    assert (times.min(), times.max()) == pytest.approx((3.0, 4.0))
+    assert times.len() == 1001, "1 ms of the one flow that has begun"
+    assert kept.acks["time_s"].is_between(3, 4).all() and kept.acks.height > 100
+    assert kept.events["time_s"].max() > 5, "events are few: all are kept"
+    plain = sj.run(LINE, set={"run.duration": "6 s"})
+    assert kept.digest == plain.digest
+    # The same run for another view is not taken from what is there.
+    other = sojourn("plot", "time", LINE, "--set", "run.duration=6 s", "--why", "--from", "1", "--to", "2", "-o", out)
+    assert other.returncode == 0, other.stderr
+    wrong = sojourn("plot", "time", LINE, "--set", "run.duration=6 s", "--from", "7", "-o", out)
+    assert wrong.returncode == 2 and "the run is 6 s long" in wrong.stderr
+
+
+def test_what_is_recorded_covers_what_is_asked():
+    whole, part = Record(1.0, True, True), Record(1.0, True, True, (3, 4))
+    assert whole.covers(part) and not part.covers(whole)
+    assert part.covers(part) and not part.covers(Record(1.0, True, True, (3, 5)))
+    assert part.covers(Record(events=True)), "events are of the whole run"
+    assert Record(**json.loads(json.dumps({"window": (3, 4)}))).window == (3, 4)
+
+
+def test_a_page_has_lanes_inner_variables_and_a_close_view(result, tmp_path):
+    from sojourn.report import write
+
+    def series(path: Path) -> dict:
+        return json.loads(re.search(r'<script type="application/json">(.*?)</script>', path.read_text())[1])
+
+    whole = series(write([result], tmp_path / "whole.html"))
+    close = series(write([result], tmp_path / "close.html", span=(5, 6)))
+    for page, events in ((whole, result.events), (close, result.events.filter(pl.col("time_s").is_between(5, 6)))):
+        names = [panel["name"] for panel in page["panels"]]
+        assert names[:4] == ["Throughput", "cwnd", "Delay", "Queue"] and {"Gradient", "Probability"} <= set(names)
+        window = page["panels"][1]
+        assert len(window["ticks"]) == events.height
+        assert window["lanes"] == [
+            c.replace("_", " ") for c in events.sort("kind")["cause"].unique(maintain_order=True)
+        ]
+        assert all(window["lanes"][tick[4]] in tick[2] for tick in window["ticks"])
+        assert {"shadow", "BDP"} <= {line["name"] for line in window["lines"]}
+    assert len(close["time"]) < len(whole["time"])
+
+
+def test_the_close_views_of_the_papers_can_be_drawn():
+    """Every `sojourn plot time` in the files of the micro-analysis names its file, a case and a time that exist."""
+    files = [*sorted((EXPERIMENTS / "thesis" / "micro").glob("*.toml")), EXPERIMENTS / "chd" / "figure-2.toml"]
+    assert len(files) >= 8
+    for file in files:
+        commands = re.findall(r"^#   sojourn plot time (\S+) (.*)$", file.read_text(), re.MULTILINE)
+        assert commands, file
+        assert all((EXPERIMENTS.parent / path) == file for path, _ in commands)
+        plan = sj.check(file)
+        for _, options in commands:
+            case = int((re.findall(r"case=(\d+)", options) or ["0"])[0])
+            assert case < len(plan.cases)
+            span = [float(at) for at in re.findall(r"--(?:from|to) ([\d.]+)", options)]
+            assert all(0 <= at <= plan.cases[case].duration_s for at in span)
