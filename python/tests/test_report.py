@@ -198,7 +198,8 @@ def test_a_run_over_time_shows_its_flows_and_causes() -> None:
 
     result = synthetic.result(("hldg", "cubic"), step=0.1, events=True)
     series = over_time(shown(result)[0], 0)
-    assert series is not None and [p.name for p in series.panels] == ["Throughput", "cwnd", "Delay", "Queue"]
+    assert series is not None
+    assert [p.name for p in series.panels] == ["Throughput", "cwnd", "Delay", "Queue", "Gradient"]
     window = series.panels[1]
     assert len(window.ticks) == result.table("events").height
     assert "cwnd" in window.ticks[-1].note and window.ticks[-1].word.split()[0] in ("a", "b")
