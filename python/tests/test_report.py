@@ -202,7 +202,8 @@ def test_a_run_over_time_shows_its_flows_and_causes() -> None:
     assert [p.name for p in series.panels] == ["Throughput", "cwnd", "Delay", "Queue", "Gradient"]
     window = series.panels[1]
     assert len(window.ticks) == result.table("events").height
-    assert "cwnd" in window.ticks[-1].note and window.ticks[-1].word.split()[0] in ("a", "b")
+    assert all("cwnd" in tick.note for tick in window.ticks if tick.lane == "loss backoff")
+    assert all(tick.word == f"{tick.word[0]} {tick.lane}" and tick.word[0] in "ab" for tick in window.ticks)
     flows = result.table("flows")
     first = flows.filter(flows["flow"] == 0)["cwnd_bytes"].to_numpy() / 1e3
     assert window.lines[0].values.tolist() == pytest.approx(first.tolist())
