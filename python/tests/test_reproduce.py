@@ -245,6 +245,8 @@ def test_a_quick_sample_is_few_repetitions_of_cases_with_printed_cells(tmp_path:
     assert sampled(begin + tables) == [(0, 0), (0, 1), (1, 0), (1, 1)], "two cases were printed, with two repetitions"
     more = sampled((begin + "[[expect]]" + end).replace("repeat = 2", "repeat = 8"))
     assert more == [(case, n) for case in (0, 2, 4, 6, 8) for n in range(3)], "a claim is about all"
+    several = '[[expect]]\nwhen = { "flow.a.cc" = ["vegas", "cdg"] }' + end.split("[published]")[0]
+    assert sampled(begin + several) == [(2, 0), (2, 1), (3, 0), (3, 1)], "a claim about two cases"
     assert sampled((begin + tables).replace("2 Mbit/s", "10 Gbit/s")) == [(0, 0)], "one is run, whatever it costs"
 
 

@@ -177,10 +177,10 @@ def concerned(plan: _engine.Plan) -> Sequence[int]:
 
 
 def _allowed(when: Any) -> dict[str, list[str]]:
-    """Keys with the values they may have; several of a key stand one after the other."""
+    """Keys with the values they may have: several of a key are a list, or stand one after the other."""
     allowed: dict[str, list[str]] = {}
     for key, value in when.items() if isinstance(when, dict) else when:
-        allowed.setdefault(key, []).append(value)
+        allowed.setdefault(key, []).extend(value if isinstance(value, list) else [value])
     return allowed
 
 
