@@ -177,7 +177,7 @@ def _print(done: Sequence[Reproduced], console: Console) -> None:
             console.print(words.table(comparison))
         for claim in one.claims:
             sign = "holds" if claim.holds else "FAILS"
-            console.print(f"{sign}: {junit.title(claim)}", markup=False, highlight=False)
+            console.print(f"{sign}: {junit.title(claim)}", markup=False, highlight=False, soft_wrap=True)
     tables = [(one.name, table) for one in done for table in one.tables]
     if len(tables) > 1:
         if len(done) > 1:
