@@ -38,8 +38,10 @@ pub mod law;
 pub mod queue;
 
 mod registry;
+mod vars;
 
 pub use registry::{About, QDISCS, build, find, resolve};
+pub use vars::{VARS, Var};
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -307,6 +309,10 @@ pub trait Qdisc<P: Packet>: Debug + Send {
     }
     /// The buffer or the link changed.
     fn set_link(&mut self, link: &LinkInfo);
-    /// Shows inner state by name.
+    /// Shows inner state by name: the names are those of [`VARS`].
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64));
+    /// The same as it is for packets of one flow: of its sub-queue, where there are any.
+    fn vars_of(&self, _flow: u64, see: &mut dyn FnMut(&'static str, f64)) {
+        self.vars(see);
+    }
 }

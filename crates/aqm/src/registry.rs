@@ -1,9 +1,12 @@
 //! The one table of queues: every law alone and under each scheduler, and the queues that are a whole of their own.
 
-use crate::law::{Never, codel::Codel, pie::Pie};
-use crate::queue::dualpi2;
+use crate::law::{
+    Never, ared::Ared, blue::Blue, cobalt::Cobalt, codel::Codel, codel_dt::CodelDt, pi::Pi, pie::Pie, red::Red,
+    rem::Rem,
+};
 use crate::queue::fair::{self, Discipline, Fair, drr, sfq};
 use crate::queue::fifo::{self, Fifo};
+use crate::queue::{choke, dualpi2, sfb};
 use crate::{LawKind, Limit, LinkInfo, Packet, Place, Qdisc, QdiscKind};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -59,10 +62,19 @@ macro_rules! queues {
 queues! {
     laws:
         fifo => Never,
+        red => Red,
+        ared => Ared,
+        rem => Rem,
+        pi => Pi,
+        blue => Blue,
         codel => Codel,
+        codel_dt => CodelDt,
+        cobalt => Cobalt,
         pie => Pie,
     ;
     whole:
+        choke => choke::Kind,
+        sfb => sfb::Kind,
         dualpi2 => dualpi2::Kind,
 }
 

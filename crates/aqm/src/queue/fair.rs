@@ -147,7 +147,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
 
     /// The sub-queue of a flow.
     pub fn index(&self, flow: u64) -> usize {
-        ((mix(flow ^ self.salt) as u128 * self.flows.len() as u128) >> 64) as usize
+        super::bucket(flow ^ self.salt, self.flows.len())
     }
 
     /// The law of a sub-queue.
@@ -403,13 +403,18 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
         see("fattest_packets", self.lens[i] as f64);
         self.flows[i].law.vars(see);
     }
-}
 
-/// Stafford's 13th variant of the murmur finaliser: every bit of the flow reaches every bit of the result.
-fn mix(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+    /// The flow's sub-queue, then its law's state.
+    fn vars_of(&self, flow: u64, see: &mut dyn FnMut(&'static str, f64)) {
+        let i = self.index(flow);
+        see("new_flows", self.new.len as f64);
+        see("old_flows", self.old.len as f64);
+        see("sub_queue", i as f64);
+        see("sub_bytes", self.backlogs[i].as_f64());
+        see("sub_packets", self.lens[i] as f64);
+        see("deficit_bytes", self.flows[i].credit as f64);
+        self.flows[i].law.vars(see);
+    }
 }
 
 #[cfg(test)]

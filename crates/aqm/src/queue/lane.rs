@@ -62,6 +62,18 @@ impl<P: Packet> Lane<P> {
         self.packets.front().map(|(since, packet)| (*since, packet))
     }
 
+    /// The packet at that place behind the head.
+    pub fn get(&self, index: usize) -> Option<&P> {
+        self.packets.get(index).map(|(_, packet)| packet)
+    }
+
+    /// Takes a packet out of the middle; those behind it (or before it, if they are fewer) move up.
+    pub fn remove(&mut self, index: usize) -> Option<P> {
+        let (_, packet) = self.packets.remove(index)?;
+        self.backlog -= packet.size();
+        Some(packet)
+    }
+
     /// How long the head has waited; zero if there is none.
     #[inline]
     pub fn head_age(&self, now: Instant) -> Duration {

@@ -1,0 +1,153 @@
+//! The paper's numbers, and what the implementations make of them.
+
+use super::*;
+use crate::{Ecn, Limit};
+use units::{Duration, Rate, streams};
+
+fn link(mbps: f64) -> LinkInfo {
+    LinkInfo { rate: Rate::from_mbps(mbps), mtu: Bytes::new(1500), limit: Some(Limit::Packets(120)) }
+}
+
+fn red(spec: &str) -> Red {
+    use ::params::Params as _;
+    let spec: ::params::Spec = spec.parse().unwrap();
+    let mut p = Red::defaults(&Params::from_spec(&spec).unwrap(), Place::Alone);
+    for (name, text) in &spec.args {
+        p.set("red", name, text).unwrap();
+    }
+    p.check().unwrap();
+    Red::new(&p, &link(10.0), Rng::new(1, 0, streams::AQM))
+}
+
+/// An arrival at a queue of so many packets.
+fn arriving(q: usize, ecn: Ecn) -> Look {
+    let backlog = Bytes::new(1500 * q as u64);
+    Look {
+        now: Instant::ZERO,
+        size: Bytes::new(1500),
+        ecn,
+        sojourn: Duration::ZERO,
+        head_age: Duration::ZERO,
+        own_backlog: backlog,
+        total_backlog: backlog,
+        len: q,
+        mtu: Bytes::new(1500),
+        largest: Bytes::new(1500),
+    }
+}
+
+/// RED with its average at rest at q packets, and what it says to so many arrivals.
+fn at_rest(spec: &str, q: usize, ecn: Ecn, n: usize) -> [usize; 3] {
+    let mut red = red(spec);
+    let q_mean = if red.params.bytes { 1500.0 * q as f64 / red.is.mean.as_f64() } else { q as f64 };
+    red.avg.value = q_mean;
+    let mut said = [0; 3];
+    for _ in 0..n {
+        said[red.on_enqueue(&arriving(q, ecn)) as usize] += 1;
+    }
+    said
+}
+
+#[test]
+fn p_b_rises_between_the_thresholds() {
+    let base = |spec: &str, avg| {
+        let mut red = red(spec);
+        red.avg.value = avg;
+        red.base()
+    };
+    assert!((base("x(max_p=0.1)", 10.0) - 0.05).abs() < 1e-12);
+    assert_eq!([base("x", 4.99), base("x", 15.0)], [0.0, 1.0]);
+    assert!((base("x(max_p=0.1, gentle=true)", 22.5) - 0.55).abs() < 1e-12);
+    assert!((base("x(max_p=0.1, gentle=true, reference=dummynet)", 22.5) - 0.55).abs() < 1e-12, "c3 avg − c4");
+    assert_eq!(base("x(gentle=true)", 30.0), 1.0);
+}
+
+#[test]
+fn p_a_makes_gaps_uniform() {
+    let mut red = red("x");
+    red.count = 10.0;
+    assert!((red.spread(0.05) - 0.1).abs() < 1e-12);
+    red.count = 19.0;
+    assert!((red.spread(0.05) - 1.0).abs() < 1e-9);
+    // With wait the gap lies between 1/p and 2/p.
+    red.params.wait = true;
+    assert_eq!(red.spread(0.05), 0.0);
+    red.count = 20.0;
+    assert!((red.spread(0.05) - 0.05).abs() < 1e-9);
+    red.count = 39.0;
+    assert!((red.spread(0.05) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn gaps_between_drops_are_bounded_by_one_over_p() {
+    for (spec, least, most) in [
+        ("x(max_p=0.1)", 1, 20),
+        ("x(max_p=0.1, wait=true)", 20, 40),
+        ("x(max_p=0.1, reference=dummynet)", 1, 20),
+        ("x(max_p=0.1, reference=linux, min=7.5, max=22.5, weight=0.001)", 1, 20),
+    ] {
+        // p_b = 0.05 throughout: the average rests at 10 packets of 1500 B.
+        let mut red = red(spec);
+        red.avg.value = if red.params.bytes { 15.0 } else { 10.0 };
+        let mut gap = 0;
+        let mut seen = (usize::MAX, 0);
+        for _ in 0..40_000 {
+            gap += 1;
+            if red.on_enqueue(&arriving(10, Ecn::NotEct)) == Verdict::Drop {
+                seen = (seen.0.min(gap), seen.1.max(gap));
+                gap = 0;
+            }
+        }
+        // p_a reaches 1 a packet before 1/p.
+        assert!(seen.0 == least && (most - 1..=most).contains(&seen.1), "{spec}: {seen:?}");
+    }
+}
+
+#[test]
+fn dummynet_marks_all_above_min_and_the_others_a_random_subset() {
+    let [pass, mark, drop] = at_rest("x(ecn=true, reference=dummynet)", 10, Ecn::Ect0, 5_000);
+    assert_eq!([pass, mark, drop], [0, 5_000, 0]);
+    assert_eq!(at_rest("x(ecn=true, reference=dummynet)", 90, Ecn::Ect0, 100)[1], 100, "above max, too");
+    for spec in ["x(ecn=true)", "x(ecn=true, reference=linux, min=7, max=23)"] {
+        let [pass, mark, drop] = at_rest(spec, 10, Ecn::Ect0, 20_000);
+        assert!(pass > 18_000 && mark > 100 && drop == 0, "{spec}: {pass} {mark} {drop}");
+    }
+}
+
+#[test]
+fn above_max_the_paper_drops_what_linux_marks() {
+    assert_eq!(at_rest("x(ecn=true)", 40, Ecn::Ect0, 100), [0, 0, 100]);
+    assert_eq!(at_rest("x(ecn=true, reference=linux, min=3, max=9)", 40, Ecn::Ect0, 100), [0, 100, 0]);
+    assert_eq!(at_rest("x(ecn=true, reference=linux, min=3, max=9, hard_drop=true)", 40, Ecn::Ect0, 100), [0, 0, 100]);
+    // ns-2 drops from p_b = 10 % on, and marks below.
+    let spec = |max_p: f64| std::format!("x(ecn=true, reference=ns-2, min=15, max=45, max_p={max_p})");
+    let [_, mark, drop] = at_rest(&spec(0.15), 10, Ecn::Ect0, 20_000);
+    assert!(mark > 300 && drop == 0, "p_b = 7.5 %: {mark} marks, {drop} drops");
+    let [_, mark, drop] = at_rest(&spec(0.3), 10, Ecn::Ect0, 20_000);
+    assert!(mark == 0 && drop > 600, "p_b = 15 %: {mark} marks, {drop} drops");
+}
+
+#[test]
+fn ns_2_never_drops_from_an_empty_queue_nor_at_the_crossing() {
+    let mut red = red("x(reference=ns-2, max_p=1, min=5, max=1000)");
+    red.avg.value = 900.0;
+    assert_eq!(red.on_enqueue(&arriving(0, Ecn::NotEct)), Verdict::Pass);
+    red.avg.value = 990.0;
+    assert_eq!(red.on_enqueue(&arriving(10, Ecn::NotEct)), Verdict::Pass, "the first above min");
+}
+
+#[test]
+fn linux_derives_thresholds_from_the_buffer() {
+    // 180000 B: max 45, min 15 packets of 1000 B; a burst of 25 keeps the average below 15 with w = 1/16.
+    let is = red("x(reference=linux)").is;
+    assert_eq!((is.min, is.max, is.weight), (15.0, 45.0, 1.0 / 16.0));
+}
+
+#[test]
+fn ns_2_derives_thresholds_from_the_link() {
+    let is = Params::of(Reference::Ns2).resolve(&link(100.0));
+    assert!((is.weight - 4.0e-5).abs() < 1e-9 && (is.min - 62.5).abs() < 1e-9 && (is.max - 187.5).abs() < 1e-9);
+    let full = Params { mean_packet: Bytes::new(1500), ..Params::of(Reference::Ns2) };
+    let is = full.resolve(&link(10.0));
+    assert!((is.weight - 1.199e-3).abs() < 1e-6 && is.min == 5.0, "{is:?}");
+}

@@ -1,0 +1,114 @@
+//! The bins' arithmetic, and who is found not to listen.
+
+use super::*;
+use crate::law::testing::link;
+use units::streams;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sample(u64, Ecn);
+
+impl Packet for Sample {
+    fn size(&self) -> Bytes {
+        Bytes::new(1500)
+    }
+    fn flow(&self) -> u64 {
+        self.0
+    }
+    fn ecn(&self) -> Ecn {
+        self.1
+    }
+    fn mark(&mut self) -> bool {
+        self.1 != Ecn::NotEct
+    }
+}
+
+impl Sink<Sample> for Vec<Sample> {
+    fn dropped(&mut self, packet: Sample, _: Reason) {
+        self.push(packet);
+    }
+}
+
+fn sfb(params: Params) -> Sfb<Sample> {
+    let link = LinkInfo { limit: Some(Limit::Packets(1_000)), ..link(10.0) };
+    Sfb::new(&params, &link, Rng::new(1, 0, streams::AQM))
+}
+
+#[test]
+fn a_bin_rises_when_full_and_falls_when_empty() {
+    let mut queue = sfb(Params::default());
+    let mut drops = Vec::new();
+    let p = |queue: &Sfb<Sample>| queue.banks[0].least(&queue.params, 7);
+    for n in 0..20 {
+        assert_eq!(p(&queue), (0.0, n));
+        queue.enqueue(Instant::ZERO, Sample(7, Ecn::NotEct), &mut drops);
+    }
+    for n in 1..=5 {
+        queue.enqueue(Instant::ZERO, Sample(7, Ecn::NotEct), &mut drops);
+        assert!((p(&queue).0 - 0.001 * n as f64).abs() < 1e-12);
+    }
+    assert_eq!((p(&queue).1, drops.len()), (25, 0));
+    queue.enqueue(Instant::ZERO, Sample(7, Ecn::NotEct), &mut drops);
+    assert_eq!(drops.len(), 1, "no flow holds more than 25");
+    while queue.dequeue(Instant::ZERO, &mut drops).is_some() {}
+    let before = p(&queue).0;
+    queue.enqueue(Instant::ZERO, Sample(7, Ecn::NotEct), &mut drops);
+    assert!((before - p(&queue).0 - 1.0 / 6_000.0).abs() < 1e-12);
+}
+
+/// A flood at twice the link's rate among 20 polite flows at 0.04 each: what they got of what they sent.
+fn flood(params: Params, ecn: Ecn) -> (f64, f64) {
+    let mut queue = sfb(params);
+    let mut rng = Rng::new(2, 0, 0);
+    let (mut drops, mut sent, mut came) = (Vec::new(), [0u32; 2], [0u32; 2]);
+    for i in 0..100_000u64 {
+        let now = Instant::ZERO + Duration::from_micros(i * 1_200);
+        let polite = rng.chance(0.8).then(|| rng.below(20));
+        for flow in polite.into_iter().chain([99, 99]) {
+            queue.enqueue(now, Sample(flow, ecn), &mut drops);
+            came[usize::from(flow == 99)] += u32::from(i > 20_000);
+        }
+        if let Some(out) = queue.dequeue(now, &mut drops) {
+            sent[usize::from(out.packet.0 == 99)] += u32::from(i > 20_000);
+        }
+    }
+    (f64::from(sent[0]) / f64::from(came[0]), f64::from(sent[1]) / f64::from(came[1]))
+}
+
+#[test]
+fn a_flood_is_held_back_and_the_others_hardly_notice() {
+    for ecn in [Ecn::NotEct, Ecn::Ect0] {
+        let (polite, flood) = flood(Params::default(), ecn);
+        assert!(polite > 0.99 && flood < 0.15, "{ecn:?}: {polite} of the polite, {flood} of the flood");
+    }
+}
+
+#[test]
+fn new_bins_have_learnt_before_they_count() {
+    let (rehash, warmup) = (Duration::from_secs(10), Duration::from_secs(5));
+    let mut queue = sfb(Params { rehash, warmup, ..Params::default() });
+    let mut drops = Vec::new();
+    let salt = queue.banks[0].salt;
+    for ms in [0, 4_999, 5_000, 9_999] {
+        queue.enqueue(Instant::from_millis(ms), Sample(7, Ecn::NotEct), &mut drops);
+    }
+    assert_eq!((queue.active, queue.warming, queue.banks[0].salt), (0, true, salt));
+    assert_eq!(queue.banks[1].least(&queue.params, 7).1, 2, "those since 5 s");
+    queue.enqueue(Instant::from_millis(10_000), Sample(7, Ecn::NotEct), &mut drops);
+    assert_eq!((queue.active, queue.warming), (1, false));
+    while queue.dequeue(Instant::from_millis(10_000), &mut drops).is_some() {}
+    assert!(queue.banks.iter().all(|bank| bank.bins.iter().all(|bin| bin.len == 0)));
+}
+
+#[test]
+fn above_a_half_marks_give_way_to_drops() {
+    let mut queue = sfb(Params::default());
+    let mut share = |p: f64| {
+        let all: Vec<_> = (0..20_000).map(|_| queue.strikes(p, true)).collect();
+        let part = |f: fn(&(bool, bool)) -> bool| all.iter().filter(|x| f(x)).count() as f64 / 20_000.0;
+        (part(|x| x.0), part(|x| x.1))
+    };
+    for (p, drops, marks) in [(0.4, 0.0, 0.4), (0.5, 0.0, 0.5), (0.7, 0.4, 0.3), (0.9, 0.8, 0.1)] {
+        let got = share(p);
+        assert!((got.0 - drops).abs() < 0.02 && (got.1 - marks).abs() < 0.02, "{p}: {got:?}");
+    }
+}
