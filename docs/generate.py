@@ -138,6 +138,24 @@ def causes(entries: list[Entry]) -> str:
     return page
 
 
+def diftr(tables: Any) -> str:
+    """The page of the table `diftr`."""
+
+    def rows(kind: str) -> str:
+        return "| name | |\n|---|---|\n" + "".join(f"| `{row['name']}` | {cell(row['doc'])} |\n" for row in tables[kind])
+
+    return (
+        "# The table `diftr`\n\n" + header("sim", "src", name="diftr") + "\n\n"
+        "Recorded with `sojourn run … --diftr`, in Python `sj.run(…, diftr=True).diftr`. One row per event:\n\n"
+        f"{rows('columns')}\n## Events\n\n{rows('events')}\n"
+        "The thesis' logs have the first three, drops and the state of each sub-queue; its queueing delays are "
+        "`sojourn_ms` of `dequeue` rows.\n\n## Inner state\n\n"
+        "Of the queue, or of the sub-queue that the packet's flow is hashed into, after the event. A table has the "
+        "columns that its queues show; where a queue has not the variable, it is empty. The same names are the "
+        "variables of `series.vars`.\n\n" + rows("vars")
+    )
+
+
 def index(pages: dict[str, list[Entry]]) -> str:
     """The list of everything."""
     page = (
@@ -158,6 +176,7 @@ def index(pages: dict[str, list[Entry]]) -> str:
             page += f"| [`{row[0]}`](queue/{row[0]}.md) | {row[1]} | {row[2]} |\n"
     page += "\n## More\n\n- [Published experiments and their scores](experiments.md)\n"
     page += "- [Slow starts](slow-starts.md)\n- [Causes of window changes](causes.md)\n"
+    page += "- [The table `diftr`](diftr.md): packets at queues, and the queues' inner state\n"
     return page + "- [JSON schema of the experiment file](experiment.schema.json), for editors\n"
 
 
@@ -204,6 +223,7 @@ def pages() -> dict[Path, str]:
     written |= {Path("queue", f"{entry['name']}.md"): queue(entry) for entry in registries["queue"]}
     written[Path("slow-starts.md")] = slow_starts(registry("slow_starts"))
     written[Path("experiments.md")] = experiments()
+    written[Path("diftr.md")] = diftr(json.loads(_core.diftr()))
     written[Path("causes.md")] = causes(registry("causes"))
     written[Path("experiment.schema.json")] = (
         json.dumps(json.loads(_core.schema()), indent=1, ensure_ascii=False) + "\n"

@@ -113,7 +113,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a run keeps besides its summary: series at a step, window-change events, every ACK.
+    """What a run keeps besides its summary: series at a step, window-change events, every ACK, every packet at queues.
 
     `window` limits series and ACKs, in seconds, so that a fine step over a long run stays small.
     """
@@ -122,6 +122,7 @@ class Record:
     events: bool = False
     acks: bool = False
     window: tuple[float, float] | None = None
+    diftr: bool = False
 
     def __post_init__(self) -> None:
         if self.window is not None:  # a list, when it comes from JSON
@@ -131,7 +132,7 @@ class Record:
         """Whether a run recorded like this holds all that `other` asks for."""
         in_time = self.window in (None, other.window) or (other.series_ms is None and not other.acks)
         tables = other.series_ms in (None, self.series_ms) and self.events >= other.events and self.acks >= other.acks
-        return tables and in_time
+        return tables and in_time and self.diftr >= other.diftr
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +239,7 @@ def run(
             series_ms=record.series_ms,
             events=record.events,
             acks=record.acks,
+            diftr=record.diftr,
             window=record.window,
             stop=stop or _core.StopFlag(),
             python_cc=dict(algorithms) if algorithms else None,
@@ -332,6 +334,12 @@ def table(kind: str) -> tuple[dict[str, Any], ...]:
     """Return a registry of the core: `algorithms`, `queues`, `slow_starts`, `stacks` or `causes`."""
     entries = json.loads(getattr(_core, kind)())
     return tuple({"name": entry} if isinstance(entry, str) else entry for entry in entries)
+
+
+@cache
+def diftr_events() -> tuple[str, ...]:
+    """Return the names of the events of the table `diftr`, in order of their numbers."""
+    return tuple(str(event["name"]) for event in json.loads(_core.diftr())["events"])
 
 
 _DURATION = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(us|µs|ms|s)\s*")

@@ -33,6 +33,7 @@ def run(
     series: str | float | None = None,
     events: bool = False,
     acks: bool = False,
+    diftr: bool = False,
     algorithms: Mapping[str, type[CongestionControl]] | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
@@ -51,6 +52,7 @@ def run(
         series: record series at this step (`"10ms"`, or a number of milliseconds).
         events: record every window change with its cause, and every drop.
         acks: record every ACK as the algorithm saw it.
+        diftr: record every packet at every queue, with the queue's inner state.
         algorithms: congestion controls written in Python, by name.
         jobs: runs at a time; default one per CPU.
         executor: any PEP 3148 executor to use instead of threads.
@@ -67,7 +69,7 @@ def run(
     'newreno'
     """
     experiment = replace(prepare(source, set, seed), classes=tuple(algorithms or ()))
-    record = Record(None if series is None else _engine.milliseconds(series), events, acks)
+    record = Record(None if series is None else _engine.milliseconds(series), events, acks, diftr=diftr)
     result = sweep(
         experiment,
         repeat=repeat,

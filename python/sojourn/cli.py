@@ -97,6 +97,9 @@ def run(
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="Record every window change and drop, with causes.")] = False,
     acks: Annotated[bool, typer.Option("--acks", help="Record every ACK as the algorithm saw it.")] = False,
+    diftr: Annotated[
+        bool, typer.Option("--diftr", help="Record every packet at every queue, with the queue's inner state.")
+    ] = False,
     fresh: Fresh = False,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write claims as JUnit XML.")] = None,
 ) -> None:
@@ -110,7 +113,7 @@ def run(
 
     _only_sim(on)
     experiment = prepare(source, settings(set), seed)
-    record = _engine.Record(None if series is None else _engine.milliseconds(series), events, acks)
+    record = _engine.Record(None if series is None else _engine.milliseconds(series), events, acks, diftr=diftr)
     if junit and not _can_write(junit):
         raise SpecError(f"--junit {junit}: cannot be written")
     result = terminal.run(

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._engine import Case, Columns, Experiment, Plan, Raw, Record, Version, table
+from ._engine import Case, Columns, Experiment, Plan, Raw, Record, Version, diftr_events, table
 from .errors import NotRecorded, RunError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ ALWAYS = ("queue_delay", "rtt")
 SERIES = ("flows", "links", "vars")
 EVENTS = ("events", "drops")
 ACKS = ("acks",)
+DIFTR = ("diftr",)
 
 DROP_REASONS = ("overflow", "law", "random loss")
 _UNSET = 2**64 - 1
@@ -232,6 +233,11 @@ class Result:
         return self.table("acks")
 
     @cached_property
+    def diftr(self) -> pl.DataFrame:
+        """Every packet at every queue, with the queue's inner state; recorded with `diftr=True`."""
+        return self.table("diftr")
+
+    @cached_property
     def queue_delay(self) -> pl.DataFrame:
         """Histogram of queue delay per link in the measure window (low_ms, high_ms, packets): CDFs come from it."""
         return self.table("queue_delay")
@@ -333,6 +339,10 @@ def _named(frame: pl.DataFrame, outcome: Outcome, name: str) -> pl.DataFrame:
                 .replace_strict(list(causes), list(causes.values()), default="unknown", return_dtype=pl.String)
                 .alias("cause")
             )
+        if name == "diftr":
+            added.append(lookup("event", list(diftr_events())).alias("event"))
+            # Not every queue has every variable: what one has not is empty, not a number that is none.
+            added.extend(pl.col(c).fill_nan(None) for c in frame.columns if frame[c].dtype == pl.Float64)
         if "reason" in frame.columns:
             added.append(lookup("reason", list(DROP_REASONS)).alias("reason"))
         windows = [c for c in frame.columns if c.startswith(("cwnd_", "ssthresh_")) and frame[c].dtype == pl.UInt64]
@@ -347,6 +357,8 @@ def _cure(name: str, recorded: tuple[str, ...]) -> str:
         how = "run again with events=True (on the command line: --events)"
     elif name in ACKS:
         how = "run again with acks=True (on the command line: --acks)"
+    elif name in DIFTR:
+        how = "run again with diftr=True (on the command line: --diftr)"
     else:
         how = f"this result has {', '.join(recorded) or 'no tables'}"
     return f"the result holds no table {name!r}; {how}"

@@ -31,13 +31,13 @@ from typing import TYPE_CHECKING, Any
 
 from ._engine import Case, Experiment, Plan, Record, Version, version
 from .errors import SetupError, SpecError
-from .result import ACKS, ALWAYS, EVENTS, SERIES, Outcome, Result
+from .result import ACKS, ALWAYS, DIFTR, EVENTS, SERIES, Outcome, Result
 
 if TYPE_CHECKING:
     import polars as pl
 
 LAYOUT = 1
-_TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS)
+_TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS, *DIFTR)
 _SUMMARIES = ("cases", "flows", "groups", "links")
 _FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in _SUMMARIES))
 

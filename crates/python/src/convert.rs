@@ -111,6 +111,16 @@ pub fn algorithms() -> String {
     json!(all).to_string()
 }
 
+/// The columns and events of the table `diftr`.
+#[pyfunction]
+pub fn diftr() -> String {
+    let rows = |pairs: &[(&str, &str)]| -> Value {
+        pairs.iter().map(|(name, doc)| json!({"name": name, "doc": doc})).collect()
+    };
+    let vars: Vec<_> = aqm::VARS.iter().map(|var| (var.name, var.doc)).collect();
+    json!({"columns": rows(&sim::diftr::COLUMNS), "events": rows(&sim::diftr::EVENTS), "vars": rows(&vars)}).to_string()
+}
+
 /// Every queue, as JSON.
 #[pyfunction]
 pub fn queues() -> String {

@@ -13,7 +13,7 @@ mod _core {
     use crate::capture::{capture, capture_points};
     #[pymodule_export]
     use crate::convert::{
-        SpecError, algorithms, causes, check, compare, evaluate, queues, schema, slow_starts, stacks, version,
+        SpecError, algorithms, causes, check, compare, diftr, evaluate, queues, schema, slow_starts, stacks, version,
     };
     #[pymodule_export]
     use crate::run::{RunResult, StopFlag, Stopped, run};

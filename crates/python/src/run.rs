@@ -81,7 +81,7 @@ fn finish(
 
 /// Runs one repetition of one case. Raises `SpecError` on bad input and `Stopped` when the flag was set.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, case, repetition, *, series_ms = None, events = false, acks = false, window = None, stop = None, python_cc = None))]
+#[pyo3(signature = (text, file, overrides, case, repetition, *, series_ms = None, events = false, acks = false, diftr = false, window = None, stop = None, python_cc = None))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
@@ -93,6 +93,7 @@ pub fn run(
     series_ms: Option<f64>,
     events: bool,
     acks: bool,
+    diftr: bool,
     window: Option<(f64, f64)>,
     stop: Option<&StopFlag>,
     python_cc: Option<Bound<'_, PyDict>>,
@@ -106,7 +107,7 @@ pub fn run(
         return Err(refuse("series: the step must lie between 1 us and 1000000 s"));
     }
     let window = window.map(|(from, to)| (units::Instant::from_secs_f64(from), units::Instant::from_secs_f64(to)));
-    let keep = Keep { series: series_ms.map(Duration::from_millis_f64), window, events };
+    let keep = Keep { series: series_ms.map(Duration::from_millis_f64), window, events, diftr };
     let tape = acks.then(|| Tape::between(window));
     let outcome = py.detach(|| {
         let build = |spec: &params::Spec, flow: &mut cc::Flow, seed: u64| custom.build(spec, flow, seed);

@@ -6,6 +6,7 @@
 pub mod build;
 mod calendar;
 pub mod capture;
+pub mod diftr;
 pub mod digest;
 pub mod gaps;
 pub mod histogram;

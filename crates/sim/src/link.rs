@@ -269,6 +269,16 @@ pub enum DropWhy {
     Random = 2,
 }
 
+impl From<DropWhy> for crate::diftr::Event {
+    fn from(why: DropWhy) -> Self {
+        match why {
+            DropWhy::Overflow => Self::DropFull,
+            DropWhy::Law => Self::DropLaw,
+            DropWhy::Random => Self::DropRandom,
+        }
+    }
+}
+
 impl From<Reason> for DropWhy {
     fn from(r: Reason) -> Self {
         match r {

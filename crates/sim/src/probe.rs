@@ -17,6 +17,14 @@ pub enum Trace<'a> {
     Drop { link: u32, packet: &'a Packet, why: DropWhy },
     /// A packet was marked at a link.
     Mark { link: u32, packet: &'a Packet },
+    /// Something happened to a packet at a link's queue, which is there to be asked; only if [`Probe::queues`].
+    Queue {
+        link: u32,
+        event: crate::diftr::Event,
+        packet: &'a Packet,
+        sojourn: Option<Duration>,
+        queue: &'a dyn aqm::Qdisc<Packet>,
+    },
     /// A host handed a packet over.
     Send { packet: &'a Packet },
     /// A packet reached its host.
@@ -66,6 +74,10 @@ pub trait Probe {
     const ON: bool = true;
     /// Sees one thing happen.
     fn see(&mut self, now: Instant, trace: Trace<'_>);
+    /// Does it want [`Trace::Queue`]?
+    fn queues(&self) -> bool {
+        false
+    }
     /// The step of the series it wants, if any.
     fn step(&self) -> Option<Duration> {
         None
@@ -83,6 +95,9 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     fn see(&mut self, now: Instant, trace: Trace<'_>) {
         self.0.see(now, trace);
         self.1.see(now, trace);
+    }
+    fn queues(&self) -> bool {
+        self.0.queues() || self.1.queues()
     }
     fn step(&self) -> Option<Duration> {
         match (self.0.step(), self.1.step()) {

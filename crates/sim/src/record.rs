@@ -1,5 +1,6 @@
 //! The probe that keeps tables: series at a step, events with causes, drops.
 
+use crate::diftr::Diftr;
 use crate::probe::{Probe, Trace};
 use cc::EventRecord;
 use std::collections::BTreeMap;
@@ -83,6 +84,8 @@ pub struct Keep {
     pub window: Option<(Instant, Instant)>,
     /// Events with causes, drops and marks.
     pub events: bool,
+    /// Every packet at every queue, with the queue's inner state.
+    pub diftr: bool,
 }
 
 /// Keeps what it was asked for.
@@ -94,6 +97,7 @@ pub struct Recorder {
     vars: Vars,
     drops: Drops,
     events: Vec<EventRecord>,
+    diftr: Diftr,
     names: Vec<&'static str>,
     name_index: BTreeMap<&'static str, u32>,
 }
@@ -125,6 +129,9 @@ impl Recorder {
         if self.keep.events {
             tables.push(("events", self.event_table()));
             tables.push(("drops", self.drops.table()));
+        }
+        if self.keep.diftr {
+            tables.push(("diftr", self.diftr.table()));
         }
         tables
     }
@@ -171,6 +178,11 @@ impl Probe for Recorder {
         match trace {
             Trace::Drop { link, packet, why } => self.drop_row(now, link, packet.flow, why as u16, 0),
             Trace::Mark { link, packet } => self.drop_row(now, link, packet.flow, 0, 1),
+            Trace::Queue { link, event, packet, sojourn, queue } => {
+                if self.keep.diftr {
+                    self.diftr.see(now, link, event, packet, sojourn, queue);
+                }
+            }
             Trace::Event(e) if self.keep.events => self.events.push(*e),
             Trace::FlowSample { .. } | Trace::LinkSample { .. } | Trace::Var { .. } if !self.in_window(now) => {}
             Trace::FlowSample { flow, sample: s } => {
@@ -211,6 +223,10 @@ impl Probe for Recorder {
             }
             _ => {}
         }
+    }
+
+    fn queues(&self) -> bool {
+        self.keep.diftr
     }
 
     fn step(&self) -> Option<Duration> {

@@ -236,6 +236,7 @@ impl<P: Probe> World<P> {
         }
         if P::ON {
             self.probe.see(now, Trace::Dequeue { link: l, packet: &out.packet, sojourn: out.sojourn, len });
+            self.log_queue(l, crate::diftr::Event::Dequeue, &out.packet, Some(out.sojourn));
         }
         Some(out.packet)
     }

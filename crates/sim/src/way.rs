@@ -1,6 +1,7 @@
 //! The way of a packet: from host to link, through queue and transmitter, along a delay line, to the next.
 
 use crate::build::{DIRECT, To};
+use crate::diftr::Event;
 use crate::digest::Fact;
 use crate::link::{DropWhy, Transmitter};
 use crate::packet::{Packet, Way};
@@ -8,7 +9,7 @@ use crate::probe::{Probe, Trace};
 use crate::world::World;
 use experiment::LossAt;
 use tcp::Segment;
-use units::Instant;
+use units::{Duration, Instant};
 
 impl<P: Probe> World<P> {
     /// A host hands a segment over.
@@ -40,10 +41,30 @@ impl<P: Probe> World<P> {
     /// A packet comes to the end of a hop.
     #[inline]
     pub(crate) fn arrive(&mut self, packet: Packet) {
+        if P::ON {
+            self.log_send(&packet);
+        }
         match self.net.hops[packet.hop as usize].to {
             To::Link(link) => self.enqueue(link, packet),
             To::Host => self.deliver(packet),
             To::Tick(link) => self.tick_arrival(link, packet),
+        }
+    }
+
+    /// Shows the probe what happened at a queue, and the queue.
+    pub(crate) fn log_queue(&mut self, link: u32, event: Event, packet: &Packet, sojourn: Option<Duration>) {
+        let l = &self.net.links[link as usize];
+        if self.probe.queues() && !matches!(l.transmitter, Transmitter::Unlimited) {
+            self.probe.see(self.now, Trace::Queue { link, event, packet, sojourn, queue: &*l.queue });
+        }
+    }
+
+    /// A packet has come to the end of a link's delay.
+    fn log_send(&mut self, packet: &Packet) {
+        let hops = &self.net.hops;
+        let before = (packet.hop as usize).checked_sub(1).map(|i| hops[i].to);
+        if let Some(To::Link(link) | To::Tick(link)) = before {
+            self.log_queue(link, Event::Send, packet, None);
         }
     }
 
@@ -56,6 +77,7 @@ impl<P: Probe> World<P> {
         }
         if P::ON {
             self.probe.see(self.now, Trace::Drop { link: l, packet, why });
+            self.log_queue(l, why.into(), packet, None);
         }
     }
 
@@ -75,6 +97,7 @@ impl<P: Probe> World<P> {
         link.step.1 += 1;
         if P::ON {
             self.probe.see(self.now, Trace::Mark { link: l, packet });
+            self.log_queue(l, Event::Mark, packet, None);
         }
     }
 
@@ -108,6 +131,7 @@ impl<P: Probe> World<P> {
             }
             if P::ON {
                 self.probe.see(now, Trace::Enqueue { link: l, packet: &packet, len });
+                self.log_queue(l, Event::Enqueue, &packet, None);
             }
         }
         if marked {
@@ -171,6 +195,7 @@ impl<P: Probe> World<P> {
             }
             if P::ON {
                 self.probe.see(now, Trace::Dequeue { link: l, packet: &out.packet, sojourn: out.sojourn, len });
+                self.log_queue(l, Event::Dequeue, &out.packet, Some(out.sojourn));
             }
             self.leave(l, out.packet, free_at);
         }

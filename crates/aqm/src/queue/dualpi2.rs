@@ -2,7 +2,7 @@
 //! next to no delay (L4S). RFC 9332; De Schepper et al., CoNEXT 2016.
 //!
 //! ```text
-//! L: ECT(1) and CE      C: the rest
+//! L: ECT(1) and CE (`classify=any_ect`: ECT(0), too)      C: the rest
 //! every tupdate:  q = the longer wait of the two heads
 //!                 p′ += α (q − target) + β (q − q before)           within 0 and 1
 //! C:  drops, or marks ECT(0), with p′²
@@ -23,7 +23,7 @@
 
 mod params;
 
-pub use params::{Params, Reference};
+pub use params::{Classify, Params, Reference};
 
 use super::Lane;
 use crate::law::{Integrator, Ticker};
@@ -188,6 +188,14 @@ impl<P: Packet> DualPi2<P> {
         if ecn == Ecn::NotEct || no_ecn { Fate::Drop } else { Fate::Mark }
     }
 
+    /// Does a packet belong to L? What was marked on the way does.
+    fn is_low(&self, ecn: Ecn) -> bool {
+        match self.params.classify {
+            Classify::L4s => matches!(ecn, Ecn::Ect1 | Ecn::Ce),
+            Classify::AnyEct => ecn != Ecn::NotEct,
+        }
+    }
+
     /// Is it L's turn?
     fn low_first(&self, now: Instant) -> bool {
         let (low, classic) = (&self.low.lane, &self.classic.lane);
@@ -204,11 +212,6 @@ impl<P: Packet> DualPi2<P> {
     }
 }
 
-/// L4S takes what is marked as such, and what was marked on the way.
-fn is_low(ecn: Ecn) -> bool {
-    matches!(ecn, Ecn::Ect1 | Ecn::Ce)
-}
-
 impl<P: Packet + Debug + Send> Qdisc<P> for DualPi2<P> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut dyn Sink<P>) -> bool {
         self.advance(now);
@@ -216,7 +219,7 @@ impl<P: Packet + Debug + Send> Qdisc<P> for DualPi2<P> {
             drops.dropped(packet, Reason::Overflow);
             return false;
         }
-        let low = is_low(packet.ecn());
+        let low = self.is_low(packet.ecn());
         let mut marked = false;
         if self.params.drop_early {
             match self.fate(low, packet.ecn(), 0.0, self.held()) {

@@ -12,6 +12,16 @@ params::choice! {
     }
 }
 
+params::choice! {
+    /// What goes to the low-latency line.
+    pub enum Classify {
+        /// ECT(1) and CE: L4S (RFC 9331).
+        L4s = "l4s",
+        /// Everything that can be marked: data centres, where DCTCP sends ECT(0) (Linux's any_ect).
+        AnyEct = "any_ect",
+    }
+}
+
 params::params! {
     /// What users may set.
     pub struct Params {
@@ -35,6 +45,8 @@ params::params! {
         shift: Duration = Duration::from_millis(50), Duration::ZERO => Duration::from_secs(10);
         /// Per cent of the link kept for the classic line by weighted round robin (Linux).
         c_share: u32 = 10, 0 => 100;
+        /// What goes to the low-latency line.
+        classify: Classify = Classify::L4s;
         /// Drop from the low-latency line once k p′ has reached 1; otherwise p′ stops there and the buffer must bound it.
         drop_overload: bool = true;
         /// Decide when packets arrive instead of when they leave.

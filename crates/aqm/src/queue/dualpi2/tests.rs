@@ -147,7 +147,7 @@ fn turns_are_shifted_in_time_or_weighted() {
             dual.enqueue(Instant::ZERO, Sample(Ecn::NotEct), &mut drops);
         }
         for _ in 0..1_000 {
-            low += u32::from(is_low(dual.dequeue(Instant::ZERO, &mut drops).unwrap().packet.0));
+            low += u32::from(dual.dequeue(Instant::ZERO, &mut drops).unwrap().packet.0 == Ecn::Ect1);
         }
         low
     };

@@ -1,0 +1,80 @@
+//! The table `diftr` tells the whole story of a queue, and watching changes nothing.
+
+mod common;
+
+use common::{dumbbell, run};
+use sim::{Column, Keep, Options, Recorder, Table};
+use std::collections::BTreeMap;
+
+fn recorded(queue: &str) -> (Table, String, String) {
+    let mut s = dumbbell(10.0, 20.0, 40, queue, &["cubic", "newreno"], 6);
+    s.links[0].loss = experiment::LossModel::Random(0.002);
+    let keep = Keep { diftr: true, ..Keep::default() };
+    let (summary, recorder) = sim::run(&s, Recorder::new(keep), Options::default()).unwrap();
+    let (_, table) = recorder.tables().pop().unwrap();
+    (table, summary.digest, run(&s).digest)
+}
+
+fn numbers(table: &Table, name: &str) -> Option<Vec<f64>> {
+    let (_, column) = table.iter().find(|(n, _)| *n == name)?;
+    Some(match column {
+        Column::F64(v) => v.clone(),
+        Column::U64(v) => v.iter().map(|x| *x as f64).collect(),
+        Column::U32(v) => v.iter().map(|x| f64::from(*x)).collect(),
+        Column::U16(v) => v.iter().map(|x| f64::from(*x)).collect(),
+        Column::I64(v) => v.iter().map(|x| *x as f64).collect(),
+    })
+}
+
+#[test]
+fn rows_add_up_to_the_queue_they_describe() {
+    for queue in ["fifo", "codel", "pie", "fq_codel", "fq_pie", "sfq_fifo", "dualpi2", "red", "choke"] {
+        let (table, watched, alone) = recorded(queue);
+        assert_eq!(watched, alone, "{queue}: watching changed the run");
+        let column = |name: &str| numbers(&table, name).unwrap_or_else(|| panic!("{queue}: no {name}"));
+        let (event, packets, bytes, sojourn) =
+            (column("event"), column("packets"), column("bytes"), column("sojourn_ms"));
+        assert!(table.iter().all(|(n, _)| numbers(&table, n).unwrap().len() == event.len()), "{queue}: ragged");
+        let mut of: BTreeMap<u16, usize> = BTreeMap::new();
+        let mut held = 0i64;
+        for i in 0..event.len() {
+            let e = event[i] as u16;
+            *of.entry(e).or_default() += 1;
+            match e {
+                0 => held += 1,
+                1 => held -= 1,
+                _ => {}
+            }
+            // Laws that drop what is held do it before the row that tells of the next packet.
+            if matches!(queue, "fifo" | "pie" | "red") && e < 2 {
+                assert_eq!(held, packets[i] as i64, "{queue}: row {i}");
+            }
+            assert_eq!(packets[i] == 0.0, bytes[i] == 0.0);
+            assert_eq!(sojourn[i].is_nan(), e != 1);
+        }
+        let n = |e: u16| of.get(&e).copied().unwrap_or(0);
+        let dropped = n(3) + n(4);
+        assert!(n(0) > 4_000 && n(5) > 0 && dropped > 0, "{queue}: {of:?}");
+        // Everything taken in leaves, is dropped from within, or is still there; what leaves arrives, but for the last few.
+        assert!(n(1) <= n(0) && n(0) <= n(1) + dropped + *packets.last().unwrap() as usize, "{queue}: {of:?}");
+        assert!(n(2) <= n(1) && n(2) + 60 > n(1), "{queue}: {of:?}");
+        let own: &[&str] = match queue {
+            "fifo" => &[],
+            "codel" => &["count", "dropping"],
+            "pie" => &["p", "qdelay_ms", "burst_ms"],
+            "fq_codel" => &["count", "sub_queue", "sub_packets", "sub_bytes", "deficit_bytes"],
+            "fq_pie" => &["p", "sub_queue"],
+            "sfq_fifo" => &["sub_queue", "sub_packets"],
+            "dualpi2" => &["p", "p_low", "p_classic", "low_packets"],
+            _ => &["avg_packets", "p"],
+        };
+        for name in own {
+            assert!(column(name).iter().all(|x| x.is_finite()), "{queue}: {name}");
+        }
+        if let Some(sub) = numbers(&table, "sub_packets") {
+            assert!(sub.iter().zip(&packets).all(|(sub, all)| sub <= all));
+            let flows: std::collections::BTreeSet<u64> = column("sub_queue").iter().map(|x| *x as u64).collect();
+            assert!(flows.len() >= 2, "{queue}: both flows have their sub-queue");
+        }
+    }
+}
