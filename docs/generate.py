@@ -142,7 +142,8 @@ def diftr(tables: Any) -> str:
     """The page of the table `diftr`."""
 
     def rows(kind: str) -> str:
-        return "| name | |\n|---|---|\n" + "".join(f"| `{row['name']}` | {cell(row['doc'])} |\n" for row in tables[kind])
+        lines = [f"| `{row['name']}` | {cell(row['doc'])} |\n" for row in tables[kind]]
+        return "| name | |\n|---|---|\n" + "".join(lines)
 
     return (
         "# The table `diftr`\n\n" + header("sim", "src", name="diftr") + "\n\n"

@@ -217,6 +217,14 @@ def run_all(
 
 
 def _refuse_huge(plan: Plan, record: Record) -> None:
+    if record.diftr:
+        for case in plan.cases:
+            packets = sum(link["rate_mbps"] or 0 for link in case.links) * 1e6 / 12_000 * case.duration_s
+            if 3 * packets > MOST_ROWS:
+                raise SpecError(
+                    f"diftr has three rows a packet: up to {3 * packets:.2g} in {case.duration_s:g} s on these links; "
+                    f"at most {MOST_ROWS:.0e} are kept: shorten run.duration or slow the links"
+                )
     if record.series_ms is None:
         return
     for case in plan.cases:

@@ -44,6 +44,27 @@ def test_a_result_comes_back_from_disk_as_it_was(sweep_file, tmp_path):
     )
 
 
+def test_every_packet_at_the_queue(tmp_path):
+    line = "12Mbit/s 40ms 1BDP fq_pie: cubic, newreno"
+    ran = sj.run(line, set=SHORT, diftr=True, out=tmp_path / "out")
+    rows = ran.diftr
+    assert_frame_equal(rows, sj.load(tmp_path / "out").diftr)
+    assert ran.digest == sj.run(line, set=SHORT).digest
+    counts = dict(rows["event"].value_counts().iter_rows())
+    assert counts["enqueue"] > 1500 and counts["enqueue"] >= counts["dequeue"] >= counts["send"]
+    left = rows.filter(pl.col("event") == "dequeue")
+    mean = ran.links.filter(pl.col("name") == "bottleneck")["queue_ms.mean"][0]
+    assert left["sojourn_ms"].mean() == pytest.approx(mean, rel=1e-6)
+    assert rows.filter(pl.col("event") == "enqueue")["sojourn_ms"].null_count() == counts["enqueue"]
+    # What PIE and the scheduler have to show, and nothing of laws that are not there.
+    assert {"p", "qdelay_ms", "sub_queue", "sub_packets"} <= set(rows.columns)
+    assert not {"count", "price"} & set(rows.columns)
+    with pytest.raises(sj.NotRecorded, match="--diftr"):
+        sj.run(line, set=SHORT).diftr  # noqa: B018
+    with pytest.raises(sj.SpecError, match="three rows a packet"):
+        sj.run(line, set={"path.rate": "10 Gbit/s", "run.duration": "60 s"}, diftr=True)
+
+
 def test_a_second_run_takes_all_from_disk(sweep_file, tmp_path, monkeypatch):
     first = sj.run(sweep_file, out=tmp_path / "out")
     monkeypatch.setattr("sojourn._engine.run", lambda *_, **__: pytest.fail("ran again"))

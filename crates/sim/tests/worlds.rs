@@ -96,7 +96,9 @@ proptest! {
 }
 
 fn moves_data(cc: &str, queue: &str) {
-    let s = dumbbell(10.0, 20.0, 100, queue, &[cc], 5);
+    // SFB unwinds what a slow start has raised its p to by 1/6000 a packet, and a flow alone has the bins for itself.
+    let seconds = if queue == "sfb" { 30 } else { 5 };
+    let s = dumbbell(10.0, 20.0, 100, queue, &[cc], seconds);
     let utilisation = run(&s).links[0].utilisation.unwrap();
     assert!(utilisation > 0.3, "{cc} through {queue}: {utilisation}");
 }

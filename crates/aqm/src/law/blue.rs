@@ -7,7 +7,7 @@
 //!
 //! d1 is larger than d2, so that p reacts quickly to more load and slowly to less.
 //!
-//! No safeguard: with ECN, senders that ignore marks are bounded by the buffer alone. [SFB](../queue/sfb) finds them.
+//! No safeguard: with ECN, senders that ignore marks are bounded by the buffer alone. SFB finds them.
 
 use crate::{Law, LawKind, LinkInfo, Look, Verdict};
 use units::{Duration, Instant, Rng};

@@ -73,6 +73,7 @@ pub(crate) fn side_by_side<L: Law + Clone>(make: impl Fn(Rng) -> L, watch: impl 
             timed.law_mut().advance(&look(*ticked, held));
         }
     };
+    timed.dequeue(now, &mut timed_drops);
     for i in 0..8_000u64 {
         // Overload by half, then a third of the rate, then a pause of up to a second, over and over.
         now += Duration::from_micros(match i % 2_000 {

@@ -40,6 +40,8 @@ pub struct Red {
     count: f64,
     /// dummynet and Linux throw once a signal, not once a packet.
     thrown: f64,
+    /// The last arrival found the link idle.
+    found_idle: bool,
     /// ns-2: the average has been above min since the last packet.
     crossed: bool,
     rng: Rng,
@@ -136,6 +138,7 @@ impl Red {
     /// A packet arrives: moves the average. Does it lie above the lower threshold?
     pub fn observe(&mut self, look: &Look) -> bool {
         let q = if self.params.bytes { look.own_backlog.packets(self.is.mean) } else { look.len as f64 };
+        self.found_idle = self.avg.is_idle();
         self.avg.update(look.now, q);
         let above = self.avg.value >= self.is.min && (self.reference() != Reference::Ns2 || look.len > 0);
         if !above {
@@ -146,6 +149,15 @@ impl Red {
 
     /// What becomes of the packet, now that the average lies above the lower threshold.
     pub fn judge(&mut self, look: &Look) -> Verdict {
+        let verdict = self.decide(look);
+        if self.found_idle && (verdict == Verdict::Drop || verdict == Verdict::Mark && !look.markable()) {
+            // Nothing came in, so the link stays idle; otherwise an average above max would never fall again.
+            self.avg.on_idle(look.now);
+        }
+        verdict
+    }
+
+    fn decide(&mut self, look: &Look) -> Verdict {
         if self.reference() == Reference::Dummynet && self.params.ecn && self.avg.value > self.is.min {
             return Verdict::Mark;
         }
@@ -213,6 +225,7 @@ impl LawKind for Red {
             max_p: params.max_p,
             count: -1.0,
             thrown: 0.0,
+            found_idle: false,
             crossed: false,
             rng,
         };

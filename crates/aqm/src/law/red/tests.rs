@@ -151,3 +151,18 @@ fn ns_2_derives_thresholds_from_the_link() {
     let is = full.resolve(&link(10.0));
     assert!((is.weight - 1.199e-3).abs() < 1e-6 && is.min == 5.0, "{is:?}");
 }
+
+#[test]
+fn an_average_above_max_falls_although_every_arrival_is_dropped() {
+    for reference in ["paper", "ns-2", "linux"] {
+        let mut red = red(&std::format!("x(reference={reference}, min=5, max=15, gentle=false, weight=0.002)"));
+        red.avg.value = 40.0;
+        red.on_empty(Instant::ZERO);
+        // A sender that retries every 100 ms is let in before long: 500 packet times halve the average.
+        let let_in = (1..100).find(|i| {
+            let look = Look { now: Instant::from_millis(100 * i), ..arriving(0, Ecn::NotEct) };
+            red.on_enqueue(&look) == Verdict::Pass
+        });
+        assert!(let_in.is_some(), "{reference}: {}", red.avg.value);
+    }
+}

@@ -6,7 +6,7 @@
 //!
 //! Departures: McKenney changes the hash every so often, so that colliding flows do not collide for ever; that reorders
 //! packets. Here the seed of a run changes it. Linux's `sch_sfq` gives a quantum of bytes a turn, which is
-//! [DRR](super::drr); ns-2's refuses arrivals of buckets with more than a share of the room that is left (`refuse` is
+//! DRR; ns-2's refuses arrivals of buckets with more than a share of the room that is left (`refuse` is
 //! the nearest).
 
 use super::Overflow;

@@ -266,3 +266,75 @@ fn nothing_is_allocated_once_the_slab_has_grown() {
         assert_eq!(round(500), grown);
     }
 }
+
+/// Flows in sub-queues of their own that take turns by `discipline`.
+fn turns(discipline: Discipline, quantum: u64, flows: usize) -> (Fair<Sample, Never>, Vec<u64>) {
+    let queue = fair(Params { quantum: Bytes::new(quantum), ..Params::default() }).taking_turns(discipline);
+    let flows = apart(&queue, flows);
+    (queue, flows)
+}
+
+#[test]
+fn sfq_gives_a_packet_a_turn_and_so_fewer_bytes_to_small_packets() {
+    let (mut queue, flows) = turns(Discipline::Packets, 1_514, 3);
+    let mut drops = Vec::new();
+    for _ in 0..10 {
+        for (flow, size) in flows.iter().zip([1500, 100, 9000]) {
+            queue.enqueue(Instant::ZERO, packet(*flow, size), &mut drops);
+        }
+    }
+    let order: Vec<u64> = (0..30).map(|_| queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet.flow).collect();
+    assert!(order.chunks(3).all(|round| round == flows), "{order:?}");
+}
+
+#[test]
+fn drr_sends_what_fits_into_the_deficit() {
+    // Figures 2 and 3 of the paper: a quantum of 500.
+    let (mut queue, flows) = turns(Discipline::Deficit, 500, 4);
+    let mut drops = Vec::new();
+    let sizes: [&[u64]; 4] = [&[200, 750, 20], &[500, 500], &[200, 600, 100], &[50, 700, 180]];
+    for (flow, sizes) in flows.iter().zip(sizes) {
+        for size in sizes {
+            queue.enqueue(Instant::ZERO, packet(*flow, *size), &mut drops);
+        }
+    }
+    let sent: Vec<u64> = (0..11).map(|_| queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet.size).collect();
+    // Round 1: one of each, deficits left 300, 0, 300, 450. Round 2: 800, 500, 800, 950.
+    assert_eq!(sent, [200, 500, 200, 50, 750, 20, 500, 600, 100, 700, 180]);
+}
+
+#[test]
+fn drr_shares_bytes_and_lets_newcomers_wait_for_their_turn() {
+    let (mut queue, flows) = turns(Discipline::Deficit, 1_500, 3);
+    let mut drops = Vec::new();
+    for _ in 0..3_000 {
+        queue.enqueue(Instant::ZERO, packet(flows[1], 100), &mut drops);
+    }
+    for _ in 0..200 {
+        queue.enqueue(Instant::ZERO, packet(flows[0], 1500), &mut drops);
+    }
+    let mut sent = [0i64; 2];
+    for _ in 0..1_600 {
+        let out = queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet;
+        sent[usize::from(out.flow == flows[1])] += out.size as i64;
+        assert!((sent[0] - sent[1]).abs() <= 1_500, "{sent:?}");
+    }
+    queue.enqueue(Instant::ZERO, packet(flows[2], 100), &mut drops);
+    assert_ne!(queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet.flow, flows[2]);
+}
+
+#[test]
+fn one_flow_sees_its_own_sub_queue() {
+    let (mut queue, flows) = turns(Discipline::NewFirst, 1_514, 2);
+    let mut drops = Vec::new();
+    for size in [300, 400] {
+        queue.enqueue(Instant::ZERO, packet(flows[0], size), &mut drops);
+    }
+    queue.enqueue(Instant::ZERO, packet(flows[1], 1500), &mut drops);
+    let mut seen = BTreeMap::new();
+    queue.vars_of(flows[0], &mut |name, value| {
+        seen.insert(name, value);
+    });
+    assert_eq!((seen["sub_packets"], seen["sub_bytes"]), (2.0, 700.0));
+    assert_eq!(seen["sub_queue"], queue.index(flows[0]) as f64);
+}
