@@ -109,17 +109,16 @@ fn share(spec: &str, senders: &[(Kind, Ecn)], rtt_ms: u64, seconds: u64) -> Vec<
                 queue.enqueue(now, Sample { flow, sent: now, ecn: sender.ecn }, &mut lost);
             }
         }
-        if now >= free {
-            if let Some(out) = queue.dequeue(now, &mut lost) {
-                free = now + packet_time;
-                let sender = &mut senders[out.packet.flow];
-                if now.as_secs_f64() > seconds as f64 / 2.0 {
-                    sender.delivered += 1;
-                    sender.waits.push(out.sojourn);
-                }
-                order += 1;
-                news.push(Reverse((free + rtt, order, out.packet.flow, out.packet.sent, out.packet.ecn == Ecn::Ce)));
+        let out = if now >= free { queue.dequeue(now, &mut lost) } else { None };
+        if let Some(out) = out {
+            free = now + packet_time;
+            let sender = &mut senders[out.packet.flow];
+            if now.as_secs_f64() > seconds as f64 / 2.0 {
+                sender.delivered += 1;
+                sender.waits.push(out.sojourn);
             }
+            order += 1;
+            news.push(Reverse((free + rtt, order, out.packet.flow, out.packet.sent, out.packet.ecn == Ecn::Ce)));
         }
         for packet in lost.0 {
             order += 1;
