@@ -81,7 +81,7 @@ impl Diftr {
         self.event.push(event as u16);
         self.flow.push(packet.flow);
         self.way.push(packet.way as u16);
-        self.size.push(packet.size.into());
+        self.size.push(packet.size);
         self.packets.push(queue.len() as u32);
         self.bytes.push(queue.backlog().get());
         self.sojourn_ms.push(sojourn.map_or(f64::NAN, Duration::as_millis_f64));

@@ -178,10 +178,8 @@ impl Probe for Recorder {
         match trace {
             Trace::Drop { link, packet, why } => self.drop_row(now, link, packet.flow, why as u16, 0),
             Trace::Mark { link, packet } => self.drop_row(now, link, packet.flow, 0, 1),
-            Trace::Queue { link, event, packet, sojourn, queue } => {
-                if self.keep.diftr {
-                    self.diftr.see(now, link, event, packet, sojourn, queue);
-                }
+            Trace::Queue { link, event, packet, sojourn, queue } if self.keep.diftr => {
+                self.diftr.see(now, link, event, packet, sojourn, queue);
             }
             Trace::Event(e) if self.keep.events => self.events.push(*e),
             Trace::FlowSample { .. } | Trace::LinkSample { .. } | Trace::Var { .. } if !self.in_window(now) => {}
