@@ -53,9 +53,9 @@ params::params! {
         grow_in_recovery: bool = false;
         /// How much too long the base RTT is that this flow believes in: section VI asks what differences between flows do.
         base_error: Duration = Duration::ZERO, Duration::ZERO => Duration::from_secs(10);
-        /// q_th as this share of the largest queueing delay seen, twice q_min at least; 0 for q_th as it is set. Ours, for
-        /// section VI, which asks for q_th and p_max to be found automatically.
-        auto_q_th: f64 = 0.0, 0.0 => 0.9;
+        /// q_th as this share of the base RTT, twice q_min at least; 0 for q_th as it is set. Ours, for section VI, which
+        /// asks for q_th and p_max to be found automatically.
+        auto_q_th: f64 = 0.0, 0.0 => 10.0;
         /// p_max such that a flow climbs from q_min to q_th without a back-off with this probability; 0 for p_max as set.
         auto_p_max: f64 = 0.0, 0.0 => 0.9;
         /// No toss while data sent before the last back-off is under way: one back-off per RTT. auto: freebsd only.
@@ -110,6 +110,8 @@ pub struct Chd {
     outstanding: Bytes,
     /// The loss being repaired was tolerated.
     tolerated: bool,
+    /// `auto_q_th`: the end of the buffer was met.
+    bounded: bool,
     toss: Toss,
 }
 
@@ -146,6 +148,7 @@ impl Algorithm for Chd {
             competing: false,
             outstanding: Bytes::ZERO,
             tolerated: false,
+            bounded: false,
             toss: Toss::default(),
         }
     }
@@ -163,7 +166,7 @@ impl Chd {
         if rtt.is_zero() {
             return false;
         }
-        self.backoff = self.p.thresholds(self.backoff, flow, round);
+        self.backoff = self.p.thresholds(self.backoff, self.bounded, flow, round);
         self.h = self.queue(rtt, flow);
         if self.is_recovering(flow) {
             return false;
@@ -224,6 +227,7 @@ impl Chd {
     /// Eq (4), and what NewReno's window would have done.
     fn on_loss(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
         let queue = if self.kernel { self.queue(flow.rtt.max(self.largest), flow) } else { self.h };
+        self.bounded |= Params::is_full(self.largest.saturating_sub(flow.min_rtt), flow);
         let shadow = if !self.kernel || self.competing { self.shadow } else { Bytes::ZERO };
         self.shadow = self.shadow / 2;
         if self.kernel && !self.shadow.is_zero() {

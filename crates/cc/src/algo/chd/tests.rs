@@ -154,9 +154,9 @@ fn a_base_rtt_too_long_hides_that_much_of_the_queue() {
 
 #[test]
 fn automatic_thresholds_follow_the_path() {
-    let mut run = Run::new("chd(auto_q_th=0.5, auto_p_max=0.1)", 40);
+    let mut run = Run::new("chd(auto_q_th=1.25, auto_p_max=0.1)", 40);
     let mut seen = Vec::new();
-    // 100 ms of queue seen before; a round of 40 packets of 1000 bytes in 40 ms: a packet a millisecond.
+    // A base RTT of 40 ms; a round of 40 packets of 1000 bytes in 40 ms: a packet a millisecond.
     run.f.now = Instant::from_millis(1000);
     let mut last = closing(2, BASE);
     let round = last.round.as_mut().unwrap();
