@@ -63,6 +63,7 @@ CAUSES = {
     "idle_restart": "#8D6E63",
     "slow_start_pace": "#4895EF",
     "slow_start_cap": "#3A6EA5",
+    "recovery_exit": "#90A4AE",
 }
 
 # Widths of a journal's column and of its page.
