@@ -72,20 +72,24 @@ def changed(text: str, switches: str) -> str:
 
 def row(name: str, switches: str) -> str:
     """One line of the table: cells within tolerance per published file, then the figures that tell most."""
-    scores, ours = [], {}
+    scores: list[str] = []
+    # Table, row, what is measured, our median.
+    ours: list[tuple[str, str, str, float]] = []
     for table in TABLES:
         text = changed((THESIS / f"{table}.toml").read_text("utf-8"), switches)
-        result = sj.run(_engine.Experiment(text, f"{table}.toml", ()), repeat=REPEAT)
-        tables = compare(result)
+        tables = compare(sj.run(_engine.Experiment(text, f"{table}.toml", ()), repeat=REPEAT))
         scores.append(f"{sum(t.within for t in tables)}/{sum(t.judged for t in tables)}")
-        ours[table] = [cell for t in tables for cell in t.cells if cell.median is not None]
-    last = {cell.column: cell.median for cell in ours["table-5.1"] if cell.row == "HLDG"}
-    shares = [cell.median for cell in ours["table-5.2"]]
-    jain = min(cell.median for cell in ours["table-6.1"] if cell.that == "fairness.jain")
-    short = f"{last['mean']:.1f} ms, {100 * last['utilisation']:.1f} %"
-    figures = [short, f"{100 * min(shares):.0f}, {100 * median(shares):.0f} %"]
-    cells = " | ".join([*scores, *figures, f"{jain:.3f}"])
-    return f"| {name} | {f'`{switches}`' if switches else ''} | {cells} |"
+        ours += [(table, c.row, c.that, c.median) for t in tables for c in t.cells if c.median is not None]
+
+    def medians(table: str, that: str, of: str = "") -> list[float]:
+        return [value for where, row, what, value in ours if (where, what) == (table, that) and of in ("", row)]
+
+    queue = medians("table-5.1", "link.bottleneck.queue_ms.mean", "HLDG")[0]
+    use = 100 * medians("table-5.1", "link.bottleneck.utilisation", "HLDG")[0]
+    shares = [100 * share for share in medians("table-5.2", "flow.a.share")]
+    jain = min(medians("table-6.1", "fairness.jain"))
+    figures = [f"{queue:.1f} ms, {use:.1f} %", f"{min(shares):.0f}, {median(shares):.0f} %", f"{jain:.3f}"]
+    return f"| {name} | {f'`{switches}`' if switches else ''} | {' | '.join([*scores, *figures])} |"
 
 
 def main(arguments: list[str]) -> int:
@@ -96,7 +100,8 @@ def main(arguments: list[str]) -> int:
         lines.append(row(name, switches))
         print(lines[-1], flush=True)
     if not arguments:
-        heads = ["#", "switch", *(t.removesuffix("-10mbit-100ms") for t in TABLES), "T5.1 HLDG", "T5.2 least, median", "T6.1 least Jain"]
+        files = [table.removesuffix("-10mbit-100ms") for table in TABLES]
+        heads = ["#", "switch", *files, "T5.1 HLDG", "T5.2 least, median", "T6.1 least Jain"]
         table = "\n".join(["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads), *lines])
         before, rest = PAGE.read_text("utf-8").split(OPEN)
         after = rest.split(CLOSE)[1]
