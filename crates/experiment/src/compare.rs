@@ -4,6 +4,7 @@ use crate::published::{Cell, Published};
 use crate::stats;
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 /// What became of a printed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,7 +62,13 @@ pub struct Comparison {
 impl Cell {
     /// Our figure beside it: the median over all runs of its case.
     pub(crate) fn compare(&self, runs: &[&Json]) -> Compared {
-        let values: Vec<f64> = runs.iter().filter_map(|s| self.metric.of(s)).collect();
+        // Of several cases the mean counts, by repetition: so the spread is that of the seeds, not of the cases.
+        let mut seeds: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for (n, run) in runs.iter().enumerate() {
+            let seed = run.get("seed").and_then(Json::as_u64).unwrap_or(n as u64);
+            seeds.entry(seed).or_default().extend(self.metric.of(run));
+        }
+        let values: Vec<f64> = seeds.values().filter_map(|cases| stats::mean(cases)).collect();
         let at = |q| stats::quantile(&values, q);
         let (median, p20, p80) = (at(0.5), at(0.2), at(0.8));
         let verdict = match (median, p20, p80, self.low, self.high) {
@@ -150,6 +157,22 @@ mod tests {
         assert_eq!((compared.within, compared.judged, compared.order[0].1), (1, 4, false));
         let all = [run("a", 1.0), run("b", 2.0), run("c", 3.0), run("d", 4.0)];
         assert!(tables[0].compare(&all).order[0].1);
+    }
+
+    #[test]
+    fn of_several_cases_the_mean_of_each_repetition_counts() {
+        let tables = read_text(
+            r#"
+            [published]
+            columns = { jain = { that = "fairness.jain", tolerance = "0.1" } }
+            [[published.row]]
+            values = { jain = 0.5 }
+            "#,
+        );
+        let run = |seed: u64, rtt: &str, jain: f64| serde_json::json!({"seed": seed, "case": {"path.rtt": rtt}, "fairness": {"jain": jain}});
+        let runs = [run(1, "10 ms", 0.2), run(1, "40 ms", 0.7), run(2, "10 ms", 0.3), run(2, "40 ms", 0.8)];
+        let cell = &tables.unwrap()[0].compare(&runs).cells[0];
+        assert_eq!((cell.n, cell.median, cell.verdict), (2, Some(0.5), Agreement::Within));
     }
 
     #[test]

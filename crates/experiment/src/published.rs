@@ -70,8 +70,8 @@ struct RowFile {
     /// The row's name in print. Default: the values of `when`.
     #[schemars(extend("examples" = ["CDG"]))]
     name: Option<String>,
-    /// The case: swept keys and their values. A list of values makes the row one of several cases, whose runs count alike.
-    /// Default: every case.
+    /// The case: swept keys and their values. A list of values makes the row one of several cases, whose
+    /// mean is compared. Default: every case.
     #[schemars(extend("examples" = [{"flow.a.cc": "cdg"}, {"path.rtt": ["180 ms", "240 ms"]}]))]
     when: Option<At<WhenFile>>,
     /// The printed values by column: a number in the figure's unit or text with its unit, a range `10 to 21 %` or a bound
