@@ -155,6 +155,7 @@ fn single(
         access: access(&flow.access, &key("access"))?,
         traffic: sends,
         delayed_ack: flow.delayed_ack.as_ref().is_none_or(|at| at.value),
+        pacing: flow.pacing.as_ref().is_some_and(|at| at.value),
         ecn: flow.ecn.as_ref().map_or(preset.ecn, |at| at.value),
         initial_window: match &flow.initial_window {
             Some(at) => whole(at, &key("initial_window"), 1, INITIAL_WINDOW_MAX)? as u32,
@@ -208,6 +209,7 @@ fn refuse_tcp_keys(flow: &FlowFile, entry: &str) -> Checked<()> {
         ("cc", flow.cc.as_ref().map(|x| x.place)),
         ("ecn", flow.ecn.as_ref().map(|x| x.place)),
         ("delayed_ack", flow.delayed_ack.as_ref().map(|x| x.place)),
+        ("pacing", flow.pacing.as_ref().map(|x| x.place)),
         ("initial_window", flow.initial_window.as_ref().map(|x| x.place)),
         ("mss", flow.mss.as_ref().map(|x| x.place)),
         ("receive_window", flow.receive_window.as_ref().map(|x| x.place)),

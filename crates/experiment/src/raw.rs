@@ -250,6 +250,10 @@ pub(crate) struct FlowFile {
     /// The receiver delays ACKs by its stack's rule; `false` acknowledges every packet at once.
     #[schemars(extend("default" = true))]
     pub delayed_ack: Option<At<bool>>,
+    /// Pace the packets over the RTT as Linux does, whatever the congestion control: 1.2 times the window, twice in slow
+    /// start. An algorithm with a rate of its own (BBR) keeps that.
+    #[schemars(extend("default" = false))]
+    pub pacing: Option<At<bool>>,
     /// Initial window in segments. Default: the stack's (10).
     #[schemars(extend("examples" = [3]))]
     pub initial_window: Opt<Whole>,

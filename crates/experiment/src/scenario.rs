@@ -151,6 +151,8 @@ pub struct FlowSpec {
     pub ecn: bool,
     /// The receiver delays ACKs by its stack's rule; otherwise every packet is acknowledged at once.
     pub delayed_ack: bool,
+    /// The host paces where the algorithm does not.
+    pub pacing: bool,
     /// Initial window in segments.
     pub initial_window: u32,
     /// Largest payload.

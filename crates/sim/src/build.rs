@@ -293,6 +293,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
             config.receive_window = spec.receive_window;
             config.ecn = spec.ecn;
             config.offload = spec.offload;
+            config.pacing = spec.pacing;
             if !spec.delayed_ack {
                 config.delayed_ack = DelayedAck::None;
             }

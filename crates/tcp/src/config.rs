@@ -95,6 +95,8 @@ pub struct Config {
     pub max_rto: Duration,
     /// Sender offload.
     pub offload: Offload,
+    /// Pace at the window over the RTT and some more, whatever the algorithm; one that sets a rate of its own keeps it.
+    pub pacing: bool,
     /// Phase of this host's tick clock, so that hosts do not tick together.
     pub tick_phase: Duration,
     /// Skew of this host's timestamp clock in parts per billion.
@@ -133,6 +135,7 @@ impl Config {
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
             offload: Offload::Off,
+            pacing: false,
             tick_phase: Duration::ZERO,
             clock_skew_ppb: 0,
             handshake: true,

@@ -58,6 +58,8 @@ pub(crate) struct Ways {
     pub newreno: bool,
     /// Every round leaves two estimates of the bandwidth.
     pub estimates: bool,
+    /// The host paces where the algorithm does not.
+    pub paced: bool,
 }
 
 /// ns-2's `tcpTick_`, which its timeouts are counted in.
@@ -203,6 +205,7 @@ impl Sender {
                 bursts: config.offload != Offload::Off,
                 newreno: config.loss == LossDetection::NewReno,
                 estimates: config.estimates,
+                paced: config.pacing,
             },
             config: Box::new(config),
             flow,

@@ -101,6 +101,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
                 traffic: Traffic::Bulk,
                 ecn: false,
                 delayed_ack: true,
+                pacing: false,
                 initial_window: 10,
                 mss: Bytes::new(1448),
                 receive_window: Bytes::new(1 << 30),

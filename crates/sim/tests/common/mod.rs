@@ -43,6 +43,7 @@ pub fn flow(name: &str, cc: &str, rtt_ms: f64) -> FlowSpec {
         traffic: Traffic::Bulk,
         ecn: false,
         delayed_ack: true,
+        pacing: false,
         initial_window: 10,
         mss: Bytes::new(1448),
         receive_window: Bytes::new(64 << 20),
