@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Writes docs/ablation.md: what each mechanism of HLDG is for, measured by taking it away.
+
+.venv/bin/python docs/ablation.py            runs experiments/ablation/*.toml and writes the page (a minute)
+.venv/bin/python docs/ablation.py --check    writes nothing; exit code 1 if the page is out of date
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import sojourn
+from sojourn.plot.data import quantity
+from sojourn.stats import number
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "ablation.md"
+WITHOUT = "without "
+
+HEAD = """# Ablation of HLDG
+
+Each mechanism of HLDG removed alone takes a figure that the thesis printed out of its tolerance: that is what it is for.
+One line each: what was removed, the figure, what is allowed, and the figure with the mechanism and without (medians over
+the repetitions). Where the figure is of another row of Table 5.1 than the last, that row's variant loses the mechanism.
+
+| removed | setting | figure | allowed | with | without |
+|---|---|---|---|--:|--:|
+"""
+
+TAIL = """
+`docs/ablation.py` writes this page from `experiments/ablation/*.toml`; their claims fail as soon as one of these lines
+is not true any more, and `python/tests/test_ablation.py` runs them.
+
+Two mechanisms are not in the table. The ineffectual back-off that HLDG has from CDG changes no printed figure: mode
+switching decides before it does. The window that is restored over two RTTs after a probe (Eq 5.14) has no switch to remove it.
+"""
+
+
+def shown(value: float | None, that: str) -> str:
+    """A figure with its unit."""
+    if value is None:
+        return "–"
+    _, unit, scale = quantity(that)
+    return f"{number(scale * value)} {unit}".strip()
+
+
+def rows(path: Path) -> list[str]:
+    """The lines of one file: every claim that begins with "without", beside the one it repeats."""
+    result = sojourn.run(path)
+    claims = sojourn.api.claims(result)
+    kept = {claim.name: claim for claim in claims if not claim.name.startswith(WITHOUT)}
+    lines = []
+    for claim in claims:
+        if not claim.name.startswith(WITHOUT):
+            continue
+        what, figure = claim.name.removeprefix(WITHOUT).split(": ", 1)
+        base = kept[figure]
+        if not claim.holds or not base.holds:
+            print(f"{path.name}: {(claim if not claim.holds else base).why}", file=sys.stderr)
+        cells = [what, f"`{dict(claim.case)['flow.a.cc']}`", figure, base.wanted]
+        cells += [shown(base.measured, claim.that), shown(claim.measured, claim.that)]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def main() -> int:
+    """The command line."""
+    lines = [line for path in sorted((ROOT / "experiments" / "ablation").glob("*.toml")) for line in rows(path)]
+    text = HEAD + "\n".join(lines) + "\n" + TAIL
+    if "--check" in sys.argv[1:]:
+        same = PAGE.is_file() and PAGE.read_text("utf-8") == text
+        print("docs/ablation.md is " + ("what comes out today" if same else "out of date: run docs/ablation.py"))
+        return 0 if same else 1
+    PAGE.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

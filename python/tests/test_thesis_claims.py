@@ -1,0 +1,54 @@
+"""What the thesis' chapters 5 and 6 say of HLDG in words, on a sample of the paths."""
+
+from pathlib import Path
+
+import pytest
+
+import sojourn
+
+THESIS = Path(__file__).parents[2] / "experiments" / "thesis"
+
+
+def failed(name: str, **sets: object) -> list[str]:
+    """The claims of an experiment, cut down, that do not hold."""
+    result = sojourn.run(THESIS / f"{name}.toml", set={key.replace("__", "."): value for key, value in sets.items()})
+    claims = sojourn.api.claims(result)
+    assert claims, name
+    return [claim.why for claim in claims if not claim.holds]
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt"), [("1.5 Mbit/s", "40 ms"), ("4 Mbit/s", "10 ms"), ("12 Mbit/s", "340 ms"), ("25 Mbit/s", "240 ms")]
+)
+def test_cubic_does_not_starve_hldg_over_340_ms_of_buffer(rate: str, rtt: str) -> None:
+    """Table 5.2: no share under a fifth."""
+    assert failed("table-5.2", path__rate=rate, path__rtt=rtt, run__repeat=5) == []
+
+
+@pytest.mark.parametrize("rtt", ["10 ms", "40 ms", "240 ms"])
+def test_low_priority_hldg_gives_way_to_cubic(rtt: str) -> None:
+    """Figure 6.3: under 20 % at 10 ms, under 7 % beyond."""
+    assert (
+        failed("figure-6.3", path__rtt=rtt, run__repeat=2, run__duration="120 s", run__measure=["20 s", "120 s"]) == []
+    )
+
+
+def test_a_route_change_is_found_by_the_window_of_the_base_rtt() -> None:
+    """Figure 5.15: throughput is lost, for ever without the window."""
+    assert failed("figure-5.15", run__repeat=2) == []
+
+
+def test_throughput_is_back_two_seconds_after_the_window() -> None:
+    """Figure 5.15: within W_rtt + 2 s of the last new minimum the link is used again, seed by seed."""
+    for seed in (1, 2, 3):
+        sets = {"flow.a.cc": "hldg", "run.measure": ["42 s", "60 s"], "run.repeat": 1, "run.seed": seed}
+        result = sojourn.run(THESIS / "figure-5.15.toml", set=sets, series="100ms")
+        series = result.series.filter(result.series["flow"] == 0) if "flow" in result.series.columns else result.series
+        base = series["base_rtt"].to_list()
+        time = series["time_s"].to_list()
+        last = max(t for t, before, now in zip(time[1:], base, base[1:], strict=False) if 0 < now < before)
+        back = last + 32.0
+        rates = [x for t, x in zip(time, series["throughput_mbps"].to_list(), strict=True) if back <= t < back + 4.0]
+        lost = [x for t, x in zip(time, series["throughput_mbps"].to_list(), strict=True) if 12.0 <= t < 30.0]
+        assert sum(lost) / len(lost) < 8.0
+        assert sum(rates) / len(rates) > 9.0, (seed, last)
