@@ -23,6 +23,8 @@ pub(crate) struct Rates {
 pub(crate) struct Aside {
     /// SACK blocks of the last ACK that had some.
     pub seen_blocks: [(u64, u64); 3],
+    /// Every round leaves two estimates of the bandwidth.
+    pub estimating: bool,
     /// Of the last round that nobody has asked for yet.
     pub estimates: Option<BandwidthEstimates>,
 }
@@ -56,8 +58,6 @@ pub(crate) struct Ways {
     pub bursts: bool,
     /// NewReno's repair, with its impatient timer.
     pub newreno: bool,
-    /// Every round leaves two estimates of the bandwidth.
-    pub estimates: bool,
     /// The host paces where the algorithm does not.
     pub paced: bool,
 }
@@ -187,7 +187,7 @@ impl Sender {
             burst_left: 0,
             ertt: (config.round == RoundKind::Marked).then(Box::default),
             rates: config.rate_samples.then(|| Box::new(Rates { tracker: RateTracker::default(), tags: Ring::new() })),
-            aside: Box::default(),
+            aside: Box::new(Aside { estimating: config.estimates, ..Aside::default() }),
             stats: Stats::default(),
             // FreeBSD's RTTs are read off the timestamp clock.
             clock: TickClock::new(
@@ -204,7 +204,6 @@ impl Sender {
                 by_sequence: config.round == RoundKind::Sequence,
                 bursts: config.offload != Offload::Off,
                 newreno: config.loss == LossDetection::NewReno,
-                estimates: config.estimates,
                 paced: config.pacing,
             },
             config: Box::new(config),
