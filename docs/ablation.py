@@ -20,9 +20,9 @@ WITHOUT = "without "
 
 HEAD = """# Ablation of HLDG
 
-Each mechanism of HLDG removed alone takes a figure that the thesis printed out of its tolerance: that is what it is for.
-One line each: what was removed, the figure, what is allowed, and the figure with the mechanism and without (medians over
-the repetitions). Where the figure is of another row of Table 5.1 than the last, that row's variant loses the mechanism.
+Each mechanism of HLDG removed alone takes a figure that the thesis printed out of its tolerance: that is what it is
+for. One line each: what was removed, the figure, what is allowed, and the figure with the mechanism and without
+(medians over the repetitions). Where the figure is of another variant than the whole of HLDG, that variant loses it.
 
 | removed | setting | figure | allowed | with | without |
 |---|---|---|---|--:|--:|
@@ -33,7 +33,8 @@ TAIL = """
 is not true any more, and `python/tests/test_ablation.py` runs them.
 
 Two mechanisms are not in the table. The ineffectual back-off that HLDG has from CDG changes no printed figure: mode
-switching decides before it does. The window that is restored over two RTTs after a probe (Eq 5.14) has no switch to remove it.
+switching decides before it does. The window that is restored over two RTTs after a probe (Eq 5.14) has no switch to
+remove it.
 """
 
 

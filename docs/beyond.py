@@ -244,8 +244,9 @@ def spread(field: dict[str, Any]) -> list[Any]:
     x, unit = float(match[1]), match[2]
     if x == 0:
         return []
-    shown = [f"{v:g}{unit}" for v in (x / 2, x, 2 * x)]
-    return [float(v) if not unit and "." in v else int(v) if not unit else v for v in shown]
+    whole = "whole" in field["kind"]
+    steps = [float(v // 1 if whole else v) for v in (x / 2, x, 2 * x)]
+    return [f"{v:g}{unit}" if unit else int(v) if whole else v for v in steps]
 
 
 def sensitivity_maps() -> tuple[list[Map], list[str]]:
@@ -301,7 +302,8 @@ def sensitivity() -> str:
         ax.set_xlim(-0.5, data.shape[1] - 0.5)
         for (i, j), x in np.ndenumerate(data):
             text = f"{100 * x:.0f}" if columns[j].startswith(("util", "share")) else f"{x:.3g}"
-            ax.text(j, i, text, ha="center", va="center", fontsize=5.5)
+            colour = "white" if abs(ratio[i, j]) > 0.9 else "black"
+            ax.text(j, i, text, ha="center", va="center", fontsize=5.5, color=colour)
     for ax in list(axes.flat)[len(maps) :]:
         ax.axis("off")
     for ax in axes[-1]:
@@ -344,8 +346,8 @@ HEAD = """# Beyond the thesis' list
 
 The thesis names what it left for others to look at: slower and faster links, several bottlenecks, mixed traffic,
 pacing, asymmetric lines, its parameters, other queues. Here it is measured. All with HLDG's and CDG's defaults on
-FreeBSD 11's TCP, and CUBIC with HyStart on Linux'; medians over the repetitions. `docs/beyond.py` writes this page; each
-section names its own part, and `sojourn run` of the file repeats the runs.
+FreeBSD 11's TCP, and CUBIC with HyStart on Linux'; medians over the repetitions. `docs/beyond.py` writes this page;
+each section names its own part, and `sojourn run` of the file repeats the runs.
 """
 
 
