@@ -248,6 +248,12 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::hd::Hd>(),
     Entry::of::<algo::chd::Chd>(),
     Entry::of::<algo::scalable::Scalable>(),
+    Entry::of::<algo::dctcp::Dctcp>(),
+    Entry::of::<algo::ledbat::Ledbat>(),
+    Entry::of::<algo::compound::Compound>(),
+    Entry::of::<algo::highspeed::HighSpeed>(),
+    Entry::of::<algo::westwood::Westwood>(),
+    Entry::of::<algo::illinois::Illinois>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

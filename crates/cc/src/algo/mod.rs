@@ -3,9 +3,15 @@
 pub mod bbr;
 pub mod cdg;
 pub mod chd;
+pub mod compound;
 pub mod cubic;
+pub mod dctcp;
 pub mod hd;
+pub mod highspeed;
 pub mod hldg;
+pub mod illinois;
+pub mod ledbat;
 pub mod newreno;
 pub mod scalable;
 pub mod vegas;
+pub mod westwood;

@@ -8,6 +8,8 @@
 //! Source: RFC 5681 and RFC 6582. Partial ACKs and the end of recovery are the host's (`tcp`). The references differ in
 //! L: 1 in RFC 5681 (delayed ACKs then grow by half a window per round), without limit in Linux, 2 in FreeBSD (RFC 3465;
 //! 1 after a timeout). FreeBSD also takes `cwnd == ssthresh` for slow start and cuts to whole segments.
+//!
+//! `abe` (RFC 8511): a mark comes from a short queue that a smaller cut does not empty, so it leaves `beta_ecn·cwnd`.
 
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, Signal};
 use units::Bytes;
@@ -31,6 +33,10 @@ params::params! {
         reference: Reference = Reference::Linux;
         /// What congestion leaves of the window.
         beta: f64 = 0.5, 0.1 => 0.95;
+        /// Alternative back-off with ECN: a mark leaves `beta_ecn` of the window instead of `beta`.
+        abe: bool = false;
+        /// What a mark leaves of the window with `abe` (RFC 8511, section 3.1: 0.8 for Reno; 0.7 to 0.85 were studied).
+        beta_ecn: f64 = 0.8, 0.1 => 0.99;
     }
 }
 
@@ -45,7 +51,7 @@ impl Algorithm for NewReno {
     const ABOUT: About = About {
         name: "newreno",
         title: "NewReno",
-        paper: "RFC 5681, RFC 6582",
+        paper: "RFC 5681, RFC 6582; ABE: RFC 8511",
         family: Family::Loss,
         signal: "loss",
         evidence: Evidence::Equations,
@@ -75,8 +81,9 @@ impl NewReno {
         }
     }
 
-    fn ssthresh(&self, flow: &Flow) -> Bytes {
-        let to = flow.cwnd.mul_f64(self.p.beta);
+    fn ssthresh(&self, flow: &Flow, signal: Signal) -> Bytes {
+        let marked = signal == Signal::Ecn && self.p.abe;
+        let to = flow.cwnd.mul_f64(if marked { self.p.beta_ecn } else { self.p.beta });
         if self.p.reference == Reference::Rfc {
             return to;
         }
@@ -101,7 +108,7 @@ impl CongestionControl for NewReno {
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         self.after_timeout = congestion.signal == Signal::Timeout;
-        Reaction::Reduce(self.ssthresh(flow))
+        Reaction::Reduce(self.ssthresh(flow, congestion.signal))
     }
 }
 
@@ -125,6 +132,22 @@ mod tests {
             let mut cc = newreno(spec, &mut f);
             let c = congestion(Signal::Loss, &f);
             assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(Bytes::new(to)), "{spec} from {cwnd}");
+        }
+    }
+
+    #[test]
+    fn with_abe_a_mark_leaves_four_fifths() {
+        // Reference, section 0.6.
+        for (spec, signal, to) in [
+            ("newreno(abe=true)", Signal::Ecn, 80),
+            ("newreno(abe=true)", Signal::Loss, 50),
+            ("newreno(abe=true, beta_ecn=0.7)", Signal::Ecn, 70),
+            ("newreno", Signal::Ecn, 50),
+        ] {
+            let mut f = flow(100, 100);
+            let mut cc = newreno(spec, &mut f);
+            let c = congestion(signal, &f);
+            assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(to)), "{spec} {signal:?}");
         }
     }
 

@@ -9,7 +9,7 @@
 //! ```
 //! Source: RFC 9438 (`rfc.rs`), and Linux 6.1, whose fixed-point arithmetic and older rules are in `linux.rs`. Windows
 //! are in packets and time in seconds, as in both. The slow start that goes with it in practice is
-//! `slow_start=hystart` (Linux) or `hystart_pp` (the RFC's advice).
+//! `slow_start=hystart` (Linux) or `hystart_pp` (the RFC's advice). With `abe` (RFC 8511) a mark leaves `beta_ecn·cwnd`.
 
 mod linux;
 pub(crate) mod rfc;
@@ -35,8 +35,12 @@ params::params! {
     pub struct Params {
         /// Whose rules.
         reference: Reference = Reference::Rfc;
-        /// What congestion leaves of the window.
+        /// What congestion leaves of the window. Ha, Rhee and Xu's β counts what is lost: their 0.2 is 0.8 here.
         beta: f64 = 0.7, 0.1 => 0.95;
+        /// Alternative back-off with ECN: a mark leaves `beta_ecn` of the window instead of `beta`.
+        abe: bool = false;
+        /// What a mark leaves of the window with `abe` (RFC 8511, section 3.1: 0.85 for CUBIC).
+        beta_ecn: f64 = 0.85, 0.1 => 0.99;
         /// How fast the cubic function rises, in packets per second cubed.
         c: f64 = 0.4, 0.01 => 100.0;
         /// Give way faster when the window no longer reaches the last maximum.
@@ -50,6 +54,8 @@ params::params! {
 #[derive(Debug)]
 pub struct Cubic {
     curve: Curve,
+    /// With alternative back-off.
+    beta_ecn: Option<f64>,
     last_sent: Instant,
     mss: Bytes,
 }
@@ -64,7 +70,7 @@ impl Algorithm for Cubic {
     const ABOUT: About = About {
         name: "cubic",
         title: "CUBIC",
-        paper: "RFC 9438; Ha, Rhee and Xu, CUBIC, SIGOPS OSR 42 (2008)",
+        paper: "RFC 9438; Ha, Rhee and Xu, CUBIC, SIGOPS OSR 42 (2008); ABE: RFC 8511",
         family: Family::Loss,
         signal: "loss",
         evidence: Evidence::Equations,
@@ -84,7 +90,7 @@ impl Algorithm for Cubic {
             Reference::Rfc => Curve::Rfc(rfc::Curve::new(p)),
             Reference::Linux => Curve::Linux(linux::Curve::new(p)),
         };
-        Cubic { curve, last_sent: setup.flow.now, mss: setup.flow.mss }
+        Cubic { curve, beta_ecn: p.abe.then_some(p.beta_ecn), last_sent: setup.flow.now, mss: setup.flow.mss }
     }
 }
 
@@ -114,10 +120,12 @@ impl CongestionControl for Cubic {
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         let timeout = congestion.signal == Signal::Timeout;
-        Reaction::Reduce(match &mut self.curve {
+        let to = match &mut self.curve {
             Curve::Rfc(curve) => curve.reduce(flow, timeout),
             Curve::Linux(curve) => curve.reduce(flow, timeout),
-        })
+        };
+        let marked = self.beta_ecn.filter(|_| congestion.signal == Signal::Ecn);
+        Reaction::Reduce(marked.map_or(to, |beta| flow.cwnd.mul_f64(beta)))
     }
 
     fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
@@ -218,6 +226,29 @@ mod tests {
         assert_eq!(vars(&*cc)[0], ("w_max", 100.0));
         cc.on_undo(&mut f);
         assert_eq!(vars(&*cc), before);
+    }
+
+    #[test]
+    fn with_abe_a_mark_leaves_85_per_cent_and_the_curve_starts_there() {
+        for (spec, signal, to) in [
+            ("cubic(abe=true)", Signal::Ecn, 85),
+            ("cubic(abe=true, reference=linux)", Signal::Ecn, 85),
+            ("cubic(abe=true)", Signal::Loss, 70),
+            ("cubic(beta=0.8)", Signal::Ecn, 80),
+        ] {
+            let mut f = flow(100, 100);
+            let mut cc = cubic(spec, &mut f);
+            let c = congestion(signal, &f);
+            assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(to)), "{spec} {signal:?}");
+        }
+        let mut f = flow(100, 100);
+        let mut cc = cubic("cubic(abe=true)", &mut f);
+        let c = congestion(Signal::Ecn, &f);
+        cc.on_congestion(&mut f, &c);
+        (f.cwnd, f.ssthresh) = (packets(85), packets(85));
+        cc.on_ack(&mut f, &ack(1, 100));
+        // cbrt(15 / 0.4)
+        assert!((vars(&*cc)[1].1 - 3.3472).abs() < 5e-5, "{:?}", vars(&*cc));
     }
 
     #[test]

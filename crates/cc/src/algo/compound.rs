@@ -1,0 +1,205 @@
+//! Compound TCP: Reno's window plus a second one that grows while no queue is seen and goes as the queue comes.
+//!
+//! ```text
+//! win = cwnd + dwnd                      cwnd as Reno's, +1 per win acknowledged; dwnd in avoidance only
+//! Δ   = win·(1 − base / RTT)             packets queued
+//! each round:  Δ < γ: dwnd += max(α·win^k − 1, 0);   Δ ≥ γ: dwnd = max(dwnd − ζ·Δ, 0)
+//! loss:        cwnd = cwnd / 2;  dwnd = max((1 − β)·win − cwnd, 0);   timeout: dwnd = 0
+//! tuning:      γ = (1 − λ)·γ + λ·¾·Δ of cwnd alone at a loss, within 5 and γ
+//! ```
+//! α, β and k make its response that of HighSpeed TCP; below some forty packets it is Reno.
+//!
+//! Source: Tan, Song, Zhang and Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02. The HLDG thesis gives ζ as 30, which
+//! is γ's value.
+
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Round, Setup, Signal,
+    causes,
+};
+use units::{Bytes, math};
+
+params::params! {
+    /// Values of the draft, section 3; λ and the bounds of γ from the published Linux module.
+    pub struct Params {
+        /// Growth of the delay window (α).
+        alpha: f64 = 0.125, 0.001 => 1.0;
+        /// What a loss takes of the whole window (β).
+        beta: f64 = 0.5, 0.05 => 0.9;
+        /// Exponent of its growth (k; the response of HighSpeed TCP would need 0.8).
+        k: f64 = 0.75, 0.1 => 0.99;
+        /// More packets queued than this make the delay window shrink (γ).
+        gamma: f64 = 30.0, 5.0 => 1000.0;
+        /// How many packets it gives up for each one queued (ζ).
+        zeta: f64 = 1.0, 0.1 => 10.0;
+        /// Below so many packets the delay window does not grow.
+        low_window: f64 = 41.0, 2.0 => 1000.0;
+        /// Lower γ where buffers are short, by what Reno's part had queued at each loss.
+        tuning: bool = false;
+    }
+}
+
+/// Weight of the newest loss in γ, and what part of Reno's queue it takes (λ and 3/4).
+const LAMBDA: f64 = 0.5;
+const TUNED_TO: f64 = 0.75;
+/// γ is not tuned below this.
+const GAMMA_MIN: f64 = 5.0;
+
+/// State: the delay window (Reno's is the rest) and γ.
+#[derive(Debug)]
+pub struct Compound {
+    p: Params,
+    dwnd: Bytes,
+    gamma: f64,
+}
+
+impl Algorithm for Compound {
+    const ABOUT: About = About {
+        name: "compound",
+        title: "Compound TCP",
+        paper: "Tan et al., A Compound TCP Approach for High-Speed and Long Distance Networks, INFOCOM 2006; \
+                draft-sridharan-tcpm-ctcp-02",
+        family: Family::DualSignal,
+        signal: "loss, RTT per round",
+        evidence: Evidence::Equations,
+        departures: &["the RTT compared with the base is the host's smoothed one, at the end of a round"],
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, _: Setup<'_>) -> Self {
+        Compound { p: p.clone(), dwnd: Bytes::ZERO, gamma: p.gamma }
+    }
+}
+
+/// Packets of a window that wait in the queue.
+fn queued(window: f64, flow: &Flow) -> f64 {
+    if flow.srtt.is_zero() { 0.0 } else { window * (flow.srtt.saturating_sub(flow.min_rtt) / flow.srtt) }
+}
+
+impl Compound {
+    /// What a round without queue adds to the delay window.
+    fn growth(&self, win: f64) -> f64 {
+        if win < self.p.low_window { 0.0 } else { (self.p.alpha * math::pow(win, self.p.k) - 1.0).max(0.0) }
+    }
+
+    fn end_of_round(&mut self, flow: &mut Flow, _: &Round) {
+        let win = flow.cwnd.packets(flow.mss);
+        let delta = queued(win, flow);
+        if delta < self.gamma {
+            let grown = flow.mss.mul_f64(self.growth(win));
+            self.dwnd += grown;
+            flow.cwnd += grown;
+            return;
+        }
+        let before = flow.windows();
+        let given_up = flow.mss.mul_f64(self.p.zeta * delta).min(self.dwnd).min(flow.cwnd.saturating_sub(flow.floor));
+        if !given_up.is_zero() {
+            self.dwnd -= given_up;
+            flow.cwnd -= given_up;
+            flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+            let queue = flow.srtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
+            flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
+        }
+    }
+
+    fn tune(&mut self, flow: &Flow, reno: Bytes) {
+        let g = TUNED_TO * queued(reno.packets(flow.mss), flow);
+        self.gamma = ((1.0 - LAMBDA) * self.gamma + LAMBDA * g).clamp(GAMMA_MIN, self.p.gamma);
+    }
+}
+
+impl CongestionControl for Compound {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if !flow.may_grow() {
+            return;
+        }
+        let mut acked = ack.cumulative;
+        if flow.in_slow_start() {
+            acked = flow.slow_start(acked);
+        } else if let Some(round) = &ack.round {
+            self.end_of_round(flow, round);
+        }
+        if !acked.is_zero() {
+            flow.additive(flow.cwnd, acked);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        let reno = flow.cwnd.saturating_sub(self.dwnd);
+        if self.p.tuning {
+            self.tune(flow, reno);
+        }
+        let (reno, total) = (reno / 2, flow.cwnd.mul_f64(1.0 - self.p.beta));
+        self.dwnd = if congestion.signal == Signal::Timeout { Bytes::ZERO } else { total.saturating_sub(reno) };
+        Reaction::Reduce(total.max(reno))
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("dwnd_bytes", self.dwnd.as_f64());
+        see("gamma", self.gamma);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, closing, congestion, flow, ms, packets};
+    use units::Rng;
+
+    fn compound(p: Params, f: &mut Flow) -> Compound {
+        f.ssthresh = packets(2);
+        Compound::new(&p, Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
+    }
+
+    #[test]
+    fn the_delay_window_grows_with_the_three_quarters_power() {
+        // Reference, section 4.2.
+        let cc = compound(Params::default(), &mut flow(100, 100));
+        for (win, more) in [(40.0, 0.0), (41.0, 1.03), (100.0, 2.95), (500.0, 12.2)] {
+            assert!((cc.growth(win) - more).abs() < 0.03, "{win}: {}", cc.growth(win));
+        }
+    }
+
+    #[test]
+    fn a_round_adds_to_both_windows_and_a_queue_takes_from_one() {
+        let mut f = flow(100, 100);
+        let mut cc = compound(Params::default(), &mut f);
+        cc.on_ack(&mut f, &closing(1, 100));
+        assert_eq!((f.cwnd.get(), cc.dwnd.get()), (102_952, 2_952));
+        (0..103).for_each(|_| cc.on_ack(&mut f, &ack(1, 100)));
+        assert_eq!((f.cwnd.get(), cc.dwnd.get()), (103_952, 2_952), "Reno's packet");
+        // 50 packets of 100 queued, more than γ: all of the delay window goes.
+        let mut f = flow(100, 100);
+        let mut cc = compound(Params::default(), &mut f);
+        (cc.dwnd, f.srtt) = (packets(60), ms(200));
+        cc.on_ack(&mut f, &Ack { cumulative: Bytes::ZERO, ..closing(1, 200) });
+        assert_eq!((f.cwnd, cc.dwnd), (packets(50), packets(10)));
+        assert_eq!(f.drain_events().next().unwrap().cause(), Some(crate::CauseKind::DelayBackoff));
+    }
+
+    #[test]
+    fn a_loss_halves_the_whole_and_a_timeout_leaves_reno() {
+        for (signal, dwnd) in [(Signal::Loss, 20), (Signal::Timeout, 0)] {
+            let mut f = flow(100, 100);
+            let mut cc = compound(Params::default(), &mut f);
+            cc.dwnd = packets(40);
+            let c = congestion(signal, &f);
+            assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(50)));
+            assert_eq!(cc.dwnd, packets(dwnd), "{signal:?}");
+        }
+    }
+
+    #[test]
+    fn gamma_follows_what_reno_alone_would_have_queued() {
+        let mut f = flow(40, 100);
+        let mut cc = compound(Params { tuning: true, ..Params::default() }, &mut f);
+        f.srtt = ms(200);
+        let c = congestion(Signal::Loss, &f);
+        let mut gammas = || {
+            cc.on_congestion(&mut f, &c);
+            cc.gamma
+        };
+        // Twenty packets queued; three quarters are 15. Then γ nears it from above.
+        assert_eq!([gammas(), gammas()], [22.5, 18.75]);
+    }
+}

@@ -1,0 +1,190 @@
+//! DCTCP: the window comes down by how much was marked, not by that something was.
+//!
+//! ```text
+//! once per window:  F = bytes marked / bytes acknowledged
+//!                   α = (1 − g)·α + g·F                        g = 1/16, α = 1 at first
+//! a mark:           cwnd = (1 − α/2)·cwnd, once per window
+//! a loss:           cwnd / 2;  growth as Reno
+//! ```
+//! The queue is to mark every packet beyond a threshold K on its instantaneous length, about a seventh of the BDP
+//! (Alizadeh et al., SIGCOMM 2010, equation 13); the receiver echoes every mark. The flow needs `ecn = true`, or this
+//! is Reno.
+//!
+//! Source: RFC 8257, section 3.3. Linux 6.1 (`linux`) keeps α in 1024ths, rounded down at each step, and α whose 1/16
+//! would be nothing becomes nothing; it cuts whole segments.
+
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Flow, Reaction, Setup, Signal,
+};
+use units::Bytes;
+
+params::choice! {
+    /// Whose arithmetic.
+    pub enum Reference {
+        /// RFC 8257, in floating point.
+        Rfc = "rfc",
+        /// Linux 6.1, in 1024ths.
+        Linux = "linux",
+    }
+}
+
+params::params! {
+    /// Defaults of RFC 8257, sections 3.3 and 4.2.
+    pub struct Params {
+        /// Whose arithmetic.
+        reference: Reference = Reference::Rfc;
+        /// Weight of the newest window in the average of the marked fraction (g).
+        gain: f64 = 0.0625, 0.001 => 1.0;
+        /// α before the first window: 1 answers the first mark as a loss, 0 hardly at all.
+        alpha: f64 = 1.0, 0.0 => 1.0;
+    }
+}
+
+/// State: α, and what this window counted.
+#[derive(Debug)]
+pub struct Dctcp {
+    p: Params,
+    alpha: f64,
+    acked: Bytes,
+    marked: Bytes,
+}
+
+impl Algorithm for Dctcp {
+    const ABOUT: About = About {
+        name: "dctcp",
+        title: "DCTCP",
+        paper: "RFC 8257; Alizadeh et al., Data Center TCP, SIGCOMM 2010",
+        family: Family::Ecn,
+        signal: "fraction of marked bytes",
+        evidence: Evidence::Equations,
+        departures: &[
+            "feedback is a counter of marked bytes, which lost and delayed ACKs cannot blur, where the RFC has a flag",
+            "a mark on the ACK that ends a window is answered by the α before that window",
+        ],
+        ecn: Ecn::Accurate,
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, _: Setup<'_>) -> Self {
+        Dctcp { p: p.clone(), alpha: p.alpha, acked: Bytes::ZERO, marked: Bytes::ZERO }
+    }
+}
+
+impl Dctcp {
+    /// α after a window with that fraction of marks.
+    fn average(&self, fraction: f64) -> f64 {
+        let Params { gain, reference, .. } = self.p;
+        if reference == Reference::Rfc {
+            return (1.0 - gain) * self.alpha + gain * fraction;
+        }
+        let alpha = (1024.0 * self.alpha) as u64;
+        let faded = match (alpha as f64 * gain) as u64 {
+            0 => 0,
+            part => alpha - part,
+        };
+        (faded + (1024.0 * gain * fraction) as u64).min(1024) as f64 / 1024.0
+    }
+}
+
+impl CongestionControl for Dctcp {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.acked += ack.delivered;
+        self.marked += ack.ce;
+        if ack.round.is_some() && !self.acked.is_zero() {
+            self.alpha = self.average((self.marked.as_f64() / self.acked.as_f64()).min(1.0));
+            (self.acked, self.marked) = (Bytes::ZERO, Bytes::ZERO);
+        }
+        if !flow.may_grow() {
+            return;
+        }
+        let mut acked = ack.cumulative;
+        if flow.in_slow_start() {
+            acked = flow.slow_start(acked);
+        }
+        if !acked.is_zero() {
+            flow.additive(flow.cwnd, acked);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        let part = if congestion.signal == Signal::Ecn { self.alpha / 2.0 } else { 0.5 };
+        Reaction::Reduce(match self.p.reference {
+            Reference::Rfc => flow.cwnd.mul_f64(1.0 - part),
+            Reference::Linux => {
+                let packets = flow.cwnd.get() / flow.mss.get();
+                flow.mss * (packets - (packets as f64 * part) as u64)
+            }
+        })
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("alpha", self.alpha);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::testing::{ack, closing, congestion, flow, packets};
+    use std::boxed::Box;
+    use std::vec::Vec;
+    use units::Rng;
+
+    fn dctcp(spec: &str, f: &mut Flow) -> Box<dyn CongestionControl> {
+        build(&spec.parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap()
+    }
+
+    fn alpha(cc: &dyn CongestionControl) -> f64 {
+        let mut seen = 0.0;
+        cc.vars(&mut |_, value| seen = value * 1024.0);
+        seen
+    }
+
+    /// α in 1024ths after each window of 100 packets, of which so many were marked.
+    fn windows(spec: &str, marked: &[u64]) -> Vec<f64> {
+        let mut f = flow(100, 1);
+        let mut cc = dctcp(spec, &mut f);
+        let mut window = |&n: &u64| {
+            cc.on_ack(&mut f, &Ack { ce: packets(n), ..ack(n, 1) });
+            cc.on_ack(&mut f, &closing(100 - n, 1));
+            alpha(&*cc)
+        };
+        marked.iter().map(&mut window).collect()
+    }
+
+    #[test]
+    fn alpha_follows_the_fraction_of_marks() {
+        // Reference, section 5.10: 1024 fades to 960; half marked holds 512.
+        for linux in ["", "reference=linux, "] {
+            assert_eq!(windows(&std::format!("dctcp({linux}alpha=1)"), &[0]), [960.0]);
+            assert_eq!(windows(&std::format!("dctcp({linux}alpha=0.5)"), &[50, 50]), [512.0, 512.0]);
+        }
+        // 16 fades by 1 and gains 0.64: Linux rounds that down; 15 / 16 rounds to nothing, so 15 becomes nothing.
+        assert_eq!(windows("dctcp(reference=linux, alpha=0.015625)", &[1, 0]), [15.0, 0.0]);
+        let exact = windows("dctcp(alpha=0.015625)", &[1, 0]);
+        assert!((exact[0] - 15.64).abs() < 1e-9 && (exact[1] - 14.6625).abs() < 1e-9, "{exact:?}");
+    }
+
+    /// The window in bytes after a signal.
+    fn after(spec: &str, cwnd: u64, signal: Signal) -> u64 {
+        let mut f = flow(cwnd, 1);
+        let mut cc = dctcp(spec, &mut f);
+        let c = congestion(signal, &f);
+        match cc.on_congestion(&mut f, &c) {
+            Reaction::Reduce(to) => to.get(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_mark_takes_half_of_alpha_and_a_loss_takes_half() {
+        assert_eq!(after("dctcp", 100, Signal::Ecn), 50_000);
+        assert_eq!(after("dctcp(alpha=0.5)", 100, Signal::Ecn), 75_000);
+        assert_eq!(after("dctcp(alpha=0.5)", 101, Signal::Ecn), 75_750);
+        assert_eq!(after("dctcp(alpha=0.5, reference=linux)", 101, Signal::Ecn), 76_000);
+        assert_eq!(after("dctcp(alpha=0.5)", 100, Signal::Loss), 50_000);
+        assert_eq!(after("dctcp(alpha=0)", 100, Signal::Timeout), 50_000);
+    }
+}

@@ -1,0 +1,206 @@
+//! Illinois: loss decides when to turn back, delay how fast to grow and how far to fall.
+//!
+//! ```text
+//! once a round:  d_a = mean RTT − base,  d_m = largest RTT − base
+//! α(d_a) = α_max                                           d_a ≤ d₁ = 0.01·d_m
+//!          κ₁ / (κ₂ + d_a)                                 beyond;  κ₁ = (d_m − d₁)·α_min·α_max / (α_max − α_min)
+//!                                                                   κ₂ = (d_m − d₁)·α_min / (α_max − α_min) − d₁
+//! β(d_a) = β_min up to 0.1·d_m, β_max from 0.8·d_m, a straight line between
+//! avoidance:  cwnd += α per round;   loss: cwnd −= β·cwnd;   α = 1, β = ½ below 15 packets
+//! ```
+//! Having left the lowest delays, α waits for five rounds below d₁ before it is α_max again.
+//!
+//! Source: Liu, Başar and Srikant, Performance Evaluation 65(6–7), 2008; θ and the small window from Linux 6.1.
+
+use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, Signal};
+use params::ParamError;
+use units::Duration;
+
+params::params! {
+    /// Values of the paper, section 4, but `theta` and `window_threshold` (Linux).
+    pub struct Params {
+        /// Packets gained per round without queue.
+        alpha_max: f64 = 10.0, 1.0 => 100.0;
+        /// Packets gained per round with the queue full.
+        alpha_min: f64 = 0.3, 0.01 => 1.0;
+        /// Part of the window a loss takes without queue.
+        beta_min: f64 = 0.125, 0.01 => 0.9;
+        /// Part of the window a loss takes with the queue full.
+        beta_max: f64 = 0.5, 0.01 => 0.9;
+        /// Rounds at low delay before α is α_max again (θ).
+        theta: u64 = 5, 0 => 1000;
+        /// Below so many packets it is Reno (the thesis: 20 KiB).
+        window_threshold: f64 = 15.0, 0.0 => 10_000.0;
+    }
+    check |p| {
+        if p.alpha_min < p.alpha_max && p.beta_min <= p.beta_max { Ok(()) } else { Err(ParamError::Conflict("illinois: alpha_min must be below alpha_max (0.3 and 10), beta_min not above beta_max (0.125 and 0.5)".into())) }
+    }
+}
+
+/// State: α and β, the round's RTTs, and how long the delay has been low.
+#[derive(Debug)]
+pub struct Illinois {
+    p: Params,
+    alpha: f64,
+    beta: f64,
+    sum: Duration,
+    count: u64,
+    low_rounds: u64,
+    was_above: bool,
+}
+
+/// The parts of d_m between which β rises, and that of d₁ (the paper's η₂, η₃ and η₁).
+const BETA_FROM: f64 = 0.1;
+const BETA_TO: f64 = 0.8;
+const LOW: f64 = 0.01;
+
+impl Algorithm for Illinois {
+    const ABOUT: About = About {
+        name: "illinois",
+        title: "Illinois",
+        paper: "Liu, Başar and Srikant, TCP-Illinois, Performance Evaluation 65(6-7), 2008",
+        family: Family::DualSignal,
+        signal: "loss, mean RTT per round",
+        evidence: Evidence::Equations,
+        departures: &["in floating point, where Linux has α in 128ths and β in 64ths"],
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, _: Setup<'_>) -> Self {
+        let p = p.clone();
+        Illinois { p, alpha: 1.0, beta: 0.5, sum: Duration::ZERO, count: 0, low_rounds: 0, was_above: false }
+    }
+}
+
+impl Illinois {
+    /// α at a delay beyond d₁.
+    fn curve(&self, d_a: f64, d_m: f64) -> f64 {
+        let d_1 = LOW * d_m;
+        let span = self.p.alpha_max - self.p.alpha_min;
+        let k_1 = (d_m - d_1) * self.p.alpha_min * self.p.alpha_max / span;
+        let k_2 = (d_m - d_1) * self.p.alpha_min / span - d_1;
+        k_1 / (k_2 + d_a)
+    }
+
+    fn update_alpha(&mut self, d_a: f64, d_m: f64) {
+        if d_a > LOW * d_m {
+            (self.was_above, self.low_rounds) = (true, 0);
+            self.alpha = self.curve(d_a, d_m);
+        } else if !self.was_above {
+            self.alpha = self.p.alpha_max;
+        } else {
+            self.low_rounds += 1;
+            if self.low_rounds >= self.p.theta {
+                (self.was_above, self.low_rounds, self.alpha) = (false, 0, self.p.alpha_max);
+            }
+        }
+    }
+
+    fn beta(&self, d_a: f64, d_m: f64) -> f64 {
+        let way = ((d_a - BETA_FROM * d_m) / ((BETA_TO - BETA_FROM) * d_m)).clamp(0.0, 1.0);
+        self.p.beta_min + (self.p.beta_max - self.p.beta_min) * way
+    }
+
+    fn end_of_round(&mut self, flow: &Flow) {
+        if self.count > 0 {
+            let d_a = (self.sum / self.count).saturating_sub(flow.min_rtt).as_secs_f64();
+            let d_m = flow.max_rtt.saturating_sub(flow.min_rtt).as_secs_f64();
+            self.update_alpha(d_a, d_m);
+            self.beta = if d_m > 0.0 { self.beta(d_a, d_m) } else { self.p.beta_min };
+        }
+        if flow.cwnd.packets(flow.mss) < self.p.window_threshold {
+            (self.alpha, self.beta) = (1.0, 0.5);
+        }
+        (self.sum, self.count) = (Duration::ZERO, 0);
+    }
+}
+
+impl CongestionControl for Illinois {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.sum += rtt;
+            self.count += 1;
+        }
+        if ack.round.is_some() {
+            self.end_of_round(flow);
+        }
+        if !flow.may_grow() {
+            return;
+        }
+        let mut acked = ack.cumulative;
+        if flow.in_slow_start() {
+            acked = flow.slow_start(acked);
+        }
+        if !acked.is_zero() {
+            flow.additive(flow.cwnd.mul_f64(1.0 / self.alpha), acked);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        let to = flow.cwnd.mul_f64(1.0 - self.beta);
+        if congestion.signal == Signal::Timeout {
+            (self.alpha, self.beta, self.low_rounds, self.was_above) = (1.0, 0.5, 0, false);
+        }
+        Reaction::Reduce(to)
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("alpha", self.alpha);
+        see("beta", self.beta);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, closing, congestion, flow, ms, packets};
+    use units::Rng;
+
+    fn illinois(f: &mut Flow) -> Illinois {
+        f.ssthresh = packets(2);
+        Illinois::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
+    }
+
+    #[test]
+    fn growth_and_cut_over_the_delay() {
+        // Reference, section 4.4, with d_m = 1.
+        let cc = illinois(&mut flow(100, 100));
+        for (d_a, alpha, beta) in
+            [(0.1, 2.538, 0.125), (0.2, 1.388, 0.1786), (0.5, 0.588, 0.339), (0.8, 0.373, 0.5), (1.0, 0.300, 0.5)]
+        {
+            assert!((cc.curve(d_a, 1.0) - alpha).abs() < 0.001, "α({d_a}) = {}", cc.curve(d_a, 1.0));
+            assert!((cc.beta(d_a, 1.0) - beta).abs() < 0.0005, "β({d_a}) = {}", cc.beta(d_a, 1.0));
+        }
+    }
+
+    /// α after each round with that RTT over a base of 100 ms and up to 200.
+    fn alphas(f: &mut Flow, rtts: &[u64]) -> std::vec::Vec<f64> {
+        f.max_rtt = ms(200);
+        let mut cc = illinois(f);
+        rtts.iter().map(|&rtt| (cc.on_ack(f, &Ack { ..closing(0, rtt) }), cc.alpha).1).collect()
+    }
+
+    #[test]
+    fn five_rounds_of_low_delay_before_full_growth() {
+        let seen = alphas(&mut flow(100, 100), &[100, 150, 100, 100, 100, 100, 100]);
+        assert_eq!((seen[0], seen[5], seen[6]), (10.0, seen[1], 10.0));
+        assert!((seen[1] - 0.588).abs() < 0.001);
+        assert_eq!(alphas(&mut flow(14, 100), &[100]), [1.0], "a small window is Reno's");
+    }
+
+    #[test]
+    fn a_round_adds_alpha_and_a_loss_takes_beta() {
+        let mut f = flow(100, 100);
+        f.max_rtt = ms(200);
+        let mut cc = illinois(&mut f);
+        cc.on_ack(&mut f, &closing(1, 100));
+        (0..104).for_each(|_| cc.on_ack(&mut f, &ack(1, 100)));
+        assert_eq!(f.cwnd, packets(110));
+        let c = congestion(Signal::Loss, &f);
+        assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(110) * 7 / 8));
+        let c = congestion(Signal::Timeout, &f);
+        cc.on_congestion(&mut f, &c);
+        assert_eq!((cc.alpha, cc.beta), (1.0, 0.5));
+    }
+}
