@@ -254,6 +254,9 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::highspeed::HighSpeed>(),
     Entry::of::<algo::westwood::Westwood>(),
     Entry::of::<algo::illinois::Illinois>(),
+    Entry::of::<algo::yeah::Yeah>(),
+    Entry::of::<algo::reno::Reno>(),
+    Entry::of::<algo::tahoe::Tahoe>(),
 ];
 
 pub use crate::start::SLOW_STARTS;
