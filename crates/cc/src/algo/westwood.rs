@@ -68,7 +68,8 @@ impl Westwood {
 
 impl CongestionControl for Westwood {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        if let Some(round) = &ack.round {
+        // The first round ends with the first ACK and would be a sample of that alone.
+        if let Some(round) = ack.round.as_ref().filter(|r| r.number != 1) {
             self.acked += round.delivered;
             self.time += round.end.since(round.start);
             if self.time >= self.least && !self.time.is_zero() {
