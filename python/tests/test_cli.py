@@ -35,7 +35,7 @@ def test_help_answers_at_once_without_anything_heavy():
 
 
 def test_every_command_has_help(sojourn):
-    for name in ("run", "compare", "plot", "report", "reproduce", "list", "show", "doctor", "export", "spp"):
+    for name in ("run", "compare", "plot", "report", "reproduce", "list", "show", "doctor", "export", "spp", "whatif"):
         shown = sojourn(name, "--help")
         assert shown.returncode == 0, name
         assert "Usage" in shown.stdout

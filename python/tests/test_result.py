@@ -10,7 +10,8 @@ import pytest
 
 import sojourn as sj
 
-MODULES = ("sojourn", "sojourn.algorithm", "sojourn.api", "sojourn.result", "sojourn.stats")
+WHATIF = tuple(f"sojourn.whatif.{name}" for name in ("answer", "commands", "figures", "mix", "objective", "words"))
+MODULES = ("sojourn", "sojourn.algorithm", "sojourn.api", "sojourn.result", "sojourn.stats", *WHATIF)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,137 @@
+"""The experiment that a question is: a dumbbell with the mix on it and a probe, once with each queue both ways."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .._engine import Experiment, Plan, check, table
+from ..catalogue import find
+from ..errors import SpecError
+from .mix import CARRIER, Direction, Entry, parse, split
+
+#: What people can switch on today, what is coming, and plain buffers to compare with; simpler ones first.
+QUEUES = ("fifo", "red", "ared", "codel", "cobalt", "pie", "dualpi2", "fq_codel", "fq_cobalt", "fq_pie")
+#: A ping's worth: 64 bytes 50 times a second, both ways, in a flow of its own.
+PROBE = "cbr(rate=25.6kbit/s, size=64B)"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The link, the mix and how long to look; values are text with units, as in an experiment file."""
+
+    down: str
+    rtt: str
+    mix: str
+    up: str = ""
+    buffer: str = "1000p"
+    up_buffer: str = ""
+    queues: tuple[str, ...] = ()
+    duration: str = "60 s"
+    warm_up: str = "5 s"
+    seed: int = 1
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The mix, read."""
+        return parse(self.mix)
+
+    @property
+    def tried(self) -> tuple[str, ...]:
+        """The queues to compare: those asked for, or what there is of the usual ones."""
+        there = {entry["name"] for entry in table("queues")}
+        return self.queues or tuple(name for name in QUEUES if name in there)
+
+
+def queues(text: str) -> tuple[str, ...]:
+    """Read `fifo, codel(target=10ms), fq_codel`."""
+    read = tuple(dict.fromkeys(split(text)))
+    for queue in read:
+        find("queues", "queue", queue.partition("(")[0].strip())
+    return read
+
+
+def names(entries: Sequence[Entry]) -> dict[str, tuple[Entry, Direction]]:
+    """Name the flow groups: `cubic`, `cubic-up`, and `cubic-b`, `cubic-b-up` for a second entry of that name."""
+    named: dict[str, tuple[Entry, Direction]] = {}
+    for number, entry in enumerate(entries):
+        twin = sum(other.name == entry.name for other in entries[:number])
+        base = (
+            f"{entry.name}-{chr(ord('a') + twin)}" if 0 < twin < 26 else f"{entry.name}-n{twin}" if twin else entry.name
+        )
+        for direction in entry.directions:
+            named[base + ("-up" if direction == "up" else "")] = (entry, direction)
+    return named
+
+
+def experiment(question: Question) -> Experiment:
+    """Write the experiment. Values the user gave go in as changes, so that an error names the option."""
+    lines = [
+        "format = 1",
+        f"title = {json.dumps(title(question), ensure_ascii=False)}",
+        "[path]",
+        'rate = "1 Mbit/s"',
+        'up = "1 Mbit/s"',
+        'rtt = "1 ms"',
+    ]
+    for name, (entry, direction) in names(question.entries).items():
+        # A whole voice call or game starts with the others: `vary` spreads the starts over a base RTT.
+        lines += _flow(name, direction, entry)
+    for direction in ("down", "up"):
+        name = "probe" if direction == "down" else "probe-up"
+        lines += ["[[flow]]", f'name = "{name}"', f'direction = "{direction}"', f'traffic = "{PROBE}"']
+    listed = json.dumps(list(question.tried), ensure_ascii=False)
+    lines += ["[run]", f"seed = {question.seed}"]
+    lines += ["[sweep.zip]", f'"path.queue" = {listed}', f'"path.up_queue" = {listed}']
+    changes = [
+        ("path.rate", question.down),
+        ("path.up", question.up or question.down),
+        ("path.rtt", question.rtt),
+        ("path.buffer", question.buffer),
+        ("path.up_buffer", question.up_buffer or question.buffer),
+        ("run.duration", question.duration),
+        ("run.measure", json.dumps([question.warm_up, question.duration])),
+    ]
+    return Experiment("\n".join(lines) + "\n", "whatif.toml").change(*changes)
+
+
+def plan(question: Question) -> Plan:
+    """Check the experiment; errors speak of the options of the command."""
+    try:
+        return check(experiment(question))
+    except SpecError as error:
+        text = str(error)
+        for key, option in _OPTIONS.items():
+            text = text.replace(f"--set {key}=", f"{option} ")
+        raise SpecError(text) from None
+
+
+_OPTIONS = {
+    "path.rate": "--down",
+    "path.up_buffer": "--up-buffer",
+    "path.up": "--up",
+    "path.rtt": "--rtt",
+    "path.buffer": "--buffer",
+    "run.duration": "--duration",
+    "run.measure": "the time measured, from --duration,",
+}
+
+
+def title(question: Question) -> str:
+    """The question in a line."""
+    buffer = question.buffer + (f" ({question.up_buffer} up)" if question.up_buffer else "")
+    return f"{question.down} down, {question.up or question.down} up, {question.rtt}, {buffer}: {question.mix}"
+
+
+def _flow(name: str, direction: Direction, entry: Entry) -> list[str]:
+    lines = ["[[flow]]", f'name = "{name}"', f"count = {entry.count}", f'direction = "{direction}"']
+    if entry.bulk:
+        lines.append(f"cc = {json.dumps(entry.spec)}")
+    else:
+        if entry.tcp:
+            lines.append(f'cc = "{CARRIER}"')
+        lines.append(f"traffic = {json.dumps(entry.spec)}")
+    if entry.ecn:
+        lines.append("ecn = true")
+    return lines

@@ -1,0 +1,152 @@
+"""The answer in print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..stats import Interval, number
+from . import figures, objective
+from .figures import Figure
+from .scene import Question, title
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from .answer import Answer
+
+
+def show(answer: Answer, screen: Console) -> None:
+    """Print tables, choice, limits and commands; a table too wide for the screen goes without intervals."""
+    from rich.text import Text
+
+    question = answer.question
+    screen.print(Text(title(question), style="bold"))
+    repeats = len(next(iter(answer.measured.values())).runs)
+    screen.print(
+        f"{repeats} runs of {question.duration} for each queue, measured from {question.warm_up}; "
+        f"the same queue both ways; mean ± 95 %",
+        highlight=False,
+        style="dim",
+    )
+    for columns, last in ((figures.LINK, True), (figures.USES, False)):
+        shown = [column for column in columns if column.key in answer.there]
+        if shown:
+            _table(answer, shown, last, screen)
+    for line in legend(answer):
+        screen.print(line, highlight=False, style="dim")
+    screen.print()
+    for line in choice(answer):
+        screen.print(line, highlight=False)
+    screen.print("\nNot modelled", style="bold")
+    for line in not_modelled(question):
+        screen.print(f"  {line}", highlight=False)
+    tc, ipfw = answer.setup
+    for head, setup in (
+        ("Linux: $LAN sends what goes down, $WAN what goes up", tc),
+        ("FreeBSD: the same in ipfw and dummynet", ipfw),
+    ):
+        screen.print(f"\n{head}", style="bold", highlight=False)
+        for line in setup.lines:
+            # Never wrapped: a command is there to be copied.
+            screen.print(f"  {line}", highlight=False, no_wrap=True, overflow="ignore", crop=False)
+        for note in setup.notes:
+            screen.print(f"  # {note}", highlight=False, style="dim")
+    if answer.result.path:
+        screen.print(f"\n{answer.result.path}", highlight=False, style="dim", soft_wrap=True)
+
+
+def legend(answer: Answer) -> Iterator[str]:
+    """Say what the columns are."""
+    for column in figures.ALL:
+        if column.key in answer.there and column.key != "rpm":
+            yield f"{column.head}: {column.meaning}"
+    yield (
+        "RPM: 60000 / loaded RTT in ms, half the probe's RTT and half the bulk flows' own "
+        "(as draft-ietf-ippm-responsiveness weighs strangers and the load itself)"
+    )
+    ends = ", ".join(f"{letter} < {end:g}" for end, letter in figures.GRADES[:-1])
+    yield f"grade: of ping +, ms: {ends}, F from there (DSLReports' bufferbloat grades)"
+
+
+def choice(answer: Answer) -> Iterator[str]:
+    """Say which queue, by what, and what it cannot be told from."""
+    yield objective.formula(answer.weights)
+    first = answer.ranking[0]
+    yield f"Least: {first.queue}, at {first.cost}"
+    tied = [ranked.queue for ranked in answer.ranking if ranked.tied]
+    if tied:
+        yield f"Not told apart from it by these runs: {', '.join(tied)}"
+    elif len(answer.ranking) > 1 and len(next(iter(answer.measured.values())).runs) < 2:
+        yield "One run each: no telling whether the next is worse by more than chance"
+
+
+def not_modelled(question: Question) -> tuple[str, ...]:
+    """What the simulation leaves out, so that nobody takes it for the line at home."""
+    lines = [
+        "Wi-Fi, mobile and cable access below IP: aggregation, contention, request and grant, rates that change",
+        "queues elsewhere on the way: the link is the only bottleneck, and its queue is the only one that fills",
+        "the shaper: the simulated link sends at its rate; htb and dummynet send in small bursts, in time slices",
+        "hosts: no segmentation offload, no busy CPU; every flow has the same base RTT; ECN only where the mix says it",
+        "fairness between homes or hosts: flows are told apart by flow alone",
+    ]
+    kinds = {entry.name for entry in question.entries}
+    if "web" in kinds:
+        lines.append("pages: one open connection, no DNS, TLS or scripts, and no time of the request's way up")
+    if kinds & {"voip", "game"}:
+        lines.append("codecs and games that adapt: their packets keep coming as before; no jitter buffer")
+    return tuple(lines)
+
+
+def _table(answer: Answer, columns: Sequence[Figure], cost: bool, screen: Console) -> None:
+    from rich.console import Console
+
+    measure = Console(width=10_000)
+    for intervals in (True, False):
+        drawn = _draw(answer, columns, cost, intervals)
+        if measure.measure(drawn).maximum <= screen.width:
+            break
+    screen.print(drawn)
+    if not intervals:
+        screen.print("too narrow for intervals", style="dim")
+
+
+def _draw(answer: Answer, columns: Sequence[Figure], cost: bool, intervals: bool) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("queue", no_wrap=True)
+    for column in columns:
+        table.add_column(f"{column.head}\n{column.unit}", justify="right", no_wrap=True)
+    if cost:
+        table.add_column("grade", justify="center", no_wrap=True)
+        table.add_column("cost", justify="right", no_wrap=True)
+    for place, ranked in enumerate(answer.ranking):
+        one = answer.measured[ranked.queue]
+        cells = [brief(one[column.key], intervals) for column in columns]
+        if cost:
+            cells += [one.grade, brief(ranked.cost, intervals)]
+        style = "bold" if place == 0 else ""
+        table.add_row(*(Text(cell, style=style) for cell in (ranked.queue, *cells)))
+    return table
+
+
+def brief(interval: Interval, spread: bool = True) -> str:
+    """A mean and its half width in few letters: no digit of the mean is finer than the first of the half width.
+
+    >>> brief(Interval(12.345, 0.678, 5)), brief(Interval(1234.5, 67.8, 5)), brief(Interval(0.5, 0.0, 5))
+    ('12.3 ±0.7', '1234 ±68', '0.50')
+    """
+    if not math.isfinite(interval.mean) or not interval.mean:
+        return number(interval.mean)
+    first = -math.floor(math.log10(abs(interval.mean)))  # the place of the first digit
+    digits = min(max(2 + first, 0), max(2, first))
+    half = ""
+    if spread and not interval.exact:
+        digits = min(digits, max(0, -math.floor(math.log10(interval.half))))
+        half = f"{interval.half:.{digits}f}"
+    return f"{interval.mean:.{digits}f}" + (f" ±{half}" if half and float(half) else "")

@@ -1,0 +1,264 @@
+"""Which queue: the mix in words, the choice that follows the weights, and the commands."""
+
+import json
+
+import pytest
+
+from sojourn.errors import SpecError
+from sojourn.whatif import ask, commands, figures, objective, scene
+from sojourn.whatif.mix import parse
+from sojourn.whatif.scene import Question
+
+ASKED = Question(
+    "10 Mbit/s", "20 ms", "2 cubic, cubic up, voip, web", up="4 Mbit/s", queues=("fifo", "red", "codel", "fq_codel")
+)
+
+
+@pytest.fixture(scope="module")
+def answer():
+    return ask(ASKED, quick=True)
+
+
+# -- the mix ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_mix_is_read():
+    entries = parse("4 cubic, 2 newreno(beta=0.7) up ecn, voip, 3 web(size=20kB), onoff(on=1s, off=2s) both, game down")
+    assert [(e.count, e.spec, e.directions, e.ecn) for e in entries] == [
+        (4, "cubic", ("down",), False),
+        (2, "newreno(beta=0.7)", ("up",), True),
+        (1, "voip", ("down", "up"), False),
+        (3, "web(think=1s, size=20kB)", ("down",), False),
+        (1, "onoff(on=1s, off=2s)", ("down", "up"), False),
+        (1, "game", ("down",), False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mix", "says"),
+    [
+        ("4 cubik", "did you mean 'cubic'?"),
+        ("voipp", "did you mean 'voip'?"),
+        ("cubic dwn", "did you mean 'down'?"),
+        ("cubic sideways", "allowed are down, up, both and ecn"),
+        ("cubic, , voip", "'' is no entry"),
+        ("0 cubic", "leave the entry out"),
+        ("voip ecn", "leave ecn out"),
+        ("", "nothing in it"),
+    ],
+)
+def test_a_wrong_mix_is_told_what_is_allowed(mix, says):
+    with pytest.raises(SpecError, match="--mix") as error:
+        parse(mix)
+    assert says in str(error.value)
+
+
+def test_flows_are_named_apart():
+    assert list(scene.names(parse("4 cubic, 2 cubic, cubic up, voip"))) == [
+        "cubic",
+        "cubic-b",
+        "cubic-c-up",
+        "voip",
+        "voip-up",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"rtt": "20"}, '--rtt 20: character 10: path.rtt: 20 has no unit: write "20 ms"'),
+        ({"up": "4 Mibt/s"}, "--up 4 Mibt/s"),
+        ({"buffer": "100"}, "--buffer 100"),
+    ],
+)
+def test_errors_of_the_link_name_the_option(changed, says):
+    given = {"down": "10 Mbit/s", "rtt": "20 ms", "mix": "cubic"} | changed
+    with pytest.raises(SpecError) as error:
+        scene.plan(Question(**given))
+    assert says in str(error.value)
+
+
+def test_a_wrong_queue_gets_a_hint():
+    with pytest.raises(SpecError, match="did you mean 'fq_codel'"):
+        scene.queues("fifo, fq_cadel")
+    assert scene.queues("pie(target=10ms, ecn=true), fifo, fifo") == ("pie(target=10ms, ecn=true)", "fifo")
+
+
+# -- the objective ----------------------------------------------------------------------------------------------------
+
+SHORT = {"delay": 3.0, "loss": 2.0, "utilisation": 90.0}
+FULL = {"delay": 90.0, "loss": 0.1, "utilisation": 100.0}
+
+
+def test_weights_change_the_choice():
+    queues = {"short": [SHORT], "full": [FULL]}
+    there = ("delay", "loss", "utilisation")
+
+    def choice(**weights):
+        return objective.rank(queues, objective.weights(weights, there))[0].queue
+
+    assert choice(delay=1) == "short"
+    assert choice(loss=1) == "full"
+    assert choice(utilisation=1) == "full"
+    assert choice(delay=1, loss=1) == "short"  # 0.1 + 2 against 3 + 0.1
+    assert choice(delay=1, loss=2) == "full"  # 0.1 + 4 against 3 + 0.2
+
+
+def test_of_equals_the_first_named_is_chosen_and_the_other_is_not_told_apart():
+    ranking = objective.rank({"b": [SHORT, FULL], "a": [SHORT, FULL]}, {"delay": 1.0})
+    assert [(one.queue, one.tied) for one in ranking] == [("b", False), ("a", True)]
+
+
+def test_a_queue_under_which_nothing_finished_is_last():
+    ranking = objective.rank({"stuck": [{"web": float("nan")}], "slow": [{"web": 9e9}]}, {"web": 1.0})
+    assert [one.queue for one in ranking] == ["slow", "stuck"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "says"),
+    [
+        ({"dealy": 1.0}, "did you mean 'delay'?"),
+        ({"voip": 1.0}, "nothing in the mix has it"),
+        ({"delay": -1.0}, "zero or more"),
+        ({"delay": 0.0}, "all weights are zero"),
+    ],
+)
+def test_wrong_weights_are_refused(weights, says):
+    with pytest.raises(SpecError) as error:
+        objective.weights(weights, ("delay", "loss"))
+    assert says in str(error.value)
+
+
+def test_the_formula_is_what_is_summed():
+    settled = objective.weights({"delay": 2.0, "utilisation": 1.0}, ("delay", "utilisation"))
+    assert objective.formula(settled) == "cost = 2·delay/30 ms + (100 % − utilisation)/10 %"
+    assert objective.cost({"delay": 45.0, "utilisation": 95.0}, settled) == 2 * 45 / 30 + 5 / 10
+
+
+# -- a run ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["delay", "p95", "loss", "utilisation", "ping", "rpm", "web", "voip", "jitter"])
+def test_each_weight_alone_chooses_what_the_table_has_as_best(answer, key):
+    means = {queue: one[key].mean for queue, one in answer.measured.items()}
+    best = max(means.values()) if key == "utilisation" else min(means.values())
+    chosen = answer.weigh({key: 1.0}).choice
+    if key == "rpm":  # its cost is the mean of loaded round trips, which is not that of their reciprocals
+        assert means[chosen] == max(means.values())
+    else:
+        assert means[chosen] == pytest.approx(best)
+
+
+def test_weights_change_the_choice_of_a_run():
+    home = Question(
+        "50 Mbit/s",
+        "20 ms",
+        "4 cubic, voip, web, game",
+        up="10 Mbit/s",
+        queues=("fifo", "red", "codel", "fq_codel"),
+    )
+    answer = ask(home, quick=True)
+    assert answer.choice == "fq_codel"
+    assert answer.weigh({"loss": 1.0}).choice == "fifo"  # what waits in a thousand packets is not dropped
+    assert answer.weigh({"delay": 1.0}).choice == "red"  # at a tenth of the link, which this does not count
+    assert answer.weigh({"delay": 1.0, "utilisation": 1.0}).choice == "fq_codel"
+
+
+def test_figures_agree_with_the_summary_and_with_each_other(answer):
+    outcome = answer.result.outcomes[0]
+    links = {link["name"]: link for link in outcome.summary["links"]}
+    run = answer.measured["fifo"].runs[0]
+    assert run["delay"] == max(link["queue_ms"]["mean"] for link in links.values())
+    assert run["utilisation"] == pytest.approx(50 * sum(link["utilisation"] for link in links.values()))
+    # A stranger waits as long as anybody in a FIFO: both queues, once each.
+    both = sum(link["queue_ms"]["mean"] for link in links.values())
+    assert run["ping"] == pytest.approx(both, rel=0.2)
+    # Strangers and the load see one queue there, so the probe's round trip is about the one behind RPM.
+    assert run["rpm"] == pytest.approx(60_000 / (20 + run["ping"]), rel=0.2)
+
+
+def test_grades_end_where_dslreports_ends_them():
+    given = [0, 4.99, 5, 29.9, 30, 60, 199, 200, 399, 400, 1e6]
+    assert [figures.grade(ms) for ms in given] == ["A+", "A+", "A", "A", "B", "C", "C", "D", "D", "F", "F"]
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+def setup(queue, **changed):
+    case = scene.plan(
+        Question("50 Mbit/s", "20 ms", "cubic", **{"up": "10 Mbit/s", "queues": (queue,)} | changed)
+    ).cases[0]
+    from sojourn.whatif.answer import ways
+
+    both = ways(case, "$LAN", "$WAN")
+    name = queue.partition("(")[0]
+    return commands.tc(name, both), commands.ipfw(name, both)
+
+
+def test_commands_carry_the_settings_that_were_simulated():
+    tc, ipfw = setup("fq_codel(target=8ms, interval=80ms)", up_buffer="200p")
+    assert tc.lines == (
+        "tc qdisc replace dev $LAN root handle 1: htb default 10   # down",
+        "tc class replace dev $LAN parent 1: classid 1:10 htb rate 50mbit",
+        "tc qdisc replace dev $LAN parent 1:10 handle 10: "
+        "fq_codel limit 1000 target 8ms interval 80ms flows 1024 quantum 1514 ecn",
+        "tc qdisc replace dev $WAN root handle 1: htb default 10   # up",
+        "tc class replace dev $WAN parent 1: classid 1:10 htb rate 10mbit",
+        "tc qdisc replace dev $WAN parent 1:10 handle 10: "
+        "fq_codel limit 200 target 8ms interval 80ms flows 1024 quantum 1514 ecn",
+    )
+    assert ipfw.lines[1:5] == (
+        "ipfw pipe 1 config bw 50Mbit/s",
+        "ipfw sched 1 config pipe 1 type fq_codel target 8ms interval 80ms quantum 1514 limit 1000 flows 1024 ecn",
+        "ipfw queue 1 config sched 1",
+        "ipfw add queue 1 ip from any to any out xmit $LAN   # down",
+    )
+
+
+def test_pie_has_the_gains_in_each_kernels_units():
+    tc, ipfw = setup("pie")
+    assert tc.lines[2].endswith("pie limit 1000 target 15ms tupdate 15ms alpha 2 beta 20 noecn")
+    assert "sysctl net.inet.ip.dummynet.pipe_slot_limit=1000" in ipfw.lines
+    assert "queue 1000 pie target 15ms tupdate 15ms alpha 0.125 beta 1.25 max_burst 150ms" in ipfw.lines[2]
+
+
+def test_what_a_kernel_has_not_is_said():
+    tc, ipfw = setup("rem")
+    assert (tc.lines, ipfw.lines) == ((), ())
+    assert "Linux has no queue like rem" in tc.notes and "dummynet has no rem" in ipfw.notes[0]
+
+
+@pytest.mark.parametrize("queue", scene.QUEUES)
+def test_every_usual_queue_has_linux_commands(queue):
+    tc, _ = setup(queue)
+    assert len(tc.lines) in (2, 6)  # CAKE shapes by itself
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+OPTIONS = ("--down", "2Mbit/s", "--rtt", "20ms", "--mix", "cubic, voip, web", "--queues", "fifo, fq_codel", "--quick")
+
+
+def test_the_command_prints_an_answer_and_keeps_results(sojourn, tmp_path):
+    done = sojourn("whatif", *OPTIONS)
+    assert done.returncode == 0, done.stderr
+    for word in ("fq_codel", "RPM", "grade", "cost = ", "Least: ", "Not modelled", "tc qdisc", "ipfw"):
+        assert word in done.stdout
+    (folder,) = (tmp_path / "runs" / "whatif").iterdir()
+    assert len((folder / "summary.jsonl").read_text().splitlines()) == 6
+    again = sojourn("whatif", *OPTIONS, "--json", "--weight", "utilisation=1", "--weight", "loss=1")
+    told = json.loads(again.stdout)
+    assert told["objective"]["weights"]["delay"] == 0.0
+    assert {queue["queue"] for queue in told["queues"]} == {"fifo", "fq_codel"}
+    assert told["choice"] == told["queues"][0]["queue"]
+    # Other weights are another question of the same runs.
+    assert len((folder / "summary.jsonl").read_text().splitlines()) == 6
+
+
+def test_bad_input_is_exit_2_before_anything_runs(sojourn, tmp_path):
+    done = sojourn("whatif", *OPTIONS, "--weight", "game=1")
+    assert done.returncode == 2 and "nothing in the mix has it" in done.stderr
+    done = sojourn("whatif", *OPTIONS, "--weight", "delay=much")
+    assert done.returncode == 2 and "is no number" in done.stderr
+    assert not (tmp_path / "runs").exists()
