@@ -223,6 +223,17 @@ def test_pie_has_the_gains_in_each_kernels_units():
     assert "queue 1000 pie target 15ms tupdate 15ms alpha 0.125 beta 1.25 max_burst 150ms" in ipfw.lines[2]
 
 
+def test_cobalt_is_cake_and_red_has_its_references_thresholds():
+    tc, _ = setup("fq_cobalt(interval=80ms)")
+    assert (
+        tc.lines[0]
+        == "tc qdisc replace dev $LAN root cake bandwidth 50mbit besteffort flows rtt 80ms memlimit 1514000   # down"
+    )
+    tc, ipfw = setup("red(reference=linux)", buffer="1200p")
+    assert "red limit 1800000 min 150000 max 450000 avpkt 1500 " in tc.lines[2]
+    assert "/100/300/" in ipfw.lines[2]
+
+
 def test_what_a_kernel_has_not_is_said():
     tc, ipfw = setup("rem")
     assert (tc.lines, ipfw.lines) == ((), ())

@@ -83,9 +83,7 @@ def tc(queue: str, ways: tuple[Way, ...]) -> Setup:
             f"tc qdisc replace dev {way.device} parent 1:10 handle 10: {discipline}",
         ]
     if any("htb" in line for line in lines):
-        notes.append(
-            "htb makes this host the bottleneck; where the device is that slow itself, the last line is enough"
-        )
+        notes.append("htb makes this host the bottleneck; a device that is that slow itself needs no htb")
     return Setup(tuple(lines), tuple(notes))
 
 
@@ -105,10 +103,10 @@ def _qdisc(queue: str, way: Way) -> tuple[str, tuple[str, ...]]:
         fair = f" flows {s['flows']} quantum {_bytes(s['quantum'])}" if queue == "fq_pie" else ""
         return f"{queue} limit {limit} target {s['target']} tupdate {s['tupdate']} {gains}{fair} {ecn}", ()
     if queue in ("cobalt", "fq_cobalt"):
-        hashing = "triple-isolate" if queue == "fq_cobalt" else "flowblind"
+        hashing = "flows" if queue == "fq_cobalt" else "flowblind"
         memory = limit * 1514
         return (
-            f"cake bandwidth {way.rate.lower()}bit besteffort {hashing} memlimit {memory}",
+            f"cake bandwidth {way.rate.lower()}bit besteffort {hashing} rtt {s['interval']} memlimit {memory}",
             ("COBALT is part of CAKE, which marks what is ECN-capable and shapes by itself",),
         )
     if queue == "dualpi2":
@@ -116,7 +114,7 @@ def _qdisc(queue: str, way: Way) -> tuple[str, tuple[str, ...]]:
         gains = f"target {s['target']} tupdate {s['tupdate']} alpha {s['alpha']} beta {s['beta']}"
         return f"dualpi2 limit {limit} {gains} {shift}", ("dualpi2 needs Linux 6.17 and its iproute2",)
     if queue in ("red", "ared"):
-        low, high = thresholds(s, way.mbps)
+        low, high = thresholds(s, way.mbps, way.packets)
         probability = s["max_p"]
         burst = max(1, round((2 * low + high) / 3))
         words = f"limit {limit * 1500} min {round(low * 1500)} max {round(high * 1500)} avpkt 1500 burst {burst}"
@@ -127,7 +125,7 @@ def _qdisc(queue: str, way: Way) -> tuple[str, tuple[str, ...]]:
             ("Linux's RED averages in bytes and has no gentle band",),
         )
     if queue == "choke":
-        low, high = thresholds(s, way.mbps)
+        low, high = thresholds(s, way.mbps, way.packets)
         return (
             f"choke limit {limit} min {round(low)} max {round(high)} probability {s['max_p']} "
             f"bandwidth {way.rate.lower()}bit" + (" ecn" if s.get("ecn") == "true" else ""),
@@ -142,13 +140,18 @@ def _qdisc(queue: str, way: Way) -> tuple[str, tuple[str, ...]]:
     return "", (f"Linux has no queue like {queue}",)
 
 
-def thresholds(settings: Settings, mbps: float) -> tuple[float, float]:
-    """RED's thresholds in packets; automatic ones aim at a delay on this link, as ns-2's.
+def thresholds(settings: Settings, mbps: float, limit: int) -> tuple[float, float]:
+    """RED's thresholds in packets: those set, or the automatic ones of ns-2 (by a delay) or Linux (by the buffer).
 
-    >>> thresholds({"min": "auto", "max": "auto", "target_delay": "5ms"}, 50.0)
-    (10.416666666666666, 31.25)
+    >>> thresholds({"min": "auto", "max": "auto", "target_delay": "6ms"}, 50.0, 1000)
+    (12.5, 37.5)
+    >>> thresholds({"min": "auto", "max": "auto", "reference": "linux"}, 50.0, 1200)
+    (100.0, 300.0)
     """
     low, high = settings["min"], settings["max"]
+    if settings.get("reference") == "linux":
+        most = limit / 4.0 if high == "auto" else float(high)
+        return most / 3.0 if low == "auto" else float(low), most
     aim = 0.5 * _ms(settings.get("target_delay", "5ms")) * mbps * 1e3 / 8.0 / 1500.0
     least = max(5.0, aim) if low == "auto" else float(low)
     return least, 3.0 * least if high == "auto" else float(high)
@@ -203,7 +206,7 @@ def _dummynet(queue: str, way: Way) -> str | None:
         ]
         return f"{queue} target {s['target']} tupdate {s['tupdate']} {gains} {fair}{ecn} {' '.join(switches)}"
     if queue == "red":
-        low, high = thresholds(s, way.mbps)
+        low, high = thresholds(s, way.mbps, way.packets)
         kind = "gred" if s["gentle"] == "true" else "red"
         weight = s["weight"] if s["weight"] != "auto" else "0.002"
         return f"{kind} {weight}/{round(low)}/{round(high)}/{s['max_p']}" + (" ecn" if ecn == "ecn" else "")

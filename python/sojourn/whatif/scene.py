@@ -76,7 +76,6 @@ def experiment(question: Question) -> Experiment:
         'rtt = "1 ms"',
     ]
     for name, (entry, direction) in names(question.entries).items():
-        # A whole voice call or game starts with the others: `vary` spreads the starts over a base RTT.
         lines += _flow(name, direction, entry)
     for direction in ("down", "up"):
         name = "probe" if direction == "down" else "probe-up"

@@ -64,11 +64,11 @@ def legend(answer: Answer) -> Iterator[str]:
         if column.key in answer.there and column.key != "rpm":
             yield f"{column.head}: {column.meaning}"
     yield (
-        "RPM: 60000 / loaded RTT in ms, half the probe's RTT and half the bulk flows' own "
-        "(as draft-ietf-ippm-responsiveness weighs strangers and the load itself)"
+        "RPM: 60000 / loaded RTT in ms: half the probe's, half the bulk flows' own, after\n"
+        "     draft-ietf-ippm-responsiveness, which weighs strangers and the load itself alike"
     )
     ends = ", ".join(f"{letter} < {end:g}" for end, letter in figures.GRADES[:-1])
-    yield f"grade: of ping +, ms: {ends}, F from there (DSLReports' bufferbloat grades)"
+    yield f"grade: of ping +, ms: {ends}, else F (dslreports.com/faq/17930)"
 
 
 def choice(answer: Answer) -> Iterator[str]:
@@ -86,10 +86,10 @@ def choice(answer: Answer) -> Iterator[str]:
 def not_modelled(question: Question) -> tuple[str, ...]:
     """What the simulation leaves out, so that nobody takes it for the line at home."""
     lines = [
-        "Wi-Fi, mobile and cable access below IP: aggregation, contention, request and grant, rates that change",
-        "queues elsewhere on the way: the link is the only bottleneck, and its queue is the only one that fills",
-        "the shaper: the simulated link sends at its rate; htb and dummynet send in small bursts, in time slices",
-        "hosts: no segmentation offload, no busy CPU; every flow has the same base RTT; ECN only where the mix says it",
+        "what lies below IP on Wi-Fi, mobile and cable: aggregation, contention, grants, changing rates",
+        "queues elsewhere: the link is the only bottleneck, and no other queue fills",
+        "the shaper: the link sends evenly; htb and dummynet send in small bursts",
+        "hosts: no offload, no busy CPU; one base RTT for all; ECN only where the mix says it",
         "fairness between homes or hosts: flows are told apart by flow alone",
     ]
     kinds = {entry.name for entry in question.entries}
