@@ -257,6 +257,10 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::yeah::Yeah>(),
     Entry::of::<algo::reno::Reno>(),
     Entry::of::<algo::tahoe::Tahoe>(),
+    Entry::of::<algo::card::Card>(),
+    Entry::of::<algo::dual::Dual>(),
+    Entry::of::<algo::pert::Pert>(),
+    Entry::of::<algo::vegas_plus::VegasPlus>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

@@ -116,6 +116,13 @@ impl Algorithm for Vegas {
 }
 
 impl Vegas {
+    /// Learns the base RTT, whoever decides about the window.
+    pub(super) fn hear(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.base = if self.base.is_zero() { rtt } else { self.base.min(rtt) };
+        }
+    }
+
     /// The round's RTT by the chosen rules, and Δ; `None` if the round tells nothing.
     fn judge(&self, flow: &Flow, round: &Round) -> Option<(f64, Duration)> {
         let timed = if round.marked_rtt.is_zero() { round.min_rtt } else { round.marked_rtt };
@@ -177,9 +184,7 @@ impl Vegas {
 
 impl CongestionControl for Vegas {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
-            self.base = if self.base.is_zero() { rtt } else { self.base.min(rtt) };
-        }
+        self.hear(ack);
         if !matches!(flow.phase, Phase::Open | Phase::Loss) {
             return;
         }

@@ -1,0 +1,162 @@
+//! PERT: act at the sender as RED would in the router, on the queueing delay, before anything is dropped.
+//!
+//! ```text
+//! srtt = 0.99·srtt + 0.01·RTT per ACK           q = srtt − RTT_min
+//! P(q):  0 up to th_min;  to p_max at th_max;  to 1 at 2·th_max;  straight between them    (gentle RED)
+//! per ACK, with probability P, at most once an RTT:   cwnd = 0.65·cwnd
+//! else as Reno: +1 a round, half on loss
+//! ```
+//! Source: Bhandarkar, Reddy, Zhang and Loguinov, Emulating AQM from end hosts, SIGCOMM 2007, as the HLDG thesis tells it
+//! in section 2.4.1.7 and Figure 2.12. The thesis adds the thresholds to RTT_min and then doubles one; what is doubled
+//! here is the queueing delay.
+
+use super::hd::grow;
+use crate::filter::Ewma;
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Setup, causes, ppb,
+};
+use params::ParamError;
+use units::{Bytes, Duration, Rng};
+
+params::params! {
+    /// Values of the paper.
+    pub struct Params {
+        /// No back-off at or below this queueing delay.
+        th_min: Duration = Duration::from_millis(5), Duration::ZERO => Duration::from_secs(1);
+        /// The queueing delay at which the probability is p_max; it is one at twice this.
+        th_max: Duration = Duration::from_millis(10), Duration::from_micros(100) => Duration::from_secs(2);
+        /// Back-off probability per ACK at th_max.
+        p_max: f64 = 0.05, 0.0 => 1.0;
+        /// Weight of a sample in the smoothed RTT.
+        gain: f64 = 0.01, 0.001 => 1.0;
+        /// What a delay back-off leaves of the window.
+        beta_delay: f64 = 0.65, 0.1 => 0.99;
+    }
+    check |p| {
+        if p.th_min < p.th_max { Ok(()) } else { Err(ParamError::Conflict("pert: th_min must be below th_max (5ms and 10ms)".into())) }
+    }
+}
+
+impl Params {
+    /// Figure 2.12 of the thesis.
+    fn probability(&self, q: Duration) -> f64 {
+        if q <= self.th_min {
+            0.0
+        } else if q <= self.th_max {
+            self.p_max * ((q - self.th_min) / (self.th_max - self.th_min))
+        } else {
+            (self.p_max + (1.0 - self.p_max) * ((q - self.th_max) / self.th_max)).min(1.0)
+        }
+    }
+}
+
+/// State: the slow average, the dice, and up to where the last back-off is still to be felt.
+#[derive(Debug)]
+pub struct Pert {
+    p: Params,
+    rng: Rng,
+    srtt_ms: Ewma,
+    /// Once this is delivered, the last back-off has been felt.
+    felt: Bytes,
+    probability: f64,
+}
+
+impl Algorithm for Pert {
+    const ABOUT: About = About {
+        name: "pert",
+        title: "PERT",
+        paper: "Bhandarkar, Reddy, Zhang and Loguinov, Emulating AQM from end hosts, SIGCOMM 2007",
+        family: Family::Delay,
+        signal: "queueing delay per ACK, smoothed",
+        evidence: Evidence::Equations,
+        departures: &["the AQM emulated is RED; the paper's PI controller is not here"],
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let srtt_ms = Ewma::new(p.gain);
+        Pert { p: p.clone(), rng: setup.rng, srtt_ms, felt: Bytes::ZERO, probability: 0.0 }
+    }
+}
+
+impl Pert {
+    fn queue(&self, flow: &Flow) -> Duration {
+        let srtt = self.srtt_ms.get().map_or(Duration::ZERO, Duration::from_millis_f64);
+        srtt.saturating_sub(flow.min_rtt)
+    }
+}
+
+impl CongestionControl for Pert {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.srtt_ms.update(rtt.as_millis_f64());
+            let queue = self.queue(flow);
+            self.probability = self.p.probability(queue);
+            if self.probability > 0.0 && flow.may_grow() && flow.delivered >= self.felt {
+                let drew = self.rng.uniform();
+                if drew < self.probability {
+                    self.felt = flow.delivered + flow.in_flight;
+                    let (probability, drew, queue) = (ppb(self.probability), ppb(drew), queue.as_nanos() as i64);
+                    let cause = causes::DelayBackoff { probability, drew, queue, ..Default::default() };
+                    flow.reduce(flow.cwnd.mul_f64(self.p.beta_delay), How::AtOnce, cause);
+                    return;
+                }
+            }
+        }
+        if flow.may_grow() {
+            grow(flow, ack.cumulative);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        self.felt = flow.delivered + flow.in_flight;
+        Reaction::Reduce(flow.cwnd / 2)
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("srtt_ms", self.srtt_ms.get().unwrap_or(0.0));
+        see("probability", self.probability);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, flow, packets};
+
+    #[test]
+    fn the_curve_of_figure_2_12() {
+        // Reference, section 2.8.
+        let p = Params::default();
+        for (us, expected) in
+            [(5_000, 0.0), (7_500, 0.025), (10_000, 0.05), (15_000, 0.525), (20_000, 1.0), (90_000, 1.0)]
+        {
+            let got = p.probability(Duration::from_micros(us));
+            assert!((got - expected).abs() < 1e-12, "{us} µs: {got}");
+        }
+    }
+
+    #[test]
+    fn a_back_off_leaves_0_65_and_the_next_waits_for_a_round() {
+        let mut f = flow(100, 100);
+        (f.ssthresh, f.in_flight) = (packets(50), packets(100));
+        let mut cc = Pert::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        // A queue of 20 ms from the first sample on: certain.
+        let windows = [0, 50, 99, 100].map(|delivered| {
+            f.delivered = packets(delivered);
+            cc.on_ack(&mut f, &ack(0, 120));
+            f.cwnd.get()
+        });
+        assert_eq!(windows, [65_000, 65_000, 65_000, 42_250]);
+    }
+
+    #[test]
+    fn the_average_moves_by_a_hundredth() {
+        let mut f = flow(100, 100);
+        let mut cc = Pert::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        cc.on_ack(&mut f, &ack(0, 100));
+        cc.on_ack(&mut f, &ack(0, 200));
+        assert_eq!((cc.queue(&f), cc.probability), (Duration::from_millis(1), 0.0));
+    }
+}
