@@ -261,6 +261,8 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::dual::Dual>(),
     Entry::of::<algo::pert::Pert>(),
     Entry::of::<algo::vegas_plus::VegasPlus>(),
+    Entry::of::<algo::timely::Timely>(),
+    Entry::of::<algo::copa::Copa>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

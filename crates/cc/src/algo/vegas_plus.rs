@@ -91,7 +91,8 @@ impl VegasPlus {
 
 impl CongestionControl for VegasPlus {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
+        // Slow start's resting rounds hear the queue of its growing ones.
+        if let Some(rtt) = ack.rtt.filter(|_| !flow.in_slow_start()) {
             self.watch(flow, rtt);
         }
         if !self.aggressive || flow.in_slow_start() {

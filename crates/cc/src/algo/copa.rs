@@ -1,0 +1,261 @@
+//! Copa: steer towards the rate 1/(δ·d_q), so that about 1/δ packets of each flow are queued; where others keep the queue
+//! full, trade δ by additive increase and multiplicative decrease.
+//!
+//! ```text
+//! d_q = RTT_standing − RTT_min       RTT_standing: min over srtt/2;  RTT_min: min over 10 s
+//! target window = RTT_standing / (δ·d_q);   cwnd ± v/(δ·cwnd) for each packet acknowledged, towards it
+//! v: 1; doubled each round once three rounds went the same way; 1 again at a turn        pacing = 2·cwnd/RTT_standing
+//! slow start: doubles until the target is passed
+//! competitive: the queue was not nearly empty (d_q < 0.1·(RTT_max − RTT_min), RTT_max over 4 RTTs) for 5 RTTs
+//!              1/δ += 1 a round without loss, halved on loss;  otherwise δ = 0.5
+//! ```
+//! Source: Arun and Balakrishnan, Copa, NSDI 2018. The authors' code takes δ = 1 and a smoothed RTT for the standing
+//! one, and doubles v by a majority of ACKs; mvfst has no competitive mode.
+
+use crate::filter::{WindowedMax, WindowedMin};
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, Signal, StartRule,
+    causes, exits, modes,
+};
+use units::{Duration, Instant};
+
+params::params! {
+    /// Values of the paper.
+    pub struct Params {
+        /// Inverse of the packets to keep queued (δ of the default mode, and the largest of the competitive one).
+        delta: f64 = 0.5, 0.01 => 2.0;
+        /// Where competitors fill the queue, compete.
+        competitive: bool = true;
+        /// RTT_min is the smallest of this long.
+        min_rtt_window: Duration = Duration::from_secs(10), Duration::from_millis(100) => Duration::from_secs(1000);
+    }
+}
+
+/// Rounds the same way before v doubles.
+const SAME_WAY: u32 = 3;
+/// The queue is nearly empty below this part of its range.
+const NEARLY_EMPTY: f64 = 0.1;
+/// RTT_max is of so many smoothed RTTs, and a queue not nearly empty for so many means competitors.
+const MAX_RTTS: u64 = 4;
+const FULL_RTTS: u64 = 5;
+
+/// State: three filters of the RTT, the velocity, and the mode.
+#[derive(Debug)]
+pub struct Copa {
+    p: Params,
+    delta: f64,
+    base: WindowedMin<Duration>,
+    standing: WindowedMin<Duration>,
+    largest: WindowedMax<Duration>,
+    velocity: f64,
+    rising: bool,
+    same_way: u32,
+    /// Window at the start of the round, in packets, and what is owed to the window: it moves in whole ones.
+    began: f64,
+    owed: f64,
+    nearly_empty_at: Instant,
+    competing: bool,
+    lost: bool,
+}
+
+impl Algorithm for Copa {
+    const ABOUT: About = About {
+        name: "copa",
+        title: "Copa",
+        paper: "Arun and Balakrishnan, Copa: practical delay-based congestion control for the Internet, NSDI 2018",
+        family: Family::DualMode,
+        signal: "queueing delay per ACK, paced",
+        evidence: Evidence::Equations,
+        departures: &[
+            "the window moves in whole packets: fractions are kept until they make one",
+            "never faster than doubling in a round, however large v",
+            "a loss in the default mode changes nothing, as in the authors' code; a timeout halves the window",
+        ],
+        start: StartRule::Fixed,
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        Copa {
+            p: p.clone(),
+            delta: p.delta,
+            base: WindowedMin::new(p.min_rtt_window.as_nanos()),
+            standing: WindowedMin::new(0),
+            largest: WindowedMax::new(0),
+            velocity: 1.0,
+            rising: true,
+            same_way: 0,
+            began: setup.flow.cwnd.packets(setup.flow.mss),
+            owed: 0.0,
+            nearly_empty_at: setup.flow.now,
+            competing: false,
+            lost: false,
+        }
+    }
+}
+
+/// The window whose rate is 1/(δ·d_q), in packets; without bound for an empty queue.
+fn target(standing: Duration, queue: Duration, delta: f64) -> f64 {
+    if queue.is_zero() { f64::INFINITY } else { standing / queue / delta }
+}
+
+/// What so many acknowledged packets move a window by.
+fn step(cwnd: f64, target: f64, velocity: f64, delta: f64, acked: f64) -> f64 {
+    let step = (velocity / (delta * cwnd)).min(1.0) * acked;
+    if cwnd <= target { step } else { -step }
+}
+
+impl Copa {
+    /// Takes a sample; returns RTT_standing and d_q.
+    fn measure(&mut self, flow: &Flow, rtt: Duration) -> (Duration, Duration) {
+        let (now, srtt) = (flow.now.as_nanos(), flow.srtt.as_nanos());
+        self.standing.set_window(srtt / 2);
+        self.largest.set_window(srtt * MAX_RTTS);
+        let (base, standing, largest) =
+            (self.base.update(now, rtt), self.standing.update(now, rtt), self.largest.update(now, rtt));
+        let queue = standing.saturating_sub(base);
+        if queue.is_zero() || queue < largest.saturating_sub(base).mul_f64(NEARLY_EMPTY) {
+            self.nearly_empty_at = flow.now;
+        }
+        (standing, queue)
+    }
+
+    fn choose_mode(&mut self, flow: &mut Flow, queue: Duration) {
+        let full = flow.now.since(self.nearly_empty_at) > flow.srtt * FULL_RTTS;
+        let competing = self.p.competitive && full && !flow.in_slow_start();
+        if competing != self.competing {
+            self.competing = competing;
+            self.delta = self.p.delta;
+            let (from, to) = if competing { (modes::DELAY, modes::LOSS) } else { (modes::LOSS, modes::DELAY) };
+            flow.note(causes::ModeSwitch { from, to, queue: queue.as_nanos() as i64, ..Default::default() });
+        }
+    }
+
+    fn end_of_round(&mut self, flow: &Flow) {
+        let cwnd = flow.cwnd.packets(flow.mss);
+        let rising = cwnd > self.began;
+        self.same_way = if rising == self.rising { self.same_way.saturating_add(1) } else { 0 };
+        self.velocity = if self.same_way >= SAME_WAY { (self.velocity * 2.0).min(cwnd) } else { 1.0 };
+        (self.rising, self.began) = (rising, cwnd);
+        if self.competing && !self.lost {
+            self.delta = (1.0 / (1.0 / self.delta + 1.0)).max(1.0 / cwnd).min(self.p.delta);
+        }
+        self.lost = false;
+    }
+
+    fn steer(&mut self, flow: &mut Flow, target: f64, acked: f64, queue: Duration) {
+        let cwnd = flow.cwnd.packets(flow.mss);
+        if cwnd <= target && !flow.cwnd_limited {
+            return;
+        }
+        self.owed += step(cwnd, target, self.velocity, self.delta, acked);
+        let whole = self.owed as i64;
+        self.owed -= whole as f64;
+        let by = flow.mss * whole.unsigned_abs();
+        if whole > 0 {
+            flow.cwnd += by;
+        } else if whole < 0 {
+            let before = flow.windows();
+            flow.cwnd = flow.cwnd.saturating_sub(by).max(flow.floor);
+            flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+            flow.because(causes::DelayBackoff { queue: queue.as_nanos() as i64, ..Default::default() }, before);
+        }
+    }
+}
+
+impl CongestionControl for Copa {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        let Some(rtt) = ack.rtt else { return };
+        let (standing, queue) = self.measure(flow, rtt);
+        self.choose_mode(flow, queue);
+        let target = target(standing, queue, self.delta);
+        if flow.in_slow_start() {
+            if flow.cwnd.packets(flow.mss) > target {
+                let (rtt, base_rtt) = (rtt.as_nanos() as i64, (standing - queue).as_nanos() as i64);
+                flow.leave_slow_start(causes::SlowStartExit {
+                    reason: exits::QUEUED,
+                    rtt,
+                    base_rtt,
+                    ..Default::default()
+                });
+            } else if flow.may_grow() {
+                flow.slow_start(ack.delivered);
+            }
+        } else {
+            if ack.round.is_some() {
+                self.end_of_round(flow);
+            }
+            self.steer(flow, target, ack.delivered.packets(flow.mss), queue);
+        }
+        let standing = standing.max(Duration::from_micros(1));
+        flow.pacing = Some((flow.cwnd * 2 / standing).max(units::Rate::from_bps(1)));
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        self.lost = true;
+        if self.competing {
+            self.delta = (self.delta * 2.0).min(self.p.delta);
+        }
+        match congestion.signal {
+            Signal::Loss if !flow.in_slow_start() => Reaction::Own,
+            _ => Reaction::Reduce(flow.cwnd / 2),
+        }
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("delta", self.delta);
+        see("velocity", self.velocity);
+        see("competing", self.competing as u8 as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, closing, flow, ms, packets};
+    use units::Rng;
+
+    #[test]
+    fn twelve_packets_at_60_ms_of_which_10_are_queue() {
+        // Reference, section 3.8.
+        assert_eq!(target(ms(60), ms(10), 0.5), 12.0);
+        assert!((step(10.0, 12.0, 1.0, 0.5, 1.0) - 0.2).abs() < 1e-12);
+        assert!((step(14.0, 12.0, 1.0, 0.5, 1.0) + 1.0 / 7.0).abs() < 1e-12);
+        assert_eq!(step(10.0, f64::INFINITY, 64.0, 0.5, 1.0), 1.0, "no faster than doubling");
+    }
+
+    fn settled(f: &mut Flow) -> Copa {
+        f.ssthresh = packets(10);
+        Copa::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
+    }
+
+    #[test]
+    fn velocity_doubles_from_the_third_round_the_same_way_and_a_turn_resets_it() {
+        let mut f = flow(100, 50);
+        let mut cc = settled(&mut f);
+        let velocities = [105, 110, 115, 120, 110].map(|cwnd| {
+            f.cwnd = packets(cwnd);
+            cc.end_of_round(&f);
+            cc.velocity
+        });
+        assert_eq!(velocities, [1.0, 1.0, 2.0, 4.0, 1.0]);
+    }
+
+    #[test]
+    fn a_queue_never_empty_for_five_rtts_is_answered_with_a_smaller_delta() {
+        let mut f = flow(40, 50);
+        let mut cc = settled(&mut f);
+        cc.on_ack(&mut f, &ack(0, 50));
+        let mut deltas = std::vec::Vec::new();
+        for n in 1..=8 {
+            f.now = Instant::from_millis(50 * n);
+            f.cwnd = packets(40);
+            cc.on_ack(&mut f, &closing(0, 100));
+            deltas.push(1.0 / cc.delta);
+        }
+        assert_eq!(deltas, [2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0]);
+        let c = crate::testing::congestion(Signal::Loss, &f);
+        assert_eq!((cc.on_congestion(&mut f, &c), 1.0 / cc.delta), (Reaction::Own, 2.5));
+    }
+}

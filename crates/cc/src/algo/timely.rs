@@ -1,0 +1,223 @@
+//! TIMELY: a rate that follows the gradient of the RTT, between two RTTs where the gradient no longer matters.
+//!
+//! ```text
+//! each segment (16 KB) acknowledged:  diff = (1 − a)·diff + a·(RTT − last RTT);   g = diff / RTT_min
+//! RTT < T_low:     R += δ
+//! RTT > T_high:    R ·= 1 − β·(1 − T_high/RTT)
+//! g ≤ 0:           R += N·δ                      N = 5 after five such in a row, else 1
+//! g > 0:           R ·= 1 − β·g
+//! ```
+//! Steps but the last are taken in proportion to the time since the one before, up to a whole one per RTT_min; no step
+//! takes more than half. Any pair of rates that adds up to the link's is at rest when the RTT is, so shares stay unequal
+//! (Zhu et al., CoNEXT 2016).
+//!
+//! Source: Mittal et al., TIMELY, SIGCOMM 2015; a, β and the scaling by time are those of the authors' snippet.
+
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Flow, Reaction, Setup, StartRule,
+    causes,
+};
+use units::{Bytes, Duration, Instant, Rate};
+
+params::choice! {
+    /// What RTTs and rates are measured by.
+    pub enum Scale {
+        /// The path: T_low = 1.25·RTT_min, T_high = 2·RTT_min, δ = one segment of TCP per RTT_min.
+        Path = "path",
+        /// The paper's datacentre: T_low 50 µs, T_high 500 µs, RTT_min 20 µs, δ = 10 Mbit/s.
+        Datacentre = "datacentre",
+    }
+}
+
+params::params! {
+    /// The paper's constants fit links of 10 Gbit/s and 20 µs only; those of `path` are ours.
+    pub struct Params {
+        /// What RTTs and rates are measured by.
+        scale: Scale = Scale::Path;
+        /// Weight of an RTT difference in the gradient (authors' snippet: 0.02).
+        alpha: f64 = 0.02, 0.001 => 1.0;
+        /// Multiplicative decrease (β).
+        beta: f64 = 0.8, 0.05 => 1.0;
+        /// Segments in a row with a falling RTT that make N = 5.
+        hai_after: u32 = 5, 1 => 1000;
+        /// How much is acknowledged between two decisions: 16 to 64 KB in the paper.
+        segment: Bytes = Bytes::new(16_000), Bytes::new(1) => Bytes::new(1_000_000);
+    }
+}
+
+/// N in hyperactive increase.
+const HAI: f64 = 5.0;
+
+/// T_low, T_high, RTT_min and δ in bit/s.
+#[derive(Clone, Copy, Debug)]
+struct Constants {
+    low: Duration,
+    high: Duration,
+    base: Duration,
+    step: f64,
+}
+
+/// State: the rate, the smoothed difference, and when the last decision was taken at what RTT.
+#[derive(Debug)]
+pub struct Timely {
+    p: Params,
+    /// In bit/s; zero before the first RTT.
+    rate: f64,
+    diff_ms: f64,
+    falls: u32,
+    last: Option<(Instant, Duration)>,
+    acked: Bytes,
+    gradient: f64,
+}
+
+impl Algorithm for Timely {
+    const ABOUT: About = About {
+        name: "timely",
+        title: "TIMELY",
+        paper: "Mittal et al., TIMELY: RTT-based congestion control for the datacenter, SIGCOMM 2015",
+        family: Family::Delay,
+        signal: "RTT gradient, paced",
+        evidence: Evidence::Equations,
+        departures: &[
+            "scale=path: thresholds and δ follow the path, or any RTT beyond a datacentre's would be above T_high",
+            "a window of two rates times RTTs bounds what is unacknowledged; it grows by what is delivered",
+            "loss halves the rate: the paper's fabric has none",
+        ],
+        ecn: Ecn::Off,
+        start: StartRule::Fixed,
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, _: Setup<'_>) -> Self {
+        let (last, acked) = (None, Bytes::ZERO);
+        Timely { p: p.clone(), rate: 0.0, diff_ms: 0.0, falls: 0, last, acked, gradient: 0.0 }
+    }
+}
+
+impl Timely {
+    fn constants(&self, flow: &Flow) -> Constants {
+        let us = Duration::from_micros;
+        match self.p.scale {
+            Scale::Datacentre => Constants { low: us(50), high: us(500), base: us(20), step: 10e6 },
+            Scale::Path => {
+                let base = flow.min_rtt.max(us(1));
+                let step = flow.mss.as_f64() * 8.0 / base.as_secs_f64();
+                Constants { low: base.mul_f64(1.25), high: base * 2, base, step }
+            }
+        }
+    }
+
+    /// The factor or the summand that this RTT brings: the new rate.
+    fn decide(&mut self, rtt: Duration, elapsed: Duration, k: Constants) -> f64 {
+        let scale = (elapsed / k.base).min(1.0);
+        self.gradient = self.diff_ms / k.base.as_millis_f64();
+        self.falls =
+            if self.gradient <= 0.0 && rtt >= k.low && rtt <= k.high { self.falls.saturating_add(1) } else { 0 };
+        if rtt < k.low {
+            self.rate + k.step * scale
+        } else if rtt > k.high {
+            self.rate * (1.0 - self.p.beta * (1.0 - k.high / rtt) * scale).max(0.5)
+        } else if self.gradient <= 0.0 {
+            let n = if self.falls >= self.p.hai_after { HAI } else { 1.0 };
+            self.rate + n * k.step * scale
+        } else {
+            self.rate * (1.0 - self.p.beta * self.gradient).max(0.5)
+        }
+    }
+
+    /// At least one segment per RTT, at most what two windows in a round would be.
+    fn set(&mut self, flow: &mut Flow, rate: f64) {
+        let rtt = flow.srtt.max(Duration::from_micros(1)).as_secs_f64();
+        let least = flow.mss.as_f64() * 8.0 / rtt;
+        self.rate = rate.max(least).min((flow.cwnd.as_f64() * 8.0 * 2.0 / rtt).max(least));
+        flow.pacing = Some(Rate::from_bps_f64(self.rate.max(1.0)));
+    }
+
+    fn window(&self, flow: &Flow) -> Bytes {
+        Bytes::from_f64(2.0 * self.rate / 8.0 * flow.srtt.as_secs_f64()).max(flow.floor)
+    }
+}
+
+impl CongestionControl for Timely {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.acked += ack.delivered;
+        let Some(rtt) = ack.rtt else { return };
+        let Some((at, before)) = self.last else {
+            let first = flow.cwnd.as_f64() * 8.0 / rtt.as_secs_f64().max(1e-6);
+            self.last = Some((flow.now, rtt));
+            return self.set(flow, first);
+        };
+        if self.acked >= self.p.segment {
+            (self.acked, self.last) = (Bytes::ZERO, Some((flow.now, rtt)));
+            self.diff_ms += self.p.alpha * (rtt.diff_millis(before) - self.diff_ms);
+            let (old, k) = (self.rate, self.constants(flow));
+            let rate = self.decide(rtt, flow.now.since(at), k);
+            self.set(flow, rate);
+            let window = self.window(flow);
+            if self.rate < old && window < flow.cwnd {
+                let before = flow.windows();
+                flow.cwnd = window;
+                let queue = rtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
+                flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
+            }
+        }
+        flow.cwnd = flow.cwnd.max((flow.cwnd + ack.delivered).min(self.window(flow)));
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        let half = self.rate / 2.0;
+        self.set(flow, half);
+        Reaction::Reduce(self.window(flow).min(flow.cwnd / 2))
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("rate_mbps", self.rate * 1e-6);
+        see("gradient", self.gradient);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::flow;
+    use units::Rng;
+
+    /// One decision of a rate of 1000 with this RTT and gradient, a whole RTT_min after the last.
+    fn decided(rtt_us: u64, gradient: f64, falls: u32) -> f64 {
+        let mut f = flow(10, 1);
+        let p = Params { scale: Scale::Datacentre, ..Params::default() };
+        let mut cc = Timely::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        let k = cc.constants(&f);
+        (cc.rate, cc.diff_ms, cc.falls) = (1000.0, gradient * k.base.as_millis_f64(), falls);
+        cc.decide(Duration::from_micros(rtt_us), k.base, Constants { step: 10.0, ..k })
+    }
+
+    #[test]
+    fn four_zones() {
+        // Reference, section 2.10: 1000 µs with T_high = 500 µs → 600; g = 0.1 → 920.
+        for (rtt, gradient, falls, rate) in [
+            (1000, 0.0, 0, 600.0),
+            (200, 0.1, 0, 920.0),
+            (200, -0.1, 0, 1010.0),
+            (200, -0.1, 3, 1010.0),
+            (200, -0.1, 4, 1050.0),
+            (40, 0.1, 9, 1010.0),
+            (200, 2.0, 0, 500.0),
+        ] {
+            let got = decided(rtt, gradient, falls);
+            assert!((got - rate).abs() < 1e-9, "{rtt} µs, gradient {gradient}, {falls} falls: {got}");
+        }
+    }
+
+    #[test]
+    fn a_step_is_taken_in_proportion_to_time() {
+        let mut f = flow(10, 100);
+        let mut cc = Timely::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        let k = cc.constants(&f);
+        // One packet of 1000 bytes in 100 ms: 80 kbit/s.
+        assert_eq!((k.step, k.low.as_millis(), k.high.as_millis()), (80_000.0, 125, 200));
+        let got = [25, 100, 400].map(|ms| cc.decide(k.base, Duration::from_millis(ms), k));
+        assert_eq!(got, [20_000.0, 80_000.0, 80_000.0]);
+    }
+}
