@@ -8,8 +8,8 @@
 //! g > 0:           R ·= 1 − β·g
 //! ```
 //! Steps but the last are taken in proportion to the time since the one before, up to a whole one per RTT_min; no step
-//! takes more than half. Any pair of rates that adds up to the link's is at rest when the RTT is, so shares stay unequal
-//! (Zhu et al., CoNEXT 2016).
+//! takes more than half. With a steady RTT any split of the link is at rest, says the fluid model of Zhu et al. (CoNEXT
+//! 2016); packet by packet the rates keep swinging, and two flows that start apart met at half each in every run we made.
 //!
 //! Source: Mittal et al., TIMELY, SIGCOMM 2015; a, β and the scaling by time are those of the authors' snippet.
 
