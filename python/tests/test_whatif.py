@@ -69,6 +69,10 @@ def test_flows_are_named_apart():
         ({"rtt": "20"}, '--rtt 20: character 10: path.rtt: 20 has no unit: write "20 ms"'),
         ({"up": "4 Mibt/s"}, "--up 4 Mibt/s"),
         ({"buffer": "100"}, "--buffer 100"),
+        ({"up": "unlimited"}, "--up unlimited: packets wait where a rate is"),
+        ({"duration": "4 s"}, "--duration 4 s: must be longer than the 5 s"),
+        ({"mix": "cubic(bta=1)"}, '--mix: cubic has no parameter "bta"; did you mean "beta"?'),
+        ({"queues": ("fifo", "codel(tagret=5ms)")}, '--queues: codel has no parameter "tagret"'),
     ],
 )
 def test_errors_of_the_link_name_the_option(changed, says):
@@ -76,6 +80,14 @@ def test_errors_of_the_link_name_the_option(changed, says):
     with pytest.raises(SpecError) as error:
         scene.plan(Question(**given))
     assert says in str(error.value)
+    assert "whatif.toml" not in str(error.value) and "in the case" not in str(error.value)
+
+
+def test_without_bulk_nobody_misses_what_is_unused():
+    answer = ask(Question("2 Mbit/s", "20 ms", "voip", queues=("fifo",)), quick=True)
+    assert "utilisation" not in answer.weights and answer.weights["voip"] == 1.0
+    with pytest.raises(SpecError, match="nothing in the mix has it"):
+        answer.weigh({"utilisation": 1.0})
 
 
 def test_a_wrong_queue_gets_a_hint():

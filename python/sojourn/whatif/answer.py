@@ -22,6 +22,9 @@ REPEAT = 5
 QUICK = Question("", "", "", duration="10 s", warm_up="3 s")
 QUICK_REPEAT = 3
 
+#: Figures that say something of a queue only where a flow wants all there is: without, nobody misses what is unused.
+WANTED = ("utilisation", "goodput")
+
 Runner = Callable[[Experiment, int], Result]
 
 
@@ -54,7 +57,8 @@ class Answer:
 
     def weigh(self, weights: Mapping[str, float]) -> Answer:
         """Answer again by other weights, without running again."""
-        settled = objective.weights(weights, self.there)
+        idle = () if any(entry.bulk for entry in self.question.entries) else WANTED
+        settled = objective.weights(weights, tuple(key for key in self.there if key not in idle))
         runs = {queue: one.runs for queue, one in self.measured.items()}
         return replace(self, weights=settled, ranking=objective.rank(runs, settled))
 
@@ -159,7 +163,7 @@ def provided(entries: tuple[Entry, ...]) -> list[str]:
     return [
         one.key
         for one in figures.ALL
-        if (one.key != "goodput" or has_bulk) and (one.key not in needs or needs[one.key] in kinds)
+        if (one.key not in WANTED or has_bulk) and (one.key not in needs or needs[one.key] in kinds)
     ]
 
 

@@ -61,7 +61,8 @@ class Entry:
     def spec(self) -> str:
         """The algorithm or the traffic with its settings, as an experiment file has it."""
         if self.name == "web" and "think" not in self.settings:
-            return f"web({WEB})" if not self.settings else f"web({WEB}, {self.settings[1:]}"
+            others = self.settings.strip("() ")
+            return f"web({WEB}, {others})" if others else f"web({WEB})"
         return self.name + self.settings
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -97,12 +98,22 @@ def experiment(question: Question) -> Experiment:
 
 def plan(question: Question) -> Plan:
     """Check the experiment; errors speak of the options of the command."""
+    for option, rate in (("--down", question.down), ("--up", question.up)):
+        if rate.strip() == "unlimited":
+            raise SpecError(f"{option} unlimited: packets wait where a rate is; give one, such as 10Mbit/s")
     try:
         return check(experiment(question))
     except SpecError as error:
-        text = str(error)
+        text = re.sub(r" \(in the case [^()]*(\([^()]*\)[^()]*)*\)$", "", str(error))
+        if "run.measure:" in text and "run.duration" not in text:
+            raise SpecError(
+                f"--duration {question.duration}: must be longer than the {question.warm_up} before figures count"
+            ) from None
         for key, option in _OPTIONS.items():
             text = text.replace(f"--set {key}=", f"{option} ")
+        # What the user wrote of flows and queues stands in a text that only we have seen.
+        text = re.sub(r"^whatif\.toml:\d+:\d+: (path\.(up_)?queue: )", "--queues: ", text)
+        text = re.sub(r"^whatif\.toml:\d+:\d+: (flow\.[^:]*: )?", "--mix: ", text)
         raise SpecError(text) from None
 
 
@@ -113,7 +124,6 @@ _OPTIONS = {
     "path.rtt": "--rtt",
     "path.buffer": "--buffer",
     "run.duration": "--duration",
-    "run.measure": "the time measured, from --duration,",
 }
 
 
