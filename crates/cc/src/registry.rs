@@ -263,6 +263,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::vegas_plus::VegasPlus>(),
     Entry::of::<algo::timely::Timely>(),
     Entry::of::<algo::copa::Copa>(),
+    Entry::of::<algo::lola::Lola>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

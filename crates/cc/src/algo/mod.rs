@@ -14,6 +14,7 @@ pub mod highspeed;
 pub mod hldg;
 pub mod illinois;
 pub mod ledbat;
+pub mod lola;
 pub mod newreno;
 pub mod pert;
 pub mod reno;
