@@ -110,6 +110,8 @@ pub enum Reaction {
     Reduce(Bytes),
     /// The algorithm set `cwnd` and `ssthresh` itself; the host only repairs the losses.
     Own,
+    /// The window stays, everything outstanding is sent again, and a timeout does not make the next one longer (bulk repeat).
+    Repeat,
     /// As `Reduce`, with the window at one segment and everything outstanding sent again (Tahoe).
     ResendAll(Bytes),
 }

@@ -183,6 +183,21 @@ impl Flow {
         }
     }
 
+    /// Reno's growth: slow start up to `ssthresh`, then one MSS for every window acknowledged; nothing where growth is not
+    /// earned.
+    #[inline]
+    pub fn grow_as_reno(&mut self, mut acked: Bytes) {
+        if !self.may_grow() {
+            return;
+        }
+        if self.in_slow_start() {
+            acked = self.slow_start(acked);
+        }
+        if !acked.is_zero() {
+            self.additive(self.cwnd, acked);
+        }
+    }
+
     /// The algorithm's own back-off: `ssthresh` and the window come down to `to`.
     pub fn reduce(&mut self, to: Bytes, how: How, why: impl Into<Cause>) {
         let to = to.max(self.floor);

@@ -137,7 +137,8 @@ pub enum Ecn {
 pub enum StartRule {
     /// Any; standard unless set.
     Any,
-    /// Its own (`setup.own_start`), unless another is set; `slow_start=standard` switches the own one off.
+    /// Its own (`setup.own_start`), unless another is set; `slow_start=standard` switches the own one off. With settings
+    /// (`slow_start=vegas(gamma=2)`) the part of that name is meant, if there is one.
     Own(&'static str),
     /// Its own only: the key is refused.
     Fixed,
@@ -221,16 +222,17 @@ impl Entry {
     }
 
     fn is_own(&self, start: &Spec) -> bool {
-        matches!(self.about.start, StartRule::Own(name) if start.name == name) || self.about.start == StartRule::Fixed
+        let own = matches!(self.about.start, StartRule::Own(name) if start.name == name && start.args.is_empty());
+        own || self.about.start == StartRule::Fixed
     }
 
     /// Builds the algorithm, composed with its slow start.
     pub fn build(&self, spec: &Spec, flow: &mut Flow, rng: Rng) -> Result<Box<dyn CongestionControl>, ParamError> {
         let (rest, start) = self.split(spec)?;
         let own_start = self.is_own(&start);
+        let part: Option<Box<dyn SlowStart>> = if own_start { None } else { start::build(&start, flow, &rng)? };
         let cc = (self.build)(&rest, Setup { flow, rng, own_start })?;
-        let start: Option<Box<dyn SlowStart>> = if own_start { None } else { start::build(&start, flow)? };
-        Ok(match start {
+        Ok(match part {
             Some(start) => Box::new(Composed::new(start, cc)),
             None => cc,
         })
@@ -264,6 +266,16 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::timely::Timely>(),
     Entry::of::<algo::copa::Copa>(),
     Entry::of::<algo::lola::Lola>(),
+    Entry::of::<algo::westwood_be::WestwoodBe>(),
+    Entry::of::<algo::crb::Crb>(),
+    Entry::of::<algo::abse::Abse>(),
+    Entry::of::<algo::bulk_repeat::BulkRepeat>(),
+    Entry::of::<algo::bbe::Bbe>(),
+    Entry::of::<algo::agile::Agile>(),
+    Entry::of::<algo::tcp_ap::TcpAp>(),
+    Entry::of::<algo::d2tcp::D2tcp>(),
+    Entry::of::<algo::l2dct::L2dct>(),
+    Entry::of::<algo::prague::Prague>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

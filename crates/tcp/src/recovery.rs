@@ -103,11 +103,11 @@ impl Sender {
             cwnd_before: self.flow.cwnd,
         };
         let reaction = self.cc.on_congestion(&mut self.flow, &congestion);
-        self.owns_window = reaction == Reaction::Own;
+        self.owns_window = matches!(reaction, Reaction::Own | Reaction::Repeat);
         match reaction {
             Reaction::Reduce(to) => Reaction::Reduce(to.max(self.flow.floor)),
             Reaction::ResendAll(to) => Reaction::ResendAll(to.max(self.flow.floor)),
-            Reaction::Own => Reaction::Own,
+            other => other,
         }
     }
 
@@ -160,6 +160,11 @@ impl Sender {
             }
             Reaction::Own => {
                 self.prr.on = false;
+                self.flow.phase = Phase::Recovery;
+                self.after_algorithm();
+            }
+            Reaction::Repeat => {
+                self.lose_everything(false);
                 self.flow.phase = Phase::Recovery;
                 self.after_algorithm();
             }
@@ -264,7 +269,7 @@ impl Sender {
                     self.begin_reduced();
                 }
             }
-            Reaction::Own => self.after_algorithm(),
+            Reaction::Own | Reaction::Repeat => self.after_algorithm(),
         }
     }
 

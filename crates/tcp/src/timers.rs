@@ -156,10 +156,16 @@ impl Sender {
             self.lose_overdue(now);
         }
         let window = Bytes::new(if self.ways.rack { self.pipe() } else { 0 } + self.mss);
+        let mut doubles = true;
         let to = if fresh || self.owns_window {
             match self.ask(Signal::Timeout) {
                 Reaction::Reduce(to) | Reaction::ResendAll(to) => Some(to),
                 Reaction::Own => None,
+                Reaction::Repeat => {
+                    self.lose_everything(false);
+                    doubles = false;
+                    None
+                }
             }
         } else {
             Some(self.flow.ssthresh)
@@ -175,7 +181,9 @@ impl Sender {
         self.flow.in_flight = Bytes::new(self.pipe());
         self.probe = Probe::default();
         self.probe_at = Instant::MAX;
-        self.rtt.back_off();
+        if doubles {
+            self.rtt.back_off();
+        }
         self.rto_at = self.rtt.deadline(now);
         self.pace_next = now;
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);

@@ -29,6 +29,8 @@ pub mod streams {
     pub const HASH: u64 = 11;
     /// Phase and jitter of an emulator's clock.
     pub const EMULATOR: u64 = 12;
+    /// Coin tosses of a slow start that was chosen for an algorithm.
+    pub const SLOW_START: u64 = 13;
 }
 
 /// A random stream: Xoshiro256++ with our own samplers, so that its values never change with a library version.

@@ -13,10 +13,10 @@
 //! Source: RFC 8257, section 3.3. Linux 6.1 (`linux`) keeps α in 1024ths, rounded down at each step, and α whose 1/16
 //! would be nothing becomes nothing; it cuts whole segments.
 
+use crate::host::MarkedFraction;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Flow, Reaction, Setup, Signal,
 };
-use units::Bytes;
 
 params::choice! {
     /// Whose arithmetic.
@@ -45,8 +45,7 @@ params::params! {
 pub struct Dctcp {
     p: Params,
     alpha: f64,
-    acked: Bytes,
-    marked: Bytes,
+    marks: MarkedFraction,
 }
 
 impl Algorithm for Dctcp {
@@ -67,7 +66,7 @@ impl Algorithm for Dctcp {
     type Params = Params;
 
     fn new(p: &Params, _: Setup<'_>) -> Self {
-        Dctcp { p: p.clone(), alpha: p.alpha, acked: Bytes::ZERO, marked: Bytes::ZERO }
+        Dctcp { p: p.clone(), alpha: p.alpha, marks: MarkedFraction::default() }
     }
 }
 
@@ -89,22 +88,10 @@ impl Dctcp {
 
 impl CongestionControl for Dctcp {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        self.acked += ack.delivered;
-        self.marked += ack.ce;
-        if ack.round.is_some() && !self.acked.is_zero() {
-            self.alpha = self.average((self.marked.as_f64() / self.acked.as_f64()).min(1.0));
-            (self.acked, self.marked) = (Bytes::ZERO, Bytes::ZERO);
+        if let Some(fraction) = self.marks.see(ack, ack.round.is_some()) {
+            self.alpha = self.average(fraction);
         }
-        if !flow.may_grow() {
-            return;
-        }
-        let mut acked = ack.cumulative;
-        if flow.in_slow_start() {
-            acked = flow.slow_start(acked);
-        }
-        if !acked.is_zero() {
-            flow.additive(flow.cwnd, acked);
-        }
+        flow.grow_as_reno(ack.cumulative);
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {

@@ -1,27 +1,37 @@
 //! The algorithms: one paper, one file.
 
+pub mod abse;
+pub mod agile;
+pub mod bbe;
 pub mod bbr;
+pub mod bulk_repeat;
 pub mod card;
 pub mod cdg;
 pub mod chd;
 pub mod compound;
 pub mod copa;
+pub mod crb;
 pub mod cubic;
+pub mod d2tcp;
 pub mod dctcp;
 pub mod dual;
 pub mod hd;
 pub mod highspeed;
 pub mod hldg;
 pub mod illinois;
+pub mod l2dct;
 pub mod ledbat;
 pub mod lola;
 pub mod newreno;
 pub mod pert;
+pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod tahoe;
+pub mod tcp_ap;
 pub mod timely;
 pub mod vegas;
 pub mod vegas_plus;
 pub mod westwood;
+pub mod westwood_be;
 pub mod yeah;

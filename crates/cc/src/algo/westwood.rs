@@ -56,14 +56,14 @@ impl Algorithm for Westwood {
     }
 }
 
-impl Westwood {
-    /// What the path carries without a queue; half the window before the first sample.
-    fn estimate(&self, flow: &Flow) -> Bytes {
-        match self.second.get() {
-            Some(rate) => Bytes::from_f64(rate * flow.min_rtt.as_secs_f64()),
-            None => flow.cwnd / 2,
-        }
-    }
+/// What the path carries without a queue at that rate, in bytes per second; half the window before there is one.
+pub(super) fn carried(rate: Option<f64>, flow: &Flow) -> Bytes {
+    rate.map_or(flow.cwnd / 2, |rate| Bytes::from_f64(rate * flow.min_rtt.as_secs_f64()))
+}
+
+/// Westwood's answer: the window comes down to `to` if it is larger; after a timeout the threshold is `to` in any case.
+pub(super) fn down_to(to: Bytes, flow: &Flow, signal: Signal) -> Reaction {
+    Reaction::Reduce(if signal == Signal::Timeout { to } else { to.min(flow.cwnd) })
 }
 
 impl CongestionControl for Westwood {
@@ -77,21 +77,11 @@ impl CongestionControl for Westwood {
                 (self.acked, self.time) = (Bytes::ZERO, Duration::ZERO);
             }
         }
-        if !flow.may_grow() {
-            return;
-        }
-        let mut acked = ack.cumulative;
-        if flow.in_slow_start() {
-            acked = flow.slow_start(acked);
-        }
-        if !acked.is_zero() {
-            flow.additive(flow.cwnd, acked);
-        }
+        flow.grow_as_reno(ack.cumulative);
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        let to = self.estimate(flow);
-        Reaction::Reduce(if congestion.signal == Signal::Timeout { to } else { to.min(flow.cwnd) })
+        down_to(carried(self.second.get(), flow), flow, congestion.signal)
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -1,11 +1,22 @@
-//! What every host measures, whatever the algorithm: RTT and its timeout, FreeBSD's enhanced RTT, rounds, delivery rate.
+//! What every host measures, whatever the algorithm: RTT and its timeout, FreeBSD's enhanced RTT, rounds, delivery rate,
+//! rates of ACKs, marked fractions; and packet pairs, ACK trains and probing trains, once for all that use them.
 
+mod eligible;
 mod ertt;
+mod marks;
+mod pair;
+mod probe;
 mod rate;
 mod round;
 mod rtt;
+mod train;
 
+pub use eligible::{AckRate, EligibleRate, RecentRate};
 pub use ertt::{EnhancedRtt, Heard as ErttHeard, MarkedRound};
+pub use marks::MarkedFraction;
+pub use pair::{Dispersion, PacketPair};
+pub use probe::{Probe, ProbeTrain};
 pub use rate::{RateTag, RateTracker};
 pub use round::RoundTracker;
 pub use rtt::{RttEstimator, RttRule};
+pub use train::Train;

@@ -9,7 +9,7 @@
 //! makes no bursts, so its train must last the whole base RTT and an allowance for offload.
 
 use crate::{Ack, Flow, SlowStart, causes, exits, start::Start};
-use units::{Bytes, Duration, Instant, Rate};
+use units::{Bytes, Duration, Instant, Rate, Rng};
 
 params::params! {
     /// Constants of Linux 6.1.
@@ -67,7 +67,7 @@ impl Start for HyStart {
     const PAPER: &'static str = "Ha and Rhee, Taming the elephants, Computer Networks 55 (2011); Linux 6.1";
     type Params = Params;
 
-    fn new(p: &Params, flow: &mut Flow) -> Self {
+    fn new(p: &Params, flow: &mut Flow, _: Rng) -> Self {
         let mut h = HyStart {
             p: p.clone(),
             round_start: flow.now,
@@ -145,7 +145,7 @@ mod tests {
     /// Nine samples of one round, far enough apart to be no train: does slow start end, and at which sample?
     fn exit_at(base: u64, rtt: u64) -> Option<usize> {
         let mut f = flow(20, base);
-        let mut h = HyStart::new(&Params::default(), &mut f);
+        let mut h = HyStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
         (1..=9).find(|_| {
             f.now += ms(10);
             h.on_ack(&mut f, &ack(1, rtt));
@@ -166,7 +166,7 @@ mod tests {
         let exit_after = |gap: u64, pacing: Option<Rate>| {
             let mut f = flow(20, 40);
             f.pacing = pacing;
-            let mut h = HyStart::new(&Params::default(), &mut f);
+            let mut h = HyStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
             (1..=60).find(|_| {
                 f.now += ms(gap);
                 h.on_ack(&mut f, &ack(1, 40));
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn small_windows_stay_in_slow_start() {
         let mut f = flow(15, 40);
-        let mut h = HyStart::new(&Params::default(), &mut f);
+        let mut h = HyStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
         for _ in 0..50 {
             f.now += ms(2);
             h.on_ack(&mut f, &ack(1, 90));

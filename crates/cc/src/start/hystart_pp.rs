@@ -10,7 +10,7 @@
 
 use super::hystart::rise;
 use crate::{Ack, Flow, Growth, SlowStart, causes, exits, start::Start};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Rng};
 
 params::params! {
     /// Constants of RFC 9406, section 4.3.
@@ -63,7 +63,7 @@ impl Start for HyStartPp {
     const PAPER: &'static str = "RFC 9406";
     type Params = Params;
 
-    fn new(p: &Params, _: &mut Flow) -> Self {
+    fn new(p: &Params, _: &mut Flow, _: Rng) -> Self {
         HyStartPp {
             p: p.clone(),
             stage: Stage::SlowStart,
@@ -166,7 +166,7 @@ mod tests {
         for (last, limit) in [(40, 45), (20, 24), (200, 216)] {
             for (rtt, divisor) in [(limit - 1, 1), (limit, 4)] {
                 let mut f = flow(20, last);
-                let mut h = HyStartPp::new(&Params::default(), &mut f);
+                let mut h = HyStartPp::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
                 round(&mut h, &mut f, last);
                 round(&mut h, &mut f, rtt);
                 assert_eq!(f.growth.divisor, divisor, "{last} then {rtt} ms");
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn conservative_growth_adds_a_quarter_for_five_rounds_and_then_ends() {
         let mut f = flow(20, 40);
-        let mut h = HyStartPp::new(&Params::default(), &mut f);
+        let mut h = HyStartPp::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
         round(&mut h, &mut f, 40);
         round(&mut h, &mut f, 50);
         assert_eq!(f.slow_start(f.mss * 4), Bytes::ZERO);
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn an_rtt_that_falls_back_resumes_full_speed() {
         let mut f = flow(20, 40);
-        let mut h = HyStartPp::new(&Params::default(), &mut f);
+        let mut h = HyStartPp::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
         round(&mut h, &mut f, 40);
         round(&mut h, &mut f, 50);
         round(&mut h, &mut f, 49);

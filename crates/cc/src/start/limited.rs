@@ -7,6 +7,7 @@
 //! Source: RFC 3742.
 
 use crate::{Ack, Flow, Growth, SlowStart, causes, start::Start};
+use units::Rng;
 
 params::params! {
     /// The one constant of RFC 3742.
@@ -36,7 +37,7 @@ impl Start for Limited {
     const PAPER: &'static str = "RFC 3742";
     type Params = Params;
 
-    fn new(p: &Params, _: &mut Flow) -> Self {
+    fn new(p: &Params, _: &mut Flow, _: Rng) -> Self {
         Limited { max_ssthresh: p.max_ssthresh as u64, divisor: 1 }
     }
 }
@@ -73,7 +74,7 @@ mod tests {
     fn a_round_above_the_limit_grows_by_at_most_fifty_packets() {
         for cwnd in [101, 150, 400, 1000] {
             let mut f = flow(cwnd, 40);
-            let mut start = Limited::new(&Params::default(), &mut f);
+            let mut start = Limited::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
             for _ in 0..cwnd {
                 start.on_ack(&mut f, &ack(1, 40));
                 f.slow_start(f.mss);

@@ -1,5 +1,6 @@
 //! Ways out of slow start. Each can do three things: set the growth per ACK, set `ssthresh`, cut `cwnd`.
 
+pub(crate) mod adaptive;
 mod hystart;
 mod hystart_pp;
 mod limited;
@@ -9,7 +10,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use params::{Field, ParamError, Params, Spec};
-use units::Instant;
+use units::{Instant, Rng, streams};
 
 /// A slow start, composed with an algorithm that allows it. Its methods come before the algorithm's, and only in
 /// slow start.
@@ -18,13 +19,19 @@ pub trait SlowStart: Debug + Send {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack);
     /// A segment left.
     fn on_sent(&mut self, _flow: &mut Flow, _sent: &Sent) {}
+    /// Does it want ACKs in congestion avoidance too, since it may begin slow start anew?
+    fn watches(&self) -> bool {
+        false
+    }
+    /// An ACK ended slow start, whoever decided it.
+    fn on_end(&mut self, _flow: &mut Flow) {}
     /// Congestion ended slow start, or idleness starts it anew.
     fn on_reset(&mut self, _flow: &mut Flow) {}
     /// Shows inner state by name.
     fn vars(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-type Build = fn(&Spec, &mut Flow) -> Result<Option<Box<dyn SlowStart>>, ParamError>;
+type Build = fn(&Spec, &mut Flow, Rng) -> Result<Option<Box<dyn SlowStart>>, ParamError>;
 
 /// One line of [`SLOW_STARTS`].
 pub struct StartEntry {
@@ -46,8 +53,8 @@ pub trait Start: SlowStart + Sized + 'static {
     const PAPER: &'static str;
     /// What users may set.
     type Params: Params;
-    /// Starts it on a flow.
-    fn new(params: &Self::Params, flow: &mut Flow) -> Self;
+    /// Starts it on a flow, with dice of its own.
+    fn new(params: &Self::Params, flow: &mut Flow, rng: Rng) -> Self;
 }
 
 impl StartEntry {
@@ -58,7 +65,7 @@ impl StartEntry {
             paper: S::PAPER,
             fields: S::Params::fields,
             check: |spec| S::Params::from_spec(spec).map(|_| ()),
-            build: |spec, flow| Ok(Some(Box::new(S::new(&S::Params::from_spec(spec)?, flow)))),
+            build: |spec, flow, rng| Ok(Some(Box::new(S::new(&S::Params::from_spec(spec)?, flow, rng)))),
         }
     }
 }
@@ -75,11 +82,12 @@ pub static SLOW_STARTS: &[StartEntry] = &[
         paper: "RFC 5681",
         fields: NoParams::fields,
         check: |spec| NoParams::from_spec(spec).map(|_| ()),
-        build: |_, _| Ok(None),
+        build: |_, _, _| Ok(None),
     },
     StartEntry::of::<hystart::HyStart>(),
     StartEntry::of::<hystart_pp::HyStartPp>(),
     StartEntry::of::<limited::Limited>(),
+    StartEntry::of::<adaptive::Adaptive>(),
 ];
 
 fn find(spec: &Spec) -> Result<&'static StartEntry, ParamError> {
@@ -94,8 +102,10 @@ pub(crate) fn check(spec: &Spec) -> Result<(), ParamError> {
     (find(spec)?.check)(spec)
 }
 
-pub(crate) fn build(spec: &Spec, flow: &mut Flow) -> Result<Option<Box<dyn SlowStart>>, ParamError> {
-    (find(spec)?.build)(spec, flow)
+/// `rng` is the algorithm's, of which the slow start gets a branch of its own: dice of both fall independently, and those
+/// of the algorithm as they would with another slow start.
+pub(crate) fn build(spec: &Spec, flow: &mut Flow, rng: &Rng) -> Result<Option<Box<dyn SlowStart>>, ParamError> {
+    (find(spec)?.build)(spec, flow, Rng::new(rng.clone().bits(), 0, streams::SLOW_START))
 }
 
 /// An algorithm with a slow start in front of it. Forwards every method: a new one in the trait must be added here
@@ -114,10 +124,14 @@ impl Composed {
 
 impl CongestionControl for Composed {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        if flow.in_slow_start() {
+        let slow_start = flow.in_slow_start();
+        if slow_start || self.start.watches() {
             self.start.on_ack(flow, ack);
         }
         self.cc.on_ack(flow, ack);
+        if slow_start && !flow.in_slow_start() {
+            self.start.on_end(flow);
+        }
     }
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         flow.growth = Growth::STANDARD;
@@ -206,7 +220,7 @@ mod tests {
     fn a_composed_algorithm_hears_every_method_of_the_trait() {
         let calls = Calls::default();
         let mut f = flow(20, 40);
-        let start = build(&Spec::named("hystart"), &mut f).unwrap().unwrap();
+        let start = build(&Spec::named("hystart"), &mut f, &Rng::new(1, 0, 0)).unwrap().unwrap();
         let mut cc = Composed::new(start, Box::new(Spy(calls.clone())));
         let lost = Lost { size: f.mss, sent_at: f.now, tx_in_flight: f.cwnd, lost: f.mss };
         let c = congestion(Signal::Loss, &f);

@@ -209,7 +209,7 @@ impl Script {
         let reaction = self.cc.on_congestion(&mut self.flow, &c);
         self.events.extend(self.flow.drain_events());
         match reaction {
-            Reaction::Own => {}
+            Reaction::Own | Reaction::Repeat => {}
             Reaction::Reduce(to) | Reaction::ResendAll(to) => {
                 assert_eq!((cwnd, ssthresh), self.flow.windows(), "the host reduces, or the algorithm: not both");
                 let restarts = signal == Signal::Timeout || matches!(reaction, Reaction::ResendAll(_));

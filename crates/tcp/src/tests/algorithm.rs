@@ -134,6 +134,39 @@ fn an_algorithm_that_owns_its_window_keeps_it_through_losses() {
 }
 
 #[test]
+fn bulk_repeat_sends_all_outstanding_again_with_the_window_as_it_is() {
+    for of in [Stack::Linux, Stack::FreeBsd11] {
+        let (told, mut p) = script(stack(of), 20, |s| s.reaction = Reaction::Repeat, lose(&[5]));
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(400));
+        assert_eq!(p.cwnd(), Bytes::new(20 * MSS), "{of:?}");
+        let told = told.lock().unwrap();
+        assert_eq!(told.congestion, [(Signal::Loss, Phase::Open)]);
+        assert!((10..=20).contains(&told.again), "{of:?}: a whole window but for what SACK had told: {}", told.again);
+        assert!(p.ends[0].is_established() && p.ends[0].acked() > 60 * MSS, "{of:?}: it goes on");
+    }
+}
+
+#[test]
+fn a_timeout_answered_with_a_repeat_does_not_double_the_timer() {
+    let rtos = [Reaction::Repeat, Reaction::Own].map(|reaction| {
+        let (_, mut p) = script(
+            stack(Stack::FreeBsd11),
+            4,
+            |s| s.reaction = reaction,
+            |from, n, _| {
+                if from == 0 && n > 8 { Fate::Drop } else { Fate::Pass }
+            },
+        );
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(600));
+        assert!(p.ends[0].stats().timeouts >= 1);
+        p.ends[0].rto()
+    });
+    assert!(rtos[1] >= rtos[0] * 2, "{rtos:?}");
+}
+
+#[test]
 fn a_smooth_back_off_takes_a_round_and_sends_one_for_two() {
     let config = Config { delayed_ack: DelayedAck::None, ..linux() };
     let (told, mut p) = script(config, 40, |s| s.back_off = Some((AT(300), How::Prr)), |_, _, _| Fate::Pass);

@@ -29,7 +29,6 @@ mod mode;
 mod params;
 mod probes;
 mod slow_start;
-mod train;
 
 pub use self::params::{BandwidthBy, DelayForG, Params, ProbeRounds, Return, Threshold, Weights};
 

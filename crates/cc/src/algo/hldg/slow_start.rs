@@ -1,8 +1,8 @@
 //! Slow start capped by the bandwidth an ACK train shows, and ended by the gradient of the smallest RTT (section 5.4,
 //! Algorithm 5.3).
 
-use super::train::Train;
 use crate::algo::cdg::probability::{Toss, exact};
+use crate::host::Train;
 use crate::{Ack, Flow, causes, exits, ppb};
 use units::{Duration, Rng};
 

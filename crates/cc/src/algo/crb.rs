@@ -1,0 +1,127 @@
+//! TCPW CRB, combined rate and bandwidth estimation: what a loss leaves is the achieved rate where the window says that
+//! a queue was built, and the ACKs' bandwidth where the loss looks random.
+//!
+//! ```text
+//! RE = acknowledged in the last T / T          BE = Westwood's filtered rate of every ACK
+//! at a loss:  cwnd / (RE·RTT_min) > θ          more in flight than the rate explains: congestion, take RE
+//!             otherwise                        a random loss: take BE
+//! ssthresh = the estimate·RTT_min, and the window if it is larger;  growth as Reno
+//! ```
+//! Source: Wang, Valla, Sanadidi, Ng and Gerla, Efficiency/friendliness tradeoffs in TCP Westwood, ISCC 2002, as section
+//! 2.4.4.2 of the HLDG thesis tells it. The thesis prints the comparison the other way round ("smaller than a
+//! threshold"), which would take the low estimate for random losses and the high one for a full queue.
+
+use super::westwood::{carried, down_to};
+use crate::host::{AckRate, RecentRate};
+use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup};
+use units::Duration;
+
+params::params! {
+    /// The threshold is the thesis' example; the two times are from memory.
+    pub struct Params {
+        /// A window larger than this many times what the achieved rate explains means congestion (θ).
+        theta: f64 = 1.4, 1.0 => 10.0;
+        /// The achieved rate is that of the last so long (T).
+        span: Duration = Duration::from_millis(500), Duration::from_millis(10) => Duration::from_secs(60);
+        /// Memory of the filter of ACK rates (τ).
+        tau: Duration = Duration::from_millis(500), Duration::from_millis(10) => Duration::from_secs(60);
+    }
+}
+
+/// State: both estimates.
+#[derive(Debug)]
+pub struct Crb {
+    p: Params,
+    be: AckRate,
+    re: RecentRate,
+    achieved: Option<f64>,
+}
+
+impl Algorithm for Crb {
+    const ABOUT: About = About {
+        name: "crb",
+        title: "TCPW CRB",
+        paper: "Wang, Valla, Sanadidi, Ng and Gerla, Efficiency/friendliness tradeoffs in TCP Westwood, ISCC 2002",
+        family: Family::DelaySensitive,
+        signal: "loss, rate of every ACK and of a fixed time",
+        evidence: Evidence::Memory,
+        departures: &[
+            "read from the thesis' summary, with the comparison at a loss turned round (see above)",
+            "the lengths of T and of the filter are from memory: the summary gives none",
+        ],
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, _: Setup<'_>) -> Self {
+        Crb { p: p.clone(), be: AckRate::new(p.tau), re: RecentRate::new(), achieved: None }
+    }
+}
+
+impl Crb {
+    /// The rate that a loss now would leave.
+    fn chosen(&self, flow: &Flow) -> Option<f64> {
+        let explained = carried(self.achieved, flow);
+        let congested = flow.cwnd.as_f64() > self.p.theta * explained.as_f64();
+        if congested { self.achieved } else { self.be.get() }
+    }
+}
+
+impl CongestionControl for Crb {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.be.see(flow.now, ack.delivered);
+        self.re.see(flow.now, ack.delivered, self.p.span);
+        self.achieved = self.re.over(flow.now, self.p.span);
+        flow.grow_as_reno(ack.cumulative);
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        down_to(carried(self.chosen(flow), flow), flow, congestion.signal)
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("be_mbps", self.be.get().unwrap_or(0.0) * 8e-6);
+        see("re_mbps", self.achieved.unwrap_or(0.0) * 8e-6);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Signal;
+    use crate::testing::{ack, congestion, flow, packets};
+    use units::{Instant, Rng};
+
+    /// Bunches of ten ACKs 1 ms apart, every `gap` ms, over a base RTT of 100 ms; then a loss at that window.
+    fn after_loss(gap: u64, cwnd: u64) -> u64 {
+        let mut f = flow(cwnd, 100);
+        let mut cc = Crb::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        for n in 0..1000 {
+            f.now = Instant::from_millis(n / 10 * gap + n % 10);
+            f.cwnd = packets(cwnd);
+            cc.on_ack(&mut f, &ack(1, 100));
+        }
+        f.cwnd = packets(cwnd);
+        let c = congestion(Signal::Loss, &f);
+        match cc.on_congestion(&mut f, &c) {
+            Reaction::Reduce(to) => (to.get() + 500) / 1000,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_window_beyond_the_threshold_comes_down_to_the_achieved_rate() {
+        // 10 packets in 20 ms: 50 in a round trip. 71 are more than 1.4 times that.
+        assert_eq!(after_loss(20, 71), 50);
+        assert_eq!(after_loss(20, 100), 50);
+    }
+
+    #[test]
+    fn below_the_threshold_the_bandwidth_of_the_acks_counts() {
+        // The bunches come at twice the achieved rate, and the filter takes the middle of two samples for the time
+        // between them: 73 packets in a round trip, so a window of 69 stays.
+        assert_eq!(after_loss(20, 69), 69);
+        // Without bunches both estimates are one.
+        assert_eq!([after_loss(10, 120), after_loss(10, 150)], [100, 100]);
+    }
+}

@@ -1,0 +1,145 @@
+//! D2TCP: DCTCP whose answer to marks depends on how near the flow's deadline is.
+//!
+//! ```text
+//! d = T_c / D, between ½ and 2       T_c: time the rest takes at the present rate (a sawtooth's mean, ¾ of the window a
+//!                                    round); D: time left
+//! p = α^d                            α: DCTCP's
+//! a mark:  cwnd = (1 − p/2)·cwnd, once per window;  otherwise as DCTCP
+//! ```
+//! A far deadline (d < 1) gives way more than DCTCP does, a near one less; without one it is DCTCP.
+//!
+//! Source: Vamanan, Hasan and Vijaykumar, Deadline-aware datacenter TCP (D2TCP), SIGCOMM 2012, from memory. Here the
+//! deadline and the size are the flow's parameters: `d2tcp(size=1MB, deadline=20ms)`.
+
+use crate::filter::Ewma;
+use crate::host::MarkedFraction;
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Flow, Reaction, Setup, Signal,
+};
+use units::{Bytes, Duration, Instant, math};
+
+params::params! {
+    /// DCTCP's gain, and what the application would tell.
+    pub struct Params {
+        /// Weight of the newest window in α (g).
+        gain: f64 = 0.0625, 0.001 => 1.0;
+        /// From the flow's first ACK to its deadline; 0 is none.
+        deadline: Duration = Duration::ZERO, Duration::ZERO => Duration::from_secs(100_000);
+        /// What is to be sent by then.
+        size: Bytes = Bytes::ZERO, Bytes::ZERO => Bytes::new(1 << 50);
+        /// Bounds of d: this and its inverse.
+        most: f64 = 2.0, 1.0 => 16.0;
+    }
+}
+
+/// State: α, and when the deadline is.
+#[derive(Debug)]
+pub struct D2tcp {
+    p: Params,
+    alpha: Ewma,
+    marks: MarkedFraction,
+    due: Option<Instant>,
+}
+
+impl Algorithm for D2tcp {
+    const ABOUT: About = About {
+        name: "d2tcp",
+        title: "D2TCP",
+        paper: "Vamanan, Hasan and Vijaykumar, Deadline-aware datacenter TCP, SIGCOMM 2012",
+        family: Family::Ecn,
+        signal: "fraction of marked bytes, time to a deadline",
+        evidence: Evidence::Memory,
+        departures: &[
+            "from memory",
+            "size and deadline are parameters, where the paper's applications tell them through the socket",
+        ],
+        ecn: Ecn::Accurate,
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, _: Setup<'_>) -> Self {
+        let alpha = Ewma::starting_at(p.gain, 1.0);
+        D2tcp { p: p.clone(), alpha, marks: MarkedFraction::default(), due: None }
+    }
+}
+
+/// d: how many times the time left the rest would take at this rate.
+fn imminence(rest: Bytes, cwnd: Bytes, rtt: Duration, left: Duration, most: f64) -> f64 {
+    let needed = rest.as_f64() / (0.75 * cwnd.as_f64()) * rtt.as_secs_f64();
+    (needed / left.as_secs_f64()).clamp(1.0 / most, most)
+}
+
+impl D2tcp {
+    /// 1 without a deadline, when it has passed, and when all is sent.
+    fn d(&self, flow: &Flow) -> f64 {
+        let rest = self.p.size.saturating_sub(flow.delivered);
+        match self.due {
+            Some(due) if due > flow.now && !rest.is_zero() => {
+                imminence(rest, flow.cwnd, flow.srtt, due.since(flow.now), self.p.most)
+            }
+            _ => 1.0,
+        }
+    }
+
+    fn penalty(&self, flow: &Flow) -> f64 {
+        math::pow(self.alpha.get().unwrap_or(1.0), self.d(flow))
+    }
+}
+
+impl CongestionControl for D2tcp {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if self.due.is_none() && !self.p.deadline.is_zero() {
+            self.due = Some(flow.now + self.p.deadline);
+        }
+        if let Some(fraction) = self.marks.see(ack, ack.round.is_some()) {
+            self.alpha.update(fraction);
+        }
+        flow.grow_as_reno(ack.cumulative);
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        let part = if congestion.signal == Signal::Ecn { self.penalty(flow) / 2.0 } else { 0.5 };
+        Reaction::Reduce(flow.cwnd.mul_f64(1.0 - part))
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("alpha", self.alpha.get().unwrap_or(1.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, congestion, flow, ms, packets};
+    use units::Rng;
+
+    #[test]
+    fn imminence_of_a_deadline() {
+        // 300 packets at 75 a round of 10 ms take 40 ms.
+        let d = |left| imminence(packets(300), packets(100), ms(10), ms(left), 2.0);
+        assert_eq!(
+            [d(40), d(80), d(20), d(10), d(1000)].map(|d| (d * 1000.0).round()),
+            [1000.0, 500.0, 2000.0, 2000.0, 500.0]
+        );
+    }
+
+    /// The window in packets after a mark with α at a quarter.
+    fn after_mark(size: u64, deadline: u64) -> u64 {
+        let mut f = flow(100, 10);
+        let p = Params { size: packets(size), deadline: ms(deadline), ..Params::default() };
+        let mut cc = D2tcp::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        cc.on_ack(&mut f, &ack(0, 10));
+        cc.alpha = Ewma::starting_at(0.0625, 0.25);
+        let c = congestion(Signal::Ecn, &f);
+        let Reaction::Reduce(to) = cc.on_congestion(&mut f, &c) else { panic!() };
+        (to.get() + 5) / 10
+    }
+
+    #[test]
+    fn near_deadlines_give_way_less_and_far_ones_more() {
+        // α^1, α^2 and α^½ of ¼ are ¼, 1/16 and ½; half of that is given up. In hundredths of a packet.
+        assert_eq!([after_mark(0, 0), after_mark(300, 40)], [8750, 8750]);
+        assert_eq!([after_mark(300, 20), after_mark(300, 400)], [9688, 7500]);
+    }
+}

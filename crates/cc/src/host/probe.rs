@@ -1,0 +1,126 @@
+//! Probing trains: segments sent at gaps that were asked for, and what the receiver saw of each.
+//!
+//! The algorithm says what rate each segment of a train is to follow the one before it at; the train paces them so, knows
+//! their ACKs again by when they left, and hands over the whole train when the last one is heard of. It needs an ACK for
+//! every segment and fine time stamps (`About::feedback`).
+
+use crate::{Ack, Flow};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use units::{Duration, Instant, Rate};
+
+/// One segment of a train: the rate asked for between the one before it and itself, and its one-way delay (plus a
+/// constant that is the same for the whole train).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probe {
+    /// Asked for.
+    pub rate: Rate,
+    /// Seen.
+    pub one_way: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: Instant,
+    train: u64,
+    rate: Rate,
+}
+
+/// Sends trains one after the other and collects what becomes of them.
+#[derive(Clone, Debug, Default)]
+pub struct ProbeTrain {
+    /// Rates of the segments of the train under way that are yet to leave, next one last.
+    plan: Vec<Rate>,
+    number: u64,
+    sent: VecDeque<Sent>,
+    heard: Vec<Probe>,
+    /// The train that is being heard.
+    listening: u64,
+}
+
+impl ProbeTrain {
+    /// No train yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Has the train under way left?
+    pub fn is_over(&self) -> bool {
+        self.plan.is_empty()
+    }
+
+    /// Begins a train: its rates in order.
+    pub fn begin(&mut self, rates: impl DoubleEndedIterator<Item = Rate>) {
+        self.plan.clear();
+        self.plan.extend(rates.rev());
+        self.number += 1;
+    }
+
+    /// A segment left: notes it, and paces the next one as planned.
+    pub fn on_sent(&mut self, flow: &mut Flow, retransmission: bool) {
+        if let Some(rate) = self.plan.pop()
+            && !retransmission
+        {
+            self.sent.push_back(Sent { at: flow.now, train: self.number, rate });
+        }
+        if let Some(&rate) = self.plan.last() {
+            flow.pacing = Some(rate);
+        }
+    }
+
+    /// An ACK: the train it completes, if it does. A train that lost segments is handed over with what came through.
+    pub fn on_ack(&mut self, ack: &Ack) -> Option<Vec<Probe>> {
+        let one_way = ack.one_way?;
+        while let Some(&sent) = self.sent.front() {
+            if sent.at > ack.sent_at {
+                return None;
+            }
+            self.sent.pop_front();
+            if sent.at < ack.sent_at {
+                continue;
+            }
+            let whole = (sent.train != self.listening).then(|| core::mem::take(&mut self.heard));
+            self.listening = sent.train;
+            self.heard.push(Probe { rate: sent.rate, one_way });
+            return whole.filter(|w| !w.is_empty());
+        }
+        None
+    }
+
+    /// Forgets what is under way (after a timeout).
+    pub fn forget(&mut self) {
+        self.sent.clear();
+        self.heard.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, flow, ms};
+
+    #[test]
+    fn a_train_is_paced_as_planned_and_heard_whole_when_the_next_one_begins() {
+        let mut f = flow(10, 40);
+        let mut train = ProbeTrain::new();
+        let rates = [4.0, 5.0, 6.0].map(Rate::from_mbps);
+        for round in 0..2 {
+            train.begin(rates.into_iter());
+            for n in 0..3u64 {
+                f.now = Instant::from_millis(10 * round + n);
+                train.on_sent(&mut f, false);
+                let next = rates.get(n as usize + 1).copied();
+                assert!(next.is_none_or(|rate| f.pacing == Some(rate)));
+            }
+            assert!(train.is_over());
+        }
+        let heard = |train: &mut ProbeTrain, sent, delay| {
+            train.on_ack(&Ack { sent_at: Instant::from_millis(sent), one_way: Some(ms(delay)), ..ack(1, 40) })
+        };
+        assert_eq!(heard(&mut train, 0, 20), None);
+        // The second segment was lost.
+        assert_eq!(heard(&mut train, 2, 22), None);
+        let whole = heard(&mut train, 10, 20).unwrap();
+        assert_eq!(whole, [Probe { rate: rates[0], one_way: ms(20) }, Probe { rate: rates[2], one_way: ms(22) }]);
+    }
+}
