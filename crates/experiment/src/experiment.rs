@@ -10,7 +10,7 @@ use crate::published::Published;
 use crate::quantity::{Quantity, RateText};
 use crate::raw::{ExpectFile, File, WhenFile};
 use crate::resolve::{Context, scenario};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Traffic};
 use crate::source::{Checked, Fault, Place, Source, Sources, did_you_mean};
 use crate::sweep::{self, Axis};
 use crate::trace::Traces;
@@ -361,6 +361,13 @@ impl Experiment {
                 && let Ok(trace) = self.traces.read(name)
             {
                 text.push_str(&format!("{:x}", trace.hash));
+            }
+        }
+        for flow in &scenario.flows {
+            if let Traffic::Tmix(tmix) = &flow.traffic
+                && let Some((_, hash)) = &tmix.file
+            {
+                text.push_str(&format!("{hash:x}"));
             }
         }
         Ok(Case { index, values, scenario, hash: hash::hex(text.as_bytes()) })

@@ -8,6 +8,7 @@ use crate::raw::{File, FlowFile};
 use crate::resolve::{Context, headers, whole, within};
 use crate::scenario::{FlowSpec, LinkId, Traffic};
 use crate::source::{Checked, Fault, did_you_mean};
+use crate::tmix::Origin;
 use crate::traffic;
 use crate::tree::At;
 use params::{Spec, Value};
@@ -118,9 +119,15 @@ fn single(
     let key = |k: &str| format!("flow.{entry}.{k}");
     let (sends, udp) = match &flow.traffic {
         Some(at) => {
-            let fail = |e| Fault::at(at.place, e).under(key("traffic"));
+            let fail = |e: String| Fault::at(at.place, e).under(key("traffic"));
             let spec = &at.value.0.0;
-            (traffic::read(spec).map_err(fail)?, traffic::find(spec).map_err(fail)?.udp)
+            let mut sends = traffic::read(spec).map_err(fail)?;
+            if let Traffic::Tmix(tmix) = &mut sends
+                && let Origin::File(name) = &tmix.params.file
+            {
+                tmix.file = Some(context.traces.vectors(name).map_err(fail)?);
+            }
+            (sends, traffic::find(spec).map_err(fail)?.udp)
         }
         None => (Traffic::Bulk, false),
     };

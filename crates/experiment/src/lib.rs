@@ -43,6 +43,7 @@ mod schema;
 mod source;
 mod stats;
 mod sweep;
+pub mod tmix;
 mod trace;
 mod traffic;
 mod tree;

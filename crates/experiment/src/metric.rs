@@ -50,6 +50,19 @@ const GROUP: &[(&str, &[&str])] = &[
     ("mode_s", ANY),
     ("data_gaps", ANY),
     ("ack_gaps", ANY),
+    (
+        "connections",
+        &[
+            "opened",
+            "closed",
+            "open",
+            "active_mean",
+            "active_max",
+            "duration_ms.mean",
+            "duration_ms.median",
+            "duration_ms.p95",
+        ],
+    ),
     ("jain", &[]),
 ];
 /// Figures of a flow: those of a group but the last.
@@ -57,6 +70,9 @@ const FLOW: &[(&str, &[&str])] = GROUP.split_at(GROUP.len() - 1).0;
 /// Figures of a link.
 const LINK: &[(&str, &[&str])] = &[
     ("utilisation", &[]),
+    ("load", &[]),
+    ("arrived_mb", &[]),
+    ("departed_mb", &[]),
     ("queue_ms", SPREAD),
     ("arrived", &[]),
     ("dropped", &[]),
@@ -189,7 +205,7 @@ impl Metric {
             }
         }
         match self.leaf.as_str() {
-            "share" | "utilisation" | "jain" | "max_min" => Unit::Fraction,
+            "share" | "utilisation" | "load" | "jain" | "max_min" => Unit::Fraction,
             _ => Unit::Count,
         }
     }

@@ -1,6 +1,7 @@
 //! One case, resolved: links, flows and the run. No text, no defaults left open.
 
 use crate::clock::TickParams;
+use crate::tmix::Tmix;
 use aqm::Limit;
 use params::Spec;
 use tcp::{Offload, Stack};
@@ -201,6 +202,8 @@ pub enum Traffic {
         /// Mean think time.
         think: Duration,
     },
+    /// Many connections, opened by the receiver of the data.
+    Tmix(Box<Tmix>),
 }
 
 /// Duration, window, seed and repeats.

@@ -1,6 +1,8 @@
-//! mahimahi traces: a line for each opportunity to deliver one packet of 1500 bytes, its time in ms.
+//! Files beside the experiment. mahimahi traces: a line for each opportunity to deliver one packet of 1500 bytes, its
+//! time in ms; and connection vectors.
 
 use crate::limits::TRACE_MAX;
+use crate::tmix::Vectors;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -22,7 +24,11 @@ pub(crate) struct Trace {
 pub(crate) struct Traces {
     base: PathBuf,
     read: Mutex<BTreeMap<String, Result<Arc<Trace>, String>>>,
+    vectors: Mutex<BTreeMap<String, Result<Hashed, String>>>,
 }
+
+/// Connection vectors and the FNV-1a of their file.
+type Hashed = (Arc<Vectors>, u64);
 
 impl Clone for Traces {
     fn clone(&self) -> Self {
@@ -33,7 +39,7 @@ impl Clone for Traces {
 impl Traces {
     /// Files are looked for beside the experiment file.
     pub fn new(base: PathBuf) -> Self {
-        Traces { base, read: Mutex::default() }
+        Traces { base, read: Mutex::default(), vectors: Mutex::default() }
     }
 
     pub fn read(&self, file: &str) -> Result<Arc<Trace>, String> {
@@ -41,9 +47,24 @@ impl Traces {
         let mut read = self.read.lock().unwrap_or_else(|e| e.into_inner());
         read.entry(file.to_string()).or_insert_with(|| load(&self.base.join(file), file).map(Arc::new)).clone()
     }
+
+    /// Connection vectors.
+    pub fn vectors(&self, file: &str) -> Result<Hashed, String> {
+        let mut vectors = self.vectors.lock().unwrap_or_else(|e| e.into_inner());
+        let read = || {
+            let (text, hash) = text(&self.base.join(file), file)?;
+            Ok((Arc::new(Vectors::read(&text, file)?), hash))
+        };
+        vectors.entry(file.to_string()).or_insert_with(read).clone()
+    }
 }
 
 fn load(path: &Path, name: &str) -> Result<Trace, String> {
+    let (text, hash) = text(path, name)?;
+    parse(&text, name, hash)
+}
+
+fn text(path: &Path, name: &str) -> Result<(String, u64), String> {
     let cannot = |e: std::io::Error| format!("cannot read the trace {}: {e}", path.display());
     let meta = std::fs::metadata(path).map_err(cannot)?;
     if !meta.is_file() {
@@ -53,8 +74,8 @@ fn load(path: &Path, name: &str) -> Result<Trace, String> {
         return Err(format!("the trace {name} has {} bytes; allowed are {TRACE_MAX}", meta.len()));
     }
     let bytes = std::fs::read(path).map_err(cannot)?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| format!("the trace {name} is not text"))?;
-    parse(text, name, crate::hash::fnv(&bytes))
+    let hash = crate::hash::fnv(&bytes);
+    Ok((String::from_utf8(bytes).map_err(|_| format!("the trace {name} is not text"))?, hash))
 }
 
 fn parse(text: &str, name: &str, hash: u64) -> Result<Trace, String> {

@@ -2,6 +2,7 @@
 
 use crate::scenario::Traffic;
 use crate::source::did_you_mean;
+use crate::tmix::{Tmix, TmixParams};
 use params::{Field, ParamError, Params, Spec};
 use units::{Bytes, Duration, Rate};
 
@@ -173,6 +174,18 @@ pub static TRAFFIC: &[TrafficKind] = &[
         },
     },
     TrafficKind {
+        name: "tmix",
+        doc: "Thousands of connections, each a client's requests and a server's replies with think times between: from a \
+              file of connection vectors, or made up after published facts. The receiver of the flow's data is the client.",
+        fields: TmixParams::fields,
+        udp: false,
+        needed: &[],
+        read: |spec| {
+            let params = TmixParams::from_spec(spec)?;
+            Ok(Traffic::Tmix(Box::new(Tmix { params, file: None })))
+        },
+    },
+    TrafficKind {
         name: "web",
         doc: "Pages of random size with think times between, over one connection.",
         fields: Web::fields,
@@ -184,12 +197,6 @@ pub static TRAFFIC: &[TrafficKind] = &[
 
 /// The kind a spec names.
 pub(crate) fn find(spec: &Spec) -> Result<&'static TrafficKind, String> {
-    if spec.name == "tmix" {
-        let instead = "until then take \"web\" or \"onoff\"";
-        return Err(format!(
-            "tmix traffic comes with the evaluation suite (tcpeval), not with this version; {instead}"
-        ));
-    }
     TRAFFIC.iter().find(|kind| kind.name == spec.name).ok_or_else(|| {
         let names: Vec<&str> = TRAFFIC.iter().map(|kind| kind.name).collect();
         let near = did_you_mean(&spec.name, names.iter().copied());
@@ -220,7 +227,8 @@ mod tests {
         let Ok(Traffic::Cbr { rate, size, .. }) = read("game") else { panic!("game is not cbr") };
         assert_eq!(size / rate, Duration::from_millis(20));
         assert_eq!(read("bytes").unwrap_err(), "bytes needs size, such as bytes(size=100kB)");
-        assert!(read("tmix(file=x)").unwrap_err().contains("evaluation suite"));
+        assert!(read("tmix(load=0)").unwrap_err().contains("allowed is"));
+        assert!(read("tmix(least=1MB, most=1kB)").unwrap_err().contains("above most"));
         assert!(read("voip(on=1s)").unwrap_err().contains("go together"));
     }
 }

@@ -9,7 +9,7 @@ use crate::scheduler::{Scheduler, Source};
 use crate::tick::{self, Tick};
 use crate::world::Options;
 use cc::{CongestionControl, Flow};
-use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Traffic, Vary};
+use experiment::{Clock, FlowSpec, LinkId, RateSpec, Run, Scenario, Traffic, Vary};
 use params::Spec;
 use std::collections::BTreeMap;
 use tcp::{Config, DelayedAck, Endpoint, LossDetection};
@@ -89,6 +89,11 @@ pub struct Network {
 }
 
 impl Network {
+    /// One more node, whose packets go the way of `flow`'s.
+    pub fn join(&mut self, flow: u32) {
+        self.first.push(self.first[flow as usize]);
+    }
+
     /// The first hop of a flow's packets.
     #[inline]
     pub fn first_hop(&self, flow: u32, way: Way) -> u32 {
@@ -287,26 +292,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
             received_bytes: 0,
         }),
         _ => {
-            let mut config = Config::of(spec.stack);
-            config.mss = spec.mss;
-            config.initial_window = spec.initial_window;
-            config.receive_window = spec.receive_window;
-            config.ecn = spec.ecn;
-            config.offload = spec.offload;
-            config.pacing = spec.pacing;
-            if !spec.delayed_ack {
-                config.delayed_ack = DelayedAck::None;
-            }
-            let tick = config.rtt_tick.as_nanos().max(1);
-            let phase = |host: u64| Duration::from_nanos(Rng::new(seed, entity * 2 + host, streams::CLOCK).below(tick));
-            let (mut sending, mut receiving) = (config.clone(), config);
-            sending.estimates = scenario.run.estimates;
-            sending.tick_phase = phase(0);
-            receiving.tick_phase = phase(1);
-            if let Ok(entry) = cc::find(&spec.cc.name) {
-                suit(&mut sending, &entry.about);
-                suit(&mut receiving, &entry.about);
-            }
+            let [sending, receiving] = configs(&spec, &scenario.run, seed, entity);
             let mut failed = None;
             let sender = Endpoint::connect(sending, &mut |flow| {
                 let custom = options.custom.and_then(|build| build(&spec.cc, flow, seed));
@@ -349,6 +335,31 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
         bdp: rate * spec.base_rtt.as_secs_f64(),
         spec: Box::new(spec),
     })
+}
+
+/// The settings of a flow's two ends, the data's sender first.
+pub fn configs(spec: &FlowSpec, run: &Run, seed: u64, entity: u64) -> [Config; 2] {
+    let mut config = Config::of(spec.stack);
+    config.mss = spec.mss;
+    config.initial_window = spec.initial_window;
+    config.receive_window = spec.receive_window;
+    config.ecn = spec.ecn;
+    config.offload = spec.offload;
+    config.pacing = spec.pacing;
+    if !spec.delayed_ack {
+        config.delayed_ack = DelayedAck::None;
+    }
+    let tick = config.rtt_tick.as_nanos().max(1);
+    let phase = |host: u64| Duration::from_nanos(Rng::new(seed, entity * 2 + host, streams::CLOCK).below(tick));
+    let (mut sending, mut receiving) = (config.clone(), config);
+    sending.estimates = run.estimates;
+    sending.tick_phase = phase(0);
+    receiving.tick_phase = phase(1);
+    if let Ok(entry) = cc::find(&spec.cc.name) {
+        suit(&mut sending, &entry.about);
+        suit(&mut receiving, &entry.about);
+    }
+    [sending, receiving]
 }
 
 /// Gives an algorithm the host it was published with.

@@ -17,6 +17,7 @@ impl<P: Probe> World<P> {
             Entry::Stop(f) => traffic::stop(self, f),
             Entry::Application(f) => traffic::application(self, f),
             Entry::SpurtEnds(f) => traffic::spurt_ends(self, f),
+            Entry::Connection(node, generation, acceptor) => self.connection_wakes(node, generation, acceptor),
             Entry::Change(l, c) => self.change(l, c),
             Entry::Sample => self.sample(),
         }
@@ -25,6 +26,7 @@ impl<P: Probe> World<P> {
     pub(crate) fn measure_begins(&mut self) {
         self.measuring = true;
         let now = self.now;
+        self.sessions.mark(now, true);
         for link in &mut self.net.links {
             link.count.since = now;
             link.count.most = link.queue.len();
@@ -38,6 +40,7 @@ impl<P: Probe> World<P> {
     pub(crate) fn measure_ends(&mut self) {
         self.measuring = false;
         let now = self.now;
+        self.sessions.mark(now, false);
         for link in &mut self.net.links {
             link.account(now);
         }
@@ -45,7 +48,11 @@ impl<P: Probe> World<P> {
             // What comes later is not in the window.
             link.count.since = Instant::MAX;
         }
-        for node in &mut self.nodes {
+        for (f, node) in self.nodes.iter_mut().enumerate() {
+            // Connections hand their counts over as they close.
+            if self.sessions.are_of(f) {
+                continue;
+            }
             node.count.goodput[1] = node.goodput();
             node.count.retransmits[1] = node.retransmits();
         }
@@ -78,8 +85,9 @@ impl<P: Probe> World<P> {
         self.enter(self.now + step, Entry::Sample);
         let (now, seconds) = (self.now, step.as_secs_f64());
         let mbps = |bytes: u64| bytes as f64 * 8e-6 / seconds;
-        for (i, node) in self.nodes.iter_mut().enumerate() {
-            if !node.started {
+        self.sample_connections(mbps);
+        for (i, node) in self.nodes[..self.sessions.fixed as usize].iter_mut().enumerate() {
+            if !node.started || self.sessions.are_of(i) {
                 continue;
             }
             let (total, goodput) = (node.count.total_bytes, node.goodput());
@@ -117,7 +125,8 @@ impl<P: Probe> World<P> {
         }
         for l in 0..self.scenario.links.len() {
             let link = &mut self.net.links[l];
-            let (dropped, marked, bytes) = core::mem::take(&mut link.step);
+            let step = core::mem::take(&mut link.step);
+            let bytes = step.sent_bytes;
             let rate = link.transmitter.rate().map_or(f64::INFINITY, |r| r.bytes_per_sec());
             let idle = link.queue.is_empty() && bytes == 0;
             let sample = LinkSample {
@@ -125,8 +134,11 @@ impl<P: Probe> World<P> {
                 queue_packets: link.queue.len() as u32,
                 queue_bytes: link.queue.backlog().as_f64(),
                 utilisation: bytes as f64 / (rate * seconds),
-                dropped,
-                marked,
+                dropped: step.dropped,
+                marked: step.marked,
+                arrived_bytes: step.arrived_bytes as f64,
+                departed_bytes: bytes as f64,
+                delay_ms: if step.sent > 0 { step.sojourn.as_millis_f64() / step.sent as f64 } else { f64::NAN },
             };
             self.probe.see(now, Trace::LinkSample { link: l as u32, sample });
             let probe = &mut self.probe;

@@ -112,6 +112,22 @@ impl Histogram {
         self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, n)| (self.first + i, *n))
     }
 
+    /// Counts all that another has counted.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (b, n) in other.filled() {
+            if self.counts.get(b.wrapping_sub(self.first)).is_none() {
+                self.grow(b);
+                self.counts[b - self.first] = 0;
+            }
+            self.counts[b - self.first] += n;
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
     /// How many were counted.
     pub fn count(&self) -> u64 {
         self.count

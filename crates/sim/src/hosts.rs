@@ -28,6 +28,9 @@ impl<P: Probe> World<P> {
         if P::ON {
             self.probe.see(now, Trace::Deliver { packet: &packet });
         }
+        if packet.flow >= self.sessions.fixed {
+            return self.deliver_to_connection(packet);
+        }
         let node = &mut self.nodes[packet.flow as usize];
         if self.measuring
             && let Some(gaps) = &mut node.count.gaps
@@ -142,6 +145,9 @@ impl<P: Probe> World<P> {
             if tcp.sender.flow().has_events() {
                 self.collect_events(flow);
             }
+        } else if flow >= self.sessions.fixed && tcp.receiver.flow().has_events() {
+            // A client's requests are no part of the results.
+            drop(tcp.receiver.flow_mut().drain_events());
         }
     }
 
@@ -199,6 +205,7 @@ impl<P: Probe> World<P> {
                 node.count.slow_start_exit = Some((self.now, threshold, threshold as f64 / bdp));
             }
             if P::ON {
+                event.flow = self.sessions.flow(f);
                 self.probe.see(self.now, Trace::Event(&event));
             }
         }

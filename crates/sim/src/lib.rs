@@ -19,6 +19,7 @@ mod prefetch;
 pub mod probe;
 pub mod record;
 pub mod scheduler;
+mod sessions;
 pub mod summary;
 pub mod tape;
 pub mod tick;

@@ -139,6 +139,8 @@ impl Loss {
 pub struct LinkCount {
     /// Packets that came.
     pub arrived: u64,
+    /// Their bytes.
+    pub arrived_bytes: u64,
     /// Dropped by the queue, by its law, by chance.
     pub dropped: [u64; 3],
     /// Marked.
@@ -153,6 +155,19 @@ pub struct LinkCount {
     pub since: Instant,
     /// Longest queue in packets.
     pub most: usize,
+}
+
+/// Counters over one step of the series.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Step {
+    pub dropped: u32,
+    pub marked: u32,
+    pub arrived_bytes: u64,
+    pub sent_bytes: u64,
+    /// Packets sent, and the sum of their times in the queue.
+    pub sent: u32,
+    pub sojourn: Duration,
 }
 
 /// A link at work.
@@ -188,8 +203,8 @@ pub struct Link {
     pub info: LinkInfo,
     /// The window's counters.
     pub count: LinkCount,
-    /// Dropped and marked since the last sample.
-    pub step: (u32, u32, u64),
+    /// Since the last sample.
+    pub step: Step,
 }
 
 impl Link {
@@ -224,7 +239,7 @@ impl Link {
             reorder: spec.reorder.map(|r| (r.probability, r.delay, Rng::new(seed, entity, streams::REORDER))),
             info,
             count: LinkCount::default(),
-            step: (0, 0, 0),
+            step: Step::default(),
         })
     }
 
@@ -248,12 +263,30 @@ impl Link {
         self.count.since = now;
     }
 
+    /// A packet came.
+    #[inline]
+    pub fn arrived(&mut self, size: u32, measuring: bool) {
+        self.step.arrived_bytes += size as u64;
+        if measuring {
+            self.count.arrived += 1;
+            self.count.arrived_bytes += size as u64;
+        }
+    }
+
+    /// A packet left the queue.
+    #[inline]
+    pub fn departed(&mut self, size: u32, sojourn: Duration) {
+        self.step.sent += 1;
+        self.step.sent_bytes += size as u64;
+        self.step.sojourn += sojourn;
+    }
+
     /// Counts a drop.
     pub fn count_drop(&mut self, why: DropWhy, measuring: bool) {
         if measuring {
             self.count.dropped[why as usize] += 1;
         }
-        self.step.0 += 1;
+        self.step.dropped += 1;
     }
 }
 

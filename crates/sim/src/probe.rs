@@ -66,6 +66,10 @@ pub struct LinkSample {
     pub utilisation: f64,
     pub dropped: u32,
     pub marked: u32,
+    pub arrived_bytes: f64,
+    pub departed_bytes: f64,
+    /// Mean sojourn of the packets that left in this step; NaN if none did.
+    pub delay_ms: f64,
 }
 
 /// Somebody who watches.

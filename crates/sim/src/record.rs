@@ -64,7 +64,8 @@ table! {
 table! {
     /// One row per link and step.
     Links { t_s: f64 => F64, link: u32 => U32, queue_ms: f64 => F64, queue_packets: u32 => U32, queue_bytes: f64 => F64,
-        utilisation: f64 => F64, dropped: u32 => U32, marked: u32 => U32 }
+        utilisation: f64 => F64, dropped: u32 => U32, marked: u32 => U32,
+        arrived_bytes: f64 => F64, departed_bytes: f64 => F64, delay_ms: f64 => F64 }
 }
 table! {
     /// One row per variable and step.
@@ -206,6 +207,9 @@ impl Probe for Recorder {
                 l.utilisation.push(s.utilisation);
                 l.dropped.push(s.dropped);
                 l.marked.push(s.marked);
+                l.arrived_bytes.push(s.arrived_bytes);
+                l.departed_bytes.push(s.departed_bytes);
+                l.delay_ms.push(s.delay_ms);
             }
             Trace::Var { source, index, name, value } => {
                 let names = &mut self.names;

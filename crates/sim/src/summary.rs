@@ -1,8 +1,8 @@
 //! The figures of a run, in the words of the results' schema.
 
-use crate::histogram::Spread;
+use crate::histogram::{Histogram, Spread};
 use crate::link::DropWhy;
-use crate::node::{Completion, Node, Transport};
+use crate::node::{Completion, Transport};
 use crate::probe::Probe;
 use crate::record::{Column, Table};
 use crate::world::World;
@@ -109,6 +109,9 @@ pub struct FlowSummary {
     /// The same of acknowledgements at the sender.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub ack_gaps: BTreeMap<String, f64>,
+    /// Of Tmix traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Connections>,
 }
 
 /// The flows of one `[[flow]]` entry, in the words of a flow: rates, shares and counts are sums; delays, their quantiles
@@ -145,8 +148,24 @@ pub struct GroupSummary {
     pub ack_gaps: BTreeMap<String, f64>,
     /// Among the flows of the group.
     pub jain: f64,
-    /// Flow completion times by size, for finite transfers.
+    /// Of Tmix traffic: sums over the flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Connections>,
+    /// Flow completion times by size, for finite transfers; of Tmix traffic, exchanges by the size of the reply.
     pub completions: Vec<CompletionBin>,
+}
+
+/// The connections of a Tmix flow: over the window but for those opened, closed and open at the end of the run.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Connections {
+    pub opened: u64,
+    pub closed: u64,
+    pub open: u64,
+    pub active_mean: f64,
+    pub active_max: u64,
+    /// From opening to the end of both sides.
+    pub duration_ms: Option<Spread>,
 }
 
 /// Completion times of transfers up to a size.
@@ -177,6 +196,10 @@ pub struct LinkSummary {
     pub rate_mbps: Option<f64>,
     /// Fraction of the rate; absent on an unlimited link.
     pub utilisation: Option<f64>,
+    /// What came, dropped or not, as a fraction of the rate: above 1 in overload.
+    pub load: Option<f64>,
+    pub arrived_mb: f64,
+    pub departed_mb: f64,
     pub queue_ms: Option<Spread>,
     pub arrived: u64,
     pub dropped: u64,
@@ -199,7 +222,7 @@ pub struct Fairness {
 }
 
 /// Upper ends of the completion bins: what fits the initial windows of 3 and 10, then decades.
-const BINS: [u64; 6] = [4_380, 14_600, 100_000, 1_000_000, 10_000_000, u64::MAX];
+pub(crate) const BINS: [u64; 6] = [4_380, 14_600, 100_000, 1_000_000, 10_000_000, u64::MAX];
 
 fn jain(x: &[f64]) -> f64 {
     let (sum, squares) = x.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
@@ -236,22 +259,58 @@ fn completion_bins(all: &[Completion]) -> Vec<CompletionBin> {
     bins
 }
 
+/// The same of exchanges that were counted as they came.
+fn exchange_bins<P: Probe>(world: &World<P>, flows: &[usize]) -> Vec<CompletionBin> {
+    let mut bins = Vec::new();
+    for (i, up_to_bytes) in BINS.into_iter().enumerate() {
+        let mut all = Histogram::default();
+        flows.iter().filter_map(|&f| world.sessions.exchanges(f)).for_each(|e| all.merge(&e[i]));
+        if let Some(s) = all.spread() {
+            bins.push(CompletionBin {
+                up_to_bytes,
+                transfers: s.samples as usize,
+                mean_s: s.mean * 1e-3,
+                median_s: s.median * 1e-3,
+                p95_s: s.p95 * 1e-3,
+            });
+        }
+    }
+    bins
+}
+
+fn connections_of<P: Probe>(world: &World<P>, flows: &[usize], window: Duration) -> Option<Connections> {
+    let all: Vec<Connections> = flows.iter().filter_map(|&f| world.sessions.figures(f, window)).collect();
+    let sum = |of: fn(&Connections) -> u64| all.iter().map(of).sum();
+    (!all.is_empty()).then(|| Connections {
+        opened: sum(|c| c.opened),
+        closed: sum(|c| c.closed),
+        open: sum(|c| c.open),
+        active_mean: all.iter().map(|c| c.active_mean).sum(),
+        active_max: sum(|c| c.active_max),
+        duration_ms: mean_spread(all.iter().filter_map(|c| c.duration_ms.as_ref())),
+    })
+}
+
 fn percent(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 }
 }
 
-fn flow<P: Probe>(world: &World<P>, node: &Node, seconds: f64, total: f64) -> FlowSummary {
+fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f64) -> FlowSummary {
+    let node = &world.nodes[f];
+    let connections = world.sessions.figures(f, Duration::from_secs_f64(seconds));
     let c = &node.count;
     let throughput = c.delivered_bytes as f64 * 8e-6 / seconds;
     let mut modes = c.modes.clone();
     match (c.mode, &node.transport) {
         (Some((mode, since)), _) => add_mode(&mut modes, mode, world.now.since(since)),
         // An algorithm with modes that never left its first.
-        (None, Transport::Tcp(tcp)) if node.started => tcp.sender.cc().vars(&mut |name, value| {
-            if name == "mode" {
-                add_mode(&mut modes, value as i64, world.now.since(node.start));
-            }
-        }),
+        (None, Transport::Tcp(tcp)) if node.started && connections.is_none() => {
+            tcp.sender.cc().vars(&mut |name, value| {
+                if name == "mode" {
+                    add_mode(&mut modes, value as i64, world.now.since(node.start));
+                }
+            })
+        }
         _ => {}
     }
     let bands = &world.scenario.run.gaps;
@@ -301,6 +360,7 @@ fn flow<P: Probe>(world: &World<P>, node: &Node, seconds: f64, total: f64) -> Fl
         }),
         data_gaps: gaps(0),
         ack_gaps: gaps(1),
+        connections,
         mode_s: modes.iter().map(|(m, t)| (cc::mode_name(*m).to_string(), t.as_secs_f64())).collect(),
     }
 }
@@ -333,7 +393,7 @@ fn mean_spread<'a>(spreads: impl Iterator<Item = &'a Spread> + Clone) -> Option<
     })
 }
 
-fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary]) -> GroupSummary {
+fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], window: Duration) -> GroupSummary {
     let numbers: Vec<usize> = (0..all.len()).filter(|&f| world.nodes[f].spec.group == g).collect();
     let flows: Vec<&FlowSummary> = numbers.iter().map(|&f| &all[f]).collect();
     let sum = |of: fn(&FlowSummary) -> f64| flows.iter().map(|f| of(f)).sum::<f64>();
@@ -384,7 +444,12 @@ fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary]) -> GroupSumm
         data_gaps: mean_by_name(flows.iter().map(|f| &f.data_gaps)),
         ack_gaps: mean_by_name(flows.iter().map(|f| &f.ack_gaps)),
         jain: jain(&flows.iter().map(|f| f.throughput_mbps).collect::<Vec<_>>()),
-        completions: completion_bins(&completions),
+        connections: connections_of(world, &numbers, window),
+        completions: if completions.is_empty() {
+            exchange_bins(world, &numbers)
+        } else {
+            completion_bins(&completions)
+        },
     }
 }
 
@@ -398,6 +463,9 @@ fn link<P: Probe>(world: &World<P>, l: usize, window: Duration) -> LinkSummary {
         queue: spec.queue.to_string(),
         rate_mbps: rate.map(|r| r.as_mbps()),
         utilisation: rate.map(|r| c.sent_bytes as f64 / (r.bytes_per_sec() * window.as_secs_f64())),
+        load: rate.map(|r| c.arrived_bytes as f64 / (r.bytes_per_sec() * window.as_secs_f64())),
+        arrived_mb: c.arrived_bytes as f64 * 1e-6,
+        departed_mb: c.sent_bytes as f64 * 1e-6,
         queue_ms: c.queue.spread(),
         arrived: c.arrived,
         dropped,
@@ -433,11 +501,11 @@ pub(crate) fn of<P: Probe>(world: &World<P>) -> Summary {
     let end = Instant::ZERO + world.scenario.run.duration;
     let window = to.min(end).since(from);
     let seconds = window.as_secs_f64();
-    let total: f64 = world.nodes.iter().map(|n| n.count.delivered_bytes as f64 * 8e-6 / seconds).sum();
-    let flows: Vec<FlowSummary> = world.nodes.iter().map(|n| flow(world, n, seconds, total)).collect();
+    let own = &world.nodes[..world.scenario.flows.len()];
+    let total: f64 = own.iter().map(|n| n.count.delivered_bytes as f64 * 8e-6 / seconds).sum();
+    let flows: Vec<FlowSummary> = (0..own.len()).map(|f| flow(world, f, seconds, total)).collect();
     // Fairness is a matter of those who wanted a share: a flow that never ran in the window is not counted.
-    let shares: Vec<f64> = world
-        .nodes
+    let shares: Vec<f64> = own
         .iter()
         .zip(&flows)
         .filter(|(n, _)| n.start < to && n.spec.stop.is_none_or(|s| s > from))
@@ -450,7 +518,7 @@ pub(crate) fn of<P: Probe>(world: &World<P>) -> Summary {
         schema: SCHEMA,
         model: MODEL,
         digest: world.digest.text(),
-        groups: (0..world.scenario.groups.len()).map(|g| group(world, g, &flows)).collect(),
+        groups: (0..world.scenario.groups.len()).map(|g| group(world, g, &flows, window)).collect(),
         flows,
         links: (0..world.scenario.links.len()).map(|l| link(world, l, window)).collect(),
         fairness: Fairness { jain: jain(&shares), max_min: if most > 0.0 { least / most } else { 1.0 } },
@@ -466,7 +534,7 @@ pub(crate) fn of<P: Probe>(world: &World<P>) -> Summary {
                     "packets",
                 ),
             ),
-            ("rtt", distribution("flow", world.nodes.iter().map(|n| &n.count.rtt), "samples")),
+            ("rtt", distribution("flow", own.iter().map(|n| &n.count.rtt), "samples")),
         ],
     }
 }

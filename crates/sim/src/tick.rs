@@ -159,7 +159,7 @@ impl<P: Probe> World<P> {
         let count = tick.counter.read(now);
         if tick.rate.is_none() {
             // No shaper: the delay line alone.
-            link.count.arrived += u64::from(self.measuring);
+            link.arrived(packet.size, self.measuring);
             if link.impaired && link.loss_at == LossAt::Enqueue && link.loss.strikes() {
                 self.lose(l, &packet, DropWhy::Random);
                 return;
@@ -167,7 +167,7 @@ impl<P: Probe> World<P> {
             if self.measuring {
                 link.count.sent_bytes += packet.size as u64;
             }
-            tick.send(count, packet);
+            link.tick.as_mut().expect("as above").send(count, packet);
             self.tick_schedule_release(l);
             return;
         }
@@ -226,7 +226,7 @@ impl<P: Probe> World<P> {
                 link.count.sent_bytes += out.packet.size as u64;
                 link.count.queue.add(out.sojourn);
             }
-            link.step.2 += out.packet.size as u64;
+            link.departed(out.packet.size, out.sojourn);
         }
         self.account_drops(l);
         let out = out?;

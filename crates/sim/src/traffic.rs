@@ -12,7 +12,7 @@ use units::{Duration, Instant, Rate, Rng};
 pub(crate) fn start<P: Probe>(world: &mut World<P>, f: u32) {
     let now = world.now;
     world.nodes[f as usize].started = true;
-    match world.nodes[f as usize].spec.traffic.clone() {
+    match world.nodes[f as usize].spec.traffic {
         Traffic::Bulk => write(world, f, BULK),
         Traffic::Bytes(bytes) => {
             begin_transfer(world, f, bytes.get());
@@ -24,7 +24,7 @@ pub(crate) fn start<P: Probe>(world: &mut World<P>, f: u32) {
             }
             application(world, f);
         }
-        Traffic::OnOff { .. } | Traffic::Web { .. } => application(world, f),
+        Traffic::OnOff { .. } | Traffic::Web { .. } | Traffic::Tmix(_) => application(world, f),
     }
 }
 
@@ -32,6 +32,10 @@ pub(crate) fn start<P: Probe>(world: &mut World<P>, f: u32) {
 pub(crate) fn stop<P: Probe>(world: &mut World<P>, f: u32) {
     let now = world.now;
     world.nodes[f as usize].stopped = true;
+    if matches!(world.nodes[f as usize].spec.traffic, Traffic::Tmix(_)) {
+        // What is open goes on to its end.
+        return;
+    }
     if let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport {
         tcp.sender.truncate(now);
     }
@@ -88,6 +92,7 @@ pub(crate) fn application<P: Probe>(world: &mut World<P>, f: u32) {
             begin_transfer(world, f, bytes);
         }
         Traffic::OnOff { on, off, rate } => on_off(world, f, on, off, rate),
+        Traffic::Tmix(_) => world.connections_arrive(f),
     }
 }
 

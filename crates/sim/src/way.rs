@@ -94,7 +94,7 @@ impl<P: Probe> World<P> {
         self.digest.fold(self.now, Fact::Mark, l, (packet.flow as u64) << 32 | packet.size as u64);
         let link = &mut self.net.links[l as usize];
         link.count.marked += u64::from(self.measuring);
-        link.step.1 += 1;
+        link.step.marked += 1;
         if P::ON {
             self.probe.see(self.now, Trace::Mark { link: l, packet });
             self.log_queue(l, Event::Mark, packet, None);
@@ -104,7 +104,7 @@ impl<P: Probe> World<P> {
     pub(crate) fn enqueue(&mut self, l: u32, packet: Packet) {
         let now = self.now;
         let link = &mut self.net.links[l as usize];
-        link.count.arrived += u64::from(self.measuring);
+        link.arrived(packet.size, self.measuring);
         if link.impaired && link.loss_at == LossAt::Enqueue && link.loss.strikes() {
             self.lose(l, &packet, DropWhy::Random);
             return;
@@ -167,7 +167,7 @@ impl<P: Probe> World<P> {
                 link.count.sent_bytes += out.packet.size as u64;
                 link.count.queue.add(out.sojourn);
             }
-            link.step.2 += out.packet.size as u64;
+            link.departed(out.packet.size, out.sojourn);
         }
         let next = if len == 0 {
             None

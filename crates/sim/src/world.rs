@@ -6,6 +6,7 @@ use crate::node::{ENDLESS, Node};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::scheduler::{Scheduler, Source};
+use crate::sessions::Sessions;
 use crate::summary::{self, Summary};
 use crate::timers::Timers;
 use crate::{RunError, Tape};
@@ -38,6 +39,8 @@ pub(crate) enum Entry {
     Change(u32, u32),
     Application(u32),
     SpurtEnds(u32),
+    /// A connection's next unit: its node, which connection of that node's, whether it is the acceptor's.
+    Connection(u32, u32, bool),
     Sample,
 }
 
@@ -69,7 +72,9 @@ pub struct World<P: Probe> {
     pub(crate) scenario: Scenario,
     pub(crate) seed: u64,
     pub(crate) net: Network,
+    /// The experiment's flows, then places of the connections of its Tmix flows.
     pub(crate) nodes: Vec<Node>,
+    pub(crate) sessions: Sessions,
     pub(crate) digest: Digest,
     pub(crate) measuring: bool,
     pub(crate) packets: Conservation,
@@ -98,6 +103,7 @@ impl<P: Probe> World<P> {
         for f in 0..scenario.flows.len() {
             nodes.push(build::node(scenario, f, seed, &options)?);
         }
+        let sessions = Sessions::new(scenario, seed, options.custom.is_some())?;
         let calendar_source = scheduler.add_source();
         net.kinds.push(Kind::Calendar);
         let late_source = scheduler.add_source();
@@ -112,6 +118,7 @@ impl<P: Probe> World<P> {
             seed,
             net,
             nodes,
+            sessions,
             digest: Digest::default(),
             measuring: false,
             packets: Conservation::default(),
@@ -207,6 +214,7 @@ impl<P: Probe> World<P> {
         if self.measuring {
             self.measure_ends();
         }
+        self.settle_connections();
         self.check_conservation();
         Ok((summary::of(&self), self.probe))
     }

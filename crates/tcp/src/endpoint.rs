@@ -384,6 +384,11 @@ impl Endpoint {
         self.state == State::Reset || (self.is_finished() && self.receiver.fin)
     }
 
+    /// The peer's FIN has come, after all that it sent.
+    pub fn peer_has_closed(&self) -> bool {
+        self.receiver.fin
+    }
+
     /// Counters.
     pub fn stats(&self) -> &Stats {
         &self.sender.stats

@@ -1,0 +1,653 @@
+//! Tmix traffic: connections that come and go. A connection has a place among the nodes, made when it is opened and used
+//! again after it was closed, so that memory follows what is open at a time. What it counted goes to the flow it belongs
+//! to, which stands for all of its connections in the results.
+//!
+//! The receiver of the flow's data is the initiator, a client; what the acceptor sends takes the flow's route.
+
+use crate::RunError;
+use crate::build;
+use crate::digest::Fact;
+use crate::histogram::Histogram;
+use crate::node::{FlowCount, Node, Tcp, Transport};
+use crate::packet::{Packet, Way};
+use crate::probe::{FlowSample, Probe, Trace};
+use crate::summary::{BINS, Connections};
+use crate::world::{Entry, World};
+use experiment::tmix::{Adu, Replay, Side};
+use experiment::{Scenario, Traffic};
+use tcp::{Config, Endpoint};
+use units::{Bytes, Duration, Instant, Rng, streams};
+
+/// Connections of one flow, and what is known of them.
+#[derive(Debug)]
+pub(crate) struct Source {
+    replay: Replay,
+    next: usize,
+    /// Places of closed connections, and when each was closed.
+    free: Vec<(u32, Instant)>,
+    /// Acceptor's and initiator's settings.
+    configs: [Config; 2],
+    count: Count,
+}
+
+/// Figures over the connections of a flow; those in the measure window but for `opened` and `closed`.
+#[derive(Debug, Default)]
+struct Count {
+    opened: u64,
+    closed: u64,
+    open: u64,
+    most: u64,
+    /// Integral of `open` over the window, in connection-nanoseconds.
+    time: u128,
+    since: Instant,
+    /// Opening to the end of both sides.
+    lasted: Histogram,
+    /// Exchanges by size of the reply: from the request's first byte (the SYN, for the first) to the reply's last, less
+    /// what the server waited.
+    exchanges: [Histogram; BINS.len()],
+}
+
+/// What a connection does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// The opening is under way.
+    Open,
+    /// A unit is written when the calendar says so.
+    Wait,
+    /// A unit is on its way to this side.
+    Deliver(Side),
+    /// All is written.
+    Close,
+}
+
+/// A place for a connection.
+#[derive(Debug)]
+pub(crate) struct Place {
+    flow: u32,
+    /// Number in the replay, and which connection of this place it is: entries of the calendar name it.
+    number: u32,
+    generation: u32,
+    concurrent: bool,
+    step: Step,
+    /// Next units; in a concurrent connection of each side, else only the first counts.
+    next: [u32; 2],
+    /// Bytes that each side should have received when what is under way has come.
+    goal: [u64; 2],
+    /// A side has been told to close.
+    closing: [bool; 2],
+    opened: Instant,
+    /// When the present exchange began, and bytes of its reply under way.
+    asked: Instant,
+    reply: u64,
+}
+
+/// All connections of all Tmix flows.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    /// Flows of the experiment: nodes from here on are connections.
+    pub fixed: u32,
+    sources: Vec<Option<Box<Source>>>,
+    places: Vec<Place>,
+}
+
+impl Sessions {
+    /// Every connection of the run, known in advance.
+    pub fn new(scenario: &Scenario, seed: u64, custom: bool) -> Result<Sessions, RunError> {
+        let mut sources = Vec::with_capacity(scenario.flows.len());
+        for (f, flow) in scenario.flows.iter().enumerate() {
+            let Traffic::Tmix(tmix) = &flow.traffic else {
+                sources.push(None);
+                continue;
+            };
+            if custom && cc::find(&flow.cc.name).is_err() {
+                let message = format!("{}: tmix traffic runs with the built-in algorithms only", flow.cc.name);
+                return Err(RunError::Unsupported(message));
+            }
+            let configs = build::configs(flow, &scenario.run, seed, f as u64);
+            let header = if configs[0].timestamps { 52 } else { 40 };
+            let end = flow.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.run.duration);
+            let horizon = end.since(flow.start);
+            let rate = build::bottleneck_rate(scenario, flow);
+            let replay = Replay::new(tmix, flow, header, rate, horizon, (seed, f as u64))
+                .map_err(|e| RunError::Unsupported(format!("{}: {e}", flow.name)))?;
+            let source = Source { replay, next: 0, free: Vec::new(), configs, count: Count::default() };
+            sources.push(Some(Box::new(source)));
+        }
+        Ok(Sessions { fixed: scenario.flows.len() as u32, sources, places: Vec::new() })
+    }
+
+    /// The flow that a node's packets count for.
+    #[inline]
+    pub fn flow(&self, node: u32) -> u32 {
+        if node < self.fixed { node } else { self.places[(node - self.fixed) as usize].flow }
+    }
+
+    /// Is this a flow that stands for connections?
+    pub fn are_of(&self, flow: usize) -> bool {
+        self.sources.get(flow).is_some_and(Option::is_some)
+    }
+
+    fn place(&mut self, node: u32) -> &mut Place {
+        &mut self.places[(node - self.fixed) as usize]
+    }
+
+    fn source(&mut self, flow: u32) -> &mut Source {
+        self.sources[flow as usize].as_mut().expect("a connection's flow has tmix traffic")
+    }
+
+    fn unit(&self, node: u32, i: u32) -> Option<Adu> {
+        let place = &self.places[(node - self.fixed) as usize];
+        let replay = &self.sources[place.flow as usize].as_ref()?.replay;
+        replay.vectors.units(&replay.vectors.connections[place.number as usize]).get(i as usize).copied()
+    }
+
+    /// The first unit of `side` from number `i` on.
+    fn own_unit(&self, node: u32, side: Side, mut i: u32) -> Option<(u32, Adu)> {
+        loop {
+            let adu = self.unit(node, i)?;
+            if adu.from == side {
+                return Some((i, adu));
+            }
+            i += 1;
+        }
+    }
+
+    /// The figures of a flow's connections.
+    pub fn figures(&self, flow: usize, window: Duration) -> Option<Connections> {
+        let count = &self.sources[flow].as_ref()?.count;
+        Some(Connections {
+            opened: count.opened,
+            closed: count.closed,
+            open: count.open,
+            active_mean: count.time as f64 / window.as_nanos() as f64,
+            active_max: count.most,
+            duration_ms: count.lasted.spread(),
+        })
+    }
+
+    /// Completion times of a flow's exchanges by size of the reply.
+    pub fn exchanges(&self, flow: usize) -> Option<&[Histogram; BINS.len()]> {
+        Some(&self.sources[flow].as_ref()?.count.exchanges)
+    }
+
+    /// The window of measurement begins, or is over.
+    pub fn mark(&mut self, now: Instant, begins: bool) {
+        for count in self.sources.iter_mut().flatten().map(|s| &mut s.count) {
+            if begins {
+                count.since = now;
+                count.most = count.open;
+            } else {
+                count.pass(now);
+                count.since = Instant::MAX;
+            }
+        }
+    }
+}
+
+impl Count {
+    fn pass(&mut self, now: Instant) {
+        self.time += self.open as u128 * now.since(self.since).as_nanos() as u128;
+        self.since = self.since.max(now);
+    }
+
+    fn opens(&mut self, now: Instant, measuring: bool) {
+        if measuring {
+            self.pass(now);
+            self.most = self.most.max(self.open + 1);
+        }
+        self.open += 1;
+        self.opened += 1;
+    }
+
+    fn closes(&mut self, now: Instant, measuring: bool, opened: Instant) {
+        if measuring {
+            self.pass(now);
+            self.lasted.add(now.since(opened));
+        }
+        self.open -= 1;
+        self.closed += 1;
+    }
+}
+
+fn endpoint(tcp: &mut Tcp, side: Side) -> &mut Endpoint {
+    match side {
+        Side::Initiator => &mut tcp.receiver,
+        Side::Acceptor => &mut tcp.sender,
+    }
+}
+
+impl<P: Probe> World<P> {
+    /// The next connection of a flow is due: opens it and all that come with it, and waits for the one after.
+    pub(crate) fn connections_arrive(&mut self, flow: u32) {
+        let begun = self.nodes[flow as usize].start;
+        loop {
+            let source = self.sessions.source(flow);
+            let Some(&(start, number, mss)) = source.replay.order.get(source.next) else { return };
+            if begun + start > self.now {
+                self.enter(begun + start, Entry::Application(flow));
+                return;
+            }
+            source.next += 1;
+            if self.nodes[flow as usize].stopped {
+                return;
+            }
+            self.open_connection(flow, number, mss);
+        }
+    }
+
+    fn open_connection(&mut self, flow: u32, number: u32, mss: u32) {
+        let (now, seed, fixed) = (self.now, self.seed, self.sessions.fixed);
+        let measuring = self.measuring;
+        let source = self.sessions.source(flow);
+        let serial = source.next as u64;
+        source.count.opens(now, measuring);
+        let connection = source.replay.vectors.connections[number as usize];
+        // A place closed in this very moment may still have packets that look like the new connection's.
+        let again = source.free.pop_if(|(_, at)| *at < now);
+        let mut configs = source.configs.clone();
+        let windows = match &self.nodes[flow as usize].spec.traffic {
+            Traffic::Tmix(tmix) if tmix.params.windows => connection.windows,
+            _ => None,
+        };
+        for (config, window) in configs.iter_mut().zip([windows.map(|w| w[1]), windows.map(|w| w[0])]) {
+            config.mss = Bytes::new(mss as u64);
+            if let Some(window) = window {
+                config.receive_window = Bytes::new(window.max(mss) as u64);
+            }
+        }
+        let [accepting, initiating] = configs;
+        let spec = &self.nodes[flow as usize].spec.cc;
+        let entity = (flow as u64 + 1) << 40 | serial << 1;
+        let built = |entity| {
+            move |f: &mut cc::Flow| {
+                let rng = Rng::new(seed, entity, streams::CC);
+                cc::build(spec, f, rng).expect("the settings were checked with the first flow")
+            }
+        };
+        let sender = Endpoint::listen(accepting, &mut built(entity));
+        let receiver = Endpoint::connect(initiating, &mut built(entity | 1));
+        let cwnd = sender.flow().cwnd;
+        let transport = Transport::Tcp(Tcp { sender, receiver, timers: [(Instant::MAX, 0); 2], cwnd });
+        let node = match again {
+            Some((node, _)) => {
+                let old = &mut self.nodes[node as usize];
+                old.transport = transport;
+                old.count = FlowCount::default();
+                (old.start, old.started, old.stopped) = (now, true, false);
+                node
+            }
+            None => {
+                let node = self.nodes.len() as u32;
+                let parent = &self.nodes[flow as usize];
+                let new = Node {
+                    spec: parent.spec.clone(),
+                    start: now,
+                    stopped: false,
+                    started: true,
+                    rng: Rng::new(seed, entity, streams::TRAFFIC),
+                    spurt_until: Instant::ZERO,
+                    bdp: parent.bdp,
+                    count: FlowCount::default(),
+                    transfer: None,
+                    transport,
+                };
+                self.nodes.push(new);
+                self.net.join(flow);
+                self.sessions.places.push(Place {
+                    flow,
+                    number,
+                    generation: 0,
+                    concurrent: false,
+                    step: Step::Open,
+                    next: [0; 2],
+                    goal: [0; 2],
+                    closing: [false; 2],
+                    opened: now,
+                    asked: now,
+                    reply: 0,
+                });
+                self.many |= node - fixed > 32;
+                node
+            }
+        };
+        let place = self.sessions.place(node);
+        *place = Place {
+            flow,
+            number,
+            generation: place.generation.wrapping_add(1),
+            concurrent: connection.concurrent,
+            step: Step::Open,
+            next: [0; 2],
+            goal: [0; 2],
+            closing: [false; 2],
+            opened: now,
+            asked: now,
+            reply: 0,
+        };
+        self.converse(node);
+        self.pump(node, true);
+        self.pump(node, false);
+    }
+
+    /// A packet of a connection arrived.
+    pub(crate) fn deliver_to_connection(&mut self, packet: Packet) {
+        let now = self.now;
+        let measuring = self.measuring;
+        let flow = self.sessions.flow(packet.flow);
+        let heard = {
+            let node = &mut self.nodes[packet.flow as usize];
+            // From the place's last connection, which did not wait for it.
+            if !node.started || packet.born < node.start {
+                return;
+            }
+            let Transport::Tcp(tcp) = &mut node.transport else { return };
+            match packet.way {
+                Way::Out => tcp.receiver.on_segment(now, &packet.segment),
+                Way::Back => tcp.sender.on_segment(now, &packet.segment),
+            }
+        };
+        let count = &mut self.nodes[flow as usize].count;
+        match packet.way {
+            Way::Out => {
+                count.total_bytes += packet.size as u64;
+                if measuring {
+                    count.delivered_bytes += packet.size as u64;
+                    count.one_way.add(now.since(packet.born));
+                }
+            }
+            Way::Back => {
+                if measuring && let Some(rtt) = heard.rtt {
+                    count.rtt.add(rtt);
+                }
+            }
+        }
+        self.converse(packet.flow);
+        self.pump(packet.flow, packet.way == Way::Out);
+        self.close_if_done(packet.flow);
+    }
+
+    /// What the applications do after a segment came, or as the connection is opened.
+    fn converse(&mut self, node: u32) {
+        let place = &self.sessions.places[(node - self.sessions.fixed) as usize];
+        let (step, concurrent) = (place.step, place.concurrent);
+        let goal = place.goal;
+        let Transport::Tcp(tcp) = &mut self.nodes[node as usize].transport else { return };
+        match step {
+            Step::Open if concurrent => {
+                if tcp.receiver.is_established() && tcp.sender.is_established() {
+                    self.sessions.place(node).step = Step::Wait;
+                    for side in [Side::Initiator, Side::Acceptor] {
+                        self.await_own(node, side);
+                    }
+                }
+            }
+            Step::Open => {
+                let Some(first) = self.sessions.unit(node, 0) else { return };
+                if endpoint(tcp, first.from).is_established() {
+                    self.write_after(node, first.wait);
+                }
+            }
+            Step::Wait if concurrent => {
+                if tcp.receiver.received() >= goal[Side::Initiator as usize] {
+                    self.reply_came(node);
+                }
+            }
+            Step::Wait => {}
+            Step::Deliver(to) => {
+                if endpoint(tcp, to).received() >= goal[to as usize] {
+                    if to == Side::Initiator {
+                        self.reply_came(node);
+                    }
+                    let next = self.sessions.place(node).next[0];
+                    match self.sessions.unit(node, next) {
+                        Some(adu) => {
+                            if adu.from == Side::Acceptor {
+                                // The server's own time is no part of the exchange.
+                                self.sessions.place(node).asked += adu.wait;
+                            }
+                            self.write_after(node, adu.wait);
+                        }
+                        None => self.sessions.place(node).step = Step::Close,
+                    }
+                }
+            }
+            Step::Close => {
+                if concurrent && tcp.receiver.received() >= goal[Side::Initiator as usize] {
+                    self.reply_came(node);
+                }
+            }
+        }
+        self.close_behind_peer(node);
+    }
+
+    /// Who has heard the peer's FIN and has nothing left to say closes too.
+    fn close_behind_peer(&mut self, node: u32) {
+        for side in [Side::Initiator, Side::Acceptor] {
+            let place = &self.sessions.places[(node - self.sessions.fixed) as usize];
+            if place.step != Step::Close || place.closing[side as usize] {
+                continue;
+            }
+            let Transport::Tcp(tcp) = &mut self.nodes[node as usize].transport else { return };
+            if endpoint(tcp, side).peer_has_closed() {
+                self.close_side(node, side);
+            }
+        }
+    }
+
+    fn close_side(&mut self, node: u32, side: Side) {
+        let now = self.now;
+        let closing = &mut self.sessions.place(node).closing[side as usize];
+        if core::mem::replace(closing, true) {
+            return;
+        }
+        let Transport::Tcp(tcp) = &mut self.nodes[node as usize].transport else { return };
+        endpoint(tcp, side).close(now);
+        self.pump(node, side == Side::Initiator);
+    }
+
+    fn write_after(&mut self, node: u32, wait: Duration) {
+        if wait.is_zero() {
+            self.write_unit(node, Side::Initiator);
+        } else {
+            self.await_unit(node, wait, Side::Initiator);
+        }
+    }
+
+    fn await_unit(&mut self, node: u32, wait: Duration, lane: Side) {
+        let place = self.sessions.place(node);
+        place.step = Step::Wait;
+        let generation = place.generation;
+        self.enter(self.now + wait, Entry::Connection(node, generation, lane == Side::Acceptor));
+    }
+
+    /// The calendar's turn: a unit is written, if the connection still is the one that waited.
+    pub(crate) fn connection_wakes(&mut self, node: u32, generation: u32, acceptor: bool) {
+        if self.sessions.place(node).generation != generation || !self.nodes[node as usize].started {
+            return;
+        }
+        self.write_unit(node, if acceptor { Side::Acceptor } else { Side::Initiator });
+        self.close_if_done(node);
+    }
+
+    /// Writes the next unit: of a concurrent connection that of side `lane`, else whosever it is.
+    fn write_unit(&mut self, node: u32, lane: Side) {
+        let now = self.now;
+        let place = self.sessions.place(node);
+        let (concurrent, i) = (place.concurrent, place.next[lane as usize]);
+        let found = if concurrent {
+            self.sessions.own_unit(node, lane, i)
+        } else {
+            self.sessions.unit(node, i).map(|adu| (i, adu))
+        };
+        let Some((i, adu)) = found else { return };
+        let follows_reply = i > 0 && self.sessions.unit(node, i - 1).is_some_and(|last| last.from == Side::Acceptor);
+        let place = self.sessions.place(node);
+        place.next[lane as usize] = i + 1;
+        let peer = adu.from.peer();
+        place.goal[peer as usize] += adu.bytes;
+        match adu.from {
+            Side::Initiator if follows_reply => place.asked = now,
+            Side::Acceptor => {
+                let pushed = concurrent || i == 0;
+                if pushed && place.reply == 0 {
+                    place.asked = now;
+                }
+                place.reply += adu.bytes;
+            }
+            Side::Initiator => {}
+        }
+        if adu.bytes > 0 {
+            let Transport::Tcp(tcp) = &mut self.nodes[node as usize].transport else { return };
+            endpoint(tcp, adu.from).write(now, adu.bytes);
+        } else {
+            self.close_side(node, adu.from);
+        }
+        if concurrent {
+            self.await_own(node, lane);
+        } else {
+            let next = self.sessions.unit(node, i + 1);
+            match next {
+                Some(next) if next.from == adu.from => self.await_unit(node, next.wait, Side::Initiator),
+                Some(_) => self.sessions.place(node).step = Step::Deliver(peer),
+                None if adu.bytes > 0 => {
+                    self.sessions.place(node).step = Step::Deliver(peer);
+                    self.close_side(node, adu.from);
+                }
+                None => self.sessions.place(node).step = Step::Close,
+            }
+        }
+        self.pump(node, adu.from == Side::Initiator);
+    }
+
+    /// A side of a concurrent connection waits for its next unit, or closes.
+    fn await_own(&mut self, node: u32, side: Side) {
+        let from = self.sessions.place(node).next[side as usize];
+        match self.sessions.own_unit(node, side, from) {
+            Some((_, adu)) => {
+                self.await_unit(node, adu.wait, side);
+            }
+            None => {
+                self.close_side(node, side);
+                let place = self.sessions.place(node);
+                if place.closing == [true; 2] {
+                    place.step = Step::Close;
+                }
+            }
+        }
+    }
+
+    /// The client has all that is under way to it.
+    fn reply_came(&mut self, node: u32) {
+        let (now, measuring) = (self.now, self.measuring);
+        let place = self.sessions.place(node);
+        let bytes = core::mem::take(&mut place.reply);
+        let (flow, asked) = (place.flow, place.asked);
+        place.asked = now;
+        if bytes > 0 && measuring {
+            let bin = BINS.iter().position(|most| bytes <= *most).unwrap_or(BINS.len() - 1);
+            self.sessions.source(flow).count.exchanges[bin].add(now.since(asked));
+        }
+    }
+
+    /// Both sides are through: what was counted goes to the flow, the place is free.
+    fn close_if_done(&mut self, node: u32) {
+        let Transport::Tcp(tcp) = &mut self.nodes[node as usize].transport else { return };
+        if !(tcp.sender.is_closed() && tcp.receiver.is_closed()) {
+            return;
+        }
+        tcp.timers = [(Instant::MAX, 0); 2];
+        let (now, measuring) = (self.now, self.measuring);
+        let came = [tcp.receiver.received(), tcp.sender.received()];
+        let place = self.sessions.place(node);
+        let (flow, opened) = (place.flow, place.opened);
+        // What was written has arrived, all of it and no more: the conservation law of connections.
+        assert_eq!(came, place.goal, "a connection of flow {flow} lost bytes: {place:?}");
+        self.settle(node, flow);
+        self.nodes[node as usize].started = false;
+        let source = self.sessions.source(flow);
+        source.count.closes(now, measuring, opened);
+        source.free.push((node, now));
+        self.digest.fold(now, Fact::Deliver, node | 1 << 31, came[0]);
+    }
+
+    /// Adds what a connection counted to its flow.
+    fn settle(&mut self, node: u32, flow: u32) {
+        let measuring = self.measuring;
+        let child = &mut self.nodes[node as usize];
+        if measuring {
+            (child.count.goodput[1], child.count.retransmits[1]) = (child.goodput(), child.retransmits());
+        }
+        let c = core::mem::take(&mut child.count);
+        let count = &mut self.nodes[flow as usize].count;
+        count.lost_packets += c.lost_packets;
+        count.sent_packets += c.sent_packets;
+        count.goodput[1] += c.goodput[1] - c.goodput[0];
+        count.retransmits[1] += c.retransmits[1] - c.retransmits[0];
+        for (sum, n) in count.backoffs.iter_mut().zip(c.backoffs) {
+            *sum += n;
+        }
+        for (sum, n) in count.unanswered.iter_mut().zip(c.unanswered) {
+            *sum += n;
+        }
+        count.below_bdp += c.below_bdp;
+        count.doubles.0 += c.doubles.0;
+        count.doubles.2 += c.doubles.2;
+    }
+
+    /// The run is over: connections that are still open count as far as they got. None is lost.
+    pub(crate) fn settle_connections(&mut self) {
+        let mut open = vec![0u64; self.sessions.fixed as usize];
+        for node in self.sessions.fixed..self.nodes.len() as u32 {
+            if self.nodes[node as usize].started {
+                let flow = self.sessions.flow(node);
+                open[flow as usize] += 1;
+                self.settle(node, flow);
+            }
+        }
+        for (f, source) in self.sessions.sources.iter().enumerate() {
+            let Some(source) = source else { continue };
+            let c = &source.count;
+            assert_eq!((c.open, c.opened), (open[f], c.closed + open[f]), "connections of flow {f} are not conserved");
+        }
+    }
+
+    /// Flows of the series: sums over open connections, means of their windows.
+    pub(crate) fn sample_connections(&mut self, mbps: impl Fn(u64) -> f64) {
+        let now = self.now;
+        for f in 0..self.sessions.fixed {
+            if self.sessions.sources[f as usize].is_none() || !self.nodes[f as usize].started {
+                continue;
+            }
+            let (mut n, mut cwnd, mut flying, mut srtt, mut timed) = (0u64, 0.0, 0.0, 0.0, 0u64);
+            for (place, node) in self.sessions.places.iter().zip(&self.nodes[self.sessions.fixed as usize..]) {
+                let Transport::Tcp(tcp) = &node.transport else { continue };
+                if place.flow == f && node.started && tcp.sender.is_established() {
+                    let flow = tcp.sender.flow();
+                    n += 1;
+                    cwnd += flow.cwnd.as_f64();
+                    flying += flow.in_flight.as_f64();
+                    if !flow.srtt.is_zero() {
+                        (srtt, timed) = (srtt + flow.srtt.as_millis_f64(), timed + 1);
+                    }
+                }
+            }
+            let mean = |sum: f64, n: u64| if n > 0 { sum / n as f64 } else { f64::NAN };
+            let count = &mut self.nodes[f as usize].count;
+            let before = core::mem::replace(&mut count.sampled.0, count.total_bytes);
+            let through = mbps(count.total_bytes - before);
+            let sample = FlowSample {
+                throughput_mbps: through,
+                goodput_mbps: f64::NAN,
+                cwnd_bytes: mean(cwnd, n),
+                ssthresh_bytes: f64::NAN,
+                rtt_ms: mean(srtt, timed),
+                srtt_ms: mean(srtt, timed),
+                in_flight_bytes: flying,
+                pacing_mbps: f64::NAN,
+            };
+            self.probe.see(now, Trace::FlowSample { flow: f, sample });
+            let open = self.sessions.sources[f as usize].as_ref().map_or(0, |s| s.count.open);
+            self.probe.see(now, Trace::Var { source: 0, index: f, name: "active", value: open as f64 });
+        }
+    }
+}
