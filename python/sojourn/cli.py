@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from . import terminal
 from .cli_files import export, spp
 from .cli_list import Json, Set, Source, list_, settings, show
+from .cli_suite import suite
 from .cli_whatif import whatif
 from .errors import SojournError, SpecError
 from .terminal import INTERRUPTED, console, print_claims, say
@@ -54,6 +55,7 @@ app.command("list")(list_)
 app.command()(export)
 app.command()(spp)
 app.command()(whatif)
+app.command()(suite)
 app.add_typer(show, name="show")
 
 Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", min=0)]

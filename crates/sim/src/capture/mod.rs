@@ -80,6 +80,7 @@ impl<W: Write> Capture<W> {
             };
             links.push(if link.rate.is_some() { interface(&mut writer, &link.name, &description)? } else { None });
         }
+        let tmix = scenario.flows.iter().find(|flow| matches!(flow.traffic, experiment::Traffic::Tmix(_)));
         let picked = |f: usize| wanted.flows.is_empty() || wanted.flows.contains(&(f as u32));
         let flows = scenario.flows.iter().enumerate();
         let names: Vec<([u8; 4], String)> = flows
@@ -96,6 +97,8 @@ impl<W: Write> Capture<W> {
             receiver,
             links,
             agreed: scenario.flows.iter().map(Agreed::of).collect(),
+            connections: Agreed::of(tmix.unwrap_or(&scenario.flows[0])),
+            all: wanted.flows.is_empty(),
             wanted: (0..scenario.flows.len()).map(picked).collect(),
             bytes: Vec::with_capacity(128),
             packets: 0,
@@ -110,7 +113,8 @@ impl<W: Write> Capture<W> {
 
     fn write(&mut self, interface: u32, now: Instant, packet: &Packet, way: Option<Direction>, comment: &str) {
         let Ok(writer) = &mut self.writer else { return };
-        let length = wire::headers(packet, &self.agreed[packet.flow as usize], &mut self.bytes);
+        let own = self.agreed.get(packet.flow as usize).unwrap_or(&self.connections);
+        let length = wire::headers(packet, own, &mut self.bytes);
         match writer.packet(interface, now.as_nanos(), &self.bytes, length, way, comment) {
             Ok(()) => self.packets += 1,
             Err(error) => self.writer = Err(error),
@@ -134,7 +138,8 @@ impl<W: Write> Probe for Capture<W> {
         else {
             return;
         };
-        if !self.wanted[packet.flow as usize] {
+        // Connections of Tmix flows come after the flows: all of them, or none.
+        if !self.wanted.get(packet.flow as usize).copied().unwrap_or(self.all) {
             return;
         }
         match (trace, packet.way) {

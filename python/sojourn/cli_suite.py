@@ -1,0 +1,131 @@
+"""`sojourn suite`: whole suites of experiments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import terminal
+from .cli_list import Json, Set, settings
+from .errors import SpecError
+from .terminal import INTERRUPTED, console, print_rows, say
+
+if TYPE_CHECKING:
+    from .suite import Answer
+
+
+def suite(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which; --list names them.")] = None,
+    listing: Annotated[bool, typer.Option("--list", help="List the suites (or NAME's scenarios) and leave.")] = False,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option("--scenario", metavar="NAME", help="Only this scenario; more than once for more."),
+    ] = None,
+    cc: Annotated[
+        str | None,
+        typer.Option("--cc", metavar="LIST", help='Congestion controls: "newreno, bbr"; others than its own too.'),
+    ] = None,
+    aqm: Annotated[
+        str | None, typer.Option("--aqm", metavar="LIST", help='Queues: "codel, pie(tupdate=15ms)"; the same.')
+    ] = None,
+    set: Set = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs of fewer cases.")] = False,
+    repeat: Annotated[int | None, typer.Option(help="Repetitions per case.", min=1)] = None,
+    jobs: Annotated[
+        int | None, typer.Option("-j", "--jobs", help="Runs at a time; default one per CPU.", min=1)
+    ] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster.")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="The page; default report.html in the folder.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from earlier results: replace them.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a suite of experiments; print its tables and statements, and write one page.
+
+    Results are kept in runs/suite/NAME (or -o DIR); the same command goes on from what is there. Examples:
+
+    sojourn suite tcpeval --quick
+
+    sojourn suite tcpeval --scenario access-link --cc "cubic, bbr" --aqm "codel, fq_codel(target=10ms)"
+    """
+    from .suite import NAMES, find
+    from .suite.show import listing as listed
+    from .suite.show import page
+    from .suite.show import terminal as show
+
+    if listing or name is None:
+        if not listing:
+            raise SpecError(f"which suite? There are {', '.join(NAMES)}")
+        rows = listed([find(one) for one in ([name] if name else NAMES)])
+        heads = ("suite", "scenario", "about")
+        if as_json:
+            print(json.dumps([dict(zip(heads, row, strict=True)) for row in rows], ensure_ascii=False))
+        else:
+            print_rows(heads, rows)
+        return
+    folder = out or Path("runs") / "suite" / name
+    answer = _run(
+        name,
+        scenarios=scenario or [],
+        cc=entries(cc),
+        aqm=entries(aqm),
+        changes=settings(set),
+        quick=quick,
+        repeat=repeat,
+        jobs=jobs,
+        cluster=cluster,
+        out=folder,
+        fresh=fresh,
+    )
+    made = page(answer, html or folder / "report.html")
+    if as_json:
+        print(json.dumps(answer.data(), ensure_ascii=False))
+    else:
+        show(answer, console())
+        print(made)
+    for failure in answer.failures:
+        say(f"failed: {failure}")
+    if not answer.ok:
+        raise typer.Exit(1)
+
+
+def _run(name: str, *, cluster: str | None, **options: object) -> Answer:
+    from .suite import find, run
+    from .sweep import cluster as connect
+
+    suite = find(name)
+    done = 0
+    with terminal._executor(cluster, connect) as executor, terminal._progress(suite.title, 1) as progress:
+
+        def seen(n: int, total: int) -> None:
+            nonlocal done
+            done = n
+            progress(n, total)
+
+        try:
+            return run(suite, executor=executor, seen=seen, **options)  # type: ignore[arg-type]
+        except KeyboardInterrupt:
+            say(f"interrupted: {done} runs are finished, in {options['out']}; the same command goes on from there")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def entries(text: str | None) -> list[str]:
+    """Split a list at its commas, but for those inside parentheses."""
+    if text is None:
+        return []
+    found, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += letter
+    listed = [one.strip() for one in found]
+    if depth != 0 or not all(listed):
+        raise SpecError(f'{text!r} is not a list such as "codel, pie(target=20ms)"')
+    return listed

@@ -1,0 +1,164 @@
+"""What a suite is made of."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .._engine import Case
+from ..plot.style import name_of
+
+Changes = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure of the summary as the suite shows it; `metric` as in claims: `link.core-down.queue_ms.mean`.
+
+    A `*` in a name takes the mean over all flows, groups or links called so.
+    """
+
+    name: str
+    title: str
+    unit: str
+    metric: str
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What the figures' x axis is: a number out of a case, or None where it has none."""
+
+    title: str
+    of: Callable[[Case], float | None]
+    log: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One case: what it was, and its figures, means over repetitions."""
+
+    scenario: str
+    cc: str
+    aqm: str
+    x: float | None
+    #: Everything swept, `cc` and `aqm` included.
+    values: Mapping[str, str]
+    figures: Mapping[str, float]
+    n: int
+
+    @property
+    def rest(self) -> str:
+        """The swept values besides congestion control and queue, in one line."""
+        return "  ".join(
+            f"{key.removeprefix('flow.*.').removeprefix('path.')}={value}" for key, value in self.values.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows to ask: `rows("delay", cc="newreno", aqm="codel", x=100)` is the mean of that figure over the rows that fit.
+
+    `cc` and `aqm` are names or whole specs; other keys end as the swept key does: `load="0.85"`.
+    """
+
+    rows: Sequence[Row]
+
+    def where(self, **want: str | float | None) -> Rows:
+        """The rows that fit."""
+        return Rows([row for row in self.rows if all(_fits(row, key, value) for key, value in want.items())])
+
+    def __call__(self, figure: str, **want: str | float | None) -> float:
+        """The mean of a figure over the rows that fit; NaN without one."""
+        values = [row.figures[figure] for row in self.where(**want).rows if not math.isnan(row.figures[figure])]
+        return sum(values) / len(values) if values else math.nan
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def xs(self, **want: str | float | None) -> list[float]:
+        """The places on the axis that the rows that fit have, in order."""
+        return sorted({row.x for row in self.where(**want) if row.x is not None})
+
+
+def _fits(row: Row, key: str, value: str | float | None) -> bool:
+    if value is None:
+        return True
+    if key == "x":
+        return row.x is not None and abs(row.x - float(value)) <= 1e-9 * abs(float(value))
+    text = str(value)
+    if key in ("cc", "aqm"):
+        own = row.cc if key == "cc" else row.aqm
+        return same(own, text) or name_of(own) == text
+    if key == "scenario":
+        return row.scenario == text
+    return any(k.split(".")[-1] == key and same(v, text) for k, v in row.values.items())
+
+
+def same(a: str, b: str) -> bool:
+    """Equal but for white space."""
+    return re.sub(r"\s", "", a) == re.sub(r"\s", "", b)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of a statement; `holds` is None where it could not be judged, since the suite was cut."""
+
+    holds: bool | None
+    measured: str
+
+
+def verdict(holds: bool, measured: str, *figures: float) -> Verdict:
+    """A verdict, undecided if any of the figures it rests on was not measured."""
+    if any(math.isnan(figure) for figure in figures):
+        return Verdict(None, "not run")
+    return Verdict(bool(holds), measured)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of the literature that the suite checks on its rows."""
+
+    name: str
+    says: str
+    source: str
+    check: Callable[[Rows], Verdict]
+    #: Where it fails: the experiment that shows why.
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """An experiment file of a suite."""
+
+    name: str
+    about: str
+    #: Below `experiments/`.
+    file: str
+    measures: tuple[Measure, ...]
+    #: Swept keys of the congestion control and the queue under test; without one the scenario has no such choice.
+    cc: str = ""
+    aqm: str = ""
+    axis: Axis | None = None
+    #: `--set` changes of `--quick`, and which cases it keeps.
+    quick: Changes = ()
+    quick_keeps: Callable[[Case], bool] = field(default=lambda case: True)
+    #: Which cases make sense at all: a sweep is a product, and not all of it does.
+    keeps: Callable[[Case], bool] = field(default=lambda case: True)
+    #: So many of the measures have room at the terminal.
+    brief: int = 5
+    #: Recorded besides the summary, in ms per step; the page draws it.
+    series_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Scenarios and statements."""
+
+    name: str
+    title: str
+    about: str
+    scenarios: tuple[Scenario, ...]
+    statements: tuple[Statement, ...] = ()

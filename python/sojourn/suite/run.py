@@ -1,0 +1,272 @@
+"""Runs a suite: every scenario's sweep through one pool, into folders from which the same command goes on."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from .. import _engine
+from .._engine import Case, Claim, Experiment, Plan, Record
+from ..api import claims
+from ..errors import SpecError
+from ..plot.style import name_of
+from ..result import Outcome, Result
+from ..store import Store
+from ..sweep import Sweep, Task, run_all
+from .pieces import Measure, Row, Rows, Scenario, Statement, Suite, Verdict, same
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What came of one scenario."""
+
+    scenario: Scenario
+    result: Result = field(repr=False)
+    rows: Rows
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A statement and its verdict."""
+
+    statement: Statement
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a suite."""
+
+    suite: Suite
+    quick: bool
+    scenarios: tuple[Ran, ...]
+    statements: tuple[Judged, ...]
+
+    @property
+    def failures(self) -> list[str]:
+        """Runs that failed."""
+        return [f"{ran.scenario.name}: {failure}" for ran in self.scenarios for failure in ran.result.failures]
+
+    @property
+    def ok(self) -> bool:
+        """Everything ran, claims hold, and so do the statements that could be judged and are not known to fail."""
+        claims_hold = all(claim.holds for ran in self.scenarios for claim in ran.claims)
+        unknown = [j for j in self.statements if j.verdict.holds is False and not j.statement.why]
+        return not self.failures and claims_hold and not unknown
+
+    def data(self) -> dict[str, Any]:
+        """Everything as JSON has it."""
+        return {
+            "suite": self.suite.name,
+            "quick": self.quick,
+            "scenarios": [
+                {
+                    "name": ran.scenario.name,
+                    "hash": ran.result.hash,
+                    "rows": [
+                        {
+                            "cc": row.cc,
+                            "aqm": row.aqm,
+                            "x": row.x,
+                            "values": dict(row.values),
+                            "n": row.n,
+                            **{key: None if math.isnan(value) else value for key, value in row.figures.items()},
+                        }
+                        for row in ran.rows
+                    ],
+                    "claims": [
+                        {"name": c.name or f"{c.that} {c.wanted}", "holds": c.holds, "measured": c.measured}
+                        for c in ran.claims
+                    ],
+                    "failures": [str(failure) for failure in ran.result.failures],
+                }
+                for ran in self.scenarios
+            ],
+            "statements": [
+                {
+                    "name": one.statement.name,
+                    "says": one.statement.says,
+                    "source": one.statement.source,
+                    "holds": one.verdict.holds,
+                    "measured": one.verdict.measured,
+                    "why": one.statement.why if one.verdict.holds is False else "",
+                }
+                for one in self.statements
+            ],
+        }
+
+
+def run(
+    suite: Suite,
+    *,
+    scenarios: Sequence[str] = (),
+    cc: Sequence[str] = (),
+    aqm: Sequence[str] = (),
+    changes: Mapping[str, str] | None = None,
+    quick: bool = False,
+    repeat: int | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    out: Path | None = None,
+    fresh: bool = False,
+    seen: Callable[[int, int], None] | None = None,
+) -> Answer:
+    """Run a suite, or a part of it.
+
+    Args:
+        suite: which.
+        scenarios: names of those to run; default all.
+        cc: congestion controls instead of the suite's own, names or specs; one it does not have is added.
+        aqm: queues, in the same way.
+        changes: `--set` changes of every scenario.
+        quick: shorter runs of fewer cases.
+        repeat: repetitions per case instead of the files'.
+        jobs: runs at a time; default one per CPU.
+        executor: any PEP 3148 executor to use instead of threads.
+        out: results folder; default `runs/suite/NAME`.
+        fresh: do not go on from what is there.
+        seen: called with how many runs are done and how many there are.
+    """
+    chosen = _chosen(suite, scenarios)
+    below = out or Path("runs") / "suite" / suite.name
+    sweeps = [_sweep(one, cc, aqm, dict(changes or {}), quick, repeat, below, fresh) for one in chosen]
+    if not any(one.runs for one in sweeps):
+        raise SpecError(f"suite {suite.name}: nothing is left to run with this choice")
+    total = sum(len(one.runs) for one in sweeps)
+
+    def tell(_: Sweep, __: Outcome) -> None:
+        if seen:
+            seen(sum(len(one.done) for one in sweeps), total)
+
+    run_all(sweeps, jobs=jobs, executor=executor, seen=tell, weight=_weight)
+    ran = []
+    for scenario, one in zip(chosen, sweeps, strict=True):
+        result = one.result()
+        verdicts = tuple(claims(result))
+        ran.append(Ran(scenario, result, Rows(list(_rows(scenario, result))), verdicts))
+    everything = Rows([row for one in ran for row in one.rows])
+    judged = tuple(Judged(statement, statement.check(everything)) for statement in suite.statements)
+    return Answer(suite, quick, tuple(ran), judged)
+
+
+def _chosen(suite: Suite, names: Sequence[str]) -> list[Scenario]:
+    known = {scenario.name: scenario for scenario in suite.scenarios}
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            raise SpecError(f"suite {suite.name} has no scenario {name!r}; {hint}")
+    return [known[name] for name in dict.fromkeys(names)] if names else list(suite.scenarios)
+
+
+def experiment(scenario: Scenario) -> Experiment:
+    """The scenario's file: in `experiments/` here, or in the source tree this package is built from."""
+    places = (Path("experiments") / scenario.file, ROOT / "experiments" / scenario.file)
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        raise SpecError(f"{places[0]}: no such file; run the suites in a checkout of the project")
+    return _engine.read(path)
+
+
+def _sweep(
+    scenario: Scenario,
+    cc: Sequence[str],
+    aqm: Sequence[str],
+    changes: Mapping[str, str],
+    quick: bool,
+    repeat: int | None,
+    below: Path,
+    fresh: bool,
+) -> Sweep:
+    base = experiment(scenario)
+    if quick:
+        base = base.change(*scenario.quick)
+    base = base.change(*changes.items())
+    for key, wanted in ((scenario.cc, cc), (scenario.aqm, aqm)):
+        if wanted and key:
+            base = _with(base, key, wanted)
+
+    def runs(plan: Plan) -> list[tuple[int, int]]:
+        cases = [case for case in plan.cases if scenario.keeps(case)]
+        # Whoever names what to run gets all of it.
+        cut = quick and not cc and not aqm
+        cases = [case for case in cases if not cut or scenario.quick_keeps(case)]
+        return [(case.index, n) for case in cases for n in range(repeat or (1 if quick else case.repeat))]
+
+    def store(plan: Plan) -> Store:
+        return Store(below / scenario.name / plan.hash[:16], base, plan, fresh=fresh)
+
+    return Sweep(base, runs, record=Record(scenario.series_ms), store=store)
+
+
+def _with(base: Experiment, key: str, wanted: Sequence[str]) -> Experiment:
+    """The experiment with these values of a swept key: the file's where they are meant, others added."""
+    plan = _engine.check(base)
+    own = list(dict.fromkeys(case.values[key] for case in plan.cases if key in case.values))
+    values: list[str] = []
+    for text in wanted:
+        fitting = [value for value in own if same(value, text)] or [
+            value for value in own if "(" not in text and name_of(value) == name_of(text)
+        ]
+        values += fitting or [text]
+    return base.change((f"sweep.{key}", json.dumps(list(dict.fromkeys(values)))))
+
+
+def _weight(one: Sweep, task: Task) -> float:
+    """Megabits that a run may carry."""
+    case = one.plan.cases[task.case]
+    return sum(link["rate_mbps"] or 0.0 for link in case.links) * case.duration_s
+
+
+def _rows(scenario: Scenario, result: Result) -> list[Row]:
+    rows = []
+    for case in result.plan.cases:
+        outcomes = result.of(case)
+        if not outcomes:
+            continue
+        summaries = [outcome.summary for outcome in outcomes]
+        figures = {m.name: m.scale * _mean([figure(summary, m) for summary in summaries]) for m in scenario.measures}
+        others = {k: v for k, v in case.values.items() if k not in (scenario.cc, scenario.aqm)}
+        cc, aqm = (case.values.get(key, "") if key else "" for key in (scenario.cc, scenario.aqm))
+        x = scenario.axis.of(case) if scenario.axis else None
+        rows.append(Row(scenario.name, cc, aqm, x, others, figures, len(outcomes)))
+    return rows
+
+
+def figure(summary: Mapping[str, Any], measure: Measure) -> float:
+    """A figure of a summary by the words of claims; a `*` in the name stands for the mean over all that fit."""
+    from fnmatch import fnmatchcase
+
+    from ..tables import figure as look_up
+
+    subject, _, rest = measure.metric.partition(".")
+    if subject == "fairness":
+        return look_up(summary["fairness"], rest)
+    name, _, leaf = rest.partition(".")
+    entries = [entry for entry in summary[f"{subject}s"] if fnmatchcase(entry["name"], name)]
+    return _mean([look_up(entry, leaf) for entry in entries])
+
+
+def _mean(values: Sequence[float]) -> float:
+    given = [value for value in values if not math.isnan(value)]
+    return sum(given) / len(given) if given else math.nan
+
+
+def spec_number(case: Case, key: str, name: str) -> float | None:
+    """A setting of the queue (or algorithm) at `key`: milliseconds of a time, else the bare number."""
+    import re
+
+    found = re.search(rf"\b{name}=([0-9.eE+-]+)\s*(us|ms|s|p)?", case.values.get(key, ""))
+    if not found:
+        return None
+    scale = {"us": 1e-3, "ms": 1.0, "s": 1e3}.get(found[2] or "", 1.0)
+    return float(found[1]) * scale

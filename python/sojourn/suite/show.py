@@ -1,0 +1,241 @@
+"""A suite's answer at the terminal and on one page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..plot.style import name_of
+from ..stats import number
+from .pieces import Measure, Row, Suite
+from .run import Answer, Ran
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+    from ..report import Piece, Section, Value
+
+#: Rows that a table at the terminal has room for; the page has all.
+MOST_ROWS = 60
+WORDS = {True: "holds", False: "FAILS", None: "not run"}
+
+
+def terminal(answer: Answer, console: Console) -> None:
+    """Print a table per scenario and a line per statement."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    for ran in answer.scenarios:
+        rows = list(ran.rows)
+        measures = ran.scenario.measures[: ran.scenario.brief]
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=ran.scenario.name, title_justify="left")
+        named = [(name, texts) for name, texts in zip(("cc", "queue", "case"), labels(rows), strict=True) if any(texts)]
+        for name, _ in named:
+            table.add_column(name, no_wrap=name != "case")
+        for measure in measures:
+            table.add_column(_head(measure), justify="right")
+        for i, row in enumerate(rows[:MOST_ROWS]):
+            cells = [Text(texts[i]) for _, texts in named]
+            table.add_row(*cells, *(number(row.figures[m.name]) for m in measures))
+        console.print(table)
+        if len(rows) > MOST_ROWS:
+            console.print(f"… and {len(rows) - MOST_ROWS} more cases: on the page, or with --json", highlight=False)
+        for claim in ran.claims:
+            console.print(f"{WORDS[claim.holds]}: {claim.name or claim.that}", markup=False, highlight=False)
+    for one in answer.statements:
+        why = f"; {one.statement.why}" if one.verdict.holds is False and one.statement.why else ""
+        line = f"{WORDS[one.verdict.holds]}: {one.statement.says} ({one.verdict.measured}){why}"
+        console.print(line, markup=False, highlight=False)
+    for failure in answer.failures:
+        console.print(f"failed: {failure}", markup=False, highlight=False)
+
+
+def labels(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str]]:
+    """Congestion control, queue and the rest of each row, without what all rows share."""
+    shared = set.intersection(*(set(row.values.items()) for row in rows)) if rows else set()
+    keys = [dict(pair for pair in row.values.items() if pair not in shared) for row in rows]
+    rest = ["  ".join(f"{key.split('.')[-1]}={value}" for key, value in own.items()) for own in keys]
+    return _briefly([row.cc for row in rows]), _briefly([row.aqm for row in rows]), rest
+
+
+def _briefly(specs: Sequence[str]) -> list[str]:
+    """Specs without the settings that all of their name have."""
+    settings = {
+        spec: [part.strip() for part in spec.partition("(")[2].rstrip(")").split(",") if part] for spec in specs
+    }
+    families: dict[str, list[set[str]]] = {}
+    for spec, parts in settings.items():
+        families.setdefault(name_of(spec) if spec else "", []).append(set(parts))
+    brief = []
+    for spec in specs:
+        family = families[name_of(spec) if spec else ""]
+        own = [part for part in settings[spec] if len(family) > 1 and any(part not in other for other in family)]
+        brief.append(f"{name_of(spec)}({', '.join(own)})" if own else name_of(spec) if spec else "")
+    return brief
+
+
+def listing(suites: Sequence[Suite]) -> list[tuple[str, str, str]]:
+    """Suite, scenario, what it is about."""
+    return [(suite.name, one.name, one.about) for suite in suites for one in suite.scenarios]
+
+
+def page(answer: Answer, out: Path) -> Path:
+    """Write the one page: statements, then each scenario's drawings and table."""
+    from .. import report
+    from .._engine import version
+
+    pieces: list[Piece] = [answer.suite.about]
+    if answer.statements:
+        pieces.append(_statements(answer))
+    pieces += [_scenario(ran) for ran in answer.scenarios]
+    runs = sum(len(ran.result.outcomes) for ran in answer.scenarios)
+    sample = "A sample: shorter runs of fewer cases. " if answer.quick else ""
+    lead = f"{sample}{len(answer.scenarios)} scenarios, {runs} runs."
+    hashes = " ".join(ran.result.hash[:16] for ran in answer.scenarios)
+    footer = f"Made by sojourn {version().version}, model {version().model}, from specs {hashes}."
+    return report.save(report.Page(answer.suite.title, pieces, lead, footer), out)
+
+
+def _statements(answer: Answer) -> Section:
+    from .. import report
+
+    kinds = {True: "ok", False: "off", None: ""}
+    body: list[list[Value]] = [
+        [
+            one.statement.says,
+            one.statement.source,
+            one.verdict.measured,
+            report.Cell(WORDS[one.verdict.holds], WORDS[one.verdict.holds], kinds[one.verdict.holds]),
+            one.statement.why if one.verdict.holds is False else "",
+        ]
+        for one in answer.statements
+    ]
+    judged = [one for one in answer.statements if one.verdict.holds is not None]
+    held = sum(one.verdict.holds is True for one in judged)
+    badge = report.Badge(f"{held} of {len(judged)}", "statements hold", "ok" if held == len(judged) else "")
+    table = report.Table(["statement", "source", "measured", "", "where it fails"], body)
+    return report.Section("Statements", [report.Badges([badge]), table])
+
+
+def _scenario(ran: Ran) -> Section:
+    from .. import plot, report
+
+    rows = list(ran.rows)
+    pieces: list[Piece] = [ran.scenario.about]
+    for words, part in _parts(ran, rows):
+        before = f"{words}: " if words else ""
+        if any(row.x is not None for row in part):
+            axis = ran.scenario.axis.title if ran.scenario.axis else ""
+            drawing, what = _curves, f"against {axis}, a column per congestion control, a line per queue."
+        else:
+            drawing, what = _dots, "a panel per figure, a line per queue and setting, a colour per congestion control."
+        svg = plot.to_svg(lambda part=part, drawing=drawing: drawing(ran, part))  # type: ignore[misc]
+        pieces.append(report.Figure(svg, before + what))
+    heads = [report.Column("congestion control"), report.Column("queue"), report.Column("case")]
+    heads += [report.Column(m.title, m.unit) for m in ran.scenario.measures]
+    body: list[list[Value]] = [
+        [row.cc, row.aqm, row.rest, *(_or_none(row.figures[m.name]) for m in ran.scenario.measures)] for row in rows
+    ]
+    pieces.append(report.Table(heads, body))
+    if ran.claims:
+        verdicts: list[list[Value]] = [
+            [
+                c.name or f"{c.that} {c.wanted}",
+                c.measured,
+                report.Cell(WORDS[c.holds], None, "ok" if c.holds else "off"),
+            ]
+            for c in ran.claims
+        ]
+        pieces.append(report.Table(["claim", "measured", ""], verdicts))
+    pieces += [report.Code(str(failure)) for failure in ran.result.failures]
+    pieces.append(report.Code(ran.result.plan.toml, "The experiment"))
+    return report.Section(ran.scenario.name, pieces)
+
+
+def _or_none(x: float) -> float | None:
+    return None if math.isnan(x) else x
+
+
+def _parts(ran: Ran, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """Rows of equal further values (load, initial window), each part a drawing."""
+    parts: dict[str, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(row.rest, []).append(row)
+    return list(parts.items())
+
+
+def _curves(ran: Ran, rows: Sequence[Row]) -> Figure:
+    from ..plot import style
+
+    ccs = list(dict.fromkeys(row.cc for row in rows))
+    aqms = list(dict.fromkeys(name_of(row.aqm) if row.aqm else "" for row in rows))
+    measures = ran.scenario.measures[:3]
+    fig = style.figure("double", 1.35 * len(measures) + 0.7)
+    axes = fig.subplots(len(measures), len(ccs), sharex=True, sharey="row", squeeze=False)
+    colours = dict(zip(aqms, (*style.PALETTE, style.FAINT, style.INK), strict=False))
+    marks = dict(zip(aqms, style.MARKERS, strict=False))
+    for i, measure in enumerate(measures):
+        for j, cc in enumerate(ccs):
+            ax = axes[i][j]
+            for aqm in aqms:
+                points = sorted(
+                    (row.x, row.figures[measure.name])
+                    for row in rows
+                    if row.cc == cc and (name_of(row.aqm) if row.aqm else "") == aqm and row.x is not None
+                )
+                if points:
+                    xs, ys = zip(*points, strict=True)
+                    look = {"color": colours.get(aqm, style.FAINT), "marker": marks.get(aqm, "o"), "markersize": 3}
+                    ax.plot(xs, ys, label=aqm or measure.title, **look)
+            if ran.scenario.axis and ran.scenario.axis.log:
+                ax.set_xscale("log")
+            ax.set_ylim(bottom=0)
+            if i == 0:
+                ax.set_title(cc)
+            if j == 0:
+                ax.set_ylabel(f"{measure.title}{', ' + measure.unit if measure.unit else ''}")
+            if i == len(measures) - 1 and ran.scenario.axis:
+                ax.set_xlabel(ran.scenario.axis.title)
+    handles: dict[str, Artist] = {}
+    for row_axes in axes:
+        for ax in row_axes:
+            drawn, names = ax.get_legend_handles_labels()
+            handles |= dict(zip(names, drawn, strict=True))
+    fig.legend(list(handles.values()), list(handles), loc="outside upper center", ncols=min(len(handles), 7) or 1)
+    return fig
+
+
+def _dots(ran: Ran, rows: Sequence[Row]) -> Figure:
+    from ..plot import style
+
+    names, queues, rest = labels(rows)
+    places = [" ".join(filter(None, pair)) for pair in zip(queues, rest, strict=True)]
+    order = list(dict.fromkeys(places))
+    ccs = list(dict.fromkeys(names))
+    measures = ran.scenario.measures[:3]
+    fig = style.figure("double", 0.22 * len(order) + 1.0)
+    axes = fig.subplots(1, len(measures), sharey=True, squeeze=False)[0]
+    for ax, measure in zip(axes, measures, strict=True):
+        for k, cc in enumerate(ccs):
+            mine = [i for i, name in enumerate(names) if name == cc]
+            xs = [rows[i].figures[measure.name] for i in mine]
+            ys = [order.index(places[i]) for i in mine]
+            colour, marker = style.PALETTE[k % len(style.PALETTE)], style.MARKERS[k % len(style.MARKERS)]
+            ax.plot(xs, ys, linestyle="none", marker=marker, markersize=4, color=colour, label=cc)
+        ax.set_xlim(left=0)
+        ax.set_xlabel(_head(measure))
+        ax.set_yticks(range(len(order)), order)
+    axes[0].invert_yaxis()
+    if any(ccs):
+        drawn, texts = axes[0].get_legend_handles_labels()
+        fig.legend(drawn, texts, loc="outside upper center", ncols=min(len(ccs), 7))
+    return fig
+
+
+def _head(measure: Measure) -> str:
+    return f"{measure.title} {measure.unit}".strip()

@@ -1,0 +1,106 @@
+"""Suites: what is chosen, what is measured, what is said of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sojourn._engine import check
+from sojourn.cli_suite import entries
+from sojourn.errors import SpecError
+from sojourn.suite import NAMES, Row, Rows, find, run, verdict
+from sojourn.suite.run import experiment
+from sojourn.suite.show import labels, page
+
+
+def test_a_list_is_split_at_its_own_commas() -> None:
+    assert entries("codel, pie(target=20ms, tupdate=15ms)") == ["codel", "pie(target=20ms, tupdate=15ms)"]
+    assert entries(None) == []
+    for bad in ("codel,", "pie(a=1", ","):
+        with pytest.raises(SpecError, match="is not a list"):
+            entries(bad)
+
+
+def test_unknown_names_are_refused_with_a_hint() -> None:
+    with pytest.raises(SpecError, match="did you mean tcpeval"):
+        find("tcpevl")
+    with pytest.raises(SpecError, match="did you mean dial-up"):
+        run(find("tcpeval"), scenarios=["dialup"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_scenario_is_sound_and_quick_keeps_something(name: str) -> None:
+    suite = find(name)
+    assert len({one.name for one in suite.scenarios}) == len(suite.scenarios)
+    assert len({one.name for one in suite.statements}) == len(suite.statements)
+    for scenario in suite.scenarios:
+        plan = check(experiment(scenario).change(*scenario.quick))
+        kept = [case for case in plan.cases if scenario.keeps(case)]
+        quick = [case for case in kept if scenario.quick_keeps(case)]
+        assert quick, scenario.name
+        assert len(kept) >= len(quick)
+        for key in filter(None, (scenario.cc, scenario.aqm)):
+            assert all(key in case.values for case in kept), (scenario.name, key)
+
+
+def _row(cc: str, aqm: str, x: float, delay: float, load: str = "0.85") -> Row:
+    return Row("s", cc, aqm, x, {"flow.*.traffic.load": load}, {"delay": delay}, 1)
+
+
+def test_rows_answer_by_name_spec_and_place() -> None:
+    rows = Rows(
+        [
+            _row("newreno", "codel(interval=25ms)", 25, 4.0),
+            _row("newreno", "codel(interval=50ms)", 50, 6.0),
+            _row("cubic", "codel(interval=50ms)", 50, 8.0, "1.1"),
+            _row("cubic", "fq_codel(interval=50ms)", 50, 1.0),
+        ]
+    )
+    assert rows("delay", cc="newreno", aqm="codel") == 5.0
+    assert rows("delay", aqm="codel( interval=50ms )") == 7.0
+    assert rows("delay", aqm="codel", load="1.1") == 8.0
+    assert rows.xs(cc="newreno") == [25, 50]
+    missing = rows("delay", cc="bbr")
+    assert verdict(True, "", missing).holds is None
+    assert verdict(False, "x", 1.0).holds is False
+    cc, aqm, rest = labels(list(rows))
+    assert cc == ["newreno", "newreno", "cubic", "cubic"]
+    assert aqm == ["codel(interval=25ms)", "codel(interval=50ms)", "codel(interval=50ms)", "fq_codel"]
+    assert rest[2] == "load=1.1"
+
+
+def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
+    def once() -> tuple[list[int], dict[str, object]]:
+        counts: list[int] = []
+        answer = run(
+            find("tcpeval"),
+            scenarios=["dial-up"],
+            cc=["newreno", "bbr"],
+            aqm=["codel(interval=50ms)", "red(min=2, max=6)"],
+            changes={"run.duration": "300 s", "run.measure": '["100 s", "300 s"]', "flow.*.traffic.load": "0.85"},
+            quick=True,
+            out=tmp_path,
+            seen=lambda done, total: counts.append(total),
+        )
+        assert page(answer, tmp_path / "page.html").read_text("utf-8").count("<svg") == 1
+        assert answer.ok
+        assert all(one.verdict.holds is None for one in answer.statements)
+        return counts, answer.data()
+
+    counts, first = once()
+    assert counts == [4] * 4
+    (scenario,) = first["scenarios"]  # type: ignore[misc]
+    rows = scenario["rows"]  # type: ignore[index]
+    assert [(row["cc"], row["aqm"].split("(")[0]) for row in rows] == [
+        ("newreno", "codel"),
+        ("newreno", "red"),
+        ("bbr", "codel"),
+        ("bbr", "red"),
+    ]
+    assert all(row["departed"] > 0 and row["active"] > 0 for row in rows)
+    written = sorted(tmp_path.rglob("summary.jsonl"))
+    size = written[0].stat().st_size
+    assert json.dumps(once()[1]) == json.dumps(first)
+    assert written[0].stat().st_size == size, "finished runs were run again"
