@@ -36,7 +36,10 @@ pub struct Capture<W> {
     /// Per link, the interface of what leaves it; the next one is that of its drops.
     links: Vec<Option<u32>>,
     agreed: Vec<Agreed>,
+    /// What connections of Tmix flows agreed on.
+    connections: Agreed,
     wanted: Vec<bool>,
+    all: bool,
     bytes: Vec<u8>,
     packets: u64,
 }
