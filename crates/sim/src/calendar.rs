@@ -28,7 +28,7 @@ impl<P: Probe> World<P> {
         let now = self.now;
         self.sessions.mark(now, true);
         for link in &mut self.net.links {
-            link.count.since = now;
+            (link.count.since, link.count.packet_time) = (now, 0);
             link.count.most = link.queue.len();
         }
         for node in &mut self.nodes {

@@ -68,6 +68,8 @@ pub(crate) struct Place {
     number: u32,
     generation: u32,
     concurrent: bool,
+    /// Units are rounded up to multiples of this.
+    grain: u64,
     step: Step,
     /// Next units; in a concurrent connection of each side, else only the first counts.
     next: [u32; 2],
@@ -245,9 +247,9 @@ impl<P: Probe> World<P> {
         // A place closed in this very moment may still have packets that look like the new connection's.
         let again = source.free.pop_if(|(_, at)| *at < now);
         let mut configs = source.configs.clone();
-        let windows = match &self.nodes[flow as usize].spec.traffic {
-            Traffic::Tmix(tmix) if tmix.params.windows => connection.windows,
-            _ => None,
+        let (windows, whole) = match &self.nodes[flow as usize].spec.traffic {
+            Traffic::Tmix(tmix) => (connection.windows.filter(|_| tmix.params.windows), tmix.params.whole),
+            _ => (None, false),
         };
         for (config, window) in configs.iter_mut().zip([windows.map(|w| w[1]), windows.map(|w| w[0])]) {
             config.mss = Bytes::new(mss as u64);
@@ -298,6 +300,7 @@ impl<P: Probe> World<P> {
                     number,
                     generation: 0,
                     concurrent: false,
+                    grain: 1,
                     step: Step::Open,
                     next: [0; 2],
                     goal: [0; 2],
@@ -316,6 +319,7 @@ impl<P: Probe> World<P> {
             number,
             generation: place.generation.wrapping_add(1),
             concurrent: connection.concurrent,
+            grain: if whole { mss as u64 } else { 1 },
             step: Step::Open,
             next: [0; 2],
             goal: [0; 2],
@@ -479,7 +483,8 @@ impl<P: Probe> World<P> {
         } else {
             self.sessions.unit(node, i).map(|adu| (i, adu))
         };
-        let Some((i, adu)) = found else { return };
+        let Some((i, mut adu)) = found else { return };
+        adu.bytes = adu.bytes.next_multiple_of(self.sessions.place(node).grain);
         let follows_reply = i > 0 && self.sessions.unit(node, i - 1).is_some_and(|last| last.from == Side::Acceptor);
         let place = self.sessions.place(node);
         place.next[lane as usize] = i + 1;

@@ -140,6 +140,8 @@ params::params! {
         small: f64 = 0.1, 0.0 => 1.0;
         /// Connections keep to the receive windows that the vectors name.
         windows: bool = true;
+        /// Units are sent as whole segments, as ns-2's one-way TCP sends them.
+        whole: bool = false;
         /// Mix: median of what a small connection brings back (lognormal, σ 1.1).
         reply: Bytes = Bytes::new(900), Bytes::new(1) => Bytes::new(1_000_000_000);
         /// Mix: share of large connections.

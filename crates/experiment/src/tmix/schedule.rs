@@ -49,7 +49,7 @@ impl Replay {
         let mut count = |connection: &Connection, units: &[Adu]| {
             let mss = connection.mss.unwrap_or(if dice.chance(p.small) { small } else { usual }).min(usual);
             payloads.push(mss);
-            bits += 8.0 * offered(units, Side::Acceptor, mss, header) as f64;
+            bits += 8.0 * offered(units, Side::Acceptor, mss, header, p.whole) as f64;
             bits
         };
         let (vectors, mut starts) = match &tmix.file {
@@ -85,7 +85,8 @@ impl Replay {
         if !p.prefill.is_zero() {
             let lifetime = |i: u32, mss| lifetime(&vectors, i, mss, flow, rate, p.load);
             let size = |i: u32, mss| {
-                8.0 * offered(vectors.units(&vectors.connections[i as usize]), Side::Acceptor, mss, header) as f64
+                8.0 * offered(vectors.units(&vectors.connections[i as usize]), Side::Acceptor, mss, header, p.whole)
+                    as f64
             };
             prefill(&mut order, p.prefill.as_secs_f64(), target, lifetime, size);
         }
@@ -102,10 +103,11 @@ impl Replay {
 
 /// Bytes at the IP layer that one side sends: its units in segments, its part of opening and closing, and an
 /// acknowledgement for every second segment of the other's beyond its first.
-pub(super) fn offered(units: &[Adu], side: Side, mss: u32, header: u32) -> u64 {
+pub(super) fn offered(units: &[Adu], side: Side, mss: u32, header: u32, whole: bool) -> u64 {
     let (mss, header) = (mss as u64, header as u64);
     let packets = |side| units.iter().filter(|a| a.from == side).map(|a| a.bytes.div_ceil(mss)).sum::<u64>();
-    let bytes: u64 = units.iter().filter(|a| a.from == side).map(|a| a.bytes).sum();
+    let bytes: u64 =
+        if whole { packets(side) * mss } else { units.iter().filter(|a| a.from == side).map(|a| a.bytes).sum() };
     bytes + header * (packets(side) + 2 + packets(side.peer()).saturating_sub(1) / 2)
 }
 
@@ -200,7 +202,8 @@ mod tests {
             .iter()
             .filter(|(at, ..)| (from..to).contains(&at.as_secs_f64()))
             .map(|&(_, i, mss)| {
-                8.0 * offered(r.vectors.units(&r.vectors.connections[i as usize]), Side::Acceptor, mss, 52) as f64
+                8.0 * offered(r.vectors.units(&r.vectors.connections[i as usize]), Side::Acceptor, mss, 52, false)
+                    as f64
             })
             .sum()
     }

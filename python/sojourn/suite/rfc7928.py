@@ -1,0 +1,168 @@
+"""The scenarios that RFC 7928 asks a queue to be put through, each a small experiment file with the queues to compare.
+
+Section numbers are the RFC's; what it leaves open (rates, RTTs, numbers of flows) is in the files.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .._engine import Case
+from ..plot.style import name_of
+from .pieces import Changes, Measure, Rows, Scenario, Statement, Suite, Verdict, verdict
+
+LINK = (
+    Measure("delay", "delay", "ms", "link.bottleneck.queue_ms.mean"),
+    Measure("loss", "loss", "%", "link.bottleneck.drop_pct"),
+    Measure("load", "utilisation", "%", "link.bottleneck.utilisation", 100.0),
+    Measure("delay_p95", "delay p95", "ms", "link.bottleneck.queue_ms.p95"),
+)
+JAIN = Measure("jain", "Jain", "", "fairness.jain")
+QUICK: Changes = (("run.duration", "30 s"), ("run.measure", '["10 s", "30 s"]'))
+
+
+def _share(name: str, title: str) -> Measure:
+    return Measure(f"share_{name}", title, "%", f"group.{name}.share", 100.0)
+
+
+def _few(case: Case) -> bool:
+    """One of a kind: no queue management, one law, one scheduler over it."""
+    queue = next(value for key, value in case.values.items() if key.endswith(".queue"))
+    return name_of(queue) in ("fifo", "codel", "pie", "fq_codel", "ared")
+
+
+def _scenario(
+    name: str, about: str, *more: Measure, quick: Changes = QUICK, link: tuple[Measure, ...] = LINK
+) -> Scenario:
+    return Scenario(
+        name,
+        about,
+        f"rfc7928/{name}.toml",
+        (*link, *more),
+        cc="flow.tcp.cc",
+        aqm="path.queue" if link is LINK else "link.aqm-*.queue",
+        quick=quick,
+        quick_keeps=_few,
+        brief=6,
+    )
+
+
+def _queues(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(row.aqm for row in rows))
+
+
+def _shorter(rows: Rows) -> Verdict:
+    """Mean delay over scenarios, managed against not."""
+    fifo = rows("delay", aqm="fifo")
+    managed = {name: rows("delay", aqm=name) for name in ("codel", "pie", "fq_codel")}
+    text = ", ".join(f"{name} {value:.1f} ms" for name, value in managed.items())
+    return verdict(max(managed.values()) < 0.5 * fifo, f"fifo {fifo:.1f} ms, {text}", fifo, *managed.values())
+
+
+def _unresponsive(rows: Rows) -> Verdict:
+    part = rows.where(scenario="unresponsive", rate="12 Mbit/s")
+    alone, fair = part("share_tcp", aqm="codel"), part("share_tcp", aqm="fq_codel")
+    return verdict(
+        fair > 60.0 > alone, f"TCP has {alone:.0f} % behind CoDel, {fair:.0f} % behind FQ-CoDel", alone, fair
+    )
+
+
+def _lbe(rows: Rows) -> Verdict:
+    part = rows.where(scenario="less-than-best-effort")
+    fifo, codel = part("share_lbe", aqm="fifo"), part("share_lbe", aqm="codel")
+    return verdict(
+        codel > 2.0 * fifo, f"LEDBAT has {fifo:.0f} % behind drop tail, {codel:.0f} % behind CoDel", fifo, codel
+    )
+
+
+def _rtt(rows: Rows) -> Verdict:
+    part = rows.where(scenario="rtt-fairness")
+    worst = {
+        queue: min((row.figures["jain"] for row in part.where(aqm=queue)), default=math.nan) for queue in _queues(part)
+    }
+    single, fair = worst.get("codel", math.nan), worst.get("fq_codel", math.nan)
+    return verdict(fair > single, f"worst Jain {single:.2f} behind CoDel, {fair:.2f} behind FQ-CoDel", single, fair)
+
+
+def _ecn(rows: Rows) -> Verdict:
+    part = rows.where(scenario="ecn")
+    without, marked = part("loss", ecn="false"), part("loss", ecn="true")
+    return verdict(marked < 0.1 * without, f"loss {without:.2f} % without, {marked:.3f} % with marks", without, marked)
+
+
+_TWO = (
+    Measure("delay", "delay", "ms", "link.aqm-*.queue_ms.mean"),
+    Measure("loss", "loss", "%", "link.aqm-*.drop_pct"),
+    Measure("load", "utilisation", "%", "link.aqm-*.utilisation", 100.0),
+    Measure("delay_p95", "delay p95", "ms", "link.aqm-*.queue_ms.p95"),
+)
+
+SUITE = Suite(
+    "rfc7928",
+    "Queue management by the guidelines of RFC 7928",
+    "What the RFC would have known of a queue before it is deployed: senders friendly, aggressive, unresponsive and "
+    "humble, RTTs, bursts, stability, mixed traffic, two queues in a row, marks.",
+    (
+        _scenario("friendly-same-window", "5.1.1: standard TCP, one initial window", JAIN),
+        _scenario(
+            "friendly-other-windows",
+            "5.1.2: standard TCP, initial windows of 3 and 10",
+            Measure("time_10", "page, window 10", "s", "group.tcp.completion_s"),
+            Measure("time_3", "page, window 3", "s", "group.small.completion_s"),
+        ),
+        _scenario(
+            "aggressive", "5.2: senders more aggressive than standard TCP, beside it", _share("standard", "standard")
+        ),
+        _scenario("unresponsive", "5.3: datagrams at 20 % and 120 % of the rate beside TCP", _share("tcp", "TCP")),
+        _scenario("less-than-best-effort", "5.4: LEDBAT beside standard TCP", _share("lbe", "LEDBAT")),
+        _scenario("rtt-fairness", "6: RTTs of 100 ms beside 5 to 200 ms", JAIN, _share("tcp", "100 ms")),
+        _scenario(
+            "bursts",
+            "7: pages with large windows, video in bursts and a call, over bulk",
+            Measure("page", "page", "s", "group.web.completion_s"),
+            Measure("call_loss", "call loss", "%", "group.voip.loss_pct"),
+        ),
+        _scenario("congestion", "8.2.1–8.2.3: mild, medium, heavy congestion", JAIN),
+        _scenario(
+            "varying-congestion",
+            "8.2.4: thirty flows come and go",
+            quick=(
+                ("run.duration", "30 s"),
+                ("run.measure", '["5 s", "30 s"]'),
+                ("flow.crowd.start", "10 s"),
+                ("flow.crowd.stop", "20 s"),
+            ),
+        ),
+        _scenario("varying-rate", "8.2.6: the rate falls to a tenth and comes back", quick=()),
+        _scenario(
+            "traffic-mix",
+            "9: everything at once",
+            Measure("exchange", "exchange", "ms", "group.many.connections.duration_ms.median"),
+            Measure("call", "call p95", "ms", "group.voip.owd_ms.p95"),
+        ),
+        _scenario("two-bottlenecks", "10: two queues in a row", _share("tcp", "through both"), link=_TWO),
+        _scenario("ecn", "ECN: senders that answer marks, or none", JAIN),
+    ),
+    (
+        Statement(
+            "shorter-queues",
+            "Queue management takes more than half of the delay of drop tail away, over all scenarios",
+            "RFC 7928, section 1; RFC 7567",
+            _shorter,
+        ),
+        Statement(
+            "unresponsive",
+            "A law alone leaves TCP little beside datagrams above the rate; a scheduler over it does not",
+            "RFC 7928, section 5.3; RFC 7567, section 4",
+            _unresponsive,
+        ),
+        Statement(
+            "less-than-best-effort",
+            "Behind a short queue LEDBAT takes a share, which it leaves to others behind drop tail",
+            "RFC 7928, section 5.4; Gong et al., 2014",
+            _lbe,
+        ),
+        Statement("rtt-fairness", "A scheduler makes rates less of a matter of RTTs", "RFC 7928, section 6", _rtt),
+        Statement("ecn", "Marks take the place of losses", "RFC 7928, section 3.2; RFC 8087", _ecn),
+    ),
+)
