@@ -7,11 +7,15 @@ mix, so that only statements can be compared, not figures (docs/tcpeval.md).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .._engine import Case
 from ..plot.style import name_of
 from .pieces import Axis, Changes, Measure, Scenario, Suite
 from .run import spec_number
+from .tcpeval_says import STATEMENTS
 
+Keeps = Callable[[Case], bool]
 CC, AQM = "flow.*.cc", "link.core-*.queue"
 
 
@@ -50,7 +54,7 @@ def sensible(case: Case) -> bool:
     return not (name_of(case.values[CC]) == "ledbat" and case.values.get("flow.*.initial_window") == "10")
 
 
-def _case(load: str, keep: dict[str, tuple[str, ...]], windows: tuple[str, ...] = ("3",)) -> object:
+def _case(load: str, keep: dict[str, tuple[str, ...]], windows: tuple[str, ...] = ("3",)) -> Keeps:
     """Keeps cases of this load whose queue has one of these parameters."""
 
     def keeps(case: Case) -> bool:
@@ -69,7 +73,7 @@ def _short(duration: str, begin: str, *more: tuple[str, str]) -> Changes:
     return (("run.measure", f'["{begin}", "{duration}"]'), ("run.duration", duration), *more)
 
 
-def _scenario(name: str, about: str, link: str, quick: Changes, keeps: object) -> Scenario:
+def _scenario(name: str, about: str, link: str, quick: Changes, keeps: Keeps) -> Scenario:
     return Scenario(
         name,
         about,
@@ -79,12 +83,208 @@ def _scenario(name: str, about: str, link: str, quick: Changes, keeps: object) -
         aqm=AQM,
         axis=parameter(link),
         quick=quick,
-        quick_keeps=keeps,  # type: ignore[arg-type]
+        quick_keeps=keeps,
         keeps=sensible,
     )
 
 
 _INTERVALS = ("interval=25ms", "interval=100ms", "interval=200ms")
+
+
+def _specific(
+    name: str, about: str, cc: str, aqm: str, *measures: Measure, quick: Changes, few: Keeps | None = None
+) -> Scenario:
+    return Scenario(
+        name,
+        about,
+        f"tcpeval/{name}.toml",
+        measures,
+        cc=cc,
+        aqm=aqm,
+        quick=quick,
+        quick_keeps=few or (lambda case: name_of(case.values[aqm]) in ("fifo", "fq_codel")),
+    )
+
+
+def _bottleneck(name: str = "bottleneck") -> tuple[Measure, ...]:
+    return (
+        Measure("delay", "delay", "ms", f"link.{name}.queue_ms.mean"),
+        Measure("loss", "loss", "%", f"link.{name}.drop_pct"),
+        Measure("load", "load", "%", f"link.{name}.load", 100.0),
+    )
+
+
+def _of(aqm: tuple[str, ...], **values: tuple[str, ...]) -> Keeps:
+    """Keeps cases with these queues, and these values where a swept key ends so."""
+
+    def keeps(case: Case) -> bool:
+        queue = next(value for key, value in case.values.items() if key.endswith(".queue"))
+        return name_of(queue) in aqm and all(
+            value in values.get(key.rpartition(".")[2], (value,)) for key, value in case.values.items()
+        )
+
+    return keeps
+
+
+def _list(values: list[str]) -> str:
+    return "[" + ", ".join(f'"{value}"' for value in values) + "]"
+
+
+def _ocean(case: Case) -> bool:
+    """Intervals with the usual initial window, both windows behind FQ-CoDel."""
+    usual = _case("0.85", {"codel": ("interval=25ms", "interval=200ms"), "pie": ("tupdate=7ms", "tupdate=30ms")})
+    both = _case("0.85", {"fq_codel": ("interval=100ms",)}, ("3", "10"))
+    cc = case.values[CC]
+    return (cc != "compound" and usual(case)) or (cc != "newreno" and both(case))
+
+
+DUMBBELLS = (
+    _scenario(
+        "access-link",
+        "100 Mbit/s, base RTTs of 8 to 204 ms",
+        "core-down",
+        _short("24 s", "8 s", ("flow.*.traffic.prefill", "20s")),
+        _case(
+            "0.85",
+            {
+                "fifo": ("limit=850",),
+                "codel": _INTERVALS,
+                "fq_codel": _INTERVALS,
+                "codel_dt": ("interval=100ms",),
+                "pie": ("tupdate=7ms", "tupdate=15ms", "tupdate=30ms"),
+            },
+        ),
+    ),
+    _scenario(
+        "data-centre",
+        "1 Gbit/s, base RTTs of 40 to 400 µs",
+        "core-down",
+        _short("3 s", "1 s"),
+        _case(
+            "0.85",
+            {
+                "fifo": ("limit=1833",),
+                "codel": ("interval=100ms",),
+                "fq_codel": ("interval=100ms",),
+                "pie": ("tupdate=30ms",),
+            },
+        ),
+    ),
+    _scenario(
+        "satellite",
+        "the overloaded way up: 4 Mbit/s, base RTTs of 604 to 800 ms",
+        "core-up",
+        _short("50 s", "25 s", ("sweep.flow.*.cc", _list(["newreno", "cubic"])), ("flow.*.traffic.prefill", "30s")),
+        _case(
+            "0.85",
+            {"codel": _INTERVALS, "fq_codel": _INTERVALS, "codel_dt": ("interval=100ms",), "pie": ("tupdate=30ms",)},
+        ),
+    ),
+    _scenario(
+        "transoceanic",
+        "1 Gbit/s, base RTTs of 134 to 330 ms",
+        "core-down",
+        _short(
+            "7 s",
+            "3 s",
+            ("sweep.flow.*.cc", _list(["newreno", "compound", "cubic"])),
+            ("flow.*.traffic.prefill", "10s"),
+        ),
+        _ocean,
+    ),
+    _scenario(
+        "wireless",
+        "3 Mbit/s each way, bursts of loss, base RTTs of 8 to 204 ms",
+        "core-down",
+        (),
+        _of(("fifo", "codel", "fq_codel"), load=("0.85",)),
+    ),
+    _scenario(
+        "dial-up",
+        "64 kbit/s, base RTTs of 14 to 210 ms",
+        "core-down",
+        (),
+        _of(("fifo", "codel", "fq_codel"), load=("0.85",)),
+    ),
+)
+
+SPECIFIC = (
+    _specific(
+        "ramp-up",
+        "a new flow beside a long one and background connections",
+        "flow.*.cc",
+        "path.queue",
+        *_bottleneck(),
+        Measure("time", "time", "s", "flow.new.completion_s"),
+        quick=(),
+        few=_of(("fifo", "fq_codel"), rtt=("80 ms",), size=("150 kB",)),
+    ),
+    _specific(
+        "transients",
+        "three quarters of the rate come or go at once",
+        "flow.tcp.cc",
+        "path.queue",
+        *_bottleneck(),
+        Measure("tcp", "TCP", "Mbit/s", "flow.tcp.throughput_mbps"),
+        Measure("udp_loss", "UDP loss", "%", "flow.udp.loss_pct"),
+        quick=(),
+    ),
+    _specific(
+        "transients-steps",
+        "three quarters of the rate come in thirty steps",
+        "flow.tcp.cc",
+        "path.queue",
+        *_bottleneck(),
+        Measure("tcp", "TCP", "Mbit/s", "flow.tcp.throughput_mbps"),
+        Measure("udp_loss", "UDP loss", "%", "group.udp.loss_pct"),
+        quick=(),
+    ),
+    _specific(
+        "standard-impact",
+        "what standard TCP loses beside another: camps of equal connections",
+        "flow.b.cc",
+        "path.queue",
+        *_bottleneck(),
+        Measure("a", "standard", "Mbit/s", "group.a.goodput_mbps"),
+        Measure("b", "other", "Mbit/s", "group.b.goodput_mbps"),
+        Measure("a_time", "standard", "ms", "group.a.connections.duration_ms.p95"),
+        Measure("b_time", "other", "ms", "group.b.connections.duration_ms.p95"),
+        quick=(("run.duration", "20 s"), ("run.measure", '["8 s", "20 s"]')),
+        few=_of(("fifo",), load=("1.0",)),
+    ),
+    _specific(
+        "fairness",
+        "two flows, RTTs of 10 to 160 ms, equal and unequal",
+        "flow.*.cc",
+        "path.queue",
+        *_bottleneck(),
+        Measure("jain", "Jain", "", "fairness.jain"),
+        Measure("first", "first", "%", "flow.first.share", 100.0),
+        quick=(("run.duration", "60 s"), ("run.measure", '["20 s", "60 s"]')),
+        few=_of(("fifo", "fq_codel"), buffer=("100 ms",)),
+    ),
+    _specific(
+        "parking-lot",
+        "three bottlenecks in a row, connections through all and through each",
+        "flow.*.cc",
+        "link.core-*.queue",
+        *_bottleneck("core-*"),
+        Measure("through", "through all", "ms", "group.through.connections.duration_ms.median"),
+        Measure("cross", "through one", "ms", "group.cross-*.connections.duration_ms.median"),
+        quick=(("run.duration", "12 s"), ("run.measure", '["6 s", "12 s"]')),
+        few=_of(("fifo", "fq_codel"), load=("0.8",)),
+    ),
+    _specific(
+        "scavenger",
+        "LEDBAT beside standard TCP",
+        "flow.ledbat.cc",
+        "path.queue",
+        *_bottleneck(),
+        Measure("ledbat", "LEDBAT", "%", "flow.ledbat.share", 100.0),
+        quick=(),
+        few=_of(("fifo", "codel", "pie")),
+    ),
+)
 
 SUITE = Suite(
     "tcpeval",
@@ -92,47 +292,6 @@ SUITE = Suite(
     "Thousands of connections with sizes and think times of their own cross one congested link; every one of them runs "
     "the congestion control under test. Delay and loss are those of the link's queue; load is what arrived over what "
     "the link carries, so that overload is above 100 %.",
-    (
-        _scenario(
-            "access-link",
-            "100 Mbit/s, base RTTs of 8 to 204 ms",
-            "core-down",
-            _short("24 s", "8 s", ("flow.*.traffic.prefill", "20s")),
-            _case(
-                "0.85",
-                {
-                    "fifo": ("limit=850",),
-                    "codel": _INTERVALS,
-                    "fq_codel": _INTERVALS,
-                    "codel_dt": ("interval=100ms",),
-                    "pie": ("tupdate=15ms", "tupdate=30ms"),
-                },
-            ),
-        ),
-        _scenario(
-            "data-centre",
-            "1 Gbit/s, base RTTs of 40 to 400 µs",
-            "core-down",
-            _short("4 s", "1 s"),
-            _case("0.85", {"fifo": ("limit=1833",), "codel": ("interval=100ms",), "pie": ("tupdate=30ms",)}),
-        ),
-        _scenario(
-            "satellite",
-            "the overloaded way up: 4 Mbit/s, base RTTs of 604 to 800 ms",
-            "core-up",
-            _short("70 s", "30 s"),
-            _case("0.85", {"codel": _INTERVALS, "fq_codel": _INTERVALS, "codel_dt": ("interval=100ms",)}),
-        ),
-        _scenario(
-            "transoceanic",
-            "1 Gbit/s, base RTTs of 134 to 330 ms",
-            "core-down",
-            _short("9 s", "4 s"),
-            _case("0.85", {"codel": ("interval=25ms", "interval=200ms"), "pie": ("tupdate=30ms",)}),
-        ),
-        _scenario("wireless", "3 Mbit/s each way, bursts of loss, base RTTs of 8 to 204 ms", "core-down", (),
-                  _case("0.85", {"fifo": ("limit=50",), "codel": ("limit=50",), "fq_codel": ("",)})),
-        _scenario("dial-up", "64 kbit/s, base RTTs of 14 to 210 ms", "core-down", (),
-                  _case("0.85", {"fifo": ("limit=7",), "codel": ("limit=7",), "fq_codel": ("",)})),
-    ),
-)  # fmt: skip
+    DUMBBELLS + SPECIFIC,
+    STATEMENTS,
+)

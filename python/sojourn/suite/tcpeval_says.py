@@ -1,0 +1,152 @@
+"""What the TCP × AQM thesis states, as checks on the suite's rows."""
+
+from __future__ import annotations
+
+import math
+
+from .pieces import Rows, Statement, Verdict, verdict
+
+
+def _ms(values: list[float]) -> str:
+    return " ".join(f"{value:.1f}" for value in values)
+
+
+def _fair_queueing(rows: Rows) -> Verdict:
+    part = rows.where(scenario="access-link", cc="newreno", load="0.85", initial_window="3")
+    xs = [x for x in part.xs(aqm="codel") if x in part.xs(aqm="fq_codel") and x < 200]
+    single = [part("delay", aqm="codel", x=x) for x in xs]
+    fair = [part("delay", aqm="fq_codel", x=x) for x in xs]
+    lost = part("loss", aqm="codel"), part("loss", aqm="fq_codel")
+    holds = bool(xs) and all(f < s for f, s in zip(fair, single, strict=True)) and lost[1] <= lost[0] + 0.5
+    text = f"at {_ms(xs)} ms CoDel {_ms(single)} ms, FQ-CoDel {_ms(fair)} ms; loss {lost[0]:.2f} and {lost[1]:.2f} %"
+    return verdict(holds, text, *(single or [math.nan]), *fair, *lost)
+
+
+def _predictor(rows: Rows) -> Verdict:
+    part = rows.where(load="0.85", initial_window="3", x=100)
+    holds, texts, seen = True, [], [math.nan]
+    for scenario, ccs in (("access-link", ("newreno", "compound", "cubic")), ("satellite", ("newreno", "cubic"))):
+        here = part.where(scenario=scenario)
+        delays = {a: [here("delay", aqm=a, cc=cc) for cc in ccs] for a in ("codel_dt", "codel")}
+        means = {aqm: sum(values) / len(values) for aqm, values in delays.items()}
+        seen = [*(x for x in seen if not math.isnan(x)), *means.values()]
+        holds &= means["codel_dt"] >= means["codel"]
+        texts.append(f"{scenario}: CoDel-DT {means['codel_dt']:.1f} ms, CoDel {means['codel']:.1f} ms")
+    return verdict(holds, "; ".join(texts), *seen)
+
+
+def _steady_pie(rows: Rows) -> Verdict:
+    spreads, texts = [], []
+    for scenario in ("access-link", "transoceanic"):
+        part = rows.where(scenario=scenario, load="0.85", initial_window="3")
+        wide = {}
+        for aqm, ends in (("pie", (7.0, 30.0)), ("codel", (25.0, 200.0))):
+            ratios = []
+            for cc in ("newreno", "cubic"):
+                low, high = (part("delay", aqm=aqm, cc=cc, x=x) for x in ends)
+                ratios.append(max(low, high) / min(low, high) if low > 0 and high > 0 else math.nan)
+            wide[aqm] = sum(ratios) / len(ratios)
+        spreads.append((wide["pie"], wide["codel"]))
+        texts.append(f"{scenario}: PIE changes by a factor {wide['pie']:.2f}, CoDel by {wide['codel']:.2f}")
+    return verdict(
+        all(pie <= codel for pie, codel in spreads), "; ".join(texts), *(x for pair in spreads for x in pair)
+    )
+
+
+def _troubled_pie(rows: Rows) -> Verdict:
+    part = rows.where(scenario="data-centre", load="0.85", initial_window="3", cc="cubic")
+    pie, others = part("loss", aqm="pie"), [part("loss", aqm=a) for a in ("fifo", "codel", "fq_codel")]
+    text = f"PIE loses {pie:.3f} %, drop tail {others[0]:.3f}, CoDel {others[1]:.3f}, FQ-CoDel {others[2]:.3f} %"
+    return verdict(pie > 1.2 * max(others), text, pie, *others)
+
+
+def _sparse_overload(rows: Rows) -> Verdict:
+    part = rows.where(scenario="satellite", load="0.85", initial_window="3")
+    single, fair = part("delay", aqm="codel"), part("delay", aqm="fq_codel")
+    return verdict(fair > single, f"CoDel {single:.0f} ms, FQ-CoDel {fair:.0f} ms", single, fair)
+
+
+def _interval(rows: Rows) -> Verdict:
+    texts, pairs = [], []
+    for scenario in ("access-link", "satellite", "transoceanic"):
+        part = rows.where(scenario=scenario, load="0.85", initial_window="3", aqm="codel")
+        delays = []
+        for x in (25.0, 200.0):
+            each = [part("delay", cc=cc, x=x) for cc in ("newreno", "cubic")]
+            delays.append(sum(each) / len(each))
+        pairs.append(delays)
+        texts.append(f"{scenario}: {delays[0]:.1f} ms at 25 ms, {delays[1]:.1f} ms at 200 ms")
+    return verdict(all(a < b for a, b in pairs), "; ".join(texts), *(x for pair in pairs for x in pair))
+
+
+def _gentle(rows: Rows) -> Verdict:
+    part = rows.where(scenario="access-link", cc="ledbat", load="0.85")
+    loss, delay = part("loss"), part("delay")
+    return verdict(loss < 0.05 and delay < 5.0, f"loss {loss:.4f} %, delay {delay:.2f} ms", loss, delay)
+
+
+def _windows(rows: Rows) -> Verdict:
+    holds, texts, seen = True, [], []
+    for cc in ("compound", "cubic"):
+        part = rows.where(scenario="transoceanic", load="0.85", cc=cc, aqm="fq_codel")
+        three, ten = part("delay", initial_window="3"), part("delay", initial_window="10")
+        seen += [three, ten]
+        holds &= ten > three
+        texts.append(f"{cc}: {three:.2f} ms with 3, {ten:.2f} ms with 10")
+    return verdict(holds, "; ".join(texts), *seen)
+
+
+def _scavenger(rows: Rows) -> Verdict:
+    part = rows.where(scenario="scavenger")
+    fifo, managed = part("ledbat", aqm="fifo"), [part("ledbat", aqm=aqm) for aqm in ("codel", "pie")]
+    mean = sum(managed) / 2
+    text = f"LEDBAT has {fifo:.0f} % behind drop tail, {managed[0]:.0f} % behind CoDel, {managed[1]:.0f} % behind PIE"
+    return verdict(mean > 50.0 and fifo < 10.0, text, fifo, *managed)
+
+
+STATEMENTS = (
+    Statement(
+        "fair-queueing",
+        "FQ-CoDel has less delay than CoDel on the access link, at like loss, at intervals below 200 ms",
+        "section 4.1, figures 4.2 and 4.3",
+        _fair_queueing,
+    ),
+    Statement("codel-dt", "CoDel-DT has more delay than CoDel", "sections 4.3, 6 and 8.1", _predictor),
+    Statement(
+        "steady-pie",
+        "On access and transoceanic links PIE's delay depends less on its interval than CoDel's on its own",
+        "sections 4.2, 7.2 and 7.3",
+        _steady_pie,
+    ),
+    Statement(
+        "pie-data-centre",
+        "PIE loses more than the others in the data centre",
+        "sections 5.2, 5.3 and 8.1, figures 5.6 and 5.9",
+        _troubled_pie,
+    ),
+    Statement(
+        "overload",
+        "FQ-CoDel has more delay than CoDel on the overloaded satellite uplink",
+        "section 6.1, figure 6.3",
+        _sparse_overload,
+    ),
+    Statement(
+        "interval",
+        "CoDel's delay grows with its interval",
+        "sections 4.2, 6.2, 7.2 and 7.3, figures 4.5, 7.6 and 7.9",
+        _interval,
+    ),
+    Statement("ledbat", "LEDBAT loses next to nothing and keeps the delay under 5 ms", "section 4.4", _gentle),
+    Statement(
+        "initial-window",
+        "An initial window of ten costs delay under FQ-CoDel on the transoceanic link",
+        "section 7, figure 7.2",
+        _windows,
+    ),
+    Statement(
+        "scavenger",
+        "Behind queue management LEDBAT takes more than standard TCP",
+        "HLDG thesis, section 2.5; Al-Saadi, Armitage and But, 2017",
+        _scavenger,
+    ),
+)
