@@ -131,9 +131,9 @@ def _list(values: list[str]) -> str:
 
 
 def _ocean(case: Case) -> bool:
-    """Intervals with the usual initial window, both windows behind FQ-CoDel."""
-    usual = _case("0.85", {"codel": ("interval=25ms", "interval=200ms"), "pie": ("tupdate=7ms", "tupdate=30ms")})
-    both = _case("0.85", {"fq_codel": ("interval=100ms",)}, ("3", "10"))
+    """In overload, where queues fill: intervals with the usual initial window, both windows behind FQ-CoDel."""
+    usual = _case("1.1", {"codel": ("interval=25ms", "interval=200ms"), "pie": ("tupdate=7ms", "tupdate=30ms")})
+    both = _case("1.1", {"fq_codel": ("interval=100ms",)}, ("3", "10"))
     cc = case.values[CC]
     return (cc != "compound" and usual(case)) or (cc != "newreno" and both(case))
 

@@ -37,8 +37,8 @@ def _predictor(rows: Rows) -> Verdict:
 
 def _steady_pie(rows: Rows) -> Verdict:
     spreads, texts = [], []
-    for scenario in ("access-link", "transoceanic"):
-        part = rows.where(scenario=scenario, load="0.85", initial_window="3")
+    for scenario, load in (("access-link", "0.85"), ("transoceanic", "1.1")):
+        part = rows.where(scenario=scenario, load=load, initial_window="3")
         wide = {}
         for aqm, ends in (("pie", (7.0, 30.0)), ("codel", (25.0, 200.0))):
             ratios = []
@@ -68,8 +68,8 @@ def _sparse_overload(rows: Rows) -> Verdict:
 
 def _interval(rows: Rows) -> Verdict:
     texts, pairs = [], []
-    for scenario in ("access-link", "satellite", "transoceanic"):
-        part = rows.where(scenario=scenario, load="0.85", initial_window="3", aqm="codel")
+    for scenario, load in (("access-link", "0.85"), ("satellite", "0.85"), ("transoceanic", "1.1")):
+        part = rows.where(scenario=scenario, load=load, initial_window="3", aqm="codel")
         delays = []
         for x in (25.0, 200.0):
             each = [part("delay", cc=cc, x=x) for cc in ("newreno", "cubic")]
@@ -88,7 +88,7 @@ def _gentle(rows: Rows) -> Verdict:
 def _windows(rows: Rows) -> Verdict:
     holds, texts, seen = True, [], []
     for cc in ("compound", "cubic"):
-        part = rows.where(scenario="transoceanic", load="0.85", cc=cc, aqm="fq_codel")
+        part = rows.where(scenario="transoceanic", load="1.1", cc=cc, aqm="fq_codel")
         three, ten = part("delay", initial_window="3"), part("delay", initial_window="10")
         seen += [three, ten]
         holds &= ten > three
