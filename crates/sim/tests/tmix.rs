@@ -1,0 +1,120 @@
+//! Tmix traffic: what vectors say is what happens, byte by byte and wait by wait, on every stack.
+
+mod common;
+use common::{dumbbell, ms};
+use experiment::tmix::{Tmix, TmixParams, Vectors};
+use experiment::{LossModel, Scenario, Traffic};
+use params::Params;
+use sim::{Options, Summary};
+use std::sync::Arc;
+use tcp::Stack;
+
+fn scenario(spec: &str, vectors: Option<&str>, mbps: f64, seconds: u64) -> Scenario {
+    let mut s = dumbbell(mbps, 40.0, 200, "fifo", &["newreno"], seconds);
+    let params = TmixParams::from_spec(&spec.parse().unwrap()).unwrap();
+    let file = vectors.map(|text| (Arc::new(Vectors::read(text, "vectors").unwrap()), 0));
+    s.flows[0].traffic = Traffic::Tmix(Box::new(Tmix { params, file }));
+    s
+}
+
+fn run(s: &Scenario) -> Summary {
+    sim::run(s, (), Options::default()).unwrap().0
+}
+
+/// Two exchanges with a server's wait and a think time, then a minute's silence before the end.
+const TALK: &str = "S 0 2 0 0\nI 0 0 200\nA 0 100000 3000\nI 0 2000000 300\nA 0 50000 40000\nA 60000000 0 0\n";
+
+#[test]
+fn an_exchange_takes_what_the_path_takes_and_waits_are_kept() {
+    for (stack, opening) in [(Stack::Linux, 40.0), (Stack::FreeBsd11, 40.0), (Stack::Ns2, 0.0)] {
+        let mut s = scenario("tmix(scale=100, shuffle=false, small=0)", Some(TALK), 100.0, 70);
+        s.flows[0].stack = stack;
+        let summary = run(&s);
+        let c = summary.flows[0].connections.unwrap();
+        assert_eq!((c.opened, c.closed, c.open), (1, 1, 0), "{stack:?}");
+        let g = &summary.groups[0];
+        // The opening and one round trip; then 40 000 bytes, 28 packets from a window of 10, take two or three.
+        let first = g.completions.iter().find(|b| b.up_to_bytes == 4380).unwrap();
+        assert_eq!(first.transfers, 1);
+        assert!((first.mean_s * 1e3 - opening - 40.0).abs() < 3.0, "{stack:?}: {first:?}");
+        let second = g
+            .completions
+            .iter()
+            .find(|b| b.up_to_bytes == 100_000)
+            .unwrap_or_else(|| panic!("{stack:?}: {:?}", g.completions));
+        assert!((75.0..150.0).contains(&(second.mean_s * 1e3)), "{stack:?}: {second:?}");
+        // Waits of 2.15 s and of a minute, and a few round trips.
+        let lasted = c.duration_ms.unwrap().mean;
+        assert!((62_150.0..62_700.0).contains(&lasted), "{stack:?}: {lasted}");
+        assert!((c.active_mean - lasted / 70_000.0).abs() < 1e-6);
+        // Payload the other way round is no goodput of the flow.
+        assert!((g.goodput_mbps * 70.0 / 8e-6 - 43_000.0).abs() < 1.0, "{stack:?}: {}", g.goodput_mbps);
+    }
+}
+
+#[test]
+fn both_sides_of_a_concurrent_connection_send_at_once() {
+    let text = "C 0 2 3 0 0\nI 0 0 1000\nA 500000 0 2000\nI 1000000 0 1000\nA 100000 0 5000\nA 100000 0 700\n";
+    let summary = run(&scenario("tmix(scale=100, shuffle=false)", Some(text), 10.0, 10));
+    let c = summary.flows[0].connections.unwrap();
+    assert_eq!((c.opened, c.closed), (1, 1));
+    // The initiator is the last to speak, a second after its first words.
+    let lasted = c.duration_ms.unwrap().mean;
+    assert!((1_040.0..1_200.0).contains(&lasted), "{lasted}");
+    assert!((summary.flows[0].goodput_mbps * 10.0 / 8e-6 - 7_700.0).abs() < 1.0);
+}
+
+#[test]
+fn a_second_of_the_mix_is_the_same_again_and_carries_its_load() {
+    let s = scenario("tmix(load=0.7)", None, 20.0, 40);
+    let (a, b) = (run(&s), run(&s));
+    assert_eq!(a.digest, b.digest);
+    let mut other = s.clone();
+    other.run.seed += 1;
+    assert_ne!(run(&other).digest, a.digest);
+    let used = a.links[0].utilisation.unwrap();
+    assert!((0.6..0.8).contains(&used), "{used}");
+    let c = a.flows[0].connections.unwrap();
+    assert!(c.opened > 9_000 && c.closed + c.open == c.opened, "{c:?}");
+    assert_eq!(a.flows.len(), 1, "connections are not flows");
+    assert!(a.links[0].load.unwrap() >= used);
+}
+
+#[test]
+fn losses_overload_and_duplicates_lose_no_byte_and_no_connection() {
+    // The simulator asserts conservation of packets, bytes and connections itself; here it has something to do.
+    for (load, cc) in [(0.8, "cubic"), (1.6, "newreno"), (0.8, "bbr"), (0.8, "ledbat")] {
+        let mut s = scenario(&format!("tmix(load={load}, think=100ms)"), None, 5.0, 20);
+        s.flows[0].cc = cc.parse().unwrap();
+        for link in &mut s.links {
+            link.loss = LossModel::Random(0.02);
+            link.duplicate = 0.01;
+        }
+        s.links[0].rate = Some(experiment::RateSpec::Constant(units::Rate::from_mbps(5.0)));
+        let summary = run(&s);
+        let c = summary.flows[0].connections.unwrap();
+        assert!(c.closed > 500, "{cc}: {c:?}");
+        assert!(summary.flows[0].retransmits > 50, "{cc}");
+    }
+}
+
+#[test]
+fn windows_named_by_vectors_are_kept_and_whole_segments_are_whole() {
+    let big = "S 0 1 0 0\nw 5000 65535\nI 0 0 100\nA 0 0 200000\n";
+    let narrow = run(&scenario("tmix(scale=100, shuffle=false, small=0)", Some(big), 100.0, 20));
+    let wide = run(&scenario("tmix(scale=100, shuffle=false, small=0, windows=false)", Some(big), 100.0, 20));
+    let lasted = |s: &Summary| s.flows[0].connections.unwrap().duration_ms.unwrap().mean;
+    // 40 round trips of 5000 bytes against a slow start.
+    assert!(lasted(&narrow) > 1_500.0 && lasted(&wide) < 400.0, "{} {}", lasted(&narrow), lasted(&wide));
+    let whole = run(&scenario("tmix(scale=100, shuffle=false, small=0, whole=true)", Some(TALK), 100.0, 70));
+    let bytes = whole.groups[0].goodput_mbps * 70.0 / 8e-6;
+    assert!((bytes - (3.0 + 28.0) * 1448.0).abs() < 1.0, "{bytes}");
+}
+
+#[test]
+fn what_stops_opens_nothing_more_and_ends_in_peace() {
+    let mut s = scenario("tmix(load=0.5, think=50ms, prefill=5s)", None, 10.0, 30);
+    s.flows[0].stop = Some(units::Instant::ZERO + ms(10_000.0));
+    let c = run(&s).flows[0].connections.unwrap();
+    assert!(c.opened > 500 && c.open < c.opened / 50, "{c:?}");
+}
