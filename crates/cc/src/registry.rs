@@ -117,6 +117,8 @@ pub enum Recovery {
     Reno,
     /// RFC 6582, without SACK.
     NewReno,
+    /// RFC 6675: SACK, losses found by count.
+    Sack,
 }
 
 /// How ECN is used.
@@ -276,6 +278,13 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::d2tcp::D2tcp>(),
     Entry::of::<algo::l2dct::L2dct>(),
     Entry::of::<algo::prague::Prague>(),
+    Entry::of::<algo::bic::Bic>(),
+    Entry::of::<algo::sack_reno::SackReno>(),
+    Entry::of::<algo::africa::Africa>(),
+    Entry::of::<algo::libra::Libra>(),
+    Entry::of::<algo::cx_tcp::CxTcp>(),
+    Entry::of::<algo::vegas_a::VegasA>(),
+    Entry::of::<algo::fast::Fast>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

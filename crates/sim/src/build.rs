@@ -373,6 +373,7 @@ fn suit(config: &mut Config, about: &cc::About) {
         Some(cc::Recovery::Tahoe) => config.loss = LossDetection::Tahoe,
         Some(cc::Recovery::Reno) => config.loss = LossDetection::Reno,
         Some(cc::Recovery::NewReno) => config.loss = LossDetection::NewReno,
+        Some(cc::Recovery::Sack) => config.loss = LossDetection::Sack,
     }
 }
 

@@ -10,7 +10,6 @@
 //! round, so that the effect of the last cut is seen first; the thesis writes "every other ACK", which at 7/8 each would
 //! close the window within a round.
 
-use super::hd::grow;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Round, Setup, Signal,
     causes,
@@ -84,7 +83,7 @@ impl CongestionControl for Dual {
         }
         let cut = ack.round.as_ref().is_some_and(|round| self.end_of_round(flow, round));
         if !cut && flow.may_grow() {
-            grow(flow, ack.cumulative);
+            flow.grow_as_reno(ack.cumulative);
         }
     }
 

@@ -75,11 +75,12 @@ impl Params {
             Reference::Paper => (30, 0.02),
             Reference::FreeBsd => (20, 0.05),
         };
-        Backoff { q_min: self.q_min, q_th: self.q_th.or(Duration::from_millis(q_th)), p_max: self.p_max.or(p_max) }
+        let (q_th, p_max) = (self.q_th.or(Duration::from_millis(q_th)), self.p_max.or(p_max));
+        Backoff { q_min: self.q_min, q_th, p_max, p_end: 0.0 }
     }
 }
 
-/// The back-off probability g of Figure 1, HD's and CHD's.
+/// The back-off probability g of Figure 1, HD's, CHD's and Cx-TCP's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backoff {
     /// No back-off at or below this delay.
@@ -88,6 +89,8 @@ pub struct Backoff {
     pub q_th: Duration,
     /// The probability there.
     pub p_max: f64,
+    /// The probability at the largest queueing delay seen; 0 but in Cx-TCP.
+    pub p_end: f64,
 }
 
 impl Backoff {
@@ -98,9 +101,10 @@ impl Backoff {
         } else if q <= self.q_th {
             self.p_max * ((q - self.q_min) / (self.q_th - self.q_min))
         } else if q < q_max {
-            self.p_max * ((q_max - q) / (q_max - self.q_th))
+            let span = q_max - self.q_th;
+            self.p_max * ((q_max - q) / span) + self.p_end * ((q - self.q_th) / span)
         } else {
-            0.0
+            self.p_end
         }
     }
 
@@ -146,14 +150,6 @@ impl Toss {
         }
         let queue = self.queue.as_nanos() as i64;
         causes::DelayBackoff { probability, drew, queue, ..Default::default() }.into()
-    }
-}
-
-/// NewReno's growth, as FreeBSD's modules call it: at most two segments per ACK in slow start, one per window after it.
-pub(super) fn grow(flow: &mut Flow, acked: Bytes) {
-    let acked = if flow.in_slow_start() { flow.slow_start(acked) } else { acked };
-    if !acked.is_zero() {
-        flow.additive(flow.cwnd, acked);
     }
 }
 
@@ -207,6 +203,13 @@ impl Algorithm for Hd {
 }
 
 impl Hd {
+    /// The paper's, with another curve and no more than one back-off per RTT (Cx-TCP).
+    pub(super) fn once_per_rtt(backoff: Backoff, beta_delay: f64, rng: Rng) -> Hd {
+        let (kernel, once, per_packet) = (false, true, true);
+        let (outstanding, toss) = (Bytes::ZERO, Toss::default());
+        Hd { backoff, kernel, once, per_packet, beta_delay, rng, outstanding, toss }
+    }
+
     fn cut(&self, flow: &Flow, beta: f64) -> Bytes {
         let to = flow.cwnd.min(flow.receive_window).mul_f64(beta);
         // NewReno there counts in segments.
@@ -236,9 +239,7 @@ impl CongestionControl for Hd {
                 return;
             }
         }
-        if flow.may_grow() {
-            grow(flow, ack.cumulative);
-        }
+        flow.grow_as_reno(ack.cumulative);
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
@@ -283,7 +284,7 @@ mod tests {
         for (us, p) in [(5_000, 0.0), (17_500, 0.01), (30_000, 0.02), (65_000, 0.01), (100_000, 0.0), (120_000, 0.0)] {
             near(hd.probability(Duration::from_micros(us), ms(100)), p);
         }
-        let chd = Backoff { q_min: ms(5), q_th: ms(20), p_max: 0.5 };
+        let chd = Backoff { q_min: ms(5), q_th: ms(20), p_max: 0.5, p_end: 0.0 };
         for (q, p) in [(10, 0.1667), (20, 0.5), (60, 0.25)] {
             near(chd.probability(ms(q), ms(100)), p);
         }

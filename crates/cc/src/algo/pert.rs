@@ -10,7 +10,6 @@
 //! in section 2.4.1.7 and Figure 2.12. The thesis adds the thresholds to RTT_min and then doubles one; what is doubled
 //! here is the queueing delay.
 
-use super::hd::grow;
 use crate::filter::Ewma;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Setup, causes, ppb,
@@ -104,9 +103,7 @@ impl CongestionControl for Pert {
                 }
             }
         }
-        if flow.may_grow() {
-            grow(flow, ack.cumulative);
-        }
+        flow.grow_as_reno(ack.cumulative);
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {

@@ -124,7 +124,7 @@ impl Vegas {
     }
 
     /// The round's RTT by the chosen rules, and Δ; `None` if the round tells nothing.
-    fn judge(&self, flow: &Flow, round: &Round) -> Option<(f64, Duration)> {
+    pub(super) fn judge(&self, flow: &Flow, round: &Round) -> Option<(f64, Duration)> {
         let timed = if round.marked_rtt.is_zero() { round.min_rtt } else { round.marked_rtt };
         let rtt = if self.p.reference == Reference::Linux { round.min_rtt } else { timed };
         if rtt.is_zero() || self.base.is_zero() {

@@ -9,7 +9,6 @@
 //! of TCP Vegas to the Internet, ICNP 2000, as the HLDG thesis tells it in section 2.4.2.1. RTTs that jitter push the
 //! count up as well as down, and losses that Reno's growth causes only halve it: it may never find back.
 
-use super::hd::grow;
 use super::vegas::{self, Vegas};
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup, Signal,
@@ -99,9 +98,7 @@ impl CongestionControl for VegasPlus {
             return self.vegas.on_ack(flow, ack);
         }
         self.vegas.hear(ack);
-        if flow.may_grow() {
-            grow(flow, ack.cumulative);
-        }
+        flow.grow_as_reno(ack.cumulative);
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {

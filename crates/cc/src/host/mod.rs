@@ -1,6 +1,7 @@
 //! What every host measures, whatever the algorithm: RTT and its timeout, FreeBSD's enhanced RTT, rounds, delivery rate,
 //! rates of ACKs, marked fractions; and packet pairs, ACK trains and probing trains, once for all that use them.
 
+mod capacity;
 mod eligible;
 mod ertt;
 mod marks;
@@ -11,6 +12,7 @@ mod round;
 mod rtt;
 mod train;
 
+pub use capacity::CapProbe;
 pub use eligible::{AckRate, EligibleRate, RecentRate};
 pub use ertt::{EnhancedRtt, Heard as ErttHeard, MarkedRound};
 pub use marks::MarkedFraction;

@@ -22,7 +22,7 @@
 mod thresholds;
 
 use super::cdg::Switch;
-use super::hd::{Backoff, Reference, Toss, grow};
+use super::hd::{Backoff, Reference, Toss};
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction, Round,
     Setup, Signal, causes,
@@ -70,7 +70,8 @@ impl Params {
             Reference::Paper => (30, 0.25),
             Reference::FreeBsd => (20, 0.5),
         };
-        Backoff { q_min: self.q_min, q_th: self.q_th.or(Duration::from_millis(q_th)), p_max: self.p_max.or(p_max) }
+        let (q_th, p_max) = (self.q_th.or(Duration::from_millis(q_th)), self.p_max.or(p_max));
+        Backoff { q_min: self.q_min, q_th, p_max, p_end: 0.0 }
     }
 
     fn check(&self) -> Result<(), ParamError> {
@@ -215,7 +216,11 @@ impl Chd {
     fn grow(&mut self, flow: &mut Flow, ack: &Ack) {
         let before = flow.cwnd;
         if self.kernel || flow.in_slow_start() {
-            grow(flow, ack.cumulative);
+            // In recovery too, where the parameter allows it.
+            let acked = if flow.in_slow_start() { flow.slow_start(ack.cumulative) } else { ack.cumulative };
+            if !acked.is_zero() {
+                flow.additive(flow.cwnd, acked);
+            }
         } else if ack.round.is_some() {
             flow.cwnd += flow.mss;
         }

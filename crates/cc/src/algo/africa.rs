@@ -1,0 +1,127 @@
+//! TCP-Africa: HighSpeed TCP while less than two packets are queued, Reno as soon as there are more.
+//!
+//! ```text
+//! Δ = cwnd·(RTT − base) / RTT                   packets queued, with a smoothed RTT
+//! fast (Δ < α):   as HighSpeed TCP: +a(cwnd) a round; loss: cwnd −= b(cwnd)·cwnd
+//! slow (Δ ≥ α):   as Reno: +1 a round; loss: cwnd / 2
+//! ```
+//! Source: King, Baraniuk and Riedi, TCP-Africa: an adaptive and fair rapid increase rule for scalable TCP, INFOCOM 2005, as
+//! the HLDG thesis tells it in section 2.4.3.1.
+
+use super::highspeed::{self, HighSpeed};
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, causes, modes,
+};
+
+params::params! {
+    /// α is the paper's; what the fast mode does is HighSpeed TCP's, with RFC 3649's values.
+    pub struct Params {
+        /// Fewer packets queued than this, and it grows fast.
+        alpha: f64 = 1.641, 0.0 => 1000.0;
+    }
+}
+
+/// State: the mode.
+#[derive(Debug)]
+pub struct Africa {
+    alpha: f64,
+    fast: HighSpeed,
+    queued: f64,
+    is_fast: bool,
+}
+
+impl Algorithm for Africa {
+    const ABOUT: About = About {
+        name: "africa",
+        title: "TCP-Africa",
+        paper: "King, Baraniuk and Riedi, TCP-Africa: an adaptive and fair rapid increase rule for scalable TCP, INFOCOM 2005",
+        family: Family::DualSignal,
+        signal: "loss, RTT per round",
+        evidence: Evidence::Equations,
+        departures: &["the mode is chosen at the end of each round, by the host's smoothed RTT"],
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let fast = HighSpeed::new(&highspeed::Params::default(), setup);
+        Africa { alpha: p.alpha, fast, queued: 0.0, is_fast: true }
+    }
+}
+
+impl Africa {
+    fn end_of_round(&mut self, flow: &mut Flow) {
+        if flow.srtt.is_zero() {
+            return;
+        }
+        let queue = flow.srtt.saturating_sub(flow.min_rtt);
+        self.queued = flow.cwnd.packets(flow.mss) * (queue / flow.srtt);
+        let fast = self.queued < self.alpha;
+        if fast != self.is_fast {
+            self.is_fast = fast;
+            let (from, to) = if fast { (modes::LOSS, modes::DELAY) } else { (modes::DELAY, modes::LOSS) };
+            flow.note(causes::ModeSwitch { from, to, queue: queue.as_nanos() as i64, ..Default::default() });
+        }
+    }
+}
+
+impl CongestionControl for Africa {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if ack.round.is_some() {
+            self.end_of_round(flow);
+        }
+        if self.is_fast {
+            self.fast.on_ack(flow, ack);
+        } else flow.grow_as_reno(ack.cumulative);
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        if self.is_fast { self.fast.on_congestion(flow, congestion) } else { Reaction::Reduce(flow.cwnd / 2) }
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("queued", self.queued);
+        see("fast", self.is_fast as u8 as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, closing, congestion, flow, ms, packets};
+    use crate::{CauseKind, Signal};
+    use units::{Bytes, Duration, Rng};
+
+    /// A flow of 1058 packets whose last round had this smoothed RTT over 100 ms.
+    fn after_round(srtt: Duration) -> (Africa, Flow) {
+        let mut f = flow(1058, 100);
+        f.ssthresh = packets(2);
+        let mut cc = Africa::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        f.srtt = srtt;
+        cc.on_ack(&mut f, &Ack { cumulative: Bytes::ZERO, ..closing(0, 100) });
+        (cc, f)
+    }
+
+    #[test]
+    fn a_round_adds_eight_packets_or_one() {
+        // Reference, section 4.1: 1058 packets, +8.01 fast and +1 slow. Of 1058, 1.641 are queued at 0.155 ms.
+        for (us, grown) in [(100_000, 8), (100_155, 8), (100_156, 1), (120_000, 1)] {
+            let (mut cc, mut f) = after_round(Duration::from_micros(us));
+            (0..1060).for_each(|_| cc.on_ack(&mut f, &ack(1, 100)));
+            assert_eq!(f.cwnd.get() / 1000 - 1058, grown, "{us} µs");
+        }
+    }
+
+    #[test]
+    fn a_loss_takes_a_third_of_a_thousand_packets_or_half() {
+        // b(1058) = 0.327.
+        for (rtt, left) in [(100, 712), (120, 529)] {
+            let (mut cc, mut f) = after_round(ms(rtt));
+            let c = congestion(Signal::Loss, &f);
+            let Reaction::Reduce(to) = cc.on_congestion(&mut f, &c) else { panic!() };
+            assert_eq!(to.get() / 1000, left);
+        }
+        let (_, mut f) = after_round(ms(120));
+        assert_eq!(f.drain_events().next().unwrap().cause(), Some(CauseKind::ModeSwitch));
+    }
+}

@@ -1,0 +1,198 @@
+//! BIC: a binary search for the window between the one that lost and the one that did not.
+//!
+//! ```text
+//! loss:        W_max = cwnd, or cwnd·(1 + β)/2 if cwnd < the last W_max (fast convergence);   cwnd = β·cwnd
+//! a round of avoidance adds, with d = (W_max − cwnd)/B:
+//!   S_max                       d > S_max                        additive increase
+//!   d                           1 < d ≤ S_max                    binary search
+//!   B/s                         d ≤ 1, and up to B beyond W_max  smooth at the top
+//!   (cwnd − W_max)/(B − 1)      up to S_max·(B − 1) beyond it    max probing, slow at first
+//!   S_max                       further on
+//! cwnd ≤ low_window or no W_max yet:  Reno's +1; without W_max at least 1/20 of the window
+//! ```
+//! Source: Xu, Harfoush and Rhee, Binary increase congestion control for fast long-distance networks, INFOCOM 2004, in the
+//! form and with the constants of Linux 6.1, whose default it was from 2.6.8 to 2.6.18. The paper's own are
+//! `bic(divisor=2, s_max=32, beta=0.875)`.
+
+use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup};
+use units::Bytes;
+
+params::params! {
+    /// Values of Linux 6.1's module.
+    pub struct Params {
+        /// Up to so many packets it is Reno.
+        low_window: f64 = 14.0, 2.0 => 1000.0;
+        /// Most that a round adds, in packets (S_max; 32 in the paper).
+        s_max: f64 = 16.0, 1.0 => 1000.0;
+        /// What part of the distance to W_max is not taken in a round (B; the paper's middle is 2).
+        divisor: f64 = 4.0, 2.0 => 64.0;
+        /// Rounds that the last B packets up to W_max take (smooth_part).
+        smooth: f64 = 20.0, 1.0 => 1000.0;
+        /// What congestion leaves of the window (819/1024; 0.875 in the paper).
+        beta: f64 = 0.8, 0.1 => 0.95;
+        /// Give way faster when the window no longer reaches the last maximum.
+        fast_convergence: bool = true;
+    }
+}
+
+/// Without a W_max the window grows by at least this part of itself in a round (Linux).
+const INITIAL_GROWTH: f64 = 1.0 / 20.0;
+
+/// State: the window of the last loss, in packets; 0 before the first and after a timeout.
+#[derive(Debug)]
+pub struct Bic {
+    p: Params,
+    w_max: f64,
+    /// Before the last reduction, should it prove spurious.
+    saved: f64,
+    mss: Bytes,
+}
+
+impl Algorithm for Bic {
+    const ABOUT: About = About {
+        name: "bic",
+        title: "BIC",
+        paper: "Xu, Harfoush and Rhee, Binary increase congestion control for fast long-distance networks, INFOCOM 2004",
+        family: Family::Loss,
+        signal: "loss",
+        evidence: Evidence::Equations,
+        departures: &[
+            "in floating point, where Linux counts whole packets and the packets acknowledged for each",
+            "the growth of a round is worked out on every ACK; Linux keeps it for 31 ms while the window stands still",
+            "no doubling of pace for delayed ACKs: what is counted is packets",
+        ],
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        Bic { p: p.clone(), w_max: 0.0, saved: 0.0, mss: setup.flow.mss }
+    }
+}
+
+impl Bic {
+    /// Packets that a round adds.
+    fn growth(&self, w: f64) -> f64 {
+        let Params { low_window, s_max, divisor: b, smooth, .. } = self.p;
+        if w <= low_window {
+            return 1.0;
+        }
+        let (below, beyond) = ((self.w_max - w) / b, w - self.w_max);
+        let growth = if below > 1.0 {
+            below.min(s_max)
+        } else if beyond < b {
+            b / smooth
+        } else if beyond < s_max * (b - 1.0) {
+            beyond / (b - 1.0)
+        } else {
+            s_max
+        };
+        if self.w_max == 0.0 { growth.max(w * INITIAL_GROWTH) } else { growth }
+    }
+}
+
+impl CongestionControl for Bic {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if !flow.may_grow() {
+            return;
+        }
+        let mut acked = ack.cumulative;
+        if flow.in_slow_start() {
+            acked = flow.slow_start(acked);
+        }
+        if !acked.is_zero() {
+            // Linux' count of ACKs for a packet is at least one.
+            let w = flow.cwnd.packets(flow.mss);
+            flow.additive(flow.cwnd.mul_f64(1.0 / self.growth(w).min(w)), acked);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        let w = flow.cwnd.packets(flow.mss);
+        self.saved = self.w_max;
+        let gives_way = self.p.fast_convergence && w < self.w_max;
+        self.w_max = if gives_way { w * (1.0 + self.p.beta) / 2.0 } else { w };
+        if congestion.signal == crate::Signal::Timeout {
+            self.w_max = 0.0;
+        }
+        Reaction::Reduce(flow.cwnd.mul_f64(if w <= self.p.low_window { 0.5 } else { self.p.beta }))
+    }
+
+    fn on_undo(&mut self, _: &mut Flow) {
+        self.w_max = self.saved;
+    }
+
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        if event == Event::MssChanged {
+            let factor = self.mss.packets(flow.mss);
+            (self.w_max, self.saved, self.mss) = (self.w_max * factor, self.saved * factor, flow.mss);
+        }
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("w_max", self.w_max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Signal;
+    use crate::testing::{ack, congestion, flow, packets};
+    use units::Rng;
+
+    fn bic(p: Params, f: &mut Flow) -> Bic {
+        f.ssthresh = packets(2);
+        Bic::new(&p, Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
+    }
+
+    #[test]
+    fn far_below_near_at_and_beyond_the_last_maximum() {
+        let mut cc = bic(Params::default(), &mut flow(10, 100));
+        cc.w_max = 200.0;
+        for (w, grown) in [
+            (10.0, 1.0),   // Reno
+            (100.0, 16.0), // 25, but no more than S_max
+            (180.0, 5.0),
+            (197.0, 0.2), // 4 packets in 20 rounds
+            (203.0, 0.2),
+            (209.0, 3.0),
+            (247.0, 47.0 / 3.0),
+            (248.0, 16.0),
+        ] {
+            assert!((cc.growth(w) - grown).abs() < 1e-12, "{w}: {}", cc.growth(w));
+        }
+        // The paper's: half the way, at most 32.
+        let mut cc = bic(Params { divisor: 2.0, s_max: 32.0, ..Params::default() }, &mut flow(10, 100));
+        cc.w_max = 200.0;
+        assert_eq!([100.0, 160.0, 190.0].map(|w| cc.growth(w)), [32.0, 20.0, 5.0]);
+    }
+
+    #[test]
+    fn a_loss_leaves_four_fifths_and_a_flow_on_its_way_down_remembers_less() {
+        let mut f = flow(100, 100);
+        let mut cc = bic(Params::default(), &mut f);
+        let mut lose = |cwnd: u64| {
+            f.cwnd = packets(cwnd);
+            let c = congestion(Signal::Loss, &f);
+            (cc.on_congestion(&mut f, &c), cc.w_max)
+        };
+        assert_eq!(lose(100), (Reaction::Reduce(packets(80)), 100.0));
+        assert_eq!(lose(80), (Reaction::Reduce(packets(64)), 72.0));
+        assert_eq!(lose(14), (Reaction::Reduce(packets(7)), 12.6));
+    }
+
+    #[test]
+    fn most_of_the_way_back_takes_few_rounds() {
+        let mut f = flow(80, 100);
+        let mut cc = bic(Params::default(), &mut f);
+        cc.w_max = 100.0;
+        let windows = [(); 6].map(|()| {
+            let w = f.cwnd.get() / 1000;
+            (0..w).for_each(|_| cc.on_ack(&mut f, &ack(1, 100)));
+            f.cwnd.get() / 1000
+        });
+        // A quarter of the rest each round: 100 − 20·e^(−n/4) are 84.4, 90.6 and 95.5.
+        assert_eq!((windows[0], windows[2], windows[5]), (84, 90, 95));
+    }
+}

@@ -1,0 +1,157 @@
+//! FAST: Vegas' goal of α packets in the queue, steered for by the distance to it instead of a packet a round.
+//!
+//! ```text
+//! once a round:  w ← min(2·w, (1 − γ)·w + γ·(base/RTT·w + α))        at rest w·(1 − base/RTT) = α
+//! RTT: moving average with gain min(3/w, 1/4) per sample;            loss: w / 2
+//! ```
+//! Far from its goal it doubles, so it needs no slow start of its own.
+//!
+//! Source: Wei, Jin, Low and Hegde, FAST TCP: motivation, architecture, algorithms, performance, ToN 14(6), 2006; Jin, Wei
+//! and Low, INFOCOM 2004. Covered by patents (US 7,693,052 and others). The averaging gain is from memory of the ToN paper.
+
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Phase, Reaction, Setup, StartRule,
+    causes,
+};
+use units::Duration;
+
+params::params! {
+    /// γ and α of the papers, whose links carry 800 Mbit/s and more.
+    pub struct Params {
+        /// Packets to keep queued. On slower links than the papers' 200 are long: 16 ms at 150 Mbit/s, 200 ms at 12.
+        alpha: f64 = 200.0, 1.0 => 10_000.0;
+        /// What part of the way is taken in a round.
+        gamma: f64 = 0.5, 0.01 => 1.0;
+    }
+}
+
+/// State: the smoothed RTT.
+#[derive(Debug)]
+pub struct Fast {
+    p: Params,
+    own_start: bool,
+    rtt_ms: f64,
+}
+
+impl Algorithm for Fast {
+    const ABOUT: About = About {
+        name: "fast",
+        title: "FAST TCP",
+        paper: "Wei, Jin, Low and Hegde, FAST TCP: motivation, architecture, algorithms, performance, ToN 14(6), 2006",
+        family: Family::Delay,
+        signal: "RTT, smoothed, paced",
+        evidence: Evidence::Memory,
+        departures: &[
+            "once a round, where the papers update every 20 ms and in effect once an RTT",
+            "paced at 1.2 windows per RTT, twice in slow start, as Linux paces: the papers' burstiness control is not described",
+        ],
+        start: StartRule::Own("fast"),
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        if setup.own_start {
+            setup.flow.ssthresh = setup.flow.cwnd;
+        }
+        Fast { p: p.clone(), own_start: setup.own_start, rtt_ms: 0.0 }
+    }
+}
+
+impl Fast {
+    /// The window after a round, in packets.
+    fn update(&self, w: f64, base: f64, rtt: f64) -> f64 {
+        let Params { alpha, gamma } = self.p;
+        (2.0 * w).min((1.0 - gamma) * w + gamma * (base / rtt * w + alpha))
+    }
+
+    fn end_of_round(&self, flow: &mut Flow) {
+        let base = flow.min_rtt.as_millis_f64();
+        if self.rtt_ms <= 0.0 || base <= 0.0 {
+            return;
+        }
+        let to = flow.mss.mul_f64(self.update(flow.cwnd.packets(flow.mss), base, self.rtt_ms.max(base)));
+        if to > flow.cwnd && flow.may_grow() {
+            flow.cwnd = to;
+        } else if to < flow.cwnd {
+            let before = flow.windows();
+            flow.cwnd = to.max(flow.floor).min(flow.cwnd);
+            flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+            let queue = Duration::from_millis_f64((self.rtt_ms - base).max(0.0)).as_nanos() as i64;
+            flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
+        }
+    }
+}
+
+impl CongestionControl for Fast {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            let gain = (3.0 / flow.cwnd.packets(flow.mss)).min(0.25);
+            let rtt = rtt.as_millis_f64();
+            self.rtt_ms = if self.rtt_ms > 0.0 { self.rtt_ms + gain * (rtt - self.rtt_ms) } else { rtt };
+        }
+        let slow_start = flow.in_slow_start() && !self.own_start;
+        if slow_start && flow.may_grow() {
+            flow.slow_start(ack.cumulative);
+        } else if !slow_start && ack.round.is_some() && matches!(flow.phase, Phase::Open | Phase::Loss) {
+            self.end_of_round(flow);
+        }
+        if !flow.srtt.is_zero() {
+            let percent = if slow_start { 200 } else { 120 };
+            flow.pacing = Some((flow.cwnd * percent / 100 / flow.srtt).max(units::Rate::from_bps(1)));
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        Reaction::Reduce(flow.cwnd / 2)
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("rtt_ms", self.rtt_ms);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, closing, flow, packets};
+    use units::{Bytes, Rng};
+
+    fn fast(p: Params, f: &mut Flow) -> Fast {
+        Fast::new(&p, Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
+    }
+
+    #[test]
+    fn one_step_and_the_fixed_point() {
+        // Reference, section 2.5: w = 100, base 100, RTT 120, α = 200, γ = ½ → 191.67; at rest α packets are queued.
+        let cc = fast(Params::default(), &mut flow(100, 100));
+        assert!((cc.update(100.0, 100.0, 120.0) - 191.67).abs() < 0.005);
+        assert_eq!(cc.update(1200.0, 100.0, 120.0), 1200.0);
+        assert_eq!(cc.update(50.0, 100.0, 100.0), 100.0, "no more than twice");
+    }
+
+    #[test]
+    fn it_comes_to_rest_with_alpha_packets_queued() {
+        // 100 packets per 100 ms: what is more than that in the window queues.
+        let mut f = flow(10, 100);
+        let mut cc = fast(Params { alpha: 20.0, ..Params::default() }, &mut f);
+        for _ in 0..60 {
+            let rtt = (f.cwnd.get() / 1000).max(100);
+            (0..10).for_each(|_| cc.on_ack(&mut f, &Ack { cumulative: Bytes::ZERO, ..ack(0, rtt) }));
+            cc.on_ack(&mut f, &closing(0, rtt));
+        }
+        assert!(f.cwnd.get().abs_diff(120_000) < 1_500, "{:?}", f.cwnd);
+    }
+
+    #[test]
+    fn the_average_moves_by_a_quarter_or_three_samples_of_the_window() {
+        for (cwnd, moved) in [(4, 125.0), (100, 103.0)] {
+            let mut f = flow(cwnd, 100);
+            let mut cc = fast(Params::default(), &mut f);
+            cc.on_ack(&mut f, &ack(0, 100));
+            cc.on_ack(&mut f, &ack(0, 200));
+            assert!((cc.rtt_ms - moved).abs() < 1e-9);
+            assert_eq!(f.cwnd, packets(cwnd));
+        }
+    }
+}
