@@ -285,6 +285,11 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::cx_tcp::CxTcp>(),
     Entry::of::<algo::vegas_a::VegasA>(),
     Entry::of::<algo::fast::Fast>(),
+    Entry::of::<algo::nice::Nice>(),
+    Entry::of::<algo::tcp_lp::TcpLp>(),
+    Entry::of::<algo::ledbat_pp::LedbatPp>(),
+    Entry::of::<algo::nimbus::Nimbus>(),
+    Entry::of::<algo::tfrc::Tfrc>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

@@ -72,7 +72,9 @@ impl CongestionControl for Africa {
         }
         if self.is_fast {
             self.fast.on_ack(flow, ack);
-        } else flow.grow_as_reno(ack.cumulative);
+        } else {
+            flow.grow_as_reno(ack.cumulative);
+        }
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {

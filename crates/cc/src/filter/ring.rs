@@ -44,7 +44,7 @@ impl<const N: usize> Ring<N> {
     }
 
     /// The samples, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = f64> + Clone + '_ {
         (0..self.len).map(move |i| self.samples[(self.next + N - self.len + i) % N])
     }
 

@@ -55,7 +55,8 @@ mod tests {
     fn the_pair_delayed_least_is_believed() {
         let mut p = CapProbe::default();
         // 16,000 bits in 1.6 ms: 10 Mbit/s; then cross traffic between a pair, and compression behind the link.
-        let seen = [(0, 40_000), (0, 41_600), (100_000, 141_600), (100_000, 144_800), (200_000, 250_000), (200_000, 250_800)];
+        let seen =
+            [(0, 40_000), (0, 41_600), (100_000, 141_600), (100_000, 144_800), (200_000, 250_000), (200_000, 250_800)];
         assert_eq!(seen.map(|(sent, came)| see(&mut p, sent, came)), [0, 10, 10, 10, 10, 10]);
         assert_eq!([(300_000, 339_000), (300_000, 339_800)].map(|(s, c)| see(&mut p, s, c)), [10, 20], "less delayed");
     }

@@ -1,5 +1,5 @@
 //! What every host measures, whatever the algorithm: RTT and its timeout, FreeBSD's enhanced RTT, rounds, delivery rate,
-//! rates of ACKs, marked fractions; and packet pairs, ACK trains and probing trains, once for all that use them.
+//! rates of ACKs and of the last round trip, marked fractions; and packet pairs, ACK trains and probing trains, once for all that use them.
 
 mod capacity;
 mod eligible;
@@ -9,6 +9,7 @@ mod pair;
 mod probe;
 mod rate;
 mod round;
+mod round_trip;
 mod rtt;
 mod train;
 
@@ -20,5 +21,6 @@ pub use pair::{Dispersion, PacketPair};
 pub use probe::{Probe, ProbeTrain};
 pub use rate::{RateTag, RateTracker};
 pub use round::RoundTracker;
+pub use round_trip::RoundTripRates;
 pub use rtt::{RttEstimator, RttRule};
 pub use train::Train;

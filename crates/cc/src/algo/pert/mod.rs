@@ -1,25 +1,43 @@
-//! PERT: act at the sender as RED would in the router, on the queueing delay, before anything is dropped.
+//! PERT: act at the sender as an AQM would in the router, on the queueing delay, before anything is dropped.
 //!
 //! ```text
 //! srtt = 0.99·srtt + 0.01·RTT per ACK           q = srtt − RTT_min
-//! P(q):  0 up to th_min;  to p_max at th_max;  to 1 at 2·th_max;  straight between them    (gentle RED)
+//! law=red:  P(q) 0 up to th_min;  to p_max at th_max;  to 1 at 2·th_max;  straight between them    (gentle RED)
+//! law=pi:   P moves until q is the target (pi.rs)
 //! per ACK, with probability P, at most once an RTT:   cwnd = 0.65·cwnd
-//! else as Reno: +1 a round, half on loss
+//! else as Reno: +1 a round, half on loss              coexist: +α a round, and other cuts (coexist.rs)
 //! ```
 //! Source: Bhandarkar, Reddy, Zhang and Loguinov, Emulating AQM from end hosts, SIGCOMM 2007, as the HLDG thesis tells it
 //! in section 2.4.1.7 and Figure 2.12. The thesis adds the thresholds to RTT_min and then doubles one; what is doubled
-//! here is the queueing delay.
+//! here is the queueing delay. `coexist`: Kotla and Reddy, IWQoS 2008.
+
+mod coexist;
+mod pi;
 
 use crate::filter::Ewma;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Setup, causes, ppb,
 };
+use coexist::Coexist;
 use params::ParamError;
+use pi::Pi;
 use units::{Bytes, Duration, Rng};
 
+params::choice! {
+    /// Which AQM is emulated.
+    pub enum Law {
+        /// Gentle RED.
+        Red = "red",
+        /// The proportional-integral controller.
+        Pi = "pi",
+    }
+}
+
 params::params! {
-    /// Values of the paper.
+    /// Values of the paper; the target of `law=pi` is from memory.
     pub struct Params {
+        /// Which AQM is emulated.
+        law: Law = Law::Red;
         /// No back-off at or below this queueing delay.
         th_min: Duration = Duration::from_millis(5), Duration::ZERO => Duration::from_secs(1);
         /// The queueing delay at which the probability is p_max; it is one at twice this.
@@ -28,8 +46,12 @@ params::params! {
         p_max: f64 = 0.05, 0.0 => 1.0;
         /// Weight of a sample in the smoothed RTT.
         gain: f64 = 0.01, 0.001 => 1.0;
-        /// What a delay back-off leaves of the window.
+        /// What a delay back-off leaves of the window; with `coexist` the queue decides.
         beta_delay: f64 = 0.65, 0.1 => 0.99;
+        /// The queueing delay that `law=pi` holds.
+        target: Duration = Duration::from_millis(3), Duration::from_micros(100) => Duration::from_secs(1);
+        /// Make up for early responses where others answer only to loss.
+        coexist: bool = false;
     }
     check |p| {
         if p.th_min < p.th_max { Ok(()) } else { Err(ParamError::Conflict("pert: th_min must be below th_max (5ms and 10ms)".into())) }
@@ -37,14 +59,14 @@ params::params! {
 }
 
 impl Params {
-    /// Figure 2.12 of the thesis.
-    fn probability(&self, q: Duration) -> f64 {
+    /// Figure 2.12 of the thesis, where P is one at `certain` = 2·th_max.
+    fn probability(&self, q: Duration, certain: Duration) -> f64 {
         if q <= self.th_min {
             0.0
         } else if q <= self.th_max {
             self.p_max * ((q - self.th_min) / (self.th_max - self.th_min))
         } else {
-            (self.p_max + (1.0 - self.p_max) * ((q - self.th_max) / self.th_max)).min(1.0)
+            (self.p_max + (1.0 - self.p_max) * ((q - self.th_max) / (certain - self.th_max))).min(1.0)
         }
     }
 }
@@ -58,6 +80,8 @@ pub struct Pert {
     /// Once this is delivered, the last back-off has been felt.
     felt: Bytes,
     probability: f64,
+    pi: Pi,
+    coexist: Option<Coexist>,
 }
 
 impl Algorithm for Pert {
@@ -68,14 +92,19 @@ impl Algorithm for Pert {
         family: Family::Delay,
         signal: "queueing delay per ACK, smoothed",
         evidence: Evidence::Equations,
-        departures: &["the AQM emulated is RED; the paper's PI controller is not here"],
+        departures: &[
+            "law=pi: gains by the design rule for routers with the flow's own window and RTT; the paper's constants were not at hand",
+            "coexist: after the port to ns-3; α is chosen on every ACK that is due, there only between two losses",
+        ],
         ..About::DEFAULT
     };
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         let srtt_ms = Ewma::new(p.gain);
-        Pert { p: p.clone(), rng: setup.rng, srtt_ms, felt: Bytes::ZERO, probability: 0.0 }
+        let coexist = p.coexist.then(Coexist::new);
+        let (felt, pi) = (Bytes::ZERO, Pi::default());
+        Pert { p: p.clone(), rng: setup.rng, srtt_ms, felt, probability: 0.0, pi, coexist }
     }
 }
 
@@ -86,34 +115,72 @@ impl Pert {
     }
 }
 
+impl Pert {
+    /// The probability of an early response now.
+    fn respond(&mut self, flow: &Flow, queue: Duration) -> f64 {
+        match self.p.law {
+            Law::Pi => {
+                // The point it is designed for is the target's, whatever the queue is now.
+                let rtt = flow.min_rtt + self.p.target;
+                let w = flow.cwnd.packets(flow.mss) * (rtt / flow.srtt.max(rtt));
+                self.pi.advance(flow.now, queue, self.p.target, w, rtt);
+                self.pi.probability
+            }
+            Law::Red if self.coexist.is_some() => self.p.probability(queue, Coexist::certain_at(flow, self.p.th_max)),
+            Law::Red => self.p.probability(queue, self.p.th_max * 2),
+        }
+    }
+
+    fn grow(&self, flow: &mut Flow, acked: Bytes) {
+        let alpha = self.coexist.as_ref().map_or(1.0, |c| c.alpha);
+        let acked = if flow.in_slow_start() { flow.slow_start(acked) } else { acked };
+        if !acked.is_zero() {
+            flow.additive(flow.cwnd.mul_f64(1.0 / alpha), acked);
+        }
+    }
+}
+
 impl CongestionControl for Pert {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
             self.srtt_ms.update(rtt.as_millis_f64());
             let queue = self.queue(flow);
-            self.probability = self.p.probability(queue);
+            if let Some(c) = &mut self.coexist {
+                c.see(flow, ack.delivered.packets(flow.mss), queue, self.p.th_min);
+            }
+            self.probability = self.respond(flow, queue);
             if self.probability > 0.0 && flow.may_grow() && flow.delivered >= self.felt {
                 let drew = self.rng.uniform();
                 if drew < self.probability {
                     self.felt = flow.delivered + flow.in_flight;
+                    let left = if self.p.coexist { Coexist::beta(flow, queue) } else { self.p.beta_delay };
+                    if let Some(c) = &mut self.coexist {
+                        c.early.close();
+                    }
                     let (probability, drew, queue) = (ppb(self.probability), ppb(drew), queue.as_nanos() as i64);
                     let cause = causes::DelayBackoff { probability, drew, queue, ..Default::default() };
-                    flow.reduce(flow.cwnd.mul_f64(self.p.beta_delay), How::AtOnce, cause);
+                    flow.reduce(flow.cwnd.mul_f64(left), How::AtOnce, cause);
                     return;
                 }
             }
         }
-        flow.grow_as_reno(ack.cumulative);
+        if flow.may_grow() {
+            self.grow(flow, ack.cumulative);
+        }
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
         self.felt = flow.delivered + flow.in_flight;
+        if let Some(c) = &mut self.coexist {
+            c.losses.close();
+        }
         Reaction::Reduce(flow.cwnd / 2)
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("srtt_ms", self.srtt_ms.get().unwrap_or(0.0));
         see("probability", self.probability);
+        see("alpha", self.coexist.as_ref().map_or(1.0, |c| c.alpha));
     }
 }
 
@@ -129,7 +196,7 @@ mod tests {
         for (us, expected) in
             [(5_000, 0.0), (7_500, 0.025), (10_000, 0.05), (15_000, 0.525), (20_000, 1.0), (90_000, 1.0)]
         {
-            let got = p.probability(Duration::from_micros(us));
+            let got = p.probability(Duration::from_micros(us), p.th_max * 2);
             assert!((got - expected).abs() < 1e-12, "{us} µs: {got}");
         }
     }

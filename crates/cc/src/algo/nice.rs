@@ -1,0 +1,158 @@
+//! NICE: Vegas that halves as soon as half the packets of a round wait longer than a tenth of what the queue can make them,
+//! and goes on halving below one packet per RTT.
+//!
+//! ```text
+//! each packet:  RTT > RTT_min + (RTT_max − RTT_min)·threshold:  late += 1
+//! each round:   late > fraction·w:  w = w / 2            else Vegas
+//! w < 1:        a packet every 1/w RTTs, down to 1/48    loss: w / 2
+//! ```
+//! A queue that stands at more than the threshold stops it altogether but for these probes.
+//!
+//! Source: Venkataramani, Kokku and Dahlin, TCP Nice: a mechanism for background transfers, OSDI 2002, sections 2 and 3.
+
+use super::vegas::{self, Vegas};
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction, Setup,
+    StartRule, causes,
+};
+use params::Auto;
+use units::Bytes;
+
+params::params! {
+    /// Values of the paper's experiments; Vegas' thresholds are those of its own paper.
+    pub struct Params {
+        /// A packet is late if it waited more than this part of the longest wait.
+        threshold: f64 = 0.1, 0.0 => 1.0;
+        /// More than this part of a window late, and it is halved.
+        fraction: f64 = 0.5, 0.0 => 1.0;
+        /// Grow while fewer packets than this are queued (Vegas' α).
+        alpha: f64 = 1.0, 0.0 => 1000.0;
+        /// Shrink while more packets than this are queued (Vegas' β).
+        beta: f64 = 3.0, 0.0 => 1000.0;
+    }
+    check |p| {
+        if p.alpha <= p.beta { Ok(()) } else { Err(params::ParamError::Conflict("nice: alpha must not exceed beta (1 and 3)".into())) }
+    }
+}
+
+/// State: Vegas', and how many packets of this round were late.
+#[derive(Debug)]
+pub struct Nice {
+    vegas: Vegas,
+    p: Params,
+    late: f64,
+}
+
+impl Algorithm for Nice {
+    const ABOUT: About = About {
+        name: "nice",
+        title: "TCP Nice",
+        paper: "Venkataramani, Kokku and Dahlin, TCP Nice: a mechanism for background transfers, OSDI 2002",
+        family: Family::Delay,
+        signal: "RTT per ACK, counted in a round",
+        evidence: Evidence::Equations,
+        departures: &[
+            "an ACK of two packets counts two: both waited as long",
+            "below one packet a round without a late one doubles the window up to one, where Vegas would add a whole packet",
+            "no packet is late before the first slow start has ended: until then the longest wait is not known, and any would do",
+            "the least window, 1/48, is from memory",
+        ],
+        floor: 1.0 / 48.0,
+        start: StartRule::Own("vegas"),
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let inner = vegas::Params { alpha: Auto::of(p.alpha), beta: Auto::of(p.beta), ..Default::default() };
+        Nice { vegas: Vegas::new(&inner, setup), p: p.clone(), late: 0.0 }
+    }
+}
+
+impl Nice {
+    fn is_late(&self, flow: &Flow, ack: &Ack) -> bool {
+        let limit = flow.max_rtt.saturating_sub(flow.min_rtt).mul_f64(self.p.threshold);
+        ack.rtt.is_some_and(|rtt| rtt > flow.min_rtt + limit)
+    }
+}
+
+impl CongestionControl for Nice {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if flow.ssthresh != Bytes::MAX && self.is_late(flow, ack) {
+            self.late += ack.delivered.packets(flow.mss);
+        }
+        let Some(round) = &ack.round else { return self.vegas.on_ack(flow, ack) };
+        let late = core::mem::take(&mut self.late);
+        let open = matches!(flow.phase, Phase::Open | Phase::Loss);
+        let window = if round.cwnd.is_zero() { flow.cwnd } else { round.cwnd };
+        if open && late > self.p.fraction * window.packets(flow.mss) {
+            self.vegas.hear(ack);
+            let queue = flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
+            flow.reduce(flow.cwnd / 2, How::AtOnce, causes::DelayBackoff { queue, ..Default::default() });
+        } else if open && flow.cwnd < flow.mss {
+            self.vegas.hear(ack);
+            flow.cwnd = (flow.cwnd * 2).min(flow.mss);
+        } else {
+            self.vegas.on_ack(flow, ack);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        self.vegas.on_congestion(flow, congestion)
+    }
+
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        self.vegas.on_event(flow, event);
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.vegas.vars(see);
+        see("late", self.late);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, closing, flow, ms, packets};
+    use units::Rng;
+
+    /// A flow of so many bytes of window over 100 ms that once saw 200.
+    fn settled(cwnd: u64) -> (Nice, Flow) {
+        let mut f = flow(10, 100);
+        (f.cwnd, f.floor, f.ssthresh) = (Bytes::new(cwnd), f.mss.mul_f64(Nice::ABOUT.floor), packets(1));
+        f.max_rtt = ms(200);
+        let cc = Nice::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        (cc, f)
+    }
+
+    /// The window in packets after a round of ten with so many late ones.
+    fn after_round(late: u64, rtt: u64) -> u64 {
+        let (mut cc, mut f) = settled(10_000);
+        (0..late).for_each(|_| cc.on_ack(&mut f, &ack(1, rtt)));
+        (late..9).for_each(|_| cc.on_ack(&mut f, &ack(1, 105)));
+        cc.on_ack(&mut f, &closing(1, 105));
+        f.cwnd.get() / 1000
+    }
+
+    #[test]
+    fn six_late_packets_of_ten_halve() {
+        // Reference, section 2.6: the limit is 110 ms; 6 > 5.
+        assert_eq!([(5, 111), (6, 111), (6, 110)].map(|(n, rtt)| after_round(n, rtt)), [11, 5, 11]);
+    }
+
+    #[test]
+    fn halving_goes_on_to_a_forty_eighth_and_doubling_back_to_one() {
+        let (mut cc, mut f) = settled(2_000);
+        let windows = [150; 8].map(|rtt| {
+            cc.on_ack(&mut f, &closing(2, rtt));
+            f.cwnd.get()
+        });
+        assert_eq!(windows, [1000, 500, 250, 125, 62, 31, 20, 20]);
+        let windows = [100; 8].map(|rtt| {
+            cc.on_ack(&mut f, &closing(1, rtt));
+            f.cwnd.get()
+        });
+        assert_eq!(windows, [40, 80, 160, 320, 640, 1000, 2000, 3000]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Does the cross traffic answer to our pulses? If so its rate carries their frequency.
+
+use crate::filter::{Ring, magnitude};
+use units::Duration;
+
+/// Samples of the cross traffic's rate that are transformed: 5.12 s of one in 10 ms.
+pub(super) const SAMPLES: usize = 512;
+/// Time between two samples.
+pub(super) const TICK: Duration = Duration::from_millis(10);
+/// Weight of a sample of elasticity.
+const GAIN: f64 = 0.01;
+/// Elasticity before anything is known.
+const UNKNOWN: f64 = 1.0;
+/// Cross traffic of nearly the whole link counts as this elastic.
+const CERTAIN: f64 = 6.0;
+/// Less of the link than this is no cross traffic, more than that is nearly all.
+const FEW: f64 = 0.1;
+const NEARLY_ALL: f64 = 0.9;
+
+/// State: the rate of the cross traffic in parts of the link's, and the smoothed elasticity.
+#[derive(Debug)]
+pub(super) struct Elasticity {
+    cross: Ring<SAMPLES>,
+    pub value: f64,
+}
+
+impl Elasticity {
+    pub fn new() -> Self {
+        Elasticity { cross: Ring::new(), value: UNKNOWN }
+    }
+
+    pub fn clear(&mut self) {
+        *self = Elasticity::new();
+    }
+
+    /// The largest magnitude between two frequencies in Hz.
+    fn peak(&self, from: f64, to: f64) -> f64 {
+        let span = SAMPLES as f64 * TICK.as_secs_f64();
+        let bins = (from * span) as u32 + 1..=(to * span) as u32;
+        bins.map(|bin| magnitude(self.cross.iter(), bin as f64)).fold(0.0, f64::max)
+    }
+
+    /// η: how the pulses' frequency stands out among those up to its double.
+    fn ratio(&self, pulses: f64) -> f64 {
+        let (own, other) = (self.peak(pulses - 0.5, pulses + 0.5), self.peak(pulses + 1.5, 2.0 * pulses - 0.5));
+        if own <= 0.0 { 0.0 } else { own / other.max(1e-9) }
+    }
+
+    /// Takes a sample of the cross traffic, in parts of the link's rate, with pulses of that many Hz. True once there are
+    /// enough to judge.
+    pub fn see(&mut self, cross: f64, pulses: f64) -> bool {
+        self.cross.push(cross);
+        if self.cross.len() < SAMPLES {
+            return false;
+        }
+        // Of the last quarter: what is there now.
+        let recent = self.cross.iter().skip(SAMPLES * 3 / 4).sum::<f64>() / (SAMPLES / 4) as f64;
+        if recent < FEW {
+            self.value = 0.0;
+            return true;
+        }
+        let sample = if recent > NEARLY_ALL { CERTAIN } else { self.ratio(pulses).min(CERTAIN) };
+        self.value += GAIN * (sample - self.value);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::math;
+
+    /// Smoothed elasticity after ten seconds of this cross traffic.
+    fn after(cross: impl Fn(f64) -> f64) -> f64 {
+        let mut e = Elasticity::new();
+        (0..1000).for_each(|n| {
+            e.see(cross(n as f64 * 0.01), 5.0);
+        });
+        e.value
+    }
+
+    fn sine(hz: f64, t: f64) -> f64 {
+        math::sin(2.0 * core::f64::consts::PI * hz * t)
+    }
+
+    #[test]
+    fn what_answers_to_the_pulses_is_elastic() {
+        assert!(after(|t| 0.5 + 0.1 * sine(5.0, t) + 0.01 * sine(8.0, t)) > 5.0);
+        assert!(after(|t| 0.5 + 0.1 * sine(8.0, t) + 0.01 * sine(5.0, t)) < 0.5);
+        assert_eq!(after(|t| 0.05 + 0.04 * sine(5.0, t)), 0.0, "too little to matter");
+        assert!(after(|t| 0.95 + 0.04 * sine(8.0, t)) > 5.0, "who takes nearly all is elastic");
+    }
+}

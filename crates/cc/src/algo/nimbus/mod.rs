@@ -1,0 +1,317 @@
+//! Nimbus: keep a short queue by delay while the cross traffic does not care, compete as CUBIC while it does, and find out
+//! which by pulsing the rate and looking for the pulses in what the others send.
+//!
+//! ```text
+//! every 10 ms:   z = µ·R_in/R_out − R_in                  the others' rate; µ: the largest R_out seen, smoothed
+//! delay:         R = (1 − α)·R_in + α·(µ − z) + β·µ/RTT·(RTT_min + d − RTT)             d = RTT_min/4
+//! competitive:   CUBIC's window over the RTT
+//! pulses:        + ¼µ·sin, a quarter of each 1/5 s;  − 1/12·µ·sin, the rest: they cost nothing on average
+//! η            = |Z(5 Hz)| / max |Z(6.5 … 9.5 Hz)|, Z the Fourier transform of the last 5 s of z
+//! smoothed η > 2.25: competitive, with the rate of 5 s ago;    < 2 and 5 s after the last switch: delay
+//! ```
+//! Source: Goyal, Narayan, Cangialosi, Narayana, Alizadeh and Balakrishnan, Elasticity detection, arXiv 1802.08730 and
+//! SIGCOMM 2022; constants of the authors' code. The HLDG thesis (Eq 2.16) calls the target d the present queueing delay.
+
+mod elasticity;
+
+use super::cubic;
+use crate::filter::{Ewma, Ring};
+use crate::host::RoundTripRates;
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup, Signal,
+    StartRule, causes, exits, modes,
+};
+use elasticity::{Elasticity, SAMPLES, TICK};
+use units::{Bytes, Duration, Instant, Rate, math};
+
+params::params! {
+    /// Values of the paper and of the authors' code.
+    pub struct Params {
+        /// Weight of what the others leave (α).
+        alpha: f64 = 0.8, 0.0 => 1.0;
+        /// How hard the queue is held to its target (β).
+        beta: f64 = 0.5, 0.0 => 2.0;
+        /// The queueing delay to hold, in parts of RTT_min.
+        target: f64 = 0.25, 0.01 => 10.0;
+        /// Height of a pulse, in parts of the link.
+        pulse: f64 = 0.25, 0.01 => 0.5;
+        /// Pulses a second.
+        frequency: f64 = 5.0, 2.0 => 20.0;
+        /// More elastic than this, and it competes.
+        compete_above: f64 = 2.25, 0.0 => 100.0;
+        /// Less elastic than this, and delay decides.
+        yield_below: f64 = 2.0, 0.0 => 100.0;
+    }
+    check |p| {
+        if p.yield_below <= p.compete_above { Ok(()) } else { Err(params::ParamError::Conflict("nimbus: yield_below must not exceed compete_above (2 and 2.25)".into())) }
+    }
+}
+
+/// Never slower than this part of the link.
+const LEAST: f64 = 0.05;
+/// Weight of a sample in the smoothed R_out whose maximum is µ.
+const GAIN: f64 = 0.2;
+/// The part of a pulse's period in which the rate is raised.
+const RAISED: f64 = 0.25;
+/// No return to delay so soon after a switch.
+const DWELL: Duration = Duration::from_secs(5);
+
+/// State: rates in Mbit/s, the elasticity, and CUBIC on a window of its own.
+#[derive(Debug)]
+pub struct Nimbus {
+    p: Params,
+    rates: RoundTripRates,
+    out: Ewma,
+    mu: f64,
+    cross: f64,
+    /// Before the pulse.
+    rate: f64,
+    history: Ring<SAMPLES>,
+    elasticity: Elasticity,
+    rival: Flow,
+    curve: cubic::rfc::Curve,
+    competing: bool,
+    switched_at: Instant,
+    began: Instant,
+    next: Instant,
+}
+
+impl Algorithm for Nimbus {
+    const ABOUT: About = About {
+        name: "nimbus",
+        title: "Nimbus",
+        paper: "Goyal et al., Elasticity detection: a building block for Internet congestion control, SIGCOMM 2022",
+        family: Family::DualMode,
+        signal: "rates of sending and delivery, delay, paced",
+        evidence: Evidence::Equations,
+        departures: &[
+            "opens with slow start until the queue is twice its target, or a loss; the authors' code sends at 16 Mbit/s for a second",
+            "one flow that pulses: pulsers and watchers among several Nimbus flows are not here",
+            "η is the ratio of the paper; the code also discounts it where its own pulses are weak in what is delivered",
+            "a loss in delay mode changes nothing: the queue it came from is in the delay; a timeout starts from one packet",
+        ],
+        start: StartRule::Fixed,
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let flow = setup.flow;
+        Nimbus {
+            p: p.clone(),
+            rates: RoundTripRates::default(),
+            out: Ewma::new(GAIN),
+            mu: 0.0,
+            cross: 0.0,
+            rate: 0.0,
+            history: Ring::new(),
+            elasticity: Elasticity::new(),
+            rival: Flow::new(flow.mss, flow.cwnd, flow.floor),
+            curve: cubic::rfc::Curve::new(&cubic::Params::default()),
+            competing: false,
+            switched_at: flow.now,
+            began: flow.now,
+            next: flow.now + TICK,
+        }
+    }
+}
+
+/// The others' rate, given one's own in and out of a busy link.
+fn cross(mu: f64, sent: f64, delivered: f64) -> f64 {
+    if delivered > 0.0 { (mu * sent / delivered - sent).clamp(0.0, mu) } else { 0.0 }
+}
+
+impl Nimbus {
+    /// Eq 2.17 of the thesis.
+    fn delay_rate(&self, sent: f64, z: f64, rtt: Duration, base: Duration) -> f64 {
+        let Params { alpha, beta, target, .. } = self.p;
+        let room = base.mul_f64(1.0 + target).diff_millis(rtt) / rtt.as_millis_f64();
+        (1.0 - alpha) * sent + alpha * (self.mu - z) + beta * self.mu * room
+    }
+
+    /// What the pulse adds now, in parts of the link.
+    fn pulse(&self, since: Duration) -> f64 {
+        let turns = since.as_secs_f64() * self.p.frequency;
+        let (phase, pi) = (turns - math::floor(turns), core::f64::consts::PI);
+        if phase < RAISED {
+            self.p.pulse * math::sin(pi * phase / RAISED)
+        } else {
+            let lowered = 1.0 - RAISED;
+            -self.p.pulse * RAISED / lowered * math::sin(pi * (phase - RAISED) / lowered)
+        }
+    }
+
+    fn tick(&mut self, flow: &mut Flow) {
+        let (Some((sent, delivered)), false) = (self.rates.get(), flow.app_limited) else { return };
+        let (sent, delivered) = (sent.as_mbps(), delivered.as_mbps());
+        self.mu = self.mu.max(self.out.update(delivered));
+        self.cross = cross(self.mu, sent, delivered);
+        if flow.in_slow_start() {
+            return self.maybe_leave_slow_start(flow);
+        }
+        self.rate = if self.competing {
+            (self.rival.cwnd / flow.srtt).as_mbps()
+        } else {
+            self.delay_rate(sent, self.cross, flow.rtt, flow.min_rtt)
+        };
+        self.rate = self.rate.max(LEAST * self.mu);
+        self.history.push(self.rate);
+        if self.elasticity.see(self.cross / self.mu, self.p.frequency) {
+            self.choose_mode(flow);
+        }
+        let pulsed = self.rate + self.mu * self.pulse(flow.now.since(self.began));
+        flow.pacing = Some(Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1)));
+    }
+
+    fn maybe_leave_slow_start(&self, flow: &mut Flow) {
+        if flow.rtt > flow.min_rtt.mul_f64(1.0 + 2.0 * self.p.target) {
+            let (rtt, base_rtt) = (flow.rtt.as_nanos() as i64, flow.min_rtt.as_nanos() as i64);
+            flow.leave_slow_start(causes::SlowStartExit { reason: exits::DELAY, rtt, base_rtt, ..Default::default() });
+        }
+    }
+
+    fn choose_mode(&mut self, flow: &mut Flow) {
+        let since = flow.now.since(self.switched_at);
+        let compete = if self.competing {
+            self.elasticity.value >= self.p.yield_below || since < DWELL
+        } else {
+            self.elasticity.value > self.p.compete_above
+        };
+        if compete == self.competing {
+            return;
+        }
+        (self.competing, self.switched_at) = (compete, flow.now);
+        let (from, to) = if compete { (modes::DELAY, modes::LOSS) } else { (modes::LOSS, modes::DELAY) };
+        let queue = flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
+        let bandwidth = (self.mu * 1e6) as i64;
+        flow.note(causes::ModeSwitch { from, to, queue, bandwidth });
+        if compete {
+            // The rate before the competitor took it.
+            let rate = self.history.iter().next().unwrap_or(self.rate).max(self.rate);
+            let window = Rate::from_mbps(rate) * flow.srtt;
+            self.rival.cwnd = window.max(flow.floor);
+            self.rival.ssthresh = self.rival.cwnd;
+            self.curve = cubic::rfc::Curve::new(&cubic::Params::default());
+        }
+    }
+
+    /// CUBIC's growth, on its own window.
+    fn compete(&mut self, flow: &Flow, acked: Bytes) {
+        let rival = &mut self.rival;
+        (rival.now, rival.srtt, rival.mss, rival.floor) = (flow.now, flow.srtt, flow.mss, flow.floor);
+        if !acked.is_zero() && flow.may_grow() {
+            self.curve.avoidance(rival, acked);
+        }
+    }
+
+    /// Two windows of the rate or of the link, whichever is more: room for pulses, and a bound.
+    fn bound(&self, flow: &Flow) -> Bytes {
+        (Rate::from_mbps(self.rate.max(self.mu)) * flow.srtt * 2).max(flow.mss * 2)
+    }
+}
+
+impl CongestionControl for Nimbus {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.rates.see(flow.now, ack.sent_at, flow.delivered, flow.srtt);
+        if flow.in_slow_start() {
+            if flow.may_grow() {
+                flow.slow_start(ack.cumulative);
+            }
+            return;
+        }
+        if self.competing {
+            self.compete(flow, ack.cumulative);
+        }
+        flow.cwnd = flow.cwnd.max((flow.cwnd + ack.delivered).min(self.bound(flow)));
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        if self.competing {
+            self.rival.cwnd = self.curve.reduce(&self.rival, c.signal == Signal::Timeout).max(flow.floor);
+            self.rival.reset_credit();
+        }
+        if c.signal == Signal::Timeout || flow.in_slow_start() {
+            return Reaction::Reduce(flow.cwnd / 2);
+        }
+        flow.note(causes::LossBackoff { lost: c.lost.get() as i64, ..Default::default() });
+        Reaction::Own
+    }
+
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        match event {
+            Event::Wake => {
+                self.next = flow.now + TICK;
+                self.tick(flow);
+            }
+            Event::Restart => {
+                self.rates.clear();
+                self.elasticity.clear();
+            }
+            _ => {}
+        }
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("mu_mbps", self.mu);
+        see("cross_mbps", self.cross);
+        see("rate_mbps", self.rate);
+        see("elasticity", self.elasticity.value);
+        see("competing", self.competing as u8 as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{flow, ms};
+    use units::Rng;
+
+    fn nimbus(f: &mut Flow) -> Nimbus {
+        Nimbus::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
+    }
+
+    #[test]
+    fn the_rate_beside_half_a_link_of_others() {
+        // Reference, section 3.9: µ = 96, R = 24, z = 48 Mbit/s, RTT 60 over 50 ms, target 12.5 ms → 45.2 Mbit/s.
+        let mut cc = nimbus(&mut flow(100, 50));
+        cc.mu = 96.0;
+        assert!((cc.delay_rate(24.0, 48.0, ms(60), ms(50)) - 45.2).abs() < 1e-9);
+        // A busy link of 96 of which 24 · 2/3 get through with 24 sent: the others have the rest.
+        assert!((cross(96.0, 24.0, 32.0) - 48.0).abs() < 1e-9);
+        assert_eq!((cross(96.0, 24.0, 0.0), cross(96.0, 24.0, 1.0)), (0.0, 96.0));
+    }
+
+    #[test]
+    fn a_pulse_takes_back_what_it_gave() {
+        let cc = nimbus(&mut flow(100, 50));
+        let at = |us: u64| cc.pulse(Duration::from_micros(us));
+        assert!((at(25_000) - 0.25).abs() < 1e-12 && (at(125_000) + 0.25 / 3.0).abs() < 1e-12);
+        assert!(at(50_000).abs() < 1e-12 && (at(225_000) - 0.25).abs() < 1e-9, "5 a second");
+        let sum: f64 = (0..200_000).map(at).sum();
+        assert!(sum.abs() < 1e-6 * 200_000.0, "{sum}");
+    }
+
+    #[test]
+    fn the_modes_have_a_gap_between_them_and_a_time() {
+        let mut f = flow(100, 50);
+        let mut cc = nimbus(&mut f);
+        cc.mu = 8.0;
+        for n in 0..SAMPLES {
+            cc.history.push(if n < 10 { 6.0 } else { 1.0 });
+        }
+        let mut at = |seconds: u64, elasticity: f64| {
+            f.now = Instant::from_millis(1000 * seconds);
+            cc.elasticity.value = elasticity;
+            cc.choose_mode(&mut f);
+            cc.competing
+        };
+        let seen = [(20, 2.2), (21, 2.3), (24, 1.0), (26, 2.1), (27, 1.9)].map(|(t, e)| at(t, e));
+        assert_eq!(seen, [false, true, true, true, false]);
+        // 6 Mbit/s for 50 ms: the rate of 5 s before.
+        assert_eq!(cc.rival.cwnd, Bytes::new(37_500));
+    }
+}

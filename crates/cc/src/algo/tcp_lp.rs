@@ -1,0 +1,181 @@
+//! TCP-LP: halve at the first sign of a queue on the way forth, drop to one packet if the sign stays, and watch for a while
+//! before growing again.
+//!
+//! ```text
+//! sowd = 7/8·sowd + 1/8·one-way delay             indication: sowd > min + δ·(max − min)
+//! first indication:             cwnd / 2, and no growth for the inference time of 3 RTTs
+//! another within that time:     cwnd = 1, and the time begins anew
+//! otherwise:                    as Reno
+//! ```
+//! The extremes are learned in the first slow start, which only a loss ends. Delays on the way back, of ACKs, do not count;
+//! the clocks' offset cancels between sowd and its extremes.
+//!
+//! Source: Kuzmanovic and Knightly, TCP-LP: low-priority service via end-point congestion control, ToN 14(4), 2006 (INFOCOM
+//! 2003). Linux 6.1 differs: it takes the second largest delay for the largest, scales both clocks to milliseconds, and
+//! forgets the extremes at every back-off (min = sowd, max = 2·sowd). The HLDG thesis gives the time as one RTT.
+
+use crate::filter::{Ewma, Minima};
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Phase, Reaction, Setup, causes,
+};
+use units::{Bytes, Duration, Instant};
+
+params::params! {
+    /// Values of the paper and of Linux 6.1.
+    pub struct Params {
+        /// The sign of a queue: this part of the largest delay (δ).
+        delta: f64 = 0.15, 0.0 => 1.0;
+        /// Weight of a delay in the smoothed one (γ).
+        gain: f64 = 0.125, 0.01 => 1.0;
+        /// How long it watches after a back-off, in RTTs.
+        inference: f64 = 3.0, 1.0 => 100.0;
+    }
+}
+
+/// Minutes for which a smallest delay is believed, as LEDBAT's: clocks drift apart (RFC 6817, section 4.1).
+const MINUTES: usize = 10;
+
+/// State: smoothed, smallest and largest one-way delay, and when it last backed off.
+#[derive(Debug)]
+pub struct TcpLp {
+    p: Params,
+    smoothed_ms: Ewma,
+    smallest: Minima<Duration>,
+    largest: Duration,
+    last_back_off: Option<Instant>,
+    watches_until: Instant,
+}
+
+impl Algorithm for TcpLp {
+    const ABOUT: About = About {
+        name: "tcp_lp",
+        title: "TCP-LP",
+        paper: "Kuzmanovic and Knightly, TCP-LP: low-priority service via end-point congestion control, INFOCOM 2003; ToN 14(4), 2006",
+        family: Family::Delay,
+        signal: "one-way delay, smoothed",
+        evidence: Evidence::Equations,
+        departures: &[
+            "an indication counts once per RTT, or the ACK after the first back-off, still from before it, would bring the second",
+            "the smallest delay is that of the last ten minutes, as LEDBAT's, so that clocks may drift",
+            "without timestamps it has no signal and is Reno",
+        ],
+        floor: 1.0,
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, _: Setup<'_>) -> Self {
+        TcpLp {
+            p: p.clone(),
+            smoothed_ms: Ewma::new(p.gain),
+            smallest: Minima::new(MINUTES),
+            largest: Duration::ZERO,
+            last_back_off: None,
+            watches_until: Instant::ZERO,
+        }
+    }
+}
+
+impl TcpLp {
+    /// Takes a delay; returns how long the smoothed one says packets wait, if that is a sign.
+    fn measure(&mut self, now: Instant, delay: Duration) -> Option<Duration> {
+        let smallest = self.smallest.update(now.as_nanos() / Duration::from_secs(60).as_nanos(), delay);
+        self.largest = self.largest.max(delay);
+        let waits = Duration::from_millis_f64(self.smoothed_ms.update(delay.as_millis_f64())).saturating_sub(smallest);
+        (waits > self.largest.saturating_sub(smallest).mul_f64(self.p.delta)).then_some(waits)
+    }
+
+    fn back_off(&mut self, flow: &mut Flow, waits: Duration) {
+        if self.last_back_off.is_some_and(|at| flow.now.since(at) < flow.srtt) {
+            return;
+        }
+        let again = self.last_back_off.is_some() && flow.now < self.watches_until;
+        (self.last_back_off, self.watches_until) = (Some(flow.now), flow.now + flow.srtt.mul_f64(self.p.inference));
+        let to = if again { flow.mss } else { flow.cwnd / 2 };
+        let queue = waits.as_nanos() as i64;
+        flow.reduce(to.min(flow.cwnd), How::AtOnce, causes::DelayBackoff { queue, ..Default::default() });
+    }
+}
+
+impl CongestionControl for TcpLp {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        let sign = ack.one_way.and_then(|delay| self.measure(flow.now, delay));
+        let heeds = flow.ssthresh != Bytes::MAX && matches!(flow.phase, Phase::Open | Phase::Loss);
+        if let Some(waits) = sign.filter(|_| heeds) {
+            return self.back_off(flow, waits);
+        }
+        if flow.may_grow() && flow.now >= self.watches_until {
+            flow.grow_as_reno(ack.cumulative);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        Reaction::Reduce(flow.cwnd / 2)
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let smallest = self.smallest.get().unwrap_or(Duration::ZERO);
+        see("queue_ms", (self.smoothed_ms.get().unwrap_or(0.0) - smallest.as_millis_f64()).max(0.0));
+        see("range_ms", self.largest.saturating_sub(smallest).as_millis_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, flow, ms, packets};
+    use units::Rng;
+
+    /// A flow of 20 packets over 40 ms that saw one-way delays of 10 and 110 ms.
+    fn settled() -> (TcpLp, Flow) {
+        let mut f = flow(20, 40);
+        (f.ssthresh, f.floor) = (packets(2), packets(1));
+        let p = Params { gain: 1.0, ..Params::default() };
+        let mut cc = TcpLp::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        for delay in [110, 10] {
+            cc.measure(f.now, ms(delay));
+        }
+        (cc, f)
+    }
+
+    /// The window in packets after an ACK of none at that time and one-way delay.
+    fn hear(cc: &mut TcpLp, f: &mut Flow, now: u64, delay: u64) -> u64 {
+        f.now = Instant::from_millis(now);
+        cc.on_ack(f, &Ack { one_way: Some(ms(delay)), ..ack(0, 40) });
+        f.cwnd.get() / 1000
+    }
+
+    #[test]
+    fn half_at_the_first_sign_and_one_at_the_second() {
+        // Reference, section 2.7: the limit is 25 ms; 30 ms: 20 → 10, an RTT later 1.
+        let (mut cc, mut f) = settled();
+        assert_eq!(hear(&mut cc, &mut f, 1000, 25), 20);
+        assert_eq!(hear(&mut cc, &mut f, 1001, 30), 10);
+        assert_eq!(hear(&mut cc, &mut f, 1030, 30), 10, "what was under way");
+        assert_eq!(hear(&mut cc, &mut f, 1041, 30), 1);
+        // After the inference time it is a first sign again.
+        let (mut cc, mut f) = settled();
+        assert_eq!([1001, 1122].map(|now| hear(&mut cc, &mut f, now, 30)), [10, 5]);
+    }
+
+    #[test]
+    fn it_watches_for_three_round_trips() {
+        let (mut cc, mut f) = settled();
+        hear(&mut cc, &mut f, 1000, 30);
+        for (now, grown) in [(1119, 10), (1120, 11)] {
+            f.now = Instant::from_millis(now);
+            cc.on_ack(&mut f, &Ack { one_way: Some(ms(10)), ..ack(10, 40) });
+            assert_eq!(f.cwnd, packets(grown));
+        }
+    }
+
+    #[test]
+    fn the_average_moves_by_an_eighth() {
+        let mut f = flow(20, 40);
+        let mut cc = TcpLp::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        assert_eq!(cc.measure(f.now, ms(10)), None);
+        // 80 ms more: 10 of smoothed wait, under 15 per cent of 80; then 18.75.
+        assert_eq!(cc.measure(f.now, ms(90)), None);
+        assert_eq!(cc.measure(f.now, ms(90)), Some(Duration::from_micros(18_750)));
+    }
+}

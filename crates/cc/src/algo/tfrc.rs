@@ -1,0 +1,266 @@
+//! TFRC, TCP-friendly rate control: send at the rate Reno would have, by the equation for it, and so much smoother.
+//!
+//! ```text
+//! X_eq = s / (R·√(2p/3) + t_RTO·3·√(3p/8)·p·(1 + 32p²))        p: loss event rate, R: RTT, t_RTO = 4R
+//! p    = 1 / weighted mean of the last eight loss intervals    losses within an RTT are one event
+//! once an RTT, X_recv the rate delivered:   p > 0:  X = min(X_eq, 2·X_recv)
+//!                                           p = 0:  X = min(2·X, 2·X_recv)      slow start
+//! first event:  the interval for which X_eq is X_recv/2;       no feedback for a timeout:  X / 2
+//! each gap:     s·√R_now / (X·mean √R), so that a growing queue slows it at once (section 4.5)
+//! ```
+//! It is no TCP, but RFC 5348 allows a sender-based variant (section 7): the receiver reports what arrived, reliably, and the
+//! sender works out the loss events. That is what a host with SACK gives, so TFRC is an algorithm here: a pacing rate, with
+//! a window wide enough never to hold it back. What is lost is sent again, inside the rate: it has goodput like any other.
+//!
+//! Source: RFC 5348; Floyd, Handley, Padhye and Widmer, Equation-based congestion control for unicast applications,
+//! SIGCOMM 2000; the equation is that of Padhye, Firoiu, Towsley and Kurose, SIGCOMM 1998, for an ACK per packet.
+
+use crate::filter::{Ewma, Intervals};
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Lost, Reaction, Round, Setup, Signal,
+    StartRule, causes,
+};
+use units::{Bytes, Duration, Instant, Rate, math};
+
+params::params! {
+    /// Values of RFC 5348.
+    pub struct Params {
+        /// Slow down at once where the RTT grows (section 4.5).
+        damping: bool = true;
+    }
+}
+
+/// Weight of a sample in the smoothed RTT and in the mean of its root (sections 4.3 and 4.5: q = q2 = 0.9).
+const GAIN: f64 = 0.1;
+/// Never slower than a packet in 64 s (t_mbi).
+const LONGEST_GAP: f64 = 64.0;
+
+/// State: the rate in bytes per second, the RTT and its root smoothed, the loss intervals.
+#[derive(Debug)]
+pub struct Tfrc {
+    damping: bool,
+    rate: f64,
+    rtt: Ewma,
+    root: Ewma,
+    intervals: Intervals,
+    /// When the first packet of the last loss event was sent.
+    event_at: Option<Instant>,
+    /// Rates delivered in the last two rounds.
+    received: [f64; 2],
+}
+
+impl Algorithm for Tfrc {
+    const ABOUT: About = About {
+        name: "tfrc",
+        title: "TFRC",
+        paper: "RFC 5348; Floyd, Handley, Padhye and Widmer, Equation-based congestion control, SIGCOMM 2000",
+        family: Family::Loss,
+        signal: "loss event rate, paced",
+        evidence: Evidence::Equations,
+        departures: &[
+            "sender-based, over a host that acknowledges by SACK and sends again what was lost",
+            "the timer for missing feedback is the host's retransmission timer",
+            "no history discounting (section 5.5, optional)",
+        ],
+        start: StartRule::Fixed,
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, _: Setup<'_>) -> Self {
+        let (rtt, root, intervals) = (Ewma::new(GAIN), Ewma::new(GAIN), Intervals::default());
+        Tfrc { damping: p.damping, rate: 0.0, rtt, root, intervals, event_at: None, received: [0.0; 2] }
+    }
+}
+
+/// Section 3.1: bytes per second for packets of `s` bytes, an RTT in seconds and a loss event rate; b = 1, t_RTO = 4·R.
+pub(crate) fn equation(s: f64, rtt: f64, p: f64) -> f64 {
+    let timeouts = 4.0 * rtt * 3.0 * math::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p);
+    s / (rtt * math::sqrt(2.0 * p / 3.0) + timeouts)
+}
+
+/// The loss event rate at which the equation gives this rate, to one part in a thousand.
+fn inverse(s: f64, rtt: f64, rate: f64) -> f64 {
+    let (mut low, mut high) = (1e-8, 1.0);
+    while high / low > 1.001 {
+        let middle = math::sqrt(low * high);
+        if equation(s, rtt, middle) > rate { low = middle } else { high = middle }
+    }
+    high
+}
+
+impl Tfrc {
+    fn rtt(&self) -> f64 {
+        self.rtt.get().unwrap_or(0.0).max(1e-6)
+    }
+
+    fn least(flow: &Flow) -> f64 {
+        flow.mss.as_f64() / LONGEST_GAP
+    }
+
+    /// Section 4.3: what a report once an RTT does.
+    fn report(&mut self, flow: &Flow, round: &Round) {
+        let length = round.end.since(round.start);
+        if length.is_zero() || round.delivered.is_zero() {
+            return;
+        }
+        self.received = [round.delivered.as_f64() / length.as_secs_f64(), self.received[0]];
+        let limit = 2.0 * self.received[0].max(self.received[1]);
+        let s = flow.mss.as_f64();
+        self.rate = if self.intervals.is_empty() {
+            (2.0 * self.rate).min(limit)
+        } else {
+            equation(s, self.rtt(), self.intervals.rate()).min(limit)
+        }
+        .max(Self::least(flow));
+    }
+
+    /// A loss or mark of a packet sent then: an event, unless one began within the RTT before.
+    fn lose(&mut self, flow: &Flow, sent: Instant) {
+        let within = Duration::from_secs_f64(self.rtt());
+        if self.event_at.is_some_and(|at| sent <= at + within) {
+            return;
+        }
+        self.event_at = Some(sent);
+        let first = self.intervals.is_empty();
+        self.intervals.close();
+        if first {
+            let received = if self.received[0] > 0.0 { self.received[0] } else { self.rate };
+            let p = inverse(flow.mss.as_f64(), self.rtt(), received / 2.0);
+            self.intervals.begin_with(1.0 / p);
+        }
+        self.rate =
+            self.rate.min(equation(flow.mss.as_f64(), self.rtt(), self.intervals.rate())).max(Self::least(flow));
+    }
+
+    fn pace(&self, flow: &mut Flow) {
+        let factor = match self.root.get() {
+            Some(mean) if self.damping && !flow.rtt.is_zero() => mean / math::sqrt(flow.rtt.as_secs_f64()),
+            _ => 1.0,
+        };
+        let rate = (self.rate * factor).max(Self::least(flow));
+        flow.pacing = Some(Rate::from_bps_f64((rate * 8.0).max(1.0)));
+        // Twice what it sends in an RTT, and nothing is held back; no more than arrives is added.
+        flow.cwnd = flow.cwnd.max((flow.cwnd + flow.mss).min(Bytes::from_f64(2.0 * rate * self.rtt())));
+    }
+}
+
+impl CongestionControl for Tfrc {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.rtt.update(rtt.as_secs_f64());
+            self.root.update(math::sqrt(rtt.as_secs_f64()));
+            if self.rate == 0.0 {
+                self.rate = flow.cwnd.as_f64() / self.rtt();
+            }
+        }
+        self.intervals.pass(ack.delivered.packets(flow.mss));
+        if let Some(round) = &ack.round {
+            self.report(flow, round);
+        }
+        if self.rate > 0.0 {
+            self.pace(flow);
+        }
+    }
+
+    fn on_lost(&mut self, flow: &mut Flow, lost: &Lost) {
+        self.intervals.pass(1.0);
+        self.lose(flow, lost.sent_at);
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        let before = flow.windows();
+        flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+        match c.signal {
+            Signal::Loss => {
+                flow.because(causes::LossBackoff { lost: c.lost.get() as i64, ..Default::default() }, before)
+            }
+            Signal::Ecn => {
+                self.lose(flow, flow.now);
+                flow.because(causes::EcnBackoff::default(), before);
+            }
+            Signal::Timeout => {
+                self.rate = (self.rate / 2.0).max(Self::least(flow));
+                flow.because(causes::Timeout { in_flight: flow.in_flight.get() as i64, ..Default::default() }, before);
+            }
+        }
+        if self.rate > 0.0 {
+            self.pace(flow);
+        }
+        Reaction::Own
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("rate_mbps", self.rate * 8e-6);
+        see("loss_event_rate", self.intervals.rate());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, flow, ms, packets};
+    use units::Rng;
+
+    #[test]
+    fn the_equation_is_renos_law_and_less_where_timeouts_come() {
+        // √(3/2) = 1.22 packets over √p per RTT, and at one per cent 11.2 of them; RFC 5348's own form.
+        assert!((equation(1.0, 1.0, 1e-6) * 1e-3 - 1.2247).abs() < 1e-3);
+        assert!((equation(1.0, 1.0, 0.01) - 11.2).abs() < 0.05, "{}", equation(1.0, 1.0, 0.01));
+        assert!((equation(1000.0, 0.1, 0.1) / 10_000.0 - 1.75).abs() < 0.05, "{}", equation(1000.0, 0.1, 0.1));
+        for p in [1e-5, 1e-3, 0.1] {
+            assert!((inverse(1000.0, 0.1, equation(1000.0, 0.1, p)) / p - 1.0).abs() < 0.002);
+        }
+    }
+
+    fn tfrc(f: &mut Flow) -> Tfrc {
+        let mut cc = Tfrc::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true });
+        cc.on_ack(f, &ack(0, 100));
+        cc
+    }
+
+    /// A round of 100 ms that delivered so many packets.
+    fn round(cc: &mut Tfrc, f: &mut Flow, n: u64) -> f64 {
+        let start = f.now;
+        f.now += ms(100);
+        let round = Round { start, end: f.now, delivered: packets(n), ..Round::default() };
+        cc.on_ack(f, &Ack { round: Some(round), ..ack(n, 100) });
+        cc.rate / 10_000.0
+    }
+
+    #[test]
+    fn it_doubles_while_that_arrives_and_the_first_loss_halves_what_did() {
+        let mut f = flow(10, 100);
+        let mut cc = tfrc(&mut f);
+        // In packets per RTT.
+        assert_eq!([10, 20, 40].map(|n| round(&mut cc, &mut f, n)), [20.0, 40.0, 80.0]);
+        assert_eq!(round(&mut cc, &mut f, 50), 100.0, "no more than twice what arrives");
+        let lost = Lost { size: f.mss, sent_at: f.now, tx_in_flight: f.cwnd, lost: f.mss };
+        cc.on_lost(&mut f, &lost);
+        assert!((cc.rate / 10_000.0 - 25.0).abs() < 0.1, "{}", cc.rate / 10_000.0);
+    }
+
+    #[test]
+    fn losses_within_a_round_trip_are_one_event() {
+        let mut f = flow(10, 100);
+        let mut cc = tfrc(&mut f);
+        round(&mut cc, &mut f, 10);
+        let mut lose = |at: u64| {
+            let lost = Lost { size: f.mss, sent_at: Instant::from_millis(at), tx_in_flight: f.cwnd, lost: f.mss };
+            cc.on_lost(&mut f, &lost);
+            cc.event_at
+        };
+        let at = |ms: u64| Some(Instant::from_millis(ms));
+        assert_eq!([200, 250, 300, 301].map(&mut lose), [at(200), at(200), at(200), at(301)]);
+    }
+
+    #[test]
+    fn a_growing_queue_slows_it_before_the_next_report() {
+        let mut f = flow(10, 100);
+        let cc = tfrc(&mut f);
+        let before = f.pacing.unwrap();
+        f.rtt = ms(400);
+        cc.pace(&mut f);
+        assert_eq!(f.pacing.unwrap().as_bps() * 2, before.as_bps());
+    }
+}
