@@ -160,7 +160,8 @@ impl Sender {
             probe_at: Instant::MAX,
             pace_next: Instant::ZERO,
             pace_at: Instant::MAX,
-            wake_at: cc.wake().unwrap_or(Instant::MAX),
+            // No alarm rings before the connection is up.
+            wake_at: Instant::MAX,
             last_sent: Instant::ZERO,
             pto: Duration::from_secs(1),
             rtt: RttEstimator::new(rule, config.min_rto, config.max_rto),
@@ -219,6 +220,7 @@ impl Sender {
         self.edge = edge;
         self.rto_at = Instant::MAX;
         self.rtt.reset_back_off();
+        self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
         self.flow.receive_window = Bytes::new(edge - 1);
         self.flow.sent_to = 1;
         self.rounds = RoundTracker::new(now, self.flow.cwnd, 1);

@@ -58,7 +58,8 @@ impl Sender {
             self.starve();
             return None;
         }
-        if self.una == self.nxt && now.since(self.last_sent) > self.rtt.rto() {
+        // A window below one segment is silent for several RTTs by design.
+        if self.una == self.nxt && self.flow.cwnd.get() >= self.mss && now.since(self.last_sent) > self.rtt.rto() {
             self.restart_after_idle(now);
         }
         let mut len = left.min(self.mss);

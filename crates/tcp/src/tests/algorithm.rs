@@ -232,6 +232,22 @@ fn alarms_go_off_on_time_and_once() {
     let (told, mut p) = script(linux(), 10, |s| s.wake = Some(AT(777)), |_, _, _| Fate::Pass);
     p.run(MS(3000));
     assert_eq!(told.lock().unwrap().events, [(AT(777), Event::Wake)], "without any traffic after the handshake");
+    let (told, mut p) = script(linux(), 10, |s| s.wake = Some(AT(7)), |_, _, _| Fate::Pass);
+    p.run(MS(3000));
+    assert_eq!(told.lock().unwrap().events, [(AT(40), Event::Wake)], "not before the connection is up");
+}
+
+#[test]
+fn the_silence_of_a_window_below_one_segment_is_no_idleness() {
+    // A sixteenth of a segment: 640 ms between two, and a timeout of 240.
+    let (told, mut p) = script(linux(), 10, |_| {}, |_, _, _| Fate::Pass);
+    p.run(MS(100));
+    let flow = p.ends[0].flow_mut();
+    (flow.floor, flow.cwnd, flow.ssthresh) = (Bytes::new(10), Bytes::new(MSS / 16), Bytes::new(10));
+    p.ends[0].write(p.now, 4 * MSS);
+    p.run(MS(3000));
+    assert_eq!(p.sent.iter().filter(|s| s.1.len > 0).count(), 4);
+    assert_eq!(told.lock().unwrap().events, []);
 }
 
 #[test]
