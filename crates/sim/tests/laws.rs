@@ -1,9 +1,9 @@
-//! Laws of whole families of congestion controls, on the smallest path that shows them.
+//! Laws of congestion controls: what theory says of a rate or a queue, on the smallest path that shows it.
 
 mod common;
-use common::{dumbbell, run};
-use experiment::Scenario;
-use units::{Duration, Instant};
+use common::{dumbbell, flow, run};
+use experiment::{LossModel, Scenario, Traffic};
+use units::{Bytes, Duration, Instant, Rate};
 
 /// Measures from a second on, to the end.
 fn from(mut s: Scenario, second: u64) -> sim::Summary {
@@ -11,31 +11,178 @@ fn from(mut s: Scenario, second: u64) -> sim::Summary {
     run(&s)
 }
 
+/// 12 Mbit/s over 40 ms, a packet a millisecond and 40 in flight, with so many BDP of buffer; the second flow comes after
+/// 5 s.
+fn small(bdp: usize, ccs: &[&str], seconds: u64) -> sim::Summary {
+    let mut s = dumbbell(12.0, 40.0, 40 * bdp, "fifo", ccs, seconds);
+    if let Some(late) = s.flows.get_mut(1) {
+        late.start = Instant::ZERO + Duration::from_secs(5);
+    }
+    from(s, 15)
+}
+
+fn shares(r: &sim::Summary) -> Vec<f64> {
+    r.groups.iter().map(|g| g.share).collect()
+}
+
+/// Mean window in packets of a flow with random loss p that the link never limits: goodput times RTT. Every packet is
+/// acknowledged, as the formulas assume.
+fn window(cc: &str, rtt_ms: f64, p: f64) -> f64 {
+    let mut s = dumbbell(1000.0, rtt_ms, 100_000, "fifo", &[cc], 420);
+    s.links[0].loss = LossModel::Random(p);
+    s.flows[0].delayed_ack = false;
+    let f = &from(s, 20).flows[0];
+    f.goodput_mbps * 1e6 / 8.0 / 1448.0 * f.rtt_ms.unwrap().mean / 1000.0
+}
+
+fn near(what: &str, got: f64, law: f64, tolerance: f64) {
+    assert!((got / law - 1.0).abs() < tolerance, "{what}: {got:.2}, the law says {law:.2}");
+}
+
 #[test]
-fn probe() {
-    for cc in std::env::var("CCS").unwrap().split(';') {
-        // 12 Mbit/s carry a packet a millisecond; 40 ms are 40 packets.
-        for (buffer, ccs) in
-            [(40, vec![cc]), (160, vec![cc]), (160, vec![cc, "cubic"]), (160, vec!["cubic", cc]), (160, vec![cc, cc])]
-        {
-            let mut s =
-                dumbbell(12.0, 40.0, buffer, "fifo", &ccs, std::env::var("S").map_or(60, |s| s.parse().unwrap()));
-            if ccs.len() > 1 {
-                s.flows[1].start = Instant::ZERO + Duration::from_secs(5);
-            }
-            let t = std::time::Instant::now();
-            let r = from(s, 15);
-            let l = &r.links[0];
-            println!(
-                "{cc:28} buffer {buffer:3} {ccs:?} util {:.3} queue {:.1} p95 {:.1} drops {} shares {:?} {:?} {:.2}s",
-                l.utilisation.unwrap(),
-                l.queue_ms.unwrap().mean,
-                l.queue_ms.unwrap().p95,
-                l.dropped,
-                r.groups.iter().map(|g| (g.share * 1000.0).round() / 1000.0).collect::<Vec<_>>(),
-                r.flows[0].backoffs,
-                t.elapsed().as_secs_f64()
-            );
+fn reno_has_the_inverse_root_of_the_loss_rate() {
+    // Mathis et al., CCR 27(3), 1997: 1.22/√p without delayed ACKs.
+    for cc in ["newreno", "sack_reno"] {
+        for (rtt, p) in [(100.0, 0.0005), (100.0, 0.001), (100.0, 0.003), (100.0, 0.01), (200.0, 0.002)] {
+            near(&format!("{cc} at {p}"), window(cc, rtt, p), 1.22 / f64::sqrt(p), 0.15);
         }
+    }
+}
+
+#[test]
+fn beyond_one_per_cent_reno_waits_for_timeouts() {
+    for p in [0.02, 0.03, 0.05, 0.08] {
+        // Padhye et al., SIGCOMM 1998, equation 30, in RTTs, for an ACK a packet and a timeout of 100 + 200 ms.
+        let waiting = 3.0 * (3.0 * f64::sqrt(3.0 * p / 8.0)).min(1.0) * p * (1.0 + 32.0 * p * p);
+        let law = 1.0 / (f64::sqrt(2.0 * p / 3.0) + waiting);
+        let got = window("sack_reno", 100.0, p);
+        near(&format!("sack_reno at {p}"), got, law, 0.15);
+        // Tail probes and lost retransmissions found by time spare Linux' NewReno timeouts.
+        let spared = window("newreno", 100.0, p);
+        assert!(spared > got && spared < 1.22 / f64::sqrt(p), "newreno at {p}: {spared:.2}, {got:.2} without RACK");
+    }
+}
+
+#[test]
+fn scalable_has_its_response_function() {
+    for p in [0.003, 0.001, 0.0003] {
+        // Kelly 2003: a·p⁻¹/b on average, 0.075/p. HighSpeed TCP's is a test of its own file.
+        near(&format!("scalable at {p}"), window("scalable", 100.0, p), 0.075 / p, 0.15);
+    }
+}
+
+#[test]
+fn tfrc_has_renos_rate() {
+    for p in [0.001, 0.003, 0.01] {
+        near(&format!("tfrc at {p}"), window("tfrc", 100.0, p), 1.22 / f64::sqrt(p), 0.2);
+    }
+}
+
+#[test]
+fn vegas_and_fast_hold_alpha_packets_each() {
+    for (cc, n, packets) in [
+        ("vegas(alpha=4, beta=4)", 1, 4.0),
+        ("vegas(alpha=4, beta=4)", 3, 12.0),
+        ("fast(alpha=8)", 1, 8.0),
+        ("fast(alpha=8)", 3, 24.0),
+        ("fast(alpha=20)", 2, 40.0),
+    ] {
+        let mut s = dumbbell(12.0, 100.0, 400, "fifo", &vec![cc; n], 60);
+        for (i, f) in s.flows.iter_mut().enumerate() {
+            f.start = Instant::ZERO + Duration::from_millis(13 * i as u64);
+        }
+        let r = from(s, 20);
+        // A packet a millisecond; the one on the link waits no more.
+        let queued = r.links[0].queue_ms.unwrap().mean;
+        assert!((packets - 2.0..packets + n as f64).contains(&queued), "{n} {cc}: {queued}");
+        let fair = 1.0 / n as f64;
+        assert!(shares(&r).iter().all(|s| (s / fair - 1.0).abs() < 0.05), "{n} {cc}: {:?}", shares(&r));
+    }
+}
+
+#[test]
+fn who_comes_late_to_vegas_or_fast_takes_the_golden_ratio() {
+    // The first holds α in the queue. The second thinks α of the delay the path's own, so that its b packets satisfy
+    // b²/(α + b) = α: b = 1.618·α.
+    for cc in ["vegas(alpha=8, beta=8)", "fast(alpha=20)"] {
+        let late = shares(&small(10, &[cc, cc], 60))[1];
+        assert!((late - 0.618).abs() < 0.025, "{cc}: {late}");
+    }
+}
+
+#[test]
+fn slowing_down_at_intervals_takes_the_latecomers_advantage() {
+    for (cc, range) in [("ledbat(target=60ms)", 0.75..1.0), ("ledbat_pp", 0.4..0.6)] {
+        let late = shares(&small(10, &[cc, cc], 120))[1];
+        assert!(range.contains(&late), "{cc}: {late}");
+    }
+}
+
+#[test]
+fn scavengers_yield_to_cubic() {
+    for cc in ["nice", "tcp_lp", "ledbat_pp"] {
+        let (first, late) = (shares(&small(4, &[cc, "cubic"], 60))[0], shares(&small(4, &["cubic", cc], 60))[1]);
+        assert!(first < 0.15 && late < 0.15, "{cc}: {first} before CUBIC, {late} after it");
+        let alone = small(4, &[cc], 60).links[0].utilisation.unwrap();
+        assert!(alone > 0.9, "{cc} alone: {alone}");
+    }
+}
+
+#[test]
+fn illinois_bic_and_cubic_fill_a_link_with_one_bdp_of_buffer() {
+    for cc in ["illinois", "bic", "cubic"] {
+        let used = small(1, &[cc], 60).links[0].utilisation.unwrap();
+        assert!(used > 0.99, "{cc}: {used}");
+    }
+}
+
+#[test]
+fn pert_that_coexists_gets_more_beside_reno_and_no_longer_queue_alone() {
+    let share = |cc: &str| shares(&small(4, &[cc, "newreno"], 100))[0];
+    let (plain, coexists) = (share("pert"), share("pert(coexist=true)"));
+    assert!(coexists > 3.0 * plain, "{plain} and {coexists}");
+    for cc in ["pert", "pert(law=pi)", "pert(coexist=true)"] {
+        let queue = small(4, &[cc], 60).links[0].queue_ms.unwrap().mean;
+        assert!(queue < 10.0, "{cc}: {queue} ms");
+    }
+}
+
+#[test]
+fn nimbus_competes_with_whom_its_pulses_move_and_with_no_one_else() {
+    let alone = small(4, &["nimbus"], 60);
+    let queue = alone.links[0].queue_ms.unwrap().mean;
+    assert!((7.0..13.0).contains(&queue), "the target is 10 ms: {queue}");
+    // Half the link at a constant rate, once it has seen the whole.
+    let mut s = dumbbell(12.0, 40.0, 160, "fifo", &["nimbus"], 60);
+    let mut cbr = flow("cbr", "newreno", 40.0);
+    cbr.traffic =
+        Traffic::Cbr { rate: Rate::from_mbps(6.0), size: Bytes::new(1500), on: Duration::ZERO, off: Duration::ZERO };
+    (cbr.group, cbr.start) = (1, Instant::ZERO + Duration::from_secs(5));
+    (s.groups, s.flows) = (vec!["nimbus".into(), "cbr".into()], vec![s.flows.remove(0), cbr]);
+    let r = from(s, 15);
+    let queue = r.links[0].queue_ms.unwrap().mean;
+    assert!(queue < 20.0 && r.flows[0].mode_s.get("loss").is_none_or(|s| *s < 6.0), "{queue} {:?}", r.flows[0].mode_s);
+    for cc in ["cubic", "newreno"] {
+        let r = small(4, &["nimbus", cc], 60);
+        assert!(r.flows[0].mode_s["loss"] > 40.0 && r.flows[0].share > 0.25, "{cc}: {:?}", r.flows[0]);
+    }
+}
+
+#[test]
+fn any_split_of_the_link_is_at_rest_with_timely_where_a_segment_takes_longer_than_a_round_trip() {
+    // A decision comes with every segment acknowledged. Where that takes longer than RTT_min the step is whole, and who sends
+    // faster decides more often: δ per segment is growth in proportion to the rate, and β·g a cut in proportion to it, since
+    // the RTT moves more between rarer decisions. Nothing then moves the ratio of two rates (Zhu et al., ECN or delay, CoNEXT
+    // 2016). Where it is shorter, steps go by time, and additive increase makes the rates meet.
+    let share = |cc: &str, (a, b): (u32, u32)| {
+        let mut s = dumbbell(100.0, 20.0, 2000, "fifo", &[cc, cc], 60);
+        (s.flows[0].initial_window, s.flows[1].initial_window) = (a, b);
+        shares(&from(s, 30))[0]
+    };
+    let long = "timely(segment=1MB)";
+    assert!(share(long, (100, 30)) > 0.58 && share(long, (30, 100)) < 0.42);
+    for starts in [(100, 30), (30, 100)] {
+        let short = share("timely", starts);
+        assert!((short - 0.5).abs() < 0.03, "{short}");
     }
 }

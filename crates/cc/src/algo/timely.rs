@@ -8,8 +8,12 @@
 //! g > 0:           R ·= 1 − β·g
 //! ```
 //! Steps but the last are taken in proportion to the time since the one before, up to a whole one per RTT_min; no step
-//! takes more than half. With a steady RTT any split of the link is at rest, says the fluid model of Zhu et al. (CoNEXT
-//! 2016); packet by packet the rates keep swinging, and two flows that start apart met at half each in every run we made.
+//! takes more than half.
+//!
+//! Any split of the link is at rest, say Zhu et al. (ECN or delay, CoNEXT 2016). So it is where a segment takes longer than
+//! RTT_min: then who sends faster decides more often, which makes the whole steps a growth in proportion to the rate, and
+//! the ratio of two rates stays (segments of 1 MB at 100 Mbit/s and 20 ms: 64 to 36 after a minute for the one that began
+//! three times as fast). Where it is shorter, steps go by time and the rates meet.
 //!
 //! Source: Mittal et al., TIMELY, SIGCOMM 2015; a, β and the scaling by time are those of the authors' snippet.
 

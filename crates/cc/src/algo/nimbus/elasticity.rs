@@ -17,39 +17,49 @@ const CERTAIN: f64 = 6.0;
 const FEW: f64 = 0.1;
 const NEARLY_ALL: f64 = 0.9;
 
-/// State: the rate of the cross traffic in parts of the link's, and the smoothed elasticity.
+/// Pulses less than this part as strong in the cross traffic as in what we get through may be our own, seen through an
+/// error of µ: they count for no more than `WEAK_MOST`, and in proportion.
+const WEAK: f64 = 0.25;
+const WEAK_MOST: f64 = 3.0;
+
+/// State: the rates of the cross traffic and of our own deliveries in parts of the link's, and the smoothed elasticity.
 #[derive(Debug)]
 pub(super) struct Elasticity {
     cross: Ring<SAMPLES>,
+    own: Ring<SAMPLES>,
     pub value: f64,
+}
+
+/// The largest magnitude between two frequencies in Hz.
+fn peak(samples: &Ring<SAMPLES>, from: f64, to: f64) -> f64 {
+    let span = SAMPLES as f64 * TICK.as_secs_f64();
+    let bins = (from * span) as u32 + 1..=(to * span) as u32;
+    bins.map(|bin| magnitude(samples.iter(), bin as f64)).fold(0.0, f64::max)
 }
 
 impl Elasticity {
     pub fn new() -> Self {
-        Elasticity { cross: Ring::new(), value: UNKNOWN }
+        Elasticity { cross: Ring::new(), own: Ring::new(), value: UNKNOWN }
     }
 
     pub fn clear(&mut self) {
         *self = Elasticity::new();
     }
 
-    /// The largest magnitude between two frequencies in Hz.
-    fn peak(&self, from: f64, to: f64) -> f64 {
-        let span = SAMPLES as f64 * TICK.as_secs_f64();
-        let bins = (from * span) as u32 + 1..=(to * span) as u32;
-        bins.map(|bin| magnitude(self.cross.iter(), bin as f64)).fold(0.0, f64::max)
-    }
-
     /// η: how the pulses' frequency stands out among those up to its double.
     fn ratio(&self, pulses: f64) -> f64 {
-        let (own, other) = (self.peak(pulses - 0.5, pulses + 0.5), self.peak(pulses + 1.5, 2.0 * pulses - 0.5));
-        if own <= 0.0 { 0.0 } else { own / other.max(1e-9) }
+        let (answer, other) =
+            (peak(&self.cross, pulses - 0.5, pulses + 0.5), peak(&self.cross, pulses + 1.5, 2.0 * pulses - 0.5));
+        let sent = WEAK * peak(&self.own, pulses - 0.5, pulses + 0.5);
+        let ratio = if answer <= 0.0 { 0.0 } else { answer / other.max(1e-9) };
+        if answer < sent { ratio.min(WEAK_MOST) * answer / sent } else { ratio }
     }
 
-    /// Takes a sample of the cross traffic, in parts of the link's rate, with pulses of that many Hz. True once there are
-    /// enough to judge.
-    pub fn see(&mut self, cross: f64, pulses: f64) -> bool {
+    /// Takes a sample of the cross traffic and of our own, in parts of the link's rate, with pulses of that many Hz. True
+    /// once there are enough to judge.
+    pub fn see(&mut self, cross: f64, own: f64, pulses: f64) -> bool {
         self.cross.push(cross);
+        self.own.push(own);
         if self.cross.len() < SAMPLES {
             return false;
         }
@@ -74,7 +84,8 @@ mod tests {
     fn after(cross: impl Fn(f64) -> f64) -> f64 {
         let mut e = Elasticity::new();
         (0..1000).for_each(|n| {
-            e.see(cross(n as f64 * 0.01), 5.0);
+            let t = n as f64 * 0.01;
+            e.see(cross(t), 0.5 + 0.2 * sine(5.0, t), 5.0);
         });
         e.value
     }
@@ -87,6 +98,7 @@ mod tests {
     fn what_answers_to_the_pulses_is_elastic() {
         assert!(after(|t| 0.5 + 0.1 * sine(5.0, t) + 0.01 * sine(8.0, t)) > 5.0);
         assert!(after(|t| 0.5 + 0.1 * sine(8.0, t) + 0.01 * sine(5.0, t)) < 0.5);
+        assert!(after(|t| 0.5 + 0.01 * sine(5.0, t) + 0.001 * sine(8.0, t)) < 1.0, "a twentieth of our own is a leak");
         assert_eq!(after(|t| 0.05 + 0.04 * sine(5.0, t)), 0.0, "too little to matter");
         assert!(after(|t| 0.95 + 0.04 * sine(8.0, t)) > 5.0, "who takes nearly all is elastic");
     }

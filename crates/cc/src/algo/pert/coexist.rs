@@ -115,8 +115,10 @@ mod tests {
         (c.alpha, c.competing) = (1.55, 30.0);
         // A response every 200 packets and a loss every 100: α = 1 + 100/200.
         (0..8).for_each(|_| {
-            (c.early.pass(200.0), c.losses.pass(100.0));
-            (c.early.close(), c.losses.close());
+            c.early.pass(200.0);
+            c.losses.pass(100.0);
+            c.early.close();
+            c.losses.close();
         });
         c.choose(20.0);
         assert!((c.alpha - 1.5).abs() < 1e-12);

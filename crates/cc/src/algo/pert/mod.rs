@@ -94,7 +94,8 @@ impl Algorithm for Pert {
         evidence: Evidence::Equations,
         departures: &[
             "law=pi: gains by the design rule for routers with the flow's own window and RTT; the paper's constants were not at hand",
-            "coexist: after the port to ns-3; α is chosen on every ACK that is due, there only between two losses",
+            "coexist: after the port to ns-3; α is chosen on every ACK that is due, there only between two losses; the ACK of an \
+             early response grows the window first, or a window of one ACK a round would never grow",
         ],
         ..About::DEFAULT
     };
@@ -156,6 +157,7 @@ impl CongestionControl for Pert {
                     let left = if self.p.coexist { Coexist::beta(flow, queue) } else { self.p.beta_delay };
                     if let Some(c) = &mut self.coexist {
                         c.early.close();
+                        self.grow(flow, ack.cumulative);
                     }
                     let (probability, drew, queue) = (ppb(self.probability), ppb(drew), queue.as_nanos() as i64);
                     let cause = causes::DelayBackoff { probability, drew, queue, ..Default::default() };
