@@ -1,5 +1,6 @@
 //! What every host measures, whatever the algorithm: RTT and its timeout, FreeBSD's enhanced RTT, rounds, delivery rate,
-//! rates of ACKs and of the last round trip, marked fractions; and packet pairs, ACK trains and probing trains, once for all that use them.
+//! rates of ACKs and of the last round trip, marked fractions; and packet pairs, ACK trains and probing trains, once for
+//! all that use them.
 
 mod capacity;
 mod eligible;
