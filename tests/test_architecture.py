@@ -26,7 +26,8 @@ STANDS_ON = {
     "tcp": ["cc"],
     "experiment": ["tcp", "aqm"],
     "sim": ["experiment"],
-    "python": ["sim"],
+    "tun": ["sim"],
+    "python": ["tun"],
 }
 CORES = ["units", "params", "cc", "aqm", "tcp"]
 # Whatever takes part in a digest: the same everywhere, so nothing whose value depends on platform, run or order.

@@ -48,7 +48,7 @@ pub fn capture(
     let sink = BufWriter::with_capacity(1 << 18, File::create(&out).map_err(failed)?);
     let capture = Capture::new(&case.scenario, &Wanted { points, flows }, sink, title).map_err(failed)?;
     let outcome = py.detach(|| {
-        let options = Options { repetition, stop: Some(&*stop), custom: None, tape: None };
+        let options = Options { repetition, stop: Some(&*stop), custom: None, tape: None, outside: false };
         sim::run(&case.scenario, capture, options).map(|(summary, capture)| (summary.digest, capture.finish()))
     });
     match outcome {

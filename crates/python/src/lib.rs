@@ -4,6 +4,8 @@ mod capture;
 mod convert;
 mod custom;
 mod run;
+#[cfg(target_os = "linux")]
+mod tun;
 
 use pyo3::prelude::*;
 
@@ -17,6 +19,10 @@ mod _core {
     };
     #[pymodule_export]
     use crate::run::{RunResult, StopFlag, Stopped, run};
+
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::tun::{Device, Emulator, Namespace, replay};
 
     #[allow(unused_imports)]
     use super::*;

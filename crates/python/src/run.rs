@@ -45,6 +45,12 @@ pub struct RunResult {
     tables: Vec<(&'static str, Table)>,
 }
 
+impl RunResult {
+    pub(crate) fn new(summary: String, names: Vec<&'static str>, tables: Vec<(&'static str, Table)>) -> Self {
+        RunResult { summary, names, tables }
+    }
+}
+
 #[pymethods]
 impl RunResult {
     /// Tables by name; columns as (type, little-endian bytes).
@@ -111,7 +117,8 @@ pub fn run(
     let tape = acks.then(|| Tape::between(window));
     let outcome = py.detach(|| {
         let build = |spec: &params::Spec, flow: &mut cc::Flow, seed: u64| custom.build(spec, flow, seed);
-        let options = Options { repetition, stop: Some(&*stop), custom: Some(&build), tape: tape.as_ref() };
+        let options =
+            Options { repetition, stop: Some(&*stop), custom: Some(&build), tape: tape.as_ref(), outside: false };
         if keep == Keep::default() {
             sim::run(&case.scenario, (), options).map(|(s, ())| (s, None))
         } else {

@@ -4,6 +4,7 @@ use crate::RunError;
 use crate::line::{Jitter, Line};
 use crate::link::Link;
 use crate::node::{Datagrams, FlowCount, Node, Tcp, Transport};
+use crate::outside::Told;
 use crate::packet::Way;
 use crate::scheduler::{Scheduler, Source};
 use crate::tick::{self, Tick};
@@ -195,6 +196,36 @@ impl Network {
         hop(self, To::Host, from, rest);
         first
     }
+
+    /// The routes of flow `f`, and its own link where it has one.
+    pub fn add_flow(
+        &mut self,
+        scenario: &Scenario,
+        f: usize,
+        seed: u64,
+        scheduler: &mut Scheduler,
+    ) -> Result<(), RunError> {
+        let flow = &scenario.flows[f];
+        let access = match flow.access {
+            None => None,
+            Some(rate) => {
+                let id = self.links.len();
+                let source = self.source(scheduler, Kind::Link(id as u32));
+                self.links.push(Link::new(&access_link(flow, rate), id, seed, source)?);
+                self.jitter.push(Duration::ZERO);
+                Some(id as u32)
+            }
+        };
+        let host = (scenario.run.vary == Vary::StartHost).then(|| {
+            let rate = bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
+            let packet = (flow.mss + Bytes::new(52)) / rate;
+            (f as u32, Jitter::Uniform(packet, Rng::new(seed, f as u64, streams::HOST)))
+        });
+        let out = self.route(scheduler, scenario, access, &flow.route, (flow.edge, Duration::ZERO), host);
+        let back = self.route(scheduler, scenario, None, &flow.back, (Duration::ZERO, flow.edge_back), None);
+        self.first.push([out, back]);
+        Ok(())
+    }
 }
 
 /// Builds links and routes.
@@ -223,25 +254,8 @@ pub fn network(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Res
         net.links.push(link);
     }
     tick::order(&mut net, scheduler);
-    for (f, flow) in scenario.flows.iter().enumerate() {
-        let access = match flow.access {
-            None => None,
-            Some(rate) => {
-                let id = net.links.len();
-                let source = net.source(scheduler, Kind::Link(id as u32));
-                net.links.push(Link::new(&access_link(flow, rate), id, seed, source)?);
-                net.jitter.push(Duration::ZERO);
-                Some(id as u32)
-            }
-        };
-        let host = (scenario.run.vary == Vary::StartHost).then(|| {
-            let rate = bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
-            let packet = (flow.mss + Bytes::new(52)) / rate;
-            (f as u32, Jitter::Uniform(packet, Rng::new(seed, f as u64, streams::HOST)))
-        });
-        let out = net.route(scheduler, scenario, access, &flow.route, (flow.edge, Duration::ZERO), host);
-        let back = net.route(scheduler, scenario, None, &flow.back, (Duration::ZERO, flow.edge_back), None);
-        net.first.push([out, back]);
+    for f in 0..scenario.flows.len() {
+        net.add_flow(scenario, f, seed, scheduler)?;
     }
     Ok(net)
 }
@@ -281,6 +295,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
     let spec = scenario.flows[f].clone();
     let entity = f as u64;
     let transport = match &spec.traffic {
+        _ if options.outside => Transport::Outside(Told::default()),
         Traffic::Cbr { rate, size, on, off } => Transport::Datagrams(Datagrams {
             size: size.get() as u32,
             gap: *size / *rate,

@@ -102,6 +102,13 @@ impl<P: Probe> World<P> {
                 srtt_ms: f64::NAN,
                 in_flight_bytes: f64::NAN,
             };
+            if let Transport::Outside(told) = &node.transport {
+                sample = FlowSample {
+                    throughput_mbps: sample.throughput_mbps,
+                    goodput_mbps: sample.goodput_mbps,
+                    ..told.sample
+                };
+            }
             if let Transport::Tcp(tcp) = &node.transport {
                 let flow = tcp.sender.flow();
                 sample.cwnd_bytes = flow.cwnd.as_f64();

@@ -2,6 +2,7 @@
 
 use crate::digest::Fact;
 use crate::node::Transport;
+use crate::outside::Fate;
 use crate::packet::{Packet, Way};
 use crate::probe::{Probe, Trace};
 use crate::timers::Timer;
@@ -48,6 +49,7 @@ impl<P: Probe> World<P> {
                 d.received += 1;
                 d.received_bytes += packet.size as u64 - 28;
             }
+            Transport::Outside(_) => self.fates.push(Fate::delivered(now, &packet)),
             Transport::Tcp(tcp) => match packet.way {
                 Way::Out => {
                     tcp.receiver.on_segment(now, &packet.segment);

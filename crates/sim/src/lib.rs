@@ -14,6 +14,7 @@ mod hosts;
 pub mod line;
 pub mod link;
 pub mod node;
+pub mod outside;
 pub mod packet;
 mod prefetch;
 pub mod probe;

@@ -2,6 +2,7 @@
 
 use crate::gaps::Gaps;
 use crate::histogram::Histogram;
+use crate::outside::Told;
 use crate::packet::Way;
 use crate::prefetch;
 use core::mem::offset_of;
@@ -57,6 +58,8 @@ pub enum Transport {
     Tcp(Tcp),
     /// Datagrams without congestion control.
     Datagrams(Datagrams),
+    /// Programs outside the simulator, and what they say of themselves.
+    Outside(Told),
 }
 
 /// A finished transfer.
@@ -231,6 +234,7 @@ impl Node {
         match &self.transport {
             Transport::Tcp(t) => t.receiver.received(),
             Transport::Datagrams(d) => d.received_bytes,
+            Transport::Outside(told) => told.goodput,
         }
     }
 
@@ -239,6 +243,7 @@ impl Node {
         match &self.transport {
             Transport::Tcp(t) => t.sender.stats().retransmissions,
             Transport::Datagrams(_) => 0,
+            Transport::Outside(told) => told.retransmits,
         }
     }
 }

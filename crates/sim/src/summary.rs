@@ -7,6 +7,7 @@ use crate::probe::Probe;
 use crate::record::{Column, Table};
 use crate::world::World;
 use crate::{MODEL, SCHEMA};
+use experiment::Traffic;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use units::{Duration, Instant};
@@ -318,9 +319,9 @@ fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f64) -> FlowS
     FlowSummary {
         name: node.spec.name.clone(),
         group: world.scenario.groups[node.spec.group].clone(),
-        cc: match &node.transport {
-            Transport::Tcp(_) => node.spec.cc.to_string(),
-            Transport::Datagrams(_) => "none".into(),
+        cc: match &node.spec.traffic {
+            Traffic::Cbr { .. } => "none".into(),
+            _ => node.spec.cc.to_string(),
         },
         stack: params::Value::show(&node.spec.stack),
         base_rtt_ms: node.spec.base_rtt.as_millis_f64(),

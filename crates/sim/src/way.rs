@@ -4,6 +4,7 @@ use crate::build::{DIRECT, To};
 use crate::diftr::Event;
 use crate::digest::Fact;
 use crate::link::{DropWhy, Transmitter};
+use crate::outside::Fate;
 use crate::packet::{Packet, Way};
 use crate::probe::{Probe, Trace};
 use crate::world::World;
@@ -70,6 +71,9 @@ impl<P: Probe> World<P> {
 
     pub(crate) fn lose(&mut self, l: u32, packet: &Packet, why: DropWhy) {
         self.packets.dropped += 1;
+        if self.outside {
+            self.fates.push(Fate::Dropped { handle: packet.segment.ts_val });
+        }
         self.digest.fold(self.now, Fact::Drop, l, (packet.flow as u64) << 32 | packet.size as u64);
         self.net.links[l as usize].count_drop(why, self.measuring);
         if self.measuring && packet.way == Way::Out {
@@ -233,6 +237,9 @@ impl<P: Probe> World<P> {
         }
         if twice {
             self.packets.sent += 1;
+            if self.outside {
+                self.fates.push(Fate::Copied { handle: packet.segment.ts_val });
+            }
             self.forward(packet, depart);
         }
     }

@@ -3,6 +3,7 @@
 use crate::build::{self, CustomCc, Kind, Network};
 use crate::digest::Digest;
 use crate::node::{ENDLESS, Node};
+use crate::outside::Fate;
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::scheduler::{Scheduler, Source};
@@ -27,6 +28,8 @@ pub struct Options<'a> {
     pub custom: Option<CustomCc<'a>>,
     /// Records every call of every flow's congestion control.
     pub tape: Option<&'a Tape>,
+    /// No host is simulated: packets come from outside ([`World::inject`]).
+    pub outside: bool,
 }
 
 /// What the run's own calendar holds.
@@ -89,6 +92,12 @@ pub struct World<P: Probe> {
     pub(crate) probe: P,
     pub(crate) step: Option<Duration>,
     pub(crate) last_sojourn: Vec<Duration>,
+    /// The hosts are programs outside.
+    pub(crate) outside: bool,
+    /// What became of their packets since the driver last asked.
+    pub(crate) fates: Vec<Fate>,
+    /// Packets that came from outside.
+    pub(crate) number: u64,
     /// So many flows that their state leaves the nearest caches between packets.
     pub(crate) many: bool,
 }
@@ -133,6 +142,9 @@ impl<P: Probe> World<P> {
             probe,
             step,
             last_sojourn: vec![Duration::ZERO; links],
+            outside: options.outside,
+            fates: Vec::new(),
+            number: 0,
             many: scenario.flows.len() > 32,
         };
         world.fill_calendar();
@@ -187,28 +199,7 @@ impl<P: Probe> World<P> {
             }
             debug_assert!(at >= self.now, "time went back");
             self.now = at;
-            match self.net.kinds[source as usize] {
-                Kind::Line(line) => {
-                    let line = &mut self.net.lines[line as usize];
-                    let packet = line.pop(&mut self.scheduler);
-                    if self.many {
-                        line.prefetch();
-                        if let Some((_, packet)) = line.ahead(1) {
-                            self.nodes[packet.flow as usize].prefetch(packet.way);
-                        }
-                        if let Some((at, packet)) = line.ahead(0) {
-                            self.nodes[packet.flow as usize].prefetch_outlying(packet.way, at.since(packet.born));
-                        }
-                    }
-                    self.arrive(packet);
-                }
-                Kind::Link(link) => self.transmit(link),
-                Kind::Timers => self.timer(),
-                Kind::Calendar => self.calendar_entry(),
-                Kind::Late => self.late_arrival(),
-                Kind::Serve(link) => self.tick_serve(link),
-                Kind::Release(link) => self.tick_release(link),
-            }
+            self.handle(source);
         }
         self.now = end;
         if self.measuring {
@@ -217,6 +208,33 @@ impl<P: Probe> World<P> {
         self.settle_connections();
         self.check_conservation();
         Ok((summary::of(&self), self.probe))
+    }
+
+    /// What an event source has to do, now.
+    #[inline(always)]
+    pub(crate) fn handle(&mut self, source: Source) {
+        match self.net.kinds[source as usize] {
+            Kind::Line(line) => {
+                let line = &mut self.net.lines[line as usize];
+                let packet = line.pop(&mut self.scheduler);
+                if self.many {
+                    line.prefetch();
+                    if let Some((_, packet)) = line.ahead(1) {
+                        self.nodes[packet.flow as usize].prefetch(packet.way);
+                    }
+                    if let Some((at, packet)) = line.ahead(0) {
+                        self.nodes[packet.flow as usize].prefetch_outlying(packet.way, at.since(packet.born));
+                    }
+                }
+                self.arrive(packet);
+            }
+            Kind::Link(link) => self.transmit(link),
+            Kind::Timers => self.timer(),
+            Kind::Calendar => self.calendar_entry(),
+            Kind::Late => self.late_arrival(),
+            Kind::Serve(link) => self.tick_serve(link),
+            Kind::Release(link) => self.tick_release(link),
+        }
     }
 
     /// Packets are conserved: what is missing is a bug of the simulator, not of an experiment.

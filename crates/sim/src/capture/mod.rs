@@ -27,19 +27,37 @@ pub struct Wanted {
     pub flows: Vec<u32>,
 }
 
+/// Where a packet's bytes come from.
+pub trait Content {
+    /// Writes what is to be captured of a packet into `bytes`; returns its length at the IP layer.
+    fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32;
+}
+
+/// The headers of simulated packets.
+#[derive(Debug)]
+pub struct Headers {
+    agreed: Vec<Agreed>,
+    /// What connections of Tmix flows agreed on: they come after the flows.
+    connections: Agreed,
+}
+
+impl Content for Headers {
+    fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32 {
+        wire::headers(packet, self.agreed.get(packet.flow as usize).unwrap_or(&self.connections), bytes)
+    }
+}
+
 /// Writes packets as they pass. After the first error of the writer it writes no more and keeps the error.
 #[derive(Debug)]
-pub struct Capture<W> {
+pub struct Capture<W, C = Headers> {
     writer: Result<Writer<W>, io::Error>,
     sender: Option<u32>,
     receiver: Option<u32>,
     /// Per link, the interface of what leaves it; the next one is that of its drops.
     links: Vec<Option<u32>>,
-    agreed: Vec<Agreed>,
-    /// What connections of Tmix flows agreed on.
-    connections: Agreed,
-    wanted: Vec<bool>,
-    all: bool,
+    content: C,
+    /// Flows by number; empty is all.
+    wanted: Vec<u32>,
     bytes: Vec<u8>,
     packets: u64,
 }
@@ -54,6 +72,33 @@ pub fn points(scenario: &Scenario) -> Vec<&str> {
 impl<W: Write> Capture<W> {
     /// Begins a file that captures what is wanted of a scenario.
     pub fn new(scenario: &Scenario, wanted: &Wanted, out: W, title: &str) -> io::Result<Self> {
+        let picked = |f: &usize| wanted.flows.is_empty() || wanted.flows.contains(&(*f as u32));
+        let names: Vec<([u8; 4], String)> = (0..scenario.flows.len())
+            .filter(picked)
+            .flat_map(|f| {
+                [(Way::Out, SENDER), (Way::Back, RECEIVER)]
+                    .map(|(host, word)| (wire::address(f as u32, host), format!("{}.{word}", scenario.flows[f].name)))
+            })
+            .collect();
+        let tmix = scenario.flows.iter().find(|flow| matches!(flow.traffic, experiment::Traffic::Tmix(_)));
+        let content = Headers {
+            agreed: scenario.flows.iter().map(Agreed::of).collect(),
+            connections: Agreed::of(tmix.unwrap_or(&scenario.flows[0])),
+        };
+        Capture::with(content, scenario, wanted, out, title, &names)
+    }
+}
+
+impl<W: Write, C: Content> Capture<W, C> {
+    /// The same, with the bytes of packets from elsewhere and names for addresses.
+    pub fn with(
+        content: C,
+        scenario: &Scenario,
+        wanted: &Wanted,
+        out: W,
+        title: &str,
+        names: &[([u8; 4], String)],
+    ) -> io::Result<Self> {
         let mut writer = Writer::new(out, concat!("sojourn ", env!("CARGO_PKG_VERSION")), title)?;
         let mut next = 0;
         let mut interface = |writer: &mut Writer<W>, name: &str, description: &str| {
@@ -83,26 +128,14 @@ impl<W: Write> Capture<W> {
             };
             links.push(if link.rate.is_some() { interface(&mut writer, &link.name, &description)? } else { None });
         }
-        let tmix = scenario.flows.iter().find(|flow| matches!(flow.traffic, experiment::Traffic::Tmix(_)));
-        let picked = |f: usize| wanted.flows.is_empty() || wanted.flows.contains(&(f as u32));
-        let flows = scenario.flows.iter().enumerate();
-        let names: Vec<([u8; 4], String)> = flows
-            .filter(|(f, _)| picked(*f))
-            .flat_map(|(f, flow)| {
-                [(Way::Out, SENDER), (Way::Back, RECEIVER)]
-                    .map(|(host, word)| (wire::address(f as u32, host), format!("{}.{word}", flow.name)))
-            })
-            .collect();
         writer.names(names.iter().map(|(address, name)| (*address, name.as_str())))?;
         Ok(Capture {
             writer: Ok(writer),
             sender,
             receiver,
             links,
-            agreed: scenario.flows.iter().map(Agreed::of).collect(),
-            connections: Agreed::of(tmix.unwrap_or(&scenario.flows[0])),
-            all: wanted.flows.is_empty(),
-            wanted: (0..scenario.flows.len()).map(picked).collect(),
+            content,
+            wanted: wanted.flows.clone(),
             bytes: Vec::with_capacity(128),
             packets: 0,
         })
@@ -116,8 +149,8 @@ impl<W: Write> Capture<W> {
 
     fn write(&mut self, interface: u32, now: Instant, packet: &Packet, way: Option<Direction>, comment: &str) {
         let Ok(writer) = &mut self.writer else { return };
-        let own = self.agreed.get(packet.flow as usize).unwrap_or(&self.connections);
-        let length = wire::headers(packet, own, &mut self.bytes);
+        self.bytes.clear();
+        let length = self.content.of(packet, &mut self.bytes);
         match writer.packet(interface, now.as_nanos(), &self.bytes, length, way, comment) {
             Ok(()) => self.packets += 1,
             Err(error) => self.writer = Err(error),
@@ -132,7 +165,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-impl<W: Write> Probe for Capture<W> {
+impl<W: Write, C: Content> Probe for Capture<W, C> {
     fn see(&mut self, now: Instant, trace: Trace<'_>) {
         let (Trace::Send { packet }
         | Trace::Deliver { packet }
@@ -141,8 +174,7 @@ impl<W: Write> Probe for Capture<W> {
         else {
             return;
         };
-        // Connections of Tmix flows come after the flows: all of them, or none.
-        if !self.wanted.get(packet.flow as usize).copied().unwrap_or(self.all) {
+        if !self.wanted.is_empty() && !self.wanted.contains(&packet.flow) {
             return;
         }
         match (trace, packet.way) {

@@ -1,0 +1,256 @@
+//! An experiment's flows over the kernel's TCP and UDP: a thread that sends, a thread that receives, each in its
+//! namespace. They do as little as can be done: on two CPUs the hosts share one with each other.
+
+use crate::flows::{RECEIVERS, SENDERS};
+use crate::namespace::Namespace;
+use crate::sending::{Plan, send};
+use crate::{Failure, sys};
+use experiment::{FlowSpec, Traffic};
+use sim::World;
+use sim::outside::Told;
+use sim::probe::Probe;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Where receivers listen; iperf's port.
+pub const PORT: u16 = 5001;
+/// A receiver that has emptied its sockets lets them fill for this long: windows are large enough, and waking for every
+/// packet would cost more than everything else it does.
+const NAP: Duration = Duration::from_micros(500);
+
+/// How one flow is to be run.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The kernel's name of its congestion control; nothing for datagrams.
+    pub cc: Option<String>,
+    /// Its window is cut for delay by way of the kernel's CWR state, which otherwise tells of ECN.
+    pub delay_based: bool,
+    /// The kernel's pacing rate is in force.
+    pub paced: bool,
+    /// Reductions are the algorithm's own business: recovery does not tell of them.
+    pub own_window: bool,
+}
+
+/// What a thread has to tell of a flow.
+#[derive(Debug, Default)]
+pub struct News {
+    /// The kernel's view.
+    pub told: Told,
+    /// Reductions since they were last taken: for delay, loss, ECN, timeout.
+    pub backoffs: [u64; 4],
+    /// Threshold with which slow start ended, until it is taken.
+    pub slow_start: Option<u64>,
+}
+
+/// What the threads and the driver share of a flow.
+#[derive(Debug, Default)]
+pub struct Cell {
+    /// Payload received.
+    pub received: AtomicU64,
+    /// When it was complete, in nanoseconds from the beginning; zero before.
+    pub done_at: AtomicU64,
+    /// The rest.
+    pub news: Mutex<News>,
+}
+
+/// What the threads share.
+#[derive(Debug)]
+pub struct Common {
+    /// Ends them.
+    pub stop: AtomicBool,
+    /// Per flow.
+    pub cells: Vec<Cell>,
+}
+
+/// When it all begins, and when each flow starts.
+pub type Begin = (Instant, Vec<units::Instant>);
+
+/// Both threads.
+#[derive(Debug)]
+pub struct Hosts {
+    common: Arc<Common>,
+    flows: Vec<FlowSpec>,
+    starts: Vec<units::Instant>,
+    begin: Vec<Sender<Begin>>,
+    threads: Vec<JoinHandle<Result<(), Failure>>>,
+    completed: Vec<bool>,
+}
+
+/// The address of a flow's sender or receiver.
+pub fn address(first: u32, flow: usize, port: u16) -> SocketAddrV4 {
+    SocketAddrV4::new(Ipv4Addr::from(first + flow as u32), port)
+}
+
+impl Hosts {
+    /// Opens what listens, and waits for the beginning.
+    pub fn new(
+        [near, far]: [&Namespace; 2],
+        flows: &[FlowSpec],
+        wanted: &[Wanted],
+        lowat: u32,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let cells = flows.iter().map(|_| Cell::default()).collect();
+        let common = Arc::new(Common { stop: AtomicBool::new(false), cells });
+        let opened = far.within(|| {
+            let any = Ipv4Addr::UNSPECIFIED;
+            Ok((TcpListener::bind((any, PORT))?, UdpSocket::bind((any, PORT))?))
+        });
+        let (listener, datagrams) = opened.map_err(|e| Failure::at(format!("listening on port {PORT}"), e))?;
+        let mut begin = Vec::new();
+        let mut threads = Vec::new();
+        let mut spawn = |work: Box<dyn FnOnce(Receiver<Begin>) -> Result<(), Failure> + Send>| {
+            let (to, from) = channel();
+            begin.push(to);
+            threads.push(std::thread::spawn(move || {
+                sys::no_signals();
+                work(from)
+            }));
+        };
+        let (shared, specs) = (common.clone(), flows.to_vec());
+        spawn(Box::new(move |begin| receive(&shared, &specs, listener, datagrams, &begin)));
+        let (shared, home) = (common.clone(), near.clone());
+        let plans: Vec<Plan> = flows.iter().zip(wanted).map(|(f, w)| Plan::new(f, w, lowat)).collect();
+        spawn(Box::new(move |begin| {
+            home.enter().map_err(|e| Failure::at("entering the senders' namespace", e))?;
+            send(&shared, plans, seed, &begin)
+        }));
+        let (flows, completed) = (flows.to_vec(), vec![false; flows.len()]);
+        Ok(Hosts { common, flows, starts: Vec::new(), begin, threads, completed })
+    }
+
+    /// Now.
+    pub fn begin(&mut self, now: Instant, starts: &[units::Instant]) -> Result<(), Failure> {
+        self.starts = starts.to_vec();
+        for to in &self.begin {
+            to.send((now, starts.to_vec())).map_err(|_| Failure::new("a host ended before the beginning"))?;
+        }
+        Ok(())
+    }
+
+    /// Tells the world what is new; an error if a thread has given up.
+    pub fn news<P: Probe>(&mut self, world: &mut World<P>) -> Result<(), Failure> {
+        if let Some(i) = self.threads.iter().position(JoinHandle::is_finished)
+            && !self.common.stop.load(Ordering::Relaxed)
+        {
+            let ended = self.threads.remove(i).join();
+            return Err(ended
+                .unwrap_or_else(|_| Err(Failure::new("a host panicked")))
+                .err()
+                .unwrap_or_else(|| Failure::new("a host ended before the run")));
+        }
+        for (f, cell) in self.common.cells.iter().enumerate() {
+            let received = cell.received.load(Ordering::Relaxed);
+            // The sender may hold it for a moment; the next time will do.
+            if let Ok(mut news) = cell.news.try_lock() {
+                news.told.goodput = received;
+                world.tell(f as u32, news.told);
+                world.backed_off(f as u32, std::mem::take(&mut news.backoffs));
+                if let Some(ssthresh) = news.slow_start.take() {
+                    world.slow_start_over(f as u32, ssthresh);
+                }
+            }
+            let done = cell.done_at.load(Ordering::Relaxed);
+            if let Traffic::Bytes(size) = self.flows[f].traffic
+                && done > 0
+                && !std::mem::replace(&mut self.completed[f], true)
+            {
+                let took = units::Instant::from_nanos(done).since(self.starts[f]);
+                world.completed(f as u32, size.get(), took);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the threads.
+    pub fn end(self) -> Result<(), Failure> {
+        self.common.stop.store(true, Ordering::Relaxed);
+        drop(self.begin);
+        for thread in self.threads {
+            thread.join().unwrap_or_else(|_| Err(Failure::new("a host panicked")))?;
+        }
+        Ok(())
+    }
+}
+
+/// A connection at its receiver.
+struct Connection {
+    socket: OwnedFd,
+    flow: usize,
+    open: bool,
+}
+
+fn receive(
+    common: &Common,
+    flows: &[FlowSpec],
+    listener: TcpListener,
+    datagrams: UdpSocket,
+    begin: &Receiver<Begin>,
+) -> Result<(), Failure> {
+    let plain = |e| Failure::at("receiving", e);
+    listener.set_nonblocking(true).map_err(plain)?;
+    let Ok((began, _)) = begin.recv() else { return Ok(()) };
+    let mut connections: Vec<Connection> = Vec::new();
+    while !common.stop.load(Ordering::Relaxed) {
+        let mut files = vec![sys::waiting(&listener, sys::POLLIN), sys::waiting(&datagrams, sys::POLLIN)];
+        files.extend(connections.iter().map(|c| sys::waiting(&c.socket, sys::POLLIN)));
+        if !sys::poll(&mut files, Duration::from_millis(50)).map_err(plain)? {
+            continue;
+        }
+        // Datagrams are counted where they pass; here they only must not fill the buffer.
+        while sys::discard(&datagrams, 65_536).is_ok() {}
+        for (connection, file) in connections.iter_mut().zip(&files[2..]) {
+            if file.revents != 0 {
+                drain(connection, common, flows, began);
+            }
+        }
+        connections.retain(|c| c.open);
+        while let Ok((stream, SocketAddr::V4(peer))) = listener.accept() {
+            let flow = u32::from(*peer.ip()).wrapping_sub(SENDERS) as usize;
+            if let Some(spec) = flows.get(flow) {
+                let _ = stream.set_nonblocking(true);
+                let window = spec.receive_window;
+                if window != tcp::Config::of(spec.stack).receive_window {
+                    let clamp = window.get().min(i32::MAX as u64) as i32;
+                    let set = sys::set(&stream, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp);
+                    set.map_err(|e| Failure::at(format!("flow {}: receive_window", spec.name), e))?;
+                }
+                connections.push(Connection { socket: stream.into(), flow, open: true });
+            }
+        }
+        std::thread::sleep(NAP);
+    }
+    Ok(())
+}
+
+fn drain(connection: &mut Connection, common: &Common, flows: &[FlowSpec], began: Instant) {
+    let cell = &common.cells[connection.flow];
+    loop {
+        match sys::discard(&connection.socket, 1 << 20) {
+            Ok(0) => connection.open = false,
+            Ok(n) => {
+                let received = cell.received.fetch_add(n as u64, Ordering::Relaxed) + n as u64;
+                if let Traffic::Bytes(size) = flows[connection.flow].traffic
+                    && received >= size.get()
+                    && cell.done_at.load(Ordering::Relaxed) == 0
+                {
+                    cell.done_at.store(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
+                }
+                continue;
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(_) => connection.open = false,
+        }
+        return;
+    }
+}
+
+/// Where a flow's receiver listens.
+pub fn receiver(flow: usize) -> SocketAddrV4 {
+    address(RECEIVERS, flow, PORT)
+}
