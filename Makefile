@@ -13,7 +13,8 @@ SOURCES := pyproject.toml uv.lock Cargo.toml Cargo.lock $(wildcard crates/*/Carg
   $(shell find crates -path '*/src/*' -name '*.rs')
 PY_FILES := python tests bench docs examples
 TODAY := $(shell date -u +%F)
-PACKAGES := valgrind time g++ ns2 libns3-dev
+PACKAGES := valgrind time g++ ns2 libns3-dev \
+  iperf3 curl iputils-ping iproute2 util-linux procps ethtool tcpdump clang llvm bpftool libbpf-dev
 
 # Nothing may be downloaded behind our back: no Python by uv, no Rust by maturin's build requirements.
 export UV_PYTHON_DOWNLOADS := never
@@ -63,6 +64,11 @@ test: build ## everything that must hold, in under five minutes
 	cargo test --locked --no-fail-fast || failed=1; \
 	.venv/bin/python -m pytest || failed=1; \
 	exit $$failed
+
+.PHONY: test-linux
+test-linux: build ## as root: real packets, in namespaces of their own, in real time: four minutes
+	@if [ "$$(id -u)" != 0 ]; then echo "make: test-linux makes network namespaces; run it as root: sudo make test-linux" >&2; exit 1; fi
+	.venv/bin/python -m pytest python/tests_linux
 
 .PHONY: lint
 lint: build ## formatting, clippy, ruff, mypy
@@ -135,7 +141,7 @@ gate: bench/bin/floor .bootstrap/uv-$(UV_VERSION) ## what CI holds of speed: ins
 	.bootstrap/bin/python bench/run.py gate
 
 .PHONY: setup-linux
-setup-linux: ## as root, on Debian or Ubuntu: valgrind, ns-2, ns-3
+setup-linux: ## as root, on Debian or Ubuntu: what test-linux, BPF and the bench need
 	@if [ "$$(id -u)" != 0 ]; then echo "make: setup-linux installs packages; run it as root: sudo make setup-linux" >&2; exit 1; fi
 	@command -v apt-get >/dev/null || { echo "make: no apt-get here; install by hand: $(PACKAGES)" >&2; exit 1; }
 	@missing=; for package in $(PACKAGES); do \

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from . import terminal
 from .cli_files import export, spp
+from .cli_linux import emulate, verify
 from .cli_list import Json, Set, Source, list_, settings, show
 from .cli_suite import suite
 from .cli_whatif import whatif
@@ -56,6 +57,8 @@ app.command()(export)
 app.command()(spp)
 app.command()(whatif)
 app.command()(suite)
+app.command()(emulate)
+app.command()(verify)
 app.add_typer(show, name="show")
 
 Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", min=0)]
@@ -66,7 +69,9 @@ Cluster = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")]
 Quick = Annotated[bool, typer.Option("--quick", help="One repetition of at most nine cases spread over the sweep.")]
-On = Annotated[str, typer.Option(metavar="HOST", help="What runs the experiment: sim.")]
+On = Annotated[
+    str, typer.Option(metavar="HOST", help="What runs the experiment: sim, or linux (the kernel's TCP, in real time).")
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Do not go on from earlier results: replace them.")]
 
 
@@ -115,7 +120,7 @@ def run(
     from .api import claims, prepare
     from .junit import write
 
-    _only_sim(on)
+    _host(on, cluster)
     experiment = prepare(source, settings(set), seed)
     record = _engine.Record(None if series is None else _engine.milliseconds(series), events, acks, diftr=diftr)
     if junit and not _can_write(junit):
@@ -130,6 +135,7 @@ def run(
         out=out,
         fresh=fresh,
         lines=as_json,
+        on=on,
     )
     if not as_json and result.outcomes:
         from .tables import summary
@@ -140,6 +146,11 @@ def run(
     print_claims(verdicts, to_stderr=as_json)
     for failure in result.failures:
         say(f"failed: {failure}")
+    if on == "linux":
+        from .linux.flows import suspicions
+
+        for line in suspicions([outcome.summary for outcome in result]):
+            say(f"suspect: {line}")
     if junit:
         write(junit, result.title, verdicts, result.failures)
     if result.failures or not all(claim.holds for claim in verdicts):
@@ -186,8 +197,7 @@ def compare(
     from .result import Result
     from .store import is_results, load
 
-    _only_sim(on)
-    changes = settings(set)
+    _host(on)
     changes = settings(set)
 
     def side(text: str, seed: int | None) -> Experiment | Result:
@@ -199,7 +209,7 @@ def compare(
     def result(side: Experiment | Result) -> Result:
         if isinstance(side, Result):
             return side
-        return terminal.run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh)
+        return terminal.run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh, on=on)
 
     first = side(a, seed)
     common = first.seed if isinstance(first, Result) else _engine.check(first).cases[0].seed
@@ -347,9 +357,11 @@ def _value(text: str) -> Any:
         return text
 
 
-def _only_sim(host: str) -> None:
-    if host != "sim":
-        raise SpecError(f"--on {host}: this version runs experiments on sim, the packet simulator, and nothing else")
+def _host(on: str, cluster: str | None = None) -> None:
+    if on not in ("sim", "linux"):
+        raise SpecError(f"--on {on}: experiments run on sim, the packet simulator, or on linux, this machine's kernel")
+    if on == "linux" and cluster:
+        raise SpecError("--cluster: real packets are of this machine alone; leave --on linux or --cluster out")
 
 
 def _can_write(path: Path) -> bool:

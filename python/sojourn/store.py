@@ -42,19 +42,20 @@ _SUMMARIES = ("cases", "flows", "groups", "links")
 _FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in _SUMMARIES))
 
 
-def place(experiment: Experiment, plan: Plan, root: Path = Path("runs")) -> Path:
-    """Return the folder of an experiment's results: `runs/<name>/<spec hash>`."""
+def place(experiment: Experiment, plan: Plan, root: Path = Path("runs"), on: str = "sim") -> Path:
+    """Return the folder of an experiment's results: `runs/<name>/<spec hash>`, with the name of other hosts behind."""
     line = experiment.file.startswith("<")
     name = experiment.text if line else Path(experiment.file).stem
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "experiment"
-    return root / slug / plan.hash[:16]
+    return root / slug / (plan.hash[:16] + ("" if on == "sim" else f"-{on}"))
 
 
 class Store:
     """One results folder, open for adding runs. Nothing is created before the first run is added."""
 
-    def __init__(self, path: Path, experiment: Experiment, plan: Plan, *, fresh: bool = False) -> None:
+    def __init__(self, path: Path, experiment: Experiment, plan: Plan, *, fresh: bool = False, on: str = "sim") -> None:
         self.path = path
+        self.on = on
         self.experiment = experiment
         self.plan = plan
         self._fresh = fresh
@@ -73,6 +74,11 @@ class Store:
         elif meta.get("spec_hash") != self.plan.hash and not self._fresh:
             raise SpecError(
                 f"{self.path} holds the results of another experiment ({meta.get('title') or meta.get('spec_hash')}); "
+                "choose another folder (-o DIR), or --fresh to replace them"
+            )
+        elif meta.get("on", "sim") != self.on and not self._fresh:
+            raise SpecError(
+                f"{self.path} holds runs on {meta.get('on', 'sim')}, these are on {self.on}; "
                 "choose another folder (-o DIR), or --fresh to replace them"
             )
         nearest = self.path
@@ -129,7 +135,7 @@ class Store:
         self._lines = lines
         _write(self.path / "spec.toml", self.plan.toml.encode())
         _write(self.path / "plan.json", self.plan.raw.encode())
-        self._meta = _meta(self.experiment, self.plan)
+        self._meta = {**_meta(self.experiment, self.plan), "on": self.on}
         self._write_meta(complete=False)
         return lines
 

@@ -72,6 +72,8 @@ def run(
     out: Path | None = None,
     fresh: bool = False,
     lines: bool = False,
+    on: str = "sim",
+    arrivals: bool = False,
 ) -> Result:
     """Run into a results folder with a progress bar; say where to go on after Ctrl-C."""
     from ._engine import Record, check
@@ -80,10 +82,11 @@ def run(
     from .sweep import cluster as connect
 
     plan = check(experiment)
-    folder = out or place(experiment, plan)
+    folder = out or place(experiment, plan, on=on)
     order = choose(plan, repeat, quick)
     printer = _Lines(order) if lines else None
-    with _executor(cluster, connect) as executor, _progress(plan.title or experiment.text, len(order)) as progress:
+    host = _testbed(experiment, arrivals) if on == "linux" else _executor(cluster, connect)
+    with host as executor, _progress(plan.title or experiment.text, len(order)) as progress:
 
         def seen(outcome: Outcome, done: int, total: int) -> None:
             progress(done, total)
@@ -98,7 +101,7 @@ def run(
                 record=record or Record(),
                 jobs=jobs,
                 executor=executor,
-                store=lambda plan: Store(folder, experiment, plan, fresh=fresh),
+                store=lambda plan: Store(folder, experiment, plan, fresh=fresh, on=on),
                 seen=seen,
             )
         except KeyboardInterrupt:
@@ -111,6 +114,14 @@ def run(
     if printer:
         printer.flush()
     return result
+
+
+@contextmanager
+def _testbed(experiment: Experiment, arrivals: bool) -> Iterator[Executor | None]:
+    from .linux.flows import testbed
+
+    with testbed(experiment, arrivals) as bed:
+        yield bed
 
 
 @contextmanager

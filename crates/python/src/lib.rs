@@ -22,7 +22,7 @@ mod _core {
 
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::tun::{Device, Emulator, Namespace, replay};
+    use crate::tun::{Device, Emulator, Namespace, linux_asks, linux_refuses, replay};
 
     #[allow(unused_imports)]
     use super::*;

@@ -174,6 +174,36 @@ impl Emulator {
     }
 }
 
+/// Why the kernel's hosts cannot run a case, with what they can, if they cannot; its congestion controls aside.
+#[pyfunction]
+pub fn linux_refuses(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    case: usize,
+) -> PyResult<Option<String>> {
+    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(refuse)?;
+    Ok(::tun::able::able(&case.scenario).err())
+}
+
+/// What the senders of a case ask of the system, per flow: name, datagrams, ECN, initial window (segments), segments of an
+/// offload burst, a pace of its own.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub fn linux_asks(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    case: usize,
+) -> PyResult<Vec<(String, bool, bool, u32, u32, bool)>> {
+    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(refuse)?;
+    let asks = |f: &::experiment::FlowSpec| {
+        let datagrams = matches!(f.traffic, ::experiment::Traffic::Cbr { .. });
+        (f.name.clone(), datagrams, f.ecn, f.initial_window, ::tun::able::burst(f), f.pacing)
+    };
+    Ok(case.scenario.flows.iter().map(asks).collect())
+}
+
 /// Plays recorded arrivals through the links of a case: columns `time_ns`, `flow`, `way`, `size` and `ecn`, and for flows
 /// that programs made whether each goes by the first link. The result has the table `drops`.
 #[pyfunction]

@@ -28,7 +28,7 @@ impl End {
 #[derive(Debug)]
 pub enum Sorter {
     /// Whatever programs send: every direction of every conversation is a flow of its own.
-    Programs(Programs),
+    Programs(Box<Programs>),
     /// An experiment's flows, by the addresses of their senders.
     Experiment {
         /// How many there are.
@@ -59,13 +59,13 @@ impl Sorter {
     /// For programs: `template` gives what all flows share, its routes the links to the near end and back.
     pub fn programs(template: &FlowSpec) -> Self {
         let ways = [template.route.clone(), template.back.clone()];
-        Sorter::Programs(Programs {
+        Sorter::Programs(Box::new(Programs {
             known: HashMap::new(),
             template: template.clone(),
             ways,
             specs: Vec::new(),
             ends: vec![End::Near],
-        })
+        }))
     }
 
     /// The flow and way of a packet that comes from `end`; `None` for one that is nobody's.

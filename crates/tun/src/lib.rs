@@ -4,8 +4,9 @@
 //! drops, what a schedule changes and what a table records is the simulator's code; this crate gives it real packets and a
 //! real clock. It runs programs ([`Sorter::programs`]) or the flows of an experiment over the kernel's TCP ([`Hosts`]).
 //!
-//! Only Linux has what it needs; on other systems the crate is the parser alone.
+//! Only Linux has what it needs; on other systems the crate is the parser, and what an experiment may ask for, alone.
 
+pub mod able;
 pub mod frame;
 
 #[cfg(target_os = "linux")]

@@ -1,0 +1,204 @@
+"""`sojourn run FILE --on linux`: an experiment's flows over the kernel's TCP, one run at a time, in real time."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from .. import _core, _engine
+from .._engine import Experiment, Plan, Raw
+from ..errors import RunError, SpecError
+from ..sweep import Task
+from .net import DEVICE, End, available, core, require
+
+#: What experiments call a congestion control and the kernel calls otherwise. Linux's "reno" is NewReno with SACK.
+KERNEL_NAMES = {"newreno": "reno", "sack_reno": "reno"}
+#: Settings that only say how the kernel's own code is.
+AS_IN_LINUX = {
+    "cubic": {"reference": "linux", "slow_start": "hystart"},
+    "cdg": {"reference": "linux"},
+    "bbr": {},
+    "reno": {},
+}
+#: Windows that are cut for delay through the kernel's CWR state.
+DELAY_BASED = ("cdg", "hldg", "chd", "hd", "vegas", "nv")
+#: Windows that follow a model of the path: recovery does not cut them.
+OWN_WINDOW = ("bbr",)
+#: Routes to senders and receivers; the flow's number is the rest of the address.
+SENDERS, RECEIVERS = "10.202.0.0/16", "10.203.0.0/16"
+
+
+def kernel_name(cc: str) -> str:
+    """Return the kernel's name for an experiment's congestion control, or say what it has instead."""
+    name, _, rest = cc.partition("(")
+    kernel = KERNEL_NAMES.get(name, name)
+    there = available()
+    if kernel not in there:
+        known = {value: key for key, value in KERNEL_NAMES.items() if key == "newreno"}
+        have = ", ".join(f"{known[one]} (its {one})" if one in known else one for one in there)
+        load = f"; sojourn kernel load {kernel} brings it, where BPF is there" if kernel in DELAY_BASED else ""
+        raise SpecError(f"cc = {cc!r}: this kernel has no {kernel!r}{load}; it has {have}")
+    allowed = AS_IN_LINUX.get(kernel)
+    for pair in filter(None, (part.strip() for part in rest.rstrip(")").split(","))):
+        key, _, value = (part.strip() for part in pair.partition("="))
+        if allowed is None or allowed.get(key) != value:
+            can = ", ".join(f"{k}={v}" for k, v in (allowed or {}).items()) or "no settings"
+            raise SpecError(f"cc = {cc!r}: {key}={value} is not to be had from the kernel's {kernel}: it takes {can}")
+    return kernel
+
+
+def check(experiment: Experiment, plan: Plan) -> None:
+    """Refuse what the kernel's hosts cannot do, before anything runs."""
+    if experiment.classes:
+        raise SpecError(f"{', '.join(experiment.classes)}: a congestion control in Python runs in the simulator alone")
+    for case in plan.cases:
+        where = (experiment.text, experiment.file, list(experiment.overrides), case.index)
+        try:
+            refused = core().linux_refuses(*where)
+        except _core.SpecError as error:
+            raise SpecError(str(error)) from None
+        if refused:
+            raise SpecError(f"{experiment.file}: {refused}")
+        for flow in case.flows:
+            if flow["cc"] not in ("", "none"):
+                kernel_name(str(flow["cc"]))
+
+
+def perform(task: Task, arrivals: bool = False, stopped: Callable[[], bool] = lambda: False) -> Raw:
+    """Do one run here, now."""
+    e = task.experiment
+    where = (e.text, e.file, list(e.overrides), task.case)
+    plan = _engine.check(e)
+    case = plan.cases[task.case]
+    asks = core().linux_asks(*where)
+    wanted: list[tuple[str | None, bool, bool, bool]] = []
+    for flow, (_, datagrams, *_, paced) in zip(case.flows, asks, strict=True):
+        kernel = None if datagrams else kernel_name(str(flow["cc"]))
+        wanted.append((kernel, kernel in DELAY_BASED, paced or kernel == "bbr", kernel in OWN_WINDOW))
+    near, far = End(), End()
+    burst = asks[0][4]
+    near.up(
+        f"link set {DEVICE} gso_max_segs {burst}",
+        f"route add local {SENDERS} dev lo",
+        f"route add {RECEIVERS} dev {DEVICE}",
+        *_routes(asks),
+    )
+    far.up(f"route add local {RECEIVERS} dev lo", f"route add {SENDERS} dev {DEVICE}")
+    for end in (near, far):
+        end.space.sysctl("ipv4/conf/all/rp_filter", "0")
+    slowest = min((link["rate_mbps"] for link in case.links if link["rate_mbps"]), default=1000)
+    try:
+        run = core().Emulator(
+            *where,
+            task.repetition,
+            near.device,
+            far.device,
+            series_ms=task.record.series_ms,
+            events=task.record.events,
+            diftr=task.record.diftr,
+            arrivals=arrivals or task.record.diftr,
+            namespaces=(near.space, far.space),
+            congestion_controls=wanted,
+            # Five milliseconds' worth waits in a socket: enough for a sender that is woken late, little to throw away.
+            lowat=int(min(max(slowest * 1e6 / 8 * 0.005, 16_384), 1 << 20)),
+        )
+    except _core.SpecError as error:
+        raise SpecError(str(error)) from None
+    import time
+
+    while run.running():
+        if stopped():
+            run.stop()
+            break
+        time.sleep(0.1)
+    try:
+        result, _, seconds = run.finish()
+    except RuntimeError as error:
+        raise RunError(f"{e.file}, case {task.case}, repetition {task.repetition}: {error}") from None
+    if seconds < case.duration_s - 1e-3:
+        raise _core.Stopped("the run was stopped before its end")
+    summary = json.loads(result.summary)
+    summary["on"], summary["kernel"] = "linux", platform.release()
+    summary["valid"] = summary["validity"]["valid"]
+    return Raw(task.case, task.repetition, json.dumps(summary), result.tables, tuple(result.names))
+
+
+def _routes(asks: list[tuple[str, bool, bool, int, int, bool]]) -> Iterator[str]:
+    """What a flow asks of its connection that only a route can say."""
+    for f, (_, datagrams, ecn, window, *_) in enumerate(asks):
+        if datagrams:
+            continue
+        said = ([f"initcwnd {window}"] if window != 10 else []) + (["features ecn"] if ecn else [])
+        if said:
+            host = f"10.203.{(f + 1) >> 8}.{(f + 1) & 255}"
+            yield f"route add {host}/32 dev {DEVICE} {' '.join(said)}"
+
+
+class Testbed(ThreadPoolExecutor):
+    """An executor for `sojourn.sweep`: runs are in real time, so there is one at a time."""
+
+    __test__ = False  # it is no test, whatever its name begins with
+
+    def __init__(self, arrivals: bool = False) -> None:
+        super().__init__(1, thread_name_prefix="testbed")
+        self.arrivals = arrivals
+        self._ended = False
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run a task on the kernel's hosts instead of doing what it asks for."""
+        del fn, kwargs
+        return super().submit(perform, args[0], self.arrivals, lambda: self._ended)
+
+    def end(self) -> None:
+        """Stop what is under way."""
+        self._ended = True
+        self.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def testbed(experiment: Experiment, arrivals: bool = False) -> Iterator[Testbed]:
+    """Make ready to run an experiment on the kernel; refuse what it cannot do."""
+    require()
+    check(experiment, _engine.check(experiment))
+    bed = Testbed(arrivals)
+    try:
+        yield bed
+    finally:
+        bed.end()
+
+
+testbed.__test__ = False  # type: ignore[attr-defined]
+
+
+def suspicions(summaries: list[Mapping[str, Any]]) -> list[str]:
+    """One line for each run that is suspect."""
+    lines = []
+    for summary in summaries:
+        check = summary.get("validity")
+        if check and not check["valid"]:
+            case = " ".join(f"{k}={v}" for k, v in summary.get("case", {}).items())
+            label = re.sub(r"\s+", " ", f"{case} seed {summary['seed']}").strip()
+            lines.append(f"{label}: {'; '.join(check['reasons'])}")
+    return lines
+
+
+def duration(plan: Plan, runs: int | None = None) -> float:
+    """Seconds that the whole will take: real packets take their time."""
+    return sum(case.duration_s * (runs or case.repeat) for case in plan.cases)
+
+
+def realtime_allowed() -> bool:
+    """Whether this process may have SCHED_FIFO."""
+    try:
+        before = os.sched_getscheduler(0)
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.sched_setscheduler(0, before, os.sched_param(0))
+    except OSError:
+        return False
+    return True

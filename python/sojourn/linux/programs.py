@@ -1,0 +1,216 @@
+"""`sojourn emulate`: a command in a namespace behind two links."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from .. import _core, _engine
+from .._engine import Raw, Record
+from ..errors import RunError, SetupError, SpecError
+from ..result import Outcome, Result
+from .net import DEVICE, End, core, require
+from .scene import Scene
+
+#: The far end's addresses: what the command talks to.
+SERVER, SERVER6 = "10.201.0.1", "fd00:736f:6a::1"
+CLIENT, CLIENT6 = "10.201.0.2", "fd00:736f:6a::2"
+#: Flows that are written into a results folder; any more are in the summary alone.
+MOST_FLOWS = 1000
+_INIT = Path(__file__).with_name("init.py")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a run."""
+
+    record: Record = field(default_factory=Record)
+    arrivals: bool = False
+    capture: Path | None = None
+    points: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """What came of it."""
+
+    code: int
+    raw: Raw
+    summary: dict[str, Any]
+    scene: Scene
+    flows: tuple[tuple[str, bool], ...]
+    seconds: float
+
+    @property
+    def validity(self) -> dict[str, Any]:
+        """The self-check: `valid`, `reasons` and the figures they rest on."""
+        found: dict[str, Any] = self.summary["validity"]
+        return found
+
+    def result(self, record: Record) -> tuple[Result, Outcome]:
+        """As a result of the experiment that it was."""
+        experiment = self.scene.experiment(self.flows[:MOST_FLOWS], self.seconds)
+        plan = _engine.check(experiment)
+        outcome = Outcome.of(plan.cases[0], self.raw, record)
+        return Result(experiment, plan, (outcome,), _engine.version()), outcome
+
+
+def emulate(
+    scene: Scene,
+    command: Sequence[str],
+    *,
+    serve: Sequence[str] = (),
+    cc: str | None = None,
+    kept: Kept = Kept(),
+    realtime: bool = True,
+    seen: Any = None,
+) -> Emulated:
+    """Run a command behind the scene's links; `seen` is called now and then with a glance at them.
+
+    `serve`: commands for the far end, ended with the run. `cc`: the congestion control of both ends, as the kernel
+    calls it.
+    """
+    require()
+    experiment = scene.experiment()
+    _engine.check(experiment)  # what is wrong is told before anything is made
+    near, far = End(), End()
+    _address(near, CLIENT, CLIENT6, cc)
+    _address(far, SERVER, SERVER6, cc)
+    try:
+        run = core().Emulator(
+            experiment.text,
+            experiment.file,
+            [],
+            0,
+            0,
+            near.device,
+            far.device,
+            series_ms=kept.record.series_ms,
+            events=kept.record.events,
+            diftr=kept.record.diftr,
+            arrivals=kept.arrivals,
+            capture=kept.capture,
+            points=list(kept.points),
+            realtime=realtime,
+        )
+    except _core.SpecError as error:
+        raise SpecError(str(error)) from None
+    servers: list[subprocess.Popen[bytes]] = []
+    with _handed_on() as handle:
+        try:
+            for text in serve:
+                servers.append(_start(far, shlex.split(text), quiet=True))
+                _wait_until_it_listens(far, servers[-1], text)
+            child = handle(_start(near, command or [os.environ.get("SHELL", "/bin/sh")]))
+            while child.poll() is None:
+                if seen:
+                    seen(json.loads(run.status()))
+                if not run.running():
+                    break
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(0.25)
+        finally:
+            for process in (*servers, *handle.children):
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+            run.stop()
+    try:
+        result, flows, seconds = run.finish()
+    except RuntimeError as error:
+        raise RunError(f"emulate: {error}") from None
+    summary = json.loads(result.summary)
+    summary |= {"on": "linux", "ended_s": seconds, "valid": summary["validity"]["valid"]}
+    for flow in (*summary["flows"], *summary["groups"]):
+        flow["cc"] = "outside"
+    raw = Raw(0, 0, json.dumps(summary), result.tables, tuple(result.names))
+    code = child.returncode
+    return Emulated(code if code >= 0 else 128 - code, raw, summary, scene, tuple(flows), seconds)
+
+
+def _address(end: End, v4: str, v6: str, cc: str | None) -> None:
+    chosen = f" congctl {cc}" if cc else ""
+    lines = [
+        f"addr add {v4}/30 dev {DEVICE}",
+        f"addr add {v6}/64 dev {DEVICE} nodad",
+        f"route add default dev {DEVICE}{chosen}",
+        f"route add ::/0 dev {DEVICE}{chosen}",
+    ]
+    if chosen:  # connected routes are the ones that the two ends use
+        lines += [f"route replace 10.201.0.0/30 dev {DEVICE} src {v4}{chosen}"]
+        lines += [f"route replace fd00:736f:6a::/64 dev {DEVICE}{chosen}"]
+    end.space.sysctl("ipv6/conf/all/disable_ipv6", "0")
+    try:
+        end.up(*lines)
+    except SetupError as error:
+        if cc and "ongest" in str(error):
+            from .net import available
+
+            raise SpecError(f"--cc {cc}: the kernel has {', '.join(available())}") from None
+        raise
+
+
+def _start(end: End, command: Sequence[str], quiet: bool = False) -> subprocess.Popen[bytes]:
+    """Start a command inside; it and all that it starts end with this process, even if that is killed."""
+    inner = ["unshare", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"]
+    outer = ["setpriv", "--pdeathsig", "KILL", *end.inside(inner), sys.executable, "-I", "-S", str(_INIT), *command]
+    environment = {**os.environ, "SOJOURN_SERVER": SERVER, "SOJOURN_SERVER6": SERVER6}
+    return subprocess.Popen(outer, env=environment, stdout=subprocess.DEVNULL if quiet else None)
+
+
+def _wait_until_it_listens(end: End, process: subprocess.Popen[bytes], text: str, most: float = 2.0) -> None:
+    """A server that is not up yet would refuse the command's first connection."""
+    latest = time.monotonic() + most
+    home = Path(end.space.path).readlink()
+    while time.monotonic() < latest:
+        if process.poll() is not None:
+            raise SpecError(f"--serve {text!r} ended at once, with exit code {process.returncode}")
+        for name in ("tcp", "tcp6", "udp", "udp6"):
+            with suppress(OSError):
+                if Path(f"/proc/{process.pid}/ns/net").readlink() != home:
+                    break  # not there yet: these would be the sockets of the outside
+                sockets = Path(f"/proc/{process.pid}/net/{name}").read_text().splitlines()[1:]
+                # 0A is LISTEN; a UDP socket that waits for anyone is 07.
+                if any(line.split()[3] in ("0A", "07") for line in sockets):
+                    return
+        time.sleep(0.02)
+
+
+class _Children:
+    def __init__(self) -> None:
+        self.children: list[subprocess.Popen[bytes]] = []
+
+    def __call__(self, child: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+        self.children.append(child)
+        return child
+
+
+@contextmanager
+def _handed_on() -> Iterator[_Children]:
+    """Ctrl-C is the command's, as under a shell: the terminal sends it to both. A request to end, ends all."""
+    handle = _Children()
+
+    def end(number: int, _: FrameType | None) -> None:
+        for child in handle.children:
+            child.kill()
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGHUP, end)
+    try:
+        yield handle
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

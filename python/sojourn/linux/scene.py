@@ -1,0 +1,106 @@
+"""The two links that `sojourn emulate` asks for, as an experiment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import _engine
+from .._engine import Experiment
+from ..errors import SpecError
+
+#: Nothing is that long; the experiment file's limit is.
+FOREVER = "1000000 s"
+_CHANGES = ("rate", "up", "rtt", "loss")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What was asked for; empty is the default."""
+
+    rate: str
+    rtt: str
+    up: str = ""
+    buffer: str = ""
+    up_buffer: str = ""
+    queue: str = "fifo"
+    up_queue: str = ""
+    loss: str = ""
+    up_loss: str = ""
+    changes: tuple[str, ...] = ()
+    seed: int = 1
+
+    def experiment(self, flows: Sequence[tuple[str, bool]] = (), seconds: float | None = None) -> Experiment:
+        """Write it down; `flows` are those that programs made, with whether each goes down."""
+        half = _half(self.rtt, "--rtt")
+        down = {"rate": self.rate, "buffer": self.buffer, "queue": self.queue, "loss": self.loss}
+        up = {
+            "rate": self.up or self.rate,
+            "buffer": self.up_buffer or self.buffer,
+            "queue": self.up_queue or self.queue,
+            "loss": self.up_loss,
+        }
+        changed = [_change(text) for text in self.changes]
+        if seconds is not None:  # what was never reached is no part of the run
+            changed = [change for change in changed if _engine.milliseconds(change["at"]) < seconds * 1e3]
+        lines = ["format = 1", f"title = {_quote(self.title)}"]
+        for name, keys in (("down", down), ("up", up)):
+            lines += ["[[link]]", f'name = "{name}"', f"delay = {_quote(half)}"]
+            lines += [f"{key} = {_quote(value)}" for key, value in keys.items() if value]
+            mine = [one for at in changed if (one := _of(name, at))]
+            if mine:
+                lines += [f"changes = [{', '.join(mine)}]"]
+        for name, goes_down in (("programs", True), *flows):
+            route, back = ("down", "up") if goes_down else ("up", "down")
+            lines += ["[[flow]]", f'name = "{name}"', 'cc = "newreno"', f'route = ["{route}"]', f'back = ["{back}"]']
+        length = FOREVER if seconds is None else f"{seconds:.9f} s"
+        lines += ["[run]", f'duration = "{length}"', f"seed = {self.seed}", 'vary = "none"']
+        return Experiment("\n".join(lines) + "\n", "emulate")
+
+    @property
+    def title(self) -> str:
+        """One line that says what was emulated."""
+        up = f", up {self.up}" if self.up else ""
+        buffer = f", {self.buffer}" if self.buffer else ""
+        loss = f", loss {self.loss}" if self.loss else ""
+        return f"programs behind {self.rate}{up}, {self.rtt}{buffer}, {self.queue}{loss}"
+
+
+def _quote(text: str) -> str:
+    import json
+
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _half(text: str, option: str) -> str:
+    try:
+        return f"{_engine.milliseconds(text) / 2:.9g} ms"
+    except SpecError:
+        raise SpecError(f"{option} {text}: expected a time such as 40ms") from None
+
+
+def _change(text: str) -> dict[str, str]:
+    """Read `10s rate=4Mbit/s rtt=80ms`."""
+    at, *pairs = re.sub(r"(?<=\d) +(?=[a-zA-Zµ%])", "", text).split()
+    change = {"at": at}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if key not in _CHANGES or not equals or not value:
+            raise SpecError(f"--change {text!r}: {pair!r}: expected a time and {', '.join(_CHANGES)} with =VALUE")
+        change[key] = value
+    if len(change) == 1:
+        raise SpecError(f'--change {text!r} changes nothing: "10s rate=4Mbit/s", for instance')
+    return change
+
+
+def _of(link: str, change: dict[str, str]) -> str | None:
+    """What a change means for one of the links."""
+    rate = change.get("rate" if link == "down" else "up")
+    keys = {
+        "rate": rate,
+        "delay": _half(change["rtt"], "--change rtt") if "rtt" in change else None,
+        "loss": change.get("loss") if link == "down" else None,
+    }
+    told = [f"{key} = {_quote(value)}" for key, value in keys.items() if value]
+    return f"{{at = {_quote(change['at'])}, {', '.join(told)}}}" if told else None

@@ -1,0 +1,171 @@
+"""Programs that are none of ours, behind an emulated link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from conftest import Ran
+
+Emulate = Callable[..., Ran]
+TRIES = 3
+# iperf3 counts payload: 1448 of a packet's 1500 bytes.
+PAYLOAD = 1448 / 1500
+FROM_FAR = "iperf3 -s -1"
+
+
+def rtts(output: str) -> dict[str, float]:
+    """Read the closing line of ping."""
+    found = re.search(r"rtt min/avg/max/mdev = ([\d.]+)/([\d.]+)/([\d.]+)", output)
+    assert found, output
+    return dict(zip(("min", "mean", "max"), map(float, found.groups()), strict=True))
+
+
+# The last two figures are what ping may see on average beyond the 20 ms of the path: a 4-BDP FIFO is 80 ms deep, and
+# CUBIC fills at least half of it; CoDel, PIE and FQ-PIE hold a standing queue about their 5 and 15 ms, and FQ-PIE gives
+# a ping a queue of its own.
+QUEUES = [
+    ("fifo", 35.0, 82.0),
+    ("codel", 1.0, 14.0),
+    ("pie", 5.0, 35.0),
+    ("fq_pie", 0.0, 5.0),
+]
+
+
+@pytest.mark.parametrize("rate", [10, 100])
+@pytest.mark.parametrize(("queue", "least", "most"), QUEUES)
+def test_cubic_fills_the_link_and_ping_waits_as_the_queue_says(
+    emulate: Emulate, rate: int, queue: str, least: float, most: float
+) -> None:
+    seen = ""
+    for _ in range(TRIES):
+        ran = emulate(
+            *("--rate", f"{rate}Mbit/s", "--rtt", "20ms", "--buffer", "4BDP", "--queue", queue, "--cc", "cubic"),
+            *("--serve", FROM_FAR, "--", "sh", "-c"),
+            # The first seconds are slow start's.
+            "(sleep 2; exec ping -q -i 0.05 -c 100 $SOJOURN_SERVER) & iperf3 -c $SOJOURN_SERVER -t 6 -O 2 -J; wait",
+        )
+        assert ran.code == 0, ran.err
+        end = ran.iperf["end"]["sum_received"]
+        used = end["bits_per_second"] / (rate * 1e6 * PAYLOAD)
+        extra = rtts(ran.out)["mean"] - 20.0
+        seen += f"\n{rate} Mbit/s, {queue}: {used:.1%} used, ping {extra:+.1f} ms; {ran.about()}"
+        if used > 0.95 and least <= extra <= most:
+            print(seen)
+            return
+    pytest.fail(f"wanted over 95 % and {least} to {most} ms:{seen}")
+
+
+def test_a_gigabit_lets_900_mbit_through(emulate: Emulate) -> None:
+    seen = ""
+    for _ in range(TRIES):
+        ran = emulate(
+            *("--rate", "1Gbit/s", "--rtt", "10ms", "--buffer", "1BDP", "--cc", "cubic", "--serve", FROM_FAR),
+            *("--", "sh", "-c", "iperf3 -c $SOJOURN_SERVER -t 4 -O 1 -J"),
+        )
+        got = ran.iperf["end"]["sum_received"]["bits_per_second"] / 1e6
+        seen += f"\n{got:.0f} Mbit/s; {ran.about()}"
+        if got >= 900:
+            print(seen)
+            return
+    pytest.fail(f"wanted 900 Mbit/s:{seen}")
+
+
+def test_packets_leave_on_time(emulate: Emulate) -> None:
+    """Under SCHED_FIFO, 99 of 100 packets leave within 200 us of their time at 100 Mbit/s."""
+    seen = ""
+    for _ in range(TRIES):
+        ran = emulate(
+            *("--rate", "100Mbit/s", "--rtt", "20ms", "--serve", FROM_FAR),
+            *("--", "sh", "-c", "iperf3 -c $SOJOURN_SERVER -t 4 -J"),
+        )
+        check = ran.validity
+        assert check["realtime"], ran.about()
+        seen += f"\n{ran.about()}"
+        if check["lateness_us"]["p99"] < 200:
+            print(seen)
+            return
+    pytest.fail(f"wanted p99 under 200 us:{seen}")
+
+
+def test_both_directions_over_ipv4_and_ipv6(emulate: Emulate) -> None:
+    ran = emulate(
+        *("--rate", "20Mbit/s", "--up", "5Mbit/s", "--rtt", "30ms", "--", "sh", "-c"),
+        "ping -q -c 3 -i 0.2 $SOJOURN_SERVER && ping -6 -q -c 3 -i 0.2 $SOJOURN_SERVER6",
+    )
+    assert ran.code == 0, ran.out + ran.err
+    for text in ran.out.split("---")[2::2]:
+        # 84 and 104 bytes at 20 and 5 Mbit/s take a fifth of a millisecond.
+        assert 30.0 <= rtts(text)["min"] <= 32.0, ran.about()
+    assert {flow["name"] for flow in ran.summary["flows"]} >= {"up-icmp", "down-icmp", "up-icmp-n2"}
+
+
+def test_loss_and_a_schedule_are_kept(emulate: Emulate) -> None:
+    ran = emulate(
+        *("--rate", "50Mbit/s", "--rtt", "10ms", "--loss", "20%", "--change", "3s rtt=60ms loss=0%"),
+        *("--", "sh", "-c", "ping -q -i 0.01 -c 250 $SOJOURN_SERVER; sleep 0.9; ping -q -i 0.05 -c 10 $SOJOURN_SERVER"),
+    )
+    first, second = ran.out.split("ping statistics")[1:]
+    lost = float(re.search(r"([\d.]+)% packet loss", first)[1])  # type: ignore[index]
+    assert 10 <= lost <= 31, first  # 250 throws at 20 %: 20 +- 4 standard deviations of 2.5
+    assert "0% packet loss" in second and 60 <= rtts(second)["min"] <= 62, second
+
+
+def test_marks_instead_of_drops(emulate: Emulate) -> None:
+    ran = emulate(
+        *(
+            "--rate",
+            "20Mbit/s",
+            "--rtt",
+            "20ms",
+            "--queue",
+            "codel(ecn=true)",
+            "--buffer",
+            "1000p",
+            "--serve",
+            FROM_FAR,
+        ),
+        *("--", "sh", "-c", "sysctl -qw net.ipv4.tcp_ecn=1; iperf3 -c $SOJOURN_SERVER -C cubic -t 4 -J"),
+    )
+    up = ran.link("up")
+    assert up["marked"] >= 3 and up["dropped"] == 0, up
+    assert ran.iperf["end"]["sum_sent"]["retransmits"] == 0
+
+
+def test_a_trace_gives_its_mean_rate(emulate: Emulate, tmp_path: object) -> None:
+    from pathlib import Path
+
+    trace = Path(str(tmp_path)) / "lumpy.trace"
+    # 1504 bytes at 0, 1, 2, … 9 ms and nothing until 20 ms: ten opportunities in 20 ms are 6.016 Mbit/s.
+    trace.write_text("\n".join(str(t) for t in [*range(1, 10), 20]) + "\n")
+    ran = emulate(
+        *("--rate", f"trace({trace})", "--rtt", "20ms", "--buffer", "100p", "--cc", "cubic", "--serve", FROM_FAR),
+        *("--", "sh", "-c", "iperf3 -c $SOJOURN_SERVER -t 4 -O 1 -J"),
+    )
+    got = ran.iperf["end"]["sum_received"]["bits_per_second"] / 1e6
+    assert 0.93 * 6.016 * PAYLOAD < got < 1.01 * 6.016 * PAYLOAD, got
+
+
+def test_curl_fetches_a_file_in_the_time_that_it_takes(emulate: Emulate, tmp_path: object) -> None:
+    from pathlib import Path
+
+    Path(str(tmp_path), "file").write_bytes(bytes(1_000_000))
+    ran = emulate(
+        *(
+            "--rate",
+            "8Mbit/s",
+            "--rtt",
+            "20ms",
+            "--serve",
+            f"python3 -m http.server -d {tmp_path} 8000",
+            "--",
+            "curl",
+            "-s",
+        ),
+        *("-o", "/dev/null", "-w", "%{time_total} %{size_download}", "http://10.201.0.1:8000/file"),
+    )
+    seconds, size = map(float, ran.out.split())
+    # A megabyte of payload is 1.036 s of packets; slow start and opening take some round trips of 20 ms more.
+    assert size == 1_000_000 and 1.03 < seconds < 1.6, ran.out
+    assert ran.code == 0
