@@ -148,6 +148,7 @@ impl<P: Probe> World<P> {
         let mut node = build::node(&self.scenario, f, self.seed, &options)?;
         (node.start, node.started) = (self.now, true);
         self.nodes.push(node);
+        self.sessions.add_flow();
         Ok(f as u32)
     }
 
@@ -219,6 +220,7 @@ impl<P: Probe> World<P> {
         if self.measuring {
             self.measure_ends();
         }
+        self.settle_connections();
         self.check_conservation();
         (summary::of(&self), self.probe)
     }

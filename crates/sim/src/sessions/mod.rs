@@ -120,6 +120,13 @@ impl Sessions {
         Ok(Sessions { fixed: scenario.flows.len() as u32, sources, places: Vec::new() })
     }
 
+    /// A further flow of the experiment, while there are no connections: flows from outside appear as they come.
+    pub fn add_flow(&mut self) {
+        debug_assert!(self.places.is_empty(), "connections have the numbers behind the flows");
+        self.sources.push(None);
+        self.fixed += 1;
+    }
+
     /// The flow that a node's packets count for.
     #[inline]
     pub fn flow(&self, node: u32) -> u32 {
