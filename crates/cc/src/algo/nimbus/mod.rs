@@ -17,6 +17,8 @@
 //! SIGCOMM 2022; constants of the authors' code. The HLDG thesis (Eq 2.16) calls the target d the present queueing delay.
 
 mod elasticity;
+#[cfg(test)]
+mod tests;
 
 use super::cubic;
 use crate::filter::{Ewma, Ring};
@@ -264,57 +266,5 @@ impl CongestionControl for Nimbus {
         see("rate_mbps", self.rate);
         see("elasticity", self.elasticity.value);
         see("competing", self.competing as u8 as f64);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{flow, ms};
-    use units::Rng;
-
-    fn nimbus(f: &mut Flow) -> Nimbus {
-        Nimbus::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
-    }
-
-    #[test]
-    fn the_rate_beside_half_a_link_of_others() {
-        // Reference, section 3.9: µ = 96, R = 24, z = 48 Mbit/s, RTT 60 over 50 ms, target 12.5 ms → 45.2 Mbit/s.
-        let mut cc = nimbus(&mut flow(100, 50));
-        cc.mu = 96.0;
-        assert!((cc.delay_rate(24.0, 48.0, ms(60), ms(50)) - 45.2).abs() < 1e-9);
-        // A busy link of 96 of which 24 · 2/3 get through with 24 sent: the others have the rest.
-        assert!((cross(96.0, 24.0, 32.0) - 48.0).abs() < 1e-9);
-        assert_eq!((cross(96.0, 24.0, 0.0), cross(96.0, 24.0, 1.0)), (0.0, 96.0));
-    }
-
-    #[test]
-    fn a_pulse_takes_back_what_it_gave() {
-        let cc = nimbus(&mut flow(100, 50));
-        let at = |us: u64| cc.pulse(Duration::from_micros(us));
-        assert!((at(25_000) - 0.25).abs() < 1e-12 && (at(125_000) + 0.25 / 3.0).abs() < 1e-12);
-        assert!(at(50_000).abs() < 1e-12 && (at(225_000) - 0.25).abs() < 1e-9, "5 a second");
-        let sum: f64 = (0..200_000).map(at).sum();
-        assert!(sum.abs() < 1e-6 * 200_000.0, "{sum}");
-    }
-
-    #[test]
-    fn the_modes_have_a_gap_between_them_and_a_time() {
-        let mut f = flow(100, 50);
-        let mut cc = nimbus(&mut f);
-        cc.mu = 8.0;
-        for n in 0..SAMPLES {
-            cc.history.push(if n < 10 { 6.0 } else { 1.0 });
-        }
-        let mut at = |seconds: u64, elasticity: f64| {
-            f.now = Instant::from_millis(1000 * seconds);
-            cc.elasticity.value = elasticity;
-            cc.choose_mode(&mut f);
-            cc.competing
-        };
-        let seen = [(20, 2.2), (21, 2.3), (24, 1.0), (26, 2.1), (27, 1.9)].map(|(t, e)| at(t, e));
-        assert_eq!(seen, [false, true, true, true, false]);
-        // 6 Mbit/s for 50 ms: the rate of 5 s before.
-        assert_eq!(cc.rival.cwnd, Bytes::new(37_500));
     }
 }
