@@ -1,7 +1,7 @@
 //! What a host tells an algorithm.
 
 use crate::Phase;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Rate};
 
 /// One acknowledgement, as measured by the host.
 #[derive(Clone, Debug, Default)]
@@ -151,4 +151,6 @@ pub enum Event {
     MssChanged,
     /// The time given by `wake` has come.
     Wake,
+    /// The connection is up, and the routers on the way granted this rate (Quick-Start).
+    Granted(Rate),
 }

@@ -184,6 +184,14 @@ pub mod exits {
     pub const GRADIENT: i64 = 6;
     /// The window reached the bandwidth-delay product told by an ACK train (HLDG, Hoe).
     pub const BANDWIDTH: i64 = 7;
+    /// Too much was lost in a round (BBR v3).
+    pub const LOSS: i64 = 8;
+    /// Packet pairs came back further apart than they left (CapStart).
+    pub const DISPERSION: i64 = 9;
+    /// Trains found the rate that is free (paced start).
+    pub const TRAINS: i64 = 10;
+    /// The routers on the way granted a rate (Quick-Start).
+    pub const GRANTED: i64 = 11;
 }
 
 /// What the `what` of a [`causes::ProbeStart`] and [`causes::ProbeEnd`] means. Append, never renumber.
@@ -220,13 +228,28 @@ pub mod modes {
 /// The word of number `n` is the `n`th; an empty one is a number that is not used.
 pub fn words(value: &str) -> &'static [&'static str] {
     match value {
-        "reason" => &["", "ACK train", "delay", "conservative", "queued", "plateau", "gradient", "bandwidth"],
+        "reason" => &REASONS,
         "what" => &["", "base RTT", "bandwidth", "competitors"],
         "from" | "to" => &MODES,
         "queue_state" => &["unknown", "empty", "rising", "falling", "full"],
         _ => &[],
     }
 }
+
+const REASONS: [&str; 12] = [
+    "",
+    "ACK train",
+    "delay",
+    "conservative",
+    "queued",
+    "plateau",
+    "gradient",
+    "bandwidth",
+    "loss",
+    "dispersion",
+    "trains",
+    "granted",
+];
 
 const MODES: [&str; 8] = ["delay", "loss", "probe", "restore", "startup", "drain", "probe_bw", "probe_rtt"];
 
@@ -249,7 +272,7 @@ mod tests {
 
     #[test]
     fn words_go_with_their_numbers() {
-        assert_eq!(words("reason")[exits::BANDWIDTH as usize], "bandwidth");
+        assert_eq!(words("reason")[exits::GRANTED as usize], "granted");
         assert_eq!(words("what")[probes::COMPETITORS as usize], "competitors");
         assert_eq!(words("to")[modes::PROBE_RTT as usize], mode_name(modes::PROBE_RTT));
         let named = CauseKind::ALL.iter().flat_map(|k| k.values()).map(|(name, _)| *name);

@@ -83,6 +83,8 @@ pub struct Flow {
     pub slow_start_at_ssthresh: bool,
     /// Smallest window the host will use.
     pub floor: Bytes,
+    /// Rate to ask the routers for in the SYN (Quick-Start).
+    pub request: Option<Rate>,
 
     /// Acknowledged bytes not yet turned into additive growth.
     credit: Bytes,
@@ -115,6 +117,7 @@ impl Flow {
             growth: Growth::STANDARD,
             slow_start_at_ssthresh: false,
             floor,
+            request: None,
             credit: Bytes::ZERO,
             reduction: None,
             events: Vec::new(),

@@ -28,7 +28,8 @@ pub use cause::{
 };
 pub use flow::{Flow, Growth, How, Phase};
 pub use registry::{
-    ALGORITHMS, About, Algorithm, Ecn, Entry, Evidence, Family, Recovery, SLOW_STARTS, Setup, StartRule, build, find,
+    ALGORITHMS, About, Algorithm, Ecn, Entry, Evidence, Family, Feedback, Recovery, SLOW_STARTS, Setup, StartRule,
+    build, find,
 };
 pub use start::SlowStart;
 

@@ -35,6 +35,8 @@ pub struct About {
     pub start: StartRule,
     /// Reads `ack.rate`.
     pub needs_rate: bool,
+    /// What it needs to hear from the receiver.
+    pub feedback: Feedback,
 }
 
 impl About {
@@ -52,6 +54,7 @@ impl About {
         ecn: Ecn::Classic,
         start: StartRule::Any,
         needs_rate: false,
+        feedback: Feedback::Usual,
     };
 }
 
@@ -144,6 +147,15 @@ pub enum StartRule {
     Own(&'static str),
     /// Its own only: the key is refused.
     Fixed,
+}
+
+/// What the receiver tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedback {
+    /// As its stack does.
+    Usual,
+    /// An ACK for every packet, with time stamps in microseconds (algorithms that probe with trains).
+    EveryPacket,
 }
 
 /// What an algorithm is born with.
@@ -290,6 +302,8 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::ledbat_pp::LedbatPp>(),
     Entry::of::<algo::nimbus::Nimbus>(),
     Entry::of::<algo::tfrc::Tfrc>(),
+    Entry::of::<algo::rapid::Rapid>(),
+    Entry::of::<algo::bbr3::Bbr3>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

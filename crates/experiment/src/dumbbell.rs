@@ -57,6 +57,7 @@ pub(crate) fn lay(
         jitter: &path.jitter,
         reorder: path.reorder.as_ref(),
         duplicate: &path.duplicate,
+        quick_start: &path.quick_start,
         clock: &path.clock,
     };
     // Impairments are of the data path; the emulator's clock ticks for both directions.
@@ -70,6 +71,7 @@ pub(crate) fn lay(
         jitter: &None,
         reorder: None,
         duplicate: &None,
+        quick_start: &None,
         ..forward
     };
     let mut laid = vec![forward.link("bottleneck", there, rtt, context)?, backward.link("return", back, rtt, context)?];

@@ -162,6 +162,8 @@ fn single(
         access: access(&flow.access, &key("access"))?,
         traffic: sends,
         delayed_ack: flow.delayed_ack.as_ref().is_none_or(|at| at.value),
+        clock_skew_ppb: flow.clock_skew.as_ref().map_or(0, |at| at.value.0.0),
+        clock_drift_ppb: flow.clock_drift.as_ref().map_or(0, |at| at.value.0.0),
         pacing: flow.pacing.as_ref().is_some_and(|at| at.value),
         ecn: flow.ecn.as_ref().map_or(preset.ecn, |at| at.value),
         initial_window: match &flow.initial_window {
@@ -216,6 +218,8 @@ fn refuse_tcp_keys(flow: &FlowFile, entry: &str) -> Checked<()> {
         ("cc", flow.cc.as_ref().map(|x| x.place)),
         ("ecn", flow.ecn.as_ref().map(|x| x.place)),
         ("delayed_ack", flow.delayed_ack.as_ref().map(|x| x.place)),
+        ("clock_skew", flow.clock_skew.as_ref().map(|x| x.place)),
+        ("clock_drift", flow.clock_drift.as_ref().map(|x| x.place)),
         ("pacing", flow.pacing.as_ref().map(|x| x.place)),
         ("initial_window", flow.initial_window.as_ref().map(|x| x.place)),
         ("mss", flow.mss.as_ref().map(|x| x.place)),

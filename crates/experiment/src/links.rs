@@ -6,7 +6,7 @@ use crate::limits::{CHANGES_MAX, LINKS_MAX, RATE_MAX, RATE_MIN, RTT_MAX, RTT_MIN
 use crate::quantity::{Buffer, ClockKind, Probability, Q, Queue, RateText, SpecOf, Word};
 use crate::raw::{File, FlowFile, LinkChange, LinkFile, LossText, LossWhere, Opt, ReorderFile};
 use crate::resolve::{Context, Laid, buffer, halves, within};
-use crate::scenario::{Change, Link, LinkId, LossAt, LossModel, RateSpec, Reorder};
+use crate::scenario::{Change, Clock, Link, LinkId, LossAt, LossModel, RateSpec, Reorder};
 use crate::source::{Checked, Fault, did_you_mean};
 use crate::tree::{Any, At, get};
 use params::{Spec, Value};
@@ -27,6 +27,7 @@ pub(crate) struct Written<'a> {
     pub jitter: &'a Opt<Duration>,
     pub reorder: Option<&'a At<ReorderFile>>,
     pub duplicate: &'a Opt<Probability>,
+    pub quick_start: &'a Opt<Probability>,
     pub clock: &'a Opt<SpecOf<ClockKind>>,
 }
 
@@ -75,11 +76,24 @@ impl Written<'_> {
                 None => None,
             },
             duplicate: self.duplicate.as_ref().map_or(0.0, |at| at.value.0.0),
+            quick_start: self.quick_start(&clock)?,
             clock,
             changes: Vec::new(),
         };
         let buffer_at = self.buffer.as_ref().map(|at| (at.place, buffer_key));
         Ok(Laid { link, buffer_at })
+    }
+}
+
+impl Written<'_> {
+    /// What a router that knows Quick-Start may grant.
+    fn quick_start(&self, clock: &Clock) -> Checked<Option<f64>> {
+        let Some(at) = self.quick_start else { return Ok(None) };
+        if *clock != Clock::Exact {
+            let message = "an emulator that ticks is no router and grants nothing: leave it out, or the clock";
+            return Err(Fault::at(at.place, message).under(format!("{}.quick_start", self.key)));
+        }
+        Ok(Some(at.value.0.0))
     }
 }
 
@@ -207,6 +221,7 @@ pub(crate) fn lay(doc: &At<Any>, file: &File, end: Instant, context: &Context<'_
             jitter: &link.jitter,
             reorder: link.reorder.as_ref(),
             duplicate: &link.duplicate,
+            quick_start: &link.quick_start,
             clock: &link.clock,
         };
         let mut made = written.link(names[id], delays[id], longest, context)?;

@@ -282,6 +282,35 @@ impl Quantity for Probability {
     }
 }
 
+/// A deviation of a clock, in parts per billion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parts(pub i64);
+
+impl Parts {
+    /// A tenth of a percent: a crystal is off by a hundredth of that.
+    const MOST: f64 = 1000.0;
+}
+
+impl Quantity for Parts {
+    fn what() -> String {
+        "parts per million such as \"50 ppm\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        match parse_number(text) {
+            Some((x, "ppm")) if x.abs() <= Parts::MOST => Ok(Parts((x * 1000.0).round() as i64)),
+            Some((x, "ppm")) => Err(format!("{x} ppm is out of range: allowed is -1000 ppm to 1000 ppm")),
+            Some((x, "")) => Self::number(x),
+            _ => Err(format!("{text:?} is not {}", Self::what())),
+        }
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} has no unit: write \"{x} ppm\""))
+    }
+    fn write(&self) -> Any {
+        Any::Text(format!("{} ppm", self.0 as f64 / 1000.0))
+    }
+}
+
 /// A whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Whole(pub u64);

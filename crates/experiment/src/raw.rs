@@ -4,7 +4,9 @@
 use crate::claim::{Condition, Over};
 use crate::metric::Metric;
 use crate::published::PublishedFile;
-use crate::quantity::{Buffer, Burst, Cc, ClockKind, Kind, Name, Probability, Q, Queue, RateText, SpecOf, Whole, Word};
+use crate::quantity::{
+    Buffer, Burst, Cc, ClockKind, Kind, Name, Parts, Probability, Q, Queue, RateText, SpecOf, Whole, Word,
+};
 use crate::scenario::Vary;
 use crate::sweep::SweepFile;
 use crate::tree::{Any, At};
@@ -94,6 +96,10 @@ pub(crate) struct PathFile {
     /// Probability that a packet of the data path arrives twice.
     #[schemars(extend("default" = 0, "examples" = ["0.01 %"]))]
     pub duplicate: Opt<Probability>,
+    /// The router knows Quick-Start (RFC 4782) and grants up to this share of the rate to senders that ask
+    /// (`slow_start=quick_start`). Default: it does not know it.
+    #[schemars(extend("examples" = ["90 %"]))]
+    pub quick_start: Opt<Probability>,
     /// Rate of every sender's own link.
     #[schemars(extend("default" = "unlimited", "examples" = ["1 Gbit/s"]))]
     pub access: Opt<RateText>,
@@ -165,6 +171,10 @@ pub(crate) struct LinkFile {
     /// Probability that a packet arrives twice.
     #[schemars(extend("default" = 0, "examples" = ["0.01 %"]))]
     pub duplicate: Opt<Probability>,
+    /// The router knows Quick-Start (RFC 4782) and grants up to this share of the rate to senders that ask
+    /// (`slow_start=quick_start`). Default: it does not know it.
+    #[schemars(extend("examples" = ["90 %"]))]
+    pub quick_start: Opt<Probability>,
     /// Clock of the emulator: as in a `[path]`.
     #[schemars(extend("default" = "exact", "examples" = ["tick(hz=1000)"]))]
     pub clock: Opt<SpecOf<ClockKind>>,
@@ -250,6 +260,12 @@ pub(crate) struct FlowFile {
     /// The receiver delays ACKs by its stack's rule; `false` acknowledges every packet at once.
     #[schemars(extend("default" = true))]
     pub delayed_ack: Option<At<bool>>,
+    /// How much faster the sender's clock runs than the receiver's, as time stamps show it.
+    #[schemars(extend("default" = "0 ppm", "examples" = ["50 ppm"]))]
+    pub clock_skew: Opt<Parts>,
+    /// How much the skew grows in an hour.
+    #[schemars(extend("default" = "0 ppm", "examples" = ["-0.5 ppm"]))]
+    pub clock_drift: Opt<Parts>,
     /// Pace the packets over the RTT as Linux does, whatever the congestion control: 1.2 times the window, twice in slow
     /// start. An algorithm with a rate of its own (BBR) keeps that.
     #[schemars(extend("default" = false))]

@@ -46,6 +46,8 @@ pub struct Link {
     pub reorder: Option<Reorder>,
     /// Probability that a packet arrives twice.
     pub duplicate: f64,
+    /// The router knows Quick-Start and may grant this share of the rate.
+    pub quick_start: Option<f64>,
     /// The emulator's clock.
     pub clock: Clock,
     /// Scheduled changes, in order of time.
@@ -152,6 +154,10 @@ pub struct FlowSpec {
     pub ecn: bool,
     /// The receiver delays ACKs by its stack's rule; otherwise every packet is acknowledged at once.
     pub delayed_ack: bool,
+    /// How much faster than the receiver's the sender's clock is at the start, in parts per billion.
+    pub clock_skew_ppb: i64,
+    /// How much that grows in an hour, in parts per billion.
+    pub clock_drift_ppb: i64,
     /// The host paces where the algorithm does not.
     pub pacing: bool,
     /// Initial window in segments.

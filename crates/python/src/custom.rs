@@ -240,6 +240,7 @@ impl CongestionControl for PythonCc {
             Event::RecoveryEnd => "recovery_end",
             Event::MssChanged => "mss_changed",
             Event::Wake => "wake",
+            Event::Granted(_) => "granted",
         };
         self.call(flow, |py, object, flow| {
             if Self::has(py, object, "on_event") {

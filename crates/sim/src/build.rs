@@ -273,6 +273,7 @@ fn access_link(flow: &FlowSpec, rate: Rate) -> experiment::Link {
         jitter: Duration::ZERO,
         reorder: None,
         duplicate: 0.0,
+        quick_start: None,
         clock: Clock::Exact,
         changes: Vec::new(),
     }
@@ -307,7 +308,8 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
             received_bytes: 0,
         }),
         _ => {
-            let [sending, receiving] = configs(&spec, &scenario.run, seed, entity);
+            let [mut sending, receiving] = configs(&spec, &scenario.run, seed, entity);
+            sending.quick_start = grants_quick_start(scenario, &spec);
             let mut failed = None;
             let sender = Endpoint::connect(sending, &mut |flow| {
                 let custom = options.custom.and_then(|build| build(&spec.cc, flow, seed));
@@ -370,11 +372,19 @@ pub fn configs(spec: &FlowSpec, run: &Run, seed: u64, entity: u64) -> [Config; 2
     sending.estimates = run.estimates;
     sending.tick_phase = phase(0);
     receiving.tick_phase = phase(1);
+    // Only the difference between the two clocks is ever seen: the receiver's is the true one.
+    (sending.clock_skew_ppb, sending.clock_drift) = (spec.clock_skew_ppb, spec.clock_drift_ppb);
     if let Ok(entry) = cc::find(&spec.cc.name) {
         suit(&mut sending, &entry.about);
         suit(&mut receiving, &entry.about);
     }
     [sending, receiving]
+}
+
+/// Does every router on the way out know Quick-Start? One that does not leaves the option alone, which the sender tells by
+/// the packet's TTL (RFC 4782, section 3.1). Links without a rate have nothing to grant.
+fn grants_quick_start(scenario: &Scenario, flow: &FlowSpec) -> bool {
+    flow.route.iter().map(|&l| &scenario.links[l]).all(|l| l.rate.is_none() || l.quick_start.is_some())
 }
 
 /// Gives an algorithm the host it was published with.
@@ -383,6 +393,10 @@ fn suit(config: &mut Config, about: &cc::About) {
     config.ecn &= about.ecn != cc::Ecn::Off;
     config.accurate_ecn = matches!(about.ecn, cc::Ecn::Accurate | cc::Ecn::L4s);
     config.ect1 = about.ecn == cc::Ecn::L4s;
+    if about.feedback == cc::Feedback::EveryPacket {
+        config.delayed_ack = DelayedAck::None;
+        config.timestamp_tick = Duration::from_micros(1);
+    }
     match about.recovery {
         None => {}
         Some(cc::Recovery::Tahoe) => config.loss = LossDetection::Tahoe,

@@ -18,6 +18,7 @@ pub mod outside;
 pub mod packet;
 mod prefetch;
 pub mod probe;
+mod quick_start;
 pub mod record;
 pub mod scheduler;
 mod sessions;

@@ -2,6 +2,7 @@
 
 use crate::histogram::Histogram;
 use crate::packet::Packet;
+use crate::quick_start::Router;
 use crate::scheduler::Source;
 use crate::tick::Tick;
 use aqm::{LinkInfo, Qdisc, Reason};
@@ -193,8 +194,10 @@ pub struct Link {
     pub loss: Loss,
     /// Where it strikes.
     pub loss_at: LossAt,
-    /// Some packets go astray after the transmitter (loss, duplication, reordering): the slow path.
+    /// Some packets go astray after the transmitter (loss, duplication, reordering), or a router reads them: the slow path.
     pub impaired: bool,
+    /// The router in front of it knows Quick-Start.
+    pub router: Option<Box<Router>>,
     /// Packets that arrive twice.
     pub duplicate: (f64, Rng),
     /// Packets taken out of order: probability and extra delay.
@@ -234,7 +237,9 @@ impl Link {
             impaired: spec.duplicate > 0.0
                 || spec.reorder.is_some()
                 || spec.loss != LossModel::None
+                || spec.quick_start.is_some()
                 || spec.changes.iter().any(|c| c.loss.is_some()),
+            router: spec.quick_start.map(|share| Box::new(Router::new(share))),
             duplicate: (spec.duplicate, Rng::new(seed, entity, streams::DUPLICATE)),
             reorder: spec.reorder.map(|r| (r.probability, r.delay, Rng::new(seed, entity, streams::REORDER))),
             info,
@@ -248,6 +253,14 @@ impl Link {
         self.transmitter = Transmitter::Constant { rate, cache: [(0, Duration::ZERO); 2] };
         self.info.rate = rate;
         self.queue.set_link(&self.info);
+    }
+
+    /// What the router in front does with a packet.
+    #[cold]
+    pub fn pass_router(&mut self, now: Instant, packet: &mut Packet) {
+        if let (Some(router), Some(rate)) = (&mut self.router, self.transmitter.rate()) {
+            router.pass(now, packet, rate);
+        }
     }
 
     /// A scheduled change of the loss.

@@ -105,10 +105,13 @@ impl<P: Probe> World<P> {
         }
     }
 
-    pub(crate) fn enqueue(&mut self, l: u32, packet: Packet) {
+    pub(crate) fn enqueue(&mut self, l: u32, mut packet: Packet) {
         let now = self.now;
         let link = &mut self.net.links[l as usize];
         link.arrived(packet.size, self.measuring);
+        if link.impaired {
+            link.pass_router(now, &mut packet);
+        }
         if link.impaired && link.loss_at == LossAt::Enqueue && link.loss.strikes() {
             self.lose(l, &packet, DropWhy::Random);
             return;

@@ -8,15 +8,27 @@ pub(crate) struct TickClock {
     tick: u64,
     phase: u64,
     skew_ppb: i64,
+    drift: i64,
     now: u32,
     from: Instant,
     until: Instant,
 }
 
 impl TickClock {
-    pub fn new(tick: Duration, phase: Duration, skew_ppb: i64) -> Self {
+    /// `skew_ppb`: how much too fast it is at time zero; `drift`: by how many ppb that grows in an hour.
+    pub fn new(tick: Duration, phase: Duration, skew_ppb: i64, drift: i64) -> Self {
         let tick = tick.as_nanos().max(1);
-        TickClock { tick, phase: phase.as_nanos(), skew_ppb, now: 0, from: Instant::ZERO, until: Instant::ZERO }
+        let (from, until) = (Instant::ZERO, Instant::ZERO);
+        TickClock { tick, phase: phase.as_nanos(), skew_ppb, drift, now: 0, from, until }
+    }
+
+    /// How far the clock is ahead at `ns`: skew times time, and half the drift times its square.
+    #[cold]
+    fn ahead(&self, ns: i128) -> i64 {
+        const HOUR: i128 = 3_600_000_000_000;
+        let skewed = ns * self.skew_ppb as i128;
+        let drifted = ns * ns / 2 * self.drift as i128 / HOUR;
+        ((skewed + drifted) / 1_000_000_000) as i64
     }
 
     /// The tick count at `now`.
@@ -37,9 +49,9 @@ impl TickClock {
     #[cold]
     fn advance(&mut self, now: Instant) {
         let ns = now.as_nanos();
-        // A 128-bit division on every tick would be felt; most clocks do not drift.
-        let drift = if self.skew_ppb == 0 { 0 } else { (ns as i128 * self.skew_ppb as i128 / 1_000_000_000) as i64 };
-        let local = ns.wrapping_add_signed(drift) + self.phase;
+        // A 128-bit division on every tick would be felt; most clocks are true.
+        let ahead = if self.skew_ppb | self.drift == 0 { 0 } else { self.ahead(ns as i128) };
+        let local = ns.saturating_add_signed(ahead) + self.phase;
         self.now = (local / self.tick) as u32;
         self.from = now;
         self.until = now + Duration::from_nanos(self.tick - local % self.tick);
@@ -53,11 +65,16 @@ mod tests {
     #[test]
     fn ticks_phase_and_skew() {
         let us = |n: u64| Instant::from_nanos(n * 1000);
-        let mut c = TickClock::new(Duration::from_millis(1), Duration::from_micros(300), 0);
+        let mut c = TickClock::new(Duration::from_millis(1), Duration::from_micros(300), 0, 0);
         for (at, tick) in [(0, 0), (699, 0), (700, 1), (1699, 1), (1700, 2), (10_000, 10)] {
             assert_eq!(c.read(us(at)), tick, "at {at} µs");
         }
-        let mut fast = TickClock::new(Duration::from_millis(1), Duration::ZERO, 100_000);
+        let mut fast = TickClock::new(Duration::from_millis(1), Duration::ZERO, 100_000, 0);
         assert_eq!(fast.read(Instant::from_millis(10_000)), 10_001);
+        // 100 ppm more in an hour: half of it on average, 180 ms.
+        let mut worse = TickClock::new(Duration::from_millis(1), Duration::ZERO, 0, 100_000);
+        assert_eq!(worse.read(Instant::from_millis(3_600_000)), 3_600_180);
+        let mut slow = TickClock::new(Duration::from_millis(1), Duration::ZERO, -100_000, 0);
+        assert_eq!(slow.read(Instant::from_millis(20_000)), 19_998);
     }
 }

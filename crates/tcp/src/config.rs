@@ -99,8 +99,12 @@ pub struct Config {
     pub pacing: bool,
     /// Phase of this host's tick clock, so that hosts do not tick together.
     pub tick_phase: Duration,
-    /// Skew of this host's timestamp clock in parts per billion.
+    /// Skew of this host's timestamp clock in parts per billion: how much too fast it is at the start.
     pub clock_skew_ppb: i64,
+    /// Drift of that clock: by how many parts per billion the skew grows in an hour.
+    pub clock_drift: i64,
+    /// Every router on the way knows Quick-Start, so that a request makes sense.
+    pub quick_start: bool,
     /// Open with SYN and SYN-ACK; without, both ends are established at once (ns-2's one-way agents).
     pub handshake: bool,
     /// Measure delivery rates (an algorithm whose `About` says `needs_rate`).
@@ -138,6 +142,8 @@ impl Config {
             pacing: false,
             tick_phase: Duration::ZERO,
             clock_skew_ppb: 0,
+            clock_drift: 0,
+            quick_start: false,
             handshake: true,
             rate_samples: false,
             estimates: false,

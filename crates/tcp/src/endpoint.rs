@@ -54,7 +54,7 @@ impl Endpoint {
         Endpoint {
             receiver: Receiver::new(&config),
             state,
-            opening: Opening { due: state == State::SynSent, tries: 0, sent_at: Instant::ZERO },
+            opening: Opening { due: state == State::SynSent, tries: 0, sent_at: Instant::ZERO, request: 0 },
             sender: Sender::new(config, build),
         }
     }

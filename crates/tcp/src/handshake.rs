@@ -1,7 +1,8 @@
 //! Opening: SYN, SYN-ACK, ACK, with retransmission and what is negotiated on the way.
 
 use crate::endpoint::Endpoint;
-use crate::{Flags, Heard, Segment, Stack};
+use crate::{Flags, Heard, Segment, Stack, quick_start};
+use cc::Event;
 use units::{Bytes, Duration, Instant};
 
 /// How far a connection has come.
@@ -28,6 +29,8 @@ pub(crate) struct Opening {
     pub due: bool,
     pub tries: u32,
     pub sent_at: Instant,
+    /// Quick-Start: what the routers left of the peer's request.
+    pub request: u32,
 }
 
 impl Endpoint {
@@ -65,6 +68,7 @@ impl Endpoint {
     fn receive_syn(&mut self, s: &Segment, ecn: Flags) {
         self.receiver.establish();
         self.receiver.ts_recent = s.ts_val;
+        self.opening.request = s.ce_bytes;
         self.sender.stamped &= s.flags.has(Flags::TIMESTAMP);
         self.sender.ecn.on = self.sender.config.ecn && s.flags.has(ecn);
     }
@@ -79,6 +83,10 @@ impl Endpoint {
             sender.take_rtt(rtt, 1);
             if sender.ertt.is_none() {
                 sender.note_rtt(rtt);
+            }
+            if let (true, Some(rate)) = (s.flags.has(Flags::SYN), quick_start::rate(s.ce_bytes)) {
+                sender.cc.on_event(&mut sender.flow, Event::Granted(rate));
+                sender.after_algorithm();
             }
         } else {
             sender.rtt.set_initial(RTO_AFTER_LOST_SYN);
@@ -111,12 +119,17 @@ impl Endpoint {
         if sender.stamped {
             flags = flags.with(Flags::TIMESTAMP);
         }
+        // What came back cannot be used after a second SYN: the first may have taken the grant (RFC 4782, section 4.3).
+        let asks = sender.config.quick_start && self.opening.tries == 1;
+        let own = sender.flow.request.filter(|_| asks).map_or(0, quick_start::code);
+        let request = if passive { self.opening.request } else { own };
         Some(Segment {
             seq: 0,
             ack: self.receiver.nxt,
             window: self.receiver.unscaled_window(),
             ts_val: if sender.stamped { sender.clock.read(now) } else { 0 },
             ts_ecr: self.receiver.ts_recent,
+            ce_bytes: request,
             flags,
             ..Segment::default()
         })

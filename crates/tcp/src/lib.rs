@@ -19,6 +19,7 @@ mod measure;
 #[cfg(test)]
 mod pair;
 mod prr;
+pub mod quick_start;
 mod rack;
 mod reassembly;
 mod receiver;

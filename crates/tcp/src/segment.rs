@@ -72,7 +72,7 @@ pub struct Segment {
     pub ts_val: u32,
     /// Timestamp echoed.
     pub ts_ecr: u32,
-    /// Bytes received with CE so far, modulo 2^32 (the accurate ECN option's counter).
+    /// Bytes received with CE so far, modulo 2^32 (the accurate ECN option's counter); on a SYN a Quick-Start request.
     pub ce_bytes: u32,
     /// Header flags.
     pub flags: Flags,

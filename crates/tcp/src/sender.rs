@@ -195,6 +195,7 @@ impl Sender {
                 if config.round == RoundKind::Marked { config.rtt_tick } else { config.timestamp_tick },
                 config.tick_phase,
                 config.clock_skew_ppb,
+                config.clock_drift,
             ),
             stamped: config.timestamps,
             ways: Ways {

@@ -72,7 +72,7 @@ pub struct Vegas {
 }
 
 /// Packets queued: the paper's difference of rates, times the base RTT.
-fn delta_paper(cwnd: f64, rtt: Duration, base: Duration) -> f64 {
+pub(crate) fn delta_paper(cwnd: f64, rtt: Duration, base: Duration) -> f64 {
     cwnd * (rtt.saturating_sub(base) / rtt)
 }
 

@@ -7,16 +7,17 @@
 use crate::{Ack, Flow};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use units::{Duration, Instant, Rate};
+use units::{Instant, Rate};
 
-/// One segment of a train: the rate asked for between the one before it and itself, and its one-way delay (plus a
-/// constant that is the same for the whole train).
+/// One segment of a train: the rate asked for between the one before it and itself, and its one-way delay in nanoseconds,
+/// which is that of the two clocks: a constant is added to all of a train, and it may be negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
     /// Asked for.
     pub rate: Rate,
-    /// Seen.
-    pub one_way: Duration,
+    /// Seen. From when the receiver says that the segment came: the echoed stamp on the ACK of a segment behind a hole is
+    /// an older one's.
+    pub delay: i64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +71,7 @@ impl ProbeTrain {
 
     /// An ACK: the train it completes, if it does. A train that lost segments is handed over with what came through.
     pub fn on_ack(&mut self, ack: &Ack) -> Option<Vec<Probe>> {
-        let one_way = ack.one_way?;
+        let received = ack.received_at?;
         while let Some(&sent) = self.sent.front() {
             if sent.at > ack.sent_at {
                 return None;
@@ -81,7 +82,8 @@ impl ProbeTrain {
             }
             let whole = (sent.train != self.listening).then(|| core::mem::take(&mut self.heard));
             self.listening = sent.train;
-            self.heard.push(Probe { rate: sent.rate, one_way });
+            let delay = received.as_nanos() as i64 - sent.at.as_nanos() as i64;
+            self.heard.push(Probe { rate: sent.rate, delay });
             return whole.filter(|w| !w.is_empty());
         }
         None
@@ -97,7 +99,7 @@ impl ProbeTrain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, flow, ms};
+    use crate::testing::{ack, flow};
 
     #[test]
     fn a_train_is_paced_as_planned_and_heard_whole_when_the_next_one_begins() {
@@ -115,12 +117,13 @@ mod tests {
             assert!(train.is_over());
         }
         let heard = |train: &mut ProbeTrain, sent, delay| {
-            train.on_ack(&Ack { sent_at: Instant::from_millis(sent), one_way: Some(ms(delay)), ..ack(1, 40) })
+            let received_at = Some(Instant::from_millis(sent + delay));
+            train.on_ack(&Ack { sent_at: Instant::from_millis(sent), received_at, ..ack(1, 40) })
         };
         assert_eq!(heard(&mut train, 0, 20), None);
         // The second segment was lost.
         assert_eq!(heard(&mut train, 2, 22), None);
         let whole = heard(&mut train, 10, 20).unwrap();
-        assert_eq!(whole, [Probe { rate: rates[0], one_way: ms(20) }, Probe { rate: rates[2], one_way: ms(22) }]);
+        assert_eq!(whole, [Probe { rate: rates[0], delay: 20_000_000 }, Probe { rate: rates[2], delay: 22_000_000 }]);
     }
 }

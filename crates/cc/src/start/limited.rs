@@ -25,7 +25,7 @@ pub struct Limited {
 }
 
 /// K of the RFC.
-fn divisor(cwnd: u64, max_ssthresh: u64) -> u32 {
+pub(super) fn divisor(cwnd: u64, max_ssthresh: u64) -> u32 {
     if cwnd <= max_ssthresh {
         return 1;
     }

@@ -1,16 +1,23 @@
 //! Ways out of slow start. Each can do three things: set the growth per ACK, set `ssthresh`, cut `cwnd`.
 
 pub(crate) mod adaptive;
+mod capstart;
+mod cdg;
+mod hldg;
+mod hoe;
 mod hystart;
 mod hystart_pp;
 mod limited;
+mod paced;
+mod quick;
+mod vegas;
 
-use crate::{Ack, Congestion, CongestionControl, Event, Flow, Growth, Lost, Reaction, Sent};
+use crate::{Ack, Congestion, CongestionControl, Event, Flow, Growth, Lost, Reaction, Sent, causes, exits};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use params::{Field, ParamError, Params, Spec};
-use units::{Instant, Rng, streams};
+use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 
 /// A slow start, composed with an algorithm that allows it. Its methods come before the algorithm's, and only in
 /// slow start.
@@ -23,12 +30,44 @@ pub trait SlowStart: Debug + Send {
     fn watches(&self) -> bool {
         false
     }
+    /// Something happened, in slow start or not.
+    fn on_event(&mut self, _flow: &mut Flow, _event: Event) {}
     /// An ACK ended slow start, whoever decided it.
     fn on_end(&mut self, _flow: &mut Flow) {}
     /// Congestion ended slow start, or idleness starts it anew.
     fn on_reset(&mut self, _flow: &mut Flow) {}
     /// Shows inner state by name.
     fn vars(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// A learnt threshold: what that bandwidth fills in that base RTT.
+fn cap(flow: &mut Flow, rate: Rate, base: Duration) {
+    let before = flow.windows();
+    flow.ssthresh = (rate * base).max(flow.floor);
+    flow.cwnd = flow.cwnd.min(flow.ssthresh);
+    flow.because(cap_cause(rate, base, flow.ssthresh), before);
+}
+
+fn cap_cause(rate: Rate, base: Duration, to: Bytes) -> causes::SlowStartCap {
+    causes::SlowStartCap { bandwidth: rate.as_bps() as i64, base_rtt: base.as_nanos() as i64, bdp: to.get() as i64 }
+}
+
+/// Notes the end of slow start on the ACK with which the window reaches a threshold learnt from a bandwidth.
+fn note_arrival(flow: &mut Flow, ack: &Ack, rate: Rate) {
+    if rate > Rate::ZERO
+        && flow.ssthresh != Bytes::MAX
+        && flow.may_grow()
+        && flow.cwnd + ack.cumulative >= flow.ssthresh
+    {
+        flow.note(causes::SlowStartExit {
+            reason: exits::BANDWIDTH,
+            rtt: flow.rtt.as_nanos() as i64,
+            base_rtt: flow.min_rtt.as_nanos() as i64,
+            bandwidth: rate.as_bps() as i64,
+            bdp: flow.ssthresh.get() as i64,
+            ..Default::default()
+        });
+    }
 }
 
 type Build = fn(&Spec, &mut Flow, Rng) -> Result<Option<Box<dyn SlowStart>>, ParamError>;
@@ -87,7 +126,14 @@ pub static SLOW_STARTS: &[StartEntry] = &[
     StartEntry::of::<hystart::HyStart>(),
     StartEntry::of::<hystart_pp::HyStartPp>(),
     StartEntry::of::<limited::Limited>(),
+    StartEntry::of::<vegas::VegasStart>(),
+    StartEntry::of::<hoe::Hoe>(),
+    StartEntry::of::<quick::QuickStart>(),
     StartEntry::of::<adaptive::Adaptive>(),
+    StartEntry::of::<paced::Paced>(),
+    StartEntry::of::<capstart::CapStart>(),
+    StartEntry::of::<cdg::CdgStart>(),
+    StartEntry::of::<hldg::HldgStart>(),
 ];
 
 fn find(spec: &Spec) -> Result<&'static StartEntry, ParamError> {
@@ -154,6 +200,7 @@ impl CongestionControl for Composed {
         if event == Event::Restart {
             self.start.on_reset(flow);
         }
+        self.start.on_event(flow, event);
         self.cc.on_event(flow, event);
     }
     fn wake(&self) -> Option<Instant> {

@@ -22,6 +22,7 @@ pub fn link(name: &str, rate: Option<f64>, delay: Duration, buffer: Option<usize
         jitter: Duration::ZERO,
         reorder: None,
         duplicate: 0.0,
+        quick_start: None,
         clock: Clock::Exact,
         changes: Vec::new(),
     }
@@ -43,6 +44,8 @@ pub fn flow(name: &str, cc: &str, rtt_ms: f64) -> FlowSpec {
         traffic: Traffic::Bulk,
         ecn: false,
         delayed_ack: true,
+        clock_skew_ppb: 0,
+        clock_drift_ppb: 0,
         pacing: false,
         initial_window: 10,
         mss: Bytes::new(1448),

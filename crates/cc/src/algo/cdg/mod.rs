@@ -23,7 +23,7 @@ mod linux;
 pub mod probability;
 pub mod queue_state;
 mod quirks;
-mod trend;
+pub(crate) mod trend;
 
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup, StartRule,

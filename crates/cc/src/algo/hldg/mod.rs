@@ -28,7 +28,7 @@ mod loss_mode;
 mod mode;
 mod params;
 mod probes;
-mod slow_start;
+pub(crate) mod slow_start;
 
 pub use self::params::{BandwidthBy, DelayForG, Params, ProbeRounds, Return, Threshold, Weights};
 
@@ -356,7 +356,7 @@ impl CongestionControl for Hldg {
                     self.probe_base_rtt(flow);
                 }
             }
-            Event::MssChanged => {}
+            Event::MssChanged | Event::Granted(_) => {}
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::algo::cdg::probability::{Toss, exact};
 use crate::host::Train;
 use crate::{Ack, Flow, causes, exits, ppb};
-use units::{Duration, Rng};
+use units::{Duration, Rate, Rng};
 
 /// State of Algorithm 5.3, which runs while the threshold is still being looked for: from the start and after a
 /// timeout.
@@ -42,17 +42,8 @@ impl SlowStart {
             flow.slow_start(acked);
             return;
         }
-        if ack.round.is_some() {
-            self.train.begin();
-        }
         let before = flow.windows();
-        let mut told = None;
-        if let Some(rate) = self.train.ack(flow.now, ack.cumulative) {
-            // Line 13 of Algorithm 5.3 sets ssthresh to a rate; the text makes it a window by the base RTT.
-            flow.ssthresh = (rate * base).max(flow.floor);
-            flow.cwnd = flow.cwnd.min(flow.ssthresh);
-            told = Some(rate);
-        }
+        let told = self.cap(flow, ack, base);
         flow.slow_start(acked);
         if flow.cwnd >= flow.ssthresh {
             self.searching = false;
@@ -67,6 +58,18 @@ impl SlowStart {
             };
             flow.because(why, before);
         }
+    }
+
+    /// What the train of ACKs says, once a round: the threshold, to which a larger window comes down.
+    pub fn cap(&mut self, flow: &mut Flow, ack: &Ack, base: Duration) -> Option<Rate> {
+        if ack.round.is_some() {
+            self.train.begin();
+        }
+        let rate = self.train.ack(flow.now, ack.cumulative)?;
+        // Line 13 of Algorithm 5.3 sets ssthresh to a rate; the text makes it a window by the base RTT.
+        flow.ssthresh = (rate * base).max(flow.floor);
+        flow.cwnd = flow.cwnd.min(flow.ssthresh);
+        Some(rate)
     }
 
     /// A round ended in slow start. True if its gradient ended slow start too: the window stays as it is, without β.

@@ -1,0 +1,131 @@
+use super::bounds::prefix;
+use super::cycle::Phase as Cycle;
+use super::*;
+use crate::testing::{ack, flow, ms, packets};
+use crate::{RateSample, modes};
+
+fn bbr(f: &mut Flow) -> Bbr3 {
+    Bbr3::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
+}
+
+/// One packet each ms over 100 ms: 8 Mbit/s, a BDP of 100 packets, the pipe full.
+fn settled(f: &mut Flow) -> Bbr3 {
+    let mut cc = bbr(f);
+    cc.max_bw.update(0, Rate::from_mbps(8.0));
+    cc.min_rtt.update(0, ms(100));
+    cc.full = true;
+    cc
+}
+
+#[test]
+fn the_loss_threshold_is_crossed_1_02_packets_into_a_burst() {
+    // Reference, section 5.9.
+    assert!((prefix(100.0, 1.0, 0.02) - 1.0204).abs() < 1e-4);
+}
+
+#[test]
+fn bounds_after_losses_and_with_headroom() {
+    let mut b = Bounds { bw: Some(Rate::from_mbps(100.0)), longterm: Some(packets(100)), ..Bounds::default() };
+    b.after_loss((Rate::from_mbps(60.0), packets(80)), (Rate::ZERO, packets(100)), 0.7);
+    assert_eq!((b.bw, b.shortterm), (Some(Rate::from_mbps(70.0)), Some(packets(80))), "60 delivered, 0.7 of 100 stays");
+    assert_eq!(b.with_headroom(0.15, packets(1)), Some(packets(85)));
+    b.longterm = Some(packets(5));
+    assert_eq!(b.with_headroom(0.15, packets(1)), Some(packets(4)), "a packet at least, but four stay");
+}
+
+#[test]
+fn gains_of_the_draft() {
+    let mut s = State::new(Instant::ZERO);
+    let p = Params::default();
+    let gains = [Cycle::Startup, Cycle::Drain, Cycle::Down, Cycle::Cruise, Cycle::Refill, Cycle::Up, Cycle::ProbeRtt]
+        .map(|phase| {
+            s.phase = phase;
+            (s.pacing_gain(&p), s.cwnd_gain(&p))
+        });
+    assert_eq!(gains, [(2.77, 2.0), (0.5, 2.0), (0.9, 2.0), (1.0, 2.0), (1.0, 2.0), (1.25, 2.25), (1.0, 0.5)]);
+}
+
+#[test]
+fn three_rounds_without_a_quarter_more_are_a_plateau() {
+    let mut plateau = Plateau::default();
+    let seen = [8.0, 10.0, 12.4, 12.4, 12.4].map(|mbps| {
+        plateau.round(Rate::from_mbps(mbps));
+        plateau.now
+    });
+    assert_eq!(seen, [false, false, false, false, true], "12.4 is not 1.25 times 10");
+}
+
+#[test]
+fn the_long_term_bound_climbs_by_one_two_four_packets_a_round() {
+    let mut f = flow(100, 100);
+    let mut cc = settled(&mut f);
+    cc.enter(&mut f, Cycle::Up);
+    let mut per_round = std::vec::Vec::new();
+    for _ in 0..4 {
+        let mut grown = Bytes::ZERO;
+        for n in 0..100 {
+            grown += cc.state.climb(&f, packets(1), n == 99);
+        }
+        per_round.push(grown.get() / 1000);
+    }
+    assert_eq!(per_round, [1, 2, 4, 8]);
+}
+
+#[test]
+fn a_probe_that_loses_more_than_two_percent_sets_the_bound_and_goes_down() {
+    let mut f = flow(200, 100);
+    let mut cc = settled(&mut f);
+    cc.enter(&mut f, Cycle::Up);
+    cc.state.sampling_probe = true;
+    let lose = |cc: &mut Bbr3, f: &mut Flow, lost| {
+        cc.on_lost(
+            f,
+            &Lost { size: packets(1), sent_at: Instant::ZERO, tx_in_flight: packets(150), lost: packets(lost) },
+        );
+    };
+    lose(&mut cc, &mut f, 3);
+    assert_eq!((cc.bounds.longterm, cc.state.phase), (None, Cycle::Up), "2 %, not more");
+    lose(&mut cc, &mut f, 4);
+    // 149 before and (2.98 − 3)/0.98 of the packet itself.
+    assert!(cc.bounds.longterm.unwrap().get().abs_diff(148_980) < 5, "{:?}", cc.bounds.longterm);
+    assert_eq!(cc.state.phase, Cycle::Down);
+    let before = cc.bounds.longterm;
+    lose(&mut cc, &mut f, 9);
+    assert_eq!(cc.bounds.longterm, before, "one answer to one probe");
+}
+
+#[test]
+fn losses_outside_a_probe_take_at_most_three_tenths_a_round() {
+    let mut f = flow(200, 100);
+    let mut cc = settled(&mut f);
+    cc.enter(&mut f, Cycle::Down);
+    cc.on_lost(&mut f, &Lost { size: packets(1), sent_at: Instant::ZERO, tx_in_flight: packets(100), lost: packets(1) });
+    (f.delivered, f.now) = (packets(500), Instant::from_millis(200));
+    let rate = RateSample {
+        delivered: packets(50),
+        prior_delivered: packets(400),
+        interval: ms(100),
+        tx_in_flight: packets(100),
+        lost: packets(1),
+        app_limited: false,
+    };
+    cc.on_ack(&mut f, &Ack { rate: Some(rate), ..ack(1, 100) });
+    assert_eq!((cc.bounds.bw, cc.bounds.shortterm), (Some(Rate::from_mbps(5.6)), Some(packets(140))));
+    assert_eq!(cc.bandwidth(), Rate::from_mbps(5.6));
+    cc.enter(&mut f, Cycle::Refill);
+    assert_eq!(cc.bandwidth(), Rate::from_mbps(8.0), "a probe looks again");
+}
+
+#[test]
+fn the_window_is_two_bdp_and_half_of_one_for_the_rtt() {
+    let mut f = flow(100, 100);
+    f.pacing = Some(Rate::from_mbps(8.0));
+    let mut cc = settled(&mut f);
+    cc.enter(&mut f, Cycle::Cruise);
+    assert_eq!(cc.inflight(&f, 2.0), packets(200));
+    assert_eq!(cc.probe_rtt_window(&f), packets(50));
+    cc.enter(&mut f, Cycle::ProbeRtt);
+    assert_eq!(cc.state.mode(), modes::PROBE_RTT);
+    cc.set_cwnd(&mut f, &ack(1, 100));
+    assert_eq!(f.cwnd, packets(50));
+}

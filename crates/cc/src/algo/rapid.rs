@@ -1,0 +1,202 @@
+//! RAPID: every packet is a probe. Packets leave in trains in which each gap asks for a higher rate than the one before;
+//! from where on one-way delays keep rising tells what rate is free, and that is the rate of the next trains.
+//!
+//! ```text
+//! a train of N packets: rates r_i = r_1·s^i, so that the whole train goes at the rate R          s = 1.07, N = 30
+//! heard:  i is the first gap from which on the delay rises to the end        free = r_(i−1); r_N if it does not
+//! R += (l / τ)·(free − R),  l the length of the train in time, τ = 200 ms; at once where free > R and nothing queued
+//! loss:   R / 2, once a window
+//! ```
+//! The window only keeps a path that has gone silent from being flooded: it is twice what R has under way.
+//!
+//! Source: Konda and Kaur, RAPID: shrinking the congestion-control timescale, Infocom 2009, as section 2.4.4.4 of the HLDG
+//! thesis tells it. Trains are the host's (`host::ProbeTrain`); they need an ACK for every packet and fine time stamps.
+
+use crate::host::{Probe, ProbeTrain};
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Feedback, Flow, Reaction, Sent, Setup,
+    Signal, StartRule, causes,
+};
+use units::{Bytes, Duration, Rate, math};
+
+params::params! {
+    /// The thesis gives no constants: from memory.
+    pub struct Params {
+        /// Packets in a train (N).
+        train: u32 = 30, 3 => 128;
+        /// Each gap asks for this many times the rate of the one before (s).
+        spread: f64 = 1.07, 1.001 => 2.0;
+        /// How fast the rate follows what was found (τ).
+        tau: Duration = Duration::from_millis(200), Duration::from_millis(1) => Duration::from_secs(10);
+        /// Delays must rise by at least this much from a packet to the next to count as rising.
+        least: Duration = Duration::from_micros(2), Duration::ZERO => Duration::from_millis(10);
+        /// Rate of the first train.
+        initial: Rate = Rate::from_bps(1_000_000), Rate::from_bps(10_000) => Rate::from_bps(1_000_000_000_000);
+    }
+}
+
+/// State: the trains, and the rate.
+#[derive(Debug)]
+pub struct Rapid {
+    p: Params,
+    trains: ProbeTrain,
+    rate: Rate,
+    free: Rate,
+    heard: u32,
+}
+
+impl Algorithm for Rapid {
+    const ABOUT: About = About {
+        name: "rapid",
+        title: "RAPID",
+        paper: "Konda and Kaur, RAPID: shrinking the congestion-control timescale, Infocom 2009",
+        family: Family::DelaySensitive,
+        signal: "one-way delay along trains of rising rate",
+        evidence: Evidence::Memory,
+        departures: &[
+            "constants from memory",
+            "the sender judges the trains by time stamps, where the paper's receiver judges them and tells the rate",
+            "a train that lost packets is judged by those that came through",
+        ],
+        ecn: crate::Ecn::Off,
+        start: StartRule::Fixed,
+        feedback: Feedback::EveryPacket,
+        ..About::DEFAULT
+    };
+    type Params = Params;
+
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let mut rapid = Rapid { p: p.clone(), trains: ProbeTrain::new(), rate: p.initial, free: p.initial, heard: 0 };
+        rapid.begin(setup.flow);
+        rapid
+    }
+}
+
+/// The rates of a train's packets, the whole of which goes at `rate`.
+fn rates(rate: Rate, n: u32, spread: f64) -> impl DoubleEndedIterator<Item = Rate> {
+    // The gaps of rates s^0 … s^(n−1) sum to (1 − s^−n)/(1 − 1/s) times the first; the mean gap is to be that of `rate`.
+    let inverse = 1.0 / spread;
+    let sum = (1.0 - math::pow(inverse, n as f64)) / (1.0 - inverse);
+    let first = rate.mul_f64(sum / n as f64);
+    (0..n).map(move |i| first.mul_f64(math::pow(spread, i as f64)).max(Rate::from_bps(1000)))
+}
+
+/// The last rate before delays began to rise for good, and whether they did.
+fn judge(train: &[Probe], least: Duration) -> (Rate, bool) {
+    let rises = |w: &[Probe]| w[1].delay - w[0].delay >= (least.as_nanos() as i64).max(1);
+    let calm = train.windows(2).rposition(|w| !rises(w));
+    let at = calm.map_or(0, |i| i + 1);
+    (train[at].rate, at + 1 < train.len())
+}
+
+impl Rapid {
+    fn begin(&mut self, flow: &mut Flow) {
+        self.trains.begin(rates(self.rate, self.p.train, self.p.spread));
+        // The first gap of the train.
+        flow.pacing = rates(self.rate, self.p.train, self.p.spread).next();
+    }
+
+    /// A train was heard of.
+    fn learn(&mut self, flow: &Flow, train: &[Probe]) {
+        let (free, rose) = judge(train, self.p.least);
+        self.free = free;
+        self.heard += 1;
+        let length = (flow.mss * train.len() as u64 / self.rate).as_secs_f64();
+        let part = if !rose && free > self.rate { 1.0 } else { (length / self.p.tau.as_secs_f64()).min(1.0) };
+        let (now, goal) = (self.rate.as_bps() as f64, free.as_bps() as f64);
+        let least = (flow.mss / Duration::from_secs(1)).as_bps() as f64;
+        self.rate = Rate::from_bps_f64((now + part * (goal - now)).max(least));
+    }
+
+    /// What the rate has under way, twice, and a train; earned as slow start earns it.
+    fn open_window(&mut self, flow: &mut Flow, acked: Bytes) {
+        let wanted = self.rate * flow.srtt * 2 + flow.mss * self.p.train as u64;
+        if flow.cwnd < wanted {
+            flow.cwnd = (flow.cwnd + acked).min(wanted);
+        }
+    }
+}
+
+impl CongestionControl for Rapid {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if let Some(train) = self.trains.on_ack(ack)
+            && train.len() > 2
+        {
+            self.learn(flow, &train);
+        }
+        self.open_window(flow, ack.delivered);
+    }
+
+    fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
+        self.trains.on_sent(flow, sent.retransmission);
+        if self.trains.is_over() {
+            self.begin(flow);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        self.rate = self.rate.mul_f64(0.5).max(flow.mss / Duration::from_secs(1));
+        let (lost, in_flight) = (congestion.lost.get() as i64, flow.in_flight.get() as i64);
+        if congestion.signal == Signal::Timeout {
+            self.trains.forget();
+            return Reaction::Reduce(flow.cwnd / 2);
+        }
+        flow.note(causes::LossBackoff { lost, in_flight, ..Default::default() });
+        Reaction::Own
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("rate_mbps", self.rate.as_mbps());
+        see("free_mbps", self.free.as_mbps());
+        see("trains", self.heard as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{flow, packets};
+    use std::vec::Vec;
+    use units::Rng;
+
+    #[test]
+    fn a_train_goes_at_its_rate_as_a_whole_and_asks_for_more_with_every_gap() {
+        let all: Vec<Rate> = rates(Rate::from_mbps(10.0), 30, 1.07).collect();
+        let time: Duration = all.iter().map(|r| packets(1) / *r).fold(Duration::ZERO, |a, b| a + b);
+        assert!((time.as_millis_f64() - 24.0).abs() < 0.001, "30 kB at 10 Mbit/s: {time:?}");
+        let ratio = all[29].as_bps() as f64 / all[0].as_bps() as f64;
+        assert!((ratio - 7.114).abs() < 0.001, "1.07^29: {ratio}");
+    }
+
+    fn train(delays: &[i64]) -> Vec<Probe> {
+        delays
+            .iter()
+            .enumerate()
+            .map(|(i, d)| Probe { rate: Rate::from_mbps(i as f64 + 1.0), delay: *d * 1_000_000 })
+            .collect()
+    }
+
+    #[test]
+    fn what_is_free_is_the_rate_before_delays_rise_for_good() {
+        let found = |delays: &[i64]| judge(&train(delays), Duration::from_micros(2));
+        assert_eq!(found(&[20, 20, 20, 21, 22, 24]), (Rate::from_mbps(3.0), true));
+        assert_eq!(
+            found(&[20, 21, 22, 20, 20, 20]),
+            (Rate::from_mbps(6.0), false),
+            "a rise that ends is a burst of others"
+        );
+        assert_eq!(found(&[20, 21, 23, 26, 30, 35]), (Rate::from_mbps(1.0), true));
+    }
+
+    #[test]
+    fn it_jumps_to_a_free_rate_and_comes_down_by_the_length_of_a_train() {
+        let mut f = flow(10, 40);
+        let p = Params { initial: Rate::from_mbps(2.0), ..Params::default() };
+        let mut cc = Rapid::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        cc.learn(&f, &train(&[20; 10]));
+        assert_eq!(cc.rate, Rate::from_mbps(10.0));
+        // Ten packets of 1000 bytes at 10 Mbit/s last 8 ms of the 200: 4 % of the way from 10 to 4.
+        cc.learn(&f, &train(&[20, 20, 20, 20, 21, 22, 23, 24, 25, 26]));
+        assert_eq!((cc.free, cc.rate), (Rate::from_mbps(4.0), Rate::from_mbps(9.76)));
+    }
+}

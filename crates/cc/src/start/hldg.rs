@@ -1,0 +1,104 @@
+//! HLDG's slow start: the first nine ACKs of a round tell the bandwidth and so the threshold, and a coin on the gradient of
+//! the smallest RTT ends it where it is.
+//!
+//! ```text
+//! ssthresh = bytes of 8 ACKs / their time · RTT_base, each round anew;  cwnd down to it if it is larger
+//! g_min, the first one left out:  with P = 1 − e^(−g_min/G): ssthresh = cwnd
+//! ```
+//! Source: Al-Saadi, HLDG thesis, section 5.4, Algorithm 5.3. The state is HLDG's own; in HLDG it is built in, with the
+//! base RTT it keeps itself. Here the base RTT is the smallest of the flow.
+
+use crate::algo::hldg::slow_start::SlowStart as Search;
+use crate::{Ack, Flow, SlowStart, start::Start};
+use units::{Rate, Rng};
+
+params::params! {
+    /// The thesis' values.
+    pub struct Params {
+        /// ACKs that make an estimate of the bandwidth.
+        train: u32 = 8, 2 => 1000;
+        /// Scale G of the probability in ms.
+        g: f64 = 3.0, 0.1 => 10000.0;
+    }
+}
+
+/// State: HLDG's, and dice.
+#[derive(Debug)]
+pub struct HldgStart {
+    p: Params,
+    rng: Rng,
+    search: Search,
+    rate: Rate,
+}
+
+impl Start for HldgStart {
+    const NAME: &'static str = "hldg";
+    const PAPER: &'static str = "Al-Saadi, HLDG, PhD thesis, section 5.4";
+    type Params = Params;
+
+    fn new(p: &Params, _: &mut Flow, rng: Rng) -> Self {
+        HldgStart { p: p.clone(), rng, search: Search::new(true, p.train), rate: Rate::ZERO }
+    }
+}
+
+impl SlowStart for HldgStart {
+    fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        let base = flow.min_rtt;
+        if !self.search.searching || base.is_zero() {
+            return;
+        }
+        if let Some(round) = ack.round.as_ref().filter(|r| !r.min_rtt.is_zero())
+            && self.search.round(flow, round.min_rtt, base, self.p.g, &mut self.rng)
+        {
+            return;
+        }
+        let before = flow.windows();
+        if let Some(rate) = self.search.cap(flow, ack, base) {
+            self.rate = rate;
+            flow.because(super::cap_cause(rate, base, flow.ssthresh), before);
+        }
+        super::note_arrival(flow, ack, self.rate);
+    }
+
+    fn on_end(&mut self, _: &mut Flow) {
+        self.search.searching = false;
+    }
+
+    fn on_reset(&mut self, _: &mut Flow) {
+        self.search.again();
+    }
+
+    fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("hldg_start_mbps", self.rate.as_mbps());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, closing, flow, ms, packets};
+
+    #[test]
+    fn nine_acks_at_eight_megabits_over_40_ms_are_40_packets() {
+        let mut f = flow(100, 40);
+        let mut start = HldgStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+        for _ in 0..9 {
+            assert!(f.in_slow_start());
+            start.on_ack(&mut f, &ack(1, 40));
+            f.now += ms(1);
+        }
+        assert_eq!((f.cwnd, f.ssthresh), (packets(40), packets(40)), "and a larger window comes down");
+    }
+
+    #[test]
+    fn the_second_gradient_ends_it_where_it_is() {
+        let mut f = flow(10, 40);
+        let mut start = HldgStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+        for rtt in [40, 940] {
+            start.on_ack(&mut f, &closing(1, rtt));
+            assert!(f.in_slow_start(), "the first gradient is the initial window's");
+        }
+        start.on_ack(&mut f, &closing(1, 1840));
+        assert_eq!((f.ssthresh, f.cwnd), (packets(10), packets(10)));
+    }
+}
