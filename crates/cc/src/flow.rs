@@ -83,8 +83,8 @@ pub struct Flow {
     pub slow_start_at_ssthresh: bool,
     /// Smallest window the host will use.
     pub floor: Bytes,
-    /// Rate to ask the routers for in the SYN (Quick-Start).
-    pub request: Option<Rate>,
+    /// What to ask the routers for in the SYN, as [`quick_start`](crate::quick_start) writes rates; 0 asks for nothing.
+    pub request: u8,
 
     /// Acknowledged bytes not yet turned into additive growth.
     credit: Bytes,
@@ -117,7 +117,7 @@ impl Flow {
             growth: Growth::STANDARD,
             slow_start_at_ssthresh: false,
             floor,
-            request: None,
+            request: 0,
             credit: Bytes::ZERO,
             reduction: None,
             events: Vec::new(),

@@ -4,8 +4,8 @@
 //! last interval and what was granted lately is taken; the rest can be granted.
 
 use crate::packet::{Packet, Way};
+use cc::quick_start::{code, rate};
 use tcp::Flags;
-use tcp::quick_start::{code, rate};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// The load is that of the last whole interval of this length.
@@ -38,14 +38,15 @@ impl Router {
         }
         self.bytes += Bytes::new(packet.size as u64);
         let s = &mut packet.segment;
-        let Some(asked) = rate(s.ce_bytes).filter(|_| packet.way == Way::Out && s.flags.has(Flags::SYN)) else {
+        let Some(asked) = rate(s.ce_bytes as u8).filter(|_| packet.way == Way::Out && s.flags.has(Flags::SYN)) else {
             return;
         };
         self.granted.retain(|(at, _)| now.since(*at) < REMEMBERED);
         let taken = self.load.as_bps() + self.granted.iter().map(|g| g.1.as_bps()).sum::<u64>();
         let spare = Rate::from_bps(link.mul_f64(self.share).as_bps().saturating_sub(taken));
-        s.ce_bytes = code(asked.min(spare));
-        self.granted.extend(rate(s.ce_bytes).map(|rate| (now, rate)));
+        let granted = code(asked.min(spare));
+        s.ce_bytes = granted as u32;
+        self.granted.extend(rate(granted).map(|rate| (now, rate)));
     }
 }
 
@@ -66,7 +67,7 @@ mod tests {
         let mut ask = |ms, n| {
             let mut p = packet(52, n);
             router.pass(Instant::from_millis(ms), &mut p, link);
-            rate(p.segment.ce_bytes).map(Rate::as_mbps)
+            rate(p.segment.ce_bytes as u8).map(Rate::as_mbps)
         };
         // 90 Mbit/s to give: of 163.84 asked for, 81.92; then 8 are left.
         assert_eq!([ask(0, 12), ask(1, 12), ask(2, 12)], [Some(81.92), Some(5.12), Some(2.56)]);
@@ -82,6 +83,6 @@ mod tests {
         }
         let mut syn = packet(52, 9);
         router.pass(Instant::from_millis(400), &mut syn, link);
-        assert_eq!(rate(syn.segment.ce_bytes), Some(Rate::from_bps(2_560_000)), "4 of 10 are spare");
+        assert_eq!(rate(syn.segment.ce_bytes as u8), Some(Rate::from_bps(2_560_000)), "4 of 10 are spare");
     }
 }

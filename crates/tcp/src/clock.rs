@@ -7,8 +7,9 @@ use units::{Duration, Instant};
 pub(crate) struct TickClock {
     tick: u64,
     phase: u64,
-    skew_ppb: i64,
-    drift: i64,
+    /// Halves of one word, so that an endpoint stays small.
+    skew_ppb: i32,
+    drift: i32,
     now: u32,
     from: Instant,
     until: Instant,
@@ -19,6 +20,7 @@ impl TickClock {
     pub fn new(tick: Duration, phase: Duration, skew_ppb: i64, drift: i64) -> Self {
         let tick = tick.as_nanos().max(1);
         let (from, until) = (Instant::ZERO, Instant::ZERO);
+        let (skew_ppb, drift) = (skew_ppb as i32, drift as i32);
         TickClock { tick, phase: phase.as_nanos(), skew_ppb, drift, now: 0, from, until }
     }
 

@@ -1,8 +1,8 @@
 //! Opening: SYN, SYN-ACK, ACK, with retransmission and what is negotiated on the way.
 
 use crate::endpoint::Endpoint;
-use crate::{Flags, Heard, Segment, Stack, quick_start};
-use cc::Event;
+use crate::{Flags, Heard, Segment, Stack};
+use cc::{Event, quick_start};
 use units::{Bytes, Duration, Instant};
 
 /// How far a connection has come.
@@ -30,7 +30,7 @@ pub(crate) struct Opening {
     pub tries: u32,
     pub sent_at: Instant,
     /// Quick-Start: what the routers left of the peer's request.
-    pub request: u32,
+    pub request: u8,
 }
 
 impl Endpoint {
@@ -68,7 +68,7 @@ impl Endpoint {
     fn receive_syn(&mut self, s: &Segment, ecn: Flags) {
         self.receiver.establish();
         self.receiver.ts_recent = s.ts_val;
-        self.opening.request = s.ce_bytes;
+        self.opening.request = s.ce_bytes as u8;
         self.sender.stamped &= s.flags.has(Flags::TIMESTAMP);
         self.sender.ecn.on = self.sender.config.ecn && s.flags.has(ecn);
     }
@@ -84,7 +84,7 @@ impl Endpoint {
             if sender.ertt.is_none() {
                 sender.note_rtt(rtt);
             }
-            if let (true, Some(rate)) = (s.flags.has(Flags::SYN), quick_start::rate(s.ce_bytes)) {
+            if let (true, Some(rate)) = (s.flags.has(Flags::SYN), quick_start::rate(s.ce_bytes as u8)) {
                 sender.cc.on_event(&mut sender.flow, Event::Granted(rate));
                 sender.after_algorithm();
             }
@@ -121,7 +121,7 @@ impl Endpoint {
         }
         // What came back cannot be used after a second SYN: the first may have taken the grant (RFC 4782, section 4.3).
         let asks = sender.config.quick_start && self.opening.tries == 1;
-        let own = sender.flow.request.filter(|_| asks).map_or(0, quick_start::code);
+        let own = if asks { sender.flow.request } else { 0 };
         let request = if passive { self.opening.request } else { own };
         Some(Segment {
             seq: 0,
@@ -129,7 +129,7 @@ impl Endpoint {
             window: self.receiver.unscaled_window(),
             ts_val: if sender.stamped { sender.clock.read(now) } else { 0 },
             ts_ecr: self.receiver.ts_recent,
-            ce_bytes: request,
+            ce_bytes: request as u32,
             flags,
             ..Segment::default()
         })

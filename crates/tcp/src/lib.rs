@@ -19,7 +19,6 @@ mod measure;
 #[cfg(test)]
 mod pair;
 mod prr;
-pub mod quick_start;
 mod rack;
 mod reassembly;
 mod receiver;

@@ -9,7 +9,7 @@ mod hystart;
 mod hystart_pp;
 mod limited;
 mod paced;
-mod quick;
+pub mod quick;
 mod vegas;
 
 use crate::{Ack, Congestion, CongestionControl, Event, Flow, Growth, Lost, Reaction, Sent, causes, exits};

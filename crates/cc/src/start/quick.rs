@@ -10,6 +10,19 @@
 use crate::{Ack, Event, Flow, SlowStart, causes, exits, start::Start};
 use units::{Rate, Rng};
 
+/// N = 0 stands for no request, and this for each doubling above it (RFC 4782, section 3.1).
+const UNIT: u64 = 40_000;
+
+/// The largest N whose rate is no more than this; 0 asks for nothing.
+pub fn code(rate: Rate) -> u8 {
+    (1..=15).rev().find(|n| UNIT << n <= rate.as_bps()).unwrap_or(0)
+}
+
+/// The rate of N, if it is a request.
+pub fn rate(code: u8) -> Option<Rate> {
+    (1..=15).contains(&code).then(|| Rate::from_bps(UNIT << code))
+}
+
 params::params! {
     /// What to ask for.
     pub struct Params {
@@ -31,7 +44,7 @@ impl Start for QuickStart {
     type Params = Params;
 
     fn new(p: &Params, flow: &mut Flow, _: Rng) -> Self {
-        flow.request = Some(p.request);
+        flow.request = code(p.request);
         QuickStart { granted: Rate::ZERO, pacing: false }
     }
 }
@@ -93,7 +106,7 @@ mod tests {
     fn a_granted_rate_is_a_window_at_once_and_paced_for_a_round() {
         let mut f = flow(10, 100);
         let mut start = QuickStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
-        assert_eq!(f.request, Some(Rate::from_mbps(100.0)));
+        assert_eq!(f.request, 11, "81.92 Mbit/s");
         start.on_event(&mut f, Event::Granted(Rate::from_mbps(8.0)));
         assert_eq!((f.cwnd, f.pacing), (packets(100), Some(Rate::from_mbps(8.0))), "8 Mbit/s over 100 ms");
         let closing = |number| Ack { round: Some(Round { number, ..Round::default() }), ..ack(1, 100) };
@@ -101,6 +114,15 @@ mod tests {
         assert!(f.pacing.is_some());
         start.on_ack(&mut f, &closing(2));
         assert_eq!(f.pacing, None);
+    }
+
+    #[test]
+    fn rates_of_the_rfc() {
+        // RFC 4782, section 3.1: from 80 kbit/s to 1.31072 Gbit/s.
+        assert_eq!((rate(0), rate(1), rate(16)), (None, Some(Rate::from_bps(80_000)), None));
+        assert_eq!(rate(15), Some(Rate::from_bps(1_310_720_000)));
+        let codes = [79_999, 80_000, 10_000_000, 5_000_000_000].map(|bps| code(Rate::from_bps(bps)));
+        assert_eq!(codes, [0, 1, 7, 15], "10 Mbit/s asks for 5.12");
     }
 
     #[test]

@@ -99,7 +99,10 @@ fn losses_outside_a_probe_take_at_most_three_tenths_a_round() {
     let mut f = flow(200, 100);
     let mut cc = settled(&mut f);
     cc.enter(&mut f, Cycle::Down);
-    cc.on_lost(&mut f, &Lost { size: packets(1), sent_at: Instant::ZERO, tx_in_flight: packets(100), lost: packets(1) });
+    cc.on_lost(
+        &mut f,
+        &Lost { size: packets(1), sent_at: Instant::ZERO, tx_in_flight: packets(100), lost: packets(1) },
+    );
     (f.delivered, f.now) = (packets(500), Instant::from_millis(200));
     let rate = RateSample {
         delivered: packets(50),

@@ -1,0 +1,123 @@
+//! What is claimed of BBR, BBR v3, RAPID, Prague and the Westwood family, on the smallest path that shows it.
+
+mod common;
+use common::{dumbbell, run};
+use experiment::{LossModel, Scenario};
+use units::Instant;
+
+fn from(mut s: Scenario, second: u64) -> sim::Summary {
+    s.run.measure.0 = Instant::from_millis(1000 * second);
+    run(&s)
+}
+
+#[test]
+fn bbr_keeps_between_one_and_two_bdp_in_flight() {
+    // 60 Mbit/s over 100 ms are 500 packets; the queue is what is in flight beyond them. Alone it drains what it queues;
+    // three flows press until their windows stop them, at two BDP and three bursts each.
+    for (flows, least) in [(1, 0.0), (3, 0.1)] {
+        let r = from(dumbbell(60.0, 100.0, 3000, "fifo", &vec!["bbr"; flows], 30), 10);
+        let queue = r.links[0].queue_ms.as_ref().unwrap();
+        let in_flight = 1.0 + queue.mean / 100.0;
+        assert!((1.0 + least..=2.1).contains(&in_flight), "{flows} flows: {in_flight} BDP, {queue:?}");
+        assert!(r.links[0].utilisation.unwrap() > 0.93, "{flows} flows: {:?}", r.links[0].utilisation);
+    }
+}
+
+#[test]
+fn bbr_s_share_against_cubic_falls_with_the_buffer() {
+    let share = |bdp: usize| from(dumbbell(20.0, 40.0, 67 * bdp, "fifo", &["bbr", "cubic"], 60), 10).groups[0].share;
+    let shares = [1, 4, 12].map(share);
+    assert!(shares[0] > shares[1] && shares[1] > shares[2] + 0.05, "{shares:?}");
+    assert!(shares[0] > 0.6, "in a shallow buffer it takes more than half: {shares:?}");
+}
+
+#[test]
+fn bbr3_loses_less_than_bbr_in_a_shallow_buffer_and_leaves_cubic_more() {
+    let shallow = |cc: &str| from(dumbbell(20.0, 40.0, 20, "fifo", &[cc, cc], 30), 5);
+    let (one, three) = (shallow("bbr"), shallow("bbr3"));
+    let (lost, less) = (one.links[0].drop_pct, three.links[0].drop_pct);
+    assert!(less < lost / 2.0 && less < 2.0, "{lost} % and {less} %");
+    assert!(three.links[0].utilisation.unwrap() > 0.85, "{:?}", three.links[0].utilisation);
+    let cubic = |cc: &str| from(dumbbell(20.0, 40.0, 67, "fifo", &[cc, "cubic"], 60), 10).groups[1].share;
+    let (beside_one, beside_three) = (cubic("bbr"), cubic("bbr3"));
+    assert!(beside_three > beside_one, "CUBIC keeps {beside_one} beside BBR, {beside_three} beside BBR v3");
+}
+
+#[test]
+fn bbr3_fills_a_long_path_with_little_queue() {
+    let r = from(dumbbell(20.0, 100.0, 1000, "fifo", &["bbr3"], 40), 10);
+    let queue = r.links[0].queue_ms.as_ref().unwrap();
+    assert!(r.links[0].utilisation.unwrap() > 0.93 && queue.mean < 25.0, "{:?}, {queue:?}", r.links[0].utilisation);
+    assert_eq!(r.links[0].dropped, 0);
+}
+
+#[test]
+fn rapid_finds_what_is_free_in_a_second_and_keeps_the_queue_short() {
+    let mut s = dumbbell(50.0, 40.0, 500, "fifo", &["rapid"], 10);
+    s.run.measure.0 = Instant::from_millis(1000);
+    let r = run(&s);
+    let (used, queue) = (r.links[0].utilisation.unwrap(), r.links[0].queue_ms.as_ref().unwrap());
+    assert!(used > 0.8 && queue.mean < 10.0, "{used}, {queue:?}");
+    assert!(r.links[0].drop_pct < 0.1);
+}
+
+#[test]
+fn prague_keeps_the_low_latency_queue_short_and_shares_with_its_like() {
+    let mut s = dumbbell(40.0, 20.0, 500, "dualpi2", &["prague", "prague"], 20);
+    s.flows.iter_mut().for_each(|f| f.ecn = true);
+    let r = from(s, 5);
+    let queue = r.links[0].queue_ms.as_ref().unwrap();
+    assert!(queue.mean < 2.0 && r.links[0].utilisation.unwrap() > 0.9, "{queue:?}, {:?}", r.links[0].utilisation);
+    assert!((0.35..=0.65).contains(&r.groups[0].share), "{}", r.groups[0].share);
+}
+
+#[test]
+fn a_prague_flow_of_short_rtt_leaves_more_to_a_long_one_once_it_is_old() {
+    let share = |cc: &str| {
+        let mut s = dumbbell(40.0, 5.0, 500, "dualpi2", &[cc, cc], 25);
+        // 5 and 30 ms.
+        s.flows[1].edge = common::ms(25.0);
+        s.flows[1].base_rtt = common::ms(30.0);
+        s.flows.iter_mut().for_each(|f| f.ecn = true);
+        from(s, 15).groups[1].share
+    };
+    let (with, without) = (share("prague"), share("prague(virtual_rtt=0ms)"));
+    assert!(with > without + 0.1, "the long flow has {with} with RTT independence, {without} without");
+}
+
+#[test]
+fn deadlines_and_sizes_decide_who_gives_way() {
+    let shares = |a: &str, b: &str| {
+        let queue = "codel(reference=linux, ecn=true, ce_threshold=1ms)";
+        let mut s = dumbbell(100.0, 5.0, 500, queue, &[a, b], 5);
+        s.flows.iter_mut().for_each(|f| f.ecn = true);
+        from(s, 1).groups[0].share
+    };
+    let (near, far) = ("d2tcp(size=40MB, deadline=5s)", "d2tcp(size=40MB, deadline=1000s)");
+    assert!(shares(near, far) > 0.55, "{}", shares(near, far));
+    // A flow that comes after two seconds: its share of its first 200 ms.
+    let late = |cc: &str| {
+        let mut s = dumbbell(100.0, 5.0, 500, "codel(reference=linux, ecn=true, ce_threshold=1ms)", &[cc, cc], 3);
+        s.flows.iter_mut().for_each(|f| f.ecn = true);
+        s.flows[1].start = Instant::from_millis(2000);
+        s.run.measure = (Instant::from_millis(2000), Instant::from_millis(2200));
+        run(&s).groups[1].share
+    };
+    assert!(late("l2dct") > late("dctcp") + 0.05, "{} with L2DCT, {} with DCTCP", late("l2dct"), late("dctcp"));
+}
+
+#[test]
+fn losses_at_random_cost_the_westwood_family_less_than_reno() {
+    let goodput = |cc: &str, loss: f64| {
+        let mut s = dumbbell(20.0, 60.0, 200, "fifo", &[cc], 30);
+        s.links[0].loss = LossModel::Random(loss);
+        from(s, 5).groups[0].goodput_mbps
+    };
+    let reno = goodput("newreno", 0.01);
+    for cc in ["westwood", "westwood_be", "crb", "abse", "bbe", "agile", "br"] {
+        let more = goodput(cc, 0.01);
+        assert!(more > 1.2 * reno, "{cc}: {more}, Reno {reno} Mbit/s at 1 %");
+    }
+    let (reno, br) = (goodput("newreno", 0.05), goodput("br", 0.05));
+    assert!(br > 2.0 * reno, "5 %, for which bulk repeat was made: {br}, Reno {reno} Mbit/s");
+}

@@ -1,0 +1,84 @@
+//! Slow starts and what they need from hosts and routers, over whole simulations.
+
+mod common;
+use common::{dumbbell, ms, run};
+use sim::Summary;
+use units::Instant;
+
+/// The first 400 ms of flows on 40 Mbit/s over 100 ms, before slow start overfills path and buffer.
+fn beginning(ccs: &[&str], share: Option<f64>) -> Summary {
+    let mut s = dumbbell(40.0, 100.0, 1000, "fifo", ccs, 1);
+    s.run.duration = ms(400.0);
+    s.run.measure.1 = Instant::ZERO + s.run.duration;
+    s.links[0].quick_start = share;
+    run(&s)
+}
+
+fn sent(r: &Summary) -> f64 {
+    r.flows[0].goodput_mbps
+}
+
+#[test]
+fn quick_start_sends_at_once_what_the_routers_grant() {
+    let standard = sent(&beginning(&["newreno"], None));
+    let quick = "newreno(slow_start=quick_start(request=30Mbit/s))";
+    assert_eq!(sent(&beginning(&[quick], None)), standard, "a router that does not know it ends the request");
+    // 30 asks for 20.48; nine tenths of 40 can be spared.
+    let granted = beginning(&[quick], Some(0.9));
+    assert!(sent(&granted) > 5.0 * standard, "{} and {standard}", sent(&granted));
+    assert_eq!(granted.links[0].dropped, 0);
+    let little = beginning(&[quick], Some(0.1));
+    assert!(sent(&little) < sent(&granted), "a tenth of the link grants 2.56 Mbit/s");
+    // The second is granted what the first left: 10.24.
+    let two = beginning(&[quick, quick], Some(0.9));
+    let ratio = two.flows[1].goodput_mbps / two.flows[0].goodput_mbps;
+    assert!((0.4..=0.7).contains(&ratio) && two.links[0].dropped == 0, "{ratio}");
+}
+
+#[test]
+fn starts_that_measure_end_near_the_bandwidth_delay_product() {
+    // Standard slow start ends at several times of it.
+    let exit = |cc: &str| {
+        let r = run(&dumbbell(20.0, 60.0, 600, "fifo", &[cc], 10));
+        (r.flows[0].slow_start_exit.as_ref().map(|e| e.bdp_ratio), r.links[0].dropped)
+    };
+    assert!(exit("newreno").0.unwrap() > 2.0, "{:?}", exit("newreno"));
+    for start in ["hoe", "paced", "hldg"] {
+        let (ratio, dropped) = exit(&format!("newreno(slow_start={start})"));
+        assert!((0.6..=1.6).contains(&ratio.unwrap()), "{start}: {ratio:?}");
+        assert_eq!(dropped, 0, "{start}");
+    }
+}
+
+#[test]
+fn slow_starts_go_with_any_algorithm_that_allows_them() {
+    for cc in ["cubic", "illinois", "westwood", "copa"] {
+        for start in ["vegas", "hoe", "adaptive", "paced", "capstart", "cdg", "hldg"] {
+            let spec = format!("{cc}(slow_start={start})");
+            let allowed = cc::find(cc).unwrap().resolve(&spec.parse().unwrap()).is_ok();
+            assert_eq!(allowed, cc != "copa", "{spec}");
+            if allowed {
+                let r = run(&dumbbell(20.0, 60.0, 200, "fifo", &[&spec], 8));
+                // CDG's may end it at once, and then growth is the algorithm's own.
+                let least = if start == "cdg" { 0.15 } else { 0.7 };
+                assert!(r.links[0].utilisation.unwrap() > least, "{spec}: {:?}", r.links[0].utilisation);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_drifting_clock_looks_like_a_queue_to_one_way_delays() {
+    // LEDBAT holds 25 ms of queue; a sender whose clock loses 200 ppm sees 200 µs more delay every second.
+    let queue = |skew: i64, drift: i64| {
+        let mut s = dumbbell(10.0, 40.0, 400, "fifo", &["ledbat(target=25ms)"], 60);
+        s.run.measure.0 = Instant::from_millis(40_000);
+        (s.flows[0].clock_skew_ppb, s.flows[0].clock_drift_ppb) = (skew, drift);
+        run(&s).links[0].queue_ms.unwrap().mean
+    };
+    let (exact, slow) = (queue(0, 0), queue(-200_000, 0));
+    assert!((exact - 25.0).abs() < 2.0 && slow < exact - 5.0, "{exact} ms, and {slow} with a slow clock");
+    // Drift of 1000 ppm an hour: 14 ppm after 50 s, half of that on average.
+    let drifting = queue(0, -1_000_000);
+    assert!(drifting < exact && drifting > slow, "{drifting}");
+}
