@@ -130,6 +130,22 @@ def _list(values: list[str]) -> str:
     return "[" + ", ".join(f'"{value}"' for value in values) + "]"
 
 
+def _access(case: Case) -> bool:
+    """In overload, where queues fill; LEDBAT where there is room for it."""
+    gentle = _case("0.85", {"fifo": ("limit=850",), "codel": ("interval=100ms",), "pie": ("tupdate=30ms",)})
+    hard = _case(
+        "1.1",
+        {
+            "fifo": ("limit=850",),
+            "codel": _INTERVALS,
+            "fq_codel": ("interval=25ms", "interval=100ms"),
+            "codel_dt": ("interval=100ms",),
+            "pie": ("tupdate=7ms", "tupdate=30ms"),
+        },
+    )
+    return gentle(case) if name_of(case.values[CC]) == "ledbat" else hard(case)
+
+
 def _ocean(case: Case) -> bool:
     """In overload, where queues fill: intervals with the usual initial window, both windows behind FQ-CoDel."""
     usual = _case("1.1", {"codel": ("interval=25ms", "interval=200ms"), "pie": ("tupdate=7ms", "tupdate=30ms")})
@@ -144,16 +160,7 @@ DUMBBELLS = (
         "100 Mbit/s, base RTTs of 8 to 204 ms",
         "core-down",
         _short("24 s", "8 s", ("flow.*.traffic.prefill", "20s")),
-        _case(
-            "0.85",
-            {
-                "fifo": ("limit=850",),
-                "codel": _INTERVALS,
-                "fq_codel": _INTERVALS,
-                "codel_dt": ("interval=100ms",),
-                "pie": ("tupdate=7ms", "tupdate=15ms", "tupdate=30ms"),
-            },
-        ),
+        _access,
     ),
     _scenario(
         "data-centre",

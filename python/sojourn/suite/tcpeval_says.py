@@ -12,7 +12,7 @@ def _ms(values: list[float]) -> str:
 
 
 def _fair_queueing(rows: Rows) -> Verdict:
-    part = rows.where(scenario="access-link", cc="newreno", load="0.85", initial_window="3")
+    part = rows.where(scenario="access-link", cc="newreno", load="1.1", initial_window="3")
     xs = [x for x in part.xs(aqm="codel") if x in part.xs(aqm="fq_codel") and x < 200]
     single = [part("delay", aqm="codel", x=x) for x in xs]
     fair = [part("delay", aqm="fq_codel", x=x) for x in xs]
@@ -23,11 +23,11 @@ def _fair_queueing(rows: Rows) -> Verdict:
 
 
 def _predictor(rows: Rows) -> Verdict:
-    part = rows.where(load="0.85", initial_window="3", x=100)
+    part = rows.where(initial_window="3", x=100)
     holds, texts, seen = True, [], [math.nan]
-    for scenario, ccs in (("access-link", ("newreno", "compound", "cubic")), ("satellite", ("newreno", "cubic"))):
-        here = part.where(scenario=scenario)
-        delays = {a: [here("delay", aqm=a, cc=cc) for cc in ccs] for a in ("codel_dt", "codel")}
+    for scenario, load in (("access-link", "1.1"), ("satellite", "0.85")):
+        here = part.where(scenario=scenario, load=load)
+        delays = {a: [here("delay", aqm=a, cc=cc) for cc in ("newreno", "cubic")] for a in ("codel_dt", "codel")}
         means = {aqm: sum(values) / len(values) for aqm, values in delays.items()}
         seen = [*(x for x in seen if not math.isnan(x)), *means.values()]
         holds &= means["codel_dt"] >= means["codel"]
@@ -37,7 +37,7 @@ def _predictor(rows: Rows) -> Verdict:
 
 def _steady_pie(rows: Rows) -> Verdict:
     spreads, texts = [], []
-    for scenario, load in (("access-link", "0.85"), ("transoceanic", "1.1")):
+    for scenario, load in (("access-link", "1.1"), ("transoceanic", "1.1")):
         part = rows.where(scenario=scenario, load=load, initial_window="3")
         wide = {}
         for aqm, ends in (("pie", (7.0, 30.0)), ("codel", (25.0, 200.0))):
@@ -68,7 +68,7 @@ def _sparse_overload(rows: Rows) -> Verdict:
 
 def _interval(rows: Rows) -> Verdict:
     texts, pairs = [], []
-    for scenario, load in (("access-link", "0.85"), ("satellite", "0.85"), ("transoceanic", "1.1")):
+    for scenario, load in (("access-link", "1.1"), ("satellite", "0.85"), ("transoceanic", "1.1")):
         part = rows.where(scenario=scenario, load=load, initial_window="3", aqm="codel")
         delays = []
         for x in (25.0, 200.0):
@@ -123,6 +123,7 @@ STATEMENTS = (
         "PIE loses more than the others in the data centre",
         "sections 5.2, 5.3 and 8.1, figures 5.6 and 5.9",
         _troubled_pie,
+        "the queue stays below PIE's 20 ms, so that it never acts (docs/tcpeval.md, with the experiments)",
     ),
     Statement(
         "overload",
