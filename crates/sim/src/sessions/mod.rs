@@ -66,8 +66,9 @@ enum Step {
 #[derive(Debug)]
 pub(crate) struct Place {
     flow: u32,
-    /// Number in the replay, and which connection of this place it is: entries of the calendar name it.
-    number: u32,
+    /// Where its units begin, and how many there are.
+    units: (u32, u32),
+    /// Which connection of this place it is: entries of the calendar name it.
     generation: u32,
     concurrent: bool,
     /// Units are rounded up to multiples of this.
@@ -146,10 +147,14 @@ impl Sessions {
         self.sources[flow as usize].as_mut().expect("a connection's flow has tmix traffic")
     }
 
-    fn unit(&self, node: u32, i: u32) -> Option<Adu> {
+    fn units(&self, node: u32) -> &[Adu] {
         let place = &self.places[(node - self.fixed) as usize];
-        let replay = &self.sources[place.flow as usize].as_ref()?.replay;
-        replay.vectors.units(&replay.vectors.connections[place.number as usize]).get(i as usize).copied()
+        let Some(source) = &self.sources[place.flow as usize] else { return &[] };
+        &source.replay.vectors.adus[place.units.0 as usize..][..place.units.1 as usize]
+    }
+
+    fn unit(&self, node: u32, i: u32) -> Option<Adu> {
+        self.units(node).get(i as usize).copied()
     }
 
     /// The first unit of `side` from number `i` on.
@@ -299,7 +304,7 @@ impl<P: Probe> World<P> {
                 self.net.join(flow);
                 self.sessions.places.push(Place {
                     flow,
-                    number,
+                    units: (0, 0),
                     generation: 0,
                     concurrent: false,
                     grain: 1,
@@ -318,7 +323,7 @@ impl<P: Probe> World<P> {
         let place = self.sessions.place(node);
         *place = Place {
             flow,
-            number,
+            units: (connection.first, connection.count),
             generation: place.generation.wrapping_add(1),
             concurrent: connection.concurrent,
             grain: if whole { mss as u64 } else { 1 },
