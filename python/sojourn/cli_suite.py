@@ -39,6 +39,10 @@ def suite(
     ] = None,
     cluster: Annotated[str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster.")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")] = None,
+    series: Annotated[
+        str | None,
+        typer.Option(metavar="STEP", help="Record series at this step, such as 300ms; the page draws them."),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="The page; default report.html in the folder.")
     ] = None,
@@ -53,6 +57,7 @@ def suite(
 
     sojourn suite tcpeval --scenario access-link --cc "cubic, bbr" --aqm "codel, fq_codel(target=10ms)"
     """
+    from ._engine import milliseconds
     from .suite import NAMES, find
     from .suite.show import listing as listed
     from .suite.show import page
@@ -81,6 +86,7 @@ def suite(
         cluster=cluster,
         out=folder,
         fresh=fresh,
+        series_ms=None if series is None else milliseconds(series),
     )
     made = page(answer, html or folder / "report.html")
     if as_json:

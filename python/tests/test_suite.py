@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sojourn._engine import check
@@ -13,6 +14,7 @@ from sojourn.errors import SpecError
 from sojourn.suite import NAMES, Row, Rows, find, run, verdict
 from sojourn.suite.run import experiment
 from sojourn.suite.show import labels, page
+from sojourn.suite.steady import warm_up
 
 
 def test_a_list_is_split_at_its_own_commas() -> None:
@@ -71,6 +73,15 @@ def test_rows_answer_by_name_spec_and_place() -> None:
     assert rest[2] == "load=1.1"
 
 
+def test_a_run_has_settled_when_its_halves_agree() -> None:
+    time = np.arange(1.0, 101.0)
+    flat, steps = np.ones(100), np.where(time <= 20, 0.0, 5.0)
+    assert warm_up(time, flat) == 0.0
+    # With the first 17 steps gone three of the first half are still zero: 42 halves to 41, 38 to 41.
+    assert warm_up(time, flat, steps) == 17.0
+    assert warm_up(time, time**3) is None
+
+
 def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
     def once() -> tuple[list[int], dict[str, object]]:
         counts: list[int] = []
@@ -82,9 +93,11 @@ def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
             changes={"run.duration": "300 s", "run.measure": '["100 s", "300 s"]', "flow.*.traffic.load": "0.85"},
             quick=True,
             out=tmp_path,
+            series_ms=1000.0,
             seen=lambda done, total: counts.append(total),
         )
         assert page(answer, tmp_path / "page.html").read_text("utf-8").count("<svg") == 1
+        assert "Settled after" in (tmp_path / "page.html").read_text("utf-8")
         assert answer.ok
         assert all(one.verdict.holds is None for one in answer.statements)
         return counts, answer.data()

@@ -118,6 +118,7 @@ def run(
     executor: Executor | None = None,
     out: Path | None = None,
     fresh: bool = False,
+    series_ms: float | None = None,
     seen: Callable[[int, int], None] | None = None,
 ) -> Answer:
     """Run a suite, or a part of it.
@@ -134,11 +135,12 @@ def run(
         executor: any PEP 3148 executor to use instead of threads.
         out: results folder; default `runs/suite/NAME`.
         fresh: do not go on from what is there.
+        series_ms: record series at this step; the suite's own is 300 ms. The page draws them.
         seen: called with how many runs are done and how many there are.
     """
     chosen = _chosen(suite, scenarios)
     below = out or Path("runs") / "suite" / suite.name
-    sweeps = [_sweep(one, cc, aqm, dict(changes or {}), quick, repeat, below, fresh) for one in chosen]
+    sweeps = [_sweep(one, cc, aqm, dict(changes or {}), quick, repeat, below, fresh, series_ms) for one in chosen]
     if not any(one.runs for one in sweeps):
         raise SpecError(f"suite {suite.name}: nothing is left to run with this choice")
     total = sum(len(one.runs) for one in sweeps)
@@ -186,6 +188,7 @@ def _sweep(
     repeat: int | None,
     below: Path,
     fresh: bool,
+    series_ms: float | None,
 ) -> Sweep:
     base = experiment(scenario)
     if quick:
@@ -205,7 +208,7 @@ def _sweep(
     def store(plan: Plan) -> Store:
         return Store(below / scenario.name / plan.hash[:16], base, plan, fresh=fresh)
 
-    return Sweep(base, runs, record=Record(scenario.series_ms), store=store)
+    return Sweep(base, runs, record=Record(series_ms or scenario.series_ms), store=store)
 
 
 def _with(base: Experiment, key: str, wanted: Sequence[str]) -> Experiment:

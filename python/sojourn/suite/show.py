@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..report import Piece, Section, Value
+    from ..result import Outcome
 
 #: Rows that a table at the terminal has room for; the page has all.
 MOST_ROWS = 60
+#: Drawings over time of a scenario.
+MOST_SERIES = 12
 WORDS = {True: "holds", False: "FAILS", None: "not run"}
 
 
@@ -142,6 +145,8 @@ def _scenario(ran: Ran) -> Section:
         [row.cc, row.aqm, row.rest, *(_or_none(row.figures[m.name]) for m in ran.scenario.measures)] for row in rows
     ]
     pieces.append(report.Table(heads, body))
+    if any(outcome.record.series_ms for outcome in ran.result.outcomes):
+        pieces.append(_over_time(ran))
     if ran.claims:
         verdicts: list[list[Value]] = [
             [
@@ -155,6 +160,36 @@ def _scenario(ran: Ran) -> Section:
     pieces += [report.Code(str(failure)) for failure in ran.result.failures]
     pieces.append(report.Code(ran.result.plan.toml, "The experiment"))
     return report.Section(ran.scenario.name, pieces)
+
+
+def _over_time(ran: Ran) -> Section:
+    """Delay, queue and open connections in steps, a drawing per queue and a line per congestion control."""
+    from .. import report
+    from ..plot import style
+    from . import steady
+
+    link = ran.scenario.measures[0].metric.split(".")[1]
+    groups: dict[str, list[tuple[str, Outcome]]] = {}
+    names, queues, rest = labels(list(ran.rows))
+    cases = [case for case in ran.result.plan.cases if ran.result.of(case)]
+    for case, cc, queue, other in zip(cases, names, queues, rest, strict=True):
+        groups.setdefault(" ".join(filter(None, (queue, other))), []).append((cc, ran.result.of(case)[0]))
+    pieces: list[Piece] = []
+    for title, lines in list(groups.items())[:MOST_SERIES]:
+        drawn = {cc: steady.trace(outcome, link) for cc, outcome in lines}
+        panels = []
+        for name, unit, column in (("Delay", "ms", "delay_ms"), ("Queue", "packets", "queue_packets")):
+            colours = dict(zip(drawn, style.PALETTE * 2, strict=False))
+            curves = [report.Line(cc, steps[column], colours.get(cc, "ink")) for cc, steps in drawn.items()]
+            panels.append(report.Panel(name, unit, curves))
+        time = next(iter(drawn.values()))["t_s"]
+        settled = {cc: steady.of(outcome, link) for cc, outcome in lines}
+        words = ", ".join(f"{cc} {'not' if at is None else f'{at:.1f} s'}" for cc, at in settled.items())
+        pieces.append(report.Series(time, panels, f"{title or link}. Settled after: {words}."))
+    left = len(groups) - len(pieces)
+    if left > 0:
+        pieces.append(f"{left} more are in the results folder.")
+    return report.Section("Over time", pieces, folded=True)
 
 
 def _or_none(x: float) -> float | None:
