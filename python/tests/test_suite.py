@@ -77,8 +77,8 @@ def test_a_run_has_settled_when_its_halves_agree() -> None:
     time = np.arange(1.0, 101.0)
     flat, steps = np.ones(100), np.where(time <= 20, 0.0, 5.0)
     assert warm_up(time, flat) == 0.0
-    # With the first 17 steps gone three of the first half are still zero: 42 halves to 41, 38 to 41.
-    assert warm_up(time, flat, steps) == 17.0
+    # With the first 16 steps gone four of the first half's 42 are still zero, which is a tenth less.
+    assert warm_up(time, flat, steps) == 16.0
     assert warm_up(time, time**3) is None
 
 

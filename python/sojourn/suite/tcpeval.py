@@ -140,7 +140,7 @@ def _access(case: Case) -> bool:
             "codel": _INTERVALS,
             "fq_codel": ("interval=25ms", "interval=100ms"),
             "codel_dt": ("interval=100ms",),
-            "pie": ("tupdate=7ms", "tupdate=30ms", "tupdate=180ms"),
+            "pie": ("tupdate=7ms", "tupdate=30ms"),
         },
     )
     return gentle(case) if name_of(case.values[CC]) == "ledbat" else hard(case)
@@ -148,9 +148,7 @@ def _access(case: Case) -> bool:
 
 def _ocean(case: Case) -> bool:
     """In overload, where queues fill: intervals with the usual initial window, both windows behind FQ-CoDel."""
-    usual = _case(
-        "1.1", {"codel": ("interval=25ms", "interval=200ms"), "pie": ("tupdate=7ms", "tupdate=30ms", "tupdate=180ms")}
-    )
+    usual = _case("1.1", {"codel": ("interval=25ms", "interval=200ms"), "pie": ("tupdate=7ms", "tupdate=30ms")})
     both = _case("1.1", {"fq_codel": ("interval=100ms",)}, ("3", "10"))
     cc = case.values[CC]
     return (cc != "compound" and usual(case)) or (cc != "newreno" and both(case))

@@ -6,7 +6,6 @@ import math
 
 from .pieces import Rows, Statement, Verdict, verdict
 
-
 #: "Steady across all its tested interval values": the longest delay by so much over the shortest at most.
 STEADY = 1.25
 
@@ -116,6 +115,7 @@ STATEMENTS = (
         "PIE's delay is steady over its update intervals on access and transoceanic links, and below CoDel's",
         "sections 4.2, 7.2 and 7.3",
         _steady_pie,
+        "with updates of 180 ms PIE is not at rest yet as the measurement begins (docs/tcpeval.md)",
     ),
     Statement(
         "pie-data-centre",
