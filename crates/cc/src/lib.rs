@@ -31,7 +31,7 @@ pub use registry::{
     ALGORITHMS, About, Algorithm, Ecn, Entry, Evidence, Family, Feedback, Recovery, SLOW_STARTS, Setup, StartRule,
     build, find,
 };
-pub use start::{SlowStart, quick as quick_start};
+pub use start::{SlowStart, quick_start};
 
 use core::fmt::Debug;
 use units::Instant;

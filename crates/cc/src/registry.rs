@@ -283,7 +283,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::westwood_be::WestwoodBe>(),
     Entry::of::<algo::crb::Crb>(),
     Entry::of::<algo::abse::Abse>(),
-    Entry::of::<algo::bulk_repeat::BulkRepeat>(),
+    Entry::of::<algo::br::BulkRepeat>(),
     Entry::of::<algo::bbe::Bbe>(),
     Entry::of::<algo::agile::Agile>(),
     Entry::of::<algo::tcp_ap::TcpAp>(),

@@ -7,7 +7,7 @@ pub mod bbe;
 pub mod bbr;
 pub mod bbr3;
 pub mod bic;
-pub mod bulk_repeat;
+pub mod br;
 pub mod card;
 pub mod cdg;
 pub mod chd;

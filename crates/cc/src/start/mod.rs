@@ -9,7 +9,7 @@ mod hystart;
 mod hystart_pp;
 mod limited;
 mod paced;
-pub mod quick;
+pub mod quick_start;
 mod vegas;
 
 use crate::{Ack, Congestion, CongestionControl, Event, Flow, Growth, Lost, Reaction, Sent, causes, exits};
@@ -128,7 +128,7 @@ pub static SLOW_STARTS: &[StartEntry] = &[
     StartEntry::of::<limited::Limited>(),
     StartEntry::of::<vegas::VegasStart>(),
     StartEntry::of::<hoe::Hoe>(),
-    StartEntry::of::<quick::QuickStart>(),
+    StartEntry::of::<quick_start::QuickStart>(),
     StartEntry::of::<adaptive::Adaptive>(),
     StartEntry::of::<paced::Paced>(),
     StartEntry::of::<capstart::CapStart>(),

@@ -219,18 +219,17 @@ impl Bbr3 {
     }
 
     fn advance_probe_bw(&mut self, flow: &mut Flow) {
-        match self.state.phase {
+        let phase = self.state.phase;
+        match phase {
             Phase::Down | Phase::Cruise if self.is_time_to_probe(flow) => self.enter(flow, Phase::Refill),
             Phase::Down if self.has_drained(flow) => self.enter(flow, Phase::Cruise),
             Phase::Refill if self.round_start => {
                 self.state.sampling_probe = true;
                 self.enter(flow, Phase::Up);
             }
-            Phase::Up => {
-                if self.is_time_to_go_down(flow) {
-                    self.state.previous_too_high = false;
-                    self.enter(flow, Phase::Down);
-                }
+            Phase::Up if self.is_time_to_go_down(flow) => {
+                self.state.previous_too_high = false;
+                self.enter(flow, Phase::Down);
             }
             _ => {}
         }
