@@ -142,8 +142,11 @@ fn pert_that_coexists_gets_more_beside_reno_and_no_longer_queue_alone() {
     let (plain, coexists) = (share("pert"), share("pert(coexist=true)"));
     assert!(coexists > 3.0 * plain, "{plain} and {coexists}");
     for cc in ["pert", "pert(law=pi)", "pert(coexist=true)"] {
-        let queue = small(4, &[cc], 60).links[0].queue_ms.unwrap().mean;
-        assert!(queue < 10.0, "{cc}: {queue} ms");
+        for buffer in [4, 10] {
+            let alone = small(buffer, &[cc], 60);
+            let (queue, used) = (alone.links[0].queue_ms.unwrap().mean, alone.links[0].utilisation.unwrap());
+            assert!(queue < 10.0 && used > 0.75, "{cc}: {queue} ms, {used} of the link");
+        }
     }
 }
 

@@ -93,7 +93,8 @@ impl Algorithm for Pert {
         signal: "queueing delay per ACK, smoothed",
         evidence: Evidence::Equations,
         departures: &[
-            "law=pi: gains by the design rule for routers with the flow's own window and RTT; the paper's constants were not at hand",
+            "law=pi: gains by the design rule for routers with the flow's own window and RTT; the paper's constants were not at hand. \
+             It rests while a response is still to be felt, and goes by the newest delay where the average is behind",
             "coexist: after the port to ns-3; α is chosen on every ACK that is due, there only between two losses; the ACK of an \
              early response grows the window first, or a window of one ACK a round would never grow",
         ],
@@ -121,10 +122,16 @@ impl Pert {
     fn respond(&mut self, flow: &Flow, queue: Duration) -> f64 {
         match self.p.law {
             Law::Pi => {
+                // A small window takes the average along slowly: what is gone has not to be acted on any longer.
+                let queue = queue.min(flow.rtt.saturating_sub(flow.min_rtt));
                 // The point it is designed for is the target's, whatever the queue is now.
                 let rtt = flow.min_rtt + self.p.target;
                 let w = flow.cwnd.packets(flow.mss) * (rtt / flow.srtt.max(rtt));
-                self.pi.advance(flow.now, queue, self.p.target, w, rtt);
+                if flow.delivered >= self.felt {
+                    self.pi.advance(flow.now, queue, self.p.target, w, rtt);
+                } else {
+                    self.pi.pause(flow.now);
+                }
                 self.pi.probability
             }
             Law::Red if self.coexist.is_some() => self.p.probability(queue, Coexist::certain_at(flow, self.p.th_max)),

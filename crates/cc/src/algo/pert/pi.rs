@@ -2,8 +2,8 @@
 //! queueing delay is the target.
 //!
 //! ```text
-//! every 1/170 s:   p += a·(q − target) − b·(q_before − target)
-//! m = 2 / (R·w),   K = m·√(1 + (m·R)²)·4 / (R·w²),   a = K·(1/m + T/2),   b = K·(1/m − T/2)
+//! every T = 1/170 s:   sum += K·T·(q − target);   p = sum + K/m·(q − target)         both within 0 and 1
+//! m = 2 / (R·w),       K = m·√(1 + (m·R)²)·4 / (R·w²)
 //! ```
 //! The gains are those by which Hollot, Misra, Towsley and Gong (INFOCOM 2001) design PI for a router with N flows on a link
 //! of C packets a second: in their formula C and N occur as w = R·C/N only, once the queue is counted in time. w and R a
@@ -17,22 +17,27 @@ const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 170);
 /// Steps caught up at once: a second's worth.
 const MOST_STEPS: u64 = 170;
 
-/// State: the probability and the delay at the last step.
+/// State: the probability and the integral in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pi {
     pub probability: f64,
-    before: f64,
+    sum: f64,
     next: Instant,
 }
 
-/// a and b, per second of delay, for a window of so many packets and an RTT in seconds.
+/// K/m per second of delay, and K per second of that, for a window of so many packets and an RTT in seconds.
 fn gains(w: f64, rtt: f64) -> (f64, f64) {
-    let (m, half) = (2.0 / (rtt * w), PERIOD.as_secs_f64() / 2.0);
-    let k = m * math::sqrt(1.0 + m * m * rtt * rtt) * 4.0 / (rtt * w * w);
-    (k * (1.0 / m + half), k * (1.0 / m - half))
+    let m = 2.0 / (rtt * w);
+    let proportional = math::sqrt(1.0 + m * m * rtt * rtt) * 4.0 / (rtt * w * w);
+    (proportional, m * proportional)
 }
 
 impl Pi {
+    /// No steps until now: while a response is still to be felt no probability could do more.
+    pub fn pause(&mut self, now: Instant) {
+        self.next = now;
+    }
+
     /// Takes the steps that are due, at this queueing delay.
     pub fn advance(&mut self, now: Instant, queue: Duration, target: Duration, w: f64, rtt: Duration) {
         if now < self.next || rtt.is_zero() {
@@ -41,11 +46,9 @@ impl Pi {
         let steps = (1 + now.since(self.next).as_nanos() / PERIOD.as_nanos()).min(MOST_STEPS);
         self.next = (self.next + PERIOD * steps).max(now);
         let error = queue.as_secs_f64() - target.as_secs_f64();
-        let (a, b) = gains(w.max(2.0), rtt.as_secs_f64());
-        for _ in 0..steps {
-            self.probability = (self.probability + a * error - b * self.before).clamp(0.0, 1.0);
-            self.before = error;
-        }
+        let (proportional, k) = gains(w.max(2.0), rtt.as_secs_f64());
+        self.sum = (self.sum + k * PERIOD.as_secs_f64() * steps as f64 * error).clamp(0.0, 1.0);
+        self.probability = (self.sum + proportional * error).clamp(0.0, 1.0);
     }
 }
 
@@ -58,7 +61,10 @@ mod tests {
     fn the_gains_of_the_routers_design_point() {
         // Hollot et al., section V: 60 flows of 500 bytes on 15 Mbit/s (3750 packets/s), R⁺ = 246 ms, at 160 Hz a = 1.822e-5
         // and b = 1.816e-5 per packet, from m and K of two and three digits.
-        let (a, b) = gains(0.246 * 3750.0 / 60.0, 0.246);
+        let (proportional, k) = gains(0.246 * 3750.0 / 60.0, 0.246);
+        let half = k * PERIOD.as_secs_f64() / 2.0;
+        // As ns-2 has it: p += a·e − b·e before.
+        let (a, b) = (proportional + half, proportional - half);
         assert!((a / 3750.0 / 1.822e-5 - 1.0).abs() < 0.02, "{}", a / 3750.0);
         assert!((b / 3750.0 / 1.816e-5 - 1.0).abs() < 0.02, "{}", b / 3750.0);
     }
