@@ -39,6 +39,11 @@ def examine() -> list[Finding]:
         _tool("clang", "apt-get install clang libbpf-dev", "compiles the BPF algorithms"),
         _tool("bpftool", "apt-get install bpftool", "loads them"),
         _tool("ip", "apt-get install iproute2", "makes network namespaces"),
+        _tool("unshare", "apt-get install util-linux", "keeps a command's processes together"),
+        _tool("iperf3", "apt-get install iperf3", "make test-linux sends with it"),
+        _tool("ping", "apt-get install iputils-ping", "make test-linux measures with it"),
+        _realtime(),
+        _congestion_controls(),
         _tool("chromium", "apt-get install chromium", "tests the HTML report"),
     ]
 
@@ -118,6 +123,25 @@ def _namespaces() -> Finding:
     root = os.geteuid() == 0
     found = "root may make them" if root else "root only"
     return Finding("network namespaces", root, found, "run with sudo")
+
+
+def _realtime() -> Finding:
+    if not sys.platform.startswith("linux"):
+        return Finding("real-time scheduling", False, "Linux only", "use a Linux machine")
+    from .linux.flows import realtime_allowed
+
+    allowed = realtime_allowed()
+    found = "SCHED_FIFO is granted" if allowed else "SCHED_FIFO is refused: emulated links would be labelled suspect"
+    return Finding(
+        "real-time scheduling", allowed, found, "run with sudo, or: sudo setcap cap_sys_nice+ep $(which python3)"
+    )
+
+
+def _congestion_controls() -> Finding:
+    from .linux.net import available
+
+    there = available()
+    return Finding("the kernel's cc", bool(there), ", ".join(there) or "none to be seen", "use a Linux machine")
 
 
 def _bpf() -> Finding:

@@ -18,7 +18,7 @@ from ..sweep import Task
 from .net import DEVICE, End, available, core, require
 
 #: What experiments call a congestion control and the kernel calls otherwise. Linux's "reno" is NewReno with SACK.
-KERNEL_NAMES = {"newreno": "reno", "sack_reno": "reno"}
+KERNEL_NAMES = {"newreno": "reno"}
 #: Settings that only say how the kernel's own code is.
 AS_IN_LINUX = {
     "cubic": {"reference": "linux", "slow_start": "hystart"},
@@ -40,7 +40,7 @@ def kernel_name(cc: str) -> str:
     kernel = KERNEL_NAMES.get(name, name)
     there = available()
     if kernel not in there:
-        known = {value: key for key, value in KERNEL_NAMES.items() if key == "newreno"}
+        known = {value: key for key, value in KERNEL_NAMES.items()}
         have = ", ".join(f"{known[one]} (its {one})" if one in known else one for one in there)
         load = f"; sojourn kernel load {kernel} brings it, where BPF is there" if kernel in DELAY_BASED else ""
         raise SpecError(f"cc = {cc!r}: this kernel has no {kernel!r}{load}; it has {have}")

@@ -43,7 +43,7 @@ class Scene:
         }
         changed = [_change(text) for text in self.changes]
         if seconds is not None:  # what was never reached is no part of the run
-            changed = [change for change in changed if _engine.milliseconds(change["at"]) < seconds * 1e3]
+            changed = [change for change in changed if _milliseconds(change["at"], "--change") < seconds * 1e3]
         lines = ["format = 1", f"title = {_quote(self.title)}"]
         for name, keys in (("down", down), ("up", up)):
             lines += ["[[link]]", f'name = "{name}"', f"delay = {_quote(half)}"]
@@ -73,11 +73,19 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _half(text: str, option: str) -> str:
+def _milliseconds(text: str, option: str) -> float:
+    for unit, factor in (("min", 60.0), ("h", 3600.0)):
+        number = text.removesuffix(unit).strip()
+        if number != text.strip():
+            return _milliseconds(f"{number} s", option) * factor
     try:
-        return f"{_engine.milliseconds(text) / 2:.9g} ms"
+        return _engine.milliseconds(text)
     except SpecError:
         raise SpecError(f"{option} {text}: expected a time such as 40ms") from None
+
+
+def _half(text: str, option: str) -> str:
+    return f"{_milliseconds(text, option) / 2:.9g} ms"
 
 
 def _change(text: str) -> dict[str, str]:

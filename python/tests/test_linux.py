@@ -1,0 +1,118 @@
+"""Real packets, as far as they need neither root nor Linux: what is asked for, refused and compared."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import pytest
+
+import sojourn as sj
+from sojourn.errors import SetupError, SpecError
+from sojourn.linux import flows, net
+from sojourn.linux.scene import Scene
+from sojourn.linux.status import line
+from sojourn.linux.verify import BIN_S, CWND, QUEUE, UTILISATION, Aligned, Allowed, CaseReport, Report, Row
+
+
+def test_without_root_one_sentence_and_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/sojourn", "emulate", "--rate", "1Mbit/s", "--", "a b"])
+    with pytest.raises(SetupError, match=r"need root: sudo \S*sojourn emulate --rate 1Mbit/s -- 'a b'$"):
+        net.require()
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(SetupError, match="need Linux"):
+        net.require()
+
+
+def test_a_missing_tool_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(net.shutil, "which", lambda tool: None if tool == "ip" else f"/bin/{tool}")
+    monkeypatch.setattr(net.Path, "exists", lambda _: True)
+    with pytest.raises(SetupError, match="ip: not found: apt-get install iproute2"):
+        net.require()
+
+
+def test_a_scene_is_two_links_each_with_half_of_the_rtt() -> None:
+    scene = Scene("10Mbit/s", "41ms", up="1Mbit/s", buffer="2BDP", queue="fq_pie", loss="1%", changes=("5s rtt=80 ms",))
+    down, up = sj.check(scene.experiment()).cases[0].links
+    assert (down["rate_mbps"], up["rate_mbps"]) == (10.0, 1.0)
+    assert down["delay_ms"] == up["delay_ms"] == 20.5
+    assert (down["queue"], up["queue"], down["loss"], up["loss"]) == ("fq_pie", "fq_pie", 0.01, 0.0)
+    assert (down["changes"], up["changes"]) == (1, 1)
+
+
+def test_without_a_rate_up_both_directions_have_the_same() -> None:
+    down, up = sj.check(Scene("10Mbit/s", "40ms", queue="codel").experiment()).cases[0].links
+    assert down | {"name": "up"} == up
+
+
+def test_what_programs_did_can_be_written_down_as_an_experiment() -> None:
+    scene = Scene("10Mbit/s", "40ms", changes=("5s rate=1Mbit/s", "1min loss=3%"))
+    case = sj.check(scene.experiment([("up-tcp-40000-5201", False)], 12.345678901)).cases[0]
+    assert round(case.duration_s * 1e9) == 12_345_678_901
+    assert [flow["route"] for flow in case.flows] == [["down"], ["up"]]
+    assert case.links[0]["changes"] == 1  # the run was over before the second
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("5s", "changes nothing"),
+        ("5s speed=3", "rate, up, rtt, loss"),
+        ("5s rate", "=VALUE"),
+        ("5s rtt=3x", "--change rtt"),
+    ],
+)
+def test_a_change_that_cannot_be_read_says_how(change: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        Scene("1Mbit/s", "10ms", changes=(change,)).experiment()
+
+
+def test_the_kernels_names_and_what_it_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flows, "available", lambda: ["reno", "cubic", "bbr"])
+    assert [flows.kernel_name(cc) for cc in ("newreno", "bbr", "cubic(reference=linux, slow_start=hystart)")] == [
+        "reno",
+        "bbr",
+        "cubic",
+    ]
+    with pytest.raises(
+        SpecError, match=r"no 'hldg'; sojourn kernel load hldg brings it.*newreno \(its reno\), cubic, bbr"
+    ):
+        flows.kernel_name("hldg")
+    with pytest.raises(SpecError, match=r"beta=0.8 is not to be had from the kernel's cubic: it takes reference=linux"):
+        flows.kernel_name("cubic(beta=0.8)")
+
+
+def test_a_glance_fits_the_terminal() -> None:
+    link = {"name": "down", "rate_mbps": 9.5, "queue_ms": 12.34, "dropped": 3, "marked": 0, "packets": 9}
+    glance = {"time_s": 1.5, "links": [link], "late_p99_us": 88.0}
+    assert line(glance, 200).split("  |  ")[1] == "down    9.50 Mbit/s  queue   12.3 ms  3 drops  0 marks"
+    assert len(line(glance, 40)) == 39
+
+
+def band(*values: float) -> tuple[tuple[float, float, float], ...]:
+    return tuple((v, v - 1, v + 1) for v in values)
+
+
+def test_series_part_where_means_and_bands_do() -> None:
+    seconds = tuple(float(s) for s in range(6))
+    series = Aligned(seconds, band(10, 10, 10, 10, 10, 10), band(10, 30, 11.5, 20, 24, 10))
+    assert series.parts(Allowed(2.0)) == (3.0, 4.0 + BIN_S, 12.0)
+    assert series.parts(Allowed(25.0)) is None
+
+
+def test_a_verdict_rests_on_utilisation_and_queue() -> None:
+    good = Row(UTILISATION, "bottleneck", (99.0, 98.0), (95.0, 94.5))
+    queue = Row(QUEUE, "bottleneck", (40.0,), (47.9,))
+    window = Row(CWND, "a", (50.0,), (90.0,))
+    assert (good.agrees, queue.agrees, window.agrees) == (True, True, False)
+    report = Report("x", (CaseReport("", (good, queue, window)),))
+    assert report.agrees and report.verdict == (
+        "x: simulator and kernel agree: 2 of 2 deciding figures; of the figures told, 0 of 1 agree"
+    )
+    off = Row(QUEUE, "bottleneck", (40.0,), (48.1,))
+    assert not Report("x", (CaseReport("", (off,)),)).agrees

@@ -1,0 +1,121 @@
+"""Experiments over the kernel's TCP, and the simulator beside it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SOJOURN
+
+EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments" / "verify"
+
+
+def sojourn(*arguments: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([SOJOURN, *arguments], capture_output=True, text=True, timeout=150, check=False)
+    assert code is None or done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def test_an_experiment_runs_on_the_kernel_in_the_simulators_words(tmp_path: Path) -> None:
+    line = "10Mbit/s 40ms 2BDP fifo: cubic, newreno@2s-5s, voip"
+    common = ("--set", "run.duration=7s", "--series", "10ms", "--events")
+    done = sojourn("run", line, *common, "--on", "linux", "--diftr", "--json", "-o", str(tmp_path / "linux"))
+    simulated = sojourn("run", line, *common, "--json", "-o", str(tmp_path / "sim"))
+    ours, theirs = json.loads(simulated.stdout), json.loads(done.stdout)
+
+    def shape(value: Any) -> Any:
+        return {k: shape(v) for k, v in value.items()} if isinstance(value, dict) else None
+
+    for part in ("flows", "links", "groups"):
+        for one, other in zip(ours[part], theirs[part], strict=True):
+            assert one.keys() == other.keys()
+    assert theirs["on"] == "linux" and theirs["links"][0]["utilisation"] > 0.9
+    cubic, reno, voip = theirs["flows"]
+    assert cubic["throughput_mbps"] > 3 and reno["throughput_mbps"] > 0.3 and cubic["backoffs"]["loss"] >= 1
+    # 80 kbit/s, less what the drop-tail queue took.
+    assert 0.07 < voip["throughput_mbps"] <= 0.0805 and voip["cc"] == "none"
+    # The path's 40 ms, and a queue of at most 80 ms.
+    assert 40 <= cubic["rtt_ms"]["min"] < 45 and 60 < cubic["rtt_ms"]["max"] < 160
+    # The same figures can be drawn, and another host's runs are not mixed in.
+    sojourn("plot", "time", str(tmp_path / "linux"), "-o", str(tmp_path / "time.png"))
+    assert (tmp_path / "time.png").stat().st_size > 10_000
+    mixed = sojourn("run", line, "--set", "run.duration=7s", "-o", str(tmp_path / "linux"), code=2)
+    assert "holds runs on linux, these are on sim" in mixed.stderr
+    # What the kernel's packets met can be played again, drop for drop.
+    assert "identical" in sojourn("verify", str(tmp_path / "linux")).stdout
+
+
+@pytest.mark.parametrize("queue", ["pie", "fq_codel", "red"])
+def test_what_programs_sent_meets_the_same_drops_in_the_simulator(tmp_path: Path, queue: str) -> None:
+    folder = tmp_path / "run"
+    sojourn(
+        *("emulate", "--rate", "8Mbit/s", "--rtt", "20ms", "--buffer", "60p", "--queue", queue, "--loss", "1%"),
+        *("--change", "2s rate=3Mbit/s", "--record", "-o", str(folder), "--serve", "iperf3 -s", "--", "sh", "-c"),
+        "for how in '-P 3' '-R -C cubic' '-u -b 9M'; do iperf3 -c $SOJOURN_SERVER -t 2 $how; done",
+    )
+    (played,) = json.loads(sojourn("verify", str(folder), "--json").stdout)
+    assert played["same"] and played["dropped"] == played["dropped_again"] > 20, played
+
+
+def test_a_capture_is_read_by_others(tmp_path: Path) -> None:
+    file = tmp_path / "run.pcapng"
+    sojourn(
+        "emulate",
+        "--rate",
+        "5Mbit/s",
+        "--rtt",
+        "10ms",
+        "--pcap",
+        str(file),
+        "--",
+        "ping",
+        "-c",
+        "5",
+        "-i",
+        "0.2",
+        "10.201.0.1",
+    )
+    import dpkt
+
+    with file.open("rb") as handle:
+        packets = [bytes(data) for _, data in dpkt.pcapng.Reader(handle)]
+    echoes = [p for p in packets if dpkt.ip.IP(p).p == dpkt.ip.IP_PROTO_ICMP]
+    # Ten packets, each seen where it is sent, on its link and where it arrives.
+    assert len(echoes) == 30
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("10Mbit/s 40ms 2BDP fifo: vegas", "this kernel has no 'vegas'"),
+        ("10Mbit/s 40ms 2BDP fifo: cubic(beta=0.8)", "beta=0.8 is not to be had"),
+        ("10Mbit/s 40ms 2BDP fifo freebsd-11: newreno", "stack freebsd-11 cannot be had on linux; on linux can be"),
+        ("10Mbit/s 40ms 2BDP fifo: web", "its traffic cannot be had"),
+    ],
+)
+def test_what_the_kernel_cannot_do_is_refused_with_what_it_can(line: str, said: str) -> None:
+    done = sojourn("run", line, "--on", "linux", code=2)
+    assert said in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize("name", ["reno", "cubic", "bbr"])
+def test_simulator_and_kernel_agree(tmp_path: Path, name: str) -> None:
+    """One repetition here; `sojourn verify` of the file has three and more time."""
+    seen = ""
+    for attempt in range(2):
+        arguments = ("--set", "run.duration=15s", "--set", 'run.measure=["5s", "15s"]', "--repeat", "1", "--json")
+        done = sojourn(
+            "verify", str(EXPERIMENTS / f"{name}.toml"), *arguments, "-o", str(tmp_path / str(attempt)), code=None
+        )
+        report = json.loads(done.stdout)
+        decided = [row for case in report["cases"] for row in case["rows"] if row["decides"]]
+        assert {row["figure"] for row in decided} == {"utilisation", "mean queue"}
+        seen += f"\n{name}: {[(r['figure'], r['sim'], r['linux'], r['where']) for r in decided]}, {report['suspect']}"
+        assert done.returncode == (0 if report["agrees"] else 1)
+        if report["agrees"]:
+            print(seen)
+            return
+    pytest.fail(seen)
