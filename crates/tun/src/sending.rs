@@ -31,6 +31,7 @@ pub struct Plan {
     state: State,
     left: u64,
     ca_state: u8,
+    cwnd: u32,
     threshold: bool,
 }
 
@@ -52,7 +53,7 @@ impl Plan {
             _ => u64::MAX,
         };
         let (spec, wanted) = (spec.clone(), wanted.clone());
-        Plan { spec, wanted, lowat, state: State::Waiting, left, ca_state: 0, threshold: false }
+        Plan { spec, wanted, lowat, state: State::Waiting, left, ca_state: 0, cwnd: 0, threshold: false }
     }
 
     fn failed(&self, what: &str, error: std::io::Error) -> Failure {
@@ -176,7 +177,11 @@ impl Plan {
                 _ => {}
             }
         }
-        self.ca_state = i.ca_state;
+        // An algorithm in BPF cuts its window without the kernel's states: a smaller one while nothing is wrong is its doing.
+        if self.wanted.delay_based && self.ca_state.max(i.ca_state) < CWR && i.snd_cwnd < self.cwnd {
+            news.backoffs[0] += 1;
+        }
+        (self.ca_state, self.cwnd) = (i.ca_state, i.snd_cwnd);
     }
 }
 
