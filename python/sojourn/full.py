@@ -31,6 +31,8 @@ from .sweep import Sweep, choose, run_all
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
 RESULTS = ROOT / "results"
+#: Folders whose files `sojourn suite` runs, which takes hours in full and has statements of its own.
+SUITES = ("tcpeval",)
 
 
 def line_of(name: str, outcome: Outcome) -> dict[str, Any]:
@@ -70,6 +72,8 @@ def write(jobs: int, out: Path) -> Path:
     """Runs everything through one pool, on from what `out` holds, and writes the dated file."""
     sweeps = {}
     for path in sorted(EXPERIMENTS.rglob("*.toml")):
+        if path.parent.name in SUITES:
+            continue
         experiment, folder = _engine.read(path), out / files.title(path)
         sweeps[path.relative_to(EXPERIMENTS).as_posix()] = Sweep(
             experiment,

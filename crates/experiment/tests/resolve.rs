@@ -31,6 +31,23 @@ fn at(s: u64) -> Instant {
 }
 
 #[test]
+fn a_star_in_a_name_stands_for_all_that_fit() {
+    let text = "[path]\nrate = \"12 Mbit/s\"\nrtt = \"40 ms\"\n[[flow]]\nname = \"web-1\"\ncc = \"cubic\"\n\
+                [[flow]]\nname = \"web-2\"\ncc = \"cubic\"\n[[flow]]\nname = \"other\"\ncc = \"cubic\"\n\
+                [sweep]\n\"flow.web-*.cc\" = [\"newreno\", \"cubic(beta=0.8)\"]\n";
+    let mut experiment = experiment::parse(text, "").unwrap();
+    experiment.set("flow.*.initial_window", "3").unwrap();
+    let cases = experiment.cases().unwrap();
+    let ccs = |i: usize| cases[i].scenario.flows.iter().map(|f| f.cc.to_string()).collect::<Vec<_>>();
+    assert_eq!(ccs(0), ["newreno", "newreno", "cubic"]);
+    assert_eq!(ccs(1), ["cubic(beta=0.8)", "cubic(beta=0.8)", "cubic"]);
+    assert!(cases[0].scenario.flows.iter().all(|f| f.initial_window == 3));
+    assert_eq!(cases[1].values[0], ("flow.web-*.cc".to_string(), "cubic(beta=0.8)".to_string()));
+    let error = experiment.set("flow.video-*.cc", "cubic").unwrap_err().to_string();
+    assert!(error.contains("no flow is called like video-*"), "{error}");
+}
+
+#[test]
 fn the_file_of_the_architecture_resolves_key_by_key() {
     let e = good(include_str!("data/every-key.toml"));
     let all = cases(&e);

@@ -10,13 +10,17 @@
 //! (Alizadeh et al., SIGCOMM 2010, equation 13); the receiver echoes every mark. The flow needs `ecn = true`, or this
 //! is Reno.
 //!
+//! Random marks, one a round, leave no round to grow in between: the window is then about 1/p and not the 2/p of the
+//! fluid model. `growth=always` grows on.
+//!
 //! Source: RFC 8257, section 3.3. Linux 6.1 (`linux`) keeps α in 1024ths, rounded down at each step, and α whose 1/16
 //! would be nothing becomes nothing; it cuts whole segments.
 
 use crate::host::MarkedFraction;
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Flow, Reaction, Setup, Signal,
+    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Flow, Phase, Reaction, Setup, Signal,
 };
+use units::Bytes;
 
 params::choice! {
     /// Whose arithmetic.
@@ -25,6 +29,16 @@ params::choice! {
         Rfc = "rfc",
         /// Linux 6.1, in 1024ths.
         Linux = "linux",
+    }
+}
+
+params::choice! {
+    /// When the window grows.
+    pub enum Growth {
+        /// Not while it comes down, the round after a mark: as Linux, and as a literal reading of RFC 3168.
+        Open = "open",
+        /// By every acknowledgement: as the fluid model has it, and as the coupling of DualPI2 takes for granted.
+        Always = "always",
     }
 }
 
@@ -37,6 +51,8 @@ params::params! {
         gain: f64 = 0.0625, 0.001 => 1.0;
         /// α before the first window: 1 answers the first mark as a loss, 0 hardly at all.
         alpha: f64 = 1.0, 0.0 => 1.0;
+        /// Does the window grow in the round in which it comes down?
+        growth: Growth = Growth::Open;
     }
 }
 
@@ -46,6 +62,8 @@ pub struct Dctcp {
     p: Params,
     alpha: f64,
     marks: MarkedFraction,
+    /// Acknowledged while the window came down, to grow by afterwards.
+    banked: Bytes,
 }
 
 impl Algorithm for Dctcp {
@@ -66,7 +84,7 @@ impl Algorithm for Dctcp {
     type Params = Params;
 
     fn new(p: &Params, _: Setup<'_>) -> Self {
-        Dctcp { p: p.clone(), alpha: p.alpha, marks: MarkedFraction::default() }
+        Dctcp { p: p.clone(), alpha: p.alpha, marks: MarkedFraction::default(), banked: Bytes::ZERO }
     }
 }
 
@@ -91,7 +109,12 @@ impl CongestionControl for Dctcp {
         if let Some(fraction) = self.marks.see(ack, ack.round.is_some()) {
             self.alpha = self.average(fraction);
         }
-        flow.grow_as_reno(ack.cumulative);
+        // Then the host sets the window; what it would have grown by comes as the host is done.
+        if self.p.growth == Growth::Always && flow.phase == Phase::Reduced {
+            self.banked += ack.cumulative;
+        } else {
+            flow.grow_as_reno(ack.cumulative + core::mem::take(&mut self.banked));
+        }
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
