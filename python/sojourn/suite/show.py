@@ -229,13 +229,16 @@ def _curves(ran: Ran, rows: Sequence[Row]) -> Figure:
                     ax.plot(xs, ys, label=aqm or measure.title, **look)
             if ran.scenario.axis and ran.scenario.axis.log:
                 ax.set_xscale("log")
-            ax.set_ylim(bottom=0)
             if i == 0:
                 ax.set_title(cc)
             if j == 0:
                 ax.set_ylabel(f"{measure.title}{', ' + measure.unit if measure.unit else ''}")
             if i == len(measures) - 1 and ran.scenario.axis:
                 ax.set_xlabel(ran.scenario.axis.title)
+    for measure, row_axes in zip(measures, axes, strict=True):
+        # The axes of a row share their scale, and a limit set early would not grow with what is drawn later.
+        highest = max((y for row in rows if (y := row.figures[measure.name]) == y), default=0.0)
+        row_axes[0].set_ylim(0, 1.06 * highest or 1.0)
     handles: dict[str, Artist] = {}
     for row_axes in axes:
         for ax in row_axes:
