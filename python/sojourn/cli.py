@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from . import terminal
 from .cli_files import export, spp
+from .cli_kernel import kernel
 from .cli_linux import emulate, verify
 from .cli_list import Json, Set, Source, list_, settings, show
 from .cli_suite import suite
@@ -60,6 +61,7 @@ app.command()(suite)
 app.command()(emulate)
 app.command()(verify)
 app.add_typer(show, name="show")
+app.add_typer(kernel, name="kernel")
 
 Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", min=0)]
 Repeat = Annotated[int | None, typer.Option(help="Repetitions per case.", min=1)]

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .errors import SetupError
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -148,7 +150,14 @@ def _bpf() -> Finding:
     types = Path("/sys/kernel/btf/vmlinux")
     if not types.exists():
         return Finding("BPF", False, "the kernel has no BTF", "boot a kernel with CONFIG_DEBUG_INFO_BTF=y")
-    return Finding("BPF", True, f"kernel {platform.release()} with BTF")
+    from .linux.build import known_kernel, tried
+
+    found = f"kernel {platform.release()} with BTF; sojourn kernel was tried on {tried()}"
+    try:
+        known_kernel()
+    except SetupError:
+        return Finding("BPF", False, found, "sojourn kernel load --untried NAME")
+    return Finding("BPF", True, found)
 
 
 def _tool(name: str, mend: str, purpose: str) -> Finding:

@@ -21,6 +21,7 @@ mod flow;
 mod registry;
 #[cfg(test)]
 mod testing;
+mod whole;
 
 pub use ack::{Ack, Congestion, Event, Lost, RateSample, Reaction, Round, Sent, Signal};
 pub use cause::{

@@ -111,6 +111,15 @@ pub fn algorithms() -> String {
     json!(all).to_string()
 }
 
+/// An algorithm's parameters as whole numbers, as JSON: what its C in `bpf/` is built with.
+#[pyfunction]
+pub fn whole_numbers(spec: &str) -> PyResult<String> {
+    let spec: params::Spec = spec.parse().map_err(refuse)?;
+    let numbers = cc::find(&spec.name).and_then(|entry| entry.whole_numbers(&spec)).map_err(refuse)?;
+    let all: serde_json::Map<_, _> = numbers.into_iter().map(|(name, n)| (name.to_string(), json!(n))).collect();
+    Ok(Value::Object(all).to_string())
+}
+
 /// The columns and events of the table `diftr`.
 #[pyfunction]
 pub fn diftr() -> String {

@@ -16,6 +16,7 @@ mod _core {
     #[pymodule_export]
     use crate::convert::{
         SpecError, algorithms, causes, check, compare, diftr, evaluate, queues, schema, slow_starts, stacks, version,
+        whole_numbers,
     };
     #[pymodule_export]
     use crate::run::{RunResult, StopFlag, Stopped, run};

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "vmlinux.h"
+#include "law/chd.h"
+#define LAW chd
+#include "kit.h"

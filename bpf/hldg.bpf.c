@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "vmlinux.h"
+#include "law/hldg.h"
+#define LAW hldg
+#include "kit.h"

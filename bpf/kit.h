@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel as a host: measures a TCP socket, asks a law, sets the window. Included last by a NAME.bpf.c that has
+ * defined LAW as NAME; params.h is written when the object is built and defines PARAMS, RECORD_ACKS and
+ * CONG_CONTROL_ARGS.
+ *
+ * All is in cong_control, which the kernel calls for every ACK, in recovery too; so the proportional rate reduction
+ * (RFC 6937) that other algorithms get from the kernel is here. What the kernel asks with ssthresh() it explains only
+ * with the set_state() that follows; the law is asked there. There are no timers: what was to be done meanwhile is done
+ * with the next ACK.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "params.h"
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define TEXT_(a) #a
+#define TEXT(a) TEXT_(a)
+#define LAW_CALLED(what) JOIN(LAW, what)
+
+#include "law/tape.h"
+
+char _license[] SEC("license") = "GPL";
+
+const volatile struct LAW_CALLED(_params) params = { PARAMS };
+
+#define US 1000ULL
+#define UNSET 0x7fffffff /* TCP_INFINITE_SSTHRESH */
+#define RESTART_WINDOW 10 /* RFC 6928 */
+
+struct host {
+	struct law_flow flow;
+	struct law_ack ack;
+	struct LAW law;
+	struct law_round open; /* the round under way */
+	u64 bytes_acked;
+	u32 round_end;
+	u32 snd_cwnd, snd_ssthresh; /* as last written */
+	u32 prr_delivered, prior_cwnd;
+	u32 own, undone;
+#if RECORD_ACKS
+	struct law_tape tape;
+#endif
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct host);
+} sojourn_state SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, RECORD_ACKS ? 1 << 24 : 1 << 20);
+} sojourn_events SEC(".maps");
+
+static u32 host_draw(struct law_flow *f)
+{
+	f->draw = bpf_get_prandom_u32();
+	return f->draw;
+}
+
+static void host_event(struct law_flow *f)
+{
+	/* The reader polls; a wake-up an event would cost more than the event. */
+	bpf_ringbuf_output(&sojourn_events, &f->event, sizeof(f->event), BPF_RB_NO_WAKEUP);
+}
+
+static struct host *host_of(struct sock *sk)
+{
+	return bpf_sk_storage_get(&sojourn_state, sk, 0, 0);
+}
+
+static void tape_before(struct host *h, u64 call, u64 detail)
+{
+#if RECORD_ACKS
+	h->tape.call = call;
+	h->tape.detail = detail;
+	law_tape_before(&h->tape, &h->flow);
+	h->flow.draw = 0;
+#endif
+}
+
+static void tape_after(struct host *h, u64 reaction)
+{
+#if RECORD_ACKS
+	struct law_tape *t = &h->tape;
+
+	t->draw = h->flow.draw;
+	t->ack = h->ack;
+	t->after_cwnd = h->flow.cwnd;
+	t->after_ssthresh = h->flow.ssthresh;
+	t->reaction = reaction;
+	bpf_ringbuf_output(&sojourn_events, t, sizeof(*t), BPF_RB_NO_WAKEUP);
+	t->host_cwnd = t->host_ssthresh = 0;
+#endif
+}
+
+static void host_set_cwnd(struct host *h, u64 cwnd)
+{
+	h->flow.cwnd = cwnd;
+#if RECORD_ACKS
+	h->tape.host_cwnd = 1;
+#endif
+}
+
+static void host_set_ssthresh(struct host *h, u64 ssthresh)
+{
+	h->flow.ssthresh = ssthresh;
+#if RECORD_ACKS
+	h->tape.host_ssthresh = 1;
+#endif
+}
+
+static u64 bytes_of(u32 packets, u64 mss)
+{
+	return packets >= UNSET ? LAW_NEVER : packets * mss;
+}
+
+static u32 in_flight(const struct tcp_sock *tp)
+{
+	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+}
+
+static u64 phase_of(u32 state)
+{
+	if (state == TCP_CA_Recovery)
+		return LAW_RECOVERY;
+	if (state == TCP_CA_Loss)
+		return LAW_TIMED_OUT;
+	return state == TCP_CA_CWR ? LAW_REDUCED : LAW_OPEN;
+}
+
+static bool is_cwnd_limited(const struct tcp_sock *tp)
+{
+	if (tp->snd_cwnd < tp->snd_ssthresh)
+		return tp->snd_cwnd < 2 * tp->max_packets_out;
+	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+}
+
+/* Takes over what the kernel did behind the law's back: an undo, a new MSS. */
+static void host_sees_windows(struct host *h, const struct tcp_sock *tp)
+{
+	struct law_flow *f = &h->flow;
+	u64 mss = tp->mss_cache ? tp->mss_cache : 536;
+	bool resized = mss != f->mss;
+
+	f->mss = mss;
+	f->floor = 2 * mss;
+	if (resized || tp->snd_cwnd != h->snd_cwnd)
+		host_set_cwnd(h, tp->snd_cwnd * mss);
+	if (resized || tp->snd_ssthresh != h->snd_ssthresh)
+		host_set_ssthresh(h, bytes_of(tp->snd_ssthresh, mss));
+}
+
+static void host_measures(struct host *h, const struct tcp_sock *tp)
+{
+	struct law_flow *f = &h->flow;
+
+	f->now = law_max(f->now, tp->tcp_mstamp * US);
+	f->srtt = (u64)(tp->srtt_us >> 3) * US;
+	f->in_flight = in_flight(tp) * f->mss;
+	f->lost = tp->lost_out * f->mss;
+	f->receive_window = tp->snd_wnd;
+	f->phase = phase_of(tp->inet_conn.icsk_ca_state);
+	f->cwnd_limited = is_cwnd_limited(tp);
+}
+
+static void host_writes(struct host *h, struct tcp_sock *tp)
+{
+	struct law_flow *f = &h->flow;
+	u64 cwnd = law_max(f->cwnd / f->mss, 1), rate;
+
+	h->snd_cwnd = law_min(cwnd, tp->snd_cwnd_clamp);
+	h->snd_ssthresh = f->ssthresh == LAW_NEVER ? UNSET : law_min(law_max(f->ssthresh / f->mss, 2), UNSET);
+	tp->snd_cwnd = h->snd_cwnd;
+	tp->snd_ssthresh = h->snd_ssthresh;
+	/* What the kernel does for algorithms without cong_control: it sizes TSO bursts by this rate. */
+	if (f->srtt) {
+		rate = law_mul_div(f->cwnd * (f->cwnd < f->ssthresh / 2 ? 200 : 120), 10000000, f->srtt);
+		((struct sock *)tp)->sk_pacing_rate = rate;
+	}
+}
+
+static void round_begins(struct host *h, const struct tcp_sock *tp)
+{
+	h->open = (struct law_round){ .start = h->flow.now, .min_rtt = LAW_NEVER, .min_rtt_reused = LAW_NEVER };
+	h->round_end = tp->snd_nxt;
+}
+
+/* Counts an ACK in the round under way and closes it when what was sent at its beginning is passed. */
+static void host_counts_round(struct host *h, const struct tcp_sock *tp)
+{
+	struct law_round *r = &h->open, *done = &h->ack.round;
+	u64 rtt = h->ack.rtt, last = h->flow.rtt;
+
+	r->delivered += h->ack.delivered;
+	if (rtt) {
+		r->samples++;
+		r->min_rtt = law_min(r->min_rtt, rtt);
+		r->max_rtt = law_max(r->max_rtt, rtt);
+	} else if (last) {
+		r->min_rtt_reused = law_min(r->min_rtt_reused, last);
+		r->max_rtt_reused = law_max(r->max_rtt_reused, last);
+	}
+	h->ack.closed = (s32)(tp->snd_una - h->round_end) > 0;
+	if (!h->ack.closed)
+		return;
+	*done = *r;
+	done->end = h->flow.now;
+	done->min_rtt_reused = law_min(r->min_rtt_reused, r->min_rtt);
+	done->max_rtt_reused = law_max(r->max_rtt_reused, r->max_rtt);
+	if (done->min_rtt == LAW_NEVER)
+		done->min_rtt = 0;
+	if (done->min_rtt_reused == LAW_NEVER)
+		done->min_rtt_reused = 0;
+	round_begins(h, tp);
+}
+
+static void host_takes_rtt(struct host *h, const struct rate_sample *rs)
+{
+	struct law_flow *f = &h->flow;
+	u64 rtt = rs->rtt_us > 0 ? rs->rtt_us * US : 0;
+
+	/* A lone segment's ACK may have waited for the receiver's timer. */
+	if (rs->is_ack_delayed && rtt > f->min_rtt && f->min_rtt)
+		rtt = 0;
+	h->ack.rtt = rtt;
+	if (!rtt)
+		return;
+	f->rtt = rtt;
+	f->max_rtt = law_max(f->max_rtt, rtt);
+	f->min_rtt = f->min_rtt ? law_min(f->min_rtt, rtt) : rtt;
+}
+
+/* Proportional rate reduction, RFC 6937, with the slow-start bound while nothing more is lost. */
+static void host_reduces(struct host *h, const struct tcp_sock *tp, const struct rate_sample *rs)
+{
+	struct law_flow *f = &h->flow;
+	u32 pipe = in_flight(tp), target = law_max(f->ssthresh / f->mss, 2), send;
+	u32 out = tp->prr_out, acked = rs->acked_sacked;
+
+	if (!acked || !h->prior_cwnd || f->ssthresh == LAW_NEVER)
+		return;
+	h->prr_delivered += acked;
+	if (pipe > target) {
+		send = ((u64)target * h->prr_delivered + h->prior_cwnd - 1) / h->prior_cwnd;
+		send = law_less(send, out);
+	} else {
+		send = law_less(h->prr_delivered, out);
+		if (h->ack.cumulative && rs->losses <= 0)
+			send = law_max(send, acked) + 1;
+		send = law_min(send, target - pipe);
+	}
+	/* The first retransmission goes out whatever the sum says. */
+	if (!send && !out)
+		send = 1;
+	host_set_cwnd(h, (pipe + send) * f->mss);
+}
+
+SEC("struct_ops/init")
+void BPF_PROG(host_init, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct host *h = bpf_sk_storage_get(&sojourn_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!h)
+		return;
+	h->flow.event.flow = (u32)sk->__sk_common.skc_num << 16 | bpf_ntohs(sk->__sk_common.skc_dport);
+	h->snd_cwnd = h->snd_ssthresh = 0;
+	host_sees_windows(h, tp);
+	host_measures(h, tp);
+	h->bytes_acked = tp->bytes_acked;
+	round_begins(h, tp);
+	LAW_CALLED(_init)(&h->law, &h->flow, &params);
+	tape_before(h, LAW_CALL_INIT, 0);
+	tape_after(h, 0);
+	host_writes(h, tp);
+}
+
+static void host_ack(struct sock *sk, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct host *h = host_of(sk);
+	struct law_flow *f;
+	u32 state;
+
+	if (!h)
+		return;
+	f = &h->flow;
+	host_sees_windows(h, tp);
+	host_measures(h, tp);
+	h->ack.cumulative = tp->bytes_acked - h->bytes_acked;
+	h->bytes_acked = tp->bytes_acked;
+	h->ack.delivered = (u64)rs->acked_sacked * f->mss;
+	host_takes_rtt(h, rs);
+	host_counts_round(h, tp);
+
+	tape_before(h, LAW_CALL_WAKE, 0);
+	LAW_CALLED(_wake)(&h->law, f, &params);
+	tape_after(h, 0);
+	tape_before(h, LAW_CALL_ACK, 0);
+	LAW_CALLED(_ack)(&h->law, f, &h->ack, &params);
+	tape_after(h, 0);
+
+	state = tp->inet_conn.icsk_ca_state;
+	if (!h->own && (state == TCP_CA_CWR || state == TCP_CA_Recovery))
+		host_reduces(h, tp, rs);
+	host_writes(h, tp);
+}
+
+#if CONG_CONTROL_ARGS == 4 /* since 6.10 */
+SEC("struct_ops/cong_control")
+void BPF_PROG(host_cong_control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	host_ack(sk, rs);
+}
+#else
+SEC("struct_ops/cong_control")
+void BPF_PROG(host_cong_control, struct sock *sk, const struct rate_sample *rs)
+{
+	host_ack(sk, rs);
+}
+#endif
+
+/* The kernel asks before it says why: set_state() answers. */
+SEC("struct_ops/ssthresh")
+u32 BPF_PROG(host_ssthresh, struct sock *sk)
+{
+	return ((struct tcp_sock *)sk)->snd_ssthresh;
+}
+
+static void host_congestion(struct host *h, struct tcp_sock *tp, u32 signal)
+{
+	struct law_flow *f = &h->flow;
+	u64 cwnd = f->cwnd, ssthresh = f->ssthresh, now = cwnd, to;
+	u32 kind = LAW_LOSS_BACKOFF;
+
+	h->undone = 0;
+	tape_before(h, LAW_CALL_CONGESTION, signal);
+	to = LAW_CALLED(_congestion)(&h->law, f, signal, &params);
+	tape_after(h, to);
+	f->credit = 0;
+	h->own = to == LAW_OWN;
+	h->prr_delivered = 0;
+	h->prior_cwnd = cwnd / f->mss;
+	if (signal == LAW_SIGNAL_TIMEOUT)
+		kind = LAW_TIMEOUT;
+	else if (signal == LAW_SIGNAL_ECN)
+		kind = LAW_ECN_BACKOFF;
+	if (!h->own) {
+		to = law_max(to, f->floor);
+		host_set_ssthresh(h, to);
+		/* The event shows the goal where the reduction takes its time. */
+		f->cwnd = kind == LAW_TIMEOUT ? f->mss : to;
+		law_why(f, kind == LAW_ECN_BACKOFF ? 0 : f->lost, f->in_flight, 0, 0, 0, 0, 0, 0);
+		if (kind == LAW_TIMEOUT)
+			law_why(f, f->in_flight, tp->inet_conn.icsk_retransmits, f->srtt, 0, 0, 0, 0, 0);
+		law_because(f, kind, cwnd, ssthresh);
+		host_set_cwnd(h, now);
+	}
+}
+
+SEC("struct_ops/set_state")
+void BPF_PROG(host_set_state, struct sock *sk, u8 new)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct host *h = host_of(sk);
+	u32 old = tp->inet_conn.icsk_ca_state;
+	struct law_flow *f;
+
+	if (!h)
+		return;
+	f = &h->flow;
+	/* After a timeout the kernel has set cwnd before it tells: the law is asked with the window it had. */
+	if (new != TCP_CA_Loss)
+		host_sees_windows(h, tp);
+	host_measures(h, tp);
+	if (new == TCP_CA_Recovery && old != TCP_CA_CWR) {
+		host_congestion(h, tp, LAW_SIGNAL_LOSS);
+	} else if (new == TCP_CA_CWR) {
+		host_congestion(h, tp, LAW_SIGNAL_ECN);
+	} else if (new == TCP_CA_Loss) {
+		if (old <= TCP_CA_Disorder || (h->own && old != TCP_CA_Loss))
+			host_congestion(h, tp, LAW_SIGNAL_TIMEOUT);
+		h->own = 0;
+		host_set_cwnd(h, tp->snd_cwnd * f->mss);
+	} else if (new <= TCP_CA_Disorder && old >= TCP_CA_CWR) {
+		if (old != TCP_CA_Loss && !h->own && !h->undone && f->ssthresh != LAW_NEVER)
+			host_set_cwnd(h, f->ssthresh);
+		h->own = 0;
+		f->credit = 0;
+		f->phase = LAW_OPEN;
+		tape_before(h, LAW_CALL_NOTICE, LAW_RECOVERY_END);
+		LAW_CALLED(_notice)(&h->law, f, LAW_RECOVERY_END, &params);
+		tape_after(h, 0);
+	}
+	host_writes(h, tp);
+}
+
+/* Sending again after more than an RTO of silence: RFC 5681, section 4.1. */
+SEC("struct_ops/cwnd_event")
+void BPF_PROG(host_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct host *h = host_of(sk);
+	u64 last, rto, before;
+	struct law_flow *f;
+
+	if (event != CA_EVENT_TX_START || !h)
+		return;
+	f = &h->flow;
+	last = f->now;
+	rto = (u64)((tp->srtt_us >> 3) + tp->rttvar_us) * US;
+	if (!f->rtt || tp->tcp_mstamp * US < last + rto)
+		return;
+	host_sees_windows(h, tp);
+	host_measures(h, tp);
+	before = f->cwnd;
+	if (before > RESTART_WINDOW * f->mss) {
+		host_set_cwnd(h, RESTART_WINDOW * f->mss);
+		law_why(f, f->now - last, 0, 0, 0, 0, 0, 0, 0);
+		law_because(f, LAW_IDLE_RESTART, before, f->ssthresh);
+	}
+	tape_before(h, LAW_CALL_NOTICE, LAW_RESTART);
+	LAW_CALLED(_notice)(&h->law, f, LAW_RESTART, &params);
+	tape_after(h, 0);
+	round_begins(h, tp);
+	host_writes(h, tp);
+}
+
+/* The reduction was spurious; the kernel puts ssthresh back itself. */
+SEC("struct_ops/undo_cwnd")
+u32 BPF_PROG(host_undo_cwnd, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct host *h = host_of(sk);
+	u32 to = law_max(tp->snd_cwnd, tp->prior_cwnd);
+	struct law_flow *f;
+	u64 cwnd;
+
+	if (!h)
+		return to;
+	f = &h->flow;
+	cwnd = f->cwnd;
+	h->undone = 1;
+	host_set_cwnd(h, to * f->mss);
+	h->snd_cwnd = to;
+	law_why(f, 0, 0, 0, 0, 0, 0, 0, 0);
+	law_because(f, LAW_UNDO, cwnd, f->ssthresh);
+	return to;
+}
+
+SEC("struct_ops/release")
+void BPF_PROG(host_release, struct sock *sk)
+{
+	bpf_sk_storage_delete(&sojourn_state, sk);
+}
+
+SEC(".struct_ops")
+struct tcp_congestion_ops LAW = {
+	.init = (void *)host_init,
+	.release = (void *)host_release,
+	.ssthresh = (void *)host_ssthresh,
+	.cong_control = (void *)host_cong_control,
+	.set_state = (void *)host_set_state,
+	.cwnd_event = (void *)host_cwnd_event,
+	.undo_cwnd = (void *)host_undo_cwnd,
+	.flags = 1, /* TCP_CONG_NON_RESTRICTED: any user may ask for it */
+	.name = TEXT(LAW),
+};

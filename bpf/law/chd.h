@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* CHD, CAIA-Hamilton delay, as crates/cc/src/algo/chd has it; the equations and the source are named there. */
+#ifndef SOJOURN_LAW_CHD_H
+#define SOJOURN_LAW_CHD_H
+
+#include "hamilton.h"
+
+struct chd_params {
+	s64 reference, q_min, q_th, p_max, use_max, loss_fair, tolerate, beta_delay, grow_in_recovery, base_error, once_per_rtt;
+};
+
+struct chd {
+	u64 h, h_b;   /* largest queueing delay of the last round, and at the last back-off */
+	u64 shadow;   /* what a loss-based flow would have; 0: forgotten */
+	u64 largest;  /* RTT of the round under way */
+	u64 outstanding;
+	u64 competing, tolerated;
+};
+
+static struct hamilton chd_curve(const volatile struct chd_params *p)
+{
+	bool kernel = p->reference == HAMILTON_FREEBSD;
+
+	return (struct hamilton){
+		.q_min = p->q_min,
+		.q_th = p->q_th < 0 ? (kernel ? 20 : 30) * LAW_MS : (u64)p->q_th,
+		.p_max = hamilton_chance(p->p_max < 0 ? (kernel ? HAMILTON_Q30(1, 2) : HAMILTON_Q30(1, 4)) : p->p_max),
+	};
+}
+
+static bool chd_once(const volatile struct chd_params *p)
+{
+	return law_switch(p->once_per_rtt, p->reference == HAMILTON_FREEBSD);
+}
+
+static u64 chd_queue(const volatile struct chd_params *p, const struct law_flow *f, u64 rtt)
+{
+	return law_less(rtt, f->min_rtt + p->base_error);
+}
+
+/* A part of a window, in FreeBSD in segments and rounded up. */
+static u64 chd_cut(const volatile struct chd_params *p, const struct law_flow *f, u64 window, u64 q30)
+{
+	u64 to = law_part(law_min(window, f->receive_window), q30);
+
+	return p->reference == HAMILTON_FREEBSD ? (to + f->mss - 1) / f->mss * f->mss : to;
+}
+
+static void chd_init(struct chd *s, struct law_flow *f, const volatile struct chd_params *p)
+{
+	bool kernel = p->reference == HAMILTON_FREEBSD;
+
+	*s = (struct chd){ .shadow = kernel ? f->cwnd : 0 };
+	f->at_ssthresh = kernel;
+}
+
+static void chd_back_off(struct chd *s, struct law_flow *f, const struct hamilton *c, u64 chance, u32 drew,
+			 const volatile struct chd_params *p)
+{
+	bool compete = p->reference == HAMILTON_FREEBSD ?
+			       s->competing || s->h > s->h_b :
+			       p->loss_fair && (s->h > c->q_th || (s->h < c->q_th && s->h > s->h_b)); /* Eq (3) */
+	u64 to = chd_cut(p, f, f->cwnd, p->beta_delay);
+
+	s->shadow = compete ? law_max(s->shadow, f->cwnd) : 0;
+	s->h_b = s->h;
+	s->outstanding = f->in_flight;
+	law_reduce(f, to, hamilton_why(f, s->h, chance, drew));
+}
+
+/* Takes the round's delay and tosses. True for a back-off. */
+static bool chd_round(struct chd *s, struct law_flow *f, const struct law_round *r, const volatile struct chd_params *p)
+{
+	bool kernel = p->reference == HAMILTON_FREEBSD, hit = false;
+	struct hamilton c = chd_curve(p);
+	u64 rtt = p->use_max ? (kernel ? law_max(r->max_rtt_reused, r->max_rtt) : r->max_rtt) : f->rtt, chance = 0;
+	u32 drew = 0;
+
+	s->largest = 0;
+	if (!rtt)
+		return false;
+	s->h = chd_queue(p, f, rtt);
+	if (f->phase == LAW_RECOVERY || f->phase == LAW_REDUCED || (chd_once(p) && s->outstanding))
+		return false;
+	if (s->h > c.q_min) {
+		chance = hamilton_probability(&c, s->h, law_less(f->max_rtt, f->min_rtt));
+		drew = host_draw(f);
+		hit = drew < chance;
+	}
+	s->competing = p->loss_fair && hit && s->h > c.q_th;
+	if (hit)
+		chd_back_off(s, f, &c, chance, drew, p);
+	return hit;
+}
+
+/* Eq (2) without a hit. FreeBSD counts acknowledged bytes where the paper counts rounds. */
+static void chd_grow(struct chd *s, struct law_flow *f, const struct law_ack *a, const volatile struct chd_params *p)
+{
+	u64 before = f->cwnd;
+
+	if (p->reference == HAMILTON_FREEBSD || law_in_slow_start(f))
+		hamilton_grow(f, a->cumulative);
+	else if (a->closed)
+		f->cwnd += f->mss;
+	if (s->shadow)
+		s->shadow += f->cwnd - before;
+}
+
+static void chd_ack(struct chd *s, struct law_flow *f, const struct law_ack *a, const volatile struct chd_params *p)
+{
+	s->outstanding = law_less(s->outstanding, a->cumulative);
+	s->largest = law_max(s->largest, f->rtt);
+	if (a->closed && chd_round(s, f, &a->round, p))
+		return;
+	if (law_may_grow(f) || (f->phase == LAW_RECOVERY && s->tolerated && p->grow_in_recovery && f->cwnd_limited))
+		chd_grow(s, f, a, p);
+}
+
+/* Eq (4), and what NewReno's window would have done. */
+static u64 chd_loss(struct chd *s, struct law_flow *f, const volatile struct chd_params *p)
+{
+	bool kernel = p->reference == HAMILTON_FREEBSD;
+	struct hamilton c = chd_curve(p);
+	u64 queue = kernel ? chd_queue(p, f, law_max(f->rtt, s->largest)) : s->h;
+	u64 shadow = !kernel || s->competing ? s->shadow : 0, to;
+
+	s->shadow /= 2;
+	if (kernel && s->shadow)
+		s->shadow = law_max(s->shadow / f->mss * f->mss, 2 * f->mss);
+	s->tolerated = (kernel && s->outstanding) || (p->tolerate && queue <= c.q_th);
+	if (s->tolerated) {
+		u64 ssthresh = f->ssthresh;
+
+		f->ssthresh = f->cwnd;
+		law_why(f, f->lost, queue, 0, 0, 0, 0, 0, 0);
+		law_because(f, LAW_LOSS_TOLERATED, f->cwnd, ssthresh);
+		return LAW_OWN;
+	}
+	to = chd_cut(p, f, law_max(f->cwnd, shadow), 1ULL << 29);
+	if (shadow > f->cwnd) {
+		law_why(f, to, 0, 0, 0, 0, 0, 0, 0);
+		law_note(f, LAW_RESTORE);
+	}
+	return to;
+}
+
+static u64 chd_congestion(struct chd *s, struct law_flow *f, u32 signal, const volatile struct chd_params *p)
+{
+	if (signal == LAW_SIGNAL_LOSS)
+		return chd_loss(s, f, p);
+	if (signal == LAW_SIGNAL_ECN)
+		return chd_once(p) && s->outstanding ? LAW_OWN : f->cwnd / 2;
+	s->tolerated = 0;
+	if (p->reference != HAMILTON_FREEBSD)
+		s->shadow = 0;
+	return f->cwnd / 2;
+}
+
+static void chd_notice(struct chd *s, struct law_flow *f, u32 what, const volatile struct chd_params *p)
+{
+	if (what == LAW_RECOVERY_END)
+		s->outstanding = 0;
+}
+
+static void chd_wake(struct chd *s, struct law_flow *f, const volatile struct chd_params *p)
+{
+}
+
+#endif

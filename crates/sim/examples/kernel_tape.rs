@@ -1,0 +1,21 @@
+//! `kernel_tape FILE SPEC`: plays what a loaded algorithm recorded (`sojourn kernel watch --tape`) to the same C, compiled
+//! natively, which must give the kernel's windows to the byte, and then, with draws of its own, to the C and the Rust.
+
+#[path = "../tests/bpf/compare.rs"]
+mod compare;
+#[path = "../tests/bpf/native.rs"]
+mod native;
+#[path = "../tests/bpf/replay.rs"]
+mod replay;
+#[path = "../tests/bpf/words.rs"]
+mod words;
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let (Some(file), Some(spec)) = (args.next(), args.next()) else { panic!("kernel_tape FILE SPEC") };
+    let tape = words::of_bytes(&std::fs::read(&file).expect("a recording"));
+    for (i, (words, answer)) in tape.iter().zip(native::play(&native::compile(&spec), &tape)).enumerate() {
+        assert_eq!(words.answer(), (answer.cwnd, answer.ssthresh, answer.reaction), "call {i}: {words:?}");
+    }
+    println!("{spec}: {} calls as the kernel answered them; {:?}", tape.len(), compare::both(&spec, tape));
+}

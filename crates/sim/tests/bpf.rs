@@ -1,0 +1,70 @@
+//! The C of `bpf/law` beside the Rust it follows: the same calls, the same draws, the same windows.
+//!
+//! The C is compiled here, by `cc`, as a program that reads a tape (`bpf/native.c`). Tapes come from the simulator and from
+//! chance; those of the kernel are compared by `examples/kernel_tape.rs`, as `python/tests_linux` records them.
+
+mod bpf {
+    pub mod compare;
+    pub mod native;
+    pub mod random;
+    pub mod replay;
+    pub mod words;
+}
+mod common;
+
+use bpf::compare::{both, compare};
+use bpf::native::{compile, play};
+use bpf::{random, words};
+use common::dumbbell;
+use proptest::prelude::*;
+use sim::{Options, Tape};
+use words::Words;
+
+/// What flow 0 of a simulation was told.
+fn simulated(ccs: &[&str], mbps: f64, rtt: f64, buffer: usize, seconds: u64) -> Vec<Words> {
+    let tape = Tape::new();
+    let s = dumbbell(mbps, rtt, buffer, "fifo", ccs, seconds);
+    sim::run(&s, (), Options { tape: Some(&tape), ..Options::default() }).unwrap();
+    words::of_tape(&tape.entries())
+}
+
+const SPECS: [&str; 9] = [
+    "hldg",
+    "hldg(lpcc=true)",
+    "hldg(wwma=false, window=4, zsgw=false, bdp=false, accumulate=false, threshold_by=weights)",
+    "cdg",
+    "cdg(reference=paper)",
+    "chd",
+    "chd(reference=freebsd)",
+    "hd",
+    "hd(reference=freebsd)",
+];
+
+#[test]
+fn the_c_answers_as_the_rust_does_on_what_the_simulator_told() {
+    for spec in SPECS {
+        let name = spec.split('(').next().unwrap();
+        // Alone over a long buffer, alone over a short one, and long enough beside CUBIC for HLDG's modes.
+        for (ccs, mbps, rtt, buffer, seconds) in [
+            (vec![spec], 10.0, 100.0, 1000, 12),
+            (vec![spec], 40.0, 10.0, 30, 6),
+            (vec![spec, "cubic"], 12.0, 40.0, 340, 25),
+        ] {
+            let calls = simulated(&ccs, mbps, rtt, buffer, seconds);
+            let n = calls.len();
+            let a = both(spec, calls);
+            println!("{name} {mbps} Mbit/s {rtt} ms {}: {n} calls, {a:?}", ccs.len());
+            assert!(n > 200 && a.events > 0 && a.probability < 1e-6, "{spec}: {n} calls, {a:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn the_c_answers_as_the_rust_does_on_anything(seed: u64, which in 0..SPECS.len()) {
+        let (tape, ours) = random::calls(SPECS[which], seed, 1500, random::EXACT);
+        let a = compare(SPECS[which], &tape, &ours, &play(&compile(SPECS[which]), &tape));
+        prop_assert!(a.probability < 2e-6, "{a:?}");
+    }
+}

@@ -1,0 +1,105 @@
+//! `bpf/native.c`, compiled once a spec, and what it answers to a tape.
+
+use super::words::Words;
+use cc::EventRecord;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+const BPF: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf");
+
+/// What came of a call.
+#[derive(Debug)]
+pub struct Answer {
+    pub cwnd: u64,
+    pub ssthresh: u64,
+    pub reaction: u64,
+    pub events: Vec<EventRecord>,
+}
+
+/// The fields of `struct NAME_params`.
+fn parameters(name: &str) -> Vec<String> {
+    let files = std::fs::read_dir(Path::new(BPF).join("law")).unwrap();
+    for file in files {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        if let Some((_, rest)) = text.split_once(&format!("struct {name}_params {{")) {
+            let body = rest.split_once('}').unwrap().0;
+            let names = body.split([',', ';', ' ', '\t', '\n']).filter(|w| !w.is_empty() && *w != "s64");
+            return names.map(String::from).collect();
+        }
+    }
+    panic!("no parameters of {name}")
+}
+
+/// The program for a spec.
+pub fn compile(spec: &str) -> PathBuf {
+    static DONE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut done = DONE.lock().unwrap();
+    if let Some(path) = done.get(spec) {
+        return path.clone();
+    }
+    let parsed: params::Spec = spec.parse().unwrap();
+    let known = parameters(&parsed.name);
+    let numbers = cc::find(&parsed.name).unwrap().whole_numbers(&parsed).unwrap();
+    let set: Vec<String> = numbers
+        .iter()
+        .filter(|(name, _)| known.iter().any(|k| k == name))
+        .map(|(name, n)| format!(".{name} = {n}LL"))
+        .collect();
+    assert_eq!(set.len(), known.len(), "{spec}: {known:?}");
+    let here = std::env::current_exe().unwrap();
+    let folder = here.with_file_name(format!("bpf-{}", done.len()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("params.h"), format!("#define PARAMS {}\n", set.join(", "))).unwrap();
+    let program = folder.join("native");
+    let built = Command::new("cc")
+        .args(["-std=gnu11", "-O1", "-Wall", "-Wno-unused-function", "-Werror", "-fsanitize=undefined"])
+        .args(["-fno-sanitize-recover=undefined", "-I", BPF, "-I"])
+        .arg(&folder)
+        .arg(format!("-DLAW={}", parsed.name))
+        .arg(format!("{BPF}/native.c"))
+        .arg("-o")
+        .arg(&program)
+        .status()
+        .expect("cc runs");
+    assert!(built.success(), "bpf/native.c does not compile for {spec}");
+    done.insert(spec.into(), program.clone());
+    program
+}
+
+/// Plays a tape to the program.
+pub fn play(program: &Path, tape: &[Words]) -> Vec<Answer> {
+    let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let bytes: Vec<u8> = tape.iter().flat_map(|words| words.0).flat_map(u64::to_le_bytes).collect();
+    let writer = std::thread::spawn(move || stdin.write_all(&bytes));
+    let out = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(out.status.success(), "{:?}", out.status);
+    let mut words = out.stdout.chunks(8).map(|b| u64::from_le_bytes(b.try_into().unwrap()));
+    let mut answers = Vec::new();
+    while let Some(cwnd) = words.next() {
+        let mut next = || words.next().expect("a whole answer");
+        let (ssthresh, reaction, n) = (next(), next(), next());
+        let events = (0..n)
+            .map(|_| {
+                let head = next();
+                EventRecord {
+                    version: head as u16,
+                    kind: (head >> 16) as u16,
+                    flow: (head >> 32) as u32,
+                    time: next(),
+                    cwnd_before: next(),
+                    cwnd_after: next(),
+                    ssthresh_before: next(),
+                    ssthresh_after: next(),
+                    values: std::array::from_fn(|_| next() as i64),
+                }
+            })
+            .collect();
+        answers.push(Answer { cwnd, ssthresh, reaction, events });
+    }
+    answers
+}
