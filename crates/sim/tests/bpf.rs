@@ -45,11 +45,12 @@ fn the_c_answers_as_the_rust_does_on_what_the_simulator_told() {
     for spec in SPECS {
         let name = spec.split('(').next().unwrap();
         // Alone over a long buffer, alone over a short one, and long enough beside CUBIC for HLDG's modes.
-        for (ccs, mbps, rtt, buffer, seconds) in [
-            (vec![spec], 10.0, 100.0, 1000, 12),
-            (vec![spec], 40.0, 10.0, 30, 6),
+        let paths = [
             (vec![spec, "cubic"], 12.0, 40.0, 340, 25),
-        ] {
+            (vec![spec], 10.0, 100.0, 1000, 12),
+            (vec![spec], 40.0, 10.0, 30, 5),
+        ];
+        for (ccs, mbps, rtt, buffer, seconds) in paths.into_iter().take(if spec == name { 3 } else { 1 }) {
             let calls = simulated(&ccs, mbps, rtt, buffer, seconds);
             let n = calls.len();
             let a = both(spec, calls);
