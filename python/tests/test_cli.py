@@ -35,7 +35,20 @@ def test_help_answers_at_once_without_anything_heavy():
 
 
 def test_every_command_has_help(sojourn):
-    for name in ("run", "compare", "plot", "report", "reproduce", "list", "show", "doctor", "export", "spp", "whatif"):
+    for name in (
+        "run",
+        "compare",
+        "plot",
+        "report",
+        "reproduce",
+        "list",
+        "show",
+        "doctor",
+        "export",
+        "spp",
+        "whatif",
+        "kernel",
+    ):
         shown = sojourn(name, "--help")
         assert shown.returncode == 0, name
         assert "Usage" in shown.stdout

@@ -13,9 +13,12 @@ mod words;
 fn main() {
     let mut args = std::env::args().skip(1);
     let (Some(file), Some(spec)) = (args.next(), args.next()) else { panic!("kernel_tape FILE SPEC") };
-    let tape = words::of_bytes(&std::fs::read(&file).expect("a recording"));
-    for (i, (words, answer)) in tape.iter().zip(native::play(&native::compile(&spec), &tape)).enumerate() {
-        assert_eq!(words.answer(), (answer.cwnd, answer.ssthresh, answer.reaction), "call {i}: {words:?}");
+    let flows = words::of_bytes(&std::fs::read(&file).expect("a recording"));
+    assert!(!flows.is_empty(), "{file}: no flow from its beginning");
+    for tape in flows {
+        for (i, (words, answer)) in tape.iter().zip(native::play(&native::compile(&spec), &tape)).enumerate() {
+            assert_eq!(words.answer(), (answer.cwnd, answer.ssthresh, answer.reaction), "call {i}: {words:?}");
+        }
+        println!("{spec}: {} calls as the kernel answered them; {:?}", tape.len(), compare::both(&spec, tape));
     }
-    println!("{spec}: {} calls as the kernel answered them; {:?}", tape.len(), compare::both(&spec, tape));
 }

@@ -4,6 +4,7 @@
 
 use cc::{Ack, Event, Flow, Phase, Round, Signal};
 use sim::tape::{Call, Entry};
+use std::collections::BTreeMap;
 use units::{Bytes, Duration, Instant};
 
 pub const WORDS: usize = 35;
@@ -173,9 +174,14 @@ pub fn of_tape(entries: &[Entry]) -> Vec<Words> {
     tape
 }
 
-/// A recording as the kernel wrote it.
-pub fn of_bytes(bytes: &[u8]) -> Vec<Words> {
+/// A recording as the kernel wrote it: the calls of each flow that was there from its beginning.
+pub fn of_bytes(bytes: &[u8]) -> Vec<Vec<Words>> {
     assert_eq!(bytes.len() % (8 * WORDS), 0, "not a tape");
     let word = |b: &[u8]| u64::from_le_bytes(b.try_into().unwrap());
-    bytes.chunks(8 * WORDS).map(|entry| Words(std::array::from_fn(|i| word(&entry[8 * i..8 * i + 8])))).collect()
+    let mut flows: BTreeMap<u64, Vec<Words>> = BTreeMap::new();
+    for entry in bytes.chunks(8 * WORDS) {
+        let words = Words(std::array::from_fn(|i| word(&entry[8 * i..8 * i + 8])));
+        flows.entry(words.get("flow")).or_default().push(words);
+    }
+    flows.into_values().filter(|calls| calls[0].get("call") == INIT).collect()
 }
