@@ -55,7 +55,7 @@ impl Replay {
                 let c = Congestion { signal, during: flow.phase, lost, cwnd_before };
                 reaction = match cc.on_congestion(flow, &c) {
                     Reaction::Reduce(to) | Reaction::ResendAll(to) => to.get(),
-                    Reaction::Own => u64::MAX,
+                    Reaction::Own | Reaction::Repeat => u64::MAX,
                 };
                 flow.reset_credit();
             }
