@@ -1,0 +1,98 @@
+"""`sojourn kernel` on the running kernel: load, list, the system's default, unload, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import SOJOURN
+
+from sojourn.linux import build, kernel
+
+DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+
+
+def sojourn(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([SOJOURN, "kernel", *arguments], capture_output=True, text=True, check=False, timeout=120)
+
+
+def objects() -> set[tuple[str, int]]:
+    """Every map and program, by id: what a reboot would take away."""
+    found = set()
+    for kind in ("map", "prog"):
+        done = subprocess.run(["bpftool", "-j", kind, "list"], capture_output=True, text=True, check=True)
+        found |= {(kind, row["id"]) for row in json.loads(done.stdout or "[]")}
+    return found
+
+
+@pytest.fixture(autouse=True)
+def traceless() -> Iterator[None]:
+    """No BPF object, file or setting may be left behind."""
+    if loaded := kernel.loaded():
+        pytest.skip(f"needs a kernel of its own: {loaded[0].name} is loaded")
+    before, default = objects(), DEFAULT.read_text()
+    yield
+    for row in kernel.loaded():
+        kernel.unload(row.name)
+    for _ in range(50):
+        if objects() <= before:
+            break
+        time.sleep(0.1)
+    assert objects() <= before
+    assert DEFAULT.read_text() == default
+    assert not kernel.REMEMBERED.exists()
+
+
+@pytest.mark.parametrize("name", build.NAMES)
+def test_every_algorithm_loads_and_unloads(name: str) -> None:
+    assert name not in kernel.available()
+    done = sojourn("load", name)
+    assert done.returncode == 0, done.stderr
+    assert name in kernel.available()
+    assert sojourn("unload", name).returncode == 0
+    assert name not in kernel.available()
+
+
+def test_it_becomes_the_default_and_is_taken_back() -> None:
+    before = DEFAULT.read_text()
+    assert sojourn("load", "hldg", "--set", "G=5", "--default").returncode == 0
+    assert DEFAULT.read_text().strip() == "hldg"
+    rows = json.loads(sojourn("list", "--json").stdout)
+    assert rows == [{"name": "hldg", "spec": "hldg(g=5)", "default": True, "records_acks": False}]
+    # Loading it again with other parameters replaces it, and does not take it for its own predecessor.
+    assert sojourn("load", "hldg", "--set", "G=4").returncode == 0
+    DEFAULT.write_text("hldg")
+    assert sojourn("unload").returncode == 0
+    assert DEFAULT.read_text() == before
+
+
+def test_other_parameters_are_another_object_and_the_same_are_not() -> None:
+    one, again, other = build.build("hldg"), build.build("hldg"), build.build("hldg(g=4)")
+    assert one == again != other
+    assert build.build("hldg", record=True) != one
+
+
+def test_a_load_that_is_killed_leaves_what_the_next_one_replaces() -> None:
+    for wait in (0.3, 0.6, 0.9):
+        with subprocess.Popen([SOJOURN, "kernel", "load", "hd"], stderr=subprocess.DEVNULL) as loading:
+            time.sleep(wait)
+            loading.send_signal(signal.SIGKILL)
+    assert sojourn("load", "hd").returncode == 0
+    assert sojourn("unload", "hd").returncode == 0
+
+
+def test_the_unit_is_written_and_taken_away(tmp_path: Path) -> None:
+    path = kernel.install("chd(q_th=20ms)", folder=tmp_path)
+    assert "kernel load 'chd(q_th=20ms)'" in path.read_text()
+    kernel.uninstall("chd", folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_unloading_what_is_not_there_says_what_is() -> None:
+    done = sojourn("unload", "cdg")
+    assert done.returncode == 2 and "cdg is not loaded (loaded: none)" in done.stderr
