@@ -172,10 +172,10 @@ static void host_measures(struct host *h, const struct tcp_sock *tp)
 	f->cwnd_limited = is_cwnd_limited(tp);
 }
 
-static void host_writes(struct host *h, struct tcp_sock *tp)
+static void host_writes_at_least(struct host *h, struct tcp_sock *tp, u64 least)
 {
 	struct law_flow *f = &h->flow;
-	u64 cwnd = law_max(f->cwnd / f->mss, 1), rate;
+	u64 cwnd = law_max(f->cwnd / f->mss, law_max(least, 1)), rate;
 
 	h->snd_cwnd = law_min(cwnd, tp->snd_cwnd_clamp);
 	h->snd_ssthresh = f->ssthresh == LAW_NEVER ? UNSET : law_min(law_max(f->ssthresh / f->mss, 2), UNSET);
@@ -186,6 +186,11 @@ static void host_writes(struct host *h, struct tcp_sock *tp)
 		rate = law_mul_div(f->cwnd * (f->cwnd < f->ssthresh / 2 ? 200 : 120), 10000000, f->srtt);
 		((struct sock *)tp)->sk_pacing_rate = rate;
 	}
+}
+
+static void host_writes(struct host *h, struct tcp_sock *tp)
+{
+	host_writes_at_least(h, tp, 0);
 }
 
 static void round_begins(struct host *h, const struct tcp_sock *tp)
@@ -312,7 +317,8 @@ static void host_ack(struct sock *sk, const struct rate_sample *rs)
 	state = tp->inet_conn.icsk_ca_state;
 	if (!h->own && (state == TCP_CA_CWR || state == TCP_CA_Recovery))
 		host_reduces(h, tp, rs);
-	host_writes(h, tp);
+	/* A law that cut the window itself may have more in flight: the first retransmission goes out all the same. */
+	host_writes_at_least(h, tp, h->own && state == TCP_CA_Recovery && !tp->prr_out ? in_flight(tp) + 1 : 0);
 }
 
 #if CONG_CONTROL_ARGS == 4 /* since 6.10 */
