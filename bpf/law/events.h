@@ -40,6 +40,10 @@ struct law_event {
 #define LAW_EXIT_PLATEAU 5
 #define LAW_EXIT_GRADIENT 6
 #define LAW_EXIT_BANDWIDTH 7
+#define LAW_EXIT_LOSS 8
+#define LAW_EXIT_DISPERSION 9
+#define LAW_EXIT_TRAINS 10
+#define LAW_EXIT_GRANTED 11
 
 /* What a probe is for. */
 #define LAW_PROBE_BASE_RTT 1
