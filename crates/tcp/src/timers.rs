@@ -41,6 +41,9 @@ impl Probe {
 /// Room for scheduling noise in the probe timeout: two of Linux's jiffies at 1000 Hz.
 const JIFFIES: Duration = Duration::from_millis(2);
 
+/// FreeBSD's shortest persist timer (`TCPTV_PERSMIN`).
+const PERSIST_MIN: Duration = Duration::from_secs(5);
+
 impl Sender {
     /// New data was acknowledged: the timers start over.
     #[inline]
@@ -91,6 +94,9 @@ impl Sender {
         if self.rto_at <= now {
             if self.is_outstanding() {
                 self.on_timeout(now);
+            } else if self.is_sliver() {
+                self.force_one = true;
+                self.rto_at = Instant::MAX;
             } else {
                 self.window_probe = true;
                 self.rtt.back_off();
@@ -218,6 +224,25 @@ impl Sender {
         if self.rto_at == Instant::MAX && !self.is_outstanding() {
             self.rto_at = self.rtt.deadline(now);
         }
+    }
+
+    /// FreeBSD's own window is less than a segment with nothing outstanding: silly-window avoidance holds the sliver back
+    /// until the persist timer forces it out (`tcp_output`; `TCPTV_PERSMIN`, 5 s).
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn hold_sliver(&mut self, now: Instant) {
+        if self.rto_at == Instant::MAX {
+            self.rto_at = now + PERSIST_MIN;
+        }
+    }
+
+    /// Nothing is outstanding and FreeBSD's window is less than a segment.
+    #[inline]
+    pub(crate) fn is_sliver(&self) -> bool {
+        self.ways.lenient
+            && self.flow.cwnd.get() < self.mss
+            && !self.is_outstanding()
+            && self.edge >= self.nxt + self.mss
     }
 
     pub(crate) fn stop_persisting(&mut self) {

@@ -72,6 +72,13 @@ impl Sender {
             }
             len = room;
         }
+        if self.flow.cwnd.get() < self.mss && self.is_sliver() && left > self.flow.cwnd.get() {
+            if !self.force_one {
+                self.hold_sliver(now);
+                return None;
+            }
+            len = self.flow.cwnd.get().max(1);
+        }
         let fin = left == len && self.fin == Fin::Queued;
         let span = len + u64::from(fin);
         if !self.admits(now, span) || (self.ways.bursts && self.holds_back(left, room)) {
@@ -140,7 +147,7 @@ impl Sender {
             }
             None => {
                 let cwnd = self.flow.cwnd.get();
-                if cwnd >= self.mss {
+                if cwnd >= self.mss || self.ways.lenient {
                     return;
                 }
                 // Less than one segment per RTT: one segment in so many RTTs (NICE).

@@ -107,9 +107,8 @@ impl Algorithm for Vegas {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
-        if p.reference == Reference::FreeBsd {
-            setup.flow.slow_start_at_ssthresh = true;
-        }
+        // Whatever host it runs on: a window that comes down to its threshold is in avoidance but in FreeBSD's own Vegas.
+        setup.flow.slow_start_at_ssthresh = p.reference == Reference::FreeBsd;
         let base = setup.flow.min_rtt;
         Vegas { p: p.clone(), own_start: setup.own_start, base, grows: true, trusted: true, delta: 0.0 }
     }
@@ -140,6 +139,12 @@ impl Vegas {
         Some((delta, rtt))
     }
 
+    /// The window comes down to `to`, and the threshold with it, or slow start would begin anew.
+    fn shrink(flow: &mut Flow, to: Bytes) {
+        flow.cwnd = to.max(flow.floor);
+        flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+    }
+
     fn end_slow_start(&self, flow: &mut Flow, rtt: Duration) {
         let before = flow.windows();
         let to = match self.p.reference {
@@ -150,19 +155,29 @@ impl Vegas {
             }
             Reference::FreeBsd => flow.cwnd.saturating_sub(flow.mss),
         };
-        (flow.cwnd, flow.ssthresh) = (to.max(flow.floor), flow.ssthresh.min(to.max(flow.floor)));
+        Self::shrink(flow, to);
         let (rtt, base_rtt) = (rtt.as_nanos() as i64, self.base.as_nanos() as i64);
         let bdp = flow.cwnd.get() as i64;
         flow.because(causes::SlowStartExit { reason: exits::QUEUED, rtt, base_rtt, bdp, ..Default::default() }, before);
     }
 
     fn end_of_round(&mut self, flow: &mut Flow, round: &Round) {
-        self.grows = !self.grows || self.p.reference == Reference::Linux;
+        let freebsd = self.p.reference == Reference::FreeBsd;
+        if !freebsd {
+            self.grows = !self.grows || self.p.reference == Reference::Linux;
+        }
         self.trusted = self.p.reference != Reference::Linux || round.samples >= 3;
         let Some((delta, rtt)) = self.judge(flow, round).filter(|_| self.trusted) else { return };
         self.delta = delta;
-        let exit = if self.p.reference == Reference::FreeBsd { self.p.beta() } else { self.p.gamma };
-        if flow.in_slow_start() {
+        let exit = if freebsd { self.p.beta() } else { self.p.gamma };
+        if freebsd {
+            // Its toggle moves only while too little is queued; between α and β it stays.
+            self.grows =
+                if delta < self.p.alpha() { flow.in_slow_start() && !self.grows } else { self.grows && delta <= exit };
+        }
+        // Down to its threshold FreeBSD is in slow start by name, but goes on as in avoidance.
+        let at_threshold = freebsd && flow.cwnd == flow.ssthresh;
+        if flow.in_slow_start() && !(at_threshold && delta > exit) {
             if self.own_start && delta > exit {
                 self.end_slow_start(flow, rtt);
             }
@@ -170,9 +185,7 @@ impl Vegas {
             flow.cwnd += flow.mss;
         } else if delta > self.p.beta() {
             let before = flow.windows();
-            flow.cwnd = flow.cwnd.saturating_sub(flow.mss).max(flow.floor);
-            // Or slow start would begin anew.
-            flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+            Self::shrink(flow, flow.cwnd.saturating_sub(flow.mss));
             let queue = rtt.saturating_sub(self.base).as_nanos() as i64;
             flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
         }

@@ -64,6 +64,23 @@ fn a_window_below_one_segment_sends_one_in_several_round_trips() {
 }
 
 #[test]
+fn freebsd_holds_a_window_below_one_segment_back_until_the_persist_timer() {
+    // As much as the window takes, five seconds after the handshake and after each acknowledgement (a round trip, a
+    // delayed ACK), however long the queue of data.
+    let mut p = fixed(stack(Stack::FreeBsd11), |f| (f.cwnd, f.floor) = (Bytes::new(600), Bytes::new(1)));
+    p.ends[0].write(p.now, 4 * MSS);
+    p.run(MS(16_000));
+    let sent: Vec<_> =
+        p.sent.iter().filter(|(_, s)| s.len > 0).map(|(at, s)| (at.as_nanos() / 1_000_000, s.len)).collect();
+    assert_eq!(sent, [(5040, 600), (10_180, 600), (15_320, 600)]);
+    // What is left of the stream leaves at once if the window takes it.
+    let mut p = fixed(stack(Stack::FreeBsd11), |f| (f.cwnd, f.floor) = (Bytes::new(600), Bytes::new(1)));
+    p.ends[0].write(p.now, 500);
+    p.run(MS(1000));
+    assert_eq!(times(&p), [40_000]);
+}
+
+#[test]
 fn offload_holds_segments_back_until_a_burst_may_go() {
     let config = Config { offload: Offload::Burst(8), delayed_ack: DelayedAck::None, ..linux() };
     let mut p = fixed(config, |f| f.cwnd = Bytes::new(24 * MSS));

@@ -43,6 +43,9 @@ impl FreeBsd {
     pub(super) fn new(p: &Params, setup: Setup<'_>) -> Self {
         let kernel = p.reference == Reference::FreeBsd;
         setup.flow.slow_start_at_ssthresh = p.slow_start_at_ssthresh.or(kernel);
+        if !p.keep_two.or(!kernel) {
+            setup.flow.floor = Bytes::new(1);
+        }
         FreeBsd {
             rules: Rules::new(p, setup.own_start),
             rng: setup.rng,

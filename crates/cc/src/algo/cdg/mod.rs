@@ -142,6 +142,9 @@ params::params! {
         slow_start_min: bool = false;
         /// Slow start grows by one packet per ACK, so 1.5 times a round with delayed ACKs. auto: freebsd only.
         ack_counting: Switch = Switch::Auto;
+        /// The window keeps two packets, whatever a back-off or a loss asks. auto: not in freebsd, where three back-offs in a
+        /// row leave less than a packet, which its host holds back for seconds.
+        keep_two: Switch = Switch::Auto;
         /// cwnd equal to ssthresh is slow start: one packet more on the first ACK after a back-off. auto: freebsd only.
         slow_start_at_ssthresh: Switch = Switch::Auto;
         /// Count the last RTT again on every ACK without a sample, as h_ertt's users do. auto: freebsd only.

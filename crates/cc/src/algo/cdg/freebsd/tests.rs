@@ -273,3 +273,16 @@ fn slow_start_by_the_smallest_rtt_alone_keeps_the_window_and_leaves_the_first_gr
     assert_eq!(b.round(140, 150), vec![SlowStartExit]);
     assert_eq!((b.cwnd(), b.flow.ssthresh.get()), (before, before));
 }
+
+#[test]
+fn nothing_keeps_two_packets_in_freebsd() {
+    for (spec, least) in [("cdg", 1), ("cdg(keep_two=true)", 2 * MSS), ("cdg(reference=paper)", 2 * MSS)] {
+        let b = bench(spec);
+        assert_eq!(b.flow.floor.get(), least, "{spec}");
+    }
+    let mut b = bench("cdg(g=0.1)");
+    b.round(40, 60);
+    b.flow.cwnd = Bytes::new(1300);
+    b.round(60, 80);
+    assert_eq!(b.flow.cwnd.get().next_multiple_of(10), 910);
+}
