@@ -298,6 +298,7 @@ def reproduce(
     everything: Annotated[bool, typer.Option("--all", help="Every published experiment, in parallel.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="A few cases and repetitions of each: a sample.")] = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="One page with all of them.")] = None,
+    set: Set = None,
     as_json: Json = False,
     out: Out = None,
     jobs: Jobs = None,
@@ -306,7 +307,14 @@ def reproduce(
     from . import reproduce as reproduction
 
     code = reproduction.run(
-        names or [], everything=everything, quick=quick, out=out, jobs=jobs, html=html, as_json=as_json
+        names or [],
+        everything=everything,
+        quick=quick,
+        out=out,
+        jobs=jobs,
+        html=html,
+        as_json=as_json,
+        set=settings(set),
     )
     raise typer.Exit(code)
 

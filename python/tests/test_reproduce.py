@@ -158,6 +158,17 @@ def test_a_published_experiment_from_file_to_page(tmp_path: Path, capsys: pytest
     assert (tmp_path / "out" / "published.pdf").exists()
 
 
+def test_settings_score_the_same_cells_under_other_conditions(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(PUBLISHED)
+    (lossy,) = reproduce.reproduce([file], quick=True, out=tmp_path / "out", set={"path.loss": "20 %"})
+    assert lossy.result is not None
+    used = lossy.tables[0].cells[0]
+    assert used.row == "Reno" and used.median is not None and used.median < 0.5
+    (refused,) = reproduce.reproduce([file], out=tmp_path / "none", set={"link.middle.loss": "1 %"})
+    assert not refused.ok and "link.middle" in refused.failures[0]
+
+
 def test_a_false_claim_fails_and_a_file_without_published_values_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(PUBLISHED.replace(">= 0.1", ">= 1.1"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -41,11 +41,14 @@ def run(
     html: Path | None = None,
     as_json: bool = False,
     page_each: bool = True,
+    set: Mapping[str, str] | None = None,
 ) -> int:
     """Runs published experiments; prints published, ours, difference and verdict of every cell, and scores.
 
-    One experiment also gets drawings and a page of its own in its folder. Returns 0 when every run finished and every
-    claim of the files holds, 1 otherwise. Cells outside their tolerance lower the score, they are no failure.
+    `set` changes every file, to score the same tables under another reading of the text or another emulator; one that
+    cannot take it fails alone. One experiment also gets drawings and a page of its own in its folder. Returns 0 when
+    every run finished and every claim of the files holds, 1 otherwise. Cells outside their tolerance lower the score,
+    they are no failure.
     """
     if bool(names) == everything:
         raise SpecError("name one or more experiments or folders, or give --all")
@@ -53,7 +56,7 @@ def run(
     alone = len(paths) == 1
     if alone:
         _refuse_unpublished(_engine.read(paths[0]))
-    done = reproduce(paths, quick=quick, out=out, jobs=jobs)
+    done = reproduce(paths, quick=quick, out=out, jobs=jobs, set=set)
     if as_json:
         print(json.dumps(report(done, quick), ensure_ascii=False))
     else:
@@ -73,7 +76,12 @@ def run(
 
 
 def reproduce(
-    paths: Sequence[Path], *, quick: bool = False, out: Path | None = None, jobs: int | None = None
+    paths: Sequence[Path],
+    *,
+    quick: bool = False,
+    out: Path | None = None,
+    jobs: int | None = None,
+    set: Mapping[str, str] | None = None,
 ) -> list[Reproduced]:
     """Runs these files through one pool. With `out`, several keep their results in folders below it."""
     from ..api import claims
@@ -83,7 +91,7 @@ def reproduce(
     sweeps: list[tuple[Path, Sweep | str]] = []
     for path in paths:
         try:
-            experiment = _engine.read(path)
+            experiment = _engine.read(path).change(*(set or {}).items())
             below = None if out is None else out if len(paths) == 1 else out / files.title(path)
             one = Sweep(
                 experiment,
