@@ -58,11 +58,23 @@ def test_cubic_fills_the_link_and_ping_waits_as_the_queue_says(
 
 
 def test_a_gigabit_lets_900_mbit_through(emulate: Emulate) -> None:
+    # Sending and receiving a gigabit takes most of two CPUs: other work on the machine must not have its share of them.
     seen = ""
     for _ in range(TRIES):
         ran = emulate(
-            *("--rate", "1Gbit/s", "--rtt", "10ms", "--buffer", "1BDP", "--cc", "cubic", "--serve", FROM_FAR),
-            *("--", "sh", "-c", "iperf3 -c $SOJOURN_SERVER -t 4 -O 1 -J"),
+            *(
+                "--rate",
+                "1Gbit/s",
+                "--rtt",
+                "10ms",
+                "--buffer",
+                "1BDP",
+                "--cc",
+                "cubic",
+                "--serve",
+                f"nice -n -20 {FROM_FAR}",
+            ),
+            *("--", "sh", "-c", "nice -n -20 iperf3 -c $SOJOURN_SERVER -t 4 -O 1 -J"),
         )
         got = ran.iperf["end"]["sum_received"]["bits_per_second"] / 1e6
         seen += f"\n{got:.0f} Mbit/s; {ran.about()}"
