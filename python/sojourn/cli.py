@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from . import terminal
-from .cli_files import export, spp
+from .cli_files import export, log, spp
 from .cli_kernel import kernel
 from .cli_linux import emulate, verify
 from .cli_list import Json, Set, Source, list_, settings, show
@@ -56,6 +56,7 @@ app = typer.Typer(
 app.command("list")(list_)
 app.command()(export)
 app.command()(spp)
+app.command()(log)
 app.command()(whatif)
 app.command()(suite)
 app.command()(emulate)

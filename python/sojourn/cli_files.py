@@ -1,4 +1,4 @@
-"""`sojourn export` and `sojourn spp`: files for other tools, and from them."""
+"""`sojourn export`, `sojourn log` and `sojourn spp`: files for other tools, and from them."""
 
 from __future__ import annotations
 
@@ -24,48 +24,80 @@ class Format(StrEnum):
     json = "json"
     pcapng = "pcapng"
     qlog = "qlog"
+    ttprobe = "ttprobe"
+    tcp_probe = "tcp_probe"
+    web10g = "web10g"
+    siftr = "siftr"
+    diftr = "diftr"
+    flent = "flent"
+
+
+#: Files of that name in the current folder, unless -o says otherwise.
+ENDINGS = {Format.flent: "flent.gz", Format.web10g: "web10g.csv"} | {
+    one: f"{one}.log" for one in (Format.ttprobe, Format.tcp_probe, Format.siftr, Format.diftr)
+}
 
 
 def export(
     source: Annotated[
-        str, typer.Argument(metavar="DIR|FILE|LINE", help="A results folder; for pcapng and qlog also an experiment.")
+        str,
+        typer.Argument(
+            metavar="DIR|FILE|LINE", help="A results folder; for runs also an experiment; or ttpb2ascii and a log."
+        ),
     ],
+    binary: Annotated[
+        Path | None, typer.Argument(metavar="[LOG]", help="With ttpb2ascii: ttprobe's binary log.", show_default=False)
+    ] = None,
     table: Annotated[
         str | None, typer.Option("--table", help="cases, flows, groups, links, or series.flows, events, …")
     ] = None,
     format: Annotated[Format, typer.Option("--format")] = Format.csv,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Default: standard output, run.pcapng or run.qlog."),
+        typer.Option("-o", "--out", metavar="FILE", help="Default: standard output, run.pcapng, run.qlog, …"),
     ] = None,
-    case: Annotated[int, typer.Option("--case", min=0, help="pcapng, qlog: which case of the sweep.")] = 0,
-    repetition: Annotated[int, typer.Option("--repetition", min=0, help="pcapng, qlog: which repetition.")] = 0,
+    case: Annotated[int, typer.Option("--case", min=0, help="Of runs: which case of the sweep.")] = 0,
+    repetition: Annotated[int, typer.Option("--repetition", min=0, help="Of runs: which repetition.")] = 0,
     at: Annotated[
         list[str] | None, typer.Option("--at", metavar="POINT", help="pcapng: sender (default), receiver, a link, all.")
     ] = None,
     flow: Annotated[
-        list[str] | None, typer.Option("--flow", metavar="NAME", help="pcapng, qlog: only this flow or group.")
+        list[str] | None, typer.Option("--flow", metavar="NAME", help="Of runs: only this flow or group.")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="KEY=VALUE", help="A logger's parameter: omode=1, direction=io, port=5001, …"),
     ] = None,
     set: Set = None,
 ) -> None:
-    """Export a table of a result as CSV or JSON, or a run's packets as pcapng (Wireshark) or its flows as qlog (qvis).
+    """Export a table of a result as CSV or JSON, or a run: pcapng, qlog, logs of TCP's state, DIFTR, Flent.
 
-    For pcapng and qlog the run is repeated, which is exact. Examples:
+    A simulated run is repeated for it, which is exact. Examples:
 
     sojourn export "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s" --format pcapng -o run.pcapng
 
     sojourn export runs/quickstart --format pcapng --at all -o every-hop.pcapng
 
     sojourn export runs/quickstart --format qlog --flow hldg -o hldg.sqlog
+
+    sojourn export runs/quickstart --format ttprobe --with omode=1 --with direction=io -o run.ttp
+
+    sojourn export ttpb2ascii run.ttp -o run.log
     """
-    if format in (Format.pcapng, Format.qlog):
+    if source == "ttpb2ascii":
+        _ttpb2ascii(binary, out)
+        return
+    if binary is not None:
+        raise SpecError(f"{binary}: a second file goes with ttpb2ascii alone: sojourn export ttpb2ascii {binary}")
+    if format not in (Format.csv, Format.json):
         if table is not None:
             raise SpecError(f"--table {table}: {format} holds a run, not a table; leave one of them out")
-        _run(source, format, out or Path(f"run.{format}"), case, repetition, at or [], flow or [], set)
+        target = out or Path(f"run.{ENDINGS.get(format, format.value)}")
+        _run(source, format, target, case, repetition, at or [], flow or [], settings(option), set)
         return
-    for name, given in (("--at", at), ("--flow", flow), ("--set", set), ("--case", case), ("--repetition", repetition)):
-        if given:
-            raise SpecError(f"{name} is for --format pcapng and qlog; a table holds every run")
+    given = {"--at": at, "--flow": flow, "--set": set, "--case": case, "--repetition": repetition, "--with": option}
+    for name in (name for name, value in given.items() if value):
+        raise SpecError(f"{name} is for the formats of runs, such as --format pcapng; a table holds every run")
     from .catalogue import exported
     from .store import load
 
@@ -87,19 +119,108 @@ def _run(
     repetition: int,
     points: list[str],
     flows: list[str],
+    options: dict[str, str],
     set: list[str] | None,
 ) -> None:
     from .formats import export as exports
+    from .formats.loggers import LOGGERS
 
+    if points and format is not Format.pcapng:
+        raise SpecError(f"--at {points[0]} is for pcapng; a {format} is what the hosts or the queues saw")
+    if options and format not in (*LOGGERS, Format.flent):
+        raise SpecError(f"--with {next(iter(options))}: {format} has no options; loggers have, and flent")
     run = _chosen(source, case, repetition, set)
-    if format is Format.pcapng:
+    if format in LOGGERS:
+        log = exports.log(run, out, format.value, options=options, flows=flows)
+        lost = f"; {log.lost} more were lost in the buffer" if log.lost else ""
+        say(f"{log.records} records{lost}")
+    elif format is Format.diftr:
+        if flows:
+            raise SpecError(
+                f"--flow {flows[0]}: diftr is every packet at every queue; choose with --table diftr as CSV"
+            )
+        say(f"{exports.diftr(run, out)} events")
+    elif format is Format.flent:
+        from ._engine import milliseconds
+
+        unknown = [key for key in options if key != "step"]
+        if unknown:
+            raise SpecError(f"--with {unknown[0]}={options[unknown[0]]}: flent has step=200ms")
+        step = milliseconds(options.get("step", "200ms"))
+        say(f"{exports.flent(run, out, step_ms=step, flows=flows)} steps")
+    elif format is Format.pcapng:
         packets = exports.pcapng(run, out, points=points or ["sender"], flows=flows)
         say(f"{packets} packets")
     else:
-        if points:
-            raise SpecError(f"--at {points[0]} is for pcapng; a qlog is what the sender saw")
         say(f"{exports.qlog(run, out, flows=flows)} events")
     print(out)
+
+
+def _ttpb2ascii(binary: Path | None, out: Path | None) -> None:
+    from .formats.logs import ttpb2ascii
+
+    if binary is None:
+        raise SpecError("ttpb2ascii wants a binary log of ttprobe: sojourn export ttpb2ascii run.ttp -o run.log")
+    text, records, cut = ttpb2ascii(binary)
+    if cut:
+        say(f"note: {binary} ends in the middle of a record; {records} are whole")
+    _put(text, out)
+
+
+def _put(text: str, out: Path | None) -> None:
+    if out is None:
+        sys.stdout.write(text)
+        return
+    try:
+        out.write_text(text, "utf-8")
+    except OSError as error:
+        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
+
+
+def log(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A log of ttprobe, tcp_probe, SIFTR, DIFTR, web10g, Flent.")
+    ],
+    csv: Annotated[bool, typer.Option("--csv", help="Print every record as CSV.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="With --csv: a file instead of standard output.")
+    ] = None,
+    mss: Annotated[
+        int, typer.Option(metavar="BYTES", min=1, max=65_535, help="tcp_probe counts in packets of this.")
+    ] = 1448,
+    as_json: Json = False,
+) -> None:
+    """Read a log of TCP's state, whoever wrote it: a line per connection, or every record as a table of ours.
+
+    sojourn log siftr.log
+
+    sojourn log run.flent.gz --csv -o series.csv
+    """
+    from .formats import logs
+
+    read = logs.read(file, mss)
+    if read.cut:
+        say(f"note: {file} ends before its end; what is whole counts")
+    if csv:
+        _put(read.frame.write_csv(), out)
+        return
+    if out is not None:
+        raise SpecError(f"-o {out} goes with --csv")
+    rows = logs.summary(read)
+    if as_json:
+        import json
+
+        print(json.dumps({"kind": read.kind, "records": len(read.frame), "cut": read.cut, "connections": rows}))
+        return
+    say(f"{read.kind}, {len(read.frame)} records")
+    if rows:
+        from .terminal import print_rows
+
+        heads = tuple(rows[0])
+        shown = [tuple(f"{v:g}" if isinstance(v, float) else v for v in row.values()) for row in rows]
+        print_rows(heads, shown)
+    else:
+        print(", ".join(read.frame.columns))
 
 
 def _chosen(source: str, case: int, repetition: int, set: list[str] | None) -> Run:

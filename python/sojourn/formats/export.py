@@ -1,11 +1,12 @@
-"""Simulated runs in the formats of other tools.
+"""Runs in the formats of other tools.
 
-A run is repeated for it, which is exact: where it comes from a results folder, the digest must be the one found there.
+A simulated run is repeated for it, which is exact: where it comes from a results folder, the digest must be the one
+found there. A run on Linux cannot be repeated: what it recorded is what there is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -18,6 +19,9 @@ from ..errors import RunError, SpecError
 from ..result import Outcome, Result
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from .loggers import Log
     from .qlog import Flow
 
 T = TypeVar("T")
@@ -31,6 +35,8 @@ class Run:
     case: Case
     repetition: int
     digest: str | None = None
+    outcome: Outcome | None = None
+    """What was recorded, where the run was on Linux."""
 
     @classmethod
     def of(cls, source: Result | Experiment, case: int = 0, repetition: int = 0) -> Run:
@@ -45,12 +51,13 @@ class Run:
         chosen = plan.cases[case]
         if not 0 <= repetition < max(chosen.repeat, 1):
             raise SpecError(f"--repetition {repetition}: the case has repetitions 0 to {chosen.repeat - 1}")
-        digest = None
+        digest = outcome = None
         if isinstance(source, Result):
             same = [o for o in source.of(chosen) if o.repetition == repetition]
             same_model = source.version.model == _engine.version().model
             digest = same[0].digest if same and same_model else None
-        return cls(experiment, chosen, repetition, digest)
+            outcome = same[0] if same and same[0].summary.get("on") == "linux" else None
+        return cls(experiment, chosen, repetition, digest, outcome)
 
     def flows(self, names: Sequence[str] = ()) -> list[int]:
         """Numbers of flows by name or group; all of them without names."""
@@ -62,6 +69,14 @@ class Run:
                 have = ", ".join(name for name, _ in known[:20]) + (" …" if len(known) > 20 else "")
                 raise SpecError(f"--flow {name}: the flows are {have}")
         return [i for i, pair in enumerate(known) if set(pair) & set(names)]
+
+    def repeatable(self, what: str) -> None:
+        """Refuse what only a simulated run has."""
+        if self.outcome is not None:
+            raise SpecError(
+                f"{what}: the run was on Linux and cannot be repeated; its packets are captured while it runs "
+                "(sojourn emulate --pcap), its series export as ttprobe, tcp_probe, siftr, web10g and flent"
+            )
 
     def check(self, digest: str) -> None:
         """Refuse a repetition that went otherwise."""
@@ -81,6 +96,7 @@ def pcapng(run: Run, out: Path, *, points: Sequence[str] = ("sender",), flows: S
     whoever follows connections, as Wireshark does, takes a packet seen twice for a retransmission.
     `flows`: names or groups; default all.
     """
+    run.repeatable("pcapng")
     have = _engine.capture_points(run.experiment, run.case.index)
     points = have if "all" in points else points
     for point in points:
@@ -97,12 +113,13 @@ def qlog(run: Run, out: Path, *, flows: Sequence[str] = ()) -> int:
     """Write flows as qlog: JSON, or JSON text sequences when the name ends in `.sqlog`; return how many events."""
     from . import qlog as form
 
+    run.repeatable("qlog")
     picked = run.flows(flows)
     sequence = out.suffix.lower() == ".sqlog"
     if sequence and len(picked) != 1:
         names = ", ".join(str(run.case.flows[i]["name"]) for i in picked[:20])
         raise SpecError(f"{out}: a .sqlog file holds one flow: choose with --flow one of {names}, or write .qlog")
-    traces = [form.trace(flow) for flow in _flows(run, picked)]
+    traces = [form.trace(flow) for flow in recorded_flows(run, picked)]
     title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
     try:
         with out.open("w", encoding="utf-8") as file:
@@ -112,7 +129,65 @@ def qlog(run: Run, out: Path, *, flows: Sequence[str] = ()) -> int:
     return sum(len(trace["events"]) for trace in traces)
 
 
-def _flows(run: Run, picked: Sequence[int]) -> list[Flow]:
+def log(run: Run, out: Path, name: str, *, options: Mapping[str, str], flows: Sequence[str] = ()) -> Log:
+    """Write what a logger (`ttprobe`, `tcp_probe`, `web10g`, `siftr`) at the senders would have written."""
+    from .loggers import LOGGERS
+    from .sockets import polled, states
+
+    logger = LOGGERS[name].of(options)
+    picked = run.flows(flows)
+    if run.outcome is None:
+        recorded = recorded_flows(run, picked)
+        rows = states(recorded, [flow_of(flow.packets.hosts[flow.sender]) for flow in recorded])
+    else:
+        rows = polled(run.outcome, run.case, picked)
+    made = logger.write(rows, run.case.duration_s)
+    _write(out, made.data)
+    return made
+
+
+def diftr(run: Run, out: Path) -> int:
+    """Write every packet at every queue as text; return how many events."""
+    from . import diftr as form
+
+    record = Record(diftr=True)
+    rows = _table(run, record, "diftr", "--diftr")
+    _write(out, form.written(rows, *([str(one["name"]) for one in part] for part in (run.case.links, run.case.flows))))
+    return len(rows)
+
+
+def flent(run: Run, out: Path, *, step_ms: float = 200.0, flows: Sequence[str] = ()) -> int:
+    """Write the series of a run as a result of Flent; return how many steps."""
+    from . import flent as form
+
+    record = Record(step_ms)
+    series, links = (_table(run, record, name, "--series 200ms") for name in ("flows", "links"))
+    title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
+    _write(out, form.written(title, run.case, series, links, run.flows(flows)))
+    return int(series["t_s"].n_unique())
+
+
+def _table(run: Run, record: Record, name: str, option: str) -> pl.DataFrame:
+    outcome = run.outcome
+    if outcome is None:
+        raw = _interruptible(lambda stop: _engine.run(run.experiment, run.case.index, run.repetition, record, stop))
+        outcome = Outcome.of(run.case, raw, record)
+        run.check(outcome.digest)
+    frame = outcome.frame(name)
+    if frame is None:
+        raise SpecError(f"the run on Linux did not record it: run again with --on linux {option}")
+    return frame
+
+
+def _write(out: Path, data: bytes) -> None:
+    try:
+        out.write_bytes(data)
+    except OSError as error:
+        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
+
+
+def recorded_flows(run: Run, picked: Sequence[int]) -> list[Flow]:
+    """TCP flows of a run, repeated with everything recorded: packets at the sender, ACKs, causes."""
     import numpy as np
     import polars as pl
 
@@ -130,7 +205,7 @@ def _flows(run: Run, picked: Sequence[int]) -> list[Flow]:
         path = Path(folder) / "sender.pcapng"
         pcapng(replace(run, digest=outcome.digest), path, points=["sender"])
         seen = packets(read(path))
-    numbers = np.array([_flow(host) for host in seen.hosts])
+    numbers = np.array([flow_of(host) for host in seen.hosts])
     made = []
     for i in picked:
         sender = int(np.flatnonzero(numbers == i)[0]) if i in numbers else -1
@@ -143,7 +218,7 @@ def _flows(run: Run, picked: Sequence[int]) -> list[Flow]:
     return made
 
 
-def _flow(host: str) -> int:
+def flow_of(host: str) -> int:
     """The number of the flow that has its sender there (crates/sim/src/capture/wire.rs gives the addresses)."""
     return int(ip_address(host)) - int(ip_address("10.0.0.0")) - 1
 

@@ -75,13 +75,13 @@ def _opening(flow: Flow) -> Iterator[Event]:
     yield at, "recovery:parameters_set", {"max_datagram_size": mss, "initial_congestion_window": mss * window}
 
 
-def _unwrapped(values: Ints) -> Ints:
+def unwrapped(values: Ints) -> Ints:
     """32-bit sequence numbers as positions that never wrap: each is next to the one before it."""
     if not len(values):
         return values
     steps = (np.diff(values) + 2**31) % 2**32 - 2**31
-    unwrapped: Ints = values[0] + np.concatenate([[0], np.cumsum(steps)])
-    return unwrapped
+    positions: Ints = values[0] + np.concatenate([[0], np.cumsum(steps)])
+    return positions
 
 
 def _packets(flow: Flow) -> Iterator[Event]:
@@ -89,13 +89,13 @@ def _packets(flow: Flow) -> Iterator[Event]:
     p = flow.packets
     out = p.source == flow.sender
     position = np.zeros(len(p), np.int64)
-    position[out] = _unwrapped(p.seq[out])
+    position[out] = unwrapped(p.seq[out])
     if not out.any():
         return
     zero = int(position[out][0])
     heard = np.flatnonzero(~out & (p.flags & ACK > 0))
     # What is acknowledged first is the SYN, or without an opening the first data.
-    acked = _unwrapped(np.concatenate([[zero % 2**32], p.ack[heard]]))[1:] - zero + zero // 2**32 * 2**32
+    acked = unwrapped(np.concatenate([[zero % 2**32], p.ack[heard]]))[1:] - zero + zero // 2**32 * 2**32
     position[heard] = acked
     position[out] -= zero
     timeouts = _timeouts(flow.events)

@@ -1,0 +1,150 @@
+"""`.flent.gz`: a run as a result of Flent (https://flent.org), and Flent's results as series.
+
+A run is written as Flent's test `tcp_ndown`, so that its plots find their series: rates in Mbit/s under `TCP download`,
+and as `Ping (ms) ICMP` what a probe would have met: base RTT and the queues both ways.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SpecError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from .._engine import Case
+
+#: Version of Flent's file format that is written; nothing newer is read.
+VERSION = 3
+# Runs have no date: theirs begin with Unix' own.
+EPOCH = "1970-01-01T00:00:00.000000Z"
+#: A file that unpacks to more is no result of a test.
+LARGEST = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Series:
+    """A Flent result: one row per step, `t_s` and a column per series."""
+
+    frame: pl.DataFrame = field(repr=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def written(title: str, case: Case, flows: pl.DataFrame, links: pl.DataFrame, picked: Sequence[int]) -> bytes:
+    """Write the series of a run; the same series give the same bytes."""
+    import polars as pl
+
+    times = flows["t_s"].unique().sort().to_list()
+    if len(times) < 2:
+        raise SpecError("the series has fewer than two steps: a Flent result needs more; record at a finer step")
+    step = times[1] - times[0]
+    results: dict[str, list[float | None]] = {}
+    raw: dict[str, list[dict[str, float]]] = {}
+    frame = pl.DataFrame({"t_s": times})
+    for number, i in enumerate(picked, 1):
+        mine = frame.join(flows.filter(pl.col("flow") == i), on="t_s", how="left")
+        name = f"TCP download::{number}"
+        results[name] = _values(mine["goodput_mbps"])
+        raw[name] = _raw(times, results[name])
+        for column, suffix in (("cwnd_bytes", "tcp_cwnd"), ("srtt_ms", "tcp_rtt")):
+            values = _values(mine[column])
+            results[f"{name}::{suffix}"] = values
+            raw[f"{name}::{suffix}"] = _raw(times, values)
+    rates = [results[f"TCP download::{n}"] for n in range(1, len(picked) + 1)]
+    sums = [sum(v or 0.0 for v in at) for at in zip(*rates, strict=True)]
+    results["TCP download sum"] = list(sums)
+    results["TCP download avg"] = [value / max(len(picked), 1) for value in sums]
+    results["Ping (ms) ICMP"] = ping = _ping(frame, case, links, picked)
+    raw["Ping (ms) ICMP"] = [{**one, "seq": n} for n, one in enumerate(_raw(times, ping))]
+    metadata = {
+        "NAME": "tcp_ndown",
+        "TITLE": title,
+        "NOTE": "; ".join(f"{n}: {case.flows[i]['name']} ({case.flows[i]['cc']})" for n, i in enumerate(picked, 1)),
+        "TIME": EPOCH,
+        "T0": EPOCH,
+        "HOST": "receiver",
+        "HOSTS": ["receiver"],
+        "LOCAL_HOST": "sender",
+        "LENGTH": math.ceil(times[-1]),
+        "TOTAL_LENGTH": math.ceil(times[-1]),
+        "STEP_SIZE": round(step, 9),
+        "IP_VERSION": 4,
+        "FLENT_VERSION": "2.0.0",
+        "DATA_FILENAME": "tcp_ndown.flent.gz",
+        "TEST_PARAMETERS": {"download_streams": str(len(picked))},
+        "SERIES_META": {name: {"UNITS": "ms" if "ms" in name or "rtt" in name else "Mbits/s"} for name in results},
+    }
+    data = {"version": VERSION, "metadata": metadata, "x_values": times, "results": results, "raw_values": raw}
+    text = json.dumps(data, indent=1, sort_keys=True, allow_nan=False)
+    return gzip.compress(text.encode(), mtime=0)
+
+
+def _values(column: pl.Series) -> list[float | None]:
+    return [None if v is None or not math.isfinite(v) else v for v in column.cast(float).to_list()]
+
+
+def _raw(times: Sequence[float], values: Sequence[float | None]) -> list[dict[str, float]]:
+    return [{"t": t, "val": v} for t, v in zip(times, values, strict=True) if v is not None]
+
+
+def _ping(frame: pl.DataFrame, case: Case, links: pl.DataFrame, picked: Sequence[int]) -> list[float | None]:
+    """Base RTT of the first flow, and the queue of each link in its step."""
+    import polars as pl
+
+    base = float(case.flows[picked[0]]["base_rtt_ms"])
+    queues = links.group_by("t_s").agg(pl.col("queue_ms").fill_nan(0).sum())
+    seen = frame.join(queues, on="t_s", how="left").sort("t_s")["queue_ms"].fill_null(0).to_list()
+    return [base + queue for queue in seen]
+
+
+def read(path: Path) -> Series:
+    """Read a result of Flent."""
+    import polars as pl
+
+    try:
+        with gzip.open(path, "rb") as file:
+            raw = file.read(LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise SpecError(f"{path}: no gzip file that can be unpacked: {error}") from None
+    if len(raw) > LARGEST:
+        raise SpecError(f"{path}: unpacks to more than {LARGEST >> 20} MiB; that is no Flent result")
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise SpecError(f"{path}: no JSON inside: {str(error)[:200]}") from None
+    if not isinstance(data, dict):
+        raise SpecError(f"{path}: a Flent result is a JSON object, this is {type(data).__name__}")
+    version = data.get("version", 1)
+    if not isinstance(version, int) or version > VERSION:
+        raise SpecError(f"{path}: version {version!r} of Flent's format; up to {VERSION} can be read")
+    times, results = data.get("x_values"), data.get("results")
+    if not isinstance(times, list) or not isinstance(results, dict):
+        raise SpecError(f"{path}: no x_values and results in it, as a Flent result has")
+    columns = {"t_s": _numbers(path, "x_values", times, len(times))}
+    for name, values in results.items():
+        columns["t_s " if name == "t_s" else str(name)] = _numbers(path, str(name), values, len(times))
+    metadata = data.get("metadata")
+    frame = pl.DataFrame({name: pl.Series(values, dtype=pl.Float64) for name, values in columns.items()})
+    return Series(frame, metadata if isinstance(metadata, dict) else {})
+
+
+def _numbers(path: Path, name: str, values: Any, length: int) -> list[float | None]:
+    if not isinstance(values, list) or len(values) != length:
+        raise SpecError(f"{path}: series {name!r} does not have a value for each of the {length} steps")
+    made: list[float | None] = []
+    for value in values:
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise SpecError(f"{path}: series {name!r} holds {str(value)[:40]!r}, which is no number")
+        try:
+            made.append(None if value is None else float(value))
+        except OverflowError:
+            raise SpecError(f"{path}: series {name!r} holds a number that is too large") from None
+    return made

@@ -1,0 +1,228 @@
+"""Logs of TCP's state: they hold what the algorithm saw, are read back, and damage is one clear error."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sojourn as sj
+from sojourn.formats import diftr, export, flent, loggers, logs
+from sojourn.formats.sockets import states
+
+LINE = "12Mbit/s 40ms 20p codel: cubic, newreno@300ms"
+SETTINGS = {"run.duration": "1.5 s"}
+KINDS = ("ttprobe", "binary", "tcp_probe", "web10g", "siftr", "diftr", "flent")
+
+
+@pytest.fixture(scope="module")
+def result() -> sj.Result:
+    return sj.run(LINE, set=SETTINGS, series="10ms", acks=True, events=True)
+
+
+@pytest.fixture(scope="module")
+def rows(result: sj.Result) -> pl.DataFrame:
+    flows = export.recorded_flows(export.Run.of(result), [0, 1])
+    return states(flows, [0, 1])
+
+
+@pytest.fixture(scope="module")
+def written(rows: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A log of each kind."""
+    folder = tmp_path_factory.mktemp("logs")
+    files = {kind: folder / f"run.{kind}" for kind in KINDS}
+    for kind, logger in loggers.LOGGERS.items():
+        files[kind].write_bytes(logger.of({}).write(rows, 1.5).data)
+    files["binary"].write_bytes(loggers.Ttprobe.of({"omode": "1", "direction": "io"}).write(rows, 1.5).data)
+    run = export.Run.of(sj.api.prepare(LINE, SETTINGS))
+    assert export.diftr(run, files["diftr"]) > 1000
+    assert export.flent(run, files["flent"], step_ms=100.0) == 15
+    return files
+
+
+def test_a_record_shows_the_window_that_the_packet_found(result, rows):
+    acks = result.acks.filter(pl.col("flow") == 0).with_columns(time_ns=(pl.col("time_s") * 1e9).round().cast(pl.Int64))
+    heard = rows.filter((pl.col("flow") == 0) & (pl.col("direction") == "i")).select("time_ns", "cwnd", "snd_una")
+    both = acks.unique("time_ns", keep="first").join(heard.unique("time_ns", keep="first"), on="time_ns")
+    assert len(both) > 0.9 * len(acks) > 300
+    assert (both["cwnd"] == both["cwnd_before"]).all()
+    # What is acknowledged between two ACKs is what the second finds.
+    una = rows.filter(pl.col("flow") == 0)["snd_una"].to_numpy().astype(np.int64)
+    assert (((np.diff(una) + 2**31) % 2**32 - 2**31) >= 0).all()
+    first = rows.filter(pl.col("flow") == 0).row(0, named=True)
+    assert first["direction"] == "o" and first["cwnd"] == 10 * 1448 and first["snd_una"] == first["snd_nxt"]
+    assert rows["rcv_wnd"].max() == 64 << 20 and set(rows["state"]) == {1, 2}
+
+
+def test_binary_is_the_same_log_as_text(rows, written):
+    text = loggers.Ttprobe.of({"direction": "2"}).write(rows, 1.5)
+    assert logs.ttpb2ascii(written["binary"]) == (text.data.decode(), len(rows), False)
+    assert len(written["binary"].read_bytes()) == 96 * len(rows)
+    first = text.data.decode().split("\n")[0].split(",")
+    assert (
+        len(first) == 17 and first[0] == "o" and first[6:8] == ["0", "1448"] and first[9:11] == ["14480", "2147483647"]
+    )
+
+
+def test_ttprobes_parameters_choose(rows):
+    def log(**given_: str) -> list[list[str]]:
+        data = loggers.Ttprobe.of(given_).write(rows, 1.5).data.decode()
+        return [line.split(",") for line in data.splitlines()]
+
+    assert {line[0] for line in log(direction="o")} == {"o"} and {line[0] for line in log()} == {"i"}
+    assert len(log(port="5001")) == len(log()) and log(port="80") == []
+    changed = log(full="0", direction="io")
+    for name in {line[2] for line in changed}:
+        windows = [line[9] for line in changed if line[2] == name]
+        assert len(windows) > 20 and all(a != b for a, b in pairwise(windows))
+    assert max(float(line[1]) for line in log(finish="0.5")) <= 0.5
+    # A buffer of five records that is read every 100 ms: five of each turn, and without a flush none of the last.
+    small = loggers.Ttprobe.of({"bufsize": "5", "read": "100"}).write(rows, 1.45)
+    whole = loggers.Ttprobe.of({}).write(rows, 1.45)
+    assert small.records + small.lost == whole.records and 30 < small.records <= 15 * 5
+    last = loggers.Ttprobe.of({"bufsize": "5", "read": "100", "flush": "0"}).write(rows, 1.45).data.decode()
+    assert float(last.splitlines()[-1].split(",")[1]) < 1.4
+    for wrong in ({"omode": "3"}, {"bufsiz": "5"}, {"direction": "x"}, {"port": "1.5"}, {"read": "nan"}):
+        with pytest.raises(sj.SpecError, match=f"--with {next(iter(wrong))}="):
+            loggers.Ttprobe.of(wrong)
+
+
+def test_web10g_has_its_variables_where_teacup_looks_for_them(rows):
+    """Columns from one: MSS 20, smoothed RTT 23, cwnd 26, ssthresh 27, window 29, state 76, sequence 108 and 109."""
+    places = {"CurMSS": 20, "SmoothedRTT": 23, "CurCwnd": 26, "CurSsthresh": 27, "CurRwinSent": 29, "SampleRTT": 45,
+              "State": 76, "SndUna": 108, "SndNxt": 109}  # fmt: skip
+    assert {name: loggers.WEB10G_HEAD.index(name) + 1 for name in places} == places
+    lines = loggers.Ttprobe.of({"omode": "2"}).write(rows, 1.5).data.decode().splitlines()
+    assert lines[0].startswith("Timestamp,CID,LocalAddress") and all(line.count(",") == 122 for line in lines)
+    polls = [
+        line.split(",") for line in loggers.Web10g.of({"interval": "10"}).write(rows, 1.5).data.decode().splitlines()
+    ]
+    mine = [float(line[0]) for line in polls[1:] if line[2] == "10.0.0.1"]
+    assert np.allclose(np.diff(mine), 0.01) and mine[-1] == 1.5
+
+
+@pytest.mark.parametrize("kind", ["ttprobe", "binary", "tcp_probe", "siftr", "web10g"])
+def test_what_is_written_is_read_back(kind, rows, written):
+    read = logs.read(written[kind])
+    assert not read.cut and len(read.frame) > 100 and set(read.frame["flow"]) == {0, 1}
+    of = rows if kind in ("binary", "siftr") else rows.filter(pl.col("direction") == "i")
+    if kind == "tcp_probe":  # by its nature: changes of established connections
+        packets = pl.col("cwnd") // 1448
+        of = of.filter(pl.col("state") == 1).filter(packets.ne_missing(packets.shift().over("flow")))
+    if kind != "web10g":
+        assert np.allclose(read.frame["t_s"], of["time_ns"] / 1e9, atol=1e-6)
+        assert np.abs(read.frame["cwnd_bytes"].to_numpy() - of["cwnd"].to_numpy()).max() < (
+            1 if kind == "siftr" else 1448
+        )
+        known = of["ssthresh"].is_finite().to_numpy()
+        assert (read.frame["ssthresh_bytes"].is_not_null().to_numpy() == known).all() and known.any()
+        assert np.allclose(read.frame["srtt_ms"], of["srtt_us"] / 1e3, atol=0.04)
+        flying = (of["snd_nxt"] - of["snd_una"]).to_numpy() % 2**32
+        assert (read.frame["in_flight_bytes"].to_numpy() == flying).all()
+    first = logs.summary(read)[0]
+    assert first["connection"].startswith("10.0.0.1:40000-") and first["window_changes"] > 20
+
+
+def test_diftr_and_flent_come_back(result, written):
+    table = sj.run(LINE, set=SETTINGS, diftr=True).diftr
+    back = logs.read(written["diftr"]).frame
+    for name in (
+        "time_s",
+        "event",
+        "link",
+        "size",
+        "packets",
+        "bytes",
+        "sojourn_ms",
+        "count",
+        "link_name",
+        "flow_name",
+    ):
+        assert back[name].cast(table[name].dtype).equals(table[name]), name
+    one = flent.read(written["flent"])
+    assert one.metadata["NAME"] == "tcp_ndown" and one.metadata["TEST_PARAMETERS"] == {"download_streams": "2"}
+    # Their mean is the goodput of the whole; a ping meets the base RTT at least.
+    total = result.flows["goodput_mbps"].sum()
+    assert one.frame["TCP download sum"].mean() == pytest.approx(total, rel=0.02)
+    assert one.frame["Ping (ms) ICMP"].min() >= 40.0 and one.frame["Ping (ms) ICMP"].max() > 45.0
+    assert gzip.decompress(written["flent"].read_bytes()).startswith(b"{")
+
+
+def test_a_run_on_linux_is_exported_from_what_it_recorded(result, tmp_path):
+    was = result.outcomes[0]
+    there = replace(was, raw=json.dumps(was.summary | {"on": "linux"}))
+    run = export.Run.of(replace(result, outcomes=(there,)))
+    log = export.log(run, tmp_path / "log", "siftr", options={})
+    back = logs.read(tmp_path / "log").frame
+    series = result.series.flows.filter(pl.col("cwnd_bytes").is_finite()).sort("t_s", "flow")
+    assert len(back) == log.records == len(series)
+    assert (np.abs(back["cwnd_bytes"].to_numpy() - series["cwnd_bytes"].to_numpy()) < 1).all()
+    with pytest.raises(sj.SpecError, match="on Linux and cannot be repeated"):
+        export.pcapng(run, tmp_path / "x")
+    with pytest.raises(sj.SpecError, match="--diftr"):
+        export.diftr(run, tmp_path / "x")
+
+
+FUZZ = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def read_or_refuse(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    try:
+        logs.summary(logs.read(path))
+    except sj.SpecError as error:
+        assert str(path) in str(error)
+
+
+@FUZZ
+@given(data=st.data())
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_log_is_refused_or_read(kind, data, written, tmp_path):
+    whole = written[kind].read_bytes()[:6000] if kind != "flent" else written[kind].read_bytes()
+    if data.draw(st.booleans()):
+        read_or_refuse(tmp_path / "log", whole[: data.draw(st.integers(0, len(whole)))])
+        return
+    at = data.draw(st.integers(0, min(len(whole), 1500)))
+    read_or_refuse(
+        tmp_path / "log", whole[:at] + data.draw(st.binary(max_size=40)) + whole[at + data.draw(st.integers(0, 40)) :]
+    )
+
+
+@FUZZ
+@given(junk=st.binary(max_size=300), packed=st.booleans())
+def test_junk_is_refused(junk, packed, tmp_path):
+    read_or_refuse(tmp_path / "log", gzip.compress(junk, 1) if packed else junk)
+
+
+def test_a_cut_log_gives_what_is_whole(written, tmp_path):
+    for kind in ("ttprobe", "binary", "siftr", "diftr"):
+        data = written[kind].read_bytes()[:5000]
+        (tmp_path / kind).write_bytes(data)
+        read = logs.read(tmp_path / kind)
+        assert read.cut and 10 < len(read.frame) < 200, kind
+
+
+def test_errors_say_where(tmp_path):
+    path = tmp_path / "log"
+    path.write_text(
+        "i,0.1,1.2.3.4,1,5.6.7.8,2,0,1448,1,1,1,1,1,1,1,1,1\ni,0.2,1.2.3.4,x,5.6.7.8,2,0,1448,1,1,1,1,1,1,1,1,1\n"
+    )
+    with pytest.raises(sj.SpecError, match=r"line 2: no line of ttprobe: 'x' is no whole number"):
+        logs.read(path)
+    path.write_text("enable_time_secs=0\tdiftrver=2\n")
+    with pytest.raises(sj.SpecError, match="version 1"):
+        diftr.read(path, path.read_text())
+    path.write_bytes(gzip.compress(json.dumps({"version": 9}).encode()))
+    with pytest.raises(sj.SpecError, match="version 9"):
+        flent.read(path)
+    with pytest.raises(sj.SpecError, match="it begins with 'hello'"):
+        path.write_text("hello")
+        logs.read(path)
