@@ -126,7 +126,7 @@ def _run(
     from .formats.loggers import LOGGERS
 
     if points and format is not Format.pcapng:
-        raise SpecError(f"--at {points[0]} is for pcapng; a {format} is what the hosts or the queues saw")
+        raise SpecError(f"--at {points[0]} is for pcapng; a {format} is what the sender saw")
     if options and format not in (*LOGGERS, Format.flent):
         raise SpecError(f"--with {next(iter(options))}: {format} has no options; loggers have, and flent")
     run = _chosen(source, case, repetition, set)
