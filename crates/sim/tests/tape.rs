@@ -14,7 +14,8 @@ fn a_replay_gives_the_recorded_windows_and_finds_a_changed_algorithm() {
         let tape = Tape::new();
         sim::run(&s, (), Options { tape: Some(&tape), ..Options::default() }).unwrap();
         let entries = tape.entries();
-        assert!(entries.iter().filter(|e| matches!(e.call, Call::Ack(_))).count() > 1000, "{name}");
+        let acks = entries.iter().filter(|e| matches!(e.call, Call::Ack(_))).count();
+        assert!(acks > 100, "{name}: {acks}");
         let born = || {
             let mut flow = cc::Flow::new(Bytes::new(1448), Bytes::new(14480), Bytes::new(2896));
             cc::build(&name.parse().unwrap(), &mut flow, Rng::new(s.run.seed, 0, streams::CC)).unwrap()
