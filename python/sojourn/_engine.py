@@ -55,6 +55,7 @@ class Case:
     repeat: int
     seed: int
     duration_s: float
+    measure_s: tuple[float, float]
     groups: tuple[str, ...]
     flows: tuple[Mapping[str, Any], ...]
     links: tuple[Mapping[str, Any], ...]
@@ -92,6 +93,7 @@ class Plan:
                 repeat=case["repeat"],
                 seed=case["seed"],
                 duration_s=case["duration_s"],
+                measure_s=(case["measure_s"][0], case["measure_s"][1]),
                 groups=tuple(case["groups"]),
                 flows=tuple(case["flows"]),
                 links=tuple(case["links"]),

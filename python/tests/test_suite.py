@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from sojourn.suite import NAMES, Row, Rows, find, run, verdict
 from sojourn.suite.run import experiment
 from sojourn.suite.show import labels, page
 from sojourn.suite.steady import warm_up
+from sojourn.suite.survey_table import overview, ranked
 
 
 def test_a_list_is_split_at_its_own_commas() -> None:
@@ -117,3 +119,34 @@ def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
     size = written[0].stat().st_size
     assert json.dumps(once()[1]) == json.dumps(first)
     assert written[0].stat().st_size == size, "finished runs were run again"
+
+
+def test_the_survey_measures_all_and_ranks_what_is_more_than_memory(tmp_path: Path) -> None:
+    suite = find("survey")
+    assert suite.ccs is not None
+    assert len(suite.ccs()) > 40
+    answer = run(
+        replace(suite, ccs=lambda: ["cubic", "vegas", "card"]),
+        scenarios=["five", "against-cubic", "slow-start"],
+        changes={"run.duration": "24 s", "run.measure": '["18 s", "24 s"]', "path.buffer": "8 BDP"},
+        quick=True,
+        out=tmp_path,
+    )
+    rows = Rows([row for ran in answer.scenarios for row in ran.rows])
+    harms = {cc: rows("harm", scenario="against-cubic", cc=cc) for cc in ("cubic", "vegas", "card")}
+    assert harms["card"] < harms["vegas"] < harms["cubic"]
+    assert 0.0 < rows("convergence", scenario="five", cc="vegas") < 9.0
+    # Losses end slow start beyond the BDP, delay before it.
+    exits = {cc: rows("exit", scenario="slow-start", cc=cc) for cc in ("cubic", "card")}
+    assert exits["cubic"] > 1.0 > exits["card"] > 0.0
+    table = overview(answer).table
+    assert [row[0] for row in table.rows] == ["cubic", "vegas", "card"]
+    heads = [head if isinstance(head, str) else head.name for head in table.columns]
+    assert heads[:4] == ["congestion control", "family", "reacts to", "evidence"]
+    assert "harm to CUBIC, 8 BDP" in heads
+    assert "large: queue" not in heads, "what was not run has no column"
+    known = {"cubic": {"evidence": "matches the equations"}, "card": {"evidence": "partly from memory"}}
+    assert ranked(answer, ["cubic", "card"], known) == ["cubic"]
+    assert ranked(replace(answer, named=("card",)), ["cubic", "card"], known) == ["cubic", "card"]
+    text = page(answer, tmp_path / "page.html").read_text("utf-8")
+    assert "Not ranked, since their evidence is partly from memory: card." in text

@@ -10,7 +10,7 @@ results. A new one is a module here with a `SUITE`, and its name in `NAMES`.
 
 from __future__ import annotations
 
-from .pieces import Axis, Measure, Row, Rows, Scenario, Statement, Suite, Verdict, verdict
+from .pieces import Axis, Measure, Overview, Row, Rows, Scenario, Statement, Suite, Verdict, verdict
 from .registry import NAMES, find
 from .run import Answer, Judged, Ran, run
 
@@ -20,6 +20,7 @@ __all__ = [
     "Axis",
     "Judged",
     "Measure",
+    "Overview",
     "Ran",
     "Row",
     "Rows",

@@ -6,9 +6,15 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .._engine import Case
 from ..plot.style import name_of
+
+if TYPE_CHECKING:
+    from ..report import Piece, Table
+    from ..result import Outcome
+    from .run import Answer
 
 Changes = tuple[tuple[str, str], ...]
 
@@ -17,14 +23,16 @@ Changes = tuple[tuple[str, str], ...]
 class Measure:
     """A figure of the summary as the suite shows it; `metric` as in claims: `link.core-down.queue_ms.mean`.
 
-    A `*` in a name takes the mean over all flows, groups or links called so.
+    A `*` in a name takes the mean over all flows, groups or links called so. What the summary does not hold is computed
+    `of` a run, from its series.
     """
 
     name: str
     title: str
     unit: str
-    metric: str
+    metric: str = ""
     scale: float = 1.0
+    of: Callable[[Outcome], float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +153,23 @@ class Scenario:
     #: `--set` changes of `--quick`, and which cases it keeps.
     quick: Changes = ()
     quick_keeps: Callable[[Case], bool] = field(default=lambda case: True)
+    #: Repetitions of `--quick`.
+    quick_repeat: int = 1
     #: Which cases make sense at all: a sweep is a product, and not all of it does.
     keeps: Callable[[Case], bool] = field(default=lambda case: True)
     #: So many of the measures have room at the terminal.
     brief: int = 5
     #: Recorded besides the summary, in ms per step; the page draws it.
     series_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What a suite says across its scenarios: one table, a shorter one for the terminal, and more for the page."""
+
+    table: Table
+    brief: Table
+    pieces: Sequence[Piece] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +181,7 @@ class Suite:
     about: str
     scenarios: tuple[Scenario, ...]
     statements: tuple[Statement, ...] = ()
+    #: Congestion controls that are run instead of the files' own.
+    ccs: Callable[[], Sequence[str]] | None = None
+    #: In place of a table per scenario at the terminal, and at the head of the page.
+    overview: Callable[[Answer], Overview] | None = None

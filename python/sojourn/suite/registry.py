@@ -9,7 +9,7 @@ from ..errors import SpecError
 from .pieces import Suite
 
 #: Name on the command line -> module of this package that holds its `SUITE`.
-NAMES = {"tcpeval": "tcpeval", "rfc7928": "rfc7928"}
+NAMES = {"tcpeval": "tcpeval", "rfc7928": "rfc7928", "survey": "survey"}
 
 
 def find(name: str) -> Suite:

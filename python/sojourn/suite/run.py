@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from .._engine import Case, Claim, Experiment, Plan, Record
@@ -20,6 +20,9 @@ from ..result import Outcome, Result
 from ..store import Store
 from ..sweep import Sweep, Task, run_all
 from .pieces import Measure, Row, Rows, Scenario, Statement, Suite, Verdict, same
+
+if TYPE_CHECKING:
+    from ..report import Table
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -50,6 +53,8 @@ class Answer:
     quick: bool
     scenarios: tuple[Ran, ...]
     statements: tuple[Judged, ...]
+    #: Congestion controls that were asked for by name.
+    named: tuple[str, ...] = ()
 
     @property
     def failures(self) -> list[str]:
@@ -68,6 +73,7 @@ class Answer:
         return {
             "suite": self.suite.name,
             "quick": self.quick,
+            **({"overview": _records(self.suite.overview(self).table)} if self.suite.overview else {}),
             "scenarios": [
                 {
                     "name": ran.scenario.name,
@@ -105,6 +111,16 @@ class Answer:
         }
 
 
+def _records(table: Table) -> list[dict[str, Any]]:
+    """A table's rows under the names of its columns."""
+    heads = [head if isinstance(head, str) else head.name for head in table.columns]
+    return [dict(zip(heads, (_bare(value) for value in row), strict=True)) for row in table.rows]
+
+
+def _bare(value: Any) -> Any:
+    return value.text if hasattr(value, "text") else value
+
+
 def run(
     suite: Suite,
     *,
@@ -140,7 +156,9 @@ def run(
     """
     chosen = _chosen(suite, scenarios)
     below = out or Path("runs") / "suite" / suite.name
-    sweeps = [_sweep(one, cc, aqm, dict(changes or {}), quick, repeat, below, fresh, series_ms) for one in chosen]
+    ccs = cc or (suite.ccs() if suite.ccs else ())
+    cut = quick and not cc and not aqm
+    sweeps = [_sweep(one, ccs, aqm, dict(changes or {}), quick, cut, repeat, below, fresh, series_ms) for one in chosen]
     if not any(one.runs for one in sweeps):
         raise SpecError(f"suite {suite.name}: nothing is left to run with this choice")
     total = sum(len(one.runs) for one in sweeps)
@@ -157,7 +175,7 @@ def run(
         ran.append(Ran(scenario, result, Rows(list(_rows(scenario, result))), verdicts))
     everything = Rows([row for one in ran for row in one.rows])
     judged = tuple(Judged(statement, statement.check(everything)) for statement in suite.statements)
-    return Answer(suite, quick, tuple(ran), judged)
+    return Answer(suite, quick, tuple(ran), judged, tuple(cc))
 
 
 def _chosen(suite: Suite, names: Sequence[str]) -> list[Scenario]:
@@ -185,6 +203,7 @@ def _sweep(
     aqm: Sequence[str],
     changes: Mapping[str, str],
     quick: bool,
+    cut: bool,
     repeat: int | None,
     below: Path,
     fresh: bool,
@@ -201,9 +220,12 @@ def _sweep(
     def runs(plan: Plan) -> list[tuple[int, int]]:
         cases = [case for case in plan.cases if scenario.keeps(case)]
         # Whoever names what to run gets all of it.
-        cut = quick and not cc and not aqm
         cases = [case for case in cases if not cut or scenario.quick_keeps(case)]
-        return [(case.index, n) for case in cases for n in range(repeat or (1 if quick else case.repeat))]
+        return [
+            (case.index, n)
+            for case in cases
+            for n in range(repeat or (scenario.quick_repeat if quick else case.repeat))
+        ]
 
     def store(plan: Plan) -> Store:
         return Store(below / scenario.name / plan.hash[:16], base, plan, fresh=fresh)
@@ -236,13 +258,16 @@ def _rows(scenario: Scenario, result: Result) -> list[Row]:
         outcomes = result.of(case)
         if not outcomes:
             continue
-        summaries = [outcome.summary for outcome in outcomes]
-        figures = {m.name: m.scale * _mean([figure(summary, m) for summary in summaries]) for m in scenario.measures}
+        figures = {m.name: m.scale * _mean([_of(outcome, m) for outcome in outcomes]) for m in scenario.measures}
         others = {k: v for k, v in case.values.items() if k not in (scenario.cc, scenario.aqm)}
         cc, aqm = (case.values.get(key, "") if key else "" for key in (scenario.cc, scenario.aqm))
         x = scenario.axis.of(case) if scenario.axis else None
         rows.append(Row(scenario.name, cc, aqm, x, others, figures, len(outcomes)))
     return rows
+
+
+def _of(outcome: Outcome, measure: Measure) -> float:
+    return measure.of(outcome) if measure.of else figure(outcome.summary, measure)
 
 
 def figure(summary: Mapping[str, Any], measure: Measure) -> float:

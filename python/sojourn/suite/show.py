@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..report import Piece, Section, Value
+    from ..report import Table as ReportTable
     from ..result import Outcome
 
 #: Rows that a table at the terminal has room for; the page has all.
 MOST_ROWS = 60
 #: Drawings over time of a scenario.
 MOST_SERIES = 12
+#: Congestion controls that a drawing tells apart.
+MOST_COLOURS = 12
 WORDS = {True: "holds", False: "FAILS", None: "not run"}
 
 
@@ -33,7 +36,9 @@ def terminal(answer: Answer, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    for ran in answer.scenarios:
+    if answer.suite.overview:
+        _overview(answer.suite.overview(answer).brief, console)
+    for ran in () if answer.suite.overview else answer.scenarios:
         rows = list(ran.rows)
         measures = ran.scenario.measures[: ran.scenario.brief]
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=ran.scenario.name, title_justify="left")
@@ -56,6 +61,21 @@ def terminal(answer: Answer, console: Console) -> None:
         console.print(line, markup=False, highlight=False)
     for failure in answer.failures:
         console.print(f"failed: {failure}", markup=False, highlight=False)
+
+
+def _overview(table: ReportTable, console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=table.caption, title_justify="left")
+    for i, head in enumerate(table.columns):
+        name, unit = (head, "") if isinstance(head, str) else (head.name, head.unit)
+        numbers = any(isinstance(row[i], float) for row in table.rows)
+        drawn.add_column(f"{name} {unit}".strip(), justify="right" if numbers else "left")
+    for row in table.rows:
+        drawn.add_row(*(Text(number(v) if isinstance(v, float) else str(v if v is not None else "–")) for v in row))
+    console.print(drawn)
 
 
 def labels(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str]]:
@@ -95,6 +115,9 @@ def page(answer: Answer, out: Path) -> Path:
     pieces: list[Piece] = [answer.suite.about]
     if answer.statements:
         pieces.append(_statements(answer))
+    if answer.suite.overview:
+        overview = answer.suite.overview(answer)
+        pieces += [overview.table, *overview.pieces]
     pieces += [_scenario(ran) for ran in answer.scenarios]
     runs = sum(len(ran.result.outcomes) for ran in answer.scenarios)
     sample = "A sample: shorter runs of fewer cases. " if answer.quick else ""
@@ -130,7 +153,9 @@ def _scenario(ran: Ran) -> Section:
 
     rows = list(ran.rows)
     pieces: list[Piece] = [ran.scenario.about]
-    for words, part in _parts(ran, rows):
+    # A colour each for more is a riddle; the table sorts.
+    drawn = len({row.cc for row in rows}) <= MOST_COLOURS
+    for words, part in _parts(ran, rows) if drawn else ():
         before = f"{words}: " if words else ""
         if any(row.x is not None for row in part):
             axis = ran.scenario.axis.title if ran.scenario.axis else ""
@@ -145,7 +170,7 @@ def _scenario(ran: Ran) -> Section:
         [row.cc, row.aqm, row.rest, *(_or_none(row.figures[m.name]) for m in ran.scenario.measures)] for row in rows
     ]
     pieces.append(report.Table(heads, body))
-    if any(outcome.record.series_ms for outcome in ran.result.outcomes):
+    if drawn and any(outcome.record.series_ms for outcome in ran.result.outcomes):
         pieces.append(_over_time(ran))
     if ran.claims:
         verdicts: list[list[Value]] = [

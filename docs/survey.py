@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Writes the table of docs/survey.md from a run of the survey: no figure on that page is typed.
+
+.venv/bin/sojourn suite survey --quick --json > survey.json
+.venv/bin/python docs/survey.py survey.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from sojourn._engine import version
+from sojourn.stats import number
+from sojourn.suite.survey_table import COLUMNS
+
+PAGE = Path(__file__).parent / "survey.md"
+BEGIN, END = "<!-- generated: survey -->", "<!-- end -->"
+
+
+def table(answer: dict[str, object]) -> str:
+    """The columns that the terminal shows, in Markdown."""
+    rows = answer["overview"]
+    assert isinstance(rows, list)
+    shown = [column for column in COLUMNS if column.brief and column.title in rows[0]]
+    heads = [f"{column.title}{', ' + column.unit if column.unit else ''}" for column in shown]
+    lines = ["| | family | evidence | " + " | ".join(heads) + " |", "|---|---|---|" + "--:|" * len(heads)]
+    for row in rows:
+        cells = ["–" if row[c.title] is None else number(row[c.title]) for c in shown]
+        lines.append(f"| `{row['congestion control']}` | {row['family']} | {row['evidence']} | {' | '.join(cells)} |")
+    kind = "`--quick`" if answer["quick"] else "the whole"
+    return f"Of {kind} suite, model {version().model}:\n\n" + "\n".join(lines)
+
+
+def main() -> None:
+    """Replace what stands between the marks."""
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    made = table(json.loads(Path(sys.argv[1]).read_text("utf-8")))
+    text = PAGE.read_text("utf-8")
+    head, tail = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
+    PAGE.write_text(f"{head}\n\n{made}\n\n{tail}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
