@@ -330,7 +330,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
             }
             let receiver = Endpoint::listen(receiving, &mut standard);
             let cwnd = sender.flow().cwnd;
-            Transport::Tcp(Tcp { sender, receiver, timers: [(Instant::MAX, 0); 2], cwnd })
+            Transport::Tcp(Tcp { sender, receiver, goal: u64::MAX, sent: 0, cwnd, timers: [(Instant::MAX, 0); 2] })
         }
     };
     let jitter = match scenario.run.vary {

@@ -24,6 +24,7 @@ impl<P: Probe> World<P> {
     }
 
     pub(crate) fn measure_begins(&mut self) {
+        self.count_delays();
         self.measuring = true;
         let now = self.now;
         self.sessions.mark(now, true);
@@ -38,6 +39,7 @@ impl<P: Probe> World<P> {
     }
 
     pub(crate) fn measure_ends(&mut self) {
+        self.count_delays();
         self.measuring = false;
         let now = self.now;
         self.sessions.mark(now, false);
@@ -82,6 +84,7 @@ impl<P: Probe> World<P> {
 
     pub(crate) fn sample(&mut self) {
         let Some(step) = self.step else { return };
+        self.count_delays();
         self.enter(self.now + step, Entry::Sample);
         let (now, seconds) = (self.now, step.as_secs_f64());
         let mbps = |bytes: u64| bytes as f64 * 8e-6 / seconds;
@@ -137,7 +140,7 @@ impl<P: Probe> World<P> {
             let rate = link.transmitter.rate().map_or(f64::INFINITY, |r| r.bytes_per_sec());
             let idle = link.queue.is_empty() && bytes == 0;
             let sample = LinkSample {
-                queue_ms: if idle { 0.0 } else { self.last_sojourn[l].as_millis_f64() },
+                queue_ms: if idle { 0.0 } else { link.last_sojourn.as_millis_f64() },
                 queue_packets: link.queue.len() as u32,
                 queue_bytes: link.queue.backlog().as_f64(),
                 utilisation: bytes as f64 / (rate * seconds),

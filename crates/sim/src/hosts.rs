@@ -1,6 +1,7 @@
 //! What happens at hosts: packets arrive, timers fire, segments leave, congestion control tells what it did.
 
 use crate::digest::Fact;
+use crate::histogram::Histogram;
 use crate::node::Transport;
 use crate::outside::Fate;
 use crate::packet::{Packet, Way};
@@ -17,7 +18,7 @@ use units::{Bytes, Instant};
 const ON_THE_HEELS: f64 = 2.5;
 
 impl<P: Probe> World<P> {
-    pub(crate) fn deliver(&mut self, packet: Packet) {
+    pub(crate) fn deliver(&mut self, packet: &Packet) {
         let now = self.now;
         self.packets.delivered += 1;
         self.digest.fold(
@@ -27,55 +28,97 @@ impl<P: Probe> World<P> {
             packet.segment.seq ^ packet.segment.ack << 32,
         );
         if P::ON {
-            self.probe.see(now, Trace::Deliver { packet: &packet });
+            self.probe.see(now, Trace::Deliver { packet });
         }
         if packet.flow >= self.sessions.fixed {
             return self.deliver_to_connection(packet);
         }
-        let node = &mut self.nodes[packet.flow as usize];
-        if self.measuring
-            && let Some(gaps) = &mut node.count.gaps
-        {
-            gaps[packet.way as usize].arrived(now);
+        if self.measuring && !self.scenario.run.gaps.is_empty() {
+            self.count_gap(packet);
         }
-        if packet.way == Way::Out {
-            node.count.total_bytes += packet.size as u64;
-            if self.measuring {
-                node.count.arrived(packet.size, now.since(packet.born));
+        match packet.way {
+            Way::Out => self.deliver_out(packet),
+            Way::Back => self.deliver_back(packet),
+        }
+    }
+
+    /// To the receiver of the data.
+    #[inline(always)]
+    fn deliver_out(&mut self, packet: &Packet) {
+        let (now, flow) = (self.now, packet.flow);
+        let delay = now.since(packet.born);
+        if !self.many {
+            let bucket = Histogram::bucket(delay);
+            self.nodes[flow as usize].count.arrived(packet.size, delay, bucket, self.measuring);
+        } else {
+            self.prefetch_next(packet, Way::Out);
+            if self.delays.arrived(flow, packet.size, delay) {
+                self.count_delays();
             }
         }
-        match &mut node.transport {
+        match &mut self.nodes[flow as usize].transport {
             Transport::Datagrams(d) => {
                 d.received += 1;
                 d.received_bytes += packet.size as u64 - 28;
             }
-            Transport::Outside(_) => self.fates.push(Fate::delivered(now, &packet)),
-            Transport::Tcp(tcp) => match packet.way {
-                Way::Out => {
-                    tcp.receiver.on_segment(now, &packet.segment);
-                    if let Some((goal, ..)) = node.transfer
-                        && tcp.receiver.received() >= goal
-                    {
-                        traffic::transfer_done(self, packet.flow);
-                    }
-                    self.pump(packet.flow, true);
+            Transport::Outside(_) => self.fates.push(Fate::delivered(now, packet)),
+            Transport::Tcp(tcp) => {
+                tcp.receiver.on_data(now, &packet.segment);
+                if tcp.goal != u64::MAX && tcp.receiver.received() >= tcp.goal {
+                    traffic::transfer_done(self, flow);
                 }
-                Way::Back => {
-                    let heard = tcp.sender.on_segment(now, &packet.segment);
-                    if self.measuring {
-                        if let Some(rtt) = heard.rtt {
-                            node.count.rtt.add(rtt);
-                        }
-                        if node.count.bandwidth.is_some()
-                            && let Some(estimates) = tcp.sender.take_estimates()
-                        {
-                            let mss = tcp.sender.flow().mss;
-                            node.count.round(estimates, mss, mss + Bytes::new(52));
-                        }
-                    }
-                    self.pump(packet.flow, false);
+                self.pump_end::<true>(flow);
+            }
+        }
+    }
+
+    /// To its sender.
+    #[inline(always)]
+    fn deliver_back(&mut self, packet: &Packet) {
+        let (now, flow) = (self.now, packet.flow);
+        if self.many {
+            self.prefetch_next(packet, Way::Back);
+        }
+        let node = &mut self.nodes[flow as usize];
+        let Transport::Tcp(tcp) = &mut node.transport else { return };
+        let heard = tcp.sender.on_ack(now, &packet.segment);
+        if self.measuring {
+            if self.scenario.run.estimates
+                && let Some(estimates) = tcp.sender.take_estimates()
+            {
+                let mss = tcp.sender.flow().mss;
+                node.count.round(estimates, mss, mss + Bytes::new(52));
+            }
+            if let Some(rtt) = heard.rtt {
+                if !self.many {
+                    node.count.rtt.add(rtt);
+                } else if self.delays.measured(flow, rtt) {
+                    self.count_delays();
                 }
-            },
+            }
+        }
+        self.pump_end::<false>(flow);
+    }
+
+    /// Fetches what the packets behind this one will touch. Those of a line mostly go the same way.
+    #[inline(always)]
+    fn prefetch_next(&self, packet: &Packet, way: Way) {
+        let Some(line) = self.net.lines.get(self.net.hops[packet.hop as usize].line as usize) else { return };
+        let [next, second] = line.next();
+        if let Some(second) = second {
+            self.nodes[second.flow as usize].prefetch(way);
+        }
+        if way == Way::Back
+            && let Some(next) = next
+        {
+            self.nodes[next.flow as usize].prefetch_outlying();
+        }
+    }
+
+    #[cold]
+    fn count_gap(&mut self, packet: &Packet) {
+        if let Some(gaps) = &mut self.nodes[packet.flow as usize].count.gaps {
+            gaps[packet.way as usize].arrived(self.now);
         }
     }
 
@@ -107,39 +150,32 @@ impl<P: Probe> World<P> {
     }
 
     /// Sends what a host has to send, collects its events and sets its timer.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn pump(&mut self, flow: u32, receiver: bool) {
-        let now = self.now;
-        let way = if receiver { Way::Back } else { Way::Out };
-        let hop = self.net.first_hop(flow, way);
-        loop {
-            let node = &mut self.nodes[flow as usize];
-            let Transport::Tcp(tcp) = &mut node.transport else { return };
-            let host = if receiver { &mut tcp.receiver } else { &mut tcp.sender };
-            let mut packet = Packet { segment: Segment::default(), born: now, flow, size: 0, hop, way };
-            if !host.poll_into(now, &mut packet.segment) {
-                break;
-            }
-            packet.size = packet.segment.size().get() as u32;
-            if !receiver && self.measuring {
-                node.count.sent_packets += 1;
-            }
-            self.hand_over(packet);
-        }
+        if receiver { self.pump_end::<true>(flow) } else { self.pump_end::<false>(flow) }
+    }
+
+    /// [`pump`](Self::pump) for one end: most of what either is asked is idle at the other.
+    #[inline(always)]
+    fn pump_end<const RECEIVER: bool>(&mut self, flow: u32) {
         let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
-        let host = if receiver { &mut tcp.receiver } else { &mut tcp.sender };
-        let timer = host.next_timer();
-        let set = &mut tcp.timers[receiver as usize];
+        if tcp.end(RECEIVER).may_send() {
+            self.send::<RECEIVER>(flow);
+        }
+        let now = self.now;
+        let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
+        let timer = tcp.end(RECEIVER).next_timer();
+        let set = &mut tcp.timers[RECEIVER as usize];
         // A deadline put off is noticed when the old one fires: moving it on every ACK would cost more.
         if timer < set.0 {
             let order = self.scheduler.ticket();
             *set = (timer, order);
             let at = timer.max(now);
-            if self.timers.add(Timer { at, order, flow, receiver }) {
+            if self.timers.add(Timer { at, order, flow, receiver: RECEIVER }) {
                 self.scheduler.set(self.timers_source, at, order);
             }
         }
-        if !receiver {
+        if !RECEIVER {
             if tcp.sender.flow().cwnd != tcp.cwnd {
                 tcp.cwnd = tcp.sender.flow().cwnd;
                 self.digest.fold(now, Fact::Window, flow, tcp.cwnd.get());
@@ -150,6 +186,30 @@ impl<P: Probe> World<P> {
         } else if flow >= self.sessions.fixed && tcp.receiver.flow().has_events() {
             // A client's requests are no part of the results.
             drop(tcp.receiver.flow_mut().drain_events());
+        }
+    }
+
+    /// Hands over what may leave.
+    #[inline(always)]
+    fn send<const RECEIVER: bool>(&mut self, flow: u32) {
+        let now = self.now;
+        let way = if RECEIVER { Way::Back } else { Way::Out };
+        let hop = self.net.first_hop(flow, way);
+        let mut packet = Packet { segment: Segment::default(), born: now, flow, size: 0, hop, way };
+        loop {
+            let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
+            let end = tcp.end(RECEIVER);
+            let some = if RECEIVER {
+                end.poll_outside(now, &mut packet.segment)
+            } else {
+                end.poll_into(now, &mut packet.segment)
+            };
+            if !some {
+                return;
+            }
+            tcp.sent += u64::from(!RECEIVER && self.measuring);
+            packet.size = packet.segment.size().get() as u32;
+            self.hand_over(&packet);
         }
     }
 

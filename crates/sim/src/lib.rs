@@ -6,6 +6,7 @@
 pub mod build;
 mod calendar;
 pub mod capture;
+pub mod delays;
 pub mod diftr;
 pub mod digest;
 pub mod gaps;
@@ -20,6 +21,7 @@ mod prefetch;
 pub mod probe;
 mod quick_start;
 pub mod record;
+mod ring;
 pub mod scheduler;
 mod sessions;
 pub mod summary;

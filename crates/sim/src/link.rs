@@ -206,6 +206,8 @@ pub struct Link {
     pub info: LinkInfo,
     /// The window's counters.
     pub count: LinkCount,
+    /// How long the last packet sent had waited.
+    pub last_sojourn: Duration,
     /// Since the last sample.
     pub step: Step,
 }
@@ -244,6 +246,7 @@ impl Link {
             reorder: spec.reorder.map(|r| (r.probability, r.delay, Rng::new(seed, entity, streams::REORDER))),
             info,
             count: LinkCount::default(),
+            last_sojourn: Duration::ZERO,
             step: Step::default(),
         })
     }

@@ -17,14 +17,26 @@ pub const ENDLESS: u64 = 1 << 60;
 #[derive(Debug)]
 #[repr(C)]
 pub struct Tcp {
-    /// When the timers of the two go off next (`MAX`: none is set), and their orders.
-    pub timers: [(Instant, u64); 2],
+    /// In-order payload at which the present transfer is done; `MAX` if there is none.
+    pub goal: u64,
+    /// Packets the data sender has handed over in the window.
+    pub sent: u64,
     /// Window at the last look, for the digest.
     pub cwnd: Bytes,
+    /// When the timers of the two go off next (`MAX`: none is set), and their orders.
+    pub timers: [(Instant, u64); 2],
     /// Receives the data.
     pub receiver: Endpoint,
     /// Sends it.
     pub sender: Endpoint,
+}
+
+impl Tcp {
+    /// The receiver of the data, or its sender.
+    #[inline(always)]
+    pub fn end(&mut self, receiver: bool) -> &mut Endpoint {
+        if receiver { &mut self.receiver } else { &mut self.sender }
+    }
 }
 
 /// A source of datagrams.
@@ -73,7 +85,7 @@ pub struct Completion {
     pub at: f64,
 }
 
-/// Counters of a flow: first what is seldom touched, then what acknowledgements touch, then what data does.
+/// Counters of a flow: first what is seldom touched, last what is [noted](crate::delays) with every packet.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct FlowCount {
@@ -107,11 +119,11 @@ pub struct FlowCount {
     /// If asked for: what each round in the window says of the bandwidth, at the IP layer in bit/s, by the ACKs' rate and
     /// by the window over the RTT. A bit a second counts as a nanosecond, so that milliseconds are Mbit/s.
     pub bandwidth: Option<Box<[Histogram; 2]>>,
-    /// RTT samples in the window.
-    pub rtt: Histogram,
-    /// Data packets handed over by the sender in the window.
+    /// Packets handed over in the window by others than a connection's data sender, which [counts](Tcp::sent) itself.
     pub sent_packets: u64,
 
+    /// RTT samples in the window.
+    pub rtt: Histogram,
     /// IP bytes delivered in the whole run.
     pub total_bytes: u64,
     /// IP bytes delivered to the receiver in the window.
@@ -144,23 +156,31 @@ impl FlowCount {
         }
     }
 
-    /// A data packet arrived.
+    /// A data packet arrived; `bucket` is its delay's in the histogram.
     #[inline]
-    pub fn arrived(&mut self, size: u32, one_way: Duration) {
+    pub fn arrived(&mut self, size: u32, one_way: Duration, bucket: usize, measuring: bool) {
+        self.total_bytes += size as u64;
+        if !measuring {
+            return;
+        }
         self.delivered_bytes += size as u64;
         if let Some(last) = self.last_one_way {
             let d = one_way.as_nanos().abs_diff(last.as_nanos()) as f64;
             self.jitter += (d - self.jitter) * (1.0 / 16.0);
         }
         self.last_one_way = Some(one_way);
-        self.one_way.add(one_way);
+        self.one_way.add_to(bucket, one_way);
     }
 }
 
-/// A flow at work. Its fields lie in the order in which packets need them, what is seldom needed at both ends.
+/// A flow at work: first what packets need, in the order in which they do.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Node {
+    /// What carries its data.
+    pub transport: Transport,
+    /// Its counters.
+    pub count: FlowCount,
     /// What the experiment says of it.
     pub spec: Box<FlowSpec>,
     /// When it starts, `vary` included.
@@ -175,57 +195,66 @@ pub struct Node {
     pub spurt_until: Instant,
     /// The bottleneck's rate × the base RTT in bytes, both as the run begins.
     pub bdp: f64,
-    /// Its counters.
-    pub count: FlowCount,
-    /// In-order payload at which the present transfer is done, and when it was asked for.
-    pub transfer: Option<(u64, u64, Instant)>,
-    /// What carries its data.
-    pub transport: Transport,
+    /// Payload of the present transfer, and when it was asked for.
+    pub transfer: Option<(u64, Instant)>,
 }
 
 impl Node {
+    /// In a C enum the contents follow the tag.
+    const TCP: usize = offset_of!(Node, transport) + align_of::<Transport>();
+    const RECEIVER: usize = Self::TCP + offset_of!(Tcp, receiver);
+    const SENDER: usize = Self::TCP + offset_of!(Tcp, sender);
+
     /// Fetches what an arriving packet will touch in here. With a thousand flows their state lies in the third-level
-    /// cache, and waiting for it takes longer than working on a packet.
-    #[inline]
+    /// cache, and waiting for it takes longer than working on a packet. By address alone: to read here which transport
+    /// it is would be to wait.
+    #[inline(always)]
     pub fn prefetch(&self, way: Way) {
-        // By address alone: to read here which transport it is would be to wait. In a C enum the contents follow the tag.
-        let tcp = (&raw const self.transport).cast::<u8>().wrapping_add(align_of::<Transport>());
+        prefetch::line(self);
         match way {
-            Way::Out => {
-                let receiver = tcp.wrapping_add(offset_of!(Tcp, receiver));
-                prefetch::lines(&raw const self.count.total_bytes, receiver.wrapping_add(Endpoint::RECEIVING.end));
-            }
-            Way::Back => {
-                let sender = tcp.wrapping_add(offset_of!(Tcp, sender));
-                prefetch::lines(&raw const self.count.rtt, &raw const self.count.total_bytes);
-                prefetch::lines(
-                    sender.wrapping_add(Endpoint::SENDING.start),
-                    sender.wrapping_add(Endpoint::SENDING.end),
-                );
-            }
+            Way::Out => prefetch::lines::<
+                { Node::RECEIVER + Endpoint::RECEIVING.start },
+                { Node::RECEIVER + Endpoint::RECEIVING.end },
+                Node,
+            >(self),
+            Way::Back => prefetch::lines::<
+                { Node::SENDER + Endpoint::SENDING.start },
+                { Node::SENDER + Endpoint::SENDING.end },
+                Node,
+            >(self),
         }
     }
 
     /// Fetches what a timer that goes off and was put off meanwhile looks at.
     #[inline]
     pub fn prefetch_timer(&self, receiver: bool) {
-        let tcp = (&raw const self.transport).cast::<u8>().wrapping_add(align_of::<Transport>());
-        let host = tcp.wrapping_add(if receiver { offset_of!(Tcp, receiver) } else { offset_of!(Tcp, sender) });
-        prefetch::line(tcp.wrapping_add(offset_of!(Tcp, timers)));
-        prefetch::lines(host.wrapping_add(Endpoint::RECEIVING.start), host.wrapping_add(Endpoint::RECEIVING.end));
+        prefetch::line(self);
+        let host = if receiver { Node::RECEIVER } else { Node::SENDER };
+        let timers = core::ptr::from_ref(self).cast::<u8>().wrapping_add(host + Endpoint::TIMERS);
+        prefetch::line(timers);
+        prefetch::line(timers.wrapping_add(prefetch::LINE));
     }
 
-    /// One step later: fetches what it will touch elsewhere, whose addresses are in here.
+    const ONE_WAY: usize = offset_of!(Node, count) + offset_of!(FlowCount, total_bytes);
+    const RTT: usize = offset_of!(Node, count) + offset_of!(FlowCount, rtt);
+
+    /// Fetches what is counted of a data packet.
     #[inline]
-    pub fn prefetch_outlying(&self, way: Way, one_way: Duration) {
-        let Transport::Tcp(tcp) = &self.transport else { return };
-        match way {
-            Way::Out => prefetch::line(self.count.one_way.place(one_way)),
-            Way::Back => {
-                tcp.sender.outlying().into_iter().for_each(prefetch::line);
-                // The RTT will not be far from the last one.
-                prefetch::line(self.count.rtt.place(tcp.sender.flow().rtt));
-            }
+    pub fn prefetch_one_way(&self) {
+        prefetch::lines::<{ Node::ONE_WAY }, { offset_of!(Node, count) + size_of::<FlowCount>() }, Node>(self);
+    }
+
+    /// Fetches what is counted of an RTT sample.
+    #[inline]
+    pub fn prefetch_rtt(&self) {
+        prefetch::lines::<{ Node::RTT }, { Node::ONE_WAY }, Node>(self);
+    }
+
+    /// One step later: fetches what an acknowledgement will touch elsewhere, whose addresses are in here.
+    #[inline]
+    pub fn prefetch_outlying(&self) {
+        if let Transport::Tcp(tcp) = &self.transport {
+            tcp.sender.outlying().into_iter().for_each(prefetch::line);
         }
     }
 
@@ -235,6 +264,14 @@ impl Node {
             Transport::Tcp(t) => t.receiver.received(),
             Transport::Datagrams(d) => d.received_bytes,
             Transport::Outside(told) => told.goodput,
+        }
+    }
+
+    /// Packets handed over in the window by the sender of the data.
+    pub fn sent_packets(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(t) => self.count.sent_packets + t.sent,
+            _ => self.count.sent_packets,
         }
     }
 

@@ -203,7 +203,7 @@ impl<P: Probe> World<P> {
         Look {
             at: self.now,
             sent_bytes: l.count.sent_bytes,
-            queue: if idle { Duration::ZERO } else { self.last_sojourn[link] },
+            queue: if idle { Duration::ZERO } else { l.last_sojourn },
             packets: l.queue.len(),
             dropped: l.count.dropped.iter().sum(),
             marked: l.count.marked,

@@ -1,7 +1,7 @@
 //! Asking for memory before it is needed.
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub const LINE: usize = 64;
 
 /// Fetches the cache line an address lies in.
 #[cfg(target_arch = "x86_64")]
@@ -18,12 +18,11 @@ pub fn line<T>(at: *const T) {
 #[inline(always)]
 pub fn line<T>(_: *const T) {}
 
-/// Fetches every cache line between two addresses.
+/// Fetches the cache lines of something that begins on one, from byte `FROM` to before byte `TO`: so many that the
+/// compiler knows their number, since a loop whose end is guessed wrong costs more than it fetches.
 #[inline(always)]
-pub fn lines<T, U>(from: *const T, to: *const U) {
-    let mut at = from.addr() & !(LINE - 1);
-    while at < to.addr() {
-        line(from.with_addr(at));
-        at += LINE;
+pub fn lines<const FROM: usize, const TO: usize, T>(base: *const T) {
+    for i in FROM / LINE..TO.div_ceil(LINE) {
+        line(base.cast::<u8>().wrapping_add(i * LINE));
     }
 }

@@ -21,23 +21,26 @@ const REFILL: usize = 8;
 /// Bits of an entry that name its source: the rest of its lower half are left for the order, enough for 10^13 events.
 const SOURCE_BITS: u32 = 20;
 
-/// Time, order of arrival (equal times are served first come, first served) and source in one number, most significant
-/// first, so that one comparison decides and one move suffices.
+/// Time, then order of arrival (equal times are served first come, first served) and source in one number. Times seldom
+/// are equal, so that one comparison mostly decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry(u128);
+struct Entry {
+    at: Instant,
+    order_and_source: u64,
+}
 
 impl Entry {
     #[inline(always)]
     fn new(at: Instant, order: u64, source: Source) -> Self {
-        Entry((at.as_nanos() as u128) << 64 | (order << SOURCE_BITS | source as u64) as u128)
-    }
-    #[inline(always)]
-    fn at(self) -> Instant {
-        Instant::from_nanos((self.0 >> 64) as u64)
+        Entry { at, order_and_source: order << SOURCE_BITS | source as u64 }
     }
     #[inline(always)]
     fn source(self) -> Source {
-        self.0 as u32 & ((1 << SOURCE_BITS) - 1)
+        self.order_and_source as u32 & ((1 << SOURCE_BITS) - 1)
+    }
+    #[inline(always)]
+    fn is_before(self, other: Entry) -> bool {
+        self.at < other.at || (self.at == other.at && self.order_and_source < other.order_and_source)
     }
 }
 
@@ -81,7 +84,7 @@ impl Scheduler {
     /// The earliest event.
     #[inline]
     pub fn peek(&self) -> Option<(Instant, Source)> {
-        self.near.last().map(|e| (e.at(), e.source()))
+        self.near.last().map(|e| (e.at, e.source()))
     }
 
     /// Puts the event of `source` at `at`, moving the one it has. `order` comes from [`ticket`](Self::ticket).
@@ -220,7 +223,7 @@ impl Scheduler {
 #[inline(always)]
 fn slide_back(near: &mut [Entry], entry: Entry) {
     let mut i = near.len() - 1;
-    while i > 0 && near[i - 1] < entry {
+    while i > 0 && near[i - 1].is_before(entry) {
         near[i] = near[i - 1];
         i -= 1;
     }

@@ -334,9 +334,9 @@ fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f64) -> FlowS
         jitter_ms: c.jitter * 1e-6,
         ack_rate_mbps: c.bandwidth.as_ref().and_then(|b| b[0].spread()),
         window_rate_mbps: c.bandwidth.as_ref().and_then(|b| b[1].spread()),
-        sent: c.sent_packets,
+        sent: node.sent_packets(),
         lost: c.lost_packets,
-        loss_pct: percent(c.lost_packets, c.sent_packets),
+        loss_pct: percent(c.lost_packets, node.sent_packets()),
         retransmits: c.retransmits[1] - c.retransmits[0],
         completion_s: match c.completions.as_slice() {
             [] => None,

@@ -176,7 +176,7 @@ impl<P: Probe> World<P> {
         }
         // The link never transmits on its own.
         link.waiting = true;
-        self.enqueue(l, packet);
+        self.enqueue(l, &packet);
         let link = &mut self.net.links[l as usize];
         let tick = link.tick.as_mut().expect("still ticking");
         if !tick.active && link.len > 0 {
@@ -221,7 +221,7 @@ impl<P: Probe> World<P> {
         let len = link.queue.len();
         link.len = len;
         if let Some(out) = &out {
-            self.last_sojourn[l as usize] = out.sojourn;
+            link.last_sojourn = out.sojourn;
             if self.measuring {
                 link.count.sent_bytes += out.packet.size as u64;
                 link.count.queue.add(out.sojourn);
@@ -245,8 +245,8 @@ impl<P: Probe> World<P> {
     pub(crate) fn tick_release(&mut self, l: u32) {
         let now = self.now;
         let count = self.tick(l).counter.read(now);
-        while let Some(packet) = self.tick(l).due(count) {
-            self.leave(l, packet, now);
+        while let Some(mut packet) = self.tick(l).due(count) {
+            self.leave(l, &mut packet, now);
         }
         self.tick_schedule_release(l);
     }

@@ -62,7 +62,11 @@ fn begin_transfer<P: Probe>(world: &mut World<P>, f: u32, bytes: u64) {
     let now = world.now;
     let node = &mut world.nodes[f as usize];
     // Everything before has arrived: a transfer begins when the one before it is done.
-    node.transfer = Some((node.goodput() + bytes, bytes, now));
+    let goal = node.goodput() + bytes;
+    node.transfer = Some((bytes, now));
+    if let Transport::Tcp(tcp) = &mut node.transport {
+        tcp.goal = goal;
+    }
     write(world, f, bytes);
 }
 
@@ -70,7 +74,10 @@ fn begin_transfer<P: Probe>(world: &mut World<P>, f: u32, bytes: u64) {
 pub(crate) fn transfer_done<P: Probe>(world: &mut World<P>, f: u32) {
     let now = world.now;
     let node = &mut world.nodes[f as usize];
-    let Some((_, bytes, asked)) = node.transfer.take() else { return };
+    let Some((bytes, asked)) = node.transfer.take() else { return };
+    if let Transport::Tcp(tcp) = &mut node.transport {
+        tcp.goal = u64::MAX;
+    }
     node.count.completions.push(Completion { bytes, seconds: now.since(asked).as_secs_f64(), at: now.as_secs_f64() });
     if let Traffic::Web { think, .. } = node.spec.traffic {
         let pause = Duration::from_secs_f64(node.rng.exponential(think.as_secs_f64()));

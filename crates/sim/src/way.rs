@@ -16,21 +16,21 @@ impl<P: Probe> World<P> {
     /// A host hands a segment over.
     #[inline]
     pub(crate) fn launch(&mut self, flow: u32, way: Way, segment: Segment, size: u32) {
-        self.hand_over(Packet { segment, born: self.now, flow, size, hop: self.net.first_hop(flow, way), way });
+        self.hand_over(&Packet { segment, born: self.now, flow, size, hop: self.net.first_hop(flow, way), way });
     }
 
     #[inline]
-    pub(crate) fn hand_over(&mut self, packet: Packet) {
+    pub(crate) fn hand_over(&mut self, packet: &Packet) {
         self.packets.sent += 1;
         if P::ON {
-            self.probe.see(self.now, Trace::Send { packet: &packet });
+            self.probe.see(self.now, Trace::Send { packet });
         }
         self.forward(packet, self.now);
     }
 
     /// A packet leaves its present place at `depart` and takes its next hop.
-    #[inline]
-    pub(crate) fn forward(&mut self, packet: Packet, depart: Instant) {
+    #[inline(always)]
+    pub(crate) fn forward(&mut self, packet: &Packet, depart: Instant) {
         let hop = self.net.hops[packet.hop as usize];
         if hop.line == DIRECT {
             self.arrive(packet);
@@ -40,15 +40,15 @@ impl<P: Probe> World<P> {
     }
 
     /// A packet comes to the end of a hop.
-    #[inline]
-    pub(crate) fn arrive(&mut self, packet: Packet) {
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, packet: &Packet) {
         if P::ON {
-            self.log_send(&packet);
+            self.log_send(packet);
         }
         match self.net.hops[packet.hop as usize].to {
             To::Link(link) => self.enqueue(link, packet),
             To::Host => self.deliver(packet),
-            To::Tick(link) => self.tick_arrival(link, packet),
+            To::Tick(link) => self.tick_arrival(link, *packet),
         }
     }
 
@@ -105,30 +105,35 @@ impl<P: Probe> World<P> {
         }
     }
 
-    pub(crate) fn enqueue(&mut self, l: u32, mut packet: Packet) {
+    pub(crate) fn enqueue(&mut self, l: u32, packet: &Packet) {
         let now = self.now;
         let link = &mut self.net.links[l as usize];
         link.arrived(packet.size, self.measuring);
+        let mut routed;
+        let mut packet = packet;
         if link.impaired {
-            link.pass_router(now, &mut packet);
+            routed = *packet;
+            link.pass_router(now, &mut routed);
+            packet = &routed;
         }
         if link.impaired && link.loss_at == LossAt::Enqueue && link.loss.strikes() {
-            self.lose(l, &packet, DropWhy::Random);
+            self.lose(l, packet, DropWhy::Random);
             return;
         }
         if matches!(link.transmitter, Transmitter::Unlimited) {
             if self.measuring {
                 link.count.sent_bytes += packet.size as u64;
             }
-            self.leave(l, packet, now);
+            self.leave(l, &mut { *packet }, now);
             return;
         }
         link.account(now);
         if !link.waiting && now > link.free_at {
             link.queue.idle(link.free_at);
         }
-        let marked = link.queue.enqueue(now, packet, &mut self.drops);
-        let len = link.queue.len();
+        let marked = link.queue.enqueue(now, *packet, &mut self.drops);
+        let len = link.len + 1 - self.drops.0.len();
+        debug_assert_eq!(len, link.queue.len());
         link.len = len;
         let refused = |p: &Packet| p.born == packet.born && p.flow == packet.flow && p.segment == packet.segment;
         if self.drops.0.is_empty() || !self.drops.0.iter().any(|(p, _)| refused(p)) {
@@ -137,12 +142,12 @@ impl<P: Probe> World<P> {
                 link.count.most = len;
             }
             if P::ON {
-                self.probe.see(now, Trace::Enqueue { link: l, packet: &packet, len });
-                self.log_queue(l, Event::Enqueue, &packet, None);
+                self.probe.see(now, Trace::Enqueue { link: l, packet, len });
+                self.log_queue(l, Event::Enqueue, packet, None);
             }
         }
         if marked {
-            self.marked(l, &packet);
+            self.marked(l, packet);
         }
         if !self.drops.0.is_empty() {
             self.account_drops(l);
@@ -150,7 +155,7 @@ impl<P: Probe> World<P> {
         let link = &mut self.net.links[l as usize];
         if !link.waiting {
             if now >= link.free_at {
-                self.transmit(l);
+                self.transmit_at_once(l);
             } else {
                 link.waiting = true;
                 let order = self.scheduler.ticket();
@@ -159,17 +164,25 @@ impl<P: Probe> World<P> {
         }
     }
 
+    /// [`transmit`](Self::transmit) for a packet that finds nobody before it.
+    #[inline(never)]
+    fn transmit_at_once(&mut self, l: u32) {
+        self.transmit(l);
+    }
+
     /// The transmitter is free: take the next packet and send it.
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, l: u32) {
         let now = self.now;
         let link = &mut self.net.links[l as usize];
         link.account(now);
-        let out = link.queue.dequeue(now, &mut self.drops);
-        let len = link.queue.len();
+        let mut out = link.queue.dequeue(now, &mut self.drops);
+        let len = link.len - usize::from(out.is_some()) - self.drops.0.len();
+        debug_assert_eq!(len, link.queue.len());
         link.len = len;
         if let Some(out) = &out {
             link.free_at = link.transmitter.sent_by(now, out.packet.size);
-            self.last_sojourn[l as usize] = out.sojourn;
+            link.last_sojourn = out.sojourn;
             if self.measuring {
                 link.count.sent_bytes += out.packet.size as u64;
                 link.count.queue.add(out.sojourn);
@@ -195,7 +208,7 @@ impl<P: Probe> World<P> {
         if !self.drops.0.is_empty() {
             self.account_drops(l);
         }
-        if let Some(out) = out {
+        if let Some(out) = &mut out {
             self.digest.fold(now, Fact::Dequeue, l, (out.packet.flow as u64) << 32 | len as u64);
             if out.marked {
                 self.marked(l, &out.packet);
@@ -204,16 +217,16 @@ impl<P: Probe> World<P> {
                 self.probe.see(now, Trace::Dequeue { link: l, packet: &out.packet, sojourn: out.sojourn, len });
                 self.log_queue(l, Event::Dequeue, &out.packet, Some(out.sojourn));
             }
-            self.leave(l, out.packet, free_at);
+            self.leave(l, &mut out.packet, free_at);
         }
     }
 
     /// A packet has been sent by link `l` and begins to propagate at `depart`.
     #[inline]
-    pub(crate) fn leave(&mut self, l: u32, mut packet: Packet, depart: Instant) {
+    pub(crate) fn leave(&mut self, l: u32, packet: &mut Packet, depart: Instant) {
         packet.hop += 1;
         if self.net.links[l as usize].impaired {
-            self.leave_impaired(l, packet, depart);
+            self.leave_impaired(l, *packet, depart);
         } else {
             self.forward(packet, depart);
         }
@@ -236,14 +249,14 @@ impl<P: Probe> World<P> {
             self.late.insert((at, order), packet);
             self.schedule_late();
         } else {
-            self.forward(packet, depart);
+            self.forward(&packet, depart);
         }
         if twice {
             self.packets.sent += 1;
             if self.outside {
                 self.fates.push(Fate::Copied { handle: packet.segment.ts_val });
             }
-            self.forward(packet, depart);
+            self.forward(&packet, depart);
         }
     }
 
@@ -257,6 +270,6 @@ impl<P: Probe> World<P> {
     pub(crate) fn late_arrival(&mut self) {
         let (_, packet) = self.late.pop_first().expect("an event means a packet");
         self.schedule_late();
-        self.arrive(packet);
+        self.arrive(&packet);
     }
 }

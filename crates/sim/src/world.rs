@@ -1,6 +1,7 @@
 //! The run: one loop over events, each handled in one place.
 
 use crate::build::{self, CustomCc, Kind, Network};
+use crate::delays::Delays;
 use crate::digest::Digest;
 use crate::node::{ENDLESS, Node};
 use crate::outside::Fate;
@@ -89,9 +90,9 @@ pub struct World<P: Probe> {
     pub(crate) timers: Timers,
     pub(crate) timers_source: Source,
     pub(crate) drops: Dropped,
+    pub(crate) delays: Delays,
     pub(crate) probe: P,
     pub(crate) step: Option<Duration>,
-    pub(crate) last_sojourn: Vec<Duration>,
     /// The hosts are programs outside.
     pub(crate) outside: bool,
     /// What became of their packets since the driver last asked.
@@ -119,7 +120,6 @@ impl<P: Probe> World<P> {
         net.kinds.push(Kind::Late);
         let timers_source = scheduler.add_source();
         net.kinds.push(Kind::Timers);
-        let links = net.links.len();
         let step = probe.step();
         let mut world = World {
             now: Instant::ZERO,
@@ -139,13 +139,13 @@ impl<P: Probe> World<P> {
             timers: Timers::new(),
             timers_source,
             drops: Dropped::default(),
+            delays: Delays::new(),
             probe,
             step,
-            last_sojourn: vec![Duration::ZERO; links],
             outside: options.outside,
             fates: Vec::new(),
             number: 0,
-            many: scenario.flows.len() > 32,
+            many: scenario.flows.len() > 32 && !options.outside,
         };
         world.fill_calendar();
         Ok(world)
@@ -188,14 +188,17 @@ impl<P: Probe> World<P> {
     /// Runs to the end and sums up.
     pub fn run(mut self, stop: Option<&AtomicBool>) -> Result<(Summary, P), RunError> {
         let end = Instant::ZERO + self.scenario.run.duration;
-        let mut events: u32 = 0;
+        let mut until_look: u32 = 8192;
         while let Some((at, source)) = self.scheduler.peek() {
             if at > end {
                 break;
             }
-            events = events.wrapping_add(1);
-            if events.is_multiple_of(8192) && stop.is_some_and(|s| s.load(Ordering::Relaxed)) {
-                return Err(RunError::Stopped);
+            until_look -= 1;
+            if until_look == 0 {
+                until_look = 8192;
+                if stop.is_some_and(|s| s.load(Ordering::Relaxed)) {
+                    return Err(RunError::Stopped);
+                }
             }
             debug_assert!(at >= self.now, "time went back");
             self.now = at;
@@ -205,6 +208,7 @@ impl<P: Probe> World<P> {
         if self.measuring {
             self.measure_ends();
         }
+        self.count_delays();
         self.settle_connections();
         self.check_conservation();
         Ok((summary::of(&self), self.probe))
@@ -217,16 +221,7 @@ impl<P: Probe> World<P> {
             Kind::Line(line) => {
                 let line = &mut self.net.lines[line as usize];
                 let packet = line.pop(&mut self.scheduler);
-                if self.many {
-                    line.prefetch();
-                    if let Some((_, packet)) = line.ahead(1) {
-                        self.nodes[packet.flow as usize].prefetch(packet.way);
-                    }
-                    if let Some((at, packet)) = line.ahead(0) {
-                        self.nodes[packet.flow as usize].prefetch_outlying(packet.way, at.since(packet.born));
-                    }
-                }
-                self.arrive(packet);
+                self.arrive(&packet);
             }
             Kind::Link(link) => self.transmit(link),
             Kind::Timers => self.timer(),
@@ -235,6 +230,11 @@ impl<P: Probe> World<P> {
             Kind::Serve(link) => self.tick_serve(link),
             Kind::Release(link) => self.tick_release(link),
         }
+    }
+
+    /// Brings the flows' counters up to date.
+    pub(crate) fn count_delays(&mut self) {
+        self.delays.count(&mut self.nodes, self.measuring);
     }
 
     /// Packets are conserved: what is missing is a bug of the simulator, not of an experiment.

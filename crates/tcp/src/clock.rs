@@ -2,7 +2,8 @@
 
 use units::{Duration, Instant};
 
-/// Counts ticks; remembers the current one, since most packets fall into the same tick as the one before.
+/// Counts ticks. A clock that is not true remembers the current one, since what it must work out costs 128-bit
+/// divisions.
 #[derive(Clone, Debug)]
 pub(crate) struct TickClock {
     tick: u64,
@@ -36,6 +37,9 @@ impl TickClock {
     /// The tick count at `now`.
     #[inline]
     pub fn read(&mut self, now: Instant) -> u32 {
+        if self.skew_ppb | self.drift == 0 {
+            return ((now.as_nanos() + self.phase) / self.tick) as u32;
+        }
         if now >= self.until || now < self.from {
             self.advance(now);
         }
@@ -51,9 +55,7 @@ impl TickClock {
     #[cold]
     fn advance(&mut self, now: Instant) {
         let ns = now.as_nanos();
-        // A 128-bit division on every tick would be felt; most clocks are true.
-        let ahead = if self.skew_ppb | self.drift == 0 { 0 } else { self.ahead(ns as i128) };
-        let local = ns.saturating_add_signed(ahead) + self.phase;
+        let local = ns.saturating_add_signed(self.ahead(ns as i128)) + self.phase;
         self.now = (local / self.tick) as u32;
         self.from = now;
         self.until = now + Duration::from_nanos(self.tick - local % self.tick);

@@ -36,8 +36,10 @@ pub(crate) struct Receiver {
     acked_to: u64,
     /// Largest right edge offered.
     edge: u64,
-    pub ack_at: Instant,
-    /// What arrived beyond a gap; there only while there are gaps.
+    pub(crate) ack_at: Instant,
+    /// Data is missing below some that arrived.
+    gap: bool,
+    /// What arrived beyond a gap. Its memory is kept for the next: under heavy loss they come by the thousand.
     gaps: Option<Box<Reassembly>>,
     twice: Option<(u64, u64)>,
     policy: DelayedAck,
@@ -89,6 +91,7 @@ impl Receiver {
             delay: Duration::ZERO,
             last_data: Instant::ZERO,
             talks: false,
+            gap: false,
             gaps: None,
             twice: None,
         };
@@ -119,7 +122,7 @@ impl Receiver {
         const SPECIAL: u8 = Flags::FIN.0 | Flags::CWR.0;
         let end = s.seq + s.len as u64;
         let plain = s.seq == self.nxt && s.flags.0 & SPECIAL == 0 && s.ecn != ecn::CE;
-        if plain && self.gaps.is_none() && !self.held && end <= self.edge && !(self.accurate && self.ecn.echo) {
+        if plain && !self.gap && !self.held && end <= self.edge && !(self.accurate && self.ecn.echo) {
             self.nxt = end;
             self.largest = self.largest.max(s.len);
             self.schedule(now);
@@ -155,6 +158,7 @@ impl Receiver {
         if s.seq > self.nxt {
             stats.out_of_order += 1;
             let twice = self.gaps.get_or_insert_default().insert(s.seq, end);
+            self.gap = true;
             self.twice = self.twice.or(twice);
             self.ack_now = true;
             return 0;
@@ -164,12 +168,10 @@ impl Receiver {
         }
         let before = self.nxt;
         self.nxt = end;
-        if let Some(gaps) = &mut self.gaps {
+        if let Some(gaps) = self.gaps.as_mut().filter(|_| self.gap) {
             self.nxt = gaps.advance(end);
             self.ack_now = true;
-            if gaps.is_empty() {
-                self.gaps = None;
-            }
+            self.gap = !gaps.is_empty();
         }
         let mut delivered = self.nxt - before;
         if self.nxt > self.fin_at && !self.fin {
@@ -198,13 +200,10 @@ impl Receiver {
             }
             DelayedAck::Linux => self.schedule_linux(now),
         };
-        if !due {
-            return;
-        }
-        if self.stretch > 1 && self.pending < self.stretch && !self.ack_now {
+        if self.stretch > 1 && due && self.pending < self.stretch && !self.ack_now {
             self.ack_at = now + TRAIN_GAP;
         } else {
-            self.ack_now = true;
+            self.ack_now |= due;
         }
     }
 
@@ -216,10 +215,9 @@ impl Receiver {
         if idle > DELAY_MIN / 2 || self.delay != DELAY_MIN {
             self.adapt_delay(idle);
         }
-        if self.ack_at == Instant::MAX {
-            self.ack_at = now + self.delay;
-        }
-        self.nxt - self.acked_to > self.largest as u64 || (self.quick > 0 && !self.talks)
+        let before = self.ack_at;
+        self.ack_at = if before == Instant::MAX { now + self.delay } else { before };
+        (self.nxt - self.acked_to > self.largest as u64) | ((self.quick > 0) & !self.talks)
     }
 
     /// Linux's estimate of how long an ACK may wait, from the gaps between segments.
@@ -282,7 +280,7 @@ impl Receiver {
     /// Has the next ACK ranges to report?
     #[inline]
     pub fn has_blocks(&self) -> bool {
-        self.gaps.is_some() || self.twice.is_some()
+        self.gap || self.twice.is_some()
     }
 
     /// What the last ACK acknowledged.
@@ -302,7 +300,7 @@ impl Receiver {
             }
         };
         let twice = self.twice.take();
-        let gaps = self.gaps.as_deref();
+        let gaps = self.gaps.as_deref().filter(|_| self.gap);
         // RFC 2883: the larger range the duplicate lies in comes second.
         let around = twice.and_then(|t| gaps?.around(t.0));
         twice.into_iter().chain(around).for_each(&mut put);

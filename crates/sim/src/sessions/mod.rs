@@ -276,7 +276,8 @@ impl<P: Probe> World<P> {
         let sender = Endpoint::listen(accepting, &mut built(entity));
         let receiver = Endpoint::connect(initiating, &mut built(entity | 1));
         let cwnd = sender.flow().cwnd;
-        let transport = Transport::Tcp(Tcp { sender, receiver, timers: [(Instant::MAX, 0); 2], cwnd });
+        let transport =
+            Transport::Tcp(Tcp { sender, receiver, goal: u64::MAX, sent: 0, cwnd, timers: [(Instant::MAX, 0); 2] });
         let node = match again {
             Some((node, _)) => {
                 let old = &mut self.nodes[node as usize];
@@ -341,7 +342,7 @@ impl<P: Probe> World<P> {
     }
 
     /// A packet of a connection arrived.
-    pub(crate) fn deliver_to_connection(&mut self, packet: Packet) {
+    pub(crate) fn deliver_to_connection(&mut self, packet: &Packet) {
         let now = self.now;
         let measuring = self.measuring;
         let flow = self.sessions.flow(packet.flow);
@@ -405,10 +406,14 @@ impl<P: Probe> World<P> {
         if measuring {
             (child.count.goodput[1], child.count.retransmits[1]) = (child.goodput(), child.retransmits());
         }
+        let sent = child.sent_packets();
+        if let Transport::Tcp(tcp) = &mut child.transport {
+            tcp.sent = 0;
+        }
         let c = core::mem::take(&mut child.count);
         let count = &mut self.nodes[flow as usize].count;
         count.lost_packets += c.lost_packets;
-        count.sent_packets += c.sent_packets;
+        count.sent_packets += sent;
         count.goodput[1] += c.goodput[1] - c.goodput[0];
         count.retransmits[1] += c.retransmits[1] - c.retransmits[0];
         for (sum, n) in count.backoffs.iter_mut().zip(c.backoffs) {
