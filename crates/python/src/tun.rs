@@ -16,6 +16,11 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 use units::Duration;
 
+/// The run, the flows that programs made with whether each goes by the first link, and its end in seconds.
+type Finished = (RunResult, Vec<(String, bool)>, f64);
+/// Recorded arrivals: `time_ns`, `flow`, `way`, `size`, `ecn`.
+type Columns = (Vec<u64>, Vec<u32>, Vec<u16>, Vec<u32>, Vec<u16>);
+
 /// A network namespace that lives as long as this object.
 #[pyclass(frozen)]
 pub struct Namespace(::tun::Namespace);
@@ -158,7 +163,7 @@ impl Emulator {
     }
 
     /// Waits for the end; what the run gave, with the names and ways of the flows that programs made.
-    fn finish(&self, py: Python<'_>) -> PyResult<(RunResult, Vec<(String, bool)>, f64)> {
+    fn finish(&self, py: Python<'_>) -> PyResult<Finished> {
         let thread = self.thread.lock().ok().and_then(|mut t| t.take());
         let thread = thread.ok_or_else(|| PyRuntimeError::new_err("the run is over"))?;
         let ended = py.detach(|| thread.join()).map_err(|_| PyRuntimeError::new_err("the emulator panicked"))?;
@@ -215,7 +220,7 @@ pub fn replay(
     overrides: Vec<(String, String)>,
     case: usize,
     repetition: u32,
-    columns: (Vec<u64>, Vec<u32>, Vec<u16>, Vec<u32>, Vec<u16>),
+    columns: Columns,
     flows: Vec<(String, bool)>,
     end_s: f64,
 ) -> PyResult<RunResult> {
