@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -78,6 +79,33 @@ def show_experiment(source: Source, set: Set = None, as_json: Json = False) -> N
 
     plan = check(prepare(source, settings(set)))
     print(plan.raw if as_json else describe(plan))
+
+
+@show.command("teacup")
+def show_teacup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A TEACUP configuration; it is read, not executed.")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the experiment here.")] = None,
+) -> None:
+    """Show a TEACUP configuration (config.py) as an experiment file; what is not carried over is listed."""
+    from ._engine import check
+    from .api import prepare
+    from .formats.teacup import read
+    from .terminal import say
+
+    made = read(file)
+    for line in made.left:
+        say(f"note: {line}")
+    target = out or file.with_suffix(".toml")
+    if out is None:
+        print(made.toml, end="")
+        return
+    try:
+        target.write_text(made.toml, "utf-8")
+    except OSError as error:
+        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
+    plan = check(prepare(str(target), {}))
+    say(f"{len(plan.cases)} cases, {sum(case.repeat for case in plan.cases)} runs")
+    print(target)
 
 
 def _show(registry: str, kind: str, name: str, as_json: bool) -> None:

@@ -1,0 +1,409 @@
+"""A TEACUP configuration (`config.py` with TPCONF variables) as an experiment file, read and never executed.
+
+Assignments are evaluated as far as they are literals, names assigned before, and the few operations that configurations
+use (`range`, `str`, `map`, `join`, indexing, arithmetic). What cannot be carried over is listed.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Any
+
+from ..errors import SpecError
+
+LARGEST = 4 * 1024 * 1024
+#: Base RTT that stands for a testbed's wires where no delay is emulated.
+WIRES = 0.2
+#: Settings of machines, of files and of loggers: an experiment of ours has no use for them.
+OF_THE_TESTBED = re.compile(
+    r"TPCONF_(script_path|debug_level|router|hosts|host_internal_ip|.*topology.*|max_time_diff|test_id|remote_dir|"
+    r"linux_kern_.*|.*reboot.*|boot_timeout|.*power.*|os_partition|tftp.*|bc_ping.*|web10g.*|.*logger.*|ttprobe.*|"
+    r"pcap_snaplen|.*password.*|user)"
+)
+QUEUES = {"pfifo": "fifo", "bfifo": "fifo", "fifo": "fifo"}
+_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Teacup:
+    """The experiment as TOML, and what of the configuration is not in it."""
+
+    toml: str
+    left: tuple[str, ...]
+
+
+@dataclass
+class _Config:
+    path: Path
+    values: dict[str, Any] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+    def get(self, name: str) -> Any:
+        if name not in self.values:
+            raise SpecError(f"{self.path}: no {name}, or none that can be read without executing the file")
+        return self.values[name]
+
+    def rows(self, name: str, width: int) -> list[tuple[Any, ...]]:
+        """A list of tuples."""
+        made = self.get(name)
+        if not isinstance(made, list) or any(not isinstance(one, tuple) or len(one) != width for one in made):
+            raise self.wrong(name, f"a list of tuples of {width} is wanted")
+        return made
+
+    def by_host(self, name: str, host: str) -> Any:
+        """An entry of a dictionary whose keys are hosts."""
+        made = self.values.get(name, {})
+        if not isinstance(made, dict):
+            raise self.wrong(name, "a dictionary whose keys are hosts is wanted")
+        return made.get(host)
+
+    def wrong(self, name: str, what: str) -> SpecError:
+        return SpecError(f"{self.path}: {name}: {what}")
+
+
+def read(path: Path) -> Teacup:
+    """Read a configuration; errors name the variable."""
+    config = _assigned(path)
+    varied = _varied(config)
+    defaults = {name: values[0][name] for _, values in varied for name in values[0]}
+    given = config.values.get("TPCONF_variable_defaults", {})
+    if not isinstance(given, dict):
+        raise config.wrong("TPCONF_variable_defaults", "a dictionary of V_ variables is wanted")
+    defaults = {**given, **defaults}
+    left: list[str] = [*config.unread]
+    base = _experiment(config, defaults, left)
+    sweep: dict[str, list[str]] = {}
+    zips: list[dict[str, list[str]]] = []
+    for name, values in varied:
+        cases = [_experiment(config, {**defaults, **value}, []) for value in values]
+        if any(set(case) != set(base) for case in cases):
+            raise config.wrong(
+                "TPCONF_vary_parameters", f"{name!r} changes which flows there are, which a sweep cannot"
+            )
+        changed = [key for key in base if len({case[key] for case in cases}) > 1]
+        columns = {key: [case[key] for case in cases] for key in changed}
+        if len(columns) <= 1:
+            sweep |= columns
+        else:
+            zips.append(columns)
+    commands = ("TPCONF_host_TCP_algo_params", "TPCONF_host_init_custom_cmds")
+    left += [f"{name}: not carried over; write settings into cc = …" for name in commands if config.values.get(name)]
+    runs = config.values.get("TPCONF_runs", 1)
+    return Teacup(_toml(path, base, sweep, zips, runs), tuple(dict.fromkeys(left)))
+
+
+def _assigned(path: Path) -> _Config:
+    try:
+        data = path.read_bytes()
+        tree = ast.parse(data[:LARGEST].decode("utf-8"))
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        raise SpecError(f"{path}{where}: no Python, so no TEACUP configuration: {str(error)[:100]}") from None
+    config = _Config(path)
+    for node in tree.body:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            if getattr(node.value.func, "id", "") == "execfile":
+                config.unread.append(f"line {node.lineno}: another file (execfile) is not read; paste it in")
+            continue
+        if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
+            continue
+        name = node.targets[0].id
+        try:
+            config.values[name] = _value(node.value, config.values)
+        except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError) as error:
+            config.values.pop(name, None)
+            if name.startswith("TPCONF_") and not OF_THE_TESTBED.fullmatch(name):
+                config.unread.append(f"{name} (line {node.lineno}): {error}")
+    if not any(name.startswith("TPCONF_") for name in config.values):
+        raise SpecError(f"{path}: no TPCONF_ variable in it: no TEACUP configuration")
+    return config
+
+
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """Evaluate what needs no execution."""
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Name():
+            if node.id not in names:
+                raise ValueError(f"{node.id} is not known without executing the file")
+            return names[node.id]
+        case ast.List() | ast.Tuple():
+            made = [_value(one, names) for one in node.elts]
+            return made if isinstance(node, ast.List) else tuple(made)
+        case ast.Dict():
+            return {_value(k, names): _value(v, names) for k, v in zip(node.keys, node.values, strict=True) if k}
+        case ast.Subscript():
+            return _value(node.value, names)[_value(node.slice, names)]
+        case ast.UnaryOp(op=ast.USub()):
+            return -_value(node.operand, names)
+        case ast.BinOp() if type(node.op) in _OPERATIONS:
+            left, right = _value(node.left, names), _value(node.right, names)
+            both = isinstance(left, (int, float)) and isinstance(right, (int, float))
+            if not both and (not isinstance(node.op, ast.Add) or len(left) + len(right) > 100_000):
+                raise ValueError("is no sum of texts or lists of a sensible length")
+            return _OPERATIONS[type(node.op)](left, right)
+        case ast.Call(func=ast.Name(id="range"), args=[one]):
+            count = int(_value(one, names))
+            if count > 1_000_000:
+                raise ValueError("too many values")
+            return list(range(count))
+        case ast.Call(func=ast.Name(id="str"), args=[one]):
+            return str(_value(one, names))
+        case ast.Call(func=ast.Name(id="map"), args=[ast.Name(id="str"), one]):
+            return [str(each) for each in _value(one, names)]
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(glue)), attr="join"), args=[one]):
+            return glue.join(str(each) for each in _value(one, names))
+    raise ValueError("is computed; it is not read, since nothing is executed")
+
+
+def _varied(config: _Config) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Parameters that vary, each with the V_ variables of every value."""
+    made = []
+    parameters = config.values.get("TPCONF_parameter_list", {})
+    names = config.values.get("TPCONF_vary_parameters", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise config.wrong("TPCONF_vary_parameters", "a list of names is wanted")
+    for name in names:
+        entry = parameters.get(name) if isinstance(parameters, dict) else None
+        if not (
+            isinstance(entry, tuple)
+            and len(entry) == 4
+            and isinstance(entry[0], list)
+            and isinstance(entry[2], list)
+            and entry[2]
+        ):
+            raise config.wrong("TPCONF_parameter_list", f"{name!r} is not in it as (variables, names, values, more)")
+        if entry[0] == ["V_runs"]:
+            continue
+        rows = []
+        for value in entry[2]:
+            parts = value if isinstance(value, (tuple, list)) else (value,)
+            if len(parts) != len(entry[0]):
+                raise config.wrong("TPCONF_parameter_list", f"{name!r}: {value!r} is no value of {', '.join(entry[0])}")
+            rows.append({**dict(zip(entry[0], parts, strict=True)), **(entry[3] if isinstance(entry[3], dict) else {})})
+        made.append((name, rows))
+    return made
+
+
+def _arguments(config: _Config, variable: str, text: Any, names: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Read " start_iperf, client='a', duration=V_duration ": the task and its settings."""
+    try:
+        call = ast.parse(f"f({str(text).strip()})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        task = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
+        return task, {one.arg: _value(one.value, names) for one in call.keywords if one.arg}
+    except (SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, AssertionError, RecursionError) as error:
+        raise config.wrong(variable, f"{str(text).strip()[:80]!r}: {error}") from None
+
+
+def _experiment(config: _Config, names: Mapping[str, Any], left: list[str]) -> dict[str, str]:
+    """Keys of our experiment for one setting of the V_ variables."""
+    variable = "TPCONF_router_queues"
+    pipes = [_arguments(config, variable, text, names)[1] for _, text in config.rows(variable, 2)]
+    variable = "TPCONF_traffic_gens"
+    tasks = [
+        (_number(config, variable, start), str(number), *_arguments(config, variable, text, names))
+        for start, number, text in config.rows(variable, 3)
+    ]
+    flows = [flow for task in tasks for flow in _flow(config, names, left, *task)]
+    if not flows:
+        raise config.wrong("TPCONF_traffic_gens", "none of its tasks can be carried over")
+    ways = flows[0]["from"], flows[0]["to"]
+    down, up = _pipe(config, pipes, *ways), _pipe(config, pipes, *reversed(ways))
+    delay = sum(_number(config, "TPCONF_router_queues", pipe.get("delay", 0)) for pipe in (down, up))
+    if not delay:
+        left.append(f"delay 0: a base RTT of {WIRES:g} ms stands for the testbed's own wires")
+    aqm = str(down.get("queue_disc", "fifo"))
+    keys = {
+        "path.rate": _rate(config, down.get("rate", "1gbit")),
+        "path.up": _rate(config, up.get("rate", "1gbit")),
+        "path.rtt": f"{delay or WIRES:g} ms",
+        "path.queue": QUEUES.get(aqm, aqm),
+        "path.up_queue": QUEUES.get(str(up.get("queue_disc", "fifo")), str(up.get("queue_disc", "fifo"))),
+        "path.loss": f"{100 * _number(config, 'TPCONF_router_queues', down.get('loss', 0)):g} %",
+    }
+    for key, pipe in (("path.buffer", down), ("path.up_buffer", up)):
+        if "queue_size" in pipe:
+            keys[key] = _buffer(config, pipe["queue_size"], str(pipe.get("queue_disc", "")) == "bfifo")
+    keys["run.duration"] = f"{max(flow['start'] + flow['duration'] for flow in flows):g} s"
+    for i, flow in enumerate(flows):
+        place = f"flow.{flow['name']}."
+        for key in ("cc", "traffic", "count", "stagger"):
+            if key in flow:
+                keys[place + key] = str(flow[key])
+        keys[place + "start"] = f"{flow['start']:g} s"
+        keys[place + "stop"] = f"{flow['start'] + flow['duration']:g} s"
+        if "cc" in flow:
+            keys[place + "ecn"] = "true" if str(names.get("V_ecn", "0")) == "1" else "false"
+        if i and (flow["from"], flow["to"]) != ways and _pipe(config, pipes, flow["from"], flow["to"]) is not down:
+            keys[place + "direction"] = "up"
+    return keys
+
+
+def _flow(
+    config: _Config,
+    names: Mapping[str, Any],
+    left: list[str],
+    start: float,
+    number: str,
+    task: str,
+    say: dict[str, Any],
+) -> list[dict[str, Any]]:
+    def seconds() -> float:
+        return _number(config, "TPCONF_traffic_gens", say.get("duration", names.get("V_duration", 0)))
+
+    def host(key: str) -> str:
+        if not say.get(key):
+            raise config.wrong("TPCONF_traffic_gens", f"task {number}, {task}: no {key}")
+        return str(say[key])
+
+    made: dict[str, Any] = {"start": start}
+    if task in ("start_http_server", "create_http_dash_content", "create_http_incast_content", "start_bc_ping"):
+        return []
+    if task == "start_iperf":
+        made |= {"name": f"iperf-{number}", "duration": seconds(), "from": host("client"), "to": host("server")}
+        if say.get("proto") == "udp":
+            made["traffic"] = f"cbr(rate={_rate(config, say.get('rate', '1mbit'))}, size=1498B)"
+        else:
+            made["cc"] = _algorithm(config, names, made["from"], str(say.get("congestion_algo", "")))
+        return [made]
+    if task == "start_ping":
+        rate = _number(config, "TPCONF_traffic_gens", say.get("rate", 1))
+        # 56 bytes of data, 8 of ICMP, 20 of IP.
+        left.append(f"start_ping {number}: datagrams of its size and rate one way; nothing answers them")
+        return [made | {"name": f"ping-{number}", "duration": seconds(), "from": host("client"), "to": host("dest"),
+                        "traffic": f"cbr(rate={84 * 8 * rate:g}bit/s, size=84B)"}]  # fmt: skip
+    if task == "start_fps_game" or task == "start_nttcp":
+        made |= {"name": f"game-{number}", "duration": seconds(), "from": host("client"), "to": host("server")}
+        size = _number(config, "TPCONF_traffic_gens", say.get("psize", 100)) + 28
+        gap = _number(config, "TPCONF_traffic_gens", say.get("interval") or 20)
+        made["traffic"] = f"cbr(rate={size * 8e3 / max(gap, 0.001):.0f}bit/s, size={size:.0f}B)"
+        return [made]
+    if task in ("start_httperf_incast", "start_httperf_incast_n"):
+        period = _number(config, "TPCONF_traffic_gens", say.get("period", names.get("V_inc_period", 1)))
+        size = _number(config, "TPCONF_traffic_gens", say.get("response_size", names.get("V_inc_size", 1)))
+        servers = [one.split(":")[0] for one in str(say.get("servers", "")).split(",") if one]
+        if not servers or period <= 0:
+            raise config.wrong("TPCONF_traffic_gens", f"task {number}, {task}: no servers, or no period")
+        left.append(f"{task} {number}: each response is a connection of its own; requests take no time")
+        count = max(int(seconds() / period), 1)
+        return [
+            made | {"name": f"incast-{number}-{i}", "duration": seconds(), "from": server, "to": host("client"),
+                    "cc": _algorithm(config, names, server, ""), "traffic": f"bytes(size={size:g}kB)", "count": count,
+                    "stagger": f"{period:g} s"}
+            for i, server in enumerate(servers, 1)
+        ]  # fmt: skip
+    left.append(f"{task or 'a task without a name'} ({number}): no traffic of ours is like it; not carried over")
+    return []
+
+
+def _algorithm(config: _Config, names: Mapping[str, Any], host: str, own: str) -> str:
+    name = own or str(names.get("V_tcp_cc_algo", "default"))
+    there = config.by_host("TPCONF_host_TCP_algos", host) or ["default"]
+    if not isinstance(there, list):
+        raise config.wrong("TPCONF_host_TCP_algos", f"{host}: a list of algorithms is wanted")
+    if match := re.fullmatch(r"host(\d+)", name):
+        number = int(match[1])
+        name = str(there[number if number < len(there) else 0])
+    if name == "default":
+        name = "cubic" if config.by_host("TPCONF_host_os", host) in (None, "Linux") else "newreno"
+    from .._engine import table
+
+    known = [str(one["name"]) for one in table("algorithms")]
+    if name not in known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "sojourn list cc says which there are"
+        raise config.wrong("TPCONF_TCP_algos", f"no congestion control {name!r} here; {hint}")
+    return name
+
+
+def _pipe(config: _Config, pipes: Sequence[dict[str, Any]], source: str, destination: str) -> dict[str, Any]:
+    """The router's queue that a host's packets to another go through."""
+    one, other = _address(config, source), _address(config, destination)
+    for pipe in pipes:
+        ways = [("source", "dest")] + ([("dest", "source")] if str(pipe.get("bidir", "0")) == "1" else [])
+        for a, b in ways:
+            if _within(config, one, pipe.get(a)) and _within(config, other, pipe.get(b)):
+                return pipe
+    raise config.wrong("TPCONF_router_queues", f"none takes packets from {source} to {destination}")
+
+
+def _address(config: _Config, host: str) -> str:
+    inside = config.by_host("TPCONF_host_internal_ip", host)
+    return str(inside[0]) if isinstance(inside, list) and inside else host
+
+
+def _within(config: _Config, host: str, network: Any) -> bool:
+    if network is None:
+        return True
+    try:
+        return ip_address(host) in ip_network(_address(config, str(network)), strict=False)
+    except (ValueError, TypeError):
+        return host == _address(config, str(network))
+
+
+def _number(config: _Config, variable: str, value: Any) -> float:
+    try:
+        number = float(re.sub(r"(?<=\d)ms$", "", str(value)))
+    except ValueError:
+        number = float("nan")
+    if not 0 <= number < 1e9:
+        raise config.wrong(variable, f"{value!r} is no number from 0 on")
+    return number
+
+
+def _rate(config: _Config, value: Any) -> str:
+    match = re.fullmatch(r"([0-9.]+)\s*([kmg]?)(?:bits?/s|bits?|bps|)", str(value).strip(), re.IGNORECASE)
+    if not match:
+        raise config.wrong("TPCONF_bandwidths", f"{value!r} is no rate such as 8mbit")
+    return f"{match[1]}{match[2].upper().replace('K', 'k')}bit/s"
+
+
+def _buffer(config: _Config, value: Any, in_bytes: bool) -> str:
+    match = re.fullmatch(r"(\d+)\s*(k?)(bytes)?", str(value).strip(), re.IGNORECASE)
+    if not match:
+        raise config.wrong("TPCONF_buffer_sizes", f"{value!r} is no number of packets, nor of bytes such as 4Kbytes")
+    if in_bytes or match[3]:
+        return f"{int(match[1]) * (1024 if match[2] else 1)} B"
+    return f"{int(match[1]) * (1000 if match[2] else 1)} packets"
+
+
+def _toml(
+    path: Path,
+    keys: Mapping[str, str],
+    sweep: Mapping[str, list[str]],
+    zips: Sequence[Mapping[str, list[str]]],
+    runs: Any,
+) -> str:
+    import json
+
+    def plain(key: str, value: str) -> str:
+        leaf = key.rsplit(".", 1)[1]
+        return value if leaf in ("ecn", "count") else json.dumps(value)
+
+    lines = ["format = 1", f"title = {json.dumps(path.name + ', from TEACUP')}", "", "[path]"]
+    lines += [f"{key[5:]} = {plain(key, value)}" for key, value in keys.items() if key.startswith("path.")]
+    for name in dict.fromkeys(key.split(".")[1] for key in keys if key.startswith("flow.")):
+        lines += ["", "[[flow]]", f"name = {json.dumps(name)}"]
+        start = f"flow.{name}."
+        lines += [f"{key[len(start) :]} = {plain(key, value)}" for key, value in keys.items() if key.startswith(start)]
+    count = runs if isinstance(runs, int) and runs > 0 else 1
+    lines += ["", "[run]", f"duration = {json.dumps(keys['run.duration'])}", f"repeat = {count}"]
+    for title, columns in (("[sweep]", sweep), *(("[[sweep.zip]]", zip_) for zip_ in zips)):
+        if columns:
+            lines += ["", title]
+            lines += [f"{json.dumps(k)} = [{', '.join(plain(k, v) for v in values)}]" for k, values in columns.items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,123 @@
+"""TEACUP configurations become experiments without being executed; errors name the variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sojourn as sj
+from sojourn._engine import check
+from sojourn.formats import teacup
+
+CONFIG = """
+import sys, datetime
+raise_me = open('/nonexistent').read()
+TPCONF_test_id = datetime.datetime.today().strftime('%s')
+TPCONF_router = ['r']
+TPCONF_hosts = ['near', 'far']
+TPCONF_host_internal_ip = {'near': ['172.16.10.2'], 'far': ['172.16.11.2'], 'far2': ['172.16.11.3']}
+TPCONF_router_queues = [
+    ('1', " source='172.16.10.0/24', dest='172.16.11.0/24', delay=V_delay, loss=V_loss, rate=V_up_rate,"
+          " queue_disc=V_aqm, queue_size=V_bsize "),
+    ('2', " source='172.16.11.0/24', dest='172.16.10.0/24', delay=V_delay, loss=V_loss, rate=V_down_rate,"
+          " queue_disc=V_aqm, queue_size=V_bsize "),
+]
+traffic = [
+    ('0.0', '1', " start_iperf, client='far', server='near', port=5000, duration=V_duration "),
+    ('10.0', '2', " start_iperf, client='far2', server='near', port=5001, duration=V_duration "),
+    ('0.0', '3', " start_ping, client='near', dest='far', rate=10, duration=V_duration "),
+    ('0.0', '4', " start_fps_game, client='far', server='near', duration=V_duration, psize=72, interval=20 "),
+    ('0.0', '5', " start_httperf_dash, client='near', server='far', rate=500 "),
+    ('5.0', '6', " start_httperf_incast, client='near', servers='far:80,far2:80', period=10,"
+     " response_size=64, duration=20 "),
+]
+TPCONF_traffic_gens = traffic
+TPCONF_duration = 3 * 10
+TPCONF_runs = 2
+TPCONF_ECN = ['0', '1']
+TPCONF_TCP_algos = ['newreno', 'cubic']
+TPCONF_delays = [20, 50]
+TPCONF_bandwidths = [('8mbit', '1mbit'), ('20mbit', '1.4mbit')]
+TPCONF_parameter_list = {
+    'delays': (['V_delay'], ['del'], TPCONF_delays, {}),
+    'ecns': (['V_ecn'], ['ecn'], TPCONF_ECN, {}),
+    'tcpalgos': (['V_tcp_cc_algo'], ['tcp'], TPCONF_TCP_algos, {}),
+    'runs': (['V_runs'], ['run'], range(TPCONF_runs), {}),
+    'bandwidths': (['V_down_rate', 'V_up_rate'], ['down', 'up'], TPCONF_bandwidths, {}),
+}
+TPCONF_variable_defaults = {'V_duration': TPCONF_duration, 'V_delay': TPCONF_delays[0], 'V_loss': 0.001,
+    'V_aqm': 'pfifo',
+                            'V_bsize': 100, 'V_tcp_cc_algo': 'cubic', 'V_ecn': '0',
+                            'V_down_rate': '8mbit', 'V_up_rate': '1mbit'}
+TPCONF_vary_parameters = ['delays', 'tcpalgos', 'bandwidths', 'runs']
+"""
+
+
+def read(tmp_path: Path, text: str = CONFIG) -> teacup.Teacup:
+    path = tmp_path / "config.py"
+    path.write_text(text)
+    return teacup.read(path)
+
+
+def test_a_configuration_is_an_experiment(tmp_path):
+    made = read(tmp_path)
+    path = tmp_path / "made.toml"
+    path.write_text(made.toml)
+    plan = check(sj.api.prepare(path))
+    assert len(plan.cases) == 8 and {case.repeat for case in plan.cases} == {2}
+    first, last = plan.cases[0], plan.cases[-1]
+    assert first.links[0]["rate_mbps"] == 8 and first.links[1]["rate_mbps"] == 1 and last.links[0]["rate_mbps"] == 20
+    assert first.flows[0]["base_rtt_ms"] == 40 and last.flows[0]["base_rtt_ms"] == 100 and first.duration_s == 40
+    assert [flow["name"] for flow in first.flows[:4]] == ["iperf-1", "iperf-2", "ping-3", "game-4"]
+    assert first.flows[0]["cc"] == "newreno" and last.flows[1]["cc"] == "cubic"
+    assert first.flows[1]["start_s"] == 10 and first.flows[1]["stop_s"] == 40
+    # The ping's requests go the other way; an incast's responses come from the far hosts, one every period.
+    assert first.flows[0]["route"] == ["bottleneck"] and first.flows[2]["route"] == ["return"]
+    incast = [flow for flow in first.flows if flow["group"].startswith("incast-6")]
+    assert [flow["start_s"] for flow in incast] == pytest.approx([5, 15, 5, 15])
+    assert first.links[0]["buffer"] == "100 packets" and first.links[0]["loss"] == 0.001
+    assert any("start_httperf_dash (5)" in line for line in made.left)
+
+
+def test_nothing_is_executed(tmp_path):
+    mark = tmp_path / "executed"
+    read(
+        tmp_path, CONFIG + f"\nTPCONF_delays = open({str(mark)!r}, 'w') or [1]\n__import__('os').mkdir({str(mark)!r})\n"
+    )
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("'newreno', 'cubic'", "'newreno', 'cubik'", "TPCONF_TCP_algos: no .* 'cubik' here; did you mean 'cubic'"),
+        ("'8mbit', '1mbit'", "'fast', '1mbit'", "TPCONF_bandwidths: 'fast' is no rate"),
+        ("'V_bsize': 100", "'V_bsize': 'big'", "TPCONF_buffer_sizes: 'big'"),
+        ("delay=V_delay", "delay=V_delai", "TPCONF_router_queues: .*V_delai is not known"),
+        ("172.16.11.2", "172.17.11.2", "TPCONF_router_queues: none takes packets from far to near"),
+        ("'delays': (", "'delay': (", "TPCONF_parameter_list: 'delays' is not in it"),
+        ("TPCONF_traffic_gens = traffic", "TPCONF_traffic_gens = made()", "no TPCONF_traffic_gens, or none that"),
+        ("= traffic\n", "= 7\n", "TPCONF_traffic_gens: a list of tuples of 3 is wanted"),
+        ("import sys,", "import sys;;", "line 2: no Python"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_variable(old, new, says, tmp_path):
+    assert old in CONFIG
+    with pytest.raises(sj.SpecError, match=says):
+        read(tmp_path, CONFIG.replace(old, new))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    at=st.integers(0, len(CONFIG)),
+    cut=st.integers(0, 30),
+    put=st.sampled_from(["", "'", "(", "None", "[]", "-1", "{}"]),
+)
+def test_a_damaged_configuration_is_refused_or_read(at, cut, put, tmp_path):
+    try:
+        read(tmp_path, CONFIG[:at] + put + CONFIG[at + cut :])
+    except sj.SpecError as error:
+        assert "config.py" in str(error)
