@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
 RESULTS = ROOT / "results"
 #: Folders whose files `sojourn suite` runs, which takes hours in full and has statements of its own.
-SUITES = ("tcpeval",)
+SUITES = ("tcpeval", "situations")
 
 
 def line_of(name: str, outcome: Outcome) -> dict[str, Any]:

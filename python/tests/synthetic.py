@@ -59,6 +59,7 @@ def result(
                 "repeat": repeat,
                 "seed": 1,
                 "duration_s": duration,
+                "measure_s": [0.0, duration],
                 "groups": [chr(97 + i) for i in range(len(ccs))],
                 "flows": [
                     {"name": chr(97 + i), "group": chr(97 + i), "cc": cc, "stack": "linux", "start_s": 5.0 * i,

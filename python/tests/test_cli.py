@@ -161,7 +161,7 @@ BAD = [
     ["run", LINE, "--series", "ten"],
     ["run", LINE, "--series", "0ms"],
     ["run", LINE, "--series", "1us", "--set", "run.duration=1000000s"],
-    ["run", LINE, "--on", "linux"],
+    ["run", LINE, "--on", "the moon"],
     ["run", LINE, "--nosuch"],
     ["run", LINE, "-o", "two-rates.toml"],
     ["run", LINE, "-o", "."],
