@@ -100,7 +100,14 @@ fn moves_data(cc: &str, queue: &str) {
     let seconds = if queue == "sfb" { 30 } else { 5 };
     let s = dumbbell(10.0, 20.0, 100, queue, &[cc], seconds);
     let utilisation = run(&s).links[0].utilisation.unwrap();
-    assert!(utilisation > 0.3, "{cc} through {queue}: {utilisation}");
+    let least = match cc {
+        // It keeps the pace of four radios of 2 Mbit/s in one another's way, half a Mbit/s at most.
+        "tcp_ap" => 0.03,
+        // It has never seen a queue, alone after Vegas' slow start, so that one packet's wait is a tenth of the longest.
+        "nice" => 0.1,
+        _ => 0.3,
+    };
+    assert!(utilisation > least, "{cc} through {queue}: {utilisation}");
 }
 
 /// Not all pairs, which would be thousands: every algorithm through a queue of each kind, every queue with one of each.

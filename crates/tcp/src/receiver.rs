@@ -31,14 +31,14 @@ pub(crate) struct Receiver {
     accurate: bool,
     /// Data goes both ways by turns, so ACKs may wait for it.
     pub talks: bool,
+    /// Data is missing below some that arrived.
+    gap: bool,
     /// Next position expected.
     pub nxt: u64,
     acked_to: u64,
     /// Largest right edge offered.
     edge: u64,
     pub(crate) ack_at: Instant,
-    /// Data is missing below some that arrived.
-    gap: bool,
     /// What arrived beyond a gap. Its memory is kept for the next: under heavy loss they come by the thousand.
     gaps: Option<Box<Reassembly>>,
     twice: Option<(u64, u64)>,
