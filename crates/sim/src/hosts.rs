@@ -80,7 +80,11 @@ impl<P: Probe> World<P> {
             self.prefetch_next(packet, Way::Back);
         }
         let node = &mut self.nodes[flow as usize];
-        let Transport::Tcp(tcp) = &mut node.transport else { return };
+        let tcp = match &mut node.transport {
+            Transport::Tcp(tcp) => tcp,
+            Transport::Outside(_) => return self.fates.push(Fate::delivered(now, packet)),
+            Transport::Datagrams(_) => return,
+        };
         let heard = tcp.sender.on_ack(now, &packet.segment);
         if self.measuring {
             if self.scenario.run.estimates
