@@ -96,6 +96,15 @@ fn a_late_driver_changes_nothing_and_a_replay_is_the_run() {
     let (seldom, same, _) = live(&all, 700_000_000);
     assert_eq!((often.digest.clone(), &fates), (seldom.digest, &same));
 
+    // Both ways: a flow's ACKs come out as its data do.
+    let out: Vec<u32> = fates
+        .iter()
+        .filter_map(|f| if let Fate::Delivered { handle, .. } = f { Some(*handle) } else { None })
+        .collect();
+    for way in [Way::Out, Way::Back] {
+        assert!(out.iter().any(|h| all[*h as usize].way == way), "{way:?}");
+    }
+
     let dropped = fates.iter().filter(|f| matches!(f, Fate::Dropped { .. })).count() as u64;
     let copied = fates.iter().filter(|f| matches!(f, Fate::Copied { .. })).count();
     assert!(dropped > 500 && copied > 5, "{dropped} dropped, {copied} copied");
