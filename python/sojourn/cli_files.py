@@ -101,14 +101,7 @@ def export(
     from .catalogue import exported
     from .store import load
 
-    text = exported(load(source), table or "flows", format.value)
-    if out is None:
-        sys.stdout.write(text)
-        return
-    try:
-        out.write_text(text, "utf-8")
-    except OSError as error:
-        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
+    _put(exported(load(source), table or "flows", format.value), out)
 
 
 def _run(

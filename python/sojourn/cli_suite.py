@@ -14,6 +14,9 @@ from .errors import SpecError
 from .terminal import INTERRUPTED, console, print_rows, say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
     from .suite import Answer
 
 
@@ -58,7 +61,7 @@ def suite(
     sojourn suite tcpeval --scenario access-link --cc "cubic, bbr" --aqm "codel, fq_codel(target=10ms)"
     """
     from ._engine import milliseconds
-    from .suite import NAMES, find
+    from .suite import NAMES, find, run
     from .suite.show import listing as listed
     from .suite.show import page
     from .suite.show import terminal as show
@@ -74,20 +77,26 @@ def suite(
             print_rows(heads, rows)
         return
     folder = out or Path("runs") / "suite" / name
-    answer = _run(
-        name,
-        scenarios=scenario or [],
-        cc=entries(cc),
-        aqm=entries(aqm),
-        changes=settings(set),
-        quick=quick,
-        repeat=repeat,
-        jobs=jobs,
-        cluster=cluster,
-        out=folder,
-        fresh=fresh,
-        series_ms=None if series is None else milliseconds(series),
-    )
+    wanted = find(name)
+
+    def attempt(executor: Executor | None, seen: Callable[[int, int], None]) -> Answer:
+        return run(
+            wanted,
+            scenarios=scenario or [],
+            cc=entries(cc),
+            aqm=entries(aqm),
+            changes=settings(set),
+            quick=quick,
+            repeat=repeat,
+            jobs=jobs,
+            executor=executor,
+            out=folder,
+            fresh=fresh,
+            series_ms=None if series is None else milliseconds(series),
+            seen=seen,
+        )
+
+    answer = _watched(attempt, wanted.title, cluster, folder)
     made = page(answer, html or folder / "report.html")
     if as_json:
         print(json.dumps(answer.data(), ensure_ascii=False))
@@ -100,13 +109,17 @@ def suite(
         raise typer.Exit(1)
 
 
-def _run(name: str, *, cluster: str | None, **options: object) -> Answer:
-    from .suite import find, run
+def _watched(
+    attempt: Callable[[Executor | None, Callable[[int, int], None]], Answer],
+    title: str,
+    cluster: str | None,
+    folder: Path,
+) -> Answer:
+    """Makes the attempt with a progress bar; says how to go on where it is interrupted."""
     from .sweep import cluster as connect
 
-    suite = find(name)
     done = 0
-    with terminal._executor(cluster, connect) as executor, terminal._progress(suite.title, 1) as progress:
+    with terminal._executor(cluster, connect) as executor, terminal._progress(title, 1) as progress:
 
         def seen(n: int, total: int) -> None:
             nonlocal done
@@ -114,9 +127,9 @@ def _run(name: str, *, cluster: str | None, **options: object) -> Answer:
             progress(n, total)
 
         try:
-            return run(suite, executor=executor, seen=seen, **options)  # type: ignore[arg-type]
+            return attempt(executor, seen)
         except KeyboardInterrupt:
-            say(f"interrupted: {done} runs are finished, in {options['out']}; the same command goes on from there")
+            say(f"interrupted: {done} runs are finished, in {folder}; the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
 
 

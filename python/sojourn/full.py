@@ -25,7 +25,7 @@ from ._engine import Record
 from .reproduce import files
 from .reproduce.run import weigh
 from .result import Outcome
-from .store import Store
+from .store import opener
 from .sweep import Sweep, choose, run_all
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +78,7 @@ def write(jobs: int, out: Path) -> Path:
         sweeps[path.relative_to(EXPERIMENTS).as_posix()] = Sweep(
             experiment,
             lambda plan: choose(plan, None, False),
-            store=lambda plan, e=experiment, to=folder: Store(to, e, plan),  # type: ignore[misc]
+            store=opener(experiment, folder),
         )
     total = sum(len(one.runs) for one in sweeps.values())
     done = 0

@@ -22,7 +22,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from io import FileIO
@@ -48,6 +48,11 @@ def place(experiment: Experiment, plan: Plan, root: Path = Path("runs"), on: str
     name = experiment.text if line else Path(experiment.file).stem
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "experiment"
     return root / slug / (plan.hash[:16] + ("" if on == "sim" else f"-{on}"))
+
+
+def opener(experiment: Experiment, folder: Path | None = None) -> Callable[[Plan], Store]:
+    """How a sweep opens its results folder (`place`'s where none is named) once the experiment is known to be sound."""
+    return lambda plan: Store(folder or place(experiment, plan), experiment, plan)
 
 
 class Store:

@@ -244,11 +244,11 @@ class _Pool:
         self._own = None
         if executor is None:
             jobs = jobs or cores()
-            self._own = ThreadPoolExecutor(jobs, thread_name_prefix="sojourn")
+            executor = self._own = ThreadPoolExecutor(jobs, thread_name_prefix="sojourn")
             self._window = jobs + 1  # one waiting, so that no thread idles while an outcome is written
         else:
             self._window = 4 * (getattr(executor, "_max_workers", None) or 64)
-        self._executor: Executor = self._own or executor  # type: ignore[assignment]
+        self._executor: Executor = executor
         self._numbers: dict[Future[Raw], int] = {}
         self._flying: set[Future[Raw]] = set()
         self._landed: list[Future[Raw]] = []
@@ -339,5 +339,6 @@ def cluster(address: str) -> Iterator[Executor]:
 def _executor(client: Any) -> Executor:
     executor: Executor = client.get_executor(pure=False)
     workers = sum(client.ncores().values()) or 1
+    # Where the executors of the standard library keep it; PEP 3148 has no word for it.
     executor._max_workers = workers  # type: ignore[attr-defined]
     return executor

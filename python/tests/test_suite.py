@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_a_run_has_settled_when_its_halves_agree() -> None:
 
 
 def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
-    def once() -> tuple[list[int], dict[str, object]]:
+    def once() -> tuple[list[int], dict[str, Any]]:
         counts: list[int] = []
         answer = run(
             find("tcpeval"),
@@ -106,8 +107,8 @@ def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
 
     counts, first = once()
     assert counts == [4] * 4
-    (scenario,) = first["scenarios"]  # type: ignore[misc]
-    rows = scenario["rows"]  # type: ignore[index]
+    (scenario,) = first["scenarios"]
+    rows = scenario["rows"]
     assert [(row["cc"], row["aqm"].split("(")[0]) for row in rows] == [
         ("newreno", "codel"),
         ("newreno", "red"),

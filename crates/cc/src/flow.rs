@@ -18,6 +18,14 @@ pub enum Phase {
     Loss,
 }
 
+impl Phase {
+    /// May the window grow? Not while the host brings it down or repairs losses.
+    #[inline]
+    pub fn grows(self) -> bool {
+        matches!(self, Phase::Open | Phase::Loss)
+    }
+}
+
 /// How the window comes down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
@@ -130,11 +138,10 @@ impl Flow {
         self.cwnd < self.ssthresh || (self.slow_start_at_ssthresh && self.cwnd == self.ssthresh)
     }
 
-    /// May an ACK grow the window? Not while the host brings it down or repairs losses, and not for a window that was
-    /// not used.
+    /// May an ACK grow the window? Not in every [`Phase`], and not a window that was not used.
     #[inline]
     pub fn may_grow(&self) -> bool {
-        self.cwnd_limited && matches!(self.phase, Phase::Open | Phase::Loss)
+        self.cwnd_limited && self.phase.grows()
     }
 
     /// Ends slow start here: `ssthresh` becomes the window.
@@ -186,10 +193,9 @@ impl Flow {
         }
     }
 
-    /// Reno's growth: slow start up to `ssthresh`, then one MSS for every window acknowledged; nothing where growth is not
-    /// earned.
+    /// Slow start up to `ssthresh`, then one MSS for every `per(flow)` acknowledged; nothing where growth is not earned.
     #[inline]
-    pub fn grow_as_reno(&mut self, mut acked: Bytes) {
+    pub fn grow(&mut self, mut acked: Bytes, per: impl FnOnce(&Flow) -> Bytes) {
         if !self.may_grow() {
             return;
         }
@@ -197,8 +203,14 @@ impl Flow {
             acked = self.slow_start(acked);
         }
         if !acked.is_zero() {
-            self.additive(self.cwnd, acked);
+            self.additive(per(self), acked);
         }
+    }
+
+    /// Reno's growth: one MSS for every window acknowledged.
+    #[inline]
+    pub fn grow_as_reno(&mut self, acked: Bytes) {
+        self.grow(acked, |flow| flow.cwnd);
     }
 
     /// The algorithm's own back-off: `ssthresh` and the window come down to `to`.

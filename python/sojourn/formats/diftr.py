@@ -31,7 +31,7 @@ def written(rows: pl.DataFrame, links: Sequence[str], flows: Sequence[str]) -> b
         "enable_time_secs=0", f"diftrver={VERSION}", f"columns={','.join(columns)}",
         f"links={','.join(links)}", f"flows={','.join(flows)}",
     ))  # fmt: skip
-    end = float(rows["time_s"].max() or 0.0) if len(rows) else 0.0  # type: ignore[arg-type]
+    end = float(rows.select("time_s").max().item() or 0.0)
     body = rows.select(columns).write_csv(include_header=False)
     return f"{head}\n{body}disable_time_secs={end!r}\tnum_events={len(rows)}\n".encode()
 

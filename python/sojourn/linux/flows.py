@@ -162,7 +162,7 @@ class Testbed(ThreadPoolExecutor):
 
 
 @contextmanager
-def testbed(experiment: Experiment, arrivals: bool = False) -> Iterator[Testbed]:
+def kernel(experiment: Experiment, arrivals: bool = False) -> Iterator[Testbed]:
     """Make ready to run an experiment on the kernel; refuse what it cannot do."""
     require()
     check(experiment, _engine.check(experiment))
@@ -171,9 +171,6 @@ def testbed(experiment: Experiment, arrivals: bool = False) -> Iterator[Testbed]
         yield bed
     finally:
         bed.end()
-
-
-testbed.__test__ = False  # type: ignore[attr-defined]
 
 
 def suspicions(summaries: list[Mapping[str, Any]]) -> list[str]:

@@ -178,12 +178,9 @@ def shade(colour: str, place: float) -> str:
 @contextmanager
 def styled() -> Iterator[None]:
     """The house style, for the time of one drawing: the user's own settings come back afterwards."""
-    import matplotlib
+    from matplotlib import style
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        for key, value in RC.items():
-            matplotlib.rcParams[key] = value  # type: ignore[literal-required,index,unused-ignore]
+    with style.context(["default", RC]):
         yield
 
 

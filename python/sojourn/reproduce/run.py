@@ -85,7 +85,7 @@ def reproduce(
 ) -> list[Reproduced]:
     """Runs these files through one pool. With `out`, several keep their results in folders below it."""
     from ..api import claims
-    from ..store import Store, place
+    from ..store import opener
     from ..sweep import Sweep, choose, run_all
 
     sweeps: list[tuple[Path, Sweep | str]] = []
@@ -96,7 +96,7 @@ def reproduce(
             one = Sweep(
                 experiment,
                 sample if quick else lambda plan: choose(plan, None, False),
-                store=lambda plan, e=experiment, to=below: Store(to or place(e, plan), e, plan),  # type: ignore[misc]
+                store=opener(experiment, below),
             )
             sweeps.append((path, one))
         except SojournError as error:
@@ -206,14 +206,14 @@ def simulate(
     record: Record = Record(),
 ) -> Result:
     """Runs one experiment with a progress bar, on from what `folder` holds; nothing is kept without one."""
-    from ..store import Store
+    from ..store import opener
     from ..sweep import Sweep, choose, run_all
 
     one = Sweep(
         experiment,
         sample if quick else lambda plan: choose(plan, None, False),
         record=record,
-        store=None if folder is None else lambda plan: Store(folder, experiment, plan),
+        store=None if folder is None else opener(experiment, folder),
     )
     with _bar([one]) as seen:
         run_all([one], jobs=jobs, seen=seen)

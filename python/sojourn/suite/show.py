@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -162,7 +163,7 @@ def _scenario(ran: Ran) -> Section:
             drawing, what = _curves, f"against {axis}, a column per congestion control, a line per queue."
         else:
             drawing, what = _dots, "a panel per figure, a line per queue and setting, a colour per congestion control."
-        svg = plot.to_svg(lambda part=part, drawing=drawing: drawing(ran, part))  # type: ignore[misc]
+        svg = plot.to_svg(partial(drawing, ran, part))
         pieces.append(report.Figure(svg, before + what))
     heads = [report.Column("congestion control"), report.Column("queue"), report.Column("case")]
     heads += [report.Column(m.title, m.unit) for m in ran.scenario.measures]

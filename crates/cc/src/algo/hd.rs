@@ -19,8 +19,8 @@
 
 use super::cdg::Switch;
 use crate::{
-    About, Ack, Algorithm, Cause, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction,
-    Setup, Signal, causes, exits, ppb,
+    About, Ack, Algorithm, Cause, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Reaction, Setup,
+    Signal, causes, exits, ppb,
 };
 use params::{Auto, AutoTime, ParamError};
 use units::{Bytes, Duration, Rng, math};
@@ -218,7 +218,7 @@ impl Hd {
 
     /// May this ACK toss?
     fn may_back_off(&self, flow: &Flow) -> bool {
-        matches!(flow.phase, Phase::Open | Phase::Loss) && (!self.once || self.outstanding.is_zero())
+        flow.phase.grows() && (!self.once || self.outstanding.is_zero())
     }
 }
 
@@ -263,103 +263,4 @@ impl CongestionControl for Hd {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{ack, congestion, flow, ms, packets};
-    use crate::{CauseKind, build};
-    use std::boxed::Box;
-
-    fn hd(spec: &str, f: &mut Flow) -> Box<dyn CongestionControl> {
-        build(&spec.parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap()
-    }
-
-    fn near(a: f64, b: f64) {
-        assert!((a - b).abs() < 5e-5, "{a} is not {b}");
-    }
-
-    #[test]
-    fn the_probability_of_figure_1() {
-        // Reference, sections 3.3 and 3.4.
-        let hd = Params::default().backoff();
-        for (us, p) in [(5_000, 0.0), (17_500, 0.01), (30_000, 0.02), (65_000, 0.01), (100_000, 0.0), (120_000, 0.0)] {
-            near(hd.probability(Duration::from_micros(us), ms(100)), p);
-        }
-        let chd = Backoff { q_min: ms(5), q_th: ms(20), p_max: 0.5, p_end: 0.0 };
-        for (q, p) in [(10, 0.1667), (20, 0.5), (60, 0.25)] {
-            near(chd.probability(ms(q), ms(100)), p);
-        }
-    }
-
-    #[test]
-    fn a_queue_that_never_passed_q_th_has_no_region_b() {
-        let hd = Params::default().backoff();
-        near(hd.probability(ms(20), ms(20)), 0.012);
-        near(hd.probability(ms(30), ms(30)), 0.02);
-    }
-
-    #[test]
-    fn q_min_above_q_th_is_refused() {
-        let e = crate::find("hd").unwrap().resolve(&"hd(q_min=30ms)".parse().unwrap()).unwrap_err();
-        assert!(alloc::format!("{e}").contains("q_min must be below q_th"), "{e}");
-    }
-
-    /// Back-offs in 20,000 packets, so many to an ACK, each ACK at 17.5 ms of queue with 100 ms seen before, with that much in flight.
-    fn backoffs(spec: &str, in_flight: u64, packets_an_ack: u64) -> usize {
-        let mut f = flow(40, 40);
-        (f.ssthresh, f.max_rtt) = (packets(20), ms(140));
-        f.rtt = Duration::from_micros(57_500);
-        let mut cc = hd(spec, &mut f);
-        let mut count = 0;
-        for _ in 0..20_000 / packets_an_ack {
-            (f.cwnd, f.in_flight) = (packets(40), packets(in_flight));
-            cc.on_ack(&mut f, &ack(packets_an_ack, 57));
-            count += f.drain_events().filter(|e| e.cause() == Some(CauseKind::DelayBackoff)).count();
-        }
-        count
-    }
-
-    #[test]
-    fn one_toss_per_packet_at_one_percent() {
-        // Binomial: 200 ± 4 standard deviations of 14; two packets an ACK are two tosses.
-        for packets_an_ack in [1, 2] {
-            let n = backoffs("hd", 40, packets_an_ack);
-            assert!((144..=256).contains(&n), "{n}");
-        }
-        // FreeBSD's toss per ACK: half as many (100 ± 4 · 10).
-        let n = backoffs("hd(per=ack)", 40, 2);
-        assert!((60..=140).contains(&n), "{n}");
-        // With 40 packets to wait out after each there is room for 20,000 / (100 + 40) = 143 (4 sd: 40).
-        let n = backoffs("hd(once_per_rtt=true)", 40, 1);
-        assert!((103..=183).contains(&n), "{n}");
-    }
-
-    #[test]
-    fn a_back_off_halves_with_its_numbers_and_freebsd_in_segments() {
-        for (spec, to) in [("hd(p_max=1)", 10_500), ("hd(p_max=1, q_th=30ms, reference=freebsd)", 10_000)] {
-            let mut f = flow(21, 40);
-            (f.ssthresh, f.max_rtt, f.rtt) = (packets(10), ms(140), ms(70));
-            let mut cc = hd(spec, &mut f);
-            cc.on_ack(&mut f, &ack(1, 70));
-            assert_eq!((f.cwnd.get(), f.ssthresh.get()), (to, to), "{spec}");
-            let e = f.drain_events().next().unwrap();
-            assert_eq!(
-                (e.cause(), e.values[4], e.values[6]),
-                (Some(CauseKind::DelayBackoff), 1_000_000_000, 30_000_000)
-            );
-        }
-    }
-
-    #[test]
-    fn loss_halves_and_a_short_queue_grows() {
-        let mut f = flow(20, 40);
-        f.ssthresh = packets(10);
-        f.rtt = ms(45);
-        let mut cc = hd("hd(p_max=1)", &mut f);
-        for _ in 0..10 {
-            cc.on_ack(&mut f, &ack(2, 45));
-        }
-        assert_eq!(f.cwnd, packets(21), "q = q_min never backs off");
-        let c = congestion(Signal::Loss, &f);
-        assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(Bytes::new(10_500)));
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@
 
 use super::vegas::{self, Vegas};
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction, Setup,
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Reaction, Setup,
     StartRule, causes,
 };
 use params::Auto;
@@ -83,7 +83,7 @@ impl CongestionControl for Nice {
         }
         let Some(round) = &ack.round else { return self.vegas.on_ack(flow, ack) };
         let late = core::mem::take(&mut self.late);
-        let open = matches!(flow.phase, Phase::Open | Phase::Loss);
+        let open = flow.phase.grows();
         let window = if round.cwnd.is_zero() { flow.cwnd } else { round.cwnd };
         if open && late > self.p.fraction * window.packets(flow.mss) {
             self.vegas.hear(ack);
@@ -112,47 +112,4 @@ impl CongestionControl for Nice {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{ack, closing, flow, ms, packets};
-    use units::Rng;
-
-    /// A flow of so many bytes of window over 100 ms that once saw 200.
-    fn settled(cwnd: u64) -> (Nice, Flow) {
-        let mut f = flow(10, 100);
-        (f.cwnd, f.floor, f.ssthresh) = (Bytes::new(cwnd), f.mss.mul_f64(Nice::ABOUT.floor), packets(1));
-        f.max_rtt = ms(200);
-        let cc = Nice::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
-        (cc, f)
-    }
-
-    /// The window in packets after a round of ten with so many late ones.
-    fn after_round(late: u64, rtt: u64) -> u64 {
-        let (mut cc, mut f) = settled(10_000);
-        (0..late).for_each(|_| cc.on_ack(&mut f, &ack(1, rtt)));
-        (late..9).for_each(|_| cc.on_ack(&mut f, &ack(1, 105)));
-        cc.on_ack(&mut f, &closing(1, 105));
-        f.cwnd.get() / 1000
-    }
-
-    #[test]
-    fn six_late_packets_of_ten_halve() {
-        // Reference, section 2.6: the limit is 110 ms; 6 > 5.
-        assert_eq!([(5, 111), (6, 111), (6, 110)].map(|(n, rtt)| after_round(n, rtt)), [11, 5, 11]);
-    }
-
-    #[test]
-    fn halving_goes_on_to_a_forty_eighth_and_doubling_back_to_one() {
-        let (mut cc, mut f) = settled(2_000);
-        let windows = [150; 8].map(|rtt| {
-            cc.on_ack(&mut f, &closing(2, rtt));
-            f.cwnd.get()
-        });
-        assert_eq!(windows, [1000, 500, 250, 125, 62, 31, 20, 20]);
-        let windows = [100; 8].map(|rtt| {
-            cc.on_ack(&mut f, &closing(1, rtt));
-            f.cwnd.get()
-        });
-        assert_eq!(windows, [40, 80, 160, 320, 640, 1000, 2000, 3000]);
-    }
-}
+mod tests;

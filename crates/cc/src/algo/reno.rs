@@ -6,8 +6,8 @@
 //! avoidance:    cwnd += MSS per cwnd acknowledged
 //! loss:         ssthresh = cwnd / 2
 //! ```
-//! Source: RFC 5681 (RFC 2581 before it). Recovery without SACK is the host's (`Recovery::Reno`); Reno that repairs by
-//! SACK, "SACK Reno", is `newreno` on a stack with SACK.
+//! Source: RFC 5681 (RFC 2581 before it). Recovery without SACK is the host's (`Recovery::Reno`); with it, see
+//! `sack_reno`.
 
 use super::newreno::{self, NewReno};
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Recovery, Setup};

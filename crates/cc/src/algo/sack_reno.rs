@@ -10,38 +10,25 @@
 //! On every stack it repairs as RFC 6675 does, without RACK, tail probes or proportional rate reduction: `newreno` is the
 //! same window with the stack's own.
 
-use super::newreno::{self, NewReno};
-use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Recovery, Setup};
+use super::reno::{self, Reno};
+use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Flow, Reaction, Recovery, Setup};
 
-params::params! {
-    /// The factor is RFC 5681's; there is nothing else to set.
-    pub struct Params {
-        /// What congestion leaves of the window.
-        beta: f64 = 0.5, 0.1 => 0.95;
-    }
-}
-
-/// State: NewReno's.
+/// State: Reno's.
 #[derive(Debug)]
-pub struct SackReno(NewReno);
+pub struct SackReno(Reno);
 
 impl Algorithm for SackReno {
     const ABOUT: About = About {
         name: "sack_reno",
         title: "SACK Reno",
         paper: "Fall and Floyd, Simulation-based comparisons of Tahoe, Reno, and SACK TCP, CCR 26(3), 1996; RFC 6675",
-        family: Family::Loss,
-        signal: "loss",
-        evidence: Evidence::Equations,
-        departures: &["halves the window, where RFC 5681 halves what is in flight"],
         recovery: Some(Recovery::Sack),
-        ..About::DEFAULT
+        ..Reno::ABOUT
     };
-    type Params = Params;
+    type Params = reno::Params;
 
-    fn new(p: &Params, setup: Setup<'_>) -> Self {
-        let rfc = newreno::Params { reference: newreno::Reference::Rfc, beta: p.beta, ..Default::default() };
-        SackReno(NewReno::new(&rfc, setup))
+    fn new(p: &reno::Params, setup: Setup<'_>) -> Self {
+        SackReno(Reno::new(p, setup))
     }
 }
 
@@ -58,30 +45,21 @@ impl CongestionControl for SackReno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Signal;
     use crate::testing::{ack, congestion, flow, packets};
+    use crate::{Setup, Signal};
     use units::{Bytes, Rng};
 
-    fn sack_reno(f: &mut Flow) -> SackReno {
-        SackReno::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
-    }
-
     #[test]
-    fn five_acks_of_two_make_ten_packets_eleven_and_fifteen_in_slow_start() {
-        // Reference, section 1.2.
-        for (ssthresh, grown) in [(5, 11), (100, 15)] {
-            let mut f = flow(10, 100);
-            f.ssthresh = packets(ssthresh);
-            let mut cc = sack_reno(&mut f);
-            (0..5).for_each(|_| cc.on_ack(&mut f, &ack(2, 100)));
-            assert_eq!(f.cwnd, packets(grown));
-        }
-    }
-
-    #[test]
-    fn a_loss_leaves_half() {
+    fn it_is_reno_but_for_the_repair() {
+        assert_eq!(Reno::ABOUT.recovery, Some(Recovery::Reno));
+        assert_eq!(SackReno::ABOUT.recovery, Some(Recovery::Sack));
         let mut f = flow(15, 100);
+        f.ssthresh = packets(5);
+        let setup = Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true };
+        let mut cc = SackReno::new(&reno::Params::default(), setup);
+        (0..8).for_each(|_| cc.on_ack(&mut f, &ack(2, 100)));
+        assert_eq!(f.cwnd, packets(16));
         let c = congestion(Signal::Loss, &f);
-        assert_eq!(sack_reno(&mut f).on_congestion(&mut f, &c), Reaction::Reduce(Bytes::new(7_500)));
+        assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(Bytes::new(8_000)));
     }
 }

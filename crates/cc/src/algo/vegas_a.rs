@@ -107,7 +107,7 @@ impl CongestionControl for VegasA {
             return self.vegas.on_ack(flow, ack);
         }
         self.vegas.hear(ack);
-        if let Some(round) = ack.round.filter(|_| matches!(flow.phase, crate::Phase::Open | crate::Phase::Loss)) {
+        if let Some(round) = ack.round.filter(|_| flow.phase.grows()) {
             self.end_of_round(flow, &round);
         }
     }
@@ -128,52 +128,4 @@ impl CongestionControl for VegasA {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{closing, flow, packets};
-    use units::Rng;
-
-    fn settled(f: &mut Flow) -> VegasA {
-        f.ssthresh = packets(10);
-        VegasA::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
-    }
-
-    #[test]
-    fn every_row_of_the_rule() {
-        let mut cc = settled(&mut flow(20, 100));
-        cc.rate = 10.0;
-        for (risen, delta, rate, expected) in [
-            (0.0, 2.0, 11.0, (1.0, 1.0)), // Reference, section 2.4: α becomes 2 and β 4
-            (0.0, 2.0, 10.0, (0.0, 0.0)),
-            (0.0, 2.0, 9.0, (0.0, 0.0)),
-            (0.0, 0.5, 9.0, (1.0, 0.0)),
-            (3.0, 2.0, 11.0, (1.0, 0.0)),
-            (3.0, 2.0, 9.0, (-1.0, -1.0)),
-            (3.0, 2.0, 10.0, (0.0, 0.0)),
-            (3.0, 7.0, 11.0, (-1.0, -1.0)),
-            (0.0, 4.0, 11.0, (-1.0, 0.0)),
-        ] {
-            cc.risen = risen;
-            assert_eq!(cc.decide(delta, rate), expected, "{risen} {delta} {rate}");
-        }
-        cc.p.follow_down = false;
-        cc.risen = 3.0;
-        assert_eq!(cc.decide(7.0, 11.0), (-1.0, 0.0), "the thesis' reading");
-    }
-
-    #[test]
-    fn a_rising_rate_takes_alpha_and_beta_along() {
-        // 20 packets at 111 ms over 100: Δ = 2. Then 22 packets at 110 ms have a higher rate.
-        let mut f = flow(20, 100);
-        let mut cc = settled(&mut f);
-        let mut end = |cwnd: u64, rtt: u64| {
-            f.cwnd = packets(cwnd);
-            cc.on_ack(&mut f, &closing(0, rtt));
-            (f.cwnd.get() / 1000, cc.p.alpha + cc.risen)
-        };
-        assert_eq!(end(20, 111), (20, 1.0));
-        assert_eq!(end(22, 110), (23, 2.0));
-        assert_eq!(end(23, 111), (24, 3.0));
-        assert_eq!(end(24, 140), (23, 2.0), "7 packets, β was 5");
-    }
-}
+mod tests;

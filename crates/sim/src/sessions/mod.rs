@@ -143,6 +143,14 @@ impl Sessions {
         &mut self.places[(node - self.fixed) as usize]
     }
 
+    /// Gives a new node its place, or an old one's place to another connection.
+    fn take(&mut self, node: u32, place: Place) {
+        match self.places.get_mut((node - self.fixed) as usize) {
+            Some(old) => *old = Place { generation: old.generation.wrapping_add(1), ..place },
+            None => self.places.push(place),
+        }
+    }
+
     fn source(&mut self, flow: u32) -> &mut Source {
         self.sources[flow as usize].as_mut().expect("a connection's flow has tmix traffic")
     }
@@ -303,29 +311,14 @@ impl<P: Probe> World<P> {
                 };
                 self.nodes.push(new);
                 self.net.join(flow);
-                self.sessions.places.push(Place {
-                    flow,
-                    units: (0, 0),
-                    generation: 0,
-                    concurrent: false,
-                    grain: 1,
-                    step: Step::Open,
-                    next: [0; 2],
-                    goal: [0; 2],
-                    closing: [false; 2],
-                    opened: now,
-                    asked: now,
-                    reply: 0,
-                });
                 self.many |= node - fixed > 32;
                 node
             }
         };
-        let place = self.sessions.place(node);
-        *place = Place {
+        let place = Place {
             flow,
             units: (connection.first, connection.count),
-            generation: place.generation.wrapping_add(1),
+            generation: 0,
             concurrent: connection.concurrent,
             grain: if whole { mss as u64 } else { 1 },
             step: Step::Open,
@@ -336,6 +329,7 @@ impl<P: Probe> World<P> {
             asked: now,
             reply: 0,
         };
+        self.sessions.take(node, place);
         self.converse(node);
         self.pump(node, true);
         self.pump(node, false);

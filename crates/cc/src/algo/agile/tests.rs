@@ -1,0 +1,51 @@
+use super::*;
+use crate::testing::{ack, flow, ms, packets};
+use units::{Instant, Rng};
+
+#[test]
+fn the_boundary_lies_between_the_rates() {
+    assert_eq!(boundary(40.0, 60.0, 0.5), 50.0);
+    assert_eq!(boundary(40.0, 60.0, 0.25), 55.0);
+}
+
+/// Rounds of 100 ms in avoidance with a window of 20 packets that began at 10, of which so many came through.
+fn calm_after(delivered: &[u64]) -> (u32, bool) {
+    let mut f = flow(20, 100);
+    f.ssthresh = packets(10);
+    let setup = Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true };
+    let mut cc = Agile::new(&Params::default(), setup);
+    (cc.probing, cc.initial) = (false, 100_000.0);
+    for &n in delivered {
+        let end = Instant::ZERO + ms(100);
+        let round = Round { end, delivered: packets(n), cwnd: packets(20), ..Round::default() };
+        f.cwnd = packets(20);
+        cc.judge(&mut f, &round);
+    }
+    (cc.calm, cc.probing)
+}
+
+#[test]
+fn five_rounds_above_the_boundary_start_a_probe_and_one_below_counts_against_them() {
+    // The boundary is 15 packets a round.
+    assert_eq!(calm_after(&[16, 16, 16]), (3, false));
+    assert_eq!(calm_after(&[16, 16, 15, 15, 15]), (0, false));
+    assert_eq!(calm_after(&[16; 5]), (0, true));
+}
+
+#[test]
+fn a_probe_lifts_the_threshold_to_the_eligible_rate() {
+    let mut f = flow(20, 100);
+    let setup = Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true };
+    let mut cc = Agile::new(&Params::default(), setup);
+    f.ssthresh = packets(20);
+    // A packet each ms: 100 in the base RTT.
+    for n in 0..2000 {
+        f.now = Instant::from_millis(n);
+        (f.cwnd, f.ssthresh, cc.probing) = (packets(20), packets(20), true);
+        let round = Round { number: 2, ..Round::default() };
+        cc.on_ack(&mut f, &Ack { round: (n % 20 == 0).then_some(round), ..ack(1, 100) });
+    }
+    (f.cwnd, cc.probing) = (packets(20), true);
+    cc.on_ack(&mut f, &Ack { round: Some(Round { number: 9, ..Round::default() }), ..ack(1, 100) });
+    assert!((98_000..=103_000).contains(&f.ssthresh.get()), "{:?}", f.ssthresh);
+}

@@ -1,0 +1,46 @@
+use super::*;
+use crate::testing::{ack, closing, flow, ms, packets};
+use units::Rng;
+
+#[test]
+fn twelve_packets_at_60_ms_of_which_10_are_queue() {
+    // Reference, section 3.8.
+    assert_eq!(target(ms(60), ms(10), 0.5), 12.0);
+    assert!((step(10.0, 12.0, 1.0, 0.5, 1.0) - 0.2).abs() < 1e-12);
+    assert!((step(14.0, 12.0, 1.0, 0.5, 1.0) + 1.0 / 7.0).abs() < 1e-12);
+    assert_eq!(step(10.0, f64::INFINITY, 64.0, 0.5, 1.0), 1.0, "no faster than doubling");
+}
+
+fn settled(f: &mut Flow) -> Copa {
+    f.ssthresh = packets(10);
+    Copa::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
+}
+
+#[test]
+fn velocity_doubles_from_the_third_round_the_same_way_and_a_turn_resets_it() {
+    let mut f = flow(100, 50);
+    let mut cc = settled(&mut f);
+    let velocities = [105, 110, 115, 120, 110].map(|cwnd| {
+        f.cwnd = packets(cwnd);
+        cc.end_of_round(&f);
+        cc.velocity
+    });
+    assert_eq!(velocities, [1.0, 1.0, 2.0, 4.0, 1.0]);
+}
+
+#[test]
+fn a_queue_never_empty_for_five_rtts_is_answered_with_a_smaller_delta() {
+    let mut f = flow(40, 50);
+    let mut cc = settled(&mut f);
+    cc.on_ack(&mut f, &ack(0, 50));
+    let mut deltas = std::vec::Vec::new();
+    for n in 1..=8 {
+        f.now = Instant::from_millis(50 * n);
+        f.cwnd = packets(40);
+        cc.on_ack(&mut f, &closing(0, 100));
+        deltas.push(1.0 / cc.delta);
+    }
+    assert_eq!(deltas, [2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0]);
+    let c = crate::testing::congestion(Signal::Loss, &f);
+    assert_eq!((cc.on_congestion(&mut f, &c), 1.0 / cc.delta), (Reaction::Own, 2.5));
+}

@@ -1,0 +1,56 @@
+use super::*;
+use crate::testing::{ack, flow, ms, packets};
+use units::Rng;
+
+/// A flow of 20 packets over 40 ms that saw one-way delays of 10 and 110 ms.
+fn settled() -> (TcpLp, Flow) {
+    let mut f = flow(20, 40);
+    (f.ssthresh, f.floor) = (packets(2), packets(1));
+    let p = Params { gain: 1.0, ..Params::default() };
+    let mut cc = TcpLp::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    for delay in [110, 10] {
+        cc.measure(f.now, ms(delay));
+    }
+    (cc, f)
+}
+
+/// The window in packets after an ACK of none at that time and one-way delay.
+fn hear(cc: &mut TcpLp, f: &mut Flow, now: u64, delay: u64) -> u64 {
+    f.now = Instant::from_millis(now);
+    cc.on_ack(f, &Ack { one_way: Some(ms(delay)), ..ack(0, 40) });
+    f.cwnd.get() / 1000
+}
+
+#[test]
+fn half_at_the_first_sign_and_one_at_the_second() {
+    // Reference, section 2.7: the limit is 25 ms; 30 ms: 20 → 10, an RTT later 1.
+    let (mut cc, mut f) = settled();
+    assert_eq!(hear(&mut cc, &mut f, 1000, 25), 20);
+    assert_eq!(hear(&mut cc, &mut f, 1001, 30), 10);
+    assert_eq!(hear(&mut cc, &mut f, 1030, 30), 10, "what was under way");
+    assert_eq!(hear(&mut cc, &mut f, 1041, 30), 1);
+    // After the inference time it is a first sign again.
+    let (mut cc, mut f) = settled();
+    assert_eq!([1001, 1122].map(|now| hear(&mut cc, &mut f, now, 30)), [10, 5]);
+}
+
+#[test]
+fn it_watches_for_three_round_trips() {
+    let (mut cc, mut f) = settled();
+    hear(&mut cc, &mut f, 1000, 30);
+    for (now, grown) in [(1119, 10), (1120, 11)] {
+        f.now = Instant::from_millis(now);
+        cc.on_ack(&mut f, &Ack { one_way: Some(ms(10)), ..ack(10, 40) });
+        assert_eq!(f.cwnd, packets(grown));
+    }
+}
+
+#[test]
+fn the_average_moves_by_an_eighth() {
+    let mut f = flow(20, 40);
+    let mut cc = TcpLp::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    assert_eq!(cc.measure(f.now, ms(10)), None);
+    // 80 ms more: 10 of smoothed wait, under 15 per cent of 80; then 18.75.
+    assert_eq!(cc.measure(f.now, ms(90)), None);
+    assert_eq!(cc.measure(f.now, ms(90)), Some(Duration::from_micros(18_750)));
+}

@@ -1,0 +1,65 @@
+use super::*;
+use crate::testing::{ack, flow, ms, packets};
+use units::Rng;
+
+#[test]
+fn the_equation_is_renos_law_and_less_where_timeouts_come() {
+    // √(3/2) = 1.22 packets over √p per RTT, and at one per cent 11.2 of them; RFC 5348's own form.
+    assert!((equation(1.0, 1.0, 1e-6) * 1e-3 - 1.2247).abs() < 1e-3);
+    assert!((equation(1.0, 1.0, 0.01) - 11.2).abs() < 0.05, "{}", equation(1.0, 1.0, 0.01));
+    assert!((equation(1000.0, 0.1, 0.1) / 10_000.0 - 1.75).abs() < 0.05, "{}", equation(1000.0, 0.1, 0.1));
+    for p in [1e-5, 1e-3, 0.1] {
+        assert!((inverse(1000.0, 0.1, equation(1000.0, 0.1, p)) / p - 1.0).abs() < 0.002);
+    }
+}
+
+fn tfrc(f: &mut Flow) -> Tfrc {
+    let mut cc = Tfrc::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true });
+    cc.on_ack(f, &ack(0, 100));
+    cc
+}
+
+/// A round of 100 ms that delivered so many packets.
+fn round(cc: &mut Tfrc, f: &mut Flow, n: u64) -> f64 {
+    let start = f.now;
+    f.now += ms(100);
+    let round = Round { start, end: f.now, delivered: packets(n), ..Round::default() };
+    cc.on_ack(f, &Ack { round: Some(round), ..ack(n, 100) });
+    cc.rate / 10_000.0
+}
+
+#[test]
+fn it_doubles_while_that_arrives_and_the_first_loss_halves_what_did() {
+    let mut f = flow(10, 100);
+    let mut cc = tfrc(&mut f);
+    // In packets per RTT.
+    assert_eq!([10, 20, 40].map(|n| round(&mut cc, &mut f, n)), [20.0, 40.0, 80.0]);
+    assert_eq!(round(&mut cc, &mut f, 50), 100.0, "no more than twice what arrives");
+    let lost = Lost { size: f.mss, sent_at: f.now, tx_in_flight: f.cwnd, lost: f.mss };
+    cc.on_lost(&mut f, &lost);
+    assert!((cc.rate / 10_000.0 - 25.0).abs() < 0.1, "{}", cc.rate / 10_000.0);
+}
+
+#[test]
+fn losses_within_a_round_trip_are_one_event() {
+    let mut f = flow(10, 100);
+    let mut cc = tfrc(&mut f);
+    round(&mut cc, &mut f, 10);
+    let mut lose = |at: u64| {
+        let lost = Lost { size: f.mss, sent_at: Instant::from_millis(at), tx_in_flight: f.cwnd, lost: f.mss };
+        cc.on_lost(&mut f, &lost);
+        cc.event_at
+    };
+    let at = |ms: u64| Some(Instant::from_millis(ms));
+    assert_eq!([200, 250, 300, 301].map(&mut lose), [at(200), at(200), at(200), at(301)]);
+}
+
+#[test]
+fn a_growing_queue_slows_it_before_the_next_report() {
+    let mut f = flow(10, 100);
+    let cc = tfrc(&mut f);
+    let before = f.pacing.unwrap();
+    f.rtt = ms(400);
+    cc.pace(&mut f);
+    assert_eq!(f.pacing.unwrap().as_bps() * 2, before.as_bps());
+}

@@ -1,0 +1,232 @@
+//! The figures of flows, of groups of flows, and of links.
+
+use super::completions::{completion_bins, exchange_bins};
+use super::{Backoffs, Connections, Figures, FlowSummary, GroupSummary, LinkSummary, QueuePackets, SlowStartExit};
+use crate::histogram::Spread;
+use crate::link::DropWhy;
+use crate::node::{Completion, Transport};
+use crate::probe::Probe;
+use crate::world::World;
+use experiment::Traffic;
+use std::collections::BTreeMap;
+use units::Duration;
+
+/// (Σx)² / (n Σx²); 1 where nothing is shared.
+pub(super) fn jain(x: &[f64]) -> f64 {
+    let (sum, squares) = x.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    if squares > 0.0 { sum * sum / (x.len() as f64 * squares) } else { 1.0 }
+}
+
+/// Adds time to a mode's account.
+pub(crate) fn add_mode(modes: &mut Vec<(i64, Duration)>, mode: i64, time: Duration) {
+    match modes.iter_mut().find(|(m, _)| *m == mode) {
+        Some((_, total)) => *total += time,
+        None => modes.push((mode, time)),
+    }
+}
+
+fn connections_of<P: Probe>(world: &World<P>, flows: &[usize], window: Duration) -> Option<Connections> {
+    let all: Vec<Connections> = flows.iter().filter_map(|&f| world.sessions.figures(f, window)).collect();
+    let sum = |of: fn(&Connections) -> u64| all.iter().map(of).sum();
+    (!all.is_empty()).then(|| Connections {
+        opened: sum(|c| c.opened),
+        closed: sum(|c| c.closed),
+        open: sum(|c| c.open),
+        active_mean: all.iter().map(|c| c.active_mean).sum(),
+        active_max: sum(|c| c.active_max),
+        duration_ms: mean_spread(all.iter().filter_map(|c| c.duration_ms.as_ref())),
+    })
+}
+
+fn percent(part: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 }
+}
+
+pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f64) -> FlowSummary {
+    let node = &world.nodes[f];
+    let connections = world.sessions.figures(f, Duration::from_secs_f64(seconds));
+    let c = &node.count;
+    let throughput = c.delivered_bytes as f64 * 8e-6 / seconds;
+    let mut modes = c.modes.clone();
+    match (c.mode, &node.transport) {
+        (Some((mode, since)), _) => add_mode(&mut modes, mode, world.now.since(since)),
+        // An algorithm with modes that never left its first.
+        (None, Transport::Tcp(tcp)) if node.started && connections.is_none() => {
+            tcp.sender.cc().vars(&mut |name, value| {
+                if name == "mode" {
+                    add_mode(&mut modes, value as i64, world.now.since(node.start));
+                }
+            })
+        }
+        _ => {}
+    }
+    let bands = &world.scenario.run.gaps;
+    let gaps = |way: usize| c.gaps.as_ref().map_or_else(BTreeMap::new, |g| g[way].shares(bands));
+    let figures = Figures {
+        cc: match &node.spec.traffic {
+            Traffic::Cbr { .. } => "none".into(),
+            _ => node.spec.cc.to_string(),
+        },
+        stack: params::Value::show(&node.spec.stack),
+        throughput_mbps: throughput,
+        goodput_mbps: (c.goodput[1] - c.goodput[0]) as f64 * 8e-6 / seconds,
+        share: if total > 0.0 { throughput / total } else { 0.0 },
+        rtt_ms: c.rtt.spread(),
+        owd_ms: c.one_way.spread(),
+        jitter_ms: c.jitter * 1e-6,
+        ack_rate_mbps: c.bandwidth.as_ref().and_then(|b| b[0].spread()),
+        window_rate_mbps: c.bandwidth.as_ref().and_then(|b| b[1].spread()),
+        sent: node.sent_packets(),
+        lost: c.lost_packets,
+        loss_pct: percent(c.lost_packets, node.sent_packets()),
+        retransmits: c.retransmits[1] - c.retransmits[0],
+        completion_s: match c.completions.as_slice() {
+            [] => None,
+            all => Some(all.iter().map(|c| c.seconds).sum::<f64>() / all.len() as f64),
+        },
+        backoffs: Backoffs {
+            delay: c.backoffs[0],
+            loss: c.backoffs[1],
+            ecn: c.backoffs[2],
+            timeout: c.backoffs[3],
+            below_bdp: c.below_bdp,
+            double: c.doubles.0,
+            to_bytes: (c.backoffs[0] > 0).then(|| c.doubles.2 as f64 / c.backoffs[0] as f64),
+            ignored: c.unanswered[0],
+            tolerated: c.unanswered[1],
+            shadow: c.unanswered[2],
+        },
+        slow_start_exit: c.slow_start_exit.map(|(at, ssthresh_bytes, bdp_ratio)| SlowStartExit {
+            at_s: at.since(node.start).as_secs_f64(),
+            ssthresh_bytes,
+            bdp_ratio,
+        }),
+        data_gaps: gaps(0),
+        ack_gaps: gaps(1),
+        connections,
+        mode_s: modes.iter().map(|(m, t)| (cc::mode_name(*m).to_string(), t.as_secs_f64())).collect(),
+    };
+    FlowSummary {
+        name: node.spec.name.clone(),
+        group: world.scenario.groups[node.spec.group].clone(),
+        base_rtt_ms: node.spec.base_rtt.as_millis_f64(),
+        start_s: node.start.as_secs_f64(),
+        figures,
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, n) = values.fold((0.0, 0), |(s, n), x| (s + x, n + 1));
+    (n > 0).then(|| sum / n as f64)
+}
+
+/// Each share averaged over the flows that have it.
+fn mean_by_name<'a>(all: impl Iterator<Item = &'a BTreeMap<String, f64>> + Clone) -> BTreeMap<String, f64> {
+    let of = |name: &String| mean(all.clone().filter_map(|shares| shares.get(name).copied())).unwrap_or(0.0);
+    all.clone().flat_map(BTreeMap::keys).map(|name| (name.clone(), of(name))).collect()
+}
+
+/// Each figure averaged over the flows that have it.
+fn mean_spread<'a>(spreads: impl Iterator<Item = &'a Spread> + Clone) -> Option<Spread> {
+    let of = |figure: fn(&Spread) -> f64| mean(spreads.clone().map(figure));
+    Some(Spread {
+        mean: of(|s| s.mean)?,
+        median: of(|s| s.median)?,
+        sd: of(|s| s.sd)?,
+        p5: of(|s| s.p5)?,
+        p50: of(|s| s.p50)?,
+        p95: of(|s| s.p95)?,
+        p99: of(|s| s.p99)?,
+        min: of(|s| s.min)?,
+        max: of(|s| s.max)?,
+        samples: spreads.map(|s| s.samples).sum(),
+    })
+}
+
+pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], window: Duration) -> GroupSummary {
+    let numbers: Vec<usize> = (0..all.len()).filter(|&f| world.nodes[f].spec.group == g).collect();
+    let flows: Vec<&FlowSummary> = numbers.iter().map(|&f| &all[f]).collect();
+    let sum = |of: fn(&FlowSummary) -> f64| flows.iter().map(|f| of(f)).sum::<f64>();
+    let count = |of: fn(&FlowSummary) -> u64| flows.iter().map(|f| of(f)).sum::<u64>();
+    let exits: Vec<SlowStartExit> = flows.iter().filter_map(|f| f.slow_start_exit).collect();
+    let mut mode_s = BTreeMap::new();
+    for (mode, seconds) in flows.iter().flat_map(|f| &f.mode_s) {
+        *mode_s.entry(mode.clone()).or_insert(0.0) += seconds / flows.len() as f64;
+    }
+    let completions: Vec<Completion> =
+        numbers.iter().flat_map(|&f| world.nodes[f].count.completions.iter().copied()).collect();
+    let figures = Figures {
+        cc: flows.first().map_or(String::new(), |f| f.cc.clone()),
+        stack: flows.first().map_or(String::new(), |f| f.stack.clone()),
+        throughput_mbps: sum(|f| f.throughput_mbps),
+        goodput_mbps: sum(|f| f.goodput_mbps),
+        share: sum(|f| f.share),
+        rtt_ms: mean_spread(flows.iter().filter_map(|f| f.rtt_ms.as_ref())),
+        owd_ms: mean_spread(flows.iter().filter_map(|f| f.owd_ms.as_ref())),
+        jitter_ms: mean(flows.iter().map(|f| f.jitter_ms)).unwrap_or(0.0),
+        ack_rate_mbps: mean_spread(flows.iter().filter_map(|f| f.ack_rate_mbps.as_ref())),
+        window_rate_mbps: mean_spread(flows.iter().filter_map(|f| f.window_rate_mbps.as_ref())),
+        sent: count(|f| f.sent),
+        lost: count(|f| f.lost),
+        loss_pct: percent(count(|f| f.lost), count(|f| f.sent)),
+        retransmits: count(|f| f.retransmits),
+        completion_s: mean(flows.iter().filter_map(|f| f.completion_s)),
+        backoffs: Backoffs {
+            delay: count(|f| f.backoffs.delay),
+            loss: count(|f| f.backoffs.loss),
+            ecn: count(|f| f.backoffs.ecn),
+            timeout: count(|f| f.backoffs.timeout),
+            below_bdp: count(|f| f.backoffs.below_bdp),
+            double: count(|f| f.backoffs.double),
+            to_bytes: mean(flows.iter().filter_map(|f| f.backoffs.to_bytes)),
+            ignored: count(|f| f.backoffs.ignored),
+            tolerated: count(|f| f.backoffs.tolerated),
+            shadow: count(|f| f.backoffs.shadow),
+        },
+        slow_start_exit: mean(exits.iter().map(|e| e.at_s)).map(|at_s| SlowStartExit {
+            at_s,
+            ssthresh_bytes: exits.iter().map(|e| e.ssthresh_bytes).sum::<u64>() / exits.len() as u64,
+            bdp_ratio: mean(exits.iter().map(|e| e.bdp_ratio)).unwrap_or(0.0),
+        }),
+        mode_s,
+        data_gaps: mean_by_name(flows.iter().map(|f| &f.data_gaps)),
+        ack_gaps: mean_by_name(flows.iter().map(|f| &f.ack_gaps)),
+        connections: connections_of(world, &numbers, window),
+    };
+    GroupSummary {
+        name: world.scenario.groups[g].clone(),
+        flows: flows.len(),
+        figures,
+        jain: jain(&flows.iter().map(|f| f.throughput_mbps).collect::<Vec<_>>()),
+        completions: if completions.is_empty() {
+            exchange_bins(world, &numbers)
+        } else {
+            completion_bins(&completions)
+        },
+    }
+}
+
+pub(super) fn link<P: Probe>(world: &World<P>, l: usize, window: Duration) -> LinkSummary {
+    let (spec, link) = (&world.scenario.links[l], &world.net.links[l]);
+    let c = &link.count;
+    let rate = link.transmitter.rate();
+    let dropped: u64 = c.dropped.iter().sum();
+    LinkSummary {
+        name: spec.name.clone(),
+        queue: spec.queue.to_string(),
+        rate_mbps: rate.map(|r| r.as_mbps()),
+        utilisation: rate.map(|r| c.sent_bytes as f64 / (r.bytes_per_sec() * window.as_secs_f64())),
+        load: rate.map(|r| c.arrived_bytes as f64 / (r.bytes_per_sec() * window.as_secs_f64())),
+        arrived_mb: c.arrived_bytes as f64 * 1e-6,
+        departed_mb: c.sent_bytes as f64 * 1e-6,
+        queue_ms: c.queue.spread(),
+        arrived: c.arrived,
+        dropped,
+        dropped_overflow: c.dropped[DropWhy::Overflow as usize],
+        dropped_law: c.dropped[DropWhy::Law as usize],
+        dropped_random: c.dropped[DropWhy::Random as usize],
+        drop_pct: percent(dropped, c.arrived),
+        marked: c.marked,
+        queue_packets: QueuePackets { mean: c.packet_time as f64 / window.as_nanos() as f64, max: c.most },
+    }
+}
