@@ -1,0 +1,68 @@
+//! What a loss does: tolerated or not, the shadow window's part, and how FreeBSD leaves a repair.
+
+use super::super::Infer;
+use super::FreeBsd;
+use crate::algo::cdg::queue_state::QueueState;
+use crate::{Congestion, Flow, Reaction, causes};
+
+impl FreeBsd {
+    /// FreeBSD repairs from a window of one packet and leaves with what is in flight then and one more, or `ssthresh` if
+    /// that is less (NewReno's `post_recovery`, which CDG borrows); a window not cut is reached again by slow start.
+    pub(super) fn restart(&mut self, flow: &mut Flow) {
+        let before = flow.windows();
+        let to = flow.ssthresh.min(flow.in_flight + flow.mss).max(flow.floor);
+        if to < flow.cwnd {
+            flow.cwnd = to;
+            flow.because(causes::RecoveryExit { in_flight: flow.in_flight.get() as i64 }, before);
+        }
+    }
+
+    /// Should this loss be taken for random?
+    fn tolerates(&self, flow: &Flow) -> bool {
+        let full = match (self.rules.infer, self.queue) {
+            (Infer::Extremes, _) => {
+                flow.rtt.saturating_sub(flow.min_rtt) * 4 >= flow.max_rtt.saturating_sub(flow.min_rtt) * 3
+            }
+            (_, QueueState::Full) => true,
+            (_, QueueState::Unknown) => self.rules.unknown_full,
+            _ => false,
+        };
+        (self.rules.recovery_bug && !self.outstanding.is_zero()) || (self.rules.use_tolerance && !full)
+    }
+
+    pub(super) fn on_loss(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        self.kept = true;
+        if self.tolerates(flow) {
+            let before = flow.windows();
+            flow.ssthresh = flow.cwnd;
+            let why =
+                causes::LossTolerated { lost: c.lost.get() as i64, queue: queue(flow), queue_state: self.queue as i64 };
+            flow.because(why, before);
+            return Reaction::Own;
+        }
+        self.rounds = 0;
+        self.step = 0;
+        self.shadow = self.shadow / 2;
+        let to = self.shadow.max(flow.cwnd.min(flow.receive_window).mul_f64(self.rules.beta_loss));
+        if to <= flow.cwnd {
+            self.kept = false;
+            return Reaction::Reduce(to);
+        }
+        // A larger shadow is only the threshold: the window grows towards it as in slow start.
+        let before = flow.windows();
+        flow.ssthresh = to;
+        let why = causes::LossBackoff {
+            lost: c.lost.get() as i64,
+            in_flight: flow.in_flight.get() as i64,
+            shadow: self.shadow.get() as i64,
+            bdp: 0,
+        };
+        flow.because(why, before);
+        Reaction::Own
+    }
+}
+
+/// Queueing delay as far as the flow's smallest RTT tells it, for events.
+pub(super) fn queue(flow: &Flow) -> i64 {
+    flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64
+}
