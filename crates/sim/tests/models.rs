@@ -72,6 +72,24 @@ fn prague_keeps_the_low_latency_queue_short_and_shares_with_its_like() {
 }
 
 #[test]
+fn dctcp_and_cubic_share_equally_behind_dualpi2_where_its_coupling_says_so() {
+    // 1.05/2 / 1.22 · (RTT + 15 ms) / RTT is 1.08 at 10 ms: experiments/l4s/dualpi2-flows.toml.
+    for n in [1, 2, 4] {
+        let ccs: Vec<&str> = std::iter::repeat_n("dctcp", n).chain(std::iter::repeat_n("cubic", n)).collect();
+        let mut s = dumbbell(120.0, 10.0, 3000, "dualpi2(classify=any_ect, reference=linux)", &ccs, 40);
+        s.flows[..n].iter_mut().for_each(|f| f.ecn = true);
+        let r = from(s, 10);
+        let share: f64 = r.flows[..n].iter().map(|f| f.share).sum();
+        let ratio = share / (1.0 - share);
+        assert!((0.8..=1.25).contains(&ratio), "{n} of each: {ratio}");
+        for f in &r.flows[..n] {
+            let queue = f.owd_ms.as_ref().unwrap().median - 5.1;
+            assert!(queue < 1.0, "{n} of each: {queue} ms");
+        }
+    }
+}
+
+#[test]
 fn a_prague_flow_of_short_rtt_leaves_more_to_a_long_one_once_it_is_old() {
     let share = |cc: &str| {
         let mut s = dumbbell(40.0, 5.0, 500, "dualpi2", &[cc, cc], 25);

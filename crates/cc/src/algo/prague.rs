@@ -6,20 +6,22 @@
 //! once per RTT_virt:  α += (F − α)/16,  F the fraction of marked bytes; α = 1 at first
 //! a mark:             cwnd = (1 − α/2)·cwnd, once per round
 //! a loss:             cwnd / 2
-//! avoidance:          cwnd += (srtt / RTT_virt)² packets a round, earned by unmarked data only
+//! avoidance:          cwnd += (srtt / RTT_virt)² packets a round, earned by unmarked data only, in the round that
+//!                     follows a mark as in any other
 //! pacing:             cwnd / srtt; twice that in slow start
 //! ```
-//! The square: by as much less a round as rounds are shorter, and in as many more rounds.
+//! The square: by as much less a round as rounds are shorter, and in as many more rounds. That growth goes on while the
+//! window comes down is what makes the window 2/p, as the coupling of DualPI2 wants it; DCTCP has half of that.
 //!
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04, section 2.4, partly from memory; read beside it: Cloudflare's
-//! quiche. The flow needs `ecn = true`, and a queue that marks early (`dualpi2`, or `codel` with `ce_threshold`).
+//! quiche, and the authors' `tcp_prague.c` for growth (`prague_update_cwnd`). The flow needs `ecn = true`, and a queue that marks early (`dualpi2`, or `codel` with `ce_threshold`).
 
 use crate::filter::Ewma;
 use crate::host::MarkedFraction;
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Flow, Reaction, Setup, Signal,
+    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Flow, Phase, Reaction, Setup, Signal,
 };
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 params::params! {
     /// Defaults of the draft.
@@ -41,6 +43,8 @@ pub struct Prague {
     marks: MarkedFraction,
     updated: Instant,
     rounds: u32,
+    /// Unmarked data acknowledged and not yet turned into growth. A reduction leaves it alone, unlike the host's own count.
+    earned: Bytes,
 }
 
 impl Algorithm for Prague {
@@ -68,6 +72,7 @@ impl Algorithm for Prague {
             marks: MarkedFraction::default(),
             updated: setup.flow.now,
             rounds: 0,
+            earned: Bytes::ZERO,
         }
     }
 }
@@ -82,6 +87,24 @@ impl Prague {
         let ratio = flow.srtt / self.virtual_rtt(flow);
         if flow.srtt.is_zero() { 1.0 } else { ratio * ratio }
     }
+
+    /// While the host brings the window down growth is only saved up: the host sets the window when it is done.
+    fn grow(&mut self, flow: &mut Flow, mut unmarked: Bytes) {
+        if !flow.cwnd_limited || flow.phase == Phase::Recovery {
+            return;
+        }
+        let down = flow.phase == Phase::Reduced;
+        if !down && flow.in_slow_start() {
+            unmarked = flow.slow_start(unmarked);
+        }
+        self.earned += unmarked;
+        let per = flow.cwnd.mul_f64(1.0 / self.growth(flow)).max(Bytes::new(1));
+        if !down && self.earned >= per {
+            let packets = self.earned.get() / per.get();
+            self.earned -= per * packets;
+            flow.cwnd += flow.mss * packets;
+        }
+    }
 }
 
 impl CongestionControl for Prague {
@@ -93,13 +116,7 @@ impl CongestionControl for Prague {
             self.alpha.update(fraction);
             self.updated = flow.now;
         }
-        if flow.may_grow() {
-            let acked = if flow.in_slow_start() { flow.slow_start(ack.cumulative) } else { ack.cumulative };
-            let unmarked = acked.saturating_sub(ack.ce);
-            if !unmarked.is_zero() {
-                flow.additive(flow.cwnd.mul_f64(1.0 / self.growth(flow)), unmarked);
-            }
-        }
+        self.grow(flow, ack.cumulative.saturating_sub(ack.ce));
         if !flow.srtt.is_zero() {
             let ahead = if flow.in_slow_start() { 2 } else { 1 };
             flow.pacing = Some((flow.cwnd.max(flow.mss) * ahead / flow.srtt).max(units::Rate::from_bps(1)));
