@@ -52,7 +52,7 @@ impl<P: Probe> World<P> {
         }
         for (f, node) in self.nodes.iter_mut().enumerate() {
             // Connections hand their counts over as they close.
-            if self.sessions.are_of(f) {
+            if self.sessions.are_of(f) && !self.outside {
                 continue;
             }
             node.count.goodput[1] = node.goodput();
@@ -90,7 +90,7 @@ impl<P: Probe> World<P> {
         let mbps = |bytes: u64| bytes as f64 * 8e-6 / seconds;
         self.sample_connections(mbps);
         for (i, node) in self.nodes[..self.sessions.fixed as usize].iter_mut().enumerate() {
-            if !node.started || self.sessions.are_of(i) {
+            if !node.started || (self.sessions.are_of(i) && !self.outside) {
                 continue;
             }
             let (total, goodput) = (node.count.total_bytes, node.goodput());

@@ -23,7 +23,7 @@ mod quick_start;
 pub mod record;
 mod ring;
 pub mod scheduler;
-mod sessions;
+pub mod sessions;
 pub mod summary;
 pub mod tape;
 pub mod tick;

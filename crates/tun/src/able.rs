@@ -4,7 +4,7 @@ use experiment::{FlowSpec, Scenario, Traffic};
 use tcp::{Offload, Stack};
 
 /// What can be asked for, in a sentence.
-const CAN: &str = "on linux can be: stack = \"linux\"; traffic bulk, bytes(…), cbr(…), voip and game; start, stop, count, stagger, \
+const CAN: &str = "on linux can be: stack = \"linux\"; traffic bulk, bytes(…), cbr(…), voip, game and tmix(…); start, stop, count, stagger, \
                    rtt, access, ecn, initial_window, mss, receive_window, pacing and offload (one for all) of a flow; every \
                    key of a path or link";
 /// Addresses are given to so many flows.
@@ -42,7 +42,7 @@ pub fn able(scenario: &Scenario) -> Result<(), String> {
             return refuse(format!("flow {name}: an offload of its own"));
         }
         match flow.traffic {
-            Traffic::Bulk | Traffic::Bytes(_) | Traffic::Cbr { .. } => {}
+            Traffic::Bulk | Traffic::Bytes(_) | Traffic::Cbr { .. } | Traffic::Tmix(_) => {}
             _ => return refuse(format!("flow {name}: its traffic")),
         }
     }
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_has_is_run_and_the_rest_is_named() {
-        for flow in ["", "ecn = true", "traffic = \"bytes(size=1MB)\"", "pacing = true", "offload = 16"] {
+        for flow in ["", "ecn = true", "traffic = \"bytes(size=1MB)\"", "pacing = true", "offload = 16", "traffic = \"tmix(load=0.5)\""] {
             assert_eq!(able(&scenario(flow)), Ok(()), "{flow}");
         }
         for (flow, named) in [

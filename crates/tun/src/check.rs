@@ -63,6 +63,8 @@ pub struct Validity {
     pub realtime: bool,
     pub memory_locked: bool,
     pub lateness_us: Lateness,
+    /// Of hosts that open a connection or write a unit when its time has come.
+    pub hosts_us: Lateness,
     /// Packets that the kernel threw away before the driver had read them.
     pub tun_dropped: u64,
     /// Packets that did not hold together, that were of no flow or too large.
@@ -92,6 +94,12 @@ impl Validity {
         }
         if self.lateness_us.max > STALL.as_nanos() as f64 * 1e-3 {
             why.push(format!("the emulator stood still for {:.1} ms", self.lateness_us.max * 1e-3));
+        }
+        if self.hosts_us.p99 > STALL.as_nanos() as f64 * 1e-3 {
+            why.push(format!(
+                "hosts opened connections or wrote units {:.1} ms late, one in a hundred: the machine does not carry them",
+                self.hosts_us.p99 * 1e-3
+            ));
         }
         if self.tun_dropped > 0 {
             why.push(format!("{} packets were lost before the emulator saw them", self.tun_dropped));
@@ -147,10 +155,11 @@ mod tests {
     #[test]
     fn a_run_is_valid_until_something_speaks_against_it() {
         assert!(sound().judge().valid);
-        let doubts: [fn(&mut Validity); 7] = [
+        let doubts: [fn(&mut Validity); 8] = [
             |v| v.realtime = false,
             |v| v.lateness_us.p99 = 201.0,
             |v| v.lateness_us.max = 5_001.0,
+            |v| v.hosts_us.p99 = 5_001.0,
             |v| v.tun_dropped = 1,
             |v| v.steal_pct = 1.5,
             |v| v.load_1min = 3.5,

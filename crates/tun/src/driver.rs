@@ -6,7 +6,7 @@ use crate::frame::{Bad, Frame};
 use crate::frames::{Frames, MTU, Real};
 use crate::hosts::Hosts;
 use crate::namespace::Device;
-use crate::rtt::RttMeter;
+use crate::rtt::Meters;
 use crate::watch::{Chunks, Watch};
 use crate::{Failure, sys};
 use experiment::{FlowSpec, RateSpec, Scenario};
@@ -110,7 +110,11 @@ pub fn drive(setup: Setup, mut sorter: Sorter, mut hosts: Option<Hosts>, shared:
     let result = Driver::new(&setup)
         .and_then(|mut driver| {
             driver.validity.memory_locked = memory_locked;
-            driver.run(&setup, &mut sorter, hosts.as_mut(), shared).map(|()| driver)
+            driver.run(&setup, &mut sorter, hosts.as_mut(), shared)?;
+            if let Some(hosts) = &hosts {
+                driver.validity.hosts_us = Lateness::of(&hosts.late());
+            }
+            Ok(driver)
         })
         .and_then(|driver| driver.finish(&setup, &sorter));
     if memory_locked {
@@ -127,7 +131,7 @@ struct Driver {
     frames: Rc<RefCell<Frames>>,
     began: std::time::Instant,
     late: Histogram,
-    meters: Vec<RttMeter>,
+    meters: Meters,
     arrivals: Option<Vec<Arrival>>,
     fates: Vec<Fate>,
     validity: Validity,
@@ -180,7 +184,7 @@ impl Driver {
             frames,
             began: std::time::Instant::now(),
             late: Histogram::default(),
-            meters: (0..setup.scenario.flows.len()).map(|_| RttMeter::default()).collect(),
+            meters: Meters::new(&setup.scenario.flows),
             arrivals: setup.arrivals.then(Vec::new),
             fates: Vec::with_capacity(1024),
             validity: Validity { cpus: crate::cpus(), load_1min: check::load(), ..Validity::default() },
@@ -212,8 +216,7 @@ impl Driver {
         let (mut glance_at, mut news_at) = (Instant::ZERO + GLANCE, Instant::ZERO);
         self.began = std::time::Instant::now();
         if let Some(hosts) = &mut hosts {
-            let starts: Vec<Instant> = (0..setup.scenario.flows.len()).map(|f| self.world.start_of(f as u32)).collect();
-            hosts.begin(self.began, &starts)?;
+            hosts.begin(self.began, &self.world)?;
         }
         loop {
             let mut came = 0;
@@ -285,7 +288,8 @@ impl Driver {
                 self.validity.ignored += 1;
                 continue;
             };
-            if let (Some(meter), Some(sequence), Way::Out) = (self.meters.get_mut(flow as usize), &frame.sequence, way)
+            if let (Some(sequence), Way::Out) = (&frame.sequence, way)
+                && let Some(meter) = self.meters.of(flow, frame.key.ports[1])
             {
                 meter.sent(sequence, now);
             }
@@ -320,8 +324,8 @@ impl Driver {
                     let now = Instant::from_nanos(self.began.elapsed().as_nanos() as u64);
                     self.late.add(now.since(at));
                     if way == Way::Back
-                        && let Some(meter) = self.meters.get_mut(flow as usize)
-                        && let Ok(Frame { sequence: Some(s), .. }) = Frame::parse(bytes)
+                        && let Ok(Frame { sequence: Some(s), key, .. }) = Frame::parse(bytes)
+                        && let Some(meter) = self.meters.of(flow, key.ports[0])
                         && let Some(rtt) = meter.acknowledged(&s, now)
                     {
                         self.world.rtt(flow, rtt);

@@ -43,6 +43,8 @@ pub struct Sequence {
     pub span: u32,
     /// `ack` means something.
     pub acks: bool,
+    /// It opens a connection: SYN.
+    pub opens: bool,
 }
 
 /// What was read of a packet.
@@ -146,7 +148,7 @@ impl Frame {
         let header = (offset >> 4) as usize * 4;
         let payload = body.len().checked_sub(header.max(20))? as u32;
         let span = payload + u32::from(flags & 2 != 0) + u32::from(flags & 1 != 0);
-        Some(Sequence { seq: be32(body, 4)?, ack: be32(body, 8)?, span, acks: flags & 16 != 0 })
+        Some(Sequence { seq: be32(body, 4)?, ack: be32(body, 8)?, span, acks: flags & 16 != 0, opens: flags & 2 != 0 })
     }
 }
 

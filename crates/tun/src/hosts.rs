@@ -3,10 +3,13 @@
 
 use crate::flows::{RECEIVERS, SENDERS};
 use crate::namespace::Namespace;
+use crate::player::Player;
 use crate::sending::{Plan, send};
 use crate::{Failure, sys};
+use experiment::tmix::Replay;
 use experiment::{FlowSpec, Traffic};
 use sim::World;
+use sim::histogram::Histogram;
 use sim::outside::Told;
 use sim::probe::Probe;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
@@ -45,6 +48,27 @@ pub struct News {
     pub backoffs: [u64; 4],
     /// Threshold with which slow start ended, until it is taken.
     pub slow_start: Option<u64>,
+    /// What became of connections, until it is taken.
+    pub heard: Vec<Heard>,
+}
+
+/// What became of a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Heard {
+    /// It was opened.
+    Opened,
+    /// It has ended.
+    Closed {
+        /// How long after it was opened.
+        lasted: units::Duration,
+    },
+    /// A reply has come.
+    Exchange {
+        /// Its size.
+        bytes: u64,
+        /// How long it took.
+        took: units::Duration,
+    },
 }
 
 /// What the threads and the driver share of a flow.
@@ -65,12 +89,31 @@ pub struct Common {
     pub stop: AtomicBool,
     /// Per flow.
     pub cells: Vec<Cell>,
+    /// How late connections were opened and units written.
+    pub late: Mutex<Histogram>,
 }
 
-/// When it all begins, and when each flow starts.
-pub type Begin = (Instant, Vec<units::Instant>);
+impl Common {
+    /// Writes down what is new of a flow.
+    pub fn tell(&self, f: usize, write: impl FnOnce(&mut News)) {
+        if let Ok(mut news) = self.cells[f].news.lock() {
+            write(&mut news);
+        }
+    }
+}
 
-/// Both threads.
+/// When it all begins, when each flow starts, and the connections of those that have some.
+#[derive(Clone, Debug)]
+pub struct Begin {
+    /// The time of the machine that is zero in the run.
+    pub at: Instant,
+    /// Per flow.
+    pub starts: Vec<units::Instant>,
+    /// Per flow.
+    pub replays: Vec<Option<Replay>>,
+}
+
+/// All threads.
 #[derive(Debug)]
 pub struct Hosts {
     common: Arc<Common>,
@@ -96,7 +139,8 @@ impl Hosts {
         seed: u64,
     ) -> Result<Self, Failure> {
         let cells = flows.iter().map(|_| Cell::default()).collect();
-        let common = Arc::new(Common { stop: AtomicBool::new(false), cells });
+        let common = Arc::new(Common { stop: AtomicBool::new(false), cells, late: Mutex::default() });
+        let player = Player::new(near, flows, wanted)?;
         let opened = far.within(|| {
             let any = Ipv4Addr::UNSPECIFIED;
             Ok((TcpListener::bind((any, PORT))?, UdpSocket::bind((any, PORT))?))
@@ -120,15 +164,22 @@ impl Hosts {
             home.enter().map_err(|e| Failure::at("entering the senders' namespace", e))?;
             send(&shared, plans, seed, &begin)
         }));
+        if let Some(player) = player {
+            let (shared, home) = (common.clone(), far.clone());
+            spawn(Box::new(move |begin| player.play(&shared, &home, &begin)));
+        }
         let (flows, completed) = (flows.to_vec(), vec![false; flows.len()]);
         Ok(Hosts { common, flows, starts: Vec::new(), begin, threads, completed })
     }
 
     /// Now.
-    pub fn begin(&mut self, now: Instant, starts: &[units::Instant]) -> Result<(), Failure> {
-        self.starts = starts.to_vec();
+    pub fn begin<P: Probe>(&mut self, at: Instant, world: &World<P>) -> Result<(), Failure> {
+        let flows = 0..self.flows.len() as u32;
+        self.starts = flows.clone().map(|f| world.start_of(f)).collect();
+        let replays = flows.map(|f| world.replay_of(f).cloned()).collect();
+        let begin = Begin { at, starts: self.starts.clone(), replays };
         for to in &self.begin {
-            to.send((now, starts.to_vec())).map_err(|_| Failure::new("a host ended before the beginning"))?;
+            to.send(begin.clone()).map_err(|_| Failure::new("a host ended before the beginning"))?;
         }
         Ok(())
     }
@@ -154,6 +205,13 @@ impl Hosts {
                 if let Some(ssthresh) = news.slow_start.take() {
                     world.slow_start_over(f as u32, ssthresh);
                 }
+                for heard in news.heard.drain(..) {
+                    match heard {
+                        Heard::Opened => world.connection_opened(f as u32),
+                        Heard::Closed { lasted } => world.connection_closed(f as u32, lasted),
+                        Heard::Exchange { bytes, took } => world.exchanged(f as u32, bytes, took),
+                    }
+                }
             }
             let done = cell.done_at.load(Ordering::Relaxed);
             if let Traffic::Bytes(size) = self.flows[f].traffic
@@ -165,6 +223,11 @@ impl Hosts {
             }
         }
         Ok(())
+    }
+
+    /// How late connections were opened and units written; nothing if no flow is of connections.
+    pub fn late(&self) -> Histogram {
+        self.common.late.lock().map(|late| late.clone()).unwrap_or_default()
     }
 
     /// Ends the threads.
@@ -194,7 +257,7 @@ fn receive(
 ) -> Result<(), Failure> {
     let plain = |e| Failure::at("receiving", e);
     listener.set_nonblocking(true).map_err(plain)?;
-    let Ok((began, _)) = begin.recv() else { return Ok(()) };
+    let Ok(Begin { at: began, .. }) = begin.recv() else { return Ok(()) };
     let mut connections: Vec<Connection> = Vec::new();
     while !common.stop.load(Ordering::Relaxed) {
         let mut files = vec![sys::waiting(&listener, sys::POLLIN), sys::waiting(&datagrams, sys::POLLIN)];

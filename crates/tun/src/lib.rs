@@ -22,6 +22,8 @@ pub mod hosts;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 #[cfg(target_os = "linux")]
+pub mod player;
+#[cfg(target_os = "linux")]
 pub mod rtt;
 #[cfg(target_os = "linux")]
 pub mod sending;

@@ -1,7 +1,8 @@
 //! RTTs as a sender sees them: from a segment's leaving it to the acknowledgement's reaching it.
 
 use crate::frame::Sequence;
-use std::collections::VecDeque;
+use experiment::{FlowSpec, Traffic};
+use std::collections::{HashMap, VecDeque};
 use units::{Duration, Instant};
 
 /// One connection's segments under way.
@@ -14,6 +15,40 @@ pub struct RttMeter {
     mute_until: Option<u32>,
 }
 
+/// A meter for each flow, and for each connection of flows that have many.
+#[derive(Debug)]
+pub struct Meters {
+    flows: Vec<Option<RttMeter>>,
+    connections: HashMap<(u32, u16), RttMeter>,
+    /// So many connections are known at a time.
+    most: usize,
+}
+
+/// Meters of connections that were closed are thrown away when there are more than this, and than twice those in use.
+const CONNECTIONS: usize = 4096;
+
+impl Meters {
+    /// For these flows.
+    pub fn new(flows: &[FlowSpec]) -> Self {
+        let one = |f: &FlowSpec| (!matches!(f.traffic, Traffic::Tmix(_))).then(RttMeter::default);
+        Meters { flows: flows.iter().map(one).collect(), connections: HashMap::new(), most: CONNECTIONS }
+    }
+
+    /// The meter of a flow, or of its connection with the receiver's port; none for what programs send.
+    pub fn of(&mut self, flow: u32, port: u16) -> Option<&mut RttMeter> {
+        match self.flows.get_mut(flow as usize)? {
+            Some(meter) => Some(meter),
+            None => {
+                if self.connections.len() >= self.most && !self.connections.contains_key(&(flow, port)) {
+                    self.connections.retain(|_, meter| !meter.sent.is_empty());
+                    self.most = CONNECTIONS.max(2 * self.connections.len());
+                }
+                Some(self.connections.entry((flow, port)).or_default())
+            }
+        }
+    }
+}
+
 /// Serial numbers compare within half their range (RFC 1982).
 fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
@@ -24,6 +59,10 @@ impl RttMeter {
     pub fn sent(&mut self, s: &Sequence, now: Instant) {
         if s.span == 0 {
             return;
+        }
+        // The port may have been another connection's.
+        if s.opens && self.sent.is_empty() {
+            *self = RttMeter::default();
         }
         let end = s.seq.wrapping_add(s.span);
         match self.highest {
@@ -62,11 +101,11 @@ mod tests {
     }
 
     fn data(seq: u32) -> Sequence {
-        Sequence { seq, ack: 0, span: 100, acks: true }
+        Sequence { seq, ack: 0, span: 100, acks: true, opens: false }
     }
 
     fn ack(ack: u32) -> Sequence {
-        Sequence { seq: 0, ack, span: 0, acks: true }
+        Sequence { seq: 0, ack, span: 0, acks: true, opens: false }
     }
 
     #[test]
@@ -76,6 +115,16 @@ mod tests {
         meter.sent(&data(49), ms(3));
         assert_eq!(meter.acknowledged(&ack(149), ms(40)), Some(Duration::from_millis(37)));
         assert_eq!(meter.acknowledged(&ack(149), ms(41)), None);
+    }
+
+    #[test]
+    fn a_port_s_next_connection_begins_anew() {
+        let mut meter = RttMeter::default();
+        meter.sent(&data(5000), ms(0));
+        assert_eq!(meter.acknowledged(&ack(5100), ms(40)), Some(Duration::from_millis(40)));
+        meter.sent(&Sequence { seq: 100, ack: 1, span: 1, acks: true, opens: true }, ms(90));
+        meter.sent(&data(101), ms(91));
+        assert_eq!(meter.acknowledged(&ack(201), ms(131)), Some(Duration::from_millis(40)));
     }
 
     #[test]

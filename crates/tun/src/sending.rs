@@ -1,7 +1,9 @@
 //! The senders of an experiment's flows: when to open, what to write, what the kernel tells of each connection.
 
 use crate::flows::SENDERS;
-use crate::hosts::{Begin, Common, Wanted, address, receiver};
+use crate::hosts::{Begin, Common, News, Wanted, address, receiver};
+use crate::player::Line;
+use crate::sys::TcpInfo;
 use crate::{Failure, sys};
 use experiment::{FlowSpec, Traffic};
 use std::net::UdpSocket;
@@ -11,7 +13,7 @@ use std::sync::mpsc::Receiver;
 use units::{Duration, Instant, Rng, streams};
 
 /// How often the kernel is asked for a connection's state: what `ss` and web10g's loggers use.
-const SAMPLE: Duration = Duration::from_millis(10);
+pub const SAMPLE: Duration = Duration::from_millis(10);
 const CHUNK: usize = 1 << 16;
 /// `TCP_NOTSENT_LOWAT`: a socket is writable while less than this waits in it unsent.
 const TCP_NOTSENT_LOWAT: i32 = 25;
@@ -30,9 +32,53 @@ pub struct Plan {
     lowat: u32,
     state: State,
     left: u64,
+    watched: Watched,
+}
+
+/// What the kernel said of a connection last.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Watched {
     ca_state: u8,
     cwnd: u32,
     threshold: bool,
+    pub cwnd_bytes: f64,
+    pub srtt_ms: f64,
+    pub in_flight_bytes: f64,
+    pub retransmits: u64,
+}
+
+impl Watched {
+    /// Takes a new answer, and tells of the reductions since the last.
+    pub fn look(&mut self, wanted: &Wanted, i: &TcpInfo, news: &mut News) {
+        let mss = i.snd_mss as f64;
+        self.retransmits = i.total_retrans as u64;
+        self.cwnd_bytes = i.snd_cwnd as f64 * mss;
+        self.srtt_ms = i.rtt_us as f64 * 1e-3;
+        self.in_flight_bytes = (i.unacked + i.retrans).saturating_sub(i.sacked + i.lost) as f64 * mss;
+        let known = i.snd_ssthresh < NO_THRESHOLD;
+        if known && !std::mem::replace(&mut self.threshold, true) {
+            news.slow_start = Some(i.snd_ssthresh as u64 * i.snd_mss as u64);
+        }
+        if i.ca_state != self.ca_state && !wanted.own_window {
+            match i.ca_state {
+                CWR => news.backoffs[if wanted.delay_based { 0 } else { 2 }] += 1,
+                RECOVERY => news.backoffs[1] += 1,
+                LOSS => news.backoffs[3] += 1,
+                _ => {}
+            }
+        }
+        // An algorithm in BPF cuts its window without the kernel's states: a smaller one while nothing is wrong is its doing.
+        if wanted.delay_based && self.ca_state.max(i.ca_state) < CWR && i.snd_cwnd < self.cwnd {
+            news.backoffs[0] += 1;
+        }
+        (self.ca_state, self.cwnd) = (i.ca_state, i.snd_cwnd);
+    }
+
+    /// Segments that the kernel sent again until now.
+    pub fn retransmits_now(&self, line: &Line) -> u64 {
+        line.info().map_or(self.retransmits, |i| i.total_retrans as u64)
+    }
 }
 
 #[derive(Debug)]
@@ -52,8 +98,10 @@ impl Plan {
             Traffic::Bytes(size) => size.get(),
             _ => u64::MAX,
         };
+        // Connections are the player's.
+        let state = if matches!(spec.traffic, Traffic::Tmix(_)) { State::Over } else { State::Waiting };
         let (spec, wanted) = (spec.clone(), wanted.clone());
-        Plan { spec, wanted, lowat, state: State::Waiting, left, ca_state: 0, cwnd: 0, threshold: false }
+        Plan { spec, wanted, lowat, state, left, watched: Watched::default() }
     }
 
     fn failed(&self, what: &str, error: std::io::Error) -> Failure {
@@ -153,35 +201,18 @@ impl Plan {
     fn sample(&mut self, common: &Common, f: usize) {
         let (State::Open(socket) | State::Closing(socket)) = &self.state else { return };
         let Ok(i) = sys::tcp_info(socket) else { return };
-        let mss = i.snd_mss as f64;
         let Ok(mut news) = common.cells[f].news.lock() else { return };
-        news.told.retransmits = i.total_retrans as u64;
+        let watched = &mut self.watched;
+        watched.look(&self.wanted, &i, &mut news);
+        news.told.retransmits = watched.retransmits;
         let sample = &mut news.told.sample;
-        sample.cwnd_bytes = i.snd_cwnd as f64 * mss;
-        sample.srtt_ms = i.rtt_us as f64 * 1e-3;
-        sample.rtt_ms = sample.srtt_ms;
-        sample.in_flight_bytes = (i.unacked + i.retrans).saturating_sub(i.sacked + i.lost) as f64 * mss;
+        (sample.cwnd_bytes, sample.srtt_ms, sample.rtt_ms) = (watched.cwnd_bytes, watched.srtt_ms, watched.srtt_ms);
+        sample.in_flight_bytes = watched.in_flight_bytes;
         let known = i.snd_ssthresh < NO_THRESHOLD;
-        sample.ssthresh_bytes = if known { i.snd_ssthresh as f64 * mss } else { f64::NAN };
+        sample.ssthresh_bytes = if known { i.snd_ssthresh as f64 * i.snd_mss as f64 } else { f64::NAN };
         if self.wanted.paced && i.pacing_rate != u64::MAX {
             sample.pacing_mbps = i.pacing_rate as f64 * 8e-6;
         }
-        if known && !std::mem::replace(&mut self.threshold, true) {
-            news.slow_start = Some(i.snd_ssthresh as u64 * i.snd_mss as u64);
-        }
-        if i.ca_state != self.ca_state && !self.wanted.own_window {
-            match i.ca_state {
-                CWR => news.backoffs[if self.wanted.delay_based { 0 } else { 2 }] += 1,
-                RECOVERY => news.backoffs[1] += 1,
-                LOSS => news.backoffs[3] += 1,
-                _ => {}
-            }
-        }
-        // An algorithm in BPF cuts its window without the kernel's states: a smaller one while nothing is wrong is its doing.
-        if self.wanted.delay_based && self.ca_state.max(i.ca_state) < CWR && i.snd_cwnd < self.cwnd {
-            news.backoffs[0] += 1;
-        }
-        (self.ca_state, self.cwnd) = (i.ca_state, i.snd_cwnd);
     }
 }
 
@@ -191,7 +222,7 @@ fn draw(rng: &mut Rng, mean: Duration) -> Duration {
 
 /// Runs all senders until the end.
 pub fn send(common: &Common, mut plans: Vec<Plan>, seed: u64, begin: &Receiver<Begin>) -> Result<(), Failure> {
-    let Ok((began, starts)) = begin.recv() else { return Ok(()) };
+    let Ok(Begin { at: began, starts, .. }) = begin.recv() else { return Ok(()) };
     sys::no_slack();
     let zeros = vec![0; CHUNK];
     let mut dice: Vec<Rng> = (0..plans.len()).map(|f| Rng::new(seed, f as u64, streams::TRAFFIC)).collect();

@@ -116,6 +116,79 @@ pub fn connect(socket: &OwnedFd, to: std::net::SocketAddrV4) -> Result<()> {
     }
 }
 
+/// Lets clients connect to a socket: as many at a time as the system allows.
+pub fn listen(socket: &OwnedFd) -> Result<()> {
+    done(unsafe { libc::listen(socket.as_raw_fd(), i32::MAX) }).map(drop)
+}
+
+/// The next client of a listening socket, if one waits, and the port it comes from.
+pub fn accept(socket: &OwnedFd) -> Result<Option<(OwnedFd, u16)>> {
+    let mut peer = address(std::net::SocketAddrV4::new(std::net::Ipv4Addr::UNSPECIFIED, 0));
+    let mut length = size_of_val(&peer) as libc::socklen_t;
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    let fd = unsafe { libc::accept4(socket.as_raw_fd(), (&raw mut peer).cast(), &raw mut length, flags) };
+    match done(fd) {
+        Ok(fd) => Ok(Some((unsafe { OwnedFd::from_raw_fd(fd) }, u16::from_be(peer.sin_port)))),
+        Err(e) if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::ECONNABORTED)) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// The port that a socket was given.
+pub fn local_port(socket: &OwnedFd) -> Result<u16> {
+    let mut own = address(std::net::SocketAddrV4::new(std::net::Ipv4Addr::UNSPECIFIED, 0));
+    let mut length = size_of_val(&own) as libc::socklen_t;
+    done(unsafe { libc::getsockname(socket.as_raw_fd(), (&raw mut own).cast(), &raw mut length) })?;
+    Ok(u16::from_be(own.sin_port))
+}
+
+/// Hands bytes to a connection.
+pub fn write(socket: &OwnedFd, bytes: &[u8]) -> Result<usize> {
+    // Not `write`: a peer that is gone must not end the process with a signal.
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    let n = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    if n < 0 { Err(Error::last_os_error()) } else { Ok(n as usize) }
+}
+
+/// Many files of which some are ready.
+#[derive(Debug)]
+pub struct Epoll(OwnedFd);
+
+impl Epoll {
+    /// None of them yet.
+    pub fn new() -> Result<Self> {
+        let fd = done(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
+        Ok(Epoll(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// One more, until it is closed, known by `token`. Of a connection every change is told once, of what listens
+    /// that somebody waits.
+    pub fn add(&self, file: &OwnedFd, token: u64, connection: bool) -> Result<()> {
+        let changes = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+        let events = if connection { changes } else { libc::EPOLLIN } as u32;
+        let mut event = libc::epoll_event { events, u64: token };
+        let (own, add) = (self.0.as_raw_fd(), libc::EPOLL_CTL_ADD);
+        done(unsafe { libc::epoll_ctl(own, add, file.as_raw_fd(), &raw mut event) }).map(drop)
+    }
+
+    /// Waits until some are ready or the time is over, and gives up to `most` tokens.
+    pub fn wait(&self, tokens: &mut Vec<u64>, most: usize, time: Duration) -> Result<()> {
+        tokens.clear();
+        // Its own timeout is in milliseconds; poll's is not.
+        if !poll(&mut [waiting(&self.0, POLLIN)], time)? {
+            return Ok(());
+        }
+        let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; most];
+        let found = unsafe { libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), most as i32, 0) };
+        match done(found) {
+            Ok(n) => tokens.extend(events[..n as usize].iter().map(|e| e.u64)),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+}
+
 /// Sets an option that is a whole number.
 pub fn set(socket: &impl AsFd, level: i32, option: i32, value: i32) -> Result<()> {
     let length = size_of::<i32>() as libc::socklen_t;

@@ -87,11 +87,20 @@ def perform(task: Task, arrivals: bool = False, stopped: Callable[[], bool] = la
         f"link set {DEVICE} gso_max_segs {burst}",
         f"route add local {SENDERS} dev lo",
         f"route add {RECEIVERS} dev {DEVICE}",
-        *_routes(asks),
+        *_routes(asks, "10.203"),
     )
-    far.up(f"route add local {RECEIVERS} dev lo", f"route add {SENDERS} dev {DEVICE}")
+    far.up(
+        f"route add local {RECEIVERS} dev lo",
+        f"route add {SENDERS} dev {DEVICE}",
+        *_routes(asks, "10.202"),
+    )
     for end in (near, far):
         end.space.sysctl("ipv4/conf/all/rp_filter", "0")
+        # Thousands of connections open and close: none may be refused because a list is full.
+        end.space.sysctl("core/somaxconn", "65535")
+        end.space.sysctl("ipv4/tcp_max_syn_backlog", "65535")
+        end.space.sysctl("ipv4/ip_local_port_range", "1024 65535")
+    _many_files()
     slowest = min((link["rate_mbps"] for link in case.links if link["rate_mbps"]), default=1000)
     try:
         run = core().Emulator(
@@ -129,14 +138,22 @@ def perform(task: Task, arrivals: bool = False, stopped: Callable[[], bool] = la
     return Raw(task.case, task.repetition, json.dumps(summary), result.tables, tuple(result.names))
 
 
-def _routes(asks: list[tuple[str, bool, bool, int, int, bool]]) -> Iterator[str]:
+def _many_files() -> None:
+    """A connection has a socket at either end; the usual limit is 1024 of them."""
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _routes(asks: list[tuple[str, bool, bool, int, int, bool]], network: str) -> Iterator[str]:
     """What a flow asks of its connection that only a route can say."""
     for f, (_, datagrams, ecn, window, *_) in enumerate(asks):
         if datagrams:
             continue
         said = ([f"initcwnd {window}"] if window != 10 else []) + (["features ecn"] if ecn else [])
         if said:
-            host = f"10.203.{(f + 1) >> 8}.{(f + 1) & 255}"
+            host = f"{network}.{(f + 1) >> 8}.{(f + 1) & 255}"
             yield f"route add {host}/32 dev {DEVICE} {' '.join(said)}"
 
 

@@ -5,6 +5,7 @@
 //! The receiver of the flow's data is the initiator, a client; what the acceptor sends takes the flow's route.
 
 mod conversation;
+pub mod talk;
 
 use crate::RunError;
 use crate::build;
@@ -15,7 +16,8 @@ use crate::packet::{Packet, Way};
 use crate::probe::{FlowSample, Probe, Trace};
 use crate::summary::{BINS, Connections};
 use crate::world::{Entry, World};
-use experiment::tmix::{Adu, Replay, Side};
+use experiment::tmix::{Adu, Replay};
+use talk::Talk;
 use experiment::{Scenario, Traffic};
 use tcp::{Config, Endpoint};
 use units::{Bytes, Duration, Instant, Rng, streams};
@@ -49,19 +51,6 @@ struct Count {
     exchanges: [Histogram; BINS.len()],
 }
 
-/// What a connection does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// The opening is under way.
-    Open,
-    /// A unit is written when the calendar says so.
-    Wait,
-    /// A unit is on its way to this side.
-    Deliver(Side),
-    /// All is written.
-    Close,
-}
-
 /// A place for a connection.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -70,20 +59,8 @@ pub(crate) struct Place {
     units: (u32, u32),
     /// Which connection of this place it is: entries of the calendar name it.
     generation: u32,
-    concurrent: bool,
-    /// Units are rounded up to multiples of this.
-    grain: u64,
-    step: Step,
-    /// Next units; in a concurrent connection of each side, else only the first counts.
-    next: [u32; 2],
-    /// Bytes that each side should have received when what is under way has come.
-    goal: [u64; 2],
-    /// A side has been told to close.
-    closing: [bool; 2],
     opened: Instant,
-    /// When the present exchange began, and bytes of its reply under way.
-    asked: Instant,
-    reply: u64,
+    talk: Talk,
 }
 
 /// All connections of all Tmix flows.
@@ -165,17 +142,6 @@ impl Sessions {
         self.units(node).get(i as usize).copied()
     }
 
-    /// The first unit of `side` from number `i` on.
-    fn own_unit(&self, node: u32, side: Side, mut i: u32) -> Option<(u32, Adu)> {
-        loop {
-            let adu = self.unit(node, i)?;
-            if adu.from == side {
-                return Some((i, adu));
-            }
-            i += 1;
-        }
-    }
-
     /// The figures of a flow's connections.
     pub fn figures(&self, flow: usize, window: Duration) -> Option<Connections> {
         let count = &self.sources[flow].as_ref()?.count;
@@ -223,10 +189,10 @@ impl Count {
         self.opened += 1;
     }
 
-    fn closes(&mut self, now: Instant, measuring: bool, opened: Instant) {
+    fn closes(&mut self, now: Instant, measuring: bool, lasted: Duration) {
         if measuring {
             self.pass(now);
-            self.lasted.add(now.since(opened));
+            self.lasted.add(lasted);
         }
         self.open -= 1;
         self.closed += 1;
@@ -236,6 +202,9 @@ impl Count {
 impl<P: Probe> World<P> {
     /// The next connection of a flow is due: opens it and all that come with it, and waits for the one after.
     pub(crate) fn connections_arrive(&mut self, flow: u32) {
+        if self.outside {
+            return;
+        }
         let begun = self.nodes[flow as usize].start;
         loop {
             let source = self.sessions.source(flow);
@@ -319,20 +288,38 @@ impl<P: Probe> World<P> {
             flow,
             units: (connection.first, connection.count),
             generation: 0,
-            concurrent: connection.concurrent,
-            grain: if whole { mss as u64 } else { 1 },
-            step: Step::Open,
-            next: [0; 2],
-            goal: [0; 2],
-            closing: [false; 2],
             opened: now,
-            asked: now,
-            reply: 0,
+            talk: Talk::new(connection.concurrent, if whole { mss as u64 } else { 1 }, now),
         };
         self.sessions.take(node, place);
         self.converse(node);
         self.pump(node, true);
         self.pump(node, false);
+    }
+
+    /// A reply has come, that much and in that time.
+    pub fn exchanged(&mut self, flow: u32, bytes: u64, took: Duration) {
+        if bytes > 0 && self.measuring {
+            let bin = BINS.iter().position(|most| bytes <= *most).unwrap_or(BINS.len() - 1);
+            self.sessions.source(flow).count.exchanges[bin].add(took);
+        }
+    }
+
+    /// What a flow of connections plays.
+    pub fn replay_of(&self, flow: u32) -> Option<&Replay> {
+        self.sessions.sources.get(flow as usize)?.as_ref().map(|source| &source.replay)
+    }
+
+    /// A connection is opened outside, now.
+    pub fn connection_opened(&mut self, flow: u32) {
+        let (now, measuring) = (self.now, self.measuring);
+        self.sessions.source(flow).count.opens(now, measuring);
+    }
+
+    /// A connection has ended outside, now, that long after it was opened.
+    pub fn connection_closed(&mut self, flow: u32, lasted: Duration) {
+        let (now, measuring) = (self.now, self.measuring);
+        self.sessions.source(flow).count.closes(now, measuring, lasted);
     }
 
     /// A packet of a connection arrived.
@@ -384,11 +371,11 @@ impl<P: Probe> World<P> {
         let place = self.sessions.place(node);
         let (flow, opened) = (place.flow, place.opened);
         // What was written has arrived, all of it and no more: the conservation law of connections.
-        assert_eq!(came, place.goal, "a connection of flow {flow} lost bytes: {place:?}");
+        assert_eq!(came, place.talk.goal(), "a connection of flow {flow} lost bytes: {place:?}");
         self.settle(node, flow);
         self.nodes[node as usize].started = false;
         let source = self.sessions.source(flow);
-        source.count.closes(now, measuring, opened);
+        source.count.closes(now, measuring, now.since(opened));
         source.free.push((node, now));
         self.digest.fold(now, Fact::Deliver, node | 1 << 31, came[0]);
     }
@@ -434,6 +421,9 @@ impl<P: Probe> World<P> {
         for (f, source) in self.sessions.sources.iter().enumerate() {
             let Some(source) = source else { continue };
             let c = &source.count;
+            if self.outside {
+                open[f] = c.open;
+            }
             assert_eq!((c.open, c.opened), (open[f], c.closed + open[f]), "connections of flow {f} are not conserved");
         }
     }
@@ -442,7 +432,13 @@ impl<P: Probe> World<P> {
     pub(crate) fn sample_connections(&mut self, mbps: impl Fn(u64) -> f64) {
         let now = self.now;
         for f in 0..self.sessions.fixed {
-            if self.sessions.sources[f as usize].is_none() || !self.nodes[f as usize].started {
+            let Some(source) = &self.sessions.sources[f as usize] else { continue };
+            if !self.nodes[f as usize].started {
+                continue;
+            }
+            let open = source.count.open as f64;
+            self.probe.see(now, Trace::Var { source: 0, index: f, name: "active", value: open });
+            if self.outside {
                 continue;
             }
             let (mut n, mut cwnd, mut flying, mut srtt, mut timed) = (0u64, 0.0, 0.0, 0.0, 0u64);
@@ -473,8 +469,6 @@ impl<P: Probe> World<P> {
                 pacing_mbps: f64::NAN,
             };
             self.probe.see(now, Trace::FlowSample { flow: f, sample });
-            let open = self.sessions.sources[f as usize].as_ref().map_or(0, |s| s.count.open);
-            self.probe.see(now, Trace::Var { source: 0, index: f, name: "active", value: open as f64 });
         }
     }
 }
