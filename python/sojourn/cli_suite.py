@@ -41,6 +41,9 @@ def suite(
         int | None, typer.Option("-j", "--jobs", help="Runs at a time; default one per CPU.", min=1)
     ] = None,
     cluster: Annotated[str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster.")] = None,
+    on: Annotated[
+        str, typer.Option(metavar="HOST", help="What runs it: sim, or linux (the kernel's TCP, in real time).")
+    ] = "sim",
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")] = None,
     series: Annotated[
         str | None,
@@ -59,9 +62,13 @@ def suite(
     sojourn suite tcpeval --quick
 
     sojourn suite tcpeval --scenario access-link --cc "cubic, bbr" --aqm "codel, fq_codel(target=10ms)"
+
+    sojourn suite tcpeval --on linux --quick
     """
     from ._engine import milliseconds
+    from .cli import _host
     from .suite import NAMES, find, run
+    from .suite.run import place
     from .suite.show import listing as listed
     from .suite.show import page
     from .suite.show import terminal as show
@@ -76,7 +83,8 @@ def suite(
         else:
             print_rows(heads, rows)
         return
-    folder = out or Path("runs") / "suite" / name
+    _host(on, cluster)
+    folder = out or place(name, on)
     wanted = find(name)
 
     def attempt(executor: Executor | None, seen: Callable[[int, int], None]) -> Answer:
@@ -93,7 +101,9 @@ def suite(
             out=folder,
             fresh=fresh,
             series_ms=None if series is None else milliseconds(series),
+            on=on,
             seen=seen,
+            told=say if on == "linux" else None,
         )
 
     answer = _watched(attempt, wanted.title, cluster, folder)
@@ -103,6 +113,8 @@ def suite(
     else:
         show(answer, console())
         print(made)
+    for line in answer.suspect:
+        say(f"suspect: {line}")
     for failure in answer.failures:
         say(f"failed: {failure}")
     if not answer.ok:

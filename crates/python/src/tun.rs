@@ -191,6 +191,18 @@ pub fn linux_refuses(
     Ok(::tun::able::able(&case.scenario).err())
 }
 
+/// Why a machine such as the one that was measured does not carry a case in real time, if it does not.
+#[pyfunction]
+pub fn linux_overwhelms(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    case: usize,
+) -> PyResult<Option<String>> {
+    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(refuse)?;
+    Ok(::tun::able::carried(&case.scenario).err())
+}
+
 /// What the senders of a case ask of the system, per flow: name, datagrams, ECN, initial window (segments), segments of an
 /// offload burst, a pace of its own.
 #[pyfunction]

@@ -216,7 +216,7 @@ impl Driver {
         let (mut glance_at, mut news_at) = (Instant::ZERO + GLANCE, Instant::ZERO);
         self.began = std::time::Instant::now();
         if let Some(hosts) = &mut hosts {
-            hosts.begin(self.began, &self.world)?;
+            hosts.begin(self.began, &self.world, setup.realtime)?;
         }
         loop {
             let mut came = 0;
@@ -228,7 +228,7 @@ impl Driver {
                 self.ended = now.min(end);
                 self.world.advance(self.ended);
                 self.deliver(setup, sorter);
-                return Ok(());
+                return hosts.map_or(Ok(()), |hosts| hosts.news(&mut self.world));
             }
             if let Some(hosts) = &mut hosts
                 && now >= news_at

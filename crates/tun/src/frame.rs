@@ -205,7 +205,7 @@ mod tests {
     fn a_segment_tells_its_flow_and_its_place() {
         let frame = Frame::parse(&v4(2, &segment(7, 100), TCP, 0x4000)).unwrap();
         assert_eq!((frame.key.ports, frame.ecn, frame.key.version), ([40_000, 5_201], Ecn::Ect0, 4));
-        assert_eq!(frame.sequence.unwrap(), Sequence { seq: 7, ack: 0, span: 100, acks: true });
+        assert_eq!(frame.sequence.unwrap(), Sequence { seq: 7, ack: 0, span: 100, acks: true, opens: false });
     }
 
     #[test]

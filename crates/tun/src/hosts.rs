@@ -26,6 +26,9 @@ pub const PORT: u16 = 5001;
 /// packet would cost more than everything else it does.
 const NAP: Duration = Duration::from_micros(500);
 
+/// Of hosts' threads, where real-time scheduling is allowed: after the links' ten.
+pub const HOSTS_PRIORITY: i32 = 5;
+
 /// How one flow is to be run.
 #[derive(Clone, Debug)]
 pub struct Wanted {
@@ -89,11 +92,18 @@ pub struct Common {
     pub stop: AtomicBool,
     /// Per flow.
     pub cells: Vec<Cell>,
-    /// How late connections were opened and units written.
+    /// How late hosts did what was due: woke, opened a connection, wrote a unit.
     pub late: Mutex<Histogram>,
 }
 
 impl Common {
+    /// Writes down that something came so much later than it was due.
+    pub fn was_late(&self, by: units::Duration) {
+        if let Ok(mut late) = self.late.lock() {
+            late.add(by);
+        }
+    }
+
     /// Writes down what is new of a flow.
     pub fn tell(&self, f: usize, write: impl FnOnce(&mut News)) {
         if let Ok(mut news) = self.cells[f].news.lock() {
@@ -111,6 +121,8 @@ pub struct Begin {
     pub starts: Vec<units::Instant>,
     /// Per flow.
     pub replays: Vec<Option<Replay>>,
+    /// Ask for real-time scheduling.
+    pub realtime: bool,
 }
 
 /// All threads.
@@ -173,11 +185,11 @@ impl Hosts {
     }
 
     /// Now.
-    pub fn begin<P: Probe>(&mut self, at: Instant, world: &World<P>) -> Result<(), Failure> {
+    pub fn begin<P: Probe>(&mut self, at: Instant, world: &World<P>, realtime: bool) -> Result<(), Failure> {
         let flows = 0..self.flows.len() as u32;
         self.starts = flows.clone().map(|f| world.start_of(f)).collect();
         let replays = flows.map(|f| world.replay_of(f).cloned()).collect();
-        let begin = Begin { at, starts: self.starts.clone(), replays };
+        let begin = Begin { at, starts: self.starts.clone(), replays, realtime };
         for to in &self.begin {
             to.send(begin.clone()).map_err(|_| Failure::new("a host ended before the beginning"))?;
         }
@@ -225,7 +237,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// How late connections were opened and units written; nothing if no flow is of connections.
+    /// How late hosts did what was due.
     pub fn late(&self) -> Histogram {
         self.common.late.lock().map(|late| late.clone()).unwrap_or_default()
     }
@@ -257,7 +269,8 @@ fn receive(
 ) -> Result<(), Failure> {
     let plain = |e| Failure::at("receiving", e);
     listener.set_nonblocking(true).map_err(plain)?;
-    let Ok(Begin { at: began, .. }) = begin.recv() else { return Ok(()) };
+    let Ok(Begin { at: began, realtime, .. }) = begin.recv() else { return Ok(()) };
+    let _ = realtime && sys::go_first(HOSTS_PRIORITY).is_ok();
     let mut connections: Vec<Connection> = Vec::new();
     while !common.stop.load(Ordering::Relaxed) {
         let mut files = vec![sys::waiting(&listener, sys::POLLIN), sys::waiting(&datagrams, sys::POLLIN)];
@@ -286,7 +299,9 @@ fn receive(
                 connections.push(Connection { socket: stream.into(), flow, open: true });
             }
         }
+        let dozed = Instant::now();
         std::thread::sleep(NAP);
+        common.was_late(units::Duration::from_nanos(dozed.elapsed().saturating_sub(NAP).as_nanos() as u64));
     }
     Ok(())
 }

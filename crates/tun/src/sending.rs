@@ -1,7 +1,7 @@
 //! The senders of an experiment's flows: when to open, what to write, what the kernel tells of each connection.
 
 use crate::flows::SENDERS;
-use crate::hosts::{Begin, Common, News, Wanted, address, receiver};
+use crate::hosts::{Begin, Common, HOSTS_PRIORITY, News, Wanted, address, receiver};
 use crate::player::Line;
 use crate::sys::TcpInfo;
 use crate::{Failure, sys};
@@ -222,8 +222,9 @@ fn draw(rng: &mut Rng, mean: Duration) -> Duration {
 
 /// Runs all senders until the end.
 pub fn send(common: &Common, mut plans: Vec<Plan>, seed: u64, begin: &Receiver<Begin>) -> Result<(), Failure> {
-    let Ok(Begin { at: began, starts, .. }) = begin.recv() else { return Ok(()) };
+    let Ok(Begin { at: began, starts, realtime, .. }) = begin.recv() else { return Ok(()) };
     sys::no_slack();
+    let _ = realtime && sys::go_first(HOSTS_PRIORITY).is_ok();
     let zeros = vec![0; CHUNK];
     let mut dice: Vec<Rng> = (0..plans.len()).map(|f| Rng::new(seed, f as u64, streams::TRAFFIC)).collect();
     let mut sample_at = Instant::ZERO + SAMPLE;
@@ -259,7 +260,10 @@ pub fn send(common: &Common, mut plans: Vec<Plan>, seed: u64, begin: &Receiver<B
             }
         }
         let wait = std::time::Duration::from_nanos(next.since(now.min(next)).as_nanos());
-        sys::poll(&mut files, wait).map_err(|e| Failure::at("waiting", e))?;
+        if !sys::poll(&mut files, wait).map_err(|e| Failure::at("waiting", e))? {
+            let woken = Instant::from_nanos(began.elapsed().as_nanos() as u64);
+            common.was_late(woken.since(next.min(woken)));
+        }
         for (file, &f) in files.iter().zip(&whose) {
             if file.revents == 0 {
                 continue;

@@ -171,21 +171,26 @@ impl Epoll {
         done(unsafe { libc::epoll_ctl(own, add, file.as_raw_fd(), &raw mut event) }).map(drop)
     }
 
-    /// Waits until some are ready or the time is over, and gives up to `most` tokens.
-    pub fn wait(&self, tokens: &mut Vec<u64>, most: usize, time: Duration) -> Result<()> {
+    /// Waits until some are ready or the time is over, and gives their tokens.
+    pub fn wait(&self, tokens: &mut Vec<u64>, time: Duration) -> Result<()> {
         tokens.clear();
-        // Its own timeout is in milliseconds; poll's is not.
-        if !poll(&mut [waiting(&self.0, POLLIN)], time)? {
-            return Ok(());
+        if self.look(tokens)? == 0 {
+            // Epoll's own timeout is in milliseconds; poll's is not.
+            poll(&mut [waiting(&self.0, POLLIN)], time)?;
+            self.look(tokens)?;
         }
-        let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; most];
-        let found = unsafe { libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), most as i32, 0) };
-        match done(found) {
+        Ok(())
+    }
+
+    fn look(&self, tokens: &mut Vec<u64>) -> Result<usize> {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 256];
+        let most = events.len() as libc::c_int;
+        match done(unsafe { libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), most, 0) }) {
             Ok(n) => tokens.extend(events[..n as usize].iter().map(|e| e.u64)),
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
-        Ok(())
+        Ok(tokens.len())
     }
 }
 

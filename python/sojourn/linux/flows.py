@@ -8,7 +8,8 @@ import platform
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from .. import _core, _engine
@@ -144,6 +145,9 @@ def _many_files() -> None:
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with suppress(OSError, ValueError):  # root may have more, unless it is root in a container
+        more = int(Path("/proc/sys/fs/nr_open").read_text())
+        resource.setrlimit(resource.RLIMIT_NOFILE, (more, more))
 
 
 def _routes(asks: list[tuple[str, bool, bool, int, int, bool]], network: str) -> Iterator[str]:

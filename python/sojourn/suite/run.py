@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from .pieces import Measure, Row, Rows, Scenario, Statement, Suite, Verdict, sam
 
 if TYPE_CHECKING:
     from ..report import Table
+    from .live import Refused
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -55,6 +58,10 @@ class Answer:
     statements: tuple[Judged, ...]
     #: Congestion controls that were asked for by name.
     named: tuple[str, ...] = ()
+    #: `sim` or `linux`; on linux what was not run, and which runs are in doubt.
+    on: str = "sim"
+    refused: tuple[Refused, ...] = ()
+    suspect: tuple[str, ...] = ()
 
     @property
     def failures(self) -> list[str]:
@@ -68,11 +75,16 @@ class Answer:
         unknown = [j for j in self.statements if j.verdict.holds is False and not j.statement.why]
         return not self.failures and claims_hold and not unknown
 
+    def _live(self) -> dict[str, Any]:
+        refused = [{"scenario": one.scenario, "cases": one.cases, "why": one.why} for one in self.refused]
+        return {"on": self.on, "refused": refused, "suspect": list(self.suspect)}
+
     def data(self) -> dict[str, Any]:
         """Everything as JSON has it."""
         return {
             "suite": self.suite.name,
             "quick": self.quick,
+            **({} if self.on == "sim" else self._live()),
             **({"overview": _records(self.suite.overview(self).table)} if self.suite.overview else {}),
             "scenarios": [
                 {
@@ -135,7 +147,9 @@ def run(
     out: Path | None = None,
     fresh: bool = False,
     series_ms: float | None = None,
+    on: str = "sim",
     seen: Callable[[int, int], None] | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> Answer:
     """Run a suite, or a part of it.
 
@@ -149,33 +163,96 @@ def run(
         repeat: repetitions per case instead of the files'.
         jobs: runs at a time; default one per CPU.
         executor: any PEP 3148 executor to use instead of threads.
-        out: results folder; default `runs/suite/NAME`.
+        out: results folder; default `runs/suite/NAME`, or `NAME-linux`.
         fresh: do not go on from what is there.
         series_ms: record series at this step; the suite's own is 300 ms. The page draws them.
+        on: `sim`, or `linux`: real packets, of what this machine carries.
         seen: called with how many runs are done and how many there are.
+        told: called with what is to be known before the runs begin.
     """
     chosen = _chosen(suite, scenarios)
-    below = out or Path("runs") / "suite" / suite.name
+    below = out or place(suite.name, on)
     ccs = cc or (suite.ccs() if suite.ccs else ())
     cut = quick and not cc and not aqm
-    sweeps = [_sweep(one, ccs, aqm, dict(changes or {}), quick, cut, repeat, below, fresh, series_ms) for one in chosen]
+    refused: list[Refused] = []
+    held = partial(_carried, refused=refused, quick=quick) if on == "linux" else None
+    sweeps = [
+        _sweep(one, ccs, aqm, dict(changes or {}), quick, cut, repeat, below, fresh, series_ms, held) for one in chosen
+    ]
     if not any(one.runs for one in sweeps):
+        if refused:
+            from .live import nothing
+
+            raise nothing(suite.name, refused)
         raise SpecError(f"suite {suite.name}: nothing is left to run with this choice")
     total = sum(len(one.runs) for one in sweeps)
+    if told:
+        for line in _before(sweeps, refused):
+            told(line)
 
     def tell(_: Sweep, __: Outcome) -> None:
         if seen:
             seen(sum(len(one.done) for one in sweeps), total)
 
-    run_all(sweeps, jobs=jobs, executor=executor, seen=tell, weight=_weight)
+    with _bed(on) as bed:
+        run_all(sweeps, jobs=jobs, executor=bed or executor, seen=tell, weight=_weight)
     ran = []
     for scenario, one in zip(chosen, sweeps, strict=True):
+        if held and not one.runs:
+            continue
         result = one.result()
         verdicts = tuple(claims(result))
         ran.append(Ran(scenario, result, Rows(list(_rows(scenario, result))), verdicts))
     everything = Rows([row for one in ran for row in one.rows])
     judged = tuple(Judged(statement, statement.check(everything)) for statement in suite.statements)
-    return Answer(suite, quick, tuple(ran), judged, tuple(cc))
+    suspect = _suspect(ran) if held else ()
+    return Answer(suite, quick, tuple(ran), judged, tuple(cc), on, tuple(refused), suspect)
+
+
+def place(name: str, on: str = "sim") -> Path:
+    """Where the results of a suite lie unless told."""
+    return Path("runs") / "suite" / (name if on == "sim" else f"{name}-{on}")
+
+
+@contextmanager
+def _bed(on: str) -> Iterator[Executor | None]:
+    if on == "sim":
+        yield None
+        return
+    from ..linux.flows import Testbed
+    from ..linux.net import require
+
+    require()
+    bed = Testbed()
+    try:
+        yield bed
+    finally:
+        bed.end()
+
+
+def _carried(
+    scenario: Scenario, base: Experiment, cases: list[Case], *, refused: list[Refused], quick: bool
+) -> list[Case]:
+    from .live import carried
+
+    good, others = carried(scenario, base, cases, quick)
+    refused += others
+    return good
+
+
+def _before(sweeps: Sequence[Sweep], refused: Sequence[Refused]) -> Iterator[str]:
+    for one in refused:
+        yield f"not on linux: {one.line()}"
+    if refused or any(one.runs for one in sweeps):
+        seconds = sum(one.plan.cases[case].duration_s for one in sweeps for case, _ in one.runs)
+        yield f"{sum(len(one.runs) for one in sweeps)} runs in real time: {seconds / 60:.0f} minutes"
+
+
+def _suspect(ran: Sequence[Ran]) -> tuple[str, ...]:
+    from ..linux.flows import suspicions
+
+    found = ((one, suspicions([outcome.summary for outcome in one.result.outcomes])) for one in ran)
+    return tuple(f"{one.scenario.name}: {line}" for one, lines in found for line in lines)
 
 
 def _chosen(suite: Suite, names: Sequence[str]) -> list[Scenario]:
@@ -208,6 +285,7 @@ def _sweep(
     below: Path,
     fresh: bool,
     series_ms: float | None,
+    held: Callable[[Scenario, Experiment, list[Case]], list[Case]] | None = None,
 ) -> Sweep:
     base = experiment(scenario)
     if quick:
@@ -221,6 +299,8 @@ def _sweep(
         cases = [case for case in plan.cases if scenario.keeps(case)]
         # Whoever names what to run gets all of it.
         cases = [case for case in cases if not cut or scenario.quick_keeps(case)]
+        if held:
+            cases = held(scenario, base, cases)
         return [
             (case.index, n)
             for case in cases
@@ -228,7 +308,7 @@ def _sweep(
         ]
 
     def store(plan: Plan) -> Store:
-        return Store(below / scenario.name / plan.hash[:16], base, plan, fresh=fresh)
+        return Store(below / scenario.name / plan.hash[:16], base, plan, fresh=fresh, on="linux" if held else "sim")
 
     return Sweep(base, runs, record=Record(series_ms or scenario.series_ms), store=store)
 

@@ -120,12 +120,24 @@ def page(answer: Answer, out: Path) -> Path:
         overview = answer.suite.overview(answer)
         pieces += [overview.table, *overview.pieces]
     pieces += [_scenario(ran) for ran in answer.scenarios]
+    if answer.refused:
+        pieces.append(_refused(answer))
     runs = sum(len(ran.result.outcomes) for ran in answer.scenarios)
     sample = "A sample: shorter runs of fewer cases. " if answer.quick else ""
-    lead = f"{sample}{len(answer.scenarios)} scenarios, {runs} runs."
+    doubts = f", {len(answer.suspect)} of them suspect" if answer.suspect else ""
+    live = f" on real packets over this machine's kernel{doubts}" if answer.on == "linux" else ""
+    lead = f"{sample}{len(answer.scenarios)} scenarios, {runs} runs{live}."
     hashes = " ".join(ran.result.hash[:16] for ran in answer.scenarios)
     footer = f"Made by sojourn {version().version}, model {version().model}, from specs {hashes}."
     return report.save(report.Page(answer.suite.title, pieces, lead, footer), out)
+
+
+def _refused(answer: Answer) -> Section:
+    from .. import report
+
+    body: list[list[Value]] = [[one.scenario, one.cases, one.why] for one in answer.refused]
+    body += [["", None, f"suspect: {line}"] for line in answer.suspect]
+    return report.Section("What was not run, and what is in doubt", [report.Table(["scenario", "cases", "why"], body)])
 
 
 def _statements(answer: Answer) -> Section:

@@ -17,8 +17,8 @@ use crate::probe::{FlowSample, Probe, Trace};
 use crate::summary::{BINS, Connections};
 use crate::world::{Entry, World};
 use experiment::tmix::{Adu, Replay};
-use talk::Talk;
 use experiment::{Scenario, Traffic};
+use talk::Talk;
 use tcp::{Config, Endpoint};
 use units::{Bytes, Duration, Instant, Rng, streams};
 

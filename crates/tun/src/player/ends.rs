@@ -42,7 +42,9 @@ impl Line {
 
     /// Forgets what is under way.
     pub fn abort(self) {
-        self.socket.map(sys::abort);
+        if let Some(socket) = self.socket {
+            sys::abort(socket);
+        }
     }
 
     /// Takes what has come, sends what fits; how much came.

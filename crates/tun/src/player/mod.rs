@@ -7,7 +7,7 @@
 mod ends;
 
 use crate::flows::{RECEIVERS, SENDERS};
-use crate::hosts::{Common, Heard, PORT, Wanted, address};
+use crate::hosts::{Begin, Common, HOSTS_PRIORITY, Heard, PORT, Wanted, address};
 use crate::namespace::Namespace;
 use crate::sending::Watched;
 use crate::{Failure, sys};
@@ -15,20 +15,17 @@ pub use ends::Line;
 use ends::Sockets;
 use experiment::tmix::{Adu, Replay, Side, Vectors};
 use experiment::{FlowSpec, Traffic};
-use sim::histogram::Histogram;
 use sim::sessions::talk::Talk;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
-use std::sync::Arc;
 use units::{Duration, Instant};
 
 /// Connections asked for their state at a time: what more are open has its turn ten milliseconds later.
 const ASKED: usize = 64;
-/// Sockets looked at between two looks at the clock.
-const TURN: usize = 256;
 /// An epoll entry that is a listener and no connection.
 const LISTENER: u64 = 1 << 63;
 
@@ -76,7 +73,6 @@ pub struct Player {
     timers: BinaryHeap<Timer>,
     epoll: sys::Epoll,
     zeros: Vec<u8>,
-    late: Histogram,
     cursor: usize,
 }
 
@@ -118,16 +114,18 @@ impl Player {
             sources.push((f, source));
         }
         let (places, free, ports, timers) = (Vec::new(), Vec::new(), HashMap::new(), BinaryHeap::new());
-        let (zeros, late) = (vec![0; 1 << 16], Histogram::default());
-        let player = Player { sources, places, free, ports, timers, epoll, zeros, late, cursor: 0 };
+        let zeros = vec![0; 1 << 16];
+        let player = Player { sources, places, free, ports, timers, epoll, zeros, cursor: 0 };
         Ok((!player.sources.is_empty()).then_some(player))
     }
 
     /// Plays until the end, in the namespace of the receivers of data: the clients.
-    pub fn play(mut self, common: &Common, far: &Namespace, begin: &Receiver<super::hosts::Begin>) -> Result<(), Failure> {
+    pub fn play(mut self, common: &Common, far: &Namespace, begin: &Receiver<Begin>) -> Result<(), Failure> {
         far.enter().map_err(|e| Failure::at("entering the receivers' namespace", e))?;
         let Ok(begin) = begin.recv() else { return Ok(()) };
         sys::no_slack();
+        // Hosts have a CPU of their own in a testbed. Here they come before what else the machine does, after the links.
+        let _ = begin.realtime && sys::go_first(HOSTS_PRIORITY).is_ok();
         for (f, source) in &mut self.sources {
             source.begins = begin.starts[*f];
             if let Some(Replay { vectors, order }) = begin.replays[*f].clone() {
@@ -135,7 +133,7 @@ impl Player {
             }
         }
         let mut sample_at = Instant::ZERO + crate::sending::SAMPLE;
-        let mut ready = Vec::with_capacity(TURN);
+        let mut ready = Vec::new();
         let now = || Instant::from_nanos(begin.at.elapsed().as_nanos() as u64);
         while !common.stop.load(Ordering::Relaxed) {
             let mut next = sample_at.min(self.arrive(now(), common)?);
@@ -146,7 +144,7 @@ impl Player {
                     break;
                 }
                 self.timers.pop();
-                self.late.add(present.since(at));
+                common.was_late(present.since(at));
                 let lane = if acceptor { Side::Acceptor } else { Side::Initiator };
                 self.with(place, number, present, common, |talk, ends| talk.woken(lane, ends))?;
             }
@@ -159,16 +157,13 @@ impl Player {
             }
             let present = now();
             let wait = std::time::Duration::from_nanos(next.since(present.min(next)).as_nanos());
-            self.epoll.wait(&mut ready, TURN, wait).map_err(|e| Failure::at("waiting", e))?;
+            self.epoll.wait(&mut ready, wait).map_err(|e| Failure::at("waiting", e))?;
             for &token in &ready {
                 if token & LISTENER == 0 {
                     self.stir(token, now(), common)?;
                 } else {
                     self.accept((token & !LISTENER) as usize, now(), common)?;
                 }
-            }
-            if let Ok(mut told) = common.late.try_lock() {
-                told.clone_from(&self.late);
             }
         }
         for open in self.places.into_iter().filter_map(|(_, open)| open) {
@@ -193,7 +188,7 @@ impl Player {
                     break;
                 }
                 source.next += 1;
-                self.late.add(now.since(at));
+                common.was_late(now.since(at));
                 self.open(s, number, mss, now, common)?;
             }
         }
@@ -278,8 +273,12 @@ impl Player {
         }
         let (f, source) = &mut self.sources[open.source];
         let came = open.lines[side].stir(&self.zeros).map_err(|e| {
-            let who = if side == 0 { "a client" } else { "a server" };
-            Failure::at(format!("flow {}: {who}'s connection", source.spec.name), e)
+            let (name, lasted) = (&source.spec.name, now.since(open.opened));
+            let who = if side == 0 { "client" } else { "server" };
+            Failure::at(
+                format!("flow {name}: a {who}'s connection of {:.0} ms with {:?}", lasted.as_millis_f64(), open.lines),
+                e,
+            )
         })?;
         if side == Side::Initiator as usize && came > 0 {
             source.received += came;
@@ -307,7 +306,17 @@ impl Player {
         let mut wakes = Vec::new();
         let mut exchanges = Vec::new();
         let mut talk = open.talk;
-        act(&mut talk, &mut Sockets { now, units, lines: &mut open.lines, zeros: &self.zeros, wakes: &mut wakes, exchanges: &mut exchanges });
+        act(
+            &mut talk,
+            &mut Sockets {
+                now,
+                units,
+                lines: &mut open.lines,
+                zeros: &self.zeros,
+                wakes: &mut wakes,
+                exchanges: &mut exchanges,
+            },
+        );
         open.talk = talk;
         for (at, acceptor) in wakes {
             self.timers.push(Reverse((at, place, number, acceptor)));

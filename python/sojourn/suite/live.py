@@ -1,0 +1,83 @@
+"""Suites on real packets: which cases this machine carries, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .. import _core
+from .._engine import Case, Experiment
+from ..errors import SpecError
+from ..linux.flows import kernel_name
+from ..linux.net import core
+from .pieces import Scenario
+
+#: Runs are in real time: what `--quick` gives a scenario, and the longest run that it takes at all.
+QUICK_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Cases of a scenario that are not run."""
+
+    scenario: str
+    cases: int
+    why: str
+
+    def line(self) -> str:
+        """In a line."""
+        return f"{self.scenario}, {self.cases} case{'s' if self.cases > 1 else ''}: {self.why}"
+
+
+def refusal(experiment: Experiment, case: Case) -> str:
+    """Why a case cannot be run on real packets here; empty if it can."""
+    where = (experiment.text, experiment.file, list(experiment.overrides), case.index)
+    try:
+        asked = core()
+        why = asked.linux_refuses(*where) or asked.linux_overwhelms(*where)
+        if why:
+            return str(why)
+        for cc in dict.fromkeys(str(flow["cc"]) for flow in case.flows):
+            if cc not in ("", "none"):
+                kernel_name(cc)
+    except (SpecError, _core.SpecError) as error:
+        return str(error)
+    return ""
+
+
+def carried(
+    scenario: Scenario, experiment: Experiment, cases: Sequence[Case], quick: bool
+) -> tuple[list[Case], list[Refused]]:
+    """The cases that are run, and the others by reason."""
+    good: list[Case] = []
+    reasons: dict[str, int] = {}
+    for case in cases:
+        why = refusal(experiment, case)
+        if not why and quick and case.duration_s > QUICK_S:
+            why = f"{case.duration_s:g} s a run, in real time; without --quick it is run"
+        if why:
+            reasons[why] = reasons.get(why, 0) + 1
+        else:
+            good.append(case)
+    if quick and good:
+        few = within(good)
+        if left := len(good) - len(few):
+            more = f"in {QUICK_S:g} s of real time {len(few)} of {len(good)} can be run; without --quick all are"
+            reasons[more] = left
+        good = few
+    return good, [Refused(scenario.name, n, why) for why, n in reasons.items()]
+
+
+def within(cases: Sequence[Case]) -> list[Case]:
+    """So many cases as there is time for, spread over all of them, the first and the last among them."""
+    most = max(1, int(QUICK_S / max(case.duration_s for case in cases)))
+    if most >= len(cases):
+        return list(cases)
+    step = (len(cases) - 1) / max(most - 1, 1)
+    return [cases[round(i * step)] for i in range(most)]
+
+
+def nothing(suite: str, refused: Iterable[Refused]) -> SpecError:
+    """None of what was asked for can be run."""
+    lines = "; ".join(one.line() for one in refused)
+    return SpecError(f"suite {suite}: on linux nothing of this can be run here: {lines}")
