@@ -98,7 +98,8 @@ mod tests {
     #[test]
     fn rates_and_round_trips_that_no_such_machine_carries_are_named() {
         let case = |rate: &str, rtt: &str, flow: &str| {
-            let path = format!("format = 1\n[path]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\n[[flow]]\ncc = \"cubic\"\n{flow}\n");
+            let path =
+                format!("format = 1\n[path]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\n[[flow]]\ncc = \"cubic\"\n{flow}\n");
             carried(&experiment::parse(&path, "").unwrap().cases().unwrap()[0].scenario)
         };
         let tmix = "traffic = \"tmix\"";
