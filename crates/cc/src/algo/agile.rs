@@ -24,6 +24,8 @@ use crate::{
 params::params! {
     /// From memory of the paper.
     pub struct Params {
+        /// Packets that slow start climbs to before the estimate is there (the initial ssthresh, as `slow_start=adaptive`).
+        initial: u32 = 32, 2 => 100_000;
         /// Weight of the rate at the beginning of avoidance in the boundary between congestion and none (β).
         beta: f64 = 0.5, 0.0 => 1.0;
         /// So many rounds without congestion, and one more, start a probe.
@@ -60,6 +62,10 @@ impl Algorithm for Agile {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
+        if setup.own_start {
+            // An infinite threshold could not be raised.
+            setup.flow.ssthresh = (setup.flow.mss * p.initial as u64).max(setup.flow.cwnd);
+        }
         Agile {
             p: p.clone(),
             own_start: setup.own_start,

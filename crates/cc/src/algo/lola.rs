@@ -2,41 +2,50 @@
 //! that empties it.
 //!
 //! ```text
-//! q = RTT − RTT_min, with a round's smallest RTT;    Q_data = w·q/RTT, the flow's own bytes in the queue
-//! slow start     ends at q > 2·Q_low
+//! RTT_now = smallest of 40 ms and 20 packets;    q = RTT_now − RTT_min;    Q_data = w·q/RTT_now, own bytes in the queue
+//! slow start     ends at q > 2·Q_low (16 samples of a round), with a decrease
 //! cubic          w = C(t − K)³ + w_max                                  until q > Q_low
 //! fair flow      Q_data < X(t): w += X(t) − Q_data;  X(t) = (t/φ)³ bytes, t in ms       until q > Q_target
 //! hold           w stays for t_sync, so that every flow sees the queue full
-//! decrease       w = (w − Q_data)·γ;   K = cbrt(w_max·(1 − γ·RTT_min/RTT)/C);   to cubic
+//! decrease       w = (w − Q_data)·γ;   K = cbrt(w_max·(1 − γ·RTT_min/RTT_now)/C);   to cubic
+//! loss           w·717/1024, as CUBIC;   K for that
+//! RTT_min        taken anew when 100 decreases in a row have not come within 0.1 ms of it
 //! ```
 //! Source: Hock, Neumeister, Zitterbart and Bless, TCP LoLa, LCN 2017, as the HLDG thesis tells it in section 2.4.1.10
-//! (Eq 2.12), with constants of the published port to ns-3 and from memory.
+//! (Eq 2.12). Q_low, Q_target, φ, γ, C and t_sync are those of the published port to ns-3 (TheRisingStar/Implementation-of-
+//! TCP-LoLa-in-ns-3), whose page also has the paper's 100 decreases; how RTT_now is taken, what slow start and loss do, and
+//! the bound on a step of the fair flow are the authors' module for Linux, v1.5. That one has 0.5 and 5 ms, γ = 927/1024,
+//! 10 decreases, and an X of t³/75³ packets.
 
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Round, Setup, causes,
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Setup, causes,
     exits,
 };
 use params::ParamError;
 use units::{Bytes, Duration, Instant, math};
 
 params::params! {
-    /// Values of the paper, as remembered; the port to ns-3 has 1, 5 and 10 ms for the delays.
+    /// Values of the port to ns-3 and of the authors' module.
     pub struct Params {
         /// More queueing delay than this ends CUBIC's growth.
-        q_low: Duration = Duration::from_millis(5), Duration::from_micros(10) => Duration::from_secs(1);
+        q_low: Duration = Duration::from_millis(1), Duration::from_micros(10) => Duration::from_secs(1);
         /// More queueing delay than this ends the fair flow balancing.
-        q_target: Duration = Duration::from_millis(20), Duration::from_micros(20) => Duration::from_secs(2);
+        q_target: Duration = Duration::from_millis(5), Duration::from_micros(20) => Duration::from_secs(2);
         /// How slowly the fair amount of queued data grows (φ).
         phi: f64 = 35.0, 1.0 => 1000.0;
         /// How long the window is held (t_sync).
         hold: Duration = Duration::from_millis(250), Duration::ZERO => Duration::from_secs(10);
-        /// What a decrease leaves of the window without its queue (γ, in 1024ths in the authors' code).
+        /// What a decrease leaves of the window without its queue (γ, in 1024ths).
         gamma: f64 = 973.0 / 1024.0, 0.1 => 1.0;
         /// CUBIC's C, in packets per second cubed.
         c: f64 = 0.4, 0.01 => 10.0;
+        /// What a loss leaves of the window (CUBIC's β).
+        beta: f64 = 717.0 / 1024.0, 0.1 => 0.99;
+        /// So many decreases without a sample near RTT_min, and it is taken anew.
+        forget: u32 = 100, 1 => 1_000_000;
     }
     check |p| {
-        if p.q_low < p.q_target { Ok(()) } else { Err(ParamError::Conflict("lola: q_low must be below q_target (5ms and 20ms)".into())) }
+        if p.q_low < p.q_target { Ok(()) } else { Err(ParamError::Conflict("lola: q_low must be below q_target (1ms and 5ms)".into())) }
     }
 }
 
@@ -48,14 +57,31 @@ enum State {
     Hold(Instant),
 }
 
-/// State: what it is doing, where the cubic has its plateau (packets) and when it gets there (seconds).
+/// An RTT_now is of this much time (the authors' `measurement_time`) …
+const INTERVAL: Duration = Duration::from_millis(40);
+/// … and of this many packets.
+const PACKETS: f64 = 20.0;
+/// Slow start asks for fewer (HyStart's way), in windows from that many on.
+const START_PACKETS: f64 = 16.0;
+/// A sample this near RTT_min confirms it.
+const NEAR: Duration = Duration::from_micros(100);
+
+/// State: what it is doing, where the cubic has its plateau (packets) and when it gets there (seconds); the delays; and
+/// what a round adds in fair flow (packets).
 #[derive(Debug)]
 pub struct Lola {
     p: Params,
     state: State,
     w_max: f64,
     k: f64,
+    base: Duration,
+    unconfirmed: u32,
+    /// The last RTT_now, and the one being taken: smallest, packets, end.
     rtt: Duration,
+    least: Option<Duration>,
+    packets: f64,
+    until: Instant,
+    step: f64,
 }
 
 impl Algorithm for Lola {
@@ -65,27 +91,37 @@ impl Algorithm for Lola {
         paper: "Hock, Neumeister, Zitterbart and Bless, TCP LoLa: congestion control for low latencies and high \
                 throughput, LCN 2017",
         family: Family::Delay,
-        signal: "queueing delay per round",
-        evidence: Evidence::Memory,
+        signal: "queueing delay, smallest of 40 ms",
+        evidence: Evidence::Equations,
         departures: &[
-            "decides once a round by its smallest RTT; the paper's RTT is the smallest of a short time",
-            "fair flow balancing gives way to the cubic again if the queue falls below Q_low",
-            "loss is a decrease like the others; no round more than doubles the window",
-            "RTT_min is that of the flow's life: it does not age",
+            "no region of the cubic that grows as Reno would, and no fast convergence without a loss",
+            "no slow start by the spacing of ACKs, which the authors' module takes from HyStart",
         ],
         ..About::DEFAULT
     };
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
-        Lola { p: p.clone(), state: State::Cubic(setup.flow.now), w_max: 0.0, k: 0.0, rtt: Duration::ZERO }
+        Lola {
+            p: p.clone(),
+            state: State::Cubic(setup.flow.now),
+            w_max: 0.0,
+            k: 0.0,
+            base: Duration::MAX,
+            unconfirmed: 0,
+            rtt: Duration::ZERO,
+            least: None,
+            packets: 0.0,
+            until: setup.flow.now,
+            step: 0.0,
+        }
     }
 }
 
 impl Lola {
     /// The part of the round trip that is not queue.
-    fn empty_part(&self, flow: &Flow) -> f64 {
-        if self.rtt.is_zero() { 1.0 } else { (flow.min_rtt / self.rtt).min(1.0) }
+    fn empty_part(&self) -> f64 {
+        if self.rtt.is_zero() { 1.0 } else { (self.base / self.rtt).min(1.0) }
     }
 
     /// X(t).
@@ -100,57 +136,96 @@ impl Lola {
         mss.mul_f64((self.p.c * x * x * x + self.w_max).max(0.0))
     }
 
-    /// Starts the cubic anew and returns the window that leaves the queue empty.
-    fn tailored_decrease(&mut self, flow: &Flow) -> Bytes {
-        let left = self.p.gamma * self.empty_part(flow);
-        self.w_max = flow.cwnd.packets(flow.mss);
-        self.k = math::cbrt(self.w_max * (1.0 - left) / self.p.c);
+    /// Starts the cubic anew from that part of the window, which it returns, with its plateau at `w_max`.
+    fn begin_cubic(&mut self, flow: &Flow, left: f64, w_max: f64) -> Bytes {
+        let to = flow.cwnd.mul_f64(left);
+        self.w_max = w_max;
+        self.k = math::cbrt((w_max - to.packets(flow.mss)).max(0.0) / self.p.c);
         self.state = State::Cubic(flow.now);
-        flow.cwnd.mul_f64(left)
+        // What is heard in the next two round trips was sent before.
+        (self.least, self.packets, self.until) = (None, 0.0, flow.now + self.rtt.max(flow.min_rtt) * 2);
+        to
     }
 
-    fn end_of_slow_start(&mut self, flow: &mut Flow) {
-        (self.state, self.w_max, self.k) = (State::Cubic(flow.now), flow.cwnd.packets(flow.mss), 0.0);
-        let (rtt, base_rtt) = (self.rtt.as_nanos() as i64, flow.min_rtt.as_nanos() as i64);
-        flow.leave_slow_start(causes::SlowStartExit { reason: exits::QUEUED, rtt, base_rtt, ..Default::default() });
-    }
-
-    fn end_of_round(&mut self, flow: &mut Flow, round: &Round) {
-        if round.min_rtt.is_zero() {
-            return;
+    /// The window that leaves the queue empty.
+    fn tailored_decrease(&mut self, flow: &Flow) -> Bytes {
+        let to = self.begin_cubic(flow, self.p.gamma * self.empty_part(), flow.cwnd.packets(flow.mss));
+        self.unconfirmed += 1;
+        if self.unconfirmed > self.p.forget {
+            (self.base, self.unconfirmed) = (Duration::MAX, 0);
         }
-        self.rtt = round.min_rtt;
-        let queue = self.rtt.saturating_sub(flow.min_rtt);
+        to
+    }
+
+    fn decrease(&mut self, flow: &mut Flow) {
+        let queue = self.rtt.saturating_sub(self.base).as_nanos() as i64;
+        let to = self.tailored_decrease(flow);
+        flow.reduce(to.min(flow.cwnd), How::AtOnce, causes::DelayBackoff { queue, ..Default::default() });
+    }
+
+    /// Takes a sample; true when an RTT_now is whole.
+    fn measure(&mut self, flow: &Flow, rtt: Duration, packets: f64) -> bool {
+        self.base = self.base.min(rtt);
+        if rtt - self.base < NEAR {
+            self.unconfirmed = 0;
+        }
+        if matches!(self.state, State::Hold(_)) {
+            return false;
+        }
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        self.packets += packets;
+        let starts = flow.in_slow_start();
+        starts && self.packets >= START_PACKETS || !starts && self.packets >= PACKETS && flow.now >= self.until
+    }
+
+    /// An RTT_now is whole.
+    fn judge(&mut self, flow: &mut Flow) {
+        self.rtt = self.least.unwrap_or(self.rtt);
+        let queue = self.rtt.saturating_sub(self.base);
         if flow.in_slow_start() {
-            if queue > self.p.q_low * 2 {
-                self.end_of_slow_start(flow);
+            if queue > self.p.q_low * 2 && flow.cwnd.packets(flow.mss) >= START_PACKETS {
+                let (rtt, base_rtt) = (self.rtt.as_nanos() as i64, self.base.as_nanos() as i64);
+                let why = exits::QUEUED;
+                flow.leave_slow_start(causes::SlowStartExit { reason: why, rtt, base_rtt, ..Default::default() });
+                self.decrease(flow);
             }
             return;
         }
-        self.state = match self.state {
-            State::Cubic(_) if queue > self.p.q_low => State::Fair(flow.now),
-            State::Fair(_) if queue > self.p.q_target => State::Hold(flow.now + self.p.hold),
-            State::Fair(_) if queue <= self.p.q_low => {
-                (self.w_max, self.k) = (flow.cwnd.packets(flow.mss), 0.0);
-                State::Cubic(flow.now)
+        (self.least, self.packets, self.until) = (None, 0.0, flow.now + INTERVAL);
+        if matches!(self.state, State::Cubic(_)) && queue > self.p.q_low {
+            (self.state, self.step) = (State::Fair(flow.now), 0.0);
+        }
+        if let State::Fair(since) = self.state {
+            if queue > self.p.q_target {
+                self.state = State::Hold(flow.now + self.p.hold);
+            } else {
+                self.step = self.share(flow, flow.now.since(since)) * (self.rtt / INTERVAL);
             }
-            state => state,
-        };
-        let goal = match self.state {
-            State::Cubic(since) => self.cubic(flow.now.since(since), flow.mss),
-            State::Fair(since) => {
-                let own = flow.cwnd.mul_f64(1.0 - self.empty_part(flow));
-                flow.cwnd + self.fair(flow.now.since(since)).saturating_sub(own)
+        }
+    }
+
+    /// What an interval of fair flow adds, in packets: what is missing of X, but no more than four times what X grew by in a
+    /// round trip or twice what the last interval added, and no less than one.
+    fn share(&self, flow: &Flow, t: Duration) -> f64 {
+        let (fair, own) = (self.fair(t), flow.cwnd.mul_f64(1.0 - self.empty_part()));
+        if own >= fair {
+            return 0.0;
+        }
+        let grown = (fair - self.fair(t.saturating_sub(self.base))) * 4;
+        let most = grown.packets(flow.mss).max(2.0 * self.step);
+        (fair - own).packets(flow.mss).min(most).max(1.0)
+    }
+
+    /// Packets that a round adds now.
+    fn growth(&self, flow: &Flow) -> f64 {
+        let w = flow.cwnd.packets(flow.mss);
+        match self.state {
+            State::Cubic(since) => {
+                let to = self.cubic(flow.now.since(since) + self.base.min(flow.srtt), flow.mss).packets(flow.mss);
+                (to - w).clamp(0.0, w / 2.0)
             }
-            State::Hold(until) if flow.now >= until => {
-                let to = self.tailored_decrease(flow);
-                let cause = causes::DelayBackoff { queue: queue.as_nanos() as i64, ..Default::default() };
-                return flow.reduce(to, How::AtOnce, cause);
-            }
-            State::Hold(_) => return,
-        };
-        if flow.cwnd_limited {
-            flow.cwnd = flow.cwnd.max(goal.min(flow.cwnd + round.delivered));
+            State::Fair(_) => self.step.min(w / 4.0),
+            State::Hold(_) => 0.0,
         }
     }
 }
@@ -160,16 +235,28 @@ impl CongestionControl for Lola {
         if !flow.phase.grows() {
             return;
         }
-        if let Some(round) = &ack.round {
-            self.end_of_round(flow, round);
+        if ack.round.is_some() && flow.in_slow_start() {
+            (self.least, self.packets) = (None, 0.0);
         }
-        if flow.in_slow_start() && flow.may_grow() {
-            flow.slow_start(ack.cumulative);
+        if let Some(rtt) = ack.rtt
+            && self.measure(flow, rtt, ack.delivered.packets(flow.mss))
+        {
+            self.judge(flow);
+        }
+        if matches!(self.state, State::Hold(until) if flow.now >= until) {
+            self.decrease(flow);
+        }
+        let growth = self.growth(flow);
+        if flow.in_slow_start() || growth > 0.0 {
+            flow.grow(ack.cumulative, |flow| flow.cwnd.mul_f64(1.0 / growth.max(1e-3)));
         }
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
-        Reaction::Reduce(self.tailored_decrease(flow))
+        let (w, beta) = (flow.cwnd.packets(flow.mss), self.p.beta);
+        // CUBIC's fast convergence.
+        let w_max = if w < self.w_max { w * (1.0 + beta) / 2.0 } else { w };
+        Reaction::Reduce(self.begin_cubic(flow, beta, w_max))
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

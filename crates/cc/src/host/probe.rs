@@ -15,9 +15,9 @@ use units::{Instant, Rate};
 pub struct Probe {
     /// Asked for.
     pub rate: Rate,
-    /// Seen. From when the receiver says that the segment came: the echoed stamp on the ACK of a segment behind a hole is
-    /// an older one's.
-    pub delay: i64,
+    /// Seen; `None` if later segments came and this did not. From when the receiver says that the segment came: the
+    /// echoed stamp on the ACK of a segment behind a hole is an older one's.
+    pub delay: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,24 +69,24 @@ impl ProbeTrain {
         }
     }
 
-    /// An ACK: the train it completes, if it does. A train that lost segments is handed over with what came through.
+    /// An ACK: the train it completes, if it does; the newest, if it skips several.
     pub fn on_ack(&mut self, ack: &Ack) -> Option<Vec<Probe>> {
         let received = ack.received_at?;
-        while let Some(&sent) = self.sent.front() {
-            if sent.at > ack.sent_at {
-                return None;
-            }
+        let mut whole = None;
+        while let Some(sent) = self.sent.front().copied().filter(|sent| sent.at <= ack.sent_at) {
             self.sent.pop_front();
-            if sent.at < ack.sent_at {
-                continue;
+            if sent.train != self.listening {
+                self.listening = sent.train;
+                whole = Some(core::mem::take(&mut self.heard));
             }
-            let whole = (sent.train != self.listening).then(|| core::mem::take(&mut self.heard));
-            self.listening = sent.train;
-            let delay = received.as_nanos() as i64 - sent.at.as_nanos() as i64;
+            let arrived = sent.at == ack.sent_at;
+            let delay = arrived.then(|| received.as_nanos() as i64 - sent.at.as_nanos() as i64);
             self.heard.push(Probe { rate: sent.rate, delay });
-            return whole.filter(|w| !w.is_empty());
+            if arrived {
+                break;
+            }
         }
-        None
+        whole.filter(|w| !w.is_empty())
     }
 
     /// Forgets what is under way (after a timeout).
@@ -124,6 +124,7 @@ mod tests {
         // The second segment was lost.
         assert_eq!(heard(&mut train, 2, 22), None);
         let whole = heard(&mut train, 10, 20).unwrap();
-        assert_eq!(whole, [Probe { rate: rates[0], delay: 20_000_000 }, Probe { rate: rates[2], delay: 22_000_000 }]);
+        let delays = [Some(20_000_000), None, Some(22_000_000)];
+        assert_eq!(whole, [0, 1, 2].map(|i| Probe { rate: rates[i], delay: delays[i] }));
     }
 }

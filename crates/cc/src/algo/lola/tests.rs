@@ -1,10 +1,21 @@
 use super::*;
-use crate::testing::{closing, flow, ms, packets};
+use crate::testing::{ack, flow, ms, packets};
 use units::Rng;
 
 fn settled(f: &mut Flow) -> Lola {
     f.ssthresh = packets(10);
-    Lola::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
+    let mut cc = Lola::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true });
+    (cc.base, cc.rtt) = (ms(20), ms(20));
+    cc
+}
+
+/// Four ACKs of five packets at that time, all with that RTT.
+fn hear(cc: &mut Lola, f: &mut Flow, now: u64, rtt: u64) -> u64 {
+    f.now = Instant::from_millis(now);
+    for _ in 0..4 {
+        cc.on_ack(f, &ack(5, rtt));
+    }
+    f.cwnd.get() / 1000
 }
 
 #[test]
@@ -25,11 +36,57 @@ fn fair_then_hold_then_decrease() {
     let mut f = flow(100, 20);
     let mut cc = settled(&mut f);
     (cc.w_max, cc.k) = (100.0, 0.0);
-    let mut windows = std::vec::Vec::new();
-    for (now, rtt) in [(1, 26), (100, 41), (300, 41), (350, 41)] {
-        f.now = Instant::from_millis(now);
-        cc.on_ack(&mut f, &closing(0, rtt));
-        windows.push((f.cwnd.get() / 1000, matches!(cc.state, State::Hold(_))));
-    }
-    assert_eq!(windows, [(100, false), (100, true), (100, true), (46, false)]);
+    let seen = [(1, 22), (41, 22), (81, 26), (300, 26), (340, 26)].map(|(now, rtt)| {
+        let to = hear(&mut cc, &mut f, now, rtt);
+        (to, matches!(cc.state, State::Fair(_)), matches!(cc.state, State::Hold(_)))
+    });
+    // 100·20/26·0.95 at the end of the 250 ms.
+    assert_eq!(
+        seen,
+        [(100, true, false), (100, true, false), (100, false, true), (100, false, true), (73, false, false)]
+    );
+}
+
+#[test]
+fn fair_flow_adds_what_is_missing_in_bounded_steps() {
+    let mut f = flow(100, 20);
+    let mut cc = settled(&mut f);
+    cc.rtt = ms(22);
+    // Nine of 100 packets are in the queue. X: 23.3 packets at 1 s, 22.0 a round trip before.
+    assert!((cc.share(&f, ms(1000)) - 4.0 * 1.372).abs() < 0.01, "{}", cc.share(&f, ms(1000)));
+    cc.step = 5.0;
+    assert!((cc.share(&f, ms(1000)) - 10.0).abs() < 0.01, "twice the last step");
+    cc.step = 20.0;
+    assert!((cc.share(&f, ms(1000)) - (23.323 - 9.09)).abs() < 0.01, "what is missing");
+    assert_eq!(cc.share(&f, ms(700)), 0.0, "8 packets are fewer than there are");
+}
+
+#[test]
+fn slow_start_ends_with_a_decrease_at_twice_the_low_delay() {
+    let mut f = flow(40, 20);
+    let mut cc = Lola::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    assert_eq!(hear(&mut cc, &mut f, 1, 20), 60);
+    cc.on_ack(&mut f, &crate::testing::closing(0, 20));
+    // 22 ms are not more than 2: slow start goes on; 25 ms in the next round are, with the 16th packet.
+    assert_eq!(hear(&mut cc, &mut f, 21, 22), 80);
+    cc.on_ack(&mut f, &crate::testing::closing(0, 25));
+    let to = hear(&mut cc, &mut f, 41, 25);
+    // 95 packets·20/25·0.95.
+    assert!(!f.in_slow_start() && (70..=73).contains(&to), "{to}");
+}
+
+#[test]
+fn a_loss_is_cubics_and_a_base_rtt_that_never_comes_back_is_forgotten() {
+    let mut f = flow(100, 20);
+    let mut cc = settled(&mut f);
+    let c = crate::testing::congestion(crate::Signal::Loss, &f);
+    let Reaction::Reduce(to) = cc.on_congestion(&mut f, &c) else { panic!() };
+    assert!((to.packets(f.mss) - 70.02).abs() < 0.01 && (cc.k - 4.216).abs() < 0.001, "{to:?} {}", cc.k);
+    f.cwnd = packets(80);
+    cc.on_congestion(&mut f, &c);
+    assert!((cc.w_max - 68.0).abs() < 0.02, "fast convergence: {}", cc.w_max);
+    cc.unconfirmed = 100;
+    cc.tailored_decrease(&f);
+    cc.measure(&f, ms(60), 1.0);
+    assert_eq!(cc.base, ms(60));
 }

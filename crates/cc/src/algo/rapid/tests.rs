@@ -16,30 +16,57 @@ fn train(delays: &[i64]) -> Vec<Probe> {
     delays
         .iter()
         .enumerate()
-        .map(|(i, d)| Probe { rate: Rate::from_mbps(i as f64 + 1.0), delay: *d * 1_000_000 })
+        .map(|(i, d)| Probe { rate: Rate::from_mbps(i as f64 + 1.0), delay: (*d > 0).then_some(*d * 1_000_000) })
         .collect()
 }
 
 #[test]
 fn what_is_free_is_the_rate_before_delays_rise_for_good() {
-    let found = |delays: &[i64]| judge(&train(delays), Duration::from_micros(2));
-    assert_eq!(found(&[20, 20, 20, 21, 22, 24]), (Rate::from_mbps(3.0), true));
-    assert_eq!(
-        found(&[20, 21, 22, 20, 20, 20]),
-        (Rate::from_mbps(6.0), false),
-        "a rise that ends is a burst of others"
-    );
+    let found = |delays: &[i64]| judge(&train(delays), &Params::default());
+    assert_eq!(found(&[20, 20, 20, 21, 22, 24, 27, 31]), (Rate::from_mbps(3.0), true));
     assert_eq!(found(&[20, 21, 23, 26, 30, 35]), (Rate::from_mbps(1.0), true));
+    assert_eq!(found(&[20, 20, 20, 20, 20, 21, 22, 24]), (Rate::from_mbps(8.0), false), "three packets tell nothing");
+    let gone = [20, 21, 22, 20, 20, 20, 20, 20, 20];
+    assert_eq!(found(&gone), (Rate::from_mbps(9.0), false), "a rise that ends is a burst of others");
+    let ripple = [20, 20, 23, 22, 25, 24, 27, 26, 29];
+    assert_eq!(found(&ripple), (Rate::from_mbps(2.0), true), "it need not rise with every packet");
 }
 
 #[test]
-fn it_jumps_to_a_free_rate_and_comes_down_by_the_length_of_a_train() {
+fn nothing_is_free_from_the_first_packet_lost() {
+    let found = |delays: &[i64]| judge(&train(delays), &Params::default());
+    // A queue that is full cannot get longer.
+    assert_eq!(found(&[40, 40, 40, 0, 40, 0, 40, 40]), (Rate::from_mbps(3.0), true));
+    assert_eq!(found(&[40, 41, 42, 0, 42, 0, 42, 42]), (Rate::from_mbps(1.0), true), "nor while it filled");
+    assert_eq!(found(&[0, 40, 40, 40]), (Rate::from_mbps(1.0), true));
+}
+
+#[test]
+fn it_moves_towards_what_is_free_by_the_length_of_a_train() {
     let mut f = flow(10, 40);
     let p = Params { initial: Rate::from_mbps(2.0), ..Params::default() };
     let mut cc = Rapid::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    // Ten packets of 1000 bytes at 2 Mbit/s last 40 ms of the 200: a fifth of the way from 2 to 10.
     cc.learn(&f, &train(&[20; 10]));
-    assert_eq!(cc.rate, Rate::from_mbps(10.0));
-    // Ten packets of 1000 bytes at 10 Mbit/s last 8 ms of the 200: 4 % of the way from 10 to 4.
-    cc.learn(&f, &train(&[20, 20, 20, 20, 21, 22, 23, 24, 25, 26]));
-    assert_eq!((cc.free, cc.rate), (Rate::from_mbps(4.0), Rate::from_mbps(9.76)));
+    assert_eq!((cc.free, cc.rate), (Rate::from_mbps(10.0), Rate::from_mbps(3.6)));
+    // 22.2 ms at 3.6 Mbit/s: a ninth of the way to 2.7.
+    cc.learn(&f, &train(&[20, 20, 21, 22, 23, 24, 25, 26, 27, 28]));
+    assert_eq!((cc.free, cc.rate), (Rate::from_mbps(2.0), Rate::from_bps(3_422_222)));
+}
+
+#[test]
+fn a_free_path_is_filled_at_the_same_pace_whatever_its_rate() {
+    // 30 packets go at R and the last one asks for 3.15 R: R grows by 2.15/τ, e-fold in 93 ms.
+    for mbps in [10.0, 1000.0] {
+        let mut f = flow(10, 40);
+        let p = Params { initial: Rate::from_mbps(mbps), ..Params::default() };
+        let mut cc = Rapid::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        let mut ms = 0.0;
+        while cc.rate < Rate::from_mbps(mbps * 2.718) {
+            ms += (packets(30) / cc.rate).as_millis_f64();
+            let probes = rates(cc.rate, 30, 1.07).map(|rate| Probe { rate, delay: Some(20_000_000) });
+            cc.learn(&f, &probes.collect::<Vec<_>>());
+        }
+        assert!((88.0..115.0).contains(&ms), "{mbps} Mbit/s: {ms} ms");
+    }
 }
