@@ -6,8 +6,13 @@
 //! ```
 //! Far from its goal it doubles, so it needs no slow start of its own.
 //!
+//! α is queued whatever the link: on one whose buffer holds less than α packets (200) the goal is never reached, only losses
+//! bring the window down, and the next round adds up to γ·α packets. Beside CUBIC on 10 Mbit/s, 20 ms and 2 BDP (33
+//! packets): 98 % with α = 200, 78 with 20, 35 with 8.
+//!
 //! Source: Wei, Jin, Low and Hegde, FAST TCP: motivation, architecture, algorithms, performance, ToN 14(6), 2006; Jin, Wei
-//! and Low, INFOCOM 2004. Covered by patents (US 7,693,052 and others). The averaging gain is from memory of the ToN paper.
+//! and Low, INFOCOM 2004. Covered by patents (US 7,693,052 and others). Checked against Cui and Andrew's module for ns-2
+//! (`tcp-fast.cc` 1.1.3): the same update with γ = ½, in every second round, on an RTT averaged with min(3/w, 1/256).
 
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, StartRule, causes,
@@ -39,8 +44,9 @@ impl Algorithm for Fast {
         paper: "Wei, Jin, Low and Hegde, FAST TCP: motivation, architecture, algorithms, performance, ToN 14(6), 2006",
         family: Family::Delay,
         signal: "RTT, smoothed, paced",
-        evidence: Evidence::Memory,
+        evidence: Evidence::Equations,
         departures: &[
+            "the weight of an RTT sample, min(3/w, 1/4), is that of the ToN paper from memory; the authors' module for ns-2 has 1/256 for 1/4",
             "once a round, where the papers update every 20 ms and in effect once an RTT",
             "paced at 1.2 windows per RTT, twice in slow start, as Linux paces: the papers' burstiness control is not described",
         ],

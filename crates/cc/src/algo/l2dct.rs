@@ -7,7 +7,8 @@
 //! ```
 //! A short flow grows as Reno and answers α^2.5; a long one grows by a twentieth of a packet and answers nearly as to a loss.
 //!
-//! Source: Munir et al., Minimizing flow completion times in data centers (L2DCT), Infocom 2013, from memory.
+//! Source: Munir et al., Minimizing flow completion times in data centers (L2DCT), Infocom 2013; equations and constants
+//! checked against a public port to ns-3 (`l2dct-socket.cc`), which counts 200 and 1000 segments, sent ones, for the bytes.
 
 use crate::filter::Ewma;
 use crate::host::MarkedFraction;
@@ -18,7 +19,7 @@ use params::ParamError;
 use units::{Bytes, math};
 
 params::params! {
-    /// From memory of the paper.
+    /// DCTCP's gain; the others as in the port.
     pub struct Params {
         /// Weight of the newest window in α (g).
         gain: f64 = 0.0625, 0.001 => 1.0;
@@ -52,8 +53,8 @@ impl Algorithm for L2dct {
         paper: "Munir et al., Minimizing flow completion times in data centers, Infocom 2013",
         family: Family::Ecn,
         signal: "fraction of marked bytes, bytes sent so far",
-        evidence: Evidence::Memory,
-        departures: &["from memory, the curve of the weight too"],
+        evidence: Evidence::Equations,
+        departures: &["counts what was delivered, where the port counts what was sent"],
         ecn: Ecn::Accurate,
         ..About::DEFAULT
     };

@@ -33,6 +33,15 @@ fn five_rounds_above_the_boundary_start_a_probe_and_one_below_counts_against_the
 }
 
 #[test]
+fn slow_start_begins_below_a_threshold_that_the_estimate_can_raise() {
+    for (own_start, threshold) in [(true, packets(32)), (false, units::Bytes::MAX)] {
+        let mut f = flow(10, 100);
+        Agile::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start });
+        assert_eq!(f.ssthresh, threshold);
+    }
+}
+
+#[test]
 fn a_probe_lifts_the_threshold_to_the_eligible_rate() {
     let mut f = flow(20, 100);
     let setup = Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true };

@@ -29,4 +29,5 @@ fn near_deadlines_give_way_less_and_far_ones_more() {
     // α^1, α^2 and α^½ of ¼ are ¼, 1/16 and ½; half of that is given up. In hundredths of a packet.
     assert_eq!([after_mark(0, 0), after_mark(300, 40)], [8750, 8750]);
     assert_eq!([after_mark(300, 20), after_mark(300, 400)], [9688, 7500]);
+    assert_eq!(after_mark(0, 20), 7500, "all is sent");
 }
