@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pictures
+
 from sojourn import _core
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,6 +87,8 @@ def algorithm(entry: Entry) -> str:
     ]
     page = f"# {entry['title']}: `{entry['name']}`\n\n" + header("cc", "src", "algo", name=entry["name"]) + "\n\n"
     page += "| | |\n|---|---|\n" + "".join(f"| {fact} | {cell(text)} |\n" for fact, text in facts if text)
+    page += f"\n![{entry['name']} alone and beside CUBIC]({entry['name']}.svg)\n\n"
+    page += (pictures.MARKED if pictures.marked(entry) else pictures.WORDS) + "\n"
     page += "\n## Parameters\n\n" + parameters(entry["fields"])
     if entry["departures"]:
         page += "\n## Departures\n\n" + "".join(f"- {cell(departure)}\n" for departure in entry["departures"])
@@ -221,6 +225,7 @@ def pages() -> dict[Path, str]:
     registries = {"cc": registry("algorithms"), "queue": registry("queues")}
     written = {Path("index.md"): index(registries)}
     written |= {Path("cc", f"{entry['name']}.md"): algorithm(entry) for entry in registries["cc"]}
+    written |= {Path("cc", f"{name}.svg"): svg for name, svg in pictures.pictures(registries["cc"]).items()}
     written |= {Path("queue", f"{entry['name']}.md"): queue(entry) for entry in registries["queue"]}
     written[Path("slow-starts.md")] = slow_starts(registry("slow_starts"))
     written[Path("experiments.md")] = experiments()
