@@ -151,3 +151,5 @@ def test_the_survey_measures_all_and_ranks_what_is_more_than_memory(tmp_path: Pa
     assert ranked(replace(answer, named=("card",)), ["cubic", "card"], known) == ["cubic", "card"]
     text = page(answer, tmp_path / "page.html").read_text("utf-8")
     assert "Not ranked, since their evidence is partly from memory: card." in text
+    assert "Throughput against delay: five of a kind" in text
+    assert "alone on the large path" not in text, "what was not run has no picture"

@@ -129,6 +129,33 @@ fn scavengers_yield_to_cubic() {
 }
 
 #[test]
+fn ledbat_yields_to_cubic_where_the_buffer_is_several_targets() {
+    // 160 ms of buffer. With the RFC's target of 100 ms CUBIC fills it too seldom to be told from LEDBAT's own queue.
+    let shares_of = |target: &str| {
+        let cc = format!("ledbat(target={target})");
+        [shares(&small(4, &[&cc, "cubic"], 60))[0], shares(&small(4, &["cubic", &cc], 60))[1]]
+    };
+    assert!(shares_of("40ms").iter().all(|share| *share < 0.15), "{:?}", shares_of("40ms"));
+    assert!(shares_of("100ms")[1] > 0.2, "{:?}", shares_of("100ms"));
+}
+
+#[test]
+fn nice_fills_a_link_alone_once_it_knows_how_long_the_queue_can_get() {
+    // Vegas' few packets are a tenth of a range of 40 ms, and all of one that was never seen to be longer.
+    let alone = |teacher: bool| {
+        let mut s = dumbbell(10.0, 20.0, 33, "fifo", &["nice", "cubic"], 60);
+        s.flows[1].start = Instant::ZERO + Duration::from_secs(1);
+        s.flows[1].stop = Some(Instant::ZERO + Duration::from_secs(4));
+        if !teacher {
+            s.flows.truncate(1);
+            s.groups.truncate(1);
+        }
+        from(s, 20).links[0].utilisation.unwrap()
+    };
+    assert!(alone(true) > 0.99 && alone(false) < 0.2, "{} and {}", alone(true), alone(false));
+}
+
+#[test]
 fn illinois_bic_and_cubic_fill_a_link_with_one_bdp_of_buffer() {
     for cc in ["illinois", "bic", "cubic"] {
         let used = small(1, &[cc], 60).links[0].utilisation.unwrap();

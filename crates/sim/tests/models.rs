@@ -62,6 +62,40 @@ fn rapid_finds_what_is_free_in_a_second_and_keeps_the_queue_short() {
 }
 
 #[test]
+fn two_rapid_flows_share_a_fast_link() {
+    let mut s = dumbbell(100.0, 20.0, 167, "fifo", &["rapid", "rapid"], 12);
+    s.flows[1].start = Instant::from_millis(2000);
+    let r = from(s, 4);
+    let late = r.groups[1].share;
+    assert!((0.4..0.6).contains(&late) && r.links[0].utilisation.unwrap() > 0.9, "{late}, {:?}", r.links[0]);
+    assert!(r.links[0].drop_pct < 1.5, "a full queue does not look free: {} %", r.links[0].drop_pct);
+}
+
+#[test]
+fn agile_probing_fills_a_long_path_without_a_loss() {
+    let end = |cc: &str| {
+        let r = from(dumbbell(100.0, 100.0, 833, "fifo", &[cc], 20), 5);
+        (r.links[0].utilisation.unwrap(), r.links[0].dropped)
+    };
+    // Its estimate ends slow start at the BDP; ABSE's only tells what to do after the loss.
+    let ((agile, lost), (abse, _)) = (end("agile"), end("abse"));
+    assert!(agile > 0.99 && lost == 0 && abse < 0.85, "{agile}, {lost} lost, ABSE {abse}");
+}
+
+#[test]
+fn lola_keeps_five_milliseconds_of_queue_whoever_comes() {
+    for flows in [1, 2, 5] {
+        let mut s = dumbbell(100.0, 40.0, 1000, "fifo", &vec!["lola"; flows], 40);
+        s.flows.iter_mut().enumerate().for_each(|(i, f)| f.start = Instant::from_millis(37 * i as u64));
+        let r = from(s, 10);
+        let (used, queue) = (r.links[0].utilisation.unwrap(), r.links[0].queue_ms.as_ref().unwrap());
+        assert!(used > 0.95 && queue.mean < 6.0, "{flows} flows: {used}, {queue:?}");
+        let least = r.groups.iter().map(|g| g.share).fold(1.0, f64::min);
+        assert!(least * flows as f64 > 0.6, "{flows} flows: the least has {least}");
+    }
+}
+
+#[test]
 fn prague_keeps_the_low_latency_queue_short_and_shares_with_its_like() {
     let mut s = dumbbell(40.0, 20.0, 500, "dualpi2", &["prague", "prague"], 20);
     s.flows.iter_mut().for_each(|f| f.ecn = true);

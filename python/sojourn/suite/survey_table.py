@@ -13,6 +13,7 @@ from ..stats import number
 from .pieces import Overview, Rows
 
 if TYPE_CHECKING:
+    from ..plot.data import Shown
     from ..report import Piece, Section, Value
     from .run import Answer
 
@@ -162,20 +163,49 @@ def _rankings(
     return report.Section("Rankings", [words, report.Table(heads, body)])
 
 
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """A situation drawn as throughput against delay: which cases of it, the path of what is on the vertical axis."""
+
+    scenario: str
+    title: str
+    throughput: str = "utilisation"
+    where: Mapping[str, str] = field(default_factory=dict)
+
+
+#: Where neither throughput nor delay comes by itself, alone, in company, and beside CUBIC.
+CLOUDS = (
+    Cloud("alone-large", "alone on the large path"),
+    Cloud("alone-small", "alone on the small path"),
+    Cloud("five", "five of a kind"),
+    Cloud("against-cubic", "share beside CUBIC, 2 BDP", "group.a.share", {"path.buffer": "2 BDP"}),
+    Cloud("against-cubic", "share beside CUBIC, 8 BDP", "group.a.share", {"path.buffer": "8 BDP"}),
+    Cloud("random-loss", "1 % of random loss", where={"path.loss": "1 %"}),
+    Cloud("reverse", "traffic on the way back"),
+)
+
+
 def _scatters(answer: Answer, known: Mapping[str, Mapping[str, object]]) -> list[Piece]:
-    """A picture per family of the large path, where neither throughput nor delay comes by itself."""
+    """For each situation of `CLOUDS` a picture per family."""
     from .. import plot, report
     from ..plot.data import shown
 
-    ran = next((one for one in answer.scenarios if one.scenario.name == "alone-large"), None)
-    if ran is None or not ran.result.outcomes:
-        return []
-    cases = shown(ran.result, [case.values[ran.scenario.cc] for case in ran.result.plan.cases if ran.result.of(case)])
-    families: dict[str, list[int]] = {}
-    for i, case in enumerate(cases):
-        families.setdefault(str(known.get(name_of(case.cc), {}).get("family", "other")), []).append(i)
-    figures: list[Piece] = []
-    for family, members in families.items():
-        svg = plot.svg_of("scatter", [cases[i] for i in members], delay="queue_ms.mean")
-        figures.append(report.Figure(svg, f"{family}: alone on the large path, ellipses of one standard deviation."))
-    return [report.Section("Throughput against delay", figures)]
+    sections: list[Piece] = []
+    for cloud in CLOUDS:
+        ran = next((one for one in answer.scenarios if one.scenario.name == cloud.scenario), None)
+        if ran is None or not ran.result.outcomes:
+            continue
+        key = ran.scenario.cc
+        done = [case for case in ran.result.plan.cases if ran.result.of(case)]
+        cases = shown(ran.result, [case.values[key] for case in done])
+        families: dict[str, list[Shown]] = {}
+        for case in cases:
+            if all(case.values.get(name) == value for name, value in cloud.where.items()):
+                families.setdefault(str(known.get(name_of(case.label), {}).get("family", "other")), []).append(case)
+        figures: list[Piece] = []
+        for family, members in families.items():
+            svg = plot.svg_of("scatter", members, delay="queue_ms.mean", throughput=cloud.throughput)
+            figures.append(report.Figure(svg, f"{family}: {cloud.title}, ellipses of one standard deviation."))
+        if figures:
+            sections.append(report.Section(f"Throughput against delay: {cloud.title}", figures))
+    return sections

@@ -50,9 +50,7 @@ impl Algorithm for D2tcp {
         family: Family::Ecn,
         signal: "fraction of marked bytes, time to a deadline",
         evidence: Evidence::Equations,
-        departures: &[
-            "size and deadline are parameters, where the paper's applications tell them through the socket",
-        ],
+        departures: &["size and deadline are parameters, where the paper's applications tell them through the socket"],
         ecn: Ecn::Accurate,
         ..About::DEFAULT
     };

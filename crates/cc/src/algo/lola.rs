@@ -18,8 +18,7 @@
 //! 10 decreases, and an X of t³/75³ packets.
 
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Setup, causes,
-    exits,
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Setup, causes, exits,
 };
 use params::ParamError;
 use units::{Bytes, Duration, Instant, math};

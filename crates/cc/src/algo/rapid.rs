@@ -110,7 +110,9 @@ fn judge(train: &[Probe], p: &Params) -> (Rate, bool) {
         });
         match over.filter(|_| rises) {
             Some(after) => from += after,
-            None if rises && (lost < train.len() || delays.len() - from > p.busy as usize) => return (train[from].rate, true),
+            None if rises && (lost < train.len() || delays.len() - from > p.busy as usize) => {
+                return (train[from].rate, true);
+            }
             None => from += 1,
         }
     }

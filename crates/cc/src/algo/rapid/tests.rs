@@ -62,7 +62,7 @@ fn a_free_path_is_filled_at_the_same_pace_whatever_its_rate() {
         let p = Params { initial: Rate::from_mbps(mbps), ..Params::default() };
         let mut cc = Rapid::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
         let mut ms = 0.0;
-        while cc.rate < Rate::from_mbps(mbps * 2.718) {
+        while cc.rate < Rate::from_mbps(mbps * core::f64::consts::E) {
             ms += (packets(30) / cc.rate).as_millis_f64();
             let probes = rates(cc.rate, 30, 1.07).map(|rate| Probe { rate, delay: Some(20_000_000) });
             cc.learn(&f, &probes.collect::<Vec<_>>());
