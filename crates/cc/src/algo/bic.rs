@@ -10,9 +10,8 @@
 //!   S_max                       further on
 //! cwnd ≤ low_window or no W_max yet:  Reno's +1; without W_max at least 1/20 of the window
 //! ```
-//! Source: Xu, Harfoush and Rhee, Binary increase congestion control for fast long-distance networks, INFOCOM 2004, in the
-//! form and with the constants of Linux 6.1, whose default it was from 2.6.8 to 2.6.18. The paper's own are
-//! `bic(divisor=2, s_max=32, beta=0.875)`.
+//! Source: Xu, Harfoush and Rhee, INFOCOM 2004, in the form and with the constants of Linux 6.1, whose default it was from
+//! 2.6.8 to 2.6.18. The paper's own are `bic(divisor=2, s_max=32, beta=0.875)`.
 
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup};
 use units::Bytes;
@@ -57,8 +56,7 @@ impl Algorithm for Bic {
         signal: "loss",
         evidence: Evidence::Equations,
         departures: &[
-            "in floating point, where Linux counts whole packets and the packets acknowledged for each",
-            "the growth of a round is worked out on every ACK; Linux keeps it for 31 ms while the window stands still",
+            "in floating point, on every ACK, where Linux counts whole packets and keeps a growth for 31 ms while the window stands still",
             "no doubling of pace for delayed ACKs: what is counted is packets",
         ],
         ..About::DEFAULT

@@ -62,4 +62,15 @@ mod tests {
         let c = congestion(Signal::Loss, &f);
         assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(Bytes::new(8_000)));
     }
+
+    #[test]
+    fn loss_mark_and_timeout_halve() {
+        for (signal, window, left) in [(Signal::Loss, 100, 50), (Signal::Timeout, 20, 10), (Signal::Ecn, 40, 20)] {
+            let mut f = flow(window, 100);
+            let setup = Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true };
+            let mut cc = SackReno::new(&reno::Params::default(), setup);
+            let c = congestion(signal, &f);
+            assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(left)), "{signal:?}");
+        }
+    }
 }
