@@ -68,8 +68,9 @@ static bool hldg_start_round(struct hldg *s, struct law_flow *f, u64 min, const 
 	if (!previous)
 		return false;
 	s->start.gradient = min - previous;
-	if (s->start.ignore) {
-		s->start.ignore--;
+	if (s->start.first) {
+		s->start.first = 0;
+		s->start.previous = 0;
 		return false;
 	}
 	if (!s->start.searching || s->start.gradient <= 0)

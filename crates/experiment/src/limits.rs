@@ -14,6 +14,8 @@ pub const RTT_MIN: Duration = Duration::from_micros(1);
 pub const RTT_MAX: Duration = Duration::from_secs(60);
 /// Longest run: eleven days.
 pub const DURATION_MAX: Duration = Duration::from_secs(1_000_000);
+/// Of a host, for a packet.
+pub const PROCESSING_MAX: Duration = Duration::from_secs(1);
 /// Largest buffer; in packets, a thousandth of it.
 pub const BUFFER_MAX: Bytes = Bytes::new(1_000_000_000_000);
 /// Most packets in a buffer.

@@ -311,6 +311,9 @@ pub(crate) struct RunFile {
     /// times and host processing by up to one packet time.
     #[schemars(extend("default" = "start"))]
     pub vary: Opt<Word<Vary>>,
+    /// The most that a host takes to process a packet, with `vary = "start+host"`. Default: one packet time of the path.
+    #[schemars(extend("examples" = ["125 us"]))]
+    pub processing: Opt<Duration>,
     /// Bands of the gaps between a flow's packets as they arrive, `NAME = [least, least above it]`: their shares are
     /// `data_gaps.NAME` (at the receiver) and `ack_gaps.NAME` (at the sender).
     #[schemars(with = "Option<std::collections::BTreeMap<String, [String; 2]>>")]

@@ -1,6 +1,8 @@
 //! From the file to a [`Scenario`]: defaults filled in, units resolved, everything held to its limits.
 
-use crate::limits::{BUFFER_BDP_MAX, BUFFER_MAX, BUFFER_PACKETS_MAX, DURATION_MAX, FORMAT, REPEAT_MAX, SEED_MAX};
+use crate::limits::{
+    BUFFER_BDP_MAX, BUFFER_MAX, BUFFER_PACKETS_MAX, DURATION_MAX, FORMAT, PROCESSING_MAX, REPEAT_MAX, SEED_MAX,
+};
 use crate::quantity::{Buffer, Q, Quantity, Whole};
 use crate::raw::{Bands, File, RunFile};
 use crate::scenario::{Band, Link, RateSpec, Run, Scenario, Vary};
@@ -100,12 +102,22 @@ fn run(file: Option<&At<RunFile>>) -> Checked<Run> {
         Some(at) => whole(at, key, low, high),
         None => Ok(default),
     };
+    let vary = file.vary.as_ref().map_or(Vary::Start, |at| at.value.0.0);
+    let processing = match &file.processing {
+        None => None,
+        Some(at) if vary != Vary::StartHost => {
+            let message = "hosts take time for a packet only with vary = \"start+host\"".to_string();
+            return Err(Fault::at(at.place, message).under("run.processing"));
+        }
+        Some(at) => Some(within(at, "run.processing", Duration::ZERO, PROCESSING_MAX)?),
+    };
     Ok(Run {
         duration,
         measure,
         seed: number(&file.seed, "run.seed", 1, 0, SEED_MAX)?,
         repeat: number(&file.repeat, "run.repeat", 1, 1, REPEAT_MAX)? as u32,
-        vary: file.vary.as_ref().map_or(Vary::Start, |at| at.value.0.0),
+        vary,
+        processing,
         estimates: file.estimates.as_ref().is_some_and(|at| at.value),
         gaps: file.gaps.as_ref().map_or(Ok(Vec::new()), |at| bands(&at.value))?,
     })

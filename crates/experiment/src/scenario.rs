@@ -225,6 +225,8 @@ pub struct Run {
     pub repeat: u32,
     /// What differs between repetitions.
     pub vary: Vary,
+    /// The most that a host takes for a packet; the path's packet time if not set.
+    pub processing: Option<Duration>,
     /// Bands of the gaps between packets of a flow that are counted.
     pub gaps: Vec<Band>,
     /// The rounds' two estimates of the bandwidth are kept.

@@ -105,7 +105,15 @@ fn defaults_are_those_of_the_reference() {
     assert_eq!((f.stack, f.start, f.stop, f.traffic.clone()), (Stack::Linux, at(0), None, Traffic::Bulk));
     assert_eq!((f.mss.get(), f.initial_window, f.ecn, f.access), (1448, 10, false, None));
     assert_eq!((s.run.duration, s.run.measure), (Duration::from_secs(60), (at(0), at(60))));
-    assert_eq!((s.run.seed, s.run.repeat, s.run.vary), (1, 1, Vary::Start));
+    assert_eq!((s.run.seed, s.run.repeat, s.run.vary, s.run.processing), (1, 1, Vary::Start, None));
+}
+
+#[test]
+fn hosts_take_time_for_packets_only_where_they_vary() {
+    let file = |vary: &str| format!("{PATH}{FLOW}[run]\nvary = \"{vary}\"\nprocessing = \"125 us\"\n");
+    assert_eq!(only(&file("start+host")).run.processing, Some(Duration::from_micros(125)));
+    let said = experiment::parse(&file("start"), "a.toml").and_then(|e| e.cases()).unwrap_err().to_string();
+    assert!(said.contains("run.processing") && said.contains("vary = \"start+host\""), "{said}");
 }
 
 #[test]

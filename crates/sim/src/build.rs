@@ -217,9 +217,11 @@ impl Network {
             }
         };
         let host = (scenario.run.vary == Vary::StartHost).then(|| {
-            let rate = bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
-            let packet = (flow.mss + Bytes::new(52)) / rate;
-            (f as u32, Jitter::Uniform(packet, Rng::new(seed, f as u64, streams::HOST)))
+            let most = scenario.run.processing.unwrap_or_else(|| {
+                let rate = bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
+                (flow.mss + Bytes::new(52)) / rate
+            });
+            (f as u32, Jitter::Uniform(most, Rng::new(seed, f as u64, streams::HOST)))
         });
         let out = self.route(scheduler, scenario, access, &flow.route, (flow.edge, Duration::ZERO), host);
         let back = self.route(scheduler, scenario, None, &flow.back, (Duration::ZERO, flow.edge_back), None);

@@ -94,11 +94,11 @@ mod tests {
     fn the_second_gradient_ends_it_where_it_is() {
         let mut f = flow(10, 40);
         let mut start = HldgStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
-        for rtt in [40, 940] {
+        for rtt in [40, 940, 1840] {
             start.on_ack(&mut f, &closing(1, rtt));
-            assert!(f.in_slow_start(), "the first gradient is the initial window's");
+            assert!(f.in_slow_start(), "the first gradient is the initial window's, and takes its round with it");
         }
-        start.on_ack(&mut f, &closing(1, 1840));
+        start.on_ack(&mut f, &closing(1, 2740));
         assert_eq!((f.ssthresh, f.cwnd), (packets(10), packets(10)));
     }
 }

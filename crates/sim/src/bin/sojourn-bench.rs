@@ -126,6 +126,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
             seed: a.seed,
             repeat: 1,
             vary: Vary::None,
+            processing: None,
             gaps: Vec::new(),
             estimates: false,
         },

@@ -78,6 +78,7 @@ pub fn dumbbell(mbps: f64, rtt_ms: f64, packets: usize, queue: &str, ccs: &[&str
             seed: 1,
             repeat: 1,
             vary: Vary::None,
+            processing: None,
             gaps: Vec::new(),
             estimates: false,
         },

@@ -38,8 +38,8 @@ pub struct FreeBsd {
     toss: Toss,
     /// A loss under repair cut nothing.
     kept: bool,
-    /// How many were taken.
-    gradients: u32,
+    /// No gradient was taken yet.
+    first: bool,
 }
 
 impl FreeBsd {
@@ -65,7 +65,7 @@ impl FreeBsd {
             step: 0,
             toss: Toss::default(),
             kept: false,
-            gradients: 0,
+            first: true,
         }
     }
 
@@ -86,7 +86,12 @@ impl FreeBsd {
         self.previous = (now.1 > 0).then_some(now);
         let (Some(before), true) = (before, now.1 > 0) else { return false };
 
-        self.gradients = self.gradients.saturating_add(1);
+        if core::mem::take(&mut self.first) && self.rules.slow_start_min && flow.in_slow_start() {
+            // Of the initial window's burst (5.4.1). Ignored as a round after a back-off is: the next has nothing to compare
+            // with, and the third may end slow start, with the 33 packets of five cells of Table 5.4.
+            self.previous = None;
+            return false;
+        }
         self.min.push(self.rules.dice.gradient(now.0 as i64 - before.0 as i64)); // Eq 2.24, 2.26
         self.max.push(self.rules.dice.gradient(now.1 as i64 - before.1 as i64)); // Eq 2.25, 2.26
         let hit = !(blind && self.rules.skip == Skip::Toss) && self.toss(flow);
@@ -118,7 +123,7 @@ impl FreeBsd {
         let raw = slow_start && self.rules.raw_slow_start;
         let only_min = slow_start && self.rules.slow_start_min;
         let candidates = [
-            (raw && !(only_min && self.gradients == 1), self.min.last),
+            (raw, self.min.last),
             (!only_min, self.min.average),
             (raw && !only_min, self.max.last),
             (!only_min, self.max.average),

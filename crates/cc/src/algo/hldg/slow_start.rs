@@ -14,8 +14,9 @@ pub struct SlowStart {
     pub searching: bool,
     train: Train,
     previous: Option<Duration>,
-    /// Gradients to ignore: the first one comes from the burst of the initial window (5.4.1; Algorithm 5.3 forgot it).
-    ignore: u32,
+    /// The first gradient comes from the burst of the initial window and is ignored (5.4.1; Algorithm 5.3 forgot it), with
+    /// the round's RTT, as CDG ignores a round: the next round has nothing to compare with.
+    first: bool,
     toss: Toss,
     gradient: f64,
 }
@@ -24,7 +25,7 @@ impl SlowStart {
     /// `own` is false if another slow start is in charge; `train` is how many ACKs make an estimate.
     pub fn new(own: bool, train: u32) -> Self {
         let (toss, gradient) = Default::default();
-        SlowStart { searching: own, train: Train::new(train), previous: None, ignore: 1, toss, gradient }
+        SlowStart { searching: own, train: Train::new(train), previous: None, first: true, toss, gradient }
     }
 
     /// The search begins anew.
@@ -76,8 +77,8 @@ impl SlowStart {
     pub fn round(&mut self, flow: &mut Flow, min: Duration, base: Duration, g: f64, rng: &mut Rng) -> bool {
         let Some(previous) = self.previous.replace(min) else { return false };
         self.gradient = min.diff_millis(previous);
-        if self.ignore > 0 {
-            self.ignore -= 1;
+        if core::mem::take(&mut self.first) {
+            self.previous = None;
             return false;
         }
         if !self.searching || self.gradient <= 0.0 {
@@ -157,8 +158,8 @@ mod tests {
         let mut s = SlowStart::new(true, 8);
         assert!(!s.round(&mut f, ms(40), ms(40), 3.0, &mut rng));
         assert!(!s.round(&mut f, ms(940), ms(40), 3.0, &mut rng), "900 ms up, but the first");
-        assert!(!s.round(&mut f, ms(940), ms(40), 3.0, &mut rng));
-        assert!(s.round(&mut f, ms(1840), ms(40), 3.0, &mut rng));
+        assert!(!s.round(&mut f, ms(1840), ms(40), 3.0, &mut rng), "nothing to compare with");
+        assert!(s.round(&mut f, ms(2740), ms(40), 3.0, &mut rng));
         assert_eq!((f.ssthresh, f.cwnd), (packets(10), packets(10)));
         let seen = events(&mut f);
         assert_eq!(seen[0].values[0], exits::GRADIENT);
