@@ -142,11 +142,27 @@ def _result(source: str | Path | Result, seed: int | None, options: Mapping[str,
 
 def prepare(source: str | Path | Experiment, set: Settings | None = None, seed: int | None = None) -> Experiment:
     """Read an experiment and apply changes; nothing is checked yet."""
-    experiment = source if isinstance(source, Experiment) else _engine.read(source)
+    if isinstance(source, Experiment):
+        experiment = source
+    elif Path(source).suffix == ".py":
+        experiment = _from_teacup(Path(source))
+    else:
+        experiment = _engine.read(source)
     changes = [(key, _text(value)) for key, value in (set or {}).items()]
     if seed is not None:
         changes.append(("run.seed", str(seed)))
     return experiment.change(*changes)
+
+
+def _from_teacup(path: Path) -> Experiment:
+    """Read a TEACUP configuration; what is not carried over is told on standard error."""
+    from .formats.teacup import read
+    from .terminal import say
+
+    made = read(path)
+    for line in made.left:
+        say(f"note: {line}")
+    return Experiment(made.toml, str(path))
 
 
 def _text(value: str | int | float | bool) -> str:

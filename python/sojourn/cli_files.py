@@ -237,6 +237,7 @@ def spp(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="With --csv: a file instead of standard output.")
     ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw them: .pdf, .svg or .png.")] = None,
     as_json: Json = False,
 ) -> None:
     """RTTs between two packet captures (pcap, pcapng) by synthetic packet pairs; their clocks need not agree.
@@ -252,6 +253,10 @@ def spp(
     pairs = paired(reference, monitor)
     for path in pairs.cut:
         say(f"note: {path} ends in the middle of a packet; the rest of it counts")
+    if plot is not None:
+        from .plot.pairs import draw
+
+        say(str(draw(pairs.trips, plot)))
     if csv:
         text = as_csv(pairs.trips)
         if out is None:

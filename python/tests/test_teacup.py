@@ -79,7 +79,16 @@ def test_a_configuration_is_an_experiment(tmp_path):
     incast = [flow for flow in first.flows if flow["group"].startswith("incast-6")]
     assert [flow["start_s"] for flow in incast] == pytest.approx([5, 15, 5, 15])
     assert first.links[0]["buffer"] == "100 packets" and first.links[0]["loss"] == 0.001
-    assert any("start_httperf_dash (5)" in line for line in made.left)
+    dash = next(flow for flow in first.flows if flow["name"] == "dash-5")
+    assert dash["route"] == ["bottleneck"] and 'traffic = "dash(rate=500kbit/s, cycle=5s)"' in made.toml
+
+
+def test_a_configuration_is_run_in_one_step(tmp_path, capsys):
+    path = tmp_path / "config.py"
+    path.write_text(CONFIG)
+    experiment = sj.api.prepare(str(path))
+    assert check(experiment).cases[0].flows[0]["name"] == "iperf-1"
+    assert "note: start_ping 3" in capsys.readouterr().err
 
 
 def test_nothing_is_executed(tmp_path):

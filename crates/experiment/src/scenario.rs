@@ -208,6 +208,13 @@ pub enum Traffic {
         /// Mean think time.
         think: Duration,
     },
+    /// Chunks of a video, each asked for when its turn has come and the one before is there, over one connection.
+    Dash {
+        /// Size of a chunk.
+        chunk: Bytes,
+        /// Time between two turns.
+        cycle: Duration,
+    },
     /// Many connections, opened by the receiver of the data.
     Tmix(Box<Tmix>),
 }

@@ -112,6 +112,16 @@ params::params! {
     }
 }
 
+params::params! {
+    /// A video in chunks. TEACUP's defaults: 500 kbit/s, a chunk of five seconds every five seconds.
+    pub struct Dash {
+        /// Rate of the video.
+        rate: Rate = Rate::from_bps(500_000), Rate::from_bps(1) => RATE_MAX;
+        /// Length of a chunk, and time between two.
+        cycle: Duration = Duration::from_secs(5), Duration::from_millis(1) => HOUR;
+    }
+}
+
 fn cbr(rate: Rate, size: Bytes, on: Duration, off: Duration) -> Traffic {
     Traffic::Cbr { rate, size, on, off }
 }
@@ -141,6 +151,18 @@ pub static TRAFFIC: &[TrafficKind] = &[
         udp: true,
         needed: &["rate"],
         read: |spec| Cbr::from_spec(spec).map(|p| cbr(p.rate, p.size, p.on, p.off)),
+    },
+    TrafficKind {
+        name: "dash",
+        doc: "A video in chunks over one connection: each is asked for when its turn has come and the one before is there.",
+        fields: Dash::fields,
+        udp: false,
+        needed: &[],
+        read: |spec| {
+            let p = Dash::from_spec(spec)?;
+            let bytes = p.rate.bytes_per_sec() * p.cycle.as_secs_f64();
+            Ok(Traffic::Dash { chunk: Bytes::new((bytes as u64).max(1)), cycle: p.cycle })
+        },
     },
     TrafficKind {
         name: "game",
@@ -226,6 +248,8 @@ mod tests {
         assert_eq!(size / rate, Duration::from_millis(20));
         let Ok(Traffic::Cbr { rate, size, .. }) = read("game") else { panic!("game is not cbr") };
         assert_eq!(size / rate, Duration::from_millis(20));
+        let Ok(Traffic::Dash { chunk, .. }) = read("dash(rate=1Mbit/s, cycle=4s)") else { panic!("no chunks") };
+        assert_eq!(chunk, Bytes::new(500_000));
         assert_eq!(read("bytes").unwrap_err(), "bytes needs size, such as bytes(size=100kB)");
         assert!(read("tmix(load=0)").unwrap_err().contains("allowed is"));
         assert!(read("tmix(least=1MB, most=1kB)").unwrap_err().contains("above most"));

@@ -24,7 +24,7 @@ pub(crate) fn start<P: Probe>(world: &mut World<P>, f: u32) {
             }
             application(world, f);
         }
-        Traffic::OnOff { .. } | Traffic::Web { .. } | Traffic::Tmix(_) => application(world, f),
+        Traffic::OnOff { .. } | Traffic::Web { .. } | Traffic::Dash { .. } | Traffic::Tmix(_) => application(world, f),
     }
 }
 
@@ -79,9 +79,13 @@ pub(crate) fn transfer_done<P: Probe>(world: &mut World<P>, f: u32) {
         tcp.goal = u64::MAX;
     }
     node.count.completions.push(Completion { bytes, seconds: now.since(asked).as_secs_f64(), at: now.as_secs_f64() });
-    if let Traffic::Web { think, .. } = node.spec.traffic {
-        let pause = Duration::from_secs_f64(node.rng.exponential(think.as_secs_f64()));
-        world.enter(now + pause, Entry::Application(f));
+    match node.spec.traffic {
+        Traffic::Web { think, .. } => {
+            let pause = Duration::from_secs_f64(node.rng.exponential(think.as_secs_f64()));
+            world.enter(now + pause, Entry::Application(f));
+        }
+        Traffic::Dash { cycle, .. } => world.enter((asked + cycle).max(now), Entry::Application(f)),
+        _ => {}
     }
 }
 
@@ -98,6 +102,7 @@ pub(crate) fn application<P: Probe>(world: &mut World<P>, f: u32) {
             let bytes = node.rng.lognormal(size.as_f64(), sigma).max(1.0) as u64;
             begin_transfer(world, f, bytes);
         }
+        Traffic::Dash { chunk, .. } => begin_transfer(world, f, chunk.get()),
         Traffic::OnOff { on, off, rate } => on_off(world, f, on, off, rate),
         Traffic::Tmix(_) => world.connections_arrive(f),
     }

@@ -41,6 +41,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
         1 => (1u64..2_000_000).prop_map(|n| Traffic::Bytes(Bytes::new(n))),
         1 => Just(Traffic::OnOff { on: ms(300.0), off: ms(200.0), rate: None }),
         1 => Just(Traffic::OnOff { on: ms(300.0), off: ms(200.0), rate: Some(Rate::from_mbps(2.0)) }),
+        1 => Just(Traffic::Dash { chunk: Bytes::new(60_000), cycle: ms(100.0) }),
         1 => Just(Traffic::Web { size: Bytes::new(8000), sigma: 1.0, think: ms(50.0) }),
         1 => Just(Traffic::Cbr { rate: Rate::from_mbps(1.0), size: Bytes::new(200), on: ms(200.0), off: ms(100.0) }),
     ]

@@ -5,7 +5,7 @@ use tcp::{Offload, Stack};
 use units::{Duration, Rate};
 
 /// What can be asked for, in a sentence.
-const CAN: &str = "on linux can be: stack = \"linux\"; traffic bulk, bytes(…), cbr(…), voip, game and tmix(…); start, stop, count, stagger, \
+const CAN: &str = "on linux can be: stack = \"linux\"; traffic bulk, bytes(…), web(…), dash(…), cbr(…), voip, game and tmix(…); start, stop, count, stagger, \
                    rtt, access, ecn, initial_window, mss, receive_window, pacing and offload (one for all) of a flow; every \
                    key of a path or link";
 /// What two CPUs carried without a doubt (docs/linux.md): one connection, as fast as it can;
@@ -48,9 +48,8 @@ pub fn able(scenario: &Scenario) -> Result<(), String> {
         if burst(flow) != burst(&scenario.flows[0]) {
             return refuse(format!("flow {name}: an offload of its own"));
         }
-        match flow.traffic {
-            Traffic::Bulk | Traffic::Bytes(_) | Traffic::Cbr { .. } | Traffic::Tmix(_) => {}
-            _ => return refuse(format!("flow {name}: its traffic")),
+        if let Traffic::OnOff { .. } = flow.traffic {
+            return refuse(format!("flow {name}: its traffic, onoff,"));
         }
     }
     Ok(())
@@ -119,12 +118,14 @@ mod tests {
             "pacing = true",
             "offload = 16",
             "traffic = \"tmix(load=0.5)\"",
+            "traffic = \"web\"",
+            "traffic = \"dash\"",
         ] {
             assert_eq!(able(&scenario(flow)), Ok(()), "{flow}");
         }
         for (flow, named) in [
             ("stack = \"freebsd-11\"", "flow a: stack freebsd-11"),
-            ("traffic = \"web\"", "flow a: its traffic"),
+            ("traffic = \"onoff\"", "flow a: its traffic"),
             ("delayed_ack = false", "flow a: delayed_ack"),
         ] {
             let error = able(&scenario(flow)).unwrap_err();

@@ -65,6 +65,13 @@ pub enum Heard {
         /// How long after it was opened.
         lasted: units::Duration,
     },
+    /// A transfer of a flow that is one connection has come to its end.
+    Transfer {
+        /// Its size.
+        bytes: u64,
+        /// How long it took.
+        took: units::Duration,
+    },
     /// A reply has come.
     Exchange {
         /// Its size.
@@ -79,6 +86,8 @@ pub enum Heard {
 pub struct Cell {
     /// Payload received.
     pub received: AtomicU64,
+    /// Payload with which the transfer under way is complete; zero if none is.
+    pub goal: AtomicU64,
     /// When it was complete, in nanoseconds from the beginning; zero before.
     pub done_at: AtomicU64,
     /// The rest.
@@ -221,6 +230,7 @@ impl Hosts {
                     match heard {
                         Heard::Opened => world.connection_opened(f as u32),
                         Heard::Closed { lasted } => world.connection_closed(f as u32, lasted),
+                        Heard::Transfer { bytes, took } => world.completed(f as u32, bytes, took),
                         Heard::Exchange { bytes, took } => world.exchanged(f as u32, bytes, took),
                     }
                 }
@@ -313,10 +323,11 @@ fn drain(connection: &mut Connection, common: &Common, flows: &[FlowSpec], began
             Ok(0) => connection.open = false,
             Ok(n) => {
                 let received = cell.received.fetch_add(n as u64, Ordering::Relaxed) + n as u64;
-                if let Traffic::Bytes(size) = flows[connection.flow].traffic
-                    && received >= size.get()
-                    && cell.done_at.load(Ordering::Relaxed) == 0
-                {
+                let goal = match flows[connection.flow].traffic {
+                    Traffic::Bytes(size) => size.get(),
+                    _ => cell.goal.load(Ordering::Acquire),
+                };
+                if goal > 0 && received >= goal && cell.done_at.load(Ordering::Relaxed) == 0 {
                     cell.done_at.store(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
                 }
                 continue;

@@ -1,7 +1,7 @@
 //! The senders of an experiment's flows: when to open, what to write, what the kernel tells of each connection.
 
 use crate::flows::SENDERS;
-use crate::hosts::{Begin, Common, HOSTS_PRIORITY, News, Wanted, address, receiver};
+use crate::hosts::{Begin, Common, HOSTS_PRIORITY, Heard, News, Wanted, address, receiver};
 use crate::player::Line;
 use crate::sys::TcpInfo;
 use crate::{Failure, sys};
@@ -14,6 +14,8 @@ use units::{Duration, Instant, Rng, streams};
 
 /// How often the kernel is asked for a connection's state: what `ss` and web10g's loggers use.
 pub const SAMPLE: Duration = Duration::from_millis(10);
+/// How often a sender asks whether its page has arrived.
+const LOOK: Duration = Duration::from_millis(1);
 const CHUNK: usize = 1 << 16;
 /// `TCP_NOTSENT_LOWAT`: a socket is writable while less than this waits in it unsent.
 const TCP_NOTSENT_LOWAT: i32 = 25;
@@ -32,7 +34,19 @@ pub struct Plan {
     lowat: u32,
     state: State,
     left: u64,
+    pages: Pages,
     watched: Watched,
+}
+
+/// Where a flow of pages or chunks stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pages {
+    /// Under way; zero if none is.
+    bytes: u64,
+    asked: Instant,
+    due: Instant,
+    /// In all.
+    written: u64,
 }
 
 /// What the kernel said of a connection last.
@@ -96,12 +110,13 @@ impl Plan {
     pub fn new(spec: &FlowSpec, wanted: &Wanted, lowat: u32) -> Self {
         let left = match spec.traffic {
             Traffic::Bytes(size) => size.get(),
+            Traffic::Web { .. } | Traffic::Dash { .. } => 0,
             _ => u64::MAX,
         };
         // Connections are the player's.
         let state = if matches!(spec.traffic, Traffic::Tmix(_)) { State::Over } else { State::Waiting };
         let (spec, wanted) = (spec.clone(), wanted.clone());
-        Plan { spec, wanted, lowat, state, left, watched: Watched::default() }
+        Plan { spec, wanted, lowat, state, left, pages: Pages::default(), watched: Watched::default() }
     }
 
     fn failed(&self, what: &str, error: std::io::Error) -> Failure {
@@ -163,6 +178,9 @@ impl Plan {
         let copy = socket.try_clone().map_err(|e| self.failed("its socket", e))?;
         let mut stream = std::net::TcpStream::from(copy);
         for _ in 0..8 {
+            if self.left == 0 {
+                return Ok(());
+            }
             let most = (self.left.min(zeros.len() as u64)) as usize;
             match stream.write(&zeros[..most]) {
                 Ok(n) => self.left -= n as u64,
@@ -170,11 +188,62 @@ impl Plan {
                 Err(e) => return Err(self.failed("sending", e)),
             }
             if self.left == 0 {
-                self.close();
+                if !self.in_pages() {
+                    self.close();
+                }
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Its bytes come in pages or chunks.
+    fn in_pages(&self) -> bool {
+        matches!(self.spec.traffic, Traffic::Web { .. } | Traffic::Dash { .. })
+    }
+
+    /// Sees whether a page has arrived, begins the next if it is due; when to look again.
+    fn page(
+        &mut self,
+        common: &Common,
+        f: usize,
+        now: Instant,
+        zeros: &[u8],
+        rng: &mut Rng,
+    ) -> Result<Instant, Failure> {
+        if !self.in_pages() || !matches!(self.state, State::Open(_)) {
+            return Ok(Instant::MAX);
+        }
+        let cell = &common.cells[f];
+        let done_at = Instant::from_nanos(cell.done_at.load(Ordering::Acquire));
+        let pages = &mut self.pages;
+        if pages.bytes > 0 {
+            if done_at == Instant::ZERO {
+                return Ok(now + LOOK);
+            }
+            let heard = Heard::Transfer { bytes: std::mem::take(&mut pages.bytes), took: done_at.since(pages.asked) };
+            common.tell(f, |news| news.heard.push(heard));
+            pages.due = match self.spec.traffic {
+                Traffic::Web { think, .. } => done_at + draw(rng, think),
+                Traffic::Dash { cycle, .. } => (pages.asked + cycle).max(done_at),
+                _ => Instant::MAX,
+            };
+        }
+        if pages.due > now {
+            return Ok(pages.due);
+        }
+        pages.bytes = match self.spec.traffic {
+            Traffic::Web { size, sigma, .. } => rng.lognormal(size.as_f64(), sigma).max(1.0) as u64,
+            Traffic::Dash { chunk, .. } => chunk.get(),
+            _ => 0,
+        };
+        (pages.asked, pages.written) = (now, pages.written + pages.bytes);
+        // In this order: the receiver takes the time when it finds a goal, and nothing of this page is under way yet.
+        cell.done_at.store(0, Ordering::Release);
+        cell.goal.store(pages.written, Ordering::Release);
+        self.left = self.pages.bytes;
+        self.write(zeros)?;
+        Ok(now + LOOK)
     }
 
     /// Sends the datagrams that are due; when the next is.
@@ -242,6 +311,7 @@ pub fn send(common: &Common, mut plans: Vec<Plan>, seed: u64, begin: &Receiver<B
             if let Some(at) = plan.datagrams(now, &zeros, &mut dice[f]) {
                 next = next.min(at);
             }
+            next = next.min(plan.page(common, f, now, &zeros, &mut dice[f])?);
         }
         if now >= sample_at {
             for (f, plan) in plans.iter_mut().enumerate() {
@@ -254,7 +324,11 @@ pub fn send(common: &Common, mut plans: Vec<Plan>, seed: u64, begin: &Receiver<B
         }
         let (mut files, mut whose) = (Vec::new(), Vec::new());
         for (f, plan) in plans.iter().enumerate() {
-            if let State::Connecting(socket) | State::Open(socket) = &plan.state {
+            // A socket with nothing to send is always ready.
+            let idle = plan.left == 0 && matches!(plan.state, State::Open(_));
+            if let State::Connecting(socket) | State::Open(socket) = &plan.state
+                && !idle
+            {
                 files.push(sys::waiting(socket, sys::POLLOUT));
                 whose.push(f);
             }

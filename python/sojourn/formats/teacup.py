@@ -304,8 +304,40 @@ def _flow(
                     "stagger": f"{period:g} s"}
             for i, server in enumerate(servers, 1)
         ]  # fmt: skip
+    if task == "start_httperf_dash":
+        rate = _number(config, "TPCONF_traffic_gens", say.get("rate", names.get("V_dash_rate", 500)))
+        cycle = _number(config, "TPCONF_traffic_gens", say.get("cycle", names.get("V_dash_cycle", 5)))
+        if rate <= 0 or cycle <= 0:
+            raise config.wrong("TPCONF_traffic_gens", f"task {number}, {task}: no rate, or no cycle")
+        if _number(config, "TPCONF_traffic_gens", say.get("prefetch", 0)) > 0:
+            left.append(f"{task} {number}: nothing is fetched ahead: the first chunk is as large as the others")
+        server = host("server")
+        return [made | {"name": f"dash-{number}", "duration": seconds(), "from": server, "to": host("client"),
+                        "cc": _algorithm(config, names, server, ""),
+                        "traffic": f"dash(rate={rate:g}kbit/s, cycle={cycle:g}s)"}]  # fmt: skip
+    if task == "start_httperf":
+        return [made | _pages(config, names, left, number, say) | {"duration": seconds()}]
     left.append(f"{task or 'a task without a name'} ({number}): no traffic of ours is like it; not carried over")
     return []
+
+
+def _pages(
+    config: _Config, names: Mapping[str, Any], left: list[str], number: str, say: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Sessions of httperf: so many a second, each of some calls. One connection here asks as often for as much."""
+    variable = "TPCONF_traffic_gens"
+    sessions = _number(config, variable, say.get("rate", 1) or 1)
+    calls = _number(config, variable, say.get("calls", 1) or 1)
+    size = _number(config, variable, say.get("response_size", 1) or 1)
+    client, server = (str(say.get(key, "")) for key in ("client", "server"))
+    if not client or not server or not sessions:
+        raise config.wrong(variable, f"task {number}, start_httperf: no client, no server, or no rate")
+    left.append(
+        f"start_httperf {number}: one connection that asks for {size:g} kB, and {1 / (sessions * calls):g} s "
+        "after it is there (on average) again; files of sessions are not read"
+    )
+    return {"name": f"httperf-{number}", "from": server, "to": client, "cc": _algorithm(config, names, server, ""),
+            "traffic": f"web(size={size:g}kB, sigma=0, think={1 / (sessions * calls):g}s)"}  # fmt: skip
 
 
 def _algorithm(config: _Config, names: Mapping[str, Any], host: str, own: str) -> str:

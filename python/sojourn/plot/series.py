@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import NotRecorded, SpecError
-from . import inner, style
+from . import inner, style, traffic
 from . import why as causes
 from .data import Shown, chosen, column, flow_label, short_spec, table
 from .histogram import Floats
@@ -27,7 +27,7 @@ MOST_ROUNDS = 200
 
 PANELS = ("throughput", "cwnd", "delay", "queue")
 # Relative to each other, and in inches for one unit of a page's width.
-HEIGHTS = {"throughput": 1.0, "cwnd": 1.25, "delay": 1.05, "queue": 0.85}
+HEIGHTS = {"throughput": 1.0, "cwnd": 1.25, "delay": 1.05, "queue": 0.85} | dict.fromkeys(traffic.PANELS, 1.0)
 
 
 def time(
@@ -49,7 +49,8 @@ def time(
     Top to bottom: throughput (mean over `smooth` seconds, default a 250th of the span), cwnd with ssthresh dashed,
     RTT with base RTT dashed and queue delay filled, queue length with drops (×) and marks (▲). With `why`, every
     cause is a coloured tick in a lane of its own under cwnd, and the algorithm's inner variables are further panels.
-    `panels` chooses by name, such as `["cwnd", "delay", "gradient", "probability"]`; any recorded variable is one.
+    `panels` chooses by name, such as `["cwnd", "delay", "gradient", "probability"]`; any recorded variable is one, and
+    so are `goodput`, `ackseq` (bytes acknowledged by then), `owd` (one-way delay) and `loss`.
     """
     one = chosen(cases, case)
     run = one.outcomes[0].repetition if repetition is None else repetition
@@ -67,12 +68,12 @@ def time(
         rtt = max(float(one.flows[i].get("base_rtt_ms") or 0.0) for i in picked) / 1e3
         smooth = max(rtt, (span[1] - span[0]) / 50)
     names = [panels] if isinstance(panels, str) else panels
-    shown = PANELS if names is None else tuple(name for name in names if name in PANELS)
+    shown = PANELS if names is None else tuple(name for name in names if name in HEIGHTS)
     if why and not table(one, "events", run).height:
         raise NotRecorded("no causes were recorded: run again with --events, or draw without --why")
     lanes = causes.lanes(events, picked) if why and "cwnd" in shown else []
     variables = inner.of_flow(table(one, "vars", run), picked, one.bottleneck)
-    others = [name for name in names or () if name not in PANELS]
+    others = [name for name in names or () if name not in HEIGHTS]
     kinds: list[str | inner.Inner] = []
     for name in shown:
         kinds += [name, "why"] if name == "cwnd" and lanes else [name]
@@ -97,6 +98,9 @@ def time(
         elif kind == "cwnd":
             _window(ax, one, series, picked, drawn, span, thin, variables if why else None, zoomed)
             ax.set_ylabel("cwnd\nkB")
+        elif kind in traffic.PANELS:
+            tables = (series, links, table(one, "drops", run))
+            traffic.draw(ax, kind, one, tables, picked, drawn, span, smooth)
         elif kind == "why":
             causes.draw(ax, lanes, _rows(drawn, lanes), span, style.SIZES[size] - 1.2)
         elif kind == "delay":
@@ -143,7 +147,7 @@ def _throughput(
     seen: set[str] = set()
     for i in picked:
         t, y = _line(series, i, "throughput_mbps", span)
-        t, y = _averaged(t, y, smooth if smooth is not None else (span[1] - span[0]) / 250)
+        t, y = averaged(t, y, smooth if smooth is not None else (span[1] - span[0]) / 250)
         name = _name(case, i, len(picked))
         ax.plot(t, y, color=lines[i].colour, linestyle=lines[i].dash, linewidth=thin,
                 label=None if name in seen else name)  # fmt: skip
@@ -336,7 +340,7 @@ def _picked(frame: pl.DataFrame, key: str, at: int, name: str, span: tuple[float
     return column(rows, "t_s"), column(rows, name)
 
 
-def _averaged(t: Floats, y: Floats, width: float) -> tuple[Floats, Floats]:
+def averaged(t: Floats, y: Floats, width: float) -> tuple[Floats, Floats]:
     """Means over bins of `width` seconds, placed at the bins' middles; untouched where the steps are wider."""
     if len(t) < 3 or width <= 1.5 * float(np.median(np.diff(t))):
         return t, y

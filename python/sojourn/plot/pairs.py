@@ -1,0 +1,44 @@
+"""RTTs of packet pairs over time and as a distribution, a line per connection: TEACUP's `analyse_rtt`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import SpecError
+from . import style
+
+if TYPE_CHECKING:
+    from ..packet_pairs import Trip
+
+#: Connections that a legend has room for; the others are drawn without a name.
+NAMED = 8
+
+
+def draw(trips: Sequence[Trip], out: Path) -> Path:
+    """Draw connections into a .png, .pdf or .svg."""
+    if out.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise SpecError(f"--plot {out}: use .png, .pdf or .svg")
+    shown = [trip for trip in trips if len(trip.rtt)]
+    begin = min(int(trip.time[0]) for trip in shown)
+    with style.styled():
+        fig = style.figure("double", 2.4)
+        over, spread = fig.subplots(1, 2, sharey=True, width_ratios=(2.2, 1))
+        for k, trip in enumerate(shown):
+            colour = style.PALETTE[k % len(style.PALETTE)]
+            rtt = trip.rtt / 1e6
+            over.plot((trip.time - begin) / 1e9, rtt, ".", color=colour, markersize=1.5,
+                      label=trip.name if k < NAMED else None)  # fmt: skip
+            spread.plot(np.linspace(0, 1, len(rtt)), np.sort(rtt), color=colour)
+        over.set_xlabel("Time, s")
+        over.set_ylabel("RTT, ms")
+        spread.set_xlabel("Share of pairs")
+        over.set_ylim(bottom=0)
+        style.legend_above(over)
+        try:
+            return style.save(fig, out, "RTT by packet pairs", "sojourn spp")
+        except OSError as error:
+            raise SpecError(f"--plot {out}: cannot be written: {error.strerror}") from None
