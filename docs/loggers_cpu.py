@@ -5,8 +5,8 @@ sudo .venv/bin/python docs/loggers_cpu.py [--runs N] [--rate "1Gbit/s 6ms"]     
 A transfer by CUBIC (`sojourn run --on linux`) without a logger, with an event log of ACKs, with one of packets both
 ways, and polled every 1 and 10 ms. The event log is the kernel's own `tcp:tcp_probe`, which is what became of the
 module that ttprobe was made from: a record when the sender takes an ACK; that of packets both ways adds
-`net:net_dev_queue`, a record without a window when one leaves. Polls ask inet_diag for each connection; web10g asked its
-own patch. Counted is the CPU time of the processes: hosts, links (what the kernel does for them is done in their
+`net:net_dev_queue`, a record without a window when one leaves. Polls ask inet_diag for each connection; web10g asked
+its own patch. Counted is the CPU time of the processes: hosts, links (what the kernel does for them is done in their
 name) and the logger.
 """
 
