@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The kernel as a host: measures a TCP socket, asks a law, sets the window. Included last by a NAME.bpf.c that has
- * defined LAW as NAME; params.h is written when the object is built and defines PARAMS, RECORD_ACKS and
- * CONG_CONTROL_ARGS.
+ * defined LAW as NAME; params.h is written when the object is built and defines PARAMS, RECORD_ACKS, CONG_CONTROL_ARGS,
+ * CALLED, the name under which the kernel has it, and FLOW_IS_ADDRESS: what tells flows apart in records is the local IPv4
+ * address, or else the two ports.
  *
  * All is in cong_control, which the kernel calls for every ACK, in recovery too; so the proportional rate reduction
  * (RFC 6937) that other algorithms get from the kernel is here. What the kernel asks with ssthresh() it explains only
@@ -60,6 +61,16 @@ struct {
 	__uint(max_entries, RECORD_ACKS ? 1 << 24 : 1 << 20);
 } sojourn_events SEC(".maps");
 
+/* Records for which the ring had no room: its reader says so. */
+u64 sojourn_lost;
+
+static void host_tells(void *record, u64 size)
+{
+	/* The reader polls; a wake-up an event would cost more than the event. */
+	if (bpf_ringbuf_output(&sojourn_events, record, size, BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&sojourn_lost, 1);
+}
+
 static u32 host_draw(struct law_flow *f)
 {
 	f->draw = bpf_get_prandom_u32();
@@ -68,8 +79,7 @@ static u32 host_draw(struct law_flow *f)
 
 static void host_event(struct law_flow *f)
 {
-	/* The reader polls; a wake-up an event would cost more than the event. */
-	bpf_ringbuf_output(&sojourn_events, &f->event, sizeof(f->event), BPF_RB_NO_WAKEUP);
+	host_tells(&f->event, sizeof(f->event));
 }
 
 static struct host *host_of(struct sock *sk)
@@ -97,7 +107,7 @@ static void tape_after(struct host *h, u64 reaction)
 	t->after_cwnd = h->flow.cwnd;
 	t->after_ssthresh = h->flow.ssthresh;
 	t->reaction = reaction;
-	bpf_ringbuf_output(&sojourn_events, t, sizeof(*t), BPF_RB_NO_WAKEUP);
+	host_tells(t, sizeof(*t));
 	t->host_cwnd = t->host_ssthresh = 0;
 #endif
 }
@@ -277,7 +287,11 @@ void BPF_PROG(host_init, struct sock *sk)
 
 	if (!h)
 		return;
+#if FLOW_IS_ADDRESS
+	h->flow.event.flow = bpf_ntohl(sk->__sk_common.skc_rcv_saddr);
+#else
 	h->flow.event.flow = (u32)sk->__sk_common.skc_num << 16 | bpf_ntohs(sk->__sk_common.skc_dport);
+#endif
 	h->snd_cwnd = h->snd_ssthresh = 0;
 	host_sees_windows(h, tp);
 	host_measures(h, tp);
@@ -470,7 +484,7 @@ void BPF_PROG(host_release, struct sock *sk)
 }
 
 SEC(".struct_ops")
-struct tcp_congestion_ops LAW = {
+struct tcp_congestion_ops CALLED = {
 	.init = (void *)host_init,
 	.release = (void *)host_release,
 	.ssthresh = (void *)host_ssthresh,
@@ -479,5 +493,5 @@ struct tcp_congestion_ops LAW = {
 	.cwnd_event = (void *)host_cwnd_event,
 	.undo_cwnd = (void *)host_undo_cwnd,
 	.flags = 1, /* TCP_CONG_NON_RESTRICTED: any user may ask for it */
-	.name = TEXT(LAW),
+	.name = TEXT(CALLED),
 };

@@ -44,8 +44,11 @@ def load(
     iperf3 -c SERVER -C hldg
     """
     from .linux import build
-    from .linux.kernel import load
+    from .linux.kernel import load, root
+    from .linux.lent import sweep
 
+    root("loading")
+    sweep()
     name = load(build.spec(spec, settings(set)), record=record, default=default, untried=untried)
     say(f"{name} is loaded; a program asks for it by name (iperf3 -C {name}), all do after")
     say(f"  sysctl net.ipv4.tcp_congestion_control={name}")
@@ -57,8 +60,10 @@ def unload(
 ) -> None:
     """Unload it; the system's default becomes what it was."""
     from .linux.kernel import loaded, root, unload
+    from .linux.lent import sweep
 
     root("unloading")
+    sweep()
     for each in [name] if name else [row.name for row in loaded()]:
         for still in unload(each):
             say(still)
@@ -68,8 +73,10 @@ def unload(
 def list_(as_json: Json = False) -> None:
     """List what is loaded."""
     from .linux.kernel import loaded, root
+    from .linux.lent import sweep
 
     root("listing what is loaded")
+    sweep()
     rows = loaded()
     if as_json:
         keys = ("name", "spec", "default", "records_acks")
@@ -116,17 +123,19 @@ def watch(
     from .linux.kernel import loaded
     from .linux.ring import Ring, event, is_event
 
-    with Ring(name) as ring:
-        if tape and not any(row.name == name and row.records_acks for row in loaded()):
-            raise SpecError(f"{name} was loaded without --record-acks")
-        with (tape or Path(os.devnull)).open("wb") as file:
-            for record in ring.follow(seconds):
-                if not is_event(record):
-                    file.write(record)
-                elif as_json:
-                    print(json.dumps(asdict(event(record))), flush=True)
-                elif not tape:
-                    print(_line(event(record)), flush=True)
+    ring = Ring(name)
+    if tape and not any(row.name == name and row.records_acks for row in loaded()):
+        raise SpecError(f"{name} was loaded without --record-acks")
+    with (tape or Path(os.devnull)).open("wb") as file:
+        for record in ring.follow(seconds):
+            if not is_event(record):
+                file.write(record)
+            elif as_json:
+                print(json.dumps(asdict(event(record))), flush=True)
+            elif not tape:
+                print(_line(event(record)), flush=True)
+    if lost := ring.lost():
+        say(f"{lost} records were lost: they came faster than they were read")
 
 
 def _line(e: Event) -> str:

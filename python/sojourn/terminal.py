@@ -85,7 +85,8 @@ def run(
     folder = out or place(experiment, plan, on=on)
     order = choose(plan, repeat, quick)
     printer = _Lines(order) if lines else None
-    host = _kernel(experiment, arrivals) if on == "linux" else _executor(cluster, connect)
+    acks = record is not None and record.acks
+    host = _kernel(experiment, arrivals, acks) if on == "linux" else _executor(cluster, connect)
     with host as executor, _progress(plan.title or experiment.text, len(order)) as progress:
 
         def seen(outcome: Outcome, done: int, total: int) -> None:
@@ -117,10 +118,10 @@ def run(
 
 
 @contextmanager
-def _kernel(experiment: Experiment, arrivals: bool) -> Iterator[Executor | None]:
+def _kernel(experiment: Experiment, arrivals: bool, acks: bool) -> Iterator[Executor | None]:
     from .linux.flows import kernel
 
-    with kernel(experiment, arrivals) as bed:
+    with kernel(experiment, arrivals, acks) as bed:
         yield bed
 
 

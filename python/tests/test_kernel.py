@@ -57,7 +57,9 @@ def test_a_kernel_is_known_by_its_types():
 
 @pytest.mark.skipif(not build.TYPES.exists(), reason="needs a kernel with BTF")
 def test_a_kernel_nobody_tried_is_refused_with_one_line():
-    with pytest.raises(SetupError, match=rf"kernel 5\.4\.0-x is not among those tried \({build.tried()}\): --untried"):
+    with pytest.raises(
+        SetupError, match=rf"kernel 5\.4\.0-x is not among those tried \({build.tried()}\): .*--untried"
+    ):
         build.known_kernel(release="5.4.0-x")
     build.known_kernel(untried=True, release="5.4.0-x")
     build.known_kernel(release="6.18.44-anything")

@@ -79,10 +79,16 @@ def test_the_kernels_names_and_what_it_has_not(monkeypatch: pytest.MonkeyPatch) 
         "bbr",
         "cubic",
     ]
-    with pytest.raises(
-        SpecError, match=r"no 'hldg'; sojourn kernel load hldg brings it.*newreno \(its reno\), cubic, bbr"
-    ):
-        flows.kernel_name("hldg")
+    with pytest.raises(SpecError, match=r"no 'vegas'; it has newreno \(its reno\), cubic, bbr; from BPF there are cdg"):
+        flows.kernel_name("vegas")
+    assert flows.brought("hldg(g=2)") and flows.brought("cdg(g=2)") and not flows.brought("cdg(g=2, reference=linux)")
+    # A cdg of ours that somebody has loaded follows FreeBSD's rules.
+    monkeypatch.setattr(flows, "available", lambda: ["reno", "cubic", "cdg"])
+    monkeypatch.setattr(flows.programs, "registered", lambda: {"cdg": 7})
+    with pytest.raises(SpecError, match="no 'cdg'; it has newreno"):
+        flows.kernel_name("cdg(reference=linux)")
+    monkeypatch.setattr(flows.programs, "registered", dict)
+    assert flows.kernel_name("cdg(reference=linux)") == "cdg"
     with pytest.raises(SpecError, match=r"beta=0.8 is not to be had from the kernel's cubic: it takes reference=linux"):
         flows.kernel_name("cubic(beta=0.8)")
 

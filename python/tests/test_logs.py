@@ -158,13 +158,36 @@ def test_diftr_and_flent_come_back(result, written):
 
 def test_a_run_on_linux_is_exported_from_what_it_recorded(result, tmp_path):
     was = result.outcomes[0]
-    there = replace(was, raw=json.dumps(was.summary | {"on": "linux"}))
-    run = export.Run.of(replace(result, outcomes=(there,)))
+    raw = json.dumps(was.summary | {"on": "linux"})
+
+    def of(**tables):
+        there = replace(was, raw=raw, tables=was.tables | tables)
+        return export.Run.of(replace(result, outcomes=(there,)))
+
+    # Where no algorithm told of its ACKs, the samples of TCP_INFO are what there is.
+    none = {name: (kind, b"") for name, (kind, _) in was.tables["acks"].items()}
+    run = of(acks=none)
     log = export.log(run, tmp_path / "log", "siftr", options={})
     back = logs.read(tmp_path / "log").frame
     series = result.series.flows.filter(pl.col("cwnd_bytes").is_finite()).sort("t_s", "flow")
     assert len(back) == log.records == len(series)
     assert (np.abs(back["cwnd_bytes"].to_numpy() - series["cwnd_bytes"].to_numpy()) < 1).all()
+    # Where it did, each ACK finds the window as it was before it, and a departure as the last ACK left it.
+    acks = result.acks
+    sent = {
+        "time_ns": ("u64", np.array([10**18], "<u8").tobytes()),
+        "flow": ("u32", bytes(4)),
+        "way": ("u16", bytes(2)),
+        "size": ("u32", np.array([1500], "<u4").tobytes()),
+        "ecn": ("u16", bytes(2)),
+    }
+    log = export.log(of(arrivals=sent), tmp_path / "log", "ttprobe", options={"direction": "io", "omode": "1"})
+    back = logs.read(tmp_path / "log").frame
+    heard, left = back.filter(direction="i"), back.filter(direction="o")
+    assert len(heard) == acks.height > 100 and len(left) == 1 and left["length"][0] == 1480
+    whole = (acks["cwnd_before"].to_numpy() // 1448) * 1448
+    assert (heard["cwnd_bytes"].to_numpy() == whole).mean() > 0.99
+    assert left["cwnd_bytes"][0] == acks.filter(flow=0)["cwnd_after"][-1] // 1448 * 1448
     with pytest.raises(sj.SpecError, match="on Linux and cannot be repeated"):
         export.pcapng(run, tmp_path / "x")
     with pytest.raises(sj.SpecError, match="--diftr"):

@@ -5,6 +5,7 @@ use crate::run::RunResult;
 use ::tun::{Hosts, Setup, Shared, Sorter, Wanted, drive};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use sim::outside::Arrival;
 use sim::packet::Way;
@@ -88,12 +89,12 @@ impl Drop for Emulator {
 #[pymethods]
 impl Emulator {
     /// Starts. Without `congestion_controls` it carries what programs send. With them it runs the case's flows over the
-    /// kernel's TCP, each flow with (name in the kernel, delay-based, paced, judges its window itself), between the two
-    /// namespaces.
+    /// kernel's TCP, each flow with (name in the kernel, delay-based, paced, judges its window itself, tells what it does), between
+    /// the two namespaces. `rings` are the maps of algorithms that tell, each with the count of what was lost.
     #[new]
     #[pyo3(signature = (text, file, overrides, case, repetition, near, far, *, series_ms = None, events = false,
         diftr = false, arrivals = false, capture = None, points = Vec::new(), realtime = true, namespaces = None,
-        congestion_controls = None, lowat = 32_768))]
+        congestion_controls = None, lowat = 32_768, rings = Vec::new(), acks = false))]
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     fn new(
         text: &str,
@@ -111,8 +112,10 @@ impl Emulator {
         points: Vec<String>,
         realtime: bool,
         namespaces: Option<(Bound<'_, Namespace>, Bound<'_, Namespace>)>,
-        congestion_controls: Option<Vec<(Option<String>, bool, bool, bool)>>,
+        congestion_controls: Option<Vec<(Option<String>, bool, bool, bool, bool)>>,
         lowat: u32,
+        rings: Vec<(u32, Option<u32>)>,
+        acks: bool,
     ) -> PyResult<Self> {
         let experiment = experiment(text, file, &overrides, &[])?;
         let case = experiment.case(case).map_err(refuse)?;
@@ -124,7 +127,13 @@ impl Emulator {
             (Some(all), Some((near, far))) => {
                 let wanted: Vec<Wanted> = all
                     .into_iter()
-                    .map(|(cc, delay_based, paced, own_window)| Wanted { cc, delay_based, paced, own_window })
+                    .map(|(cc, delay_based, paced, own_window, tells)| Wanted {
+                        cc,
+                        delay_based,
+                        paced,
+                        own_window,
+                        tells,
+                    })
                     .collect();
                 let flows = scenario.flows.len() as u32;
                 let homes = [&near.get().0, &far.get().0];
@@ -136,7 +145,7 @@ impl Emulator {
         let title = format!("{file}, repetition {repetition}");
         let capture = capture.map(|path| (path, points, title));
         let ends = [near.0.clone(), far.0.clone()];
-        let setup = Setup { scenario, repetition, ends, keep, arrivals, capture, realtime };
+        let setup = Setup { scenario, repetition, ends, keep, arrivals, capture, realtime, rings, acks };
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
         let thread = std::thread::Builder::new()
@@ -176,6 +185,34 @@ impl Emulator {
         let flows = outcome.flows.iter().map(|f| (f.name.clone(), f.route.first() == Some(&0))).collect();
         let end = outcome.end.as_nanos() as f64 * 1e-9;
         Ok((RunResult::new(summary.to_string(), outcome.names, outcome.tables), flows, end))
+    }
+}
+
+/// What a loaded algorithm tells: its ring, a map of BPF, and the map that counts what it had no room for.
+#[pyclass(frozen)]
+pub struct Ring(Mutex<::tun::Ring>);
+
+#[pymethods]
+impl Ring {
+    #[new]
+    #[pyo3(signature = (ring, lost = None))]
+    fn new(ring: u32, lost: Option<u32>) -> PyResult<Self> {
+        let opened = ::tun::Ring::new(ring, lost);
+        opened.map(|r| Ring(Mutex::new(r))).map_err(|e| PyOSError::new_err(format!("map {ring} of BPF: {e}")))
+    }
+
+    /// What has been written since the last call, oldest first.
+    fn read<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        let mut records = Vec::new();
+        if let Ok(mut ring) = self.0.lock() {
+            ring.take(|record| records.push(PyBytes::new(py, record)));
+        }
+        records
+    }
+
+    /// How many records found no room since this was made.
+    fn lost(&self) -> PyResult<u64> {
+        self.0.lock().map_or(Ok(0), |ring| ring.lost().map_err(|e| PyOSError::new_err(e.to_string())))
     }
 }
 

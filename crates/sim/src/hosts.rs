@@ -7,15 +7,14 @@ use crate::outside::Fate;
 use crate::packet::{Packet, Way};
 use crate::probe::{Probe, Trace};
 use crate::timers::Timer;
+use crate::traffic;
 use crate::world::World;
-use crate::{summary, traffic};
-use cc::CauseKind;
 use tcp::Segment;
 use units::{Bytes, Instant};
 
 /// Two delay back-offs less than so many RTTs apart are a double one: "two successive back-offs with a two RTT interval
 /// gap between them" (HLDG thesis, section 4.2.2), and a round takes a little longer than an RTT.
-const ON_THE_HEELS: f64 = 2.5;
+pub(crate) const ON_THE_HEELS: f64 = 2.5;
 
 impl<P: Probe> World<P> {
     pub(crate) fn deliver(&mut self, packet: &Packet) {
@@ -227,49 +226,7 @@ impl<P: Probe> World<P> {
             event.flow = f;
             let fact = (event.kind as u64) << 48 ^ event.cwnd_after;
             self.digest.fold(Instant::from_nanos(event.time), Fact::Window, f | 1 << 31, fact);
-            let backoff = match event.cause() {
-                Some(CauseKind::DelayBackoff) => Some(0),
-                Some(CauseKind::LossBackoff) => Some(1),
-                Some(CauseKind::EcnBackoff) => Some(2),
-                Some(CauseKind::Timeout) => Some(3),
-                Some(CauseKind::ModeSwitch) => {
-                    let (from, to) = (event.values[0], event.values[1]);
-                    let (_, since) = node.count.mode.unwrap_or((from, node.start));
-                    summary::add_mode(&mut node.count.modes, from, self.now.since(since));
-                    node.count.mode = Some((to, self.now));
-                    None
-                }
-                Some(CauseKind::DelayIgnored) => {
-                    node.count.unanswered[0] += 1;
-                    None
-                }
-                Some(CauseKind::LossTolerated) => {
-                    node.count.unanswered[1] += 1;
-                    None
-                }
-                _ => None,
-            };
-            if let Some(kind) = backoff {
-                let below = (event.cwnd_before as f64) < bdp;
-                node.count.backoffs[kind] += 1;
-                node.count.below_bdp += u64::from(below);
-                if kind == 0 {
-                    let (doubles, last, left) = &mut node.count.doubles;
-                    let since = last.replace(self.now).map(|last| self.now.since(last));
-                    *doubles += u64::from(below && since.is_some_and(|gap| gap < soon));
-                    *left += event.cwnd_after;
-                }
-                // CDG's way to use its shadow window: a threshold above the window, which slow start then climbs to.
-                node.count.unanswered[2] += u64::from(kind == 1 && event.ssthresh_after > event.cwnd_before);
-            }
-            // A threshold learned on the way (SlowStartCap) is not the end yet; BBR's end sets no threshold.
-            let ends = event.cause() == Some(CauseKind::SlowStartExit)
-                || (event.ssthresh_before == u64::MAX && event.ssthresh_after != u64::MAX);
-            if node.count.slow_start_exit.is_none() && ends && event.cause() != Some(CauseKind::SlowStartCap) {
-                let unset = event.ssthresh_after == u64::MAX;
-                let threshold = if unset { event.cwnd_after } else { event.ssthresh_after };
-                node.count.slow_start_exit = Some((self.now, threshold, threshold as f64 / bdp));
-            }
+            node.count.caused(&event, self.now, node.start, bdp, soon);
             if P::ON {
                 event.flow = self.sessions.flow(f);
                 self.probe.see(self.now, Trace::Event(&event));

@@ -4,7 +4,8 @@ use crate::gaps::Gaps;
 use crate::histogram::Histogram;
 use crate::outside::Told;
 use crate::packet::Way;
-use crate::prefetch;
+use crate::{prefetch, summary};
+use cc::{CauseKind, EventRecord};
 use core::mem::offset_of;
 use experiment::{FlowSpec, Run};
 use tcp::{BandwidthEstimates, Endpoint};
@@ -153,6 +154,55 @@ impl FlowCount {
         {
             let bps = rate.as_bps() as u128 * packet.get() as u128 / mss.get() as u128;
             histogram.add(Duration::from_nanos(u64::try_from(bps).unwrap_or(u64::MAX)));
+        }
+    }
+
+    /// Its algorithm told of something, `now`, on a flow that started at `start` over a path of this BDP. Two delay
+    /// back-offs sooner after each other than `soon` are a double one.
+    #[cold]
+    pub fn caused(&mut self, event: &EventRecord, now: Instant, start: Instant, bdp: f64, soon: Duration) {
+        let backoff = match event.cause() {
+            Some(CauseKind::DelayBackoff) => Some(0),
+            Some(CauseKind::LossBackoff) => Some(1),
+            Some(CauseKind::EcnBackoff) => Some(2),
+            Some(CauseKind::Timeout) => Some(3),
+            Some(CauseKind::ModeSwitch) => {
+                let (from, to) = (event.values[0], event.values[1]);
+                let (_, since) = self.mode.unwrap_or((from, start));
+                summary::add_mode(&mut self.modes, from, now.since(since));
+                self.mode = Some((to, now));
+                None
+            }
+            Some(CauseKind::DelayIgnored) => {
+                self.unanswered[0] += 1;
+                None
+            }
+            Some(CauseKind::LossTolerated) => {
+                self.unanswered[1] += 1;
+                None
+            }
+            _ => None,
+        };
+        if let Some(kind) = backoff {
+            let below = (event.cwnd_before as f64) < bdp;
+            self.backoffs[kind] += 1;
+            self.below_bdp += u64::from(below);
+            if kind == 0 {
+                let (doubles, last, left) = &mut self.doubles;
+                let since = last.replace(now).map(|last| now.since(last));
+                *doubles += u64::from(below && since.is_some_and(|gap| gap < soon));
+                *left += event.cwnd_after;
+            }
+            // CDG's way to use its shadow window: a threshold above the window, which slow start then climbs to.
+            self.unanswered[2] += u64::from(kind == 1 && event.ssthresh_after > event.cwnd_before);
+        }
+        // A threshold learned on the way (SlowStartCap) is not the end yet; BBR's end sets no threshold.
+        let ends = event.cause() == Some(CauseKind::SlowStartExit)
+            || (event.ssthresh_before == u64::MAX && event.ssthresh_after != u64::MAX);
+        if self.slow_start_exit.is_none() && ends && event.cause() != Some(CauseKind::SlowStartCap) {
+            let unset = event.ssthresh_after == u64::MAX;
+            let threshold = if unset { event.cwnd_after } else { event.ssthresh_after };
+            self.slow_start_exit = Some((now, threshold, threshold as f64 / bdp));
         }
     }
 

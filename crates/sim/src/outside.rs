@@ -5,14 +5,16 @@
 //! with what has come, and takes what became of it from [`World::fates`]. Decisions are made at the times at which
 //! events are due, however late the driver wakes, so the same arrivals give the same run: [`replay`] plays them again.
 
-use crate::node::{Completion, Node};
+use crate::hosts::ON_THE_HEELS;
+use crate::node::{Completion, Node, Transport};
 use crate::packet::{Packet, Way};
-use crate::probe::{FlowSample, Probe};
+use crate::probe::{FlowSample, Probe, Trace};
 use crate::record::{Column, Table};
 use crate::summary::{self, Summary};
 use crate::world::World;
 use crate::{Options, RunError, build};
-use experiment::{FlowSpec, Scenario};
+use cc::EventRecord;
+use experiment::{FlowSpec, Scenario, Traffic};
 use tcp::Segment;
 use units::{Duration, Instant};
 
@@ -154,7 +156,7 @@ impl<P: Probe> World<P> {
 
     /// The driver's news of a flow.
     pub fn tell(&mut self, flow: u32, news: Told) {
-        if let crate::node::Transport::Outside(told) = &mut self.nodes[flow as usize].transport {
+        if let Transport::Outside(told) = &mut self.nodes[flow as usize].transport {
             *told = news;
         }
     }
@@ -176,6 +178,26 @@ impl<P: Probe> World<P> {
     pub fn backed_off(&mut self, flow: u32, kinds: [u64; 4]) {
         for (count, more) in self.nodes[flow as usize].count.backoffs.iter_mut().zip(kinds) {
             *count += more;
+        }
+    }
+
+    /// What a flow's algorithm told, at the time of the record: counted and shown as a simulated flow's is. It is not in the
+    /// digest, which [`replay`] must be able to find again.
+    pub fn caused(&mut self, event: EventRecord) {
+        let f = event.flow as usize;
+        let Node { spec, count, transport: Transport::Outside(told), start, bdp, .. } = &mut self.nodes[f] else {
+            return;
+        };
+        let srtt = if told.sample.srtt_ms.is_finite() { told.sample.srtt_ms } else { 0.0 };
+        let soon = Duration::from_millis_f64(srtt * ON_THE_HEELS);
+        count.caused(&event, Instant::from_nanos(event.time), *start, *bdp, soon);
+        if matches!(spec.traffic, Traffic::Tmix(_)) {
+            // Modes, and what follows on the heels of what, are one connection's; here are many.
+            (count.mode, count.doubles.0, count.doubles.1) = (None, 0, None);
+            count.modes.clear();
+        }
+        if P::ON {
+            self.probe.see(self.now, Trace::Event(&event));
         }
     }
 

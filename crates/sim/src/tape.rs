@@ -83,33 +83,53 @@ impl Tape {
 
     /// The ACKs as a table.
     pub fn table(&self) -> Table {
-        let entries = self.entries();
-        let acks: Vec<(&Entry, &Ack)> =
-            entries.iter().filter_map(|e| if let Call::Ack(a) = &e.call { Some((e, &**a)) } else { None }).collect();
-        let number = |of: &dyn Fn(&Entry, &Ack) -> f64| Column::F64(acks.iter().map(|(e, a)| of(e, a)).collect());
         let ms = |d: Option<units::Duration>| d.map_or(f64::NAN, |d| d.as_millis_f64());
-        let threshold = |b: Bytes| if b == Bytes::MAX { f64::NAN } else { b.as_f64() };
-        vec![
-            ("time_s", number(&|e, _| e.before.now.as_secs_f64())),
-            ("flow", Column::U32(acks.iter().map(|(e, _)| e.flow).collect())),
-            ("acked", number(&|_, a| a.cumulative.as_f64())),
-            ("delivered", number(&|_, a| a.delivered.as_f64())),
-            ("lost", number(&|_, a| a.newly_lost.as_f64())),
-            ("ce", number(&|_, a| a.ce.as_f64())),
-            ("rtt_ms", number(&|_, a| ms(a.rtt))),
-            ("one_way_ms", number(&|_, a| ms(a.one_way))),
-            ("round_min_rtt_ms", number(&|_, a| ms(a.round.map(|r| r.min_rtt)))),
-            ("round_max_rtt_ms", number(&|_, a| ms(a.round.map(|r| r.max_rtt)))),
-            ("cwnd_before", number(&|e, _| e.before.cwnd.as_f64())),
-            ("cwnd_after", number(&|e, _| e.answer.cwnd.as_f64())),
-            ("in_flight", number(&|e, _| e.before.in_flight.as_f64())),
-            ("ssthresh_after", number(&|e, _| threshold(e.answer.ssthresh))),
-            ("srtt_ms", number(&|e, _| e.before.srtt.as_millis_f64())),
-            ("min_rtt_ms", number(&|e, _| ms(Some(e.before.min_rtt).filter(|d| !d.is_zero())))),
-            ("pacing_mbps", number(&|e, _| e.answer.pacing.map_or(f64::NAN, |r| r.as_bps() as f64 * 1e-6))),
-            ("phase", Column::U16(acks.iter().map(|(e, _)| e.before.phase as u16).collect())),
-        ]
+        let row = |e: &Entry, a: &Ack| AckRow {
+            time_s: e.before.now.as_secs_f64(),
+            flow: e.flow,
+            acked: a.cumulative.as_f64(),
+            delivered: a.delivered.as_f64(),
+            lost: a.newly_lost.as_f64(),
+            ce: a.ce.as_f64(),
+            rtt_ms: ms(a.rtt),
+            one_way_ms: ms(a.one_way),
+            round_min_rtt_ms: ms(a.round.map(|r| r.min_rtt)),
+            round_max_rtt_ms: ms(a.round.map(|r| r.max_rtt)),
+            cwnd_before: e.before.cwnd.as_f64(),
+            cwnd_after: e.answer.cwnd.as_f64(),
+            in_flight: e.before.in_flight.as_f64(),
+            ssthresh_after: if e.answer.ssthresh == Bytes::MAX { f64::NAN } else { e.answer.ssthresh.as_f64() },
+            srtt_ms: e.before.srtt.as_millis_f64(),
+            min_rtt_ms: ms(Some(e.before.min_rtt).filter(|d| !d.is_zero())),
+            pacing_mbps: e.answer.pacing.map_or(f64::NAN, |r| r.as_bps() as f64 * 1e-6),
+            phase: e.before.phase as u16,
+        };
+        let entries = self.entries();
+        let rows: Vec<AckRow> =
+            entries.iter().filter_map(|e| if let Call::Ack(a) = &e.call { Some(row(e, a)) } else { None }).collect();
+        acks_table(&rows)
     }
+}
+
+macro_rules! rows {
+    ($($field:ident : $ty:ty => $variant:ident),* $(,)?) => {
+        /// One ACK as an algorithm saw it, and what it answered: a row of the table `acks`. NaN is what is not known.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[allow(missing_docs)]
+        pub struct AckRow { $(pub $field: $ty),* }
+
+        /// The table of ACKs.
+        pub fn acks_table(rows: &[AckRow]) -> Table {
+            vec![$((stringify!($field), Column::$variant(rows.iter().map(|r| r.$field).collect()))),*]
+        }
+    };
+}
+
+rows! {
+    time_s: f64 => F64, flow: u32 => U32, acked: f64 => F64, delivered: f64 => F64, lost: f64 => F64, ce: f64 => F64,
+    rtt_ms: f64 => F64, one_way_ms: f64 => F64, round_min_rtt_ms: f64 => F64, round_max_rtt_ms: f64 => F64,
+    cwnd_before: f64 => F64, cwnd_after: f64 => F64, in_flight: f64 => F64, ssthresh_after: f64 => F64,
+    srtt_ms: f64 => F64, min_rtt_ms: f64 => F64, pacing_mbps: f64 => F64, phase: u16 => U16,
 }
 
 #[derive(Debug)]

@@ -75,6 +75,8 @@ pub struct Validity {
     pub ignored: u64,
     /// Packets that a device would not take.
     pub refused: u64,
+    /// Records of algorithms in the kernel for which their ring had no room.
+    pub untold: u64,
     pub achieved: Vec<Achieved>,
     pub steal_pct: f64,
     pub load_1min: f64,
@@ -110,6 +112,9 @@ impl Validity {
         }
         if self.refused > 0 {
             why.push(format!("{} packets were not taken by the hosts", self.refused));
+        }
+        if self.untold > 0 {
+            why.push(format!("{} events or ACKs of the kernel's algorithms were lost", self.untold));
         }
         for a in &self.achieved {
             if let Some(sent) = a.sent_mbps
@@ -166,6 +171,7 @@ mod tests {
             |v| v.lateness_us.max = 5_001.0,
             |v| v.hosts_us = Lateness { p99: 1_001.0, packets: 1, ..Lateness::default() },
             |v| v.tun_dropped = 1,
+            |v| v.untold = 1,
             |v| v.steal_pct = 1.5,
             |v| v.load_1min = 3.5,
             |v| {

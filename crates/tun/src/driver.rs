@@ -5,6 +5,7 @@ use crate::flows::{End, Sorter};
 use crate::frame::{Bad, Frame};
 use crate::frames::{Frames, MTU, Real};
 use crate::hosts::Hosts;
+use crate::listener::Listener;
 use crate::namespace::Device;
 use crate::rtt::Meters;
 use crate::watch::{Chunks, Watch};
@@ -54,6 +55,10 @@ pub struct Setup {
     pub capture: Option<(PathBuf, Vec<String>, String)>,
     /// Ask for real-time scheduling.
     pub realtime: bool,
+    /// Rings of algorithms in the kernel, each with the map that counts what it had no room for.
+    pub rings: Vec<(u32, Option<u32>)>,
+    /// Keep their ACKs.
+    pub acks: bool,
 }
 
 /// What others see of a run under way.
@@ -133,6 +138,7 @@ struct Driver {
     late: Histogram,
     meters: Meters,
     arrivals: Option<Vec<Arrival>>,
+    listener: Listener,
     fates: Vec<Fate>,
     validity: Validity,
     glances: Vec<Glances>,
@@ -186,6 +192,7 @@ impl Driver {
             late: Histogram::default(),
             meters: Meters::new(&setup.scenario.flows),
             arrivals: setup.arrivals.then(Vec::new),
+            listener: Listener::new(&setup.rings, setup.scenario.flows.len() as u32, setup.acks)?,
             fates: Vec::with_capacity(1024),
             validity: Validity { cpus: crate::cpus(), load_1min: check::load(), ..Validity::default() },
             before: check::cpu_time(),
@@ -215,6 +222,7 @@ impl Driver {
         let mut buffer = [0; 65_536];
         let (mut glance_at, mut news_at) = (Instant::ZERO + GLANCE, Instant::ZERO);
         self.began = std::time::Instant::now();
+        self.listener.begin();
         if let Some(hosts) = &mut hosts {
             hosts.begin(self.began, &self.world, setup.realtime)?;
         }
@@ -228,12 +236,14 @@ impl Driver {
                 self.ended = now.min(end);
                 self.world.advance(self.ended);
                 self.deliver(setup, sorter);
+                self.listener.take(&mut self.world);
                 return hosts.map_or(Ok(()), |hosts| hosts.news(&mut self.world));
             }
             if let Some(hosts) = &mut hosts
                 && now >= news_at
             {
                 hosts.news(&mut self.world)?;
+                self.listener.take(&mut self.world);
                 news_at = now + NEWS;
             }
             self.world.advance(now);
@@ -364,6 +374,7 @@ impl Driver {
         let (stolen, all) = check::cpu_time();
         let v = &mut self.validity;
         v.tun_dropped = lost.saturating_sub(self.lost_before);
+        v.untold = self.listener.lost();
         v.lateness_us = Lateness::of(&self.late);
         v.steal_pct = 100.0 * (stolen - self.before.0) as f64 / (all - self.before.1).max(1) as f64;
         v.load_1min = v.load_1min.max(check::load());
@@ -378,6 +389,7 @@ impl Driver {
         if let Some(all) = &self.arrivals {
             tables.push(("arrivals", sim::outside::arrivals_table(all)));
         }
+        tables.extend(self.listener.acks().map(|rows| ("acks", sim::tape::acks_table(&rows))));
         let names = watch.recorder.names().to_vec();
         Ok(Outcome {
             summary,

@@ -40,6 +40,8 @@ pub struct Wanted {
     pub paced: bool,
     /// Reductions are the algorithm's own business: recovery does not tell of them.
     pub own_window: bool,
+    /// It tells of its reductions itself ([`Listener`](crate::listener::Listener)): they are not guessed from samples.
+    pub tells: bool,
 }
 
 /// What a thread has to tell of a flow.

@@ -20,9 +20,13 @@ pub mod frames;
 #[cfg(target_os = "linux")]
 pub mod hosts;
 #[cfg(target_os = "linux")]
+pub mod listener;
+#[cfg(target_os = "linux")]
 pub mod namespace;
 #[cfg(target_os = "linux")]
 pub mod player;
+#[cfg(target_os = "linux")]
+pub mod ring;
 #[cfg(target_os = "linux")]
 pub mod rtt;
 #[cfg(target_os = "linux")]
@@ -40,6 +44,8 @@ pub use flows::Sorter;
 pub use hosts::{Hosts, Wanted};
 #[cfg(target_os = "linux")]
 pub use namespace::{Device, Namespace};
+#[cfg(target_os = "linux")]
+pub use ring::Ring;
 
 use std::fmt;
 

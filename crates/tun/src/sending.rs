@@ -19,6 +19,8 @@ const LOOK: Duration = Duration::from_millis(1);
 const CHUNK: usize = 1 << 16;
 /// `TCP_NOTSENT_LOWAT`: a socket is writable while less than this waits in it unsent.
 const TCP_NOTSENT_LOWAT: i32 = 25;
+/// Where every sender sends from, as in captures: their addresses differ.
+const SENDING_PORT: u16 = 40_000;
 /// The kernel's threshold before there is one.
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 /// States of `tcpi_ca_state` (include/uapi/linux/tcp.h).
@@ -70,6 +72,9 @@ impl Watched {
         self.cwnd_bytes = i.snd_cwnd as f64 * mss;
         self.srtt_ms = i.rtt_us as f64 * 1e-3;
         self.in_flight_bytes = (i.unacked + i.retrans).saturating_sub(i.sacked + i.lost) as f64 * mss;
+        if wanted.tells {
+            return;
+        }
         let known = i.snd_ssthresh < NO_THRESHOLD;
         if known && !std::mem::replace(&mut self.threshold, true) {
             news.slow_start = Some(i.snd_ssthresh as u64 * i.snd_mss as u64);
@@ -141,7 +146,7 @@ impl Plan {
             // Any limit but none switches pacing on, at the rate that TCP itself finds right.
             sys::pace(&socket, u64::MAX - 1).map_err(failed("pacing"))?;
         }
-        sys::bind(&socket, address(SENDERS, f, 0)).map_err(failed("its address"))?;
+        sys::bind(&socket, address(SENDERS, f, SENDING_PORT)).map_err(failed("its address"))?;
         sys::connect(&socket, receiver(f)).map_err(failed("connecting"))?;
         Ok(socket)
     }

@@ -132,15 +132,15 @@ def qlog(run: Run, out: Path, *, flows: Sequence[str] = ()) -> int:
 def log(run: Run, out: Path, name: str, *, options: Mapping[str, str], flows: Sequence[str] = ()) -> Log:
     """Write what a logger (`ttprobe`, `tcp_probe`, `web10g`, `siftr`) at the senders would have written."""
     from .loggers import LOGGERS
-    from .sockets import polled, states
+    from .sockets import recorded, states
 
     logger = LOGGERS[name].of(options)
     picked = run.flows(flows)
     if run.outcome is None:
-        recorded = recorded_flows(run, picked)
-        rows = states(recorded, [flow_of(flow.packets.hosts[flow.sender]) for flow in recorded])
+        repeated = recorded_flows(run, picked)
+        rows = states(repeated, [flow_of(flow.packets.hosts[flow.sender]) for flow in repeated])
     else:
-        rows = polled(run.outcome, run.case, picked)
+        rows = recorded(run.outcome, run.case, picked)
     made = logger.write(rows, run.case.duration_s)
     _write(out, made.data)
     return made

@@ -7,7 +7,7 @@ the sender.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ def _states(flow: Flow, number: int) -> pl.DataFrame:
 
     p = flow.packets
     out = p.source == flow.sender
-    found, ssthresh, srtt = _windows(flow, p.time, out)
+    found, ssthresh, srtt = _windows(flow.info, flow.acks, flow.events, p.time, out)
     una, nxt = _numbers(p, out)
     ours, theirs = _scales(p, out), _scales(p, ~out)
     syn = p.flags & SYN > 0
@@ -90,36 +90,39 @@ def _states(flow: Flow, number: int) -> pl.DataFrame:
     )
 
 
-def _windows(flow: Flow, times: Ints, out: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+def _windows(
+    info: Mapping[str, Any], acks: pl.DataFrame, events: pl.DataFrame, times: Ints, out: NDArray[np.bool_]
+) -> tuple[Floats, Floats, Floats]:
     """cwnd, ssthresh (NaN: unset) and smoothed RTT (ms) as each packet found them.
 
     What held between two observations is what the later one found: that includes what recovery did in between.
     """
-    initial = float(flow.info["mss"]) * float(flow.info["initial_window"])
-    acks, events = flow.acks, flow.events
-    nothing: Floats = np.empty(0)
-
-    def column(frame: pl.DataFrame, name: str) -> Floats:
-        return nothing if frame.is_empty() else np.asarray(frame[name].cast(float).fill_null(np.nan).to_numpy())
-
-    of_acks = np.rint(column(acks, "time_s") * 1e9)
-    at = np.concatenate([of_acks, np.rint(column(events, "time_s") * 1e9)])
+    initial = float(info["mss"]) * float(info["initial_window"])
+    of_acks = np.rint(_column(acks, "time_s") * 1e9)
+    at = np.concatenate([of_acks, np.rint(_column(events, "time_s") * 1e9)])
     order = np.argsort(at, kind="stable")
-    before = np.concatenate([column(acks, "cwnd_before"), column(events, "cwnd_before")])[order]
-    after = np.concatenate([column(acks, "cwnd_after"), column(events, "cwnd_after")])[order]
-    threshold = np.concatenate([column(acks, "ssthresh_after"), column(events, "ssthresh_after")])[order]
+    before = np.concatenate([_column(acks, "cwnd_before"), _column(events, "cwnd_before")])[order]
+    after = np.concatenate([_column(acks, "cwnd_after"), _column(events, "cwnd_after")])[order]
+    threshold = np.concatenate([_column(acks, "ssthresh_after"), _column(events, "ssthresh_after")])[order]
     at = at[order]
     known = np.isfinite(before) & np.isfinite(after)
     at, before, after, threshold = at[known], before[known], after[known], threshold[known]
 
-    def place(seen: Floats) -> Ints:
-        return np.where(out, np.searchsorted(seen, times, "right"), np.searchsorted(seen, times, "left"))
-
-    here = place(at)
+    here = _place(at, times, out)
     cwnd = np.append(before, after[-1] if len(after) else initial)[here]
     ssthresh = np.insert(threshold, 0, np.nan)[here]
-    srtt = np.insert(column(acks, "srtt_ms"), 0, 0.0)[place(of_acks)]
+    srtt = np.insert(_column(acks, "srtt_ms"), 0, 0.0)[_place(of_acks, times, out)]
     return cwnd, ssthresh, srtt
+
+
+def _column(frame: pl.DataFrame, name: str) -> Floats:
+    nothing: Floats = np.empty(0)
+    return nothing if frame.is_empty() else np.asarray(frame[name].cast(float).fill_null(np.nan).to_numpy())
+
+
+def _place(seen: Floats, times: Ints, out: NDArray[np.bool_]) -> Ints:
+    """How many of the observations a packet comes after: an ACK not its own, a departing packet all until then."""
+    return np.where(out, np.searchsorted(seen, times, "right"), np.searchsorted(seen, times, "left"))
 
 
 def _before(mine: NDArray[np.bool_], values: Ints, first: int) -> Ints:
@@ -176,6 +179,50 @@ def _scales(p: Packets, side: NDArray[np.bool_]) -> Scales:
     return Scales(window, sack)
 
 
+def recorded(outcome: Outcome, case: Case, picked: Sequence[int]) -> pl.DataFrame:
+    """The same rows of a run on Linux: each ACK of flows whose algorithm told of ACKs, of others the samples."""
+    import polars as pl
+
+    acks = outcome.frame("acks")
+    telling = set() if acks is None else set(acks["flow"].unique().to_list()) & set(picked)
+    rest = [i for i in picked if i not in telling]
+    made = [_heard(outcome, case, i) for i in sorted(telling)]
+    if rest and (not made or outcome.frame("flows") is not None):
+        made.append(polled(outcome, case, rest))
+    return pl.concat(made, how="vertical_relaxed").sort("time_ns", maintain_order=True)
+
+
+def _heard(outcome: Outcome, case: Case, i: int) -> pl.DataFrame:
+    """A flow's rows from what its algorithm told; departures too, where the arrivals at the links are known.
+
+    Sequence numbers are counted from what was acknowledged and what was in flight.
+    """
+    import polars as pl
+
+    def own(name: str) -> pl.DataFrame:
+        frame = outcome.frame(name)
+        return pl.DataFrame() if frame is None else frame.filter(pl.col("flow") == i)
+
+    acks, events, sent = own("acks"), own("events"), own("arrivals")
+    if not sent.is_empty():
+        sent = sent.filter(pl.col("way") == 0)
+    of_acks = np.rint(_column(acks, "time_s") * 1e9)
+    times = np.concatenate([of_acks, _column(sent, "time_ns")]).astype(np.int64)
+    lengths = np.concatenate([np.zeros(len(of_acks)), _column(sent, "size") - 20]).astype(np.int64)
+    order = np.argsort(times, kind="stable")
+    out = (np.arange(len(times)) >= len(of_acks))[order]
+    times, lengths = times[order], lengths[order]
+    cwnd, ssthresh, srtt = _windows(case.flows[i], acks, events, times, out)
+    here = _place(of_acks, times, out)
+    una = np.insert(np.cumsum(_column(acks, "acked")), 0, 0.0)[here].astype(np.int64)
+    flying = np.insert(_column(acks, "in_flight"), 0, 0.0)[here].astype(np.int64)
+    told = {
+        "time_ns": times, "direction": np.where(out, "o", "i"), "srtt_us": srtt * 1e3, "cwnd": cwnd,
+        "ssthresh": ssthresh, "snd_una": una % 2**32, "snd_nxt": (una + flying) % 2**32, "length": lengths,
+    }  # fmt: skip
+    return _addressed(pl.DataFrame(told).with_columns(flow=pl.lit(i, pl.Int64)), case)
+
+
 def polled(outcome: Outcome, case: Case, picked: Sequence[int]) -> pl.DataFrame:
     """The same rows from a recorded series: one per step and flow, as a poller of TCP_INFO sees them.
 
@@ -193,28 +240,46 @@ def polled(outcome: Outcome, case: Case, picked: Sequence[int]) -> pl.DataFrame:
     told = pl.col("goodput_mbps").fill_nan(0).fill_null(0)
     una = (told * 1e6 / 8 * step).cum_sum().over("flow").cast(pl.Int64)
     flying = pl.col("in_flight_bytes").fill_nan(0).fill_null(0).cast(pl.Int64)
-    mss: dict[int, Any] = {i: int(flow["mss"]) for i, flow in enumerate(case.flows)}
-    host = pl.col("flow").cast(pl.Int64) + 1
-    tail = pl.format(".{}.{}", host // 256, host % 256)
     rows = series.filter(pl.col("flow").is_in(list(picked)) & pl.col("cwnd_bytes").is_finite()).sort("t_s", "flow")
-    return rows.select(
+    chosen = rows.select(
         time_ns=(pl.col("t_s") * 1e9).round().cast(pl.Int64),
         direction=pl.lit("i"),
         flow=pl.col("flow").cast(pl.Int64),
+        srtt_us=pl.col("srtt_ms").fill_nan(0).fill_null(0) * 1e3,
+        cwnd=pl.col("cwnd_bytes"),
+        ssthresh=pl.col("ssthresh_bytes").cast(pl.Float64),
+        snd_una=una % 2**32,
+        snd_nxt=(una + flying) % 2**32,
+        length=pl.lit(0, pl.Int64),
+    )
+    return _addressed(chosen, case)
+
+
+def _addressed(rows: pl.DataFrame, case: Case) -> pl.DataFrame:
+    """Adds what is the same for all rows of a flow on Linux (crates/tun/src/flows.rs gives the addresses)."""
+    import polars as pl
+
+    mss: dict[int, Any] = {i: int(flow["mss"]) for i, flow in enumerate(case.flows)}
+    host = pl.col("flow") + 1
+    tail = pl.format(".{}.{}", host // 256, host % 256)
+    return rows.select(
+        "time_ns",
+        "direction",
+        "flow",
         source=pl.lit("10.202") + tail,
         sport=pl.lit(PORTS[0], pl.Int64),
         destination=pl.lit("10.203") + tail,
         dport=pl.lit(PORTS[1], pl.Int64),
-        mss=pl.col("flow").cast(pl.Int64).replace_strict(mss, return_dtype=pl.Int64),
-        srtt_us=pl.col("srtt_ms").fill_nan(0).fill_null(0) * 1e3,
-        cwnd=pl.col("cwnd_bytes"),
-        ssthresh=pl.col("ssthresh_bytes").cast(pl.Float64),
+        mss=pl.col("flow").replace_strict(mss, return_dtype=pl.Int64),
+        srtt_us="srtt_us",
+        cwnd="cwnd",
+        ssthresh="ssthresh",
         snd_wnd=pl.lit(0, pl.Int64),
         rcv_wnd=pl.lit(0, pl.Int64),
         state=pl.lit(ESTABLISHED, pl.Int64),
-        snd_una=una % 2**32,
-        snd_nxt=(una + flying) % 2**32,
-        length=pl.lit(0, pl.Int64),
+        snd_una="snd_una",
+        snd_nxt="snd_nxt",
+        length="length",
         snd_scale=pl.lit(0, pl.Int64),
         rcv_scale=pl.lit(0, pl.Int64),
         sack=pl.lit(1, pl.Int64),

@@ -24,6 +24,8 @@ NAMES = ("cdg", "hldg", "chd", "hd")
 TYPES = Path("/sys/kernel/btf/vmlinux")
 #: First and last kernel on which the tests have been run.
 TRIED = ((6, 18), (6, 18))
+#: A file beside a kernel's types that says that it has been tried on this machine.
+TRIED_HERE = "tried"
 #: What the host in kit.h reads and writes; a kernel without one of these is refused before anything is compiled.
 FIELDS = {
     "tcp_sock": "snd_cwnd snd_ssthresh snd_cwnd_clamp snd_una snd_nxt snd_wnd mss_cache srtt_us rttvar_us tcp_mstamp "
@@ -73,11 +75,16 @@ def parameters(spec: str) -> dict[str, int]:
         strange.append("slow_start")
     if strange:
         raise SpecError(f"{spec}: the kernel's {name} has no {', '.join(strange)} (it has {', '.join(sorted(known))})")
-    if name == "cdg" and given["reference"] == 1:
+    if in_linux(spec):
         raise SpecError("cdg(reference=linux) is in Linux itself: modprobe tcp_cdg")
     if name == "cdg" and given["window"] > CDG_WINDOW:
         raise SpecError(f"{spec}: in the kernel window is at most {CDG_WINDOW}")
     return {key: given[key] for key in known}
+
+
+def in_linux(spec: str) -> bool:
+    """Whether it is Linux's own CDG, which is no program of ours."""
+    return bool(re.search(r"^\s*cdg\b.*\breference\s*=\s*linux\b", spec))
 
 
 def _known(name: str) -> list[str]:
@@ -109,13 +116,22 @@ def need(*tools: str) -> None:
 
 
 def known_kernel(untried: bool = False, release: str | None = None) -> None:
-    """Refuses a kernel that cannot take the algorithms, or that nobody has tried."""
+    """Refuses a kernel that cannot take the algorithms, or that nobody has tried, here or in the tests."""
     release = release or platform.release()
     if not TYPES.exists():
         raise SetupError(f"kernel {release} tells no types ({TYPES}): boot one with CONFIG_DEBUG_INFO_BTF=y")
     version = tuple(map(int, re.findall(r"\d+", release)[:2]))
-    if not untried and not TRIED[0] <= version <= TRIED[1]:
-        raise SetupError(f"kernel {release} is not among those tried ({tried()}): --untried loads all the same")
+    here = any(cache().glob(f"{release}-*/{TRIED_HERE}"))
+    if not (untried or here or TRIED[0] <= version <= TRIED[1]):
+        raise SetupError(
+            f"kernel {release} is not among those tried ({tried()}): "
+            "sojourn kernel load --untried NAME loads all the same, and runs may then, too"
+        )
+
+
+def worked() -> None:
+    """Remembers that this kernel has taken an algorithm."""
+    (_types().parent / TRIED_HERE).touch()
 
 
 def cong_control_arguments(types: str) -> int:
@@ -132,11 +148,13 @@ def cong_control_arguments(types: str) -> int:
     return count
 
 
-def build(spec: str, record: bool = False) -> Path:
-    """The object for a spec, compiled if it is not in the cache. `record` makes it tell every ACK."""
+def build(spec: str, record: bool = False, called: str | None = None) -> Path:
+    """The object for a spec, compiled if it is not in the cache; the kernel will know it as `called`.
+
+    `record` makes it tell every ACK. What is in the cache needs no compiler; one that has changed compiles anew.
+    """
     name = algorithm(spec)
     numbers = parameters(spec)
-    need("clang", "bpftool")
     types = _types()
     text = types.read_text("utf-8")
     machine = MACHINES.get(platform.machine())
@@ -144,16 +162,22 @@ def build(spec: str, record: bool = False) -> Path:
         raise SetupError(f"no BPF build for {platform.machine()} (there is one for {', '.join(MACHINES)})")
     lines = [
         f"#define PARAMS {', '.join(f'.{key} = {number}LL' for key, number in numbers.items())}",
+        f"#define CALLED {called or name}",
+        # An experiment knows its hosts by their addresses; who watches programs, by ports.
+        f"#define FLOW_IS_ADDRESS {int(called is not None)}",
         f"#define RECORD_ACKS {int(record)}",
         f"#define CONG_CONTROL_ARGS {cong_control_arguments(text)}",
     ]
-    version = _run(["clang", "--version"]).splitlines()[0]
     sources = [p.read_bytes() for p in (*sorted(SOURCES.glob("law/*.h")), SOURCES / "kit.h", SOURCES / f"{name}.bpf.c")]
-    parts = [*sources, *(line.encode() for line in lines), version.encode(), types.parent.name.encode()]
+    parts = [*sources, *(line.encode() for line in lines), types.parent.name.encode()]
     key = hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
     folder = types.parent / f"{name}-{key}"
-    target = folder / f"{name}.o"
-    if target.exists():
+    target, compiler = folder / f"{name}.o", folder / "compiler"
+    if target.exists() and shutil.which("clang") is None:
+        return target
+    need("clang")
+    version = _run(["clang", "--version"]).splitlines()[0]
+    if target.exists() and compiler.exists() and compiler.read_text("utf-8") == version:
         return target
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "params.h").write_text("\n".join(lines) + "\n", "utf-8")
@@ -161,6 +185,7 @@ def build(spec: str, record: bool = False) -> Path:
     include = [f"-I{folder}" for folder in (types.parent, folder, SOURCES)]
     flags = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", f"-D__TARGET_ARCH_{machine}", "-Wall", "-Wno-unused-function"]
     _run(["clang", *flags, *include, "-c", str(SOURCES / f"{name}.bpf.c"), "-o", str(unfinished)])
+    compiler.write_text(version, "utf-8")
     unfinished.rename(target)
     return target
 
@@ -170,6 +195,7 @@ def _types() -> Path:
     key = hashlib.sha256(TYPES.read_bytes()).hexdigest()[:16]
     header = cache() / f"{platform.release()}-{key}" / "vmlinux.h"
     if not header.exists():
+        need("bpftool")
         header.parent.mkdir(parents=True, exist_ok=True)
         unfinished = header.with_suffix(f".{os.getpid()}")
         unfinished.write_text(_run(["bpftool", "btf", "dump", "file", str(TYPES), "format", "c"]), "utf-8")

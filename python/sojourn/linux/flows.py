@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from .. import _core, _engine
 from .._engine import Experiment, Plan, Raw
 from ..errors import RunError, SpecError
 from ..sweep import Task
+from . import build
+from . import kernel as programs
+from .lent import Lent, lent
 from .net import DEVICE, End, available, core, require
 
 #: What experiments call a congestion control and the kernel calls otherwise. Linux's "reno" is NewReno with SACK.
@@ -28,7 +32,7 @@ AS_IN_LINUX = {
     "reno": {},
 }
 #: Windows that are cut for delay through the kernel's CWR state.
-DELAY_BASED = ("cdg", "hldg", "chd", "hd", "vegas", "nv")
+DELAY_BASED = ("cdg", "vegas", "nv")
 #: Windows that follow a model of the path: recovery does not cut them.
 OWN_WINDOW = ("bbr",)
 #: Routes to senders and receivers; the flow's number is the rest of the address.
@@ -39,12 +43,14 @@ def kernel_name(cc: str) -> str:
     """Return the kernel's name for an experiment's congestion control, or say what it has instead."""
     name, _, rest = cc.partition("(")
     kernel = KERNEL_NAMES.get(name, name)
-    there = available()
+    # What somebody has loaded under the name of Linux's own is not Linux's own.
+    there = [one for one in available() if one not in build.NAMES or one not in programs.registered()]
     if kernel not in there:
         known = {value: key for key, value in KERNEL_NAMES.items()}
         have = ", ".join(f"{known[one]} (its {one})" if one in known else one for one in there)
-        load = f"; sojourn kernel load {kernel} brings it, where BPF is there" if kernel in DELAY_BASED else ""
-        raise SpecError(f"cc = {cc!r}: this kernel has no {kernel!r}{load}; it has {have}")
+        raise SpecError(
+            f"cc = {cc!r}: this kernel has no {kernel!r}; it has {have}; from BPF there are {', '.join(build.NAMES)}"
+        )
     allowed = AS_IN_LINUX.get(kernel)
     for pair in filter(None, (part.strip() for part in rest.rstrip(")").split(","))):
         key, _, value = (part.strip() for part in pair.partition("="))
@@ -52,6 +58,11 @@ def kernel_name(cc: str) -> str:
             can = ", ".join(f"{k}={v}" for k, v in (allowed or {}).items()) or "no settings"
             raise SpecError(f"cc = {cc!r}: {key}={value} is not to be had from the kernel's {kernel}: it takes {can}")
     return kernel
+
+
+def brought(cc: str) -> bool:
+    """Whether we bring this one ourselves, as BPF, with its parameters."""
+    return cc.partition("(")[0].strip() in build.NAMES and not build.in_linux(cc)
 
 
 def check(experiment: Experiment, plan: Plan) -> None:
@@ -67,21 +78,36 @@ def check(experiment: Experiment, plan: Plan) -> None:
         if refused:
             raise SpecError(f"{experiment.file}: {refused}")
         for flow in case.flows:
-            if flow["cc"] not in ("", "none"):
-                kernel_name(str(flow["cc"]))
+            cc = str(flow["cc"])
+            if brought(cc):
+                build.parameters(cc)
+                build.known_kernel()
+            elif cc not in ("", "none"):
+                kernel_name(cc)
 
 
-def perform(task: Task, arrivals: bool = False, stopped: Callable[[], bool] = lambda: False) -> Raw:
-    """Do one run here, now."""
+def perform(
+    task: Task,
+    arrivals: bool = False,
+    stopped: Callable[[], bool] = lambda: False,
+    ours: Mapping[str, Lent] = MappingProxyType({}),
+) -> Raw:
+    """Do one run here, now; `ours` are the algorithms that were brought into the kernel for it."""
     e = task.experiment
     where = (e.text, e.file, list(e.overrides), task.case)
     plan = _engine.check(e)
     case = plan.cases[task.case]
     asks = core().linux_asks(*where)
-    wanted: list[tuple[str | None, bool, bool, bool]] = []
+    wanted: list[tuple[str | None, bool, bool, bool, bool]] = []
+    rings: dict[str, tuple[int, int | None]] = {}
     for flow, (_, datagrams, *_, paced) in zip(case.flows, asks, strict=True):
-        kernel = None if datagrams else kernel_name(str(flow["cc"]))
-        wanted.append((kernel, kernel in DELAY_BASED, paced or kernel == "bbr", kernel in OWN_WINDOW))
+        cc = str(flow["cc"])
+        if own := None if datagrams else ours.get(cc):
+            wanted.append((own.name, True, paced, False, True))
+            rings[own.name] = (own.ring, own.lost)
+        else:
+            kernel = None if datagrams else kernel_name(cc)
+            wanted.append((kernel, kernel in DELAY_BASED, paced or kernel == "bbr", kernel in OWN_WINDOW, False))
     near, far = End(), End()
     burst = asks[0][4]
     near.up(
@@ -115,6 +141,8 @@ def perform(task: Task, arrivals: bool = False, stopped: Callable[[], bool] = la
             arrivals=arrivals or task.record.diftr,
             namespaces=(near.space, far.space),
             congestion_controls=wanted,
+            rings=list(rings.values()),
+            acks=task.record.acks,
             # Five milliseconds' worth waits in a socket: enough for a sender that is woken late, little to throw away.
             lowat=int(min(max(slowest * 1e6 / 8 * 0.005, 16_384), 1 << 20)),
         )
@@ -166,15 +194,16 @@ class Testbed(ThreadPoolExecutor):
 
     __test__ = False  # it is no test, whatever its name begins with
 
-    def __init__(self, arrivals: bool = False) -> None:
+    def __init__(self, arrivals: bool = False, ours: Mapping[str, Lent] = MappingProxyType({})) -> None:
         super().__init__(1, thread_name_prefix="testbed")
         self.arrivals = arrivals
+        self.ours = ours
         self._ended = False
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run a task on the kernel's hosts instead of doing what it asks for."""
         del fn, kwargs
-        return super().submit(perform, args[0], self.arrivals, lambda: self._ended)
+        return super().submit(perform, args[0], self.arrivals, lambda: self._ended, self.ours)
 
     def end(self) -> None:
         """Stop what is under way."""
@@ -183,15 +212,18 @@ class Testbed(ThreadPoolExecutor):
 
 
 @contextmanager
-def kernel(experiment: Experiment, arrivals: bool = False) -> Iterator[Testbed]:
+def kernel(experiment: Experiment, arrivals: bool = False, acks: bool = False) -> Iterator[Testbed]:
     """Make ready to run an experiment on the kernel; refuse what it cannot do."""
     require()
-    check(experiment, _engine.check(experiment))
-    bed = Testbed(arrivals)
-    try:
-        yield bed
-    finally:
-        bed.end()
+    plan = _engine.check(experiment)
+    check(experiment, plan)
+    specs = [cc for case in plan.cases for flow in case.flows if brought(cc := str(flow["cc"]))]
+    with lent(specs, record=acks) as ours:
+        bed = Testbed(arrivals, ours)
+        try:
+            yield bed
+        finally:
+            bed.end()
 
 
 def suspicions(summaries: list[Mapping[str, Any]]) -> list[str]:

@@ -3,6 +3,10 @@
 A loaded algorithm is a `tcp_congestion_ops` of BPF programs. The kernel holds it until it is unregistered, whoever
 loaded it; nothing is pinned. What must be remembered, which algorithm was the system's default before, is a file in
 /run, which a reboot empties as it does the kernel.
+
+One that is unregistered while a socket uses it stays, under its name and beside any that takes its place, until the
+socket is closed, which may be a minute after its program has ended: so algorithms are found by their number and their
+state, not by their name alone.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,11 +62,13 @@ def load(spec: str, *, record: bool = False, default: bool = False, untried: boo
     build.known_kernel(untried)
     target = build.build(spec, record)
     before = _remembered(name).get("default", DEFAULT.read_text().strip())
-    if name in _registered():
+    if name in registered():
         unload(name)
     elif name in available():
         raise SetupError(f"the kernel has a {name} of its own: modprobe -r tcp_{name}")
-    _bpftool("struct_ops", "register", str(target))
+    register(target)
+    if untried:
+        build.worked()
     REMEMBERED.mkdir(parents=True, exist_ok=True)
     state = {"spec": spec, "default": before, "records_acks": record}
     (REMEMBERED / f"{name}.json").write_text(json.dumps(state), "utf-8")
@@ -73,42 +80,63 @@ def load(spec: str, *, record: bool = False, default: bool = False, untried: boo
 def unload(name: str) -> list[str]:
     """Unregisters, and takes the system's default back. Returns what still keeps it alive, in words."""
     root(f"unloading {name}")
-    build.need("bpftool")
-    if name not in _registered():
-        raise SpecError(f"{name} is not loaded (loaded: {', '.join(_registered()) or 'none'})")
+    there = registered()
+    if name not in there:
+        raise SpecError(_not_loaded(name))
     if DEFAULT.read_text().strip() == name:
         DEFAULT.write_text(_fallback(name))
-    maps = set(_maps(name))
-    _bpftool("struct_ops", "unregister", "name", name)
+    left = unregister(there[name])
     (REMEMBERED / f"{name}.json").unlink(missing_ok=True)
-    for folder in (REMEMBERED, REMEMBERED.parent):
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
+    tidy(REMEMBERED)
+    return [f"{left} maps of {name} stay until the last socket that uses it is closed"] if left else []
+
+
+def tidy(folder: Path) -> None:
+    """Removes a folder of ours in /run, and the one above, if they are empty."""
+    for each in (folder, folder.parent):
+        with suppress(OSError):
+            each.rmdir()
+
+
+def register(target: Path) -> None:
+    """Gives the kernel an object."""
+    _bpftool("struct_ops", "register", str(target))
+
+
+def unregister(number: int) -> int:
+    """Takes an algorithm away, by the number of its map. Returns how many maps a socket still holds."""
+    mine = {m["id"] for m in maps(number)}
+    _bpftool("struct_ops", "unregister", "id", str(number))
     # The kernel lets go after a grace period, if no socket holds on.
     deadline = time.monotonic() + 3
-    while left := maps & {int(m["id"]) for m in _json("map", "list")}:
+    while left := mine & {int(m["id"]) for m in _json("map", "list")}:
         if time.monotonic() > deadline:
-            return [f"{len(left)} maps of {name} stay until the last socket that uses it is closed"]
+            return len(left)
         time.sleep(0.05)
-    return []
+    return 0
 
 
 def loaded() -> list[Loaded]:
     """What is in the kernel now."""
     default = DEFAULT.read_text().strip()
+    there = registered()
     rows = []
-    for name in _registered():
+    for name in (one for one in build.NAMES if one in there):
         kept = _remembered(name)
         rows.append(Loaded(name, kept.get("spec", ""), name == default, bool(kept.get("records_acks"))))
     return rows
 
 
-def events_map(name: str) -> int:
-    """The id of a loaded algorithm's ring of events."""
-    rings = [i for i in _maps(name) if any(m["id"] == i and m["type"] == "ringbuf" for m in _json("map", "list"))]
+def ring(name: str) -> tuple[int, int | None]:
+    """The numbers of two maps of an algorithm: its ring of events, and the count of those that found no room there."""
+    there = registered()
+    if name not in there:
+        raise SpecError(_not_loaded(name))
+    mine = maps(there[name])
+    rings = [int(m["id"]) for m in mine if m["type"] == "ringbuf"]
     if not rings:
-        raise SpecError(f"{name} is not loaded (loaded: {', '.join(_registered()) or 'none'})")
-    return rings[0]
+        raise SpecError(f"{name} has no ring of events: it was loaded by another program")
+    return rings[0], next((int(m["id"]) for m in mine if str(m.get("name", "")).endswith(".bss")), None)
 
 
 def unit(spec: str, default: bool) -> str:
@@ -166,21 +194,30 @@ def _remembered(name: str) -> dict[str, Any]:
         return {}
 
 
-def _registered() -> list[str]:
-    """Ours: struct_ops of the four names. Unregistered ones whose sockets live on are not in the kernel's list."""
-    known = set(available())
-    return [
-        m["name"] for m in _json("map", "list") if m["type"] == "struct_ops" and m["name"] in known & set(build.NAMES)
-    ]
+def _not_loaded(name: str) -> str:
+    return f"{name} is not loaded (loaded: {', '.join(row.name for row in loaded()) or 'none'})"
 
 
-def _maps(name: str) -> list[int]:
-    """Ids of the maps of an algorithm: those of the programs that share its types."""
-    for ops in _json("map", "list"):
-        if ops["type"] == "struct_ops" and ops["name"] == name and "btf_id" in ops:
-            programs = [p for p in _json("prog", "list") if p.get("btf_id") == ops["btf_id"]]
-            return sorted({ops["id"], *(i for p in programs for i in p.get("map_ids", []))})
-    return []
+def registered() -> dict[str, int]:
+    """Algorithms from BPF that the kernel offers now, by name, with the number of the map that holds each."""
+    rows = _json("struct_ops", "dump")
+    found = {}
+    for info, value in zip(rows[::2], rows[1::2], strict=True):
+        ops = value.get("bpf_struct_ops_tcp_congestion_ops")
+        if ops and str(ops.get("common", ops)["state"]).endswith("_INUSE"):
+            found[str(ops["data"]["name"])] = int(info["bpf_map_info"]["id"])
+    return found
+
+
+def maps(number: int) -> list[dict[str, Any]]:
+    """The maps of an algorithm by that of its operations: those of the programs that share its types."""
+    every = {int(m["id"]): m for m in _json("map", "list")}
+    types = every.get(number, {}).get("btf_id")
+    if types is None:
+        return []
+    programs = [p for p in _json("prog", "list") if p.get("btf_id") == types]
+    numbers = {number, *(i for p in programs for i in p.get("map_ids", []))}
+    return [every[i] for i in sorted(numbers) if i in every]
 
 
 def _json(*arguments: str) -> list[dict[str, Any]]:

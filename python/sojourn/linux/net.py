@@ -30,7 +30,7 @@ _TOOLS = {"ip": "iproute2", "nsenter": "util-linux", "unshare": "util-linux", "s
 
 
 def require() -> None:
-    """Say in one sentence what is missing, and the line that mends it."""
+    """Say in one sentence what is missing, and the line that mends it; clean up after runs that were killed."""
     if not sys.platform.startswith("linux"):
         raise SetupError(f"real packets need Linux, this is {platform.system()}; the simulator runs everywhere")
     if os.geteuid() != 0:
@@ -41,6 +41,9 @@ def require() -> None:
     if missing:
         packages = " ".join(sorted({_TOOLS[tool] for tool in missing}))
         raise SetupError(f"{', '.join(missing)}: not found: apt-get install {packages}   (or: make setup-linux)")
+    from .lent import sweep
+
+    sweep()
 
 
 def _command() -> list[str]:

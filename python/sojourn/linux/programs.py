@@ -125,6 +125,10 @@ def emulate(
                 if process.poll() is None:
                     process.kill()
                     process.wait()
+            for end in (near, far):
+                # What the programs left unsent would be retransmitted for minutes to a network that is gone, and keep
+                # it, and its congestion control, alive.
+                end.space.sysctl("ipv4/tcp_orphan_retries", "1")
             run.stop()
     try:
         result, flows, seconds = run.finish()

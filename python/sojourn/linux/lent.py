@@ -1,0 +1,112 @@
+"""Algorithms that are in the kernel for as long as an experiment runs.
+
+An experiment's `hldg(g=2)` must not be somebody's `hldg`, nor the other way round: each set of parameters is registered
+under a name of its own, made of the algorithm's, of the parameters and of a digit. A file of that name is locked by the
+process that registered it, from before it did. A process that is killed cannot unregister what it has, but its lock is
+gone, and whoever comes next cleans up.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import SetupError
+from . import build, kernel
+
+LOCKS = Path("/run/sojourn/runs")
+#: The last letter of a name: so many processes may have the same algorithm at a time. A name has 15 letters at most.
+PLACES = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Lent:
+    """An algorithm in the kernel: its name there, the map it tells into, the count of what found no room in it."""
+
+    name: str
+    ring: int
+    lost: int | None
+
+
+@contextmanager
+def lent(specs: Iterable[str], record: bool = False) -> Iterator[dict[str, Lent]]:
+    """Load each of these specs; unload them at the end. Equal parameters are one algorithm, however they are written.
+
+    `record`: they tell every ACK.
+    """
+    wanted = {spec: _stem(spec, record) for spec in dict.fromkeys(specs)}
+    if wanted:
+        kernel.root("loading an algorithm into the kernel")
+        build.known_kernel()
+        build.need("bpftool")
+        sweep()
+    made: dict[str, Lent] = {}
+    with ExitStack() as held:
+        for spec, stem in wanted.items():
+            if stem not in made:
+                made[stem] = held.enter_context(_one(spec, stem, record))
+        yield {spec: made[stem] for spec, stem in wanted.items()}
+
+
+def sweep() -> list[str]:
+    """Unload what killed runs have left; return its names."""
+    names = []
+    for path in sorted(LOCKS.glob("*")) if LOCKS.is_dir() else ():
+        with _locked(path) as mine:
+            if mine:
+                _away(path.name)
+                path.unlink(missing_ok=True)
+                names.append(path.name)
+    kernel.tidy(LOCKS)
+    return names
+
+
+def _stem(spec: str, record: bool) -> str:
+    numbers = json.dumps([build.parameters(spec), record], sort_keys=True)
+    return f"{build.algorithm(spec)}_{hashlib.sha256(numbers.encode()).hexdigest()[:8]}"
+
+
+@contextmanager
+def _one(spec: str, stem: str, record: bool) -> Iterator[Lent]:
+    LOCKS.mkdir(parents=True, exist_ok=True)
+    for place in PLACES:
+        path = LOCKS / f"{stem}{place}"
+        with _locked(path) as mine:
+            if not mine:
+                continue
+            try:
+                _away(path.name)
+                kernel.register(build.build(spec, record, path.name))
+                yield Lent(path.name, *kernel.ring(path.name))
+            finally:
+                _away(path.name)
+                path.unlink(missing_ok=True)
+                kernel.tidy(LOCKS)
+            return
+    raise SetupError(f"{spec}: {len(PLACES)} runs have it in the kernel already")
+
+
+def _away(name: str) -> None:
+    if (number := kernel.registered().get(name)) is not None:
+        kernel.unregister(number)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Whether nobody else has this file locked; then it is, until the end of the block or of this process."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        mine = False
+        with suppress(BlockingIOError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Another process may have removed the file between our opening and locking it.
+            mine = path.exists() and path.stat().st_ino == os.fstat(fd).st_ino
+        yield mine
+    finally:
+        os.close(fd)
