@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from sojourn.linux import kernel
+from sojourn.linux.ring import Event, Ring, event, is_event
 
 SOJOURN = Path(sys.executable).with_name("sojourn")
 
@@ -103,3 +107,113 @@ def clean() -> Iterator[None]:
             return
         time.sleep(0.1)
     pytest.fail(f"left behind: {left}")
+
+
+#: iperf3 counts payload: 1448 of a packet's 1500 bytes.
+PAYLOAD = 1448 / 1500
+
+
+@pytest.fixture
+def loaded() -> Iterator[Callable[..., str]]:
+    names = []
+
+    def load(spec: str, record: bool = False) -> str:
+        names.append(kernel.load(spec, record=record))
+        return names[-1]
+
+    yield load
+    for name in names:
+        if any(row.name == name for row in kernel.loaded()):
+            kernel.unload(name)
+
+
+class Listener:
+    """Takes what an algorithm tells while something else runs."""
+
+    def __init__(self, name: str) -> None:
+        self.events: list[Event] = []
+        self.lost = 0
+        self.tape = bytearray()
+        self._over = threading.Event()
+        self._ring = Ring(name)
+        self._thread = threading.Thread(target=self._listen)
+
+    def _listen(self) -> None:
+        while not self._over.is_set():
+            self._take()
+            self._over.wait(0.01)
+        self._take()
+
+    def _take(self) -> None:
+        for record in self._ring.read():
+            if is_event(record):
+                self.events.append(event(record))
+            else:
+                self.tape += record
+
+    def __enter__(self) -> Listener:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self.lost = self._ring.lost()
+
+
+def carry(cc: str, seconds: int, *path: str, skip: int = 3) -> Ran:
+    """One iperf3 flow behind a link; its first seconds do not count for the rate."""
+    ran = run(
+        *(*path, "--cc", cc, "--serve", "iperf3 -s -1", "--", "sh", "-c"),
+        f"sleep 0.5; exec iperf3 -c $SOJOURN_SERVER -t {seconds} -O {skip} -J",
+        timeout=seconds + 60,
+    )
+    assert ran.code == 0, ran.err
+    assert ran.iperf["end"]["sender_tcp_congestion"] == cc
+    return ran
+
+
+def used(ran: Ran, mbps: float) -> float:
+    return ran.iperf["end"]["sum_received"]["bits_per_second"] / (mbps * 1e6 * PAYLOAD)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def answers(spec: str, heard: Listener, tape: Path) -> str:
+    """What the C, built natively, and the Rust say to a recording: an error where either parts from the kernel."""
+    assert heard.lost == 0
+    tape.write_bytes(heard.tape)
+    command = ["cargo", "run", "-q", "--locked", "-p", "sojourn-sim", "--example", "kernel_tape", str(tape), spec]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=1200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "calls as the kernel answered them" in done.stdout
+    return done.stdout
+
+
+def beside_cubic(seconds: int, head_start: float, skip: int, folder: Path) -> tuple[float, Ran]:
+    """The share of an `hldg` flow that CUBIC joins, over a buffer of 340 ms, when `skip` seconds have passed."""
+    ran = run(
+        *("--rate", "12Mbit/s", "--rtt", "40ms", "--buffer", "340ms", "--serve"),
+        *("sh -c 'iperf3 -s -1 -p 5201 >/dev/null & iperf3 -s -1 -p 5202 >/dev/null; wait'", "--", "sh", "-c"),
+        f"sleep 0.5; iperf3 -c $SOJOURN_SERVER -p 5201 -C hldg -t {seconds} -O {skip} -J >{folder}/hldg & "
+        f"sleep {head_start}; iperf3 -c $SOJOURN_SERVER -p 5202 -C cubic -t {seconds - round(head_start)} "
+        f"-O {skip - round(head_start)} -J >{folder}/cubic; wait",
+        timeout=seconds + 60,
+    )
+    assert ran.code == 0, ran.err
+    rates = {}
+    for cc in ("hldg", "cubic"):
+        end = json.loads((folder / cc).read_text())["end"]
+        assert end["sender_tcp_congestion"] == cc
+        rates[cc] = end["sum_received"]["bits_per_second"]
+    return rates["hldg"] / sum(rates.values()), ran
+
+
+def bpf_objects() -> set[tuple[str, int]]:
+    """Every map and program, by id: what a reboot would take away."""
+    found = set()
+    for kind in ("map", "prog"):
+        done = subprocess.run(["bpftool", "-j", kind, "list"], capture_output=True, text=True, check=True)
+        found |= {(kind, row["id"]) for row in json.loads(done.stdout or "[]")}
+    return found

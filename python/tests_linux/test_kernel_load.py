@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import SOJOURN
+from conftest import SOJOURN, bpf_objects
 
 from sojourn.linux import build, kernel
 
@@ -21,29 +21,20 @@ def sojourn(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([SOJOURN, "kernel", *arguments], capture_output=True, text=True, check=False, timeout=120)
 
 
-def objects() -> set[tuple[str, int]]:
-    """Every map and program, by id: what a reboot would take away."""
-    found = set()
-    for kind in ("map", "prog"):
-        done = subprocess.run(["bpftool", "-j", kind, "list"], capture_output=True, text=True, check=True)
-        found |= {(kind, row["id"]) for row in json.loads(done.stdout or "[]")}
-    return found
-
-
 @pytest.fixture(autouse=True)
 def traceless() -> Iterator[None]:
     """No BPF object, file or setting may be left behind."""
     if loaded := kernel.loaded():
         pytest.skip(f"needs a kernel of its own: {loaded[0].name} is loaded")
-    before, default = objects(), DEFAULT.read_text()
+    before, default = bpf_objects(), DEFAULT.read_text()
     yield
     for row in kernel.loaded():
         kernel.unload(row.name)
     for _ in range(50):
-        if objects() <= before:
+        if bpf_objects() <= before:
             break
         time.sleep(0.1)
-    assert objects() <= before
+    assert bpf_objects() <= before
     assert DEFAULT.read_text() == default
     assert not kernel.REMEMBERED.exists()
 

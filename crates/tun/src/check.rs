@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_run_is_valid_until_something_speaks_against_it() {
         assert!(sound().judge().valid);
-        let doubts: [fn(&mut Validity); 8] = [
+        let doubts: [fn(&mut Validity); 9] = [
             |v| v.realtime = false,
             |v| v.lateness_us.p99 = 201.0,
             |v| v.lateness_us.max = 5_001.0,
