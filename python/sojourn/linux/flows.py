@@ -127,10 +127,10 @@ def perform(
         end.space.sysctl("core/somaxconn", "65535")
         end.space.sysctl("ipv4/tcp_max_syn_backlog", "65535")
         end.space.sysctl("ipv4/ip_local_port_range", "1024 65535")
-    _many_files()
         # Sockets are ours until the end; those of a run that was killed need not retransmit to nobody, and keep its
         # congestion control in the kernel, for minutes.
         end.space.sysctl("ipv4/tcp_orphan_retries", "1")
+    _many_files()
     slowest = min((link["rate_mbps"] for link in case.links if link["rate_mbps"]), default=1000)
     try:
         run = core().Emulator(
