@@ -217,3 +217,12 @@ def bpf_objects() -> set[tuple[str, int]]:
         done = subprocess.run(["bpftool", "-j", kind, "list"], capture_output=True, text=True, check=True)
         found |= {(kind, row["id"]) for row in json.loads(done.stdout or "[]")}
     return found
+
+
+def gone(before: set[tuple[str, int]]) -> None:
+    """Waits until there are no more than there were: the kernel lets go when every task has slept once."""
+    for _ in range(600):
+        if bpf_objects() <= before:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"left behind: {bpf_objects() - before}")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import SOJOURN, Listener, answers, beside_cubic, bpf_objects, carry, run, used
+from conftest import SOJOURN, Listener, answers, beside_cubic, bpf_objects, carry, gone, run, used
 
 from sojourn.linux import build, kernel, lent
 from sojourn.linux.ring import Ring
@@ -30,11 +30,7 @@ def traceless() -> Iterator[None]:
     """No BPF object may be left behind."""
     before = bpf_objects()
     yield
-    for _ in range(100):
-        if bpf_objects() <= before:
-            break
-        time.sleep(0.1)
-    assert bpf_objects() <= before
+    gone(before)
     assert not lent.LOCKS.exists()
 
 

@@ -39,6 +39,17 @@ impl Namespace {
         self.0.path()
     }
 
+    /// The kernel's tables of its sockets, with their names.
+    fn sockets(&self) -> PyResult<Vec<(&'static str, String)>> {
+        let names = ["tcp", "tcp6", "udp", "udp6"];
+        let read = |name| {
+            let path = format!("/proc/thread-self/net/{name}");
+            std::fs::read_to_string(path).map(|text| (name, text))
+        };
+        let tables = self.0.within(|| names.into_iter().map(read).collect());
+        tables.map_err(|e| PyOSError::new_err(format!("the tables of sockets: {e}")))
+    }
+
     /// Sets a value under /proc/sys/net in it.
     fn sysctl(&self, name: &str, value: &str) -> PyResult<()> {
         let path = format!("/proc/sys/net/{name}");

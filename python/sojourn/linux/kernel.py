@@ -88,7 +88,9 @@ def unload(name: str) -> list[str]:
     left = unregister(there[name])
     (REMEMBERED / f"{name}.json").unlink(missing_ok=True)
     tidy(REMEMBERED)
-    return [f"{left} maps of {name} stay until the last socket that uses it is closed"] if left else []
+    if not left:
+        return []
+    return [f"{left} maps of {name} stay until the last socket that uses it is closed and the kernel lets go"]
 
 
 def tidy(folder: Path) -> None:
@@ -103,12 +105,13 @@ def register(target: Path) -> None:
     _bpftool("struct_ops", "register", str(target))
 
 
-def unregister(number: int) -> int:
-    """Takes an algorithm away, by the number of its map. Returns how many maps a socket still holds."""
-    mine = {m["id"] for m in maps(number)}
+def unregister(number: int, wait: float = 3) -> int:
+    """Takes an algorithm away, by the number of its map. Returns how many maps it has after so many seconds."""
+    mine = {int(m["id"]) for m in maps(number)}
     _bpftool("struct_ops", "unregister", "id", str(number))
-    # The kernel lets go after a grace period, if no socket holds on.
-    deadline = time.monotonic() + 3
+    # If no socket holds on, the kernel lets go after a grace period, which ends when every task has slept once: at once
+    # on an idle machine, after half a minute on one that computes.
+    deadline = time.monotonic() + wait
     while left := mine & {int(m["id"]) for m in _json("map", "list")}:
         if time.monotonic() > deadline:
             return len(left)

@@ -94,7 +94,7 @@ def _one(spec: str, stem: str, record: bool) -> Iterator[Lent]:
 
 def _away(name: str) -> None:
     if (number := kernel.registered().get(name)) is not None:
-        kernel.unregister(number)
+        kernel.unregister(number, wait=0)
 
 
 @contextmanager

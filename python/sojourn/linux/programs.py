@@ -110,8 +110,9 @@ def emulate(
     with _handed_on() as handle:
         try:
             for text in serve:
+                there = _listening(far)
                 servers.append(_start(far, shlex.split(text), quiet=True))
-                _wait_until_it_listens(far, servers[-1], text)
+                _wait_until_it_listens(far, servers[-1], text, there)
             child = handle(_start(near, command or [os.environ.get("SHELL", "/bin/sh")]))
             while child.poll() is None:
                 if seen:
@@ -173,21 +174,26 @@ def _start(end: End, command: Sequence[str], quiet: bool = False) -> subprocess.
     return subprocess.Popen(outer, env=environment, stdout=subprocess.DEVNULL if quiet else None)
 
 
-def _wait_until_it_listens(end: End, process: subprocess.Popen[bytes], text: str, most: float = 2.0) -> None:
-    """A server that is not up yet would refuse the command's first connection."""
+def _listening(end: End) -> set[str]:
+    """The sockets in its namespace that anybody may talk to, by kind and inode."""
+    found = set()
+    for name, text in end.space.sockets():
+        rows = [line.split() for line in text.splitlines()[1:]]
+        # 0A is LISTEN; a UDP socket that waits for anyone is 07.
+        found |= {f"{name} {row[9]}" for row in rows if row[3] in ("0A", "07")}
+    return found
+
+
+def _wait_until_it_listens(
+    end: End, process: subprocess.Popen[bytes], text: str, there: set[str], most: float = 2.0
+) -> None:
+    """A server that is not up yet would refuse the command's first connection; `there` are the sockets before it."""
     latest = time.monotonic() + most
-    home = Path(end.space.path).readlink()
     while time.monotonic() < latest:
         if process.poll() is not None:
             raise SpecError(f"--serve {text!r} ended at once, with exit code {process.returncode}")
-        for name in ("tcp", "tcp6", "udp", "udp6"):
-            with suppress(OSError):
-                if Path(f"/proc/{process.pid}/ns/net").readlink() != home:
-                    break  # not there yet: these would be the sockets of the outside
-                sockets = Path(f"/proc/{process.pid}/net/{name}").read_text().splitlines()[1:]
-                # 0A is LISTEN; a UDP socket that waits for anyone is 07.
-                if any(line.split()[3] in ("0A", "07") for line in sockets):
-                    return
+        if _listening(end) - there:
+            return
         time.sleep(0.02)
 
 
