@@ -20,7 +20,7 @@ static void hldg_init(struct hldg *s, struct law_flow *f, const volatile struct 
 	hldg_modes_new(&s->modes);
 	hldg_curve_new(s);
 	s->start.searching = p->own_start;
-	s->start.first = 1;
+	s->start.initial = 1;
 	s->shadow = p->use_shadow && !p->lpcc ? f->cwnd : 0;
 }
 

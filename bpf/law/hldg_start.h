@@ -68,8 +68,8 @@ static bool hldg_start_round(struct hldg *s, struct law_flow *f, u64 min, const 
 	if (!previous)
 		return false;
 	s->start.gradient = min - previous;
-	if (s->start.first) {
-		s->start.first = 0;
+	if (s->start.initial) {
+		s->start.initial = 0;
 		s->start.previous = 0;
 		return false;
 	}

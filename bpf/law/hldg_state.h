@@ -54,7 +54,7 @@ struct hldg_restore {
 struct hldg_start {
 	u64 searching;
 	u64 acks, bytes, first; /* the train */
-	u64 previous, first;
+	u64 previous, initial;
 	u64 chance, drew;
 	s64 gradient;
 };
