@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import _core, _engine
-from .._engine import Experiment, Plan, Raw
+from .._engine import Case, Experiment, Plan, Raw
 from ..errors import RunError, SpecError
 from ..sweep import Task
 from . import build
 from . import kernel as programs
-from .lent import Lent, lent
+from .lent import Lent, Loans
 from .net import DEVICE, End, available, core, require
 
 #: What experiments call a congestion control and the kernel calls otherwise. Linux's "reno" is NewReno with SACK.
@@ -65,6 +65,16 @@ def brought(cc: str) -> bool:
     return cc.partition("(")[0].strip() in build.NAMES and not build.in_linux(cc)
 
 
+def possible(cc: str) -> None:
+    """Refuse a congestion control that can neither be had from the kernel nor be brought into it."""
+    if brought(cc):
+        build.parameters(cc)
+        build.known_kernel()
+        build.need("bpftool")
+    elif cc not in ("", "none"):
+        kernel_name(cc)
+
+
 def check(experiment: Experiment, plan: Plan) -> None:
     """Refuse what the kernel's hosts cannot do, before anything runs."""
     if experiment.classes:
@@ -78,12 +88,7 @@ def check(experiment: Experiment, plan: Plan) -> None:
         if refused:
             raise SpecError(f"{experiment.file}: {refused}")
         for flow in case.flows:
-            cc = str(flow["cc"])
-            if brought(cc):
-                build.parameters(cc)
-                build.known_kernel()
-            elif cc not in ("", "none"):
-                kernel_name(cc)
+            possible(str(flow["cc"]))
 
 
 def perform(
@@ -197,21 +202,31 @@ class Testbed(ThreadPoolExecutor):
 
     __test__ = False  # it is no test, whatever its name begins with
 
-    def __init__(self, arrivals: bool = False, ours: Mapping[str, Lent] = MappingProxyType({})) -> None:
+    def __init__(self, arrivals: bool = False) -> None:
         super().__init__(1, thread_name_prefix="testbed")
         self.arrivals = arrivals
-        self.ours = ours
+        self.loans = Loans()
         self._ended = False
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run a task on the kernel's hosts instead of doing what it asks for."""
         del fn, kwargs
-        return super().submit(perform, args[0], self.arrivals, lambda: self._ended, self.ours)
+        return super().submit(self._perform, args[0])
+
+    def _perform(self, task: Task) -> Raw:
+        case = _engine.check(task.experiment).cases[task.case]
+        ours = self.loans.of(_brought(case), task.record.acks)
+        return perform(task, self.arrivals, lambda: self._ended, ours)
 
     def end(self) -> None:
         """Stop what is under way."""
         self._ended = True
         self.shutdown(wait=True, cancel_futures=True)
+        self.loans.close()
+
+
+def _brought(case: Case) -> list[str]:
+    return [cc for flow in case.flows if brought(cc := str(flow["cc"]))]
 
 
 @contextmanager
@@ -220,13 +235,13 @@ def kernel(experiment: Experiment, arrivals: bool = False, acks: bool = False) -
     require()
     plan = _engine.check(experiment)
     check(experiment, plan)
-    specs = [cc for case in plan.cases for flow in case.flows if brought(cc := str(flow["cc"]))]
-    with lent(specs, record=acks) as ours:
-        bed = Testbed(arrivals, ours)
-        try:
-            yield bed
-        finally:
-            bed.end()
+    bed = Testbed(arrivals)
+    try:
+        # What cannot be loaded is told before anything has run.
+        bed.loans.of([cc for case in plan.cases for cc in _brought(case)], acks)
+        yield bed
+    finally:
+        bed.end()
 
 
 def suspicions(summaries: list[Mapping[str, Any]]) -> list[str]:

@@ -34,24 +34,32 @@ class Lent:
     lost: int | None
 
 
-@contextmanager
-def lent(specs: Iterable[str], record: bool = False) -> Iterator[dict[str, Lent]]:
-    """Load each of these specs; unload them at the end. Equal parameters are one algorithm, however they are written.
+class Loans:
+    """What is lent to an experiment: loaded when it is first asked for, unloaded at the end.
 
-    `record`: they tell every ACK.
+    Equal parameters are one algorithm, however they are written.
     """
-    wanted = {spec: _stem(spec, record) for spec in dict.fromkeys(specs)}
-    if wanted:
-        kernel.root("loading an algorithm into the kernel")
-        build.known_kernel()
-        build.need("bpftool")
-        sweep()
-    made: dict[str, Lent] = {}
-    with ExitStack() as held:
-        for spec, stem in wanted.items():
-            if stem not in made:
-                made[stem] = held.enter_context(_one(spec, stem, record))
-        yield {spec: made[stem] for spec, stem in wanted.items()}
+
+    def __init__(self) -> None:
+        self._made: dict[str, Lent] = {}
+        self._held = ExitStack()
+
+    def of(self, specs: Iterable[str], record: bool = False) -> dict[str, Lent]:
+        """Load each of these specs that is not there yet. `record`: they tell every ACK."""
+        wanted = {spec: _stem(spec, record) for spec in dict.fromkeys(specs)}
+        if new := {stem: spec for spec, stem in wanted.items() if stem not in self._made}:
+            kernel.root("loading an algorithm into the kernel")
+            build.known_kernel()
+            build.need("bpftool")
+            sweep()
+            for stem, spec in new.items():
+                self._made[stem] = self._held.enter_context(_one(spec, stem, record))
+        return {spec: self._made[stem] for spec, stem in wanted.items()}
+
+    def close(self) -> None:
+        """Unload them all."""
+        self._made.clear()
+        self._held.close()
 
 
 def sweep() -> list[str]:

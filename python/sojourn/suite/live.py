@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from .. import _core
 from .._engine import Case, Experiment
-from ..errors import SpecError
-from ..linux.flows import kernel_name
+from ..errors import SetupError, SpecError
+from ..linux.flows import possible
 from ..linux.net import core
 from .pieces import Scenario
 
@@ -38,9 +38,8 @@ def refusal(experiment: Experiment, case: Case) -> str:
         if why:
             return str(why)
         for cc in dict.fromkeys(str(flow["cc"]) for flow in case.flows):
-            if cc not in ("", "none"):
-                kernel_name(cc)
-    except (SpecError, _core.SpecError) as error:
+            possible(cc)
+    except (SpecError, SetupError, _core.SpecError) as error:
         return str(error)
     return ""
 
