@@ -93,7 +93,7 @@ def test_a_capture_is_read_by_others(tmp_path: Path) -> None:
         ("10Mbit/s 40ms 2BDP fifo: vegas", "this kernel has no 'vegas'"),
         ("10Mbit/s 40ms 2BDP fifo: cubic(beta=0.8)", "beta=0.8 is not to be had"),
         ("10Mbit/s 40ms 2BDP fifo freebsd-11: newreno", "stack freebsd-11 cannot be had on linux; on linux can be"),
-        ("10Mbit/s 40ms 2BDP fifo: web", "its traffic cannot be had"),
+        ("10Mbit/s 40ms 2BDP fifo: onoff", "its traffic, onoff, cannot be had"),
     ],
 )
 def test_what_the_kernel_cannot_do_is_refused_with_what_it_can(line: str, said: str) -> None:
