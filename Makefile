@@ -66,12 +66,12 @@ test: build ## everything that must hold, in under five minutes
 	exit $$failed
 
 .PHONY: test-linux
-test-linux: build ## as root: real packets, in namespaces of their own, in real time: four minutes
+test-linux: build ## as root: real packets, in namespaces of their own, in real time: five minutes
 	@if [ "$$(id -u)" != 0 ]; then echo "make: test-linux makes network namespaces; run it as root: sudo make test-linux" >&2; exit 1; fi
 	.venv/bin/python -m pytest python/tests_linux --ignore=python/tests_linux/test_kernel_flows.py
 
 .PHONY: test-kernel
-test-kernel: build ## as root: algorithms in the running kernel carry traffic of some minutes, and answer as the simulator's do
+test-kernel: build ## as root: algorithms in the running kernel carry traffic of some minutes; the long forms of test-linux's
 	@if [ "$$(id -u)" != 0 ]; then echo "make: test-kernel loads algorithms into the kernel; run it as root: sudo make test-kernel" >&2; exit 1; fi
 	.venv/bin/python -m pytest python/tests_linux/test_kernel_flows.py
 

@@ -150,7 +150,7 @@ def test_one_that_a_socket_keeps_alive_is_not_taken_for_its_successor(loaded: Lo
         port = server.getsockname()[1]
         loaded("hldg", record=True)
         with connected(port):
-            (left,) = kernel.unload("hldg")
+            (left,) = kernel.unload("hldg", wait=0.2)
             assert "stay until the last socket" in left
             assert kernel.loaded() == []
             loaded("hldg(g=4)", record=True)
@@ -158,4 +158,4 @@ def test_one_that_a_socket_keeps_alive_is_not_taken_for_its_successor(loaded: Lo
             with connected(port):
                 time.sleep(0.1)
             assert len(ring.read()) > 0
-            kernel.unload("hldg")
+            kernel.unload("hldg", wait=0)

@@ -77,15 +77,15 @@ def load(spec: str, *, record: bool = False, default: bool = False, untried: boo
     return name
 
 
-def unload(name: str) -> list[str]:
-    """Unregisters, and takes the system's default back. Returns what still keeps it alive, in words."""
+def unload(name: str, wait: float = 3) -> list[str]:
+    """Unregisters, and takes the system's default back. Returns what keeps it alive after so many seconds, in words."""
     root(f"unloading {name}")
     there = registered()
     if name not in there:
         raise SpecError(_not_loaded(name))
     if DEFAULT.read_text().strip() == name:
         DEFAULT.write_text(_fallback(name))
-    left = unregister(there[name])
+    left = unregister(there[name], wait)
     (REMEMBERED / f"{name}.json").unlink(missing_ok=True)
     tidy(REMEMBERED)
     if not left:
