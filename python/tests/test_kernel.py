@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import SetupError, SpecError
-from sojourn.linux import build, kernel, ring
+from sojourn.linux import build, kernel, lent, ring
 
 
 def test_parameters_reach_the_c_as_whole_numbers():
@@ -63,6 +63,16 @@ def test_a_kernel_nobody_tried_is_refused_with_one_line():
         build.known_kernel(release="5.4.0-x")
     build.known_kernel(untried=True, release="5.4.0-x")
     build.known_kernel(release="6.18.44-anything")
+
+
+def test_what_an_experiment_brings_has_a_name_of_its_own_by_its_parameters():
+    names = [lent._stem(spec, record) for spec, record in (
+        ("hldg", False), ("hldg()", False), ("hldg(g=3)", False), ("hldg", True), ("hldg(g=4)", False), ("hd", False),
+    )]  # fmt: skip
+    assert names[0] == names[1] == names[2] and len(set(names)) == 4
+    # TCP_CA_NAME_MAX is 16, with the zero at the end.
+    assert all(len(name + "0") <= 15 and lent.is_lent(name + "0") for name in names)
+    assert not any(map(lent.is_lent, ("hldg", "cubic", "cdg_own", "hldg_12345678")))
 
 
 def test_a_missing_tool_is_named_with_its_package(monkeypatch):

@@ -48,9 +48,9 @@ def kernel_name(cc: str) -> str:
     if kernel not in there:
         known = {value: key for key, value in KERNEL_NAMES.items()}
         have = ", ".join(f"{known[one]} (its {one})" if one in known else one for one in there)
-        raise SpecError(
-            f"cc = {cc!r}: this kernel has no {kernel!r}; it has {have}; from BPF there are {', '.join(build.NAMES)}"
-        )
+        bring = f" (modprobe tcp_{kernel})" if build.in_linux(cc) else ""
+        ours = f"from BPF there are {', '.join(build.NAMES)}"
+        raise SpecError(f"cc = {cc!r}: this kernel has no {kernel!r}{bring}; it has {have}; {ours}")
     allowed = AS_IN_LINUX.get(kernel)
     for pair in filter(None, (part.strip() for part in rest.rstrip(")").split(","))):
         key, _, value = (part.strip() for part in pair.partition("="))

@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -60,6 +61,11 @@ class Loans:
         """Unload them all."""
         self._made.clear()
         self._held.close()
+
+
+def is_lent(name: str) -> bool:
+    """Whether it is the name of one that is, or was, lent to somebody."""
+    return re.fullmatch(rf"({'|'.join(build.NAMES)})_[0-9a-f]{{8}}[{PLACES}]", name) is not None
 
 
 def sweep() -> list[str]:

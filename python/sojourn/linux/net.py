@@ -94,9 +94,11 @@ class End:
 
 
 def available() -> list[str]:
-    """Return the congestion controls that the running kernel has."""
+    """Return the congestion controls that the running kernel has, but for what a run has brought for itself."""
+    from .lent import is_lent
+
     path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     try:
-        return path.read_text().split()
+        return [name for name in path.read_text().split() if not is_lent(name)]
     except OSError:
         return []
