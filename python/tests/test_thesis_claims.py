@@ -38,8 +38,11 @@ def test_a_route_change_is_found_by_the_window_of_the_base_rtt() -> None:
     assert failed("figure-5.15", run__repeat=2) == []
 
 
-def test_throughput_is_back_two_seconds_after_the_window() -> None:
-    """Figure 5.15: within W_rtt + 2 s of the last new minimum the link is used again, seed by seed."""
+def test_throughput_comes_back_two_seconds_after_the_window() -> None:
+    """Figure 5.15: within W_rtt + 2 s of the last new minimum the base RTT is the new path's, seed by seed.
+
+    From there the window climbs by a packet a round: the 40 packets that the new path holds more take 40 RTTs, 3.3 s.
+    """
     for seed in (1, 2, 3):
         sets = {"flow.a.cc": "hldg", "run.measure": ["42 s", "60 s"], "run.repeat": 1, "run.seed": seed}
         result = sojourn.run(THESIS / "figure-5.15.toml", set=sets, series="100ms")
@@ -47,9 +50,10 @@ def test_throughput_is_back_two_seconds_after_the_window() -> None:
         base = inner.filter(inner["name"] == "base_rtt").sort("t_s")
         steps = list(zip(base["t_s"], base["value"], strict=True))
         last = max(t for (t, now), (_, before) in zip(steps[1:], steps, strict=False) if 0 < now < before and t < 10.0)
+        assert all(80.0 <= value <= 84.0 for t, value in steps if t >= last + 32.0), (seed, last)
         flow = result.series.flows
         rates = list(zip(flow["t_s"], flow["throughput_mbps"], strict=True))
         lost = [x for t, x in rates if 12.0 <= t < 30.0]
-        back = [x for t, x in rates if last + 32.0 <= t < last + 36.0]
+        back = [x for t, x in rates if last + 35.3 <= t < last + 39.3]
         assert sum(lost) / len(lost) < 8.0
-        assert sum(back) / len(back) > 9.0, (seed, last)
+        assert sum(back) / len(back) > 9.5, (seed, last)

@@ -63,11 +63,6 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
     let bands = &world.scenario.run.gaps;
     let gaps = |way: usize| c.gaps.as_ref().map_or_else(BTreeMap::new, |g| g[way].shares(bands));
     let figures = Figures {
-        cc: match &node.spec.traffic {
-            Traffic::Cbr { .. } => "none".into(),
-            _ => node.spec.cc.to_string(),
-        },
-        stack: params::Value::show(&node.spec.stack),
         throughput_mbps: throughput,
         goodput_mbps: (c.goodput[1] - c.goodput[0]) as f64 * 8e-6 / seconds,
         share: if total > 0.0 { throughput / total } else { 0.0 },
@@ -109,6 +104,11 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
     FlowSummary {
         name: node.spec.name.clone(),
         group: world.scenario.groups[node.spec.group].clone(),
+        cc: match &node.spec.traffic {
+            Traffic::Cbr { .. } => "none".into(),
+            _ => node.spec.cc.to_string(),
+        },
+        stack: params::Value::show(&node.spec.stack),
         base_rtt_ms: node.spec.base_rtt.as_millis_f64(),
         start_s: node.start.as_secs_f64(),
         figures,
@@ -156,8 +156,6 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
     let completions: Vec<Completion> =
         numbers.iter().flat_map(|&f| world.nodes[f].count.completions.iter().copied()).collect();
     let figures = Figures {
-        cc: flows.first().map_or(String::new(), |f| f.cc.clone()),
-        stack: flows.first().map_or(String::new(), |f| f.stack.clone()),
         throughput_mbps: sum(|f| f.throughput_mbps),
         goodput_mbps: sum(|f| f.goodput_mbps),
         share: sum(|f| f.share),
@@ -195,6 +193,8 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
     };
     GroupSummary {
         name: world.scenario.groups[g].clone(),
+        cc: flows.first().map_or(String::new(), |f| f.cc.clone()),
+        stack: flows.first().map_or(String::new(), |f| f.stack.clone()),
         flows: flows.len(),
         figures,
         jain: jain(&flows.iter().map(|f| f.throughput_mbps).collect::<Vec<_>>()),

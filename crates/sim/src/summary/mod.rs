@@ -85,8 +85,6 @@ pub struct SlowStartExit {
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Figures {
-    pub cc: String,
-    pub stack: String,
     pub throughput_mbps: f64,
     pub goodput_mbps: f64,
     pub share: f64,
@@ -123,6 +121,8 @@ pub struct Figures {
 pub struct FlowSummary {
     pub name: String,
     pub group: String,
+    pub cc: String,
+    pub stack: String,
     pub base_rtt_ms: f64,
     pub start_s: f64,
     #[serde(flatten)]
@@ -134,6 +134,8 @@ pub struct FlowSummary {
 #[allow(missing_docs)]
 pub struct GroupSummary {
     pub name: String,
+    pub cc: String,
+    pub stack: String,
     pub flows: usize,
     #[serde(flatten)]
     pub figures: Figures,
