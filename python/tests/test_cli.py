@@ -282,7 +282,7 @@ def test_doctor_fails_when_the_simulator_does(monkeypatch):
 def test_export(sojourn, sweep_file, tmp_path):
     assert sojourn("run", sweep_file, "-o", "out", "--events", "--series", "100ms").returncode == 0
     table = sojourn("export", "out").stdout.splitlines()
-    assert table[0].startswith("case,repetition,seed,path.rate,flow,name,group,base_rtt_ms,start_s,cc")
+    assert table[0].startswith("case,repetition,seed,path.rate,flow,name,group,cc")
     assert len(table) == 1 + 2 * 3 * 2
     assert len(json.loads(sojourn("export", "out", "--table", "links", "--format", "json").stdout)) >= 6
     assert "cwnd_bytes" in sojourn("export", "out", "--table", "series.flows").stdout.splitlines()[0]
