@@ -159,7 +159,8 @@ def main() -> None:
                 print(table[-1], flush=True)
     path = Path(__file__).with_name("formats.md")
     before, _, after = path.read_text("utf-8").partition(MARK)
-    rest = after.split("\n\n", 2)[2] if after else ""
+    first, *others = after.lstrip("\n").split("\n\n")
+    rest = "\n\n".join(others if first.startswith("|") else [first, *others])
     path.write_text(before + MARK + "\n\n" + "\n".join(table) + "\n\n" + rest, "utf-8")
 
 
