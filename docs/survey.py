@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the table of docs/survey.md from a run of the survey: no figure on that page is typed.
 
-.venv/bin/sojourn suite survey --quick --json > survey.json
+.venv/bin/sojourn suite survey --json > survey.json
 .venv/bin/python docs/survey.py survey.json
 """
 

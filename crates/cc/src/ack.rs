@@ -18,7 +18,8 @@ pub struct Ack {
     pub ce: Bytes,
     /// A fresh RTT sample, by Karn's rule never from a retransmission.
     pub rtt: Option<Duration>,
-    /// One-way delay of the newest segment, plus an unknown constant: the host adds what keeps it from being negative.
+    /// One-way delay of the segment that advanced the window, if one did, plus an unknown constant: the host adds what keeps
+    /// it from being negative. An ACK that the receiver may have delayed has none.
     /// Clocks drift, too; an algorithm that looks at minima must let them age.
     pub one_way: Option<Duration>,
     /// When the newest segment acknowledged was sent: tells trains apart.

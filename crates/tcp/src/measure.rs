@@ -140,13 +140,33 @@ impl Sender {
         Some(round)
     }
 
-    /// One-way delay with an unknown constant: the offset keeps it positive while clocks drift apart for hours.
+    /// One-way delay of the newest segment with an unknown constant: the offset keeps it positive while clocks drift apart
+    /// for hours. None from an ACK behind a hole or for a retransmission, whose stamp is another segment's (RFC 7323,
+    /// section 4.3), nor from one for a single segment that the receiver may have kept for its timer.
     #[inline]
-    pub(crate) fn one_way(&self, echo: Echo) -> (Option<Duration>, Option<Instant>) {
+    pub(crate) fn one_way(
+        &mut self,
+        echo: Echo,
+        cumulative: u64,
+        delivery: &Delivery,
+    ) -> (Option<Duration>, Option<Instant>) {
         const OFFSET: i64 = 1 << 24;
+        // An ACK for several shows a receiver that delays. A window of one packet that watches three round trips and grows
+        // (TCP-LP) has four or five ACKs for one before the next for two; h_ertt's guess of five would run out.
+        const SUSPECTS: u8 = 8;
+        let may_be_late = cumulative <= self.config.mss.get() && self.aside.suspects > 0;
+        if cumulative > self.config.mss.get() {
+            self.aside.suspects = SUSPECTS;
+        } else if cumulative > 0 {
+            self.aside.suspects = self.aside.suspects.saturating_sub(1);
+        }
         let Some((echoed, theirs)) = echo else { return (None, None) };
         let tick = self.clock.tick();
         let ticks = OFFSET + theirs.wrapping_sub(echoed) as i32 as i64;
-        (Some(tick * ticks.max(0) as u64), Some(Instant::ZERO + tick * theirs as u64))
+        // The stamp is that of the oldest, which waited for the newest.
+        let valid = cumulative > 0 && delivery.is_clean() && !may_be_late;
+        let delay =
+            valid.then(|| (tick * ticks.max(0) as u64).saturating_sub(delivery.youngest.since(delivery.oldest)));
+        (delay, Some(Instant::ZERO + tick * theirs as u64))
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Aside {
     pub estimating: bool,
     /// Of the last round that nobody has asked for yet.
     pub estimates: Option<BandwidthEstimates>,
+    /// So many more ACKs for a single segment are suspected of having been delayed.
+    pub suspects: u8,
 }
 
 /// Our FIN.
@@ -330,7 +332,7 @@ impl Sender {
         if delivery.bytes > 0 || duplicate || newly_lost > 0 {
             self.flow.cwnd_limited = self.is_window_limited();
             self.rounds.see(fresh, self.flow.rtt, delivered);
-            let (one_way, received_at) = self.one_way(echo);
+            let (one_way, received_at) = self.one_way(echo, cumulative, &delivery);
             let message = Ack {
                 cumulative: Bytes::new(self.earned(cumulative, delivery.bytes)),
                 delivered,

@@ -5,7 +5,8 @@
 //! every second round:  NDG > 0: W = 7/8·W;   else W += 1       D: a round's delay, W: the window that caused it
 //! ```
 //! Below the knee delay does not change and NDG is zero; far above it delay is in proportion to the window and NDG is
-//! one. The window stays for two rounds, so that a delay belongs to one window only.
+//! one. The window stays for two rounds, so that a delay belongs to one window only. Where RTTs are noisy half of the
+//! gradients are positive, and one packet more and an eighth less are in balance at a window of eight.
 //!
 //! Source: Jain, A delay-based approach for congestion avoidance in interconnected heterogeneous computer networks,
 //! CCR 19(5), 1989. The factors are those in Hayes and Armitage's list of 2010; that zero means growth, the perturbation

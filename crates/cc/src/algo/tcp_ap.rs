@@ -7,6 +7,8 @@
 //! cov = σ / mean of the last 50 RTTs              contention
 //! rate = 1 / (FHD·(1 + 2·cov)) packets a second;  the window as NewReno
 //! ```
+//! RTT without a queue is taken for one, so that on a wire it sends at most h/2 packets per RTT, however fast the hops.
+//!
 //! Source: ElRakabawy, Klemm and Lindemann, TCP with adaptive pacing for multihop wireless networks, MobiHoc 2005, as in
 //! section 2.4.4.3 of the HLDG thesis. The number of hops and their rate come from below TCP: they are parameters.
 

@@ -134,6 +134,31 @@ fn one_way_delay_sees_the_forward_path_and_the_skew_of_the_clocks() {
 }
 
 #[test]
+fn a_hole_makes_no_one_way_delay() {
+    // What is lost at 300 ms leaves a hole for a round trip, and the stamp echoed meanwhile gets old.
+    let acks = Arc::new(Mutex::new(Vec::new()));
+    let a = Config { timestamp_tick: Duration::from_millis(1), ..linux() };
+    let mut p = Pair::with(
+        a.clone(),
+        a,
+        &mut |flow| {
+            flow.cwnd = Bytes::new(20 * MSS);
+            Box::new(Spy { acks: acks.clone() })
+        },
+        |from, n, _| if from == 0 && n == 200 { Fate::Drop } else { Fate::Pass },
+    );
+    p.service = MS(1);
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p.run(MS(1500));
+    let acks = acks.lock().unwrap();
+    assert!(acks.iter().any(|a| a.1.newly_lost > Bytes::ZERO) && acks.iter().any(|a| a.1.duplicate), "no hole");
+    // The first flight leaves at once and queues.
+    let delays: Vec<_> = acks.iter().filter(|a| a.0 > AT(250)).filter_map(|a| a.1.one_way).collect();
+    let (least, most) = (delays.iter().min().unwrap(), delays.iter().max().unwrap());
+    assert!(*most - *least <= MS(3), "{least:?} to {most:?}");
+}
+
+#[test]
 fn heard_reports_every_fresh_sample() {
     let mut p = Pair::fixed(linux(), |_, _, _| Fate::Pass);
     p.ends[0].write(p.now, 100 * MSS);
