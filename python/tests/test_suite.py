@@ -153,3 +153,19 @@ def test_the_survey_measures_all_and_ranks_what_is_more_than_memory(tmp_path: Pa
     assert "Not ranked, since their evidence is partly from memory: card." in text
     assert "Throughput against delay: five of a kind" in text
     assert "alone on the large path" not in text, "what was not run has no picture"
+
+
+def test_of_real_time_the_cases_that_come_first_get_their_part():
+    import sys
+
+    if not sys.platform.startswith("linux"):
+        pytest.skip("needs Linux")
+    from types import SimpleNamespace
+
+    from sojourn.suite.live import within
+
+    cases = [SimpleNamespace(index=i, duration_s=30.0) for i in range(10)]
+    assert [case.index for case in within(cases)] == [0, 3, 6, 9]
+    assert [case.index for case in within(cases, lambda case: case.index in (4, 5))] == [0, 4, 5, 9]
+    assert [case.index for case in within(cases[:2])] == [0, 1]
+    assert len(within([SimpleNamespace(index=0, duration_s=3000.0)])) == 1

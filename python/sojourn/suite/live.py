@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from .. import _core
@@ -59,7 +59,7 @@ def carried(
         else:
             good.append(case)
     if quick and good:
-        few = within(good)
+        few = within(good, scenario.first)
         if left := len(good) - len(few):
             more = f"in {QUICK_S:g} s of real time {len(few)} of {len(good)} can be run; without --quick all are"
             reasons[more] = left
@@ -67,13 +67,15 @@ def carried(
     return good, [Refused(scenario.name, n, why) for why, n in reasons.items()]
 
 
-def within(cases: Sequence[Case]) -> list[Case]:
-    """So many cases as there is time for, spread over all of them, the first and the last among them."""
+def within(cases: Sequence[Case], first: Callable[[Case], bool] = lambda _: False) -> list[Case]:
+    """So many cases as there is time for: those that come first, then others spread over all that are left."""
     most = max(1, int(QUICK_S / max(case.duration_s for case in cases)))
-    if most >= len(cases):
-        return list(cases)
-    step = (len(cases) - 1) / max(most - 1, 1)
-    return [cases[round(i * step)] for i in range(most)]
+    taken = [case for case in cases if first(case)][:most]
+    others = [case for case in cases if case not in taken]
+    if room := min(most - len(taken), len(others)):
+        step = (len(others) - 1) / max(room - 1, 1)
+        taken += [others[round(i * step)] for i in range(room)]
+    return sorted(taken, key=lambda case: case.index)
 
 
 def nothing(suite: str, refused: Iterable[Refused]) -> SpecError:

@@ -153,6 +153,8 @@ class Scenario:
     #: `--set` changes of `--quick`, and which cases it keeps.
     quick: Changes = ()
     quick_keeps: Callable[[Case], bool] = field(default=lambda case: True)
+    #: Of those that `--quick` keeps, the ones that come first where there is not time for all: on real packets.
+    first: Callable[[Case], bool] = field(default=lambda case: False)
     #: Repetitions of `--quick`.
     quick_repeat: int = 1
     #: Which cases make sense at all: a sweep is a product, and not all of it does.

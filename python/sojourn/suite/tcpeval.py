@@ -73,7 +73,9 @@ def _short(duration: str, begin: str, *more: tuple[str, str]) -> Changes:
     return (("run.measure", f'["{begin}", "{duration}"]'), ("run.duration", duration), *more)
 
 
-def _scenario(name: str, about: str, link: str, quick: Changes, keeps: Keeps) -> Scenario:
+def _scenario(
+    name: str, about: str, link: str, quick: Changes, keeps: Keeps, first: Keeps = lambda _: False
+) -> Scenario:
     return Scenario(
         name,
         about,
@@ -84,6 +86,7 @@ def _scenario(name: str, about: str, link: str, quick: Changes, keeps: Keeps) ->
         axis=parameter(link),
         quick=quick,
         quick_keeps=keeps,
+        first=first,
         keeps=sensible,
     )
 
@@ -146,6 +149,13 @@ def _access(case: Case) -> bool:
     return gentle(case) if name_of(case.values[CC]) == "ledbat" else hard(case)
 
 
+def _said(case: Case) -> bool:
+    """What the first statement is judged on: NewReno behind CoDel and FQ-CoDel at two intervals."""
+    queue = case.values[AQM]
+    short = "interval=25ms" in queue or "interval=100ms" in queue
+    return name_of(case.values[CC]) == "newreno" and name_of(queue) in ("codel", "fq_codel") and short
+
+
 def _ocean(case: Case) -> bool:
     """In overload, where queues fill: intervals with the usual initial window, both windows behind FQ-CoDel."""
     usual = _case("1.1", {"codel": ("interval=25ms", "interval=200ms"), "pie": ("tupdate=7ms", "tupdate=30ms")})
@@ -161,6 +171,7 @@ DUMBBELLS = (
         "core-down",
         _short("24 s", "8 s", ("flow.*.traffic.prefill", "20s")),
         _access,
+        _said,
     ),
     _scenario(
         "data-centre",
