@@ -87,8 +87,7 @@ impl FreeBsd {
         let (Some(before), true) = (before, now.1 > 0) else { return false };
 
         if core::mem::take(&mut self.first) && self.rules.slow_start_min && flow.in_slow_start() {
-            // Of the initial window's burst (5.4.1). Ignored as a round after a back-off is: the next has nothing to compare
-            // with, and the third may end slow start, with the 33 packets of five cells of Table 5.4.
+            // Of the initial window's burst (5.4.1), ignored with its RTT as a round after a back-off is.
             self.previous = None;
             return false;
         }
@@ -97,7 +96,8 @@ impl FreeBsd {
         let hit = !(blind && self.rules.skip == Skip::Toss) && self.toss(flow);
 
         self.queue = self.queue.next(self.min.average as f64, self.max.average as f64);
-        if self.queue == QueueState::Empty && self.says_empty() {
+        // Empty by this round's signs, not by an older round's.
+        if self.queue == QueueState::Empty && self.min.average >= 0 && self.max.average < 0 {
             self.shadow = Bytes::ZERO;
         }
         if self.min.average < 0 || self.max.average < 0 {
@@ -107,11 +107,6 @@ impl FreeBsd {
             self.congested(flow);
         }
         hit
-    }
-
-    /// The state is "empty" by this round's signs, not by an older round's.
-    fn says_empty(&self) -> bool {
-        self.min.average >= 0 && self.max.average < 0
     }
 
     /// One toss per round, for the first gradient that rises. In slow start gradients as they are come first.
