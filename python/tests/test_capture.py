@@ -263,6 +263,14 @@ def rewritten(path: Path, source: pcap.Capture, *, magic: bytes = b"\xd4\xc3\xb2
     return path
 
 
+def test_spp_draws_the_pairs_it_found(captured, tmp_path):
+    from sojourn.plot.pairs import draw
+
+    trips = sj.spp(f"{captured}#sender", f"{captured}#receiver").trips
+    picture = draw(trips, tmp_path / "spp.svg").read_text("utf-8")
+    assert picture.startswith("<?xml") and all(trip.name.split(" > ")[0] in picture for trip in trips)
+
+
 def test_spp_is_the_rtt_that_the_sender_measured(captured):
     """Where the receiver answered at once, a pair is the RTT of the ACK that came back at that moment."""
     pairs = sj.spp(f"{captured}#sender", f"{captured}#receiver")

@@ -207,6 +207,18 @@ def test_time_has_its_panels_and_causes(pair: Result) -> None:
     assert sorted(words) == sorted(f"{c.replace('_', ' ')} {n}" for c, n in expected.iter_rows())
 
 
+def test_time_has_the_panels_of_teacup_where_they_are_asked_for(pair: Result) -> None:
+    fig = drawn("time", pair, panels="goodput, ackseq, owd, loss")
+    assert [ax.get_ylabel().split("\n")[0] for ax in fig.axes] == ["Goodput", "Acknowledged", "One-way delay", "Lost"]
+    rates, acked = (ax.lines[0].get_xydata() for ax in fig.axes[:2])
+    assert (np.diff(acked[:, 1]) >= 0).all()
+    # What is acknowledged in the end is the goodput summed up: Mbit/s and MB.
+    step = np.diff(rates[:, 0]).mean()
+    assert acked[-1, 1] == pytest.approx(rates[:, 1].sum() * step / 8, rel=0.02)
+    with pytest.raises(SpecError, match="queue, goodput, ackseq, owd, loss, and of this run"):
+        drawn("time", pair, panels="ackseq, seq")
+
+
 def data_between(low: float, high: float) -> object:
     import polars as pl
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._engine import table
 from ..errors import SpecError
-from . import style
+from . import style, traffic
 from .data import column
 
 if TYPE_CHECKING:
@@ -152,7 +152,8 @@ def chosen(frame: pl.DataFrame, names: Sequence[str] | None, span: tuple[float, 
             found.append(Inner(name, name.replace("_", " "), "", (Variable(name, name),)))
         else:
             have = ", ".join([*known, *sorted(set(recorded) - KNOWN)])
-            raise SpecError(f"no panel {name!r}; there are throughput, cwnd, delay, queue, and of this run {have}")
+            always = ", ".join(("throughput", "cwnd", "delay", "queue", *traffic.PANELS))
+            raise SpecError(f"no panel {name!r}; there are {always}, and of this run {have}")
     return found
 
 

@@ -49,8 +49,8 @@ def time(
     Top to bottom: throughput (mean over `smooth` seconds, default a 250th of the span), cwnd with ssthresh dashed,
     RTT with base RTT dashed and queue delay filled, queue length with drops (×) and marks (▲). With `why`, every
     cause is a coloured tick in a lane of its own under cwnd, and the algorithm's inner variables are further panels.
-    `panels` chooses by name, such as `["cwnd", "delay", "gradient", "probability"]`; any recorded variable is one, and
-    so are `goodput`, `ackseq` (bytes acknowledged by then), `owd` (one-way delay) and `loss`.
+    `panels` chooses by name, such as `"cwnd, delay, gradient, probability"` or a list of them; any recorded variable is
+    one, and so are `goodput`, `ackseq` (bytes acknowledged by then), `owd` (one-way delay) and `loss`.
     """
     one = chosen(cases, case)
     run = one.outcomes[0].repetition if repetition is None else repetition
@@ -67,7 +67,7 @@ def time(
         # In a close view, what a round trip delivered: less would be single packets.
         rtt = max(float(one.flows[i].get("base_rtt_ms") or 0.0) for i in picked) / 1e3
         smooth = max(rtt, (span[1] - span[0]) / 50)
-    names = [panels] if isinstance(panels, str) else panels
+    names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else panels
     shown = PANELS if names is None else tuple(name for name in names if name in HEIGHTS)
     if why and not table(one, "events", run).height:
         raise NotRecorded("no causes were recorded: run again with --events, or draw without --why")
