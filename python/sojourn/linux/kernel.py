@@ -109,8 +109,8 @@ def unregister(number: int, wait: float = 3) -> int:
     """Takes an algorithm away, by the number of its map. Returns how many maps it has after so many seconds."""
     mine = {int(m["id"]) for m in maps(number)}
     _bpftool("struct_ops", "unregister", "id", str(number))
-    # If no socket holds on, the kernel lets go after a grace period, which ends when every task has slept once: at once
-    # on an idle machine, after half a minute on one that computes.
+    # If no socket holds on, the kernel lets go at once on an idle machine, and after more than ten seconds on one that
+    # computes: as a grace period would, which ends when every task has slept once.
     deadline = time.monotonic() + wait
     while left := mine & {int(m["id"]) for m in _json("map", "list")}:
         if time.monotonic() > deadline:
