@@ -258,14 +258,7 @@ def spp(
 
         say(str(draw(pairs.trips, plot)))
     if csv:
-        text = as_csv(pairs.trips)
-        if out is None:
-            sys.stdout.write(text)
-            return
-        try:
-            out.write_text(text, "utf-8")
-        except OSError as error:
-            raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
+        _put(as_csv(pairs.trips), out)
         return
     if out is not None:
         raise SpecError(f"-o {out} goes with --csv")

@@ -88,3 +88,15 @@ def sojourn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         return subprocess.CompletedProcess(list(arguments), done.exit_code, done.stdout, done.stderr)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run seen from every point of its network, as pcapng."""
+    from captures import run_of
+
+    from sojourn.formats import export
+
+    path = tmp_path_factory.mktemp("capture") / "run.pcapng"
+    export.pcapng(run_of(), path, points=["all"])
+    return path

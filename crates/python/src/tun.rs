@@ -227,28 +227,19 @@ impl Ring {
     }
 }
 
-/// Why the kernel's hosts cannot run a case, with what they can, if they cannot; its congestion controls aside.
+/// Why the kernel's hosts cannot run a case, with what they can, if they cannot; its congestion controls aside. With
+/// `carried` also why a machine such as the one that was measured does not carry it in real time.
 #[pyfunction]
 pub fn linux_refuses(
     text: &str,
     file: &str,
     overrides: Vec<(String, String)>,
     case: usize,
+    carried: bool,
 ) -> PyResult<Option<String>> {
     let case = experiment(text, file, &overrides, &[])?.case(case).map_err(refuse)?;
-    Ok(::tun::able::able(&case.scenario).err())
-}
-
-/// Why a machine such as the one that was measured does not carry a case in real time, if it does not.
-#[pyfunction]
-pub fn linux_overwhelms(
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
-    case: usize,
-) -> PyResult<Option<String>> {
-    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(refuse)?;
-    Ok(::tun::able::carried(&case.scenario).err())
+    let able = ::tun::able::able(&case.scenario);
+    Ok(if carried { able.and_then(|()| ::tun::able::carried(&case.scenario)) } else { able }.err())
 }
 
 /// What the senders of a case ask of the system, per flow: name, datagrams, ECN, initial window (segments), segments of an

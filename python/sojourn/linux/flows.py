@@ -82,7 +82,7 @@ def check(experiment: Experiment, plan: Plan) -> None:
     for case in plan.cases:
         where = (experiment.text, experiment.file, list(experiment.overrides), case.index)
         try:
-            refused = core().linux_refuses(*where)
+            refused = core().linux_refuses(*where, False)
         except _core.SpecError as error:
             raise SpecError(str(error)) from None
         if refused:

@@ -33,9 +33,7 @@ def refusal(experiment: Experiment, case: Case) -> str:
     """Why a case cannot be run on real packets here; empty if it can."""
     where = (experiment.text, experiment.file, list(experiment.overrides), case.index)
     try:
-        asked = core()
-        why = asked.linux_refuses(*where) or asked.linux_overwhelms(*where)
-        if why:
+        if why := core().linux_refuses(*where, True):
             return str(why)
         for cc in dict.fromkeys(str(flow["cc"]) for flow in case.flows):
             possible(cc)

@@ -3,8 +3,7 @@
 //! It measures and calls exactly as the interface promises (losses before the ACK that showed them, one congestion
 //! per window, Karn's rule by never reusing a packet number) and nothing more: every packet is acknowledged, and the
 //! window comes down at once instead of by PRR.
-// Each test that takes this file in uses a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test that takes this file in uses a part of it")]
 
 use cc::{
     Ack, Congestion, CongestionControl, Event, EventRecord, Flow, Lost, Phase, RateSample, Reaction, Round, Sent,

@@ -1,6 +1,5 @@
 //! One call as words of 64 bits: `struct law_tape` of `bpf/law/tape.h`.
-// The test and the example each use a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "the test and the example each use a part of it")]
 
 use cc::{Ack, Event, Flow, Phase, Round, Signal};
 use sim::tape::{Call, Entry};

@@ -1,6 +1,5 @@
 //! Dumbbells for tests.
-// Each test that takes this file in uses a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test that takes this file in uses a part of it")]
 
 use experiment::{Clock, FlowSpec, Link, LossAt, LossModel, RateSpec, Run, Scenario, Traffic, Vary};
 use tcp::{Offload, Stack};
