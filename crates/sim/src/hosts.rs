@@ -89,7 +89,7 @@ impl<P: Probe> World<P> {
             if self.scenario.run.estimates
                 && let Some(estimates) = tcp.sender.take_estimates()
             {
-                let mss = tcp.sender.flow().mss;
+                let mss = node.spec.mss;
                 node.count.round(estimates, mss, mss + Bytes::new(52));
             }
             if let Some(rtt) = heard.rtt {

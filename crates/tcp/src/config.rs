@@ -8,7 +8,7 @@ params::choice! {
         /// Linux 6.1: nanosecond RTT, rounds by sequence number, RACK-TLP, PRR, 200 ms RTO floor.
         Linux = "linux",
         /// FreeBSD 11: 1 ms clock (h_ertt: elapsed ticks plus one), rounds by marked packet, SACK recovery of RFC 6675,
-        /// `cwnd == ssthresh` counts as slow start.
+        /// `cwnd == ssthresh` counts as slow start, windows grow by segments with their options.
         FreeBsd11 = "freebsd-11",
         /// ns-2's one-way agents: no handshake, every-other-segment delayed ACK, 200 ms minimum RTO.
         Ns2 = "ns-2",
@@ -69,6 +69,8 @@ pub struct Config {
     pub stack: Stack,
     /// Largest payload.
     pub mss: Bytes,
+    /// Bytes of options that algorithms and silly-window avoidance count as part of a segment's data.
+    pub counted_options: Bytes,
     /// Initial window in segments.
     pub initial_window: u32,
     /// Receive buffer offered to the other side.
@@ -126,6 +128,7 @@ impl Config {
         let linux = Config {
             stack,
             mss: Bytes::new(1448),
+            counted_options: Bytes::ZERO,
             initial_window: 10,
             receive_window: Bytes::new(64 << 20),
             ecn: false,
@@ -154,6 +157,9 @@ impl Config {
         match stack {
             Stack::Linux => linux,
             Stack::FreeBsd11 => Config {
+                // `t_maxseg` is the MSS without options since r293284, of January 2016, and the modules in `netinet/cc` and
+                // `tcp_output` still read it; initial window, RTO and repairs count `tcp_maxseg()`, the payload.
+                counted_options: Bytes::new(12),
                 rtt_tick: Duration::from_millis(1),
                 round: RoundKind::Marked,
                 delayed_ack: DelayedAck::EverySecond { timeout: Duration::from_millis(100) },

@@ -229,7 +229,7 @@ impl Sender {
             self.flow.cwnd = match (self.config.loss, self.config.stack) {
                 (LossDetection::NewReno, _) => ssthresh.min(Bytes::new(outstanding.max(self.mss) + self.mss)),
                 (LossDetection::Sack, Stack::FreeBsd11) if outstanding < ssthresh.get() => {
-                    Bytes::new(outstanding + self.mss)
+                    Bytes::new(outstanding) + self.flow.mss
                 }
                 _ => ssthresh,
             };

@@ -106,6 +106,8 @@ pub(crate) struct Sender {
     /// End of what was written.
     pub written: u64,
     pub mss: u64,
+    /// What [`Config::counted_options`] makes a full segment larger by.
+    pub options: u64,
     /// When pacing lets the next segment go.
     pub pace_next: Instant,
     pub last_sent: Instant,
@@ -142,7 +144,9 @@ impl Sender {
     pub fn new(config: Config, build: &mut dyn FnMut(&mut Flow) -> Box<dyn CongestionControl>) -> Self {
         let mss = config.mss.get();
         let window = mss * config.initial_window.max(1) as u64;
-        let mut flow = Flow::new(config.mss, Bytes::new(window), Bytes::new(2 * mss));
+        let options = if config.timestamps { config.counted_options.get() } else { 0 };
+        let unit = mss + options;
+        let mut flow = Flow::new(Bytes::new(unit), Bytes::new(window), Bytes::new(2 * unit));
         flow.slow_start_at_ssthresh = config.stack == Stack::FreeBsd11;
         let cc = build(&mut flow);
         let rule = match config.stack {
@@ -157,6 +161,7 @@ impl Sender {
             written: 1,
             edge: 0,
             mss,
+            options,
             asleep: false,
             rto_at: Instant::MAX,
             probe_at: Instant::MAX,

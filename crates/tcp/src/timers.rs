@@ -240,7 +240,7 @@ impl Sender {
     #[inline]
     pub(crate) fn is_sliver(&self) -> bool {
         self.ways.lenient
-            && self.flow.cwnd.get() < self.mss
+            && self.flow.cwnd < self.flow.mss
             && !self.is_outstanding()
             && self.edge >= self.nxt + self.mss
     }

@@ -32,14 +32,14 @@ impl Sender {
         chunk
     }
 
-    /// Does the window let `len` go now? Notes who said no.
+    /// Does the window let `len` go now, with `spare` left over? Notes who said no.
     #[inline(always)]
-    fn admits(&mut self, now: Instant, len: u64) -> bool {
+    fn admits(&mut self, now: Instant, len: u64, spare: u64) -> bool {
         let pipe = self.pipe();
         let cwnd = self.flow.cwnd.get();
         if pipe > 0 {
             let rationed = self.ways.quota && self.flow.phase == Phase::Recovery && self.quota < len;
-            if pipe + len > cwnd || rationed {
+            if pipe + len + spare > cwnd || rationed {
                 self.flow.app_limited = false;
                 return false;
             }
@@ -72,16 +72,18 @@ impl Sender {
             }
             len = room;
         }
-        if self.flow.cwnd.get() < self.mss && self.is_sliver() && left > self.flow.cwnd.get() {
+        if self.flow.cwnd < self.flow.mss && self.is_sliver() && left > self.flow.cwnd.get() {
             if !self.force_one {
                 self.hold_sliver(now);
                 return None;
             }
-            len = self.flow.cwnd.get().max(1);
+            len = self.flow.cwnd.get().clamp(1, self.mss);
         }
         let fin = left == len && self.fin == Fin::Queued;
         let span = len + u64::from(fin);
-        if !self.admits(now, span) || (self.ways.bursts && self.holds_back(left, room)) {
+        // FreeBSD's silly-window avoidance takes less than a segment with its options for less than a segment.
+        let spare = if len == self.mss { self.options } else { 0 };
+        if !self.admits(now, span, spare) || (self.ways.bursts && self.holds_back(left, room)) {
             self.check_usage();
             return None;
         }
@@ -239,7 +241,7 @@ impl Sender {
         }
         let id = self.board.next_lost()?;
         let len = self.board.ring.get(id).len as u64;
-        if !self.force_one && !self.admits(now, len) {
+        if !self.force_one && !self.admits(now, len, 0) {
             return Some(None);
         }
         Some(Some(self.resend(now, id, peer)))
@@ -326,7 +328,7 @@ impl Sender {
             }
             None => return None,
         };
-        if !self.admits(now, self.board.ring.get(id).len as u64) {
+        if !self.admits(now, self.board.ring.get(id).len as u64, 0) {
             return None;
         }
         self.rescued |= hole.is_none();
