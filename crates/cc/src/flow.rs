@@ -61,7 +61,7 @@ pub struct Flow {
 
     /// The time now.
     pub now: Instant,
-    /// Largest payload of a segment.
+    /// A segment: its largest payload, and on stacks that count them its options.
     pub mss: Bytes,
     /// Smoothed RTT; zero before the first sample.
     pub srtt: Duration,

@@ -129,7 +129,7 @@ fn single(
             }
             (sends, traffic::find(spec).map_err(fail)?.udp)
         }
-        None => (Traffic::Bulk, false),
+        None => (Traffic::Bulk { header: Bytes::ZERO }, false),
     };
     if udp {
         refuse_tcp_keys(flow, entry)?;

@@ -176,7 +176,10 @@ pub struct FlowSpec {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// As much as the window allows.
-    Bulk,
+    Bulk {
+        /// First write, in a segment of its own.
+        header: Bytes,
+    },
     /// A file of this size, then FIN.
     Bytes(Bytes),
     /// Datagrams of `size` payload bytes at a constant rate, no congestion control (UDP).

@@ -29,8 +29,12 @@ const DATAGRAM_MIN: Bytes = Bytes::new(28);
 const HOUR: Duration = Duration::from_secs(3600);
 
 params::params! {
-    /// Nothing to set.
-    pub struct Bulk {}
+    /// A stream without end.
+    pub struct Bulk {
+        /// Size of the first write, which leaves in a segment of its own before the rest is written: iperf 2 opens with a
+        /// header of 24 bytes. Zero: there is none.
+        header: Bytes = Bytes::ZERO, Bytes::ZERO => Bytes::new(65_535);
+    }
 }
 
 params::params! {
@@ -134,7 +138,7 @@ pub static TRAFFIC: &[TrafficKind] = &[
         fields: Bulk::fields,
         udp: false,
         needed: &[],
-        read: |spec| Bulk::from_spec(spec).map(|_| Traffic::Bulk),
+        read: |spec| Bulk::from_spec(spec).map(|p| Traffic::Bulk { header: p.header }),
     },
     TrafficKind {
         name: "bytes",

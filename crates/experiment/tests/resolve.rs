@@ -102,7 +102,8 @@ fn defaults_are_those_of_the_reference() {
     assert_eq!((s.links[0].buffer, s.links[0].queue.to_string()), (None, "fifo".into()));
     assert_eq!((s.links[1].rate.as_ref(), s.links[0].loss_at), (None, LossAt::Enqueue));
     let f = &s.flows[0];
-    assert_eq!((f.stack, f.start, f.stop, f.traffic.clone()), (Stack::Linux, at(0), None, Traffic::Bulk));
+    let bulk = Traffic::Bulk { header: Bytes::ZERO };
+    assert_eq!((f.stack, f.start, f.stop, f.traffic.clone()), (Stack::Linux, at(0), None, bulk));
     assert_eq!((f.mss.get(), f.initial_window, f.ecn, f.access), (1448, 10, false, None));
     assert_eq!((s.run.duration, s.run.measure), (Duration::from_secs(60), (at(0), at(60))));
     assert_eq!((s.run.seed, s.run.repeat, s.run.vary, s.run.processing), (1, 1, Vary::Start, None));

@@ -13,7 +13,15 @@ pub(crate) fn start<P: Probe>(world: &mut World<P>, f: u32) {
     let now = world.now;
     world.nodes[f as usize].started = true;
     match world.nodes[f as usize].spec.traffic {
-        Traffic::Bulk => write(world, f, BULK),
+        Traffic::Bulk { header } => {
+            if !header.is_zero()
+                && let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport
+            {
+                tcp.sender.write(now, header.get());
+                tcp.sender.push();
+            }
+            write(world, f, BULK);
+        }
         Traffic::Bytes(bytes) => {
             begin_transfer(world, f, bytes.get());
             close(world, f);
@@ -96,7 +104,7 @@ pub(crate) fn application<P: Probe>(world: &mut World<P>, f: u32) {
         return;
     }
     match node.spec.traffic {
-        Traffic::Bulk | Traffic::Bytes(_) => {}
+        Traffic::Bulk { .. } | Traffic::Bytes(_) => {}
         Traffic::Cbr { .. } => datagram(world, f),
         Traffic::Web { size, sigma, .. } => {
             let bytes = node.rng.lognormal(size.as_f64(), sigma).max(1.0) as u64;

@@ -37,7 +37,7 @@ impl Probe for Bounds {
 
 fn traffic() -> impl Strategy<Value = Traffic> {
     prop_oneof![
-        4 => Just(Traffic::Bulk),
+        4 => Just(Traffic::Bulk { header: Bytes::ZERO }),
         1 => (1u64..2_000_000).prop_map(|n| Traffic::Bytes(Bytes::new(n))),
         1 => Just(Traffic::OnOff { on: ms(300.0), off: ms(200.0), rate: None }),
         1 => Just(Traffic::OnOff { on: ms(300.0), off: ms(200.0), rate: Some(Rate::from_mbps(2.0)) }),

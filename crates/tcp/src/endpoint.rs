@@ -90,8 +90,18 @@ impl Endpoint {
     pub fn write(&mut self, now: Instant, bytes: u64) {
         self.sender.flow.now = now;
         if self.sender.fin == Fin::Open {
-            self.sender.written = self.sender.written.saturating_add(bytes).min(u64::MAX / 2);
+            match &mut self.sender.aside.behind {
+                Some(behind) => *behind = behind.saturating_add(bytes),
+                None => self.sender.written = self.sender.written.saturating_add(bytes).min(u64::MAX / 2),
+            }
             self.sender.asleep = false;
+        }
+    }
+
+    /// What is written so far and what follows share no segment, as if the host had sent the one before it got the other.
+    pub fn push(&mut self) {
+        if self.sender.written > self.sender.nxt {
+            self.sender.aside.behind = Some(0);
         }
     }
 
@@ -99,6 +109,7 @@ impl Endpoint {
     pub fn close(&mut self, now: Instant) {
         self.sender.flow.now = now;
         if self.sender.fin == Fin::Open {
+            self.sender.take_behind();
             self.sender.fin = Fin::Queued;
             self.sender.asleep = false;
         }
@@ -108,6 +119,7 @@ impl Endpoint {
     pub fn truncate(&mut self, now: Instant) {
         self.sender.flow.now = now;
         if self.sender.fin != Fin::Sent {
+            self.sender.aside.behind = None;
             self.sender.written = self.sender.nxt.max(1);
             self.sender.asleep = false;
         }

@@ -63,7 +63,7 @@ impl Sender {
         };
         let heard = ErttHeard { acked: cumulative, ack: s.ack, sacked_to, tick: ticks_now, echo };
         let (fresh, round) = match &mut self.ertt {
-            Some(ertt) => ertt.on_ack(&heard, self.mss + self.options),
+            Some(ertt) => ertt.on_ack(&heard, self.flow.mss.get()),
             None => (None, None),
         };
         // FreeBSD's modules that read h_ertt measure no rates, and what measures rates there does not read h_ertt. Without

@@ -29,6 +29,8 @@ pub(crate) struct Aside {
     pub estimates: Option<BandwidthEstimates>,
     /// So many more ACKs for a single segment are suspected of having been delayed.
     pub suspects: u8,
+    /// Written behind a push of what is not all sent yet.
+    pub behind: Option<u64>,
 }
 
 /// Our FIN.
@@ -106,8 +108,6 @@ pub(crate) struct Sender {
     /// End of what was written.
     pub written: u64,
     pub mss: u64,
-    /// What [`Config::counted_options`] makes a full segment larger by.
-    pub options: u64,
     /// When pacing lets the next segment go.
     pub pace_next: Instant,
     pub last_sent: Instant,
@@ -144,8 +144,7 @@ impl Sender {
     pub fn new(config: Config, build: &mut dyn FnMut(&mut Flow) -> Box<dyn CongestionControl>) -> Self {
         let mss = config.mss.get();
         let window = mss * config.initial_window.max(1) as u64;
-        let options = if config.timestamps { config.counted_options.get() } else { 0 };
-        let unit = mss + options;
+        let unit = mss + if config.timestamps { config.counted_options.get() } else { 0 };
         let mut flow = Flow::new(Bytes::new(unit), Bytes::new(window), Bytes::new(2 * unit));
         flow.slow_start_at_ssthresh = config.stack == Stack::FreeBsd11;
         let cc = build(&mut flow);
@@ -161,7 +160,6 @@ impl Sender {
             written: 1,
             edge: 0,
             mss,
-            options,
             asleep: false,
             rto_at: Instant::MAX,
             probe_at: Instant::MAX,

@@ -53,10 +53,14 @@ impl Sender {
 
     #[inline(always)]
     fn poll_new(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
-        let left = self.written.saturating_sub(self.nxt);
-        if left == 0 && self.fin != Fin::Queued {
-            self.starve();
-            return None;
+        let mut left = self.written.saturating_sub(self.nxt);
+        if left == 0 {
+            self.take_behind();
+            left = self.written.saturating_sub(self.nxt);
+            if left == 0 && self.fin != Fin::Queued {
+                self.starve();
+                return None;
+            }
         }
         // A window below one segment is silent for several RTTs by design.
         if self.una == self.nxt && self.flow.cwnd.get() >= self.mss && now.since(self.last_sent) > self.rtt.rto() {
@@ -82,7 +86,7 @@ impl Sender {
         let fin = left == len && self.fin == Fin::Queued;
         let span = len + u64::from(fin);
         // FreeBSD's silly-window avoidance takes less than a segment with its options for less than a segment.
-        let spare = if len == self.mss { self.options } else { 0 };
+        let spare = if len == self.mss { self.flow.mss.get() - len } else { 0 };
         if !self.admits(now, span, spare) || (self.ways.bursts && self.holds_back(left, room)) {
             self.check_usage();
             return None;
@@ -176,6 +180,13 @@ impl Sender {
         }
         self.burst_left = open.clamp(1, most.max(1) as u64) as u32;
         false
+    }
+
+    /// What was written behind a push, now that all before it is sent.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn take_behind(&mut self) {
+        self.written = self.written.saturating_add(self.aside.behind.take().unwrap_or(0)).min(u64::MAX / 2);
     }
 
     /// Nothing to send although the window may be open.

@@ -99,7 +99,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
                 edge: half - low,
                 edge_back: half - low,
                 access: None,
-                traffic: Traffic::Bulk,
+                traffic: Traffic::Bulk { header: Bytes::ZERO },
                 ecn: false,
                 clock_skew_ppb: 0,
                 clock_drift_ppb: 0,

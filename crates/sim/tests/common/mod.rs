@@ -40,7 +40,7 @@ pub fn flow(name: &str, cc: &str, rtt_ms: f64) -> FlowSpec {
         edge: Duration::ZERO,
         edge_back: Duration::ZERO,
         access: None,
-        traffic: Traffic::Bulk,
+        traffic: Traffic::Bulk { header: Bytes::ZERO },
         ecn: false,
         delayed_ack: true,
         clock_skew_ppb: 0,

@@ -62,7 +62,8 @@ fn linux_rounds_last_a_round_trip_and_tile_time_and_data() {
 
 #[test]
 fn freebsd_counts_ticks_plus_one_and_closes_rounds_by_marked_segments() {
-    let acks = told(stack(Stack::FreeBsd11), 50, 1500);
+    // Of 51 000 bytes of window FreeBSD uses 50 000: what is left is a segment, but none with its options.
+    let acks = told(stack(Stack::FreeBsd11), 51, 1500);
     for (_, ack, flow) in &acks {
         if let Some(rtt) = ack.rtt {
             assert_eq!(rtt.as_nanos() % 1_000_000, 0);

@@ -118,12 +118,13 @@ fn rate_reduction_sends_one_for_two_while_the_window_halves() {
 #[test]
 fn freebsd_lets_one_segment_go_per_duplicate_and_leaves_without_a_burst() {
     // (written, outstanding and window when recovery ends): the threshold is ten, but no burst follows if less than
-    // that is outstanding.
-    for (written, outstanding, window) in [(u64::MAX / 4, 10 * MSS, 10 * MSS), (26 * MSS, 4 * MSS, 5 * MSS)] {
+    // that is outstanding. A segment counts with its options, so that ten do not fill the threshold.
+    const UNIT: u64 = MSS + 12;
+    for (written, outstanding, window) in [(u64::MAX / 4, 10 * MSS, 9 * MSS + UNIT), (26 * MSS, 4 * MSS, 4 * MSS + UNIT)] {
         let config = Config { delayed_ack: DelayedAck::None, ..stack(Stack::FreeBsd11) };
         let mut p = Pair::new(config, losing(&[1]));
-        p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
-        p.ends[0].flow_mut().ssthresh = Bytes::new(20 * MSS);
+        p.ends[0].flow_mut().cwnd = Bytes::new(20 * UNIT);
+        p.ends[0].flow_mut().ssthresh = Bytes::new(20 * UNIT);
         p.service = Duration::from_micros(100);
         p.ends[0].write(p.now, written);
         p.run(MS(120));

@@ -153,3 +153,29 @@ fn a_window_of_zero_growth_keeps_the_pipe_at_the_window() {
     let rate = p.ends[1].received() as f64 / 1.94;
     assert!((rate / (20.0 * MSS as f64 / 0.041) - 1.0).abs() < 0.02, "{rate} bytes per second");
 }
+
+#[test]
+fn freebsd_waits_for_room_for_a_segment_with_its_options() {
+    // `t_maxseg` is 1460, a segment carries 1448: the tenth of an initial window of ten has 1448 bytes and waits, unless
+    // they are the last that was written.
+    let lens = |written, until| {
+        let mut p = Pair::new(Config::of(Stack::FreeBsd11), |_, _, _| Fate::Pass);
+        p.ends[0].write(p.now, written);
+        p.run(MS(until));
+        p.sent.iter().filter(|(_, s)| s.len > 0).map(|(_, s)| s.len).collect::<Vec<_>>()
+    };
+    assert_eq!(lens(u64::MAX / 4, 79), [1448; 9]);
+    assert_eq!(lens(9 * 1448 + 500, 79), [1448, 1448, 1448, 1448, 1448, 1448, 1448, 1448, 1448, 500]);
+}
+
+#[test]
+fn a_write_pushed_on_its_own_shares_no_segment() {
+    let mut p = Pair::new(Config::of(Stack::FreeBsd11), |_, _, _| Fate::Pass);
+    p.ends[0].write(p.now, 24);
+    p.ends[0].push();
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p.run(MS(79));
+    // iperf 2 on FreeBSD 11: its header, nine segments, and 1424 bytes of the window left.
+    let lens: Vec<_> = p.sent.iter().filter(|(_, s)| s.len > 0).map(|(_, s)| s.len).collect();
+    assert_eq!(lens, [24, 1448, 1448, 1448, 1448, 1448, 1448, 1448, 1448, 1448]);
+}
