@@ -120,7 +120,9 @@ fn freebsd_lets_one_segment_go_per_duplicate_and_leaves_without_a_burst() {
     // (written, outstanding and window when recovery ends): the threshold is ten, but no burst follows if less than
     // that is outstanding. A segment counts with its options, so that ten do not fill the threshold.
     const UNIT: u64 = MSS + 12;
-    for (written, outstanding, window) in [(u64::MAX / 4, 10 * MSS, 9 * MSS + UNIT), (26 * MSS, 4 * MSS, 4 * MSS + UNIT)] {
+    for (written, outstanding, window) in
+        [(u64::MAX / 4, 10 * MSS, 9 * MSS + UNIT), (26 * MSS, 4 * MSS, 4 * MSS + UNIT)]
+    {
         let config = Config { delayed_ack: DelayedAck::None, ..stack(Stack::FreeBsd11) };
         let mut p = Pair::new(config, losing(&[1]));
         p.ends[0].flow_mut().cwnd = Bytes::new(20 * UNIT);
