@@ -48,8 +48,12 @@ pub fn able(scenario: &Scenario) -> Result<(), String> {
         if burst(flow) != burst(&scenario.flows[0]) {
             return refuse(format!("flow {name}: an offload of its own"));
         }
-        if let Traffic::OnOff { .. } = flow.traffic {
-            return refuse(format!("flow {name}: its traffic, onoff,"));
+        match flow.traffic {
+            Traffic::OnOff { .. } => return refuse(format!("flow {name}: its traffic, onoff,")),
+            Traffic::Bulk { header } if !header.is_zero() => {
+                return refuse(format!("flow {name}: its traffic, bulk with a header,"));
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -126,6 +130,7 @@ mod tests {
         for (flow, named) in [
             ("stack = \"freebsd-11\"", "flow a: stack freebsd-11"),
             ("traffic = \"onoff\"", "flow a: its traffic"),
+            ("traffic = \"bulk(header=24 B)\"", "flow a: its traffic"),
             ("delayed_ack = false", "flow a: delayed_ack"),
         ] {
             let error = able(&scenario(flow)).unwrap_err();
