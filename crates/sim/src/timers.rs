@@ -28,10 +28,29 @@ impl Timer {
     }
 }
 
+/// No place.
+const NONE: u32 = u32::MAX;
+
+/// A timer in the wheel, and the place of the next one of its slot.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    at: Instant,
+    order: u64,
+    /// Its flow times two, and one for the receiver's.
+    whose: u32,
+    next: u32,
+}
+
 /// All timers. One that is set anew is not looked for: whoever takes it out later knows it by its order.
+///
+/// A slot is a chain through one store, whose places are taken again as soon as they are free: a vector for each slot would
+/// spread a few thousand timers over a megabyte that is touched once a turn, and push flows out of the caches.
 #[derive(Debug)]
 pub struct Timers {
-    wheel: Vec<Vec<Timer>>,
+    wheel: Vec<u32>,
+    store: Vec<Waiting>,
+    /// The chain of free places.
+    free: u32,
     /// A bit for every slot that holds something.
     full: [u64; (SLOTS / 64) as usize],
     /// The timers of slot `present`, latest first; empty only if there are none at all.
@@ -45,7 +64,9 @@ impl Timers {
     /// None.
     pub fn new() -> Self {
         Timers {
-            wheel: (0..SLOTS).map(|_| Vec::new()).collect(),
+            wheel: vec![NONE; SLOTS as usize],
+            store: Vec::new(),
+            free: NONE,
             full: [0; (SLOTS / 64) as usize],
             next: Vec::new(),
             present: 0,
@@ -72,7 +93,20 @@ impl Timers {
 
     fn put(&mut self, timer: Timer) {
         let i = timer.slot() % SLOTS;
-        self.wheel[i as usize].push(timer);
+        let slot = &mut self.wheel[i as usize];
+        let whose = timer.flow << 1 | u32::from(timer.receiver);
+        let waiting = Waiting { at: timer.at, order: timer.order, whose, next: *slot };
+        *slot = self.free;
+        match self.store.get_mut(self.free as usize) {
+            Some(place) => {
+                self.free = place.next;
+                *place = waiting;
+            }
+            None => {
+                *slot = self.store.len() as u32;
+                self.store.push(waiting);
+            }
+        }
         self.full[(i / 64) as usize] |= 1 << (i % 64);
         self.waiting += 1;
     }
@@ -104,17 +138,22 @@ impl Timers {
         let mut from = self.present;
         while self.waiting > 0 && self.next.is_empty() {
             from = self.next_full(from + 1);
-            let slot = &mut self.wheel[(from % SLOTS) as usize];
-            let next = &mut self.next;
-            slot.retain(|t| {
-                let now = t.slot() == from;
-                if now {
-                    next.push(*t);
-                }
-                !now
-            });
-            if slot.is_empty() {
-                self.full[(from % SLOTS / 64) as usize] &= !(1 << (from % 64));
+            let slot = from % SLOTS;
+            let mut place = core::mem::replace(&mut self.wheel[slot as usize], NONE);
+            while place != NONE {
+                let Waiting { at, order, whose, next } = self.store[place as usize];
+                let timer = Timer { at, order, flow: whose >> 1, receiver: whose & 1 == 1 };
+                let chain = if timer.slot() == from {
+                    self.next.push(timer);
+                    &mut self.free
+                } else {
+                    &mut self.wheel[slot as usize]
+                };
+                self.store[place as usize].next = core::mem::replace(chain, place);
+                place = next;
+            }
+            if self.wheel[slot as usize] == NONE {
+                self.full[(slot / 64) as usize] &= !(1 << (slot % 64));
             }
             self.waiting -= self.next.len();
         }
