@@ -40,7 +40,9 @@ impl Entry {
     }
     #[inline(always)]
     fn is_before(self, other: Entry) -> bool {
-        self.at < other.at || (self.at == other.at && self.order_and_source < other.order_and_source)
+        // As one number: a comparison without a second branch for equal times.
+        let key = |e: Entry| (e.at.as_nanos() as u128) << 64 | e.order_and_source as u128;
+        key(self) < key(other)
     }
 }
 
@@ -92,7 +94,7 @@ impl Scheduler {
     pub fn set(&mut self, source: Source, at: Instant, order: u64) {
         let entry = Entry::new(at, order, source);
         // The source of the event being handled stands at the end: the common case.
-        if self.near.last().is_some_and(|e| e.source() == source) && self.far.first().is_none_or(|f| entry < *f) {
+        if self.near.last().is_some_and(|e| e.source() == source) && self.far.first().is_none_or(|f| entry.is_before(*f)) {
             slide_back(&mut self.near, entry);
         } else {
             self.set_other(entry);

@@ -8,6 +8,9 @@ use units::{Duration, Instant};
 pub(crate) struct TickClock {
     tick: u64,
     phase: u64,
+    /// 2^(64 + `shift`) over the tick, rounded up: a division costs as much as forty instructions.
+    inverse: u64,
+    shift: u32,
     /// Halves of one word, so that an endpoint stays small.
     skew_ppb: i32,
     drift: i32,
@@ -17,12 +20,17 @@ pub(crate) struct TickClock {
 }
 
 impl TickClock {
-    /// `skew_ppb`: how much too fast it is at time zero; `drift`: by how many ppb that grows in an hour.
+    /// A tick of two nanoseconds is the shortest. `skew_ppb`: how much too fast it is at time zero; `drift`: by how many ppb that grows in an hour.
     pub fn new(tick: Duration, phase: Duration, skew_ppb: i64, drift: i64) -> Self {
         let tick = tick.as_nanos().max(1);
         let (from, until) = (Instant::ZERO, Instant::ZERO);
         let (skew_ppb, drift) = (skew_ppb as i32, drift as i32);
-        TickClock { tick, phase: phase.as_nanos(), skew_ppb, drift, now: 0, from, until }
+        // What rounding up adds is less than the tick, which is at most 2^(shift + 1): the quotient of anything below 2^63 is
+        // exact (Granlund and Montgomery, PLDI 1994, theorem 4.2). 
+        let tick = tick.max(2);
+        let shift = (tick - 1).ilog2();
+        let inverse = (1u128 << (64 + shift)).div_ceil(tick as u128) as u64;
+        TickClock { tick, phase: phase.as_nanos(), inverse, shift, skew_ppb, drift, now: 0, from, until }
     }
 
     /// How far the clock is ahead at `ns`: skew times time, and half the drift times its square.
@@ -34,11 +42,17 @@ impl TickClock {
         ((skewed + drifted) / 1_000_000_000) as i64
     }
 
+    /// `ns` over the tick.
+    #[inline]
+    fn ticks(&self, ns: u64) -> u64 {
+        ((ns as u128 * self.inverse as u128) >> 64) as u64 >> self.shift
+    }
+
     /// The tick count at `now`.
     #[inline]
     pub fn read(&mut self, now: Instant) -> u32 {
         if self.skew_ppb | self.drift == 0 {
-            return ((now.as_nanos() + self.phase) / self.tick) as u32;
+            return self.ticks(now.as_nanos() + self.phase) as u32;
         }
         if now >= self.until || now < self.from {
             self.advance(now);
@@ -65,6 +79,19 @@ impl TickClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn the_inverse_divides_exactly(tick in 2u64..1 << 40, shrink in 0u32..40, ns in 0u64..1 << 63, near in 0u64..3) {
+            let tick = (tick >> shrink).max(2);
+            let c = TickClock::new(Duration::from_nanos(tick), Duration::ZERO, 0, 0);
+            // A multiple, the last one before it, and the next one after: where a quotient goes wrong first.
+            let beside = (ns / tick * tick + near).saturating_sub(1);
+            for ns in [ns, beside] {
+                proptest::prop_assert_eq!(c.ticks(ns), ns / tick, "{} / {}", ns, tick);
+            }
+        }
+    }
 
     #[test]
     fn ticks_phase_and_skew() {

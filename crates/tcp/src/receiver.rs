@@ -221,8 +221,7 @@ impl Receiver {
     }
 
     /// Linux's estimate of how long an ACK may wait, from the gaps between segments.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     fn adapt_delay(&mut self, idle: Duration) {
         let half = Duration::from_nanos(self.delay.as_nanos() / 2);
         if self.delay.is_zero() {
