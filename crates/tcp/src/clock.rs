@@ -15,7 +15,7 @@ pub(crate) struct TickClock {
     skew_ppb: i32,
     drift: i32,
     now: u32,
-    from: Instant,
+    /// The next tick; time does not go back.
     until: Instant,
 }
 
@@ -23,14 +23,13 @@ impl TickClock {
     /// A tick of two nanoseconds is the shortest. `skew_ppb`: how much too fast it is at time zero; `drift`: by how many ppb that grows in an hour.
     pub fn new(tick: Duration, phase: Duration, skew_ppb: i64, drift: i64) -> Self {
         let tick = tick.as_nanos().max(1);
-        let (from, until) = (Instant::ZERO, Instant::ZERO);
         let (skew_ppb, drift) = (skew_ppb as i32, drift as i32);
         // What rounding up adds is less than the tick, which is at most 2^(shift + 1): the quotient of anything below 2^63 is
         // exact (Granlund and Montgomery, PLDI 1994, theorem 4.2). 
         let tick = tick.max(2);
         let shift = (tick - 1).ilog2();
         let inverse = (1u128 << (64 + shift)).div_ceil(tick as u128) as u64;
-        TickClock { tick, phase: phase.as_nanos(), inverse, shift, skew_ppb, drift, now: 0, from, until }
+        TickClock { tick, phase: phase.as_nanos(), inverse, shift, skew_ppb, drift, now: 0, until: Instant::ZERO }
     }
 
     /// How far the clock is ahead at `ns`: skew times time, and half the drift times its square.
@@ -54,7 +53,7 @@ impl TickClock {
         if self.skew_ppb | self.drift == 0 {
             return self.ticks(now.as_nanos() + self.phase) as u32;
         }
-        if now >= self.until || now < self.from {
+        if now >= self.until {
             self.advance(now);
         }
         self.now
@@ -71,7 +70,6 @@ impl TickClock {
         let ns = now.as_nanos();
         let local = ns.saturating_add_signed(self.ahead(ns as i128)) + self.phase;
         self.now = (local / self.tick) as u32;
-        self.from = now;
         self.until = now + Duration::from_nanos(self.tick - local % self.tick);
     }
 }

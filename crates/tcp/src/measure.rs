@@ -154,11 +154,11 @@ impl Sender {
         // An ACK for several shows a receiver that delays. A window of one packet that watches three round trips and grows
         // (TCP-LP) has four or five ACKs for one before the next for two; h_ertt's guess of five would run out.
         const SUSPECTS: u8 = 8;
-        let may_be_late = cumulative <= self.config.mss.get() && self.aside.suspects > 0;
-        if cumulative > self.config.mss.get() {
-            self.aside.suspects = SUSPECTS;
+        let may_be_late = cumulative <= self.mss && self.suspects > 0;
+        if cumulative > self.mss {
+            self.suspects = SUSPECTS;
         } else if cumulative > 0 {
-            self.aside.suspects = self.aside.suspects.saturating_sub(1);
+            self.suspects = self.suspects.saturating_sub(1);
         }
         let Some((echoed, theirs)) = echo else { return (None, None) };
         let tick = self.clock.tick();

@@ -32,28 +32,25 @@ impl Sender {
             return self.repair_without_sack(now, cumulative, duplicate);
         }
         let over = self.end_if_over(cumulative, d, duplicate, echo);
-        match self.config.loss {
-            LossDetection::RackTlp => {
-                let again = self.detect_by_time(now);
-                self.probe.wait_for_reordered(&mut self.probe_at, again);
-                // What was sent before the first segment went (again) still arrives, so its answer cannot be overdue
-                // (Linux re-arms the timer with such ACKs only, lest recovery never end).
-                if cumulative == 0 && self.board.ring.front().is_some_and(|r| d.oldest < r.sent_at) {
-                    self.rto_at = self.rtt.deadline(now);
-                }
+        if self.ways.rack {
+            let again = self.detect_by_time(now);
+            self.probe.wait_for_reordered(&mut self.probe_at, again);
+            // What was sent before the first segment went (again) still arrives, so its answer cannot be overdue
+            // (Linux re-arms the timer with such ACKs only, lest recovery never end).
+            if cumulative == 0 && self.board.ring.front().is_some_and(|r| d.oldest < r.sent_at) {
+                self.rto_at = self.rtt.deadline(now);
             }
-            _ => {
-                if cumulative > 0 {
-                    self.duplicates = 0;
-                } else if d.bytes > 0 {
-                    self.duplicates += 1;
-                }
-                self.detect_by_count();
-                if self.duplicates >= THRESHOLD && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
-                    self.lose_first();
-                }
-                self.refill_quota(cumulative, d);
+        } else {
+            if cumulative > 0 {
+                self.duplicates = 0;
+            } else if d.bytes > 0 {
+                self.duplicates += 1;
             }
+            self.detect_by_count();
+            if self.duplicates >= THRESHOLD && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
+                self.lose_first();
+            }
+            self.refill_quota(cumulative, d);
         }
         if self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
             self.enter_recovery(now);

@@ -276,6 +276,14 @@ impl Scoreboard {
     /// Number of the first record that starts at `seq` or later.
     pub fn find(&self, seq: u64) -> u64 {
         let (mut low, mut high) = (self.ring.first(), self.ring.next());
+        // Segments mostly have one length, so where it would be then is where it is: no search, whose every step is a guess.
+        if let Some(front) = self.ring.front() {
+            let guess = (low + seq.saturating_sub(front.seq) / front.len.max(1) as u64).min(high);
+            let is_above = |id: u64| id == high || self.ring.get(id).seq >= seq;
+            if is_above(guess) && (guess == low || !is_above(guess - 1)) {
+                return guess;
+            }
+        }
         while low < high {
             let middle = low + (high - low) / 2;
             if self.ring.get(middle).seq < seq {

@@ -27,8 +27,6 @@ pub(crate) struct Aside {
     pub estimating: bool,
     /// Of the last round that nobody has asked for yet.
     pub estimates: Option<BandwidthEstimates>,
-    /// So many more ACKs for a single segment are suspected of having been delayed.
-    pub suspects: u8,
     /// Written behind a push of what is not all sent yet.
     pub behind: Option<u64>,
 }
@@ -127,15 +125,18 @@ pub(crate) struct Sender {
     pub probe: Probe,
     pub prr: Prr,
     pub ecn: ecn::Sender,
+    /// So many more ACKs for a single segment are suspected of having been delayed.
+    pub suspects: u8,
+    /// The last segment outstanding was sent again without being thought lost, once per recovery.
+    pub rescued: bool,
+    /// The algorithm answered [`Reaction::Own`](cc::Reaction::Own) last time.
+    pub owns_window: bool,
 
     /// Episode in progress ends when this is acknowledged.
     pub recover: u64,
     pub undo: Box<Undo>,
     /// FreeBSD: what may leave during recovery.
     pub quota: u64,
-    pub rescued: bool,
-    /// The algorithm answered [`Reaction::Own`](cc::Reaction::Own) last time.
-    pub owns_window: bool,
     pub aside: Box<Aside>,
     pub config: Box<Config>,
 }
@@ -177,6 +178,7 @@ impl Sender {
             undo: Box::default(),
             probe: Probe::default(),
             ecn: ecn::Sender::default(),
+            suspects: 0,
             duplicates: 0,
             credit: 0,
             quota: 0,

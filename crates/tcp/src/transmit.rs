@@ -1,6 +1,6 @@
 //! What may leave now: repairs first, then new data, as far as window, pacing and the peer allow.
 
-use crate::config::{LossDetection, Offload};
+use crate::config::Offload;
 use crate::scoreboard::{EVER, FIN, LOST, RESENT, Record, SACKED};
 use crate::sender::{Fin, Sender};
 use crate::undo::Frto;
@@ -26,7 +26,7 @@ impl Sender {
             return decided;
         }
         let chunk = self.poll_new(now, peer);
-        if chunk.is_none() && self.flow.phase == Phase::Recovery && self.config.loss == LossDetection::Sack {
+        if chunk.is_none() && self.flow.phase == Phase::Recovery && self.ways.sack && !self.ways.rack {
             return self.poll_unlikely(now, peer);
         }
         chunk
