@@ -307,6 +307,11 @@ pub trait Qdisc<P: Packet>: Debug + Send {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// The limit of a queue that is nothing but a line in order of arrival and turns away who finds it full. A host that keeps
+    /// its packets in order anyway may hold those itself and never call this queue.
+    fn plain(&self) -> Option<Limit> {
+        None
+    }
     /// The buffer or the link changed.
     fn set_link(&mut self, link: &LinkInfo);
     /// Shows inner state by name: the names are those of [`VARS`].

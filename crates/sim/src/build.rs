@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::line::{Jitter, Line};
-use crate::link::Link;
+use crate::link::{Link, Through, Transmitter};
 use crate::node::{Datagrams, FlowCount, Node, Tcp, Transport};
 use crate::outside::Told;
 use crate::packet::Way;
@@ -90,6 +90,23 @@ pub struct Network {
 }
 
 impl Network {
+    /// A FIFO's packets wait in the row of the delay line behind it, where there is one line and nothing on the way that could
+    /// change, lose or show them.
+    pub fn join_queues_to_lines(&mut self, scenario: &Scenario) {
+        for (l, link) in self.links.iter_mut().enumerate() {
+            let is_this = |to: To| to == To::Link(l as u32);
+            let mut behind = self.hops.windows(2).filter(|h| is_this(h[0].to)).map(|h| h[1].line);
+            let steady = scenario.links.get(l).is_none_or(|spec| spec.changes.is_empty());
+            let limited = !matches!(link.transmitter, Transmitter::Unlimited);
+            link.through = match (behind.next(), link.queue.plain()) {
+                (Some(line), Some(limit)) if steady && limited && !link.impaired && line != DIRECT => {
+                    behind.all(|other| other == line).then_some(Through { line, limit })
+                }
+                _ => None,
+            };
+        }
+    }
+
     /// One more node, whose packets go the way of `flow`'s.
     pub fn join(&mut self, flow: u32) {
         self.first.push(self.first[flow as usize]);

@@ -30,7 +30,7 @@ impl<P: Probe> World<P> {
         self.sessions.mark(now, true);
         for link in &mut self.net.links {
             (link.count.since, link.count.packet_time) = (now, 0);
-            link.count.most = link.queue.len();
+            link.count.most = link.waiting_packets();
         }
         for node in &mut self.nodes {
             node.count.goodput[0] = node.goodput();

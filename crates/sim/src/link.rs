@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use crate::quick_start::Router;
 use crate::scheduler::Source;
 use crate::tick::Tick;
-use aqm::{LinkInfo, Qdisc, Reason};
+use aqm::{Limit, LinkInfo, Qdisc, Reason};
 use experiment::{Link as Spec, LossAt, LossModel, RateSpec};
 use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 
@@ -171,6 +171,15 @@ pub struct Step {
     pub sojourn: Duration,
 }
 
+/// Packets wait in the row of the one delay line behind the link, not in a queue of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Through {
+    /// The line.
+    pub line: u32,
+    /// How many may wait.
+    pub limit: Limit,
+}
+
 /// A link at work.
 #[derive(Debug)]
 pub struct Link {
@@ -190,6 +199,10 @@ pub struct Link {
     pub waiting: bool,
     /// Packets in the queue.
     pub len: usize,
+    /// Where a FIFO's packets wait, if nobody watches.
+    pub through: Option<Through>,
+    /// Data waiting there.
+    pub backlog: Bytes,
     /// Random loss.
     pub loss: Loss,
     /// Where it strikes.
@@ -234,6 +247,8 @@ impl Link {
             free_at: Instant::ZERO,
             waiting: false,
             len: 0,
+            through: None,
+            backlog: Bytes::ZERO,
             loss: Loss { model: spec.loss, bad: false, rng: Rng::new(seed, entity, streams::LOSS) },
             loss_at: spec.loss_at,
             impaired: spec.duplicate > 0.0
@@ -256,6 +271,11 @@ impl Link {
         self.transmitter = Transmitter::Constant { rate, cache: [(0, Duration::ZERO); 2] };
         self.info.rate = rate;
         self.queue.set_link(&self.info);
+    }
+
+    /// Packets that wait, wherever they do.
+    pub fn waiting_packets(&self) -> usize {
+        if self.through.is_some() { self.len } else { self.queue.len() }
     }
 
     /// What the router in front does with a packet.
@@ -287,6 +307,18 @@ impl Link {
             self.count.arrived += 1;
             self.count.arrived_bytes += size as u64;
         }
+    }
+
+    /// The transmission of a packet begins that waited for so long.
+    #[inline(always)]
+    pub fn sends(&mut self, now: Instant, size: u32, sojourn: Duration, measuring: bool) {
+        self.free_at = self.transmitter.sent_by(now, size);
+        self.last_sojourn = sojourn;
+        if measuring {
+            self.count.sent_bytes += size as u64;
+            self.count.queue.add(sojourn);
+        }
+        self.departed(size, sojourn);
     }
 
     /// A packet left the queue.

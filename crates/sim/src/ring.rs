@@ -68,6 +68,15 @@ impl<T: Copy> Ring<T> {
         if self.len < 2 { None } else { Some(&self.slots[self.after(self.front)]) }
     }
 
+    /// The one so far behind the front.
+    #[inline(always)]
+    pub fn nth_mut(&mut self, n: usize) -> &mut T {
+        debug_assert!(n < self.len, "nothing there");
+        let place = self.front + n;
+        let slots = self.slots.len();
+        &mut self.slots[if place < slots { place } else { place - slots }]
+    }
+
     /// Takes the front away.
     #[inline(always)]
     pub fn drop_front(&mut self) {
@@ -102,6 +111,9 @@ mod tests {
                 queue.pop_front();
             }
             assert_eq!((ring.len(), ring.front(), ring.second()), (queue.len(), queue.front(), queue.get(1)));
+            if let Some(middle) = queue.get_mut(keep / 2) {
+                assert_eq!(ring.nth_mut(keep / 2), middle);
+            }
         }
         assert!(ring.slots.len() < 1300, "{}", ring.slots.len());
     }

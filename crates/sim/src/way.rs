@@ -3,14 +3,14 @@
 use crate::build::{DIRECT, To};
 use crate::diftr::Event;
 use crate::digest::Fact;
-use crate::link::{DropWhy, Transmitter};
+use crate::link::{DropWhy, Through, Transmitter};
 use crate::outside::Fate;
 use crate::packet::{Packet, Way};
 use crate::probe::{Probe, Trace};
 use crate::world::World;
 use experiment::LossAt;
 use tcp::Segment;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 impl<P: Probe> World<P> {
     /// A host hands a segment over.
@@ -128,6 +128,9 @@ impl<P: Probe> World<P> {
             return;
         }
         link.account(now);
+        if let Some(through) = link.through {
+            return self.enqueue_through(l, packet, through);
+        }
         if !link.waiting && now > link.free_at {
             link.queue.idle(link.free_at);
         }
@@ -152,9 +155,35 @@ impl<P: Probe> World<P> {
         if !self.drops.0.is_empty() {
             self.account_drops(l);
         }
+        self.rouse(l);
+    }
+
+    /// The same for a FIFO whose packets wait in the row of the line behind it: never moved, and no queue is called.
+    #[inline(always)]
+    fn enqueue_through(&mut self, l: u32, packet: &Packet, through: Through) {
+        let now = self.now;
+        let link = &mut self.net.links[l as usize];
+        let size = Bytes::new(packet.size as u64);
+        if through.limit.full(link.len, link.backlog, size) {
+            self.lose(l, packet, DropWhy::Overflow);
+        } else {
+            link.len += 1;
+            link.backlog += size;
+            self.digest.fold(now, Fact::Enqueue, l, (packet.flow as u64) << 32 | link.len as u64);
+            if self.measuring && link.len > link.count.most {
+                link.count.most = link.len;
+            }
+            self.net.lines[through.line as usize].hold(now, packet);
+        }
+        self.rouse(l);
+    }
+
+    /// Something came: a transmitter at rest begins, or will as soon as it is free.
+    #[inline(always)]
+    fn rouse(&mut self, l: u32) {
         let link = &mut self.net.links[l as usize];
         if !link.waiting {
-            if now >= link.free_at {
+            if self.now >= link.free_at {
                 self.transmit_at_once(l);
             } else {
                 link.waiting = true;
@@ -176,18 +205,15 @@ impl<P: Probe> World<P> {
         let now = self.now;
         let link = &mut self.net.links[l as usize];
         link.account(now);
+        if let Some(through) = link.through {
+            return self.transmit_through(l, through.line);
+        }
         let mut out = link.queue.dequeue(now, &mut self.drops);
         let len = link.len - usize::from(out.is_some()) - self.drops.0.len();
         debug_assert_eq!(len, link.queue.len());
         link.len = len;
         if let Some(out) = &out {
-            link.free_at = link.transmitter.sent_by(now, out.packet.size);
-            link.last_sojourn = out.sojourn;
-            if self.measuring {
-                link.count.sent_bytes += out.packet.size as u64;
-                link.count.queue.add(out.sojourn);
-            }
-            link.departed(out.packet.size, out.sojourn);
+            link.sends(now, out.packet.size, out.sojourn, self.measuring);
         }
         let next = if len == 0 {
             None
@@ -219,6 +245,33 @@ impl<P: Probe> World<P> {
             }
             self.leave(l, &mut out.packet, free_at);
         }
+    }
+
+    /// [`transmit`](Self::transmit) from the row of the line behind the link.
+    #[inline(always)]
+    fn transmit_through(&mut self, l: u32, line: u32) {
+        let now = self.now;
+        let link = &mut self.net.links[l as usize];
+        if link.len == 0 {
+            link.waiting = false;
+            return self.scheduler.clear(link.source);
+        }
+        let line = &mut self.net.lines[line as usize];
+        let (packet, since) = line.waiting();
+        packet.hop += 1;
+        let (size, flow, sojourn) = (packet.size, packet.flow, now.since(since));
+        link.len -= 1;
+        link.backlog -= Bytes::new(size as u64);
+        link.sends(now, size, sojourn, self.measuring);
+        link.waiting = link.len > 0;
+        if link.waiting {
+            let order = self.scheduler.ticket();
+            self.scheduler.set(link.source, link.free_at, order);
+        } else {
+            self.scheduler.clear(link.source);
+        }
+        self.digest.fold(now, Fact::Dequeue, l, (flow as u64) << 32 | link.len as u64);
+        line.release(link.free_at, &mut self.scheduler);
     }
 
     /// A packet has been sent by link `l` and begins to propagate at `depart`.

@@ -120,6 +120,9 @@ impl<P: Probe> World<P> {
         net.kinds.push(Kind::Late);
         let timers_source = scheduler.add_source();
         net.kinds.push(Kind::Timers);
+        if !P::ON && !options.outside {
+            net.join_queues_to_lines(scenario);
+        }
         let step = probe.step();
         let mut world = World {
             now: Instant::ZERO,
@@ -239,7 +242,7 @@ impl<P: Probe> World<P> {
 
     /// Packets are conserved: what is missing is a bug of the simulator, not of an experiment.
     pub(crate) fn check_conservation(&self) {
-        let held: u64 = self.net.links.iter().map(|l| l.queue.len() as u64).sum();
+        let held: u64 = self.net.links.iter().map(|l| l.waiting_packets() as u64).sum();
         let flying: u64 = self.net.lines.iter().map(|l| l.len() as u64).sum::<u64>()
             + self.late.len() as u64
             + self.net.links.iter().filter_map(|l| l.tick.as_ref()).map(|t| t.len() as u64).sum::<u64>();

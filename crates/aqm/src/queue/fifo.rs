@@ -156,6 +156,10 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fifo<P, L> {
         self.lane.len()
     }
 
+    fn plain(&self) -> Option<Limit> {
+        (!L::ACTIVE && self.victim == Victim::Tail).then_some(self.limit)
+    }
+
     fn set_link(&mut self, link: &LinkInfo) {
         self.limit = link.limit.unwrap_or(self.limit);
         self.mtu = link.mtu;
