@@ -39,7 +39,7 @@ pub enum Kind {
 }
 
 /// Where a hop leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum To {
     /// A link's queue.
     Link(u32),
@@ -53,7 +53,7 @@ pub enum To {
 pub const DIRECT: u32 = u32::MAX;
 
 /// One step of a route.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
     /// Where it leads.
     pub to: To,
@@ -62,7 +62,7 @@ pub struct Hop {
 }
 
 /// Where a hop's delay comes from, for when a link's changes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Origin {
     /// The link it leaves, whose propagation delay is part of the line's.
     from: Option<u32>,
@@ -85,6 +85,8 @@ pub struct Network {
     /// First hop of each flow and way.
     first: Vec<[u32; 2]>,
     known: BTreeMap<(Option<u32>, u64, Option<u32>), u32>,
+    /// Where routes begin, by what they are made of: flows on one path share its hops, which every packet reads.
+    routes: BTreeMap<Vec<(Hop, Origin)>, u32>,
     jitter: Vec<Duration>,
     seed: u64,
 }
@@ -211,7 +213,14 @@ impl Network {
         }
         rest += after;
         hop(self, To::Host, from, rest);
-        first
+        let steps = |i: usize| (self.hops[i], self.origins[i]);
+        let route = (first as usize..self.hops.len()).map(steps).collect();
+        let begins = *self.routes.entry(route).or_insert(first);
+        if begins != first {
+            self.hops.truncate(first as usize);
+            self.origins.truncate(first as usize);
+        }
+        begins
     }
 
     /// The routes of flow `f`, and its own link where it has one.
@@ -257,6 +266,7 @@ pub fn network(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Res
         origins: Vec::new(),
         first: Vec::new(),
         known: BTreeMap::new(),
+        routes: BTreeMap::new(),
         jitter: scenario.links.iter().map(|l| l.jitter).collect(),
         seed,
     };

@@ -25,6 +25,9 @@ impl Jitter {
     }
 }
 
+/// So many transmissions ahead a packet that waits is fetched.
+const AHEAD: usize = 4;
+
 #[derive(Clone, Copy, Debug)]
 struct Flying {
     at: Instant,
@@ -100,6 +103,8 @@ impl Line {
         let first = self.row.nth_mut(n);
         (first.at, first.order) = (at, order);
         self.waiting -= 1;
+        // Those who wait came long ago.
+        self.row.prefetch(n + AHEAD);
         if n == 0 {
             scheduler.set(self.source, at, order);
         }

@@ -1,6 +1,7 @@
 //! The hosts' timers: thousands, mostly put off before they are reached. A wheel holds them unsorted by the quarter of a
 //! millisecond and sorts only the quarter that comes next: with a thousand flows half a dozen.
 
+use crate::prefetch;
 use units::Instant;
 
 /// Nanoseconds of a slot: 2^18, about a quarter of a millisecond.
@@ -55,6 +56,8 @@ pub struct Timers {
     full: [u64; (SLOTS / 64) as usize],
     /// The timers of slot `present`, latest first; empty only if there are none at all.
     next: Vec<Timer>,
+    /// Walks through the chain that comes next while the present slot's timers go off, and fetches it.
+    ahead: u32,
     present: u64,
     /// How many lie in the wheel.
     waiting: usize,
@@ -69,6 +72,7 @@ impl Timers {
             free: NONE,
             full: [0; (SLOTS / 64) as usize],
             next: Vec::new(),
+            ahead: NONE,
             present: 0,
             waiting: 0,
         }
@@ -129,6 +133,9 @@ impl Timers {
         let timer = self.next.pop()?;
         if self.next.is_empty() {
             self.turn();
+        } else if let Some(place) = self.store.get(self.ahead as usize) {
+            self.ahead = place.next;
+            prefetch::line(self.store.as_ptr().wrapping_add(self.ahead as usize));
         }
         Some(timer)
     }
@@ -159,6 +166,10 @@ impl Timers {
         }
         self.next.sort_unstable_by(|a, b| b.cmp(a));
         self.present = from;
+        if self.waiting > 0 {
+            self.ahead = self.wheel[(self.next_full(from + 1) % SLOTS) as usize];
+            prefetch::line(self.store.as_ptr().wrapping_add(self.ahead as usize));
+        }
     }
 
     /// The first slot from `from` on with its bit set.

@@ -143,9 +143,10 @@ impl Endpoint {
 
     /// What lies outside the endpoint and the next acknowledgement will look at.
     #[inline]
-    pub fn outlying(&self) -> [*const u8; 3] {
+    pub fn outlying(&self) -> [*const u8; 4] {
         let [front, back] = self.sender.board.ring.ends();
-        [front.cast(), back.cast(), core::ptr::from_ref(&*self.sender.cc).cast()]
+        let aside = core::ptr::from_ref(&*self.sender.aside);
+        [front.cast(), back.cast(), core::ptr::from_ref(&*self.sender.cc).cast(), aside.cast()]
     }
 
     /// A segment arrived.

@@ -131,7 +131,7 @@ impl Sender {
             _ => return None,
         };
         let round = self.rounds.close(now, self.flow.cwnd, self.nxt, sent, rtt);
-        if self.aside.estimating {
+        if self.estimating {
             let (length, srtt) = (round.end.since(round.start), self.flow.srtt);
             let estimates =
                 || BandwidthEstimates { ack_rate: round.delivered / length, window_rate: self.flow.cwnd / srtt };

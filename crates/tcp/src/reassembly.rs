@@ -17,8 +17,13 @@ impl Reassembly {
 
     /// Adds [start, end). Returns the part that was there already, if any.
     pub fn insert(&mut self, start: u64, end: u64) -> Option<(u64, u64)> {
-        // The first range that ends at or after the new one begins: it may touch or overlap.
-        let at = self.ranges.partition_point(|r| r.1 < start);
+        // The first range that ends at or after the new one begins: it may touch or overlap. Mostly it is the last, or none.
+        let ends_before = |r: &(u64, u64)| r.1 < start;
+        let at = match self.ranges.len() {
+            n if self.ranges.back().is_none_or(ends_before) => n,
+            n if n == 1 || ends_before(&self.ranges[n - 2]) => n - 1,
+            _ => self.ranges.partition_point(ends_before),
+        };
         let (mut low, mut high) = (start, end);
         let mut twice = None;
         let mut after = at;

@@ -23,8 +23,6 @@ pub(crate) struct Rates {
 pub(crate) struct Aside {
     /// SACK blocks of the last ACK that had some.
     pub seen_blocks: [(u64, u64); 3],
-    /// Every round leaves two estimates of the bandwidth.
-    pub estimating: bool,
     /// Of the last round that nobody has asked for yet.
     pub estimates: Option<BandwidthEstimates>,
     /// Written behind a push of what is not all sent yet.
@@ -127,6 +125,13 @@ pub(crate) struct Sender {
     pub ecn: ecn::Sender,
     /// So many more ACKs for a single segment are suspected of having been delayed.
     pub suspects: u8,
+    /// As configured.
+    pub loss: LossDetection,
+    pub stack: Stack,
+    /// Every round leaves two estimates of the bandwidth.
+    pub estimating: bool,
+    /// Needless reductions are taken back.
+    pub undoing: bool,
     /// The last segment outstanding was sent again without being thought lost, once per recovery.
     pub rescued: bool,
     /// The algorithm answered [`Reaction::Own`](cc::Reaction::Own) last time.
@@ -179,6 +184,10 @@ impl Sender {
             probe: Probe::default(),
             ecn: ecn::Sender::default(),
             suspects: 0,
+            loss: config.loss,
+            stack: config.stack,
+            estimating: config.estimates,
+            undoing: config.undo,
             duplicates: 0,
             credit: 0,
             quota: 0,
@@ -195,7 +204,7 @@ impl Sender {
             burst_left: 0,
             ertt: (config.round == RoundKind::Marked).then(Box::default),
             rates: config.rate_samples.then(|| Box::new(Rates { tracker: RateTracker::default(), tags: Ring::new() })),
-            aside: Box::new(Aside { estimating: config.estimates, ..Aside::default() }),
+            aside: Box::default(),
             stats: Stats::default(),
             // FreeBSD's RTTs are read off the timestamp clock.
             clock: TickClock::new(
