@@ -2,11 +2,12 @@
 
 use crate::digest::Fact;
 use crate::histogram::Histogram;
-use crate::node::Transport;
+use crate::node::{Node, Transport};
 use crate::outside::Fate;
 use crate::packet::{Packet, Way};
 use crate::probe::{Probe, Trace};
-use crate::timers::Timer;
+use crate::scheduler::Scheduler;
+use crate::timers::{Owners, Strict, Timer};
 use crate::traffic;
 use crate::world::World;
 use tcp::Segment;
@@ -15,6 +16,35 @@ use units::{Bytes, Instant};
 /// Two delay back-offs less than so many RTTs apart are a double one: "two successive back-offs with a two RTT interval
 /// gap between them" (HLDG thesis, section 4.2.2), and a round takes a little longer than an RTT.
 pub(crate) const ON_THE_HEELS: f64 = 2.5;
+
+/// Those whose timers wait.
+struct Hosts<'a> {
+    nodes: &'a mut [Node],
+    scheduler: &'a mut Scheduler,
+}
+
+impl Owners for Hosts<'_> {
+    #[inline]
+    fn fetch(&self, timer: &Timer) {
+        self.nodes[timer.flow as usize].prefetch_timer(timer.receiver);
+    }
+
+    #[inline]
+    fn renew(&mut self, timer: Timer) -> Option<Timer> {
+        let Transport::Tcp(tcp) = &mut self.nodes[timer.flow as usize].transport else { return Some(timer) };
+        let at = tcp.end(timer.receiver).next_timer();
+        let set = &mut tcp.timers[timer.receiver as usize];
+        if set.1 != timer.order {
+            // It was set anew for an earlier time.
+            return None;
+        }
+        if at <= timer.at {
+            return Some(timer);
+        }
+        *set = (at, if at == Instant::MAX { timer.order } else { self.scheduler.ticket() });
+        (at < Instant::MAX).then_some(Timer { at, order: set.1, ..timer })
+    }
+}
 
 impl<P: Probe> World<P> {
     pub(crate) fn deliver(&mut self, packet: &Packet) {
@@ -127,13 +157,14 @@ impl<P: Probe> World<P> {
 
     pub(crate) fn timer(&mut self) {
         let now = self.now;
-        let timer = self.timers.pop();
+        let timer = if self.many {
+            self.timers.pop(&mut Hosts { nodes: &mut self.nodes, scheduler: &mut self.scheduler })
+        } else {
+            self.timers.pop(&mut Strict)
+        };
         match self.timers.next() {
             Some(next) => {
                 self.scheduler.set(self.timers_source, next.at, next.order);
-                if self.many {
-                    self.nodes[next.flow as usize].prefetch_timer(next.receiver);
-                }
             }
             None => self.scheduler.clear(self.timers_source),
         }

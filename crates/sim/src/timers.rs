@@ -29,6 +29,27 @@ impl Timer {
     }
 }
 
+/// Whose timers they are. Most deadlines are put off before they come, so they are asked once more when their slot does, all
+/// of a slot at a time: then their state can be fetched together.
+pub trait Owners {
+    /// Fetches what the answer depends on.
+    fn fetch(&self, timer: &Timer);
+    /// What the timer stands for by now: itself, a later one, or none.
+    fn renew(&mut self, timer: Timer) -> Option<Timer>;
+}
+
+/// Owners who say nothing until a timer goes off.
+pub struct Strict;
+
+impl Owners for Strict {
+    #[inline]
+    fn fetch(&self, _: &Timer) {}
+    #[inline]
+    fn renew(&mut self, timer: Timer) -> Option<Timer> {
+        Some(timer)
+    }
+}
+
 /// No place.
 const NONE: u32 = u32::MAX;
 
@@ -129,10 +150,10 @@ impl Timers {
     }
 
     /// Takes the next out.
-    pub fn pop(&mut self) -> Option<Timer> {
+    pub fn pop(&mut self, owners: &mut impl Owners) -> Option<Timer> {
         let timer = self.next.pop()?;
         if self.next.is_empty() {
-            self.turn();
+            self.turn(owners);
         } else if let Some(place) = self.store.get(self.ahead as usize) {
             self.ahead = place.next;
             prefetch::line(self.store.as_ptr().wrapping_add(self.ahead as usize));
@@ -140,8 +161,8 @@ impl Timers {
         Some(timer)
     }
 
-    /// On to the next slot that holds a timer of the present turn.
-    fn turn(&mut self) {
+    /// On to the next slot that holds a timer of the present turn which is not put off.
+    fn turn(&mut self, owners: &mut impl Owners) {
         let mut from = self.present;
         while self.waiting > 0 && self.next.is_empty() {
             from = self.next_full(from + 1);
@@ -163,6 +184,19 @@ impl Timers {
                 self.full[(slot / 64) as usize] &= !(1 << (slot % 64));
             }
             self.waiting -= self.next.len();
+            self.next.iter().for_each(|timer| owners.fetch(timer));
+            let mut kept = 0;
+            for i in 0..self.next.len() {
+                match owners.renew(self.next[i]) {
+                    Some(timer) if timer.slot() == from => {
+                        self.next[kept] = timer;
+                        kept += 1;
+                    }
+                    Some(timer) => self.put(timer),
+                    None => {}
+                }
+            }
+            self.next.truncate(kept);
         }
         self.next.sort_unstable_by(|a, b| b.cmp(a));
         self.present = from;
@@ -197,6 +231,34 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
+    /// Timers of even flows are put off by a slot and a half, once; those of flows that divide by three are no longer wanted.
+    struct Lax;
+
+    impl Owners for Lax {
+        fn fetch(&self, _: &Timer) {}
+        fn renew(&mut self, timer: Timer) -> Option<Timer> {
+            let later = timer.at + units::Duration::from_nanos(3 << (SLOT_BITS - 1));
+            match timer {
+                Timer { flow, .. } if flow % 3 == 0 => None,
+                Timer { flow, receiver: false, .. } if flow % 2 == 0 => Some(Timer { at: later, receiver: true, ..timer }),
+                _ => Some(timer),
+            }
+        }
+    }
+
+    #[test]
+    fn owners_put_off_and_give_up() {
+        let mut timers = Timers::new();
+        let at = |slot: u64| Instant::from_nanos(slot << SLOT_BITS);
+        for flow in 0..8 {
+            timers.add(Timer { at: at(1 + flow as u64 / 4), order: flow as u64, flow, receiver: false });
+        }
+        // The first to be added is the next at once; nobody is asked.
+        let served: Vec<_> = core::iter::from_fn(|| timers.pop(&mut Lax)).map(|t| (t.flow, t.at)).collect();
+        let later = |slot| at(slot) + units::Duration::from_nanos(3 << (SLOT_BITS - 1));
+        assert_eq!(served, [(0, at(1)), (1, at(1)), (2, at(1)), (3, at(1)), (5, at(2)), (7, at(2)), (4, later(2))]);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         /// Times from nanoseconds to many turns ahead, taken out and put in by turns.
@@ -213,14 +275,14 @@ mod tests {
                     }
                     None => {
                         let first = set.pop_first();
-                        prop_assert_eq!(timers.pop(), first);
+                        prop_assert_eq!(timers.pop(&mut Strict), first);
                         now = first.map_or(now, |t| t.at.as_nanos());
                     }
                 }
                 prop_assert_eq!(timers.next(), set.first());
             }
             while let Some(first) = set.pop_first() {
-                prop_assert_eq!(timers.pop(), Some(first));
+                prop_assert_eq!(timers.pop(&mut Strict), Some(first));
             }
         }
     }
