@@ -155,6 +155,7 @@ impl<P: Probe> World<P> {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn timer(&mut self) {
         let now = self.now;
         let timer = if self.many {
