@@ -94,7 +94,9 @@ impl Scheduler {
     pub fn set(&mut self, source: Source, at: Instant, order: u64) {
         let entry = Entry::new(at, order, source);
         // The source of the event being handled stands at the end: the common case.
-        if self.near.last().is_some_and(|e| e.source() == source) && self.far.first().is_none_or(|f| entry.is_before(*f)) {
+        if self.near.last().is_some_and(|e| e.source() == source)
+            && self.far.first().is_none_or(|f| entry.is_before(*f))
+        {
             slide_back(&mut self.near, entry);
         } else {
             self.set_other(entry);

@@ -240,7 +240,9 @@ mod tests {
             let later = timer.at + units::Duration::from_nanos(3 << (SLOT_BITS - 1));
             match timer {
                 Timer { flow, .. } if flow % 3 == 0 => None,
-                Timer { flow, receiver: false, .. } if flow % 2 == 0 => Some(Timer { at: later, receiver: true, ..timer }),
+                Timer { flow, receiver: false, .. } if flow % 2 == 0 => {
+                    Some(Timer { at: later, receiver: true, ..timer })
+                }
                 _ => Some(timer),
             }
         }

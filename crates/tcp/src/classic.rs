@@ -37,8 +37,7 @@ impl Sender {
             }
             // Duplicates of what an earlier episode sent again must not begin another (RFC 6582, section 3.2).
             Phase::Open | Phase::Reduced
-                if self.duplicates == THRESHOLD
-                    && (self.una > self.recover || self.loss == LossDetection::Reno) =>
+                if self.duplicates == THRESHOLD && (self.una > self.recover || self.loss == LossDetection::Reno) =>
             {
                 self.lose_first();
                 self.credit = THRESHOLD as u64 * self.mss;

@@ -25,7 +25,7 @@ impl TickClock {
         let tick = tick.as_nanos().max(1);
         let (skew_ppb, drift) = (skew_ppb as i32, drift as i32);
         // What rounding up adds is less than the tick, which is at most 2^(shift + 1): the quotient of anything below 2^63 is
-        // exact (Granlund and Montgomery, PLDI 1994, theorem 4.2). 
+        // exact (Granlund and Montgomery, PLDI 1994, theorem 4.2).
         let tick = tick.max(2);
         let shift = (tick - 1).ilog2();
         let inverse = (1u128 << (64 + shift)).div_ceil(tick as u128) as u64;

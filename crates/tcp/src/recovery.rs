@@ -141,9 +141,7 @@ impl Sender {
             ..Default::default()
         };
         match self.ask(Signal::Loss) {
-            Reaction::Reduce(to) if self.loss == LossDetection::Tahoe => {
-                self.restart_from_one(now, to, why, before)
-            }
+            Reaction::Reduce(to) if self.loss == LossDetection::Tahoe => self.restart_from_one(now, to, why, before),
             Reaction::ResendAll(to) => self.restart_from_one(now, to, why, before),
             Reaction::Reduce(to) => {
                 self.record(to, to, why, before);

@@ -3,14 +3,15 @@
 //! `n rate rttlo rtthi dur cc aqm buf spread seed delack stack`: n flows over one bottleneck of `rate` bit/s with `buf`
 //! packets, base RTTs spread evenly over rttlo … rtthi seconds, starts over `spread` seconds, for `dur` seconds.
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 use experiment::{Clock, FlowSpec, Link, LossAt, LossModel, RateSpec, Run, Scenario, Traffic, Vary};
 use params::{Spec, Value};
 use std::process::exit;
 use tcp::{Offload, Stack};
 use units::{Bytes, Duration, Instant, Rate};
+
+/// As in the extension module.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 struct Arguments {
     n: usize,
