@@ -9,11 +9,6 @@ mod tun;
 
 use pyo3::prelude::*;
 
-/// It asks for memory in large pieces, which the kernel backs with huge pages: a run of a thousand flows touches more pages
-/// than a processor keeps the addresses of (docs/performance.md).
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[pymodule]
 mod _core {
     #[pymodule_export]

@@ -9,7 +9,9 @@ use std::process::exit;
 use tcp::{Offload, Stack};
 use units::{Bytes, Duration, Instant, Rate};
 
-/// As in the extension module.
+/// It asks for memory in large pieces, which the kernel backs with huge pages: a run of a thousand flows touches more pages than a
+/// processor keeps the addresses of (docs/performance.md). The extension module keeps the system's allocator, since the emulator
+/// locks its memory, and to lock what this one reserves takes seconds.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
