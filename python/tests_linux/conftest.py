@@ -1,7 +1,7 @@
 """Real packets: as root, in namespaces of our own, in real time. `make test-linux` runs what is here.
 
 Real-time figures are those of the machine as it is: each test that asserts one tries up to three times and says what it
-found and how loaded the machine was.
+found and how loaded the machine was. Figures and limits never depend on that, only whether to try again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from sojourn.linux import kernel, lent
 from sojourn.linux.ring import Event, Ring, event, is_event
 
 SOJOURN = Path(sys.executable).with_name("sojourn")
+
+# Per cent of the CPUs' time; what an idle host takes is below one.
+ROBBED = 5.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -62,6 +65,29 @@ class Ran:
         """What a real-time figure has to be read with."""
         v = self.validity
         return f"load {v['load_1min']}, steal {v['steal_pct']:.1f} %, late {v['lateness_us']}, {v['reasons']}"
+
+    @property
+    def robbed(self) -> bool:
+        """The hypervisor took so much that nothing can be said of real time."""
+        return self.validity["steal_pct"] > ROBBED
+
+
+@dataclass
+class Try:
+    robbed: bool = False
+
+
+def tries(count: int = 3) -> Iterator[Try]:
+    """So many tries. One that the hypervisor robbed says nothing of us and is made again later, six times at most."""
+    spare = 6
+    while count > 0:
+        attempt = Try()
+        yield attempt
+        if attempt.robbed and spare > 0:
+            spare -= 1
+            time.sleep(5)
+        else:
+            count -= 1
 
 
 def run(*arguments: str, timeout: float = 60) -> Ran:

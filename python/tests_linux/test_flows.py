@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SOJOURN
+from conftest import SOJOURN, tries
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments" / "verify"
 
@@ -105,16 +105,17 @@ def test_what_the_kernel_cannot_do_is_refused_with_what_it_can(line: str, said: 
 def test_simulator_and_kernel_agree(tmp_path: Path, name: str, end: str) -> None:
     """One repetition here; `sojourn verify` of the file has three and more time."""
     seen = ""
-    for attempt in range(2):
+    for number, attempt in enumerate(tries(2)):
         window = f'run.measure=["5s", "{end}"]'
         arguments = ("--set", f"run.duration={end}", "--set", window, "--repeat", "1", "--json")
         done = sojourn(
-            "verify", str(EXPERIMENTS / f"{name}.toml"), *arguments, "-o", str(tmp_path / str(attempt)), code=None
+            "verify", str(EXPERIMENTS / f"{name}.toml"), *arguments, "-o", str(tmp_path / str(number)), code=None
         )
         report = json.loads(done.stdout)
         decided = [row for case in report["cases"] for row in case["rows"] if row["decides"]]
         assert {row["figure"] for row in decided} == {"utilisation", "mean queue"}
         seen += f"\n{name}: {[(r['figure'], r['sim'], r['linux'], r['where']) for r in decided]}, {report['suspect']}"
+        attempt.robbed = any("the hypervisor took" in why for why in report["suspect"])
         assert done.returncode == (0 if report["agrees"] else 1)
         if report["agrees"]:
             print(seen)
