@@ -25,8 +25,8 @@ from sojourn.linux.ring import Event, Ring, event, is_event
 
 SOJOURN = Path(sys.executable).with_name("sojourn")
 
-# Per cent of the CPUs' time; what an idle host takes is below one.
-ROBBED = 5.0
+# How a run says that the hypervisor took more than a hundredth of the CPUs' time (`crates/tun/src/check.rs`).
+ROBBED = "the hypervisor took"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -68,8 +68,8 @@ class Ran:
 
     @property
     def robbed(self) -> bool:
-        """The hypervisor took so much that nothing can be said of real time."""
-        return self.validity["steal_pct"] > ROBBED
+        """The hypervisor took so much that one packet in a hundred may be late by that alone."""
+        return any(ROBBED in why for why in self.validity["reasons"])
 
 
 @dataclass

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SOJOURN, tries
+from conftest import ROBBED, SOJOURN, tries
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments" / "verify"
 
@@ -54,7 +54,9 @@ def test_what_programs_sent_meets_the_same_drops_in_the_simulator(tmp_path: Path
     sojourn(
         *("emulate", "--rate", "8Mbit/s", "--rtt", "20ms", "--buffer", "60p", "--queue", queue, "--loss", "1%"),
         *("--change", "2s rate=3Mbit/s", "--record", "-o", str(folder), "--serve", "iperf3 -s", "--", "sh", "-c"),
-        "for how in '-P 3' '-R -C cubic' '-u -b 9M'; do iperf3 -c $SOJOURN_SERVER -t 2 $how; done",
+        # iperf3 gives up if the datagram that opens a test is among the hundredth lost.
+        "try() { iperf3 -c $SOJOURN_SERVER -t 2 $*; }; "
+        "for how in '-P 3' '-R -C cubic' '-u -b 9M'; do try $how || try $how; done",
     )
     (played,) = json.loads(sojourn("verify", str(folder), "--json").stdout)
     assert played["same"] and played["dropped"] == played["dropped_again"] > 20, played
@@ -115,7 +117,7 @@ def test_simulator_and_kernel_agree(tmp_path: Path, name: str, end: str) -> None
         decided = [row for case in report["cases"] for row in case["rows"] if row["decides"]]
         assert {row["figure"] for row in decided} == {"utilisation", "mean queue"}
         seen += f"\n{name}: {[(r['figure'], r['sim'], r['linux'], r['where']) for r in decided]}, {report['suspect']}"
-        attempt.robbed = any("the hypervisor took" in why for why in report["suspect"])
+        attempt.robbed = any(ROBBED in why for why in report["suspect"])
         assert done.returncode == (0 if report["agrees"] else 1)
         if report["agrees"]:
             print(seen)
