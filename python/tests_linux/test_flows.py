@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROBBED, SOJOURN, tries
+from conftest import ROBBED, SOJOURN, Tries
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments" / "verify"
 
@@ -107,7 +107,8 @@ def test_what_the_kernel_cannot_do_is_refused_with_what_it_can(line: str, said: 
 def test_simulator_and_kernel_agree(tmp_path: Path, name: str, end: str) -> None:
     """One repetition here; `sojourn verify` of the file has three and more time."""
     seen = ""
-    for number, attempt in enumerate(tries(2)):
+    attempts = Tries(2)
+    for number, attempt in enumerate(attempts):
         window = f'run.measure=["5s", "{end}"]'
         arguments = ("--set", f"run.duration={end}", "--set", window, "--repeat", "1", "--json")
         done = sojourn(
@@ -122,4 +123,4 @@ def test_simulator_and_kernel_agree(tmp_path: Path, name: str, end: str) -> None
         if report["agrees"]:
             print(seen)
             return
-    pytest.fail(seen)
+    attempts.give_up(seen)
