@@ -51,7 +51,7 @@ def test_cubic_fills_the_link_and_ping_waits_as_the_queue_says(
         used = end["bits_per_second"] / (rate * 1e6 * PAYLOAD)
         extra = rtts(ran.out)["mean"] - 20.0
         seen += f"\n{rate} Mbit/s, {queue}: {used:.1%} used, ping {extra:+.1f} ms; {ran.about()}"
-        attempt.robbed = ran.robbed
+        attempt.stolen = ran.stolen
         if used > 0.95 and least <= extra <= most:
             print(seen)
             return
@@ -80,7 +80,7 @@ def test_a_gigabit_lets_900_mbit_through(emulate: Emulate) -> None:
         )
         got = ran.iperf["end"]["sum_received"]["bits_per_second"] / 1e6
         seen += f"\n{got:.0f} Mbit/s; {ran.about()}"
-        attempt.robbed = ran.robbed
+        attempt.stolen = ran.stolen
         if got >= 900:
             print(seen)
             return
@@ -99,7 +99,7 @@ def test_packets_leave_on_time(emulate: Emulate) -> None:
         check = ran.validity
         assert check["realtime"], ran.about()
         seen += f"\n{ran.about()}"
-        attempt.robbed = ran.robbed
+        attempt.stolen = ran.stolen
         if check["lateness_us"]["p99"] < 200:
             print(seen)
             return

@@ -23,7 +23,7 @@ def test_hldg_keeps_a_long_buffer_short_where_cubic_fills_it(loaded: Loaded) -> 
         hldg = carry("hldg", 60, *path)
         share, queue = used(hldg, 10), hldg.link("up")["queue_ms"]["mean"]
         seen += f"\nHLDG: {share:.1%} used, {queue:.2f} ms of queue; {hldg.about()}"
-        attempt.robbed = hldg.robbed
+        attempt.stolen = hldg.stolen
         if share > 0.93 and queue < 5.0:
             break
     else:
@@ -50,7 +50,7 @@ def test_beside_cubic_hldg_keeps_a_quarter(loaded: Loaded, tmp_path: Path) -> No
     for attempt in attempts:
         share, ran = beside_cubic(60, 3, 15, tmp_path)
         seen += f"\nHLDG has {share:.1%}; {ran.about()}"
-        attempt.robbed = ran.robbed
+        attempt.stolen = ran.stolen
         if share > 0.25:
             print(seen)
             return

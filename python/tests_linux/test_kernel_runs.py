@@ -55,7 +55,7 @@ def test_hldg_keeps_queues_short_and_its_part_of_the_link(loaded: Loaded, tmp_pa
         long = cubic.link("up")["queue_ms"]["mean"]
         seen += f"\nHLDG: {filled:.1%} used, {queue:.2f} ms of queue; CUBIC: {used(cubic, 10):.1%}, {long:.0f} ms; "
         seen += f"beside each other HLDG has {share:.1%}; {hldg.about()}"
-        attempt.robbed = hldg.robbed
+        attempt.stolen = hldg.stolen
         if filled > 0.93 and queue < 5.0 and long > 200.0 and share > 0.25:
             print(seen)
             return
