@@ -158,15 +158,14 @@ impl<P: Probe> World<P> {
     #[inline(never)]
     pub(crate) fn timer(&mut self) {
         let now = self.now;
+        // With few hosts a slot is asked for long before its time, when nothing is put off yet.
         let timer = if self.many {
             self.timers.pop(&mut Hosts { nodes: &mut self.nodes, scheduler: &mut self.scheduler })
         } else {
             self.timers.pop(&mut Strict)
         };
         match self.timers.next() {
-            Some(next) => {
-                self.scheduler.set(self.timers_source, next.at, next.order);
-            }
+            Some(next) => self.scheduler.set(self.timers_source, next.at, next.order),
             None => self.scheduler.clear(self.timers_source),
         }
         let Some(Timer { order, flow, receiver, .. }) = timer else { return };

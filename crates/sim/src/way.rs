@@ -140,10 +140,7 @@ impl<P: Probe> World<P> {
         link.len = len;
         let refused = |p: &Packet| p.born == packet.born && p.flow == packet.flow && p.segment == packet.segment;
         if self.drops.0.is_empty() || !self.drops.0.iter().any(|(p, _)| refused(p)) {
-            self.digest.fold(now, Fact::Enqueue, l, (packet.flow as u64) << 32 | len as u64);
-            if self.measuring && len > link.count.most {
-                link.count.most = len;
-            }
+            self.entered(l, packet);
             if P::ON {
                 self.probe.see(now, Trace::Enqueue { link: l, packet, len });
                 self.log_queue(l, Event::Enqueue, packet, None);
@@ -169,27 +166,47 @@ impl<P: Probe> World<P> {
         } else {
             link.len += 1;
             link.backlog += size;
-            self.digest.fold(now, Fact::Enqueue, l, (packet.flow as u64) << 32 | link.len as u64);
-            if self.measuring && link.len > link.count.most {
-                link.count.most = link.len;
-            }
             self.net.lines[through.line as usize].hold(now, packet);
+            self.entered(l, packet);
         }
         self.rouse(l);
+    }
+
+    /// A packet waits at link `l`.
+    #[inline(always)]
+    fn entered(&mut self, l: u32, packet: &Packet) {
+        let link = &mut self.net.links[l as usize];
+        self.digest.fold(self.now, Fact::Enqueue, l, (packet.flow as u64) << 32 | link.len as u64);
+        if self.measuring && link.len > link.count.most {
+            link.count.most = link.len;
+        }
+    }
+
+    /// When link `l` is to be served next; `None`: when something comes.
+    #[inline(always)]
+    fn serve_at(&mut self, l: u32, at: Option<Instant>) {
+        let link = &mut self.net.links[l as usize];
+        link.waiting = at.is_some();
+        match at {
+            Some(at) => {
+                let order = self.scheduler.ticket();
+                self.scheduler.set(link.source, at, order);
+            }
+            None => self.scheduler.clear(link.source),
+        }
     }
 
     /// Something came: a transmitter at rest begins, or will as soon as it is free.
     #[inline(always)]
     fn rouse(&mut self, l: u32) {
-        let link = &mut self.net.links[l as usize];
-        if !link.waiting {
-            if self.now >= link.free_at {
-                self.transmit_at_once(l);
-            } else {
-                link.waiting = true;
-                let order = self.scheduler.ticket();
-                self.scheduler.set(link.source, link.free_at, order);
-            }
+        let link = &self.net.links[l as usize];
+        if link.waiting {
+            return;
+        }
+        if self.now >= link.free_at {
+            self.transmit_at_once(l);
+        } else {
+            self.serve_at(l, Some(link.free_at));
         }
     }
 
@@ -222,15 +239,8 @@ impl<P: Probe> World<P> {
         } else {
             link.queue.wake()
         };
-        link.waiting = next.is_some();
-        match next {
-            Some(at) => {
-                let order = self.scheduler.ticket();
-                self.scheduler.set(link.source, at, order);
-            }
-            None => self.scheduler.clear(link.source),
-        }
         let free_at = link.free_at;
+        self.serve_at(l, next);
         if !self.drops.0.is_empty() {
             self.account_drops(l);
         }
@@ -253,25 +263,18 @@ impl<P: Probe> World<P> {
         let now = self.now;
         let link = &mut self.net.links[l as usize];
         if link.len == 0 {
-            link.waiting = false;
-            return self.scheduler.clear(link.source);
+            return self.serve_at(l, None);
         }
-        let line = &mut self.net.lines[line as usize];
-        let (packet, since) = line.waiting();
+        let (packet, since) = self.net.lines[line as usize].waiting();
         packet.hop += 1;
         let (size, flow, sojourn) = (packet.size, packet.flow, now.since(since));
         link.len -= 1;
         link.backlog -= Bytes::new(size as u64);
         link.sends(now, size, sojourn, self.measuring);
-        link.waiting = link.len > 0;
-        if link.waiting {
-            let order = self.scheduler.ticket();
-            self.scheduler.set(link.source, link.free_at, order);
-        } else {
-            self.scheduler.clear(link.source);
-        }
-        self.digest.fold(now, Fact::Dequeue, l, (flow as u64) << 32 | link.len as u64);
-        line.release(link.free_at, &mut self.scheduler);
+        let (len, free_at) = (link.len, link.free_at);
+        self.serve_at(l, (len > 0).then_some(free_at));
+        self.digest.fold(now, Fact::Dequeue, l, (flow as u64) << 32 | len as u64);
+        self.net.lines[line as usize].release(free_at, &mut self.scheduler);
     }
 
     /// A packet has been sent by link `l` and begins to propagate at `depart`.

@@ -32,12 +32,13 @@ impl Sender {
         match self.flow.phase {
             Phase::Recovery => self.credit += self.mss,
             // Limited transmit.
-            Phase::Open | Phase::Reduced if self.duplicates < THRESHOLD && self.loss != LossDetection::Tahoe => {
+            Phase::Open | Phase::Reduced if self.duplicates < THRESHOLD && self.config.loss != LossDetection::Tahoe => {
                 self.credit += self.mss;
             }
             // Duplicates of what an earlier episode sent again must not begin another (RFC 6582, section 3.2).
             Phase::Open | Phase::Reduced
-                if self.duplicates == THRESHOLD && (self.una > self.recover || self.loss == LossDetection::Reno) =>
+                if self.duplicates == THRESHOLD
+                    && (self.una > self.recover || self.config.loss == LossDetection::Reno) =>
             {
                 self.lose_first();
                 self.credit = THRESHOLD as u64 * self.mss;
@@ -48,7 +49,7 @@ impl Sender {
     }
 
     fn on_new_ack_in_recovery(&mut self, cumulative: u64) -> bool {
-        if self.una >= self.recover || self.loss == LossDetection::Reno {
+        if self.una >= self.recover || self.config.loss == LossDetection::Reno {
             return true;
         }
         // Partial: the next hole is lost too. Deflate by what was acknowledged, less the segment it lets go.

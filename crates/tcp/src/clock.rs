@@ -20,13 +20,13 @@ pub(crate) struct TickClock {
 }
 
 impl TickClock {
-    /// A tick of two nanoseconds is the shortest. `skew_ppb`: how much too fast it is at time zero; `drift`: by how many ppb that grows in an hour.
+    /// `skew_ppb`: how much too fast it is at time zero; `drift`: by how many ppb that grows in an hour. The shortest tick is two
+    /// nanoseconds.
     pub fn new(tick: Duration, phase: Duration, skew_ppb: i64, drift: i64) -> Self {
-        let tick = tick.as_nanos().max(1);
+        let tick = tick.as_nanos().max(2);
         let (skew_ppb, drift) = (skew_ppb as i32, drift as i32);
         // What rounding up adds is less than the tick, which is at most 2^(shift + 1): the quotient of anything below 2^63 is
         // exact (Granlund and Montgomery, PLDI 1994, theorem 4.2).
-        let tick = tick.max(2);
         let shift = (tick - 1).ilog2();
         let inverse = (1u128 << (64 + shift)).div_ceil(tick as u128) as u64;
         TickClock { tick, phase: phase.as_nanos(), inverse, shift, skew_ppb, drift, now: 0, until: Instant::ZERO }

@@ -130,7 +130,7 @@ impl Sender {
         self.partial_seen = false;
         self.quota = self.mss;
         // Linux does not ask twice: the reduction under way answers for these losses too.
-        if during == Phase::Reduced && self.prr.on && self.stack == Stack::Linux {
+        if during == Phase::Reduced && self.prr.on && self.config.stack == Stack::Linux {
             self.flow.phase = Phase::Recovery;
             return;
         }
@@ -141,7 +141,9 @@ impl Sender {
             ..Default::default()
         };
         match self.ask(Signal::Loss) {
-            Reaction::Reduce(to) if self.loss == LossDetection::Tahoe => self.restart_from_one(now, to, why, before),
+            Reaction::Reduce(to) if self.config.loss == LossDetection::Tahoe => {
+                self.restart_from_one(now, to, why, before)
+            }
             Reaction::ResendAll(to) => self.restart_from_one(now, to, why, before),
             Reaction::Reduce(to) => {
                 self.record(to, to, why, before);
@@ -221,7 +223,7 @@ impl Sender {
         // After a timeout the window grew by itself.
         if self.flow.phase == Phase::Recovery && !self.owns_window && ssthresh != Bytes::MAX {
             let outstanding = self.nxt - self.una;
-            self.flow.cwnd = match (self.loss, self.stack) {
+            self.flow.cwnd = match (self.config.loss, self.config.stack) {
                 (LossDetection::NewReno, _) => ssthresh.min(Bytes::new(outstanding.max(self.mss) + self.mss)),
                 (LossDetection::Sack, Stack::FreeBsd11) if outstanding < ssthresh.get() => {
                     Bytes::new(outstanding) + self.flow.mss

@@ -125,13 +125,8 @@ pub(crate) struct Sender {
     pub ecn: ecn::Sender,
     /// So many more ACKs for a single segment are suspected of having been delayed.
     pub suspects: u8,
-    /// As configured.
-    pub loss: LossDetection,
-    pub stack: Stack,
     /// Every round leaves two estimates of the bandwidth.
     pub estimating: bool,
-    /// Needless reductions are taken back.
-    pub undoing: bool,
     /// The last segment outstanding was sent again without being thought lost, once per recovery.
     pub rescued: bool,
     /// The algorithm answered [`Reaction::Own`](cc::Reaction::Own) last time.
@@ -184,10 +179,7 @@ impl Sender {
             probe: Probe::default(),
             ecn: ecn::Sender::default(),
             suspects: 0,
-            loss: config.loss,
-            stack: config.stack,
             estimating: config.estimates,
-            undoing: config.undo,
             duplicates: 0,
             credit: 0,
             quota: 0,

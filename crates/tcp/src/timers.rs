@@ -148,7 +148,7 @@ impl Sender {
         let phase = self.flow.phase;
         let recurring = self.undo.timed_out_at == self.una;
         self.undo.timed_out_at = self.una;
-        let linux = self.stack == Stack::Linux;
+        let linux = self.config.stack == Stack::Linux;
         let fresh =
             phase == Phase::Open || self.una >= self.recover || (!recurring && (phase == Phase::Loss || !linux));
         self.flow.in_flight = Bytes::new(in_flight);
@@ -183,7 +183,7 @@ impl Sender {
         self.flow.phase = Phase::Loss;
         // Not where losses were already being repaired (RFC 5682, section 3.2): there a late original proves nothing.
         let watch = recurring || matches!(phase, Phase::Open | Phase::Reduced);
-        self.undo.frto = if self.undoing && watch { Frto::Retransmitted } else { Frto::Off };
+        self.undo.frto = if self.config.undo && watch { Frto::Retransmitted } else { Frto::Off };
         self.flow.in_flight = Bytes::new(self.pipe());
         self.probe = Probe::default();
         self.probe_at = Instant::MAX;
@@ -267,7 +267,7 @@ impl Sender {
             let before = self.flow.windows();
             let restart = Bytes::new(self.mss * self.config.initial_window.max(1) as u64).min(self.flow.cwnd);
             let mut cwnd = self.flow.cwnd;
-            if self.stack == Stack::Linux {
+            if self.config.stack == Stack::Linux {
                 // Half for every timeout of silence.
                 let mut left = idle.as_nanos() / rto.as_nanos().max(1);
                 while left > 0 && cwnd > restart {

@@ -47,7 +47,7 @@ pub(crate) enum Evidence {
 impl Sender {
     /// An episode begins: remember what to go back to.
     pub(crate) fn remember(&mut self, windows: (Bytes, Bytes)) {
-        if !self.undoing {
+        if !self.config.undo {
             return;
         }
         let outstanding = (self.board.resent / self.mss.max(1)) as u32;
