@@ -99,7 +99,7 @@ recheck: build ## a random twentieth of the newest file in results/ again: the s
 
 .PHONY: peers
 peers: ## the bench programs, as far as they can be built here
-	cargo build --locked --release -p sojourn-sim --bin sojourn-bench
+	cargo build --locked --profile bench -p sojourn-bench
 	@$(MAKE) --no-print-directory bench/bin/floor
 	@if echo '#include "ns3/core-module.h"' | $(CXX) -std=c++17 -E -x c++ - >/dev/null 2>&1; \
 	 then $(MAKE) --no-print-directory bench/bin/ns3; \
@@ -142,7 +142,7 @@ full: build peers ## an hour: every experiment, long property tests, all workloa
 
 .PHONY: gate
 gate: bench/bin/floor .bootstrap/uv-$(UV_VERSION) ## what CI holds of speed: instructions per delivered packet, by callgrind
-	cargo build --locked --release -p sojourn-sim --bin sojourn-bench
+	cargo build --locked --release -p sojourn-bench
 	.bootstrap/bin/python bench/run.py gate
 
 .PHONY: setup-linux
