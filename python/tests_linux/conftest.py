@@ -25,8 +25,8 @@ from sojourn.linux.ring import Event, Ring, event, is_event
 
 SOJOURN = Path(sys.executable).with_name("sojourn")
 
-# Per cent of the CPUs' time that the hypervisor took: beyond the first one packet in a hundred may be late by that alone
-# (a run is suspect then, `crates/tun/src/check.rs`), beyond the second the machine has not the CPUs that a test asks for.
+# Per cent of the CPUs' time that the hypervisor took. Beyond the first, one packet in a hundred may be late by that
+# alone (a run is suspect then, `crates/tun/src/check.rs`); past the second, the machine lacks the CPUs a test needs.
 LATE, AWAY = 1.0, 5.0
 
 
