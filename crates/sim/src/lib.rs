@@ -14,6 +14,7 @@ pub mod histogram;
 mod hosts;
 pub mod line;
 pub mod link;
+pub mod network;
 pub mod node;
 pub mod outside;
 pub mod packet;

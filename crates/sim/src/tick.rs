@@ -7,8 +7,8 @@
 
 mod counter;
 
-use crate::build::Network;
 use crate::link::DropWhy;
+use crate::network::Network;
 use crate::packet::Packet;
 use crate::probe::{Probe, Trace};
 use crate::scheduler::{Scheduler, Source};

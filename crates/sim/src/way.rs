@@ -1,9 +1,9 @@
 //! The way of a packet: from host to link, through queue and transmitter, along a delay line, to the next.
 
-use crate::build::{DIRECT, To};
 use crate::diftr::Event;
 use crate::digest::Fact;
 use crate::link::{DropWhy, Through, Transmitter};
+use crate::network::{DIRECT, To};
 use crate::outside::Fate;
 use crate::packet::{Packet, Way};
 use crate::probe::{Probe, Trace};

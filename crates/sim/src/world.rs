@@ -1,8 +1,9 @@
 //! The run: one loop over events, each handled in one place.
 
-use crate::build::{self, CustomCc, Kind, Network};
+use crate::build::{self, CustomCc};
 use crate::delays::Delays;
 use crate::digest::Digest;
+use crate::network::{self, Kind, Network};
 use crate::node::{ENDLESS, Node};
 use crate::outside::Fate;
 use crate::packet::Packet;
@@ -108,7 +109,7 @@ impl<P: Probe> World<P> {
     pub fn new(scenario: &Scenario, probe: P, options: Options<'_>) -> Result<Self, RunError> {
         let seed = scenario.run.seed.wrapping_add(options.repetition as u64);
         let mut scheduler = Scheduler::new(0);
-        let mut net = build::network(scenario, seed, &mut scheduler)?;
+        let mut net = network::build(scenario, seed, &mut scheduler)?;
         let mut nodes = Vec::with_capacity(scenario.flows.len());
         for f in 0..scenario.flows.len() {
             nodes.push(build::node(scenario, f, seed, &options)?);

@@ -11,6 +11,7 @@ use crate::RunError;
 use crate::build;
 use crate::digest::Fact;
 use crate::histogram::Histogram;
+use crate::network;
 use crate::node::{FlowCount, Node, Tcp, Transport};
 use crate::packet::{Packet, Way};
 use crate::probe::{FlowSample, Probe, Trace};
@@ -89,7 +90,7 @@ impl Sessions {
             let header = if configs[0].timestamps { 52 } else { 40 };
             let end = flow.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.run.duration);
             let horizon = end.since(flow.start);
-            let rate = build::bottleneck_rate(scenario, flow);
+            let rate = network::bottleneck_rate(scenario, flow);
             let replay = Replay::new(tmix, flow, header, rate, horizon, (seed, f as u64))
                 .map_err(|e| RunError::Unsupported(format!("{}: {e}", flow.name)))?;
             let source = Source { replay, next: 0, free: Vec::new(), configs, count: Count::default() };

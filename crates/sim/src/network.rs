@@ -1,0 +1,313 @@
+//! From a scenario to a network at rest: event sources, delay lines, links, routes.
+
+use crate::RunError;
+use crate::line::{Jitter, Line};
+use crate::link::{Link, Through, Transmitter};
+use crate::packet::Way;
+use crate::scheduler::{Scheduler, Source};
+use crate::tick::{self, Tick};
+use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Vary};
+use params::Spec;
+use std::collections::BTreeMap;
+use units::{Bytes, Duration, Rate, Rng, streams};
+
+/// What an event source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The head of a delay line arrives.
+    Line(u32),
+    /// A link's transmitter is free.
+    Link(u32),
+    /// The next of the hosts' timers goes off.
+    Timers,
+    /// The run's own calendar: starts, stops, changes, samples.
+    Calendar,
+    /// A packet taken out of order arrives.
+    Late,
+    /// A ticking link is served.
+    Serve(u32),
+    /// A ticking link's delay line gives packets out.
+    Release(u32),
+}
+
+/// Where a hop leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum To {
+    /// A link's queue.
+    Link(u32),
+    /// The host at the end.
+    Host,
+    /// A ticking link's queue.
+    Tick(u32),
+}
+
+/// No delay line: the packet arrives at once.
+pub const DIRECT: u32 = u32::MAX;
+
+/// One step of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hop {
+    /// Where it leads.
+    pub to: To,
+    /// The delay line it takes.
+    pub line: u32,
+}
+
+/// Where a hop's delay comes from, for when a link's changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Origin {
+    /// The link it leaves, whose propagation delay is part of the line's.
+    from: Option<u32>,
+    /// The rest of the delay.
+    rest: Duration,
+}
+
+/// Lines, links and routes.
+#[derive(Debug)]
+pub struct Network {
+    /// Delay lines.
+    pub lines: Vec<Line>,
+    /// Links.
+    pub links: Vec<Link>,
+    /// What each source is.
+    pub kinds: Vec<Kind>,
+    /// The steps of all routes, one after the other.
+    pub hops: Vec<Hop>,
+    origins: Vec<Origin>,
+    /// First hop of each flow and way.
+    first: Vec<[u32; 2]>,
+    known: BTreeMap<(Option<u32>, u64, Option<u32>), u32>,
+    /// Where routes begin, by what they are made of: flows on one path share its hops, which every packet reads.
+    routes: BTreeMap<Vec<(Hop, Origin)>, u32>,
+    jitter: Vec<Duration>,
+    seed: u64,
+}
+
+impl Network {
+    /// A FIFO's packets wait in the row of the delay line behind it, where there is one line and nothing on the way that could
+    /// change, lose or show them.
+    pub fn join_queues_to_lines(&mut self, scenario: &Scenario) {
+        for (l, link) in self.links.iter_mut().enumerate() {
+            let is_this = |to: To| to == To::Link(l as u32);
+            let mut behind = self.hops.windows(2).filter(|h| is_this(h[0].to)).map(|h| h[1].line);
+            let steady = scenario.links.get(l).is_none_or(|spec| spec.changes.is_empty());
+            let limited = !matches!(link.transmitter, Transmitter::Unlimited);
+            link.through = match (behind.next(), link.queue.plain()) {
+                (Some(line), Some(limit)) if steady && limited && !link.impaired && line != DIRECT => {
+                    behind.all(|other| other == line).then_some(Through { line, limit })
+                }
+                _ => None,
+            };
+        }
+    }
+
+    /// One more node, whose packets go the way of `flow`'s.
+    pub fn join(&mut self, flow: u32) {
+        self.first.push(self.first[flow as usize]);
+    }
+
+    /// The first hop of a flow's packets.
+    #[inline]
+    pub fn first_hop(&self, flow: u32, way: Way) -> u32 {
+        self.first[flow as usize][way as usize]
+    }
+
+    fn source(&mut self, scheduler: &mut Scheduler, kind: Kind) -> Source {
+        self.kinds.push(kind);
+        scheduler.add_source()
+    }
+
+    /// The line that leaves `from` (or a host) with this delay; one for all flows, so that it stays a FIFO ring.
+    /// `own` keeps a flow's line apart from the others'.
+    fn line(
+        &mut self,
+        scheduler: &mut Scheduler,
+        from: Option<u32>,
+        delay: Duration,
+        own: Option<(u32, Jitter)>,
+    ) -> u32 {
+        let key = (from, delay.as_nanos(), own.as_ref().map(|o| o.0));
+        if let Some(&line) = self.known.get(&key) {
+            return line;
+        }
+        let id = self.lines.len() as u32;
+        let source = self.source(scheduler, Kind::Line(id));
+        let jitter = match (own, from.map(|l| self.jitter[l as usize])) {
+            (Some((_, jitter)), _) => Some(jitter),
+            (None, Some(sd)) if !sd.is_zero() => {
+                Some(Jitter::HalfNormal(sd, Rng::new(self.seed, id as u64, streams::JITTER)))
+            }
+            _ => None,
+        };
+        self.lines.push(Line::new(source, delay, jitter));
+        self.known.insert(key, id);
+        id
+    }
+
+    /// Gives every hop that leaves link `l` the line of the link's present delay.
+    pub fn reroute(&mut self, scheduler: &mut Scheduler, l: u32) {
+        for i in 0..self.hops.len() {
+            if self.origins[i].from == Some(l) {
+                let delay = self.links[l as usize].delay + self.origins[i].rest;
+                self.hops[i].line = self.line(scheduler, Some(l), delay, None);
+            }
+        }
+    }
+
+    fn route(
+        &mut self,
+        scheduler: &mut Scheduler,
+        scenario: &Scenario,
+        access: Option<u32>,
+        links: &[LinkId],
+        (before, after): (Duration, Duration),
+        host: Option<(u32, Jitter)>,
+    ) -> u32 {
+        let first = self.hops.len() as u32;
+        let mut from: Option<u32> = None;
+        let mut rest = before;
+        let mut host = host;
+        let mut hop = |net: &mut Network, to: To, from: Option<u32>, rest: Duration| {
+            let delay = rest + from.map_or(Duration::ZERO, |l| net.links[l as usize].delay);
+            let own = if from.is_none() { host.take() } else { None };
+            let line = if from.is_none() && delay.is_zero() && own.is_none() {
+                DIRECT
+            } else {
+                net.line(scheduler, from, delay, own)
+            };
+            net.hops.push(Hop { to, line });
+            net.origins.push(Origin { from, rest });
+        };
+        if let Some(access) = access {
+            hop(self, To::Link(access), from, Duration::ZERO);
+            from = Some(access);
+        }
+        for &l in links {
+            let spec = &scenario.links[l];
+            // A link that only delays is part of the line: no event of its own.
+            let plain = spec.rate.is_none()
+                && spec.clock == Clock::Exact
+                && spec.changes.is_empty()
+                && !self.links[l].impaired
+                && spec.jitter.is_zero()
+                && !self.links[l].loss.is_possible();
+            if plain {
+                rest += spec.delay;
+                continue;
+            }
+            let to = match spec.clock {
+                Clock::Exact => To::Link(l as u32),
+                Clock::Tick(_) => To::Tick(l as u32),
+            };
+            hop(self, to, from, rest);
+            from = Some(l as u32);
+            rest = Duration::ZERO;
+        }
+        rest += after;
+        hop(self, To::Host, from, rest);
+        let steps = |i: usize| (self.hops[i], self.origins[i]);
+        let route = (first as usize..self.hops.len()).map(steps).collect();
+        let begins = *self.routes.entry(route).or_insert(first);
+        if begins != first {
+            self.hops.truncate(first as usize);
+            self.origins.truncate(first as usize);
+        }
+        begins
+    }
+
+    /// The routes of flow `f`, and its own link where it has one.
+    pub fn add_flow(
+        &mut self,
+        scenario: &Scenario,
+        f: usize,
+        seed: u64,
+        scheduler: &mut Scheduler,
+    ) -> Result<(), RunError> {
+        let flow = &scenario.flows[f];
+        let access = match flow.access {
+            None => None,
+            Some(rate) => {
+                let id = self.links.len();
+                let source = self.source(scheduler, Kind::Link(id as u32));
+                self.links.push(Link::new(&access_link(flow, rate), id, seed, source)?);
+                self.jitter.push(Duration::ZERO);
+                Some(id as u32)
+            }
+        };
+        let host = (scenario.run.vary == Vary::StartHost).then(|| {
+            let most = scenario.run.processing.unwrap_or_else(|| {
+                let rate = bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
+                (flow.mss + Bytes::new(52)) / rate
+            });
+            (f as u32, Jitter::Uniform(most, Rng::new(seed, f as u64, streams::HOST)))
+        });
+        let out = self.route(scheduler, scenario, access, &flow.route, (flow.edge, Duration::ZERO), host);
+        let back = self.route(scheduler, scenario, None, &flow.back, (Duration::ZERO, flow.edge_back), None);
+        self.first.push([out, back]);
+        Ok(())
+    }
+}
+
+/// Builds links and routes.
+pub fn build(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Result<Network, RunError> {
+    let mut net = Network {
+        lines: Vec::new(),
+        links: Vec::new(),
+        kinds: Vec::new(),
+        hops: Vec::new(),
+        origins: Vec::new(),
+        first: Vec::new(),
+        known: BTreeMap::new(),
+        routes: BTreeMap::new(),
+        jitter: scenario.links.iter().map(|l| l.jitter).collect(),
+        seed,
+    };
+    for (i, spec) in scenario.links.iter().enumerate() {
+        let ticks = spec.clock != Clock::Exact;
+        let source = net.source(scheduler, if ticks { Kind::Serve(i as u32) } else { Kind::Link(i as u32) });
+        let mut link = Link::new(spec, i, seed, source)?;
+        if ticks {
+            let release = net.source(scheduler, Kind::Release(i as u32));
+            link.tick = Tick::new(spec, seed, release)?.map(Box::new);
+            // Its own delay line does the propagation.
+            link.delay = Duration::ZERO;
+        }
+        net.links.push(link);
+    }
+    tick::order(&mut net, scheduler);
+    for f in 0..scenario.flows.len() {
+        net.add_flow(scenario, f, seed, scheduler)?;
+    }
+    Ok(net)
+}
+
+fn access_link(flow: &FlowSpec, rate: Rate) -> experiment::Link {
+    experiment::Link {
+        name: format!("{}'s access", flow.name),
+        rate: Some(RateSpec::Constant(rate)),
+        delay: Duration::ZERO,
+        // A host does not drop its own packets; it holds them.
+        buffer: Some(aqm::Limit::Packets(usize::MAX)),
+        queue: Spec::named("fifo"),
+        loss: experiment::LossModel::None,
+        loss_at: experiment::LossAt::Enqueue,
+        jitter: Duration::ZERO,
+        reorder: None,
+        duplicate: 0.0,
+        quick_start: None,
+        clock: Clock::Exact,
+        changes: Vec::new(),
+    }
+}
+
+/// The slowest link on the way out.
+pub fn bottleneck_rate(scenario: &Scenario, flow: &FlowSpec) -> Option<Rate> {
+    flow.route
+        .iter()
+        .filter_map(|&l| match &scenario.links[l].rate {
+            Some(RateSpec::Constant(r)) => Some(*r),
+            Some(RateSpec::Trace(_)) | None => None,
+        })
+        .chain(flow.access)
+        .min()
+}
