@@ -87,7 +87,8 @@ static bool chd_round(struct chd *s, struct law_flow *f, const struct law_round 
 		drew = host_draw(f);
 		hit = drew < chance;
 	}
-	s->competing = p->loss_fair && hit && s->h > c.q_th;
+	/* A miss in region B leaves the flag as it is; region A takes it back. */
+	s->competing = s->h > c.q_th && (s->competing || (p->loss_fair && hit));
 	if (hit)
 		chd_back_off(s, f, &c, chance, drew, p);
 	return hit;

@@ -17,7 +17,8 @@
 //! LCN 2010, section IV. Eq (3) says s = 0 in every round without a back-off, too; the text and Figure 2 let s live until
 //! the next back-off, and so do both references. `freebsd` is `cc_chd.c`: other q_th and p_max; one back-off per RTT; a
 //! loss in the round after a back-off cuts nothing; loss is judged by the round under way; s starts as the window, is
-//! kept by any h above h_b, and is used only if the last toss in region B was a hit; what is left is rounded up to segments.
+//! kept by any h above h_b, and is used only after a hit in region B, until the delay leaves it; what is left is rounded up to
+//! segments.
 
 mod params;
 mod thresholds;
@@ -47,7 +48,7 @@ pub struct Chd {
     shadow: Bytes,
     /// Largest RTT of the round under way.
     largest: Duration,
-    /// FreeBSD: the last toss was a hit in region B.
+    /// FreeBSD: a toss hit in region B, and the delay has not left it since.
     competing: bool,
     /// Data out at the last back-off and not yet acknowledged.
     outstanding: Bytes,
@@ -118,7 +119,8 @@ impl Chd {
         if self.h > self.backoff.q_min {
             self.toss = self.backoff.toss(self.h, flow, &mut self.rng);
         }
-        self.competing = self.p.loss_fair && self.toss.hit && self.h > self.backoff.q_th;
+        // A miss in region B leaves the flag as it is; region A takes it back.
+        self.competing = self.h > self.backoff.q_th && (self.competing || (self.p.loss_fair && self.toss.hit));
         if self.toss.hit {
             self.back_off(flow);
         }

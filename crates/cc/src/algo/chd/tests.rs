@@ -145,6 +145,20 @@ fn freebsd_rounds_up_waits_a_round_and_judges_the_round_under_way() {
 }
 
 #[test]
+fn freebsd_remembers_a_hit_in_region_b_until_the_delay_leaves_it() {
+    // At the largest queue seen, 100 ms, the probability of region B has fallen to zero: a certain miss.
+    for (then, left) in [(100, 12), (1, 7)] {
+        let mut run = Run::new("chd(reference=freebsd, p_max=1)", 21);
+        assert_eq!((run.round(21), run.shadow()), (11.0, 21.0), "a hit in region B");
+        run.f.cwnd = packets(11);
+        run.round(then);
+        run.f.rtt = ms(BASE + 90);
+        run.cc.on_ack(&mut run.f, &ack(1, BASE + 90));
+        assert_eq!(run.lose(), reduced(left), "{then} ms");
+    }
+}
+
+#[test]
 fn a_base_rtt_too_long_hides_that_much_of_the_queue() {
     let mut run = Run::new("chd(p_max=1, base_error=10ms)", 40);
     assert_eq!(run.round(15), 41.0, "15 ms look like 5, which never backs off");
