@@ -33,16 +33,17 @@ static u64 hldg_accumulate(u64 sum, u64 chance, const volatile struct hldg_param
 static u64 hldg_threshold(const struct hldg *s, const struct law_flow *f, const volatile struct hldg_params *p)
 {
 	u64 bps = law_mul_div(s->bandwidth, p->mtu, f->mss), packet, gamma, sum = 0;
+	u64 window = law_max(law_min(p->window, HLDG_WINDOW), 1);
 	int i;
 
 	if (!p->threshold || !bps)
 		return 0;
 	packet = law_mul_div(8000000000ULL, p->mtu, bps);
 	/* In Q16. */
-	gamma = bps < 2000000 ? 0 : law_min(law_max(law_mul_div(bps, 1 << 16, 10000000), 2 << 16), 7 << 16);
+	gamma = bps < 2000000 ? 0 : law_min(law_max(law_mul_div(bps, 1 << 16, 10000000), 2 << 16), (window - 1) << 16);
 	if (!p->threshold_by)
 		/* γ packets over W_size; the bits per packet go first, lest the quotient lose them. */
-		return law_mul_div(gamma * HLDG_UNIT / 8, law_mul_div(8000000000ULL, p->mtu << 8, bps), 1 << 24);
+		return law_mul_div(gamma * HLDG_UNIT / window, law_mul_div(8000000000ULL, p->mtu << 8, bps), 1 << 24);
 	for (i = HLDG_WINDOW - 1; i >= 0; i--) {
 		sum += hldg_weight(i, p) * law_min(gamma, 1 << 16);
 		gamma = law_less(gamma, 1 << 16);

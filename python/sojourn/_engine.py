@@ -159,6 +159,7 @@ class Claim:
     measured: float | None
     case: Mapping[str, str]
     why: str
+    judged: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +305,9 @@ def evaluate(experiment: Experiment, summaries: Sequence[str]) -> list[Claim]:
     except _core.SpecError as error:
         raise SpecError(str(error)) from None
     return [
-        Claim(v["name"] or "", v["that"], v["is"], v["holds"], v["measured"], v["case"] or {}, v["why"] or "")
+        Claim(
+            v["name"] or "", v["that"], v["is"], v["holds"], v["measured"], v["case"] or {}, v["why"] or "", v["judged"]
+        )
         for v in verdicts
     ]
 

@@ -138,7 +138,7 @@ table! {
     1 DelayBackoff "delay_backoff" { g_min: Nanos, g_max: Nanos, average_min: Nanos, average_max: Nanos, probability: Ppb, drew: Ppb, queue: Nanos, bdp: Bytes }
     /// A delay indication that was ignored (ineffectual back-off detection, competing flows).
     2 DelayIgnored "delay_ignored" { probability: Ppb, drew: Ppb, consecutive: Count, queue: Nanos }
-    /// Loss reduced the window.
+    /// Loss set the window, most often lower: to a part of it, to the shadow window or to the BDP, where these were asked.
     3 LossBackoff "loss_backoff" { lost: Bytes, in_flight: Bytes, shadow: Bytes, bdp: Bytes }
     /// Loss was taken for random and tolerated.
     4 LossTolerated "loss_tolerated" { lost: Bytes, queue: Nanos, queue_state: Count }

@@ -40,7 +40,6 @@ pub struct Claim {
     #[serde(serialize_with = "pairs")]
     pub against: Vec<(String, String)>,
     /// Keys that move with those of `against`, so that the other case may differ in them too.
-    #[serde(skip)]
     pub(crate) moved: Vec<String>,
     #[serde(skip)]
     pub(crate) metric: Metric,
@@ -78,6 +77,8 @@ pub struct Verdict {
     pub is: String,
     /// It holds.
     pub holds: bool,
+    /// Whether it could be judged: runs of its case, and of the one it is compared with, have finished.
+    pub judged: bool,
     /// The figure: the mean or median, or with `over = "each"` the one furthest from the condition.
     pub measured: Option<f64>,
     /// The case, as in the summary.
@@ -282,6 +283,7 @@ impl Claim {
             that: self.that.clone(),
             is: self.is.clone(),
             holds,
+            judged: true,
             measured,
             case: case.clone(),
             why,
@@ -289,7 +291,8 @@ impl Claim {
         let n = repetitions.len();
         if n == 0 || against.is_empty() {
             let whose = if n == 0 { "" } else { " of the case it is compared with" };
-            return verdict(false, None, format!("no repetition{whose} has finished"));
+            let none = verdict(false, None, format!("no repetition{whose} has finished"));
+            return Verdict { judged: false, ..none };
         }
         let unit = self.metric.unit();
         let mut values = Vec::new();

@@ -1,8 +1,12 @@
 //! Figures of the summary against runs whose answer is known beforehand.
 
 mod common;
+use cc::CauseKind;
 use common::{dumbbell, ms, run};
 use experiment::Band;
+use sim::Options;
+use sim::probe::{Probe, Trace};
+use units::Instant;
 
 #[test]
 fn gaps_are_those_of_the_bottleneck_and_the_bdp_is_that_of_the_path() {
@@ -37,4 +41,31 @@ fn back_offs_are_told_apart_by_the_bdp_their_distance_and_what_they_leave() {
 fn losses_that_cdg_takes_for_random_are_counted() {
     let b = run(&dumbbell(12.0, 40.0, 80, "fifo", &["cdg", "cubic"], 60)).flows[0].backoffs;
     assert!(b.tolerated > b.loss && b.shadow <= b.loss, "{b:?}");
+}
+
+/// The numbers that losses of the first flow were answered with: window after, before, shadow window, BDP.
+#[derive(Default)]
+struct Answers(Vec<[u64; 4]>);
+
+impl Probe for Answers {
+    fn see(&mut self, _: Instant, trace: Trace<'_>) {
+        if let Trace::Event(e) = trace
+            && (e.flow, e.cause()) == (0, Some(CauseKind::LossBackoff))
+        {
+            self.0.push([e.cwnd_after, e.cwnd_before, e.values[2] as u64, e.values[3] as u64]);
+        }
+    }
+}
+
+#[test]
+fn a_loss_tells_what_hldg_chose_from() {
+    // In delay mode, section 5.5: the BDP where it lies between 0.7 and 1 of the window, else half, and no less than the shadow.
+    let s = dumbbell(12.0, 40.0, 80, "fifo", &["hldg(mode_switch=false)", "cubic"], 40);
+    let (_, Answers(seen)) = sim::run(&s, Answers::default(), Options::default()).unwrap();
+    assert!(seen.len() > 3 && seen.iter().any(|a| a[0] == a[2]), "{seen:?}");
+    for [after, before, shadow, bdp] in seen {
+        let within = bdp < before && bdp as f64 > before as f64 * 0.7;
+        let rule = if within { bdp } else { before / 2 };
+        assert!(after == rule.max(shadow) || after == (before / 2).max(shadow), "{after} of {before}: {shadow}, {bdp}");
+    }
 }

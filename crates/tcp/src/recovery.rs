@@ -93,6 +93,7 @@ impl Sender {
 
     /// Asks the algorithm about congestion.
     pub(crate) fn ask(&mut self, signal: Signal) -> Reaction {
+        self.flow.weighed = Default::default();
         let congestion = Congestion {
             signal,
             during: self.flow.phase,
@@ -135,12 +136,11 @@ impl Sender {
             return;
         }
         self.remember(before);
-        let why = causes::LossBackoff {
-            lost: self.board.lost as i64,
-            in_flight: self.flow.in_flight.get() as i64,
-            ..Default::default()
-        };
-        match self.ask(Signal::Loss) {
+        let (lost, in_flight) = (self.board.lost as i64, self.flow.in_flight.get() as i64);
+        let reaction = self.ask(Signal::Loss);
+        let [shadow, bdp] = [self.flow.weighed.0, self.flow.weighed.1].map(|w| w.get() as i64);
+        let why = causes::LossBackoff { lost, in_flight, shadow, bdp };
+        match reaction {
             Reaction::Reduce(to) if self.config.loss == LossDetection::Tahoe => {
                 self.restart_from_one(now, to, why, before)
             }

@@ -14,7 +14,7 @@ from .. import _engine, junit
 from .._engine import Experiment, Plan, Record
 from ..errors import SojournError, SpecError
 from . import files, page, words
-from .cells import Score, compare, concerned
+from .cells import Score, compare, compared, concerned
 from .page import Reproduced
 
 if TYPE_CHECKING:
@@ -118,13 +118,15 @@ def reproduce(
 
 
 def sample(plan: Plan) -> list[tuple[int, int]]:
-    """The sample of `--quick`: few repetitions of few cases, spread evenly over those with a printed cell or a claim.
+    """The sample of `--quick`: few repetitions of few cases, spread evenly over those with a printed cell or a claim,
+    and of the cases that these are compared with.
 
     Cases and repetitions are dropped, not shortened: windows of measurement are absolute.
     """
     cases = concerned(plan)
     n = min(len(cases), QUICK_CASES)
     spread = dict.fromkeys(cases[round(i * (len(cases) - 1) / max(n - 1, 1))] for i in range(n))
+    spread |= dict.fromkeys(other for case in list(spread) for other in compared(plan, case))
     chosen: list[tuple[int, int]] = []
     budget = QUICK_MEGABITS
     for repetition in range(QUICK_REPEATS):

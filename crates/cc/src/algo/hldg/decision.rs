@@ -6,10 +6,10 @@ use super::{Params, Threshold};
 use crate::algo::cdg::probability::{Toss, exact};
 use units::{Bytes, Duration, Rate, Rng, math};
 
-/// γ, the packets that may queue unpunished (Eq 5.4), for a bandwidth in bit/s: 2 from 2 Mbit/s on, from 20 Mbit/s on what
-/// makes 1.2 ms, at most W_size − 1. None below 2 Mbit/s, where two packets would already be a long queue.
-pub fn gamma(bps: f64) -> f64 {
-    if bps < 2e6 { 0.0 } else { (bps / 1e7).max(2.0).min(WINDOW as f64 - 1.0) }
+/// γ, the packets that may queue unpunished (Eq 5.4), for a bandwidth in bit/s and W_size: 2 from 2 Mbit/s on, from 20 Mbit/s on
+/// what makes 1.2 ms, at most W_size − 1. None below 2 Mbit/s, where two packets would already be a long queue.
+pub fn gamma(bps: f64, window: u32) -> f64 {
+    if bps < 2e6 { 0.0 } else { (bps / 1e7).max(2.0).min(window as f64 - 1.0) }
 }
 
 /// The gradient (ms) below which the probability is zero (Eq 5.3).
@@ -21,10 +21,10 @@ pub fn threshold(p: &Params, bps: f64, weights: &[f64; WINDOW]) -> f64 {
     }
     let packet = 8.0 * p.mtu.as_f64() / bps * 1e3;
     match p.threshold_by {
-        Threshold::Window => gamma(bps) * packet / WINDOW as f64,
+        Threshold::Window => gamma(bps, p.window) * packet / p.window as f64,
         // What γ one-packet gradients in a row give with the weights in use.
         Threshold::Weights => {
-            let mut left = gamma(bps);
+            let mut left = gamma(bps, p.window);
             let mut sum = 0.0;
             for w in weights.iter().rev() {
                 sum += w * left.clamp(0.0, 1.0);
@@ -123,7 +123,7 @@ mod tests {
     fn gamma_follows_equation_5_4() {
         let cases = [(1.5, 0.0), (2.0, 2.0), (12.0, 2.0), (25.0, 2.5), (50.0, 5.0), (70.0, 7.0), (1000.0, 7.0)];
         for (mbps, packets) in cases {
-            assert_eq!(gamma(mbps * 1e6), packets, "{mbps} Mbit/s");
+            assert_eq!(gamma(mbps * 1e6, 8), packets, "{mbps} Mbit/s");
         }
     }
 
@@ -137,6 +137,10 @@ mod tests {
         // Two one-packet gradients under the weights of the average: half a packet.
         assert!((threshold(&params("hldg(threshold_by=weights)"), 1e7, &w) - 0.6).abs() < 1e-12);
         assert_eq!(threshold(&params("hldg(threshold=false)"), 1e7, &w), 0.0);
+        // W_size is that of the average in use: γ = min(2, 3), over 4.
+        let four = params("hldg(wwma=false, window=4)");
+        assert!((threshold(&four, 1e7, &weights(&four)) - 0.6).abs() < 1e-12);
+        assert_eq!(gamma(5e7, 4), 3.0);
     }
 
     #[test]

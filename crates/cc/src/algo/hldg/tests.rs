@@ -215,7 +215,9 @@ fn a_loss_leads_to_the_bdp_within_reason() {
         let mut b = bench("hldg(use_shadow=false)");
         b.cc.bandwidth = Rate::from_mbps(mbps);
         b.flow.cwnd = Bytes::new(150_000);
-        b.congest(Signal::Loss)
+        let reaction = b.congest(Signal::Loss);
+        assert_eq!(b.flow.weighed, (Bytes::ZERO, Bytes::new((mbps * 12_500.0) as u64)), "told beside it");
+        reaction
     };
     assert_eq!(to(10.0), Reaction::Reduce(Bytes::new(125_000)));
     assert_eq!(to(8.4), Reaction::Reduce(Bytes::new(75_000)), "exactly β_delay is outside");
