@@ -266,6 +266,10 @@ fn the_base_rtt_is_probed_for_after_thirty_seconds() {
     assert_eq!(b.round(120, 125), vec![CauseKind::ProbeEnd]);
     assert_eq!(b.var("base_rtt"), 120.0);
     // It grows back as in slow start, without looking for an exit, and gradients wait for it.
+    // The ACK that ended the probe counts; one of two packets counts for two, where the first slow start takes one per ACK.
+    let two = crate::testing::ack(2, 130);
+    b.cc.on_ack(&mut b.flow, &two);
+    assert_eq!(b.flow.cwnd, before.mul_f64(0.8) + packets(1 + 2));
     for _ in 0..30 {
         b.ack(130, None);
     }

@@ -83,7 +83,8 @@ impl Hldg {
             return;
         }
         if flow.in_slow_start() {
-            self.start.ack(flow, ack, self.base.rtt, self.p.ack_counting);
+            // "By the number of acknowledged bytes for every ACK" is said of the regrowth after a base-RTT probe alone (5.2.6).
+            self.start.ack(flow, ack, self.base.rtt, self.p.ack_counting && !self.regrowing);
         } else if ack.round.is_some() {
             flow.cwnd += flow.mss;
         }
