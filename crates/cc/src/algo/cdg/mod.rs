@@ -198,6 +198,7 @@ impl Algorithm for Cdg {
             "freebsd: the table of probabilities is computed, not stored (equal to the last digit)",
             "linux: e^-x is exact, where the kernel multiplies 16-bit table entries",
             "paper: read from the thesis' summary; the round after a back-off is measured but tosses no coin",
+            "paper: a shadow window above cwnd becomes ssthresh, as FreeBSD and section 4.3.3.2 have it; Eq 2.29 sets cwnd at once",
         ],
         start: StartRule::Own("cdg"),
         ..About::DEFAULT
