@@ -138,7 +138,11 @@ impl RttEstimator {
         if self.doublings == 0 {
             return self.base;
         }
-        Duration::from_nanos(self.base.as_nanos().saturating_mul(1 << self.doublings)).min(self.max)
+        // FreeBSD adds its slop to what was doubled (`TCPT_RANGESET`).
+        let slops = matches!(self.rule, RttRule::FreeBsd { .. }) && self.srtt8 > 0;
+        let slop = if slops { SLOP } else { Duration::ZERO };
+        let doubled = self.base.saturating_sub(slop).as_nanos().saturating_mul(1 << self.doublings);
+        Duration::from_nanos(doubled.saturating_add(slop.as_nanos())).min(self.max)
     }
 
     /// The timer fired: twice as long next time.
@@ -219,6 +223,9 @@ mod tests {
             e.sample(MS(1000), i, i + 1);
         }
         assert_eq!(e.rto(), MS(1201));
+        e.back_off();
+        e.back_off();
+        assert_eq!(e.rto(), MS(4 * 1001 + 200), "the slop is not doubled");
         let mut e = RttEstimator::new(rule, MS(230), MS(64_000));
         (0..500).for_each(|i| e.sample(MS(10), i, i + 1));
         assert_eq!(e.rto(), MS(230));
