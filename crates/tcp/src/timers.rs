@@ -165,6 +165,8 @@ impl Sender {
         let mut doubles = true;
         let to = if fresh || self.owns_window {
             match self.ask(Signal::Timeout) {
+                // FreeBSD's host takes whole segments, two at least, whatever the algorithm's floor (`cc_cong_signal`).
+                Reaction::Reduce(to) if self.ways.lenient => Some(Bytes::new((to.get() / self.mss).max(2) * self.mss)),
                 Reaction::Reduce(to) | Reaction::ResendAll(to) => Some(to),
                 Reaction::Own => None,
                 Reaction::Repeat => {

@@ -193,6 +193,22 @@ fn the_timeout_doubles_until_something_comes_back() {
 }
 
 #[test]
+fn freebsd_s_threshold_after_a_timeout_is_whole_segments_and_two_at_least() {
+    for (window, threshold) in [(2 * MSS, 2), (7 * MSS, 3)] {
+        let mut p = Pair::new(stack(Stack::FreeBsd11), |from, _, s| {
+            if from == 0 && s.len > 0 { Fate::Drop } else { Fate::Pass }
+        });
+        p.ends[0].flow_mut().cwnd = Bytes::new(window);
+        p.ends[0].flow_mut().floor = Bytes::new(1);
+        p.ends[0].write(p.now, 20 * MSS);
+        while p.ends[0].stats().timeouts == 0 {
+            p.run(p.now.since(Instant::ZERO) + MS(1));
+        }
+        assert_eq!((p.ends[0].stats().timeouts, p.ends[0].flow().ssthresh), (1, Bytes::new(threshold * MSS)));
+    }
+}
+
+#[test]
 fn a_lost_tail_is_probed_after_two_round_trips() {
     let mut p = Pair::new(config(LossDetection::RackTlp), losing(&[9, 10]));
     p.ends[0].write(p.now, 10 * MSS);
