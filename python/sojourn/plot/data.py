@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,8 @@ class Shown:
     label: str
     outcomes: tuple[Outcome, ...]
     result: Result = field(repr=False)
+    at: int | None = None
+    """The link that was asked for, by its number."""
 
     @property
     def index(self) -> int:
@@ -51,14 +54,38 @@ class Shown:
         """The links as resolved: name, rate_mbps, delay_ms, buffer, queue."""
         return self.case.links
 
-    @property
+    @cached_property
     def bottleneck(self) -> int:
-        """The index of the link that figures look at: the one named so, or else the slowest."""
-        for i, link in enumerate(self.links):
-            if link.get("name") == "bottleneck":
+        """The number of the link that figures look at: the one asked for, or else where data queues most."""
+        return self.at if self.at is not None else self.busiest(range(len(self.flows)))
+
+    def busiest(self, flows: Iterable[int]) -> int:
+        """The link on the data's way of these flows that figures look at: the one named bottleneck, as that of a
+        `[path]` is, or else the one with the largest mean queue delay, or the slowest where nothing queued.
+
+        Links of the way back alone are never it: a slow link of ACKs has a queue that no data meets.
+        """
+        names = [str(link.get("name")) for link in self.links]
+        out = {str(name) for i in flows for name in self.flows[i].get("route") or ()}
+        # Without routes (results of before there were any) every link may be it.
+        on_way = [i for i, name in enumerate(names) if name in out] or list(range(len(names)))
+        for i in on_way:
+            if names[i] == "bottleneck":
                 return i
-        rates = [link.get("rate_mbps") or math.inf for link in self.links]
-        return rates.index(min(rates)) if rates else 0
+        delays = {i: self._queued(names[i]) for i in on_way}
+        if any(delays.values()):
+            return max(on_way, key=lambda i: delays[i])
+        return min(on_way, key=lambda i: self.links[i].get("rate_mbps") or math.inf, default=0)
+
+    def _queued(self, name: str) -> float:
+        """Mean queue delay (ms) at a link, over the repetitions; zero where no packet passed."""
+        entries = [link for o in self.outcomes for link in o.summary["links"] if link.get("name") == name]
+        return math.fsum((entry.get("queue_ms") or {}).get("mean") or 0.0 for entry in entries) / max(len(entries), 1)
+
+    @property
+    def place(self) -> str:
+        """The name of the link that figures look at."""
+        return str(self.links[self.bottleneck]["name"]) if self.links else "bottleneck"
 
     @property
     def cc(self) -> str:
@@ -134,10 +161,11 @@ def rtt_histogram(case: Shown, flows: Sequence[int] | None = None) -> Histogram:
     return _histogram(frame, "samples")
 
 
-def metric(summary: Mapping[str, Any], path: str) -> float:
+def metric(summary: Mapping[str, Any], path: str, link: str = "bottleneck") -> float:
     """A figure of a summary by its path, such as `link.bottleneck.queue_ms.mean` or `flow.a.share`.
 
-    A flow, group or link may be left out when it is the first: `utilisation`, `queue_ms.mean`, `throughput_mbps`.
+    A flow or group may be left out when it is the first, a link when it is `link`, or the first where none is called
+    so: `utilisation`, `queue_ms.mean`, `throughput_mbps`.
     Raises `ValueError` with what there is when the path leads nowhere; NaN where the figure has no value.
     """
     parts = path.split(".")
@@ -153,7 +181,8 @@ def metric(summary: Mapping[str, Any], path: str) -> float:
         for word in ("links", "groups", "flows"):
             entries = summary[word]
             if entries and parts[0] in entries[0]:
-                node = _first(entries)
+                here = (one for one in entries if word == "links" and one.get("name") == link)
+                node = next(here, entries[0])
                 break
     for part in parts:
         if node is None:  # an unlimited link has no queue, a flow that never ended slow start no exit
@@ -171,8 +200,8 @@ def metric(summary: Mapping[str, Any], path: str) -> float:
 
 
 def over_repeats(case: Shown, path: str) -> Floats:
-    """A figure in every repetition of a case, in order of repetition."""
-    return np.array([metric(o.summary, path) for o in case.outcomes])
+    """A figure in every repetition of a case, in order of repetition; a link's without a name is the bottleneck's."""
+    return np.array([metric(o.summary, path, case.place) for o in case.outcomes])
 
 
 # The last words of a path: how it is called on an axis, its unit, the factor from the summary's unit.
@@ -331,13 +360,6 @@ def _histogram(frame: pl.DataFrame, count: str) -> Histogram:
     if frame.is_empty():
         return pool(np.zeros(0), np.zeros(0), np.zeros(0))
     return pool(column(frame, "low_ms"), column(frame, "high_ms"), column(frame, count))
-
-
-def _first(entries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    for entry in entries:
-        if entry.get("name") == "bottleneck":
-            return entry
-    return entries[0]
 
 
 def _named(entries: Sequence[Mapping[str, Any]], name: str, path: str, word: str) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from ..errors import NotRecorded, SpecError
 from . import histogram, style
 from .data import Shown, axis_label, over_repeats, quantity, queue_histogram, rtt_histogram
 from .histogram import Histogram
+from .links import chosen, looking, place, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,14 +28,17 @@ def cdf(
     log: bool = False,
     tail: bool = False,
     limit: float | None = None,
+    link: str | None = None,
     size: str = "double",
     title: str | None = None,
 ) -> Figure:
     """Fraction of packets with a queue delay (`of="queue"`) or of samples with an RTT (`of="rtt"`) up to x ms.
 
     `log` makes x logarithmic; `tail` shows 1 − F on a log axis, for the last per cent; `limit` ends x (ms,
-    default just after the widest case's 99.9th percentile, so that one late packet does not squeeze the rest).
+    default just after the widest case's 99.9th percentile, so that one late packet does not squeeze the rest);
+    `link` is whose queue (default each case's bottleneck).
     """
+    cases = _at(cases, of, link)
     drawn = [(case, _delays(case, of)) for case in cases]
     _someone(drawn, of)
     tall = (2.9 if size == "double" else 2.3) + style.room_above([case.label for case in cases], size)
@@ -62,7 +66,7 @@ def cdf(
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
     ax.set_xlim(left, limit)
-    ax.set_xlabel(axis_label(DELAYS[of], "ms"))
+    ax.set_xlabel(axis_label(DELAYS[of] + (place(cases) if of == "queue" else ""), "ms"))
     what = "packets" if of == "queue" else "samples"
     ax.set_ylabel(f"Fraction of {what} {'above' if tail else 'up to'} x")
     style.legend(ax, size)
@@ -77,14 +81,17 @@ def box(
     of: str = "queue",
     metric: str | None = None,
     log: bool = False,
+    link: str | None = None,
     size: str = "double",
     title: str | None = None,
 ) -> Figure:
     """Boxes of the quartiles with whiskers at the 5th and 95th percentile, one per case.
 
     Of packets' queue delay (`of="queue"`) or RTT samples (`of="rtt"`) in the measure window; with `metric` (a path
-    such as `utilisation`) of that figure over the repetitions.
+    such as `utilisation`) of that figure over the repetitions. `link` is whose queue or figure (default each case's
+    bottleneck).
     """
+    cases = _at(cases, of, link) if metric is None else chosen(cases, link, [metric])
     fig = style.figure(size, max(1.2, 0.55 + 0.21 * len(cases)))
     ax = fig.add_subplot()
     boxes = []
@@ -92,9 +99,10 @@ def box(
         drawn = [(case, _delays(case, of)) for case in cases]
         _someone(drawn, of)
         boxes = [_box(h) for _, h in drawn]
-        called, unit = DELAYS[of], "ms"
+        called, unit = axis_label(DELAYS[of] + (place(cases) if of == "queue" else ""), "ms"), "ms"
     else:
-        called, unit, factor = quantity(metric)
+        _, unit, factor = quantity(metric)
+        called = words(cases, metric)
         for case in cases:
             values = factor * over_repeats(case, metric)
             good = values[np.isfinite(values)]
@@ -123,10 +131,18 @@ def box(
     elif unit == "ms":
         ax.set_xlim(left=0)
     how = "box: quartiles, whiskers: 5th and 95th percentile"
-    ax.set_xlabel(f"{axis_label(called, unit)}{'  (' if size == 'double' else chr(10) + '('}{how})")
+    ax.set_xlabel(f"{called}{'  (' if size == 'double' else chr(10) + '('}{how})")
     if title:
         fig.suptitle(title, fontsize=9)
     return fig
+
+
+def _at(cases: Sequence[Shown], of: str, link: str | None) -> list[Shown]:
+    if of == "rtt":
+        if link is not None:
+            raise SpecError(f"link={link} with of=rtt: an RTT is a flow's, over all its links; leave one of them out")
+        return list(cases)
+    return looking(cases, link)
 
 
 def _delays(case: Shown, of: str) -> Histogram:

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..errors import NotRecorded
 from . import style
-from .data import Shown, axis_label, over_repeats, quantity
+from .data import Shown, over_repeats, quantity
 from .histogram import Floats
+from .links import chosen, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,7 @@ def scatter(
     delay: str = "queue_ms.p95",
     throughput: str | None = None,
     names: bool = True,
+    link: str | None = None,
     size: str = "double",
     title: str | None = None,
 ) -> Figure:
@@ -35,9 +37,11 @@ def scatter(
 
     `delay` and `throughput` are paths of metrics (default the queue's 95th percentile and the utilisation). The
     delay axis is logarithmic to base 2 and runs to the left. With several groups of flows and a `group` metric in
-    both paths, write the group as `*`: each gets its own ellipse.
+    both paths, write the group as `*`: each gets its own ellipse. `link` is whose queue and utilisation (default each
+    case's bottleneck).
     """
     throughput = throughput if throughput is not None else "utilisation"
+    cases = chosen(cases, link, [delay, throughput])
     clouds = _clouds(cases, delay, throughput)
     if not clouds:
         raise NotRecorded(f"{delay} and {throughput} have no values to plot")
@@ -57,9 +61,8 @@ def scatter(
         ax.plot(x.mean(), rates.mean(), look.marker, color=look.colour, markersize=6.5, markeredgecolor="#ffffff",
                 markeredgewidth=0.7, label=label, linestyle="none", zorder=4)  # fmt: skip
         _ellipse(ax, x, rates, look.colour)
-    called, unit, _ = quantity(delay)
-    ax.set_xlabel(axis_label(called, unit) + ("  (less to the right)" if size == "double" else ""))
-    ax.set_ylabel(axis_label(*quantity(throughput)[:2]))
+    ax.set_xlabel(words(cases, delay) + ("  (less to the right)" if size == "double" else ""))
+    ax.set_ylabel(words(cases, throughput, upright=True))
     _delay_axis(ax, np.array(logs))
     low, high = ax.get_ylim()
     room = 0.08 * (high - low)

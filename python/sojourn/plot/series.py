@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import NotRecorded, SpecError
-from . import inner, style, traffic
+from . import inner, rates, style, traffic
 from . import why as causes
 from .data import Shown, chosen, column, flow_label, short_spec, table
 from .histogram import Floats
+from .links import numbered, place
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,6 +38,7 @@ def time(
     case: int | None = None,
     repetition: int | None = None,
     flows: Sequence[str] | str | None = None,
+    link: str | None = None,
     start: float | None = None,
     stop: float | None = None,
     why: bool = False,
@@ -51,6 +54,9 @@ def time(
     cause is a coloured tick in a lane of its own under cwnd, and the algorithm's inner variables are further panels.
     `panels` chooses by name, such as `"cwnd, delay, gradient, probability"` or a list of them; any recorded variable is
     one, and so are `goodput`, `ackseq` (bytes acknowledged by then), `owd` (one-way delay) and `loss`.
+
+    The queue, its rate, drops and marks are those of `link`: by default, of the links on the way of the flows' data,
+    the one called bottleneck or else the one with the longest mean queue delay. `flows` chooses flows, or groups.
     """
     one = chosen(cases, case)
     run = one.outcomes[0].repetition if repetition is None else repetition
@@ -60,6 +66,8 @@ def time(
             f"no time series was recorded for case {one.index}, repetition {run}: run again with --series 100ms"
         )
     picked = _flows(one, [flows] if isinstance(flows, str) else flows)
+    if one.links:
+        one = replace(one, at=one.busiest(picked) if link is None else numbered(one, str(link)))
     span = _span(series, start, stop)
     events = _within(table(one, "events", run), "time_s", span)
     zoomed = start is not None or stop is not None
@@ -152,9 +160,11 @@ def _throughput(
         ax.plot(t, y, color=lines[i].colour, linestyle=lines[i].dash, linewidth=thin,
                 label=None if name in seen else name)  # fmt: skip
         seen.add(name)
-    rate = case.links[case.bottleneck].get("rate_mbps") if case.links else None
-    if rate:
-        ax.axhline(rate, color=style.FAINT, linewidth=0.7, linestyle=(0, (4, 2)), label="bottleneck rate", zorder=1)
+    width = max(smooth if smooth is not None else (span[1] - span[0]) / 250, _step(series))
+    rate = rates.steps(case, case.bottleneck, span, width) if case.links else None
+    if rate is not None:
+        label = "bottleneck rate" if case.place == "bottleneck" else f"rate of {case.place}"
+        ax.step(*rate, where="post", color=style.FAINT, linewidth=0.7, linestyle=(0, (4, 2)), label=label, zorder=1)
     ax.set_ylim(bottom=0)
     style.legend_above(ax)
 
@@ -191,21 +201,20 @@ def _window(
             if len(y) and np.nanmax(y, initial=0.0) > 0:
                 ax.step(t, y / 1e3, where="post", color=style.INK, linestyle=dash, linewidth=0.9, label=label)
                 recorded |= name == "bdp"
-        bdp = None if recorded else _bdp(case, picked[0])
+        bdp = None if recorded else _bdp(case, picked[0], span)
         if bdp is not None:
-            ax.axhline(
-                bdp / 1e3, color=style.INK, linestyle=inner.WINDOWS["bdp"][1], linewidth=0.8, label="BDP of the path"
-            )
+            ax.step(bdp[0], bdp[1] / 1e3, where="post", color=style.INK, linestyle=inner.WINDOWS["bdp"][1],
+                    linewidth=0.8, label="BDP of the path")  # fmt: skip
         style.legend_above(ax)
     # An ssthresh far above every window (the initial one) would flatten the picture.
     ax.set_ylim(0.85 * low if zoomed and low < math.inf else 0, 1.08 * top if top > 0 else 1)
 
 
-def _bdp(case: Shown, flow: int) -> float | None:
-    """Payload bytes that the empty path holds."""
+def _bdp(case: Shown, flow: int, span: tuple[float, float]) -> tuple[Floats, Floats] | None:
+    """Payload bytes that the empty path holds, from some seconds on."""
     info = case.flows[flow]
-    rate, rtt, mss = case.links[case.bottleneck].get("rate_mbps"), info.get("base_rtt_ms"), info.get("mss")
-    return rate * rtt * 125 * mss / (mss + 52) if rate and rtt and mss else None
+    rate, rtt, mss = rates.narrowest(case, flow, span), info.get("base_rtt_ms"), info.get("mss")
+    return (rate[0], rate[1] * rtt * 125 * mss / (mss + 52)) if rate is not None and rtt and mss else None
 
 
 def _delay(
@@ -224,7 +233,7 @@ def _delay(
     # In a close view a queue of a few ms would be a thin line far under the RTT: it stands on the base RTT instead.
     lift = bases[0] if zoomed and len(bases) == 1 and len(y) and np.nanmax(y) < bases[0] else 0.0
     if len(t):
-        label = "queue delay above base RTT" if lift else "queue delay"
+        label = f"queue delay{_at(case)} above base RTT" if lift else f"queue delay{_at(case)}"
         ax.fill_between(t, y + lift, lift, step="post", color=style.FAINT, alpha=0.35, linewidth=0, label=label)
     for i in picked:
         t, rtt = _line(series, i, "rtt_ms", span)
@@ -253,7 +262,8 @@ def _rounds(ax: Axes, acks: pl.DataFrame, flow: int) -> None:
 
 def _queue(ax: Axes, case: Shown, links: pl.DataFrame, drops: pl.DataFrame, span: tuple[float, float]) -> None:
     t, y = _link(links, case.bottleneck, "queue_packets", span)
-    ax.fill_between(t, y, step="post", color=style.FAINT, alpha=0.35, linewidth=0)
+    ax.fill_between(t, y, step="post", color=style.FAINT, alpha=0.35, linewidth=0,
+                    label=f"queue{_at(case)}" if _at(case) else None)  # fmt: skip
     ax.step(t, y, where="post", color=style.FAINT, linewidth=0.6)
     top = max(float(np.nanmax(y)) if len(y) else 0.0, 1.0)
     kinds = [(times, word, marker, colour) for times, word, marker, colour in (
@@ -269,10 +279,15 @@ def _queue(ax: Axes, case: Shown, links: pl.DataFrame, drops: pl.DataFrame, span
     style.legend_above(ax)
 
 
+def _at(case: Shown) -> str:
+    """Which queue it is, where that is not the only one there could be."""
+    return place([case]) if case.links else ""
+
+
 def _losses(
     case: Shown, links: pl.DataFrame, drops: pl.DataFrame, what: str, span: tuple[float, float]
 ) -> tuple[Floats, str]:
-    """Times of drops or marks at the bottleneck with their count in words.
+    """Times of drops or marks at the link looked at, with their count in words.
 
     From the log of drops, or, without one, from the steps in which the series counted some.
     """
@@ -352,6 +367,12 @@ def averaged(t: Floats, y: Floats, width: float) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(counts > 0, sums / counts, math.nan)
     return t[0] + (places + 0.5) * width, means
+
+
+def _step(series: pl.DataFrame) -> float:
+    """Seconds between the samples of a series."""
+    times = np.unique(column(series, "t_s"))
+    return float(np.median(np.diff(times))) if len(times) > 1 else 0.0
 
 
 def _apart(times: Floats, span: tuple[float, float]) -> Any:

@@ -14,6 +14,7 @@ from ..stats import mean_interval
 from . import style
 from .data import Shown, axis_label, on_axis, over_repeats, quantity, short_spec, swept
 from .histogram import Floats
+from .links import chosen, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,14 +32,17 @@ def heat(
     y: str | None = None,
     low: float | None = None,
     high: float | None = None,
+    link: str | None = None,
     size: str = "double",
     title: str | None = None,
 ) -> Figure:
     """The median of `metric` over repetitions in cells, `x` and `y` two swept keys (default the last two).
 
     Further swept keys make one panel for each combination. Ratios are coloured to both sides of 1, everything else
-    from dark to bright; `low` and `high` fix the ends of the colours, in the unit shown.
+    from dark to bright; `low` and `high` fix the ends of the colours, in the unit shown. `link` is whose figure it is
+    when `metric` names none (default each case's bottleneck).
     """
+    cases = chosen(cases, link, [metric])
     keys = swept(cases)
     x, y = _axes(keys, x, y)
     others = [key for key in keys if key not in (x, y)]
@@ -48,7 +52,7 @@ def heat(
             f"{len(panels)} panels for {' × '.join(others)} do not fit on a page; "
             f"choose other axes with x= and y=, or fewer cases"
         )
-    called, unit, factor = quantity(metric)
+    _, _, factor = quantity(metric)
     across = min(len(panels), 3 if size == "double" else 1)
     down = math.ceil(len(panels) / across)
     cell = 0.27 if size == "double" else 0.25
@@ -79,7 +83,7 @@ def heat(
         ax.set_xlabel(_key_label(x, keys[x]))
     if image is not None:
         bar = fig.colorbar(image, ax=axes, shrink=0.9, aspect=24, pad=0.02)
-        bar.set_label(axis_label(called, unit))
+        bar.set_label(words(cases, metric, upright=True))
         bar.outline.set_visible(False)
     if title:
         fig.suptitle(title, fontsize=9)
@@ -92,14 +96,18 @@ def lines(
     metric: str | Sequence[str] = "utilisation",
     x: str | None = None,
     log: bool | None = None,
+    link: str | None = None,
     size: str = "double",
     title: str | None = None,
 ) -> Figure:
     """The mean of `metric` against the swept key `x` (default the longest sweep of numbers), 95 % bands.
 
     A line for every combination of the other keys. Several metrics make panels over one axis. `log` makes x
-    logarithmic (default: when its values span more than a factor of 12).
+    logarithmic (default: when its values span more than a factor of 12). `link` is whose figures they are when
+    `metric` names none (default each case's bottleneck).
     """
+    metrics = [metric] if isinstance(metric, str) else list(metric)
+    cases = chosen(cases, link, metrics)
     keys = swept(cases)
     if not keys:
         raise NotRecorded(
@@ -113,13 +121,12 @@ def lines(
     combinations = [
         c for c in itertools.product(*(keys[k] for k in others)) if _with(cases, dict(zip(others, c, strict=True)))
     ]
-    metrics = [metric] if isinstance(metric, str) else list(metric)
     firsts = [_with(cases, dict(zip(others, c, strict=True)))[0] for c in combinations]
     labels = [", ".join(map(short_spec, c)) or short_spec(f.cc) for c, f in zip(combinations, firsts, strict=True)]
     fig = style.figure(size, 0.7 + 1.75 * len(metrics) + style.room_above(labels, size))
     axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for ax, path in zip(axes, metrics, strict=True):
-        called, unit, factor = quantity(path)
+        _, unit, factor = quantity(path)
         for combination, label, look in zip(
             combinations, labels, style.looks([(c.cc, c.queue) for c in firsts]), strict=True
         ):
@@ -130,7 +137,7 @@ def lines(
                     label=label)  # fmt: skip
             if (bands[:, 2] > bands[:, 1]).any():
                 ax.fill_between(xs, bands[:, 1], bands[:, 2], color=look.colour, alpha=0.18, linewidth=0)
-        ax.set_ylabel(axis_label(called, unit))
+        ax.set_ylabel(words(cases, path, upright=True))
         if unit != "":
             ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
         if unit == "%" and ax.get_ylim()[1] > 85:

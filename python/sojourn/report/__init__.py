@@ -66,15 +66,17 @@ def write(
     out: str | Path,
     title: str | None = None,
     span: tuple[float | None, float | None] = (None, None),
+    link: str | None = None,
 ) -> Path:
     """Writes one page about results, with published values beside ours where there are some; returns its path.
 
-    Runs over time are drawn within `span` (seconds) alone, then as finely as they were recorded.
+    Runs over time are drawn within `span` (seconds) alone, then as finely as they were recorded. Queues in pictures are
+    those of `link`, by default of each case's bottleneck.
     """
     from ..reproduce import compare, section
 
     before = [section(comparison) for result in results for comparison in compare(result)]
-    return save(page_of(results, title, before, span=span), Path(out))
+    return save(page_of(results, title, before, span=span, link=link), Path(out))
 
 
 def page_of(
@@ -83,6 +85,7 @@ def page_of(
     before: Sequence[Piece] = (),
     labels: Sequence[Sequence[str] | None] | None = None,
     span: tuple[float | None, float | None] = (None, None),
+    link: str | None = None,
 ) -> Page:
     """The page of results, with pieces of the caller's own before them; `labels` names the cases of each result."""
     from .result import sections
@@ -92,9 +95,9 @@ def page_of(
     pieces: list[Piece] = list(before)
     names = list(labels) if labels is not None else [None] * len(results)
     if len(results) == 1:
-        pieces += sections(results[0], names[0], span)
+        pieces += sections(results[0], names[0], span, link)
     else:
-        pieces += [Section(r.title, sections(r, n, span)) for r, n in zip(results, names, strict=True)]
+        pieces += [Section(r.title, sections(r, n, span, link)) for r, n in zip(results, names, strict=True)]
     runs = sum(len(r.outcomes) for r in results)
     cases = sum(len({o.case.index for o in r.outcomes}) for r in results)
     lead = f"{cases} case{'' if cases == 1 else 's'}, {runs} run{'' if runs == 1 else 's'}."

@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import plot
 from ..errors import NotRecorded, SojournError
-from ..plot import inner, style
+from ..plot import inner, rates, style
 from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, table
+from ..plot.links import looking, place
 from ..plot.why import named_values
 from ..stats import Interval
 from ..tables import GROUP, LINK, rows
@@ -34,9 +35,11 @@ Span: TypeAlias = "tuple[float | None, float | None]"
 WHOLE: Span = (None, None)
 
 
-def sections(result: Result, labels: Sequence[str] | None = None, span: Span = WHOLE) -> list[Piece]:
-    """Everything a page says about one result, its runs over time within `span`."""
-    cases = shown(result, labels)
+def sections(
+    result: Result, labels: Sequence[str] | None = None, span: Span = WHOLE, link: str | None = None
+) -> list[Piece]:
+    """Everything a page says about one result, its runs over time within `span`, pictures of the queue of `link`."""
+    cases = looking(shown(result, labels), link)
     pieces: list[Piece] = [Section("Results", tables(result, labels))]
     pictures = figures(cases)
     if pictures:
@@ -96,25 +99,28 @@ def _interval(value: Interval) -> Cell:
 
 def figures(cases: Sequence[Shown]) -> list[Piece]:
     """The drawings that suit a result: by what was swept and how many cases there are."""
+    where = place(cases) or " at the bottleneck"
     keys = swept(cases)
     made: list[Piece] = []
     repeats = max(len(c.outcomes) for c in cases)
     numeric = [key for key, values in keys.items() if _numeric(values)]
     if len(cases) <= CASES_IN_A_CDF:
-        made += _drawn("cdf", cases, "Queue delay of the packets that left the bottleneck in the measure window.")
+        made += _drawn("cdf", cases, f"Queue delay{where} of the packets that left in the measure window.")
     elif len(cases) <= CASES_IN_A_BOX:
-        made += _drawn("box", cases, "Queue delay at the bottleneck in the measure window.")
+        made += _drawn("box", cases, f"Queue delay{where} in the measure window.")
     if len(numeric) >= 2:
-        made += _drawn("heat", cases, "Utilisation of the bottleneck, median over repetitions.", metric="utilisation")
-        made += _drawn("heat", cases, "Mean queue delay, median over repetitions.", metric="queue_ms.mean")
+        made += _drawn("heat", cases, f"Utilisation{where}, median over repetitions.", metric="utilisation")
+        made += _drawn("heat", cases, f"Mean queue delay{where}, median over repetitions.", metric="queue_ms.mean")
     elif len(numeric) == 1 and len(keys[numeric[0]]) > 2:
         made += _drawn(
-            "lines", cases, "Means over repetitions with 95 % bands.",
+            "lines", cases, f"Means{where} over repetitions with 95 % bands.",
             metric=["utilisation", "queue_ms.mean"], x=numeric[0],
         )  # fmt: skip
     if 1 < len(cases) <= CASES_IN_A_CDF:
         what = "small: repetitions, large: means, ellipses: one standard deviation" if repeats > 2 else "means"
-        made += _drawn("scatter", cases, f"Utilisation against queue delay ({what}). Up and to the right is better.")
+        made += _drawn(
+            "scatter", cases, f"Utilisation against queue delay{where} ({what}). Up and to the right is better."
+        )
     return made
 
 
@@ -148,6 +154,7 @@ def series(cases: Sequence[Shown], span: Span = WHOLE) -> list[Piece]:
 def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHOLE) -> Series | None:
     """One run as stacked panels: throughput, cwnd with ssthresh and causes, RTT with queue delay, queue length.
 
+    The queue, and the dashed rate, are those of the link that the case looks at, named where it is none of the usual.
     Under them are the inner variables of the first algorithm that has some.
     """
     flows, links, variables, events = (
@@ -165,13 +172,19 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     smooth = max(1, len(time) // 400)
     raw[: len(picked)] = [_moving_mean(values, smooth) for values in raw[: len(picked)]]
     raw += [column(link, name) for name in ("queue_ms", "queue_packets")]
+    step = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
+    steps = rates.steps(case, case.bottleneck, (time[0] - step, time[-1]), smooth * step) if step else None
+    raw.append(rates.before(steps, time) if steps is not None else np.full(len(time), np.nan))
     further = _inner(variables, case, picked, time)
     raw += [values for _, _, values in further]
     at, thin = thinned(time, raw, points)
     n = len(picked)
     rate, window, threshold, rtt = (thin[k * n : (k + 1) * n] for k in range(4))
-    queue_ms, queue_packets = thin[4 * n : 4 * n + 2]
-    inner_values = thin[4 * n + 2 :]
+    queue_ms, queue_packets, limit = thin[4 * n : 4 * n + 3]
+    inner_values = thin[4 * n + 3 :]
+    where = place([case])
+    called = f"rate of {case.place}" if where else "bottleneck rate"
+    rated = [Line(called, limit, "faint", dashed=True, stepped=True)] if steps is not None else []
     labels = [flow_label(case.flows[i]) for i in picked]
 
     def lines(values: Sequence[Floats], word: str = "", **kind: bool) -> list[Line]:
@@ -197,15 +210,16 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     under = [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is None]
     panels_of = dict.fromkeys(panel for panel, _, _ in further if panel is not None)
     panels = [
-        Panel("Throughput", "Mbit/s", lines(rate)),
+        Panel("Throughput", "Mbit/s", [*lines(rate), *rated]),
         Panel("cwnd", "kB", [*lines([w / 1e3 for w in window], stepped=True),
                              *lines(shown_threshold, " ssthresh", dashed=True, stepped=True), *under], ticks, 170),
-        Panel("Delay", "ms", [Line("queue delay", queue_ms, "faint", filled=True), *lines(rtt, " RTT")]),
-        Panel("Queue", "packets", [Line("queue", queue_packets, "faint", filled=True, stepped=True)], height=110),
+        Panel("Delay", "ms", [Line(f"queue delay{where}", queue_ms, "faint", filled=True), *lines(rtt, " RTT")]),
+        Panel("Queue", "packets", [Line(f"queue{where}", queue_packets, "faint", filled=True, stepped=True)],
+              height=110),
         *(Panel(of.label, of.unit, [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is of])
           for of in panels_of),
     ]  # fmt: skip
-    step = float(np.median(np.diff(time))) * 1e3 if len(time) > 1 else 0.0
+    step *= 1e3
     caption = f"Repetition {repetition}, seed {case.case.seed + repetition}, sampled every {step:g} ms"
     caption += f", throughput as a mean over {step * smooth / 1e3:g} s" if smooth > 1 else ""
     caption += "; smallest and largest value of each stretch." if len(time) > points else "."

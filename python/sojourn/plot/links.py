@@ -1,0 +1,72 @@
+"""Which link a figure looks at: chosen by name, or the bottleneck of each case; and how the figure says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..errors import SpecError
+from .data import Shown, axis_label, quantity
+
+#: More names than this, or longer ones, make a line nobody reads.
+NAMES, NAME = 20, 64
+EACH = "each case's bottleneck"
+
+
+def looking(cases: Sequence[Shown], link: object = None) -> list[Shown]:
+    """The same cases, looking at the link of this name; where their own bottlenecks differ, their labels say which."""
+    if link is not None:
+        return [replace(case, at=numbered(case, str(link))) for case in cases]
+    if len({case.place for case in cases}) < 2:
+        return list(cases)
+    return [replace(case, label=f"{case.label} (at {case.place})") for case in cases]
+
+
+def numbered(case: Shown, name: str) -> int:
+    """The number of a link by its name; it must have a rate, for without one nothing queues."""
+    from difflib import get_close_matches
+
+    rated = [str(link["name"]) for link in case.links if link.get("rate_mbps")]
+    have = ", ".join(rated[:NAMES]) + (" …" if len(rated) > NAMES else "")
+    for i, link in enumerate(case.links):
+        if link["name"] == name:
+            if name in rated:
+                return i
+            raise SpecError(f"link {name!r} has no rate, so nothing queues there; links with a rate: {have or 'none'}")
+    near = get_close_matches(name[:NAME], rated, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    shown = name if len(name) <= NAME else f"{name[:NAME]}…"
+    raise SpecError(f"no link {shown!r}; links with a rate in this case: {have or 'none'}{hint}")
+
+
+def place(cases: Sequence[Shown]) -> str:
+    """Where these cases are looked at, for the words of an axis; nothing where that is the usual bottleneck."""
+    names = {case.place for case in cases}
+    if names == {"bottleneck"}:
+        return ""
+    return f" at {names.pop()}" if len(names) == 1 else f" at {EACH}"
+
+
+def bare(cases: Sequence[Shown], path: str) -> bool:
+    """Whether this is a link's figure without the link's name, such as `queue_ms.mean`."""
+    summary, word = cases[0].outcomes[0].summary, path.split(".")[0]
+    return word not in summary and word not in ("flow", "group", "link") and word in next(iter(summary["links"]), ())
+
+
+def words(cases: Sequence[Shown], path: str, upright: bool = False) -> str:
+    """A metric on an axis, with the place of a link's figure; on a line of its own beside an upright axis."""
+    called, unit, _ = quantity(path)
+    where = place(cases) if bare(cases, path) else ""
+    if upright and where:
+        return f"{axis_label(called, unit)}\n{where.strip().replace(EACH, 'each bottleneck')}"
+    return axis_label(called + where, unit)
+
+
+def chosen(cases: Sequence[Shown], link: object, paths: Sequence[str]) -> list[Shown]:
+    """`looking`, for figures of metrics; refuses a link that none of them would look at."""
+    if link is not None and not any(bare(cases, path) for path in paths):
+        raise SpecError(
+            f"link={link} changes nothing here: {', '.join(paths)} "
+            f"{'is' if len(paths) == 1 else 'are'} not a link's figure without a name, such as queue_ms.mean"
+        )
+    return looking(cases, link)
