@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .errors import RunError, SpecError
+from .reading import content
 
 if TYPE_CHECKING:
     from .algorithm import CongestionControl
@@ -177,13 +178,18 @@ def read(source: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Exper
     """Take a path to an experiment file, or an experiment in one line."""
     pairs = tuple((key, value) for key, value in overrides)
     path = Path(source)
+    if isinstance(source, str) and not source.strip():
+        raise SpecError(f"an empty text is no experiment: give a file, or one line {_LIKE}")
     # The one-line form has a colon and, but for the shortest, spaces.
-    looks_like_path = isinstance(source, Path) or path.suffix == ".toml" or not re.search(r"[:\s]|^$", str(source))
+    looks_like_path = isinstance(source, Path) or path.suffix == ".toml" or not re.search(r"[:\s]", str(source))
     if looks_like_path or _exists(path):
         try:
-            return Experiment(path.read_bytes().decode("utf-8"), str(path), pairs)
+            return Experiment(content(path, limits().text).decode("utf-8"), str(path), pairs)
+        except SpecError:
+            raise
         except FileNotFoundError:
-            raise SpecError(f"{path}: no such file{_near(path)}") from None
+            one_line = "" if path.suffix == ".toml" else f"; an experiment in one line has a colon, {_LIKE}"
+            raise SpecError(f"{path}: no such file{_near(path) or one_line}") from None
         except IsADirectoryError:
             raise SpecError(f"{path} is a folder; give an experiment file in it, or a one-line experiment") from None
         except UnicodeDecodeError as error:
@@ -193,6 +199,10 @@ def read(source: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Exper
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise SpecError(f"{str(source)!r}: cannot be read: {getattr(error, 'strerror', error)}") from None
     return Experiment(str(source), "<command line>", pairs)
+
+
+#: What an experiment in one line looks like.
+_LIKE = 'as in "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s"'
 
 
 def _exists(path: Path) -> bool:
@@ -317,6 +327,31 @@ def published(experiment: Experiment, summaries: Sequence[str]) -> str:
     given = (experiment.text, experiment.file, list(experiment.overrides), list(summaries), list(experiment.classes))
     try:
         return _core.compare(*given)
+    except _core.SpecError as error:
+        raise SpecError(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the core allows: bytes of an experiment's text, repetitions of a case, runs in all, the largest seed."""
+
+    text: int
+    repeat: int
+    runs: int
+    seed: int
+
+
+@cache
+def limits() -> Limits:
+    """Return the limits of the core that hold for what never reaches it."""
+    return Limits(**json.loads(_core.limits()))
+
+
+def sweeps(experiment: Experiment, key: str) -> bool:
+    """Whether an experiment sweeps a key; its cases are not expanded for that."""
+    given = (experiment.text, experiment.file, list(experiment.overrides), list(experiment.classes))
+    try:
+        return key in _core.swept(*given)
     except _core.SpecError as error:
         raise SpecError(str(error)) from None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _engine
 from ._engine import Claim, Experiment, Plan, Record
 from .algorithm import CongestionControl
-from .errors import RunError
+from .errors import RunError, SpecError
 from .result import Outcome, Result
 from .store import Store, is_results, load, place
 from .sweep import sweep
@@ -133,8 +133,17 @@ def compare(
 
     first = _result(a, seed, options)
     # Without common seeds the differences would hold the dice as well.
-    second = _result(b, seed if seed is not None else first.seed, options)
-    return pair(first, second, metrics)
+    if seed is None and not isinstance(b, Result) and not is_results(b):
+        alike = seeded(prepare(b, options.get("set")), first.seed, tuple(options.get("algorithms") or ()))
+        rest = {key: value for key, value in options.items() if key != "set"}
+        return pair(first, run(alike, **rest), metrics)
+    return pair(first, _result(b, seed, options), metrics)
+
+
+def seeded(experiment: Experiment, seed: int, classes: tuple[str, ...] = ()) -> Experiment:
+    """Return the experiment with seeds from this one on, unchanged where it has them."""
+    own = _engine.check(replace(experiment, classes=classes)).cases[0].seed
+    return experiment if own == seed else prepare(experiment, seed=seed)
 
 
 def _result(source: str | Path | Result, seed: int | None, options: Mapping[str, Any]) -> Result:
@@ -144,7 +153,7 @@ def _result(source: str | Path | Result, seed: int | None, options: Mapping[str,
 
 
 def prepare(source: str | Path | Experiment, set: Settings | None = None, seed: int | None = None) -> Experiment:
-    """Read an experiment and apply changes; nothing is checked yet."""
+    """Read an experiment and apply changes; with a seed, what can be checked before the cases are known is."""
     if isinstance(source, Experiment):
         experiment = source
     elif Path(source).suffix == ".py":
@@ -152,9 +161,15 @@ def prepare(source: str | Path | Experiment, set: Settings | None = None, seed: 
     else:
         experiment = _engine.read(source)
     changes = [(key, _text(value)) for key, value in (set or {}).items()]
-    if seed is not None:
-        changes.append(("run.seed", str(seed)))
-    return experiment.change(*changes)
+    changed = experiment.change(*changes)
+    if seed is None:
+        return changed
+    if _engine.sweeps(changed, "run.seed"):
+        raise SpecError(
+            f"seed {seed}: the experiment sweeps run.seed, so that every case has its own; leave the seed out, "
+            f"or set run.seed={seed} to run that one alone"
+        )
+    return changed.change(("run.seed", str(seed)))
 
 
 def _from_teacup(path: Path) -> Experiment:

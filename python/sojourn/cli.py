@@ -126,8 +126,7 @@ def run(
     _host(on, cluster)
     experiment = prepare(source, settings(set), seed)
     record = _engine.Record(None if series is None else _engine.milliseconds(series), events, acks, diftr=diftr)
-    if junit and not _can_write(junit):
-        raise SpecError(f"--junit {junit}: cannot be written")
+    terminal.target("--junit", junit)
     result = terminal.run(
         experiment,
         repeat=repeat,
@@ -195,7 +194,7 @@ def compare(
     sojourn compare path.queue=fifo "path.queue=pie(target=20ms)" --in experiment.toml --markdown
     """
     from . import _engine
-    from .api import prepare
+    from .api import prepare, seeded
     from .paired import pair
     from .result import Result
     from .store import is_results, load
@@ -216,10 +215,10 @@ def compare(
 
     first = side(a, seed)
     common = first.seed if isinstance(first, Result) else _engine.check(first).cases[0].seed
-    # Without common seeds the differences would hold the dice as well.
-    second = side(b, common if seed is None else seed)
+    second = side(b, seed)
     if not isinstance(second, Result):  # B is known to be sound before A takes time
-        _engine.check(second)
+        # Without common seeds the differences would hold the dice as well.
+        second = seeded(second, common if seed is None else seed)
     one, other = result(first), result(second)
     for failure in (*one.failures, *other.failures):
         raise failure
@@ -262,10 +261,11 @@ def plot(
     from .store import is_results, load
 
     options = {key: _value(text) for key, text in settings(option).items()}
-    options |= {
-        key: value for key, value in (("why", why), ("start", start), ("stop", stop)) if value not in (None, False)
-    }
+    start, stop = terminal.span(start, stop)
+    given = (("why", why or None), ("start", start), ("stop", stop))
+    options |= {key: value for key, value in given if value is not None}
     plots.check(kind, out or f"{kind}.pdf")
+    terminal.target("-o", out)
     if is_results(source):
         result = load(source)
     else:
@@ -287,7 +287,8 @@ def report(
     from . import report as reports
     from .store import load
 
-    print(reports.write([load(source) for source in sources], out, span=(start, stop)))
+    terminal.target("-o", out)
+    print(reports.write([load(source) for source in sources], out, span=terminal.span(start, stop)))
 
 
 @app.command()
@@ -307,6 +308,7 @@ def reproduce(
     """Run published experiments and print their numbers beside ours, with verdicts and scores."""
     from . import reproduce as reproduction
 
+    terminal.target("--html", html, out)
     code = reproduction.run(
         names or [],
         everything=everything,
@@ -373,12 +375,6 @@ def _host(on: str, cluster: str | None = None) -> None:
         raise SpecError(f"--on {on}: experiments run on sim, the packet simulator, or on linux, this machine's kernel")
     if on == "linux" and cluster:
         raise SpecError("--cluster: real packets are of this machine alone; leave --on linux or --cluster out")
-
-
-def _can_write(path: Path) -> bool:
-    import os
-
-    return not path.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ import typer
 
 from .cli_list import Json, Set, settings
 from .errors import SpecError
-from .terminal import console, say
+from .terminal import console, say, target
 
 if TYPE_CHECKING:
     from .formats.export import Run
@@ -84,6 +84,7 @@ def export(
 
     sojourn export ttpb2ascii run.ttp -o run.log
     """
+    target("-o", out)
     if source == "ttpb2ascii":
         _ttpb2ascii(binary, out)
         return
@@ -92,8 +93,8 @@ def export(
     if format not in (Format.csv, Format.json):
         if table is not None:
             raise SpecError(f"--table {table}: {format} holds a run, not a table; leave one of them out")
-        target = out or Path(f"run.{ENDINGS.get(format, format.value)}")
-        _run(source, format, target, case, repetition, at or [], flow or [], settings(option), set)
+        file = out or Path(f"run.{ENDINGS.get(format, format.value)}")
+        _run(source, format, file, case, repetition, at or [], flow or [], settings(option), set)
         return
     given = {"--at": at, "--flow": flow, "--set": set, "--case": case, "--repetition": repetition, "--with": option}
     for name in (name for name, value in given.items() if value):
@@ -191,6 +192,7 @@ def log(
     """
     from .formats import logs
 
+    target("-o", out)
     read = logs.read(file, mss)
     if read.cut:
         say(f"note: {file} ends before its end; what is whole counts")
@@ -250,6 +252,8 @@ def spp(
     from .packet_pairs import spp as paired
     from .packet_pairs import summary
 
+    target("-o", out)
+    target("--plot", plot)
     pairs = paired(reference, monitor)
     for path in pairs.cut:
         say(f"note: {path} ends in the middle of a packet; the rest of it counts")

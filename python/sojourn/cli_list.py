@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .errors import SpecError
-from .terminal import console, print_rows
+from .terminal import console, print_rows, target
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")]
 Source = Annotated[str, typer.Argument(metavar="FILE|LINE", help="An experiment file, or an experiment in one line.")]
@@ -92,20 +92,20 @@ def show_teacup(
     from .formats.teacup import read
     from .terminal import say
 
+    target("-o", out)
     made = read(file)
     for line in made.left:
         say(f"note: {line}")
-    target = out or file.with_suffix(".toml")
     if out is None:
         print(made.toml, end="")
         return
     try:
-        target.write_text(made.toml, "utf-8")
+        out.write_text(made.toml, "utf-8")
     except OSError as error:
         raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
-    plan = check(prepare(str(target), {}))
+    plan = check(prepare(str(out), {}))
     say(f"{len(plan.cases)} cases, {sum(case.repeat for case in plan.cases)} runs")
-    print(target)
+    print(out)
 
 
 def _show(registry: str, kind: str, name: str, as_json: bool) -> None:

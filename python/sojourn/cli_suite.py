@@ -85,6 +85,7 @@ def suite(
         return
     _host(on, cluster)
     folder = out or place(name, on)
+    terminal.target("--html", html, folder)
     wanted = find(name)
 
     def attempt(executor: Executor | None, seen: Callable[[int, int], None]) -> Answer:

@@ -17,6 +17,14 @@ class SojournError(Exception):
 
     exit_code = 1
 
+    def __str__(self) -> str:
+        """Leave out the middle of words and messages that nobody reads to the end."""
+        return _cut(" ".join(_cut(word, 300) for word in super().__str__().split(" ")), 10_000)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: 2 * most // 3]}…{text[-most // 3 :]}"
+
 
 class SpecError(SojournError, ValueError):
     """Bad input: the message says what was given, where, what is allowed and the likely cure."""

@@ -134,9 +134,10 @@ class Comparison:
 
 
 def _who(result: Result, other: Result) -> str:
-    """The title, with what was set on this side only."""
+    """The title, with what was set on this side only; of seeds the foot of the table tells."""
     common = other.experiment.overrides
-    own = [f"{key}={value}" for key, value in result.experiment.overrides if (key, value) not in common]
+    changes = ((key, value) for key, value in result.experiment.overrides if key != "run.seed")
+    own = [f"{key}={value}" for key, value in changes if (key, value) not in common]
     return "  ".join([result.title, *own])
 
 

@@ -17,11 +17,13 @@ torn last line or an unnamed temporary file: both are discarded. DuckDB and pola
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
@@ -89,7 +91,7 @@ class Store:
         nearest = self.path
         while not nearest.exists():
             nearest = nearest.parent
-        if not os.access(nearest, os.W_OK | os.X_OK) or not nearest.is_dir():
+        if not _takes_files(nearest):
             raise SpecError(f"{self.path}: {nearest} cannot be written to; choose another folder (-o DIR)")
 
     # -- resuming ---------------------------------------------------------------------------------------------------
@@ -341,12 +343,22 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
+def _takes_files(folder: Path) -> bool:
+    """Whether a file can be made in a folder: of /proc, or a medium that is read-only, rights say nothing."""
+    try:
+        Path(tempfile.mkdtemp(prefix=".sojourn-", dir=folder)).rmdir()
+    except OSError:
+        return False
+    return True
+
+
 @contextmanager
 def _full_disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         raise SetupError(
             f"{path}: cannot write: {error.strerror or error}. Finished runs in it are safe; "
-            "make room and give the same command again: it goes on from there"
+            f"{'make room' if full else 'mend that'} and give the same command again: it goes on from there"
         ) from error

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate, groupby
+from typing import Any, overload
 
 from . import _engine
 from ._engine import Experiment, Plan, Raw, Record, StopFlag
@@ -52,15 +55,70 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def choose(plan: Plan, repeat: int | None, quick: bool) -> list[tuple[int, int]]:
-    """List the runs in order of case and repetition; `quick` takes one repetition of cases spread over the sweep."""
+class Runs(Sequence[tuple[int, int]]):
+    """The runs of a sweep as pairs of case and repetition, in order; counted but not listed, as there may be millions.
+
+    More than the core allows are refused, whoever asked for them.
+    """
+
+    def __init__(self, plan: Plan, groups: Iterable[tuple[int, Sequence[int]]]) -> None:
+        """Take the cases in order, each with its repetitions in order."""
+        self.groups = tuple((case, repetitions) for case, repetitions in groups if repetitions)
+        self._ends = tuple(accumulate(len(repetitions) for _, repetitions in self.groups))
+        most = _engine.limits()
+        for case, repetitions in self.groups:
+            last, seed = repetitions[-1], plan.cases[case].seed
+            if seed + last > most.seed:
+                raise SpecError(
+                    f"repeat {last + 1}: repetitions from seed {seed} go beyond the largest seed, {most.seed}: "
+                    f"begin at {most.seed - last} or below"
+                )
+        if len(self) > most.runs:
+            raise SpecError(
+                f"{len(self.groups)} cases with their repetitions are {len(self)} runs; allowed are {most.runs}: "
+                "sweep fewer values or repeat less often"
+            )
+
+    @classmethod
+    def of(cls, plan: Plan, pairs: Iterable[tuple[int, int]]) -> Runs:
+        """Take pairs as they are, those of a case together."""
+        return cls(plan, ((case, [n for _, n in both]) for case, both in groupby(pairs, key=lambda pair: pair[0])))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return ((case, n) for case, repetitions in self.groups for n in repetitions)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[int, int]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[int, int]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        index = range(len(self))[index]
+        at = bisect_right(self._ends, index)
+        case, repetitions = self.groups[at]
+        return case, repetitions[index - self._ends[at]]  # counted from the end of its group
+
+
+def choose(plan: Plan, repeat: int | None, quick: bool) -> Runs:
+    """Choose the runs in order of case and repetition; `quick` takes one repetition of cases spread over the sweep."""
     cases = list(plan.cases)
     if quick:
         step = (len(cases) - 1) / (QUICK_CASES - 1)
         cases = cases if len(cases) <= QUICK_CASES else [cases[round(i * step)] for i in range(QUICK_CASES)]
-    if repeat is not None and repeat < 1:
-        raise SpecError(f"repeat {repeat}: must be 1 or more")
-    return [(case.index, n) for case in cases for n in range(1 if quick else repeat or case.repeat)]
+    times = None if repeat is None else repeated(repeat)
+    return Runs(plan, ((case.index, range(1) if quick else times or range(case.repeat)) for case in cases))
+
+
+def repeated(repeat: int) -> range:
+    """Return the repetitions that were asked for, if that is a number of them that the core allows."""
+    most = _engine.limits().repeat
+    if not 1 <= repeat <= most:
+        raise SpecError(f"repeat {repeat}: allowed is 1 to {most}")
+    return range(repeat)
 
 
 class Sweep:
@@ -69,7 +127,7 @@ class Sweep:
     def __init__(
         self,
         experiment: Experiment,
-        runs: Callable[[Plan], list[tuple[int, int]]],
+        runs: Callable[[Plan], Sequence[tuple[int, int]]],
         *,
         record: Record = Record(),
         algorithms: Algorithms | None = None,
@@ -78,7 +136,8 @@ class Sweep:
         """Check the experiment and take what its folder holds; `runs` chooses from the plan."""
         self.experiment = experiment
         self.plan = _engine.check(experiment)
-        self.runs = runs(self.plan)
+        chosen = runs(self.plan)
+        self.runs = chosen if isinstance(chosen, Runs) else Runs.of(self.plan, chosen)
         self.record = record
         self.algorithms = algorithms
         _refuse_huge(self.plan, record)
@@ -97,16 +156,17 @@ class Sweep:
         """Take what the folder holds already."""
         if self.folder and not self.algorithms:  # the code of a Python algorithm is in no hash: never taken as done
             held = self.folder.finished(self.record)
-            for key in self.runs:
+            for key in self.runs if held else ():
                 if key in held:
                     self.done[key] = held[key]
                     yield held[key]
 
-    def tasks(self) -> list[Task]:
-        """List the runs that are still to be done."""
+    def tasks(self, case: int, repetitions: Sequence[int]) -> Iterator[Task]:
+        """Make the tasks of a case that are still to be done, each when it is asked for."""
         python = tuple((self.algorithms or {}).items())
-        todo = (key for key in self.runs if key not in self.done)
-        return [Task(self.experiment, case, n, self.record, python) for case, n in todo]
+        for n in repetitions:
+            if (case, n) not in self.done:
+                yield Task(self.experiment, case, n, self.record, python)
 
     def take(self, raw: Raw | RunError) -> Outcome | None:
         """Keep a finished run, in the folder first; return it if it is new."""
@@ -175,35 +235,35 @@ def run_all(
     jobs: int | None = None,
     executor: Executor | None = None,
     seen: Callable[[Sweep, Outcome], None] = lambda *_: None,
-    weight: Callable[[Sweep, Task], float] | None = None,
+    weight: Callable[[Sweep, int], float] | None = None,
 ) -> None:
-    """Run several experiments through one pool; `seen` is called with each outcome, `weight` puts the heaviest first.
+    """Run several experiments through one pool; `seen` is called with each outcome, `weight` puts the heaviest cases
+    first.
 
     As with `sweep`, an interrupt keeps what is finished, and a failing run stops no other.
     """
     try:
-        owners: list[tuple[Sweep, Task]] = []
         for one in sweeps:
             for outcome in one.resume():
                 seen(one, outcome)
-            owners += ((one, task) for task in one.tasks())
+        groups = [(one, case, repetitions) for one in sweeps for case, repetitions in one.runs.groups]
         if weight:
-            owners.sort(key=lambda pair: -weight(*pair))
+            groups.sort(key=lambda group: -weight(group[0], group[1]))
+        tasks = ((one, task) for one, case, repetitions in groups for task in one.tasks(case, repetitions))
         pool = _Pool(jobs, executor)
 
-        def take(number: int, raw: Raw | RunError) -> None:
-            one, _ = owners[number]
+        def take(one: Sweep, raw: Raw | RunError) -> None:
             if outcome := one.take(raw):
                 seen(one, outcome)
 
         try:
-            for number, raw in pool.finished([task for _, task in owners]):
-                take(number, raw)
+            for one, raw in pool.finished(tasks):
+                take(one, raw)
         except BaseException:
             # The error on its way is the one to show; summary.jsonl has all that matters even if this fails.
             with suppress(SojournError):
-                for number, raw in pool.stop():
-                    take(number, raw)
+                for one, raw in pool.stop():
+                    take(one, raw)
                 for one in sweeps:
                     one.finish(complete=False)
             raise
@@ -240,7 +300,7 @@ class _Pool:
     """An executor with a bounded number of runs in flight, that can be stopped."""
 
     def __init__(self, jobs: int | None, executor: Executor | None) -> None:
-        self._flags: list[StopFlag] = []
+        self._flags: dict[Future[Raw], StopFlag] = {}
         self._own = None
         if executor is None:
             jobs = jobs or cores()
@@ -249,17 +309,16 @@ class _Pool:
         else:
             self._window = 4 * (getattr(executor, "_max_workers", None) or 64)
         self._executor: Executor = executor
-        self._numbers: dict[Future[Raw], int] = {}
+        self._owners: dict[Future[Raw], Sweep] = {}
         self._flying: set[Future[Raw]] = set()
         self._landed: list[Future[Raw]] = []
 
-    def finished(self, tasks: list[Task]) -> Iterator[tuple[int, Raw | RunError]]:
-        """Yield runs as they finish, in any order, with the numbers of their tasks."""
-        waiting = iter(enumerate(tasks))
+    def finished(self, tasks: Iterator[tuple[Sweep, Task]]) -> Iterator[tuple[Sweep, Raw | RunError]]:
+        """Yield runs as they finish, in any order, with the sweeps they belong to."""
         while True:
-            while len(self._flying) < self._window and (numbered := next(waiting, None)):
-                future = self._submit(numbered[1])
-                self._numbers[future] = numbered[0]
+            while len(self._flying) < self._window and (owned := next(tasks, None)):
+                future = self._submit(owned[1])
+                self._owners[future] = owned[0]
                 self._flying.add(future)
             if not self._flying:
                 return
@@ -267,27 +326,31 @@ class _Pool:
             ready, self._flying = wait(self._flying, timeout=0.5, return_when=FIRST_COMPLETED)
             self._landed.extend(ready)
             while self._landed:
-                yield self._numbers[self._landed[-1]], _outcome(self._landed[-1])
+                yield self._owners[self._landed[-1]], _outcome(self._landed[-1])
                 # Only once the consumer is done with it: an interrupt must not lose it.
-                del self._numbers[self._landed.pop()]
+                future = self._landed.pop()
+                del self._owners[future]
+                self._flags.pop(future, None)
 
     def _submit(self, task: Task) -> Future[Raw]:
         if not self._own:
             return self._executor.submit(work, task)  # a flag is of this process; runs elsewhere are abandoned
         # One flag each: a class in Python that raises sets the flag of its run.
-        self._flags.append(StopFlag())
-        return self._own.submit(work, task, self._flags[-1])
+        flag = StopFlag()
+        future = self._own.submit(work, task, flag)
+        self._flags[future] = flag
+        return future
 
-    def stop(self) -> list[tuple[int, Raw | RunError]]:
+    def stop(self) -> list[tuple[Sweep, Raw | RunError]]:
         """Stop what is under way; return what had finished and was not handed over."""
-        for flag in self._flags:
+        for flag in self._flags.values():
             flag.set()
         for future in self._flying:
             future.cancel()
         if self._own:
             wait(self._flying, timeout=5)
         ready = [f for f in (*self._landed, *self._flying) if f.done() and not f.cancelled() and f.exception() is None]
-        return [(self._numbers[future], _outcome(future)) for future in ready]
+        return [(self._owners[future], _outcome(future)) for future in ready]
 
     def close(self) -> None:
         """Let go of the threads."""
@@ -302,9 +365,17 @@ def _outcome(future: Future[Raw]) -> Raw | RunError:
         return error
 
 
+#: A host and a port, with or without the protocol; Dask has several.
+_SCHEDULER = re.compile(r"(?:[a-z]+://)?(?:[^\s:/\[\]]+|\[[0-9a-fA-F:.%]+\]):[0-9]{1,5}(?:/\S*)?|inproc://\S+")
+
+
 @contextmanager
 def cluster(address: str) -> Iterator[Executor]:
     """Connect to a Dask cluster: `local` starts one here, anything else is a scheduler's address."""
+    if address != "local" and not _SCHEDULER.fullmatch(address):
+        raise SpecError(
+            f"--cluster {address!r}: expected local, or the address of a Dask scheduler such as tcp://10.0.0.5:8786"
+        )
     try:
         import distributed
     except ImportError:

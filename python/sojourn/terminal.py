@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from .errors import SpecError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -32,6 +34,32 @@ def console() -> Console:
 
     # A pipe has no width: wide enough that no figure is cut.
     return Console(width=None if sys.stdout.isatty() else 160)
+
+
+def target(option: str, path: Path | None, results: Path | None = None) -> None:
+    """Refuse a file that cannot be written before anything is run for it. Only the folder of `results` is made."""
+    import os
+
+    if path is None:
+        return
+    if path.is_dir():
+        raise SpecError(f"{option} {path}: is a folder; name a file in it")
+    if results and path.resolve().is_relative_to(results.resolve()):
+        return
+    if not path.parent.is_dir():
+        raise SpecError(f"{option} {path}: cannot be written: there is no folder {path.parent}; make it first")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise SpecError(f"{option} {path}: cannot be written: {path.parent} allows no writing; choose another folder")
+
+
+def span(start: float | None, stop: float | None) -> tuple[float | None, float | None]:
+    """Check the seconds of --from and --to."""
+    for option, value in (("--from", start), ("--to", stop)):
+        if value is not None and not 0.0 <= value < float("inf"):
+            raise SpecError(f"{option} {value:g}: seconds of the run begin at 0")
+    if stop is not None and stop <= (start or 0.0):
+        raise SpecError(f"--to {stop:g}: is not after --from {start or 0.0:g}; the picture would show nothing")
+    return start, stop
 
 
 def print_rows(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -134,7 +162,7 @@ def _executor(address: str | None, connect: Any) -> Iterator[Executor | None]:
 class _Lines:
     """Prints summaries as JSON lines in order of case and repetition, each as soon as its turn has come."""
 
-    def __init__(self, order: list[tuple[int, int]]) -> None:
+    def __init__(self, order: Iterable[tuple[int, int]]) -> None:
         self._order = iter(order)
         self._next = next(self._order, None)
         self._held: dict[tuple[int, int], str] = {}

@@ -154,6 +154,24 @@ BAD = [
     ["run", LINE, "--set", "path.rtt=5 furlongs"],
     ["run", LINE, "--set", "run.duration=0s"],
     ["run", LINE, "--set", "run.duration=-1s"],
+    ["run", "/dev/zero"],
+    ["run", "pipe"],
+    ["run", "10Mbit/s"],
+    ["run", "hello"],
+    ["run", LINE, "--set", "sweep=3"],
+    ["run", LINE, "--set", "sweep=[1]"],
+    ["run", LINE, "--set", 'sweep.path.rtt=["1 ms", "1000 us"]'],
+    ["run", LINE, "--set", "flow.newreno.cc=" + "x" * 100_000],
+    ["run", LINE, "--set", "flow.newreno.cc=" + "(" * 100_000],
+    ["run", LINE, "--repeat", "1000001"],
+    ["run", LINE, "--repeat", "99999999999999999999999"],
+    ["run", LINE, "--repeat", "1000000", "--set", f"sweep.path.rtt={[f'{ms} ms' for ms in range(1, 12)]}"],
+    ["run", LINE, "--repeat", "2", "--seed", "9007199254740991"],
+    ["run", LINE, "--seed", "99999999999999999999"],
+    ["run", LINE, "--seed", "7", "--set", "sweep.run.seed=[1, 2]"],
+    ["run", LINE, "--cluster", "nowhere"],
+    ["run", LINE, "--cluster", ""],
+    ["run", LINE, "-o", "/proc/x"],
     ["run", LINE, "--repeat", "0"],
     ["run", LINE, "--repeat", "many"],
     ["run", LINE, "--seed", "-1"],
@@ -171,11 +189,18 @@ BAD = [
     ["compare", "runs/nowhere.toml", LINE],
     ["compare", "cubic", "nosuchcc", "--in", LINE],
     ["compare", "", "cubic", "--in", LINE],
+    ["export", LINE, "--format", "pcapng", "-o", "nowhere/run.pcapng"],
     ["export", "nowhere"],
     ["export", "."],
     ["report", "nowhere"],
     ["plot", "cdf", "nowhere.toml"],
     ["plot", "cdff", LINE],
+    ["plot", "cdf", LINE, "-o", "nowhere/cdf.pdf"],
+    ["plot", "time", LINE, "--from", "-1"],
+    ["plot", "time", LINE, "--from", "5", "--to", "0"],
+    ["plot", "time", LINE, "--to", "0"],
+    ["plot", "time", LINE, "--to", "nan"],
+    ["report", ".", "--from", "5", "--to", "5"],
     ["plot", "cdf", LINE, "-o", "cdf.jpeg2000"],
     ["plot", "cdf", LINE, "--with", "case"],
     ["list", "nosuch"],
@@ -189,12 +214,16 @@ BAD = [
 
 @pytest.mark.parametrize("arguments", BAD, ids=lambda a: " ".join(a)[:60].replace("\x00", "NUL"))
 def test_bad_input_exits_2_with_one_message_and_writes_nothing(arguments, sojourn, sweep_file, tmp_path):
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")  # one that nobody writes to
+    (tmp_path / "hello").write_text("hello, world\n")
     before = sorted(tmp_path.rglob("*"))
     result = sojourn(*arguments)
     assert result.returncode == 2, result.stdout + result.stderr
     assert result.stdout == ""
     assert result.stderr.strip()
     assert "Traceback" not in result.stderr
+    assert len(result.stderr) < 3000
     assert sorted(tmp_path.rglob("*")) == before
 
 

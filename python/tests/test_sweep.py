@@ -96,6 +96,40 @@ def test_quick_spreads_over_the_sweep(sweep_file):
     assert len(choose(plan, None, quick=False)) == 90
 
 
+def test_runs_are_counted_not_listed(sweep_file):
+    plan = sj.check(sweep_file)
+    runs = choose(plan, 1_000_000, quick=False)
+    assert len(runs) == 2_000_000
+    assert (runs[0], runs[999_999], runs[1_000_000], runs[-1]) == ((0, 0), (0, 999_999), (1, 0), (1, 999_999))
+    assert runs[999_998:1_000_002] == [(0, 999_998), (0, 999_999), (1, 0), (1, 1)]
+    few = sweep.Runs.of(plan, [(0, 1), (0, 2), (1, 0)])
+    assert list(few) == [few[0], few[1], few[2]] == [(0, 1), (0, 2), (1, 0)]
+    with pytest.raises(IndexError):
+        few[3]
+
+
+def test_a_million_runs_begin_at_once(sweep_file):
+    began = time.process_time()
+
+    def stop(_, done, total):
+        assert done < 10
+        assert total == 2_000_000
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sj.run(sweep_file, repeat=1_000_000, set={"run.duration": "200 ms"}, seen=stop)
+    assert time.process_time() - began < 2
+
+
+def test_more_runs_than_allowed_are_refused_whoever_asks(sweep_file):
+    many = {"sweep.path.rtt": [f"{ms} ms" for ms in range(100, 106)]}
+    for repeat, why in ((0, "allowed is 1 to"), (10**30, "allowed is 1 to"), (1_000_000, "12000000 runs")):
+        with pytest.raises(sj.SpecError, match=why):
+            sj.run(sweep_file, repeat=repeat, set=many)
+    with pytest.raises(sj.SpecError, match="beyond the largest seed"):
+        sj.run(sweep_file, repeat=3, seed=2**53 - 2)
+
+
 def test_an_interrupt_leaves_a_cluster_at_once(tmp_path):
     path = tmp_path / "endless.toml"
     path.write_text(ENDLESS)

@@ -32,12 +32,7 @@ impl Error for Fault {
             "a sequence" => "a list".into(),
             other => other.to_string(),
         };
-        let hint = if expected == "a list" && given == "a table" {
-            " (a list of tables is written with two brackets: [[flow]])"
-        } else {
-            ""
-        };
-        Fault::new(format!("expected {expected}, got {given}{hint}"))
+        Fault::new(format!("expected {expected}, got {given}"))
     }
     fn invalid_length(len: usize, expected: &dyn Expected) -> Self {
         Fault::new(format!("{len} values where {expected} is expected"))
@@ -81,6 +76,18 @@ impl<'a, 'de> Deserializer<'de> for Node<'a> {
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         visitor.visit_some(self)
     }
+    // Derived structs would take a list as their keys in order.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Checked<V::Value> {
+        match &self.0.value {
+            Any::List(_) => Err(Fault::invalid_type(Unexpected::Seq, &visitor).or_at(self.0.place)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Checked<V::Value> {
         if name == AT {
             let place = self.0.place;
@@ -90,7 +97,7 @@ impl<'a, 'de> Deserializer<'de> for Node<'a> {
     }
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
-        tuple tuple_struct map struct enum identifier ignored_any
+        tuple tuple_struct map enum identifier ignored_any
     }
 }
 
@@ -157,8 +164,22 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
     }
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Checked<T::Value> {
         let (key, value) = &self.table[self.next - 1];
-        seed.deserialize(Node(value)).map_err(|fault| fault.under(key.value.clone()))
+        seed.deserialize(Node(value)).map_err(|fault| {
+            let fault = if fault.is_innermost() { brackets(fault, &key.value) } else { fault };
+            fault.under(key.value.clone())
+        })
     }
+}
+
+/// The cure where a table stands for a list of them, or a list for a table.
+fn brackets(fault: Fault, key: &str) -> Fault {
+    let cure = match (fault.message.as_str(), key) {
+        ("expected a list, got a table", "flow" | "link" | "expect") => format!(": write [[{key}]], with two brackets"),
+        ("expected a list, got a table", _) => format!(": write {key} = [{{…}}], with brackets around it"),
+        (message, "path" | "run") if message.ends_with("got a list") => format!(": write [{key}], with one bracket"),
+        _ => return fault,
+    };
+    fault.and(&cure)
 }
 
 #[derive(Clone, Copy)]

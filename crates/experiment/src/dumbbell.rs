@@ -2,7 +2,7 @@
 
 use crate::flows::{Wire, name};
 use crate::limits::{RTT_MAX, RTT_MIN};
-use crate::links::{Written, in_order, loss, new_rate};
+use crate::links::{Written, in_order, loss, new_rate, placed};
 use crate::quantity::{RateText, Word};
 use crate::raw::{Direction, File, PathChange, PathFile};
 use crate::resolve::{Context, Laid, halves, within};
@@ -103,7 +103,10 @@ pub(crate) fn lay(
 
 /// Changes of the path, told to the links they concern.
 fn changes(path: &PathFile, end: Instant, laid: &mut [Laid]) -> Checked<()> {
-    for change in in_order(&path.changes, |c: &PathChange| &c.at, end, "path")? {
+    let keys = |c: &PathChange| {
+        vec![("rate", placed(&c.rate)), ("up", placed(&c.up)), ("rtt", placed(&c.rtt)), ("loss", placed(&c.loss))]
+    };
+    for change in in_order(&path.changes, |c| &c.at, keys, end, "path")? {
         let at = Instant::ZERO + change.value.at.value.0;
         let delays = match &change.value.rtt {
             None => None,

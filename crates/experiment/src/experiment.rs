@@ -3,14 +3,14 @@
 use crate::claim::{Claim, Over, Verdict, judge_all};
 use crate::compare::Comparison;
 use crate::decode::decode;
-use crate::limits::TEXT_MAX;
+use crate::limits::{RUNS_MAX, TEXT_MAX};
 use crate::metric::{Metric, Subject};
 use crate::prune::prune;
 use crate::published::Published;
 use crate::quantity::{Quantity, RateText};
 use crate::raw::{ExpectFile, File, WhenFile};
 use crate::resolve::{Context, scenario};
-use crate::scenario::{Scenario, Traffic};
+use crate::scenario::{Run, Scenario, Traffic};
 use crate::source::{Checked, Fault, Place, Source, Sources, did_you_mean};
 use crate::sweep::{self, Axis};
 use crate::trace::Traces;
@@ -18,6 +18,7 @@ use crate::tree::{Any, At, Table, get, get_mut, parse_document, parse_value};
 use crate::{Error, assign, hash, line, published};
 use params::Spec;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// An experiment as written, with overrides applied: syntax, keys, units and words are checked. What depends on several
@@ -50,24 +51,42 @@ pub struct Case {
     pub hash: String,
 }
 
-/// Parses a file, or the one-line form. Traces named in it are looked for beside `file`.
+/// Parses a file, or the one-line form: of a file too, unless its name says otherwise. Without a name, or with one such
+/// as `<command line>`, the text did not come from a file. Traces named in it are looked for beside `file`.
 pub fn parse(text: &str, file: &str) -> Result<Experiment, Error> {
     parse_with(text, file, &[])
 }
 
 /// As [`parse`], with congestion controls that the registry does not know, such as classes in Python.
 pub fn parse_with(text: &str, file: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
-    if line::is_one_line(text) { line_with(text, extra_cc) } else { toml_with(text, file, extra_cc) }
+    if line::is_one_line(text) && !is_toml(text, file) {
+        line_with(text, file, extra_cc)
+    } else {
+        toml_with(text, file, extra_cc)
+    }
 }
 
 /// Parses the one-line form, such as `12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s`.
 pub fn one_line(text: &str) -> Result<Experiment, Error> {
-    line_with(text, &[])
+    line_with(text, "", &[])
 }
 
-fn line_with(text: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
-    let text = text.trim();
-    let source = Source { name: format!("{text:?}"), text: text.into(), has_lines: false };
+/// Whether a mistake in this single line is to be told as one of TOML: the file says that it is, or there is no colon,
+/// without which the line is neither.
+fn is_toml(text: &str, file: &str) -> bool {
+    named(file) && (file.ends_with(".toml") || !text.contains(':'))
+}
+
+fn named(file: &str) -> bool {
+    !file.is_empty() && !file.starts_with('<')
+}
+
+fn line_with(text: &str, file: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
+    let source = if named(file) {
+        Source { name: file.into(), text: text.trim_end().into(), has_lines: true }
+    } else {
+        Source { name: format!("{:?}", text.trim()), text: text.trim().into(), has_lines: false }
+    };
     begin(source, Path::new(""), extra_cc, line::read)
 }
 
@@ -241,7 +260,6 @@ impl Experiment {
                 table.retain(|(k, _)| k.value != swept);
                 table.push((At { value: swept.into(), place: key.place }, node));
             }
-            normalise(doc)?;
             true
         } else {
             let sweep = root.and_then(|root| get_mut(root, "sweep"));
@@ -249,9 +267,10 @@ impl Experiment {
             if !narrowed {
                 assign::assign(doc, &key, node)?;
             }
-            narrowed
+            narrowed || key.value == "sweep"
         };
         if swept {
+            normalise(doc)?;
             let axes = sweep::axes(doc.value.as_table_mut().and_then(|root| get(root, "sweep")))?;
             prune(doc, &axes);
         }
@@ -316,11 +335,24 @@ impl Experiment {
                 unseen.push((&cell.metric, cell.place, "published".into()));
             }
         }
-        let mut cases = Vec::new();
+        let mut cases: Vec<Case> = Vec::new();
+        let (mut runs, mut seen) = (0, BTreeMap::new());
         for index in 0..self.case_count() {
             let case = self.resolve(index, &bare)?;
             unseen.retain(|(metric, ..)| !names(&case.scenario, &metric.subject));
+            let Run { seed, repeat, .. } = case.scenario.run;
+            runs += u64::from(repeat);
+            if let Some(earlier) = seen.insert((case.hash.clone(), seed, repeat), index) {
+                return Err(sweep::same(&self.axes, earlier, index));
+            }
             cases.push(case);
+        }
+        if runs > RUNS_MAX {
+            let message = format!(
+                "{} cases with their repetitions are {runs} runs; allowed are {RUNS_MAX}: sweep fewer values or repeat less often",
+                cases.len()
+            );
+            return Err(Fault::at(self.repeat_place(), message).under("run.repeat"));
         }
         match (unseen.first(), cases.first()) {
             (Some((metric, place, key)), Some(case)) => {
@@ -328,6 +360,13 @@ impl Experiment {
             }
             _ => Ok(cases),
         }
+    }
+
+    /// Where the repetitions were written.
+    fn repeat_place(&self) -> Place {
+        let swept = self.axes.iter().flat_map(|axis| &axis.columns).find(|c| c.key.value == "run.repeat");
+        let written = self.file.run.as_ref().and_then(|run| run.value.repeat.as_ref());
+        swept.map(|column| column.key.place).or(written.map(|at| at.place)).unwrap_or_default()
     }
 
     /// The tree without what a case does not depend on.

@@ -63,6 +63,10 @@ pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Contex
             one.access = shared_access;
         }
         let stagger = match &flow.stagger {
+            Some(at) if flow.count.is_none() => {
+                let message = "there is one flow of this kind, and nothing to stagger: give count, or start";
+                return Err(Fault::at(at.place, message).under(key("stagger")));
+            }
             Some(at) => within(at, &key("stagger"), Duration::ZERO, DURATION_MAX)?,
             None => Duration::ZERO,
         };

@@ -28,8 +28,10 @@ pub const FLOWS_MAX: u64 = 100_000;
 pub const LINKS_MAX: usize = 10_000;
 /// Most cases of a sweep.
 pub const CASES_MAX: usize = 100_000;
-/// Most repetitions.
+/// Most repetitions of a case.
 pub const REPEAT_MAX: u64 = 1_000_000;
+/// Most runs: cases times repetitions. At a hundredth of a second each, a day of one CPU.
+pub const RUNS_MAX: u64 = 10_000_000;
 /// Largest seed: the largest integer that every JSON reader keeps exactly.
 pub const SEED_MAX: u64 = (1 << 53) - 1;
 /// Smallest payload of a segment.
@@ -50,5 +52,10 @@ pub const TRACE_MAX: u64 = 256 << 20;
 pub const TICK_HZ_MAX: u64 = 1_000_000;
 /// Longest name of a flow or link.
 pub const NAME_MAX: usize = 64;
-/// Largest experiment text in bytes.
-pub const TEXT_MAX: usize = 64 << 20;
+/// Largest experiment text in bytes: a sweep of as many values as there may be cases takes half of it. Reading takes
+/// up to sixty times as much memory.
+pub const TEXT_MAX: usize = 4 << 20;
+/// Longest word that an error repeats in full.
+pub const WORD_MAX: usize = 120;
+/// Longest message.
+pub const MESSAGE_MAX: usize = 2000;

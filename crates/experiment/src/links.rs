@@ -7,7 +7,7 @@ use crate::quantity::{Buffer, ClockKind, Probability, Q, Queue, RateText, SpecOf
 use crate::raw::{File, FlowFile, LinkChange, LinkFile, LossText, LossWhere, Opt, ReorderFile};
 use crate::resolve::{Context, Laid, buffer, halves, within};
 use crate::scenario::{Change, Clock, Link, LinkId, LossAt, LossModel, RateSpec, Reorder};
-use crate::source::{Checked, Fault, did_you_mean};
+use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::tree::{Any, At, get};
 use params::{Spec, Value};
 use units::{Duration, Instant, Rate};
@@ -141,10 +141,16 @@ pub(crate) fn loss(text: &LossText) -> LossModel {
     }
 }
 
-/// Puts changes in order of time and holds them to the run.
+/// Where a key was written, if it was.
+pub(crate) fn placed<T>(key: &Option<At<T>>) -> Option<Place> {
+    key.as_ref().map(|at| at.place)
+}
+
+/// Puts changes in order of time and holds them to the run; each changes something, and nothing twice at once.
 pub(crate) fn in_order<'a, T>(
     changes: &'a [At<T>],
     at: impl Fn(&T) -> &At<Q<Duration>>,
+    what: impl Fn(&T) -> Vec<(&'static str, Option<Place>)>,
     end: Instant,
     key: &str,
 ) -> Checked<Vec<&'a At<T>>> {
@@ -164,6 +170,26 @@ pub(crate) fn in_order<'a, T>(
         return Err(Fault::at(extra.place, format!("more than {CHANGES_MAX} changes")).under(format!("{key}.changes")));
     }
     sorted.sort_by_key(|change| at(&change.value).value.0);
+    let (mut now, mut changed) = (None, Vec::new());
+    for change in &sorted {
+        let when = at(&change.value).value.0;
+        if now.replace(when) != Some(when) {
+            changed.clear();
+        }
+        let keys = what(&change.value);
+        if keys.iter().all(|(_, place)| place.is_none()) {
+            let all: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
+            let message = format!("nothing changes at {}: give one of {}", when.show(), all.join(", "));
+            return Err(Fault::at(change.place, message).under(format!("{key}.changes")));
+        }
+        for (name, place) in keys.into_iter().filter_map(|(name, place)| Some((name, place?))) {
+            if changed.contains(&name) {
+                let message = format!("changes twice at {}: leave one of the two out", when.show());
+                return Err(Fault::at(place, message).under(format!("{key}.changes.{name}")));
+            }
+            changed.push(name);
+        }
+    }
     Ok(sorted)
 }
 
@@ -225,7 +251,9 @@ pub(crate) fn lay(doc: &At<Any>, file: &File, end: Instant, context: &Context<'_
             clock: &link.clock,
         };
         let mut made = written.link(names[id], delays[id], longest, context)?;
-        for change in in_order(&link.changes, |c: &LinkChange| &c.at, end, &key)? {
+        let keys =
+            |c: &LinkChange| vec![("rate", placed(&c.rate)), ("delay", placed(&c.delay)), ("loss", placed(&c.loss))];
+        for change in in_order(&link.changes, |c| &c.at, keys, end, &key)? {
             made.link.changes.push(Change {
                 at: Instant::ZERO + change.value.at.value.0,
                 rate: new_rate(&change.value.rate, made.link.rate.as_ref(), &format!("{key}.changes.rate"))?,

@@ -33,6 +33,8 @@ pub(crate) trait Quantity: Sized {
     }
     /// May be written as a bare number.
     const NUMERIC: bool = false;
+    /// May be written as text.
+    const TEXT: bool = true;
 }
 
 /// A [`Quantity`] in a file.
@@ -85,6 +87,9 @@ impl<T: Quantity> JsonSchema for Q<T> {
         let choices = T::choices();
         if !choices.is_empty() {
             return json_schema!({ "type": "string", "enum": choices });
+        }
+        if !T::TEXT {
+            return json_schema!({ "type": "integer", "x-kind": T::what() });
         }
         let types = if T::NUMERIC { serde_json::json!(["string", "number"]) } else { serde_json::json!("string") };
         json_schema!({ "type": types, "x-kind": T::what() })
@@ -227,7 +232,7 @@ impl Quantity for Buffer {
                 let time = <Duration as Value>::parse(text).filter(|_| !unit.is_empty()).map(Buffer::Time);
                 let size = || <Bytes as Value>::parse(text).filter(|_| !unit.is_empty()).map(Buffer::Bytes);
                 time.or_else(size).ok_or_else(|| {
-                    let units = ["packets", "BDP", "us", "ms", "s", "B", "kB", "MB", "KiB", "MiB"];
+                    let units = [&["packets", "p", "BDP"][..], &TIME_UNITS, &SIZE_UNITS].concat();
                     no_unit(text, &Self::what(), "a buffer", &units, "packets")
                 })
             }
@@ -311,9 +316,30 @@ impl Quantity for Parts {
     }
 }
 
-/// A whole number.
+/// The version of the format: a bare number, so that a file says the same to every reader of TOML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Whole(pub u64);
+pub(crate) struct Version(pub i64);
+
+impl Quantity for Version {
+    const NUMERIC: bool = true;
+    const TEXT: bool = false;
+    fn what() -> String {
+        "the number 1".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        Err(format!("the text {text:?} is not {}: write it without quotes", Self::what()))
+    }
+    fn integer(n: i64) -> Result<Self, String> {
+        Ok(Version(n))
+    }
+    fn write(&self) -> Any {
+        Any::Integer(self.0)
+    }
+}
+
+/// A whole number. Negative ones are refused with the range of the key that they stand at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Whole(pub i128);
 
 impl Quantity for Whole {
     const NUMERIC: bool = true;
@@ -322,18 +348,18 @@ impl Quantity for Whole {
     }
     fn read(text: &str) -> Result<Self, String> {
         match <u64 as Value>::parse(text) {
-            Some(n) => Ok(Whole(n)),
-            None => Err(format!("{text:?} is not {}", Self::what())),
+            Some(n) => Ok(Whole(n.into())),
+            None => text.trim().parse().map(Whole).map_err(|_| format!("{text:?} is not {}", Self::what())),
         }
     }
     fn number(x: f64) -> Result<Self, String> {
-        if x < 0.0 || x.fract() != 0.0 || x > 1.8e19 {
+        if x.fract() != 0.0 || x.abs() > 1.8e19 {
             return Err(format!("{x} is not {}", Self::what()));
         }
-        Ok(Whole(x as u64))
+        Ok(Whole(x as i128))
     }
     fn integer(n: i64) -> Result<Self, String> {
-        u64::try_from(n).map(Whole).map_err(|_| format!("{n} is not {}", Self::what()))
+        Ok(Whole(n.into()))
     }
     fn write(&self) -> Any {
         i64::try_from(self.0).map_or_else(|_| Any::Text(self.0.to_string()), Any::Integer)
@@ -356,15 +382,17 @@ impl Quantity for Burst {
         if text.trim() == "off" {
             return Ok(Burst::Off);
         }
-        Whole::read(text).map(|n| Burst::Segments(n.0)).map_err(|_| format!("{text:?} is not {}", Self::what()))
+        let segments = Whole::read(text).ok().and_then(|n| u64::try_from(n.0).ok());
+        segments.map(Burst::Segments).ok_or_else(|| format!("{text:?} is not {}", Self::what()))
     }
     fn number(x: f64) -> Result<Self, String> {
-        Whole::number(x).map(|n| Burst::Segments(n.0)).map_err(|_| format!("{x} is not {}", Self::what()))
+        let segments = Whole::number(x).ok().and_then(|n| u64::try_from(n.0).ok());
+        segments.map(Burst::Segments).ok_or_else(|| format!("{x} is not {}", Self::what()))
     }
     fn write(&self) -> Any {
         match self {
             Burst::Off => Any::Text("off".into()),
-            Burst::Segments(n) => Whole(*n).write(),
+            Burst::Segments(n) => Whole((*n).into()).write(),
         }
     }
 }

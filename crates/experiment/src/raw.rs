@@ -5,7 +5,7 @@ use crate::claim::{Condition, Over};
 use crate::metric::Metric;
 use crate::published::PublishedFile;
 use crate::quantity::{
-    Buffer, Burst, Cc, ClockKind, Kind, Name, Parts, Probability, Q, Queue, RateText, SpecOf, Whole, Word,
+    Buffer, Burst, Cc, ClockKind, Kind, Name, Parts, Probability, Q, Queue, RateText, SpecOf, Version, Whole, Word,
 };
 use crate::scenario::Vary;
 use crate::sweep::SweepFile;
@@ -25,7 +25,7 @@ pub(crate) type Opt<T> = Option<At<Q<T>>>;
 pub(crate) struct File {
     /// Version of this format.
     #[schemars(extend("default" = 1, "examples" = [1]))]
-    pub format: Opt<Whole>,
+    pub format: Opt<Version>,
     /// What the experiment shows, in a line.
     #[schemars(extend("examples" = ["HLDG against CUBIC, 340 ms buffer"]))]
     pub title: Option<String>,
@@ -100,7 +100,8 @@ pub(crate) struct PathFile {
     /// (`slow_start=quick_start`). Default: it does not know it.
     #[schemars(extend("examples" = ["90 %"]))]
     pub quick_start: Opt<Probability>,
-    /// Rate of every sender's own link.
+    /// Rate of every sender's own link. Its queue has no limit: where it is slower than the bottleneck, it fills without
+    /// end under an algorithm that waits for losses, and the RTT with it.
     #[schemars(extend("default" = "unlimited", "examples" = ["1 Gbit/s"]))]
     pub access: Opt<RateText>,
     /// Clock of the emulator, both ways: `exact`, or `tick(hz=1000)` as dummynet, with the settings of the table below.
@@ -230,7 +231,7 @@ pub(crate) struct FlowFile {
     /// So many flows of this kind.
     #[schemars(extend("default" = 1, "examples" = [5]))]
     pub count: Opt<Whole>,
-    /// Time from one flow's start to the next one's, with `count`.
+    /// Time from one flow's start to the next one's; needs `count`.
     #[schemars(extend("default" = "0 s", "examples" = ["10 s"]))]
     pub stagger: Opt<Duration>,
     /// When it starts.
@@ -282,7 +283,7 @@ pub(crate) struct FlowFile {
     /// Sender offload: the largest burst in segments that leaves back to back.
     #[schemars(extend("default" = "off", "examples" = [16]))]
     pub offload: Opt<Burst>,
-    /// Rate of the sender's own link. Default: `path.access`.
+    /// Rate of the sender's own link, whose queue has no limit. Default: `path.access`.
     #[schemars(extend("examples" = ["100 Mbit/s"]))]
     pub access: Opt<RateText>,
     /// What it sends; the kinds are listed below.

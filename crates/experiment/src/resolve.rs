@@ -29,7 +29,7 @@ pub(crate) struct Laid {
 
 pub(crate) fn scenario(doc: &At<Any>, file: &File, context: &Context<'_>) -> Checked<Scenario> {
     if let Some(format) = &file.format
-        && format.value.0.0 != FORMAT
+        && format.value.0.0 != FORMAT as i64
     {
         let message = format!("this version reads format {FORMAT}, not {}", format.value.0.0);
         return Err(Fault::at(format.place, message).under("format"));
@@ -111,11 +111,22 @@ fn run(file: Option<&At<RunFile>>) -> Checked<Run> {
         }
         Some(at) => Some(within(at, "run.processing", Duration::ZERO, PROCESSING_MAX)?),
     };
+    let seed = number(&file.seed, "run.seed", 1, 0, SEED_MAX)?;
+    let repeat = number(&file.repeat, "run.repeat", 1, 1, REPEAT_MAX)?;
+    if let Some(at) = &file.seed
+        && seed + (repeat - 1) > SEED_MAX
+    {
+        let message = format!(
+            "{repeat} repetitions from {seed} go beyond the largest seed, {SEED_MAX}: begin at {} or below",
+            SEED_MAX - (repeat - 1)
+        );
+        return Err(Fault::at(at.place, message).under("run.seed"));
+    }
     Ok(Run {
         duration,
         measure,
-        seed: number(&file.seed, "run.seed", 1, 0, SEED_MAX)?,
-        repeat: number(&file.repeat, "run.repeat", 1, 1, REPEAT_MAX)? as u32,
+        seed,
+        repeat: repeat as u32,
         vary,
         processing,
         estimates: file.estimates.as_ref().is_some_and(|at| at.value),
@@ -158,10 +169,10 @@ pub(crate) fn within<T: Quantity + Value + PartialOrd>(at: &At<Q<T>>, key: &str,
 /// A whole number within its limits.
 pub(crate) fn whole(at: &At<Q<Whole>>, key: &str, low: u64, high: u64) -> Checked<u64> {
     let n = at.value.0.0;
-    if n < low || n > high {
-        return Err(Fault::at(at.place, format!("{n} is out of range: allowed is {low} to {high}")).under(key));
+    match u64::try_from(n) {
+        Ok(n) if (low..=high).contains(&n) => Ok(n),
+        _ => Err(Fault::at(at.place, format!("{n} is out of range: allowed is {low} to {high}")).under(key)),
     }
-    Ok(n)
 }
 
 /// A buffer in bytes or packets. `rate` is the link's, `rtt` the base RTT that one BDP stands for.

@@ -1,6 +1,7 @@
 //! Where a value was written: a span of the file, of a `--set` argument or of the one-line form.
 
 use crate::Error;
+use crate::limits::{MESSAGE_MAX, WORD_MAX};
 
 /// A span of a [`Sources`] text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +39,7 @@ impl Sources {
 
     /// Turns a fault into the error users see.
     pub fn locate(&self, fault: Fault) -> Error {
-        let message = fault.full_message();
+        let message = told(&fault.full_message());
         let place = fault.place.unwrap_or_default();
         let Some(source) = self.0.get(place.source as usize) else {
             return Error::plain(message);
@@ -59,7 +60,7 @@ impl Sources {
         let end = (place.end as usize).clamp(start, line_end);
         let width = text.get(start..end).map_or(1, |s| s.chars().count()).max(1);
         Error {
-            source: source.name.clone(),
+            source: without_middle(&source.name, 2 * WORD_MAX),
             line: source.has_lines.then_some(line),
             column: Some(column),
             message,
@@ -81,6 +82,21 @@ fn excerpt(line: &str, column: usize, width: usize) -> String {
     let indent = column - 1 - from;
     let carets = width.min(SHOWN.saturating_sub(indent)).max(1);
     format!("    {}\n    {}{}", shown.trim_end(), " ".repeat(indent), "^".repeat(carets))
+}
+
+/// A message without the middle of what is too long to read: a value of a megabyte is named by its ends.
+fn told(message: &str) -> String {
+    let words: Vec<String> = message.split(' ').map(|word| without_middle(word, WORD_MAX)).collect();
+    without_middle(&words.join(" "), MESSAGE_MAX)
+}
+
+fn without_middle(text: &str, most: usize) -> String {
+    // Bytes first: few texts are long enough to count their characters.
+    if text.len() <= most || text.chars().count() <= most {
+        return text.into();
+    }
+    let start = text.chars().take(2 * most / 3);
+    start.chain(['…']).chain(text.chars().skip(text.chars().count() - most / 3)).collect()
 }
 
 /// "; did you mean …?" if something like `given` is among what is allowed. One letter resembles every other.
@@ -119,6 +135,11 @@ impl Fault {
     pub fn under(mut self, key: impl Into<String>) -> Self {
         self.keys.push(key.into());
         self
+    }
+
+    /// No key that leads to it is known yet.
+    pub fn is_innermost(&self) -> bool {
+        self.keys.is_empty()
     }
 
     /// Adds a remark at the end.

@@ -54,7 +54,11 @@ impl Axis {
 pub(crate) fn normalise(sweep: &mut At<Any>) -> Checked<()> {
     let place = sweep.place;
     let Any::Table(table) = &mut sweep.value else {
-        return Err(Fault::at(place, format!("expected a table of keys, got {}", sweep.value.kind())).under("sweep"));
+        let message = format!(
+            "expected a table of keys and their values, as in [sweep] with \"path.rtt\" = [\"10 ms\", \"40 ms\"]; got {}",
+            sweep.value.kind()
+        );
+        return Err(Fault::at(place, message).under("sweep"));
     };
     let zip_at = table.iter().position(|(key, _)| key.value == "zip");
     let zip = zip_at.map(|i| table.remove(i));
@@ -208,6 +212,20 @@ pub(crate) fn refuse_repeats(axes: &[Axis]) -> Checked<()> {
 
 fn squeezed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// Two cases with equal settings: the fault is the first value of the later one that is written in another way.
+pub(crate) fn same(axes: &[Axis], earlier: usize, later: usize) -> Fault {
+    let both = case(axes, earlier).into_iter().zip(case(axes, later));
+    let mut differ = both.filter(|((_, a), (_, b))| a.show() != b.show());
+    match differ.next() {
+        Some(((key, a), (_, b))) => {
+            let message =
+                format!("{:?} has the values {:?} and {:?}, which mean the same", key.value, a.show(), b.show());
+            Fault::at(b.place, message).under("sweep")
+        }
+        None => Fault::new(format!("the cases {earlier} and {later} are the same")).under("sweep"),
+    }
 }
 
 /// The swept keys and their values in case `index`; the first axis changes slowest.

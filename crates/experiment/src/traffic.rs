@@ -16,8 +16,6 @@ pub struct TrafficKind {
     pub fields: fn() -> Vec<Field>,
     /// It is UDP and takes no congestion control.
     pub udp: bool,
-    /// Settings that have no sensible default.
-    needed: &'static [&'static str],
     read: fn(&Spec) -> Result<Traffic, ParamError>,
 }
 
@@ -137,7 +135,6 @@ pub static TRAFFIC: &[TrafficKind] = &[
         doc: "As much as the window allows.",
         fields: Bulk::fields,
         udp: false,
-        needed: &[],
         read: |spec| Bulk::from_spec(spec).map(|p| Traffic::Bulk { header: p.header }),
     },
     TrafficKind {
@@ -145,7 +142,6 @@ pub static TRAFFIC: &[TrafficKind] = &[
         doc: "A file of this size, then the end of the connection.",
         fields: FileOf::fields,
         udp: false,
-        needed: &["size"],
         read: |spec| FileOf::from_spec(spec).map(|p| Traffic::Bytes(p.size)),
     },
     TrafficKind {
@@ -153,7 +149,6 @@ pub static TRAFFIC: &[TrafficKind] = &[
         doc: "UDP at a constant rate, or in talk spurts.",
         fields: Cbr::fields,
         udp: true,
-        needed: &["rate"],
         read: |spec| Cbr::from_spec(spec).map(|p| cbr(p.rate, p.size, p.on, p.off)),
     },
     TrafficKind {
@@ -161,7 +156,6 @@ pub static TRAFFIC: &[TrafficKind] = &[
         doc: "A video in chunks over one connection: each is asked for when its turn has come and the one before is there.",
         fields: Dash::fields,
         udp: false,
-        needed: &[],
         read: |spec| {
             let p = Dash::from_spec(spec)?;
             let bytes = p.rate.bytes_per_sec() * p.cycle.as_secs_f64();
@@ -173,7 +167,6 @@ pub static TRAFFIC: &[TrafficKind] = &[
         doc: "UDP: 50 packets a second of 100 bytes, a game's client.",
         fields: Game::fields,
         udp: true,
-        needed: &[],
         read: |spec| Game::from_spec(spec).map(|p| cbr(p.rate, p.size, Duration::ZERO, Duration::ZERO)),
     },
     TrafficKind {
@@ -181,7 +174,6 @@ pub static TRAFFIC: &[TrafficKind] = &[
         doc: "UDP: 50 packets a second of 200 bytes, a G.711 call.",
         fields: Voip::fields,
         udp: true,
-        needed: &[],
         read: |spec| {
             let p = Voip::from_spec(spec)?;
             let pair = Cbr { rate: p.rate, size: p.size, on: p.on, off: p.off };
@@ -193,7 +185,6 @@ pub static TRAFFIC: &[TrafficKind] = &[
         doc: "Bulk in on and off periods over one connection.",
         fields: OnOff::fields,
         udp: false,
-        needed: &[],
         read: |spec| {
             let p = OnOff::from_spec(spec)?;
             Ok(Traffic::OnOff { on: p.on, off: p.off, rate: (p.rate != Rate::ZERO).then_some(p.rate) })
@@ -205,7 +196,6 @@ pub static TRAFFIC: &[TrafficKind] = &[
               file of connection vectors, or made up after published facts. The receiver of the flow's data is the client.",
         fields: TmixParams::fields,
         udp: false,
-        needed: &[],
         read: |spec| {
             let params = TmixParams::from_spec(spec)?;
             Ok(Traffic::Tmix(Box::new(Tmix { params, file: None })))
@@ -216,7 +206,6 @@ pub static TRAFFIC: &[TrafficKind] = &[
         doc: "Pages of random size with think times between, over one connection.",
         fields: Web::fields,
         udp: false,
-        needed: &[],
         read: |spec| Web::from_spec(spec).map(|p| Traffic::Web { size: p.size, sigma: p.sigma, think: p.think }),
     },
 ];
@@ -233,11 +222,6 @@ pub(crate) fn find(spec: &Spec) -> Result<&'static TrafficKind, String> {
 /// The traffic a spec names, checked.
 pub(crate) fn read(spec: &Spec) -> Result<Traffic, String> {
     let kind = find(spec)?;
-    if let Some(key) = kind.needed.iter().find(|key| spec.get(key).is_none()) {
-        let field = (kind.fields)().into_iter().find(|f| f.name == *key);
-        let like = field.map_or(String::new(), |f| format!(", such as {}({key}={})", kind.name, f.default));
-        return Err(format!("{} needs {key}{like}", kind.name));
-    }
     (kind.read)(spec).map_err(|e| e.to_string())
 }
 
@@ -254,7 +238,10 @@ mod tests {
         assert_eq!(size / rate, Duration::from_millis(20));
         let Ok(Traffic::Dash { chunk, .. }) = read("dash(rate=1Mbit/s, cycle=4s)") else { panic!("no chunks") };
         assert_eq!(chunk, Bytes::new(500_000));
-        assert_eq!(read("bytes").unwrap_err(), "bytes needs size, such as bytes(size=100kB)");
+        let Ok(Traffic::Bytes(size)) = read("bytes") else { panic!("bytes has a default size") };
+        assert_eq!(size, FileOf::default().size);
+        let Ok(Traffic::Cbr { rate, .. }) = read("cbr") else { panic!("cbr has a default rate") };
+        assert_eq!(rate, Cbr::default().rate);
         assert!(read("tmix(load=0)").unwrap_err().contains("allowed is"));
         assert!(read("tmix(least=1MB, most=1kB)").unwrap_err().contains("above most"));
         assert!(read("voip(on=1s)").unwrap_err().contains("go together"));

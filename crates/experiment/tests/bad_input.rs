@@ -38,7 +38,11 @@ back = ["home"]
 const SWEEP: &str = "[sweep]\n\"path.rtt\" = [\"10 ms\", \"40 ms\"]\n";
 
 fn error(text: &str, overrides: &[(&str, &str)]) -> String {
-    let outcome = experiment::parse(text, "x.toml").and_then(|mut e| {
+    error_in("x.toml", text, overrides)
+}
+
+fn error_in(file: &str, text: &str, overrides: &[(&str, &str)]) -> String {
+    let outcome = experiment::parse(text, file).and_then(|mut e| {
         for (key, value) in overrides {
             e.set(key, value)?;
         }
@@ -98,6 +102,9 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("rtt = \"40 ms\"", "rtt = \"40 ms\"\nrtt = \"41 ms\""),
         ("rtt = \"40 ms\"", "rtt = 2026-11-21"),
         ("format = 1", "format = 2"),
+        ("format = 1", "format = \"1\""),
+        ("[path]", "[[path]]"),
+        ("[run]", "[[run]]"),
         // Keys.
         ("rtt = \"40 ms\"", "rrt = \"40 ms\""),
         ("[path]", "[pth]"),
@@ -144,6 +151,9 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("duration = \"60 s\"", "repeat = inf"),
         ("start = \"10 s\"", "count = 1000000"),
         ("start = \"10 s\"", "count = 0"),
+        ("start = \"10 s\"", "count = -1"),
+        ("start = \"10 s\"", "count = 1.5"),
+        ("duration = \"60 s\"", "seed = 9007199254740991\nrepeat = 10"),
         ("start = \"10 s\"", "mss = \"9 B\""),
         ("start = \"10 s\"", "initial_window = 0"),
         ("start = \"10 s\"", "receive_window = \"2 GiB\""),
@@ -180,7 +190,8 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         // Traffic.
         ("start = \"10 s\"", "traffic = \"blk\""),
         ("start = \"10 s\"", "traffic = \"tmix(file=x)\""),
-        ("start = \"10 s\"", "traffic = \"bytes\""),
+        ("start = \"10 s\"", "traffic = \"bytes(size=0B)\""),
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"cubic(reference=bsd)\""),
         ("start = \"10 s\"", "traffic = \"bytes(size=10)\""),
         ("start = \"10 s\"", "traffic = \"voip\""),
         ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ntraffic = \"cbr(rate=1Mbit/s, on=1s)\""),
@@ -192,6 +203,13 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("duration = \"60 s\"", "measure = [\"30 s\", \"20 s\"]"),
         ("duration = \"60 s\"", "measure = \"10 s\""),
         ("duration = \"60 s\"", "measure = [\"10 s\"]"),
+        ("start = \"10 s\"", "stagger = \"10 s\""),
+        ("buffer = \"2 BDP\"", "changes = [{at = \"7 s\"}]"),
+        ("buffer = \"2 BDP\"", "changes = {at = \"7 s\", rtt = \"80 ms\"}"),
+        (
+            "buffer = \"2 BDP\"",
+            "changes = [{at = \"7 s\", rtt = \"80 ms\"}, {at = \"7000 ms\", rtt = \"90 ms\", loss = \"1 %\"}]",
+        ),
         ("buffer = \"2 BDP\"", "changes = [{at = \"70 s\", rtt = \"80 ms\"}]"),
         ("buffer = \"2 BDP\"", "changes = [{rtt = \"80 ms\"}]"),
         ("buffer = \"2 BDP\"", "changes = [{at = \"7 s\", up = \"1 Mbit/s\"}]"),
@@ -219,6 +237,11 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("back = [\"home\"]", "back = [\"home\"]\ndirection = \"up\""),
         ("back = [\"home\"]", "back = [\"home\"]\n[[link]]\nname = \"idle\""),
         ("back = [\"home\"]", "back = [\"home\"]\n[path]\nrtt = \"10 ms\""),
+        (
+            "rate = \"12 Mbit/s\"",
+            "rate = \"12 Mbit/s\"\nchanges = [{at = \"1 s\", delay = \"1 ms\"}, {at = \"1 s\", delay = \"2 ms\"}]",
+        ),
+        ("rate = \"12 Mbit/s\"", "rate = \"12 Mbit/s\"\nchanges = [{at = \"1 s\"}]"),
         ("name = \"home\"\ndelay = \"20 ms\"", "name = \"home\"\nbuffer = \"10 packets\""),
     ] {
         show(&format!("links: {old}  →  {new}").replace('\n', " ⏎ "), error(&replaced(LINKS, old, new), &[]));
@@ -228,6 +251,11 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         "[sweep]\n\"path.rtt\" = \"10 ms\"\n",
         "[sweep]\n\"path.rtt\" = []\n",
         "[sweep]\n\"path.rtt\" = [\"10 ms\", \"10ms\"]\n",
+        "[sweep]\n\"path.rtt\" = [\"10 ms\", \"20 ms\", \"10000 us\"]\n",
+        "[sweep]\n\"path.loss\" = [0.01, \"1 %\"]\n",
+        "[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"10000 us\"]\n\"path.rate\" = [\"1 Mbit/s\", \"1000 kbit/s\"]\n",
+        "[[sweep]]\n\"path.rtt\" = [\"10 ms\"]\n",
+        "[sweep]\n\"run.repeat\" = [1000000, 999999, 999998, 999997, 999996, 999995, 999994, 999993, 999992, 999991, 999990]\n",
         "[sweep]\n\"path.rtt\" = [\"10 ms\", \"10 sm\"]\n",
         "[sweep]\n\"path.rt\" = [\"10 ms\"]\n",
         "[sweep]\n\"pth.rtt\" = [\"10 ms\"]\n",
@@ -263,6 +291,10 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
     let large = format!("{GOOD}[sweep]\n\"path.rtt\" = [{fine}]\n\"path.rate\" = [{rates}]\n");
     show("160 000 cases", error(&large, &[]));
 
+    let rtts = |n: u32| format!("[{}]", (1..=n).map(|ms| format!("\"{ms} ms\"")).collect::<Vec<_>>().join(", "));
+    let many = error(GOOD, &[("sweep.path.rtt", &rtts(11)), ("run.repeat", "1000000")]);
+    show("--set run.repeat=1000000 with 11 cases", many);
+
     for (key, value) in [
         ("path.rtt", "40"),
         ("path.rtt", ""),
@@ -276,8 +308,19 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("run..repeat", "3"),
         ("path.buffer", "340"),
         ("sweep.path.rtt", "[\"10 ms\""),
+        ("sweep", "3"),
+        ("sweep", "[1]"),
+        ("sweep.zip", "3"),
+        ("run.repeat", "-3"),
+        ("path.rtt", &"9".repeat(100_000)),
+        ("path.buffer", "3 parsecs"),
+        ("flow.a.cc", &"x".repeat(1_000_000)),
+        ("flow.a.cc", &"(".repeat(100_000)),
+        ("flow.a.cc", &"x y ".repeat(100_000)),
+        (&"x".repeat(100_000), "3"),
     ] {
-        show(&format!("--set {key}={value}"), error(GOOD, &[(key, value)]));
+        let given: String = format!("--set {key}={value}").chars().take(60).collect();
+        show(&given, error(GOOD, &[(key, value)]));
     }
     let zip = format!(
         "{GOOD}[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"path.rate\" = [\"1 Mbit/s\", \"2 Mbit/s\"]\n"
@@ -303,7 +346,18 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         "12Mbit/s 40ms: newreno@1s@2s",
         "12Mbit/s 40ms: 99999999999999999999 newreno",
     ] {
-        show(line, error(line, &[]));
+        show(line, error_in("", line, &[]));
+    }
+    for (file, text) in [
+        ("x.toml", "hello"),
+        ("x.toml", "hello: world"),
+        ("x.toml", "12Mbit/s 40ms fifo: newreno"),
+        ("line.txt", "hello"),
+        ("line.txt", "12Mbit/s 40ms fifo: newrneo\n"),
+        ("x.toml", "a\nb: c"),
+        ("<command line>", "a\nb: c"),
+    ] {
+        show(&format!("{file} with {text:?}"), error_in(file, text, &[]));
     }
 
     assert!(count >= 150, "{count} mistakes");

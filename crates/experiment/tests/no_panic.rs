@@ -51,14 +51,14 @@ const PIECES: [&str; 32] = [
 ];
 
 /// Parses, expands and describes; an error must have a place.
-fn exercise(text: &str, overrides: &[(String, String)]) {
+fn exercise(text: &str, file: &str, overrides: &[(String, String)]) {
     let check = |result: Result<(), experiment::Error>| {
         if let Err(e) = result {
             assert!(e.column().is_some_and(|c| c > 0) && !e.message().is_empty(), "{e}");
             let _ = format!("{e:#}");
         }
     };
-    let mut e: Experiment = match experiment::parse(text, "fuzz.toml") {
+    let mut e: Experiment = match experiment::parse(text, file) {
         Ok(e) => e,
         Err(error) => return check(Err(error)),
     };
@@ -98,7 +98,7 @@ proptest! {
         file in 0..FILES.len(),
         edits in prop::collection::vec((any::<u32>(), any::<u8>(), 0..PIECES.len()), 1..6),
     ) {
-        exercise(&edited(FILES[file], &edits), &[]);
+        exercise(&edited(FILES[file], &edits), "fuzz.toml", &[]);
     }
 
     #[test]
@@ -106,12 +106,14 @@ proptest! {
         line in 0..LINES.len(),
         edits in prop::collection::vec((any::<u32>(), any::<u8>(), 0..PIECES.len()), 1..5),
     ) {
-        exercise(&edited(LINES[line], &edits), &[]);
+        exercise(&edited(LINES[line], &edits), "", &[]);
     }
 
     #[test]
     fn any_text_is_answered(text in "\\PC{0,80}") {
-        exercise(&text, &[]);
+        exercise(&text, "", &[]);
+        exercise(&text, "fuzz.toml", &[]);
+        exercise(&text, "fuzz.txt", &[]);
     }
 
     #[test]
@@ -123,6 +125,6 @@ proptest! {
         ],
         value in prop_oneof!["[0-9.]{1,6} ?(ms|s|BDP|Mbit/s|%|)", "\\PC{0,30}", Just("[1, 2]".to_string()), Just("{a = 1}".to_string())],
     ) {
-        exercise(FILES[0], &[(key, value)]);
+        exercise(FILES[0], "fuzz.toml", &[(key, value)]);
     }
 }

@@ -115,7 +115,9 @@ fn limit_table() -> String {
     row("links", "1".into(), limits::LINKS_MAX.to_string());
     row("cases of a sweep", "1".into(), limits::CASES_MAX.to_string());
     row("repetitions", "1".into(), limits::REPEAT_MAX.to_string());
-    row("seed", "0".into(), limits::SEED_MAX.to_string());
+    row("runs: cases with their repetitions", "1".into(), limits::RUNS_MAX.to_string());
+    row("bytes of the file", "1".into(), limits::TEXT_MAX.to_string());
+    row("seed, of the last repetition too", "0".into(), limits::SEED_MAX.to_string());
     row("mss", limits::MSS_MIN.show(), limits::MSS_MAX.show());
     row("initial window, segments", "1".into(), limits::INITIAL_WINDOW_MAX.to_string());
     row("receive window", "one mss".into(), limits::RECEIVE_WINDOW_MAX.show());

@@ -1,6 +1,7 @@
 //! [`params!`]: a parameter is written once.
 
 use crate::{ParamError, Spec};
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -113,7 +114,9 @@ pub fn checked<T: crate::Value>(
     range: Option<(T, T)>,
 ) -> Result<T, ParamError> {
     let Some(value) = T::parse(text) else {
-        return Err(ParamError::Malformed { name, given: text.into(), expected: T::KIND.into() });
+        let words: Vec<String> = T::choices().iter().map(|word| format!("\"{word}\"")).collect();
+        let expected = if words.is_empty() { T::KIND.into() } else { format!("one of {}", words.join(", ")) };
+        return Err(ParamError::Malformed { name, given: text.into(), expected });
     };
     if let Some((low, high)) = range {
         let x = value.position();
@@ -181,7 +184,7 @@ mod tests {
             ),
             ("x(low=0.95)", "low must be below high"),
             ("x(low=0.1, low=0.2)", "low is given twice"),
-            ("x(reference=bsd)", "reference = \"bsd\" is not one of rfc linux"),
+            ("x(reference=bsd)", "reference = \"bsd\" is not one of \"rfc\", \"linux\""),
         ] {
             assert_eq!(from(text).unwrap_err(), want);
         }

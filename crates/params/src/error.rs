@@ -89,12 +89,21 @@ impl fmt::Display for ParamError {
 
 impl core::error::Error for ParamError {}
 
+/// Bytes of the longest word that is held against others.
+const LONGEST: usize = 256;
+
 /// The candidate closest to `given`, if it is close enough to be a slip of the finger.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Comparing costs the product of the lengths, and nobody slips while typing a name of a megabyte.
+    let short = |word: &str| word.len() <= LONGEST;
+    if !short(given) {
+        return None;
+    }
     let given = given.to_lowercase();
     let limit = 1 + given.chars().count() / 4;
     candidates
         .into_iter()
+        .filter(|c| short(c))
         .map(|c| (distance(&given, &c.to_lowercase()), c))
         .filter(|(d, c)| *d <= limit || (given.len() >= 3 && c.starts_with(given.as_str())))
         .min_by_key(|(d, _)| *d)

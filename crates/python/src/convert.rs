@@ -174,6 +174,21 @@ pub fn causes() -> String {
     json!(all).to_string()
 }
 
+/// Limits that a front end holds input to before the core sees it, as JSON.
+#[pyfunction]
+pub fn limits() -> String {
+    use experiment::limits::{REPEAT_MAX, RUNS_MAX, SEED_MAX, TEXT_MAX};
+    json!({"text": TEXT_MAX, "repeat": REPEAT_MAX, "runs": RUNS_MAX, "seed": SEED_MAX}).to_string()
+}
+
+/// The swept keys of an experiment.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, extra_cc = Vec::new()))]
+pub fn swept(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc: Vec<String>) -> PyResult<Vec<String>> {
+    let experiment = experiment(text, file, &overrides, &extra_cc)?;
+    Ok(experiment.swept().into_iter().map(|(key, _)| key).collect())
+}
+
 /// Versions, as JSON.
 #[pyfunction]
 pub fn version() -> String {

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import SpecError
+from ..reading import content
 from .loggers import RECORD, RTT_SCALE, UNSET, WEB10G_HEAD, WORD, ascii_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def read(path: str | Path, mss: int = MSS) -> Log:
         size = path.stat().st_size
         if size > LARGEST:
             raise SpecError(f"{path}: {size >> 20} MiB; logs up to {LARGEST >> 20} MiB can be read")
-        data = path.read_bytes()
+        data = content(path, pipe=True)
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
     if data[:2] == b"\x1f\x8b":
@@ -83,7 +84,7 @@ def read(path: str | Path, mss: int = MSS) -> Log:
 def ttpb2ascii(path: Path) -> tuple[str, int, bool]:
     """ttprobe's binary records as its text; also how many, and whether the last one is cut."""
     try:
-        data = path.read_bytes()
+        data = content(path, pipe=True)
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
     if not _binary(data):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SpecError
+from ..reading import content
 
 Ints: TypeAlias = NDArray[np.int64]
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -87,7 +88,9 @@ def read(source: str | Path) -> Capture:
         text, _, name = str(source).rpartition("#")
         path = Path(text)
     try:
-        raw = path.read_bytes()
+        raw = content(path, pipe=True)
+    except SpecError:
+        raise
     except FileNotFoundError:
         raise SpecError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name

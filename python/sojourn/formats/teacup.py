@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SpecError
+from ..reading import content
 
 LARGEST = 4 * 1024 * 1024
 #: Base RTT that stands for a testbed's wires where no delay is emulated.
@@ -102,8 +103,10 @@ def read(path: Path) -> Teacup:
 
 def _assigned(path: Path) -> _Config:
     try:
-        data = path.read_bytes()
-        tree = ast.parse(data[:LARGEST].decode("utf-8"))
+        data = content(path, LARGEST)
+        tree = ast.parse(data.decode("utf-8"))
+    except SpecError:
+        raise
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..result import Outcome, Result
-    from ..sweep import Sweep, Task
+    from ..sweep import Sweep
 
 #: `--quick`: at most so many cases of a file, spread evenly over those that a printed cell or a claim speaks of…
 QUICK_CASES = 5
@@ -148,9 +148,9 @@ def megabits(plan: Plan, case: int) -> float:
     return float(one.duration_s * sum(rates[name] for name in narrowest if name))
 
 
-def weigh(one: Sweep, task: Task) -> float:
-    """The cost of a run, so that the longest begin first and none is left over at the end."""
-    return megabits(one.plan, task.case)
+def weigh(one: Sweep, case: int) -> float:
+    """The cost of a case's run, so that the longest begin first and none is left over at the end."""
+    return megabits(one.plan, case)
 
 
 def report(done: Sequence[Reproduced], quick: bool) -> dict[str, Any]:
@@ -228,8 +228,8 @@ def _bar(sweeps: Sequence[Sweep]) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    cost = {one: {case: 1.0 + megabits(one.plan, case) for case, _ in one.runs} for one in sweeps}
-    total = sum(cost[one][case] for one in sweeps for case, _ in one.runs)
+    cost = {one: {case: 1.0 + megabits(one.plan, case) for case, _ in one.runs.groups} for one in sweeps}
+    total = sum(cost[one][case] * len(repetitions) for one in sweeps for case, repetitions in one.runs.groups)
     runs = sum(len(one.runs) for one in sweeps)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -20,7 +20,7 @@ from ..errors import SpecError
 from ..plot.style import name_of
 from ..result import Outcome, Result
 from ..store import Store
-from ..sweep import Sweep, Task, run_all
+from ..sweep import Runs, Sweep, repeated, run_all
 from .pieces import Measure, Row, Rows, Scenario, Statement, Suite, Verdict, same
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _before(sweeps: Sequence[Sweep], refused: Sequence[Refused]) -> Iterator[str
     for one in refused:
         yield f"not on linux: {one.line()}"
     if refused or any(one.runs for one in sweeps):
-        seconds = sum(one.plan.cases[case].duration_s for one in sweeps for case, _ in one.runs)
+        seconds = sum(one.plan.cases[case].duration_s * len(n) for one in sweeps for case, n in one.runs.groups)
         yield f"{sum(len(one.runs) for one in sweeps)} runs in real time: {seconds / 60:.0f} minutes"
 
 
@@ -295,17 +295,14 @@ def _sweep(
         if wanted and key:
             base = _with(base, key, wanted)
 
-    def runs(plan: Plan) -> list[tuple[int, int]]:
+    def runs(plan: Plan) -> Runs:
         cases = [case for case in plan.cases if scenario.keeps(case)]
         # Whoever names what to run gets all of it.
         cases = [case for case in cases if not cut or scenario.quick_keeps(case)]
         if held:
             cases = held(scenario, base, cases)
-        return [
-            (case.index, n)
-            for case in cases
-            for n in range(repeat or (scenario.quick_repeat if quick else case.repeat))
-        ]
+        times = repeated(repeat) if repeat is not None else range(scenario.quick_repeat) if quick else None
+        return Runs(plan, ((case.index, times or range(case.repeat)) for case in cases))
 
     def store(plan: Plan) -> Store:
         return Store(below / scenario.name / plan.hash[:16], base, plan, fresh=fresh, on="linux" if held else "sim")
@@ -326,9 +323,9 @@ def _with(base: Experiment, key: str, wanted: Sequence[str]) -> Experiment:
     return base.change((f"sweep.{key}", json.dumps(list(dict.fromkeys(values)))))
 
 
-def _weight(one: Sweep, task: Task) -> float:
-    """Megabits that a run may carry."""
-    case = one.plan.cases[task.case]
+def _weight(one: Sweep, index: int) -> float:
+    """Megabits that a run of a case may carry."""
+    case = one.plan.cases[index]
     return sum(link["rate_mbps"] or 0.0 for link in case.links) * case.duration_s
 
 

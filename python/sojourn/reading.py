@@ -1,0 +1,21 @@
+"""Files that users name, read with care: a device never ends, and a pipe may never begin."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from .errors import SpecError
+
+
+def content(path: Path, most: int | None = None, *, pipe: bool = False) -> bytes:
+    """Read a file of at most so many bytes; what is no file is refused, a pipe only where it would be of no use."""
+    mode = path.stat().st_mode
+    ends = stat.S_ISREG(mode) or (pipe and stat.S_ISFIFO(mode))
+    if not ends and not stat.S_ISDIR(mode):  # opening a folder says what it is
+        raise SpecError(f"{path} is not a file, but a device or a pipe; write what it gives into a file, and name that")
+    with path.open("rb") as file:
+        data = file.read() if most is None else file.read(most + 1)
+    if most is not None and len(data) > most:
+        raise SpecError(f"{path} has more than {most} bytes, and nothing of the kind is so large: is it another file?")
+    return data
