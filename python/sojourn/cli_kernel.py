@@ -11,7 +11,7 @@ import typer
 
 from .cli_list import Json, settings
 from .errors import SpecError
-from .terminal import print_rows, say
+from .terminal import print_rows, say, target
 
 if TYPE_CHECKING:
     from .linux.ring import Event
@@ -123,6 +123,7 @@ def watch(
     from .linux.kernel import loaded
     from .linux.ring import Ring, event, is_event
 
+    target("--tape", tape)
     ring = Ring(name)
     if tape and not any(row.name == name and row.records_acks for row in loaded()):
         raise SpecError(f"{name} was loaded without --record-acks")

@@ -160,6 +160,7 @@ def verify(
     from .api import prepare
     from .linux import verify as verification
 
+    terminal.target("--plot", plot)
     report = verification.verify(prepare(source, settings(set)), repeat=repeat, out=out, fresh=fresh)
     if as_json:
         print(json.dumps(report.data()))

@@ -1,6 +1,7 @@
 import pytest
 
 import sojourn as sj
+from sojourn.stats import Difference, paired_difference
 
 LINE = "2Mbit/s 20ms {buffer} fifo: {cc}"
 SET = {"run.duration": "4 s", "run.vary": "start"}
@@ -33,6 +34,18 @@ def test_seeds_are_common():
     # B takes A's seed when none is given, whatever its own is.
     both = sj.compare(sj.run(one, set=SET, seed=5), other, set=SET)
     assert both.b.seed == 5
+
+
+def test_seeds_that_are_common_already_are_left_alone(sweep_file):
+    sweep_file.write_text(sweep_file.read_text() + '"run.seed" = [1, 2, 1001]\n')
+    both = sj.compare(sweep_file, sweep_file, set={"run.duration": "1 s", "run.repeat": "1"})
+    assert [len(side.plan.cases) for side in (both.a, both.b)] == [6, 6]
+    assert "run.seed=" not in both.markdown().split("\n\n")[0]
+
+
+def test_rounding_is_no_difference():
+    assert paired_difference([0.1 + 0.2, 0.7], [0.3, 0.7]) == Difference(0.0, 0.0, 0.0, 2)
+    assert paired_difference([0.3, 0.7], [0.3 + 1e-12, 0.7]).mean > 0.0
 
 
 def test_results_without_common_seeds_are_refused():
