@@ -89,8 +89,6 @@ pub struct Flow {
     pub growth: Growth,
     /// `cwnd == ssthresh` still counts as slow start (FreeBSD).
     pub slow_start_at_ssthresh: bool,
-    /// Growth of the window of a repair, for hosts that keep one apart from `cwnd` (FreeBSD); they take it after every ACK.
-    pub repair: Bytes,
     /// Shadow window and BDP that the answer to a loss was chosen from, for the host's record; zero where they had no part.
     pub weighed: (Bytes, Bytes),
     /// Smallest window the host will use.
@@ -128,7 +126,6 @@ impl Flow {
             phase: Phase::Open,
             growth: Growth::STANDARD,
             slow_start_at_ssthresh: false,
-            repair: Bytes::ZERO,
             weighed: (Bytes::ZERO, Bytes::ZERO),
             floor,
             request: 0,
