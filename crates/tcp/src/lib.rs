@@ -14,7 +14,6 @@ mod config;
 mod conservative;
 mod ecn;
 mod endpoint;
-mod freebsd;
 mod handshake;
 mod measure;
 #[cfg(test)]
