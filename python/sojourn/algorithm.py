@@ -11,7 +11,8 @@ class CongestionControl:
     The host measures, detects and repairs losses and paces; the algorithm sets `flow.cwnd` and `flow.ssthresh` (bytes)
     and `flow.pacing_bps`. Besides these a flow shows `now`, `srtt`, `min_rtt` (seconds), `mss`, `in_flight` (bytes),
     `cwnd_limited` and `phase` ("open", "reduced", "recovery", "loss"). One object serves one flow; parameters in the
-    experiment, as in `mine(beta=0.7)`, are given to `__init__` by name, and `self.seed` is set afterwards.
+    experiment, as in `mine(beta=0.7)`, are given to `__init__` by name, and `self.seed` is set afterwards. An exception
+    ends the run with a `RunError`, and so does a window that is negative or no number, or a pacing rate not above 0.
 
     >>> import sojourn as sj
     >>> class Fixed(sj.CongestionControl):

@@ -41,6 +41,32 @@ def test_an_exception_of_a_class_is_a_failed_run():
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
+@pytest.mark.parametrize(
+    ("method", "what", "told"),
+    [
+        ("on_ack", lambda flow: setattr(flow, "cwnd", float("nan")), "Astray.on_ack set flow.cwnd = nan; allowed are"),
+        ("on_ack", lambda flow: setattr(flow, "cwnd", -5.0), "Astray.on_ack set flow.cwnd = -5; allowed are finite"),
+        ("on_sent", lambda flow: setattr(flow, "cwnd", float("inf")), "Astray.on_sent set flow.cwnd = inf; allowed"),
+        ("on_event", lambda flow: setattr(flow, "ssthresh", float("nan")), r"flow.ssthresh = nan; .* or math.inf"),
+        ("on_ack", lambda flow: setattr(flow, "pacing_bps", 0.0), "flow.pacing_bps = 0; .* or None for no pacing"),
+        ("on_congestion", lambda flow: -5, "Astray.on_congestion returned -5; allowed are the new window in finite"),
+        ("on_congestion", lambda flow: float("nan"), "Astray.on_congestion returned nan; allowed"),
+        ("on_congestion", lambda flow: "half", "Astray.on_congestion returned 'half'; allowed"),
+    ],
+)
+def test_a_window_that_makes_no_sense_ends_the_run(method, what, told):
+    def on(name):
+        return lambda _, flow, *more: what(flow) if name == method else (10 * flow.mss if more == ("loss",) else None)
+
+    methods = {name: on(name) for name in ("on_ack", "on_congestion", "on_sent", "on_event")}
+    if method != "on_ack":
+        methods["on_ack"] = lambda _, flow, ack: setattr(flow, "cwnd", flow.cwnd + ack.acked)
+    astray = type("Astray", (sj.CongestionControl,), methods)
+    with pytest.raises(sj.RunError, match=told) as caught:
+        sj.run("5Mbit/s 40ms 10p fifo: astray", algorithms={"astray": astray}, set=SHORT)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
 def test_a_class_without_its_methods_says_which():
     with pytest.raises(sj.RunError, match=r"needs on_ack"):
         sj.run("5Mbit/s 40ms 1BDP fifo: bare", algorithms={"bare": sj.CongestionControl}, set=SHORT)

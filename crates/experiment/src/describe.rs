@@ -33,8 +33,13 @@ fn pairs(values: &[(String, String)]) -> Json {
     Json::Object(values.iter().map(|(k, v)| (k.clone(), Json::String(v.clone()))).collect())
 }
 
+/// Divided: the product with 10⁻⁹ makes 60.00000000000001 of a minute.
 fn seconds(at: Instant) -> f64 {
-    at.as_secs_f64()
+    at.as_nanos() as f64 / 1e9
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e6
 }
 
 fn case(case: &Case) -> Json {
@@ -45,7 +50,7 @@ fn case(case: &Case) -> Json {
         "hash": case.hash,
         "repeat": run.repeat,
         "seed": run.seed,
-        "duration_s": run.duration.as_secs_f64(),
+        "duration_s": seconds(Instant::ZERO + run.duration),
         "measure_s": [seconds(run.measure.0), seconds(run.measure.1)],
         "vary": run.vary.show(),
         "groups": groups,
@@ -63,7 +68,7 @@ fn flow(flow: &FlowSpec, groups: &[String], links: &[Link]) -> Json {
         "stack": flow.stack.show(),
         "start_s": seconds(flow.start),
         "stop_s": flow.stop.map(seconds),
-        "base_rtt_ms": flow.base_rtt.as_millis_f64(),
+        "base_rtt_ms": milliseconds(flow.base_rtt),
         "route": flow.route.iter().map(|l| links[*l].name.as_str()).collect::<Vec<_>>(),
         "mss": flow.mss.get(),
         "initial_window": flow.initial_window,
@@ -99,7 +104,7 @@ fn link(link: &Link) -> Json {
             None => None,
         },
         "trace": matches!(link.rate, Some(RateSpec::Trace(_))),
-        "delay_ms": link.delay.as_millis_f64(),
+        "delay_ms": milliseconds(link.delay),
         "buffer": buffer,
         "queue": link.queue.to_string(),
         "loss": loss,

@@ -2,7 +2,7 @@
 
 use cc::{Ack, Congestion, CongestionControl, Event, Flow, Reaction, Sent};
 use params::Spec;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,10 +132,35 @@ impl FlowView {
         }
     }
 
-    fn apply(&self, flow: &mut Flow) {
-        flow.cwnd = Bytes::from_f64(self.cwnd).max(flow.floor);
-        flow.ssthresh = if self.ssthresh.is_finite() { Bytes::from_f64(self.ssthresh) } else { Bytes::MAX };
-        flow.pacing = self.pacing_bps.map(Rate::from_bps_f64);
+    /// Takes over what was set, or says what of it makes no sense.
+    fn apply(&self, flow: &mut Flow) -> Result<(), String> {
+        let cwnd = window("cwnd", self.cwnd)?;
+        let ssthresh = match self.ssthresh {
+            f64::INFINITY => Bytes::MAX,
+            bytes => window("ssthresh", bytes).map_err(|e| e + ", or math.inf")?,
+        };
+        let pacing = match self.pacing_bps {
+            Some(rate) if rate.is_nan() || rate <= 0.0 => {
+                let given = rate.to_string().to_lowercase();
+                return Err(format!(
+                    "pacing_bps = {given}; allowed are bits per second above 0, or None for no pacing"
+                ));
+            }
+            rate => rate.map(Rate::from_bps_f64),
+        };
+        (flow.cwnd, flow.ssthresh, flow.pacing) = (cwnd.max(flow.floor), ssthresh, pacing);
+        Ok(())
+    }
+}
+
+/// A window that Python gave: it comes from arithmetic, which a division by an RTT not yet measured, say, leads astray.
+fn window(name: &str, bytes: f64) -> Result<Bytes, String> {
+    if bytes.is_finite() && bytes >= 0.0 {
+        Ok(Bytes::from_f64(bytes))
+    } else {
+        // As Python writes it.
+        let given = bytes.to_string().to_lowercase();
+        Err(format!("{name} = {given}; allowed are finite bytes, 0 or more"))
     }
 }
 
@@ -174,16 +199,24 @@ impl PythonCc {
     /// Shows the flow, calls, and takes back what was set.
     fn call<T>(
         &self,
+        method: &str,
         flow: &mut Flow,
         f: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<FlowView>) -> PyResult<T>,
     ) -> Option<T> {
         let result = Python::attach(|py| {
             *self.view.borrow_mut(py) = FlowView::of(flow);
             let value = f(py, &self.object, &self.view)?;
-            self.view.borrow(py).apply(flow);
+            self.view.borrow(py).apply(flow).map_err(|e| self.wrong(py, &format!("{method} set flow.{e}")))?;
             Ok(value)
         });
         result.map_err(|e| self.shared.fail(e)).ok()
+    }
+
+    /// The class did what makes no sense.
+    fn wrong(&self, py: Python<'_>, what: &str) -> PyErr {
+        let class = self.object.bind(py).get_type();
+        let class = class.name().map_or_else(|_| "the class".into(), |name| name.to_string());
+        PyValueError::new_err(format!("{class}.{what}"))
     }
 
     fn has(py: Python<'_>, object: &Py<PyAny>, method: &str) -> bool {
@@ -202,7 +235,7 @@ impl CongestionControl for PythonCc {
             rtt: ack.rtt.map(|r| r.as_secs_f64()),
             round: ack.round.map(|r| (r.min_rtt.as_secs_f64(), r.max_rtt.as_secs_f64())),
         };
-        self.call(flow, |py, object, flow| object.call_method1(py, "on_ack", (flow, view)).map(|_| ()));
+        self.call("on_ack", flow, |py, object, flow| object.call_method1(py, "on_ack", (flow, view)).map(|_| ()));
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
@@ -212,13 +245,17 @@ impl CongestionControl for PythonCc {
             cc::Signal::Timeout => "timeout",
         };
         let before = flow.cwnd;
-        let to = self.call(flow, |py, object, flow| {
-            object.call_method1(py, "on_congestion", (flow, signal))?.extract::<Option<f64>>(py)
+        let to = self.call("on_congestion", flow, |py, object, flow| {
+            let given = object.call_method1(py, "on_congestion", (flow, signal))?;
+            let allowed = "allowed are the new window in finite bytes, 0 or more, or None if flow.cwnd was set";
+            let told = || self.wrong(py, &format!("on_congestion returned {:?}; {allowed}", given.bind(py)));
+            let to = given.extract::<Option<f64>>(py).map_err(|_| told())?;
+            to.map(|bytes| window("", bytes).map_err(|_| told())).transpose()
         });
         match to {
             Some(Some(to)) => {
                 flow.cwnd = before;
-                Reaction::Reduce(Bytes::from_f64(to))
+                Reaction::Reduce(to)
             }
             Some(None) => Reaction::Own,
             None => Reaction::Reduce(before / 2),
@@ -226,7 +263,7 @@ impl CongestionControl for PythonCc {
     }
 
     fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
-        self.call(flow, |py, object, flow| {
+        self.call("on_sent", flow, |py, object, flow| {
             if Self::has(py, object, "on_sent") {
                 object.call_method1(py, "on_sent", (flow, sent.size.as_f64()))?;
             }
@@ -242,7 +279,7 @@ impl CongestionControl for PythonCc {
             Event::Wake => "wake",
             Event::Granted(_) => "granted",
         };
-        self.call(flow, |py, object, flow| {
+        self.call("on_event", flow, |py, object, flow| {
             if Self::has(py, object, "on_event") {
                 object.call_method1(py, "on_event", (flow, name))?;
             }

@@ -1,5 +1,6 @@
 //! The run's own calendar: the window of measurement, starts and stops, changes of links, samples of series.
 
+use crate::capacity::Used;
 use crate::node::Transport;
 use crate::probe::{FlowSample, LinkSample, Probe, Trace};
 use crate::traffic;
@@ -31,6 +32,7 @@ impl<P: Probe> World<P> {
         for link in &mut self.net.links {
             (link.count.since, link.count.packet_time) = (now, 0);
             link.count.most = link.waiting_packets();
+            link.capacity.window[0] = link.edge(now);
         }
         for node in &mut self.nodes {
             node.count.goodput[0] = node.goodput();
@@ -49,6 +51,7 @@ impl<P: Probe> World<P> {
         for link in &mut self.net.links {
             // What comes later is not in the window.
             link.count.since = Instant::MAX;
+            link.capacity.window[1] = link.edge(now);
         }
         for (f, node) in self.nodes.iter_mut().enumerate() {
             // Connections hand their counts over as they close.
@@ -64,7 +67,7 @@ impl<P: Probe> World<P> {
         let change = self.scenario.links[l as usize].changes[c as usize];
         let link = &mut self.net.links[l as usize];
         if let Some(rate) = change.rate {
-            link.set_rate(rate);
+            link.set_rate(self.now, rate);
             if let Some(tick) = &mut link.tick {
                 tick.set_rate(rate);
             }
@@ -137,17 +140,20 @@ impl<P: Probe> World<P> {
             let link = &mut self.net.links[l];
             let step = core::mem::take(&mut link.step);
             let bytes = step.sent_bytes;
-            let rate = link.transmitter.rate().map_or(f64::INFINITY, |r| r.bytes_per_sec());
+            let edge = link.edge(now);
+            let used = Used::between(&core::mem::replace(&mut link.capacity.step, edge), &edge, bytes);
             let idle = link.queue.is_empty() && bytes == 0;
+            let plain = link.is_plain(&self.scenario.links[l]);
+            let counted = |bytes: u64| if plain { f64::NAN } else { bytes as f64 };
             let sample = LinkSample {
                 queue_ms: if idle { 0.0 } else { link.last_sojourn.as_millis_f64() },
                 queue_packets: link.queue.len() as u32,
                 queue_bytes: link.queue.backlog().as_f64(),
-                utilisation: bytes as f64 / (rate * seconds),
+                utilisation: used.utilisation().unwrap_or(f64::NAN),
                 dropped: step.dropped,
                 marked: step.marked,
-                arrived_bytes: step.arrived_bytes as f64,
-                departed_bytes: bytes as f64,
+                arrived_bytes: counted(step.arrived_bytes),
+                departed_bytes: counted(bytes),
                 delay_ms: if step.sent > 0 { step.sojourn.as_millis_f64() / step.sent as f64 } else { f64::NAN },
             };
             self.probe.see(now, Trace::LinkSample { link: l as u32, sample });

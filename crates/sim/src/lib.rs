@@ -5,6 +5,7 @@
 
 pub mod build;
 mod calendar;
+pub mod capacity;
 pub mod capture;
 pub mod delays;
 pub mod diftr;
@@ -29,6 +30,7 @@ pub mod summary;
 pub mod tape;
 pub mod tick;
 pub mod timers;
+pub mod trace;
 mod traffic;
 mod way;
 pub mod world;

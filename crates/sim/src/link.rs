@@ -1,12 +1,14 @@
 //! A link: random loss, a queue, a transmitter.
 
+use crate::capacity::Capacity;
 use crate::histogram::Histogram;
 use crate::packet::Packet;
 use crate::quick_start::Router;
 use crate::scheduler::Source;
 use crate::tick::Tick;
+use crate::trace::Trace;
 use aqm::{Limit, LinkInfo, Qdisc, Reason};
-use experiment::{Link as Spec, LossAt, LossModel, RateSpec};
+use experiment::{Clock, Link as Spec, LossAt, LossModel, RateSpec};
 use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 
 /// How a link sends.
@@ -25,53 +27,12 @@ pub enum Transmitter {
     Trace(Trace),
 }
 
-/// Delivery opportunities of a mahimahi trace, repeated.
-#[derive(Debug)]
-pub struct Trace {
-    times: Vec<Instant>,
-    next: usize,
-    /// Start of the present repetition.
-    base: Instant,
-    /// Bytes left of the last opportunity.
-    credit: u32,
-}
-
-/// Bytes of one opportunity: 1500 and the 4-byte header of mahimahi's TUN device.
-const OPPORTUNITY: u32 = 1504;
-
-impl Trace {
-    /// When a packet of `size` waiting since `now` has been sent. Opportunities before `now` are lost.
-    fn sent_by(&mut self, now: Instant, size: u32) -> Instant {
-        let period = self.times.last().expect("a trace has a line").since(Instant::ZERO);
-        let mut at = now;
-        if self.base + self.times[self.next].since(Instant::ZERO) < now {
-            self.credit = 0;
-        }
-        while self.credit < size {
-            let opportunity = self.base + self.times[self.next].since(Instant::ZERO);
-            self.next += 1;
-            if self.next == self.times.len() {
-                self.next = 0;
-                self.base += period;
-            }
-            if opportunity >= now {
-                at = opportunity;
-                self.credit += OPPORTUNITY;
-            }
-        }
-        self.credit -= size;
-        at
-    }
-}
-
 impl Transmitter {
     fn new(spec: &Option<RateSpec>) -> Self {
         match spec {
             None => Transmitter::Unlimited,
             Some(RateSpec::Constant(rate)) => Transmitter::Constant { rate: *rate, cache: [(0, Duration::ZERO); 2] },
-            Some(RateSpec::Trace(times)) => {
-                Transmitter::Trace(Trace { times: times.clone(), next: 0, base: Instant::ZERO, credit: 0 })
-            }
+            Some(RateSpec::Trace(times)) => Transmitter::Trace(Trace::new(times.clone())),
         }
     }
 
@@ -98,10 +59,7 @@ impl Transmitter {
         match self {
             Transmitter::Unlimited => None,
             Transmitter::Constant { rate, .. } => Some(*rate),
-            Transmitter::Trace(t) => {
-                let period = t.times.last().expect("a trace has a line").since(Instant::ZERO);
-                Some(Bytes::new(OPPORTUNITY as u64 * t.times.len() as u64) / period)
-            }
+            Transmitter::Trace(trace) => Some(trace.mean_rate()),
         }
     }
 }
@@ -223,6 +181,8 @@ pub struct Link {
     pub last_sojourn: Duration,
     /// Since the last sample.
     pub step: Step,
+    /// What the rate would have carried.
+    pub capacity: Box<Capacity>,
 }
 
 impl Link {
@@ -263,14 +223,28 @@ impl Link {
             count: LinkCount::default(),
             last_sojourn: Duration::ZERO,
             step: Step::default(),
+            capacity: Box::default(),
         })
     }
 
     /// A scheduled change of the rate.
-    pub fn set_rate(&mut self, rate: Rate) {
+    pub fn set_rate(&mut self, now: Instant, rate: Rate) {
+        // A ticking link has no packet under way, only debt, which is paid at the new rate.
+        let busy_until = if self.tick.is_some() { now } else { self.free_at };
+        self.capacity.changes(now, &self.transmitter, busy_until);
         self.transmitter = Transmitter::Constant { rate, cache: [(0, Duration::ZERO); 2] };
         self.info.rate = rate;
         self.queue.set_link(&self.info);
+    }
+
+    /// It has nothing to do but to delay, so that packets' way is a delay line and none of them comes here.
+    pub fn is_plain(&self, spec: &Spec) -> bool {
+        spec.rate.is_none()
+            && spec.clock == Clock::Exact
+            && spec.changes.is_empty()
+            && spec.jitter.is_zero()
+            && !self.impaired
+            && !self.loss.is_possible()
     }
 
     /// Packets that wait, wherever they do.
@@ -321,6 +295,14 @@ impl Link {
         self.departed(size, sojourn);
     }
 
+    /// A packet passed without a transmission.
+    pub fn passed(&mut self, size: u32, measuring: bool) {
+        self.step.sent_bytes += size as u64;
+        if measuring {
+            self.count.sent_bytes += size as u64;
+        }
+    }
+
     /// A packet left the queue.
     #[inline]
     pub fn departed(&mut self, size: u32, sojourn: Duration) {
@@ -366,26 +348,5 @@ impl From<Reason> for DropWhy {
             Reason::Overflow => DropWhy::Overflow,
             Reason::Law => DropWhy::Law,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_trace_gives_one_opportunity_a_line_and_repeats() {
-        let times = [0, 5, 10].map(Instant::from_millis).to_vec();
-        let mut t = Trace { times, next: 0, base: Instant::ZERO, credit: 0 };
-        let full = |t: &mut Trace, now| t.sent_by(Instant::from_millis(now), 1504).as_nanos() / 1_000_000;
-        assert_eq!(full(&mut t, 0), 0);
-        assert_eq!(full(&mut t, 1), 5);
-        // The line at 10 ms is also the start of the next round, whose first line is at 0 + 10.
-        assert_eq!(full(&mut t, 6), 10);
-        assert_eq!(full(&mut t, 10), 10);
-        assert_eq!(full(&mut t, 10), 15);
-        // Small packets share an opportunity.
-        assert_eq!(t.sent_by(Instant::from_millis(16), 100), Instant::from_millis(20));
-        assert_eq!(t.sent_by(Instant::from_millis(20), 100), Instant::from_millis(20));
     }
 }

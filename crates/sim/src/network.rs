@@ -185,13 +185,7 @@ impl Network {
         for &l in links {
             let spec = &scenario.links[l];
             // A link that only delays is part of the line: no event of its own.
-            let plain = spec.rate.is_none()
-                && spec.clock == Clock::Exact
-                && spec.changes.is_empty()
-                && !self.links[l].impaired
-                && spec.jitter.is_zero()
-                && !self.links[l].loss.is_possible();
-            if plain {
+            if self.links[l].is_plain(spec) {
                 rest += spec.delay;
                 continue;
             }

@@ -63,9 +63,11 @@ pub struct LinkSample {
     pub queue_ms: f64,
     pub queue_packets: u32,
     pub queue_bytes: f64,
+    /// Of what the rate would have carried in this step; NaN where it would have carried nothing.
     pub utilisation: f64,
     pub dropped: u32,
     pub marked: u32,
+    /// NaN, as are the departed, where packets' way is a delay line alone and nobody counts.
     pub arrived_bytes: f64,
     pub departed_bytes: f64,
     /// Mean sojourn of the packets that left in this step; NaN if none did.

@@ -7,6 +7,7 @@
 
 mod counter;
 
+use crate::capacity::BYTE;
 use crate::link::DropWhy;
 use crate::network::Network;
 use crate::packet::Packet;
@@ -14,10 +15,10 @@ use crate::probe::{Probe, Trace};
 use crate::scheduler::{Scheduler, Source};
 use crate::world::World;
 use crate::{RunError, digest::Fact};
-use counter::Counter;
+use counter::{Counter, SECOND};
 use experiment::{Clock, Link as Spec, LossAt, RateSpec, Rounding};
 use std::collections::VecDeque;
-use units::{Duration, Rate};
+use units::{Bytes, Duration, Instant, Rate};
 
 /// A pipe of dummynet: credit of a shaper, and a delay line. Credit counts bits times ticks per second, so that one tick
 /// earns `rate` and a packet costs `hz` times its bits, in whole numbers.
@@ -133,6 +134,17 @@ impl Tick {
         Some(now + wait)
     }
 
+    /// Of the packets taken from the queue, what time has yet to earn, in 10⁻⁹ bit; negative: what it has earned for those
+    /// that wait until the next tick. Between ticks the credit is taken to grow steadily.
+    pub(crate) fn owed(&self, now: Instant, waiting: Bytes) -> i128 {
+        let Some(rate) = self.rate.filter(|_| self.active) else { return 0 };
+        let (rate, hz) = (rate as i128, self.counter.hz() as i128);
+        let earned = rate * self.counter.nanoticks(self.served, now);
+        let credit = (self.credit as i128 * SECOND as i128 + earned) / hz;
+        let between_services = rate * SECOND as i128 / hz * self.counter.stride() as i128;
+        -credit.min(waiting.get() as i128 * BYTE).min(between_services)
+    }
+
     /// A packet whose time has come.
     fn due(&mut self, now: i64) -> Option<Packet> {
         let is_due = self.line.front().is_some_and(|(out, _)| *out <= now);
@@ -164,9 +176,7 @@ impl<P: Probe> World<P> {
                 self.lose(l, &packet, DropWhy::Random);
                 return;
             }
-            if self.measuring {
-                link.count.sent_bytes += packet.size as u64;
-            }
+            link.passed(packet.size, self.measuring);
             link.tick.as_mut().expect("as above").send(count, packet);
             self.tick_schedule_release(l);
             return;
@@ -265,7 +275,6 @@ impl<P: Probe> World<P> {
 mod tests {
     use super::*;
     use experiment::TickParams;
-    use units::Instant;
 
     fn pipe(settings: &str, mbps: Option<f64>, hz_delay: i64) -> Tick {
         let spec: params::Spec = settings.parse().unwrap();

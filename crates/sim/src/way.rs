@@ -121,9 +121,7 @@ impl<P: Probe> World<P> {
             return;
         }
         if matches!(link.transmitter, Transmitter::Unlimited) {
-            if self.measuring {
-                link.count.sent_bytes += packet.size as u64;
-            }
+            link.passed(packet.size, self.measuring);
             self.leave(l, &mut { *packet }, now);
             return;
         }

@@ -91,7 +91,7 @@ proptest! {
         let tcp = s.flows.iter().any(|f| !matches!(f.traffic, Traffic::Cbr { .. }));
         prop_assert!(!tcp || bounds.samples > 0);
         for l in &watched.links {
-            prop_assert!(l.utilisation.is_none_or(|u| (0.0..=1.01).contains(&u)), "{:?}", l);
+            prop_assert!(l.utilisation.is_none_or(|u| (0.0..=1.0).contains(&u)), "{:?}", l);
         }
     }
 }

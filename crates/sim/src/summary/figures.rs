@@ -2,6 +2,7 @@
 
 use super::completions::{completion_bins, exchange_bins};
 use super::{Backoffs, Connections, Figures, FlowSummary, GroupSummary, LinkSummary, QueuePackets, SlowStartExit};
+use crate::capacity::Used;
 use crate::histogram::Spread;
 use crate::link::DropWhy;
 use crate::node::{Completion, Transport};
@@ -209,18 +210,20 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
 pub(super) fn link<P: Probe>(world: &World<P>, l: usize, window: Duration) -> LinkSummary {
     let (spec, link) = (&world.scenario.links[l], &world.net.links[l]);
     let c = &link.count;
-    let rate = link.transmitter.rate();
+    let [from, to] = &link.capacity.window;
+    let used = Used::between(from, to, c.sent_bytes);
+    let came = |count: u64| (!link.is_plain(spec)).then_some(count);
     let dropped: u64 = c.dropped.iter().sum();
     LinkSummary {
         name: spec.name.clone(),
         queue: spec.queue.to_string(),
-        rate_mbps: rate.map(|r| r.as_mbps()),
-        utilisation: rate.map(|r| c.sent_bytes as f64 / (r.bytes_per_sec() * window.as_secs_f64())),
-        load: rate.map(|r| c.arrived_bytes as f64 / (r.bytes_per_sec() * window.as_secs_f64())),
-        arrived_mb: c.arrived_bytes as f64 * 1e-6,
-        departed_mb: c.sent_bytes as f64 * 1e-6,
+        rate_mbps: link.transmitter.rate().and_then(|_| used.mean_mbps()),
+        utilisation: used.utilisation(),
+        load: used.load(c.arrived_bytes),
+        arrived_mb: came(c.arrived_bytes).map(|bytes| bytes as f64 * 1e-6),
+        departed_mb: came(c.sent_bytes).map(|bytes| bytes as f64 * 1e-6),
         queue_ms: c.queue.spread(),
-        arrived: c.arrived,
+        arrived: came(c.arrived),
         dropped,
         dropped_overflow: c.dropped[DropWhy::Overflow as usize],
         dropped_law: c.dropped[DropWhy::Law as usize],

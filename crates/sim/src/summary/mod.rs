@@ -199,15 +199,19 @@ pub struct QueuePackets {
 pub struct LinkSummary {
     pub name: String,
     pub queue: String,
+    /// Mean over the window, which changes and a trace's opportunities move; absent on an unlimited link.
     pub rate_mbps: Option<f64>,
-    /// Fraction of the rate; absent on an unlimited link.
+    /// Bits that the transmitter passed over what its rate would have carried: a packet under transmission at an edge of
+    /// the window counts with the share of its transmission that lies inside. Absent on an unlimited link.
     pub utilisation: Option<f64>,
-    /// What came, dropped or not, as a fraction of the rate: above 1 in overload.
+    /// What came, dropped or not, over what the rate would have carried: above 1 in overload.
     pub load: Option<f64>,
-    pub arrived_mb: f64,
-    pub departed_mb: f64,
+    /// Absent, as are the packets and what departed, on an unlimited link that only delays: nobody counts there.
+    pub arrived_mb: Option<f64>,
+    /// In whole packets, those whose transmission began in the window.
+    pub departed_mb: Option<f64>,
     pub queue_ms: Option<Spread>,
-    pub arrived: u64,
+    pub arrived: Option<u64>,
     pub dropped: u64,
     pub dropped_overflow: u64,
     pub dropped_law: u64,

@@ -4,7 +4,7 @@ use experiment::TickParams;
 use units::{Duration, Instant, Rng, streams};
 
 /// In nanoseconds.
-const SECOND: u128 = 1_000_000_000;
+pub(super) const SECOND: u128 = 1_000_000_000;
 
 /// The emulator's count of ticks. All links of one run are one machine's.
 #[derive(Clone, Debug)]
@@ -29,6 +29,16 @@ impl Counter {
     /// Ticks per second.
     pub(super) fn hz(&self) -> u64 {
         self.hz
+    }
+
+    /// Ticks between two readings of the clock that differ.
+    pub(super) fn stride(&self) -> u64 {
+        self.stride
+    }
+
+    /// What of ticks, in 10⁻⁹, has passed by `now` since tick `count`.
+    pub(super) fn nanoticks(&self, count: i64, now: Instant) -> i128 {
+        (now + self.phase).as_nanos() as i128 * self.hz as i128 - count as i128 * SECOND as i128
     }
 
     /// A duration cut to whole ticks.
