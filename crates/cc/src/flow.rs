@@ -89,8 +89,6 @@ pub struct Flow {
     pub growth: Growth,
     /// `cwnd == ssthresh` still counts as slow start (FreeBSD).
     pub slow_start_at_ssthresh: bool,
-    /// Shadow window and BDP that the answer to a loss was chosen from, for the host's record; zero where they had no part.
-    pub weighed: (Bytes, Bytes),
     /// Smallest window the host will use.
     pub floor: Bytes,
     /// What to ask the routers for in the SYN, as [`quick_start`](crate::quick_start) writes rates; 0 asks for nothing.
@@ -126,7 +124,6 @@ impl Flow {
             phase: Phase::Open,
             growth: Growth::STANDARD,
             slow_start_at_ssthresh: false,
-            weighed: (Bytes::ZERO, Bytes::ZERO),
             floor,
             request: 0,
             credit: Bytes::ZERO,

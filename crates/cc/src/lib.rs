@@ -35,7 +35,7 @@ pub use registry::{
 pub use start::{SlowStart, quick_start};
 
 use core::fmt::Debug;
-use units::Instant;
+use units::{Bytes, Instant};
 
 /// An algorithm at work on one flow.
 ///
@@ -61,4 +61,8 @@ pub trait CongestionControl: Debug + Send {
     }
     /// Shows inner state by name, for plots.
     fn vars(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+    /// Shadow window and BDP that the answer to the last loss was chosen from, for the host's record; zero where they had no part.
+    fn weighed(&self) -> [Bytes; 2] {
+        [Bytes::ZERO; 2]
+    }
 }

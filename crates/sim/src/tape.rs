@@ -187,6 +187,9 @@ impl CongestionControl for Taped {
     fn wake(&self) -> Option<Instant> {
         self.cc.wake()
     }
+    fn weighed(&self) -> [Bytes; 2] {
+        self.cc.weighed()
+    }
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.cc.vars(see);
     }

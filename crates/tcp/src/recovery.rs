@@ -93,7 +93,6 @@ impl Sender {
 
     /// Asks the algorithm about congestion.
     pub(crate) fn ask(&mut self, signal: Signal) -> Reaction {
-        self.flow.weighed = Default::default();
         let congestion = Congestion {
             signal,
             during: self.flow.phase,
@@ -138,7 +137,7 @@ impl Sender {
         self.remember(before);
         let (lost, in_flight) = (self.board.lost as i64, self.flow.in_flight.get() as i64);
         let reaction = self.ask(Signal::Loss);
-        let [shadow, bdp] = [self.flow.weighed.0, self.flow.weighed.1].map(|w| w.get() as i64);
+        let [shadow, bdp] = self.cc.weighed().map(|w| w.get() as i64);
         let why = causes::LossBackoff { lost, in_flight, shadow, bdp };
         match reaction {
             Reaction::Reduce(to) if self.config.loss == LossDetection::Tahoe => {

@@ -206,6 +206,9 @@ impl CongestionControl for Composed {
     fn wake(&self) -> Option<Instant> {
         self.cc.wake()
     }
+    fn weighed(&self) -> [Bytes; 2] {
+        self.cc.weighed()
+    }
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.start.vars(see);
         self.cc.vars(see);
@@ -257,6 +260,10 @@ mod tests {
             self.note("wake");
             Some(Instant::from_millis(7))
         }
+        fn weighed(&self) -> [Bytes; 2] {
+            self.note("weighed");
+            [Bytes::new(7), Bytes::ZERO]
+        }
         fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
             self.note("vars");
             see("spy", 1.0);
@@ -278,6 +285,7 @@ mod tests {
         cc.on_undo(&mut f);
         cc.on_event(&mut f, Event::RecoveryEnd);
         assert_eq!(cc.wake(), Some(Instant::from_millis(7)));
+        assert_eq!(cc.weighed(), [Bytes::new(7), Bytes::ZERO]);
         let mut names = vec![];
         cc.vars(&mut |name, _| names.push(name));
         assert_eq!(names, ["hystart_samples", "spy"]);

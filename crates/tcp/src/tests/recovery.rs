@@ -195,9 +195,12 @@ fn the_timeout_doubles_until_something_comes_back() {
 #[test]
 fn freebsd_s_threshold_after_a_timeout_is_whole_segments_and_two_at_least() {
     for (window, threshold) in [(2 * MSS, 2), (7 * MSS, 3)] {
-        let mut p = Pair::new(stack(Stack::FreeBsd11), |from, _, s| {
-            if from == 0 && s.len > 0 { Fate::Drop } else { Fate::Pass }
-        });
+        let mut p = Pair::new(
+            stack(Stack::FreeBsd11),
+            |from, _, s| {
+                if from == 0 && s.len > 0 { Fate::Drop } else { Fate::Pass }
+            },
+        );
         p.ends[0].flow_mut().cwnd = Bytes::new(window);
         p.ends[0].flow_mut().floor = Bytes::new(1);
         p.ends[0].write(p.now, 20 * MSS);

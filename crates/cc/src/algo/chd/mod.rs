@@ -192,7 +192,6 @@ impl Chd {
             flow.because(why, before);
             return Reaction::Own;
         }
-        flow.weighed = (shadow, Bytes::ZERO);
         let to = self.cut(flow.cwnd.max(shadow), 0.5, flow);
         if shadow > flow.cwnd {
             // The host records the loss; that it gives back more than half is told beside it.

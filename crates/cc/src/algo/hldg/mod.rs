@@ -261,6 +261,10 @@ impl CongestionControl for Hldg {
         }
     }
 
+    fn weighed(&self) -> [Bytes; 2] {
+        [self.shadow, self.bdp()]
+    }
+
     fn wake(&self) -> Option<Instant> {
         let base = if self.modes.mode == Mode::Delay { self.base.deadline() } else { Instant::MAX };
         let at = self.modes.wake().min(self.loss_mode.wake()).min(base);

@@ -95,7 +95,7 @@ impl Hldg {
 
     /// What a loss in delay mode leaves (section 5.5): the BDP, if it lies within reason, as in Westwood; never less than
     /// half of what a loss-based flow would have.
-    pub(super) fn after_loss(&mut self, flow: &mut Flow) -> Bytes {
+    pub(super) fn after_loss(&mut self, flow: &Flow) -> Bytes {
         let (window, bdp) = (flow.cwnd, self.bdp());
         let within = bdp < window && bdp > window.mul_f64(self.p.beta_delay);
         // In slow start Algorithm 5.3 halves.
@@ -106,7 +106,6 @@ impl Hldg {
             // Linux's cap: a shadow of twice the window is all that counts. The thesis names none.
             self.shadow = self.shadow.min(window);
         }
-        flow.weighed = (self.shadow, bdp);
         rule.max(self.shadow)
     }
 }
