@@ -282,13 +282,17 @@ def report(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The page.")] = Path("report.html"),
     start: Annotated[float | None, typer.Option("--from", metavar="S", help="Over time: from this second on.")] = None,
     stop: Annotated[float | None, typer.Option("--to", metavar="S", help="Over time: up to this second.")] = None,
+    link: Annotated[
+        str | None,
+        typer.Option("--link", metavar="NAME", help="Over time: this link's queue; default: where data wait longest."),
+    ] = None,
 ) -> None:
     """Write one self-contained HTML page about results; it opens without a network."""
     from . import report as reports
     from .store import load
 
     terminal.target("-o", out)
-    print(reports.write([load(source) for source in sources], out, span=terminal.span(start, stop)))
+    print(reports.write([load(source) for source in sources], out, span=terminal.span(start, stop), link=link))
 
 
 @app.command()

@@ -286,6 +286,14 @@ def test_list_and_show(sojourn, tmp_path):
     assert json.loads(sojourn("show", "experiment", LINE, "--json").stdout)["cases"]
 
 
+def test_a_page_looks_at_the_link_that_is_asked_for(sojourn):
+    assert sojourn("run", LINE, *QUICK, "--series", "100ms", "-o", "out").returncode == 0
+    assert sojourn("report", "out", "--link", "bottleneck").returncode == 0
+    wrong = sojourn("report", "out", "--link", "botleneck")
+    assert wrong.returncode == 2
+    assert "did you mean 'bottleneck'" in wrong.stderr
+
+
 def test_doctor_is_sound_here(sojourn):
     seen = sojourn("doctor", "--json")
     assert seen.returncode == 0, seen.stdout
