@@ -89,6 +89,7 @@ int main(void)
 
 		fwrite(answer, sizeof(answer), 1, stdout);
 		fwrite(events, sizeof(events[0]), happened, stdout);
+		fflush(stdout);
 	}
 	return 0;
 }

@@ -37,7 +37,7 @@ struct cdg {
 	u64 outstanding;
 	u64 rounds, step; /* alpha_inc */
 	u64 kept;	  /* a loss under repair cut nothing */
-	u64 gradients;
+	u64 begun; /* a gradient was taken */
 	u64 chance, drew; /* the last toss */
 };
 
@@ -97,7 +97,7 @@ static bool cdg_toss(struct cdg *s, struct law_flow *f, const volatile struct cd
 		return false;
 	raw = slow_start && CDG_RULE(p, raw_slow_start);
 	only_min = slow_start && p->slow_start_min;
-	if (raw && !(only_min && s->gradients == 1) && s->min.last > 0)
+	if (raw && s->min.last > 0)
 		gradient = s->min.last;
 	else if (!only_min && s->min.average > 0)
 		gradient = s->min.average;
@@ -177,7 +177,14 @@ static bool cdg_round(struct cdg *s, struct law_flow *f, const struct law_round 
 	s->previous_max = max;
 	if (!before || !max)
 		return false;
-	s->gradients++;
+	if (!s->begun) {
+		s->begun = 1;
+		/* Of the initial window's burst (5.4.1), ignored with its RTT as a round after a back-off is. */
+		if (p->slow_start_min && law_in_slow_start(f)) {
+			s->previous = 0;
+			return false;
+		}
+	}
 	cdg_push(&s->min, cdg_gradient(min - previous_min, p), s->oldest, p);
 	cdg_push(&s->max, cdg_gradient(max - previous_max, p), s->oldest, p);
 	s->oldest = s->oldest + 1 >= p->window ? 0 : s->oldest + 1;

@@ -200,6 +200,8 @@ class Listener:
         self._over.set()
         self._thread.join()
         self.lost = self._ring.lost()
+        # The kernel keeps a ring as long as it is mapped, and a failed test its variables.
+        del self._ring
 
 
 def carry(cc: str, seconds: int, *path: str, skip: int = 3) -> Ran:

@@ -3,9 +3,9 @@
 use super::words::Words;
 use cc::EventRecord;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
 const BPF: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf");
@@ -34,7 +34,7 @@ fn parameters(name: &str) -> Vec<String> {
 }
 
 /// The program for a spec.
-pub fn compile(spec: &str) -> PathBuf {
+fn compile(spec: &str) -> PathBuf {
     static DONE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut done = DONE.lock().unwrap();
     if let Some(path) = done.get(spec) {
@@ -69,20 +69,29 @@ pub fn compile(spec: &str) -> PathBuf {
     program
 }
 
-/// Plays a tape to the program.
-pub fn play(program: &Path, tape: &[Words]) -> Vec<Answer> {
-    let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let bytes: Vec<u8> = tape.iter().flat_map(|words| words.0).flat_map(u64::to_le_bytes).collect();
-    let writer = std::thread::spawn(move || stdin.write_all(&bytes));
-    let out = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(out.status.success(), "{:?}", out.status);
-    let mut words = out.stdout.chunks(8).map(|b| u64::from_le_bytes(b.try_into().unwrap()));
-    let mut answers = Vec::new();
-    while let Some(cwnd) = words.next() {
-        let mut next = || words.next().expect("a whole answer");
-        let (ssthresh, reaction, n) = (next(), next(), next());
+/// The program as it runs, a call at a time.
+pub struct Native {
+    child: Child,
+    calls: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Native {
+    pub fn new(spec: &str) -> Native {
+        let mut child = Command::new(compile(spec)).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (calls, answers) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Native { child, calls, answers }
+    }
+
+    pub fn call(&mut self, words: &Words) -> Answer {
+        let bytes: Vec<u8> = words.0.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.calls.write_all(&bytes).unwrap();
+        let mut next = || {
+            let mut word = [0; 8];
+            self.answers.read_exact(&mut word).expect("a whole answer");
+            u64::from_le_bytes(word)
+        };
+        let (cwnd, ssthresh, reaction, n) = (next(), next(), next(), next());
         let events = (0..n)
             .map(|_| {
                 let head = next();
@@ -99,7 +108,14 @@ pub fn play(program: &Path, tape: &[Words]) -> Vec<Answer> {
                 }
             })
             .collect();
-        answers.push(Answer { cwnd, ssthresh, reaction, events });
+        Answer { cwnd, ssthresh, reaction, events }
     }
-    answers
+
+    /// Ends the program, which must not have met undefined behaviour.
+    pub fn end(self) {
+        let Native { mut child, calls, answers } = self;
+        drop((calls, answers));
+        let status = child.wait().unwrap();
+        assert!(status.success(), "{status:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Calls that no path would make: delays that leap, rounds of one ACK, losses on losses, idle hosts.
 
-use super::replay::{Replay, Step};
+use super::compare::{Apart, Both};
 use super::words::{ACK, CONGESTION, INIT, NOTICE, WAKE, Words};
 use cc::{Ack, Phase, Round};
 use units::{Bytes, Duration, Instant, Rng};
@@ -9,21 +9,13 @@ use units::{Bytes, Duration, Instant, Rng};
 /// have their sums: the Rust's averages are zero when they should be.
 pub const EXACT: u64 = 15_625;
 
-/// As many calls, with the Rust's answers, on which the host's part depends. Delays are multiples of `grid` ns.
-pub fn calls(spec: &str, seed: u64, n: usize, grid: u64) -> (Vec<Words>, Vec<Step>) {
+/// Plays as many rounds of calls to both; the host does as they answer. Delays are multiples of `grid` ns.
+pub fn calls(spec: &str, seed: u64, n: usize, grid: u64) -> Apart {
     let mut rng = Rng::new(seed, 0, 99);
-    let mut replay = Replay::new(spec);
-    let (mut tape, mut steps) = (Vec::new(), Vec::new());
-    let mut play = |replay: &mut Replay, words: &mut Words| {
-        let step = replay.call(words);
-        tape.push(*words);
-        let reaction = step.reaction;
-        steps.push(step);
-        reaction
-    };
-    let mut host = replay.flow.clone();
+    let mut both = Both::new(spec);
+    let mut host = both.replay.flow.clone();
     host.now = Instant::from_millis(1000);
-    play(&mut replay, &mut Words::new(INIT, 0, &host));
+    both.call(Words::new(INIT, 0, &host));
     let base = 1_000_000 + rng.below(200_000_000);
     let mut queue = 0;
     let mut round = Round { start: host.now, min_rtt: Duration::MAX, ..Round::default() };
@@ -62,13 +54,13 @@ pub fn calls(spec: &str, seed: u64, n: usize, grid: u64) -> (Vec<Words>, Vec<Ste
             ack.round = Some(done);
             round = Round { start: host.now, min_rtt: Duration::MAX, ..Round::default() };
         }
-        play(&mut replay, &mut Words::new(WAKE, 0, &host));
-        play(&mut replay, &mut Words::new(ACK, 0, &host).with_ack(&ack));
+        both.call(Words::new(WAKE, 0, &host));
+        both.call(Words::new(ACK, 0, &host).with_ack(&ack));
         if rng.below(40) == 0 {
             let signal = [0, 0, 0, 1, 2][rng.below(5) as usize];
             let mut words = Words::new(CONGESTION, signal, &host);
             words.set("lost", mss.get());
-            let reaction = play(&mut replay, &mut words);
+            let reaction = both.call(words);
             host.phase = [Phase::Recovery, Phase::Reduced, Phase::Loss][signal as usize];
             if reaction != u64::MAX {
                 // The host's reduction, seen with the next call.
@@ -77,14 +69,14 @@ pub fn calls(spec: &str, seed: u64, n: usize, grid: u64) -> (Vec<Words>, Vec<Ste
                 let mut words = Words::new(WAKE, 0, &host);
                 words.set("host_cwnd", 1);
                 words.set("host_ssthresh", 1);
-                play(&mut replay, &mut words);
+                both.call(words);
             }
         } else if host.phase != Phase::Open && rng.below(5) == 0 {
             host.phase = Phase::Open;
-            play(&mut replay, &mut Words::new(NOTICE, 1, &host));
+            both.call(Words::new(NOTICE, 1, &host));
         } else if rng.below(200) == 0 {
-            play(&mut replay, &mut Words::new(NOTICE, 0, &host));
+            both.call(Words::new(NOTICE, 0, &host));
         }
     }
-    (tape, steps)
+    both.end()
 }

@@ -70,10 +70,4 @@ impl Replay {
         let events = flow.drain_events().collect();
         Step { cwnd: flow.cwnd.get(), ssthresh: flow.ssthresh.get(), reaction, events, drew }
     }
-
-    /// Every call of a tape, which comes back with the numbers drawn.
-    pub fn all(mut self, mut tape: Vec<Words>) -> (Vec<Words>, Vec<Step>) {
-        let steps = tape.iter_mut().map(|words| self.call(words)).collect();
-        (tape, steps)
-    }
 }
