@@ -3,7 +3,7 @@
 //! `n rate rttlo rtthi dur cc aqm buf spread seed delack stack`: n flows over one bottleneck of `rate` bit/s with `buf`
 //! packets, base RTTs spread evenly over rttlo … rtthi seconds, starts over `spread` seconds, for `dur` seconds.
 
-use experiment::{Clock, FlowSpec, Link, LossAt, LossModel, RateSpec, Run, Scenario, Traffic, Vary};
+use experiment::{FlowSpec, Link, RateSpec, Run, Scenario, Traffic, Vary};
 use params::{Spec, Value};
 use std::process::exit;
 use tcp::{Offload, Stack};
@@ -69,19 +69,10 @@ fn arguments() -> Result<Arguments, String> {
 
 fn link(name: &str, rate: Option<Rate>, delay: Duration, buffer: Option<usize>, queue: Spec) -> Link {
     Link {
-        name: name.into(),
         rate: rate.map(RateSpec::Constant),
         delay,
         buffer: buffer.map(aqm::Limit::Packets),
-        queue,
-        loss: LossModel::None,
-        loss_at: LossAt::Enqueue,
-        jitter: Duration::ZERO,
-        reorder: None,
-        duplicate: 0.0,
-        quick_start: None,
-        clock: Clock::Exact,
-        changes: Vec::new(),
+        ..Link::plain(name, queue)
     }
 }
 

@@ -54,6 +54,27 @@ pub struct Link {
     pub changes: Vec<Change>,
 }
 
+impl Link {
+    /// A link that passes on whatever it gets, at once and always.
+    pub fn plain(name: impl Into<String>, queue: Spec) -> Link {
+        Link {
+            name: name.into(),
+            rate: None,
+            delay: Duration::ZERO,
+            buffer: None,
+            queue,
+            loss: LossModel::None,
+            loss_at: LossAt::Enqueue,
+            jitter: Duration::ZERO,
+            reorder: None,
+            duplicate: 0.0,
+            quick_start: None,
+            clock: Clock::Exact,
+            changes: Vec::new(),
+        }
+    }
+}
+
 /// How fast a link sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateSpec {

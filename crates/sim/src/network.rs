@@ -277,20 +277,10 @@ pub fn build(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Resul
 
 fn access_link(flow: &FlowSpec, rate: Rate) -> experiment::Link {
     experiment::Link {
-        name: format!("{}'s access", flow.name),
         rate: Some(RateSpec::Constant(rate)),
-        delay: Duration::ZERO,
         // A host does not drop its own packets; it holds them.
         buffer: Some(aqm::Limit::Packets(usize::MAX)),
-        queue: Spec::named("fifo"),
-        loss: experiment::LossModel::None,
-        loss_at: experiment::LossAt::Enqueue,
-        jitter: Duration::ZERO,
-        reorder: None,
-        duplicate: 0.0,
-        quick_start: None,
-        clock: Clock::Exact,
-        changes: Vec::new(),
+        ..experiment::Link::plain(format!("{}'s access", flow.name), Spec::named("fifo"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Dumbbells for tests.
 #![allow(dead_code, reason = "each test that takes this file in uses a part of it")]
 
-use experiment::{Clock, FlowSpec, Link, LossAt, LossModel, RateSpec, Run, Scenario, Traffic, Vary};
+use experiment::{FlowSpec, Link, RateSpec, Run, Scenario, Traffic, Vary};
 use tcp::{Offload, Stack};
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -11,19 +11,10 @@ pub fn ms(ms: f64) -> Duration {
 
 pub fn link(name: &str, rate: Option<f64>, delay: Duration, buffer: Option<usize>, queue: &str) -> Link {
     Link {
-        name: name.into(),
         rate: rate.map(|mbps| RateSpec::Constant(Rate::from_mbps(mbps))),
         delay,
         buffer: buffer.map(aqm::Limit::Packets),
-        queue: queue.parse().unwrap(),
-        loss: LossModel::None,
-        loss_at: LossAt::Enqueue,
-        jitter: Duration::ZERO,
-        reorder: None,
-        duplicate: 0.0,
-        quick_start: None,
-        clock: Clock::Exact,
-        changes: Vec::new(),
+        ..Link::plain(name, queue.parse().unwrap())
     }
 }
 
