@@ -14,6 +14,7 @@ mod config;
 mod conservative;
 mod ecn;
 mod endpoint;
+mod freebsd;
 mod handshake;
 mod measure;
 #[cfg(test)]

@@ -41,16 +41,19 @@ impl Sender {
                 self.rto_at = self.rtt.deadline(now);
             }
         } else {
-            if cumulative > 0 {
-                self.duplicates = 0;
-            } else if d.bytes > 0 {
-                self.duplicates += 1;
+            if self.ways.own_window && self.flow.phase != Phase::Loss {
+                self.refill_own_window(cumulative, d);
+            } else {
+                if cumulative > 0 {
+                    self.duplicates = 0;
+                } else if d.bytes > 0 {
+                    self.duplicates += 1;
+                }
+                self.detect_by_count();
             }
-            self.detect_by_count();
             if self.duplicates >= THRESHOLD && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
                 self.lose_first();
             }
-            self.refill_quota(cumulative, d);
         }
         if self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
             self.enter_recovery(now);
@@ -128,7 +131,6 @@ impl Sender {
         self.force_one = true;
         self.rescued = false;
         self.partial_seen = false;
-        self.quota = self.mss;
         // Linux does not ask twice: the reduction under way answers for these losses too.
         if during == Phase::Reduced && self.prr.on && self.config.stack == Stack::Linux {
             self.flow.phase = Phase::Recovery;
@@ -164,6 +166,10 @@ impl Sender {
                 self.flow.phase = Phase::Recovery;
                 self.after_algorithm();
             }
+        }
+        if self.ways.own_window && self.flow.phase == Phase::Recovery {
+            self.open_own_window();
+            self.lose_holes();
         }
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
     }
@@ -208,6 +214,7 @@ impl Sender {
     fn begin_again(&mut self) {
         self.recover = self.nxt;
         self.prr.on = false;
+        self.forget_own_window();
         self.credit = 0;
         self.duplicates = 0;
         self.force_one = false;
@@ -304,22 +311,5 @@ impl Sender {
         self.flow.phase = Phase::Reduced;
         self.recover = self.nxt;
         self.forget_undo();
-    }
-
-    /// FreeBSD 11 in SACK recovery lets one segment go per duplicate ACK while its estimate of what is in flight is
-    /// under the threshold, and one or two on a partial ACK (`tcp_do_segment`, `tcp_sack_partialack`).
-    fn refill_quota(&mut self, cumulative: u64, d: &Delivery) {
-        if !self.ways.quota || self.flow.phase != Phase::Recovery {
-            return;
-        }
-        let mss = self.mss;
-        if cumulative > 0 {
-            self.quota = if cumulative >= 2 * mss { 2 * mss } else { mss };
-        } else if d.bytes > 0 {
-            let awnd = self.nxt - self.board.sacked_to.max(self.una) + self.board.resent;
-            if awnd < self.flow.ssthresh.get() {
-                self.quota += mss;
-            }
-        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::clock::TickClock;
 use crate::config::{Config, LossDetection, Offload, RoundKind, Stack};
 use crate::ecn::{self, Marked};
+use crate::freebsd::OwnWindow;
 use crate::ring::Ring;
 use crate::scoreboard::{Delivery, Scoreboard};
 use crate::{BandwidthEstimates, Heard, Segment, Stats, prr::Prr, rack::Rack, timers::Probe, undo::Undo};
@@ -25,6 +26,7 @@ pub(crate) struct Aside {
     pub seen_blocks: [(u64, u64); 3],
     /// Of the last round that nobody has asked for yet.
     pub estimates: Option<BandwidthEstimates>,
+    pub own_window: OwnWindow,
     /// Written behind a push of what is not all sent yet.
     pub behind: Option<u64>,
 }
@@ -48,8 +50,10 @@ pub(crate) type Echo = Option<(u32, u32)>;
 pub(crate) struct Ways {
     pub sack: bool,
     pub rack: bool,
-    /// FreeBSD's rationing of what leaves in recovery.
-    pub quota: bool,
+    /// Losses are found by count, as RFC 6675 has it.
+    pub by_count: bool,
+    /// FreeBSD's own window in recovery instead of a pipe.
+    pub own_window: bool,
     /// Growth is earned whenever the peer's window is not the limit (FreeBSD).
     pub lenient: bool,
     /// Rounds end by sequence number.
@@ -135,8 +139,6 @@ pub(crate) struct Sender {
     /// Episode in progress ends when this is acknowledged.
     pub recover: u64,
     pub undo: Box<Undo>,
-    /// FreeBSD: what may leave during recovery.
-    pub quota: u64,
     pub aside: Box<Aside>,
     pub config: Box<Config>,
 }
@@ -182,7 +184,6 @@ impl Sender {
             estimating: config.estimates,
             duplicates: 0,
             credit: 0,
-            quota: 0,
             force_one: false,
             partial_seen: false,
             rescued: false,
@@ -209,7 +210,8 @@ impl Sender {
             ways: Ways {
                 sack: matches!(config.loss, LossDetection::RackTlp | LossDetection::Sack),
                 rack: config.loss == LossDetection::RackTlp,
-                quota: config.stack == Stack::FreeBsd11 && config.loss == LossDetection::Sack,
+                by_count: config.loss == LossDetection::Sack && config.stack != Stack::FreeBsd11,
+                own_window: config.stack == Stack::FreeBsd11 && config.loss == LossDetection::Sack,
                 lenient: config.stack == Stack::FreeBsd11,
                 by_sequence: config.round == RoundKind::Sequence,
                 bursts: config.offload != Offload::Off,
@@ -414,7 +416,7 @@ impl Sender {
         self.prr.on = false;
         self.flow.phase = Phase::Open;
         self.flow.reset_credit();
-        self.flow.in_flight = Bytes::new(self.pipe());
+        self.flow.in_flight = Bytes::new(if self.ways.own_window { self.nxt - self.una } else { self.pipe() });
         self.cc.on_event(&mut self.flow, Event::RecoveryEnd);
         self.after_algorithm();
     }

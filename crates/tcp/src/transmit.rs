@@ -26,7 +26,7 @@ impl Sender {
             return decided;
         }
         let chunk = self.poll_new(now, peer);
-        if chunk.is_none() && self.flow.phase == Phase::Recovery && self.ways.sack && !self.ways.rack {
+        if chunk.is_none() && self.flow.phase == Phase::Recovery && self.ways.by_count {
             return self.poll_unlikely(now, peer);
         }
         chunk
@@ -37,12 +37,14 @@ impl Sender {
     fn admits(&mut self, now: Instant, len: u64, spare: u64) -> bool {
         let pipe = self.pipe();
         let cwnd = self.flow.cwnd.get();
-        if pipe > 0 {
-            let rationed = self.ways.quota && self.flow.phase == Phase::Recovery && self.quota < len;
-            if pipe + len + spare > cwnd || rationed {
-                self.flow.app_limited = false;
-                return false;
-            }
+        let fits = if self.ways.own_window {
+            self.fits_own_window(len, spare)
+        } else {
+            pipe == 0 || pipe + len + spare <= cwnd
+        };
+        if !fits {
+            self.flow.app_limited = false;
+            return false;
         }
         if now < self.pace_next && self.burst_left == 0 && (self.flow.pacing.is_some() || cwnd < self.mss) {
             self.pace_at = self.pace_next;
@@ -129,8 +131,8 @@ impl Sender {
         if self.prr.on {
             self.prr.out += span;
         }
-        if self.ways.quota {
-            self.quota = self.quota.saturating_sub(span);
+        if self.ways.own_window {
+            self.use_own_window(span);
         }
         let in_flight = Bytes::new(self.pipe());
         self.flow.in_flight = in_flight;

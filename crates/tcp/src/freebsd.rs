@@ -1,0 +1,110 @@
+//! FreeBSD 11's SACK sender, which knows no pipe: what is outstanding counts, and a recovery has a window of its own
+//! (`tcp_do_segment`, `tcp_sack_partialack`, `tcp_output`; `net.inet.tcp.rfc6675_pipe` is off).
+
+use crate::conservative::THRESHOLD;
+use crate::scoreboard::{Delivery, EVER, LOST, SACKED};
+use crate::sender::Sender;
+use cc::Phase;
+
+/// What may leave beside the window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OwnWindow {
+    /// During recovery: what was sent again and is not acknowledged, and what was new, fit into it.
+    pub window: u64,
+    /// Where the new data of this recovery begins (`sack_newdata`).
+    pub from: u64,
+    /// After a duplicate ACK that began no recovery: so much more may leave, whatever the window (one byte stands for
+    /// nothing). Zero: the window decides.
+    limited: u64,
+    /// Sent so in this row of duplicates.
+    limited_sent: u32,
+    /// A partial ACK asks for an answer at once, be it less than a segment with its options (`TF_ACKNOW`).
+    answers: bool,
+}
+
+impl Sender {
+    /// May `len` leave, where silly-window avoidance wants `spare` to be left over?
+    #[inline]
+    pub(crate) fn fits_own_window(&self, len: u64, spare: u64) -> bool {
+        let own = &self.aside.own_window;
+        let (need, outstanding) = (if own.answers { len } else { len + spare }, self.nxt - self.una);
+        match self.flow.phase {
+            Phase::Recovery if self.board.to_resend > 0 => self.board.resent + need <= own.window,
+            Phase::Recovery if self.board.resent > 0 => self.board.resent + self.nxt - own.from + need <= own.window,
+            Phase::Recovery => outstanding + need <= own.window,
+            Phase::Loss => self.pipe() == 0 || self.pipe() + need <= self.flow.cwnd.get(),
+            _ if own.limited > 0 => need <= own.limited,
+            _ => outstanding == 0 || outstanding + need <= self.flow.cwnd.get(),
+        }
+    }
+
+    /// Something left.
+    #[inline]
+    pub(crate) fn use_own_window(&mut self, span: u64) {
+        let own = &mut self.aside.own_window;
+        own.answers = false;
+        if own.limited > 0 {
+            own.limited = own.limited.saturating_sub(span).max(1);
+            own.limited_sent += 1;
+        }
+    }
+
+    /// A timeout: nothing of it holds any more.
+    pub(crate) fn forget_own_window(&mut self) {
+        self.aside.own_window = OwnWindow::default();
+    }
+
+    /// A recovery begins.
+    pub(crate) fn open_own_window(&mut self) {
+        self.aside.own_window = OwnWindow { window: self.mss, from: self.nxt, ..OwnWindow::default() };
+    }
+
+    /// What an ACK does to the count of duplicates and to what may leave.
+    pub(crate) fn refill_own_window(&mut self, cumulative: u64, d: &Delivery) {
+        self.count_duplicates(cumulative, d);
+        if self.flow.phase != Phase::Recovery {
+            return;
+        }
+        let (mss, ssthresh, resent) = (self.mss, self.flow.ssthresh.get(), self.board.resent);
+        let own = &mut self.aside.own_window;
+        if cumulative > 0 {
+            let segments = if cumulative >= 2 * mss { 2 } else { 1 };
+            own.window = (resent + (self.nxt - own.from) + segments * mss).min(ssthresh);
+            own.answers = true;
+        } else if d.bytes > 0 && self.nxt - self.board.sacked_to.max(self.una) + resent < ssthresh {
+            own.window = (own.window + mss).min(ssthresh);
+        }
+        self.lose_holes();
+    }
+
+    /// An ACK with a new range counts, and one that also moves `una` is the first of a row, as is one that fills a hole
+    /// (`tcp_sack_doack`). The first two of a row each make room for a segment.
+    fn count_duplicates(&mut self, cumulative: u64, d: &Delivery) {
+        self.aside.own_window.limited = 0;
+        if cumulative > 0 {
+            let had_holes = d.known_to > self.una - cumulative;
+            self.duplicates = u32::from(had_holes || d.bytes > cumulative);
+            self.aside.own_window.limited_sent = 0;
+        } else if d.bytes > 0 {
+            self.duplicates += 1;
+            if self.duplicates == 1 {
+                self.aside.own_window.limited_sent = 0;
+            }
+            if self.duplicates < THRESHOLD && self.flow.phase == Phase::Open {
+                let segments = self.duplicates.saturating_sub(self.aside.own_window.limited_sent) as u64;
+                self.aside.own_window.limited = (segments * self.mss).max(1);
+            }
+        }
+    }
+
+    /// In recovery every hole counts as lost once, up to where the recovery ends.
+    pub(crate) fn lose_holes(&mut self) {
+        let end = self.board.find(self.board.sacked_to.min(self.recover));
+        for id in self.board.judged.max(self.board.ring.first())..end {
+            if !self.board.ring.get(id).is(SACKED | LOST | EVER) {
+                self.lose(id);
+            }
+        }
+        self.board.judged = self.board.judged.max(end);
+    }
+}
