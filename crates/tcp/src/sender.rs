@@ -354,7 +354,11 @@ impl Sender {
                 rate: self.sample_rate(now),
                 round: self.close_round(now, ack, fresh, marked_round),
             };
+            let window = self.flow.cwnd;
             self.cc.on_ack(&mut self.flow, &message);
+            if self.ways.own_window && self.flow.phase == Phase::Recovery {
+                self.aside.own_window.window += self.flow.cwnd.saturating_sub(window).get();
+            }
             self.after_algorithm();
             if self.prr.on {
                 self.step_reduction(delivery.bytes, cumulative > 0 && newly_lost == 0);

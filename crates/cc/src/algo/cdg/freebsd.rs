@@ -38,6 +38,8 @@ pub struct FreeBsd {
     toss: Toss,
     /// A loss under repair cut nothing.
     kept: bool,
+    /// The last ACK grew the window during a repair.
+    grown: bool,
     /// No gradient was taken yet.
     first: bool,
 }
@@ -65,6 +67,7 @@ impl FreeBsd {
             step: 0,
             toss: Toss::default(),
             kept: false,
+            grown: false,
             first: true,
         }
     }
@@ -236,6 +239,7 @@ impl CongestionControl for FreeBsd {
     #[inline]
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.outstanding = self.outstanding.saturating_sub(ack.cumulative);
+        self.grown = false;
         if let Some(round) = &ack.round
             && self.end_of_round(flow, round)
         {
@@ -244,11 +248,12 @@ impl CongestionControl for FreeBsd {
             }
             return;
         }
-        if ack.cumulative.is_zero() || flow.phase == Phase::Recovery {
-            return;
-        }
-        if flow.cwnd_limited || (self.rules.grow_when_limited && flow.cwnd < flow.receive_window) {
-            self.grow(flow, ack);
+        let limited = flow.cwnd_limited || (self.rules.grow_when_limited && flow.cwnd < flow.receive_window);
+        match flow.phase {
+            _ if ack.cumulative.is_zero() => {}
+            Phase::Recovery => self.grow_in_recovery(flow),
+            _ if limited => self.grow(flow, ack),
+            _ => {}
         }
     }
 
@@ -271,10 +276,7 @@ impl CongestionControl for FreeBsd {
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         if event == Event::RecoveryEnd {
-            self.outstanding = Bytes::ZERO;
-            if core::mem::take(&mut self.kept) && self.rules.restarts {
-                self.restart(flow);
-            }
+            self.end_repair(flow);
         }
     }
 

@@ -4,6 +4,7 @@ use super::super::Infer;
 use super::FreeBsd;
 use crate::algo::cdg::queue_state::QueueState;
 use crate::{Congestion, Flow, Reaction, causes};
+use units::Bytes;
 
 impl FreeBsd {
     /// FreeBSD repairs from a window of one packet and leaves with what is in flight then and one more, or `ssthresh` if
@@ -14,6 +15,28 @@ impl FreeBsd {
         if to < flow.cwnd {
             flow.cwnd = to;
             flow.because(causes::RecoveryExit { in_flight: flow.in_flight.get() as i64 }, before);
+        }
+    }
+
+    /// FreeBSD's CDG does not ask whether a repair is under way (NewReno does): every partial ACK, and the one that ends
+    /// it, adds a packet to the small window of the repair, which is in slow start, and to the shadow. The host gives room
+    /// for what is added here.
+    pub(super) fn grow_in_recovery(&mut self, flow: &mut Flow) {
+        if self.rules.restarts {
+            flow.cwnd += flow.mss;
+            self.grow_shadow(flow.mss);
+            self.grown = true;
+        }
+    }
+
+    /// The host has repaired all.
+    pub(super) fn end_repair(&mut self, flow: &mut Flow) {
+        self.outstanding = Bytes::ZERO;
+        if core::mem::take(&mut self.kept) && self.rules.restarts {
+            self.restart(flow);
+        }
+        if core::mem::take(&mut self.grown) {
+            flow.cwnd += flow.mss;
         }
     }
 

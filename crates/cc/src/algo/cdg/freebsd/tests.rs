@@ -252,6 +252,22 @@ fn a_recovery_that_cut_nothing_ends_with_what_is_in_flight() {
 }
 
 #[test]
+fn acks_of_a_repair_grow_the_shadow_and_the_last_the_window_too() {
+    for (spec, packets) in [("cdg", 1), ("cdg(restarts=false)", 0)] {
+        let mut b = bench(spec);
+        b.cc.queue = QueueState::Full;
+        b.cc.shadow = Bytes::new(60 * MSS);
+        assert_eq!(b.lose(Phase::Open), Reaction::Reduce(Bytes::new(50 * MSS)));
+        b.flow.phase = Phase::Recovery;
+        (0..3).for_each(|_| b.ack());
+        assert_eq!(b.cc.shadow, Bytes::new((30 + 3 * packets) * MSS), "{spec}");
+        b.flow.cwnd = Bytes::new(50 * MSS);
+        b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
+        assert_eq!(b.cwnd(), (50 + packets) * MSS, "{spec}");
+    }
+}
+
+#[test]
 fn extremes_judge_a_loss_by_where_the_rtt_lies() {
     for (rtt, full) in [(145, true), (130, false)] {
         let mut b = bench("cdg(infer=extremes, use_shadow=false)");
