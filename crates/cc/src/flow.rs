@@ -89,6 +89,8 @@ pub struct Flow {
     pub growth: Growth,
     /// `cwnd == ssthresh` still counts as slow start (FreeBSD).
     pub slow_start_at_ssthresh: bool,
+    /// Growth of the window of a repair, for hosts that keep one apart from `cwnd` (FreeBSD); they take it after every ACK.
+    pub repair: Bytes,
     /// Smallest window the host will use.
     pub floor: Bytes,
     /// What to ask the routers for in the SYN, as [`quick_start`](crate::quick_start) writes rates; 0 asks for nothing.
@@ -124,6 +126,7 @@ impl Flow {
             phase: Phase::Open,
             growth: Growth::STANDARD,
             slow_start_at_ssthresh: false,
+            repair: Bytes::ZERO,
             floor,
             request: 0,
             credit: Bytes::ZERO,

@@ -19,11 +19,11 @@ impl FreeBsd {
     }
 
     /// FreeBSD's CDG does not ask whether a repair is under way (NewReno does): every partial ACK, and the one that ends
-    /// it, adds a packet to the small window of the repair, which is in slow start, and to the shadow. The host gives room
-    /// for what is added here.
+    /// it, adds a packet to the small window of the repair, which is in slow start, and to the shadow. Hosts
+    /// without such a window only see the last of these packets, when the repair has ended.
     pub(super) fn grow_in_recovery(&mut self, flow: &mut Flow) {
         if self.rules.restarts {
-            flow.cwnd += flow.mss;
+            flow.repair = flow.mss;
             self.grow_shadow(flow.mss);
             self.grown = true;
         }
