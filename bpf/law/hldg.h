@@ -166,6 +166,13 @@ static void hldg_grow(struct hldg *s, struct law_flow *f, const struct law_ack *
 {
 	u64 before = f->cwnd;
 
+	if (f->phase == LAW_RECOVERY && !s->repairing && p->repair_growth > (s->modes.mode != LAW_MODE_LOSS)) {
+		/* This host's window stays as it is until the repair ends. */
+		s->grown = 1;
+		if (s->modes.mode != LAW_MODE_LOSS && s->shadow)
+			s->shadow += f->mss;
+		return;
+	}
 	if (s->modes.mode == LAW_MODE_LOSS) {
 		hldg_loss_ack(s, f, a, p);
 		return;
@@ -191,6 +198,7 @@ static void hldg_ack(struct hldg *s, struct law_flow *f, const struct law_ack *a
 		hldg_base_sees(s, f->now, a->rtt, p);
 	if (a->closed && hldg_round(s, f, &a->round, p))
 		return;
+	s->grown = 0;
 	if (a->cumulative || s->repairing)
 		hldg_grow(s, f, a, p);
 }
@@ -213,7 +221,7 @@ static u64 hldg_congestion(struct hldg *s, struct law_flow *f, u32 signal, const
 	bool timeout = signal == LAW_SIGNAL_TIMEOUT;
 	u64 to;
 
-	s->repairing = 0;
+	s->repairing = s->grown = 0;
 	if (s->modes.mode == LAW_MODE_LOSS) {
 		if (!timeout && hldg_modes_probes(&s->modes, f->now, p)) {
 			hldg_probe_for_competitors(s, f, p);
@@ -231,6 +239,8 @@ static u64 hldg_congestion(struct hldg *s, struct law_flow *f, u32 signal, const
 			hldg_start_again(s);
 	} else {
 		s->start.searching = 0;
+		if (p->own_start && p->search_again)
+			hldg_start_again(s);
 		s->sum_min = s->sum_max = 0;
 		hldg_interrupt(&s->gradients);
 	}
@@ -240,6 +250,9 @@ static u64 hldg_congestion(struct hldg *s, struct law_flow *f, u32 signal, const
 static void hldg_notice(struct hldg *s, struct law_flow *f, u32 what, const volatile struct hldg_params *p)
 {
 	s->repairing = 0;
+	if (s->grown)
+		f->cwnd += f->mss;
+	s->grown = 0;
 	hldg_interrupt(&s->gradients);
 }
 

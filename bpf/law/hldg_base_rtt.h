@@ -59,6 +59,7 @@ static void hldg_probe_base(struct hldg *s, struct law_flow *f, const volatile s
 		f->ssthresh = f->cwnd;
 		f->cwnd = law_max(law_part(f->cwnd, p->base_probe), 2 * f->mss);
 	}
+	s->start.searching = 0;
 	s->base.probing = 1;
 	s->base.since = s->base.at = f->now;
 	s->base.left = law_max(p->base_hold, 1);

@@ -5,6 +5,7 @@ use crate::conservative::THRESHOLD;
 use crate::scoreboard::{Delivery, EVER, LOST, SACKED};
 use crate::sender::Sender;
 use cc::Phase;
+use units::Bytes;
 
 /// What may leave beside the window.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +58,12 @@ impl Sender {
     /// A recovery begins.
     pub(crate) fn open_own_window(&mut self) {
         self.aside.own_window = OwnWindow { window: self.mss, from: self.nxt, ..OwnWindow::default() };
+    }
+
+    /// What the algorithm, whose window was `before`, made of an ACK of a repair.
+    pub(crate) fn grow_own_window(&mut self, before: Bytes) {
+        let packet = if core::mem::take(&mut self.flow.repair_grows) { self.flow.mss } else { Bytes::ZERO };
+        self.aside.own_window.window += (self.flow.cwnd.saturating_sub(before) + packet).get();
     }
 
     /// What an ACK does to the count of duplicates and to what may leave.

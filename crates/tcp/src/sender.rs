@@ -356,9 +356,8 @@ impl Sender {
             };
             let window = self.flow.cwnd;
             self.cc.on_ack(&mut self.flow, &message);
-            if self.ways.own_window && self.flow.phase == Phase::Recovery {
-                let grown = self.flow.cwnd.saturating_sub(window) + core::mem::take(&mut self.flow.repair);
-                self.aside.own_window.window += grown.get();
+            if self.flow.phase == Phase::Recovery {
+                self.grow_own_window(window);
             }
             self.after_algorithm();
             if self.prr.on {

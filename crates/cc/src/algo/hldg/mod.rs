@@ -25,13 +25,14 @@ mod base_rtt;
 mod decision;
 mod gradient;
 mod loss_mode;
+mod losses;
 mod mode;
 mod params;
 mod probes;
 pub(crate) mod slow_start;
 mod window;
 
-pub use self::params::{BandwidthBy, DelayForG, Params, ProbeRounds, Return, Threshold, Weights};
+pub use self::params::{BandwidthBy, DelayForG, Params, ProbeRounds, RepairGrowth, Return, Threshold, Weights};
 
 use crate::algo::cdg::queue_state::QueueState;
 use crate::{
@@ -73,6 +74,8 @@ pub struct Hldg {
     bandwidth_before_probe: Rate,
     /// The losses that led to that probe are still being repaired.
     repairing: bool,
+    /// The last ACK grew the window of a repair.
+    grown: bool,
 }
 
 impl Algorithm for Hldg {
@@ -116,6 +119,7 @@ impl Algorithm for Hldg {
             queue_min: Duration::ZERO,
             bandwidth_before_probe: Rate::ZERO,
             repairing: false,
+            grown: false,
             p,
         }
     }
@@ -212,6 +216,7 @@ impl CongestionControl for Hldg {
         {
             return;
         }
+        self.grown = false;
         if !ack.cumulative.is_zero() || self.repairing {
             self.grow(flow, ack);
         }
@@ -219,33 +224,23 @@ impl CongestionControl for Hldg {
 
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
         let timeout = c.signal == Signal::Timeout;
-        self.repairing = false;
+        (self.repairing, self.grown) = (false, false);
         if self.modes.mode == Mode::Loss {
             if !timeout && self.modes.probes(flow.now) {
                 return self.probe_for_competitors(flow, c);
             }
             return Reaction::Reduce(self.loss_mode.reduce(flow, timeout));
         }
-        let to = self.after_loss(flow);
-        self.end_base_probe(flow);
-        self.regrowing = false;
-        if timeout {
-            self.forget_delay();
-            if self.own_start {
-                self.start.again();
-            }
-        } else {
-            self.start.searching = false;
-            self.decision.reset();
-            self.gradients.interrupt();
-        }
-        Reaction::Reduce(to)
+        Reaction::Reduce(self.lose(flow, timeout))
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         match event {
             Event::RecoveryEnd | Event::Restart => {
                 self.repairing = false;
+                if core::mem::take(&mut self.grown) {
+                    flow.cwnd += flow.mss;
+                }
                 self.gradients.interrupt();
             }
             Event::Wake => {

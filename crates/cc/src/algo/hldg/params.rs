@@ -66,6 +66,18 @@ params::choice! {
     }
 }
 
+params::choice! {
+    /// Where partial ACKs grow the window of a repair, for hosts that keep one (FreeBSD).
+    pub enum RepairGrowth {
+        /// Nowhere, as in NewReno and CUBIC.
+        None = "none",
+        /// In loss mode, whose growth counts from the loss on.
+        Loss = "loss",
+        /// In both modes, as in FreeBSD's CDG.
+        Both = "both",
+    }
+}
+
 params::params! {
     /// What may be set.
     pub struct Params {
@@ -164,6 +176,13 @@ params::params! {
         slow_start_at_ssthresh: bool = true;
         /// Slow start grows by one packet per ACK, as FreeBSD's CDG does; else by what was acknowledged.
         ack_counting: bool = true;
+        /// Algorithm 5.3 runs in every slow start, also in that after a repair: its line 7 asks for nothing but a window below
+        /// the threshold. Else only from the start and after a timeout.
+        search_again: bool = true;
+        /// Where partial ACKs grow the window of a repair: none, loss or both. FreeBSD's CDG, which HLDG was built from, does not
+        /// ask whether a repair is under way; in delay mode the thesis sets the window to the BDP (5.5), in loss mode
+        /// what counts is the time since the loss (5.3.2).
+        repair_growth: RepairGrowth = RepairGrowth::Loss;
         /// While the average of the smallest RTT rises, that of the largest is not looked at, even if the first is below
         /// the threshold (CDG's order of decision).
         min_first: bool = false;

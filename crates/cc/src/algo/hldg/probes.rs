@@ -103,6 +103,8 @@ impl Hldg {
             flow.ssthresh = flow.cwnd;
             flow.cwnd = flow.cwnd.mul_f64(self.p.base_probe).max(flow.mss * 2);
         }
+        // The window before the cut is known to fit: no search on the way back to it.
+        self.start.searching = false;
         self.base.probe(flow.now);
         flow.because(causes::ProbeStart { what: probes::BASE_RTT, base_rtt: self.base.rtt.as_nanos() as i64 }, before);
     }

@@ -1,7 +1,7 @@
-//! What becomes of the window: after a delay indication, on an ACK that indicates nothing, after a loss.
+//! What becomes of the window: after a delay indication and on an ACK that indicates nothing.
 
-use super::Hldg;
 use super::mode::Mode;
+use super::{Hldg, RepairGrowth};
 use crate::{Ack, Flow, How, Phase, causes, ppb};
 use units::Bytes;
 
@@ -63,8 +63,24 @@ impl Hldg {
         flow.reduce(self.back_off_to(flow), How::AtOnce, why);
     }
 
+    fn grows_in_repair(&self) -> bool {
+        match self.p.repair_growth {
+            RepairGrowth::None => false,
+            RepairGrowth::Loss => self.modes.mode == Mode::Loss,
+            RepairGrowth::Both => true,
+        }
+    }
+
     /// Growth on an ACK that indicates nothing.
     pub(super) fn grow(&mut self, flow: &mut Flow, ack: &Ack) {
+        if flow.phase == Phase::Recovery && !self.repairing && self.grows_in_repair() {
+            flow.repair_grows = true;
+            self.grown = true;
+            if self.modes.mode != Mode::Loss && !self.shadow.is_zero() {
+                self.shadow += flow.mss;
+            }
+            return;
+        }
         if self.modes.mode == Mode::Loss {
             return self.loss_mode.ack(flow, ack);
         }
@@ -91,21 +107,5 @@ impl Hldg {
         if !self.shadow.is_zero() {
             self.shadow += flow.cwnd.saturating_sub(before);
         }
-    }
-
-    /// What a loss in delay mode leaves (section 5.5): the BDP, if it lies within reason, as in Westwood; never less than
-    /// half of what a loss-based flow would have.
-    pub(super) fn after_loss(&mut self, flow: &Flow) -> Bytes {
-        let (window, bdp) = (flow.cwnd, self.bdp());
-        let within = bdp < window && bdp > window.mul_f64(self.p.beta_delay);
-        // In slow start Algorithm 5.3 halves.
-        let rule =
-            if self.p.westwood && within && window >= flow.ssthresh { bdp } else { window.mul_f64(self.p.beta_loss) };
-        self.shadow = self.shadow / 2;
-        if self.p.shadow_cap {
-            // Linux's cap: a shadow of twice the window is all that counts. The thesis names none.
-            self.shadow = self.shadow.min(window);
-        }
-        rule.max(self.shadow)
     }
 }

@@ -23,7 +23,7 @@ impl FreeBsd {
     /// without such a window only see the last of these packets, when the repair has ended.
     pub(super) fn grow_in_recovery(&mut self, flow: &mut Flow) {
         if self.rules.restarts {
-            flow.repair = flow.mss;
+            flow.repair_grows = true;
             self.grow_shadow(flow.mss);
             self.grown = true;
         }

@@ -1,0 +1,41 @@
+//! What a loss in delay mode does.
+
+use super::Hldg;
+use crate::Flow;
+use units::Bytes;
+
+impl Hldg {
+    /// A loss in delay mode. Returns the window after it.
+    pub(super) fn lose(&mut self, flow: &mut Flow, timeout: bool) -> Bytes {
+        let to = self.after_loss(flow);
+        self.end_base_probe(flow);
+        self.regrowing = false;
+        self.start.searching = false;
+        if self.own_start && (timeout || self.p.search_again) {
+            self.start.again();
+        }
+        if timeout {
+            self.forget_delay();
+        } else {
+            self.decision.reset();
+            self.gradients.interrupt();
+        }
+        to
+    }
+
+    /// What a loss in delay mode leaves (section 5.5): the BDP, if it lies within reason, as in Westwood; never less than
+    /// half of what a loss-based flow would have.
+    fn after_loss(&mut self, flow: &Flow) -> Bytes {
+        let (window, bdp) = (flow.cwnd, self.bdp());
+        let within = bdp < window && bdp > window.mul_f64(self.p.beta_delay);
+        // In slow start Algorithm 5.3 halves.
+        let rule =
+            if self.p.westwood && within && window >= flow.ssthresh { bdp } else { window.mul_f64(self.p.beta_loss) };
+        self.shadow = self.shadow / 2;
+        if self.p.shadow_cap {
+            // Linux's cap: a shadow of twice the window is all that counts. The thesis names none.
+            self.shadow = self.shadow.min(window);
+        }
+        rule.max(self.shadow)
+    }
+}
