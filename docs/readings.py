@@ -46,6 +46,7 @@ READINGS = {
     "29 wait": "base_wait=0s",
     "29 hold": "base_hold=0",
     "30": "base_window=0s",
+    "31 once": "search_again=false",
     "33": "train=6",
     "38": "westwood=false",
     "39 cap": "shadow_cap=false",
@@ -54,6 +55,8 @@ READINGS = {
     "46 stale": "stale_rtt=true",
     "CDG: start": "slow_start_at_ssthresh=false",
     "CDG: ACKs": "ack_counting=false",
+    "CDG: repairs": "repair_growth=both",
+    "no repairs": "repair_growth=none",
 }
 
 

@@ -382,3 +382,30 @@ fn acks_inside_a_round_change_nothing_in_congestion_avoidance() {
     }
     assert_eq!(b.flow.windows(), (cwnd, ssthresh));
 }
+
+#[test]
+fn slow_start_after_a_loss_searches_again_and_that_after_a_probe_for_the_base_rtt_does_not() {
+    for (spec, searches) in [("hldg", true), ("hldg(search_again=false)", false)] {
+        let mut b = bench(spec);
+        b.congest(Signal::Loss);
+        assert_eq!(b.cc.start.searching, searches, "{spec}");
+        b.cc.probe_base_rtt(&mut b.flow);
+        assert!(b.cc.base.probing() && !b.cc.start.searching, "{spec}");
+    }
+}
+
+#[test]
+fn partial_acks_grow_the_window_of_a_repair_in_loss_mode_and_the_last_the_flow_s() {
+    for (spec, delay, loss) in [("hldg", 0, 1), ("hldg(repair_growth=none)", 0, 0), ("hldg(repair_growth=both)", 1, 1)]
+    {
+        for (mut b, grown) in [(bench(spec), delay), (in_loss_mode(spec), loss)] {
+            b.congest(Signal::Loss);
+            b.flow.phase = Phase::Recovery;
+            let before = b.flow.cwnd;
+            b.ack(250, None);
+            assert_eq!((b.flow.cwnd, core::mem::take(&mut b.flow.repair_grows)), (before, grown == 1), "{spec}");
+            b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
+            assert_eq!(b.flow.cwnd, before + packets(grown), "{spec}");
+        }
+    }
+}
