@@ -138,7 +138,8 @@ static void hldg_restore_begin(struct hldg *s, struct law_flow *f, const volatil
 
 	if (target <= f->cwnd)
 		return;
-	s->restore.target = target;
+	/* The probe's threshold of two packets is the probe's: a repair that outlasts it may have the window back. */
+	f->ssthresh = s->restore.target = target;
 	s->restore.interval = law_max(law_mul_div(2 * f->rtt, f->mss, target - f->cwnd), 1);
 	s->restore.next = f->now + s->restore.interval;
 	law_why(f, target, s->restore.interval, 0, 0, 0, 0, 0, 0);

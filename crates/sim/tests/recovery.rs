@@ -125,7 +125,8 @@ fn full_queues_cost_what_they_drop() {
 
 #[test]
 fn random_losses_cost_what_they_lose() {
-    // FQ-CoDel alone may cost six timeouts (above).
+    // FQ-CoDel alone may cost six timeouts (above). FreeBSD's CDG keeps its window and repairs from one segment, again and again:
+    // it may have half of what is asked of the others.
     for (loss, timeouts, share) in [(0.001, 6, 0.6), (0.01, 6, 0.6), (0.05, 40, 0.3)] {
         compare(&[("fifo", 1000), ("fq_codel", 1000)], |s| s.links[0].loss = LossModel::Random(loss), {
             |cc, stack, buffer, o, best| {
@@ -134,6 +135,7 @@ fn random_losses_cost_what_they_lose() {
                     _ if o.undos > 0 => Some("an undo although nothing was reordered"),
                     _ if o.timeouts > if linux { 0 } else { timeouts } => Some("too many timeouts"),
                     _ if needless(cc, stack, buffer, o) => Some("needless retransmissions"),
+                    _ if cc == "cdg" && stack == Stack::FreeBsd11 && o.share >= share / 2.0 * best => None,
                     _ if o.share < share * best && (cc != "bbr" || stack != Stack::Ns2) => Some("a stall"),
                     _ => None,
                 }

@@ -43,6 +43,8 @@ impl Hldg {
             }
             Turn::BackToLoss => {
                 if let Some(r) = self.loss_mode.restore(flow) {
+                    // The probe's threshold of two packets is the probe's: a repair that outlasts it may have the window back.
+                    flow.ssthresh = r.target;
                     flow.note(causes::Restore {
                         target: r.target.get() as i64,
                         interval: r.interval.as_nanos() as i64,
