@@ -32,8 +32,9 @@ TAIL = """
 `docs/ablation.py` writes this page from `experiments/ablation/*.toml`; their claims fail as soon as one of these lines
 is not true any more, and `python/tests/test_ablation.py` runs them. The files have exact clocks and hosts in
 step. On the thesis' testbed ([Reproducing](reproducing.md)) the lines of Figure 5.33 hold as well: 92 and 82 % with all
-mechanisms, 85 % without the shadow window, 43 % without the BDP after a loss (medians of sixty runs). The figure's path of 180 ms,
-the line here until model 7, is no longer one to tell them by: 89 % with all mechanisms (two hundred runs), 95 % less five printed.
+mechanisms, 85 % without the shadow window, 43 % without the BDP after a loss (medians of sixty runs). The path of
+180 ms, the line here until model 7, is no longer one to tell them by: 89 % with all mechanisms (two hundred runs),
+printed 95 % less five.
 
 Two mechanisms are not in the table. The ineffectual back-off that HLDG has from CDG changes no printed figure: mode
 switching decides before it does. The window that is restored over two RTTs after a probe (Eq 5.14) has no switch to

@@ -138,8 +138,9 @@ static void hldg_restore_begin(struct hldg *s, struct law_flow *f, const volatil
 
 	if (target <= f->cwnd)
 		return;
-	/* The probe's threshold of two packets is the probe's: a repair that outlasts it may have the window back. */
-	f->ssthresh = s->restore.target = target;
+	/* The threshold of two packets was the probe's: a repair that outlasts it may have CUBIC's. */
+	f->ssthresh = s->restore.threshold;
+	s->restore.target = target;
 	s->restore.interval = law_max(law_mul_div(2 * f->rtt, f->mss, target - f->cwnd), 1);
 	s->restore.next = f->now + s->restore.interval;
 	law_why(f, target, s->restore.interval, 0, 0, 0, 0, 0, 0);
@@ -222,6 +223,7 @@ static void hldg_probe_for_competitors(struct hldg *s, struct law_flow *f, const
 	s->restore.target = 0;
 	after = cubic_reduce(&s->curve, f, false, p->beta_cubic);
 	cubic_begin(&s->curve, cubic_packets(after, f->mss), f->now, p->c_cubic);
+	s->restore.threshold = after;
 	s->bandwidth_before_probe = s->bandwidth;
 	s->repairing = 1;
 	hldg_forget_delay(s);

@@ -49,6 +49,7 @@ struct hldg_modes {
 struct hldg_restore {
 	u64 target; /* 0: nothing to restore */
 	u64 interval, next;
+	u64 threshold; /* what the loss that led to the last probe would have left */
 };
 
 struct hldg_start {

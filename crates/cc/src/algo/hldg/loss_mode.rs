@@ -11,6 +11,8 @@ pub struct LossMode {
     beta: f64,
     curve: cubic::rfc::Curve,
     restore: Option<Restore>,
+    /// What the loss that led to the last probe would have left.
+    pub threshold: Bytes,
 }
 
 /// One packet more at every interval until the target is reached.
@@ -34,7 +36,7 @@ impl LossMode {
     /// Not in use yet.
     pub fn new(p: &Params) -> Self {
         let cubic = cubic::Params { beta: p.beta_cubic, c: p.c_cubic, ..Default::default() };
-        LossMode { beta: p.beta_cubic, curve: cubic::rfc::Curve::new(&cubic), restore: None }
+        LossMode { beta: p.beta_cubic, curve: cubic::rfc::Curve::new(&cubic), restore: None, threshold: Bytes::ZERO }
     }
 
     /// Entered from delay mode: no history.
@@ -78,6 +80,7 @@ impl LossMode {
     pub fn leave_for_probe(&mut self, flow: &Flow) {
         let after = self.reduce(flow, false);
         debug_assert!(after <= flow.cwnd.mul_f64(self.beta).max(flow.floor));
+        self.threshold = after;
         self.curve.begin(after.packets(flow.mss), flow.now);
     }
 

@@ -43,12 +43,10 @@ impl Hldg {
             }
             Turn::BackToLoss => {
                 if let Some(r) = self.loss_mode.restore(flow) {
-                    // The probe's threshold of two packets is the probe's: a repair that outlasts it may have the window back.
-                    flow.ssthresh = r.target;
-                    flow.note(causes::Restore {
-                        target: r.target.get() as i64,
-                        interval: r.interval.as_nanos() as i64,
-                    });
+                    // The threshold of two packets was the probe's: a repair that outlasts it may have CUBIC's.
+                    flow.ssthresh = self.loss_mode.threshold;
+                    let (target, interval) = (r.target.get() as i64, r.interval.as_nanos() as i64);
+                    flow.note(causes::Restore { target, interval });
                 }
                 (modes::PROBE, modes::LOSS)
             }

@@ -351,7 +351,7 @@ fn a_probe_that_finds_them_restores_the_window_in_two_rtts() {
     }
     assert_eq!(seen, vec![CauseKind::Restore, CauseKind::ProbeEnd, CauseKind::ModeSwitch]);
     assert_eq!((b.var("mode"), b.cc.modes.mode), (3.0, Mode::Loss));
-    assert!(b.flow.ssthresh > packets(160), "a repair may use it: {:?}", b.flow.ssthresh);
+    assert_eq!(b.flow.ssthresh, packets(140), "a repair may use CUBIC's");
     let from = b.flow.now;
     while b.cc.loss_mode.restoring() {
         b.wake();
