@@ -139,7 +139,7 @@ static void hldg_restore_begin(struct hldg *s, struct law_flow *f, const volatil
 	if (target <= f->cwnd)
 		return;
 	/* The threshold of two packets was the probe's: a repair that outlasts it may have CUBIC's. */
-	f->ssthresh = s->restore.threshold;
+	f->ssthresh = law_max(s->restore.threshold, f->floor);
 	s->restore.target = target;
 	s->restore.interval = law_max(law_mul_div(2 * f->rtt, f->mss, target - f->cwnd), 1);
 	s->restore.next = f->now + s->restore.interval;

@@ -44,7 +44,7 @@ impl Hldg {
             Turn::BackToLoss => {
                 if let Some(r) = self.loss_mode.restore(flow) {
                     // The threshold of two packets was the probe's: a repair that outlasts it may have CUBIC's.
-                    flow.ssthresh = self.loss_mode.threshold;
+                    flow.ssthresh = self.loss_mode.threshold.max(flow.floor);
                     let (target, interval) = (r.target.get() as i64, r.interval.as_nanos() as i64);
                     flow.note(causes::Restore { target, interval });
                 }
