@@ -2,7 +2,7 @@
 /*
  * The curve of RFC 9438, for HLDG's loss mode: crates/cc/src/algo/cubic/rfc.rs in fixed point.
  *
- * Windows are packets in Q16, times on the curve seconds in Q12 (a quarter of a millisecond), C is Q30.
+ * Windows are packets in Q16, times on the curve seconds in Q20 (a microsecond), C is Q30.
  */
 #ifndef SOJOURN_LAW_CUBIC_H
 #define SOJOURN_LAW_CUBIC_H
@@ -10,12 +10,12 @@
 #include "fixed.h"
 
 /* Beyond two minutes from the plateau the curve is at a million packets. */
-#define CUBIC_FAR (128ULL << 12)
+#define CUBIC_FAR (128ULL << 20)
 
 struct cubic {
 	u64 w_max, cwnd_prior;	      /* Q16 */
 	u64 w_est;		      /* Q32: it grows by less than a packet's 2^-16 an ACK */
-	u64 k;			      /* Q12 s */
+	u64 k;			      /* Q20 s */
 	u64 epoch;		      /* LAW_NEVER: none */
 	u64 unused_since;	      /* that time does not count; LAW_NEVER: in use */
 };
@@ -33,12 +33,18 @@ static void cubic_new(struct cubic *s)
 /* A stage of congestion avoidance begins. */
 static void cubic_begin(struct cubic *s, u64 cwnd, u64 at, u64 c)
 {
+	u64 cube;
+	int up;
+
 	if (s->w_max <= cwnd) {
 		s->w_max = cwnd;
 		s->k = 0;
 	} else {
-		/* Q16 · 2^30 / Q30 is Q16; the cube root of Q36 is Q12. */
-		s->k = law_cbrt(law_mul_div(s->w_max - cwnd, 1ULL << 50, c));
+		/* Q16 · 2^30 / Q30 is Q16; the cube root of Q36 is Q12, and gains a bit for every three that fit in. */
+		cube = law_mul_div(s->w_max - cwnd, 1ULL << 50, c);
+		for (up = 0; up < 8 && !(cube >> 60); up++)
+			cube <<= 3;
+		s->k = law_cbrt(cube) << (8 - up);
 	}
 	s->w_est = cwnd << 16;
 	s->epoch = at;
@@ -47,10 +53,10 @@ static void cubic_begin(struct cubic *s, u64 cwnd, u64 at, u64 c)
 /* Equation 1 at `t` ns of the present stage, Q16; zero below. */
 static u64 cubic_window(const struct cubic *s, u64 t, u64 c)
 {
-	u64 at = law_mul_div(t, 4096, 1000000000), d = at > s->k ? at - s->k : s->k - at, cube;
+	u64 at = law_mul_div(t, 1 << 20, 1000000000), d = at > s->k ? at - s->k : s->k - at, cube;
 
 	d = law_min(d, CUBIC_FAR);
-	cube = (d * d >> 12) * d >> 8; /* Q16 */
+	cube = (d * d >> 20) * d >> 24; /* Q16 */
 	cube = law_mul_div(cube, c, 1ULL << 30);
 	return at > s->k ? s->w_max + cube : law_less(s->w_max, cube);
 }

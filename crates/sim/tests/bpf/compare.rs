@@ -73,9 +73,10 @@ impl Both {
                 if *what == "probability" {
                     probability = probability.max(p.abs_diff(*q) as f64 * 1e-9);
                 } else if *unit == cc::ValueUnit::Nanos {
-                    // Times are exact but for the rounding of averages; an interval follows CUBIC's curve, whose time
-                    // is in quarters of a millisecond.
-                    let within = if *what == "interval" { p / 1000 } else { 2 };
+                    // Times are exact but for the rounding of averages. An interval closes a gap, and the gap has the
+                    // rounding of windows.
+                    let gap = || (x.values[0] - x.cwnd_before as i64).max(1);
+                    let within = if *what == "interval" { 2 + p * ROUNDING as i64 / gap() } else { 2 };
                     assert!(p.abs_diff(*q) as i64 <= within, "{what}: {}", at());
                 }
             }
