@@ -114,11 +114,12 @@ impl Curve {
     }
 
     /// The same windows in packets of another size.
-    pub(super) fn rescale(&mut self, factor: f64) {
+    pub(crate) fn rescale(&mut self, factor: f64) {
         for s in [Some(&mut self.now), self.saved.as_mut()].into_iter().flatten() {
             s.w_max *= factor;
             s.cwnd_prior *= factor;
             s.w_est *= factor;
+            s.k *= math::cbrt(factor);
         }
     }
 

@@ -10,6 +10,8 @@ use units::{Bytes, Duration, Instant};
 pub struct LossMode {
     beta: f64,
     curve: cubic::rfc::Curve,
+    /// The segments that the curve counts in.
+    mss: Bytes,
     restore: Option<Restore>,
     /// What the loss that led to the last probe would have left.
     pub threshold: Bytes,
@@ -33,15 +35,17 @@ fn interval(rtt: Duration, mss: Bytes, gap: Bytes) -> Duration {
 }
 
 impl LossMode {
-    /// Not in use yet.
-    pub fn new(p: &Params) -> Self {
+    /// Without a history, for segments of `mss`.
+    pub fn new(p: &Params, mss: Bytes) -> Self {
         let cubic = cubic::Params { beta: p.beta_cubic, c: p.c_cubic, ..Default::default() };
-        LossMode { beta: p.beta_cubic, curve: cubic::rfc::Curve::new(&cubic), restore: None, threshold: Bytes::ZERO }
+        let curve = cubic::rfc::Curve::new(&cubic);
+        LossMode { beta: p.beta_cubic, curve, mss, restore: None, threshold: Bytes::ZERO }
     }
 
-    /// Entered from delay mode: no history.
-    pub fn enter(&mut self, p: &Params) {
-        *self = LossMode::new(p);
+    /// Segments have another size from now on.
+    pub fn rescale(&mut self, mss: Bytes) {
+        self.curve.rescale(self.mss.packets(mss));
+        self.mss = mss;
     }
 
     /// Left for delay mode.
@@ -137,7 +141,7 @@ mod tests {
     /// A probe that began at a loss with 100 packets and ended 1 s later with two.
     fn after_probe() -> (LossMode, Flow) {
         let mut f = flow(100, 100);
-        let mut l = LossMode::new(&Params::default());
+        let mut l = LossMode::new(&Params::default(), f.mss);
         l.leave_for_probe(&f);
         f.cwnd = packets(2);
         f.ssthresh = packets(2);
@@ -165,6 +169,15 @@ mod tests {
             l.ack(&mut f, &ack(1, 100));
         }
         assert!(f.cwnd > packets(89) && f.cwnd < packets(97), "{:?}", f.cwnd);
+    }
+
+    #[test]
+    fn segments_that_grow_during_a_probe_do_not_make_the_window_grow() {
+        let (mut l, mut f) = after_probe();
+        f.mss = Bytes::new(8000);
+        l.rescale(f.mss);
+        // W_cubic(1 s) after a loss at 12.5 packets is 11.955.
+        assert_eq!(l.restore(&f).unwrap().target, Bytes::new(95_640));
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Algorithm for Hldg {
             gradients: Gradients::new(&p),
             decision: Decision::new(&p),
             modes: Modes::new(&p),
-            loss_mode: LossMode::new(&p),
+            loss_mode: LossMode::new(&p, setup.flow.mss),
             start: SlowStart::new(setup.own_start, p.train),
             consecutive: 0,
             shadow: if p.use_shadow { setup.flow.cwnd } else { Bytes::ZERO },
@@ -252,7 +252,8 @@ impl CongestionControl for Hldg {
                     self.probe_base_rtt(flow);
                 }
             }
-            Event::MssChanged | Event::Granted(_) => {}
+            Event::MssChanged => self.loss_mode.rescale(flow.mss),
+            Event::Granted(_) => {}
         }
     }
 

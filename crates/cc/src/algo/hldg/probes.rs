@@ -1,5 +1,6 @@
 //! Changes of mode, and the two probes, carried out: what happens to the window (sections 5.2.6 and 5.3.2).
 
+use super::loss_mode::LossMode;
 use super::mode::Turn;
 use super::{Hldg, Return};
 use crate::{Congestion, Flow, Phase, Reaction, causes, modes, probes};
@@ -16,7 +17,7 @@ impl Hldg {
                 self.end_base_probe(flow);
                 self.regrowing = false;
                 self.forget_delay();
-                self.loss_mode.enter(&self.p);
+                self.loss_mode = LossMode::new(&self.p, flow.mss);
                 self.start.searching = false;
                 flow.ssthresh = Bytes::MAX;
                 (modes::DELAY, modes::LOSS)
