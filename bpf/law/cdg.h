@@ -37,7 +37,6 @@ struct cdg {
 	u64 outstanding;
 	u64 rounds, step; /* alpha_inc */
 	u64 kept;	  /* a loss under repair cut nothing */
-	u64 grown;	  /* the last ACK grew the window during a repair */
 	u64 begun;	  /* a gradient was taken */
 	u64 chance, drew; /* the last toss */
 };
@@ -231,7 +230,6 @@ static void cdg_grow(struct cdg *s, struct law_flow *f, const struct law_ack *a,
 static void cdg_ack(struct cdg *s, struct law_flow *f, const struct law_ack *a, const volatile struct cdg_params *p)
 {
 	s->outstanding = law_less(s->outstanding, a->cumulative);
-	s->grown = 0;
 	if (a->closed && cdg_round(s, f, &a->round, p)) {
 		if (law_switch(p->shadow_always_grows, !CDG_KERNEL(p)))
 			cdg_grow_shadow(s, f->mss);
@@ -240,11 +238,9 @@ static void cdg_ack(struct cdg *s, struct law_flow *f, const struct law_ack *a, 
 	if (!a->cumulative)
 		return;
 	if (f->phase == LAW_RECOVERY) {
-		/* FreeBSD's CDG does not ask whether a repair is under way; this host's window stays as it is until the end. */
-		if (CDG_RULE(p, restarts)) {
+		/* FreeBSD's CDG does not ask whether a repair is under way. This host keeps no window of its own for one. */
+		if (CDG_RULE(p, restarts))
 			cdg_grow_shadow(s, f->mss);
-			s->grown = 1;
-		}
 		return;
 	}
 	if (f->cwnd_limited || (CDG_RULE(p, grow_when_limited) && f->cwnd < f->receive_window))
@@ -303,20 +299,18 @@ static u64 cdg_congestion(struct cdg *s, struct law_flow *f, u32 signal, const v
 static void cdg_notice(struct cdg *s, struct law_flow *f, u32 what, const volatile struct cdg_params *p)
 {
 	u64 cwnd = f->cwnd, to;
-	bool kept = s->kept, grown = s->grown;
+	bool kept = s->kept;
 
 	if (what != LAW_RECOVERY_END)
 		return;
-	s->outstanding = s->kept = s->grown = 0;
+	s->outstanding = s->kept = 0;
 	/* FreeBSD repairs from a window of one packet; a window not cut is reached again by slow start. */
 	to = law_max(law_min(f->ssthresh, f->in_flight + f->mss), f->floor);
-	if (kept && CDG_RULE(p, restarts) && to < cwnd) {
-		f->cwnd = to;
-		law_why(f, f->in_flight, 0, 0, 0, 0, 0, 0, 0);
-		law_because(f, LAW_RECOVERY_EXIT, cwnd, f->ssthresh);
-	}
-	if (grown)
-		f->cwnd += f->mss;
+	if (!kept || !CDG_RULE(p, restarts) || to >= cwnd)
+		return;
+	f->cwnd = to;
+	law_why(f, f->in_flight, 0, 0, 0, 0, 0, 0, 0);
+	law_because(f, LAW_RECOVERY_EXIT, cwnd, f->ssthresh);
 }
 
 static void cdg_wake(struct cdg *s, struct law_flow *f, const volatile struct cdg_params *p)

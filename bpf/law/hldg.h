@@ -167,8 +167,7 @@ static void hldg_grow(struct hldg *s, struct law_flow *f, const struct law_ack *
 	u64 before = f->cwnd;
 
 	if (f->phase == LAW_RECOVERY && !s->repairing && p->repair_growth > (s->modes.mode != LAW_MODE_LOSS)) {
-		/* This host's window stays as it is until the repair ends. */
-		s->grown = 1;
+		/* This host keeps no window of its own for a repair. */
 		if (s->modes.mode != LAW_MODE_LOSS && s->shadow)
 			s->shadow += f->mss;
 		return;
@@ -198,7 +197,6 @@ static void hldg_ack(struct hldg *s, struct law_flow *f, const struct law_ack *a
 		hldg_base_sees(s, f->now, a->rtt, p);
 	if (a->closed && hldg_round(s, f, &a->round, p))
 		return;
-	s->grown = 0;
 	if (a->cumulative || s->repairing)
 		hldg_grow(s, f, a, p);
 }
@@ -221,7 +219,7 @@ static u64 hldg_congestion(struct hldg *s, struct law_flow *f, u32 signal, const
 	bool timeout = signal == LAW_SIGNAL_TIMEOUT;
 	u64 to;
 
-	s->repairing = s->grown = 0;
+	s->repairing = 0;
 	if (s->modes.mode == LAW_MODE_LOSS) {
 		if (!timeout && hldg_modes_probes(&s->modes, f->now, p)) {
 			hldg_probe_for_competitors(s, f, p);
@@ -250,9 +248,6 @@ static u64 hldg_congestion(struct hldg *s, struct law_flow *f, u32 signal, const
 static void hldg_notice(struct hldg *s, struct law_flow *f, u32 what, const volatile struct hldg_params *p)
 {
 	s->repairing = 0;
-	if (s->grown)
-		f->cwnd += f->mss;
-	s->grown = 0;
 	hldg_interrupt(&s->gradients);
 }
 

@@ -74,7 +74,6 @@ struct hldg {
 	u64 consecutive, shadow, queue, queue_min;
 	u64 bandwidth_before_probe;
 	u64 repairing;
-	u64 grown; /* the last ACK grew the window of a repair */
 };
 
 /* Eq 5.5, bit/s. */

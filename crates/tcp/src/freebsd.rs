@@ -21,6 +21,8 @@ pub(crate) struct OwnWindow {
     limited_sent: u32,
     /// A partial ACK asks for an answer at once, be it less than a segment with its options (`TF_ACKNOW`).
     answers: bool,
+    /// The algorithm grew it by a packet on the last ACK.
+    grew: bool,
 }
 
 impl Sender {
@@ -62,8 +64,18 @@ impl Sender {
 
     /// What the algorithm, whose window was `before`, made of an ACK of a repair.
     pub(crate) fn grow_own_window(&mut self, before: Bytes) {
-        let packet = if core::mem::take(&mut self.flow.repair_grows) { self.flow.mss } else { Bytes::ZERO };
-        self.aside.own_window.window += (self.flow.cwnd.saturating_sub(before) + packet).get();
+        let grew = core::mem::take(&mut self.flow.repair_grows) && self.ways.own_window;
+        let packet = if grew { self.flow.mss } else { Bytes::ZERO };
+        let own = &mut self.aside.own_window;
+        (own.window, own.grew) = (own.window + (self.flow.cwnd.saturating_sub(before) + packet).get(), grew);
+    }
+
+    /// The repair is over. The packet that its last ACK added is the flow's: FreeBSD sets the window (`cc_post_recovery`)
+    /// before the algorithm hears of that ACK.
+    pub(crate) fn keep_last_growth(&mut self) {
+        if core::mem::take(&mut self.aside.own_window.grew) {
+            self.flow.cwnd += self.flow.mss;
+        }
     }
 
     /// What an ACK does to the count of duplicates and to what may leave.

@@ -422,6 +422,7 @@ impl Sender {
         self.flow.reset_credit();
         self.flow.in_flight = Bytes::new(if self.ways.own_window { self.nxt - self.una } else { self.pipe() });
         self.cc.on_event(&mut self.flow, Event::RecoveryEnd);
+        self.keep_last_growth();
         self.after_algorithm();
     }
 }

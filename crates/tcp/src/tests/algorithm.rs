@@ -32,6 +32,8 @@ struct Script {
     back_off: Option<(Instant, How)>,
     wake: Option<Instant>,
     train: bool,
+    /// Every ACK of new data during a repair grows the window of the repair.
+    grows: bool,
 }
 
 impl CongestionControl for Script {
@@ -47,6 +49,7 @@ impl CongestionControl for Script {
             self.back_off = None;
             flow.reduce(flow.cwnd / 2, how, causes::DelayBackoff::default());
         }
+        flow.repair_grows = self.grows && flow.phase == Phase::Recovery && !ack.cumulative.is_zero();
     }
     fn on_congestion(&mut self, _: &mut Flow, c: &Congestion) -> Reaction {
         self.told.lock().unwrap().congestion.push((c.signal, c.during));
@@ -96,6 +99,7 @@ fn script<'a>(
                 back_off: None,
                 wake: None,
                 train: false,
+                grows: false,
             };
             flow.cwnd = Bytes::new(window * MSS);
             change(&mut s);
@@ -130,6 +134,19 @@ fn an_algorithm_that_owns_its_window_keeps_it_through_losses() {
         assert_eq!((told.lost, told.newly_lost, told.again), (2 * MSS, 2 * MSS, 2));
         assert_eq!(told.phases, [Phase::Open, Phase::Recovery, Phase::Open]);
         assert!(told.events.iter().any(|e| e.1 == Event::RecoveryEnd));
+    }
+}
+
+#[test]
+fn the_packet_that_the_last_ack_of_a_repair_added_stays_where_repairs_have_a_window_of_their_own() {
+    for (of, packets) in [(Stack::Linux, 0), (Stack::FreeBsd11, 1)] {
+        let [without, with] = [false, true].map(|grows| {
+            let (_, mut p) = script(stack(of), 20, |s| s.grows = grows, lose(&[5]));
+            p.ends[0].write(p.now, u64::MAX / 4);
+            p.run(MS(400));
+            (p.cwnd(), p.ends[0].flow_mut().mss)
+        });
+        assert_eq!(with.0, without.0 + without.1 * packets, "{of:?}");
     }
 }
 

@@ -38,8 +38,6 @@ pub struct FreeBsd {
     toss: Toss,
     /// A loss under repair cut nothing.
     kept: bool,
-    /// The last ACK grew the window during a repair.
-    grown: bool,
     /// No gradient was taken yet.
     first: bool,
 }
@@ -67,7 +65,6 @@ impl FreeBsd {
             step: 0,
             toss: Toss::default(),
             kept: false,
-            grown: false,
             first: true,
         }
     }
@@ -239,7 +236,6 @@ impl CongestionControl for FreeBsd {
     #[inline]
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.outstanding = self.outstanding.saturating_sub(ack.cumulative);
-        self.grown = false;
         if let Some(round) = &ack.round
             && self.end_of_round(flow, round)
         {
@@ -276,7 +272,10 @@ impl CongestionControl for FreeBsd {
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         if event == Event::RecoveryEnd {
-            self.end_repair(flow);
+            self.outstanding = Bytes::ZERO;
+            if core::mem::take(&mut self.kept) && self.rules.restarts {
+                self.restart(flow);
+            }
         }
     }
 

@@ -74,8 +74,6 @@ pub struct Hldg {
     bandwidth_before_probe: Rate,
     /// The losses that led to that probe are still being repaired.
     repairing: bool,
-    /// The last ACK grew the window of a repair.
-    grown: bool,
 }
 
 impl Algorithm for Hldg {
@@ -119,7 +117,6 @@ impl Algorithm for Hldg {
             queue_min: Duration::ZERO,
             bandwidth_before_probe: Rate::ZERO,
             repairing: false,
-            grown: false,
             p,
         }
     }
@@ -216,7 +213,6 @@ impl CongestionControl for Hldg {
         {
             return;
         }
-        self.grown = false;
         if !ack.cumulative.is_zero() || self.repairing {
             self.grow(flow, ack);
         }
@@ -224,7 +220,7 @@ impl CongestionControl for Hldg {
 
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
         let timeout = c.signal == Signal::Timeout;
-        (self.repairing, self.grown) = (false, false);
+        self.repairing = false;
         if self.modes.mode == Mode::Loss {
             if !timeout && self.modes.probes(flow.now) {
                 return self.probe_for_competitors(flow, c);
@@ -238,9 +234,6 @@ impl CongestionControl for Hldg {
         match event {
             Event::RecoveryEnd | Event::Restart => {
                 self.repairing = false;
-                if core::mem::take(&mut self.grown) {
-                    flow.cwnd += flow.mss;
-                }
                 self.gradients.interrupt();
             }
             Event::Wake => {

@@ -75,7 +75,6 @@ impl Hldg {
     pub(super) fn grow(&mut self, flow: &mut Flow, ack: &Ack) {
         if flow.phase == Phase::Recovery && !self.repairing && self.grows_in_repair() {
             flow.repair_grows = true;
-            self.grown = true;
             if self.modes.mode != Mode::Loss && !self.shadow.is_zero() {
                 self.shadow += flow.mss;
             }

@@ -4,7 +4,6 @@ use super::super::Infer;
 use super::FreeBsd;
 use crate::algo::cdg::queue_state::QueueState;
 use crate::{Congestion, Flow, Reaction, causes};
-use units::Bytes;
 
 impl FreeBsd {
     /// FreeBSD repairs from a window of one packet and leaves with what is in flight then and one more, or `ssthresh` if
@@ -19,24 +18,11 @@ impl FreeBsd {
     }
 
     /// FreeBSD's CDG does not ask whether a repair is under way (NewReno does): every partial ACK, and the one that ends
-    /// it, adds a packet to the small window of the repair, which is in slow start, and to the shadow. Hosts
-    /// without such a window only see the last of these packets, when the repair has ended.
+    /// it, adds a packet to the small window of the repair, which is in slow start, and to the shadow.
     pub(super) fn grow_in_recovery(&mut self, flow: &mut Flow) {
         if self.rules.restarts {
             flow.repair_grows = true;
             self.grow_shadow(flow.mss);
-            self.grown = true;
-        }
-    }
-
-    /// The host has repaired all.
-    pub(super) fn end_repair(&mut self, flow: &mut Flow) {
-        self.outstanding = Bytes::ZERO;
-        if core::mem::take(&mut self.kept) && self.rules.restarts {
-            self.restart(flow);
-        }
-        if core::mem::take(&mut self.grown) {
-            flow.cwnd += flow.mss;
         }
     }
 
