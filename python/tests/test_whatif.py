@@ -235,6 +235,20 @@ def test_pie_has_the_gains_in_each_kernels_units():
     assert "queue 1000 pie target 15ms tupdate 15ms alpha 0.125 beta 1.25 max_burst 150ms" in ipfw.lines[2]
 
 
+@pytest.mark.parametrize("queue", ["codel", "fq_codel", "pie", "fq_pie", "pie(derandomise=false, cap=false)"])
+def test_ipfw_knows_every_word_after_the_queue_s_name(queue):
+    # aqm_params of FreeBSD 11.0's sbin/ipfw/dummynet.c; it skips words that it does not know, with a message.
+    known = set(
+        "target interval limit flows quantum ecn noecn tupdate max_burst max_ecnth alpha beta "
+        "capdrop nocapdrop onoff dre ts derand noderand".split()
+    )
+    name = queue.partition("(")[0]
+    _, ipfw = setup(queue)
+    (line,) = [line for line in ipfw.lines if f" {name} " in line and " 1 config " in line]
+    words = line.split(f" {name} ")[1].split("#")[0].split()
+    assert {word for word in words if not word[0].isdigit()} <= known
+
+
 def test_cobalt_is_cake_and_red_has_its_references_thresholds():
     tc, _ = setup("fq_cobalt(interval=80ms)")
     assert (

@@ -364,13 +364,14 @@ mod tests {
     fn a_reference_brings_its_defaults_and_what_is_set_wins() {
         assert_eq!(value("codel", "ecn"), "false");
         assert_eq!(value("fq_codel", "ecn"), "true");
-        assert_eq!(value("fq_codel(reference=freebsd)", "ecn"), "false");
+        assert_eq!(value("fq_codel(reference=freebsd)", "ecn"), "true");
         assert_eq!(value("fq_codel(reference=freebsd)", "overflow"), "one");
         assert_eq!(value("fq_codel(reference=linux)", "quantum"), "0B");
         assert_eq!(value("fq_codel(reference=linux, quantum=300B)", "quantum"), "300B");
         assert_eq!(value("fq_pie(reference=linux)", "overflow"), "refuse");
         assert_eq!(value("pie(reference=freebsd)", "rate_estimator"), "true");
         assert_eq!(value("fq_pie(reference=freebsd)", "rate_estimator"), "false");
+        assert_eq!(value("fq_pie(reference=freebsd)", "ecn"), "true");
         assert_eq!(value("pie(reference=draft)", "tupdate"), "30ms");
         assert_eq!(value("pie(tupdate=7ms, reference=draft)", "tupdate"), "7ms");
         assert_eq!(value("pie(reference=docsis)", "target"), "10ms");

@@ -200,7 +200,7 @@ def _dummynet(queue: str, way: Way) -> str | None:
         gains = f"alpha {s['alpha']} beta {s['beta']} max_burst {s['burst']} max_ecnth {s['mark_threshold']}"
         switches = [
             "capdrop" if s["cap"] == "true" else "nocapdrop",
-            "drand" if s["derandomise"] == "true" else "nodrand",
+            "derand" if s["derandomise"] == "true" else "noderand",
             "dre" if s["rate_estimator"] == "true" else "ts",
             *(["onoff"] if s["on_off"] == "true" else []),
         ]

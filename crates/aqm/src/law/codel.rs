@@ -239,9 +239,9 @@ impl LawKind for Codel {
     const DOC: &'static str = "Drops at the head while the sojourn time stands above a target, ever faster.";
     type Params = Params;
 
-    fn defaults(asked: &Params, place: Place) -> Params {
-        // dummynet's table says on, but ipfw(8) passes "off" unless "ecn" is written.
-        Params { ecn: place == Place::Fair && asked.reference != Reference::FreeBsd, ..Params::default() }
+    fn defaults(_asked: &Params, place: Place) -> Params {
+        // FreeBSD too: ipfw(8) passes it with fq_codel and leaves it out with codel, unless told otherwise.
+        Params { ecn: place == Place::Fair, ..Params::default() }
     }
 
     fn under_fair(asked: &Params) -> fair::Params {

@@ -33,7 +33,7 @@ params::params! {
         beta: f64 = 1.25, 0.0 => 7.0;
         /// No random drops for this long after the queue was quiet (DOCSIS 142 ms).
         burst: Duration = Duration::from_millis(150), Duration::ZERO => Duration::from_secs(10);
-        /// Mark packets that can be marked while p is below mark_threshold.
+        /// Mark packets that can be marked while p is below mark_threshold (default in FreeBSD's fq_pie).
         ecn: bool = false;
         /// Above this p packets are dropped even if they could be marked: bounds senders that ignore marks.
         mark_threshold: f64 = 0.1, 0.0 => 1.0;
@@ -41,6 +41,8 @@ params::params! {
         derandomise: bool = true;
         /// Raise p by 2 % at most in one update once it is 10 % (not in the draft).
         cap: bool = true;
+        /// From p of 10 % on a step down becomes the cap's step up (FreeBSD 11.0 compares a signed step with an unsigned limit).
+        unsigned_cap: bool = false;
         /// Estimate the delay from the departure rate instead of time stamps (default in FreeBSD outside fq_pie and in the draft).
         rate_estimator: bool = false;
         /// Queues of up to two such packets are left alone; 0 is the link's MTU (FreeBSD 800 B, DOCSIS 1024 B, draft 1504 B).
@@ -68,8 +70,9 @@ impl Params {
         let ours = match reference {
             Reference::Rfc | Reference::Linux => Params::default(),
             Reference::FreeBsd => Params {
-                // dn_sched_fq_pie leaves the estimator out of its default flags, dn_aqm_pie has it in.
+                // What ipfw(8) passes unless told otherwise: the estimator with pie, ECN with fq_pie.
                 rate_estimator: place == Place::Alone,
+                ecn: place == Place::Fair,
                 mean_packet: Bytes::new(800),
                 ..Params::default()
             },

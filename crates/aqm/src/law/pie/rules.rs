@@ -83,7 +83,7 @@ impl Rules {
         let gain = self.bands.iter().find(|(below, _)| p < *below).map_or(1.0, |(_, gain)| *gain);
         let mut delta = (params.alpha * (now - target) + params.beta * (now - before)) * gain;
         if params.cap && p >= 0.1 {
-            delta = delta.min(CAP);
+            delta = if params.unsigned_cap && delta < 0.0 { CAP } else { delta.min(CAP) };
         }
         if self.alarm.is_some_and(|limit| q > limit) {
             delta += GROWTH;
@@ -133,6 +133,15 @@ mod tests {
         let uncapped = Params { cap: false, ..Params::default() };
         assert!((delta(&uncapped, 0.1, 60, 20) - 0.055625).abs() < 1e-12);
         assert!((delta(&params, 0.05, 60, 20) - 0.055625 / 2.0).abs() < 1e-12, "small p is not capped");
+    }
+
+    #[test]
+    fn freebsd_11_0_takes_a_step_down_for_one_up_where_p_is_large() {
+        let params = Params { unsigned_cap: true, ..Params::default() };
+        for (p, want) in [(0.09, -0.005625 / 2.0), (0.1, 0.02), (0.5, 0.02)] {
+            let got = delta(&params, p, 10, 14);
+            assert!((got - want).abs() < 1e-12, "p={p}: {got}");
+        }
     }
 
     #[test]
