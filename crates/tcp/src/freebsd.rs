@@ -26,16 +26,17 @@ pub(crate) struct OwnWindow {
 }
 
 impl Sender {
-    /// May `len` leave, where silly-window avoidance wants `spare` to be left over?
+    /// May `len` from `seq` on leave, where silly-window avoidance wants `spare` to be left over?
     #[inline]
-    pub(crate) fn fits_own_window(&self, len: u64, spare: u64) -> bool {
+    pub(crate) fn fits_own_window(&self, seq: u64, len: u64, spare: u64) -> bool {
         let own = &self.aside.own_window;
         let (need, outstanding) = (if own.answers { len } else { len + spare }, self.nxt - self.una);
         match self.flow.phase {
             Phase::Recovery if self.board.to_resend > 0 => self.board.resent + need <= own.window,
             Phase::Recovery if self.board.resent > 0 => self.board.resent + self.nxt - own.from + need <= own.window,
             Phase::Recovery => outstanding + need <= own.window,
-            Phase::Loss => self.pipe() == 0 || self.pipe() + need <= self.flow.cwnd.get(),
+            // `snd_nxt` went back: what was received beyond a hole takes its part of the window.
+            Phase::Loss => seq == self.una || seq - self.una + need <= self.flow.cwnd.get(),
             _ if own.limited > 0 => need <= own.limited,
             _ => outstanding == 0 || outstanding + need <= self.flow.cwnd.get(),
         }
@@ -87,6 +88,9 @@ impl Sender {
         let (mss, ssthresh, resent) = (self.mss, self.flow.ssthresh.get(), self.board.resent);
         let own = &mut self.aside.own_window;
         if cumulative > 0 {
+            // Departure: with timestamps FreeBSD counts segments with their options here (`t_maxseg`), so that an ACK of two
+            // counts for one, and 12 bytes of room are left, which leave as a segment of their own and bring one more ACK.
+            // Segments are not split here; one without the other would be too slow.
             let segments = if cumulative >= 2 * mss { 2 } else { 1 };
             own.window = (resent + (self.nxt - own.from) + segments * mss).min(ssthresh);
             own.answers = true;

@@ -34,11 +34,11 @@ impl Sender {
 
     /// Does the window let `len` go now, with `spare` left over? Notes who said no.
     #[inline(always)]
-    fn admits(&mut self, now: Instant, len: u64, spare: u64) -> bool {
+    fn admits(&mut self, now: Instant, seq: u64, len: u64, spare: u64) -> bool {
         let pipe = self.pipe();
         let cwnd = self.flow.cwnd.get();
         let fits = if self.ways.own_window {
-            self.fits_own_window(len, spare)
+            self.fits_own_window(seq, len, spare)
         } else {
             pipe == 0 || pipe + len + spare <= cwnd
         };
@@ -89,7 +89,7 @@ impl Sender {
         let span = len + u64::from(fin);
         // FreeBSD's silly-window avoidance takes less than a segment with its options for less than a segment.
         let spare = if len == self.mss { self.flow.mss.get() - len } else { 0 };
-        if !self.admits(now, span, spare) || (self.ways.bursts && self.holds_back(left, room)) {
+        if !self.admits(now, self.nxt, span, spare) || (self.ways.bursts && self.holds_back(left, room)) {
             self.check_usage();
             return None;
         }
@@ -253,8 +253,9 @@ impl Sender {
             self.undo.frto = Frto::Off;
         }
         let id = self.board.next_lost()?;
-        let len = self.board.ring.get(id).len as u64;
-        if !self.force_one && !self.admits(now, len, 0) {
+        let r = self.board.ring.get(id);
+        let (seq, len) = (r.seq, r.len as u64);
+        if !self.force_one && !self.admits(now, seq, len, 0) {
             return Some(None);
         }
         Some(Some(self.resend(now, id, peer)))
@@ -341,7 +342,9 @@ impl Sender {
             }
             None => return None,
         };
-        if !self.admits(now, self.board.ring.get(id).len as u64, 0) {
+        let r = self.board.ring.get(id);
+        let (seq, len) = (r.seq, r.len as u64);
+        if !self.admits(now, seq, len, 0) {
             return None;
         }
         self.rescued |= hole.is_none();

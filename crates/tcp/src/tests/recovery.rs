@@ -175,6 +175,19 @@ fn freebsd_leaves_holes_beyond_the_recovery_to_the_next() {
 }
 
 #[test]
+fn after_a_timeout_freebsd_s_window_begins_at_the_first_hole_and_holds_what_was_received_beyond() {
+    // 2 to 4 and 6 to 8 were received. The window of two that the repair of 1 leaves ends before 9.
+    let config = Config { delayed_ack: DelayedAck::None, ..stack(Stack::FreeBsd11) };
+    let mut p = Pair::new(config, losing(&[1, 1, 5, 5, 9, 9]));
+    p.ends[0].flow_mut().cwnd = Bytes::new(12 * (MSS + 12));
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p.run(MS(2000));
+    assert_eq!(p.ends[0].stats().timeouts, 1);
+    let [one, five, nine] = [1, 5, 9].map(|n| *sent(&p, n).last().unwrap());
+    assert_eq!((five - one, nine - five), (40, 40));
+}
+
+#[test]
 fn a_lost_retransmission_is_found_by_time_and_otherwise_by_timeout() {
     for (loss, timeouts) in [(LossDetection::RackTlp, 0), (LossDetection::Sack, 1)] {
         let mut p = Pair::new(config(loss), losing(&[3, 3]));
