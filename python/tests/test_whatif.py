@@ -238,10 +238,8 @@ def test_pie_has_the_gains_in_each_kernels_units():
 @pytest.mark.parametrize("queue", ["codel", "fq_codel", "pie", "fq_pie", "pie(derandomise=false, cap=false)"])
 def test_ipfw_knows_every_word_after_the_queue_s_name(queue):
     # aqm_params of FreeBSD 11.0's sbin/ipfw/dummynet.c; it skips words that it does not know, with a message.
-    known = set(
-        "target interval limit flows quantum ecn noecn tupdate max_burst max_ecnth alpha beta "
-        "capdrop nocapdrop onoff dre ts derand noderand".split()
-    )
+    known = {"target", "interval", "limit", "flows", "quantum", "ecn", "noecn", "tupdate", "max_burst", "max_ecnth"}
+    known |= {"alpha", "beta", "capdrop", "nocapdrop", "onoff", "dre", "ts", "derand", "noderand"}
     name = queue.partition("(")[0]
     _, ipfw = setup(queue)
     (line,) = [line for line in ipfw.lines if f" {name} " in line and " 1 config " in line]
