@@ -42,6 +42,17 @@ impl Sender {
         }
     }
 
+    /// So much of the hole at `seq` may leave as one segment.
+    pub(crate) fn piece(&self, seq: u64) -> u64 {
+        let room = match self.flow.phase {
+            _ if self.force_one => self.mss,
+            Phase::Recovery => self.aside.own_window.window.saturating_sub(self.board.resent),
+            Phase::Loss if seq != self.una => self.flow.cwnd.get().saturating_sub(seq - self.una),
+            _ => self.mss,
+        };
+        room.min(self.mss)
+    }
+
     /// Something left.
     #[inline]
     pub(crate) fn use_own_window(&mut self, span: u64) {
@@ -86,13 +97,13 @@ impl Sender {
             return;
         }
         let (mss, ssthresh, resent) = (self.mss, self.flow.ssthresh.get(), self.board.resent);
+        let with_options = self.flow.mss.get();
         let own = &mut self.aside.own_window;
         if cumulative > 0 {
-            // Departure: with timestamps FreeBSD counts segments with their options here (`t_maxseg`), so that an ACK of two
-            // counts for one, and 12 bytes of room are left, which leave as a segment of their own and bring one more ACK.
-            // Segments are not split here; one without the other would be too slow.
-            let segments = if cumulative >= 2 * mss { 2 } else { 1 };
-            own.window = (resent + (self.nxt - own.from) + segments * mss).min(ssthresh);
+            // Segments count with their options here (`t_maxseg`): an ACK of two counts for one, and what room is left, 12
+            // bytes a segment, leaves as a segment of its own.
+            let segments = if cumulative >= 2 * with_options { 2 } else { 1 };
+            own.window = (resent + (self.nxt - own.from) + segments * with_options).min(ssthresh);
             own.answers = true;
         } else if d.bytes > 0 && self.nxt - self.board.sacked_to.max(self.una) + resent < ssthresh {
             own.window = (own.window + mss).min(ssthresh);

@@ -19,6 +19,7 @@ mod handshake;
 mod measure;
 #[cfg(test)]
 mod pair;
+mod pieces;
 mod prr;
 mod rack;
 mod reassembly;

@@ -102,6 +102,24 @@ impl<T: Copy + Default> Ring<T> {
         if self.is_empty() { None } else { Some(self.get(self.first)) }
     }
 
+    /// Puts a value behind number `id`; what follows moves up by a number.
+    pub fn insert_after(&mut self, id: u64, value: T) {
+        let mut at = self.push(value);
+        while at > id + 1 {
+            *self.get_mut(at) = *self.get(at - 1);
+            at -= 1;
+        }
+        *self.get_mut(at) = value;
+    }
+
+    /// Takes number `id` out; what follows moves down by a number.
+    pub fn remove(&mut self, id: u64) {
+        for at in id + 1..self.next {
+            *self.get_mut(at - 1) = *self.get(at);
+        }
+        self.next -= 1;
+    }
+
     /// Drops the front.
     #[inline]
     pub fn pop(&mut self) {
@@ -133,6 +151,18 @@ mod tests {
             }
         }
         assert_eq!(sizes, [16, 32, 64, 128, 64, 32, 16]);
+    }
+
+    #[test]
+    fn what_is_put_in_or_taken_out_moves_what_follows() {
+        let mut ring = Ring::new();
+        (0..16).for_each(|n| _ = ring.push(n));
+        (0..3).for_each(|_| ring.pop());
+        ring.insert_after(7, 100);
+        ring.insert_after(16, 200);
+        ring.remove(4);
+        let held: alloc::vec::Vec<_> = (ring.first()..ring.next()).map(|id| *ring.get(id)).collect();
+        assert_eq!(held, [3, 5, 6, 7, 100, 8, 9, 10, 11, 12, 13, 14, 15, 200]);
     }
 
     #[test]

@@ -15,11 +15,11 @@ pub(crate) const EVER: u8 = 8;
 /// It carries the FIN, the last unit of its length.
 pub(crate) const FIN: u8 = 16;
 /// It was selectively acknowledged before the scoreboard was cleared, so it is not delivered a second time.
-const KNOWN: u8 = 32;
+pub(crate) const KNOWN: u8 = 32;
 /// Delivered or doubted: what the fast path does not handle.
 const UNUSUAL: u8 = SACKED | LOST | RESENT | EVER;
 
-/// One segment as it was first sent. Retransmissions keep its borders, so records never split.
+/// One segment as it was last sent. Retransmissions keep its borders, but for FreeBSD's (`pieces.rs`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Record {
     pub seq: u64,
@@ -190,7 +190,7 @@ impl Scoreboard {
     }
 
     /// Takes a record out of the sums, whatever its state.
-    fn forget(&mut self, r: &Record) {
+    pub(crate) fn forget(&mut self, r: &Record) {
         let len = r.len as u64;
         if r.is(SACKED) {
             self.sacked -= len;
@@ -234,6 +234,9 @@ impl Scoreboard {
         if run > 0 {
             self.in_flight -= run;
             delivery.add_run(run, &first, &last);
+        }
+        if self.ring.front().is_some_and(|r| r.seq < ack) {
+            self.trim(ack, delivery);
         }
     }
 

@@ -254,9 +254,17 @@ impl Sender {
         }
         let id = self.board.next_lost()?;
         let r = self.board.ring.get(id);
-        let (seq, len) = (r.seq, r.len as u64);
-        if !self.force_one && !self.admits(now, seq, len, 0) {
+        let (seq, mut len) = (r.seq, r.len as u64);
+        // Rates are sampled by segment.
+        let cuts = self.ways.own_window && self.rates.is_none();
+        if cuts {
+            len = self.piece(seq);
+        }
+        if !self.force_one && !self.admits(now, seq, len.max(1), 0) {
             return Some(None);
+        }
+        if cuts {
+            self.board.recut(id, len as u32);
         }
         Some(Some(self.resend(now, id, peer)))
     }

@@ -1,0 +1,124 @@
+//! FreeBSD sends again what fits of a hole, not the segments as they first left: borders of records move.
+
+use crate::scoreboard::{Delivery, EVER, FIN, KNOWN, LOST, RESENT, Record, SACKED, Scoreboard};
+
+/// Does it wait for retransmission, with nothing special about it?
+fn waits(r: &Record) -> bool {
+    r.is(LOST) && !r.is(SACKED | RESENT | FIN)
+}
+
+impl Scoreboard {
+    /// Makes record `id`, which waits for retransmission, `len` long if what waits behind it allows that: the border moves,
+    /// records behind it are taken in, or one is made of what is left over.
+    pub fn recut(&mut self, id: u64, len: u32) {
+        let mut r = *self.ring.get(id);
+        if !waits(&r) || r.len == len || len == 0 {
+            return;
+        }
+        let joins = |board: &Self, r: &Record| {
+            let n = (id + 1 < board.ring.next()).then(|| *board.ring.get(id + 1))?;
+            (waits(&n) && (n.flags ^ r.flags) & (KNOWN | EVER) == 0).then_some(n)
+        };
+        while r.len < len
+            && let Some(mut next) = joins(self, &r)
+        {
+            let take = next.len.min(len - r.len);
+            r.len += take;
+            if take == next.len {
+                self.ring.remove(id + 1);
+                self.judged -= u64::from(self.judged > id + 1);
+            } else {
+                next.seq += take as u64;
+                next.len -= take;
+                *self.ring.get_mut(id + 1) = next;
+            }
+        }
+        if r.len > len {
+            let rest = r.len - len;
+            r.len = len;
+            match joins(self, &r) {
+                Some(next) => {
+                    *self.ring.get_mut(id + 1) = Record { seq: r.end(), len: next.len + rest, ..next };
+                }
+                None => {
+                    self.ring.insert_after(id, Record { seq: r.end(), len: rest, ..r });
+                    self.judged += u64::from(self.judged > id);
+                }
+            }
+        }
+        *self.ring.get_mut(id) = r;
+    }
+
+    /// An acknowledgement up to the middle of the first record: what came was cut otherwise.
+    #[cold]
+    #[inline(never)]
+    pub fn trim(&mut self, ack: u64, delivery: &mut Delivery) {
+        let r = *self.ring.get(self.ring.first());
+        let came = Record { len: (ack - r.seq) as u32, ..r };
+        self.forget(&came);
+        delivery.ambiguous = true;
+        if !r.is(SACKED | KNOWN) {
+            delivery.bytes += came.len as u64;
+        }
+        let id = self.ring.first();
+        *self.ring.get_mut(id) = Record { seq: ack, len: r.len - came.len, ..r };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use units::Instant;
+
+    /// Five segments of 1000 bytes, the second to the fourth lost.
+    fn board() -> Scoreboard {
+        let mut b = Scoreboard::new();
+        (0..5).for_each(|n| _ = b.push(n * 1000, 1000, 0, Instant::ZERO));
+        (1..4).for_each(|id| _ = b.mark_lost(id));
+        b.judged = 4;
+        b
+    }
+
+    fn cuts(b: &Scoreboard) -> Vec<(u64, u32)> {
+        (b.ring.first()..b.ring.next()).map(|id| (b.ring.get(id).seq, b.ring.get(id).len)).collect()
+    }
+
+    fn sums(b: &Scoreboard) -> [u64; 5] {
+        [b.in_flight, b.sacked, b.lost, b.to_resend, b.resent]
+    }
+
+    #[test]
+    fn a_piece_of_a_hole_moves_the_border_and_one_at_its_end_is_cut_off() {
+        let mut b = board();
+        b.recut(1, 12);
+        assert_eq!(cuts(&b), [(0, 1000), (1000, 12), (1012, 1988), (3000, 1000), (4000, 1000)]);
+        b.resend(1, Instant::ZERO);
+        b.recut(2, 1000);
+        b.resend(2, Instant::ZERO);
+        assert_eq!(cuts(&b), [(0, 1000), (1000, 12), (1012, 1000), (2012, 1988), (4000, 1000)]);
+        b.recut(3, 1000);
+        assert_eq!(cuts(&b), [(0, 1000), (1000, 12), (1012, 1000), (2012, 1000), (3012, 988), (4000, 1000)]);
+        assert_eq!((b.judged, b.recount()), (5, sums(&b)));
+    }
+
+    #[test]
+    fn what_waits_behind_is_taken_in_and_what_does_not_is_left_alone() {
+        let mut b = board();
+        b.recut(1, 2500);
+        assert_eq!(cuts(&b), [(0, 1000), (1000, 2500), (3500, 500), (4000, 1000)]);
+        b.recut(1, 9000);
+        assert_eq!(cuts(&b), [(0, 1000), (1000, 3000), (4000, 1000)]);
+        b.recut(0, 500);
+        assert_eq!((b.judged, cuts(&b).len(), b.recount()), (2, 3, sums(&b)));
+    }
+
+    #[test]
+    fn an_ack_up_to_the_middle_of_a_record_leaves_its_rest() {
+        let mut b = board();
+        let mut d = Delivery::new(0);
+        b.acknowledge(1400, &mut d, |_, _| {});
+        assert_eq!((cuts(&b)[0], d.bytes, b.lost), ((1400, 600), 1400, 2600));
+        assert_eq!(b.recount(), sums(&b));
+    }
+}
