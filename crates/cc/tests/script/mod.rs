@@ -63,6 +63,8 @@ pub struct Script {
     largest_mss: Bytes,
     /// The largest window an algorithm said it was restoring.
     restored: Bytes,
+    /// Twice the largest window that a round has used.
+    doubled: Bytes,
     names: Vec<&'static str>,
     events: Vec<EventRecord>,
 }
@@ -88,6 +90,7 @@ impl Script {
             round_end: Bytes::ZERO,
             largest_mss: mss,
             restored: Bytes::ZERO,
+            doubled: Bytes::ZERO,
             names: Vec::new(),
             events: Vec::new(),
         };
@@ -245,6 +248,12 @@ impl Script {
             self.flow.phase = Phase::Open;
             self.call(|cc, flow| cc.on_event(flow, Event::RecoveryEnd));
         }
+        // A window of which less than half was out in this round limits nothing, as hosts see it.
+        let used = self.round.delivered + delivered + self.flow.in_flight;
+        self.flow.cwnd_limited = !self.flow.app_limited && used * 2 >= self.flow.cwnd;
+        if self.flow.cwnd_limited {
+            self.doubled = self.doubled.max(self.flow.cwnd * 2);
+        }
         let interval = rtt.unwrap_or(self.flow.srtt);
         let ack = Ack {
             cumulative: if duplicate { Bytes::ZERO } else { delivered },
@@ -317,8 +326,8 @@ impl Script {
                 self.restored = self.restored.max(Bytes::new(e.values[0] as u64));
             }
         }
-        // Growth comes from what was delivered, or is a restoration that was named.
-        let bound = self.largest_mss * 64 + f.delivered * 2 + self.restored;
+        // Growth comes from what was delivered, is a restoration that was named, or doubles a window that was used (FAST).
+        let bound = (self.largest_mss * 64 + f.delivered * 2 + self.restored).max(self.doubled);
         assert!(f.cwnd <= bound, "{op:?}: window {:?} after {:?} delivered", f.cwnd, f.delivered);
         assert!(f.pacing.is_none_or(|rate| rate.as_bps() > 0), "{op:?}: a pacing rate of nothing stops the flow");
         assert!(!f.has_events());
