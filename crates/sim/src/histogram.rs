@@ -164,6 +164,13 @@ impl Histogram {
         found
     }
 
+    /// The fraction of times beyond one, to the width of a bucket; 0 without a sample.
+    pub fn beyond(&self, time: Duration) -> f64 {
+        let limit = bucket(time.as_nanos());
+        let above: u64 = self.filled().filter(|(b, _)| *b > limit).map(|(_, n)| n as u64).sum();
+        above as f64 / self.count.max(1) as f64
+    }
+
     /// The figures of the summary; `None` without a sample.
     pub fn spread(&self) -> Option<Spread> {
         if self.count == 0 {
@@ -235,5 +242,8 @@ mod tests {
         assert!((s.median - 50.0).abs() < 0.5 && (s.p99 - 99.0).abs() < 1.0, "{s:?}");
         assert!((s.mean - 50.005).abs() < 1e-9 && (s.sd - 28.867).abs() < 0.01);
         assert_eq!((s.min, s.max), (0.01, 100.0));
+        assert!((h.beyond(Duration::from_millis(75)) - 0.25).abs() < 0.01);
+        assert_eq!((h.beyond(Duration::ZERO), h.beyond(Duration::from_millis(100))), (1.0, 0.0));
+        assert_eq!(Histogram::default().beyond(Duration::ZERO), 0.0);
     }
 }

@@ -20,7 +20,7 @@ const STEAL_PCT: f64 = 1.0;
 /// Of the asked rate, while the queue was never empty.
 const RATE_PCT: f64 = 1.0;
 
-/// Quantiles of lateness in microseconds.
+/// Quantiles of lateness in microseconds, and the share beyond its limit ([`LATE`], [`HOSTS_LATE`]) in percent.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[allow(missing_docs)]
 pub struct Lateness {
@@ -28,18 +28,20 @@ pub struct Lateness {
     pub p95: f64,
     pub p99: f64,
     pub max: f64,
+    pub late_pct: f64,
     pub packets: u64,
 }
 
 impl Lateness {
     /// Of packets written after they were due.
-    pub fn of(histogram: &Histogram) -> Self {
+    pub fn of(histogram: &Histogram, limit: Duration) -> Self {
         let us = |d: Duration| d.as_nanos() as f64 * 1e-3;
         let [p50, p95, p99, max] = histogram.quantiles([0.5, 0.95, 0.99, 1.0]);
         if histogram.count() == 0 {
             return Lateness::default();
         }
-        Lateness { p50: us(p50), p95: us(p95), p99: us(p99), max: us(max), packets: histogram.count() }
+        let late_pct = 100.0 * histogram.beyond(limit);
+        Lateness { p50: us(p50), p95: us(p95), p99: us(p99), max: us(max), late_pct, packets: histogram.count() }
     }
 }
 

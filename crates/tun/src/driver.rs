@@ -117,7 +117,7 @@ pub fn drive(setup: Setup, mut sorter: Sorter, mut hosts: Option<Hosts>, shared:
             driver.validity.memory_locked = memory_locked;
             driver.run(&setup, &mut sorter, hosts.as_mut(), shared)?;
             if let Some(hosts) = &hosts {
-                driver.validity.hosts_us = Lateness::of(&hosts.late());
+                driver.validity.hosts_us = Lateness::of(&hosts.late(), check::HOSTS_LATE);
             }
             Ok(driver)
         })
@@ -375,7 +375,7 @@ impl Driver {
         let v = &mut self.validity;
         v.tun_dropped = lost.saturating_sub(self.lost_before);
         v.untold = self.listener.lost();
-        v.lateness_us = Lateness::of(&self.late);
+        v.lateness_us = Lateness::of(&self.late, check::LATE);
         v.steal_pct = 100.0 * (stolen - self.before.0) as f64 / (all - self.before.1).max(1) as f64;
         v.load_1min = v.load_1min.max(check::load());
         v.achieved = self.glances.iter().filter_map(achieved).collect();
