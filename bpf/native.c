@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A law without a kernel: reads a tape, makes its calls, writes what came of each. Built by tests as the kernel's object
- * is, with LAW defined and a params.h of its own; crates/sim/tests/bpf.rs compares the answers with the Rust's.
+ * is, with LAW defined and a params.h of its own; crates/sim/tests/it/bpf.rs compares the answers with the Rust's.
  *
  * The law keeps its own window from call to call; it is taken from the tape where the host had changed it. Written for
  * every call: cwnd, ssthresh, reaction, the number of events, and the events.

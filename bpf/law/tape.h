@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * One call of a host with what it told the algorithm and what came of it: words of 64 bits, in the order in which the
- * kernel writes them to its ring, native.c reads them and crates/sim/tests/bpf.rs makes them.
+ * kernel writes them to its ring, native.c reads them and crates/sim/tests/it/bpf.rs makes them.
  */
 #ifndef SOJOURN_LAW_TAPE_H
 #define SOJOURN_LAW_TAPE_H

@@ -1,4 +1,4 @@
-"""One seed through Rust and through Python: the digests are those of `crates/sim/tests/parity.rs`."""
+"""One seed through Rust and through Python: the digests are those of `crates/sim/tests/it/parity.rs`."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 //! `kernel_tape FILE SPEC`: plays what a loaded algorithm recorded (`sojourn kernel watch --tape`) to the same C, compiled
 //! natively, which must give the kernel's windows to the byte, and then, with draws of its own, to the C and the Rust.
 
-#[path = "../tests/bpf/compare.rs"]
+#[path = "../tests/it/bpf/compare.rs"]
 mod compare;
-#[path = "../tests/bpf/native.rs"]
+#[path = "../tests/it/bpf/native.rs"]
 mod native;
-#[path = "../tests/bpf/replay.rs"]
+#[path = "../tests/it/bpf/replay.rs"]
 mod replay;
-#[path = "../tests/bpf/words.rs"]
+#[path = "../tests/it/bpf/words.rs"]
 mod words;
 
 fn main() {

@@ -3,8 +3,7 @@
 //! What remains with it is smooth: the flow with the shorter RTT loses up to a third of its share while the RTTs differ
 //! by about a packet time, because the two windows still travel as trains that overlap on one side only.
 
-mod common;
-use common::{dumbbell, ms};
+use crate::common::{dumbbell, ms};
 use experiment::Vary;
 use sim::{Options, Summary};
 use tcp::Stack;

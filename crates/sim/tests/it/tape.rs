@@ -1,7 +1,6 @@
 //! What an algorithm was told can be told again, and the answers are the same.
 
-mod common;
-use common::dumbbell;
+use crate::common::dumbbell;
 use sim::tape::{Call, replay};
 use sim::{Options, Tape};
 use units::{Bytes, Rng, streams};

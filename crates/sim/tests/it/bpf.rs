@@ -3,18 +3,14 @@
 //! The C is compiled here, by `cc`, as a program that reads a tape (`bpf/native.c`). Tapes come from the simulator and from
 //! chance; those of the kernel are compared by `examples/kernel_tape.rs`, as `python/tests_linux` records them.
 
-mod bpf {
-    pub mod compare;
-    pub mod native;
-    pub mod random;
-    pub mod replay;
-    pub mod words;
-}
-mod common;
+mod compare;
+mod native;
+mod random;
+mod replay;
+mod words;
 
-use bpf::compare::both;
-use bpf::{random, words};
-use common::dumbbell;
+use crate::common::dumbbell;
+use compare::both;
 use proptest::prelude::*;
 use sim::{Options, Tape};
 use words::Words;

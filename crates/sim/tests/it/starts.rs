@@ -1,7 +1,6 @@
 //! Slow starts and what they need from hosts and routers, over whole simulations.
 
-mod common;
-use common::{dumbbell, ms, run};
+use crate::common::{dumbbell, ms, run};
 use sim::Summary;
 use units::Instant;
 

@@ -1,8 +1,6 @@
 //! The table `diftr` tells the whole story of a queue, and watching changes nothing.
 
-mod common;
-
-use common::{dumbbell, run};
+use crate::common::{dumbbell, run};
 use sim::{Column, Keep, Options, Recorder, Table};
 use std::collections::BTreeMap;
 

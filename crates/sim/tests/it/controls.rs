@@ -1,7 +1,6 @@
 //! What the papers of the congestion controls claim, on the smallest path that shows it.
 
-mod common;
-use common::{dumbbell, run};
+use crate::common::{dumbbell, run};
 use experiment::{LossModel, Scenario};
 use units::{Duration, Instant};
 

@@ -1,7 +1,6 @@
 //! Laws of congestion controls: what theory says of a rate or a queue, on the smallest path that shows it.
 
-mod common;
-use common::{dumbbell, flow, run};
+use crate::common::{dumbbell, flow, run};
 use experiment::{LossModel, Scenario, Traffic};
 use units::{Bytes, Duration, Instant, Rate};
 

@@ -1,5 +1,4 @@
 //! Dumbbells for tests.
-#![allow(dead_code, reason = "each test that takes this file in uses a part of it")]
 
 use experiment::{FlowSpec, Link, RateSpec, Run, Scenario, Traffic, Vary};
 use tcp::{Offload, Stack};

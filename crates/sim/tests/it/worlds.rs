@@ -1,8 +1,7 @@
 //! Random worlds: every algorithm through every queue over every kind of path. Conservation of packets is asserted at
 //! the end of each run by the simulator itself.
 
-mod common;
-use common::{dumbbell, ms, run};
+use crate::common::{dumbbell, ms, run};
 use experiment::{LossAt, LossModel, Reorder, Scenario, Traffic, Vary};
 use proptest::prelude::*;
 use sim::Options;

@@ -1,7 +1,6 @@
 //! What links do to datagrams of a known rhythm: rates, queues, losses, delays, changes.
 
-mod common;
-use common::{dumbbell, ms};
+use crate::common::{dumbbell, ms};
 use experiment::{Change, LossAt, LossModel, RateSpec, Reorder, Scenario, Traffic};
 use sim::probe::{Probe, Trace};
 use sim::{Options, Summary};

@@ -1,7 +1,6 @@
 //! The digest is equal where the run is equal, and only there.
 
-mod common;
-use common::{dumbbell, ms, run};
+use crate::common::{dumbbell, ms, run};
 use experiment::Change;
 use sim::{Keep, Options, Recorder, Tape};
 use units::{Duration, Instant};

@@ -1,9 +1,8 @@
 //! Losses on every stack, through every queue: what was lost is sent again once, nothing is taken back that was no
 //! mistake, and no path stalls that another stack fills.
 
-mod common;
+use crate::common::{dumbbell, ms};
 use cc::CauseKind;
-use common::{dumbbell, ms};
 use experiment::{LossModel, Reorder, Scenario};
 use sim::probe::{Probe, Trace};
 use std::fmt::Write;

@@ -1,8 +1,7 @@
 //! Figures of the summary against runs whose answer is known beforehand.
 
-mod common;
+use crate::common::{dumbbell, ms, run};
 use cc::CauseKind;
-use common::{dumbbell, ms, run};
 use experiment::Band;
 use sim::Options;
 use sim::probe::{Probe, Trace};

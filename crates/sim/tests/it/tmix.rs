@@ -1,7 +1,6 @@
 //! Tmix traffic: what vectors say is what happens, byte by byte and wait by wait, on every stack.
 
-mod common;
-use common::{dumbbell, ms};
+use crate::common::{dumbbell, ms};
 use experiment::tmix::{Tmix, TmixParams, Vectors};
 use experiment::{LossModel, Scenario, Traffic};
 use params::Params;

@@ -1,8 +1,6 @@
 //! What a capture holds, and that it changes nothing.
 
-mod common;
-
-use common::dumbbell;
+use crate::common::dumbbell;
 use sim::capture::{Capture, Wanted, points};
 use sim::{Options, run};
 use std::io::{self, Write};

@@ -1,0 +1,22 @@
+//! What the simulator promises, in one program: as twenty, the same worlds would be compiled twenty times.
+
+mod bpf;
+mod capacity;
+mod capture;
+mod common;
+mod controls;
+mod diftr;
+mod digest;
+mod dummynet;
+mod figures;
+mod laws;
+mod links;
+mod models;
+mod outside;
+mod parity;
+mod phase;
+mod recovery;
+mod starts;
+mod tape;
+mod tmix;
+mod worlds;
