@@ -32,25 +32,29 @@ impl Sender {
         let own = &self.aside.own_window;
         let (need, outstanding) = (if own.answers { len } else { len + spare }, self.nxt - self.una);
         match self.flow.phase {
-            Phase::Recovery if self.board.to_resend > 0 => self.board.resent + need <= own.window,
+            Phase::Recovery if self.board.to_resend > 0 => need <= self.room(seq),
             Phase::Recovery if self.board.resent > 0 => self.board.resent + self.nxt - own.from + need <= own.window,
             Phase::Recovery => outstanding + need <= own.window,
-            // `snd_nxt` went back: what was received beyond a hole takes its part of the window.
-            Phase::Loss => seq == self.una || seq - self.una + need <= self.flow.cwnd.get(),
+            Phase::Loss => need <= self.room(seq),
             _ if own.limited > 0 => need <= own.limited,
             _ => outstanding == 0 || outstanding + need <= self.flow.cwnd.get(),
         }
     }
 
-    /// So much of the hole at `seq` may leave as one segment.
-    pub(crate) fn piece(&self, seq: u64) -> u64 {
-        let room = match self.flow.phase {
-            _ if self.force_one => self.mss,
+    /// So much may be sent again from the hole at `seq` on.
+    #[inline]
+    fn room(&self, seq: u64) -> u64 {
+        match self.flow.phase {
             Phase::Recovery => self.aside.own_window.window.saturating_sub(self.board.resent),
+            // `snd_nxt` went back: what was received beyond a hole takes its part of the window. The first hole needs none.
             Phase::Loss if seq != self.una => self.flow.cwnd.get().saturating_sub(seq - self.una),
-            _ => self.mss,
-        };
-        room.min(self.mss)
+            _ => u64::MAX,
+        }
+    }
+
+    /// So much of it may leave as one segment.
+    pub(crate) fn piece(&self, seq: u64) -> u64 {
+        if self.force_one { self.mss } else { self.room(seq).min(self.mss) }
     }
 
     /// Something left.
