@@ -17,6 +17,9 @@ class RunResult:
     names: list[str]
 
 def check(text: str, file: str, overrides: list[tuple[str, str]], extra_cc: list[str] = ...) -> str: ...
+def asked(
+    text: str, file: str, overrides: list[tuple[str, str]], extra_cc: list[str] = ...
+) -> list[tuple[int, list[int]]]: ...
 def run(
     text: str,
     file: str,

@@ -307,6 +307,14 @@ def capture(
         raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
 
 
+def asked(experiment: Experiment) -> dict[int, list[int]]:
+    """The cases that printed cells and claims speak of, each with those that its claims compare it with."""
+    try:
+        return dict(_core.asked(experiment.text, experiment.file, list(experiment.overrides), list(experiment.classes)))
+    except _core.SpecError as error:
+        raise SpecError(str(error)) from None
+
+
 def evaluate(experiment: Experiment, summaries: Sequence[str]) -> list[Claim]:
     """Judge the file's `[[expect]]` claims on finished runs."""
     given = (experiment.text, experiment.file, list(experiment.overrides), list(summaries), list(experiment.classes))

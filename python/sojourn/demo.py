@@ -99,7 +99,7 @@ def beside(comparison: Comparison) -> RenderableType:
                     Text(shown.ours + MARKS.get(cell.verdict, " "), style=colour),
                 ]
         grid.add_row(*line)
-    order = [Text(reproduce.order_sentence(column, kept)) for column, kept in comparison.order]
+    order = [Text(sentence) for sentence, _ in reproduce.order_sentences(comparison)]
     return Group(Text(reproduce.heading(comparison), style="bold"), grid, *order, Text(comparison.score), Text(""))
 
 

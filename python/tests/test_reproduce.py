@@ -73,7 +73,10 @@ def test_the_terminal_has_every_verdict(result: Any) -> None:
     (comparison,) = reproduce.compare(result)
     long = text(reproduce.table(comparison))
     assert long.count(" ok") == 2 and " off" in long and " undecided" in long
-    assert "do NOT stand in the printed order" in long and "2 of 4" in long
+    assert "the rows do NOT stand in the printed order" in long and "2 of 4" in long
+    unrun = {**TABLE, "cells": [TABLE["cells"][0], *({**c, "n": 0, "verdict": "missing"} for c in TABLE["cells"][1:])]}
+    (sampled,) = reproduce.parse(json.dumps([{**unrun, "order": [["mean", True]]}]))
+    assert "mean: the rows that were run stand in the printed order" in text(reproduce.table(sampled))
     short = text(demo.beside(comparison))
     assert "45.1✗" in short and "4.00?" in short and short.count("CDG") == 1
 
@@ -251,7 +254,8 @@ def test_a_quick_sample_is_few_repetitions_of_cases_with_printed_cells(tmp_path:
 
     def sampled(text: str) -> list[tuple[int, int]]:
         file.write_text(text)
-        return reproduce.sample(_engine.check(_engine.read(file)))
+        experiment = _engine.read(file)
+        return reproduce.sample(experiment, _engine.check(experiment))
 
     assert sampled(begin + tables) == [(0, 0), (0, 1), (1, 0), (1, 1)], "two cases were printed, with two repetitions"
     more = sampled((begin + "[[expect]]" + end).replace("repeat = 2", "repeat = 8"))

@@ -340,7 +340,7 @@ impl Claim {
     }
 
     /// Is `other` the case that this one is compared with?
-    fn compares(&self, case: &Json, other: &Json) -> bool {
+    pub(crate) fn compares(&self, case: &Json, other: &Json) -> bool {
         let same = |(key, value): (&String, &Json)| self.moved.contains(key) || other.get(key) == Some(value);
         matches_case(&self.against, other) && case.as_object().is_none_or(|keys| keys.iter().all(same))
     }

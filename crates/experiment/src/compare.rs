@@ -51,7 +51,7 @@ pub struct Comparison {
     pub source: String,
     /// Its cells.
     pub cells: Vec<Compared>,
-    /// For each column of `order`: do our rows stand in the printed order?
+    /// For each column of `order` of which two rows or more were run: do these stand in the printed order?
     pub order: Vec<(String, bool)>,
     /// Judged cells within the tolerance.
     pub within: usize,
@@ -100,20 +100,18 @@ impl Published {
         };
         let cells: Vec<Compared> = self.cells.iter().map(|cell| cell.compare(&of_case(cell))).collect();
         let ordered = |column: &String| {
-            let mut ours: Vec<(f64, Option<f64>)> =
-                cells.iter().filter(|c| &c.cell.column == column).map(|c| (c.cell.value, c.median)).collect();
+            let of_column = cells.iter().filter(|c| &c.cell.column == column);
+            let mut ours: Vec<(f64, f64)> = of_column.filter_map(|c| Some((c.cell.value, c.median?))).collect();
             ours.sort_by(|a, b| a.0.total_cmp(&b.0));
             // Equal printed values stand in no order.
-            ours.windows(2).all(|w| match (w[0].1, w[1].1) {
-                (Some(a), Some(b)) => w[0].0 == w[1].0 || a <= b,
-                _ => false,
-            })
+            let kept = ours.windows(2).all(|w| w[0].0 == w[1].0 || w[0].1 <= w[1].1);
+            (ours.len() > 1).then(|| (column.clone(), kept))
         };
         let count = |verdicts: &[Agreement]| cells.iter().filter(|c| verdicts.contains(&c.verdict)).count();
         Comparison {
             title: self.title.clone(),
             source: self.source.clone(),
-            order: self.order.iter().map(|column| (column.clone(), ordered(column))).collect(),
+            order: self.order.iter().filter_map(ordered).collect(),
             within: count(&[Agreement::Within]),
             judged: cells.iter().filter(|c| c.cell.low.is_some()).count(),
             cells,
@@ -140,7 +138,6 @@ mod tests {
             r#"
             [published]
             tolerance = "2 ms"
-            order = ["mean"]
             columns = { mean = "link.l.queue_ms.mean" }
             row = [
               {when = {k = "a"}, values = {mean = 10}}, {when = {k = "b"}, values = {mean = 20}},
@@ -154,9 +151,32 @@ mod tests {
         let compared = tables[0].compare(&runs);
         let verdicts: Vec<Agreement> = compared.cells.iter().map(|c| c.verdict).collect();
         assert_eq!(verdicts, [Agreement::Within, Agreement::Outside, Agreement::Undecided, Agreement::Missing]);
-        assert_eq!((compared.within, compared.judged, compared.order[0].1), (1, 4, false));
-        let all = [run("a", 1.0), run("b", 2.0), run("c", 3.0), run("d", 4.0)];
-        assert!(tables[0].compare(&all).order[0].1);
+        assert_eq!((compared.within, compared.judged), (1, 4));
+    }
+
+    #[test]
+    fn rows_that_were_run_stand_in_the_printed_order_or_do_not() {
+        let tables = read_text(
+            r#"
+            [published]
+            order = ["mean"]
+            columns = { mean = "link.l.queue_ms.mean" }
+            row = [
+              {when = {k = "a"}, values = {mean = 10}}, {when = {k = "b"}, values = {mean = 20}},
+              {when = {k = "c"}, values = {mean = 30}},
+            ]
+            "#,
+        )
+        .unwrap();
+        let run = |k: &str, ms: f64| serde_json::json!({"case": {"k": k}, "links": [{"name": "l", "queue_ms": {"mean": ms}}]});
+        let order = |runs: &[(&str, f64)]| {
+            let runs: Vec<Json> = runs.iter().map(|(k, ms)| run(k, *ms)).collect();
+            tables[0].compare(&runs).order.first().map(|(_, kept)| *kept)
+        };
+        assert_eq!(order(&[("a", 1.0), ("b", 2.0), ("c", 3.0)]), Some(true));
+        assert_eq!(order(&[("a", 1.0), ("b", 4.0), ("c", 3.0)]), Some(false));
+        assert_eq!(order(&[("a", 1.0), ("c", 3.0)]), Some(true));
+        assert_eq!(order(&[("b", 1.0)]), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The experiment: a tree of values, overridden, swept, and resolved case by case.
 
-use crate::claim::{Claim, Over, Verdict, judge_all};
+use crate::claim::{Claim, Over, Verdict, judge_all, matches_case};
 use crate::compare::Comparison;
 use crate::decode::decode;
 use crate::limits::{RUNS_MAX, TEXT_MAX};
@@ -427,11 +427,32 @@ impl Experiment {
     /// Judges every claim in every case it concerns. `summaries` are those of all finished repetitions; a claim that
     /// concerns a case of which none has finished fails.
     pub fn evaluate(&self, summaries: &[Json]) -> Vec<Verdict> {
-        let case = |index| {
-            let values = sweep::case(&self.axes, index).into_iter();
-            Json::Object(values.map(|(key, value)| (key.value.clone(), Json::String(value.show()))).collect())
+        judge_all(&self.claims, (0..self.case_count()).map(|index| self.values(index)), summaries)
+    }
+
+    /// The cases that a printed cell or a claim speaks of, each with those that its claims compare it with; all, if
+    /// nothing is printed or claimed of any.
+    pub fn asked(&self) -> Vec<(usize, Vec<usize>)> {
+        let cases: Vec<Json> = (0..self.case_count()).map(|index| self.values(index)).collect();
+        let printed = |case: &Json| {
+            let mut cells = self.published.iter().flat_map(|table| &table.cells);
+            cells.any(|cell| matches_case(&cell.when, case))
         };
-        judge_all(&self.claims, (0..self.case_count()).map(case), summaries)
+        let compared = |claim: &Claim, case: &Json| cases.iter().position(|other| claim.compares(case, other));
+        let asked = cases.iter().enumerate().filter_map(|(index, case)| {
+            let claims: Vec<&Claim> = self.claims.iter().filter(|claim| claim.concerns(case)).collect();
+            let others = claims.iter().filter(|claim| !claim.against.is_empty());
+            (!claims.is_empty() || printed(case))
+                .then(|| (index, others.filter_map(|claim| compared(claim, case)).collect()))
+        });
+        let asked: Vec<_> = asked.collect();
+        if asked.is_empty() { (0..cases.len()).map(|index| (index, Vec::new())).collect() } else { asked }
+    }
+
+    /// The swept values of a case, as in its summary.
+    fn values(&self, index: usize) -> Json {
+        let values = sweep::case(&self.axes, index).into_iter();
+        Json::Object(values.map(|(key, value)| (key.value.clone(), Json::String(value.show()))).collect())
     }
 
     /// Sets every published table beside the figures of all finished repetitions.

@@ -36,6 +36,18 @@ pub fn check(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc:
     Ok(experiment.describe().map_err(refuse)?.to_string())
 }
 
+/// The cases that an experiment's printed cells and claims speak of, each with those that its claims compare it with.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, extra_cc = Vec::new()))]
+pub fn asked(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    extra_cc: Vec<String>,
+) -> PyResult<Vec<(usize, Vec<usize>)>> {
+    Ok(experiment(text, file, &overrides, &extra_cc)?.asked())
+}
+
 /// Evaluates the claims of an experiment on the summaries (JSON) of its runs.
 #[pyfunction]
 #[pyo3(signature = (text, file, overrides, summaries, extra_cc = Vec::new()))]

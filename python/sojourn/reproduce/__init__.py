@@ -10,7 +10,7 @@ from .cells import VERDICTS, Cell, Comparison, Score, compare, labels, parse
 from .files import expand, find, find_published
 from .page import Reproduced, section, write_all, write_drawings, write_page
 from .run import report, reproduce, run, sample, simulate
-from .words import Texts, heading, index, order_sentence, table, texts, total, unit_of
+from .words import Texts, heading, index, order_sentences, table, texts, total, unit_of
 
 __all__ = [
     "VERDICTS",
@@ -26,7 +26,7 @@ __all__ = [
     "heading",
     "index",
     "labels",
-    "order_sentence",
+    "order_sentences",
     "parse",
     "report",
     "reproduce",

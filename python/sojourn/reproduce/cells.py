@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -162,48 +162,3 @@ def labels(result: Result, comparison: Comparison) -> list[str] | None:
             return None
         names.append(rows.pop())
     return names if len(set(names)) == len(names) else None
-
-
-def concerned(plan: _engine.Plan) -> Sequence[int]:
-    """The cases that a printed cell or a claim speaks of; all, if nothing does."""
-    raw = [*(cell for table in plan.published for cell in table["cells"]), *plan.expect]
-    wanted = [_allowed(item["when"]) for item in raw]
-    some = [case.index for case in plan.cases if any(_agrees(case.values, when) for when in wanted)]
-    return some or [case.index for case in plan.cases]
-
-
-def compared(plan: _engine.Plan, case: int) -> list[int]:
-    """The cases that claims compare this one with."""
-    ours = plan.cases[case].values
-    found = []
-    for claim in plan.expect:
-        against, when = _allowed(claim["against"]), _allowed(claim["when"])
-        if not against or not _agrees(ours, when):
-            continue
-        free = {*against, *claim["moved"]}
-        same = [
-            other.index
-            for other in plan.cases
-            if _agrees(other.values, against)
-            and all(other.values.get(k) == v for k, v in ours.items() if k not in free)
-        ]
-        found += same[:1]
-    return found
-
-
-def _agrees(values: Mapping[str, str], when: Mapping[str, list[str]]) -> bool:
-    """Whether a case has one of the values that each key may have."""
-    return all(_one_of(values.get(key), wanted) for key, wanted in when.items())
-
-
-def _allowed(when: Any) -> dict[str, list[str]]:
-    """Keys with the values they may have: several of a key are a list, or stand one after the other."""
-    allowed: dict[str, list[str]] = {}
-    for key, value in when.items() if isinstance(when, dict) else when:
-        allowed.setdefault(key, []).extend(value if isinstance(value, list) else [value])
-    return allowed
-
-
-def _one_of(ours: str | None, theirs: Sequence[str]) -> bool:
-    """Whether a swept value is one of these, blanks aside, as in the core."""
-    return ours is not None and ours.replace(" ", "") in [value.replace(" ", "") for value in theirs]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .cells import VERDICTS, Comparison, Score
 from .figures import drawn, figures
-from .words import order_sentence, texts, unit_of
+from .words import order_sentences, texts, unit_of
 
 if TYPE_CHECKING:
     from .._engine import Claim
@@ -66,7 +66,7 @@ def section(comparison: Comparison) -> Section:
             plot.to_svg(lambda: published.beside(comparison, title="")),
             "Published values (diamonds) with their tolerance (grey), our medians (dots) with 20th to 80th percentile.",
         ),
-        *(order_sentence(column, kept) + "." for column, kept in comparison.order),
+        *(sentence + "." for sentence, _ in order_sentences(comparison)),
         report.Table(heads, body, "Ours: median over repetitions (n)."),
     ]
     return report.Section(comparison.title or "Published beside ours", pieces)

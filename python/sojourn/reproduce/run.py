@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +14,7 @@ from .. import _engine, junit
 from .._engine import Experiment, Plan, Record
 from ..errors import SojournError, SpecError
 from . import files, page, words
-from .cells import Score, compare, compared, concerned
+from .cells import Score, compare
 from .page import Reproduced
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def reproduce(
     """Runs these files through one pool. With `out`, several keep their results in folders below it."""
     from ..api import claims
     from ..store import opener
-    from ..sweep import Sweep, choose, run_all
+    from ..sweep import Sweep, run_all
 
     sweeps: list[tuple[Path, Sweep | str]] = []
     for path in paths:
@@ -95,7 +95,7 @@ def reproduce(
             below = None if out is None else out if len(paths) == 1 else out / files.title(path)
             one = Sweep(
                 experiment,
-                sample if quick else lambda plan: choose(plan, None, False),
+                _chosen(experiment, quick),
                 store=opener(experiment, below),
             )
             sweeps.append((path, one))
@@ -117,16 +117,24 @@ def reproduce(
     return done
 
 
-def sample(plan: Plan) -> list[tuple[int, int]]:
+def _chosen(experiment: Experiment, quick: bool) -> Callable[[Plan], Sequence[tuple[int, int]]]:
+    """Which runs of an experiment's plan."""
+    from ..sweep import choose
+
+    return (lambda plan: sample(experiment, plan)) if quick else (lambda plan: choose(plan, None, False))
+
+
+def sample(experiment: Experiment, plan: Plan) -> list[tuple[int, int]]:
     """The sample of `--quick`: few repetitions of few cases, spread evenly over those with a printed cell or a claim,
     and of the cases that these are compared with.
 
     Cases and repetitions are dropped, not shortened: windows of measurement are absolute.
     """
-    cases = concerned(plan)
+    asked = _engine.asked(experiment)
+    cases = list(asked)
     n = min(len(cases), QUICK_CASES)
     spread = dict.fromkeys(cases[round(i * (len(cases) - 1) / max(n - 1, 1))] for i in range(n))
-    spread |= dict.fromkeys(other for case in list(spread) for other in compared(plan, case))
+    spread |= dict.fromkeys(other for case in list(spread) for other in asked[case])
     chosen: list[tuple[int, int]] = []
     budget = QUICK_MEGABITS
     for repetition in range(QUICK_REPEATS):
@@ -209,11 +217,11 @@ def simulate(
 ) -> Result:
     """Runs one experiment with a progress bar, on from what `folder` holds; nothing is kept without one."""
     from ..store import opener
-    from ..sweep import Sweep, choose, run_all
+    from ..sweep import Sweep, run_all
 
     one = Sweep(
         experiment,
-        sample if quick else lambda plan: choose(plan, None, False),
+        _chosen(experiment, quick),
         record=record,
         store=None if folder is None else opener(experiment, folder),
     )

@@ -68,9 +68,14 @@ def heading(comparison: Comparison) -> str:
     return f"{title}: {axis_label(*quantity(figures.pop())[:2])}" if len(figures) == 1 else title
 
 
-def order_sentence(column: str, kept: bool) -> str:
-    """Whether our rows stand in the printed order by this column, in words."""
-    return f"{column}: the rows {'stand in the printed order' if kept else 'do NOT stand in the printed order'}"
+def order_sentences(comparison: Comparison) -> list[tuple[str, bool]]:
+    """Whether our rows stand in the printed order, in words and as such, for each column that should."""
+    said = []
+    for column, kept in comparison.order:
+        whole = all(cell.n for cell in comparison.cells if cell.column == column)
+        rows = "the rows" if whole else "the rows that were run"
+        said.append((f"{column}: {rows} {'stand' if kept else 'do NOT stand'} in the printed order", kept))
+    return said
 
 
 def table(comparison: Comparison) -> RenderableType:
@@ -94,7 +99,7 @@ def table(comparison: Comparison) -> RenderableType:
         figures = [w.published, w.ours, *([w.spread] if spread else []), w.difference]
         grid.add_row(Text(cell.row if cell.row != before else ""), Text(w.column), *figures, Text(word, style=colour))
         before = cell.row
-    order = [Text(order_sentence(column, kept), style="" if kept else "red") for column, kept in comparison.order]
+    order = [Text(sentence, style="" if kept else "red") for sentence, kept in order_sentences(comparison)]
     return Group(Text(heading(comparison), style="bold"), grid, *order, Text(comparison.score, style="bold"))
 
 
