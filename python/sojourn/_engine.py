@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _core
 from .errors import RunError, SpecError
@@ -21,6 +21,7 @@ from .reading import content
 if TYPE_CHECKING:
     from .algorithm import CongestionControl
 
+T = TypeVar("T")
 Overrides = tuple[tuple[str, str], ...]
 #: Table -> column -> (dtype, little-endian bytes), as the core hands them over.
 Columns = Mapping[str, tuple[str, bytes]]
@@ -224,13 +225,17 @@ def _near(path: Path) -> str:
     return f"; did you mean {folder / close[0]}?" if close else ""
 
 
-def check(experiment: Experiment) -> Plan:
-    """Validate and expand; raise `SpecError` with file, line and column otherwise."""
+def _ask(question: Callable[..., T], experiment: Experiment, *more: Any) -> T:
+    """Put a question about an experiment to the core."""
     try:
-        given = (experiment.text, experiment.file, list(experiment.overrides), list(experiment.classes))
-        return Plan.parse(_core.check(*given))
+        return question(experiment.text, experiment.file, list(experiment.overrides), *more, list(experiment.classes))
     except _core.SpecError as error:
         raise SpecError(str(error)) from None
+
+
+def check(experiment: Experiment) -> Plan:
+    """Validate and expand; raise `SpecError` with file, line and column otherwise."""
+    return Plan.parse(_ask(_core.check, experiment))
 
 
 def run(
@@ -270,11 +275,7 @@ def run(
 
 def capture_points(experiment: Experiment, case: int) -> list[str]:
     """Where packets of a case can be captured: `sender`, `receiver` and every link with a rate."""
-    try:
-        given = (experiment.text, experiment.file, list(experiment.overrides), case, list(experiment.classes))
-        return _core.capture_points(*given)
-    except _core.SpecError as error:
-        raise SpecError(str(error)) from None
+    return _ask(_core.capture_points, experiment, case)
 
 
 def capture(
@@ -309,34 +310,22 @@ def capture(
 
 def asked(experiment: Experiment) -> dict[int, list[int]]:
     """The cases that printed cells and claims speak of, each with those that its claims compare it with."""
-    try:
-        return dict(_core.asked(experiment.text, experiment.file, list(experiment.overrides), list(experiment.classes)))
-    except _core.SpecError as error:
-        raise SpecError(str(error)) from None
+    return dict(_ask(_core.asked, experiment))
 
 
 def evaluate(experiment: Experiment, summaries: Sequence[str]) -> list[Claim]:
     """Judge the file's `[[expect]]` claims on finished runs."""
-    given = (experiment.text, experiment.file, list(experiment.overrides), list(summaries), list(experiment.classes))
-    try:
-        verdicts = json.loads(_core.evaluate(*given))
-    except _core.SpecError as error:
-        raise SpecError(str(error)) from None
     return [
         Claim(
             v["name"] or "", v["that"], v["is"], v["holds"], v["measured"], v["case"] or {}, v["why"] or "", v["judged"]
         )
-        for v in verdicts
+        for v in json.loads(_ask(_core.evaluate, experiment, list(summaries)))
     ]
 
 
 def published(experiment: Experiment, summaries: Sequence[str]) -> str:
     """Compare the file's `[published]` values with finished runs; JSON, a list of tables."""
-    given = (experiment.text, experiment.file, list(experiment.overrides), list(summaries), list(experiment.classes))
-    try:
-        return _core.compare(*given)
-    except _core.SpecError as error:
-        raise SpecError(str(error)) from None
+    return _ask(_core.compare, experiment, list(summaries))
 
 
 @dataclass(frozen=True, slots=True)

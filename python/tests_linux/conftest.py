@@ -1,7 +1,8 @@
 """Real packets: as root, in namespaces of our own, in real time. `make test-linux` runs what is here.
 
 Real-time figures are those of the machine as it is: each test that asserts one tries up to three times and says what it
-found and how loaded the machine was. Figures and limits never depend on that, only whether to try again.
+found and how loaded the machine was. Only whether to try again depends on that, and a limit that is a ratio to what
+`witness.py` measured in the same seconds.
 """
 
 from __future__ import annotations

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -88,26 +91,50 @@ def test_a_gigabit_lets_900_mbit_through(emulate: Emulate) -> None:
     attempts.give_up(f"wanted 900 Mbit/s:{seen}")
 
 
-def test_packets_leave_on_time(emulate: Emulate) -> None:
-    """Under SCHED_FIFO, 99 of 100 packets leave within 200 us of their time at 100 Mbit/s.
+def lateness(emulate: Emulate, *options: str) -> tuple[float, float, Ran]:
+    """Per cent of packets that leave over 200 us late at 100 Mbit/s, and of the wakes of a thread that only sleeps."""
+    with Witnesses(limit_us=200) as machine:
+        ran = emulate(
+            *("--rate", "100Mbit/s", "--rtt", "20ms", *options, "--serve", FROM_FAR),
+            *("--", "sh", "-c", "iperf3 -c $SOJOURN_SERVER -t 4 -J"),
+        )
+    return ran.validity["lateness_us"]["late_pct"], machine.late_pct, ran
 
-    Where the machine itself is later than that, so may the packets be: up to two and a half times as often as a thread
-    that only sleeps in the same seconds. 25 runs with 1 to 27 % of the CPUs stolen were at 1.1 to 2.1.
+
+def on_time(packets: float, machine: float) -> bool:
+    """One in a hundred may be late; where the machine itself is later, two and a half times as many as it is.
+
+    25 runs with 1 to 27 % of the CPUs stolen were at 1.1 to 2.1 times.
     """
+    return packets <= max(1.0, 2.5 * machine)
+
+
+def wanted(expected: bool, emulate: Emulate, *options: str) -> None:
+    """Whether packets leave on time in one of three tries, or do not."""
     seen = ""
     for _ in range(3):
-        with Witnesses(limit_us=200) as machine:
-            ran = emulate(
-                *("--rate", "100Mbit/s", "--rtt", "20ms", "--serve", FROM_FAR),
-                *("--", "sh", "-c", "iperf3 -c $SOJOURN_SERVER -t 4 -J"),
-            )
-        check = ran.validity
-        assert check["realtime"], ran.about()
-        seen += f"\nsleepers {machine.late_pct:.2f} % late; {ran.about()}"
-        if check["lateness_us"]["late_pct"] <= max(1.0, 2.5 * machine.late_pct):
+        packets, machine, ran = lateness(emulate, *options)
+        assert ran.validity["realtime"] == ("--no-realtime" not in options), ran.about()
+        seen += f"\n{packets:.2f} % late, sleepers {machine:.2f} %; {ran.about()}"
+        if on_time(packets, machine) == expected:
             print(seen)
             return
-    pytest.fail(f"wanted one in a hundred over 200 us late, or what the machine explains:{seen}")
+    pytest.fail(f"wanted {'one in a hundred' if expected else 'many'} over 200 us late, the machine aside:{seen}")
+
+
+def test_packets_leave_on_time(emulate: Emulate) -> None:
+    wanted(True, emulate)
+
+
+def test_without_priority_they_wait_behind_busy_processes(emulate: Emulate) -> None:
+    """The judgement above tells the emulator's fault from the machine's."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        wanted(False, emulate, "--no-realtime")
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
 
 
 def test_both_directions_over_ipv4_and_ipv6(emulate: Emulate) -> None:

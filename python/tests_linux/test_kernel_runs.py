@@ -79,7 +79,8 @@ def test_the_kernel_answers_as_the_c_and_the_rust_do(loaded: Loaded, tmp_path: P
 def test_an_experiment_brings_its_algorithms_with_their_parameters(loaded: Loaded, tmp_path: Path) -> None:
     # What somebody has loaded is neither used nor touched.
     loaded("cdg(g=9)")
-    line = "10Mbit/s 40ms 4BDP fifo: cdg(g=2), cdg(g=20)@0.5s, cubic@1s"
+    # CDG is alone for 2.5 s: where CUBIC's slow start takes nearly all, it hardly backs off any more.
+    line = "10Mbit/s 40ms 4BDP fifo: cdg(g=2), cdg(g=20)@0.5s, cubic@3s"
     folder = str(tmp_path / "run")
     record = ("--series", "10ms", "--events", "--acks", "--diftr")
     text = sojourn("run", line, "--set", "run.duration=7s", "--on", "linux", *record, "--json", "-o", folder)
@@ -99,8 +100,7 @@ def test_an_experiment_brings_its_algorithms_with_their_parameters(loaded: Loade
             by = [1 - math.exp(-max(row[v], 0) * 1e-6 / scale_ms) for v in ("v0", "v1", "v2", "v3")]
             assert min(abs(row["v4"] * 1e-9 - p) for p in by) < 0.01, row
             assert row["v5"] <= row["v4"]
-    # Some were judged: mostly 10 to 20, but 2 and 3 in two of 21 runs, in which CUBIC's slow start took nearly all.
-    assert summary["flows"][0]["backoffs"]["delay"] >= 1
+    assert summary["flows"][0]["backoffs"]["delay"] >= 5
     # CUBIC is the kernel's: samples of it, and no ACKs.
     assert set(acks["flow"].unique()) == {0, 1} and acks.filter(flow=0).height > 300
     assert series.filter((pl.col("flow") == 2) & pl.col("cwnd_bytes").is_finite()).height > 300

@@ -40,6 +40,7 @@ pub struct Claim {
     #[serde(serialize_with = "pairs")]
     pub against: Vec<(String, String)>,
     /// Keys that move with those of `against`, so that the other case may differ in them too.
+    #[serde(skip)]
     pub(crate) moved: Vec<String>,
     #[serde(skip)]
     pub(crate) metric: Metric,

@@ -260,6 +260,7 @@ impl Sender {
         if cuts {
             len = self.piece(seq);
         }
+        // Where there is no room for a piece, there is none for a byte.
         if !self.force_one && !self.admits(now, seq, len.max(1), 0) {
             return Some(None);
         }

@@ -63,7 +63,7 @@ pub struct Script {
     largest_mss: Bytes,
     /// The largest window an algorithm said it was restoring.
     restored: Bytes,
-    /// Twice the largest window that a round has used.
+    /// Twice the largest window that a round has used, where that is how the algorithm grows (FAST).
     doubled: Bytes,
     names: Vec<&'static str>,
     events: Vec<EventRecord>,
@@ -251,7 +251,7 @@ impl Script {
         // A window of which less than half was out in this round limits nothing, as hosts see it.
         let used = self.round.delivered + delivered + self.flow.in_flight;
         self.flow.cwnd_limited = !self.flow.app_limited && used * 2 >= self.flow.cwnd;
-        if self.flow.cwnd_limited {
+        if self.flow.cwnd_limited && self.spec.starts_with("fast") {
             self.doubled = self.doubled.max(self.flow.cwnd * 2);
         }
         let interval = rtt.unwrap_or(self.flow.srtt);
@@ -326,7 +326,7 @@ impl Script {
                 self.restored = self.restored.max(Bytes::new(e.values[0] as u64));
             }
         }
-        // Growth comes from what was delivered, is a restoration that was named, or doubles a window that was used (FAST).
+        // Growth comes from what was delivered, is a restoration that was named, or doubles a window that was used.
         let bound = (self.largest_mss * 64 + f.delivered * 2 + self.restored).max(self.doubled);
         assert!(f.cwnd <= bound, "{op:?}: window {:?} after {:?} delivered", f.cwnd, f.delivered);
         assert!(f.pacing.is_none_or(|rate| rate.as_bps() > 0), "{op:?}: a pacing rate of nothing stops the flow");

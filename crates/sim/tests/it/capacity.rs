@@ -1,6 +1,6 @@
 //! What of a link's rate was used: windows that begin and end anywhere, rates that change, traces, ticks.
 
-use crate::common::{dumbbell, ms};
+use crate::common::{self, dumbbell, ms};
 use experiment::{Change, Clock, RateSpec, Scenario, TickParams, Traffic};
 use proptest::prelude::*;
 use sim::probe::{LinkSample, Probe, Trace};
@@ -34,7 +34,7 @@ fn changed(mut s: Scenario, changes: &[(f64, f64)]) -> Scenario {
 fn over(s: &Scenario, from: f64, to: f64) -> LinkSummary {
     let mut s = s.clone();
     s.run.measure = (at(from), at(to));
-    crate::common::run(&s).links.swap_remove(0)
+    common::run(&s).links.swap_remove(0)
 }
 
 /// Rate in Mbit/s, utilisation, load.
@@ -187,11 +187,11 @@ fn steps_of_a_series_are_windows_too() {
 #[test]
 fn nobody_counts_on_a_link_that_only_delays() {
     let mut s = dumbbell(10.0, 20.0, 50, "fifo", &["cubic"], 2);
-    let plain = &crate::common::run(&s).links[1];
+    let plain = &common::run(&s).links[1];
     assert_eq!((plain.rate_mbps, plain.utilisation, plain.load), (None, None, None));
     assert_eq!((plain.arrived, plain.arrived_mb, plain.departed_mb), (None, None, None));
     s.links[1].jitter = ms(1.0);
-    let counted = &crate::common::run(&s).links[1];
+    let counted = &common::run(&s).links[1];
     assert!(counted.arrived.unwrap() > 100 && counted.arrived_mb == counted.departed_mb && counted.load.is_none());
 }
 
@@ -215,7 +215,7 @@ proptest! {
         let window = |from: usize, to: usize| {
             let mut s = s.clone();
             s.run.measure = (Instant::from_nanos(edges[from]), Instant::from_nanos(edges[to]));
-            let l = crate::common::run(&s).links.swap_remove(0);
+            let l = common::run(&s).links.swap_remove(0);
             (l.utilisation.unwrap(), l.rate_mbps.unwrap() * (edges[to] - edges[from]) as f64)
         };
         let (first, second, whole) = (window(0, 1), window(1, 2), window(0, 2));

@@ -1,7 +1,7 @@
 //! dummynet's clock against Appendix B of the thesis: full TCP runs of the experiment files, gaps taken on the wire.
 //! What single packets must do stands in `src/tick.rs`; what the counters do in Figures B.1 to B.6 stands here.
 
-use crate::common::{dumbbell, ms};
+use crate::common::{self, dumbbell, ms};
 use experiment::{Clock, RateSpec, Scenario, TickParams, Traffic};
 use sim::packet::Way;
 use sim::probe::{Probe, Trace};
@@ -187,7 +187,7 @@ fn every_queue_works_behind_a_tick_and_keeps_its_packets() {
                 link.duplicate = 0.01;
                 link.reorder = Some(experiment::Reorder { probability: 0.01, delay: ms(2.0) });
             }
-            let utilisation = crate::common::run(&s).links[0].utilisation.unwrap();
+            let utilisation = common::run(&s).links[0].utilisation.unwrap();
             assert!(utilisation > 0.3, "{} behind {clock}: {utilisation}", queue.name);
         }
     }

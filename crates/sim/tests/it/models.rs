@@ -1,6 +1,6 @@
 //! What is claimed of BBR, BBR v3, RAPID, Prague and the Westwood family, on the smallest path that shows it.
 
-use crate::common::{dumbbell, run};
+use crate::common::{self, dumbbell, run};
 use experiment::{LossModel, Scenario};
 use units::Instant;
 
@@ -127,8 +127,8 @@ fn a_prague_flow_of_short_rtt_leaves_more_to_a_long_one_once_it_is_old() {
     let share = |cc: &str| {
         let mut s = dumbbell(40.0, 5.0, 500, "dualpi2", &[cc, cc], 25);
         // 5 and 30 ms.
-        s.flows[1].edge = crate::common::ms(25.0);
-        s.flows[1].base_rtt = crate::common::ms(30.0);
+        s.flows[1].edge = common::ms(25.0);
+        s.flows[1].base_rtt = common::ms(30.0);
         s.flows.iter_mut().for_each(|f| f.ecn = true);
         from(s, 15).groups[1].share
     };
