@@ -16,6 +16,7 @@ from typing import Any
 import pictures
 
 from sojourn import _core
+from sojourn.reproduce import OwnRuns
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -198,23 +199,25 @@ def experiments() -> str:
         newest = json.loads(files[-1].read_text("utf-8"))
         every = newest["score"]
         tables = [(one["name"], table) for one in newest["experiments"] for table in one["tables"]]
-        scores = {(name, table["title"]): table["score"] for name, table in tables}
+        scores = {(name, table["title"]): table for name, table in tables}
         page += (
             f"Within tolerance in the full run of {files[-1].name.removesuffix('.scores.json')} (model "
             f"{newest['model']}): {every['within']} of {every['judged']} cells, {every['undecided']} undecided; "
             f"{every['reached']} of {every['tables']} tables have 60 % or more.\n\n"
         )
-    page += "| experiment | table | cells | within | undecided | |\n|---|---|--:|--:|--:|--:|\n"
+    page += "*Own runs*: what a run of ours would have within in print's place ([how](../reproducing.md)).\n\n"
+    page += "| experiment | table | cells | within | undecided | | own runs |\n|---|---|--:|--:|--:|--:|--:|\n"
     folder = ROOT / "experiments"
     for path in sorted(folder.rglob("*.toml")):
         name = path.relative_to(folder).with_suffix("").as_posix()
         plan = json.loads(_core.check(path.read_text("utf-8"), str(path), []))
         for table in plan["published"]:
             judged = sum(one["low"] is not None or one["high"] is not None for one in table["cells"])
-            score = scores.get((name, table["title"]))
-            figures = ["", "", ""]
-            if score and score["judged"]:
-                figures = [str(score["within"]), str(score["undecided"]), f"{100 * score['share']:.0f} %"]
+            found = scores.get((name, table["title"]))
+            figures = ["", "", "", ""]
+            if found and (score := found["score"])["judged"]:
+                own = OwnRuns(**found["own"]).text if found["own"] else ""
+                figures = [str(score["within"]), str(score["undecided"]), f"{100 * score['share']:.0f} %", own]
             page += f"| `{name}` | {cell(table['title'])} | {judged} | {' | '.join(figures)} |\n"
             name = ""
     return page.replace("| `` |", "| |")

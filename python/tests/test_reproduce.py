@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 from pathlib import Path
@@ -14,6 +15,7 @@ from rich.console import Console
 from sojourn import _engine, demo, reproduce
 from sojourn.errors import SpecError
 from sojourn.plot import published, style
+from sojourn.reproduce import words
 from sojourn.store import load
 
 ALGORITHMS = ["cdg", "hldg(wwma=false)", "hldg"]
@@ -43,6 +45,7 @@ TABLE = {
     "order": [["mean", False]],
     "within": 2,
     "judged": 4,
+    "own": {"cells": 4, "p5": 2.0, "median": 3.0, "p95": 4.0},
 }
 
 
@@ -79,6 +82,19 @@ def test_the_terminal_has_every_verdict(result: Any) -> None:
     assert "mean: the rows that were run stand in the printed order" in text(reproduce.table(sampled))
     short = text(demo.beside(comparison))
     assert "45.1✗" in short and "4.00?" in short and short.count("CDG") == 1
+
+
+def test_what_a_run_of_ours_would_score_is_told_where_chance_is_in_the_table(result: Any, tmp_path: Path) -> None:
+    (comparison,) = reproduce.compare(result)
+    said = "run of ours in print's place would have 3 of 4 within (2 to 4 in nine runs of ten)"
+    assert said in text(reproduce.table(comparison))
+    assert said in html.unescape(reproduce.write_page(result, [comparison], tmp_path).read_text("utf-8"))
+    assert "3/4 (2–4)" in text(words.index([("one", comparison)]))
+    certain, untold = (
+        reproduce.parse(json.dumps([{**TABLE, "own": own}]))[0]
+        for own in ({"cells": 4, "p5": 4.0, "median": 4.0, "p95": 4.0}, None)
+    )
+    assert "print's place" not in text(reproduce.table(certain)) + text(reproduce.table(untold))
 
 
 def test_rows_name_the_cases(result: Any) -> None:

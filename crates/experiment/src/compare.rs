@@ -1,5 +1,6 @@
 //! Our figures beside the printed ones.
 
+use crate::metric::Tolerance;
 use crate::published::{Cell, Published};
 use crate::stats;
 use serde::Serialize;
@@ -42,6 +43,23 @@ pub struct Compared {
     pub verdict: Agreement,
 }
 
+/// With fewer runs of a cell it is not asked what one of them would score in print's place.
+const LEAST_RUNS: usize = 5;
+
+/// What is within tolerance if a run of ours stands in print's place and the others are compared with it: the score of a
+/// perfect copy, which is less than all where single runs differ by more than the tolerance. Of [`OwnRuns::cells`] cells.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OwnRuns {
+    /// Cells that take part: numbers with a tolerance.
+    pub cells: usize,
+    /// 5th percentile over the runs.
+    pub p5: f64,
+    /// The median.
+    pub median: f64,
+    /// 95th percentile.
+    pub p95: f64,
+}
+
 /// A table with our figures beside it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
@@ -57,37 +75,98 @@ pub struct Comparison {
     pub within: usize,
     /// Cells with a tolerance: within, outside, undecided and missing ones. An undecided cell is no pass.
     pub judged: usize,
+    /// What a run of ours would score in print's place; `None` if a cell has fewer than five runs.
+    pub own: Option<OwnRuns>,
+}
+
+/// The middle and the ends of our spread.
+struct Spread {
+    p20: f64,
+    median: f64,
+    p80: f64,
+}
+
+impl Spread {
+    fn of(values: &[f64]) -> Option<Spread> {
+        let at = |q| stats::quantile(values, q);
+        Some(Spread { p20: at(0.2)?, median: at(0.5)?, p80: at(0.8)? })
+    }
+
+    /// Our runs against what is allowed.
+    fn judge(&self, (low, high): (f64, f64), by_ratio: bool) -> Agreement {
+        let Spread { p20, median, p80 } = *self;
+        let is_wider = if by_ratio && p20 > 0.0 && low > 0.0 { p80 / p20 > high / low } else { p80 - p20 > high - low };
+        if p80 < low || p20 > high {
+            Agreement::Outside
+        } else if is_wider {
+            Agreement::Undecided
+        } else if (low..=high).contains(&median) {
+            Agreement::Within
+        } else {
+            Agreement::Outside
+        }
+    }
 }
 
 impl Cell {
-    /// Our figure beside it: the median over all runs of its case.
-    pub(crate) fn compare(&self, runs: &[&Json]) -> Compared {
+    /// Our figure in each run of its case.
+    fn values(&self, runs: &[&Json]) -> Vec<f64> {
         // Of several cases the mean counts, by repetition: so the spread is that of the seeds, not of the cases.
         let mut seeds: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for (n, run) in runs.iter().enumerate() {
             let seed = run.get("seed").and_then(Json::as_u64).unwrap_or(n as u64);
             seeds.entry(seed).or_default().extend(self.metric.of(run));
         }
-        let values: Vec<f64> = seeds.values().filter_map(|cases| stats::mean(cases)).collect();
-        let at = |q| stats::quantile(&values, q);
-        let (median, p20, p80) = (at(0.5), at(0.2), at(0.8));
-        let verdict = match (median, p20, p80, self.low, self.high) {
-            (None, ..) => Agreement::Missing,
-            (Some(m), Some(p20), Some(p80), Some(low), Some(high)) => {
-                if p80 < low || p20 > high {
-                    Agreement::Outside
-                } else if p80 - p20 > high - low {
-                    Agreement::Undecided
-                } else if (low..=high).contains(&m) {
-                    Agreement::Within
-                } else {
-                    Agreement::Outside
-                }
-            }
-            _ => Agreement::Shown,
+        seeds.values().filter_map(|cases| stats::mean(cases)).collect()
+    }
+
+    fn is_ratio(&self) -> bool {
+        self.tolerance.as_ref().is_some_and(Tolerance::is_ratio)
+    }
+
+    /// Our figure beside it: the median over all runs of its case.
+    fn compare(&self, values: &[f64]) -> Compared {
+        let spread = Spread::of(values);
+        let verdict = match (&spread, self.low.zip(self.high)) {
+            (None, _) => Agreement::Missing,
+            (Some(_), None) => Agreement::Shown,
+            (Some(spread), Some(allowed)) => spread.judge(allowed, self.is_ratio()),
         };
+        let of = |what: fn(&Spread) -> f64| spread.as_ref().map(what);
+        let median = of(|s| s.median);
         let difference = median.map(|m| m - m.clamp(self.range.0, self.range.1));
+        let (p20, p80) = (of(|s| s.p20), of(|s| s.p80));
         Compared { cell: self.clone(), n: values.len(), median, p20, p80, difference, verdict }
+    }
+
+    /// Is `values[printed]` within tolerance of the others?
+    fn agrees_with_itself(&self, values: &[f64], printed: usize) -> bool {
+        let mut others = values.to_vec();
+        let printed = others.swap_remove(printed);
+        let allowed = self.tolerance.as_ref().and_then(|t| t.bounds(printed, self.metric.unit()).ok());
+        Spread::of(&others)
+            .zip(allowed)
+            .is_some_and(|(s, allowed)| s.judge(allowed, self.is_ratio()) == Agreement::Within)
+    }
+}
+
+impl OwnRuns {
+    fn of(cells: &[(&Cell, Vec<f64>)]) -> Option<OwnRuns> {
+        let able: Vec<_> = cells.iter().filter(|(c, values)| c.tolerance.is_some() && !values.is_empty()).collect();
+        let runs = able.iter().map(|(_, values)| values.len()).max()?;
+        if able.iter().any(|(_, values)| values.len() < LEAST_RUNS) {
+            return None;
+        }
+        // Each cell takes another run: those of one seed have their dice in common, the cells of a publication do not.
+        let within = |run: usize| {
+            let agrees = |(n, (cell, values)): &(usize, &&(&Cell, Vec<f64>))| {
+                cell.agrees_with_itself(values, (run + n) % values.len())
+            };
+            able.iter().enumerate().filter(agrees).count() as f64
+        };
+        let scores: Vec<f64> = (0..runs).map(within).collect();
+        let at = |q| stats::quantile(&scores, q);
+        Some(OwnRuns { cells: able.len(), p5: at(0.05)?, median: at(0.5)?, p95: at(0.95)? })
     }
 }
 
@@ -98,7 +177,9 @@ impl Published {
             let here = |s: &&Json| crate::claim::matches_case(&cell.when, s.get("case").unwrap_or(&Json::Null));
             summaries.iter().filter(here).collect()
         };
-        let cells: Vec<Compared> = self.cells.iter().map(|cell| cell.compare(&of_case(cell))).collect();
+        let values: Vec<(&Cell, Vec<f64>)> =
+            self.cells.iter().map(|cell| (cell, cell.values(&of_case(cell)))).collect();
+        let cells: Vec<Compared> = values.iter().map(|(cell, values)| cell.compare(values)).collect();
         let ordered = |column: &String| {
             let of_column = cells.iter().filter(|c| &c.cell.column == column);
             let mut ours: Vec<(f64, f64)> = of_column.filter_map(|c| Some((c.cell.value, c.median?))).collect();
@@ -114,6 +195,7 @@ impl Published {
             order: self.order.iter().filter_map(ordered).collect(),
             within: count(&[Agreement::Within]),
             judged: cells.iter().filter(|c| c.cell.low.is_some()).count(),
+            own: OwnRuns::of(&values),
             cells,
         }
     }
@@ -152,6 +234,48 @@ mod tests {
         let verdicts: Vec<Agreement> = compared.cells.iter().map(|c| c.verdict).collect();
         assert_eq!(verdicts, [Agreement::Within, Agreement::Outside, Agreement::Undecided, Agreement::Missing]);
         assert_eq!((compared.within, compared.judged), (1, 4));
+    }
+
+    /// A table of one column, the queue's mean, and the runs of each row.
+    fn of_runs(tolerance: &str, rows: &[(f64, &[f64])]) -> Comparison {
+        let line = |(n, (printed, _)): (usize, &(f64, &[f64]))| {
+            format!("{{when = {{k = \"{n}\"}}, values = {{mean = {printed}}}}}, ")
+        };
+        let lines: String = rows.iter().enumerate().map(line).collect();
+        let columns = "columns = { mean = \"link.l.queue_ms.mean\" }";
+        let text = format!("[published]\ntolerance = \"{tolerance}\"\n{columns}\nrow = [{lines}]");
+        let mut runs = Vec::new();
+        for (n, (_, values)) in rows.iter().enumerate() {
+            for (seed, ms) in values.iter().enumerate() {
+                let links = serde_json::json!([{"name": "l", "queue_ms": {"mean": ms}}]);
+                runs.push(serde_json::json!({"seed": seed, "case": {"k": n.to_string()}, "links": links}));
+            }
+        }
+        read_text(&text).unwrap()[0].compare(&runs)
+    }
+
+    #[test]
+    fn a_spread_is_set_beside_a_factor_as_a_ratio() {
+        // 2 to 8 around 4 is a factor of four. So is our spread if it goes from 1.1 to 4.4, though it is half as long, and
+        // from 3 to 9 it is narrower, though as long.
+        let verdict = |tolerance, runs: &[f64]| of_runs(tolerance, &[(4.0, runs)]).cells[0].verdict;
+        assert_eq!(verdict("factor 2", &[1.1, 1.1, 4.5, 4.5]), Agreement::Undecided);
+        assert_eq!(verdict("3 ms", &[1.1, 1.1, 4.5, 4.5]), Agreement::Within);
+        assert_eq!(verdict("factor 2", &[3.0, 3.0, 4.0, 9.5, 9.5]), Agreement::Within);
+        assert_eq!(verdict("3 ms", &[3.0, 3.0, 4.0, 9.5, 9.5]), Agreement::Undecided);
+    }
+
+    #[test]
+    fn a_run_of_ours_in_the_place_of_print_scores_what_single_runs_allow() {
+        // A figure without dice agrees with itself, be print where it may; of nine runs the one that is not like the
+        // others does not.
+        let rare = [1.0, 1.0, 10.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+        let own = of_runs("30 %", &[(70.0, &[7.0; 9]), (1.0, &rare)]).own.unwrap();
+        assert_eq!((own.cells, own.p5, own.median, own.p95), (2, 1.4, 2.0, 2.0));
+        // A spread as wide as this decides nothing.
+        let dice = [1.0, 10.0, 1.0, 1.0, 10.0, 1.0, 1.0, 10.0, 1.0];
+        assert_eq!(of_runs("30 %", &[(1.0, &dice)]).own.unwrap().median, 0.0);
+        assert_eq!(of_runs("30 %", &[(1.0, &dice[..4])]).own, None, "too few to tell");
     }
 
     #[test]

@@ -50,7 +50,7 @@ mod tree;
 
 pub use claim::{Claim, Over, Verdict};
 pub use clock::{Counter, Rounding, TickParams};
-pub use compare::{Agreement, Compared, Comparison};
+pub use compare::{Agreement, Compared, Comparison, OwnRuns};
 pub use error::Error;
 pub use experiment::{Case, Experiment, one_line, parse, parse_with};
 pub use metric::metrics;

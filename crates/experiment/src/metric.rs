@@ -335,6 +335,11 @@ impl std::fmt::Display for Tolerance {
 }
 
 impl Tolerance {
+    /// Allows a ratio either side rather than a difference, so that widths are ratios too.
+    pub fn is_ratio(&self) -> bool {
+        matches!(self.0.as_slice(), [Part::Factor(_)])
+    }
+
     /// Least and greatest value allowed around `centre`.
     pub fn bounds(&self, centre: f64, unit: Unit) -> Result<(f64, f64), String> {
         let (mut low, mut high) = (centre, centre);

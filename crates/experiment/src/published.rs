@@ -147,6 +147,9 @@ pub struct Cell {
     pub(crate) range: (f64, f64),
     #[serde(skip)]
     pub(crate) metric: Metric,
+    /// Of a number that is judged: what made `low` and `high` of it.
+    #[serde(skip)]
+    pub(crate) tolerance: Option<Tolerance>,
     #[serde(skip)]
     pub(crate) when_at: Option<At<Table>>,
     #[serde(skip)]
@@ -327,6 +330,7 @@ fn cell(
         high: bounds.map(|b| b.1),
         range: (printed.from, printed.to),
         metric,
+        tolerance: tolerance.filter(|_| printed.is_number()).map(|(t, _)| t.clone()),
         when_at: when.clone(),
         place: value.place,
     }))

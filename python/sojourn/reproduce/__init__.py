@@ -6,7 +6,7 @@ is printed, drawn and put on pages.
 
 from __future__ import annotations
 
-from .cells import VERDICTS, Cell, Comparison, Score, compare, labels, parse
+from .cells import VERDICTS, Cell, Comparison, OwnRuns, Score, compare, labels, parse
 from .files import expand, find, find_published
 from .page import Reproduced, section, write_all, write_drawings, write_page
 from .run import report, reproduce, run, sample, simulate
@@ -16,6 +16,7 @@ __all__ = [
     "VERDICTS",
     "Cell",
     "Comparison",
+    "OwnRuns",
     "Reproduced",
     "Score",
     "Texts",

@@ -48,10 +48,29 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class OwnRuns:
+    """Cells within tolerance if a run of ours stands in print's place and the others are compared with it.
+
+    That is what a perfect copy would score: the median over our runs, and the 5th and 95th percentile, of `cells`.
+    """
+
+    cells: int
+    p5: float
+    median: float
+    p95: float
+
+    @property
+    def text(self) -> str:
+        """`11/25 (8–13)`."""
+        return f"{self.median:.0f}/{self.cells} ({self.p5:.0f}–{self.p95:.0f})"
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A published table with ours beside it; `order` tells whether our rows stand in the printed order.
 
-    `judged` counts the cells with a tolerance, whether they were run or not.
+    `judged` counts the cells with a tolerance, whether they were run or not. `own` is None if a cell has fewer than
+    five runs.
     """
 
     title: str
@@ -60,6 +79,7 @@ class Comparison:
     order: tuple[tuple[str, bool], ...]
     within: int
     judged: int
+    own: OwnRuns | None
 
     @property
     def undecided(self) -> int:
@@ -140,6 +160,7 @@ def parse(raw: str) -> list[Comparison]:
             order=tuple((column, bool(kept)) for column, kept in table["order"]),
             within=table["within"],
             judged=table["judged"],
+            own=None if table["own"] is None else OwnRuns(**table["own"]),
         )
         for table in json.loads(raw)
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .cells import VERDICTS, Comparison, Score
 from .figures import drawn, figures
-from .words import order_sentences, texts, unit_of
+from .words import order_sentences, own_sentence, texts, unit_of
 
 if TYPE_CHECKING:
     from .._engine import Claim
@@ -67,6 +67,7 @@ def section(comparison: Comparison) -> Section:
             "Published values (diamonds) with their tolerance (grey), our medians (dots) with 20th to 80th percentile.",
         ),
         *(sentence + "." for sentence, _ in order_sentences(comparison)),
+        *(sentence[0].upper() + sentence[1:] + "." for sentence in [own_sentence(comparison)] if sentence),
         report.Table(heads, body, "Ours: median over repetitions (n)."),
     ]
     return report.Section(comparison.title or "Published beside ours", pieces)
@@ -120,13 +121,14 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
             mine = Score.of([table])
             share = None if mine.share is None else 100 * mine.share
             kind = "" if share is None else "ok" if mine.reached else "off"
+            own = report.Cell(table.own.text, table.own.median) if table.own else "–"
             percent = report.Cell("–" if share is None else f"{share:.0f}", share, kind)
             rows.append(
                 [report.Cell(one.name, one.name, link=link), table.title, mine.within, mine.judged, mine.outside,
-                 mine.undecided, mine.missing, percent]
+                 mine.undecided, mine.missing, percent, own]
             )  # fmt: skip
         sections.append(report.Section(one.name, _pieces(one)))
-    heads = ["experiment", "table", "within", "of", "off", "undecided", "not run", "%"]
+    heads = ["experiment", "table", "within", "of", "off", "undecided", "not run", "%", "own runs"]
     sample = "A sample: few repetitions of some cases. " if quick else ""
     lead = sample + "Published beside ours, cell by cell; ours is the median over repetitions."
     index = report.Section("Scores", [report.Badges(badges), report.Table(heads, rows)])

@@ -100,7 +100,19 @@ def table(comparison: Comparison) -> RenderableType:
         grid.add_row(Text(cell.row if cell.row != before else ""), Text(w.column), *figures, Text(word, style=colour))
         before = cell.row
     order = [Text(sentence, style="" if kept else "red") for sentence, kept in order_sentences(comparison)]
-    return Group(Text(heading(comparison), style="bold"), grid, *order, Text(comparison.score, style="bold"))
+    own = [Text(sentence) for sentence in [own_sentence(comparison)] if sentence]
+    return Group(Text(heading(comparison), style="bold"), grid, *order, Text(comparison.score, style="bold"), *own)
+
+
+def own_sentence(comparison: Comparison) -> str | None:
+    """What a run of ours would score, if that is less than all: then chance is in the table, and in its score."""
+    own = comparison.own
+    if own is None or own.median == own.cells:
+        return None
+    return (
+        f"a run of ours in print's place would have {own.median:.0f} of {own.cells} within "
+        f"({own.p5:.0f} to {own.p95:.0f} in nine runs of ten)"
+    )
 
 
 def index(tables: Iterable[tuple[str, Comparison]]) -> RenderableType:
@@ -112,7 +124,7 @@ def index(tables: Iterable[tuple[str, Comparison]]) -> RenderableType:
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     grid.add_column("experiment", no_wrap=True)
     grid.add_column("table")
-    for head in ("within", "off", "undecided", "not run", "%"):
+    for head in ("within", "off", "undecided", "not run", "%", "own runs"):
         grid.add_column(head, justify="right", no_wrap=True)
     before = None
     for name, comparison in tables:
@@ -124,6 +136,7 @@ def index(tables: Iterable[tuple[str, Comparison]]) -> RenderableType:
             str(score.undecided),
             str(score.missing),
             share,
+            comparison.own.text if comparison.own else "–",
         ]
         style = "" if score.share is None or score.reached else "red"
         grid.add_row(Text(name if name != before else ""), Text(comparison.title), *figures, style=style)
