@@ -45,7 +45,7 @@ TABLE = {
     "order": [["mean", False]],
     "within": 2,
     "judged": 4,
-    "own": {"cells": 4, "p5": 2.0, "median": 3.0, "p95": 4.0},
+    "own": {"cells": 4, "within": 2, "p5": 2.0, "median": 3.0, "p95": 4.0},
 }
 
 
@@ -91,10 +91,13 @@ def test_what_a_run_of_ours_would_score_is_told_where_chance_is_in_the_table(res
     assert said in html.unescape(reproduce.write_page(result, [comparison], tmp_path).read_text("utf-8"))
     assert "3/4 (2–4)" in text(words.index([("one", comparison)]))
     certain, untold = (
-        reproduce.parse(json.dumps([{**TABLE, "own": own}]))[0]
-        for own in ({"cells": 4, "p5": 4.0, "median": 4.0, "p95": 4.0}, None)
+        reproduce.parse(json.dumps([{**TABLE, "own": own}]))[0] for own in ({**TABLE["own"], "median": 4.0}, None)
     )
     assert "print's place" not in text(reproduce.table(certain)) + text(reproduce.table(untold))
+    (ranges,) = reproduce.parse(
+        json.dumps([{**TABLE, "own": {**TABLE["own"], "cells": 3, "within": 1, "median": 2.0}}])
+    )
+    assert "1 of the 3 printed as numbers; a run of ours" in text(reproduce.table(ranges))
 
 
 def test_rows_name_the_cases(result: Any) -> None:

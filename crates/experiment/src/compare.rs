@@ -52,6 +52,8 @@ const LEAST_RUNS: usize = 5;
 pub struct OwnRuns {
     /// Cells that take part: numbers with a tolerance.
     pub cells: usize,
+    /// Those of them that print has within tolerance.
+    pub within: usize,
     /// 5th percentile over the runs.
     pub p5: f64,
     /// The median.
@@ -166,7 +168,8 @@ impl OwnRuns {
         };
         let scores: Vec<f64> = (0..runs).map(within).collect();
         let at = |q| stats::quantile(&scores, q);
-        Some(OwnRuns { cells: able.len(), p5: at(0.05)?, median: at(0.5)?, p95: at(0.95)? })
+        let within = able.iter().filter(|(cell, values)| cell.compare(values).verdict == Agreement::Within).count();
+        Some(OwnRuns { cells: able.len(), within, p5: at(0.05)?, median: at(0.5)?, p95: at(0.95)? })
     }
 }
 
@@ -271,7 +274,7 @@ mod tests {
         // others does not.
         let rare = [1.0, 1.0, 10.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
         let own = of_runs("30 %", &[(70.0, &[7.0; 9]), (1.0, &rare)]).own.unwrap();
-        assert_eq!((own.cells, own.p5, own.median, own.p95), (2, 1.4, 2.0, 2.0));
+        assert_eq!((own.cells, own.within, own.p5, own.median, own.p95), (2, 1, 1.4, 2.0, 2.0));
         // A spread as wide as this decides nothing.
         let dice = [1.0, 10.0, 1.0, 1.0, 10.0, 1.0, 1.0, 10.0, 1.0];
         assert_eq!(of_runs("30 %", &[(1.0, &dice)]).own.unwrap().median, 0.0);

@@ -51,10 +51,12 @@ class Cell:
 class OwnRuns:
     """Cells within tolerance if a run of ours stands in print's place and the others are compared with it.
 
-    That is what a perfect copy would score: the median over our runs, and the 5th and 95th percentile, of `cells`.
+    That is what a perfect copy would score: the median over our runs, and the 5th and 95th percentile, of `cells`
+    (numbers with a tolerance; ranges and bounds have no part in it), of which print itself has `within`.
     """
 
     cells: int
+    within: int
     p5: float
     median: float
     p95: float

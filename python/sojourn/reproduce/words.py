@@ -109,8 +109,9 @@ def own_sentence(comparison: Comparison) -> str | None:
     own = comparison.own
     if own is None or own.median == own.cells:
         return None
+    of_numbers = f"{own.within} of the {own.cells} printed as numbers; " if own.cells < comparison.judged else ""
     return (
-        f"a run of ours in print's place would have {own.median:.0f} of {own.cells} within "
+        f"{of_numbers}a run of ours in print's place would have {own.median:.0f} of {own.cells} within "
         f"({own.p5:.0f} to {own.p95:.0f} in nine runs of ten)"
     )
 
