@@ -21,6 +21,7 @@ mod assign;
 mod claim;
 mod clock;
 mod compare;
+mod condition;
 mod decode;
 mod describe;
 mod dumbbell;

@@ -1,7 +1,8 @@
 //! The file as users write it. The doc comments here are the reference: the JSON schema and
 //! `docs/experiment-file.md` are made from them.
 
-use crate::claim::{Condition, Over};
+use crate::claim::Over;
+use crate::condition::Condition;
 use crate::metric::Metric;
 use crate::published::PublishedFile;
 use crate::quantity::{

@@ -120,6 +120,8 @@ pub struct Config {
     pub ect1: bool,
     /// Take back reductions found spurious (DSACK, timestamps, F-RTO).
     pub undo: bool,
+    /// The receiver reports what came twice (RFC 2883).
+    pub dsack: bool,
 }
 
 impl Config {
@@ -153,6 +155,7 @@ impl Config {
             accurate_ecn: false,
             ect1: false,
             undo: true,
+            dsack: true,
         };
         match stack {
             Stack::Linux => linux,
@@ -167,6 +170,8 @@ impl Config {
                 min_rto: Duration::from_millis(230),
                 max_rto: Duration::from_secs(64),
                 undo: false,
+                // Its receivers report duplicates since r347382, of May 2019.
+                dsack: false,
                 ..linux
             },
             Stack::Ns2 => Config {

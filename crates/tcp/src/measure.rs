@@ -43,6 +43,16 @@ impl Sender {
         }
     }
 
+    /// FreeBSD's `last_sack_ack` (`tcp_sack_doack`): the highest right edge an ACK reports, be it news or not. Where ranges were
+    /// `known_to` lie beyond a hole, an ACK that moves on reports what it acknowledges in order.
+    fn last_sack_ack(&self, s: &Segment, cumulative: u64, known_to: u64) -> u64 {
+        let in_order = if cumulative > 0 && known_to > s.ack - cumulative { s.ack } else { 0 };
+        if s.sack.is_empty() {
+            return in_order;
+        }
+        self.aside.seen_blocks.iter().filter(|(start, _)| *start > s.ack).fold(in_order, |to, (_, end)| to.max(*end))
+    }
+
     /// FreeBSD: the same through its coarse clock and h_ertt.
     #[inline(never)]
     pub(crate) fn measure_enhanced(
@@ -55,12 +65,7 @@ impl Sender {
     ) -> (Option<Duration>, Option<MarkedRound>) {
         let ticks_now = self.clock.read(now);
         let tick = self.clock.tick();
-        // New ranges: the right edge of the first block that is not a report of a duplicate.
-        let sacked_to = if !s.sack.is_empty() && delivery.bytes > cumulative {
-            self.aside.seen_blocks.iter().map(|b| b.1).find(|end| *end > 0).unwrap_or(0)
-        } else {
-            0
-        };
+        let sacked_to = self.last_sack_ack(s, cumulative, delivery.known_to);
         let heard = ErttHeard { acked: cumulative, ack: s.ack, sacked_to, tick: ticks_now, echo };
         let (fresh, round) = match &mut self.ertt {
             Some(ertt) => ertt.on_ack(&heard, self.flow.mss.get()),

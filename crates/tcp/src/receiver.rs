@@ -29,6 +29,7 @@ pub(crate) struct Receiver {
     /// The application does not read; `unread` waits.
     held: bool,
     accurate: bool,
+    dsack: bool,
     /// Data goes both ways by turns, so ACKs may wait for it.
     pub talks: bool,
     /// Data is missing below some that arrived.
@@ -84,6 +85,7 @@ impl Receiver {
             policy: config.delayed_ack,
             stretch: config.stretch_ack.max(1),
             accurate: config.accurate_ecn,
+            dsack: config.dsack,
             ecn: ecn::Receiver::default(),
             ts_recent: 0,
             largest: 0,
@@ -299,13 +301,14 @@ impl Receiver {
             }
         };
         let twice = self.twice.take();
+        let told = twice.filter(|_| self.dsack);
         let gaps = self.gaps.as_deref().filter(|_| self.gap);
-        // RFC 2883: the larger range the duplicate lies in comes second.
+        // RFC 2883: the larger range the duplicate lies in comes second; first, if the duplicate is not told.
         let around = twice.and_then(|t| gaps?.around(t.0));
-        twice.into_iter().chain(around).for_each(&mut put);
+        told.into_iter().chain(around).for_each(&mut put);
         if let Some(gaps) = gaps {
             gaps.recent().filter(|r| Some(*r) != around).for_each(put);
         }
-        (blocks, twice.is_some())
+        (blocks, told.is_some())
     }
 }

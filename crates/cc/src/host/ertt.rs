@@ -33,7 +33,8 @@ pub struct Heard {
     pub acked: u64,
     /// The acknowledgement number.
     pub ack: u64,
-    /// Right edge of the newest SACK block if there was one, else zero.
+    /// Highest right edge that its SACK blocks report, whether new or not, else zero; while there are holes, what it
+    /// acknowledges in order is a block too.
     pub sacked_to: u64,
     /// This host's tick counter.
     pub tick: u32,

@@ -2,6 +2,7 @@ use super::*;
 use crate::pair::{Fate, Pair, Plain};
 use crate::{Config, DelayedAck, Endpoint};
 use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// A receiver alone, opened already; timestamps off so that segments are easy to write.
@@ -151,4 +152,13 @@ fn ce_is_echoed_until_the_sender_reduced_and_counted_exactly() {
     assert_eq!(p.replied.last().unwrap().1.ce_bytes as u64, MSS);
     assert!(!p.replied.last().unwrap().1.flags.has(Flags::ECE));
     assert_eq!(p.ends[0].stats().retransmissions, 0);
+}
+
+#[test]
+fn freebsd_says_of_a_duplicate_only_where_it_lies() {
+    let arrivals = [(0, 1), (1, 2), (2, 4), (3, 6), (4, 2), (5, 4)];
+    let config = |of| Config { delayed_ack: DelayedAck::None, ..stack(of) };
+    let last = |of| acks(&mut receiver(config(of)), &arrivals, 10)[4..].to_vec();
+    assert_eq!(last(Stack::Linux), [(4, 2, vec![(2, 2), (6, 6), (4, 4)]), (5, 2, vec![(4, 4), (4, 4), (6, 6)])]);
+    assert_eq!(last(Stack::FreeBsd11), [(4, 2, vec![(6, 6), (4, 4)]), (5, 2, vec![(4, 4), (6, 6)])]);
 }
