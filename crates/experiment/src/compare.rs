@@ -153,22 +153,23 @@ impl Cell {
 }
 
 impl OwnRuns {
-    fn of(cells: &[(&Cell, Vec<f64>)]) -> Option<OwnRuns> {
-        let able: Vec<_> = cells.iter().filter(|(c, values)| c.tolerance.is_some() && !values.is_empty()).collect();
+    fn of(compared: &[Compared], values: &[Vec<f64>]) -> Option<OwnRuns> {
+        let takes_part = |(c, values): &(&Compared, &Vec<f64>)| c.cell.tolerance.is_some() && !values.is_empty();
+        let able: Vec<_> = compared.iter().zip(values).filter(takes_part).collect();
         let runs = able.iter().map(|(_, values)| values.len()).max()?;
         if able.iter().any(|(_, values)| values.len() < LEAST_RUNS) {
             return None;
         }
         // Each cell takes another run: those of one seed have their dice in common, the cells of a publication do not.
-        let within = |run: usize| {
-            let agrees = |(n, (cell, values)): &(usize, &&(&Cell, Vec<f64>))| {
-                cell.agrees_with_itself(values, (run + n) % values.len())
+        let score = |run: usize| {
+            let agrees = |(n, (c, values)): &(usize, &(&Compared, &Vec<f64>))| {
+                c.cell.agrees_with_itself(values, (run + n) % values.len())
             };
             able.iter().enumerate().filter(agrees).count() as f64
         };
-        let scores: Vec<f64> = (0..runs).map(within).collect();
+        let scores: Vec<f64> = (0..runs).map(score).collect();
         let at = |q| stats::quantile(&scores, q);
-        let within = able.iter().filter(|(cell, values)| cell.compare(values).verdict == Agreement::Within).count();
+        let within = able.iter().filter(|(c, _)| c.verdict == Agreement::Within).count();
         Some(OwnRuns { cells: able.len(), within, p5: at(0.05)?, median: at(0.5)?, p95: at(0.95)? })
     }
 }
@@ -180,9 +181,8 @@ impl Published {
             let here = |s: &&Json| crate::claim::matches_case(&cell.when, s.get("case").unwrap_or(&Json::Null));
             summaries.iter().filter(here).collect()
         };
-        let values: Vec<(&Cell, Vec<f64>)> =
-            self.cells.iter().map(|cell| (cell, cell.values(&of_case(cell)))).collect();
-        let cells: Vec<Compared> = values.iter().map(|(cell, values)| cell.compare(values)).collect();
+        let values: Vec<Vec<f64>> = self.cells.iter().map(|cell| cell.values(&of_case(cell))).collect();
+        let cells: Vec<Compared> = self.cells.iter().zip(&values).map(|(cell, values)| cell.compare(values)).collect();
         let ordered = |column: &String| {
             let of_column = cells.iter().filter(|c| &c.cell.column == column);
             let mut ours: Vec<(f64, f64)> = of_column.filter_map(|c| Some((c.cell.value, c.median?))).collect();
@@ -198,7 +198,7 @@ impl Published {
             order: self.order.iter().filter_map(ordered).collect(),
             within: count(&[Agreement::Within]),
             judged: cells.iter().filter(|c| c.cell.low.is_some()).count(),
-            own: OwnRuns::of(&values),
+            own: OwnRuns::of(&cells, &values),
             cells,
         }
     }

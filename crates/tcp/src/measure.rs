@@ -43,16 +43,6 @@ impl Sender {
         }
     }
 
-    /// FreeBSD's `last_sack_ack` (`tcp_sack_doack`): the highest right edge an ACK reports, be it news or not. Where ranges were
-    /// `known_to` lie beyond a hole, an ACK that moves on reports what it acknowledges in order.
-    fn last_sack_ack(&self, s: &Segment, cumulative: u64, known_to: u64) -> u64 {
-        let in_order = if cumulative > 0 && known_to > s.ack - cumulative { s.ack } else { 0 };
-        if s.sack.is_empty() {
-            return in_order;
-        }
-        self.aside.seen_blocks.iter().filter(|(start, _)| *start > s.ack).fold(in_order, |to, (_, end)| to.max(*end))
-    }
-
     /// FreeBSD: the same through its coarse clock and h_ertt.
     #[inline(never)]
     pub(crate) fn measure_enhanced(
@@ -65,7 +55,8 @@ impl Sender {
     ) -> (Option<Duration>, Option<MarkedRound>) {
         let ticks_now = self.clock.read(now);
         let tick = self.clock.tick();
-        let sacked_to = self.last_sack_ack(s, cumulative, delivery.known_to);
+        let blocks: &[(u64, u64)] = if s.sack.is_empty() { &[] } else { &self.aside.seen_blocks };
+        let sacked_to = last_sack_ack(s.ack, cumulative, delivery.known_to, blocks);
         let heard = ErttHeard { acked: cumulative, ack: s.ack, sacked_to, tick: ticks_now, echo };
         let (fresh, round) = match &mut self.ertt {
             Some(ertt) => ertt.on_ack(&heard, self.flow.mss.get()),
@@ -174,4 +165,11 @@ impl Sender {
             valid.then(|| (tick * ticks.max(0) as u64).saturating_sub(delivery.youngest.since(delivery.oldest)));
         (delay, Some(Instant::ZERO + tick * theirs as u64))
     }
+}
+
+/// FreeBSD's `last_sack_ack` (`tcp_sack_doack`): the highest right edge an ACK reports, be it news or not; zero if none. Where
+/// ranges were `known_to` lie beyond a hole, an ACK that moves on reports what it acknowledges in order.
+pub(crate) fn last_sack_ack(ack: u64, cumulative: u64, known_to: u64, blocks: &[(u64, u64)]) -> u64 {
+    let in_order = if cumulative > 0 && known_to > ack - cumulative { ack } else { 0 };
+    blocks.iter().filter(|(start, _)| *start > ack).fold(in_order, |to, (_, end)| to.max(*end))
 }

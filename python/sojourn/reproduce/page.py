@@ -59,6 +59,7 @@ def section(comparison: Comparison) -> Section:
         badges.append(report.Badge(str(score.undecided), "undecided: our spread is wider", "undecided"))
     if score.missing:
         badges.append(report.Badge(str(score.missing), "not run", ""))
+    own = own_sentence(comparison)
     pieces: list[report.Piece] = [comparison.source] if comparison.source else []
     pieces += [
         report.Badges(badges),
@@ -67,7 +68,7 @@ def section(comparison: Comparison) -> Section:
             "Published values (diamonds) with their tolerance (grey), our medians (dots) with 20th to 80th percentile.",
         ),
         *(sentence + "." for sentence, _ in order_sentences(comparison)),
-        *(sentence[0].upper() + sentence[1:] + "." for sentence in [own_sentence(comparison)] if sentence),
+        *([own[0].upper() + own[1:] + "."] if own else []),
         report.Table(heads, body, "Ours: median over repetitions (n)."),
     ]
     return report.Section(comparison.title or "Published beside ours", pieces)

@@ -100,8 +100,9 @@ def table(comparison: Comparison) -> RenderableType:
         grid.add_row(Text(cell.row if cell.row != before else ""), Text(w.column), *figures, Text(word, style=colour))
         before = cell.row
     order = [Text(sentence, style="" if kept else "red") for sentence, kept in order_sentences(comparison)]
-    own = [Text(sentence) for sentence in [own_sentence(comparison)] if sentence]
-    return Group(Text(heading(comparison), style="bold"), grid, *order, Text(comparison.score, style="bold"), *own)
+    own = own_sentence(comparison)
+    score = [Text(comparison.score, style="bold"), *([Text(own)] if own else [])]
+    return Group(Text(heading(comparison), style="bold"), grid, *order, *score)
 
 
 def own_sentence(comparison: Comparison) -> str | None:

@@ -193,8 +193,8 @@ fn freebsd_times_nothing_by_what_it_sends_again_after_a_timeout() {
         },
         move |end, n, s| match number(s) {
             number if end == 0 && (200..400).contains(&number) && LOST.contains(&(number % 10)) => {
-                let first = n < 402 || (number == 202 && core::mem::take(&mut first_again));
-                if first { Fate::Drop } else { Fate::Pass }
+                let lost = n < 402 || (number == 202 && core::mem::take(&mut first_again));
+                if lost { Fate::Drop } else { Fate::Pass }
             }
             _ => Fate::Pass,
         },
@@ -207,4 +207,20 @@ fn freebsd_times_nothing_by_what_it_sends_again_after_a_timeout() {
     let shortest = acks.iter().filter_map(|a| a.1.rtt).min().unwrap();
     // An ACK that jumps over what had arrived may still answer for a segment sent a little after the one that it fills.
     assert!(shortest >= p.delay * 2 - MS(2), "{shortest:?}");
+}
+
+#[test]
+fn freebsd_hears_of_the_highest_edge_an_ack_reports() {
+    use crate::measure::last_sack_ack;
+    for (what, [ack, cumulative, known_to], blocks, edge) in [
+        ("the highest, not the first", [10, 0, 30], &[(12, 15), (20, 30)][..], 30),
+        ("beside what is in order too", [10, 5, 30], &[(20, 30)], 30),
+        ("what is in order, while ranges lie beyond a hole", [10, 5, 30], &[], 10),
+        ("and as these are reached", [30, 25, 30], &[], 30),
+        ("nothing without a hole", [10, 5, 5], &[], 0),
+        ("nothing without ranges", [10, 0, 30], &[], 0),
+        ("nothing of what is acknowledged, nor of no block", [10, 0, 30], &[(8, 9), (0, 0)], 0),
+    ] {
+        assert_eq!(last_sack_ack(ack, cumulative, known_to, blocks), edge, "{what}");
+    }
 }
