@@ -160,6 +160,12 @@ static void cdg_congested(struct cdg *s, struct law_flow *f, const volatile stru
 		s->shadow = law_max(s->shadow, CDG_RULE(p, shadow_after_cut) ? f->cwnd : window);
 }
 
+/* What the thesis calls loss mode (4.3.3.1): the next delay indication will be ignored. */
+static s64 cdg_mode(const struct cdg *s, const volatile struct cdg_params *p)
+{
+	return p->use_ineffectual && s->consecutive >= p->consec_cong ? LAW_MODE_LOSS : LAW_MODE_DELAY;
+}
+
 /* True if the round indicated congestion, acted upon or not. */
 static bool cdg_round(struct cdg *s, struct law_flow *f, const struct law_round *r, const volatile struct cdg_params *p)
 {
@@ -167,6 +173,7 @@ static bool cdg_round(struct cdg *s, struct law_flow *f, const struct law_round 
 	u64 min = stale ? r->min_rtt_reused : r->min_rtt, max = stale ? r->max_rtt_reused : r->max_rtt;
 	u64 skip = p->skip ? p->skip : CDG_KERNEL(p) ? CDG_SKIP_GRADIENT : CDG_SKIP_TOSS;
 	u64 previous_min = s->previous_min, previous_max = s->previous_max;
+	s64 mode;
 
 	s->blind = 0;
 	if (blind && skip == CDG_SKIP_ROUND)
@@ -193,10 +200,15 @@ static bool cdg_round(struct cdg *s, struct law_flow *f, const struct law_round 
 	s->queue = law_queue_state(s->queue, s->min.average, s->max.average);
 	if (s->queue == LAW_QUEUE_EMPTY && s->min.average >= 0 && s->max.average < 0)
 		s->shadow = 0;
+	mode = cdg_mode(s, p);
 	if (s->min.average < 0 || s->max.average < 0)
 		s->consecutive = 0;
 	if (hit)
 		cdg_congested(s, f, p);
+	if (cdg_mode(s, p) != mode) {
+		law_why(f, mode, cdg_mode(s, p), law_less(f->rtt, f->min_rtt), 0, 0, 0, 0, 0);
+		law_note(f, LAW_MODE_SWITCH);
+	}
 	return hit;
 }
 
@@ -264,7 +276,7 @@ static u64 cdg_loss(struct cdg *s, struct law_flow *f, const volatile struct cdg
 	s->kept = 1;
 	if (cdg_tolerates(s, f, p)) {
 		f->ssthresh = f->cwnd;
-		law_why(f, f->lost, law_less(f->rtt, f->min_rtt), s->queue, 0, 0, 0, 0, 0);
+		law_why(f, f->lost, law_less(f->rtt, f->min_rtt), s->queue, s->shadow, 0, 0, 0, 0);
 		law_because(f, LAW_LOSS_TOLERATED, f->cwnd, ssthresh);
 		return LAW_OWN;
 	}

@@ -133,7 +133,7 @@ static u64 chd_loss(struct chd *s, struct law_flow *f, const volatile struct chd
 		u64 ssthresh = f->ssthresh;
 
 		f->ssthresh = f->cwnd;
-		law_why(f, f->lost, queue, 0, 0, 0, 0, 0, 0);
+		law_why(f, f->lost, queue, 0, shadow, 0, 0, 0, 0);
 		law_because(f, LAW_LOSS_TOLERATED, f->cwnd, ssthresh);
 		return LAW_OWN;
 	}

@@ -18,7 +18,7 @@ struct law_event {
 #define LAW_DELAY_BACKOFF 1 /* g_min (ns), g_max (ns), average_min (ns), average_max (ns), probability (billionths), drew (billionths), queue (ns), bdp (bytes) */
 #define LAW_DELAY_IGNORED 2 /* probability (billionths), drew (billionths), consecutive (number), queue (ns) */
 #define LAW_LOSS_BACKOFF 3 /* lost (bytes), in_flight (bytes), shadow (bytes), bdp (bytes) */
-#define LAW_LOSS_TOLERATED 4 /* lost (bytes), queue (ns), queue_state (number) */
+#define LAW_LOSS_TOLERATED 4 /* lost (bytes), queue (ns), queue_state (number), shadow (bytes) */
 #define LAW_ECN_BACKOFF 5 /* marked (bytes), fraction (billionths) */
 #define LAW_TIMEOUT 6 /* in_flight (bytes), timeouts (number), rto (ns) */
 #define LAW_UNDO 7 /* how (number) */

@@ -141,7 +141,7 @@ table! {
     /// Loss set the window, most often lower: to a part of it, to the shadow window or to the BDP, where these were asked.
     3 LossBackoff "loss_backoff" { lost: Bytes, in_flight: Bytes, shadow: Bytes, bdp: Bytes }
     /// Loss was taken for random and tolerated.
-    4 LossTolerated "loss_tolerated" { lost: Bytes, queue: Nanos, queue_state: Count }
+    4 LossTolerated "loss_tolerated" { lost: Bytes, queue: Nanos, queue_state: Count, shadow: Bytes }
     /// An ECN mark reduced the window.
     5 EcnBackoff "ecn_backoff" { marked: Bytes, fraction: Ppb }
     /// The retransmission timer fired.

@@ -25,8 +25,21 @@ pub(crate) enum Subject {
 }
 
 const SPREAD: &[&str] = &["mean", "median", "sd", "p5", "p50", "p95", "p99", "min", "max", "samples"];
-const BACKOFFS: &[&str] =
-    &["delay", "loss", "ecn", "timeout", "below_bdp", "double", "to_bytes", "ignored", "tolerated", "shadow"];
+const BACKOFFS: &[&str] = &[
+    "delay",
+    "loss",
+    "ecn",
+    "timeout",
+    "below_bdp",
+    "double",
+    "to_bytes",
+    "ignored",
+    "tolerated",
+    "shadow",
+    "unused",
+    "tolerated_pct",
+    "unused_pct",
+];
 /// Keys chosen by the algorithm.
 const ANY: &[&str] = &["*"];
 /// Figures of a group, with the keys below them: those of a flow as sums or means over its flows, and last how equal

@@ -112,8 +112,9 @@ pub struct FlowCount {
     pub sampled: (u64, u64),
     /// Delay back-offs below the BDP on the heels of another, the time of the last one, and the windows they all left.
     pub doubles: (u64, Option<Instant>, u64),
-    /// Delay indications that were ignored; losses that were tolerated, or answered with a larger shadow window.
-    pub unanswered: [u64; 3],
+    /// Delay indications that were ignored; losses that were tolerated, or answered with a larger shadow window; of those
+    /// tolerated, how many with a larger shadow window.
+    pub unanswered: [u64; 4],
     /// Gaps between arrivals of data and of acknowledgements, if they are asked for.
     pub gaps: Option<Box<[Gaps; 2]>>,
 
@@ -179,6 +180,7 @@ impl FlowCount {
             }
             Some(CauseKind::LossTolerated) => {
                 self.unanswered[1] += 1;
+                self.unanswered[3] += u64::from(event.values[3] > event.cwnd_before as i64);
                 None
             }
             _ => None,

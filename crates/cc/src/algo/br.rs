@@ -79,7 +79,7 @@ impl CongestionControl for BulkRepeat {
         }
         self.repeats += 1;
         let queue = flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
-        flow.note(causes::LossTolerated { lost: congestion.lost.get() as i64, queue, queue_state: 0 });
+        flow.note(causes::LossTolerated { lost: congestion.lost.get() as i64, queue, ..Default::default() });
         Reaction::Repeat
     }
 

@@ -39,6 +39,15 @@ fn connections_of<P: Probe>(world: &World<P>, flows: &[usize], window: Duration)
     })
 }
 
+impl Backoffs {
+    /// With the shares that its counts of losses give.
+    fn with_shares(self) -> Backoffs {
+        let judged = self.loss + self.tolerated;
+        let share = |part| (judged > 0).then(|| percent(part, judged));
+        Backoffs { tolerated_pct: share(self.tolerated), unused_pct: share(self.unused), ..self }
+    }
+}
+
 fn percent(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 }
 }
@@ -91,7 +100,10 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
             ignored: c.unanswered[0],
             tolerated: c.unanswered[1],
             shadow: c.unanswered[2],
-        },
+            unused: c.unanswered[3],
+            ..Default::default()
+        }
+        .with_shares(),
         slow_start_exit: c.slow_start_exit.map(|(at, ssthresh_bytes, bdp_ratio)| SlowStartExit {
             at_s: at.since(node.start).as_secs_f64(),
             ssthresh_bytes,
@@ -181,7 +193,10 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
             ignored: count(|f| f.backoffs.ignored),
             tolerated: count(|f| f.backoffs.tolerated),
             shadow: count(|f| f.backoffs.shadow),
-        },
+            unused: count(|f| f.backoffs.unused),
+            ..Default::default()
+        }
+        .with_shares(),
         slow_start_exit: mean(exits.iter().map(|e| e.at_s)).map(|at_s| SlowStartExit {
             at_s,
             ssthresh_bytes: exits.iter().map(|e| e.ssthresh_bytes).sum::<u64>() / exits.len() as u64,

@@ -69,6 +69,12 @@ pub struct Backoffs {
     pub tolerated: u64,
     /// Of those for loss, with a threshold above the window: the shadow window's.
     pub shadow: u64,
+    /// Losses tolerated though the shadow window was larger than the window.
+    pub unused: u64,
+    /// Of the losses answered or tolerated, how many were tolerated, and how many though the shadow window was larger.
+    pub tolerated_pct: Option<f64>,
+    #[allow(missing_docs)]
+    pub unused_pct: Option<f64>,
 }
 
 /// How slow start ended.

@@ -36,10 +36,43 @@ fn back_offs_are_told_apart_by_the_bdp_their_distance_and_what_they_leave() {
     assert!(cubic.to_bytes.is_none() && cubic.double == 0 && cubic.loss > 0, "{cubic:?}");
 }
 
+/// What the first flow's tolerated losses told: window, shadow window; and when its mode became which.
+#[derive(Default)]
+struct Judged {
+    tolerated: Vec<(u64, i64)>,
+    modes: Vec<(i64, f64)>,
+}
+
+impl Probe for Judged {
+    fn see(&mut self, now: Instant, trace: Trace<'_>) {
+        match trace {
+            Trace::Event(e) if (e.flow, e.cause()) == (0, Some(CauseKind::LossTolerated)) => {
+                self.tolerated.push((e.cwnd_before, e.values[3]));
+            }
+            Trace::Event(e) if (e.flow, e.cause()) == (0, Some(CauseKind::ModeSwitch)) => {
+                self.modes.push((e.values[1], now.as_secs_f64()));
+            }
+            _ => {}
+        }
+    }
+}
+
 #[test]
-fn losses_that_cdg_takes_for_random_are_counted() {
-    let b = run(&dumbbell(12.0, 40.0, 80, "fifo", &["cdg", "cubic"], 60)).flows[0].backoffs;
+fn what_cdg_takes_its_losses_for_and_its_time_in_loss_mode_are_those_of_the_trace() {
+    let s = dumbbell(12.0, 40.0, 80, "fifo", &["cdg", "cubic"], 60);
+    let (summary, seen) = sim::run(&s, Judged::default(), Options::default()).unwrap();
+    let (flow, b) = (&summary.flows[0], summary.flows[0].backoffs);
     assert!(b.tolerated > b.loss && b.shadow <= b.loss, "{b:?}");
+    assert_eq!(b.tolerated, seen.tolerated.len() as u64);
+    let unused = seen.tolerated.iter().filter(|(cwnd, shadow)| *shadow > *cwnd as i64).count();
+    assert!(b.unused == unused as u64 && unused > 0, "{b:?}");
+    let share = |n: u64| Some(100.0 * n as f64 / (b.loss + b.tolerated) as f64);
+    assert_eq!((b.tolerated_pct, b.unused_pct), (share(b.tolerated), share(b.unused)));
+    // Into loss mode (1) and out of it (0), in turns.
+    let turns: Vec<_> = seen.modes.chunks(2).map(|m| (m[0], m.get(1).copied().unwrap_or((0, 60.0)))).collect();
+    assert!(!turns.is_empty() && turns.iter().all(|(into, out)| (into.0, out.0) == (1, 0)), "{:?}", seen.modes);
+    let seconds: f64 = turns.iter().map(|(into, out)| out.1 - into.1).sum();
+    assert!((flow.mode_s["loss"] - seconds).abs() < 1e-6 && seconds < 10.0, "{:?} {seconds}", flow.mode_s);
 }
 
 /// The numbers that losses of the first flow were answered with: window after, before, shadow window, BDP.

@@ -1,17 +1,17 @@
 //! FreeBSD's CDG, each of its quirks a switch, and with the switches turned the paper's.
 
+mod growth;
 mod losses;
 
 use super::probability::Toss;
 use super::queue_state::QueueState;
 use super::quirks::Rules;
 use super::trend::Trend;
-use super::{Params, Reference, Skip};
+use super::{Params, Reference, Skip, queue, switch_mode};
 use crate::{
     Ack, Cause, Congestion, CongestionControl, Event, Flow, How, Phase, Reaction, Round, Setup, Signal, causes, exits,
-    ppb,
+    modes, ppb,
 };
-use losses::queue;
 use units::{Bytes, Rng};
 
 /// State named as in the paper and `cc_cdg.c`.
@@ -100,13 +100,21 @@ impl FreeBsd {
         if self.queue == QueueState::Empty && self.min.average >= 0 && self.max.average < 0 {
             self.shadow = Bytes::ZERO;
         }
+        let mode = self.mode();
         if self.min.average < 0 || self.max.average < 0 {
             self.consecutive = 0;
         }
         if hit {
             self.congested(flow);
         }
+        switch_mode(flow, mode, self.mode());
         hit
+    }
+
+    /// What the thesis calls loss mode (4.3.3.1): the next delay indication will be ignored.
+    fn mode(&self) -> i64 {
+        let ignores = self.rules.use_ineffectual && self.consecutive >= self.rules.consec_cong;
+        if ignores { modes::LOSS } else { modes::DELAY }
     }
 
     /// One toss per round, for the first gradient that rises. In slow start gradients as they are come first.
@@ -195,40 +203,6 @@ impl FreeBsd {
             bdp: 0,
         }
         .into()
-    }
-
-    /// Growth on an ACK that indicates nothing.
-    fn grow(&mut self, flow: &mut Flow, ack: &Ack) {
-        if flow.in_slow_start() {
-            let before = flow.cwnd;
-            let acked = ack.cumulative.min(ack.delivered);
-            flow.slow_start(if self.rules.ack_counting && self.rules.own_start { flow.mss } else { acked });
-            self.grow_shadow(flow.cwnd - before);
-            self.rounds = 0;
-            self.step = 0;
-        } else if ack.round.is_some() {
-            self.grow_shadow(flow.mss);
-            flow.cwnd += flow.mss * self.additive_packets() as u64;
-        }
-    }
-
-    /// Packets to add this round: one, or as `alpha_inc` says.
-    fn additive_packets(&mut self) -> u32 {
-        if self.rules.alpha_inc == 0 {
-            return 1;
-        }
-        self.rounds += 1;
-        if self.rounds >= self.rules.alpha_inc {
-            self.rounds = 0;
-            self.step += 1;
-        }
-        self.step
-    }
-
-    fn grow_shadow(&mut self, by: Bytes) {
-        if !self.shadow.is_zero() {
-            self.shadow += by;
-        }
     }
 }
 

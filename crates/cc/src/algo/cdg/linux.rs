@@ -4,8 +4,8 @@
 use super::hybrid::Hybrid;
 use super::probability::{Toss, exact};
 use super::queue_state::QueueState;
-use super::{Params, Reference};
-use crate::{Ack, Congestion, CongestionControl, Event, Flow, How, Phase, Reaction, Setup, Signal, causes, ppb};
+use super::{Params, Reference, queue, switch_mode};
+use crate::{Ack, Congestion, CongestionControl, Event, Flow, How, Phase, Reaction, Setup, Signal, causes, modes, ppb};
 use alloc::vec;
 use alloc::vec::Vec;
 use units::{Bytes, Duration, Rng};
@@ -120,9 +120,6 @@ impl Linux {
                 gradient = gradient * window as i64 / self.tail as i64;
             }
         }
-        if self.sum.min <= EFFECTUAL || self.sum.max <= EFFECTUAL {
-            self.backoffs = 0;
-        }
         if self.use_tolerance {
             let small = |sum: i64| {
                 let half = if sum < 0 { -TOLERANCE_STEP / 2 } else { TOLERANCE_STEP / 2 };
@@ -138,7 +135,7 @@ impl Linux {
         gradient
     }
 
-    /// Tosses, and says whether to back off.
+    /// Tosses, and says whether it backed off.
     fn backs_off(&mut self, flow: &mut Flow, gradient: i64) -> bool {
         let probability = exact(gradient as f64 * self.factor as f64 * 1e-6, 1.0);
         let drew = self.rng.uniform();
@@ -146,19 +143,29 @@ impl Linux {
         if !self.toss.hit {
             return false;
         }
-        if let Some(most) = self.use_ineff {
-            self.backoffs += 1;
-            if self.backoffs > most {
-                flow.note(causes::DelayIgnored {
-                    probability: ppb(probability),
-                    drew: ppb(drew),
-                    consecutive: self.backoffs as i64,
-                    queue: flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64,
-                });
-                return false;
-            }
+        let consecutive = self.backoffs + 1;
+        let answered = self.use_ineff.is_none_or(|most| consecutive <= most);
+        if answered {
+            self.back_off(flow);
+        } else {
+            let consecutive = consecutive as i64;
+            let why = causes::DelayIgnored {
+                probability: ppb(probability),
+                drew: ppb(drew),
+                consecutive,
+                queue: queue(flow),
+            };
+            flow.note(why);
         }
-        true
+        self.count(flow, consecutive);
+        answered
+    }
+
+    /// So many delay indications since delay last fell; after the most that are answered the next will be ignored.
+    fn count(&mut self, flow: &mut Flow, backoffs: u32) {
+        let mode = |n| if self.use_ineff.is_some_and(|most| n >= most) { modes::LOSS } else { modes::DELAY };
+        switch_mode(flow, mode(self.backoffs), mode(backoffs));
+        self.backoffs = backoffs;
     }
 
     fn back_off(&mut self, flow: &mut Flow) {
@@ -172,7 +179,7 @@ impl Linux {
             average_max: average(self.sum.max),
             probability: ppb(self.toss.probability),
             drew: ppb(self.toss.drew),
-            queue: flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64,
+            queue: queue(flow),
             bdp: 0,
         };
         flow.reduce(to, How::Prr, why);
@@ -202,11 +209,16 @@ impl CongestionControl for Linux {
             self.hybrid.ack(flow, self.rtt.min);
         }
         if self.round_left < 0 && self.rtt.max > 0 {
-            let gradient = if self.rtt_prev.max > 0 { self.gradient() } else { 0 };
+            let mut gradient = 0;
+            if self.rtt_prev.max > 0 {
+                gradient = self.gradient();
+                if self.sum.min <= EFFECTUAL || self.sum.max <= EFFECTUAL {
+                    self.count(flow, 0);
+                }
+            }
             self.begin_round(flow);
             let may = self.own_start || !flow.in_slow_start();
             if gradient > 0 && may && self.backs_off(flow, gradient) {
-                self.back_off(flow);
                 return;
             }
         }
@@ -229,8 +241,9 @@ impl CongestionControl for Linux {
         if self.use_tolerance && self.queue == QueueState::Rising && c.signal == Signal::Loss {
             flow.note(causes::LossTolerated {
                 lost: c.lost.get() as i64,
-                queue: flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64,
+                queue: queue(flow),
                 queue_state: self.queue as i64,
+                shadow: self.shadow.get() as i64,
             });
             let before = flow.windows();
             flow.ssthresh = before.0;
@@ -253,7 +266,7 @@ impl CongestionControl for Linux {
                 self.gradients.fill(MinMax::default());
                 (self.sum, self.last, self.rtt, self.rtt_prev) = Default::default();
                 (self.tail, self.filled, self.queue, self.delack) = (0, false, QueueState::Unknown, 0);
-                self.backoffs = 0;
+                self.count(flow, 0);
                 self.hybrid.restart();
                 self.shadow = flow.cwnd;
                 self.round_left = flow.in_flight.get() as i64;

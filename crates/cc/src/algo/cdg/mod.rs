@@ -27,6 +27,7 @@ pub(crate) mod trend;
 
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup, StartRule,
+    causes,
 };
 use freebsd::FreeBsd;
 use linux::Linux;
@@ -235,5 +236,17 @@ impl CongestionControl for Cdg {
     }
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         forward!(self, x => x.vars(see));
+    }
+}
+
+/// Queueing delay as far as the flow's smallest RTT tells it, for events.
+fn queue(flow: &Flow) -> i64 {
+    flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64
+}
+
+/// Tells that delay indications will be ignored from here on, what the thesis calls loss mode, or heard again.
+fn switch_mode(flow: &mut Flow, from: i64, to: i64) {
+    if from != to {
+        flow.note(causes::ModeSwitch { from, to, queue: queue(flow), ..Default::default() });
     }
 }

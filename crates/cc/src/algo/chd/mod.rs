@@ -187,8 +187,12 @@ impl Chd {
         if self.tolerated {
             let before = flow.windows();
             flow.ssthresh = flow.cwnd;
-            let why =
-                causes::LossTolerated { lost: c.lost.get() as i64, queue: queue.as_nanos() as i64, queue_state: 0 };
+            let why = causes::LossTolerated {
+                lost: c.lost.get() as i64,
+                queue: queue.as_nanos() as i64,
+                queue_state: 0,
+                shadow: shadow.get() as i64,
+            };
             flow.because(why, before);
             return Reaction::Own;
         }

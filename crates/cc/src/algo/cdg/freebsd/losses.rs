@@ -1,6 +1,6 @@
 //! What a loss does: tolerated or not, the shadow window's part, and how FreeBSD leaves a repair.
 
-use super::super::Infer;
+use super::super::{Infer, queue};
 use super::FreeBsd;
 use crate::algo::cdg::queue_state::QueueState;
 use crate::{Congestion, Flow, Reaction, causes};
@@ -44,8 +44,12 @@ impl FreeBsd {
         if self.tolerates(flow) {
             let before = flow.windows();
             flow.ssthresh = flow.cwnd;
-            let why =
-                causes::LossTolerated { lost: c.lost.get() as i64, queue: queue(flow), queue_state: self.queue as i64 };
+            let why = causes::LossTolerated {
+                lost: c.lost.get() as i64,
+                queue: queue(flow),
+                queue_state: self.queue as i64,
+                shadow: self.shadow.get() as i64,
+            };
             flow.because(why, before);
             return Reaction::Own;
         }
@@ -69,9 +73,4 @@ impl FreeBsd {
         flow.because(why, before);
         Reaction::Own
     }
-}
-
-/// Queueing delay as far as the flow's smallest RTT tells it, for events.
-pub(super) fn queue(flow: &Flow) -> i64 {
-    flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64
 }

@@ -68,7 +68,7 @@ impl Bench {
 }
 
 type EventKind = CauseKind;
-use CauseKind::{DelayBackoff, DelayIgnored, LossTolerated, SlowStartExit};
+use CauseKind::{DelayBackoff, DelayIgnored, LossTolerated, ModeSwitch, SlowStartExit};
 use std::vec;
 use std::vec::Vec;
 
@@ -131,7 +131,9 @@ fn five_indications_back_off_five_are_ignored_and_a_fall_starts_anew() {
     // Every indication costs two rounds: the next gradient is skipped also when it is ignored.
     let mut expected = Vec::new();
     expected.extend([DelayBackoff; 5]);
+    expected.push(ModeSwitch);
     expected.extend([DelayIgnored; 5]);
+    expected.push(ModeSwitch);
     expected.extend([DelayBackoff; 3]);
     assert_eq!(seen, expected);
     assert_eq!(b.cc.consecutive, 3);

@@ -74,10 +74,10 @@ fn too_many_backoffs_are_ignored_until_delay_falls() {
         seen.extend(round(&mut cc, &mut flow, 100_000 + n * 1000));
     }
     assert_eq!(&seen[..5], [CauseKind::DelayBackoff; 5]);
-    assert!(seen[5..].iter().all(|k| *k == CauseKind::DelayIgnored), "no limit as FreeBSD's ten");
-    for n in 0..10 {
-        round(&mut cc, &mut flow, 110_000 - n * 5000);
-    }
+    assert_eq!(seen[5], CauseKind::ModeSwitch, "into loss mode");
+    assert!(seen[6..].iter().all(|k| *k == CauseKind::DelayIgnored), "no limit as FreeBSD's ten");
+    let seen: Vec<_> = (0..10).flat_map(|n| round(&mut cc, &mut flow, 110_000 - n * 5000)).collect();
+    assert_eq!(seen, vec![CauseKind::ModeSwitch], "delay is heard again");
     assert_eq!(cc.backoffs, 0);
 }
 
