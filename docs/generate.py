@@ -202,9 +202,13 @@ def experiments() -> str:
         scores = {(name, table["title"]): table for name, table in tables}
         page += (
             f"Within tolerance in the full run of {files[-1].name.removesuffix('.scores.json')} (model "
-            f"{newest['model']}): {every['within']} of {every['judged']} cells, {every['undecided']} undecided; "
+            f"{newest['model']}): {every['within']} of {every['judged']} cells, {every['undecided']} undecided, "
+            f"of {every['leaning']} of which our median is within; "
             f"{every['reached']} of {every['tables']} tables have 60 % or more.\n\n"
         )
+    page += (
+        "In brackets: of so many of the undecided our median is within, though our spread is wider than the tolerance. "
+    )
     page += "*Own runs*: what a run of ours would have within in print's place ([how](../reproducing.md)).\n\n"
     page += "| experiment | table | cells | within | undecided | | own runs |\n|---|---|--:|--:|--:|--:|--:|\n"
     folder = ROOT / "experiments"
@@ -217,7 +221,10 @@ def experiments() -> str:
             figures = ["", "", "", ""]
             if found and (score := found["score"])["judged"]:
                 own = OwnRuns(**found["own"]).text if found["own"] else ""
-                figures = [str(score["within"]), str(score["undecided"]), f"{100 * score['share']:.0f} %", own]
+                undecided = (
+                    f"{score['undecided']} ({score['leaning']})" if score["leaning"] else str(score["undecided"])
+                )
+                figures = [str(score["within"]), undecided, f"{100 * score['share']:.0f} %", own]
             page += f"| `{name}` | {cell(table['title'])} | {judged} | {' | '.join(figures)} |\n"
             name = ""
     return page.replace("| `` |", "| |")

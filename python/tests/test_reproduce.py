@@ -69,7 +69,7 @@ def test_cells_in_words(result: Any) -> None:
     assert words[0] == reproduce.Texts("mean, ms", "16.28", "15.0", "14.5 – 15.5", "−1.28")
     assert words[1] == reproduce.Texts("used, %", "99.9", "99.9", "", "0")
     assert words[2].ours == "45.1" and words[2].difference == "+15.0" and words[2].spread == ""
-    assert comparison.score == "2 of 4 cells within tolerance (50 %), 1 undecided"
+    assert comparison.score == "2 of 4 cells within tolerance (50 %), 1 undecided, of 1 our median is within"
 
 
 def test_the_terminal_has_every_verdict(result: Any) -> None:
@@ -289,6 +289,9 @@ def test_scores_count_undecided_cells_but_not_those_that_were_not_run(result: An
     score = reproduce.Score.of([comparison])
     assert (score.within, score.outside, score.undecided, score.judged) == (2, 1, 1, 4)
     assert (score.tables, score.reached) == (1, 0)
+    assert (score.leaning, score.undecided_text) == (1, "1 (1)"), "4.0 lies within 4.4 ± 1.5"
+    far = {**TABLE, "cells": [*TABLE["cells"][:3], {**TABLE["cells"][3], "median": 6.0}]}
+    assert reproduce.Score.of(reproduce.parse(json.dumps([far]))).undecided_text == "1"
     unrun = {**TABLE, "cells": [{**c, "verdict": "missing"} for c in TABLE["cells"][2:]] + TABLE["cells"][:2]}
     (other,) = reproduce.parse(json.dumps([unrun]))
     both = reproduce.Score.of([comparison, other])

@@ -77,10 +77,12 @@ class Ran:
 @dataclass
 class Try:
     stolen: float = 0.0
+    #: The run itself says that it was held up (`Validity`).
+    suspect: bool = False
 
 
 class Tries:
-    """So many tries. One without its CPUs says nothing of us and is made again later, six times at most."""
+    """So many tries. One without its CPUs, or held up, says nothing of us and is made again, six times at most."""
 
     def __init__(self, count: int = 3) -> None:
         self.count = count
@@ -91,7 +93,8 @@ class Tries:
         while self.count > 0:
             self.made.append(Try())
             yield self.made[-1]
-            if self.made[-1].stolen > LATE and spare > 0:
+            last = self.made[-1]
+            if (last.stolen > LATE or last.suspect) and spare > 0:
                 spare -= 1
                 time.sleep(5)
             else:

@@ -106,7 +106,11 @@ def test_what_the_kernel_cannot_do_is_refused_with_what_it_can(line: str, said: 
 
 @pytest.mark.parametrize(("name", "end"), [("reno", "15s"), ("cubic", "15s"), ("bbr", "20s")])
 def test_simulator_and_kernel_agree(tmp_path: Path, name: str, end: str) -> None:
-    """One repetition here; `sojourn verify` of the file has three and more time."""
+    """One repetition here; `sojourn verify` of the file has three and more time.
+
+    A single pause of 6 ms is enough for BBR to part: it makes one sample of the bandwidth 2 % too large, and the queue
+    grows to 40 ms over the ten rounds in which that counts (docs/linux.md).
+    """
     seen = ""
     attempts = Tries(2)
     for number, attempt in enumerate(attempts):
@@ -120,7 +124,7 @@ def test_simulator_and_kernel_agree(tmp_path: Path, name: str, end: str) -> None
         assert {row["figure"] for row in decided} == {"utilisation", "mean queue"}
         seen += f"\n{name}: {[(r['figure'], r['sim'], r['linux'], r['where']) for r in decided]}, {report['suspect']}"
         stolen = re.findall(r"the hypervisor took ([\d.]+) %", " ".join(report["suspect"]))
-        attempt.stolen = max(map(float, stolen), default=0.0)
+        attempt.stolen, attempt.suspect = max(map(float, stolen), default=0.0), bool(report["suspect"])
         assert done.returncode == (0 if report["agrees"] else 1)
         if report["agrees"]:
             print(seen)

@@ -46,6 +46,13 @@ class Cell:
     difference: float | None
     verdict: str
 
+    @property
+    def leans_within(self) -> bool:
+        """Undecided, but our median is within the tolerance."""
+        if self.verdict != "undecided" or self.median is None or self.low is None or self.high is None:
+            return False
+        return self.low <= self.median <= self.high
+
 
 @dataclass(frozen=True)
 class OwnRuns:
@@ -95,7 +102,7 @@ class Comparison:
 
     @property
     def score(self) -> str:
-        """`29 of 32 cells within tolerance (91 %), 1 undecided`, of those that were run."""
+        """`29 of 32 cells within tolerance (91 %), 2 undecided, of 1 our median is within`, of those that were run."""
         return Score.of([self]).text
 
 
@@ -106,6 +113,8 @@ class Score:
     within: int
     outside: int
     undecided: int
+    #: Undecided ones with our median within the tolerance.
+    leaning: int
     missing: int
     #: Tables with a judged cell that was run, and those of them that reach 60 %.
     tables: int
@@ -119,12 +128,18 @@ class Score:
         parts = [t.within / ran for t in some if (ran := t.judged - _unrun(t))]
         reached = sum(part >= REACHED for part in parts)
         missing = count["missing"]
-        return cls(count["within"], count["outside"], count["undecided"], missing, len(parts), reached)
+        leaning = sum(cell.leans_within for table in some for cell in table.cells)
+        return cls(count["within"], count["outside"], count["undecided"], leaning, missing, len(parts), reached)
 
     @property
     def judged(self) -> int:
         """Cells with a tolerance that were run. An undecided one counts: it is no pass."""
         return self.within + self.outside + self.undecided
+
+    @property
+    def undecided_text(self) -> str:
+        """`9 (3)`: undecided cells, and those of them with our median within the tolerance."""
+        return f"{self.undecided} ({self.leaning})" if self.leaning else str(self.undecided)
 
     @property
     def share(self) -> float | None:
@@ -136,6 +151,7 @@ class Score:
         """In words."""
         share = "" if self.share is None else f" ({100 * self.share:.0f} %)"
         more = f", {self.undecided} undecided" if self.undecided else ""
+        more += f", of {self.leaning} our median is within" if self.leaning else ""
         unrun = f", {self.missing} not run" if self.missing else ""
         return f"{self.within} of {self.judged} cells within tolerance{share}{more}{unrun}"
 

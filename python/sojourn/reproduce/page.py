@@ -56,7 +56,7 @@ def section(comparison: Comparison) -> Section:
     good = "ok" if score.judged and score.within == score.judged else ""
     badges = [report.Badge(f"{score.within} of {score.judged}", "cells within tolerance", good)]
     if score.undecided:
-        badges.append(report.Badge(str(score.undecided), "undecided: our spread is wider", "undecided"))
+        badges.append(report.Badge(score.undecided_text, "undecided (median within): our spread is wider", "undecided"))
     if score.missing:
         badges.append(report.Badge(str(score.missing), "not run", ""))
     own = own_sentence(comparison)
@@ -109,7 +109,7 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
     badges = [
         report.Badge("–" if score.share is None else f"{100 * score.share:.0f} %", f"of {score.judged} cells"),
         report.Badge(f"{score.reached} of {score.tables}", "tables have 60 % or more"),
-        report.Badge(str(score.undecided), "undecided", "undecided" if score.undecided else ""),
+        report.Badge(score.undecided_text, "undecided (median within)", "undecided" if score.undecided else ""),
     ]
     claims = [claim for one in everything for claim in one.claims]
     if claims:
@@ -126,7 +126,7 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
             percent = report.Cell("–" if share is None else f"{share:.0f}", share, kind)
             rows.append(
                 [report.Cell(one.name, one.name, link=link), table.title, mine.within, mine.judged, mine.outside,
-                 mine.undecided, mine.missing, percent, own]
+                 report.Cell(mine.undecided_text, mine.undecided), mine.missing, percent, own]
             )  # fmt: skip
         sections.append(report.Section(one.name, _pieces(one)))
     heads = ["experiment", "table", "within", "of", "off", "undecided", "not run", "%", "own runs"]

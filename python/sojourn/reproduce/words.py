@@ -135,7 +135,7 @@ def index(tables: Iterable[tuple[str, Comparison]]) -> RenderableType:
         figures = [
             f"{score.within}/{score.judged}",
             str(score.outside),
-            str(score.undecided),
+            score.undecided_text,
             str(score.missing),
             share,
             comparison.own.text if comparison.own else "–",

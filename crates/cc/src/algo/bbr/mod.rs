@@ -8,7 +8,7 @@
 //! STARTUP   both gains 2/ln 2; to DRAIN after 3 rounds without 25 % more bandwidth
 //! DRAIN     pacing gain 1/2.885 until in flight <= BDP; to PROBE_BW
 //! PROBE_BW  cwnd gain 2; pacing gains 1.25, 0.75, 1, 1, 1, 1, 1, 1, each for RTprop
-//! PROBE_RTT when RTprop was not met again for 10 s: cwnd of 4 packets for 200 ms and a round
+//! PROBE_RTT when no RTT was below RTprop for 10 s: cwnd of 4 packets for 200 ms and a round
 //! ```
 //! Source: Cardwell et al., CACM 60(2), 2017; draft-cardwell-iccrg-bbr-congestion-control-00; constants and rounding of
 //! Linux 6.1. Beside this file: `model` (bandwidth, RTT, when the pipe is full), `window` (pacing and window),

@@ -77,8 +77,10 @@ impl Bbr {
         // A lone packet's ACK may have been delayed.
         let lone =
             ack.rate.is_some_and(|s| s.tx_in_flight <= flow.mss && s.prior_delivered + ack.delivered == flow.delivered);
+        // An RTT that is the same again does not put PROBE_RTT off: two flows with a queue between them would never find it
+        // out (Linux since 5.10, `bbr_update_min_rtt`).
         if let Some(rtt) = ack.rtt
-            && (self.min_rtt.is_none_or(|least| rtt <= least) || (expired && !lone))
+            && (self.min_rtt.is_none_or(|least| rtt < least) || (expired && !lone))
         {
             (self.min_rtt, self.min_rtt_at) = (Some(rtt), flow.now);
         }

@@ -126,6 +126,21 @@ fn ten_seconds_without_the_base_rtt_bring_four_packets_for_200_ms() {
 }
 
 #[test]
+fn the_same_rtt_met_again_does_not_put_the_probe_off_but_a_smaller_one_does() {
+    let (mut f, mut cc) = steady();
+    for _ in 0..300 {
+        round(&mut cc, &mut f, 100, 10);
+    }
+    round(&mut cc, &mut f, 90, 9);
+    let least = f.now;
+    while cc.cycle.mode != Mode::ProbeRtt {
+        round(&mut cc, &mut f, 90, 9);
+    }
+    let after = f.now.since(least).as_secs_f64();
+    assert!((10.0..10.1).contains(&after), "{after}");
+}
+
+#[test]
 fn recovery_conserves_packets_for_a_round_and_the_window_comes_back() {
     let (mut f, mut cc) = steady();
     round(&mut cc, &mut f, 100, 10);

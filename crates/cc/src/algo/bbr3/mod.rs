@@ -8,7 +8,7 @@
 //!           bw_shortterm, inflight_shortterm: losses outside probes take up to 0.3 of them a round
 //!
 //! STARTUP 2.77 → DRAIN 0.5 → DOWN 0.9 → CRUISE 1 → REFILL 1, one round → UP 1.25 → DOWN …     (pacing gains; window 2,
-//! PROBE_RTT: every 5 s without a new min_rtt, half a BDP in flight for 200 ms                    in UP 2.25)
+//! PROBE_RTT: after 5 s without a smaller RTT, half a BDP in flight for 200 ms                    in UP 2.25)
 //! ```
 //! STARTUP ends at a plateau of the delivery rate (three rounds without 25 % more) or at six losses and 2 % in a round of
 //! recovery; DOWN when the pipe is no longer over-full; CRUISE after 2 to 3 s or as many rounds as a Reno flow would need,
@@ -53,7 +53,7 @@ params::params! {
         beta: f64 = 0.7, 0.1 => 1.0;
         /// What CRUISE leaves of the long-term bound to others (Headroom).
         headroom: f64 = 0.15, 0.0 => 0.9;
-        /// PROBE_RTT once min_rtt was not met again for this long (ProbeRTTInterval).
+        /// PROBE_RTT once no RTT was smaller for this long (ProbeRTTInterval).
         probe_rtt_interval: Duration = Duration::from_secs(5), Duration::from_millis(100) => Duration::from_secs(1000);
         /// How long PROBE_RTT lasts at least.
         probe_rtt_time: Duration = Duration::from_millis(200), Duration::ZERO => Duration::from_secs(10);

@@ -129,7 +129,7 @@ impl Bbr3 {
     pub(super) fn update_min_rtt(&mut self, flow: &mut Flow, ack: &Ack) {
         let old = self.probe_rtt_min.is_some_and(|(_, at)| flow.now > at + self.p.probe_rtt_interval);
         if let Some(rtt) = ack.rtt {
-            if self.probe_rtt_min.is_none_or(|(least, _)| rtt <= least) || old {
+            if self.probe_rtt_min.is_none_or(|(least, _)| rtt < least) || old {
                 self.probe_rtt_min = Some((rtt, flow.now));
             }
             self.min_rtt.update(flow.now.as_nanos(), rtt);

@@ -132,3 +132,22 @@ fn the_window_is_two_bdp_and_half_of_one_for_the_rtt() {
     cc.set_cwnd(&mut f, &ack(1, 100));
     assert_eq!(f.cwnd, packets(50));
 }
+
+#[test]
+fn the_same_rtt_met_again_does_not_put_the_probe_off_but_a_smaller_one_does() {
+    let mut f = flow(200, 100);
+    let mut cc = settled(&mut f);
+    let mut see = |f: &mut Flow, rtt| {
+        f.now += ms(rtt);
+        cc.update_min_rtt(f, &ack(1, rtt));
+        cc.state.phase == Cycle::ProbeRtt
+    };
+    for _ in 0..30 {
+        assert!(!see(&mut f, 100));
+    }
+    assert!(!see(&mut f, 99));
+    let least = f.now;
+    while !see(&mut f, 99) {}
+    let after = f.now.since(least).as_secs_f64();
+    assert!((5.0..5.2).contains(&after), "{after}");
+}
