@@ -14,7 +14,8 @@ SOURCES := pyproject.toml uv.lock Cargo.toml Cargo.lock $(wildcard crates/*/Carg
 PY_FILES := python tests bench docs examples
 TODAY := $(shell date -u +%F)
 PACKAGES := valgrind time g++ ns2 libns3-dev \
-  iperf3 curl iputils-ping iproute2 util-linux procps ethtool tcpdump clang llvm bpftool libbpf-dev
+  iperf3 curl iputils-ping iproute2 util-linux procps ethtool tcpdump clang llvm bpftool libbpf-dev \
+  chromium
 
 # Nothing may be downloaded behind our back: no Python by uv, no Rust by maturin's build requirements.
 export UV_PYTHON_DOWNLOADS := never
@@ -74,6 +75,13 @@ test-linux: build ## as root: real packets, in namespaces of their own, in real 
 test-kernel: build ## as root: algorithms in the running kernel carry traffic of some minutes; the long forms of test-linux's
 	@if [ "$$(id -u)" != 0 ]; then echo "make: test-kernel loads algorithms into the kernel; run it as root: sudo make test-kernel" >&2; exit 1; fi
 	.venv/bin/python -m pytest python/tests_linux/test_kernel_flows.py
+
+.PHONY: test-pages
+test-pages: build ## reports in a browser (Chromium): what they draw, and that they ask nobody
+	@command -v chromium >/dev/null || { \
+	  echo "make: no chromium here (Debian, as root: make setup-linux, or apt-get install chromium)" >&2; exit 1; }
+	env -u PYO3_PYTHON $(UV) sync --quiet --frozen --group pages --python .bootstrap/bin/python
+	.venv/bin/python -m pytest python/tests_pages
 
 .PHONY: lint
 lint: build ## formatting, clippy, ruff, mypy
@@ -146,7 +154,7 @@ gate: bench/bin/floor .bootstrap/uv-$(UV_VERSION) ## what CI holds of speed: ins
 	.bootstrap/bin/python bench/run.py gate
 
 .PHONY: setup-linux
-setup-linux: ## as root, on Debian or Ubuntu: what test-linux, BPF and the bench need
+setup-linux: ## as root, on Debian or Ubuntu: what test-linux, test-pages, BPF and the bench need
 	@if [ "$$(id -u)" != 0 ]; then echo "make: setup-linux installs packages; run it as root: sudo make setup-linux" >&2; exit 1; fi
 	@command -v apt-get >/dev/null || { echo "make: no apt-get here; install by hand: $(PACKAGES)" >&2; exit 1; }
 	@missing=; for package in $(PACKAGES); do \

@@ -46,7 +46,7 @@ def examine() -> list[Finding]:
         _tool("ping", "apt-get install iputils-ping", "make test-linux measures with it"),
         _realtime(),
         _congestion_controls(),
-        _tool("chromium", "apt-get install chromium", "tests the HTML report"),
+        _tool("chromium", "apt-get install chromium", "make test-pages opens reports in it"),
     ]
 
 
