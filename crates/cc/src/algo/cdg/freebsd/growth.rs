@@ -10,7 +10,7 @@ impl FreeBsd {
         if flow.in_slow_start() {
             let before = flow.cwnd;
             let acked = ack.cumulative.min(ack.delivered);
-            flow.slow_start(if self.rules.ack_counting && self.rules.own_start { flow.mss } else { acked });
+            flow.slow_start(if self.rules.ack_counting { flow.mss } else { acked });
             self.grow_shadow(flow.cwnd - before);
             self.rounds = 0;
             self.step = 0;

@@ -17,11 +17,15 @@ struct Bench {
 
 /// `certain`: G so small that every rise is over five times G, so no dice.
 fn bench(spec: &str) -> Bench {
+    started(spec, true)
+}
+
+fn started(spec: &str, own_start: bool) -> Bench {
     let mut flow = Flow::new(Bytes::new(MSS), Bytes::new(100 * MSS), Bytes::new(2 * MSS));
     flow.ssthresh = Bytes::new(50 * MSS);
     flow.in_flight = flow.cwnd;
     let p = Params::from_spec(&spec.parse().unwrap()).unwrap();
-    let setup = Setup { flow: &mut flow, rng: Rng::new(1, 0, streams::CC), own_start: true };
+    let setup = Setup { flow: &mut flow, rng: Rng::new(1, 0, streams::CC), own_start };
     let Cdg::FreeBsd(cc) = Cdg::new(&p, setup) else { panic!("{spec} is Linux's") };
     Bench { cc, flow, number: 0 }
 }
@@ -206,15 +210,26 @@ fn slow_start_tosses_on_raw_gradients_and_leaves_with_its_own_event() {
 }
 
 #[test]
-fn growth_in_slow_start_counts_acks() {
-    let mut b = bench("cdg");
-    b.flow.ssthresh = Bytes::MAX;
-    b.ack();
-    assert_eq!(b.cwnd(), 101 * MSS);
-    let mut b = bench("cdg(reference=paper)");
-    b.flow.ssthresh = Bytes::MAX;
-    b.ack();
-    assert_eq!(b.cwnd(), 102 * MSS);
+fn growth_in_slow_start_counts_acks_whatever_may_end_it() {
+    // Without its own slow start CDG tosses no coin there; `cdg_window_increase` stays as it is.
+    for own_start in [true, false] {
+        for (spec, grown) in [("cdg", 1), ("cdg(ack_counting=false)", 2), ("cdg(reference=paper)", 2)] {
+            let mut b = started(spec, own_start);
+            b.flow.ssthresh = Bytes::MAX;
+            b.ack();
+            assert_eq!(b.cwnd(), (100 + grown) * MSS, "{spec}, own slow start {own_start}");
+        }
+    }
+}
+
+#[test]
+fn without_its_own_slow_start_no_gradient_ends_it() {
+    for (own_start, exits) in [(true, vec![SlowStartExit]), (false, vec![])] {
+        let mut b = started("cdg(g=0.1)", own_start);
+        b.flow.ssthresh = Bytes::MAX;
+        b.round(100, 100);
+        assert_eq!(b.round(110, 110), exits, "own slow start {own_start}");
+    }
 }
 
 #[test]
