@@ -23,13 +23,15 @@ fn simulated(ccs: &[&str], mbps: f64, rtt: f64, buffer: usize, seconds: u64) -> 
     words::of_tape(&tape.entries())
 }
 
-const SPECS: [&str; 10] = [
+const SPECS: [&str; 12] = [
     "hldg",
     "hldg(lpcc=true)",
+    "hldg(slow_start=standard)",
     "hldg(wwma=false, window=4, zsgw=false, bdp=false, accumulate=false, threshold_by=weights)",
     "cdg",
     "cdg(reference=paper)",
     "cdg(slow_start_min=true)",
+    "cdg(slow_start=standard)",
     "chd",
     "chd(reference=freebsd)",
     "hd",
