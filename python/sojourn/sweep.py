@@ -392,7 +392,7 @@ def cluster(address: str) -> Iterator[Executor]:
     except (OSError, ValueError) as error:
         raise SetupError(f"--cluster {address}: no Dask scheduler answers there ({error})") from None
     try:
-        yield _executor(client)
+        yield _Cluster(client)
         client.close()
         if local:
             local.close()
@@ -407,9 +407,14 @@ def cluster(address: str) -> Iterator[Executor]:
         raise
 
 
-def _executor(client: Any) -> Executor:
-    executor: Executor = client.get_executor(pure=False)
-    workers = sum(client.ncores().values()) or 1
-    # Where the executors of the standard library keep it; PEP 3148 has no word for it.
-    executor._max_workers = workers  # type: ignore[attr-defined]
-    return executor
+class _Cluster(Executor):
+    """Dask's executor, which does not say how many workers it has."""
+
+    def __init__(self, client: Any) -> None:
+        self._dask = client.get_executor(pure=False)
+        # Where the executors of the standard library keep it; PEP 3148 has no word for it.
+        self._max_workers: int = sum(client.ncores().values()) or 1
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = self._dask.submit(fn, *args, **kwargs)
+        return future

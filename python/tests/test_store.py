@@ -60,7 +60,7 @@ def test_every_packet_at_the_queue(tmp_path):
     assert {"p", "qdelay_ms", "sub_queue", "sub_packets"} <= set(rows.columns)
     assert not {"count", "price"} & set(rows.columns)
     with pytest.raises(sj.NotRecorded, match="--diftr"):
-        sj.run(line, set=SHORT).diftr  # noqa: B018
+        _ = sj.run(line, set=SHORT).diftr
     with pytest.raises(sj.SpecError, match="three rows a packet"):
         sj.run(line, set={"path.rate": "10 Gbit/s", "run.duration": "60 s"}, diftr=True)
 
