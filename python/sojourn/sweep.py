@@ -16,7 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import accumulate, groupby
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from . import _engine
 from ._engine import Experiment, Plan, Raw, Record, StopFlag
@@ -30,6 +30,7 @@ MOST_ROWS = 50_000_000
 QUICK_CASES = 9
 
 Algorithms = Mapping[str, type[CongestionControl]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +104,17 @@ class Runs(Sequence[tuple[int, int]]):
         return case, repetitions[index - self._ends[at]]  # counted from the end of its group
 
 
+def spread(items: Sequence[T], most: int) -> Sequence[T]:
+    """At most so many of a sequence, evenly over all of it, its ends among them if there are two."""
+    if len(items) <= most:
+        return items
+    step = (len(items) - 1) / max(most - 1, 1)
+    return [items[round(i * step)] for i in range(most)]
+
+
 def choose(plan: Plan, repeat: int | None, quick: bool) -> Runs:
     """Choose the runs in order of case and repetition; `quick` takes one repetition of cases spread over the sweep."""
-    cases = list(plan.cases)
-    if quick:
-        step = (len(cases) - 1) / (QUICK_CASES - 1)
-        cases = cases if len(cases) <= QUICK_CASES else [cases[round(i * step)] for i in range(QUICK_CASES)]
+    cases = spread(plan.cases, QUICK_CASES) if quick else plan.cases
     times = None if repeat is None else repeated(repeat)
     return Runs(plan, ((case.index, range(1) if quick else times or range(case.repeat)) for case in cases))
 

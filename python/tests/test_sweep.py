@@ -7,7 +7,7 @@ from conftest import ENDLESS
 
 import sojourn as sj
 from sojourn import _engine, sweep
-from sojourn.sweep import QUICK_CASES, Task, choose
+from sojourn.sweep import QUICK_CASES, Task, choose, spread
 
 
 def test_any_executor_gives_the_same_digests(sweep_file):
@@ -80,6 +80,11 @@ def test_an_interrupt_hands_over_what_was_finished(sweep_file, tmp_path):
     assert 2 <= len(sj.load(tmp_path / "out")) < 6
     assert (tmp_path / "out" / "links.parquet").exists()
     assert len(sj.run(sweep_file, out=tmp_path / "out")) == 6
+
+
+def test_a_spread_has_both_ends_and_no_more_than_was_asked_for():
+    assert [list(spread(range(10), most)) for most in (0, 1, 2, 4)] == [[], [0], [0, 9], [0, 3, 6, 9]]
+    assert list(spread(range(3), 9)) == [0, 1, 2]
 
 
 def test_quick_spreads_over_the_sweep(sweep_file):

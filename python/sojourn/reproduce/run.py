@@ -130,15 +130,15 @@ def sample(experiment: Experiment, plan: Plan) -> list[tuple[int, int]]:
 
     Cases and repetitions are dropped, not shortened: windows of measurement are absolute.
     """
+    from ..sweep import spread
+
     asked = _engine.asked(experiment)
-    cases = list(asked)
-    n = min(len(cases), QUICK_CASES)
-    spread = dict.fromkeys(cases[round(i * (len(cases) - 1) / max(n - 1, 1))] for i in range(n))
-    spread |= dict.fromkeys(other for case in list(spread) for other in asked[case])
+    cases = dict.fromkeys(spread(list(asked), QUICK_CASES))
+    cases |= dict.fromkeys(other for case in list(cases) for other in asked[case])
     chosen: list[tuple[int, int]] = []
     budget = QUICK_MEGABITS
     for repetition in range(QUICK_REPEATS):
-        for case in spread:
+        for case in cases:
             if repetition < plan.cases[case].repeat and (budget >= megabits(plan, case) or not chosen):
                 chosen.append((case, repetition))
                 budget -= megabits(plan, case)

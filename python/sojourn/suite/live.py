@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .. import _core
@@ -10,10 +10,7 @@ from .._engine import Case, Experiment
 from ..errors import SetupError, SpecError
 from ..linux.flows import possible
 from ..linux.net import core
-from .pieces import Scenario
-
-#: Runs are in real time: what `--quick` gives a scenario, and the longest run that it takes at all.
-QUICK_S = 120.0
+from .pieces import QUICK_S, Scenario, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +60,6 @@ def carried(
             reasons[more] = left
         good = few
     return good, [Refused(scenario.name, n, why) for why, n in reasons.items()]
-
-
-def within(cases: Sequence[Case], first: Callable[[Case], bool] = lambda _: False) -> list[Case]:
-    """So many cases as there is time for: those that come first, then others spread over all that are left."""
-    most = max(1, int(QUICK_S / max(case.duration_s for case in cases)))
-    taken = [case for case in cases if first(case)][:most]
-    others = [case for case in cases if case not in taken]
-    if room := min(most - len(taken), len(others)):
-        step = (len(others) - 1) / max(room - 1, 1)
-        taken += [others[round(i * step)] for i in range(room)]
-    return sorted(taken, key=lambda case: case.index)
 
 
 def nothing(suite: str, refused: Iterable[Refused]) -> SpecError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .._engine import Case
 from ..plot.style import name_of
+from ..sweep import spread
 
 if TYPE_CHECKING:
     from ..report import Piece, Table
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from .run import Answer
 
 Changes = tuple[tuple[str, str], ...]
+
+#: On real packets runs are in real time: what `--quick` gives a scenario, and the longest run that it takes at all.
+QUICK_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +191,11 @@ class Suite:
     ccs: Callable[[], Sequence[str]] | None = None
     #: In place of a table per scenario at the terminal, and at the head of the page.
     overview: Callable[[Answer], Overview] | None = None
+
+
+def within(cases: Sequence[Case], first: Callable[[Case], bool] = lambda _: False) -> list[Case]:
+    """So many cases as there is real time for: those that come first, then others spread over all that are left."""
+    most = max(1, int(QUICK_S / max(case.duration_s for case in cases)))
+    taken = [case for case in cases if first(case)][:most]
+    others = [case for case in cases if case not in taken]
+    return sorted([*taken, *spread(others, most - len(taken))], key=lambda case: case.index)
