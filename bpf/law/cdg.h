@@ -223,7 +223,7 @@ static void cdg_grow(struct cdg *s, struct law_flow *f, const struct law_ack *a,
 	u64 before = f->cwnd, packets = 1;
 
 	if (law_in_slow_start(f)) {
-		law_slow_start(f, CDG_RULE(p, ack_counting) ? f->mss : law_min(a->cumulative, a->delivered));
+		law_slow_start(f, law_growth(a, f->mss, CDG_RULE(p, ack_counting)));
 		cdg_grow_shadow(s, f->cwnd - before);
 		s->rounds = s->step = 0;
 	} else if (a->closed) {

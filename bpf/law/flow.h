@@ -95,6 +95,18 @@ LAW_INLINE bool law_may_grow(const struct law_flow *f)
 	return f->cwnd_limited && (f->phase == LAW_OPEN || f->phase == LAW_TIMED_OUT);
 }
 
+/* What moved the window on. */
+LAW_INLINE u64 law_advance(const struct law_ack *a)
+{
+	return law_min(a->cumulative, a->delivered);
+}
+
+/* What slow start grows by on an ACK. */
+LAW_INLINE u64 law_growth(const struct law_ack *a, u64 mss, bool ack_counting)
+{
+	return ack_counting ? mss : law_advance(a);
+}
+
 /* Grows by what was acknowledged, as far as ssthresh; returns what it had no use for. */
 static u64 law_slow_start(struct law_flow *f, u64 acked)
 {

@@ -150,7 +150,7 @@ static void hldg_restore_begin(struct hldg *s, struct law_flow *f, const volatil
 /* Growth in loss mode. */
 static void hldg_loss_ack(struct hldg *s, struct law_flow *f, const struct law_ack *a, const volatile struct hldg_params *p)
 {
-	u64 acked = law_min(a->cumulative, a->delivered);
+	u64 acked = law_advance(a);
 
 	if (s->restore.target) {
 		hldg_restore_steps(s, f);

@@ -34,7 +34,7 @@ static u64 hldg_train(struct hldg_start *t, u64 now, u64 acked, const volatile s
 
 static void hldg_start_ack(struct hldg *s, struct law_flow *f, const struct law_ack *a, const volatile struct hldg_params *p)
 {
-	u64 acked = p->ack_counting && !s->regrowing ? f->mss : law_min(a->cumulative, a->delivered), rate;
+	u64 acked = law_growth(a, f->mss, p->ack_counting && !s->regrowing), rate;
 	u64 cwnd = f->cwnd, ssthresh = f->ssthresh;
 
 	if (!s->start.searching) {

@@ -32,6 +32,20 @@ pub struct Ack {
     pub round: Option<Round>,
 }
 
+impl Ack {
+    /// What moved the window on. The ACK that ends a recovery covers much that was selectively acknowledged, and sent
+    /// for, before.
+    pub fn advance(&self) -> Bytes {
+        self.cumulative.min(self.delivered)
+    }
+
+    /// What slow start grows by on this ACK: one segment of `mss` with `ack_counting`, as in FreeBSD's CDG, whatever may
+    /// end that slow start; else what moved the window on.
+    pub fn growth(&self, mss: Bytes, ack_counting: bool) -> Bytes {
+        if ack_counting { mss } else { self.advance() }
+    }
+}
+
 /// Delivery rate over about one RTT (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateSample {

@@ -227,7 +227,7 @@ impl CongestionControl for Linux {
             return;
         }
         let before = flow.cwnd;
-        let mut acked = ack.cumulative.min(ack.delivered);
+        let mut acked = ack.advance();
         if flow.in_slow_start() {
             acked = flow.slow_start(acked);
         }

@@ -65,7 +65,7 @@ impl LossMode {
             }
             return;
         }
-        let mut acked = ack.cumulative.min(ack.delivered);
+        let mut acked = ack.advance();
         if flow.cwnd < flow.ssthresh {
             acked = flow.slow_start(acked);
         }

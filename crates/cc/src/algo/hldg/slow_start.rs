@@ -37,8 +37,7 @@ impl SlowStart {
 
     /// An ACK in slow start: grows by what it acknowledged.
     pub fn ack(&mut self, flow: &mut Flow, ack: &Ack, base: Duration, ack_counting: bool) {
-        // The ACK that ends a recovery acknowledges much that was selectively acknowledged, and sent for, before.
-        let acked = if ack_counting { flow.mss } else { ack.cumulative.min(ack.delivered) };
+        let acked = ack.growth(flow.mss, ack_counting);
         if !self.searching {
             flow.slow_start(acked);
             return;

@@ -9,8 +9,7 @@ impl FreeBsd {
     pub(super) fn grow(&mut self, flow: &mut Flow, ack: &Ack) {
         if flow.in_slow_start() {
             let before = flow.cwnd;
-            let acked = ack.cumulative.min(ack.delivered);
-            flow.slow_start(if self.rules.ack_counting { flow.mss } else { acked });
+            flow.slow_start(ack.growth(flow.mss, self.rules.ack_counting));
             self.grow_shadow(flow.cwnd - before);
             self.rounds = 0;
             self.step = 0;
