@@ -7,6 +7,7 @@ mod compare;
 mod native;
 mod random;
 mod replay;
+mod told;
 mod words;
 
 use crate::common::dumbbell;
@@ -20,7 +21,7 @@ fn simulated(ccs: &[&str], mbps: f64, rtt: f64, buffer: usize, seconds: u64) -> 
     let tape = Tape::new();
     let s = dumbbell(mbps, rtt, buffer, "fifo", ccs, seconds);
     sim::run(&s, (), Options { tape: Some(&tape), ..Options::default() }).unwrap();
-    words::of_tape(&tape.entries())
+    told::of_tape(&tape.entries())
 }
 
 const SPECS: [&str; 12] = [
