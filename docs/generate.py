@@ -215,6 +215,7 @@ def experiments() -> str:
     for path in sorted(folder.rglob("*.toml")):
         name = path.relative_to(folder).with_suffix("").as_posix()
         plan = json.loads(_core.check(path.read_text("utf-8"), str(path), []))
+        shown = name
         for table in plan["published"]:
             judged = sum(one["low"] is not None or one["high"] is not None for one in table["cells"])
             found = scores.get((name, table["title"]))
@@ -225,8 +226,8 @@ def experiments() -> str:
                     f"{score['undecided']} ({score['leaning']})" if score["leaning"] else str(score["undecided"])
                 )
                 figures = [str(score["within"]), undecided, f"{100 * score['share']:.0f} %", own]
-            page += f"| `{name}` | {cell(table['title'])} | {judged} | {' | '.join(figures)} |\n"
-            name = ""
+            page += f"| `{shown}` | {cell(table['title'])} | {judged} | {' | '.join(figures)} |\n"
+            shown = ""
     return page.replace("| `` |", "| |")
 
 

@@ -131,6 +131,8 @@ def compare(
     """
     from .paired import pair
 
+    if options.get("out") is not None:
+        raise SpecError("compare keeps nothing: two experiments need two folders; run each with `out`, compare those")
     first = _result(a, seed, options)
     # Without common seeds the differences would hold the dice as well.
     if seed is None and not isinstance(b, Result) and not is_results(b):

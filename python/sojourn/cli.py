@@ -199,7 +199,7 @@ def compare(
     from .result import Result
     from .store import is_results, load
 
-    _host(on)
+    _host(on, cluster)
     changes = settings(set)
 
     def side(text: str, seed: int | None) -> Experiment | Result:

@@ -70,6 +70,7 @@ def emulate(
     from .linux.programs import emulate as run
     from .linux.scene import Scene
     from .linux.status import shown
+    from .store import refuse_simulated
 
     scene = Scene(
         rate=rate,
@@ -86,6 +87,8 @@ def emulate(
     )
     if (series or diftr or record) and out is None:
         raise SpecError("--series, --diftr and --record need a folder to keep what they record: -o DIR")
+    if out is not None:
+        refuse_simulated(out)
     step = None if series is None else _engine.milliseconds(series)
     wanted = _engine.Record(step, events=record or diftr, diftr=diftr)
     kept = Kept(wanted, arrivals=record or diftr, capture=pcap)

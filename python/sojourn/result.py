@@ -25,6 +25,7 @@ ALWAYS = ("queue_delay", "rtt")
 SERIES = ("flows", "links", "vars")
 EVENTS = ("events", "drops")
 ACKS = ("acks",)
+ARRIVALS = ("arrivals",)
 DIFTR = ("diftr",)
 
 DROP_REASONS = ("overflow", "law", "random loss")

@@ -33,13 +33,13 @@ from typing import TYPE_CHECKING, Any
 
 from ._engine import Case, Experiment, Plan, Record, Version, version
 from .errors import SetupError, SpecError
-from .result import ACKS, ALWAYS, DIFTR, EVENTS, SERIES, Outcome, Result
+from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, Outcome, Result
 
 if TYPE_CHECKING:
     import polars as pl
 
 LAYOUT = 1
-_TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS, *DIFTR)
+_TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS, *DIFTR, *ARRIVALS)
 _SUMMARIES = ("cases", "flows", "groups", "links")
 _FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in _SUMMARIES))
 
@@ -72,12 +72,9 @@ class Store:
 
     def _check(self) -> None:
         """Refuse a folder that is someone else's before any time is spent."""
-        if self.path.exists() and not self.path.is_dir():
-            raise SpecError(f"{self.path} is a file; results need a folder (-o DIR)")
-        meta = _read_json(self.path / "meta.json")
+        meta = _results_or_room(self.path)
         if meta is None:
-            if self.path.is_dir() and any(self.path.iterdir()):
-                raise SpecError(f"{self.path} is not empty and holds no results; choose another folder (-o DIR)")
+            pass
         elif meta.get("spec_hash") != self.plan.hash and not self._fresh:
             raise SpecError(
                 f"{self.path} holds the results of another experiment ({meta.get('title') or meta.get('spec_hash')}); "
@@ -159,9 +156,11 @@ class Store:
             return
         with _full_disk(self.path):
             self._open()
+            # The tables are of the folder: what an earlier command ran and this one did not ask for is in them, too.
+            held = replace(result, outcomes=_in_order(self.path, self.plan, version().model))
             for name in _SUMMARIES:
-                _write_parquet(self.path / f"{name}.parquet", getattr(result, name))
-            self._write_meta(complete=complete, runs=len(result.outcomes))
+                _write_parquet(self.path / f"{name}.parquet", getattr(held, name))
+            self._write_meta(complete=complete, runs=len(held.outcomes))
 
     def _write_meta(self, **more: Any) -> None:
         _write(self.path / "meta.json", json.dumps({**self._meta, "finished": _now(), **more}, indent=2).encode())
@@ -171,6 +170,26 @@ class Store:
         if self._lines is not None:
             self._lines.close()
             self._lines = None
+
+
+def _results_or_room(path: Path) -> dict[str, Any] | None:
+    """The meta file of the results in a folder, or nothing where there is room for some; refuses what is neither."""
+    if path.exists() and not path.is_dir():
+        raise SpecError(f"{path} is a file; results need a folder (-o DIR)")
+    meta = _read_json(path / "meta.json")
+    if meta is None and path.is_dir() and any(path.iterdir()):
+        raise SpecError(f"{path} is not empty and holds no results; choose another folder (-o DIR)")
+    return meta
+
+
+def refuse_simulated(path: Path) -> None:
+    """Refuse a folder that real packets must not replace: anything but an earlier result of real packets."""
+    meta = _results_or_room(path)
+    if meta is not None and meta.get("on", "sim") == "sim":
+        raise SpecError(
+            f"{path} holds runs of the simulator ({meta.get('title') or meta.get('spec_hash')}); "
+            "choose another folder (-o DIR)"
+        )
 
 
 def load(path: str | Path) -> Result:
@@ -188,7 +207,7 @@ def load(path: str | Path) -> Result:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SpecError(f"{folder}: not readable as results ({type(error).__name__}: {error})") from None
-    outcomes = tuple(sorted(_outcomes(folder, plan, made_by.model), key=lambda o: (o.case.index, o.repetition)))
+    outcomes = _in_order(folder, plan, made_by.model)
     if not outcomes:
         raise SpecError(f"{folder}: no run in it has finished yet")
     return Result(experiment, plan, outcomes, made_by, path=folder)
@@ -214,6 +233,10 @@ def _find(path: Path) -> Path:
         listed = "\n  ".join(str(folder) for folder in inner[:20])
         raise SpecError(f"{path} holds {len(inner)} results; name one:\n  {listed}")
     raise SpecError(f"{path}: no results in it; `sojourn run FILE -o DIR` makes some")
+
+
+def _in_order(path: Path, plan: Plan, model: int) -> tuple[Outcome, ...]:
+    return tuple(sorted(_outcomes(path, plan, model), key=lambda o: (o.case.index, o.repetition)))
 
 
 def _outcomes(path: Path, plan: Plan, model: int) -> Iterator[Outcome]:

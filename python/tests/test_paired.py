@@ -32,6 +32,8 @@ def test_seeds_are_common():
     both = sj.compare(one, other, set=SET, repeat=2, seed=7)
     assert both.a.cases["seed"].to_list() == both.b.cases["seed"].to_list() == [7, 8]
     # B takes A's seed when none is given, whatever its own is.
+    with pytest.raises(sj.SpecError, match="two experiments need two folders"):
+        sj.compare(one, other, set=SET, out="both")
     both = sj.compare(sj.run(one, set=SET, seed=5), other, set=SET)
     assert both.b.seed == 5
 

@@ -312,3 +312,12 @@ def test_a_case_or_flow_that_is_not_there(pair: Result, tmp_path: Path) -> None:
 def test_svg_for_pages_is_well_formed(pair: Result) -> None:
     root = ET.fromstring(plot.svg("box", pair))
     assert root.tag.endswith("svg")
+
+
+@pytest.mark.parametrize("since", [0, 90])
+def test_a_window_of_a_series_counts_no_time_before_it(since):
+    from sojourn.plot.traffic import acked, widths
+
+    t = np.arange(since + 1, 101) / 10
+    assert widths(t) == pytest.approx(np.full(len(t), 0.1))
+    assert acked(t, np.full(len(t), 8.0))[-1] == pytest.approx((100 - since) / 10)

@@ -84,6 +84,44 @@ def test_what_is_missing_is_run(sweep_file, tmp_path, more):
     same_tables(second, sj.load(tmp_path / "out"))
 
 
+def test_a_smaller_run_takes_nothing_out_of_the_tables(tmp_path):
+    line, out = "10Mbit/s 20ms 1BDP fifo: newreno", tmp_path / "out"
+    sj.run(line, set=SHORT, repeat=3, out=out)
+    few = sj.run(line, set=SHORT, repeat=1, out=out)
+    assert (few.flows.height, pl.read_parquet(out / "flows.parquet").height) == (1, 3)
+    assert_frame_equal(pl.read_parquet(out / "flows.parquet"), sj.load(out).flows)
+    assert json.loads((out / "meta.json").read_text())["runs"] == 3
+
+
+def test_fresh_leaves_nothing_of_before(sweep_file, tmp_path):
+    out = tmp_path / "out"
+    sj.run(sweep_file, out=out, events=True)
+    (out / "arrivals").mkdir()
+    (out / "arrivals" / "old.parquet").touch()
+    sj.run(sweep_file, out=out, fresh=True)
+    assert sorted(p.name for p in out.iterdir() if p.is_dir()) == ["queue_delay", "rtt"]
+
+
+def test_real_packets_replace_no_simulation(sweep_file, tmp_path):
+    stores.refuse_simulated(tmp_path / "new")
+    sj.run(sweep_file, out=tmp_path / "out")
+    with pytest.raises(sj.SpecError, match="holds runs of the simulator"):
+        stores.refuse_simulated(tmp_path / "out")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").touch()
+    with pytest.raises(sj.SpecError, match="is not empty and holds no results"):
+        stores.refuse_simulated(tmp_path / "mine")
+
+
+def test_a_repetition_beyond_the_files_own_is_exported(tmp_path):
+    from sojourn.formats.export import Run
+
+    result = sj.run("10Mbit/s 20ms 1BDP fifo: newreno", set=SHORT, repeat=3, out=tmp_path / "out")
+    assert Run.of(sj.load(tmp_path / "out"), repetition=2).digest == result.outcomes[2].digest
+    with pytest.raises(sj.SpecError, match="repetitions 0 to 2"):
+        Run.of(result, repetition=3)
+
+
 def test_another_model_does_not_count(sweep_file, tmp_path, monkeypatch):
     sj.run(sweep_file, out=tmp_path / "out")
     path = tmp_path / "out" / "summary.jsonl"

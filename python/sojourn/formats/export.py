@@ -49,8 +49,10 @@ class Run:
         if not 0 <= case < len(plan.cases):
             raise SpecError(f"--case {case}: the experiment has cases 0 to {len(plan.cases) - 1}")
         chosen = plan.cases[case]
-        if not 0 <= repetition < max(chosen.repeat, 1):
-            raise SpecError(f"--repetition {repetition}: the case has repetitions 0 to {chosen.repeat - 1}")
+        held = [o.repetition for o in source.of(chosen)] if isinstance(source, Result) else []
+        count = max([chosen.repeat, *(repetition + 1 for repetition in held)])
+        if not 0 <= repetition < count:
+            raise SpecError(f"--repetition {repetition}: the case has repetitions 0 to {count - 1}")
         digest = outcome = None
         if isinstance(source, Result):
             same = [o for o in source.of(chosen) if o.repetition == repetition]

@@ -30,9 +30,14 @@ Lines = dict[int, style.Look]
 
 
 def acked(t: Floats, goodput_mbps: Floats) -> Floats:
-    """Megabytes that had come in order by each time: what the sequence numbers of ACKs say."""
-    steps = np.diff(t, prepend=0.0)
-    return np.cumsum(np.nan_to_num(goodput_mbps) * steps) / 8
+    """Megabytes that came in order since the first sample shown: what the sequence numbers of ACKs say."""
+    return np.cumsum(np.nan_to_num(goodput_mbps) * widths(t)) / 8
+
+
+def widths(t: Floats) -> Floats:
+    """How long each sample stands for, up to its time. The first of a window is as long as the next."""
+    steps = np.diff(t)
+    return np.concatenate((np.minimum(t[:1], steps[:1] if len(steps) else t[:1]), steps))
 
 
 def one_way(case: Shown, flow: int, links: pl.DataFrame) -> tuple[Floats, Floats]:
@@ -56,7 +61,7 @@ def lost(
     rows = series.filter(pl.col("flow") == flow).sort("t_s")
     t, mbps = column(rows, "t_s"), np.nan_to_num(column(rows, "throughput_mbps"))
     size = float(case.flows[flow].get("mss") or 1448) + 52
-    came, _ = np.histogram(t - 1e-9, edges, weights=mbps * np.diff(t, prepend=0.0) * 1e6 / 8 / size)
+    came, _ = np.histogram(t - 1e-9, edges, weights=mbps * widths(t) * 1e6 / 8 / size)
     marked = drops["marked"].to_numpy().astype(bool)
     mine = (drops["flow"].to_numpy() == flow) & ~marked
     gone, _ = np.histogram(column(drops, "time_s")[mine], edges)
