@@ -1,4 +1,4 @@
-"""Two results side by side: paired differences by repetition, with bootstrap intervals."""
+"""Two results side by side: paired differences by repetition, with intervals."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _cells(p: Pair) -> tuple[str, ...]:
 
 def _foot(c: Comparison) -> str:
     return (
-        f"Means of paired differences over common seeds from {c.a.seed}, bootstrap 95 % intervals; "
+        f"Means of paired differences over common seeds from {c.a.seed}, 95 % intervals; "
         f"n pairs (1: all pairs alike). Digests {c.a.digest}, {c.b.digest}; "
         f"sojourn {c.a.version.version}, model {c.a.version.model}."
     )

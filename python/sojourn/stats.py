@@ -7,8 +7,10 @@ interval over them would be far too narrow.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def _decimals(value: float, significant: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Mean of paired differences b - a with a bootstrap percentile interval."""
+    """Mean of paired differences b - a with an interval of Student's t."""
 
     mean: float
     low: float
@@ -77,40 +79,32 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
     return Interval(mean, t_quantile(0.5 + confidence / 2, n - 1) * math.sqrt(variance / n), n)
 
 
-def paired_difference(
-    a: Sequence[float], b: Sequence[float], confidence: float = 0.95, draws: int = 10_000, seed: int = 1
-) -> Difference:
-    """Mean of b - a over pairs, with a bootstrap percentile interval (Efron); seeded, so that it prints the same twice.
+def paired_difference(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Difference:
+    """Mean of b - a over pairs, with the interval of Student's t: a bootstrap of five pairs covers 84 %, not 95.
 
     >>> paired_difference([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])
     Difference(mean=1.0, low=1.0, high=1.0, n=3)
     """
-    import numpy as np
-
     if len(a) != len(b):
         raise ValueError(f"pairs need equal lengths, not {len(a)} and {len(b)}")
-    one, other = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    differences = other - one
-    # Shares and means of equal runs may differ by the rounding of the divisions that made them.
-    noise = 8.0 * np.finfo(float).eps * np.maximum(np.abs(one), np.abs(other))
-    differences[np.abs(differences) <= noise] = 0.0
-    differences = differences[~np.isnan(differences)]
-    n = len(differences)
-    if n == 0:
+    differences = [_beyond_rounding(float(one), float(other)) for one, other in zip(a, b, strict=True)]
+    differences = [value for value in differences if not math.isnan(value)]
+    if not differences:
         return Difference(math.nan, math.nan, math.nan, 0)
-    if n == 1 or differences.min() == differences.max():
-        return Difference(float(differences[0]), float(differences[0]), float(differences[0]), n)
-    rng = np.random.default_rng(seed)
-    means = np.empty(draws)
-    block = max(1, 1_000_000 // n)  # bounds memory for large n
-    for start in range(0, draws, block):
-        stop = min(start + block, draws)
-        means[start:stop] = differences[rng.integers(0, n, size=(stop - start, n))].mean(axis=1)
-    tail = 50.0 * (1.0 - confidence)
-    low, high = np.percentile(means, [tail, 100.0 - tail])
-    return Difference(float(differences.mean()), float(low), float(high), n)
+    if min(differences) == max(differences):
+        return Difference(differences[0], differences[0], differences[0], len(differences))
+    mean, half, n = astuple(mean_interval(differences, confidence))
+    return Difference(mean, mean - half, mean + half, n)
 
 
+def _beyond_rounding(one: float, other: float) -> float:
+    """Shares and means of equal runs may differ by the rounding of the divisions that made them."""
+    difference = other - one
+    noise = 8.0 * sys.float_info.epsilon * max(abs(one), abs(other))
+    return 0.0 if abs(difference) <= noise else difference
+
+
+@cache
 def t_quantile(p: float, df: float) -> float:
     """Quantile of Student's t distribution.
 

@@ -68,7 +68,19 @@ def test_paired_difference_removes_what_is_common():
     assert difference.low < 2.0 < difference.high
     assert difference.high - difference.low < 2.0  # unpaired, the interval would be some 50 wide
     assert difference.clear
-    assert difference == paired_difference(a, b)  # the bootstrap is seeded
+
+
+@pytest.mark.parametrize("n", [3, 5, 10])
+def test_the_interval_of_a_difference_covers_what_it_says(n):
+    rng = np.random.default_rng(7)
+    missed = sum(paired_difference([0.0] * n, list(rng.normal(size=n))).clear for _ in range(2000))
+    assert 0.035 < missed / 2000 < 0.065, "95 % of intervals hold the true difference, none"
+
+
+def test_the_sign_of_a_difference_is_that_of_b_less_a():
+    difference = paired_difference([3.0, 5.0, 4.0], [1.0, 2.0, 2.5])
+    assert difference.mean == pytest.approx(-13 / 6)
+    assert difference.low < difference.mean < difference.high
 
 
 def test_paired_difference_without_spread():
