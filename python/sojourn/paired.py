@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -224,10 +225,15 @@ def _entries(both: Sequence[tuple[Outcome, Outcome]]) -> list[tuple[str, str, st
             if one.get("cc") != other.get("cc") and one["name"] == other["name"]:
                 name += f" ({one['cc']} → {other['cc']})"
             pairs = [(a[i], b[i]) for a, b in sides]
-            found += [(f"{kind}.{name}", f"{kind}.{one['name']}", metric, pairs) for metric in _figures(one)]
+            found += [(f"{kind}.{name}", f"{kind}.{one['name']}", metric, pairs) for metric in _known(pairs)]
     fairness = [(x.summary["fairness"], y.summary["fairness"]) for x, y in both]
-    found += [("fairness", "fairness", metric, fairness) for metric in _figures(both[0][0].summary["fairness"])]
+    found += [("fairness", "fairness", metric, fairness) for metric in _known(fairness)]
     return found
+
+
+def _known(entries: Entries) -> dict[str, None]:
+    """Figures that some run of A has, in the order of the summary: the first may have ended before its file did."""
+    return dict.fromkeys(metric for one, _ in entries for metric in _figures(one))
 
 
 def _figures(entry: Mapping[str, Any], prefix: str = "") -> list[str]:
@@ -257,6 +263,8 @@ def _matches(want: str, full: str, metric: str) -> bool:
 
 
 def _pair(case: str, where: str, metric: str, entries: Entries) -> Pair:
-    a = [figure(one, metric) for one, _ in entries]
-    b = [figure(other, metric) for _, other in entries]
+    figures = [(figure(one, metric), figure(other, metric)) for one, other in entries]
+    # A pair that lacks the figure on one side is left out of all three, so that B less A is the difference shown.
+    both = [(a, b) for a, b in figures if not (math.isnan(a) or math.isnan(b))]
+    a, b = ([pair[side] for pair in both or figures] for side in (0, 1))
     return Pair(case, where, metric, mean_interval(a).mean, mean_interval(b).mean, paired_difference(a, b))

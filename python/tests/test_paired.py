@@ -75,3 +75,20 @@ def test_sweeps_pair_by_value(sweep_file, tmp_path):
     other.write_text(sweep_file.read_text().replace('["1 Mbit/s", "2 Mbit/s"]', '["3 Mbit/s", "4 Mbit/s"]'))
     with pytest.raises(sj.SpecError, match="share no case"):
         sj.compare(a, other)
+
+
+def test_a_run_without_the_figure_takes_its_pair_along():
+    file = """format = 1
+[path]
+rate = "2 Mbit/s"
+rtt = "20 ms"
+loss = "3 %"
+[[flow]]
+cc = "CC"
+traffic = "bytes(size=400 kB)"
+"""
+    sides = [file.replace("CC", cc) for cc in ("newreno", "cubic")]
+    both = sj.compare(*sides, metrics=["completion_s"], set={"run.duration": "1.9 s", "run.vary": "start"}, repeat=8)
+    (pair,) = both.pairs
+    assert 0 < pair.difference.n < 8, "in some runs the file did not come whole"
+    assert pair.b - pair.a == pytest.approx(pair.difference.mean)
