@@ -95,8 +95,8 @@ static bool cdg_toss(struct cdg *s, struct law_flow *f, const volatile struct cd
 
 	if (slow_start && !p->own_start)
 		return false;
-	raw = slow_start && CDG_RULE(p, raw_slow_start);
 	only_min = slow_start && p->slow_start_min;
+	raw = only_min || (slow_start && CDG_RULE(p, raw_slow_start));
 	if (raw && s->min.last > 0)
 		gradient = s->min.last;
 	else if (!only_min && s->min.average > 0)
@@ -302,7 +302,7 @@ static u64 cdg_congestion(struct cdg *s, struct law_flow *f, u32 signal, const v
 		if (s->outstanding)
 			return LAW_OWN;
 		s->outstanding = f->in_flight;
-		return f->cwnd / 2;
+		return hamilton_mark(f);
 	}
 	s->kept = s->outstanding = 0;
 	return f->cwnd / 2;
@@ -310,19 +310,13 @@ static u64 cdg_congestion(struct cdg *s, struct law_flow *f, u32 signal, const v
 
 static void cdg_notice(struct cdg *s, struct law_flow *f, u32 what, const volatile struct cdg_params *p)
 {
-	u64 cwnd = f->cwnd, to;
 	bool kept = s->kept;
 
 	if (what != LAW_RECOVERY_END)
 		return;
 	s->outstanding = s->kept = 0;
-	/* FreeBSD repairs from a window of one packet; a window not cut is reached again by slow start. */
-	to = law_max(law_min(f->ssthresh, f->in_flight + f->mss), f->floor);
-	if (!kept || !CDG_RULE(p, restarts) || to >= cwnd)
-		return;
-	f->cwnd = to;
-	law_why(f, f->in_flight, 0, 0, 0, 0, 0, 0, 0);
-	law_because(f, LAW_RECOVERY_EXIT, cwnd, f->ssthresh);
+	if (kept && CDG_RULE(p, restarts))
+		hamilton_restart(f);
 }
 
 static void cdg_wake(struct cdg *s, struct law_flow *f, const volatile struct cdg_params *p)

@@ -68,8 +68,9 @@ static void chd_back_off(struct chd *s, struct law_flow *f, const struct hamilto
 	law_reduce(f, to, hamilton_why(f, s->h, chance, drew));
 }
 
-/* Takes the round's delay and tosses. True for a back-off. */
-static bool chd_round(struct chd *s, struct law_flow *f, const struct law_round *r, const volatile struct chd_params *p)
+/* Takes the round's delay and tosses, unless it rests after a back-off. True for a back-off. */
+static bool chd_round(struct chd *s, struct law_flow *f, const struct law_round *r, bool rests,
+		      const volatile struct chd_params *p)
 {
 	bool kernel = p->reference == HAMILTON_FREEBSD, hit = false;
 	struct hamilton c = chd_curve(p);
@@ -80,10 +81,10 @@ static bool chd_round(struct chd *s, struct law_flow *f, const struct law_round 
 	if (!rtt)
 		return false;
 	s->h = chd_queue(p, f, rtt);
-	if (f->phase == LAW_RECOVERY || f->phase == LAW_REDUCED || (chd_once(p) && s->outstanding))
+	if (rests || f->phase == LAW_RECOVERY || f->phase == LAW_REDUCED)
 		return false;
 	if (s->h > c.q_min) {
-		chance = hamilton_probability(&c, s->h, law_less(f->max_rtt, f->min_rtt));
+		chance = hamilton_probability(&c, s->h, chd_queue(p, f, f->max_rtt));
 		drew = host_draw(f);
 		hit = drew < chance;
 	}
@@ -109,12 +110,18 @@ static void chd_grow(struct chd *s, struct law_flow *f, const struct law_ack *a,
 
 static void chd_ack(struct chd *s, struct law_flow *f, const struct law_ack *a, const volatile struct chd_params *p)
 {
+	/* FreeBSD ends its congestion recovery after the algorithm has seen the ACK that ends it. */
+	bool rests = chd_once(p) && s->outstanding, repairing = f->phase == LAW_RECOVERY;
+
 	s->outstanding = law_less(s->outstanding, a->cumulative);
 	s->largest = law_max(s->largest, f->rtt);
-	if (a->closed && chd_round(s, f, &a->round, p))
+	if (a->closed && chd_round(s, f, &a->round, rests, p))
 		return;
-	if (law_may_grow(f) || (f->phase == LAW_RECOVERY && s->tolerated && p->grow_in_recovery && f->cwnd_limited))
+	if (law_may_grow(f) || (repairing && s->tolerated && p->grow_in_recovery && f->cwnd_limited))
 		chd_grow(s, f, a, p);
+	else if (p->reference == HAMILTON_FREEBSD && repairing && s->shadow)
+		/* FreeBSD does not ask whether a repair is under way. This host keeps no window of its own for one. */
+		s->shadow += law_min(a->cumulative, 2 * f->mss);
 }
 
 /* Eq (4), and what NewReno's window would have done. */
@@ -150,7 +157,7 @@ static u64 chd_congestion(struct chd *s, struct law_flow *f, u32 signal, const v
 	if (signal == LAW_SIGNAL_LOSS)
 		return chd_loss(s, f, p);
 	if (signal == LAW_SIGNAL_ECN)
-		return chd_once(p) && s->outstanding ? LAW_OWN : f->cwnd / 2;
+		return chd_once(p) && s->outstanding ? LAW_OWN : p->reference == HAMILTON_FREEBSD ? hamilton_mark(f) : f->cwnd / 2;
 	s->tolerated = 0;
 	if (p->reference != HAMILTON_FREEBSD)
 		s->shadow = 0;
@@ -159,8 +166,13 @@ static u64 chd_congestion(struct chd *s, struct law_flow *f, u32 signal, const v
 
 static void chd_notice(struct chd *s, struct law_flow *f, u32 what, const volatile struct chd_params *p)
 {
-	if (what == LAW_RECOVERY_END)
-		s->outstanding = 0;
+	bool tolerated = s->tolerated;
+
+	if (what != LAW_RECOVERY_END)
+		return;
+	s->outstanding = s->tolerated = 0;
+	if (tolerated && p->reference == HAMILTON_FREEBSD)
+		hamilton_restart(f);
 }
 
 static void chd_wake(struct chd *s, struct law_flow *f, const volatile struct chd_params *p)

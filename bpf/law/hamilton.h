@@ -57,6 +57,24 @@ static u64 hamilton_for(u64 chance, u64 bytes, u64 mss)
 	return LAW_ONE - miss;
 }
 
+/* What FreeBSD's NewReno makes of a mark: whole segments, two at least. */
+static u64 hamilton_mark(const struct law_flow *f)
+{
+	return law_max(f->cwnd / 2 / f->mss, 2) * f->mss;
+}
+
+/* FreeBSD repairs from a window of one packet; a window not cut is reached again by slow start. */
+static void hamilton_restart(struct law_flow *f)
+{
+	u64 cwnd = f->cwnd, to = law_max(law_min(f->ssthresh, f->in_flight + f->mss), f->floor);
+
+	if (to >= cwnd)
+		return;
+	f->cwnd = to;
+	law_why(f, f->in_flight, 0, 0, 0, 0, 0, 0, 0);
+	law_because(f, LAW_RECOVERY_EXIT, cwnd, f->ssthresh);
+}
+
 /* Leaving the first slow start is an event of its own, so that back-offs after it can be counted. */
 static u32 hamilton_why(struct law_flow *f, u64 queue, u64 chance, u32 drew)
 {

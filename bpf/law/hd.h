@@ -11,6 +11,7 @@ struct hd_params {
 
 struct hd {
 	u64 outstanding; /* of the window that was reduced last, still not acknowledged */
+	u64 rests;	 /* FreeBSD: no ACK has come since the back-off */
 };
 
 static struct hamilton hd_curve(const volatile struct hd_params *p)
@@ -24,11 +25,6 @@ static struct hamilton hd_curve(const volatile struct hd_params *p)
 	};
 }
 
-static bool hd_once(const volatile struct hd_params *p)
-{
-	return law_switch(p->once_per_rtt, p->reference == HAMILTON_FREEBSD);
-}
-
 static u64 hd_cut(const volatile struct hd_params *p, const struct law_flow *f, u64 q30)
 {
 	u64 to = law_part(law_min(f->cwnd, f->receive_window), q30);
@@ -39,7 +35,7 @@ static u64 hd_cut(const volatile struct hd_params *p, const struct law_flow *f, 
 
 static void hd_init(struct hd *s, struct law_flow *f, const volatile struct hd_params *p)
 {
-	s->outstanding = 0;
+	s->outstanding = s->rests = 0;
 	f->at_ssthresh = p->reference == HAMILTON_FREEBSD;
 }
 
@@ -48,12 +44,16 @@ static void hd_ack(struct hd *s, struct law_flow *f, const struct law_ack *a, co
 	u64 queue = law_less(f->rtt, f->min_rtt), chance;
 	bool per_packet = p->per == 2 ? p->reference != HAMILTON_FREEBSD : p->per == 0;
 	struct hamilton h = hd_curve(p);
+	bool rests = s->rests;
 	u32 drew;
 
 	s->outstanding = law_less(s->outstanding, a->cumulative);
 	if (!a->cumulative)
 		return;
-	if (queue > h.q_min && (f->phase == LAW_OPEN || f->phase == LAW_TIMED_OUT) && (!hd_once(p) || !s->outstanding)) {
+	s->rests = 0;
+	if (rests)
+		return;
+	if (queue > h.q_min && (f->phase == LAW_OPEN || f->phase == LAW_TIMED_OUT) && (!p->once_per_rtt || !s->outstanding)) {
 		chance = hamilton_probability(&h, queue, law_less(f->max_rtt, f->min_rtt));
 		if (per_packet)
 			chance = hamilton_for(chance, a->cumulative, f->mss);
@@ -62,6 +62,7 @@ static void hd_ack(struct hd *s, struct law_flow *f, const struct law_ack *a, co
 			u64 to = hd_cut(p, f, p->beta_delay);
 
 			s->outstanding = f->in_flight;
+			s->rests = p->reference == HAMILTON_FREEBSD;
 			law_reduce(f, to, hamilton_why(f, queue, chance, drew));
 			return;
 		}
@@ -72,15 +73,20 @@ static void hd_ack(struct hd *s, struct law_flow *f, const struct law_ack *a, co
 
 static u64 hd_congestion(struct hd *s, struct law_flow *f, u32 signal, const volatile struct hd_params *p)
 {
-	if (signal == LAW_SIGNAL_ECN && hd_once(p) && s->outstanding)
+	if (signal == LAW_SIGNAL_ECN && (s->rests || (p->once_per_rtt && s->outstanding)))
 		return LAW_OWN;
+	/* NewReno enters fast recovery from congestion recovery with the threshold as it is. */
+	if (signal == LAW_SIGNAL_LOSS && s->rests)
+		return f->ssthresh;
+	if (signal == LAW_SIGNAL_TIMEOUT)
+		s->outstanding = s->rests = 0;
 	return hd_cut(p, f, 1ULL << 29);
 }
 
 static void hd_notice(struct hd *s, struct law_flow *f, u32 what, const volatile struct hd_params *p)
 {
 	if (what == LAW_RECOVERY_END)
-		s->outstanding = 0;
+		s->outstanding = s->rests = 0;
 }
 
 static void hd_wake(struct hd *s, struct law_flow *f, const volatile struct hd_params *p)

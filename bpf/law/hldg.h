@@ -154,7 +154,7 @@ static bool hldg_round(struct hldg *s, struct law_flow *f, const struct law_roun
 	if ((outcome == HLDG_EFFECTUAL && p->zsgw_effectual) || s->gradients.min.average < 0 || s->gradients.max.average < 0)
 		s->consecutive = 0;
 	s->queue = law_queue_state(s->queue, s->gradients.min.average, s->gradients.max.average);
-	if (p->forget_shadow && s->queue == LAW_QUEUE_EMPTY)
+	if (p->forget_shadow && s->queue == LAW_QUEUE_EMPTY && s->gradients.min.average >= 0 && s->gradients.max.average < 0)
 		s->shadow = 0;
 	if (!hldg_decide(s, f, p))
 		return false;
@@ -222,15 +222,14 @@ static u64 hldg_congestion(struct hldg *s, struct law_flow *f, u32 signal, const
 	s->repairing = 0;
 	if (s->modes.mode == LAW_MODE_LOSS) {
 		if (!timeout && hldg_modes_probes(&s->modes, f->now, p)) {
-			hldg_probe_for_competitors(s, f, p);
+			hldg_probe_for_competitors(s, f, signal == LAW_SIGNAL_LOSS, p);
 			return LAW_OWN;
 		}
 		s->restore.target = 0;
 		return cubic_reduce(&s->curve, f, timeout, p->beta_cubic);
 	}
 	to = hldg_after_loss(s, f, p);
-	hldg_end_base_probe(s, f, p);
-	s->regrowing = 0;
+	hldg_abandon_base_probe(s, f);
 	if (timeout) {
 		hldg_forget_delay(s);
 		if (p->own_start)

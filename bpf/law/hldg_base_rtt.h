@@ -46,12 +46,19 @@ static bool hldg_base_round(struct hldg *s, u64 began)
 	return !b->left;
 }
 
+/* Competitors are suspected: their queue must not be taken for the path. */
+static bool hldg_suspects(const struct hldg_modes *m, const volatile struct hldg_params *p)
+{
+	return !p->lpcc && law_switch(p->mode_switch, p->bdp) && m->mode == LAW_MODE_DELAY &&
+	       (m->entry != LAW_NEVER || (m->high & 1));
+}
+
 /* The window of Eq 5.9 is over: give up a fifth of the window to see what lies beneath the queue. */
 static void hldg_probe_base(struct hldg *s, struct law_flow *f, const volatile struct hldg_params *p)
 {
 	u64 cwnd = f->cwnd, ssthresh = f->ssthresh;
 
-	if (f->phase != LAW_OPEN || f->cwnd < f->ssthresh || !f->in_flight) {
+	if (f->phase != LAW_OPEN || f->cwnd < f->ssthresh || !f->in_flight || hldg_suspects(&s->modes, p)) {
 		s->base.due = f->now + f->srtt;
 		return;
 	}
@@ -68,12 +75,18 @@ static void hldg_probe_base(struct hldg *s, struct law_flow *f, const volatile s
 	law_because(f, LAW_PROBE_START, cwnd, ssthresh);
 }
 
+static void hldg_after_base_probe(struct hldg *s, struct law_flow *f)
+{
+	hldg_gradients_clear(&s->gradients);
+	s->sum_min = s->sum_max = 0;
+	law_why(f, LAW_PROBE_BASE_RTT, s->base.rtt, hldg_queueing(s, f), 0, 0, 0, 0, 0);
+	law_note(f, LAW_PROBE_END);
+}
+
 static void hldg_end_base_probe(struct hldg *s, struct law_flow *f, const volatile struct hldg_params *p)
 {
 	struct hldg_base *b = &s->base;
 
-	if (!b->probing)
-		return;
 	b->probing = 0;
 	if (b->lowest == LAW_NEVER) {
 		hldg_base_begin(s, f->now, p);
@@ -82,10 +95,18 @@ static void hldg_end_base_probe(struct hldg *s, struct law_flow *f, const volati
 		hldg_base_begin(s, b->at, p);
 	}
 	s->regrowing = f->cwnd < f->ssthresh;
-	hldg_gradients_clear(&s->gradients);
-	s->sum_min = s->sum_max = 0;
-	law_why(f, LAW_PROBE_BASE_RTT, b->rtt, hldg_queueing(s, f), 0, 0, 0, 0, 0);
-	law_note(f, LAW_PROBE_END);
+	hldg_after_base_probe(s, f);
+}
+
+/* A loss or competitors came in between: the base stays, and the next occasion probes again. */
+static void hldg_abandon_base_probe(struct hldg *s, struct law_flow *f)
+{
+	s->regrowing = 0;
+	if (!s->base.probing)
+		return;
+	s->base.probing = 0;
+	s->base.due = f->now;
+	hldg_after_base_probe(s, f);
 }
 
 #endif

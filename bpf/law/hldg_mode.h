@@ -168,12 +168,12 @@ static void hldg_loss_ack(struct hldg *s, struct law_flow *f, const struct law_a
 }
 
 /* Nobody there: the window grows as in slow start to what it had. */
-static void hldg_enter_delay(struct hldg *s, struct law_flow *f, const volatile struct hldg_params *p)
+static void hldg_enter_delay(struct hldg *s, struct law_flow *f, bool probing, const volatile struct hldg_params *p)
 {
 	hldg_forget_delay(s);
 	s->restore.target = 0;
 	if (p->after_probe != HLDG_STAY_SMALL) {
-		u64 bdp = hldg_carries(s->bandwidth_before_probe, s->base.rtt);
+		u64 bdp = hldg_carries(probing ? s->bandwidth_before_probe : s->bandwidth, s->base.rtt);
 
 		f->ssthresh = law_max(law_part(bdp, hldg_lambda(p)), f->floor);
 		f->cwnd = law_min(f->cwnd, f->ssthresh);
@@ -193,15 +193,14 @@ static void hldg_turn(struct hldg *s, struct law_flow *f, u32 turn, bool probing
 	if (turn == HLDG_STAY)
 		return;
 	if (turn == HLDG_ENTER_LOSS) {
-		hldg_end_base_probe(s, f, p);
-		s->regrowing = 0;
+		hldg_abandon_base_probe(s, f);
 		hldg_forget_delay(s);
 		hldg_curve_new(s);
 		s->start.searching = 0;
 		f->ssthresh = LAW_NEVER;
 		from = LAW_MODE_DELAY;
 	} else if (turn == HLDG_ENTER_DELAY) {
-		hldg_enter_delay(s, f, p);
+		hldg_enter_delay(s, f, probing, p);
 		from = probing ? LAW_MODE_PROBE : LAW_MODE_LOSS;
 		to = LAW_MODE_DELAY;
 	} else {
@@ -216,7 +215,7 @@ static void hldg_turn(struct hldg *s, struct law_flow *f, u32 turn, bool probing
 }
 
 /* A loss in loss mode: look whether the competitors are still there, as the queue falls anyway. */
-static void hldg_probe_for_competitors(struct hldg *s, struct law_flow *f, const volatile struct hldg_params *p)
+static void hldg_probe_for_competitors(struct hldg *s, struct law_flow *f, bool lost, const volatile struct hldg_params *p)
 {
 	u64 cwnd = f->cwnd, ssthresh = f->ssthresh, after;
 
@@ -225,7 +224,7 @@ static void hldg_probe_for_competitors(struct hldg *s, struct law_flow *f, const
 	cubic_begin(&s->curve, cubic_packets(after, f->mss), f->now, p->c_cubic);
 	s->restore.threshold = after;
 	s->bandwidth_before_probe = s->bandwidth;
-	s->repairing = 1;
+	s->repairing = lost;
 	hldg_forget_delay(s);
 	s->modes.mode = LAW_MODE_PROBE;
 	s->modes.high = s->modes.len = s->modes.probe_rounds = 0;

@@ -89,8 +89,8 @@ pub struct Flow {
     pub growth: Growth,
     /// `cwnd == ssthresh` still counts as slow start (FreeBSD).
     pub slow_start_at_ssthresh: bool,
-    /// The ACK grows the window of a repair by a packet, for hosts that keep one apart from `cwnd` (FreeBSD).
-    pub repair_grows: bool,
+    /// So much the ACK grows the window of a repair by, for hosts that keep one apart from `cwnd` (FreeBSD).
+    pub repair_growth: Bytes,
     /// Smallest window the host will use.
     pub floor: Bytes,
     /// What to ask the routers for in the SYN, as [`quick_start`](crate::quick_start) writes rates; 0 asks for nothing.
@@ -126,7 +126,7 @@ impl Flow {
             phase: Phase::Open,
             growth: Growth::STANDARD,
             slow_start_at_ssthresh: false,
-            repair_grows: false,
+            repair_growth: Bytes::ZERO,
             floor,
             request: 0,
             credit: Bytes::ZERO,

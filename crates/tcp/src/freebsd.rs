@@ -18,11 +18,11 @@ pub(crate) struct OwnWindow {
     /// nothing). Zero: the window decides.
     limited: u64,
     /// Sent so in this row of duplicates.
-    limited_sent: u32,
+    limited_sent: u16,
     /// A partial ACK asks for an answer at once, be it less than a segment with its options (`TF_ACKNOW`).
     answers: bool,
-    /// The algorithm grew it by a packet on the last ACK.
-    grew: bool,
+    /// The algorithm grew it by so much on the last ACK.
+    grew: u32,
 }
 
 impl Sender {
@@ -80,18 +80,16 @@ impl Sender {
 
     /// What the algorithm, whose window was `before`, made of an ACK of a repair.
     pub(crate) fn grow_own_window(&mut self, before: Bytes) {
-        let grew = core::mem::take(&mut self.flow.repair_grows) && self.ways.own_window;
-        let packet = if grew { self.flow.mss } else { Bytes::ZERO };
+        let asked = core::mem::take(&mut self.flow.repair_growth).get();
+        let grew = if self.ways.own_window { asked } else { 0 };
         let own = &mut self.aside.own_window;
-        (own.window, own.grew) = (own.window + (self.flow.cwnd.saturating_sub(before) + packet).get(), grew);
+        (own.window, own.grew) = (own.window + self.flow.cwnd.saturating_sub(before).get() + grew, grew as u32);
     }
 
-    /// The repair is over. The packet that its last ACK added is the flow's: FreeBSD sets the window (`cc_post_recovery`)
+    /// The repair is over. What its last ACK added is the flow's: FreeBSD sets the window (`cc_post_recovery`)
     /// before the algorithm hears of that ACK.
     pub(crate) fn keep_last_growth(&mut self) {
-        if core::mem::take(&mut self.aside.own_window.grew) {
-            self.flow.cwnd += self.flow.mss;
-        }
+        self.flow.cwnd += Bytes::new(core::mem::take(&mut self.aside.own_window.grew).into());
     }
 
     /// What an ACK does to the count of duplicates and to what may leave.
@@ -129,7 +127,7 @@ impl Sender {
                 self.aside.own_window.limited_sent = 0;
             }
             if self.duplicates < THRESHOLD && self.flow.phase == Phase::Open {
-                let segments = self.duplicates.saturating_sub(self.aside.own_window.limited_sent) as u64;
+                let segments = self.duplicates.saturating_sub(self.aside.own_window.limited_sent.into()) as u64;
                 self.aside.own_window.limited = (segments * self.mss).max(1);
             }
         }

@@ -15,9 +15,9 @@
 //! Source: D. A. Hayes and G. Armitage, "Improved coexistence and loss tolerance for delay based TCP congestion control",
 //! LCN 2010, section III, after Ł. Budzisz et al., IEEE Communications Letters 13(7), 2009. `paper` is Eq (1) with the
 //! values of the paper's experiments. `freebsd` is `cc_hd.c`: one toss an ACK; a back-off is handed to NewReno as an ECN
-//! mark, so it comes at most once per RTT and leaves whole segments; q_th and p_max are others.
+//! mark, so the ACK after it neither tosses nor grows (NewReno sets no end to its congestion recovery, and the host ends it
+//! with the next ACK), and it leaves whole segments; q_th and p_max are others.
 
-use super::cdg::Switch;
 use crate::{
     About, Ack, Algorithm, Cause, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Reaction, Setup,
     Signal, causes, exits, ppb,
@@ -63,8 +63,8 @@ params::params! {
         per: Per = Per::Auto;
         /// What a delay back-off leaves of the window; the paper's section VI wonders about more than half.
         beta_delay: f64 = 0.5, 0.1 => 0.99;
-        /// No toss while data sent before the last back-off is under way: one back-off per RTT. auto: freebsd only.
-        once_per_rtt: Switch = Switch::Auto;
+        /// No toss while data sent before the last back-off is under way: one back-off per RTT.
+        once_per_rtt: bool = false;
     }
     check |p| { p.backoff().check() }
 }
@@ -116,14 +116,14 @@ impl Backoff {
         Err(ParamError::Conflict(text.into()))
     }
 
-    /// One toss at this queueing delay.
-    pub(super) fn toss(&self, queue: Duration, flow: &Flow, rng: &mut Rng) -> Toss {
-        self.toss_for(1.0, queue, flow, rng)
+    /// One toss at this queueing delay, with the largest seen.
+    pub(super) fn toss(&self, queue: Duration, largest: Duration, rng: &mut Rng) -> Toss {
+        self.toss_for(1.0, queue, largest, rng)
     }
 
     /// As many tosses as packets, of which one hit is enough.
-    fn toss_for(&self, packets: f64, queue: Duration, flow: &Flow, rng: &mut Rng) -> Toss {
-        let each = self.probability(queue, flow.max_rtt.saturating_sub(flow.min_rtt));
+    fn toss_for(&self, packets: f64, queue: Duration, largest: Duration, rng: &mut Rng) -> Toss {
+        let each = self.probability(queue, largest);
         let probability = if packets == 1.0 { each } else { 1.0 - math::pow(1.0 - each, packets) };
         let drew = rng.uniform();
         Toss { queue, probability, drew, hit: drew < probability }
@@ -163,6 +163,8 @@ pub struct Hd {
     beta_delay: f64,
     rng: Rng,
     outstanding: Bytes,
+    /// FreeBSD: no ACK has come since the back-off.
+    rests: bool,
     toss: Toss,
 }
 
@@ -188,7 +190,7 @@ impl Algorithm for Hd {
         Hd {
             backoff: p.backoff(),
             kernel,
-            once: p.once_per_rtt.or(kernel),
+            once: p.once_per_rtt,
             per_packet: match p.per {
                 Per::Packet => true,
                 Per::Ack => false,
@@ -197,6 +199,7 @@ impl Algorithm for Hd {
             beta_delay: p.beta_delay,
             rng: setup.rng,
             outstanding: Bytes::ZERO,
+            rests: false,
             toss: Toss::default(),
         }
     }
@@ -206,14 +209,20 @@ impl Hd {
     /// The paper's, with another curve and no more than one back-off per RTT (Cx-TCP).
     pub(super) fn once_per_rtt(backoff: Backoff, beta_delay: f64, rng: Rng) -> Hd {
         let (kernel, once, per_packet) = (false, true, true);
-        let (outstanding, toss) = (Bytes::ZERO, Toss::default());
-        Hd { backoff, kernel, once, per_packet, beta_delay, rng, outstanding, toss }
+        let (outstanding, rests, toss) = (Bytes::ZERO, false, Toss::default());
+        Hd { backoff, kernel, once, per_packet, beta_delay, rng, outstanding, rests, toss }
     }
 
     fn cut(&self, flow: &Flow, beta: f64) -> Bytes {
         let to = flow.cwnd.min(flow.receive_window).mul_f64(beta);
         // NewReno there counts in segments.
         if self.kernel { flow.mss * (to.get() / flow.mss.get()) } else { to }
+    }
+
+    /// The last back-off does not count any more.
+    fn forget(&mut self) {
+        self.outstanding = Bytes::ZERO;
+        self.rests = false;
     }
 
     /// May this ACK toss?
@@ -226,15 +235,17 @@ impl CongestionControl for Hd {
     #[inline]
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.outstanding = self.outstanding.saturating_sub(ack.cumulative);
-        if ack.cumulative.is_zero() {
+        if ack.cumulative.is_zero() || core::mem::take(&mut self.rests) {
             return;
         }
         let queue = flow.rtt.saturating_sub(flow.min_rtt);
         if queue > self.backoff.q_min && self.may_back_off(flow) {
+            let largest = flow.max_rtt.saturating_sub(flow.min_rtt);
             let packets = if self.per_packet { ack.cumulative.get() as f64 / flow.mss.get() as f64 } else { 1.0 };
-            self.toss = self.backoff.toss_for(packets, queue, flow, &mut self.rng);
+            self.toss = self.backoff.toss_for(packets, queue, largest, &mut self.rng);
             if self.toss.hit {
                 self.outstanding = flow.in_flight;
+                self.rests = self.kernel;
                 flow.reduce(self.cut(flow, self.beta_delay), How::AtOnce, self.toss.cause(flow));
                 return;
             }
@@ -243,15 +254,20 @@ impl CongestionControl for Hd {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
-        if c.signal == Signal::Ecn && self.once && !self.outstanding.is_zero() {
-            return Reaction::Own;
+        let once = self.once && !self.outstanding.is_zero();
+        match c.signal {
+            Signal::Ecn if once || self.rests => return Reaction::Own,
+            // NewReno enters fast recovery from congestion recovery with the threshold as it is.
+            Signal::Loss if self.rests => return Reaction::Reduce(flow.ssthresh),
+            Signal::Timeout => self.forget(),
+            _ => {}
         }
         Reaction::Reduce(self.cut(flow, 0.5))
     }
 
     fn on_event(&mut self, _: &mut Flow, event: Event) {
         if event == Event::RecoveryEnd {
-            self.outstanding = Bytes::ZERO;
+            self.forget();
         }
     }
 

@@ -4,7 +4,7 @@
 //! g of the smallest RTT of a round, its mean over 8 rounds, g of the largest, its mean: the first that is positive
 //! P = 1 − e^(−g/G);  with probability P: cwnd = ssthresh = 0.7·cwnd
 //! ```
-//! Source: FreeBSD's `cc_cdg.c`, as the thesis measures it (HLDG thesis, sections 2.7.6 and 4.3: far too early on long
+//! Source: FreeBSD's `cc_cdg.c`, as the thesis measures it (HLDG thesis, sections 2.7.6 and 4.4: far too early on long
 //! paths, where bursts raise the largest RTT, and late on short ones). In CDG itself it is built in.
 
 use crate::algo::cdg::probability::{Dice, Toss};

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        if path.file_name().is_some_and(|name| name == "tests") {
+            continue;
+        } else if path.is_dir() {
             sources(&path, found);
         } else if path.file_name().is_some_and(|name| name != "tests.rs") {
             found.push(path);

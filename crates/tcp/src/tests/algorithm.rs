@@ -49,7 +49,9 @@ impl CongestionControl for Script {
             self.back_off = None;
             flow.reduce(flow.cwnd / 2, how, causes::DelayBackoff::default());
         }
-        flow.repair_grows = self.grows && flow.phase == Phase::Recovery && !ack.cumulative.is_zero();
+        if self.grows && flow.phase == Phase::Recovery && !ack.cumulative.is_zero() {
+            flow.repair_growth = flow.mss;
+        }
     }
     fn on_congestion(&mut self, _: &mut Flow, c: &Congestion) -> Reaction {
         self.told.lock().unwrap().congestion.push((c.signal, c.during));

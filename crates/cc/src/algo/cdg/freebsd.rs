@@ -7,7 +7,7 @@ use super::probability::Toss;
 use super::queue_state::QueueState;
 use super::quirks::Rules;
 use super::trend::Trend;
-use super::{Params, Reference, Skip, queue, switch_mode};
+use super::{Params, Reference, Skip, queue, restart, switch_mode};
 use crate::{
     Ack, Cause, Congestion, CongestionControl, Event, Flow, How, Phase, Reaction, Round, Setup, Signal, causes, exits,
     modes, ppb,
@@ -123,8 +123,8 @@ impl FreeBsd {
         if slow_start && !self.rules.own_start {
             return false;
         }
-        let raw = slow_start && self.rules.raw_slow_start;
         let only_min = slow_start && self.rules.slow_start_min;
+        let raw = only_min || (slow_start && self.rules.raw_slow_start);
         let candidates = [
             (raw, self.min.last),
             (!only_min, self.min.average),
@@ -234,7 +234,8 @@ impl CongestionControl for FreeBsd {
             Signal::Ecn if !self.outstanding.is_zero() => Reaction::Own,
             Signal::Ecn => {
                 self.outstanding = flow.in_flight;
-                Reaction::Reduce(flow.cwnd / 2)
+                // In segments, two at least, though a window of less is allowed.
+                Reaction::Reduce(flow.mss * (flow.cwnd.get() / 2 / flow.mss.get()).max(2))
             }
             Signal::Timeout => {
                 self.kept = false;
@@ -248,7 +249,7 @@ impl CongestionControl for FreeBsd {
         if event == Event::RecoveryEnd {
             self.outstanding = Bytes::ZERO;
             if core::mem::take(&mut self.kept) && self.rules.restarts {
-                self.restart(flow);
+                restart(flow);
             }
         }
     }

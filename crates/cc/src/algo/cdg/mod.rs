@@ -173,7 +173,7 @@ params::params! {
             return Err(ParamError::Conflict(alloc::format!(
                 "window = {} with reference = linux must be a power of two, such as 8", p.window)));
         }
-        Ok(())
+        p.check_used()
     }
 }
 
@@ -236,6 +236,17 @@ impl CongestionControl for Cdg {
     }
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         forward!(self, x => x.vars(see));
+    }
+}
+
+/// FreeBSD repairs from a window of one packet and leaves with what is in flight then and one more, or `ssthresh` if that
+/// is less (NewReno's `post_recovery`, which CDG and CHD borrow); a window not cut is reached again by slow start.
+pub(super) fn restart(flow: &mut Flow) {
+    let before = flow.windows();
+    let to = flow.ssthresh.min(flow.in_flight + flow.mss).max(flow.floor);
+    if to < flow.cwnd {
+        flow.cwnd = to;
+        flow.because(causes::RecoveryExit { in_flight: flow.in_flight.get() as i64 }, before);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::probability::Dice;
 use super::{Infer, Params, Reference, Skip};
+use params::ParamError;
 
 /// The parameters with the reference's answers filled in.
 #[derive(Debug)]
@@ -63,6 +64,73 @@ impl Rules {
             grow_when_limited: p.grow_when_limited.or(kernel),
             restarts: p.restarts.or(kernel),
             own_start,
+        }
+    }
+}
+
+impl Params {
+    /// What the reference does not know cannot be set: it would change nothing, silently.
+    pub(super) fn check_used(&self) -> Result<(), ParamError> {
+        const NOT_LINUX: [&str; 19] = [
+            "g",
+            "beta_delay",
+            "alpha_inc",
+            "hold_backoff",
+            "infer",
+            "unknown_full",
+            "recovery_bug",
+            "skip",
+            "raw_slow_start",
+            "slow_start_min",
+            "ack_counting",
+            "keep_two",
+            "slow_start_at_ssthresh",
+            "stale_rtt",
+            "table",
+            "shadow_after_cut",
+            "shadow_always_grows",
+            "grow_when_limited",
+            "restarts",
+        ];
+        const ONLY_LINUX: [&str; 3] = ["backoff_beta", "backoff_factor", "hystart"];
+        let linux = self.reference == Reference::Linux;
+        let unused: &[&str] = if linux { &NOT_LINUX } else { &ONLY_LINUX };
+        let given = params::Params::values(self).into_iter().zip(params::Params::values(&Params::default()));
+        let Some(((name, value), _)) = given.into_iter().find(|(a, b)| a.1 != b.1 && unused.contains(&a.0)) else {
+            return Ok(());
+        };
+        let instead = match name {
+            "g" => "; backoff_factor scales the probability there (1000/(G window))",
+            "beta_delay" => "; backoff_beta is what a delay back-off leaves there (of 1024)",
+            _ => "",
+        };
+        let reference = if linux { "linux" } else { "freebsd or paper" };
+        Err(ParamError::Conflict(alloc::format!(
+            "{name} = {value} is not used with reference = {reference}{instead}; leave it out"
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::algo::cdg::Params;
+    use params::Params as _;
+
+    #[test]
+    fn what_the_reference_does_not_use_is_refused() {
+        for (spec, told) in [
+            ("cdg(reference=linux, g=5)", "g = 5 is not used with reference = linux; backoff_factor scales"),
+            ("cdg(reference=linux, beta_delay=0.5)", "backoff_beta is what a delay back-off leaves there"),
+            ("cdg(reference=linux, keep_two=true)", "keep_two = true is not used with reference = linux; leave it out"),
+            ("cdg(hystart=1)", "hystart = 1 is not used with reference = freebsd or paper; leave it out"),
+        ] {
+            let e = Params::from_spec(&spec.parse().unwrap()).unwrap_err();
+            assert!(alloc::format!("{e}").contains(told), "{e}");
+        }
+        for spec in
+            ["cdg(reference=linux, consec_cong=3, hystart=1)", "cdg(reference=paper, g=5)", "cdg(keep_two=true)"]
+        {
+            Params::from_spec(&spec.parse().unwrap()).unwrap();
         }
     }
 }

@@ -16,7 +16,7 @@
 //! Source: D. A. Hayes and G. Armitage, "Improved coexistence and loss tolerance for delay based TCP congestion control",
 //! LCN 2010, section IV. Eq (3) says s = 0 in every round without a back-off, too; the text and Figure 2 let s live until
 //! the next back-off, and so do both references. `freebsd` is `cc_chd.c`: other q_th and p_max; one back-off per RTT; a
-//! loss in the round after a back-off cuts nothing; loss is judged by the round under way; s starts as the window, is
+//! loss in the round after a back-off cuts nothing; repairs grow and end as CDG's there; loss is judged by the round under way; s starts as the window, is
 //! kept by any h above h_b, and is used only after a hit in region B, until the delay leaves it; what is left is rounded up to
 //! segments.
 
@@ -25,6 +25,7 @@ mod thresholds;
 
 pub use self::params::Params;
 
+use super::cdg::restart;
 use super::hd::{Backoff, Reference, Toss};
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction, Round,
@@ -99,8 +100,8 @@ impl Algorithm for Chd {
 }
 
 impl Chd {
-    /// Takes the round's delay and tosses. True for a back-off.
-    fn end_of_round(&mut self, flow: &mut Flow, round: &Round) -> bool {
+    /// Takes the round's delay and tosses, unless it `rests` after a back-off. True for a back-off.
+    fn end_of_round(&mut self, flow: &mut Flow, round: &Round, rests: bool) -> bool {
         let rtt = match (self.p.use_max, self.kernel) {
             (true, true) => round.max_rtt_reused.max(round.max_rtt),
             (true, false) => round.max_rtt,
@@ -112,12 +113,13 @@ impl Chd {
         }
         self.backoff = self.p.thresholds(self.backoff, self.bounded, flow, round);
         self.h = self.queue(rtt, flow);
-        if self.is_recovering(flow) {
+        if rests || matches!(flow.phase, Phase::Recovery | Phase::Reduced) {
             return false;
         }
         self.toss = Toss { queue: self.h, ..Toss::default() };
         if self.h > self.backoff.q_min {
-            self.toss = self.backoff.toss(self.h, flow, &mut self.rng);
+            let largest = self.queue(flow.max_rtt, flow);
+            self.toss = self.backoff.toss(self.h, largest, &mut self.rng);
         }
         // A miss in region B leaves the flag as it is; region A takes it back.
         self.competing = self.h > self.backoff.q_th && (self.competing || (self.p.loss_fair && self.toss.hit));
@@ -130,11 +132,6 @@ impl Chd {
     /// The queueing delay in an RTT.
     fn queue(&self, rtt: Duration, flow: &Flow) -> Duration {
         rtt.saturating_sub(flow.min_rtt + self.p.base_error)
-    }
-
-    /// Losses are under repair or, where that counts, the last back-off's round is not over.
-    fn is_recovering(&self, flow: &Flow) -> bool {
-        matches!(flow.phase, Phase::Recovery | Phase::Reduced) || (self.once && !self.outstanding.is_zero())
     }
 
     fn back_off(&mut self, flow: &mut Flow) {
@@ -208,16 +205,25 @@ impl Chd {
 impl CongestionControl for Chd {
     #[inline]
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        // FreeBSD ends its congestion recovery after the algorithm has seen the ACK that ends it.
+        let rests = self.once && !self.outstanding.is_zero();
         self.outstanding = self.outstanding.saturating_sub(ack.cumulative);
         self.largest = self.largest.max(flow.rtt);
         if let Some(round) = &ack.round
-            && self.end_of_round(flow, round)
+            && self.end_of_round(flow, round, rests)
         {
             return;
         }
-        let repairing = flow.phase == Phase::Recovery && self.tolerated && self.p.grow_in_recovery;
-        if flow.may_grow() || (repairing && flow.cwnd_limited) {
+        let repairing = flow.phase == Phase::Recovery;
+        let grows = repairing && self.tolerated && self.p.grow_in_recovery;
+        if flow.may_grow() || (grows && flow.cwnd_limited) {
             self.grow(flow, ack);
+        } else if self.kernel && repairing {
+            // As CDG there, CHD does not ask whether a repair is under way; its slow start takes two packets an ACK.
+            flow.repair_growth = ack.cumulative.min(flow.mss * 2);
+            if !self.shadow.is_zero() {
+                self.shadow += flow.repair_growth;
+            }
         }
     }
 
@@ -226,6 +232,7 @@ impl CongestionControl for Chd {
             Signal::Loss => self.on_loss(flow, c),
             // FreeBSD hands the other two to NewReno.
             Signal::Ecn if self.once && !self.outstanding.is_zero() => Reaction::Own,
+            Signal::Ecn if self.kernel => Reaction::Reduce(flow.mss * (flow.cwnd.get() / 2 / flow.mss.get()).max(2)),
             Signal::Ecn => Reaction::Reduce(flow.cwnd / 2),
             Signal::Timeout => {
                 self.tolerated = false;
@@ -237,9 +244,12 @@ impl CongestionControl for Chd {
         }
     }
 
-    fn on_event(&mut self, _: &mut Flow, event: Event) {
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
         if event == Event::RecoveryEnd {
             self.outstanding = Bytes::ZERO;
+            if core::mem::take(&mut self.tolerated) && self.kernel {
+                restart(flow);
+            }
         }
     }
 

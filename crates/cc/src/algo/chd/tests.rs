@@ -183,3 +183,27 @@ fn automatic_thresholds_follow_the_path() {
     // 45 packets from q_min to q_th: 2 ln 10 / 45.
     assert!((var("p_max") - 0.10234).abs() < 1e-5, "{}", var("p_max"));
 }
+
+#[test]
+fn freebsd_rests_to_the_ack_that_ends_it_and_grows_in_repairs() {
+    let mut run = Run::new("chd(reference=freebsd, p_max=1)", 40);
+    (run.f.rtt, run.f.in_flight) = (ms(BASE + 20), packets(4));
+    let mut last = closing(2, BASE + 20);
+    last.round.as_mut().unwrap().max_rtt_reused = ms(BASE + 20);
+    let mut windows = Vec::new();
+    for _ in 0..4 {
+        run.cc.on_ack(&mut run.f, &last);
+        windows.push(run.f.cwnd.get() / 1000);
+    }
+    // Four packets were out: the second ACK after the back-off acknowledges them, and still tosses nothing.
+    assert_eq!(windows, [20, 22, 22, 11], "one packet in slow start's last step");
+
+    let mut run = Run::new("chd(reference=freebsd, p_max=0)", 40);
+    assert_eq!((run.lose(), run.shadow()), (Reaction::Own, 20.0));
+    (run.f.phase, run.f.in_flight) = (Phase::Recovery, packets(5));
+    run.cc.on_ack(&mut run.f, &ack(3, BASE));
+    assert_eq!((run.f.repair_growth, run.shadow()), (packets(2), 22.0), "two packets an ACK");
+    run.cc.on_event(&mut run.f, Event::RecoveryEnd);
+    assert_eq!(run.f.cwnd, packets(6), "what is in flight and one");
+    assert!(run.causes().contains(&CauseKind::RecoveryExit));
+}

@@ -2,6 +2,7 @@ use super::*;
 use crate::testing::{ack, congestion, flow, ms, packets};
 use crate::{CauseKind, build};
 use std::boxed::Box;
+use std::vec::Vec;
 
 fn hd(spec: &str, f: &mut Flow) -> Box<dyn CongestionControl> {
     build(&spec.parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap()
@@ -92,4 +93,25 @@ fn loss_halves_and_a_short_queue_grows() {
     assert_eq!(f.cwnd, packets(21), "q = q_min never backs off");
     let c = congestion(Signal::Loss, &f);
     assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(Bytes::new(10_500)));
+}
+
+#[test]
+fn freebsd_rests_for_one_ack_and_no_longer() {
+    // A back-off is certain at q_th. The second ACK ends NewReno's congestion recovery; the third tosses again.
+    let mut f = flow(40, 40);
+    (f.ssthresh, f.max_rtt, f.rtt, f.in_flight) = (packets(10), ms(140), ms(70), packets(40));
+    let mut cc = hd("hd(p_max=1, q_th=30ms, reference=freebsd)", &mut f);
+    let mut windows = Vec::new();
+    for _ in 0..4 {
+        cc.on_ack(&mut f, &ack(2, 70));
+        windows.push(f.cwnd.get() / 1000);
+    }
+    assert_eq!(windows, [20, 20, 10, 10]);
+    let c = congestion(Signal::Ecn, &f);
+    assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(5)), "its rest is over");
+    cc.on_ack(&mut f, &ack(2, 70));
+    for (signal, reaction) in [(Signal::Ecn, Reaction::Own), (Signal::Loss, Reaction::Reduce(packets(5)))] {
+        let c = congestion(signal, &f);
+        assert_eq!(cc.on_congestion(&mut f, &c), reaction, "while it rests");
+    }
 }

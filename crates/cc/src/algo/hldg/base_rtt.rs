@@ -92,6 +92,12 @@ impl BaseRtt {
         probe.left == 0
     }
 
+    /// The probe was cut short, and what it saw may be competitors' queue: the base stays, and the next occasion probes again.
+    pub fn abandon(&mut self, now: Instant) {
+        self.probe = None;
+        self.due = now;
+    }
+
     /// The probe is over: the lowest RTT it saw is the base, even if that is more than before. T_begin is when it was
     /// seen.
     pub fn conclude(&mut self, now: Instant) {
@@ -140,6 +146,16 @@ mod tests {
         assert!(!b.round(at(29)) && b.round(at(31)));
         b.conclude(at(32));
         assert_eq!((b.rtt, b.deadline()), (ms(80), at(62)));
+    }
+
+    #[test]
+    fn a_probe_cut_short_leaves_the_base_and_comes_again() {
+        let mut b = BaseRtt::new(ms(30_000), ms(1000), 1);
+        b.sees(at(0), ms(12));
+        b.probe(at(30));
+        b.sees(at(31), ms(181));
+        b.abandon(at(31));
+        assert_eq!((b.rtt, b.probing(), b.due(at(31)), b.deadline()), (ms(12), false, true, at(32)));
     }
 
     #[test]

@@ -8,8 +8,7 @@ impl Hldg {
     /// A loss in delay mode. Returns the window after it.
     pub(super) fn lose(&mut self, flow: &mut Flow, timeout: bool) -> Bytes {
         let to = self.after_loss(flow);
-        self.end_base_probe(flow);
-        self.regrowing = false;
+        self.abandon_base_probe(flow);
         self.start.searching = false;
         if self.own_start && (timeout || self.p.search_again) {
             self.start.again();

@@ -179,7 +179,8 @@ impl Hldg {
             self.consecutive = 0;
         }
         self.queue = self.queue.next(min, max);
-        if self.p.forget_shadow && self.queue == QueueState::Empty {
+        // Empty by this round's signs, not by an older round's.
+        if self.p.forget_shadow && self.queue == QueueState::Empty && min >= 0.0 && max < 0.0 {
             self.shadow = Bytes::ZERO;
         }
         let queue = match self.p.g_delay {

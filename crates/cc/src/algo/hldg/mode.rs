@@ -164,6 +164,12 @@ impl Modes {
         Turn::BackToLoss
     }
 
+    /// Competitors are suspected: the last round's queue was long, or loss mode is about to begin. Both come from the
+    /// base RTT, which must not be sought beneath their queue meanwhile.
+    pub fn suspects(&self) -> bool {
+        self.enabled && self.mode == Mode::Delay && (self.entry != Instant::MAX || self.detection.high & 1 == 1)
+    }
+
     /// In loss mode, is this loss an occasion to probe? Not within the dwell after leaving delay mode (5 s in the text
     /// and in Figure 5.27, 10 s in Algorithm 5.1), and not before loss mode has lasted longer than the last probe.
     pub fn probes(&self, now: Instant) -> bool {
@@ -191,97 +197,4 @@ impl Modes {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::ms;
-
-    fn modes() -> Modes {
-        Modes::new(&Params::default())
-    }
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_millis(ms)
-    }
-
-    /// Rounds of 100 ms from a time on.
-    fn rounds(m: &mut Modes, from: u64, high: &[bool]) -> Turn {
-        let turns = high.iter().zip(0..).map(|(h, i)| m.round(at(from + 100 * i + 100), at(from + 100 * i), *h));
-        turns.fold(Turn::Stay, |last, turn| if turn == Turn::Stay { last } else { turn })
-    }
-
-    /// A machine in loss mode since 1.4 s.
-    fn in_loss() -> Modes {
-        let mut m = modes();
-        rounds(&mut m, 0, &[true; 4]);
-        assert_eq!((m.wake(), m.wake_up(at(1400)), m.mode), (at(1400), Turn::EnterLoss, Mode::Loss));
-        m
-    }
-
-    #[test]
-    fn four_long_rounds_and_a_second_lead_to_loss_mode() {
-        in_loss();
-        let mut m = modes();
-        rounds(&mut m, 0, &[true, true, true, false, true, true, true]);
-        assert_eq!(m.wake(), Instant::MAX, "not four in a row");
-    }
-
-    #[test]
-    fn a_queue_that_went_away_within_the_second_cancels() {
-        let mut m = modes();
-        rounds(&mut m, 0, &[true, true, true, true, false]);
-        assert_eq!((m.wake_up(at(1400)), m.mode, m.wake()), (Turn::Stay, Mode::Delay, Instant::MAX));
-    }
-
-    #[test]
-    fn a_loss_probes_only_after_five_seconds_and_longer_than_the_last_probe() {
-        let mut m = in_loss();
-        assert!(!m.probes(at(6400)));
-        assert!(m.probes(at(6401)));
-        m.probe(at(7000), ms(200));
-        assert_eq!(rounds(&mut m, 7000, &[true; 4]), Turn::BackToLoss);
-        assert!(!m.probes(at(7800)), "the probe took 400 ms, loss mode lasted as long");
-        assert!(m.probes(at(7801)));
-    }
-
-    #[test]
-    fn one_long_round_of_four_is_tolerated_two_are_not() {
-        // sum = 100 ≤ 25·4; 200 is not.
-        for (high, turn) in
-            [([true, false, false, false], Turn::EnterDelay), ([true, true, false, false], Turn::BackToLoss)]
-        {
-            let mut m = in_loss();
-            m.probe(at(7000), ms(200));
-            assert_eq!(rounds(&mut m, 7000, &high), turn);
-        }
-    }
-
-    #[test]
-    fn a_probe_counts_rounds_that_began_in_it() {
-        let mut m = in_loss();
-        m.probe(at(7050), ms(200));
-        assert_eq!(m.round(at(7100), at(7000), true), Turn::Stay);
-        assert_eq!(m.detection.len, 0);
-        // 1.92 s of queue make m = 4 rounds last 7.68 s (thesis section 5.3.3).
-        let mut m = in_loss();
-        m.probe(at(10_000), ms(1920));
-        for i in 0..4 {
-            m.round(at(10_000 + 1920 * (i + 1)), at(10_000 + 1920 * i), true);
-        }
-        assert_eq!((m.mode, m.probe_epoch), (Mode::Loss, ms(7680)));
-    }
-
-    #[test]
-    fn a_probe_without_acks_ends_by_the_clock() {
-        let mut m = in_loss();
-        m.probe(at(7000), ms(200));
-        assert_eq!(m.wake(), at(7000 + 1600));
-        assert_eq!((m.wake_up(at(8600)), m.mode), (Turn::BackToLoss, Mode::Loss));
-    }
-
-    #[test]
-    fn loss_mode_does_not_end_by_short_queues() {
-        let mut m = in_loss();
-        assert_eq!(rounds(&mut m, 2000, &[false; 8]), Turn::Stay);
-        assert_eq!(m.mode, Mode::Loss);
-    }
-}
+mod tests;

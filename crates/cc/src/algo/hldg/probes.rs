@@ -3,7 +3,7 @@
 use super::loss_mode::LossMode;
 use super::mode::Turn;
 use super::{Hldg, Return};
-use crate::{Congestion, Flow, Phase, Reaction, causes, modes, probes};
+use crate::{Congestion, Flow, Phase, Reaction, Signal, causes, modes, probes};
 use units::Bytes;
 
 impl Hldg {
@@ -14,8 +14,7 @@ impl Hldg {
             Turn::Stay => return,
             Turn::EnterLoss => {
                 // Slow start first: early slow-start exits leave HLDG with too small a share (5.3.2).
-                self.end_base_probe(flow);
-                self.regrowing = false;
+                self.abandon_base_probe(flow);
                 self.forget_delay();
                 self.loss_mode = LossMode::new(&self.p, flow.mss);
                 self.start.searching = false;
@@ -29,7 +28,9 @@ impl Hldg {
                 // BDP has packets, so it grows as in slow start to what it had. That threshold is known, so nothing
                 // ends the growth earlier: the probe's own end raises the RTT.
                 if self.p.after_probe != Return::Stay {
-                    let bdp = self.bandwidth_before_probe * self.base.rtt;
+                    // A probe's own window says nothing about the rate; loss mode left without one had the whole window.
+                    let bandwidth = if probing { self.bandwidth_before_probe } else { self.bandwidth };
+                    let bdp = bandwidth * self.base.rtt;
                     flow.ssthresh = bdp.mul_f64(self.p.lambda()).max(flow.floor);
                     flow.cwnd = flow.cwnd.min(flow.ssthresh);
                 }
@@ -69,7 +70,8 @@ impl Hldg {
         // Algorithm 5.1 overwrites cwnd before it saves it; the text restores the old one, so it is saved first.
         self.loss_mode.leave_for_probe(flow);
         self.bandwidth_before_probe = self.bandwidth;
-        self.repairing = true;
+        // A mark leaves nothing to repair.
+        self.repairing = c.signal == Signal::Loss;
         self.forget_delay();
         self.modes.probe(flow.now, flow.rtt);
         flow.cwnd = flow.cwnd.min(flow.mss * 2);
@@ -92,9 +94,11 @@ impl Hldg {
     /// It begins with the first back-off after W_rtt ("at least W_rtt seconds"), when the window is near the BDP already
     /// and a fifth less of it does let the queue drain; without a back-off within a second it begins anyway. The text has
     /// a probing phase and a restoration phase and gives neither a length. The effect of a cut is seen a round later
-    /// (2.7.5, 4.2.2.1), so the smaller window is kept for one round; then it grows back as in slow start.
+    /// (2.7.5, 4.2.2.1), so the smaller window is kept for one round; then it grows back as in slow start. Beneath a queue
+    /// that may be competitors' there is nothing to see, and what is seen would hide them: it waits until they are judged.
     pub(super) fn probe_base_rtt(&mut self, flow: &mut Flow) {
-        if flow.phase != Phase::Open || flow.cwnd < flow.ssthresh || flow.in_flight.is_zero() {
+        let busy = flow.phase != Phase::Open || flow.cwnd < flow.ssthresh || flow.in_flight.is_zero();
+        if busy || self.modes.suspects() {
             self.base.postpone(flow.now + flow.srtt);
             return;
         }
@@ -112,11 +116,21 @@ impl Hldg {
 
     /// The base RTT has been seen: the window may grow back.
     pub(super) fn end_base_probe(&mut self, flow: &mut Flow) {
-        if !self.base.probing() {
-            return;
-        }
         self.base.conclude(flow.now);
         self.regrowing = flow.cwnd < flow.ssthresh;
+        self.after_base_probe(flow);
+    }
+
+    /// A loss or competitors came in between, and decide about the window.
+    pub(super) fn abandon_base_probe(&mut self, flow: &mut Flow) {
+        self.regrowing = false;
+        if self.base.probing() {
+            self.base.abandon(flow.now);
+            self.after_base_probe(flow);
+        }
+    }
+
+    fn after_base_probe(&mut self, flow: &mut Flow) {
         // As after an effectual back-off (5.2.4.3), gradients from before a cut say nothing about the time after it.
         self.gradients.clear();
         self.decision.reset();

@@ -6,22 +6,11 @@ use crate::algo::cdg::queue_state::QueueState;
 use crate::{Congestion, Flow, Reaction, causes};
 
 impl FreeBsd {
-    /// FreeBSD repairs from a window of one packet and leaves with what is in flight then and one more, or `ssthresh` if
-    /// that is less (NewReno's `post_recovery`, which CDG borrows); a window not cut is reached again by slow start.
-    pub(super) fn restart(&mut self, flow: &mut Flow) {
-        let before = flow.windows();
-        let to = flow.ssthresh.min(flow.in_flight + flow.mss).max(flow.floor);
-        if to < flow.cwnd {
-            flow.cwnd = to;
-            flow.because(causes::RecoveryExit { in_flight: flow.in_flight.get() as i64 }, before);
-        }
-    }
-
     /// FreeBSD's CDG does not ask whether a repair is under way (NewReno does): every partial ACK, and the one that ends
     /// it, adds a packet to the small window of the repair, which is in slow start, and to the shadow.
     pub(super) fn grow_in_recovery(&mut self, flow: &mut Flow) {
         if self.rules.restarts {
-            flow.repair_grows = true;
+            flow.repair_growth = flow.mss;
             self.grow_shadow(flow.mss);
         }
     }

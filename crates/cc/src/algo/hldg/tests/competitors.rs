@@ -1,0 +1,164 @@
+//! Loss mode, the probes for competitors, and the base RTT beside them.
+
+use super::*;
+
+/// In loss mode, with the queue at 150 ms.
+fn in_loss_mode(spec: &str) -> Bench {
+    let mut b = bench(spec);
+    for _ in 0..4 {
+        b.round(250, 250);
+    }
+    assert_eq!(b.wake(), vec![CauseKind::ModeSwitch]);
+    assert_eq!((b.var("mode"), b.flow.ssthresh), (1.0, Bytes::MAX), "begins with slow start");
+    b
+}
+
+#[test]
+fn competitors_make_it_cubic_and_a_probe_finds_them_gone() {
+    let mut b = in_loss_mode("hldg");
+    let before = b.flow.cwnd;
+    b.round(250, 250);
+    assert_eq!(b.flow.cwnd, before + packets(2), "slow start, two ACKs");
+    // Within five seconds a loss is CUBIC's.
+    let window = b.flow.cwnd;
+    assert_eq!(b.congest(Signal::Loss), Reaction::Reduce(window.mul_f64(0.7)));
+    b.flow.ssthresh = window.mul_f64(0.7);
+    b.flow.cwnd = b.flow.ssthresh;
+    b.flow.now += ms(5001);
+    // The bandwidth of the round before the probe: 8 Mbit/s.
+    b.paced_round(250, 250, packets(250));
+    assert_eq!(b.congest(Signal::Loss), Reaction::Own);
+    assert_eq!((b.flow.cwnd, b.flow.ssthresh, b.var("mode")), (packets(2), packets(2), 2.0));
+    assert_eq!(b.kinds(), vec![CauseKind::LossBackoff, CauseKind::ModeSwitch, CauseKind::ProbeStart]);
+    // One long round in four: gone.
+    let mut seen = b.paced_round(250, 250, packets(2));
+    for _ in 0..3 {
+        seen.extend(b.paced_round(100, 100, packets(2)));
+    }
+    assert_eq!(seen, vec![CauseKind::ProbeEnd, CauseKind::ModeSwitch]);
+    // 0.95 · 1 MB/s · 100 ms, regrown as in slow start, while losses are still repaired too.
+    assert_eq!((b.var("mode"), b.flow.ssthresh), (0.0, Bytes::new(95_000)));
+    for phase in [Phase::Open, Phase::Recovery] {
+        b.flow.phase = phase;
+        let before = b.flow.cwnd;
+        b.ack(100, None);
+        assert_eq!(b.flow.cwnd, before + packets(1), "{phase:?}");
+    }
+    b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
+    let before = b.flow.cwnd;
+    b.ack(100, None);
+    assert_eq!(b.flow.cwnd, before, "the next recovery is the host's");
+}
+
+#[test]
+fn a_probe_that_finds_them_restores_the_window_in_two_rtts() {
+    let mut b = in_loss_mode("hldg");
+    b.flow.now += ms(5001);
+    b.flow.cwnd = packets(200);
+    b.congest(Signal::Loss);
+    b.kinds();
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        seen.extend(b.paced_round(250, 250, packets(2)));
+    }
+    assert_eq!(seen, vec![CauseKind::Restore, CauseKind::ProbeEnd, CauseKind::ModeSwitch]);
+    assert_eq!((b.var("mode"), b.cc.modes.mode), (3.0, Mode::Loss));
+    assert_eq!(b.flow.ssthresh, packets(140), "a repair may use CUBIC's");
+    let from = b.flow.now;
+    while b.cc.loss_mode.restoring() {
+        b.wake();
+    }
+    // One second after a loss at 200 packets, K = 5.3 s: 200 − 0.4·4.3³.
+    assert!((b.flow.cwnd.get() as f64 - 167_800.0).abs() < 700.0, "{:?}", b.flow.cwnd);
+    let took = b.flow.now.since(from).as_millis_f64();
+    assert!((took - 500.0).abs() < 5.0, "{took}");
+}
+
+#[test]
+fn a_literal_probe_ends_with_its_fourth_round_and_short_ones_end_loss_mode_later() {
+    // Two long rounds of four: back to loss mode, where the next short round makes it one of four.
+    let mut b = in_loss_mode("hldg(probe_rounds=ended, leave_loss=true)");
+    b.flow.now += ms(5001);
+    b.flow.cwnd = packets(200);
+    b.congest(Signal::Loss);
+    b.kinds();
+    let mut seen = Vec::new();
+    for rtt in [250, 250, 100, 100] {
+        seen.extend(b.paced_round(rtt, rtt, packets(2)));
+    }
+    assert_eq!(seen, vec![CauseKind::Restore, CauseKind::ProbeEnd, CauseKind::ModeSwitch]);
+    assert!(b.paced_round(100, 100, packets(2)).contains(&CauseKind::ModeSwitch));
+    assert!(b.cc.modes.mode == Mode::Delay && !b.cc.loss_mode.restoring());
+}
+
+#[test]
+fn partial_acks_grow_the_window_of_a_repair_in_loss_mode() {
+    for (spec, delay, loss) in
+        [("hldg", false, true), ("hldg(repair_growth=none)", false, false), ("hldg(repair_growth=both)", true, true)]
+    {
+        for (mut b, grows) in [(bench(spec), delay), (in_loss_mode(spec), loss)] {
+            b.congest(Signal::Loss);
+            b.flow.phase = Phase::Recovery;
+            let before = b.flow.cwnd;
+            b.ack(250, None);
+            assert_eq!((b.flow.cwnd, !b.flow.repair_growth.is_zero()), (before, grows), "{spec}");
+        }
+    }
+}
+
+#[test]
+fn the_base_rtt_is_not_sought_beneath_a_queue_that_may_be_competitors() {
+    // A round 200 ms above the base: the probe that is due waits, and after four of them loss mode begins.
+    let mut b = bench("hldg");
+    b.flow.now = Instant::from_millis(33_000);
+    b.round(300, 300);
+    assert!(!b.wake().contains(&CauseKind::ProbeStart), "suspected");
+    for _ in 0..3 {
+        b.round(300, 300);
+    }
+    let mut seen = Vec::new();
+    while b.cc.modes.mode == Mode::Delay {
+        seen.extend(b.wake());
+    }
+    assert_eq!((seen.contains(&CauseKind::ProbeStart), b.var("base_rtt")), (false, 100.0));
+    // Without the modes nothing decides later, and it is sought as ever.
+    let mut alone = bench("hldg(mode_switch=false)");
+    alone.flow.now = Instant::from_millis(33_000);
+    alone.round(300, 300);
+    assert!(alone.wake().contains(&CauseKind::ProbeStart));
+}
+
+#[test]
+fn a_probe_for_the_base_rtt_cut_short_by_a_loss_keeps_the_base() {
+    let mut b = bench("hldg");
+    b.flow.now = Instant::from_millis(33_000);
+    assert!(b.wake().contains(&CauseKind::ProbeStart));
+    b.ack(280, None);
+    b.congest(Signal::Loss);
+    assert_eq!((b.var("base_rtt"), b.cc.base.probing(), b.cc.base.due(b.flow.now)), (100.0, false, true));
+    assert!(b.kinds().contains(&CauseKind::ProbeEnd));
+}
+
+#[test]
+fn loss_mode_left_without_a_probe_goes_by_the_rate_of_now() {
+    let mut b = in_loss_mode("hldg(leave_loss=true)");
+    assert_eq!(b.cc.bandwidth_before_probe, Rate::ZERO);
+    b.flow.now = Instant::from_millis(20_000);
+    let mut rounds = 0;
+    while b.cc.modes.mode == Mode::Loss {
+        b.paced_round(110, 110, packets(110));
+        rounds += 1;
+    }
+    // 8 Mbit/s over 100 ms are 100 packets.
+    assert_eq!((rounds, b.flow.ssthresh), (3, packets(100).mul_f64(b.cc.p.lambda())));
+}
+
+#[test]
+fn a_mark_in_loss_mode_leaves_nothing_to_repair() {
+    for (signal, repairing) in [(Signal::Ecn, false), (Signal::Loss, true)] {
+        let mut b = in_loss_mode("hldg");
+        b.flow.now = Instant::from_millis(20_000);
+        assert_eq!((b.congest(signal), b.cc.repairing), (Reaction::Own, repairing));
+        assert_eq!(b.cc.modes.mode, Mode::Probe);
+    }
+}
