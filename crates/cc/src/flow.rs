@@ -89,8 +89,8 @@ pub struct Flow {
     pub growth: Growth,
     /// `cwnd == ssthresh` still counts as slow start (FreeBSD).
     pub slow_start_at_ssthresh: bool,
-    /// So much the ACK grows the window of a repair by, for hosts that keep one apart from `cwnd` (FreeBSD).
-    pub repair_growth: Bytes,
+    /// So many bytes the ACK grows the window of a repair by, for hosts that keep one apart from `cwnd` (FreeBSD).
+    pub repair_growth: u16,
     /// Smallest window the host will use.
     pub floor: Bytes,
     /// What to ask the routers for in the SYN, as [`quick_start`](crate::quick_start) writes rates; 0 asks for nothing.
@@ -126,7 +126,7 @@ impl Flow {
             phase: Phase::Open,
             growth: Growth::STANDARD,
             slow_start_at_ssthresh: false,
-            repair_growth: Bytes::ZERO,
+            repair_growth: 0,
             floor,
             request: 0,
             credit: Bytes::ZERO,
@@ -139,6 +139,11 @@ impl Flow {
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh || (self.slow_start_at_ssthresh && self.cwnd == self.ssthresh)
+    }
+
+    /// The ACK grows the window of a repair.
+    pub fn grow_repair(&mut self, by: Bytes) {
+        self.repair_growth = by.get().min(u16::MAX.into()) as u16;
     }
 
     /// May an ACK grow the window? Not in every [`Phase`], and not a window that was not used.

@@ -22,7 +22,7 @@ pub(crate) struct OwnWindow {
     /// A partial ACK asks for an answer at once, be it less than a segment with its options (`TF_ACKNOW`).
     answers: bool,
     /// The algorithm grew it by so much on the last ACK.
-    grew: u32,
+    grew: u16,
 }
 
 impl Sender {
@@ -80,10 +80,10 @@ impl Sender {
 
     /// What the algorithm, whose window was `before`, made of an ACK of a repair.
     pub(crate) fn grow_own_window(&mut self, before: Bytes) {
-        let asked = core::mem::take(&mut self.flow.repair_growth).get();
+        let asked = core::mem::take(&mut self.flow.repair_growth);
         let grew = if self.ways.own_window { asked } else { 0 };
         let own = &mut self.aside.own_window;
-        (own.window, own.grew) = (own.window + self.flow.cwnd.saturating_sub(before).get() + grew, grew as u32);
+        (own.window, own.grew) = (own.window + self.flow.cwnd.saturating_sub(before).get() + u64::from(grew), grew);
     }
 
     /// The repair is over. What its last ACK added is the flow's: FreeBSD sets the window (`cc_post_recovery`)

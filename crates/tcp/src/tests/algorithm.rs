@@ -50,7 +50,7 @@ impl CongestionControl for Script {
             flow.reduce(flow.cwnd / 2, how, causes::DelayBackoff::default());
         }
         if self.grows && flow.phase == Phase::Recovery && !ack.cumulative.is_zero() {
-            flow.repair_growth = flow.mss;
+            flow.grow_repair(flow.mss);
         }
     }
     fn on_congestion(&mut self, _: &mut Flow, c: &Congestion) -> Reaction {

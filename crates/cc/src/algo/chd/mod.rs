@@ -220,9 +220,10 @@ impl CongestionControl for Chd {
             self.grow(flow, ack);
         } else if self.kernel && repairing {
             // As CDG there, CHD does not ask whether a repair is under way; its slow start takes two packets an ACK.
-            flow.repair_growth = ack.cumulative.min(flow.mss * 2);
+            let by = ack.cumulative.min(flow.mss * 2);
+            flow.grow_repair(by);
             if !self.shadow.is_zero() {
-                self.shadow += flow.repair_growth;
+                self.shadow += by;
             }
         }
     }

@@ -202,7 +202,7 @@ fn freebsd_rests_to_the_ack_that_ends_it_and_grows_in_repairs() {
     assert_eq!((run.lose(), run.shadow()), (Reaction::Own, 20.0));
     (run.f.phase, run.f.in_flight) = (Phase::Recovery, packets(5));
     run.cc.on_ack(&mut run.f, &ack(3, BASE));
-    assert_eq!((run.f.repair_growth, run.shadow()), (packets(2), 22.0), "two packets an ACK");
+    assert_eq!((run.f.repair_growth, run.shadow()), (2000, 22.0), "two packets an ACK");
     run.cc.on_event(&mut run.f, Event::RecoveryEnd);
     assert_eq!(run.f.cwnd, packets(6), "what is in flight and one");
     assert!(run.causes().contains(&CauseKind::RecoveryExit));

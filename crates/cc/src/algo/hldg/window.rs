@@ -74,7 +74,7 @@ impl Hldg {
     /// Growth on an ACK that indicates nothing.
     pub(super) fn grow(&mut self, flow: &mut Flow, ack: &Ack) {
         if flow.phase == Phase::Recovery && !self.repairing && self.grows_in_repair() {
-            flow.repair_growth = flow.mss;
+            flow.grow_repair(flow.mss);
             if self.modes.mode != Mode::Loss && !self.shadow.is_zero() {
                 self.shadow += flow.mss;
             }

@@ -10,7 +10,7 @@ impl FreeBsd {
     /// it, adds a packet to the small window of the repair, which is in slow start, and to the shadow.
     pub(super) fn grow_in_recovery(&mut self, flow: &mut Flow) {
         if self.rules.restarts {
-            flow.repair_growth = flow.mss;
+            flow.grow_repair(flow.mss);
             self.grow_shadow(flow.mss);
         }
     }

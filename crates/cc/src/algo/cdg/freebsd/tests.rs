@@ -278,7 +278,7 @@ fn acks_of_a_repair_grow_its_window_and_the_shadow() {
         b.flow.phase = Phase::Recovery;
         (0..3).for_each(|_| b.ack());
         assert_eq!(b.cc.shadow, Bytes::new((30 + 3 * packets) * MSS), "{spec}");
-        assert_eq!((b.flow.repair_growth.get(), b.cwnd()), (packets * MSS, 100 * MSS), "{spec}");
+        assert_eq!((u64::from(b.flow.repair_growth), b.cwnd()), (packets * MSS, 100 * MSS), "{spec}");
     }
 }
 
