@@ -113,12 +113,14 @@ impl CongestionControl for Yeah {
         let mut acked = ack.cumulative;
         if flow.in_slow_start() {
             acked = flow.slow_start(acked);
-        } else if let Some(round) = &ack.round {
-            self.end_of_round(flow, round);
         }
         if !acked.is_zero() {
             let scalable = flow.mss.mul_f64(1.0 / self.p.growth);
             flow.additive(if self.is_slow() { flow.cwnd } else { flow.cwnd.min(scalable) }, acked);
+        }
+        // In slow start too, as Linux: a queue ends it, and the first loss knows how much was queued.
+        if let Some(round) = &ack.round {
+            self.end_of_round(flow, round);
         }
     }
 

@@ -63,3 +63,12 @@ fn sixteen_slow_rounds_make_a_loss_a_competitors() {
     (0..51).for_each(|_| end_round(&mut cc, &mut f, 100));
     assert_eq!(cc.reno, 2.0, "forgotten after ζ fast rounds");
 }
+
+#[test]
+fn slow_start_is_judged_too() {
+    let mut f = flow(400, 100);
+    let mut cc = yeah(&mut f);
+    f.ssthresh = Bytes::MAX;
+    end_round(&mut cc, &mut f, 130);
+    assert_eq!((f.cwnd.get() / 1000, f.in_slow_start(), cc.queued as u64), (307, false, 92));
+}
