@@ -238,16 +238,16 @@ impl CongestionControl for Linux {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
-        if self.use_tolerance && self.queue == QueueState::Rising && c.signal == Signal::Loss {
+        // Whatever the signal: `ssthresh` is not told.
+        if self.use_tolerance && self.queue == QueueState::Rising {
             flow.note(causes::LossTolerated {
                 lost: c.lost.get() as i64,
                 queue: queue(flow),
                 queue_state: self.queue as i64,
                 shadow: self.shadow.get() as i64,
             });
-            let before = flow.windows();
-            flow.ssthresh = before.0;
-            return Reaction::Own;
+            flow.ssthresh = flow.cwnd;
+            return if c.signal == Signal::Timeout { Reaction::Reduce(flow.cwnd) } else { Reaction::Own };
         }
         // Never above the window itself, so that a shadow of twice the window is all that counts.
         self.shadow = (self.shadow / 2).min(flow.cwnd);

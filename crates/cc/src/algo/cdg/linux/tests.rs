@@ -101,5 +101,9 @@ fn losses_cut_to_half_or_to_the_shadow() {
     assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(100 * MSS)), "capped at the window");
     let (mut cc, mut flow) = bench("cdg(reference=linux, use_tolerance=true)");
     cc.queue = QueueState::Rising;
-    assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Own);
+    for (signal, reaction) in
+        [(Signal::Loss, Reaction::Own), (Signal::Ecn, Reaction::Own), (Signal::Timeout, Reaction::Reduce(flow.cwnd))]
+    {
+        assert_eq!(cc.on_congestion(&mut flow, &Congestion { signal, ..c }), reaction, "{signal:?}");
+    }
 }
