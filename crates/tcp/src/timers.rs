@@ -256,7 +256,7 @@ impl Sender {
     }
 
     /// Sends again after silence longer than the timeout: the old window says nothing about the path any more.
-    /// Paced flows keep it, since they do not burst.
+    /// Paced flows keep it, since they do not burst. Whose window it was in the last episode no longer matters.
     #[cold]
     #[inline(never)]
     pub(crate) fn restart_after_idle(&mut self, now: Instant) {
@@ -265,7 +265,7 @@ impl Sender {
         if self.last_sent == Instant::ZERO || idle <= rto || self.flow.phase != Phase::Open {
             return;
         }
-        if self.flow.pacing.is_none() && !self.owns_window {
+        if self.flow.pacing.is_none() {
             let before = self.flow.windows();
             let restart = Bytes::new(self.mss * self.config.initial_window.max(1) as u64).min(self.flow.cwnd);
             let mut cwnd = self.flow.cwnd;

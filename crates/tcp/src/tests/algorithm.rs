@@ -12,8 +12,8 @@ use units::{Bytes, Rate};
 
 /// What a script was told.
 #[derive(Debug, Default)]
-struct Told {
-    congestion: Vec<(Signal, Phase)>,
+pub(super) struct Told {
+    pub congestion: Vec<(Signal, Phase)>,
     events: Vec<(Instant, Event)>,
     undone: u32,
     lost: u64,
@@ -25,11 +25,11 @@ struct Told {
 
 /// An algorithm written for one test.
 #[derive(Debug)]
-struct Script {
+pub(super) struct Script {
     told: Arc<Mutex<Told>>,
-    reaction: Reaction,
+    pub reaction: Reaction,
     /// Back off to half at this time.
-    back_off: Option<(Instant, How)>,
+    pub back_off: Option<(Instant, How)>,
     wake: Option<Instant>,
     train: bool,
     /// Every ACK of new data during a repair grows the window of the repair.
@@ -81,7 +81,7 @@ impl CongestionControl for Script {
     }
 }
 
-fn script<'a>(
+pub(super) fn script<'a>(
     config: Config,
     window: u64,
     change: impl Fn(&mut Script),
@@ -110,7 +110,7 @@ fn script<'a>(
     (told, p)
 }
 
-fn lose(numbers: &'static [u64]) -> impl FnMut(usize, u64, &Segment) -> Fate {
+pub(super) fn lose(numbers: &'static [u64]) -> impl FnMut(usize, u64, &Segment) -> Fate {
     let mut left: Vec<u64> = numbers.to_vec();
     move |from, _, s| match left.iter().position(|n| from == 0 && *n == number(s)) {
         Some(i) => {
