@@ -131,6 +131,8 @@ impl Sender {
         self.force_one = true;
         self.rescued = false;
         self.partial_seen = false;
+        // What a tail probe may still repair is one of these losses (Linux: `tcp_init_cwnd_reduction`).
+        self.probe.high = 0;
         // Linux does not ask twice: the reduction under way answers for these losses too.
         if during == Phase::Reduced && self.prr.on && self.config.stack == Stack::Linux {
             self.flow.phase = Phase::Recovery;
@@ -310,6 +312,7 @@ impl Sender {
     fn begin_reduced(&mut self) {
         self.flow.phase = Phase::Reduced;
         self.recover = self.nxt;
+        self.probe.high = 0;
         self.forget_undo();
     }
 }

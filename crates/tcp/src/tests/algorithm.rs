@@ -110,7 +110,7 @@ pub(super) fn script<'a>(
     (told, p)
 }
 
-pub(super) fn lose(numbers: &'static [u64]) -> impl FnMut(usize, u64, &Segment) -> Fate {
+pub(super) fn lose(numbers: &[u64]) -> impl FnMut(usize, u64, &Segment) -> Fate + use<> {
     let mut left: Vec<u64> = numbers.to_vec();
     move |from, _, s| match left.iter().position(|n| from == 0 && *n == number(s)) {
         Some(i) => {
