@@ -213,39 +213,6 @@ fn an_immediate_back_off_leaves_the_phase_alone() {
 }
 
 #[test]
-fn losses_inside_a_reduction_are_one_congestion_on_linux_and_shown_on_freebsd() {
-    for (of, asked) in [(Stack::Linux, 1), (Stack::FreeBsd11, 2)] {
-        let config = Config { ecn: true, ..stack(of) };
-        let mut lost = false;
-        let (told, mut p) = script(
-            config,
-            40,
-            |_| {},
-            move |from, _, s| {
-                if from == 1 || s.len == 0 {
-                    return Fate::Pass;
-                }
-                if number(s) == 30 {
-                    return Fate::Mark;
-                }
-                if number(s) == 36 && !lost {
-                    lost = true;
-                    return Fate::Drop;
-                }
-                Fate::Pass
-            },
-        );
-        p.service = MS(1);
-        p.ends[0].write(p.now, u64::MAX / 4);
-        p.run(MS(400));
-        let told = told.lock().unwrap();
-        let expected = [(Signal::Ecn, Phase::Open), (Signal::Loss, Phase::Reduced)];
-        assert_eq!(told.congestion, expected[..asked], "{of:?}");
-        assert_eq!(p.ends[0].stats().retransmissions, 1);
-    }
-}
-
-#[test]
 fn alarms_go_off_on_time_and_once() {
     let (told, mut p) = script(linux(), 10, |s| s.wake = Some(AT(777)), |_, _, _| Fate::Pass);
     p.run(MS(3000));

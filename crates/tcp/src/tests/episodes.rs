@@ -1,9 +1,10 @@
 //! What one episode leaves to the next, and what the other side and the algorithm learn of it.
 
-use super::algorithm::{lose, script};
+use super::algorithm::{Script, lose, script};
 use super::*;
+use crate::pair::Fate;
 use alloc::vec::Vec;
-use cc::{CauseKind, Phase, Reaction, Signal};
+use cc::{CauseKind, How, Phase, Reaction, Signal};
 use units::Bytes;
 
 /// The causes of what happened to the first end's window.
@@ -38,5 +39,42 @@ fn a_tail_probe_that_shows_a_loss_is_answered_once() {
         assert_eq!((s.tail_probes, s.retransmissions, s.timeouts), (1, sent_again, 0), "{lost:?}");
         assert_eq!(told.lock().unwrap().congestion, [(Signal::Loss, Phase::Open)], "{lost:?}");
         assert_eq!((p.cwnd(), causes(&mut p)), (Bytes::new(5 * MSS), [CauseKind::LossBackoff].to_vec()), "{lost:?}");
+    }
+}
+
+#[test]
+fn losses_inside_a_reduction_are_one_congestion_but_after_a_back_off_by_delay_where_it_is_not_linux() {
+    let prr = |of| Config { loss: LossDetection::RackTlp, ..stack(of) };
+    let (loss, mark) = ((Signal::Loss, Phase::Reduced), (Signal::Ecn, Phase::Open));
+    // (host, what it is told of a mark and a loss, and of a back-off by delay and a loss)
+    for (config, marked, delayed) in [
+        (linux(), &[mark][..], &[][..]),
+        (with_loss(LossDetection::Sack), &[mark], &[]),
+        (stack(Stack::Ns2), &[mark], &[loss]),
+        (stack(Stack::FreeBsd11), &[mark], &[loss]),
+        (prr(Stack::FreeBsd11), &[mark], &[loss]),
+    ] {
+        for (marks, expected) in [(true, marked), (false, delayed)] {
+            let config = Config { ecn: true, ..config.clone() };
+            let which = (config.stack, config.loss, marks);
+            let at = if config.handshake { 109 } else { 69 };
+            let mut drop = lose(&[36]);
+            // With number 30 comes the mark, or at about its time the delay.
+            let change = |s: &mut Script| s.back_off = (!marks).then_some((AT(at), How::Prr));
+            let (told, mut p) = script(config, 40, change, move |from, n, s| {
+                if marks && from == 0 && number(s) == 30 { Fate::Mark } else { drop(from, n, s) }
+            });
+            p.service = MS(1);
+            p.ends[0].write(p.now, u64::MAX / 4);
+            p.run(MS(400));
+            assert_eq!(told.lock().unwrap().congestion, expected, "{which:?}");
+            let s = p.ends[0].stats();
+            assert_eq!((s.retransmissions, s.timeouts, s.recoveries), (1, 0, 1), "{which:?}");
+            if !expected.contains(&loss) {
+                let to = if marks { 5 } else { 20 };
+                assert_eq!(p.ends[0].flow().ssthresh, Bytes::new(to * MSS), "{which:?}");
+                assert!((to - 1..=to + 1).contains(&(p.cwnd().get() / MSS)), "{which:?}: {:?}", p.cwnd());
+            }
+        }
     }
 }
