@@ -138,6 +138,8 @@ impl Sender {
         self.partial_seen = false;
         // What a tail probe may still repair is one of these losses (Linux: `tcp_init_cwnd_reduction`).
         self.probe.high = 0;
+        // The reduction under way told the receiver of itself; FreeBSD tells it again (`cc_cong_signal`).
+        self.ecn.tell_reduced |= !answered || self.ways.lenient;
         if answered && self.config.loss != LossDetection::Tahoe {
             self.flow.phase = Phase::Recovery;
             return self.begin_repair();
@@ -321,6 +323,7 @@ impl Sender {
         self.flow.phase = Phase::Reduced;
         self.recover = self.nxt;
         self.probe.high = 0;
+        self.ecn.tell_reduced = true;
         self.forget_undo();
     }
 }

@@ -183,6 +183,8 @@ impl Sender {
             self.flow.cwnd = window;
         }
         self.flow.phase = Phase::Loss;
+        // FreeBSD 11 tells of fast retransmissions and of marks only (`cc_cong_signal`).
+        self.ecn.tell_reduced |= !self.ways.lenient;
         // Not where losses were already being repaired (RFC 5682, section 3.2): there a late original proves nothing.
         let watch = recurring || matches!(phase, Phase::Open | Phase::Reduced);
         self.undo.frto = if self.config.undo && watch { Frto::Retransmitted } else { Frto::Off };
@@ -209,6 +211,7 @@ impl Sender {
             self.probe.high = 0;
             if self.flow.phase == Phase::Open {
                 let before = self.flow.windows();
+                self.ecn.tell_reduced = true;
                 if let Reaction::Reduce(to) | Reaction::ResendAll(to) = self.ask(Signal::Loss) {
                     let why = causes::LossBackoff { lost: self.mss as i64, ..Default::default() };
                     self.record(to, to, why, before);

@@ -3,6 +3,7 @@
 use super::algorithm::{Script, lose, script};
 use super::*;
 use crate::pair::Fate;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use cc::{CauseKind, How, Phase, Reaction, Signal};
 use units::Bytes;
@@ -75,6 +76,32 @@ fn losses_inside_a_reduction_are_one_congestion_but_after_a_back_off_by_delay_wh
                 assert_eq!(p.ends[0].flow().ssthresh, Bytes::new(to * MSS), "{which:?}");
                 assert!((to - 1..=to + 1).contains(&(p.cwnd().get() / MSS)), "{which:?}: {:?}", p.cwnd());
             }
+        }
+    }
+}
+
+#[test]
+fn the_first_new_data_after_a_reduction_of_any_kind_tells_the_receiver() {
+    // (what happens, segments with CWR on Linux, on FreeBSD)
+    type Path = fn() -> Box<dyn FnMut(usize, u64, &Segment) -> Fate>;
+    let cases: [(&str, Path, u64, usize, usize); 4] = [
+        ("nothing", || Box::new(|_, _, _| Fate::Pass), 100, 0, 0),
+        ("a loss", || Box::new(lose(&[5])), 100, 1, 1),
+        ("a tail probe", || Box::new(lose(&[100])), 100, 1, 0),
+        ("a timeout", || Box::new(lose(&[1, 1, 1])), 1, 1, 0),
+    ];
+    for (what, path, written, linux, freebsd) in cases {
+        for (of, expected) in [(Stack::Linux, linux), (Stack::FreeBsd11, freebsd)] {
+            let (_, mut p) = script(Config { ecn: true, ..stack(of) }, 20, |_| {}, path());
+            p.ends[0].write(p.now, written * MSS);
+            for until in [3000, 6000] {
+                p.run(MS(until));
+                p.ends[0].write(p.now, 5 * MSS);
+            }
+            p.run(MS(9000));
+            assert_eq!(p.ends[1].received(), (written + 10) * MSS, "{what}, {of:?}");
+            let told: Vec<_> = p.sent.iter().filter(|(_, s)| s.len > 0 && s.flags.has(Flags::CWR)).collect();
+            assert_eq!(told.len(), expected, "{what}, {of:?}");
         }
     }
 }
