@@ -30,6 +30,8 @@ pub(crate) struct Aside {
     pub own_window: OwnWindow,
     /// Written behind a push of what is not all sent yet.
     pub behind: Option<u64>,
+    /// When the other side was last heard of; FreeBSD only.
+    pub heard_at: Instant,
 }
 
 /// Our FIN.

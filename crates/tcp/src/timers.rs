@@ -263,8 +263,10 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(crate) fn restart_after_idle(&mut self, now: Instant) {
-        let idle = now.since(self.last_sent);
-        let rto = self.rtt.rto();
+        let linux = self.config.stack == Stack::Linux;
+        // FreeBSD is idle since it last heard of the other side (`t_rcvtime`), be that a request this is the answer to.
+        let last = if self.ways.lenient { self.aside.heard_at.max(self.last_sent) } else { self.last_sent };
+        let (idle, rto) = (now.since(last), self.rtt.rto());
         if self.last_sent == Instant::ZERO || idle <= rto || self.flow.phase != Phase::Open {
             return;
         }
@@ -272,7 +274,7 @@ impl Sender {
             let before = self.flow.windows();
             let restart = Bytes::new(self.mss * self.config.initial_window.max(1) as u64).min(self.flow.cwnd);
             let mut cwnd = self.flow.cwnd;
-            if self.config.stack == Stack::Linux {
+            if linux {
                 // Half for every timeout of silence.
                 let mut left = idle.as_nanos() / rto.as_nanos().max(1);
                 while left > 0 && cwnd > restart {
@@ -282,7 +284,10 @@ impl Sender {
             } else {
                 cwnd = restart;
             }
-            self.flow.ssthresh = self.flow.ssthresh.max(before.0 / 4 * 3);
+            // FreeBSD 11 forgets how large the window was (`newreno_after_idle`, which its modules share).
+            if !self.ways.lenient {
+                self.flow.ssthresh = self.flow.ssthresh.max(before.0 / 4 * 3);
+            }
             self.flow.cwnd = cwnd.max(restart);
             if self.flow.cwnd != before.0 {
                 self.flow.because(causes::IdleRestart { idle: idle.as_nanos() as i64 }, before);
