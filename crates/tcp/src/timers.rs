@@ -175,6 +175,11 @@ impl Sender {
                     None
                 }
             }
+        } else if self.ways.lenient {
+            // RFC 5681 leaves the threshold alone when the same segment times out again; FreeBSD's host does not
+            // (`cc_cong_signal`). Its modules set none after a timeout, so the algorithm has no say.
+            let usable = self.flow.cwnd.min(self.flow.receive_window).get();
+            Some(Bytes::new((usable / 2 / self.mss).max(2) * self.mss))
         } else {
             Some(self.flow.ssthresh)
         };

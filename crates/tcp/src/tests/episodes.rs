@@ -105,3 +105,19 @@ fn the_first_new_data_after_a_reduction_of_any_kind_tells_the_receiver() {
         }
     }
 }
+
+#[test]
+fn a_second_timeout_of_a_segment_leaves_the_threshold_except_on_freebsd() {
+    for (of, after) in [(Stack::Linux, [5, 5, 5]), (Stack::Ns2, [5, 5, 5]), (Stack::FreeBsd11, [5, 2, 2])] {
+        let path = |from, _, s: &Segment| if from == 0 && s.len > 0 { Fate::Drop } else { Fate::Pass };
+        let (told, mut p) = script(stack(of), 20, |_| {}, path);
+        p.ends[0].write(p.now, 20 * MSS);
+        for (timeouts, threshold) in (1..).zip(after) {
+            while p.ends[0].stats().timeouts < timeouts {
+                p.run(p.now.since(Instant::ZERO) + MS(10));
+            }
+            assert_eq!(p.ends[0].flow().ssthresh, Bytes::new(threshold * MSS), "{of:?}, timeout {timeouts}");
+        }
+        assert_eq!(told.lock().unwrap().congestion, [(Signal::Timeout, Phase::Open)], "{of:?}");
+    }
+}
