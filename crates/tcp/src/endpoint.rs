@@ -206,7 +206,7 @@ impl Endpoint {
         self.hear(now);
         self.sender.see_window(s);
         self.note_stamp(s);
-        let delivered = self.receiver.on_data(now, s, &mut self.sender.stats);
+        let delivered = self.receiver.on_data(now, s, &mut self.sender.stats, &self.sender.rtt);
         Heard { rtt: None, acked: 0, delivered }
     }
 
@@ -242,7 +242,7 @@ impl Endpoint {
         }
         self.note_stamp(s);
         if s.span() > 0 || s.seq < self.receiver.nxt {
-            heard.delivered = self.receiver.on_data(now, s, &mut self.sender.stats);
+            heard.delivered = self.receiver.on_data(now, s, &mut self.sender.stats, &self.sender.rtt);
         }
         heard
     }
