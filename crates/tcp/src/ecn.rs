@@ -10,7 +10,7 @@ pub(crate) const CE: u8 = 3;
 pub(crate) struct Sender {
     /// Both ends agreed.
     pub on: bool,
-    /// The next new data segment tells that the window was reduced.
+    /// The next new data segment tells that the window was reduced, for whatever reason (RFC 3168, section 6.1.2).
     pub tell_reduced: bool,
     /// Marks below this position belong to a window already reduced.
     pub heeded_to: u64,

@@ -4,7 +4,7 @@ use crate::handshake::{Opening, State};
 use crate::receiver::Receiver;
 use crate::sender::{Fin, Sender};
 use crate::transmit::Chunk;
-use crate::{Config, Flags, Segment, Stats};
+use crate::{Config, Flags, Segment, Stack, Stats};
 use alloc::boxed::Box;
 use cc::{CongestionControl, Flow};
 use core::mem::offset_of;
@@ -46,6 +46,8 @@ pub struct Endpoint {
     // The two halves meet at the fields that every segment looks at.
     pub(crate) receiver: Receiver,
     pub(crate) state: State,
+    /// Idleness counts from what was last received (FreeBSD). It lies here since every segment asks.
+    hears: bool,
     pub(crate) sender: Sender,
 }
 
@@ -54,6 +56,7 @@ impl Endpoint {
         Endpoint {
             receiver: Receiver::new(&config),
             state,
+            hears: config.stack == Stack::FreeBsd11,
             opening: Opening { due: state == State::SynSent, tries: 0, sent_at: Instant::ZERO, request: 0 },
             sender: Sender::new(config, build),
         }
@@ -192,10 +195,18 @@ impl Endpoint {
     }
 
     #[inline(always)]
+    fn hear(&mut self, now: Instant) {
+        if self.hears {
+            self.sender.aside.heard_at = now;
+        }
+    }
+
+    #[inline(always)]
     fn on_plain_data(&mut self, now: Instant, s: &Segment) -> Heard {
+        self.hear(now);
         self.sender.see_window(s);
         self.note_stamp(s);
-        let delivered = self.receiver.on_data(now, s, &mut self.sender.stats);
+        let delivered = self.receiver.on_data(now, s, &mut self.sender.stats, &self.sender.rtt);
         Heard { rtt: None, acked: 0, delivered }
     }
 
@@ -203,6 +214,7 @@ impl Endpoint {
     fn on_pure_ack(&mut self, now: Instant, s: &Segment) -> Heard {
         let mut heard = Heard::default();
         self.sender.flow.now = now;
+        self.hear(now);
         self.sender.on_ack(now, s, self.echo(s), &mut heard);
         self.note_stamp(s);
         heard
@@ -213,6 +225,7 @@ impl Endpoint {
     fn on_any_segment(&mut self, now: Instant, s: &Segment) -> Heard {
         let mut heard = Heard::default();
         self.sender.flow.now = now;
+        self.hear(now);
         if self.state != State::Established && !self.on_opening_segment(now, s, &mut heard) {
             return heard;
         }
@@ -229,7 +242,7 @@ impl Endpoint {
         }
         self.note_stamp(s);
         if s.span() > 0 || s.seq < self.receiver.nxt {
-            heard.delivered = self.receiver.on_data(now, s, &mut self.sender.stats);
+            heard.delivered = self.receiver.on_data(now, s, &mut self.sender.stats, &self.sender.rtt);
         }
         heard
     }

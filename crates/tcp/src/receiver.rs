@@ -4,6 +4,7 @@ use crate::config::{Config, DelayedAck};
 use crate::reassembly::Reassembly;
 use crate::{Flags, SackBlocks, Segment, Stats, ecn};
 use alloc::boxed::Box;
+use cc::host::RttEstimator;
 use units::{Duration, Instant};
 
 /// Linux acknowledges at once so many segments at the start (`TCP_MAX_QUICKACKS`).
@@ -117,25 +118,25 @@ impl Receiver {
         (self.nxt - self.unread).saturating_sub(1 + u64::from(self.fin))
     }
 
-    /// Takes in a segment that occupies sequence space, or an old empty one (a window probe). Returns the payload it
-    /// brought in order.
+    /// Takes in a segment that occupies sequence space, or an old empty one (a window probe). `rtt` is of our own
+    /// sending half. Returns the payload it brought in order.
     #[inline(always)]
-    pub fn on_data(&mut self, now: Instant, s: &Segment, stats: &mut Stats) -> u64 {
+    pub fn on_data(&mut self, now: Instant, s: &Segment, stats: &mut Stats, rtt: &RttEstimator) -> u64 {
         const SPECIAL: u8 = Flags::FIN.0 | Flags::CWR.0;
         let end = s.seq + s.len as u64;
         let plain = s.seq == self.nxt && s.flags.0 & SPECIAL == 0 && s.ecn != ecn::CE;
         if plain && !self.gap && !self.held && end <= self.edge && !(self.accurate && self.ecn.echo) {
             self.nxt = end;
             self.largest = self.largest.max(s.len);
-            self.schedule(now);
+            self.schedule(now, rtt);
             return s.len as u64;
         }
-        self.on_special(now, s, stats)
+        self.on_special(now, s, stats, rtt)
     }
 
     #[cold]
     #[inline(never)]
-    fn on_special(&mut self, now: Instant, s: &Segment, stats: &mut Stats) -> u64 {
+    fn on_special(&mut self, now: Instant, s: &Segment, stats: &mut Stats, rtt: &RttEstimator) -> u64 {
         let end = s.seq + s.span();
         stats.ce_received += u64::from(s.ecn == ecn::CE);
         let news = self.ecn.on_data(s, self.accurate);
@@ -145,6 +146,7 @@ impl Receiver {
             if s.span() > 0 {
                 stats.duplicates_received += 1;
                 self.twice = Some((s.seq, end));
+                self.repeat_quickly();
             }
             self.ack_now = true;
             return 0;
@@ -184,13 +186,13 @@ impl Receiver {
         if self.held {
             self.unread += delivered;
         }
-        self.schedule(now);
+        self.schedule(now, rtt);
         delivered
     }
 
     /// In-order data arrived: acknowledge now, or when?
     #[inline(always)]
-    fn schedule(&mut self, now: Instant) {
+    fn schedule(&mut self, now: Instant, rtt: &RttEstimator) {
         self.pending += 1;
         let due = match self.policy {
             DelayedAck::None => true,
@@ -200,7 +202,7 @@ impl Receiver {
                 }
                 self.pending >= 2
             }
-            DelayedAck::Linux => self.schedule_linux(now),
+            DelayedAck::Linux => self.schedule_linux(now, rtt),
         };
         if self.stretch > 1 && due && self.pending < self.stretch && !self.ack_now {
             self.ack_at = now + TRAIN_GAP;
@@ -211,11 +213,11 @@ impl Receiver {
 
     /// Linux: more than one full segment unacknowledged, or still in the quick phase.
     #[inline(always)]
-    fn schedule_linux(&mut self, now: Instant) -> bool {
+    fn schedule_linux(&mut self, now: Instant, rtt: &RttEstimator) -> bool {
         let idle = now.since(self.last_data);
         self.last_data = now;
         if idle > DELAY_MIN / 2 || self.delay != DELAY_MIN {
-            self.adapt_delay(idle);
+            self.adapt_delay(idle, rtt);
         }
         let before = self.ack_at;
         self.ack_at = if before == Instant::MAX { now + self.delay } else { before };
@@ -224,7 +226,7 @@ impl Receiver {
 
     /// Linux's estimate of how long an ACK may wait, from the gaps between segments.
     #[inline]
-    fn adapt_delay(&mut self, idle: Duration) {
+    fn adapt_delay(&mut self, idle: Duration, rtt: &RttEstimator) {
         let half = Duration::from_nanos(self.delay.as_nanos() / 2);
         if self.delay.is_zero() {
             self.quick = QUICK_MAX;
@@ -233,9 +235,20 @@ impl Receiver {
             self.delay = half + DELAY_MIN / 2;
         } else if idle < self.delay {
             self.delay = (half + idle).min(DELAY_MAX);
-        } else if idle > DELAY_MAX {
-            // The sender seems to have started anew.
+        } else if idle > rtt.rto() {
+            // The sender seems to have started anew (`tcp_event_data_recv`, by this host's own timeout).
             self.quick = QUICK_MAX;
+        }
+    }
+
+    /// Linux takes a duplicate for a sign that ACKs are missed, and holds back none of the next
+    /// (`tcp_enter_quickack_mode`); the duplicate's own is one of them.
+    fn repeat_quickly(&mut self) {
+        if self.policy == DelayedAck::Linux {
+            self.quick = QUICK_MAX;
+            self.delay = DELAY_MIN;
+            self.talks = false;
+            self.pending += 1;
         }
     }
 

@@ -127,14 +127,22 @@ impl Sender {
         let during = self.flow.phase;
         let before = self.flow.windows();
         self.flow.in_flight = Bytes::new(self.pipe());
+        // One window is cut once (RFC 3168, section 6.1.2): where a mark began the reduction under way, each stack lets
+        // it answer for these losses too (FreeBSD's modules where `IN_CONGRECOVERY`, ns-2 after `CWND_ACTION_ECN`), and
+        // Linux whatever began it.
+        let marked = self.ecn.heeded_to == self.recover;
+        let answered = during == Phase::Reduced && (marked || self.config.stack == Stack::Linux);
         self.recover = self.nxt;
         self.force_one = true;
         self.rescued = false;
         self.partial_seen = false;
-        // Linux does not ask twice: the reduction under way answers for these losses too.
-        if during == Phase::Reduced && self.prr.on && self.config.stack == Stack::Linux {
+        // What a tail probe may still repair is one of these losses (Linux: `tcp_init_cwnd_reduction`).
+        self.probe.high = 0;
+        // The reduction under way told the receiver of itself; FreeBSD tells it again (`cc_cong_signal`).
+        self.ecn.tell_reduced |= !answered || self.ways.lenient;
+        if answered && self.config.loss != LossDetection::Tahoe {
             self.flow.phase = Phase::Recovery;
-            return;
+            return self.begin_repair();
         }
         self.remember(before);
         let (lost, in_flight) = (self.board.lost as i64, self.flow.in_flight.get() as i64);
@@ -167,11 +175,15 @@ impl Sender {
                 self.after_algorithm();
             }
         }
+        self.begin_repair();
+        self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
+    }
+
+    fn begin_repair(&mut self) {
         if self.ways.own_window && self.flow.phase == Phase::Recovery {
             self.open_own_window();
             self.lose_holes();
         }
-        self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
     }
 
     /// Tahoe: back to one segment and send everything outstanding again.
@@ -310,6 +322,8 @@ impl Sender {
     fn begin_reduced(&mut self) {
         self.flow.phase = Phase::Reduced;
         self.recover = self.nxt;
+        self.probe.high = 0;
+        self.ecn.tell_reduced = true;
         self.forget_undo();
     }
 }

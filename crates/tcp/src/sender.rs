@@ -4,6 +4,7 @@ use crate::clock::TickClock;
 use crate::config::{Config, LossDetection, Offload, RoundKind, Stack};
 use crate::ecn::{self, Marked};
 use crate::freebsd::OwnWindow;
+use crate::handshake::CAUTIOUS_RTO;
 use crate::ring::Ring;
 use crate::scoreboard::{Delivery, Scoreboard};
 use crate::{BandwidthEstimates, Heard, Segment, Stats, prr::Prr, rack::Rack, timers::Probe, undo::Undo};
@@ -29,6 +30,8 @@ pub(crate) struct Aside {
     pub own_window: OwnWindow,
     /// Written behind a push of what is not all sent yet.
     pub behind: Option<u64>,
+    /// When the other side was last heard of; FreeBSD only.
+    pub heard_at: Instant,
 }
 
 /// Our FIN.
@@ -156,6 +159,10 @@ impl Sender {
             Stack::FreeBsd11 => RttRule::FreeBsd { tick: config.rtt_tick },
             Stack::Ns2 => RttRule::Rfc { tick: NS2_TICK.max(config.rtt_tick) },
         };
+        let mut rtt = RttEstimator::new(rule, config.min_rto, config.max_rto);
+        if config.stack == Stack::FreeBsd11 {
+            rtt.set_initial(CAUTIOUS_RTO);
+        }
         Sender {
             board: Scoreboard::new(),
             una: 0,
@@ -172,7 +179,7 @@ impl Sender {
             wake_at: Instant::MAX,
             last_sent: Instant::ZERO,
             pto: Duration::from_secs(1),
-            rtt: RttEstimator::new(rule, config.min_rto, config.max_rto),
+            rtt,
             rounds: RoundTracker::new(Instant::ZERO, flow.cwnd, 0),
             recover: 0,
             prr: Prr::default(),

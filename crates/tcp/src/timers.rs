@@ -175,6 +175,11 @@ impl Sender {
                     None
                 }
             }
+        } else if self.ways.lenient {
+            // RFC 5681 leaves the threshold alone when the same segment times out again; FreeBSD's host does not
+            // (`cc_cong_signal`). Its modules set none after a timeout, so the algorithm has no say.
+            let usable = self.flow.cwnd.min(self.flow.receive_window).get();
+            Some(Bytes::new((usable / 2 / self.mss).max(2) * self.mss))
         } else {
             Some(self.flow.ssthresh)
         };
@@ -183,6 +188,8 @@ impl Sender {
             self.flow.cwnd = window;
         }
         self.flow.phase = Phase::Loss;
+        // FreeBSD 11 tells of fast retransmissions and of marks only (`cc_cong_signal`).
+        self.ecn.tell_reduced |= !self.ways.lenient;
         // Not where losses were already being repaired (RFC 5682, section 3.2): there a late original proves nothing.
         let watch = recurring || matches!(phase, Phase::Open | Phase::Reduced);
         self.undo.frto = if self.config.undo && watch { Frto::Retransmitted } else { Frto::Off };
@@ -209,6 +216,7 @@ impl Sender {
             self.probe.high = 0;
             if self.flow.phase == Phase::Open {
                 let before = self.flow.windows();
+                self.ecn.tell_reduced = true;
                 if let Reaction::Reduce(to) | Reaction::ResendAll(to) = self.ask(Signal::Loss) {
                     let why = causes::LossBackoff { lost: self.mss as i64, ..Default::default() };
                     self.record(to, to, why, before);
@@ -256,20 +264,22 @@ impl Sender {
     }
 
     /// Sends again after silence longer than the timeout: the old window says nothing about the path any more.
-    /// Paced flows keep it, since they do not burst.
+    /// Paced flows keep it, since they do not burst. Whose window it was in the last episode no longer matters.
     #[cold]
     #[inline(never)]
     pub(crate) fn restart_after_idle(&mut self, now: Instant) {
-        let idle = now.since(self.last_sent);
-        let rto = self.rtt.rto();
+        let linux = self.config.stack == Stack::Linux;
+        // FreeBSD is idle since it last heard of the other side (`t_rcvtime`), be that a request this is the answer to.
+        let last = if self.ways.lenient { self.aside.heard_at.max(self.last_sent) } else { self.last_sent };
+        let (idle, rto) = (now.since(last), self.rtt.rto());
         if self.last_sent == Instant::ZERO || idle <= rto || self.flow.phase != Phase::Open {
             return;
         }
-        if self.flow.pacing.is_none() && !self.owns_window {
+        if self.flow.pacing.is_none() {
             let before = self.flow.windows();
             let restart = Bytes::new(self.mss * self.config.initial_window.max(1) as u64).min(self.flow.cwnd);
             let mut cwnd = self.flow.cwnd;
-            if self.config.stack == Stack::Linux {
+            if linux {
                 // Half for every timeout of silence.
                 let mut left = idle.as_nanos() / rto.as_nanos().max(1);
                 while left > 0 && cwnd > restart {
@@ -279,7 +289,10 @@ impl Sender {
             } else {
                 cwnd = restart;
             }
-            self.flow.ssthresh = self.flow.ssthresh.max(before.0 / 4 * 3);
+            // FreeBSD 11 forgets how large the window was (`newreno_after_idle`, which its modules share).
+            if !self.ways.lenient {
+                self.flow.ssthresh = self.flow.ssthresh.max(before.0 / 4 * 3);
+            }
             self.flow.cwnd = cwnd.max(restart);
             if self.flow.cwnd != before.0 {
                 self.flow.because(causes::IdleRestart { idle: idle.as_nanos() as i64 }, before);

@@ -122,6 +122,7 @@ impl Sender {
         }
         let before = self.flow.windows();
         self.prr.on = false;
+        self.ecn.tell_reduced = false;
         if !self.owns_window {
             self.flow.cwnd = self.flow.cwnd.max(self.undo.cwnd);
             self.flow.ssthresh = self.flow.ssthresh.max(self.undo.ssthresh);

@@ -12,8 +12,8 @@ use units::{Bytes, Rate};
 
 /// What a script was told.
 #[derive(Debug, Default)]
-struct Told {
-    congestion: Vec<(Signal, Phase)>,
+pub(super) struct Told {
+    pub congestion: Vec<(Signal, Phase)>,
     events: Vec<(Instant, Event)>,
     undone: u32,
     lost: u64,
@@ -25,11 +25,11 @@ struct Told {
 
 /// An algorithm written for one test.
 #[derive(Debug)]
-struct Script {
+pub(super) struct Script {
     told: Arc<Mutex<Told>>,
-    reaction: Reaction,
+    pub reaction: Reaction,
     /// Back off to half at this time.
-    back_off: Option<(Instant, How)>,
+    pub back_off: Option<(Instant, How)>,
     wake: Option<Instant>,
     train: bool,
     /// Every ACK of new data during a repair grows the window of the repair.
@@ -83,7 +83,7 @@ impl CongestionControl for Script {
     }
 }
 
-fn script<'a>(
+pub(super) fn script<'a>(
     config: Config,
     window: u64,
     change: impl Fn(&mut Script),
@@ -112,7 +112,7 @@ fn script<'a>(
     (told, p)
 }
 
-fn lose(numbers: &'static [u64]) -> impl FnMut(usize, u64, &Segment) -> Fate {
+pub(super) fn lose(numbers: &[u64]) -> impl FnMut(usize, u64, &Segment) -> Fate + use<> {
     let mut left: Vec<u64> = numbers.to_vec();
     move |from, _, s| match left.iter().position(|n| from == 0 && *n == number(s)) {
         Some(i) => {
@@ -212,39 +212,6 @@ fn an_immediate_back_off_leaves_the_phase_alone() {
     p.ends[0].write(p.now, u64::MAX / 4);
     p.run(MS(302));
     assert_eq!((p.ends[0].flow().phase, p.cwnd()), (Phase::Open, Bytes::new(20 * MSS)));
-}
-
-#[test]
-fn losses_inside_a_reduction_are_one_congestion_on_linux_and_shown_on_freebsd() {
-    for (of, asked) in [(Stack::Linux, 1), (Stack::FreeBsd11, 2)] {
-        let config = Config { ecn: true, ..stack(of) };
-        let mut lost = false;
-        let (told, mut p) = script(
-            config,
-            40,
-            |_| {},
-            move |from, _, s| {
-                if from == 1 || s.len == 0 {
-                    return Fate::Pass;
-                }
-                if number(s) == 30 {
-                    return Fate::Mark;
-                }
-                if number(s) == 36 && !lost {
-                    lost = true;
-                    return Fate::Drop;
-                }
-                Fate::Pass
-            },
-        );
-        p.service = MS(1);
-        p.ends[0].write(p.now, u64::MAX / 4);
-        p.run(MS(400));
-        let told = told.lock().unwrap();
-        let expected = [(Signal::Ecn, Phase::Open), (Signal::Loss, Phase::Reduced)];
-        assert_eq!(told.congestion, expected[..asked], "{of:?}");
-        assert_eq!(p.ends[0].stats().retransmissions, 1);
-    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whole connections over imaginary paths.
 
 mod algorithm;
+mod episodes;
 mod measuring;
 mod opening;
 mod properties;

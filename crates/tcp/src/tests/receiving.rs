@@ -70,9 +70,23 @@ fn linux_is_quick_for_sixteen_segments_and_again_after_silence() {
     let got = acks(&mut e, &arrivals, 35);
     assert_eq!(got.iter().filter(|a| a.0 <= 16).count(), 16);
     assert_eq!(got.iter().filter(|a| a.0 > 16).map(|a| a.1).collect::<Vec<_>>(), [18, 20, 22, 24, 26, 28, 30]);
-    // A lone segment now waits 40 ms; after more than 200 ms of silence it does not.
-    assert_eq!(acks(&mut e, &[(40, 31)], 200).iter().map(|a| a.0).collect::<Vec<_>>(), [80]);
-    assert_eq!(acks(&mut e, &[(400, 32)], 500).iter().map(|a| a.0).collect::<Vec<_>>(), [400]);
+    // A lone segment now waits 40 ms; after silence beyond the receiver's own timeout, a second here, it does not.
+    for (at, acked, next) in [(40, 80, 31), (400, 440, 32), (1450, 1450, 33), (1600, 1600, 34)] {
+        assert_eq!(acks(&mut e, &[(at, next)], at + 100).iter().map(|a| a.0).collect::<Vec<_>>(), [acked]);
+    }
+}
+
+#[test]
+fn linux_is_quick_for_sixteen_acks_after_a_duplicate() {
+    for (policy, quick) in [(DelayedAck::Linux, 16), (DelayedAck::EverySecond { timeout: MS(100) }, 1)] {
+        let mut e = receiver(Config { delayed_ack: policy, ..linux() });
+        let until_steady: Vec<_> = (1..=20).map(|n| (n, n)).collect();
+        acks(&mut e, &until_steady, 30);
+        let arrivals: Vec<_> = [(31, 3)].into_iter().chain((21..=50).map(|n| (n + 11, n))).collect();
+        let at: Vec<_> = acks(&mut e, &arrivals, 61).iter().map(|a| a.0).collect();
+        let expected: Vec<_> = (31..31 + quick).chain((31 + quick..=61).skip(1).step_by(2)).collect();
+        assert_eq!(at, expected, "{policy:?}");
+    }
 }
 
 #[test]

@@ -143,6 +143,33 @@ fn after_a_second_of_silence_linux_halves_the_window_for_every_timeout() {
 }
 
 #[test]
+fn freebsd_forgets_its_window_in_silence_but_not_while_the_other_side_speaks() {
+    // (host, when the other side sends, window and threshold after a second) in segments: forty and twenty before.
+    for (of, spoken, window, threshold) in [
+        (Stack::Linux, None, 10, 30),
+        (Stack::Linux, Some(1990), 10, 30),
+        (Stack::FreeBsd11, None, 10, 20),
+        (Stack::FreeBsd11, Some(1700), 10, 20),
+        (Stack::FreeBsd11, Some(1990), 40, 20),
+    ] {
+        let mut p = Pair::fixed(stack(of), |_, _, _| Fate::Pass);
+        p.ends[0].write(p.now, 40 * MSS);
+        p.run(MS(1000));
+        p.ends[0].flow_mut().cwnd = Bytes::new(40 * MSS);
+        p.ends[0].flow_mut().ssthresh = Bytes::new(20 * MSS);
+        if let Some(at) = spoken {
+            p.run(MS(at));
+            p.ends[1].write(p.now, MSS);
+        }
+        p.run(MS(2020));
+        p.ends[0].write(p.now, MSS);
+        p.run(MS(2021));
+        let flow = p.ends[0].flow();
+        assert_eq!((flow.cwnd.get() / MSS, flow.ssthresh.get() / MSS), (window, threshold), "{of:?}, {spoken:?}");
+    }
+}
+
+#[test]
 fn a_window_of_zero_growth_keeps_the_pipe_at_the_window() {
     // In flight never exceeds the window and comes back to it after every ACK.
     let mut p = fixed(linux(), |f| f.cwnd = Bytes::new(20 * MSS));
