@@ -162,6 +162,9 @@ pub enum Event {
     Restart,
     /// Recovery (or the reduction) is over; the window is what PRR left.
     RecoveryEnd,
+    /// A timeout that asks for no further reduction: losses of the same window were being repaired (Linux). What was known
+    /// of the path is out of date nevertheless.
+    Timeout,
     /// `flow.mss` changed.
     MssChanged,
     /// The time given by `wake` has come.

@@ -275,6 +275,7 @@ impl CongestionControl for PythonCc {
         let name = match event {
             Event::Restart => "restart",
             Event::RecoveryEnd => "recovery_end",
+            Event::Timeout => "timeout",
             Event::MssChanged => "mss_changed",
             Event::Wake => "wake",
             Event::Granted(_) => "granted",

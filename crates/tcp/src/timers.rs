@@ -44,6 +44,12 @@ const JIFFIES: Duration = Duration::from_millis(2);
 /// FreeBSD's shortest persist timer (`TCPTV_PERSMIN`).
 const PERSIST_MIN: Duration = Duration::from_secs(5);
 
+/// The window after idleness in FreeBSD 11 (`newreno_after_idle`, which its modules share): RFC 3390's initial window, though
+/// connections begin with ten segments there.
+fn rfc3390(mss: Bytes) -> Bytes {
+    (mss * 4).min((mss * 2).max(Bytes::new(4380)))
+}
+
 impl Sender {
     /// New data was acknowledged: the timers start over.
     #[inline]
@@ -181,6 +187,10 @@ impl Sender {
             let usable = self.flow.cwnd.min(self.flow.receive_window).get();
             Some(Bytes::new((usable / 2 / self.mss).max(2) * self.mss))
         } else {
+            if linux {
+                // `tcp_enter_loss` asks for no `ssthresh` here, and sets the state all the same.
+                self.cc.on_event(&mut self.flow, Event::Timeout);
+            }
             Some(self.flow.ssthresh)
         };
         if let Some(to) = to {
@@ -277,7 +287,8 @@ impl Sender {
         }
         if self.flow.pacing.is_none() {
             let before = self.flow.windows();
-            let restart = Bytes::new(self.mss * self.config.initial_window.max(1) as u64).min(self.flow.cwnd);
+            let initial = Bytes::new(self.mss * self.config.initial_window.max(1) as u64);
+            let restart = if self.ways.lenient { rfc3390(self.flow.mss) } else { initial }.min(self.flow.cwnd);
             let mut cwnd = self.flow.cwnd;
             if linux {
                 // Half for every timeout of silence.
@@ -289,7 +300,7 @@ impl Sender {
             } else {
                 cwnd = restart;
             }
-            // FreeBSD 11 forgets how large the window was (`newreno_after_idle`, which its modules share).
+            // FreeBSD 11 forgets how large the window was.
             if !self.ways.lenient {
                 self.flow.ssthresh = self.flow.ssthresh.max(before.0 / 4 * 3);
             }

@@ -114,6 +114,9 @@ impl CongestionControl for Bic {
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        if event == Event::Timeout {
+            self.w_max = 0.0;
+        }
         if event == Event::MssChanged {
             let factor = self.mss.packets(flow.mss);
             (self.w_max, self.saved, self.mss) = (self.w_max * factor, self.saved * factor, flow.mss);

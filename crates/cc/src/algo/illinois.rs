@@ -12,7 +12,9 @@
 //!
 //! Source: Liu, Başar and Srikant, Performance Evaluation 65(6–7), 2008; θ and the small window from Linux 6.1.
 
-use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, Signal};
+use crate::{
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup, Signal,
+};
 use params::ParamError;
 use units::Duration;
 
@@ -114,6 +116,11 @@ impl Illinois {
         }
         (self.sum, self.count) = (Duration::ZERO, 0);
     }
+
+    /// Linux, at every timeout.
+    fn reset(&mut self) {
+        (self.alpha, self.beta, self.low_rounds, self.was_above) = (1.0, 0.5, 0, false);
+    }
 }
 
 impl CongestionControl for Illinois {
@@ -131,9 +138,15 @@ impl CongestionControl for Illinois {
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         let to = flow.cwnd.mul_f64(1.0 - self.beta);
         if congestion.signal == Signal::Timeout {
-            (self.alpha, self.beta, self.low_rounds, self.was_above) = (1.0, 0.5, 0, false);
+            self.reset();
         }
         Reaction::Reduce(to)
+    }
+
+    fn on_event(&mut self, _: &mut Flow, event: Event) {
+        if event == Event::Timeout {
+            self.reset();
+        }
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

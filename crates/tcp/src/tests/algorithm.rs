@@ -265,3 +265,18 @@ fn a_timeout_inside_an_episode_reduces_no_further_but_starts_from_one_segment() 
     assert_eq!(p.cwnd(), Bytes::new(MSS));
     assert_eq!(p.ends[0].flow().phase, Phase::Loss);
 }
+
+#[test]
+fn a_timeout_within_a_recovery_is_told_on_linux_though_it_asks_for_nothing() {
+    for (of, events) in [(Stack::Linux, &[Event::Timeout][..]), (Stack::FreeBsd11, &[])] {
+        let drop = |from, n, s: &Segment| from == 0 && s.len > 0 && (s.seq == 1 + 3 * MSS || n > 23);
+        let (told, mut p) =
+            script(stack(of), 20, |_| {}, move |from, n, s| if drop(from, n, s) { Fate::Drop } else { Fate::Pass });
+        p.ends[0].write(p.now, u64::MAX / 4);
+        while p.ends[0].stats().timeouts == 0 {
+            p.run(p.now.since(Instant::ZERO) + MS(1));
+        }
+        let told = told.lock().unwrap();
+        assert_eq!(told.events.iter().map(|e| e.1).collect::<Vec<_>>(), events, "{of:?}");
+    }
+}

@@ -148,8 +148,8 @@ fn freebsd_forgets_its_window_in_silence_but_not_while_the_other_side_speaks() {
     for (of, spoken, window, threshold) in [
         (Stack::Linux, None, 10, 30),
         (Stack::Linux, Some(1990), 10, 30),
-        (Stack::FreeBsd11, None, 10, 20),
-        (Stack::FreeBsd11, Some(1700), 10, 20),
+        (Stack::FreeBsd11, None, 4, 20),
+        (Stack::FreeBsd11, Some(1700), 4, 20),
         (Stack::FreeBsd11, Some(1990), 40, 20),
     ] {
         let mut p = Pair::fixed(stack(of), |_, _, _| Fate::Pass);

@@ -271,7 +271,7 @@ impl CongestionControl for Linux {
                 self.shadow = flow.cwnd;
                 self.round_left = flow.in_flight.get() as i64;
             }
-            Event::MssChanged | Event::Wake | Event::Granted(_) => {}
+            Event::MssChanged | Event::Timeout | Event::Wake | Event::Granted(_) => {}
         }
     }
 

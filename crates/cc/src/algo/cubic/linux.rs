@@ -153,10 +153,15 @@ impl Curve {
         let gives_way = self.fast_convergence && cwnd < self.last_max;
         self.last_max = if gives_way { cwnd * (1024 + self.beta) / 2048 } else { cwnd };
         if timeout {
-            (self.last_max, self.origin, self.k, self.reno, self.acked) = (0, 0, 0, 0, 0);
-            (self.cnt, self.smallest_rtt) = (0, None);
+            self.reset();
         }
         flow.mss * (cwnd * self.beta / 1024).max(2)
+    }
+
+    /// `bictcp_reset`, at every timeout.
+    pub(super) fn reset(&mut self) {
+        (self.last_max, self.origin, self.k, self.reno, self.acked) = (0, 0, 0, 0, 0);
+        (self.cnt, self.smallest_rtt, self.epoch) = (0, None, None);
     }
 
     /// Idle time moves the epoch.

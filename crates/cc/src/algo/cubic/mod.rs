@@ -145,6 +145,9 @@ impl CongestionControl for Cubic {
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        if let (Event::Timeout, Curve::Linux(curve)) = (event, &mut self.curve) {
+            curve.reset();
+        }
         if event == Event::MssChanged {
             let factor = self.mss.packets(flow.mss);
             match &mut self.curve {

@@ -247,7 +247,7 @@ impl CongestionControl for Hldg {
                 }
             }
             Event::MssChanged => self.loss_mode.rescale(flow.mss),
-            Event::Granted(_) => {}
+            Event::Timeout | Event::Granted(_) => {}
         }
     }
 
