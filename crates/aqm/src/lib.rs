@@ -184,6 +184,9 @@ impl Limit {
 pub trait Law: Debug + Send {
     /// False for a law that never says anything: queues then skip looking.
     const ACTIVE: bool = true;
+    /// Arrivals that do not fit are looked at like the others before they are refused: [`on_enqueue`](Law::on_enqueue) and then
+    /// [`on_refused`](Law::on_refused), if it lets them pass.
+    const SEES_REFUSED: bool = false;
     /// Periodic updates, caught up to `look.now`. Called before every decision and before an overflow.
     fn advance(&mut self, _look: &Look) {}
     /// A packet arrives.

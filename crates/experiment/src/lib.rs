@@ -60,4 +60,5 @@ pub use scenario::{
     Band, Change, Clock, FlowSpec, Link, LinkId, LossAt, LossModel, RateSpec, Reorder, Run, Scenario, Traffic, Vary,
 };
 pub use schema::schema;
+pub use trace::OPPORTUNITY;
 pub use traffic::{TRAFFIC, TrafficKind};

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use units::{Bytes, Instant, Rate};
 
-/// Bytes that one opportunity delivers (mahimahi's PACKET_SIZE is its MTU with the TUN header; links here count IP).
-pub(crate) const OPPORTUNITY: Bytes = Bytes::new(1500);
+/// Bytes that one opportunity of a trace delivers (mahimahi's PACKET_SIZE is its MTU with the TUN header; links here count
+/// IP).
+pub const OPPORTUNITY: Bytes = Bytes::new(1500);
 
 /// A trace file, read.
 #[derive(Clone, Debug)]

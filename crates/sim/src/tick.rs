@@ -189,9 +189,15 @@ impl<P: Probe> World<P> {
         self.enqueue(l, &packet);
         let link = &mut self.net.links[l as usize];
         let tick = link.tick.as_mut().expect("still ticking");
-        if !tick.active && link.len > 0 {
+        if tick.active {
+            return;
+        }
+        if link.len > 0 {
             tick.wake(count);
             self.tick_serve(l);
+        } else {
+            // The law dropped it: the link is idle still, as one without ticks finds out by asking for a packet.
+            link.queue.idle(now);
         }
     }
 

@@ -9,16 +9,16 @@ pub struct Trace {
     next: usize,
     /// Start of the present repetition.
     base: Instant,
-    /// Bytes left of the last opportunity.
+    /// The last opportunity that somebody took, and what is left of it in bytes.
+    taken: Instant,
     credit: u32,
 }
 
-/// Bytes of one opportunity: 1500 and the 4-byte header of mahimahi's TUN device.
-const OPPORTUNITY: u32 = 1504;
+const OPPORTUNITY: u32 = experiment::OPPORTUNITY.get() as u32;
 
 impl Trace {
     pub(crate) fn new(times: Vec<Instant>) -> Self {
-        Trace { times, next: 0, base: Instant::ZERO, credit: 0 }
+        Trace { times, next: 0, base: Instant::ZERO, taken: Instant::ZERO, credit: 0 }
     }
 
     /// Over the whole of it.
@@ -26,11 +26,12 @@ impl Trace {
         Bytes::new(OPPORTUNITY as u64 * self.times.len() as u64) / self.period()
     }
 
-    /// When a packet of `size` waiting since `now` has been sent. Opportunities before `now` are lost.
+    /// When a packet of `size` waiting since `now` has been sent. Opportunities before `now` are lost, and so is what nobody
+    /// waited for of one that was taken in part (mahimahi's `LinkQueue::rationalize`).
     pub(crate) fn sent_by(&mut self, now: Instant, size: u32) -> Instant {
         let period = self.period();
         let mut at = now;
-        if self.base + self.times[self.next].since(Instant::ZERO) < now {
+        if self.taken < now {
             self.credit = 0;
         }
         while self.credit < size {
@@ -46,6 +47,7 @@ impl Trace {
             }
         }
         self.credit -= size;
+        self.taken = at;
         at
     }
 
@@ -92,7 +94,7 @@ mod tests {
     fn a_trace_gives_one_opportunity_a_line_and_repeats() {
         let times = [0, 5, 10].map(Instant::from_millis).to_vec();
         let mut t = Trace::new(times);
-        let full = |t: &mut Trace, now| t.sent_by(Instant::from_millis(now), 1504).as_nanos() / 1_000_000;
+        let full = |t: &mut Trace, now| t.sent_by(Instant::from_millis(now), 1500).as_nanos() / 1_000_000;
         assert_eq!(full(&mut t, 0), 0);
         assert_eq!(full(&mut t, 1), 5);
         // The line at 10 ms is also the start of the next round, whose first line is at 0 + 10.
@@ -108,13 +110,23 @@ mod tests {
     fn what_was_offered_and_given_from_a_time_on_is_told() {
         let at = Instant::from_millis;
         let mut t = Trace::new([0, 5, 5, 10].map(at).to_vec());
-        let lines = |t: &Trace, ms| t.offered(at(ms)) as f64 / 1504.0;
+        let lines = |t: &Trace, ms| t.offered(at(ms)) as f64 / 1500.0;
         assert_eq!([0, 1, 5, 6, 10, 11, 16].map(|ms| lines(&t, ms)), [0.0, 1.0, 1.0, 3.0, 3.0, 5.0, 7.0]);
-        t.sent_by(at(1), 3000);
-        assert_eq!(t.granted(at(5)), 3000);
-        assert_eq!((t.granted(at(2)), t.granted(at(6))), (3000, 0));
-        // Eight bytes are left of the second line at 5 ms; the rest is the line's at 10 ms.
+        t.sent_by(at(1), 2900);
+        assert_eq!(t.granted(at(5)), 2900);
+        assert_eq!((t.granted(at(2)), t.granted(at(6))), (2900, 0));
+        // A hundred bytes are left of the second line at 5 ms; the rest is the line's at 10 ms.
         assert_eq!(t.sent_by(at(5), 1500), at(10));
-        assert_eq!((t.granted(at(6)), t.granted(at(5))), (1492, 4500));
+        assert_eq!((t.granted(at(6)), t.granted(at(5))), (1400, 4400));
+    }
+
+    #[test]
+    fn what_is_left_of_an_opportunity_is_for_those_who_wait() {
+        let at = Instant::from_millis;
+        for (second, sent) in [(5, 5), (6, 10)] {
+            let mut t = Trace::new([5, 10].map(at).to_vec());
+            assert_eq!(t.sent_by(at(1), 700), at(5));
+            assert_eq!(t.sent_by(at(second), 700), at(sent), "at {second} ms");
+        }
     }
 }

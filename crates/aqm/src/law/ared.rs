@@ -118,6 +118,8 @@ impl Ared {
 }
 
 impl Law for Ared {
+    const SEES_REFUSED: bool = Red::SEES_REFUSED;
+
     fn advance(&mut self, look: &Look) {
         while let Some(tick) = self.ticker.due(look.now) {
             let (before, avg) = (*self.red.max_p(), self.red.average_at(tick));

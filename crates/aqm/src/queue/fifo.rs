@@ -72,8 +72,11 @@ impl<P: Packet, L: Law> Fifo<P, L> {
             return self.take_in(&look, packet, drops);
         }
         if self.victim == Victim::Tail || self.limit.full(0, Bytes::ZERO, size) {
-            self.law.on_refused();
-            drops.dropped(packet, Reason::Overflow);
+            let reason = if L::SEES_REFUSED { self.look_at_refused(now, &packet) } else { Reason::Overflow };
+            if reason == Reason::Overflow {
+                self.law.on_refused();
+            }
+            drops.dropped(packet, reason);
             return false;
         }
         let mut n = 0;
@@ -85,6 +88,16 @@ impl<P: Packet, L: Law> Fifo<P, L> {
         self.law.on_forced_drop(n);
         let look = self.lane.look(now, &packet, now, self.mtu);
         self.take_in(&look, packet, drops)
+    }
+
+    /// Who drops a packet that does not fit: the law, which sees it first, or the overflow.
+    fn look_at_refused(&mut self, now: Instant, packet: &P) -> Reason {
+        let look = self.lane.look(now, packet, now, self.mtu);
+        match self.law.on_enqueue(&look) {
+            Verdict::Drop => Reason::Law,
+            Verdict::Mark if !look.markable() => Reason::Law,
+            Verdict::Pass | Verdict::Mark => Reason::Overflow,
+        }
     }
 
     /// Takes a packet in that fits, if the law lets it. True if it was marked.
@@ -168,5 +181,73 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fifo<P, L> {
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.law.vars(see);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ecn;
+    use crate::law::testing::link;
+    use std::vec::Vec;
+
+    #[derive(Debug)]
+    struct Sample;
+
+    impl Packet for Sample {
+        fn size(&self) -> Bytes {
+            Bytes::new(1500)
+        }
+        fn flow(&self) -> u64 {
+            0
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn mark(&mut self) -> bool {
+            false
+        }
+    }
+
+    impl Sink<Sample> for Vec<Reason> {
+        fn dropped(&mut self, _: Sample, reason: Reason) {
+            self.push(reason);
+        }
+    }
+
+    /// Lets everything pass until it has seen so many, and counts what it saw and what was refused.
+    #[derive(Debug)]
+    struct Counts<const SEES: bool> {
+        seen: u32,
+        refused: u32,
+        pass: u32,
+    }
+
+    impl<const SEES: bool> Law for Counts<SEES> {
+        const SEES_REFUSED: bool = SEES;
+        fn on_enqueue(&mut self, _: &Look) -> Verdict {
+            self.seen += 1;
+            if self.seen > self.pass { Verdict::Drop } else { Verdict::Pass }
+        }
+        fn on_refused(&mut self) {
+            self.refused += 1;
+        }
+    }
+
+    fn six_into_three<const SEES: bool>() -> (u32, u32, Vec<Reason>) {
+        let law = Counts::<SEES> { seen: 0, refused: 0, pass: 5 };
+        let mut queue = Fifo::new(law, &LinkInfo { limit: None, ..link(10.0) }, Limit::Packets(3));
+        let mut drops = Vec::new();
+        for _ in 0..6 {
+            queue.enqueue(Instant::ZERO, Sample, &mut drops);
+        }
+        (queue.law.seen, queue.law.refused, drops)
+    }
+
+    #[test]
+    fn some_laws_see_what_does_not_fit_and_may_drop_it_themselves() {
+        use Reason::{Law, Overflow};
+        assert_eq!(six_into_three::<false>(), (3, 3, std::vec![Overflow; 3]));
+        assert_eq!(six_into_three::<true>(), (6, 2, std::vec![Overflow, Overflow, Law]));
     }
 }

@@ -209,7 +209,9 @@ impl<P: Packet + Debug + Send> Qdisc<P> for Sfb<P> {
         self.rehash(now);
         let flow = packet.flow();
         let (p, len) = self.banks[self.active].learn(&self.params, flow);
-        if self.warming {
+        // Only flows that do not respond warm the bins of the next hash: they are not to escape with it.
+        let warms = self.warming && p >= 1.0;
+        if warms {
             self.banks[1 - self.active].learn(&self.params, flow);
         }
         let (mut drop, mut mark) = (len >= self.params.bin_max, false);
@@ -225,7 +227,7 @@ impl<P: Packet + Debug + Send> Qdisc<P> for Sfb<P> {
         let marked = mark && packet.mark();
         let mut lives = [0; 2];
         for (i, bank) in self.banks.iter_mut().enumerate() {
-            if i == self.active || self.warming {
+            if i == self.active || warms {
                 bank.count(&self.params, flow, 1);
                 lives[i] = bank.life;
             }

@@ -116,14 +116,14 @@ fn a_packet_keeps_the_rate_at_which_it_began() {
 
 #[test]
 fn a_trace_could_carry_its_opportunities() {
-    // Five in the first 20 ms of 100, two at the end; 1504 bytes each.
+    // Five in the first 20 ms of 100, two at the end; 1500 bytes each.
     let mut s = stream(10.0, 20.0, 1500, 3);
     s.links[0].rate = Some(RateSpec::Trace([4, 8, 8, 12, 20, 99, 100].map(Instant::from_millis).to_vec()));
     for (from, to, lines) in [(1.0, 1.021, 5), (1.005, 1.012, 2), (1.021, 1.099, 0), (1.0, 2.0, 70), (0.5, 2.2, 119)] {
         // The line at 100 ms is the next repetition's begin.
         let lines = lines + u32::from(to == 1.021);
         let l = over(&s, from, to);
-        let mbps = f64::from(lines) * 1504.0 * 8e-6 / (to - from);
+        let mbps = f64::from(lines) * 1500.0 * 8e-6 / (to - from);
         assert!((l.rate_mbps.unwrap() - mbps).abs() < 1e-9, "{from} to {to}: {:?}", l.rate_mbps);
         match l.utilisation {
             Some(used) => assert!((used - 1.0).abs() < 1e-12, "{from} to {to}: {used}"),

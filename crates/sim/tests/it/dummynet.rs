@@ -135,6 +135,20 @@ fn a_packet_leaves_with_a_tick_after_its_debt_and_its_delay() {
 }
 
 #[test]
+fn a_law_that_drops_every_packet_hears_that_the_link_is_idle() {
+    // One overflow takes BLUE's p to 1. Nothing comes in then; only idleness takes it down again, on either link.
+    let used = |clock: Option<&str>| {
+        let mut s = cbr("tick", Some(12.0), 24.0, 20);
+        s.links[0].clock = clock.map_or(Clock::Exact, |clock| cbr(clock, None, 1.0, 1).links[0].clock.clone());
+        s.links[0].queue = "blue(d1=1, d2=0.0005, freeze=1ms)".parse().unwrap();
+        let r = sim::run(&s, (), sim::Options::default()).unwrap().0;
+        r.links[0].utilisation.unwrap()
+    };
+    let (exact, ticking) = (used(None), used(Some("tick(hz=10000)")));
+    assert!((exact - ticking).abs() < 0.05, "{exact}, {ticking}");
+}
+
+#[test]
 fn the_link_keeps_its_rate_its_losses_and_its_changes() {
     for clock in ["tick", "tick(hz=10000, clock=coarse)", "tick(hz=300, round=floor)", "tick(io_fast=true)"] {
         let mut s = cbr(clock, Some(12.0), 24.0, 20);

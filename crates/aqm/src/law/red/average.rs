@@ -89,14 +89,15 @@ impl Average {
         if i >= DUMMYNET_DEPTH { 0.0 } else { self.decay((1 + i * step) as f64) }
     }
 
-    /// Linux's table of shifts: e^−x is taken for 2^−x, x rounded, and less than half of a step is a straight line.
+    /// Linux's table of shifts: e^−x is taken for 2^−x, x rounded down (tc puts it into a byte), and less than
+    /// one is a straight line down to a half.
     fn linux_decayed(&self, idle: Duration) -> f64 {
         let rate = -math::ln(1.0 - self.weight) / (self.packet_time * 1e6);
         let cells = (0..32).find(|log| 31.0 / rate / ((1u64 << log) as f64) < 512.0).unwrap_or(32);
         let cell = (1u64 << cells) as f64;
         let idle_us = (idle.as_nanos() / 1_000) as f64;
         let index = math::floor(idle_us / cell).min(255.0);
-        let shift = if index >= 255.0 { 31.0 } else { math::round((index * cell * rate).min(31.0)) };
+        let shift = if index >= 255.0 { 31.0 } else { math::floor((index * cell * rate).min(31.0)) };
         if shift > 0.0 {
             return self.value * math::exp(-shift * core::f64::consts::LN_2);
         }

@@ -106,9 +106,14 @@ impl Red {
                     self.count = part;
                     return false;
                 }
-                self.count += if self.reference() == Reference::Ns2 { part } else { 1.0 };
-                let p = (self.spread(p) * part).min(1.0);
-                self.rng.chance(p)
+                let p = if self.reference() == Reference::Ns2 {
+                    self.count += part;
+                    self.spread(p) * part
+                } else {
+                    self.count += 1.0;
+                    self.spread(p * part)
+                };
+                self.rng.chance(p.min(1.0))
             }
             Reference::Dummynet | Reference::Linux => {
                 self.count += 1.0;
@@ -140,7 +145,9 @@ impl Red {
         let q = if self.params.bytes { look.own_backlog.packets(self.is.mean) } else { look.len as f64 };
         self.found_idle = self.avg.is_idle();
         self.avg.update(look.now, q);
-        let above = self.avg.value >= self.is.min && (self.reference() != Reference::Ns2 || look.len > 0);
+        // ns-2 asks for a queue of more than one packet, or byte.
+        let enough = self.reference() != Reference::Ns2 || look.len > usize::from(!self.params.bytes);
+        let above = self.avg.value >= self.is.min && enough;
         if !above {
             (self.count, self.crossed) = (-1.0, false);
         }
@@ -176,6 +183,9 @@ impl Red {
 }
 
 impl Law for Red {
+    // ns-2, dummynet and Linux look at the limit last; without them the average would stand still while the buffer is full.
+    const SEES_REFUSED: bool = true;
+
     fn on_enqueue(&mut self, look: &Look) -> Verdict {
         if self.observe(look) { self.judge(look) } else { Verdict::Pass }
     }
@@ -190,8 +200,10 @@ impl Law for Red {
     }
 
     fn on_refused(&mut self) {
-        // A forced drop counts as the signal.
-        self.count = 0.0;
+        // In ns-2 a forced drop counts as the signal.
+        if self.reference() == Reference::Ns2 {
+            self.count = 0.0;
+        }
     }
 
     fn set_link(&mut self, link: &LinkInfo) {

@@ -166,3 +166,34 @@ fn an_average_above_max_falls_although_every_arrival_is_dropped() {
         assert!(let_in.is_some(), "{reference}: {}", red.avg.value);
     }
 }
+
+#[test]
+fn bytes_scale_p_before_it_is_spread_in_the_paper_and_after_in_ns_2() {
+    // p_b = 0.05 at the tenth packet since the last, a third of a mean packet long: 0.05/3 / (1 − 10 · 0.05/3) = 0.02, and
+    // 0.05 / (1 − 9.33 · 0.05) / 3 = 0.03125 in ns-2, which counts the third, too.
+    for (reference, expected) in [("paper", 0.02), ("ns-2", 0.03125)] {
+        let spec = std::format!(
+            "x(reference={reference}, bytes=true, wait=false, mean_packet=1500B, min=5, max=15, gentle=false)"
+        );
+        let mut red = red(&spec);
+        let look = Look { size: Bytes::new(500), ..arriving(10, Ecn::NotEct) };
+        let mut hits = 0;
+        for _ in 0..200_000 {
+            (red.count, red.crossed) = (9.0, true);
+            hits += u32::from(red.strikes(&look, 0.05));
+        }
+        let p = f64::from(hits) / 200_000.0;
+        assert!((p - expected).abs() < 0.0015, "{reference}: {p}");
+    }
+}
+
+#[test]
+fn ns_2_asks_for_more_than_one_packet_in_the_queue() {
+    for (reference, one, two) in [("ns-2", false, true), ("paper", true, true)] {
+        for (q, above) in [(1, one), (2, two)] {
+            let mut red = red(&std::format!("x(reference={reference}, bytes=false, min=5, max=15)"));
+            red.avg.value = 10.0;
+            assert_eq!(red.observe(&arriving(q, Ecn::NotEct)), above, "{reference}, {q}");
+        }
+    }
+}

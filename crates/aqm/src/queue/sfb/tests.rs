@@ -88,11 +88,16 @@ fn new_bins_have_learnt_before_they_count() {
     let mut queue = sfb(Params { rehash, warmup, ..Params::default() });
     let mut drops = Vec::new();
     let salt = queue.banks[0].salt;
+    // Flow 7 does not respond: its bins' probabilities are at their most.
     for ms in [0, 4_999, 5_000, 9_999] {
         queue.enqueue(Instant::from_millis(ms), Sample(7, Ecn::NotEct), &mut drops);
+        queue.banks[0].bins.iter_mut().for_each(|bin| bin.p = 1.0);
     }
     assert_eq!((queue.active, queue.warming, queue.banks[0].salt), (0, true, salt));
     assert_eq!(queue.banks[1].least(&queue.params, 7).1, 2, "those since 5 s");
+    queue.banks[0].bins.iter_mut().for_each(|bin| bin.p = 0.5);
+    queue.enqueue(Instant::from_millis(9_999), Sample(8, Ecn::NotEct), &mut drops);
+    assert_eq!(queue.banks[1].least(&queue.params, 8).1, 0, "one that responds");
     queue.enqueue(Instant::from_millis(10_000), Sample(7, Ecn::NotEct), &mut drops);
     assert_eq!((queue.active, queue.warming), (1, false));
     while queue.dequeue(Instant::from_millis(10_000), &mut drops).is_some() {}
