@@ -135,14 +135,6 @@ full: build peers ## an hour: every experiment, long property tests, all workloa
 	-COLUMNS=140 NO_COLOR=1 $(SOJOURN) reproduce --all -o runs/full --html runs/full/reproduced.html >> results/$(TODAY).md
 	printf '```\n\n' >> results/$(TODAY).md
 	-$(SOJOURN) reproduce --all -o runs/full --json > results/$(TODAY).scores.json
-	@for experiment in $$(grep -lr '^\[\[expect' experiments | sort); do \
-	  echo "$(SOJOURN) run $$experiment"; \
-	  printf '`sojourn run %s`\n\n```\n' $$experiment >> results/$(TODAY).md; \
-	  name=$${experiment#experiments/}; \
-	  COLUMNS=120 NO_COLOR=1 $(SOJOURN) run $$experiment -o runs/full/$${name%.toml} >> results/$(TODAY).md \
-	    || echo "make: not all is well with $$experiment" >&2; \
-	  printf '```\n\n' >> results/$(TODAY).md; \
-	done
 	.bootstrap/bin/python bench/run.py speed --loads all --reps 5 --timeout 900 --out results/$(TODAY).md
 	@if command -v valgrind >/dev/null; then \
 	  .bootstrap/bin/python bench/run.py instructions --loads all --out results/$(TODAY).md; fi

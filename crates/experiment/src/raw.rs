@@ -89,7 +89,8 @@ pub(crate) struct PathFile {
     /// Where random loss happens: before the queue, as in dummynet, or after the transmitter.
     #[schemars(extend("default" = "enqueue"))]
     pub loss_at: Opt<Word<LossWhere>>,
-    /// Standard deviation of extra delay per packet of the data path, order kept.
+    /// Extra delay per packet of the data path, order kept: the size of a normal number with this standard deviation, so 0.8 of
+    /// it on average.
     #[schemars(extend("default" = "0 ms", "examples" = ["2 ms"]))]
     pub jitter: Opt<Duration>,
     /// Packets of the data path taken out of order.
@@ -165,7 +166,7 @@ pub(crate) struct LinkFile {
     /// Where random loss happens.
     #[schemars(extend("default" = "enqueue"))]
     pub loss_at: Opt<Word<LossWhere>>,
-    /// Standard deviation of extra delay per packet, order kept.
+    /// Extra delay per packet, order kept: the size of a normal number with this standard deviation, so 0.8 of it on average.
     #[schemars(extend("default" = "0 ms", "examples" = ["2 ms"]))]
     pub jitter: Opt<Duration>,
     /// Packets taken out of order.

@@ -40,7 +40,7 @@ pub struct Link {
     pub loss: LossModel,
     /// Where the loss happens.
     pub loss_at: LossAt,
-    /// Standard deviation of extra delay per packet, order kept. Zero: none.
+    /// Standard deviation of the normal number whose size is a packet's extra delay; order is kept. Zero: none.
     pub jitter: Duration,
     /// Packets taken out of order.
     pub reorder: Option<Reorder>,

@@ -228,7 +228,7 @@ impl<P: Probe> World<P> {
         self.net.links[l as usize].tick.as_mut().expect("an event of a ticking link")
     }
 
-    /// Takes a packet out of the queue. The laws see the true time: dummynet's AQM modules have a clock of microseconds.
+    /// Takes a packet out of the queue. The laws see the true time, where dummynet's see that of the last tick (`AQM_UNOW`).
     fn tick_dequeue(&mut self, l: u32) -> Option<Packet> {
         let now = self.now;
         let link = &mut self.net.links[l as usize];

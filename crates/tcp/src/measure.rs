@@ -106,10 +106,11 @@ impl Sender {
     }
 
     /// Linux's rate for flows whose algorithm sets none (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`): twice the window
-    /// over the RTT in slow start, since the window doubles, and 1.2 times later, so that pacing does not limit it.
+    /// over the RTT while the window may double once more below the threshold, and 1.2 times later, so that pacing does not
+    /// limit it.
     #[cold]
     fn pace_window(&mut self, srtt: Duration) {
-        let percent = if self.flow.in_slow_start() { 200 } else { 120 };
+        let percent = if self.flow.cwnd < self.flow.ssthresh / 2 { 200 } else { 120 };
         self.flow.pacing = Some(self.flow.cwnd * percent / 100 / srtt);
     }
 

@@ -206,3 +206,18 @@ fn a_write_pushed_on_its_own_shares_no_segment() {
     let lens: Vec<_> = p.sent.iter().filter(|(_, s)| s.len > 0).map(|(_, s)| s.len).collect();
     assert_eq!(lens, [24, 1448, 1448, 1448, 1448, 1448, 1448, 1448, 1448, 1448]);
 }
+
+#[test]
+fn linux_paces_at_twice_the_window_until_half_of_the_threshold() {
+    // 20 segments over 40 ms; the threshold in segments, and the rate in segments a second.
+    for (threshold, rate) in [(u64::MAX / MSS, 1000), (41, 1000), (40, 600), (20, 600)] {
+        let mut p = fixed(Config { pacing: true, ..linux() }, |f| {
+            (f.cwnd, f.ssthresh) = (Bytes::new(20 * MSS), Bytes::new(threshold * MSS));
+        });
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(1000));
+        let pacing = p.ends[0].flow().pacing.unwrap().bytes_per_sec() / MSS as f64;
+        let srtt = p.ends[0].flow().srtt.as_secs_f64();
+        assert!((pacing * srtt / 0.04 - rate as f64).abs() < 1.0, "{threshold}: {pacing} at {srtt}");
+    }
+}
