@@ -68,8 +68,8 @@ def again(line: dict[str, Any]) -> dict[str, Any]:
     return line_of(line["experiment"], Outcome.of(case, raw, Record()))
 
 
-def write(jobs: int, out: Path) -> Path:
-    """Runs everything through one pool, on from what `out` holds, and writes the dated file."""
+def write(jobs: int, out: Path) -> tuple[Path, int]:
+    """Runs everything through one pool, on from what `out` holds. Returns the dated file and how many runs failed."""
     sweeps = {}
     for path in sorted(EXPERIMENTS.rglob("*.toml")):
         if path.parent.name in SUITES:
@@ -92,13 +92,15 @@ def write(jobs: int, out: Path) -> Path:
     run_all(list(sweeps.values()), jobs=jobs, seen=seen, weight=weigh)
     RESULTS.mkdir(exist_ok=True)
     target = RESULTS / f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}.jsonl"
+    failed = 0
     with target.open("w") as file:
         for name, one in sweeps.items():
             for failure in one.failures:
+                failed += 1
                 print(f"failed: {name}: {failure}", file=sys.stderr)
             for outcome in one.result().outcomes:
                 file.write(json.dumps(line_of(name, outcome)) + "\n")
-    return target
+    return target, failed
 
 
 def check(fraction: float, jobs: int) -> int:
@@ -132,8 +134,11 @@ def main() -> int:
     options = parser.parse_args()
     if options.check:
         return 1 if check(options.fraction, options.jobs) else 0
-    print(write(options.jobs, options.out))
-    return 0
+    target, failed = write(options.jobs, options.out)
+    print(target)
+    if failed:
+        print(f"{failed} runs failed and are not in it", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

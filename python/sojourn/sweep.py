@@ -315,7 +315,7 @@ class _Pool:
         else:
             self._window = 4 * (getattr(executor, "_max_workers", None) or 64)
         self._executor: Executor = executor
-        self._owners: dict[Future[Raw], Sweep] = {}
+        self._owners: dict[Future[Raw], tuple[Sweep, Task]] = {}
         self._flying: set[Future[Raw]] = set()
         self._landed: list[Future[Raw]] = []
 
@@ -324,7 +324,7 @@ class _Pool:
         while True:
             while len(self._flying) < self._window and (owned := next(tasks, None)):
                 future = self._submit(owned[1])
-                self._owners[future] = owned[0]
+                self._owners[future] = owned
                 self._flying.add(future)
             if not self._flying:
                 return
@@ -332,7 +332,7 @@ class _Pool:
             ready, self._flying = wait(self._flying, timeout=0.5, return_when=FIRST_COMPLETED)
             self._landed.extend(ready)
             while self._landed:
-                yield self._owners[self._landed[-1]], _outcome(self._landed[-1])
+                yield self._outcome(self._landed[-1])
                 # Only once the consumer is done with it: an interrupt must not lose it.
                 future = self._landed.pop()
                 del self._owners[future]
@@ -356,19 +356,29 @@ class _Pool:
         if self._own:
             wait(self._flying, timeout=5)
         ready = [f for f in (*self._landed, *self._flying) if f.done() and not f.cancelled() and f.exception() is None]
-        return [(self._owners[future], _outcome(future)) for future in ready]
+        return [self._outcome(future) for future in ready]
+
+    def _outcome(self, future: Future[Raw]) -> tuple[Sweep, Raw | RunError]:
+        sweep, task = self._owners[future]
+        try:
+            return sweep, future.result()
+        except RunError as error:
+            return sweep, error
+        except Exception as error:
+            if self._own:
+                raise
+            # A worker that died, or could not make sense of the task: this run is lost, the others are not.
+            where = f"{task.experiment.file}, case {task.case}, repetition {task.repetition}"
+            lost = RunError(
+                f"{where}: the cluster lost this run ({type(error).__name__}: {error})", task.case, task.repetition
+            )
+            lost.__cause__ = error
+            return sweep, lost
 
     def close(self) -> None:
         """Let go of the threads."""
         if self._own:
             self._own.shutdown(wait=True, cancel_futures=True)
-
-
-def _outcome(future: Future[Raw]) -> Raw | RunError:
-    try:
-        return future.result()
-    except RunError as error:
-        return error
 
 
 #: A host and a port, with or without the protocol; Dask has several.

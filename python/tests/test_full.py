@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import full
+from sojourn import _engine, full
 
 SMALL = """
 format = 1
@@ -36,14 +36,38 @@ def test_lines_are_written_resumed_and_found_again(
     (tmp_path / "experiments" / "some" / "small.toml").write_text(SMALL)
     monkeypatch.setattr(full, "EXPERIMENTS", tmp_path / "experiments")
     monkeypatch.setattr(full, "RESULTS", tmp_path / "results")
-    written = full.write(2, tmp_path / "runs")
+    written, failed = full.write(2, tmp_path / "runs")
+    assert failed == 0
     lines = [json.loads(line) for line in written.read_text().splitlines()]
     assert [(line["experiment"], line["case"]) for line in lines] == [("some/small.toml", 0), ("some/small.toml", 1)]
     assert (tmp_path / "runs" / "some" / "small" / "summary.jsonl").exists(), "where reproduce --all -o looks"
     before = written.read_text()
-    assert full.write(2, tmp_path / "runs").read_text() == before
+    assert full.write(2, tmp_path / "runs") == (written, 0)
+    assert written.read_text() == before
     assert full.check(1.0, 2) == 0
     lines[1]["digest"] = "another"
     written.write_text("\n".join(json.dumps(line) for line in lines))
     assert full.check(1.0, 2) == 1
     assert "case 1 repetition 0" in capsys.readouterr().out
+
+
+def test_a_run_that_fails_fails_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "experiments" / "some").mkdir(parents=True)
+    (tmp_path / "experiments" / "some" / "small.toml").write_text(SMALL)
+    monkeypatch.setattr(full, "EXPERIMENTS", tmp_path / "experiments")
+    monkeypatch.setattr(full, "RESULTS", tmp_path / "results")
+    real = _engine._core.run
+
+    def sometimes(text: str, file: str, overrides: list[str], case: int, repetition: int, **options: object) -> object:
+        if case == 1:
+            raise RuntimeError("conservation of packets is violated")
+        return real(text, file, overrides, case, repetition, **options)
+
+    monkeypatch.setattr(_engine._core, "run", sometimes)
+    monkeypatch.setattr("sys.argv", ["full", "-o", str(tmp_path / "runs")])
+    assert full.main() == 1
+    told = capsys.readouterr()
+    assert "failed: some/small.toml" in told.err and "1 runs failed" in told.err
+    assert len(Path(told.out.strip()).read_text().splitlines()) == 1

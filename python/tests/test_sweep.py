@@ -54,6 +54,24 @@ def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatc
     assert len(sj.run(sweep_file, out=tmp_path / "out")) == 6
 
 
+class Losing(futures.ThreadPoolExecutor):
+    """A cluster one of whose workers dies with the run of case 0, repetition 1."""
+
+    def submit(self, call, task):
+        future = super().submit(call, task)
+        if (task.case, task.repetition) == (0, 1):
+            future.result()
+            future = futures.Future()
+            future.set_exception(OSError("the worker is gone"))
+        return future
+
+
+def test_a_run_that_a_cluster_loses_does_not_stop_the_others(sweep_file, tmp_path):
+    with Losing(2) as cluster, pytest.raises(sj.RunError, match="case 0, repetition 1: the cluster lost this run"):
+        sj.run(sweep_file, executor=cluster, out=tmp_path / "out")
+    assert len(sj.load(tmp_path / "out")) == 5
+
+
 def test_a_panic_of_the_core_is_a_failed_run(sweep_file, monkeypatch):
     class PanicException(BaseException):
         pass
