@@ -258,13 +258,14 @@ def plot(
     """
     from . import plot as plots
     from .api import prepare
+    from .plot.options import read
     from .store import is_results, load
 
-    options = {key: _value(text) for key, text in settings(option).items()}
+    options = {key: read(text) for key, text in settings(option).items()}
     start, stop = terminal.span(start, stop)
     given = (("why", why or None), ("start", start), ("stop", stop))
     options |= {key: value for key, value in given if value is not None}
-    plots.check(kind, out or f"{kind}.pdf")
+    plots.check(kind, out or f"{kind}.pdf", options)
     terminal.target("-o", out)
     if is_results(source):
         result = load(source)
@@ -364,14 +365,6 @@ def _variant(text: str, base: Experiment) -> list[tuple[str, str]]:
 
             changes.append((f"flow.{check(base).cases[0].groups[0]}.cc", part))
     return changes
-
-
-def _value(text: str) -> Any:
-    """Read an option of a plot: a number, true or false, a list, or else text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _host(on: str, cluster: str | None = None) -> None:

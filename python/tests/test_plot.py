@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from sojourn import plot
 from sojourn.errors import NotRecorded, SpecError
-from sojourn.plot import data, histogram, style
+from sojourn.plot import data, histogram, options, style
 from sojourn.result import Result
 
 RATES = ["1.5 Mbit/s", "4 Mbit/s", "12 Mbit/s"]
@@ -279,7 +279,7 @@ def test_scatter_of_groups() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "options", "words"),
+    ("kind", "given", "words"),
     [
         ("pie", {}, "time, cdf, box, heat, scatter, lines"),
         ("hate", {}, "did you mean 'heat'"),
@@ -290,12 +290,25 @@ def test_scatter_of_groups() -> None:
         ("heat", {"x": "path.loss"}, "swept are flow.a.cc, path.rate, path.rtt"),
         ("heat", {"metric": "speed"}, "throughput_mbps|links|flows"),
         ("lines", {"x": "path.loss"}, "swept are"),
+        ("time", {"start": "soon"}, "start='soon' of a time plot: expected a number"),
+        ("time", {"start": float("nan")}, "expected a number"),
+        ("time", {"case": 1.5}, "expected a whole number"),
+        ("time", {"why": 7}, "expected true or false"),
+        ("time", {"panels": ["cwnd", 3]}, "expected a list of names"),
     ],
 )
-def test_wrong_options_teach(grid: Result, tmp_path: Path, kind: str, options: dict[str, object], words: str) -> None:
+def test_wrong_options_teach(grid: Result, tmp_path: Path, kind: str, given: dict[str, object], words: str) -> None:
     with pytest.raises(SpecError, match=words):
-        plot.draw(kind, grid, tmp_path / "a.png", **options)
+        plot.draw(kind, grid, tmp_path / "a.png", **given)
     assert not list(tmp_path.iterdir())
+
+
+def test_options_are_read_as_what_they_look_like() -> None:
+    assert [options.read(text) for text in ("3", "0.5", "true", '["a"]', "queue")] == [3, 0.5, True, ["a"], "queue"]
+
+
+def test_a_title_may_be_a_year_and_one_label_needs_no_list(pair: Result, tmp_path: Path) -> None:
+    assert plot.draw("cdf", pair, tmp_path / "a.svg", title=2024, labels="one").read_text().count("2024") > 0
 
 
 def test_a_case_or_flow_that_is_not_there(pair: Result, tmp_path: Path) -> None:

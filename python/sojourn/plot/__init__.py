@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError
+from .options import checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,19 +37,21 @@ def draw(kind: str, result: Result | Sequence[Result], out: str | Path, **option
     from . import data, style
 
     path = check(kind, out)
-    cases = data.shown(result, options.pop("labels", None))
+    cases = data.shown(result, _labels(options))
     with style.styled():
         fig = make(kind, cases, **options)
         return style.save(fig, path, data.title_of(cases), data.footer(cases))
 
 
-def check(kind: str, out: str | Path) -> Path:
-    """Refuses an unknown kind of plot or ending of a file, so that nothing is run for it."""
+def check(kind: str, out: str | Path, options: Mapping[str, Any] | None = None) -> Path:
+    """Refuses an unknown kind of plot, ending of a file or option, so that nothing is run for it."""
     path = Path(out)
     if kind not in KINDS:
         raise SpecError(f"no kind of plot {kind!r}; there are {', '.join(KINDS)}{_like(kind)}")
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise SpecError(f"{path}: cannot write {path.suffix or 'a file without an ending'!r}; use .png, .pdf or .svg")
+    if options:
+        checked(kind, _makers()[kind], options)
     return path
 
 
@@ -79,7 +81,7 @@ def svg(kind: str, result: Result | Sequence[Result], **options: Any) -> str:
     """The same figure as SVG text for a page: transparent, unsigned (the page says the hash)."""
     from .data import shown
 
-    return svg_of(kind, shown(result, options.pop("labels", None)), **options)
+    return svg_of(kind, shown(result, _labels(options)), **options)
 
 
 def svg_of(kind: str, cases: Sequence[Shown], **options: Any) -> str:
@@ -108,12 +110,12 @@ def make(kind: str, cases: Sequence[Shown], **options: Any) -> Figure:
     makers = _makers()
     if kind not in makers:
         raise SpecError(f"no kind of plot {kind!r}; there are {', '.join(KINDS)}{_like(kind)}")
-    maker = makers[kind]
-    allowed = list(inspect.signature(maker).parameters)[1:]
-    for option in options:
-        if option not in allowed:
-            raise SpecError(f"a {kind} plot has no option {option!r}; it has labels, {', '.join(allowed)}")
-    return maker(cases, **options)
+    return makers[kind](cases, **checked(kind, makers[kind], options))
+
+
+def _labels(options: dict[str, Any]) -> Sequence[str] | None:
+    given = options.pop("labels", None)
+    return [given] if isinstance(given, str) else given
 
 
 def _makers() -> dict[str, Callable[..., Figure]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._engine import Record
 from ..errors import SojournError
+from ..plot.options import read
 
 if TYPE_CHECKING:
     from ..report import Piece
@@ -47,7 +48,10 @@ def drawn(result: Result, folder: Path) -> Iterator[Path]:
 
 def _subject(result: Result, kind: str, wanted: Mapping[str, str]) -> tuple[Result, dict[str, Any]]:
     """What to draw, and how. A figure over time needs series, which only one run is recorded for."""
-    options = {key: _value(text) for key, text in wanted.items()}
+    from .. import plot
+
+    options = {key: read(text) for key, text in wanted.items()}
+    plot.check(kind, f"{kind}.svg", options)
     if kind != "time":
         return result, options
     from ..sweep import Sweep, run_all
@@ -59,15 +63,3 @@ def _subject(result: Result, kind: str, wanted: Mapping[str, str]) -> tuple[Resu
     one = Sweep(result.experiment, lambda _: [(int(options.get("case", 0)), 0)], record=record)
     run_all([one], jobs=1)
     return one.result(), options
-
-
-def _value(text: str) -> Any:
-    """An option from its text: truth values and numbers are what they look like."""
-    if text in ("true", "false"):
-        return text == "true"
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
