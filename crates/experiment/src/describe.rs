@@ -74,6 +74,7 @@ fn flow(flow: &FlowSpec, groups: &[String], links: &[Link]) -> Json {
         "initial_window": flow.initial_window,
         "ecn": flow.ecn,
         "delayed_ack": flow.delayed_ack,
+        "writes": flow.writes.get(),
         "pacing": flow.pacing,
         "access_mbps": flow.access.map(|r| r.as_mbps()),
     })

@@ -166,6 +166,10 @@ fn single(
         access: access(&flow.access, &key("access"))?,
         traffic: sends,
         delayed_ack: flow.delayed_ack.as_ref().is_none_or(|at| at.value),
+        writes: match &flow.writes {
+            Some(at) => within(at, &key("writes"), MSS_MIN, RECEIVE_WINDOW_MAX)?,
+            None => Bytes::ZERO,
+        },
         clock_skew_ppb: flow.clock_skew.as_ref().map_or(0, |at| at.value.0.0),
         clock_drift_ppb: flow.clock_drift.as_ref().map_or(0, |at| at.value.0.0),
         pacing: flow.pacing.as_ref().is_some_and(|at| at.value),
@@ -222,6 +226,7 @@ fn refuse_tcp_keys(flow: &FlowFile, entry: &str) -> Checked<()> {
         ("cc", flow.cc.as_ref().map(|x| x.place)),
         ("ecn", flow.ecn.as_ref().map(|x| x.place)),
         ("delayed_ack", flow.delayed_ack.as_ref().map(|x| x.place)),
+        ("writes", flow.writes.as_ref().map(|x| x.place)),
         ("clock_skew", flow.clock_skew.as_ref().map(|x| x.place)),
         ("clock_drift", flow.clock_drift.as_ref().map(|x| x.place)),
         ("pacing", flow.pacing.as_ref().map(|x| x.place)),

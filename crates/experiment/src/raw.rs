@@ -263,6 +263,10 @@ pub(crate) struct FlowFile {
     /// The receiver delays ACKs by its stack's rule; `false` acknowledges every packet at once.
     #[schemars(extend("default" = true))]
     pub delayed_ack: Option<At<bool>>,
+    /// The application writes so much at a time, and the last packet of a write is pushed (PSH): Linux since 6.6 acknowledges it
+    /// alone. Default: it keeps the sender's buffer full, and pushes nothing. On linux the driver's writes are of 11 kB.
+    #[schemars(extend("examples" = ["10860 B"]))]
+    pub writes: Opt<Bytes>,
     /// How much faster the sender's clock runs than the receiver's, as time stamps show it.
     #[schemars(extend("default" = "0 ppm", "examples" = ["50 ppm"]))]
     pub clock_skew: Opt<Parts>,

@@ -175,6 +175,8 @@ pub struct FlowSpec {
     pub ecn: bool,
     /// The receiver delays ACKs by its stack's rule; otherwise every packet is acknowledged at once.
     pub delayed_ack: bool,
+    /// What the application writes at a time; zero: it keeps the sender's buffer full.
+    pub writes: Bytes,
     /// How much faster than the receiver's the sender's clock is at the start, in parts per billion.
     pub clock_skew_ppb: i64,
     /// How much that grows in an hour, in parts per billion.

@@ -89,6 +89,8 @@ pub struct Config {
     pub delayed_ack: DelayedAck,
     /// One ACK for up to so many segments when they arrive back to back (receive offload); 1 is off.
     pub stretch_ack: u32,
+    /// What the other end writes at a time, and pushes; zero: it keeps its buffer full.
+    pub writes: Bytes,
     /// Loss detection and recovery.
     pub loss: LossDetection,
     /// Least retransmission timeout.
@@ -140,6 +142,7 @@ impl Config {
             round: RoundKind::Sequence,
             delayed_ack: DelayedAck::Linux,
             stretch_ack: 1,
+            writes: Bytes::ZERO,
             loss: LossDetection::RackTlp,
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),

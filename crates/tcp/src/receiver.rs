@@ -8,7 +8,7 @@ use cc::host::RttEstimator;
 use units::{Duration, Instant};
 
 /// Linux acknowledges at once so many segments at the start (`TCP_MAX_QUICKACKS`).
-const QUICK_MAX: u32 = 16;
+const QUICK_MAX: u16 = 16;
 /// Linux's shortest and longest delay of an ACK (`TCP_DELACK_MIN`, `TCP_DELACK_MAX`).
 const DELAY_MIN: Duration = Duration::from_millis(40);
 const DELAY_MAX: Duration = Duration::from_millis(200);
@@ -52,8 +52,10 @@ pub(crate) struct Receiver {
     pending: u32,
     pub ts_recent: u32,
     largest: u32,
-    quick: u32,
-    stretch: u32,
+    quick: u16,
+    stretch: u16,
+    /// The other end's writes, by which it pushes: bytes, or 0.
+    writes: u32,
     /// The window in bytes while nothing waits in the buffer, as the scaled field conveys it.
     full_window: u32,
     pub ecn: ecn::Receiver,
@@ -84,7 +86,8 @@ impl Receiver {
             held: false,
             unread: 0,
             policy: config.delayed_ack,
-            stretch: config.stretch_ack.max(1),
+            stretch: config.stretch_ack.clamp(1, u16::MAX.into()) as u16,
+            writes: config.writes.get().min(u32::MAX.into()) as u32,
             accurate: config.accurate_ecn,
             dsack: config.dsack,
             ecn: ecn::Receiver::default(),
@@ -204,7 +207,7 @@ impl Receiver {
             }
             DelayedAck::Linux => self.schedule_linux(now, rtt),
         };
-        if self.stretch > 1 && due && self.pending < self.stretch && !self.ack_now {
+        if self.stretch > 1 && due && self.pending < self.stretch.into() && !self.ack_now {
             self.ack_at = now + TRAIN_GAP;
         } else {
             self.ack_now |= due;
@@ -221,7 +224,15 @@ impl Receiver {
         }
         let before = self.ack_at;
         self.ack_at = if before == Instant::MAX { now + self.delay } else { before };
-        (self.nxt - self.acked_to > self.largest as u64) | ((self.quick > 0) & !self.talks)
+        (self.nxt - self.acked_to > self.largest as u64) | ((self.quick > 0) & !self.talks) | self.is_pushed()
+    }
+
+    /// Does a write of the other end end with what came last? Linux since 6.6 acknowledges a full segment with PSH as soon as
+    /// the reader has it, lest a sender wait for the ACK of its last (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
+    #[inline]
+    fn is_pushed(&self) -> bool {
+        let ended = |at: u64| at.saturating_sub(1).checked_div(self.writes.into());
+        ended(self.nxt) != ended(self.nxt - self.largest as u64)
     }
 
     /// Linux's estimate of how long an ACK may wait, from the gaps between segments.
@@ -255,7 +266,7 @@ impl Receiver {
     /// A segment carrying the ACK leaves.
     #[inline]
     pub fn on_ack_sent(&mut self) {
-        self.quick = self.quick.saturating_sub(self.pending);
+        self.quick = self.quick.saturating_sub(self.pending.min(u16::MAX.into()) as u16);
         self.pending = 0;
         self.ack_now = false;
         self.ack_at = Instant::MAX;

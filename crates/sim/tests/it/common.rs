@@ -33,6 +33,7 @@ pub fn flow(name: &str, cc: &str, rtt_ms: f64) -> FlowSpec {
         traffic: Traffic::Bulk { header: Bytes::ZERO },
         ecn: false,
         delayed_ack: true,
+        writes: Bytes::ZERO,
         clock_skew_ppb: 0,
         clock_drift_ppb: 0,
         pacing: false,

@@ -4,6 +4,7 @@ use crate::{Config, DelayedAck, Endpoint};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use units::Bytes;
 
 /// A receiver alone, opened already; timestamps off so that segments are easy to write.
 fn receiver(config: Config) -> Endpoint {
@@ -86,6 +87,20 @@ fn linux_is_quick_for_sixteen_acks_after_a_duplicate() {
         let at: Vec<_> = acks(&mut e, &arrivals, 61).iter().map(|a| a.0).collect();
         let expected: Vec<_> = (31..31 + quick).chain((31 + quick..=61).skip(1).step_by(2)).collect();
         assert_eq!(at, expected, "{policy:?}");
+    }
+}
+
+#[test]
+fn the_end_of_a_write_is_acknowledged_alone_by_linux() {
+    // Writes of two and a half segments end in 18, 20, 23, 25, 28, 30; the sixteen quick ACKs are over.
+    for (policy, acked) in [
+        (DelayedAck::Linux, &[18, 20, 22, 23, 25, 27, 28, 30][..]),
+        (DelayedAck::EverySecond { timeout: MS(100) }, &[18, 20, 22, 24, 26, 28, 30]),
+    ] {
+        let mut e = receiver(Config { delayed_ack: policy, writes: Bytes::new(MSS * 5 / 2), ..linux() });
+        let arrivals: Vec<_> = (1..=30).map(|n| (n, n)).collect();
+        let got: Vec<_> = acks(&mut e, &arrivals, 31).iter().map(|a| a.1).filter(|n| *n > 16).collect();
+        assert_eq!(got, acked, "{policy:?}");
     }
 }
 
