@@ -210,6 +210,20 @@ def test_a_run_over_time_shows_its_flows_and_causes() -> None:
     assert over_time(shown(synthetic.result())[0], 0) is None
 
 
+def test_ticks_for_which_a_page_has_no_room_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sojourn.plot.data import shown
+    from sojourn.report import result as over
+
+    cases = shown(synthetic.result(("hldg", "cubic"), step=0.1, events=True))
+    whole = over_time(cases[0], 0)
+    assert whole is not None and "not drawn" not in whole.caption
+    every = len(whole.panels[1].ticks)
+    monkeypatch.setattr(over, "MOST_TICKS", every - 2)
+    cut = over_time(cases[0], 0)
+    assert cut is not None and len(cut.panels[1].ticks) == every - 2
+    assert f" 2 of {every} window changes are not drawn, those after " in cut.caption
+
+
 def test_a_report_says_what_repeats_it(tmp_path: Path) -> None:
     result = synthetic.result(sweep={"path.rate": ["4 Mbit/s", "12 Mbit/s"]}, repeat=3, title="Some & more")
     page = report.write([result], tmp_path / "deep" / "r.html").read_text("utf-8")

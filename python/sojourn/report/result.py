@@ -195,7 +195,7 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     top = max((float(np.nanmax(w)) for w in window if np.isfinite(w).any()), default=1.0) / 1e3
     # An ssthresh that was never reached would flatten the window under it.
     shown_threshold = [np.where(t / 1e3 <= 1.5 * top, t / 1e3, np.nan) for t in threshold]
-    ticks = _ticks(events, picked)
+    ticks, cut_off = _ticks(events, picked)
     own = [
         Line(
             variable.label,
@@ -225,6 +225,7 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     caption += "; smallest and largest value of each stretch." if len(time) > points else "."
     if len(case.flows) > n:
         caption += f" The first {n} of {len(case.flows)} flows."
+    caption += cut_off
     return Series(at, panels, caption)
 
 
@@ -298,12 +299,20 @@ def _moving_mean(values: Floats, width: int) -> Floats:
 MOST_TICKS = 4000
 
 
-def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> list[Tick]:
+def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> tuple[list[Tick], str]:
+    """The first ticks, as many as a page bears, and words on those that are not among them."""
     if events.is_empty():
-        return []
+        return [], ""
     import polars as pl
 
-    mine = events.filter(pl.col("flow").is_in(list(picked))).sort("time_s").head(MOST_TICKS)
+    every = events.filter(pl.col("flow").is_in(list(picked))).sort("time_s")
+    mine, left_out = every.head(MOST_TICKS), every.height - MOST_TICKS
+    cut_off = (
+        f" {left_out} of {every.height} window changes are not drawn, those after {mine['time_s'][-1]:.3f} s: "
+        "`sojourn report DIR --from S --to S` shows a shorter span."
+        if left_out > 0
+        else ""
+    )
     made = []
     # Lanes in the order of the causes' numbers, as in figures.
     for row in mine.sort("kind", "time_s").iter_rows(named=True):
@@ -321,7 +330,7 @@ def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> list[Tick]:
                 cause.replace("_", " "),
             )
         )
-    return made
+    return made, cut_off
 
 
 def values(event: Mapping[str, Any]) -> list[str]:
