@@ -101,6 +101,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
                 clock_skew_ppb: 0,
                 clock_drift_ppb: 0,
                 delayed_ack: true,
+                writes: Bytes::ZERO,
                 pacing: false,
                 initial_window: 10,
                 mss: Bytes::new(1448),

@@ -232,7 +232,7 @@ impl Receiver {
     #[inline]
     fn is_pushed(&self) -> bool {
         let ended = |at: u64| at.saturating_sub(1).checked_div(self.writes.into());
-        ended(self.nxt) != ended(self.nxt - self.largest as u64)
+        self.writes > 0 && ended(self.nxt) != ended(self.nxt - self.largest as u64)
     }
 
     /// Linux's estimate of how long an ACK may wait, from the gaps between segments.
