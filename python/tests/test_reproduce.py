@@ -15,7 +15,7 @@ from rich.console import Console
 from sojourn import _engine, demo, reproduce
 from sojourn.errors import SpecError
 from sojourn.plot import published, style
-from sojourn.reproduce import words
+from sojourn.reproduce import files, words
 from sojourn.store import load
 
 ALGORITHMS = ["cdg", "hldg(wwma=false)", "hldg"]
@@ -309,3 +309,14 @@ def test_ranges_bounds_and_figures_from_file_to_page(tmp_path: Path, capsys: pyt
     assert "> 20 %" in said and "10 to 99 %" in said and "2 of 2 cells" in said
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "in the form of the publication" in page and "Not drawn" in page
+
+
+def test_two_files_of_one_name_are_not_put_into_one_folder(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.toml").write_text("format = 1\n[[expect]]\n")
+    both = [str(tmp_path / folder / "x.toml") for folder in ("a", "b")]
+    with pytest.raises(SpecError, match=r"both called 'x'.*rename one"):
+        files.expand(both)
+    assert files.expand([both[0], both[0]]) == [tmp_path / "a" / "x.toml"]
+    assert len(files.expand(["thesis/table-5.1", "thesis/table-5.1", "chd"])) > 5

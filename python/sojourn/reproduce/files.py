@@ -34,7 +34,15 @@ def expand(names: Iterable[str]) -> list[Path]:
     for name in names:
         folder = _folder(name)
         found += find_published(folder) if folder else [find(name)]
-    return list(dict.fromkeys(found))
+    called: dict[str, Path] = {}
+    for path in found:
+        other = called.setdefault(title(path), path)
+        if other.resolve() != path.resolve():
+            raise SpecError(
+                f"{other} and {path} are both called {title(path)!r}: one's results would stand in the other's place; "
+                "rename one, or reproduce them one after the other"
+            )
+    return list(called.values())
 
 
 def find_published(folder: Path | None = None) -> list[Path]:
