@@ -1,0 +1,105 @@
+"""The TCP × AQM thesis' statements as checks: each holds on figures that bear it out, and fails on others."""
+
+from __future__ import annotations
+
+import pytest
+
+from sojourn.suite.pieces import Row, Rows
+from sojourn.suite.tcpeval_says import STATEMENTS
+
+CHECKS = {statement.name: statement.check for statement in STATEMENTS}
+
+
+def row(
+    where: str, cc: str, aqm: str, load: str = "1.1", x: float | None = 100, iw: str = "3", **figures: float
+) -> Row:
+    values = {"flow.*.traffic.load": load, "flow.*.initial_window": iw}
+    return Row(where, cc, aqm, x, values, figures, 1)
+
+
+def fair(single: float, fq: float, lost: float = 1.0) -> list[Row]:
+    rows = [row("access-link", "newreno", a, x=100, delay=d, loss=1.0) for a, d in (("codel", 9.0), ("fq_codel", 1.0))]
+    rows += [row("access-link", "newreno", "codel", x=50, delay=single, loss=1.0)]
+    rows += [row("access-link", "newreno", "fq_codel", x=50, delay=fq, loss=3 * lost - 2.0)]
+    # From 200 ms on the thesis says nothing.
+    return rows + [
+        row("access-link", "newreno", a, x=200, delay=d, loss=1.0) for a, d in (("codel", 1.0), ("fq_codel", 9.0))
+    ]
+
+
+def predictor(access: float, satellite: float) -> list[Row]:
+    places = (("access-link", "1.1", access), ("satellite", "0.85", satellite))
+    each = [
+        [row(p, cc, "codel", load, delay=10.0 + by), row(p, cc, "codel_dt", load, delay=dt + by)]
+        for p, load, dt in places
+        for cc, by in (("newreno", -1.0), ("cubic", 1.0))
+    ]
+    return [one for pair in each for one in pair]
+
+
+def steady(longest: float, codel: float) -> list[Row]:
+    rows = []
+    for place in ("access-link", "transoceanic"):
+        for cc in ("newreno", "cubic"):
+            rows += [row(place, cc, "pie", x=15, delay=8.0), row(place, cc, "pie", x=180, delay=8.0)]
+            rows += [row(place, cc, "pie", x=60, delay=longest if (place, cc) == ("transoceanic", "cubic") else 8.0)]
+            rows += [row(place, cc, "codel", delay=codel)]
+    return rows
+
+
+def losses(pie: float, largest: float) -> list[Row]:
+    each = (("pie", pie), ("fifo", 0.5), ("codel", 1.0), ("fq_codel", largest))
+    return [row("data-centre", "cubic", aqm, "0.85", loss=loss) for aqm, loss in each]
+
+
+def overload(single: float, fq: float) -> list[Row]:
+    return [row("satellite", "newreno", a, "0.85", delay=d) for a, d in (("codel", single), ("fq_codel", fq))]
+
+
+def interval(short: float, long: float) -> list[Row]:
+    rows = []
+    for place, load in (("access-link", "1.1"), ("satellite", "0.85"), ("transoceanic", "1.1")):
+        ends = (short, long) if place == "satellite" else (5.0, 9.0)
+        for cc in ("newreno", "cubic"):
+            rows += [row(place, cc, "codel", load, x=x, delay=d) for x, d in zip((25.0, 200.0), ends, strict=True)]
+    return rows
+
+
+def gentle(loss: float, delay: float) -> list[Row]:
+    return [row("access-link", "ledbat", "fifo", "0.85", loss=loss, delay=delay)]
+
+
+def windows(three: float, ten: float) -> list[Row]:
+    rows = [row("transoceanic", "cubic", "fq_codel", iw=iw, delay=d) for iw, d in (("3", 1.0), ("10", 2.0))]
+    return rows + [row("transoceanic", "compound", "fq_codel", iw=iw, delay=d) for iw, d in (("3", three), ("10", ten))]
+
+
+def scavenger(fifo: float, managed: float) -> list[Row]:
+    each = (("fifo", fifo), ("codel", managed - 5.0), ("pie", managed + 5.0))
+    return [row("scavenger", "ledbat", aqm, ledbat=share) for aqm, share in each]
+
+
+@pytest.mark.parametrize(
+    ("name", "holding", "failing"),
+    [
+        ("fair-queueing", fair(2.0, 1.9, 1.5), [fair(2.0, 2.0), fair(2.0, 1.9, 1.51)]),
+        ("codel-dt", predictor(10.0, 10.1), [predictor(9.9, 10.1), predictor(10.0, 9.9)]),
+        ("steady-pie", steady(10.0, 10.1), [steady(10.1, 10.2), steady(10.0, 10.0)]),
+        ("pie-data-centre", losses(1.21, 1.0), [losses(1.2, 1.0), losses(1.21, 1.1)]),
+        ("overload", overload(5.0, 5.1), [overload(5.0, 5.0)]),
+        ("interval", interval(5.0, 5.1), [interval(5.0, 5.0)]),
+        ("ledbat", gentle(0.049, 4.9), [gentle(0.05, 4.9), gentle(0.049, 5.0)]),
+        ("initial-window", windows(1.0, 1.1), [windows(1.0, 1.0)]),
+        ("scavenger", scavenger(9.9, 50.1), [scavenger(10.0, 50.1), scavenger(9.9, 50.0)]),
+    ],
+)
+def test_a_statement_holds_as_far_as_it_says(name: str, holding: list[Row], failing: list[list[Row]]) -> None:
+    assert CHECKS[name](Rows(holding)).holds is True
+    for rows in failing:
+        assert CHECKS[name](Rows(rows)).holds is False
+    assert CHECKS[name](Rows([])).holds is None, "nothing was run"
+
+
+def test_every_statement_has_its_case() -> None:
+    cases = test_a_statement_holds_as_far_as_it_says.pytestmark[0].args[1]  # type: ignore[attr-defined]
+    assert {case[0] for case in cases} == set(CHECKS)
