@@ -1,13 +1,14 @@
-"""The TCP × AQM thesis' statements as checks: each holds on figures that bear it out, and fails on others."""
+"""The suites' statements as checks: each holds on figures that bear it out, and fails on others."""
 
 from __future__ import annotations
 
 import pytest
 
 from sojourn.suite.pieces import Row, Rows
+from sojourn.suite.rfc7928 import SUITE as RFC_7928
 from sojourn.suite.tcpeval_says import STATEMENTS
 
-CHECKS = {statement.name: statement.check for statement in STATEMENTS}
+CHECKS = {statement.name: statement.check for statement in (*STATEMENTS, *RFC_7928.statements)}
 
 
 def row(
@@ -79,6 +80,33 @@ def scavenger(fifo: float, managed: float) -> list[Row]:
     return [row("scavenger", "ledbat", aqm, ledbat=share) for aqm, share in each]
 
 
+def shorter(fifo: float, longest: float) -> list[Row]:
+    each = (("fifo", fifo), ("codel", 1.0), ("pie", longest), ("fq_codel", 1.0))
+    return [row("one", "cubic", aqm, delay=delay) for aqm, delay in each]
+
+
+def unresponsive(alone: float, fq: float) -> list[Row]:
+    each = (("12 Mbit/s", "codel", alone), ("12 Mbit/s", "fq_codel", fq), ("24 Mbit/s", "codel", 99.0))
+    return [
+        Row("unresponsive", "cubic", aqm, None, {"flow.datagrams.traffic.rate": rate}, {"share_tcp": share}, 1)
+        for rate, aqm, share in each
+    ]
+
+
+def best_effort(fifo: float, codel: float) -> list[Row]:
+    return [row("less-than-best-effort", "cubic", a, share_lbe=s) for a, s in (("fifo", fifo), ("codel", codel))]
+
+
+def rtts(single: float, fq: float) -> list[Row]:
+    rows = [row("rtt-fairness", "cubic", aqm, x=1, jain=1.0) for aqm in ("codel", "fq_codel")]
+    return rows + [row("rtt-fairness", "cubic", a, jain=j) for a, j in (("codel", single), ("fq_codel", fq))]
+
+
+def marks(without: float, marked: float) -> list[Row]:
+    each = (("false", without), ("true", marked))
+    return [Row("ecn", "cubic", "codel", None, {"flow.tcp.ecn": ecn}, {"loss": loss}, 1) for ecn, loss in each]
+
+
 @pytest.mark.parametrize(
     ("name", "holding", "failing"),
     [
@@ -91,6 +119,11 @@ def scavenger(fifo: float, managed: float) -> list[Row]:
         ("ledbat", gentle(0.049, 4.9), [gentle(0.05, 4.9), gentle(0.049, 5.0)]),
         ("initial-window", windows(1.0, 1.1), [windows(1.0, 1.0)]),
         ("scavenger", scavenger(9.9, 50.1), [scavenger(10.0, 50.1), scavenger(9.9, 50.0)]),
+        ("shorter-queues", shorter(10.0, 4.9), [shorter(10.0, 5.0)]),
+        ("unresponsive", unresponsive(59.9, 60.1), [unresponsive(60.0, 60.1), unresponsive(59.9, 60.0)]),
+        ("less-than-best-effort", best_effort(10.0, 20.1), [best_effort(10.0, 20.0)]),
+        ("rtt-fairness", rtts(0.8, 0.81), [rtts(0.8, 0.8)]),
+        ("ecn", marks(1.0, 0.09), [marks(1.0, 0.1)]),
     ],
 )
 def test_a_statement_holds_as_far_as_it_says(name: str, holding: list[Row], failing: list[list[Row]]) -> None:
