@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from sojourn._engine import version
 from sojourn.suite.pieces import Row, Rows
 from sojourn.suite.rfc7928 import SUITE as RFC_7928
 from sojourn.suite.tcpeval_says import STATEMENTS
@@ -136,3 +139,12 @@ def test_a_statement_holds_as_far_as_it_says(name: str, holding: list[Row], fail
 def test_every_statement_has_its_case() -> None:
     cases = test_a_statement_holds_as_far_as_it_says.pytestmark[0].args[1]  # type: ignore[attr-defined]
     assert {case[0] for case in cases} == set(CHECKS)
+
+
+@pytest.mark.parametrize("suite, statements", [("tcpeval", STATEMENTS), ("rfc7928", RFC_7928.statements)])
+def test_the_page_has_what_each_statement_measured(suite, statements) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tcpeval.md").read_text()
+    part = page.split(f"<!-- generated: {suite} -->")[1].split("<!-- end -->")[0]
+    rows = [line.split(" | ")[:2] for line in part.splitlines() if line.startswith("| ")][1:]
+    assert rows == [["| " + one.says, one.source] for one in statements], "run docs/statements.py"
+    assert f"model {version().model}:" in part, "run docs/statements.py: the model has changed since"

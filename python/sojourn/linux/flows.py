@@ -256,11 +256,6 @@ def suspicions(summaries: list[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def duration(plan: Plan, runs: int | None = None) -> float:
-    """Seconds that the whole will take: real packets take their time."""
-    return sum(case.duration_s * (runs or case.repeat) for case in plan.cases)
-
-
 def realtime_allowed() -> bool:
     """Whether this process may have SCHED_FIFO."""
     try:

@@ -123,11 +123,6 @@ def colour_of(cc: str) -> str:
     return _known(cc)[0]
 
 
-def marker_of(cc: str) -> str:
-    """The marker of a congestion control, whatever its parameters."""
-    return _known(cc)[1]
-
-
 def dash_of(queue: str) -> Any:
     """The dash pattern of a queue, whatever its parameters."""
     name = name_of(queue)

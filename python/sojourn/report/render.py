@@ -6,7 +6,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -271,16 +271,6 @@ def _class(names: str) -> str:
 
 def _asset(name: str) -> str:
     return resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def pieces_of(page: Page) -> Iterator[Piece]:
-    """Every piece of a page, sections before what is in them."""
-    stack = list(reversed(page.pieces))
-    while stack:
-        piece = stack.pop()
-        yield piece
-        if isinstance(piece, Section):
-            stack.extend(reversed(piece.pieces))
 
 
 _RENDERERS: tuple[tuple[type, Callable[..., str]], ...] = (

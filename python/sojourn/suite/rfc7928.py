@@ -9,6 +9,7 @@ import math
 
 from .._engine import Case
 from ..plot.style import name_of
+from ..stats import number
 from .pieces import Changes, Measure, Rows, Scenario, Statement, Suite, Verdict, verdict
 
 LINK = (
@@ -87,7 +88,8 @@ def _rtt(rows: Rows) -> Verdict:
 def _ecn(rows: Rows) -> Verdict:
     part = rows.where(scenario="ecn")
     without, marked = part("loss", ecn="false"), part("loss", ecn="true")
-    return verdict(marked < 0.1 * without, f"loss {without:.2f} % without, {marked:.3f} % with marks", without, marked)
+    text = f"loss {number(without)} % without, {number(marked)} % with marks"
+    return verdict(marked < 0.1 * without, text, without, marked)
 
 
 _TWO = (

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
+from ..stats import number
 from .pieces import Rows, Statement, Verdict, verdict
 
 #: "Steady across all its tested interval values": the longest delay by so much over the shortest at most.
 STEADY = 1.25
 
 
-def _ms(values: list[float]) -> str:
-    return " ".join(f"{value:.1f}" for value in values)
+def _and(values: Iterable[float]) -> str:
+    return " and ".join(number(value) for value in values)
 
 
 def _fair_queueing(rows: Rows) -> Verdict:
@@ -21,7 +23,7 @@ def _fair_queueing(rows: Rows) -> Verdict:
     fair = [part("delay", aqm="fq_codel", x=x) for x in xs]
     lost = part("loss", aqm="codel"), part("loss", aqm="fq_codel")
     holds = bool(xs) and all(f < s for f, s in zip(fair, single, strict=True)) and lost[1] <= lost[0] + 0.5
-    text = f"at {_ms(xs)} ms CoDel {_ms(single)} ms, FQ-CoDel {_ms(fair)} ms; loss {lost[0]:.2f} and {lost[1]:.2f} %"
+    text = f"intervals of {_and(xs)} ms: CoDel {_and(single)} ms, FQ-CoDel {_and(fair)} ms; loss {_and(lost)} %"
     return verdict(holds, text, *(single or [math.nan]), *fair, *lost)
 
 
@@ -34,7 +36,7 @@ def _predictor(rows: Rows) -> Verdict:
         means = {aqm: sum(values) / len(values) for aqm, values in delays.items()}
         seen = [*(x for x in seen if not math.isnan(x)), *means.values()]
         holds &= means["codel_dt"] >= means["codel"]
-        texts.append(f"{scenario}: CoDel-DT {means['codel_dt']:.1f} ms, CoDel {means['codel']:.1f} ms")
+        texts.append(f"{scenario}: CoDel-DT {number(means['codel_dt'])} ms, CoDel {number(means['codel'])} ms")
     return verdict(holds, "; ".join(texts), *seen)
 
 
@@ -47,7 +49,7 @@ def _steady_pie(rows: Rows) -> Verdict:
             codel = part("delay", aqm="codel", cc=cc)
             seen += [*pie, codel]
             holds &= max(pie) <= STEADY * min(pie) and max(pie) < codel
-            texts.append(f"{scenario}, {cc}: PIE {_ms(pie)} ms, CoDel {codel:.1f} ms")
+            texts.append(f"{scenario}, {cc}: PIE {_and(pie)} ms, CoDel {number(codel)} ms")
     return verdict(holds and len(seen) > 8, "; ".join(texts), *seen)
 
 
@@ -73,14 +75,14 @@ def _interval(rows: Rows) -> Verdict:
             each = [part("delay", cc=cc, x=x) for cc in ("newreno", "cubic")]
             delays.append(sum(each) / len(each))
         pairs.append(delays)
-        texts.append(f"{scenario}: {delays[0]:.1f} ms at 25 ms, {delays[1]:.1f} ms at 200 ms")
+        texts.append(f"{scenario}: {number(delays[0])} ms at 25 ms, {number(delays[1])} ms at 200 ms")
     return verdict(all(a < b for a, b in pairs), "; ".join(texts), *(x for pair in pairs for x in pair))
 
 
 def _gentle(rows: Rows) -> Verdict:
     part = rows.where(scenario="access-link", cc="ledbat", load="0.85")
     loss, delay = part("loss"), part("delay")
-    return verdict(loss < 0.05 and delay < 5.0, f"loss {loss:.4f} %, delay {delay:.2f} ms", loss, delay)
+    return verdict(loss < 0.05 and delay < 5.0, f"loss {number(loss)} %, delay {number(delay)} ms", loss, delay)
 
 
 def _windows(rows: Rows) -> Verdict:
@@ -90,7 +92,7 @@ def _windows(rows: Rows) -> Verdict:
         three, ten = part("delay", initial_window="3"), part("delay", initial_window="10")
         seen += [three, ten]
         holds &= ten > three
-        texts.append(f"{cc}: {three:.2f} ms with 3, {ten:.2f} ms with 10")
+        texts.append(f"{cc}: {number(three)} ms with 3, {number(ten)} ms with 10")
     return verdict(holds, "; ".join(texts), *seen)
 
 
