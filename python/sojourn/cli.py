@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from . import terminal
 from .cli_files import export, log, spp
+from .cli_group import Commands
 from .cli_kernel import kernel
 from .cli_linux import emulate, verify
 from .cli_list import Json, Set, Source, list_, settings, show
 from .cli_suite import suite
 from .cli_whatif import whatif
-from .errors import SojournError, SpecError
+from .errors import SpecError
 from .terminal import INTERRUPTED, console, print_claims, say
 
 if TYPE_CHECKING:
@@ -29,40 +29,27 @@ if TYPE_CHECKING:
     from .result import Result
 
 
-class _Commands(TyperGroup):
-    """Turns the package's errors into one message and an exit code, for every command."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except SojournError as error:
-            say(f"error: {error}")
-            raise typer.Exit(error.exit_code) from None
-        except KeyboardInterrupt:
-            say("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
-
-
 app = typer.Typer(
-    cls=_Commands,
+    cls=Commands,
     name="sojourn",
     help="A laboratory for congestion control and active queue management.",
+    epilog='Try: sojourn run "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s"',
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # drawing help with rich costs a quarter of a second of imports
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("list")(list_)
-app.command()(export)
-app.command()(spp)
-app.command()(log)
-app.command()(whatif)
-app.command()(suite)
-app.command()(emulate)
-app.command()(verify)
-app.add_typer(show, name="show")
-app.add_typer(kernel, name="kernel")
+app.command("list", short_help="List congestion controls, queues, experiments and more.")(list_)
+app.command(short_help="Export a result: CSV, pcapng, qlog, logs of TCP, Flent.")(export)
+app.command(short_help="RTTs between two captures by synthetic packet pairs.")(spp)
+app.command(short_help="Read a log of TCP's state: ttprobe, web10g, SIFTR.")(log)
+app.command(short_help="Say which queue a link and its traffic need.")(whatif)
+app.command(short_help="Run a suite: tcpeval, rfc7928, survey.")(suite)
+app.command(short_help="Run a command behind an emulated link.")(emulate)
+app.command(short_help="Say where the simulator and Linux differ.")(verify)
+app.add_typer(show, name="show", short_help="Show one thing in full: its parameters, equations, sources.")
+app.add_typer(kernel, name="kernel", short_help="Load congestion controls into the running Linux kernel.")
 
 Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", min=0)]
 Repeat = Annotated[int | None, typer.Option(help="Repetitions per case.", min=1)]
@@ -92,7 +79,7 @@ def _main(
         raise typer.Exit
 
 
-@app.command()
+@app.command(short_help="Run an experiment.")
 def run(
     source: Source,
     set: Set = None,
@@ -159,7 +146,7 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Compare two experiments by paired differences.")
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="An experiment, a results folder, or a variant (with --in).")],
     b: Annotated[str, typer.Argument(metavar="B", help="The same, to compare with A.")],
@@ -265,6 +252,8 @@ def plot(
     start, stop = terminal.span(start, stop)
     given = (("why", why or None), ("start", start), ("stop", stop))
     options |= {key: value for key, value in given if value is not None}
+    if source in plots.KINDS and kind not in plots.KINDS:
+        raise SpecError(f"the kind comes first: sojourn plot {source} {kind!r}")
     plots.check(kind, out or f"{kind}.pdf", options)
     terminal.target("-o", out)
     if is_results(source):
@@ -277,7 +266,7 @@ def plot(
     print(plots.draw(kind, result, target, **options))
 
 
-@app.command()
+@app.command(short_help="Write one HTML page about results.")
 def report(
     sources: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The page.")] = Path("report.html"),
@@ -296,7 +285,7 @@ def report(
     print(reports.write([load(source) for source in sources], out, span=terminal.span(start, stop), link=link))
 
 
-@app.command()
+@app.command(short_help="Run published experiments beside what was printed.")
 def reproduce(
     names: Annotated[
         list[str] | None,
@@ -327,7 +316,7 @@ def reproduce(
     raise typer.Exit(code)
 
 
-@app.command()
+@app.command(short_help="Say what this machine lacks, and how to mend it.")
 def doctor(as_json: Json = False) -> None:
     """Look at this machine: what works, and the line that mends what does not."""
     from dataclasses import asdict

@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 import pytest
 from conftest import ENDLESS, SWEEP, command
 
+from sojourn.cli_group import ORDER
+
 QUICK = ("--set", "run.duration=2s")
 LINE = "2Mbit/s 20ms 1BDP fifo: newreno"
 
@@ -34,21 +36,11 @@ def test_help_answers_at_once_without_anything_heavy():
     assert min(once() for _ in range(5)) < 0.5
 
 
-def test_every_command_has_help(sojourn):
-    for name in (
-        "run",
-        "compare",
-        "plot",
-        "report",
-        "reproduce",
-        "list",
-        "show",
-        "doctor",
-        "export",
-        "spp",
-        "whatif",
-        "kernel",
-    ):
+def test_every_command_has_help_and_stands_whole_in_the_list(sojourn):
+    listed = sojourn("--help").stdout.split("Commands:")[1].split("Try:")[0].split("\n")
+    assert [line.split()[0] for line in listed if line.strip()] == list(ORDER)
+    assert not [line for line in listed if line.endswith("...")]
+    for name in ORDER:
         shown = sojourn(name, "--help")
         assert shown.returncode == 0, name
         assert "Usage" in shown.stdout
@@ -195,6 +187,7 @@ BAD = [
     ["report", "nowhere"],
     ["plot", "cdf", "nowhere.toml"],
     ["plot", "cdff", LINE],
+    ["plot", LINE, "cdf"],
     ["plot", "cdf", LINE, "-o", "nowhere/cdf.pdf"],
     ["plot", "time", LINE, "--from", "-1"],
     ["plot", "time", LINE, "--from", "5", "--to", "0"],
@@ -237,6 +230,8 @@ def test_errors_teach(sojourn, sweep_file):
     assert "cubic" in failed.stderr  # the likely cure
     near = sojourn("run", "two-rate.toml")
     assert "did you mean two-rates.toml" in near.stderr
+    assert "sojourn plot cdf" in sojourn("plot", LINE, "cdf").stderr  # the other way round
+    assert "Value error" not in sojourn("list", "nosuch").stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

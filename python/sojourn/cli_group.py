@@ -1,0 +1,40 @@
+"""The command itself: its commands in order, and what becomes of errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from .errors import SojournError
+from .terminal import INTERRUPTED, say
+
+#: The order in which help names commands: what a newcomer needs first.
+ORDER = (
+    *("run", "plot", "report", "compare", "reproduce", "suite", "whatif", "list", "show", "doctor"),
+    *("verify", "emulate", "kernel", "export", "log", "spp"),
+)
+
+
+class Commands(TyperGroup):
+    """Turns the package's errors into one message and an exit code, for every command."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in the order of help; one that has no place there is a mistake of ours, and raises."""
+        return sorted(super().list_commands(ctx), key=ORDER.index)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what it raises becomes a message and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            # Typer says where it found out, which is nothing to its user.
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+        except SojournError as error:
+            say(f"error: {error}")
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
