@@ -103,6 +103,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
                 delayed_ack: true,
                 writes: Bytes::ZERO,
                 pacing: false,
+                pacing_quantum: 1,
                 initial_window: 10,
                 mss: Bytes::new(1448),
                 receive_window: Bytes::new(1 << 30),

@@ -76,6 +76,7 @@ fn flow(flow: &FlowSpec, groups: &[String], links: &[Link]) -> Json {
         "delayed_ack": flow.delayed_ack,
         "writes": flow.writes.get(),
         "pacing": flow.pacing,
+        "pacing_quantum": flow.pacing_quantum,
         "access_mbps": flow.access.map(|r| r.as_mbps()),
     })
 }

@@ -1,7 +1,9 @@
 //! Flows: every `count` expanded, every default from the stack filled in.
 
 use crate::assign::flow_names;
-use crate::limits::{DURATION_MAX, FLOWS_MAX, INITIAL_WINDOW_MAX, MSS_MAX, MSS_MIN, OFFLOAD_MAX, RECEIVE_WINDOW_MAX};
+use crate::limits::{
+    DURATION_MAX, FLOWS_MAX, INITIAL_WINDOW_MAX, MSS_MAX, MSS_MIN, OFFLOAD_MAX, PACING_QUANTUM_MAX, RECEIVE_WINDOW_MAX,
+};
 use crate::links::access;
 use crate::quantity::{Burst, Cc, Q, SpecOf};
 use crate::raw::{File, FlowFile};
@@ -173,6 +175,10 @@ fn single(
         clock_skew_ppb: flow.clock_skew.as_ref().map_or(0, |at| at.value.0.0),
         clock_drift_ppb: flow.clock_drift.as_ref().map_or(0, |at| at.value.0.0),
         pacing: flow.pacing.as_ref().is_some_and(|at| at.value),
+        pacing_quantum: match &flow.pacing_quantum {
+            Some(at) => whole(at, &key("pacing_quantum"), 1, PACING_QUANTUM_MAX)? as u32,
+            None => 1,
+        },
         ecn: flow.ecn.as_ref().map_or(preset.ecn, |at| at.value),
         initial_window: match &flow.initial_window {
             Some(at) => whole(at, &key("initial_window"), 1, INITIAL_WINDOW_MAX)? as u32,
@@ -230,6 +236,7 @@ fn refuse_tcp_keys(flow: &FlowFile, entry: &str) -> Checked<()> {
         ("clock_skew", flow.clock_skew.as_ref().map(|x| x.place)),
         ("clock_drift", flow.clock_drift.as_ref().map(|x| x.place)),
         ("pacing", flow.pacing.as_ref().map(|x| x.place)),
+        ("pacing_quantum", flow.pacing_quantum.as_ref().map(|x| x.place)),
         ("initial_window", flow.initial_window.as_ref().map(|x| x.place)),
         ("mss", flow.mss.as_ref().map(|x| x.place)),
         ("receive_window", flow.receive_window.as_ref().map(|x| x.place)),

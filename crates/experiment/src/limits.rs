@@ -42,6 +42,8 @@ pub const MSS_MAX: Bytes = Bytes::new(65_000);
 pub const INITIAL_WINDOW_MAX: u64 = 10_000;
 /// Largest receive window: RFC 7323 allows 2^30 bytes.
 pub const RECEIVE_WINDOW_MAX: Bytes = Bytes::new(1 << 30);
+/// Most packets that a paced flow may send together.
+pub const PACING_QUANTUM_MAX: u64 = 64;
 /// Largest burst of sender offload in segments.
 pub const OFFLOAD_MAX: u64 = 1024;
 /// Scheduled changes of one link.

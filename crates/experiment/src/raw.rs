@@ -277,6 +277,10 @@ pub(crate) struct FlowFile {
     /// start. An algorithm with a rate of its own (BBR) keeps that.
     #[schemars(extend("default" = false))]
     pub pacing: Option<At<bool>>,
+    /// Packets that leave together where the flow is paced, by its host or its congestion control. Linux' `fq` has a quantum of
+    /// two, waits for the time that two Ethernet frames take, and lets a new flow's first ten go.
+    #[schemars(extend("default" = 1, "examples" = [2]))]
+    pub pacing_quantum: Opt<Whole>,
     /// Initial window in segments. Default: the stack's (10).
     #[schemars(extend("examples" = [3]))]
     pub initial_window: Opt<Whole>,

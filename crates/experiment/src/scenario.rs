@@ -183,6 +183,8 @@ pub struct FlowSpec {
     pub clock_drift_ppb: i64,
     /// The host paces where the algorithm does not.
     pub pacing: bool,
+    /// Packets that leave together where the flow is paced.
+    pub pacing_quantum: u32,
     /// Initial window in segments.
     pub initial_window: u32,
     /// Largest payload.

@@ -159,6 +159,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("start = \"10 s\"", "receive_window = \"2 GiB\""),
         ("start = \"10 s\"", "receive_window = \"100 B\""),
         ("start = \"10 s\"", "offload = 100000"),
+        ("start = \"10 s\"", "pacing_quantum = 0"),
         // Names and words.
         ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"newrneo\""),
         ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"newreno(bta=0.5)\""),

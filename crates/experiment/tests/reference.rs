@@ -121,6 +121,7 @@ fn limit_table() -> String {
     row("mss", limits::MSS_MIN.show(), limits::MSS_MAX.show());
     row("initial window, segments", "1".into(), limits::INITIAL_WINDOW_MAX.to_string());
     row("receive window", "one mss".into(), limits::RECEIVE_WINDOW_MAX.show());
+    row("paced packets together", "1".into(), limits::PACING_QUANTUM_MAX.to_string());
     row("offload burst, segments", "1".into(), limits::OFFLOAD_MAX.to_string());
     row("clock, ticks a second", "1".into(), limits::TICK_HZ_MAX.to_string());
     text

@@ -85,6 +85,7 @@ pub fn configs(spec: &FlowSpec, run: &Run, seed: u64, entity: u64) -> [Config; 2
     config.ecn = spec.ecn;
     config.offload = spec.offload;
     config.pacing = spec.pacing;
+    config.pacing_quantum = spec.pacing_quantum;
     config.writes = spec.writes;
     if !spec.delayed_ack {
         config.delayed_ack = DelayedAck::None;

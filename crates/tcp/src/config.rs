@@ -101,6 +101,8 @@ pub struct Config {
     pub offload: Offload,
     /// Pace at the window over the RTT and some more, whatever the algorithm; one that sets a rate of its own keeps it.
     pub pacing: bool,
+    /// Packets that leave together where the flow is paced. More than one: by the rules of Linux' `fq`, whose quantum is two.
+    pub pacing_quantum: u32,
     /// Phase of this host's tick clock, so that hosts do not tick together.
     pub tick_phase: Duration,
     /// Skew of this host's timestamp clock in parts per billion: how much too fast it is at the start.
@@ -148,6 +150,7 @@ impl Config {
             max_rto: Duration::from_secs(120),
             offload: Offload::Off,
             pacing: false,
+            pacing_quantum: 1,
             tick_phase: Duration::ZERO,
             clock_skew_ppb: 0,
             clock_drift: 0,

@@ -32,6 +32,8 @@ pub(crate) struct Aside {
     pub behind: Option<u64>,
     /// When the other side was last heard of; FreeBSD only.
     pub heard_at: Instant,
+    /// Bytes sent less those waited for, where packets are paced by quanta.
+    pub taken: i64,
 }
 
 /// Our FIN.
@@ -67,7 +69,12 @@ pub(crate) struct Ways {
     pub newreno: bool,
     /// The host paces where the algorithm does not.
     pub paced: bool,
+    /// Paced packets leave several at a time.
+    pub by_quantum: bool,
 }
+
+/// What an Ethernet frame has besides its payload: its own header, IP's and TCP's with time stamps.
+pub(crate) const FRAME: u64 = 14 + 52;
 
 /// ns-2's `tcpTick_`, which its timeouts are counted in.
 const NS2_TICK: Duration = Duration::from_millis(10);
@@ -224,6 +231,7 @@ impl Sender {
                 bursts: config.offload != Offload::Off,
                 newreno: config.loss == LossDetection::NewReno,
                 paced: config.pacing,
+                by_quantum: config.pacing_quantum > 1,
             },
             config: Box::new(config),
             flow,

@@ -45,6 +45,9 @@ pub fn able(scenario: &Scenario) -> Result<(), String> {
         if !flow.delayed_ack {
             return refuse(format!("flow {name}: delayed_ack = false"));
         }
+        if flow.pacing_quantum != 1 {
+            return refuse(format!("flow {name}: pacing_quantum = {}", flow.pacing_quantum));
+        }
         if burst(flow) != burst(&scenario.flows[0]) {
             return refuse(format!("flow {name}: an offload of its own"));
         }
@@ -132,6 +135,7 @@ mod tests {
             ("traffic = \"onoff\"", "flow a: its traffic"),
             ("traffic = \"bulk(header=24 B)\"", "flow a: its traffic"),
             ("delayed_ack = false", "flow a: delayed_ack"),
+            ("pacing_quantum = 2", "flow a: pacing_quantum = 2"),
         ] {
             let error = able(&scenario(flow)).unwrap_err();
             assert!(error.starts_with(named) && error.contains("can be: stack = \"linux\""), "{error}");

@@ -37,6 +37,7 @@ pub fn flow(name: &str, cc: &str, rtt_ms: f64) -> FlowSpec {
         clock_skew_ppb: 0,
         clock_drift_ppb: 0,
         pacing: false,
+        pacing_quantum: 1,
         initial_window: 10,
         mss: Bytes::new(1448),
         receive_window: Bytes::new(64 << 20),

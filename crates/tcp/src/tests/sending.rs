@@ -54,6 +54,21 @@ fn pacing_spaces_segments_by_size_over_rate() {
 }
 
 #[test]
+fn fq_lets_ten_go_then_two_for_the_time_that_two_frames_take() {
+    let set = |f: &mut Flow| (f.pacing, f.cwnd) = (Some(Rate::from_mbps(8.0)), Bytes::new(100 * MSS));
+    let mut p = fixed(Config { pacing_quantum: 2, ..linux() }, set);
+    p.ends[0].write(p.now, 16 * MSS);
+    p.run(MS(60));
+    let pairs = 2 * (MSS + 66);
+    let want: Vec<u64> = (0..16).map(|n: u64| 40_000 + n.saturating_sub(8) / 2 * pairs).collect();
+    assert_eq!(times(&p), want);
+    // What leaves late is not made up for: the next pair is counted from then.
+    p.ends[0].write(p.now, 4 * MSS);
+    p.run(MS(100));
+    assert_eq!(times(&p)[16..], [60_000, 60_000, 60_000 + pairs, 60_000 + pairs]);
+}
+
+#[test]
 fn a_window_below_one_segment_sends_one_in_several_round_trips() {
     // A quarter of a segment: one in four round trips of 40 ms, not sooner although each is acknowledged after one.
     let config = Config { delayed_ack: DelayedAck::None, ..linux() };
