@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+from marks import filled
 
 import sojourn as sj
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "queue-state.md"
-OPEN, CLOSE = "<!-- generated: counts -->\n", "<!-- end -->\n"
 # The file, what its losses are, and the kind of event that judges them rightly.
 FILES = (("overflow", "overflows", "loss_backoff"), ("random", "random losses", "loss_tolerated"))
 
@@ -43,8 +43,7 @@ def main() -> None:
     """Runs both files and writes the table."""
     rows = [line for file in FILES for line in count(*file)]
     table = "\n".join(["| losses | | judged | rightly | goes at |", "|---|---|--:|--:|--:|", *rows])
-    before, rest = PAGE.read_text("utf-8").split(OPEN)
-    PAGE.write_text(f"{before}{OPEN}\n{table}\n\n{CLOSE}{rest.split(CLOSE)[1]}", "utf-8")
+    PAGE.write_text(filled(PAGE.read_text("utf-8"), "counts", table), "utf-8")
     print(table)
 
 

@@ -12,13 +12,14 @@ import sys
 from pathlib import Path
 from statistics import median
 
+from marks import filled
+
 import sojourn as sj
 from sojourn import _engine
 from sojourn.reproduce.cells import compare
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "what-the-thesis-leaves-open.md"
-OPEN, CLOSE = "<!-- generated: readings -->\n", "<!-- end -->\n"
 THESIS = ROOT / "experiments" / "thesis"
 # Seeds of every run: enough to tell a reading from the dice.
 REPEAT = 3
@@ -106,9 +107,7 @@ def main(arguments: list[str]) -> int:
         files = [table.removesuffix("-10mbit-100ms") for table in TABLES]
         heads = ["#", "switch", *files, "T5.1 HLDG", "T5.2 least, median", "T6.1 least Jain"]
         table = "\n".join(["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads), *lines])
-        before, rest = PAGE.read_text("utf-8").split(OPEN)
-        after = rest.split(CLOSE)[1]
-        PAGE.write_text(f"{before}{OPEN}\n{table}\n\n{CLOSE}{after}", "utf-8")
+        PAGE.write_text(filled(PAGE.read_text("utf-8"), "readings", table), "utf-8")
     return 0
 
 

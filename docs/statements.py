@@ -4,6 +4,8 @@
 .venv/bin/sojourn suite tcpeval --quick --json > tcpeval.json
 .venv/bin/sojourn suite rfc7928 --quick --json > rfc7928.json
 .venv/bin/python docs/statements.py tcpeval.json rfc7928.json
+
+With --check it writes nothing; exit code 1 if the tables are out of date.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from marks import filled
+
 from sojourn._engine import version
 
 PAGE = Path(__file__).parent / "tcpeval.md"
-END = "<!-- end -->"
 
 
 def table(answer: dict[str, Any]) -> str:
@@ -29,18 +32,22 @@ def table(answer: dict[str, Any]) -> str:
     return f"`sojourn suite {answer['suite']}{kind}`, model {version().model}:\n\n" + "\n".join(lines)
 
 
-def main() -> None:
-    """Replace what stands between the marks of each suite."""
-    if len(sys.argv) < 2:
+def main() -> int:
+    """Replace what stands between the marks of each suite, or tell whether it is as written."""
+    files = [name for name in sys.argv[1:] if name != "--check"]
+    if not files:
         sys.exit(__doc__)
-    text = PAGE.read_text("utf-8")
-    for name in sys.argv[1:]:
+    page = fresh = PAGE.read_text("utf-8")
+    for name in files:
         answer = json.loads(Path(name).read_text("utf-8"))
-        begin = f"<!-- generated: {answer['suite']} -->"
-        head, rest = text.split(begin, 1)
-        text = f"{head}{begin}\n\n{table(answer)}\n\n{END}{rest.split(END, 1)[1]}"
-    PAGE.write_text(text, "utf-8")
+        fresh = filled(fresh, answer["suite"], table(answer))
+    if "--check" not in sys.argv:
+        PAGE.write_text(fresh, "utf-8")
+    elif fresh != page:
+        print("docs/tcpeval.md is out of date: run docs/statements.py", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,12 +11,13 @@ import json
 import sys
 from pathlib import Path
 
+from marks import filled
+
 from sojourn._engine import version
 from sojourn.stats import number
 from sojourn.suite.survey_table import COLUMNS
 
 PAGE = Path(__file__).parent / "survey.md"
-BEGIN, END = "<!-- generated: survey -->", "<!-- end -->"
 
 
 def table(answer: dict[str, object]) -> str:
@@ -38,9 +39,7 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     made = table(json.loads(Path(sys.argv[1]).read_text("utf-8")))
-    text = PAGE.read_text("utf-8")
-    head, tail = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
-    PAGE.write_text(f"{head}\n\n{made}\n\n{tail}", "utf-8")
+    PAGE.write_text(filled(PAGE.read_text("utf-8"), "survey", made), "utf-8")
 
 
 if __name__ == "__main__":

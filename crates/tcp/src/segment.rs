@@ -85,11 +85,13 @@ pub struct Segment {
 impl Segment {
     /// Bytes of IPv4 and TCP header without options.
     pub const HEADER: u32 = 40;
+    /// Bytes that time stamps add to it.
+    pub const TIMESTAMPS: u32 = 12;
 
     /// Size at the IP layer: headers, options and payload.
     #[inline]
     pub fn size(&self) -> Bytes {
-        let timestamps = if self.flags.has(Flags::TIMESTAMP) { 12 } else { 0 };
+        let timestamps = if self.flags.has(Flags::TIMESTAMP) { Self::TIMESTAMPS } else { 0 };
         let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.used().len() as u32 };
         Bytes::new((Self::HEADER + timestamps + sack + self.len) as u64)
     }

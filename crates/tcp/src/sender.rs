@@ -73,9 +73,6 @@ pub(crate) struct Ways {
     pub by_quantum: bool,
 }
 
-/// What an Ethernet frame has besides its payload: its own header, IP's and TCP's with time stamps.
-pub(crate) const FRAME: u64 = 14 + 52;
-
 /// ns-2's `tcpTick_`, which its timeouts are counted in.
 const NS2_TICK: Duration = Duration::from_millis(10);
 

@@ -55,17 +55,19 @@ fn pacing_spaces_segments_by_size_over_rate() {
 
 #[test]
 fn fq_lets_ten_go_then_two_for_the_time_that_two_frames_take() {
-    let set = |f: &mut Flow| (f.pacing, f.cwnd) = (Some(Rate::from_mbps(8.0)), Bytes::new(100 * MSS));
-    let mut p = fixed(Config { pacing_quantum: 2, ..linux() }, set);
-    p.ends[0].write(p.now, 16 * MSS);
-    p.run(MS(60));
-    let pairs = 2 * (MSS + 66);
-    let want: Vec<u64> = (0..16).map(|n: u64| 40_000 + n.saturating_sub(8) / 2 * pairs).collect();
-    assert_eq!(times(&p), want);
-    // What leaves late is not made up for: the next pair is counted from then.
-    p.ends[0].write(p.now, 4 * MSS);
-    p.run(MS(100));
-    assert_eq!(times(&p)[16..], [60_000, 60_000, 60_000 + pairs, 60_000 + pairs]);
+    for (timestamps, headers) in [(true, 14 + 52), (false, 14 + 40)] {
+        let set = |f: &mut Flow| (f.pacing, f.cwnd) = (Some(Rate::from_mbps(8.0)), Bytes::new(100 * MSS));
+        let mut p = fixed(Config { pacing_quantum: 2, timestamps, ..linux() }, set);
+        p.ends[0].write(p.now, 16 * MSS);
+        p.run(MS(60));
+        let pair = 2 * (MSS + headers);
+        let want: Vec<u64> = (0..16).map(|n: u64| 40_000 + n.saturating_sub(8) / 2 * pair).collect();
+        assert_eq!(times(&p), want);
+        // What leaves late is not made up for: the next pair is counted from then.
+        p.ends[0].write(p.now, 4 * MSS);
+        p.run(MS(100));
+        assert_eq!(times(&p)[16..], [60_000, 60_000, 60_000 + pair, 60_000 + pair]);
+    }
 }
 
 #[test]
