@@ -204,7 +204,8 @@ def experiments() -> str:
             f"Within tolerance in the full run of {files[-1].name.removesuffix('.scores.json')} (model "
             f"{newest['model']}): {every['within']} of {every['judged']} cells, {every['undecided']} undecided, "
             f"of {every['leaning']} of which our median is within; "
-            f"{every['reached']} of {every['tables']} tables have 60 % or more.\n\n"
+            f"{every['reached']} of {every['tables']} tables have 60 % or more. By our medians alone, however wide our "
+            f"spread: {every['within'] + every['leaning']} cells, {every['reached_by_median']} tables.\n\n"
         )
     page += (
         "In brackets: of so many of the undecided our median is within, though our spread is wider than the tolerance. "

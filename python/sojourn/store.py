@@ -94,10 +94,10 @@ class Store:
     # -- resuming ---------------------------------------------------------------------------------------------------
 
     def finished(self, record: Record) -> dict[tuple[int, int], Outcome]:
-        """Return the runs that are done under this version of the model and recorded all that is asked for."""
+        """Return the runs done under today's model, with today's figures, that recorded all that is asked for."""
         if self._fresh:
             return {}
-        found = {(o.case.index, o.repetition): o for o in _outcomes(self.path, self.plan, version().model)}
+        found = {(o.case.index, o.repetition): o for o in _outcomes(self.path, self.plan, version())}
         return {
             key: outcome
             for key, outcome in found.items()
@@ -157,7 +157,7 @@ class Store:
         with _full_disk(self.path):
             self._open()
             # The tables are of the folder: what an earlier command ran and this one did not ask for is in them, too.
-            held = replace(result, outcomes=_in_order(self.path, self.plan, version().model))
+            held = replace(result, outcomes=_in_order(self.path, self.plan, version()))
             for name in _SUMMARIES:
                 _write_parquet(self.path / f"{name}.parquet", getattr(held, name))
             self._write_meta(complete=complete, runs=len(held.outcomes))
@@ -195,7 +195,7 @@ def refuse_simulated(path: Path) -> None:
 def load(path: str | Path) -> Result:
     """Read a results folder; a folder above it will do when it holds only one.
 
-    Only complete lines of the latest version of the model in it count.
+    Only complete lines of the latest version of the model and of the schema in it count.
     """
     folder = _find(Path(path))
     try:
@@ -207,7 +207,7 @@ def load(path: str | Path) -> Result:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SpecError(f"{folder}: not readable as results ({type(error).__name__}: {error})") from None
-    outcomes = _in_order(folder, plan, made_by.model)
+    outcomes = _in_order(folder, plan, made_by)
     if not outcomes:
         raise SpecError(f"{folder}: no run in it has finished yet")
     return Result(experiment, plan, outcomes, made_by, path=folder)
@@ -235,12 +235,12 @@ def _find(path: Path) -> Path:
     raise SpecError(f"{path}: no results in it; `sojourn run FILE -o DIR` makes some")
 
 
-def _in_order(path: Path, plan: Plan, model: int) -> tuple[Outcome, ...]:
-    return tuple(sorted(_outcomes(path, plan, model), key=lambda o: (o.case.index, o.repetition)))
+def _in_order(path: Path, plan: Plan, made_by: Version) -> tuple[Outcome, ...]:
+    return tuple(sorted(_outcomes(path, plan, made_by), key=lambda o: (o.case.index, o.repetition)))
 
 
-def _outcomes(path: Path, plan: Plan, model: int) -> Iterator[Outcome]:
-    """Complete lines of this model; the last line of a run wins."""
+def _outcomes(path: Path, plan: Plan, made_by: Version) -> Iterator[Outcome]:
+    """Complete lines of this model and with this schema's figures; the last line of a run wins."""
     cases: Mapping[str, Case] = {case.hash: case for case in plan.cases}
     last: dict[tuple[str, int], Outcome] = {}
     try:
@@ -251,11 +251,11 @@ def _outcomes(path: Path, plan: Plan, model: int) -> Iterator[Outcome]:
         try:
             summary = json.loads(line)
             run = summary.pop("run")
-            same_model = summary["model"] == model
+            same = (summary["model"], summary["schema"]) == (made_by.model, made_by.schema)
         except (ValueError, KeyError, TypeError):
             raise SpecError(f"{path / 'summary.jsonl'}:{number}: not a line of results; remove it to go on") from None
         case = cases.get(run["hash"])
-        if case is None or not same_model:
+        if case is None or not same:
             continue
         files = {name: path / name / f"{case.hash}-{run['repetition']}.parquet" for name in run["tables"]}
         if all(file.exists() for file in files.values()):

@@ -290,8 +290,12 @@ def test_scores_count_undecided_cells_but_not_those_that_were_not_run(result: An
     assert (score.within, score.outside, score.undecided, score.judged) == (2, 1, 1, 4)
     assert (score.tables, score.reached) == (1, 0)
     assert (score.leaning, score.undecided_text) == (1, "1 (1)"), "4.0 lies within 4.4 ± 1.5"
+    assert score.reached_by_median == 1, "three of four"
+    assert "0 of 1 tables have 60 % or more (by our medians alone" in reproduce.total(score)
+    assert "3 of 4 cells (75 %), 1 of 1 tables)." in reproduce.total(score)
     far = {**TABLE, "cells": [*TABLE["cells"][:3], {**TABLE["cells"][3], "median": 6.0}]}
-    assert reproduce.Score.of(reproduce.parse(json.dumps([far]))).undecided_text == "1"
+    beyond = reproduce.Score.of(reproduce.parse(json.dumps([far])))
+    assert (beyond.undecided_text, beyond.reached_by_median) == ("1", 0)
     unrun = {**TABLE, "cells": [{**c, "verdict": "missing"} for c in TABLE["cells"][2:]] + TABLE["cells"][:2]}
     (other,) = reproduce.parse(json.dumps([unrun]))
     both = reproduce.Score.of([comparison, other])

@@ -122,11 +122,12 @@ def test_a_repetition_beyond_the_files_own_is_exported(tmp_path):
         Run.of(result, repetition=3)
 
 
-def test_another_model_does_not_count(sweep_file, tmp_path, monkeypatch):
+@pytest.mark.parametrize("version", ["model", "schema"])
+def test_another_model_or_other_figures_do_not_count(sweep_file, tmp_path, version):
     sj.run(sweep_file, out=tmp_path / "out")
     path = tmp_path / "out" / "summary.jsonl"
     old = [json.loads(line) for line in path.read_text().splitlines()]
-    path.write_text("".join(json.dumps(line | {"model": line["model"] - 1, "digest": "old"}) + "\n" for line in old))
+    path.write_text("".join(json.dumps(line | {version: line[version] - 1, "digest": "old"}) + "\n" for line in old))
     again = sj.run(sweep_file, out=tmp_path / "out")
     assert "old" not in list(again.cases["digest"])
     same_tables(again, sj.load(tmp_path / "out"))

@@ -24,6 +24,12 @@ impl Phase {
     pub fn grows(self) -> bool {
         matches!(self, Phase::Open | Phase::Loss)
     }
+
+    /// Are losses being repaired?
+    #[inline]
+    pub fn repairs(self) -> bool {
+        matches!(self, Phase::Recovery | Phase::Loss)
+    }
 }
 
 /// How the window comes down.

@@ -40,6 +40,7 @@ const BACKOFFS: &[&str] = &[
     "tolerated_pct",
     "unused_pct",
 ];
+const LOSSES: &[&str] = &["tolerated", "unused", "answered", "shadow", "timeout", "tolerated_pct", "unused_pct"];
 /// Keys chosen by the algorithm.
 const ANY: &[&str] = &["*"];
 /// Figures of a group, with the keys below them: those of a flow as sums or means over its flows, and last how equal
@@ -59,6 +60,8 @@ const GROUP: &[(&str, &[&str])] = &[
     ("retransmits", &[]),
     ("completion_s", &[]),
     ("backoffs", BACKOFFS),
+    ("losses", LOSSES),
+    ("repair_s", &[]),
     ("slow_start_exit", &["at_s", "ssthresh_bytes", "bdp_ratio"]),
     ("mode_s", ANY),
     ("data_gaps", ANY),

@@ -86,6 +86,34 @@ pub struct Completion {
     pub at: f64,
 }
 
+/// Data packets lost on the way, by what the algorithm made of the loss that it heard of next.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Losses {
+    /// Not heard of yet.
+    pub silent: u64,
+    /// Taken for random.
+    pub tolerated: u64,
+    /// Of those, with a shadow window larger than the window.
+    pub unused: u64,
+    /// The window was cut.
+    pub answered: u64,
+    /// Of those, with a threshold above the window: the shadow window's.
+    pub shadow: u64,
+    /// Left to a timeout.
+    pub timeout: u64,
+}
+
+impl Losses {
+    /// Adds those of one of its connections.
+    pub fn add(&mut self, other: &Losses) {
+        self.tolerated += other.tolerated;
+        self.unused += other.unused;
+        self.answered += other.answered;
+        self.shadow += other.shadow;
+        self.timeout += other.timeout;
+    }
+}
+
 /// Counters of a flow: first what is seldom touched, last what is [noted](crate::delays) with every packet.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -115,6 +143,8 @@ pub struct FlowCount {
     /// Delay indications that were ignored; losses that were tolerated, or answered with a larger shadow window; of those
     /// tolerated, how many with a larger shadow window.
     pub unanswered: [u64; 4],
+    /// What its lost packets came to, over the whole run.
+    pub losses: Losses,
     /// Gaps between arrivals of data and of acknowledgements, if they are asked for.
     pub gaps: Option<Box<[Gaps; 2]>>,
 
@@ -179,8 +209,12 @@ impl FlowCount {
                 None
             }
             Some(CauseKind::LossTolerated) => {
+                let unused = event.values[3] > event.cwnd_before as i64;
                 self.unanswered[1] += 1;
-                self.unanswered[3] += u64::from(event.values[3] > event.cwnd_before as i64);
+                self.unanswered[3] += u64::from(unused);
+                let lost = core::mem::take(&mut self.losses.silent);
+                self.losses.tolerated += lost;
+                self.losses.unused += if unused { lost } else { 0 };
                 None
             }
             _ => None,
@@ -196,7 +230,13 @@ impl FlowCount {
                 *left += event.cwnd_after;
             }
             // CDG's way to use its shadow window: a threshold above the window, which slow start then climbs to.
-            self.unanswered[2] += u64::from(kind == 1 && event.ssthresh_after > event.cwnd_before);
+            let shadow = kind == 1 && event.ssthresh_after > event.cwnd_before;
+            self.unanswered[2] += u64::from(shadow);
+            if kind == 1 || kind == 3 {
+                let lost = core::mem::take(&mut self.losses.silent);
+                *if kind == 1 { &mut self.losses.answered } else { &mut self.losses.timeout } += lost;
+                self.losses.shadow += if shadow { lost } else { 0 };
+            }
         }
         // A threshold learned on the way (SlowStartCap) is not the end yet; BBR's end sets no threshold.
         let ends = event.cause() == Some(CauseKind::SlowStartExit)

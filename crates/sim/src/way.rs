@@ -76,8 +76,10 @@ impl<P: Probe> World<P> {
         }
         self.digest.fold(self.now, Fact::Drop, l, (packet.flow as u64) << 32 | packet.size as u64);
         self.net.links[l as usize].count_drop(why, self.measuring);
-        if self.measuring && packet.way == Way::Out {
-            self.nodes[packet.flow as usize].count.lost_packets += 1;
+        if packet.way == Way::Out {
+            let count = &mut self.nodes[packet.flow as usize].count;
+            count.losses.silent += 1;
+            count.lost_packets += u64::from(self.measuring);
         }
         if P::ON {
             self.probe.see(self.now, Trace::Drop { link: l, packet, why });

@@ -467,6 +467,11 @@ impl Endpoint {
         self.receiver.fin
     }
 
+    /// Time that repairs of losses took until `now`, from the signal to the ACK that ends them.
+    pub fn repairing(&self, now: Instant) -> Duration {
+        self.sender.repairing(now)
+    }
+
     /// Counters.
     pub fn stats(&self) -> &Stats {
         &self.sender.stats

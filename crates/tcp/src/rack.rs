@@ -2,7 +2,6 @@
 
 use crate::scoreboard::{Delivery, LOST, RESENT, SACKED, Turn};
 use crate::sender::Sender;
-use cc::Phase;
 use units::{Duration, Instant};
 
 /// Recoveries after which a reordering window widened by DSACKs is forgotten (RFC 8985, section 6.2).
@@ -78,7 +77,7 @@ impl Rack {
 impl Sender {
     /// Declares lost what RACK says is lost, and returns when to look again.
     pub(crate) fn detect_by_time(&mut self, now: Instant) -> Instant {
-        let repairing = matches!(self.flow.phase, Phase::Recovery | Phase::Loss);
+        let repairing = self.flow.phase.repairs();
         let rack = self.rack;
         let allowed =
             rack.rtt + rack.window(repairing, self.board.sacked / self.mss.max(1), self.flow.min_rtt, self.flow.srtt);

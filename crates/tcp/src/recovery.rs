@@ -141,7 +141,7 @@ impl Sender {
         // The reduction under way told the receiver of itself; FreeBSD tells it again (`cc_cong_signal`).
         self.ecn.tell_reduced |= !answered || self.ways.lenient;
         if answered && self.config.loss != LossDetection::Tahoe {
-            self.flow.phase = Phase::Recovery;
+            self.enter(Phase::Recovery);
             return self.begin_repair();
         }
         self.remember(before);
@@ -162,16 +162,16 @@ impl Sender {
                     self.prr.on = false;
                     self.flow.cwnd = to;
                 }
-                self.flow.phase = Phase::Recovery;
+                self.enter(Phase::Recovery);
             }
             Reaction::Own => {
                 self.prr.on = false;
-                self.flow.phase = Phase::Recovery;
+                self.enter(Phase::Recovery);
                 self.after_algorithm();
             }
             Reaction::Repeat => {
                 self.lose_everything(false);
-                self.flow.phase = Phase::Recovery;
+                self.enter(Phase::Recovery);
                 self.after_algorithm();
             }
         }
@@ -192,7 +192,7 @@ impl Sender {
         self.flow.cwnd = self.flow.mss;
         self.forget_undo();
         self.lose_everything(true);
-        self.flow.phase = Phase::Loss;
+        self.enter(Phase::Loss);
         self.rto_at = self.rtt.deadline(now);
     }
 
@@ -320,7 +320,7 @@ impl Sender {
     }
 
     fn begin_reduced(&mut self) {
-        self.flow.phase = Phase::Reduced;
+        self.enter(Phase::Reduced);
         self.recover = self.nxt;
         self.probe.high = 0;
         self.ecn.tell_reduced = true;

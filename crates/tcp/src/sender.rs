@@ -34,6 +34,10 @@ pub(crate) struct Aside {
     pub heard_at: Instant,
     /// Bytes sent less those waited for, where packets are paced by quanta.
     pub taken: i64,
+    /// Since when losses are being repaired.
+    pub repairs_since: Option<Instant>,
+    /// Time that repairs took, without the one under way.
+    pub repaired: Duration,
 }
 
 /// Our FIN.
@@ -427,10 +431,26 @@ impl Sender {
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
     }
 
+    /// Changes the phase, and keeps an account of the time in repairs.
+    pub(crate) fn enter(&mut self, phase: Phase) {
+        self.flow.phase = phase;
+        let now = self.flow.now;
+        if phase.repairs() {
+            self.aside.repairs_since.get_or_insert(now);
+        } else if let Some(since) = self.aside.repairs_since.take() {
+            self.aside.repaired += now.since(since);
+        }
+    }
+
+    /// [`Endpoint::repairing`](crate::Endpoint::repairing).
+    pub fn repairing(&self, now: Instant) -> Duration {
+        self.aside.repaired + self.aside.repairs_since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+
     /// Tells the algorithm that the host's episode is over.
     pub fn end_episode(&mut self) {
         self.prr.on = false;
-        self.flow.phase = Phase::Open;
+        self.enter(Phase::Open);
         self.flow.reset_credit();
         self.flow.in_flight = Bytes::new(if self.ways.own_window { self.nxt - self.una } else { self.pipe() });
         self.cc.on_event(&mut self.flow, Event::RecoveryEnd);

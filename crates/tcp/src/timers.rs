@@ -197,7 +197,7 @@ impl Sender {
             self.record(to, window, why, before);
             self.flow.cwnd = window;
         }
-        self.flow.phase = Phase::Loss;
+        self.enter(Phase::Loss);
         // FreeBSD 11 tells of fast retransmissions and of marks only (`cc_cong_signal`).
         self.ecn.tell_reduced |= !self.ways.lenient;
         // Not where losses were already being repaired (RFC 5682, section 3.2): there a late original proves nothing.

@@ -127,7 +127,7 @@ impl Sender {
             self.flow.cwnd = self.flow.cwnd.max(self.undo.cwnd);
             self.flow.ssthresh = self.flow.ssthresh.max(self.undo.ssthresh);
         }
-        self.flow.phase = Phase::Open;
+        self.enter(Phase::Open);
         self.flow.in_flight = Bytes::new(self.pipe());
         self.forget_undo();
         self.undo.timed_out_at = 0;

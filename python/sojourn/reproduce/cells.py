@@ -96,6 +96,11 @@ class Comparison:
         return sum(cell.verdict == "undecided" for cell in self.cells)
 
     @property
+    def leaning(self) -> int:
+        """Undecided ones with our median within the tolerance."""
+        return sum(cell.leans_within for cell in self.cells)
+
+    @property
     def missing(self) -> int:
         """Cells of which no run has finished."""
         return sum(cell.verdict == "missing" for cell in self.cells)
@@ -119,17 +124,25 @@ class Score:
     #: Tables with a judged cell that was run, and those of them that reach 60 %.
     tables: int
     reached: int
+    #: Tables that reach it if our medians alone decide, however wide our spread.
+    reached_by_median: int
 
     @classmethod
     def of(cls, tables: Iterable[Comparison]) -> Score:
         """Add tables up."""
         some = list(tables)
         count = {verdict: sum(c.verdict == verdict for t in some for c in t.cells) for verdict in VERDICTS}
-        parts = [t.within / ran for t in some if (ran := t.judged - _unrun(t))]
-        reached = sum(part >= REACHED for part in parts)
-        missing = count["missing"]
-        leaning = sum(cell.leans_within for table in some for cell in table.cells)
-        return cls(count["within"], count["outside"], count["undecided"], leaning, missing, len(parts), reached)
+        counts = [(t.within, t.leaning, ran) for t in some if (ran := t.judged - _unrun(t))]
+        return cls(
+            within=count["within"],
+            outside=count["outside"],
+            undecided=count["undecided"],
+            leaning=sum(table.leaning for table in some),
+            missing=count["missing"],
+            tables=len(counts),
+            reached=sum(within / ran >= REACHED for within, _, ran in counts),
+            reached_by_median=sum((within + leaning) / ran >= REACHED for within, leaning, ran in counts),
+        )
 
     @property
     def judged(self) -> int:
@@ -145,6 +158,17 @@ class Score:
     def share(self) -> float | None:
         """The part within tolerance."""
         return self.within / self.judged if self.judged else None
+
+    @property
+    def medians(self) -> str | None:
+        """What our medians alone would decide, in words; None if nothing is undecided."""
+        if not self.undecided:
+            return None
+        cells = self.within + self.leaning
+        return (
+            f"by our medians alone, however wide our spread: {cells} of {self.judged} cells "
+            f"({100 * cells / self.judged:.0f} %), {self.reached_by_median} of {self.tables} tables"
+        )
 
     @property
     def text(self) -> str:

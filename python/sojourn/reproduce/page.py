@@ -132,7 +132,8 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
     heads = ["experiment", "table", "within", "of", "off", "undecided", "not run", "%", "own runs"]
     sample = "A sample: few repetitions of some cases. " if quick else ""
     lead = sample + "Published beside ours, cell by cell; ours is the median over repetitions."
-    index = report.Section("Scores", [report.Badges(badges), report.Table(heads, rows)])
+    medians = [f"{score.medians[0].upper()}{score.medians[1:]}."] if score.medians else []
+    index = report.Section("Scores", [report.Badges(badges), *medians, report.Table(heads, rows)])
     footer = f"Made by sojourn {version().version}, model {version().model}."
     return report.save(report.Page("Published results, reproduced", [index, *sections], lead, footer), out)
 

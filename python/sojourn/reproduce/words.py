@@ -148,4 +148,5 @@ def index(tables: Iterable[tuple[str, Comparison]]) -> RenderableType:
 
 def total(score: Score) -> str:
     """The score of everything in a sentence."""
-    return f"All together: {score.text}; {score.reached} of {score.tables} tables have 60 % or more."
+    said = f"All together: {score.text}; {score.reached} of {score.tables} tables have 60 % or more"
+    return f"{said} ({score.medians})." if score.medians else f"{said}."

@@ -404,6 +404,7 @@ impl<P: Probe> World<P> {
         for (sum, n) in count.unanswered.iter_mut().zip(c.unanswered) {
             *sum += n;
         }
+        count.losses.add(&c.losses);
         count.below_bdp += c.below_bdp;
         count.doubles.0 += c.doubles.0;
         count.doubles.2 += c.doubles.2;

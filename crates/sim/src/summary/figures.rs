@@ -1,7 +1,9 @@
 //! The figures of flows, of groups of flows, and of links.
 
 use super::completions::{completion_bins, exchange_bins};
-use super::{Backoffs, Connections, Figures, FlowSummary, GroupSummary, LinkSummary, QueuePackets, SlowStartExit};
+use super::{
+    Backoffs, Connections, Figures, FlowSummary, GroupSummary, LinkSummary, Losses, QueuePackets, SlowStartExit,
+};
 use crate::capacity::Used;
 use crate::histogram::Spread;
 use crate::link::DropWhy;
@@ -39,12 +41,24 @@ fn connections_of<P: Probe>(world: &World<P>, flows: &[usize], window: Duration)
     })
 }
 
+/// A part in percent, if there is a whole.
+fn part(part: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| percent(part, of))
+}
+
 impl Backoffs {
     /// With the shares that its counts of losses give.
     fn with_shares(self) -> Backoffs {
         let judged = self.loss + self.tolerated;
-        let share = |part| (judged > 0).then(|| percent(part, judged));
-        Backoffs { tolerated_pct: share(self.tolerated), unused_pct: share(self.unused), ..self }
+        Backoffs { tolerated_pct: part(self.tolerated, judged), unused_pct: part(self.unused, judged), ..self }
+    }
+}
+
+impl Losses {
+    /// With the shares that its counts give.
+    fn with_shares(self) -> Losses {
+        let judged = self.answered + self.tolerated;
+        Losses { tolerated_pct: part(self.tolerated, judged), unused_pct: part(self.unused, judged), ..self }
     }
 }
 
@@ -104,6 +118,19 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
             ..Default::default()
         }
         .with_shares(),
+        losses: Losses {
+            tolerated: c.losses.tolerated,
+            unused: c.losses.unused,
+            answered: c.losses.answered,
+            shadow: c.losses.shadow,
+            timeout: c.losses.timeout,
+            ..Default::default()
+        }
+        .with_shares(),
+        repair_s: match &node.transport {
+            Transport::Tcp(tcp) if connections.is_none() => Some(tcp.sender.repairing(world.now).as_secs_f64()),
+            _ => None,
+        },
         slow_start_exit: c.slow_start_exit.map(|(at, ssthresh_bytes, bdp_ratio)| SlowStartExit {
             at_s: at.since(node.start).as_secs_f64(),
             ssthresh_bytes,
@@ -197,6 +224,16 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
             ..Default::default()
         }
         .with_shares(),
+        losses: Losses {
+            tolerated: count(|f| f.losses.tolerated),
+            unused: count(|f| f.losses.unused),
+            answered: count(|f| f.losses.answered),
+            shadow: count(|f| f.losses.shadow),
+            timeout: count(|f| f.losses.timeout),
+            ..Default::default()
+        }
+        .with_shares(),
+        repair_s: mean(flows.iter().filter_map(|f| f.repair_s)),
         slow_start_exit: mean(exits.iter().map(|e| e.at_s)).map(|at_s| SlowStartExit {
             at_s,
             ssthresh_bytes: exits.iter().map(|e| e.ssthresh_bytes).sum::<u64>() / exits.len() as u64,

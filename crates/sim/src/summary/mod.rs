@@ -77,6 +77,27 @@ pub struct Backoffs {
     pub unused_pct: Option<f64>,
 }
 
+/// Data packets lost over the whole run, by what became of the loss that the algorithm heard of next: where [`Backoffs`]
+/// counts answers, this counts packets, as a log of the queue does.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct Losses {
+    /// Taken for random and tolerated.
+    pub tolerated: u64,
+    /// Of these, though the shadow window was larger than the window.
+    pub unused: u64,
+    /// Answered with a smaller window or a threshold.
+    pub answered: u64,
+    /// Of these, with a threshold above the window: the shadow window's.
+    pub shadow: u64,
+    /// Left to the retransmission timer.
+    pub timeout: u64,
+    /// Of those answered or tolerated.
+    pub tolerated_pct: Option<f64>,
+    #[allow(missing_docs)]
+    pub unused_pct: Option<f64>,
+}
+
 /// How slow start ended.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[allow(missing_docs)]
@@ -108,6 +129,9 @@ pub struct Figures {
     pub retransmits: u64,
     pub completion_s: Option<f64>,
     pub backoffs: Backoffs,
+    pub losses: Losses,
+    /// Time spent on repairs, from the signal of a loss to the ACK that ends its repair; of several flows the mean.
+    pub repair_s: Option<f64>,
     pub slow_start_exit: Option<SlowStartExit>,
     pub mode_s: BTreeMap<String, f64>,
     /// Shares of the bands of gaps between packets at the receiver.

@@ -4,6 +4,7 @@ use crate::common::{dumbbell, ms, run};
 use cc::CauseKind;
 use experiment::Band;
 use sim::Options;
+use sim::packet::Way;
 use sim::probe::{Probe, Trace};
 use units::Instant;
 
@@ -36,22 +37,31 @@ fn back_offs_are_told_apart_by_the_bdp_their_distance_and_what_they_leave() {
     assert!(cubic.to_bytes.is_none() && cubic.double == 0 && cubic.loss > 0, "{cubic:?}");
 }
 
-/// What the first flow's tolerated losses told: window, shadow window; and when its mode became which.
+/// What the first flow's losses told and how many packets each was of: window, shadow window, packets of those tolerated;
+/// threshold over window, packets of those answered; and when its mode became which.
 #[derive(Default)]
 struct Judged {
-    tolerated: Vec<(u64, i64)>,
+    dropped: u64,
+    tolerated: Vec<(u64, i64, u64)>,
+    answered: Vec<(bool, u64)>,
     modes: Vec<(i64, f64)>,
 }
 
 impl Probe for Judged {
     fn see(&mut self, now: Instant, trace: Trace<'_>) {
         match trace {
-            Trace::Event(e) if (e.flow, e.cause()) == (0, Some(CauseKind::LossTolerated)) => {
-                self.tolerated.push((e.cwnd_before, e.values[3]));
-            }
-            Trace::Event(e) if (e.flow, e.cause()) == (0, Some(CauseKind::ModeSwitch)) => {
-                self.modes.push((e.values[1], now.as_secs_f64()));
-            }
+            Trace::Drop { packet, .. } => self.dropped += u64::from((packet.flow, packet.way) == (0, Way::Out)),
+            Trace::Event(e) if e.flow != 0 => {}
+            Trace::Event(e) => match e.cause() {
+                Some(CauseKind::LossTolerated) => {
+                    self.tolerated.push((e.cwnd_before, e.values[3], core::mem::take(&mut self.dropped)));
+                }
+                Some(CauseKind::LossBackoff) => {
+                    self.answered.push((e.ssthresh_after > e.cwnd_before, core::mem::take(&mut self.dropped)));
+                }
+                Some(CauseKind::ModeSwitch) => self.modes.push((e.values[1], now.as_secs_f64())),
+                _ => {}
+            },
             _ => {}
         }
     }
@@ -64,10 +74,23 @@ fn what_cdg_takes_its_losses_for_and_its_time_in_loss_mode_are_those_of_the_trac
     let (flow, b) = (&summary.flows[0], summary.flows[0].backoffs);
     assert!(b.tolerated > b.loss && b.shadow <= b.loss, "{b:?}");
     assert_eq!(b.tolerated, seen.tolerated.len() as u64);
-    let unused = seen.tolerated.iter().filter(|(cwnd, shadow)| *shadow > *cwnd as i64).count();
-    assert!(b.unused == unused as u64 && unused > 0, "{b:?}");
-    let share = |n: u64| Some(100.0 * n as f64 / (b.loss + b.tolerated) as f64);
-    assert_eq!((b.tolerated_pct, b.unused_pct), (share(b.tolerated), share(b.unused)));
+    let unused: Vec<_> = seen.tolerated.iter().filter(|(cwnd, shadow, _)| *shadow > *cwnd as i64).collect();
+    assert!(b.unused == unused.len() as u64 && !unused.is_empty(), "{b:?}");
+    let share = |n: u64, answered: u64, tolerated: u64| Some(100.0 * n as f64 / (answered + tolerated) as f64);
+    let of = |n| share(n, b.loss, b.tolerated);
+    assert_eq!((b.tolerated_pct, b.unused_pct), (of(b.tolerated), of(b.unused)));
+    // The same in packets, of which an overflow takes several.
+    let p = flow.losses;
+    assert_eq!(p.tolerated, seen.tolerated.iter().map(|(_, _, lost)| lost).sum::<u64>());
+    assert_eq!(p.unused, unused.iter().map(|(_, _, lost)| lost).sum::<u64>());
+    assert_eq!(p.answered, seen.answered.iter().map(|(_, lost)| lost).sum::<u64>());
+    assert_eq!(p.shadow, seen.answered.iter().map(|(shadow, lost)| if *shadow { *lost } else { 0 }).sum::<u64>());
+    assert!(p.tolerated > b.tolerated && p.tolerated + p.answered + p.timeout >= flow.lost - seen.dropped, "{p:?}");
+    let of = |n| share(n, p.answered, p.tolerated);
+    assert_eq!((p.tolerated_pct, p.unused_pct), (of(p.tolerated), of(p.unused)));
+    // A repair takes a round trip, some 120 ms behind a full queue, and seldom two.
+    let each = flow.repair_s.unwrap() / (b.tolerated + b.loss) as f64;
+    assert!((0.1..0.25).contains(&each), "{each} s");
     // Into loss mode (1) and out of it (0), in turns.
     let turns: Vec<_> = seen.modes.chunks(2).map(|m| (m[0], m.get(1).copied().unwrap_or((0, 60.0)))).collect();
     assert!(!turns.is_empty() && turns.iter().all(|(into, out)| (into.0, out.0) == (1, 0)), "{:?}", seen.modes);

@@ -35,7 +35,9 @@ fn one_loss_is_repaired_in_a_round_trip_and_halves_the_window() {
         p.ends[0].write(p.now, u64::MAX / 4);
         p.run(MS(115));
         assert_eq!(sent(&p, 5), [40, 80], "{loss:?}: found by the ACKs of the same flight");
+        assert_eq!(p.ends[0].repairing(AT(115)), Duration::from_millis(35), "{loss:?}: under way");
         p.run(MS(125));
+        assert_eq!(p.ends[0].repairing(AT(125)), Duration::from_millis(40), "{loss:?}: a round trip");
         let flow = p.ends[0].flow();
         assert_eq!(flow.phase, Phase::Open, "{loss:?}");
         let tahoe = loss == LossDetection::Tahoe;

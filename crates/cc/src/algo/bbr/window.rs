@@ -5,11 +5,6 @@ use super::{Bbr, MARGIN, MIN_WINDOW};
 use crate::{Ack, Flow, Phase, causes};
 use units::{Bytes, Duration, Rate};
 
-/// In recovery or after a timeout?
-fn repairing(phase: Phase) -> bool {
-    matches!(phase, Phase::Recovery | Phase::Loss)
-}
-
 impl Bbr {
     /// `gain` bandwidth-delay products, up to whole packets; ten packets before the first RTT.
     pub(super) fn bdp(&self, flow: &Flow, bw: Rate, gain: f64) -> Bytes {
@@ -60,7 +55,7 @@ impl Bbr {
     }
 
     pub(super) fn save_cwnd(&mut self, flow: &Flow) {
-        let temporary = repairing(self.phase_before) || self.cycle.mode == Mode::ProbeRtt;
+        let temporary = self.phase_before.repairs() || self.cycle.mode == Mode::ProbeRtt;
         self.prior_cwnd = if temporary { self.prior_cwnd.max(flow.cwnd) } else { flow.cwnd };
     }
 
@@ -74,7 +69,7 @@ impl Bbr {
             flow.cwnd = flow.in_flight + ack.delivered;
             let (lost, in_flight) = (ack.newly_lost.get() as i64, flow.in_flight.get() as i64);
             flow.because(causes::LossBackoff { lost, in_flight, ..Default::default() }, before);
-        } else if repairing(was) && !repairing(flow.phase) {
+        } else if was.repairs() && !flow.phase.repairs() {
             self.conserve = false;
             flow.cwnd = flow.cwnd.max(self.prior_cwnd);
             flow.because(causes::Restore { target: self.prior_cwnd.get() as i64, interval: 0 }, before);
