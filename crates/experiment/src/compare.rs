@@ -1,8 +1,8 @@
 //! Our figures beside the printed ones.
 
-use crate::metric::Tolerance;
 use crate::published::{Cell, Published};
 use crate::stats;
+use crate::tolerance::Tolerance;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;

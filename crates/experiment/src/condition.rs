@@ -1,8 +1,9 @@
 //! The right side of a claim: what a figure must be.
 
 use crate::claim::{Over, aggregate};
-use crate::metric::{Metric, Number, Tolerance, Unit};
+use crate::metric::Metric;
 use crate::quantity::Quantity;
+use crate::tolerance::{Number, Tolerance, Unit};
 use crate::tree::Any;
 use serde_json::Value as Json;
 

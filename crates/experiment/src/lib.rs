@@ -45,6 +45,7 @@ mod source;
 mod stats;
 mod sweep;
 pub mod tmix;
+mod tolerance;
 mod trace;
 mod traffic;
 mod tree;

@@ -2,10 +2,9 @@
 
 use crate::quantity::Quantity;
 use crate::source::did_you_mean;
+use crate::tolerance::Unit;
 use crate::tree::Any;
-use params::{Value, parse_number};
 use serde_json::Value as Json;
-use units::{Bytes, Duration, Rate};
 
 /// A figure of the summary of one repetition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,156 +226,10 @@ impl Metric {
     }
 }
 
-/// What a figure counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
-    Ms,
-    Seconds,
-    Mbps,
-    Bytes,
-    /// 0 to 1; may be written in percent.
-    Fraction,
-    Percent,
-    Count,
-}
-
-impl Unit {
-    fn what(self) -> &'static str {
-        match self {
-            Unit::Ms => "ms (or a time with its unit)",
-            Unit::Seconds => "s (or a time with its unit)",
-            Unit::Mbps => "Mbit/s (or a rate with its unit)",
-            Unit::Bytes => "bytes (or a size with its unit)",
-            Unit::Fraction => "a fraction of 1, %, or points",
-            Unit::Percent => "% or points",
-            Unit::Count => "a plain number",
-        }
-    }
-}
-
-/// A number with the unit it was written with.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Number {
-    text: String,
-}
-
-impl Number {
-    pub fn read(text: &str) -> Option<Number> {
-        let text = text.trim();
-        parse_number(text).map(|_| Number { text: text.into() })
-    }
-
-    /// The value in the unit of a figure.
-    pub fn as_unit(&self, unit: Unit) -> Result<f64, String> {
-        let (x, written) = parse_number(&self.text).unwrap_or((0.0, ""));
-        let value = match (unit, written) {
-            (_, "") => Some(x),
-            (Unit::Ms, _) => <Duration as Value>::parse(&self.text).map(Duration::as_millis_f64),
-            (Unit::Seconds, _) => <Duration as Value>::parse(&self.text).map(Duration::as_secs_f64),
-            (Unit::Mbps, _) => <Rate as Value>::parse(&self.text).map(Rate::as_mbps),
-            (Unit::Bytes, _) => <Bytes as Value>::parse(&self.text).map(Bytes::as_f64),
-            (Unit::Fraction, "%" | "point" | "points") => Some(x / 100.0),
-            (Unit::Percent, "%" | "point" | "points") => Some(x),
-            _ => None,
-        };
-        value.ok_or_else(|| format!("{:?} does not fit a figure in {}", self.text, unit.what()))
-    }
-}
-
-impl std::fmt::Display for Number {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// How far from a value a figure may be: `"30 %"` of it, `"2 ms"` or `"5 points"` either side, `"factor 2"`, or the wider
-/// of several, `"max(1.5 ms, 30 %)"`.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tolerance(Vec<Part>);
-
-#[derive(Clone, Debug, PartialEq)]
-enum Part {
-    Relative(f64),
-    Absolute(Number),
-    Factor(f64),
-}
-
-impl Quantity for Tolerance {
-    const NUMERIC: bool = true;
-    fn what() -> String {
-        "a tolerance such as \"30 %\" (of the value), \"2 ms\", \"5 points\", \"factor 2\" or \"max(1.5 ms, 30 %)\""
-            .into()
-    }
-    fn read(text: &str) -> Result<Self, String> {
-        let inside = text.trim();
-        let inside = inside.strip_prefix("max(").and_then(|t| t.strip_suffix(')')).unwrap_or(inside);
-        let part = |piece: &str| {
-            let piece = piece.trim();
-            if let Some(factor) = piece.strip_prefix("factor") {
-                return parse_number(factor)
-                    .filter(|(x, rest)| *x >= 1.0 && rest.is_empty())
-                    .map(|(x, _)| Part::Factor(x));
-            }
-            let (x, unit) = parse_number(piece)?;
-            match unit {
-                _ if x < 0.0 => None,
-                "%" => Some(Part::Relative(x / 100.0)),
-                _ => Number::read(piece).map(Part::Absolute),
-            }
-        };
-        let parts = inside.split(',').map(part).collect::<Option<Vec<_>>>();
-        parts.map(Tolerance).ok_or_else(|| format!("{text:?} is not {}", Self::what()))
-    }
-    fn number(x: f64) -> Result<Self, String> {
-        Tolerance::read(&x.to_string())
-    }
-    fn write(&self) -> Any {
-        Any::Text(self.to_string())
-    }
-}
-
-impl std::fmt::Display for Tolerance {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let show = |part: &Part| match part {
-            // 30 % is kept as 0.3: rounding takes away what the division left over.
-            Part::Relative(x) => format!("{} %", (x * 1e8).round() / 1e6),
-            Part::Absolute(n) => n.to_string(),
-            Part::Factor(x) => format!("factor {x}"),
-        };
-        match self.0.as_slice() {
-            [one] => f.write_str(&show(one)),
-            many => write!(f, "max({})", many.iter().map(show).collect::<Vec<_>>().join(", ")),
-        }
-    }
-}
-
-impl Tolerance {
-    /// Allows a ratio either side rather than a difference, so that widths are ratios too.
-    pub fn is_ratio(&self) -> bool {
-        matches!(self.0.as_slice(), [Part::Factor(_)])
-    }
-
-    /// Least and greatest value allowed around `centre`.
-    pub fn bounds(&self, centre: f64, unit: Unit) -> Result<(f64, f64), String> {
-        let (mut low, mut high) = (centre, centre);
-        for part in &self.0 {
-            let (l, h) = match part {
-                Part::Relative(r) => (centre - centre.abs() * r, centre + centre.abs() * r),
-                Part::Absolute(n) => {
-                    let width = n.as_unit(unit)?;
-                    (centre - width, centre + width)
-                }
-                Part::Factor(k) => ((centre / k).min(centre * k), (centre / k).max(centre * k)),
-            };
-            (low, high) = (low.min(l), high.max(h));
-        }
-        Ok((low, high))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tolerance::Number;
 
     #[test]
     fn paths_lead_into_the_summary() {
@@ -404,16 +257,5 @@ mod tests {
         assert_eq!(value("flow.a.goodput_mbps", "500 kbit/s"), Ok(0.5));
         assert_eq!(value("flow.a.ack_gaps.1_ms", "50 %"), Ok(0.5));
         assert!(value("flow.a.retransmits", "5 ms").unwrap_err().contains("a plain number"));
-    }
-
-    #[test]
-    fn the_widest_part_of_a_tolerance_counts() {
-        let bounds = |text: &str, centre| Tolerance::read(text).unwrap().bounds(centre, Unit::Ms).unwrap();
-        assert_eq!(bounds("max(1.5 ms, 30 %)", 2.0), (0.5, 3.5));
-        assert_eq!(bounds("max(1.5 ms, 30 %)", 100.0), (70.0, 130.0));
-        assert_eq!(bounds("factor 2", 10.0), (5.0, 20.0));
-        for text in ["30 %", "factor 2", "max(1.5 ms, 30 %)", "0.02", "35 %", "7 %"] {
-            assert_eq!(Tolerance::read(text).unwrap().to_string(), text);
-        }
     }
 }

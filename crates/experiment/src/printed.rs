@@ -1,6 +1,6 @@
 //! A value as a publication gives it: a number, a range that a text speaks of, or a bound.
 
-use crate::metric::{Number, Tolerance, Unit};
+use crate::tolerance::{Number, Tolerance, Unit};
 
 /// Least and greatest value that agree with what was printed; equal for a number, infinite on the open side of a bound.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,11 +4,12 @@
 //! (`that`, `down`, `across`, `grid`). Both become [`Cell`]s: one published value of one figure in one case.
 
 use crate::decode::decode;
-use crate::metric::{Metric, Tolerance};
+use crate::metric::Metric;
 use crate::printed::Printed;
 use crate::quantity::Q;
 use crate::raw::{Opt, WhenFile};
 use crate::source::{Checked, Fault, Place, did_you_mean};
+use crate::tolerance::Tolerance;
 use crate::tree::{Any, At, Table, get};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};

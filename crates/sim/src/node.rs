@@ -104,6 +104,11 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// The algorithm hears of a loss: of how many packets.
+    fn heard(&mut self) -> u64 {
+        core::mem::take(&mut self.silent)
+    }
+
     /// Adds those of one of its connections.
     pub fn add(&mut self, other: &Losses) {
         self.tolerated += other.tolerated;
@@ -209,12 +214,13 @@ impl FlowCount {
                 None
             }
             Some(CauseKind::LossTolerated) => {
-                let unused = event.values[3] > event.cwnd_before as i64;
-                self.unanswered[1] += 1;
-                self.unanswered[3] += u64::from(unused);
-                let lost = core::mem::take(&mut self.losses.silent);
+                let lost = self.losses.heard();
                 self.losses.tolerated += lost;
-                self.losses.unused += if unused { lost } else { 0 };
+                self.unanswered[1] += 1;
+                if event.values[3] > event.cwnd_before as i64 {
+                    self.losses.unused += lost;
+                    self.unanswered[3] += 1;
+                }
                 None
             }
             _ => None,
@@ -229,13 +235,17 @@ impl FlowCount {
                 *doubles += u64::from(below && since.is_some_and(|gap| gap < soon));
                 *left += event.cwnd_after;
             }
-            // CDG's way to use its shadow window: a threshold above the window, which slow start then climbs to.
-            let shadow = kind == 1 && event.ssthresh_after > event.cwnd_before;
-            self.unanswered[2] += u64::from(shadow);
-            if kind == 1 || kind == 3 {
-                let lost = core::mem::take(&mut self.losses.silent);
-                *if kind == 1 { &mut self.losses.answered } else { &mut self.losses.timeout } += lost;
-                self.losses.shadow += if shadow { lost } else { 0 };
+            if kind == 1 {
+                let lost = self.losses.heard();
+                self.losses.answered += lost;
+                // CDG's way to use its shadow window: a threshold above the window, which slow start then climbs to.
+                if event.ssthresh_after > event.cwnd_before {
+                    self.losses.shadow += lost;
+                    self.unanswered[2] += 1;
+                }
+            }
+            if kind == 3 {
+                self.losses.timeout += self.losses.heard();
             }
         }
         // A threshold learned on the way (SlowStartCap) is not the end yet; BBR's end sets no threshold.

@@ -7,7 +7,7 @@ use crate::sender::{Echo, Sender};
 use crate::undo::{Evidence, Frto};
 use crate::{LossDetection, Stack};
 use cc::{Cause, Congestion, Phase, Reaction, Signal, causes};
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 
 impl Sender {
     /// An ACK that is not plain progress: ends episodes that are over, finds losses, begins episodes. True if it ends
@@ -92,6 +92,22 @@ impl Sender {
             }
         }
         false
+    }
+
+    /// Changes the phase, and keeps an account of the time in repairs.
+    pub(crate) fn enter(&mut self, phase: Phase) {
+        self.flow.phase = phase;
+        let now = self.flow.now;
+        if phase.repairs() {
+            self.aside.repairs_since.get_or_insert(now);
+        } else if let Some(since) = self.aside.repairs_since.take() {
+            self.aside.repaired += now.since(since);
+        }
+    }
+
+    /// [`Endpoint::repairing`](crate::Endpoint::repairing).
+    pub fn repairing(&self, now: Instant) -> Duration {
+        self.aside.repaired + self.aside.repairs_since.map_or(Duration::ZERO, |since| now.since(since))
     }
 
     /// Asks the algorithm about congestion.

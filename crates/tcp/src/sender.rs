@@ -431,22 +431,6 @@ impl Sender {
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
     }
 
-    /// Changes the phase, and keeps an account of the time in repairs.
-    pub(crate) fn enter(&mut self, phase: Phase) {
-        self.flow.phase = phase;
-        let now = self.flow.now;
-        if phase.repairs() {
-            self.aside.repairs_since.get_or_insert(now);
-        } else if let Some(since) = self.aside.repairs_since.take() {
-            self.aside.repaired += now.since(since);
-        }
-    }
-
-    /// [`Endpoint::repairing`](crate::Endpoint::repairing).
-    pub fn repairing(&self, now: Instant) -> Duration {
-        self.aside.repaired + self.aside.repairs_since.map_or(Duration::ZERO, |since| now.since(since))
-    }
-
     /// Tells the algorithm that the host's episode is over.
     pub fn end_episode(&mut self) {
         self.prr.on = false;

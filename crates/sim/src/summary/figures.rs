@@ -42,7 +42,7 @@ fn connections_of<P: Probe>(world: &World<P>, flows: &[usize], window: Duration)
 }
 
 /// A part in percent, if there is a whole.
-fn part(part: u64, of: u64) -> Option<f64> {
+fn percent_of_some(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| percent(part, of))
 }
 
@@ -50,7 +50,11 @@ impl Backoffs {
     /// With the shares that its counts of losses give.
     fn with_shares(self) -> Backoffs {
         let judged = self.loss + self.tolerated;
-        Backoffs { tolerated_pct: part(self.tolerated, judged), unused_pct: part(self.unused, judged), ..self }
+        Backoffs {
+            tolerated_pct: percent_of_some(self.tolerated, judged),
+            unused_pct: percent_of_some(self.unused, judged),
+            ..self
+        }
     }
 }
 
@@ -58,7 +62,11 @@ impl Losses {
     /// With the shares that its counts give.
     fn with_shares(self) -> Losses {
         let judged = self.answered + self.tolerated;
-        Losses { tolerated_pct: part(self.tolerated, judged), unused_pct: part(self.unused, judged), ..self }
+        Losses {
+            tolerated_pct: percent_of_some(self.tolerated, judged),
+            unused_pct: percent_of_some(self.unused, judged),
+            ..self
+        }
     }
 }
 
