@@ -124,7 +124,7 @@ STATEMENTS = (
         "PIE loses more than the others in the data centre",
         "sections 5.2, 5.3 and 8.1, figures 5.6 and 5.9",
         _troubled_pie,
-        "the queue stays below PIE's 20 ms, so that it never acts (docs/tcpeval.md, with the experiments)",
+        "in this time the queue stays below PIE's 20 ms, so that it never acts (docs/tcpeval.md, with the experiments)",
     ),
     Statement(
         "overload",
