@@ -78,7 +78,8 @@ impl<P: Probe> World<P> {
         self.net.links[l as usize].count_drop(why, self.measuring);
         if packet.way == Way::Out {
             let count = &mut self.nodes[packet.flow as usize].count;
-            count.losses.silent += 1;
+            // A lost SYN is no loss that an algorithm would hear of.
+            count.losses.silent += u64::from(packet.segment.len > 0);
             count.lost_packets += u64::from(self.measuring);
         }
         if P::ON {

@@ -98,6 +98,32 @@ fn what_cdg_takes_its_losses_for_and_its_time_in_loss_mode_are_those_of_the_trac
     assert!((flow.mode_s["loss"] - seconds).abs() < 1e-6 && seconds < 10.0, "{:?} {seconds}", flow.mode_s);
 }
 
+/// Data packets dropped, by flow.
+struct Dropped([u64; 12]);
+
+impl Probe for Dropped {
+    fn see(&mut self, _: Instant, trace: Trace<'_>) {
+        if let Trace::Drop { packet, .. } = trace {
+            self.0[packet.flow as usize] += u64::from(packet.segment.len > 0);
+        }
+    }
+}
+
+#[test]
+fn lost_packets_are_all_accounted_for_also_those_left_to_a_timer() {
+    // A dozen flows, four packets of buffer: windows too small to hear of every loss by ACKs.
+    let s = dumbbell(1.5, 10.0, 4, "fifo", &["newreno"; 12], 60);
+    let (summary, Dropped(dropped)) = sim::run(&s, Dropped([0; 12]), Options::default()).unwrap();
+    for ((flow, group), lost) in summary.flows.iter().zip(&summary.groups).zip(dropped) {
+        let p = flow.losses;
+        let heard = p.tolerated + p.answered + p.timeout;
+        // But for a window's that the end of the run left without an answer.
+        assert!(heard <= lost && heard + 5 >= lost, "{p:?} of {lost}");
+        assert_eq!((group.losses.timeout, group.repair_s), (p.timeout, flow.repair_s));
+    }
+    assert!(summary.flows.iter().map(|f| f.losses.timeout).sum::<u64>() > 10);
+}
+
 /// The numbers that losses of the first flow were answered with: window after, before, shadow window, BDP.
 #[derive(Default)]
 struct Answers(Vec<[u64; 4]>);
