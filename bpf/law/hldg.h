@@ -114,6 +114,7 @@ static void hldg_congested(struct hldg *s, struct law_flow *f, const volatile st
 	}
 	s->gradients.stage = HLDG_BLIND;
 	s->sum_min = s->sum_max = 0;
+	s->base.backed_off = f->now;
 	if (s->modes.mode == LAW_MODE_DELAY && hldg_base_due(s, f->now))
 		hldg_probe_base(s, f, p);
 	if (p->use_shadow && !p->lpcc)

@@ -29,9 +29,10 @@ static bool hldg_base_due(const struct hldg *s, u64 now)
 	return now >= s->base.due && !s->base.probing;
 }
 
+/* Where back-offs are frequent, a probe that is due waits for the next one. */
 static u64 hldg_base_deadline(const struct hldg *s, const volatile struct hldg_params *p)
 {
-	return s->base.probing ? LAW_NEVER : law_after(s->base.due, p->base_wait);
+	return s->base.probing ? LAW_NEVER : law_max(s->base.due, law_after(s->base.backed_off, p->base_wait));
 }
 
 /* True if this round was the last one that the probe wanted. */

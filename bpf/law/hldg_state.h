@@ -36,7 +36,7 @@ struct hldg_gradients {
 
 struct hldg_base {
 	u64 rtt; /* LAW_NEVER before the first sample */
-	u64 due;
+	u64 due, backed_off;
 	u64 probing, since, left, lowest, at;
 };
 

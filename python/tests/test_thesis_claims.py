@@ -1,6 +1,7 @@
 """What the thesis' chapters 5 and 6 say of HLDG in words, on a sample of the paths."""
 
 from pathlib import Path
+from statistics import mean, median
 
 import pytest
 
@@ -35,16 +36,19 @@ def test_low_priority_hldg_gives_way_to_cubic(rtt: str) -> None:
 
 def test_a_route_change_is_found_by_the_window_of_the_base_rtt() -> None:
     """Figure 5.15: throughput is lost, for ever without the window."""
-    assert failed("figure-5.15", run__repeat=2) == []
+    assert failed("figure-5.15") == []
 
 
 def test_throughput_comes_back_two_seconds_after_the_window() -> None:
-    """Figure 5.15: within W_rtt + 2 s of the last new minimum the base RTT is the new path's, seed by seed.
+    """Figure 5.15: at W_rtt + 2 s after the last new minimum the base RTT is the new path's and the throughput is back.
 
-    From there the window climbs by a packet a round: the 40 packets that the new path holds more take 40 RTTs, 3.3 s.
+    The base RTT and the seconds after that in every run, the second before it in the middle run: from where the last
+    back-off with the old base RTT left it the window climbs by a packet a round, and a back-off just before the probe
+    leaves it 33 rounds below the new BDP, 2.8 s.
     """
-    for seed in (1, 2, 3):
-        sets = {"flow.a.cc": "hldg", "run.measure": ["42 s", "60 s"], "run.repeat": 1, "run.seed": seed}
+    seconds: list[float] = []
+    for seed in range(1, 11):
+        sets = {"flow.a.cc": "hldg", "run.measure": ["32.2 s", "60 s"], "run.repeat": 1, "run.seed": seed}
         result = sojourn.run(THESIS / "figure-5.15.toml", set=sets, series="100ms")
         inner = result.series.vars
         base = inner.filter(inner["name"] == "base_rtt").sort("t_s")
@@ -55,7 +59,8 @@ def test_throughput_comes_back_two_seconds_after_the_window() -> None:
         assert all(80.0 <= value <= 84.0 for t, value in steps if t >= last + 32.0), (seed, last)
         flow = result.series.flows
         rates = list(zip(flow["t_s"], flow["throughput_mbps"], strict=True))
-        lost = [x for t, x in rates if 12.0 <= t < 30.0]
-        back = [x for t, x in rates if last + 35.3 <= t < last + 39.3]
-        assert sum(lost) / len(lost) < 8.0
-        assert sum(back) / len(back) > 9.5, (seed, last)
+        assert mean(x for t, x in rates if 12.0 <= t < 30.0) < 8.0
+        # A value is of the 100 ms that end at its time.
+        seconds.append(mean(x for t, x in rates if last + 31.05 < t < last + 32.05))
+        assert mean(x for t, x in rates if last + 32.05 < t < last + 37.05) > 9.5, (seed, last)
+    assert median(seconds) > 9.5, seconds

@@ -24,10 +24,11 @@ fn simulated(ccs: &[&str], mbps: f64, rtt: f64, buffer: usize, seconds: u64) -> 
     told::of_tape(&tape.entries())
 }
 
-const SPECS: [&str; 12] = [
+const SPECS: [&str; 13] = [
     "hldg",
     "hldg(lpcc=true)",
     "hldg(slow_start=standard)",
+    "hldg(base_window=1s)",
     "hldg(wwma=false, window=4, zsgw=false, bdp=false, accumulate=false, threshold_by=weights)",
     "cdg",
     "cdg(reference=paper)",

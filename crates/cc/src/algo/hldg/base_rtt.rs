@@ -11,8 +11,10 @@ pub struct BaseRtt {
     window: Duration,
     /// When to probe if nothing lower is seen.
     due: Instant,
-    /// How long a due probe may wait for a good occasion.
+    /// A due probe waits for the next back-off of a flow whose last one is no longer ago.
     wait: Duration,
+    /// The last back-off.
+    backed_off: Instant,
     /// Rounds a probe lasts.
     hold: u32,
     probe: Option<Probe>,
@@ -31,7 +33,7 @@ struct Probe {
 impl BaseRtt {
     /// Nothing seen yet.
     pub fn new(window: Duration, wait: Duration, hold: u32) -> Self {
-        BaseRtt { rtt: Duration::MAX, window, due: Instant::MAX, wait, hold, probe: None }
+        BaseRtt { rtt: Duration::MAX, window, due: Instant::MAX, wait, backed_off: Instant::ZERO, hold, probe: None }
     }
 
     /// Takes a sample. A lower one begins a new window at once.
@@ -62,9 +64,14 @@ impl BaseRtt {
         now >= self.due && self.probe.is_none()
     }
 
-    /// When to probe whatever the occasion.
+    /// The window was cut for delay.
+    pub fn backs_off(&mut self, now: Instant) {
+        self.backed_off = now;
+    }
+
+    /// When to probe whatever the occasion: at once, if back-offs are rare.
     pub fn deadline(&self) -> Instant {
-        if self.probe.is_some() { Instant::MAX } else { self.due + self.wait }
+        if self.probe.is_some() { Instant::MAX } else { self.due.max(self.backed_off + self.wait) }
     }
 
     /// Not now: look again later.

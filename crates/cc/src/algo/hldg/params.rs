@@ -126,7 +126,7 @@ params::params! {
         base_window: Duration = Duration::from_secs(30), Duration::ZERO => Duration::from_secs(3600);
         /// What a probe of the base RTT leaves of the window.
         base_probe: f64 = 0.8, 0.05 => 1.0;
-        /// How long a probe of the base RTT that is due waits for a delay back-off to begin with.
+        /// A probe of the base RTT that is due begins with the next delay back-off, if the last one is no longer ago; else at once.
         base_wait: Duration = Duration::from_secs(1), Duration::ZERO => Duration::from_secs(3600);
         /// Rounds for which that smaller window is kept; 0 lets it grow back at once.
         base_hold: u32 = 1, 0 => 100;

@@ -91,11 +91,15 @@ impl Hldg {
 
     /// The window of Eq 5.9 is over: give up a fifth of the window, so that a standing queue shows what lies beneath it.
     ///
-    /// It begins with the first back-off after W_rtt ("at least W_rtt seconds"), when the window is near the BDP already
-    /// and a fifth less of it does let the queue drain; without a back-off within a second it begins anyway. The text has
-    /// a probing phase and a restoration phase and gives neither a length. The effect of a cut is seen a round later
-    /// (2.7.5, 4.2.2.1), so the smaller window is kept for one round; then it grows back as in slow start. Beneath a queue
-    /// that may be competitors' there is nothing to see, and what is seen would hide them: it waits until they are judged.
+    /// It begins at W_rtt, as the text says, unless the flow backs off often: one whose last back-off is less than a second
+    /// ago waits for the next, until that second is over. Where few packets fit, a queue is a large part of the window, and a
+    /// fifth less of it does not let it drain: the base RTT then rises from probe to probe (`base_wait=0s` gives 7.6 ms for
+    /// 4.2 in Table 5.1). After a back-off the window is near the BDP already.
+    ///
+    /// The text has a probing phase and a restoration phase and gives neither a length. The effect of a cut is seen a round
+    /// later (2.7.5, 4.2.2.1), so the smaller window is kept for one round; then it grows back as in slow start. Beneath a
+    /// queue that may be competitors' there is nothing to see, and what is seen would hide them: it waits until they are
+    /// judged.
     pub(super) fn probe_base_rtt(&mut self, flow: &mut Flow) {
         let busy = flow.phase != Phase::Open || flow.cwnd < flow.ssthresh || flow.in_flight.is_zero();
         if busy || self.modes.suspects() {

@@ -237,11 +237,11 @@ fn low_priority_switches_the_coexistence_off() {
 fn the_base_rtt_is_probed_for_after_thirty_seconds() {
     let mut b = bench("hldg");
     // The base of 100 ms was seen by the first ACK, at 1.1 s.
-    b.flow.now = Instant::from_millis(31_000);
+    b.flow.now = Instant::from_millis(30_900);
     b.round(105, 105);
     let before = b.flow.cwnd;
     assert_eq!(b.wake(), vec![CauseKind::ProbeStart]);
-    assert_eq!(b.flow.now, Instant::from_millis(32_100), "with a second's wait for a back-off");
+    assert_eq!(b.flow.now, Instant::from_millis(31_100), "at once: there was no back-off to wait for another");
     assert_eq!((b.flow.ssthresh, b.flow.cwnd), (before, before.mul_f64(0.8)));
     // A round that began before the probe says nothing, ACKs within it grow nothing.
     b.flow.now += ms(50);
@@ -273,6 +273,17 @@ fn a_due_probe_begins_with_a_backoff() {
     let e = b.until_backoff();
     assert!(b.cc.base.probing());
     assert_eq!((b.flow.ssthresh.get(), b.flow.cwnd.get()), (e.cwnd_after, (e.cwnd_after as f64 * 0.8) as u64));
+}
+
+#[test]
+fn a_flow_that_has_just_backed_off_waits_a_second_for_the_next_time() {
+    let mut b = bench("hldg");
+    b.flow.now = Instant::from_millis(30_000);
+    b.until_backoff();
+    let last = b.flow.now;
+    assert!(last < Instant::from_millis(31_100) && !b.cc.base.probing());
+    assert_eq!(b.wake(), vec![CauseKind::ProbeStart]);
+    assert_eq!(b.flow.now, last + ms(1000));
 }
 
 #[test]

@@ -26,6 +26,7 @@ impl Hldg {
         // CDG skips gradients after an indication it ignores, too.
         self.gradients.backed_off();
         self.decision.reset();
+        self.base.backs_off(flow.now);
         if self.modes.mode == Mode::Delay && self.base.due(flow.now) {
             self.probe_base_rtt(flow);
         }

@@ -12,10 +12,22 @@ fn a_lower_sample_begins_the_window_and_an_equal_one_does_not() {
     let mut b = BaseRtt::new(ms(30_000), ms(1000), 1);
     b.sees(at(1), ms(40));
     b.sees(at(5), ms(40));
-    assert_eq!((b.rtt, b.deadline()), (ms(40), at(32)));
+    assert_eq!((b.rtt, b.deadline()), (ms(40), at(31)));
     assert!(b.due(at(31)) && !b.due(at(30)));
     b.sees(at(6), ms(39));
-    assert_eq!((b.rtt, b.deadline()), (ms(39), at(37)));
+    assert_eq!((b.rtt, b.deadline()), (ms(39), at(36)));
+}
+
+#[test]
+fn a_due_probe_waits_for_the_next_back_off_where_they_are_frequent() {
+    let mut b = BaseRtt::new(ms(30_000), ms(1000), 1);
+    b.sees(at(0), ms(40));
+    // (last back-off, when the probe begins at the latest)
+    for (last, latest) in [(20_000, 30_000), (29_000, 30_000), (29_600, 30_600), (30_000, 31_000)] {
+        b.backs_off(Instant::from_millis(last));
+        assert_eq!(b.deadline(), Instant::from_millis(latest), "{last}");
+    }
+    assert!(b.due(at(30)), "a back-off would begin it now");
 }
 
 #[test]
@@ -32,7 +44,7 @@ fn a_probe_finds_a_longer_route() {
     assert_eq!(b.rtt, ms(40), "in use until the probe ends");
     assert!(!b.round(at(29)) && b.round(at(31)));
     b.conclude(at(32));
-    assert_eq!((b.rtt, b.deadline()), (ms(80), at(62)));
+    assert_eq!((b.rtt, b.deadline()), (ms(80), at(61)));
 }
 
 #[test]
@@ -42,7 +54,7 @@ fn a_probe_cut_short_leaves_the_base_and_comes_again() {
     b.probe(at(30));
     b.sees(at(31), ms(181));
     b.abandon(at(31));
-    assert_eq!((b.rtt, b.probing(), b.due(at(31)), b.deadline()), (ms(12), false, true, at(32)));
+    assert_eq!((b.rtt, b.probing(), b.due(at(31)), b.deadline()), (ms(12), false, true, at(31)));
 }
 
 #[test]
