@@ -13,7 +13,7 @@
 //! Source: Kuzmanovic and Knightly, TCP-LP: low-priority service via end-point congestion control, ToN 14(4), 2006 (INFOCOM
 //! 2003). Linux 6.1 differs: it takes the second largest delay for the largest, scales both clocks to milliseconds, and
 //! forgets the extremes at every back-off (min = sowd, max = 2·sowd): tried here, it backs off for delay once in a flow's
-//! life and has Reno's 42 % beside CUBIC. The HLDG thesis gives the time as one RTT.
+//! life and has Reno's share beside CUBIC. The HLDG thesis gives the time as one RTT.
 
 use crate::filter::{Ewma, Minima};
 use crate::{
