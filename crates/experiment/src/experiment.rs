@@ -130,6 +130,21 @@ fn begin(
     }
 }
 
+/// Makes `key` an axis, the last one.
+fn sweep_over(doc: &mut At<Any>, key: At<String>, values: At<Any>) -> Checked<()> {
+    let place = values.place;
+    let Some(root) = doc.value.as_table_mut() else { return Err(Fault::new("the experiment is not a table")) };
+    if get(root, "sweep").is_none() {
+        let sweep = At { value: "sweep".into(), place: key.place };
+        root.push((sweep, At { value: Any::Table(Table::new()), place }));
+    }
+    if let Some(Any::Table(table)) = get_mut(root, "sweep").map(|node| &mut node.value) {
+        table.retain(|(k, _)| k.value != key.value);
+        table.push((key, values));
+    }
+    Ok(())
+}
+
 fn normalise(doc: &mut At<Any>) -> Checked<()> {
     match doc.value.as_table_mut().and_then(|table| get_mut(table, "sweep")) {
         Some(node) => sweep::normalise(node),
@@ -223,7 +238,9 @@ fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
 
 impl Experiment {
     /// Overrides a value, as `--set path.rtt=80ms` does; `flow.a.cc.beta` reaches into `cubic(beta=0.7)`. A swept key
-    /// keeps only this value, and claims and printed cells for others are dropped. Numbers, true, false and lists are read as TOML, everything else as text.
+    /// keeps only this value, and claims and printed cells for others are dropped; a key beneath a swept one, such as
+    /// `flow.a.cc.beta` where `flow.a.cc` is swept, is set in every case. Numbers, true, false and lists are read as TOML,
+    /// everything else as text.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
         let text = format!("{key}={value}");
         let id = self.sources.add(Source { name: format!("--set {text}"), text, has_lines: false });
@@ -251,23 +268,19 @@ impl Experiment {
         let node = parse_value(value, id, offset).unwrap_or_else(text);
         let root = doc.value.as_table_mut();
         let swept = if let Some(swept) = key.value.strip_prefix("sweep.") {
-            let Some(root) = root else { return Err(Fault::new("the experiment is not a table")) };
-            if get(root, "sweep").is_none() {
-                let key = At { value: "sweep".into(), place: key.place };
-                root.push((key, At { value: Any::Table(Table::new()), place }));
-            }
-            if let Some(Any::Table(table)) = get_mut(root, "sweep").map(|node| &mut node.value) {
-                table.retain(|(k, _)| k.value != swept);
-                table.push((At { value: swept.into(), place: key.place }, node));
-            }
+            sweep_over(doc, At { value: swept.into(), place: key.place }, node)?;
             true
         } else {
             let sweep = root.and_then(|root| get_mut(root, "sweep"));
             let narrowed = sweep.map_or(Ok(false), |sweep| sweep::narrow(sweep, &key, &node))?;
-            if !narrowed {
+            let beneath = !narrowed && sweep::is_beneath(&self.axes, &key.value);
+            if beneath {
+                // Every case sets the whole anew; as an axis of its own the setting comes after that.
+                sweep_over(doc, key.clone(), At { value: Any::List(vec![node]), place })?;
+            } else if !narrowed {
                 assign::assign(doc, &key, node)?;
             }
-            narrowed || key.value == "sweep"
+            narrowed || beneath || key.value == "sweep"
         };
         if swept {
             normalise(doc)?;
@@ -380,8 +393,10 @@ impl Experiment {
 
     fn resolve(&self, index: usize, bare: &At<Any>) -> Checked<Case> {
         let mut doc = bare.clone();
-        let picked = sweep::case(&self.axes, index);
+        let mut picked = sweep::case(&self.axes, index);
         let values: Vec<(String, String)> = picked.iter().map(|(k, v)| (k.value.clone(), v.show())).collect();
+        // The whole before what leads into it, in whatever order they were written.
+        picked.sort_by_key(|(key, _)| key.value.matches('.').count());
         for (key, value) in picked {
             assign::assign(&mut doc, key, value.clone()).map_err(|f| f.under("sweep"))?;
         }

@@ -270,6 +270,12 @@ pub(crate) fn narrow(sweep: &mut At<Any>, key: &At<String>, value: &At<Any>) -> 
     Ok(false)
 }
 
+/// Does the key lead into a value that is swept, as `flow.a.cc.beta` where `flow.a.cc` is?
+pub(crate) fn is_beneath(axes: &[Axis], key: &str) -> bool {
+    let mut swept = axes.iter().flat_map(|axis| &axis.columns).map(|c| c.key.value.as_str());
+    swept.any(|swept| key.strip_prefix(swept).is_some_and(|rest| rest.starts_with('.')))
+}
+
 /// `[sweep]` in the JSON schema.
 pub(crate) struct SweepFile;
 

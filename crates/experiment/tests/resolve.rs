@@ -281,6 +281,23 @@ fn overrides_may_complete_a_file_and_hide_a_sweep() {
 }
 
 #[test]
+fn an_override_beneath_a_swept_key_is_set_in_every_case() {
+    let sweep = "[sweep]\n\"flow.a.cc\" = [\"cdg\", \"cdg(keep_two=true)\"]\n";
+    let mut e = good(&format!("{PATH}[[flow]]\nname = \"a\"\n{sweep}"));
+    e.set("flow.a.cc.g", "7").unwrap();
+    let ccs: Vec<_> = cases(&e).iter().map(|c| c.scenario.flows[0].cc.to_string()).collect();
+    assert_eq!(ccs, ["cdg(g=7)", "cdg(keep_two=true, g=7)"]);
+    e.set("flow.a.cc.g", "8").unwrap();
+    e.set("flow.a.cc", "cdg").unwrap();
+    let all = cases(&e);
+    assert_eq!((all.len(), &all[0].values[1]), (1, &("flow.a.cc.g".into(), "8".into())));
+    // All of them must know it.
+    e.set("sweep.flow.a.cc", "[\"cdg\", \"newreno\"]").unwrap();
+    let error = e.cases().unwrap_err().to_string();
+    assert!(error.contains("newreno") && error.contains("\"g\""), "{error}");
+}
+
+#[test]
 fn an_override_of_a_sweep_drops_what_no_case_is_left_for() {
     let mut e = good(include_str!("data/every-key.toml"));
     e.set("path.rtt", "10ms").unwrap();

@@ -14,7 +14,7 @@ use tcp::Segment;
 use units::{Bytes, Instant};
 
 /// Two delay back-offs less than so many RTTs apart are a double one: "two successive back-offs with a two RTT interval
-/// gap between them" (HLDG thesis, section 4.2.2), and a round takes a little longer than an RTT.
+/// gap between them", "while cwnd was below BDP" (HLDG thesis, section 4.2.2). A round takes a little longer than an RTT.
 pub(crate) const ON_THE_HEELS: f64 = 2.5;
 
 /// Those whose timers wait.

@@ -143,7 +143,7 @@ pub struct FlowCount {
     pub completions: Vec<Completion>,
     /// IP bytes and in-order payload at the last sample.
     pub sampled: (u64, u64),
-    /// Delay back-offs below the BDP on the heels of another, the time of the last one, and the windows they all left.
+    /// Delay back-offs on the heels of another, both below the BDP; when the last one below it was; the windows that all left.
     pub doubles: (u64, Option<Instant>, u64),
     /// Delay indications that were ignored; losses that were tolerated, or answered with a larger shadow window; of those
     /// tolerated, how many with a larger shadow window.
@@ -231,7 +231,7 @@ impl FlowCount {
             self.below_bdp += u64::from(below);
             if kind == 0 {
                 let (doubles, last, left) = &mut self.doubles;
-                let since = last.replace(now).map(|last| now.since(last));
+                let since = core::mem::replace(last, below.then_some(now)).map(|last| now.since(last));
                 *doubles += u64::from(below && since.is_some_and(|gap| gap < soon));
                 *left += event.cwnd_after;
             }

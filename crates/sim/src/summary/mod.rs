@@ -59,7 +59,7 @@ pub struct Backoffs {
     pub timeout: u64,
     /// Of all these, with a window below the path's BDP, rate × base RTT, as the papers reckon.
     pub below_bdp: u64,
-    /// Of those for delay, below the BDP and within two and a half RTTs of another.
+    /// Of those for delay, within two and a half RTTs of another, both below the BDP.
     pub double: u64,
     /// Mean window that those for delay left.
     pub to_bytes: Option<f64>,

@@ -24,10 +24,30 @@ fn gaps_are_those_of_the_bottleneck_and_the_bdp_is_that_of_the_path() {
     assert!(run(&s).flows[0].data_gaps.is_empty());
 }
 
+/// The delay back-offs of the first flow: time and the window before.
+#[derive(Default)]
+struct Cuts(Vec<(f64, u64)>);
+
+impl Probe for Cuts {
+    fn see(&mut self, now: Instant, trace: Trace<'_>) {
+        if let Trace::Event(e) = trace
+            && (e.flow, e.cause()) == (0, Some(CauseKind::DelayBackoff))
+        {
+            self.0.push((now.as_secs_f64(), e.cwnd_before));
+        }
+    }
+}
+
 #[test]
 fn back_offs_are_told_apart_by_the_bdp_their_distance_and_what_they_leave() {
     let s = dumbbell(10.0, 100.0, 1000, "fifo", &["cdg"], 120);
-    let b = run(&s).flows[0].backoffs;
+    let (summary, Cuts(cuts)) = sim::run(&s, Cuts::default(), Options::default()).unwrap();
+    let b = summary.flows[0].backoffs;
+    // Two RTTs of 100 to 115 ms are up to 0.23 s, three at least 0.3.
+    let double = |c: &&[(f64, u64)]| c[1].0 - c[0].0 < 0.27 && c[0].1.max(c[1].1) < 125_000;
+    assert_eq!(b.double, cuts.windows(2).filter(double).count() as u64);
+    let second_alone = cuts.windows(2).filter(|c| c[1].0 - c[0].0 < 0.27 && c[1].1 < 125_000).count() as u64;
+    assert!(0 < b.double && b.double < second_alone, "{} of {second_alone}", b.double);
     // CDG leaves 0.7 of windows that are near the BDP of 125 kB (thesis, section 4.2.2) or still on their way there.
     let left = b.to_bytes.unwrap();
     assert!((30_000.0..110_000.0).contains(&left), "{left}");
