@@ -270,10 +270,20 @@ pub(crate) fn narrow(sweep: &mut At<Any>, key: &At<String>, value: &At<Any>) -> 
     Ok(false)
 }
 
-/// Does the key lead into a value that is swept, as `flow.a.cc.beta` where `flow.a.cc` is?
+/// Does the key lead into a value that is swept, as `flow.a.cc.beta` where `flow.a.cc` or `flow.*.cc` is?
 pub(crate) fn is_beneath(axes: &[Axis], key: &str) -> bool {
-    let mut swept = axes.iter().flat_map(|axis| &axis.columns).map(|c| c.key.value.as_str());
-    swept.any(|swept| key.strip_prefix(swept).is_some_and(|rest| rest.starts_with('.')))
+    // A pattern that is set may mean a name that is swept, too.
+    let fits = |(swept, given): (&str, &str)| match swept.split_once('*') {
+        _ if given.contains('*') => true,
+        Some((start, end)) => {
+            given.len() >= start.len() + end.len() && given.starts_with(start) && given.ends_with(end)
+        }
+        None => swept == given,
+    };
+    let beneath = |swept: &str| {
+        swept.split('.').count() < key.split('.').count() && swept.split('.').zip(key.split('.')).all(fits)
+    };
+    axes.iter().flat_map(|axis| &axis.columns).any(|c| beneath(&c.key.value))
 }
 
 /// `[sweep]` in the JSON schema.

@@ -291,6 +291,13 @@ fn an_override_beneath_a_swept_key_is_set_in_every_case() {
     e.set("flow.a.cc", "cdg").unwrap();
     let all = cases(&e);
     assert_eq!((all.len(), &all[0].values[1]), (1, &("flow.a.cc.g".into(), "8".into())));
+    // Patterns stand for names, on either side.
+    for (swept, set) in [("flow.*.cc", "flow.a.cc.g"), ("flow.a.cc", "flow.*.cc.g"), ("flow.a*.cc", "flow.*.cc.g")] {
+        let mut e = good(&format!("{PATH}[[flow]]\nname = \"a\"\n[sweep]\n\"{swept}\" = [\"cdg\", \"hldg\"]\n"));
+        e.set(set, "9").unwrap();
+        let ccs: Vec<_> = cases(&e).iter().map(|c| c.scenario.flows[0].cc.to_string()).collect();
+        assert_eq!(ccs, ["cdg(g=9)", "hldg(g=9)"], "{swept} and {set}");
+    }
     // All of them must know it.
     e.set("sweep.flow.a.cc", "[\"cdg\", \"newreno\"]").unwrap();
     let error = e.cases().unwrap_err().to_string();
