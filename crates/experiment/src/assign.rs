@@ -70,8 +70,8 @@ pub(crate) fn assign(doc: &mut At<Any>, key: &At<String>, value: At<Any>) -> Che
                 let message = format!("{:?} names no key: write {kind}.NAME.KEY, such as flow.a.cc", key.value);
                 return Err(Fault::at(key.place, message));
             };
-            if let Some((start, end)) = name.split_once('*') {
-                return set_all(root, kind, (start, end), keys, key, &value);
+            if name.contains('*') {
+                return set_all(root, kind, name, keys, key, &value);
             }
             let entry = named(root, kind, name, key)?;
             set(entry, keys, key, value)
@@ -80,27 +80,34 @@ pub(crate) fn assign(doc: &mut At<Any>, key: &At<String>, value: At<Any>) -> Che
     }
 }
 
+/// Is it this name, or one that begins and ends as a pattern such as `web-*`?
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
+        None => name == pattern,
+    }
+}
+
 /// `flow.web-*.cc`: every flow (or link) whose name begins and ends so.
 fn set_all(
     root: &mut Table,
     kind: &str,
-    (start, end): (&str, &str),
+    pattern: &str,
     keys: &[&str],
     key: &At<String>,
     value: &At<Any>,
 ) -> Checked<()> {
-    let fits = |name: &str| name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end);
     let mut any = false;
     if let Some(Any::List(entries)) = get_mut(root, kind).map(|node| &mut node.value) {
         for entry in entries {
             let Any::Table(table) = &entry.value else { continue };
-            if get(table, "name").and_then(|n| n.as_text()).is_some_and(fits) {
+            if get(table, "name").and_then(|n| n.as_text()).is_some_and(|name| fits(pattern, name)) {
                 set(entry, keys, key, value.clone())?;
                 any = true;
             }
         }
     }
-    if any { Ok(()) } else { Err(Fault::at(key.place, format!("no {kind} is called like {start}*{end}"))) }
+    if any { Ok(()) } else { Err(Fault::at(key.place, format!("no {kind} is called like {pattern}"))) }
 }
 
 fn named<'a>(root: &'a mut Table, kind: &str, name: &str, key: &At<String>) -> Checked<&'a mut At<Any>> {

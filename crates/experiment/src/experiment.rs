@@ -130,21 +130,6 @@ fn begin(
     }
 }
 
-/// Makes `key` an axis, the last one.
-fn sweep_over(doc: &mut At<Any>, key: At<String>, values: At<Any>) -> Checked<()> {
-    let place = values.place;
-    let Some(root) = doc.value.as_table_mut() else { return Err(Fault::new("the experiment is not a table")) };
-    if get(root, "sweep").is_none() {
-        let sweep = At { value: "sweep".into(), place: key.place };
-        root.push((sweep, At { value: Any::Table(Table::new()), place }));
-    }
-    if let Some(Any::Table(table)) = get_mut(root, "sweep").map(|node| &mut node.value) {
-        table.retain(|(k, _)| k.value != key.value);
-        table.push((key, values));
-    }
-    Ok(())
-}
-
 fn normalise(doc: &mut At<Any>) -> Checked<()> {
     match doc.value.as_table_mut().and_then(|table| get_mut(table, "sweep")) {
         Some(node) => sweep::normalise(node),
@@ -268,7 +253,7 @@ impl Experiment {
         let node = parse_value(value, id, offset).unwrap_or_else(text);
         let root = doc.value.as_table_mut();
         let swept = if let Some(swept) = key.value.strip_prefix("sweep.") {
-            sweep_over(doc, At { value: swept.into(), place: key.place }, node)?;
+            sweep::over(doc, At { value: swept.into(), place: key.place }, node)?;
             true
         } else {
             let sweep = root.and_then(|root| get_mut(root, "sweep"));
@@ -276,7 +261,7 @@ impl Experiment {
             let beneath = !narrowed && sweep::is_beneath(&self.axes, &key.value);
             if beneath {
                 // Every case sets the whole anew; as an axis of its own the setting comes after that.
-                sweep_over(doc, key.clone(), At { value: Any::List(vec![node]), place })?;
+                sweep::over(doc, key.clone(), At { value: Any::List(vec![node]), place })?;
             } else if !narrowed {
                 assign::assign(doc, &key, node)?;
             }

@@ -1,5 +1,6 @@
 //! Sweeps: keys that take several values. Plain keys multiply; the keys of a `zip` move together.
 
+use crate::assign;
 use crate::limits::CASES_MAX;
 use crate::source::{Checked, Fault, Place};
 use crate::tree::{Any, At, Table, get, get_mut, same_text};
@@ -270,16 +271,25 @@ pub(crate) fn narrow(sweep: &mut At<Any>, key: &At<String>, value: &At<Any>) -> 
     Ok(false)
 }
 
+/// Makes `key` an axis, the last one.
+pub(crate) fn over(doc: &mut At<Any>, key: At<String>, values: At<Any>) -> Checked<()> {
+    let place = values.place;
+    let Some(root) = doc.value.as_table_mut() else { return Err(Fault::new("the experiment is not a table")) };
+    if get(root, "sweep").is_none() {
+        let sweep = At { value: "sweep".into(), place: key.place };
+        root.push((sweep, At { value: Any::Table(Table::new()), place }));
+    }
+    if let Some(Any::Table(table)) = get_mut(root, "sweep").map(|node| &mut node.value) {
+        table.retain(|(k, _)| k.value != key.value);
+        table.push((key, values));
+    }
+    Ok(())
+}
+
 /// Does the key lead into a value that is swept, as `flow.a.cc.beta` where `flow.a.cc` or `flow.*.cc` is?
 pub(crate) fn is_beneath(axes: &[Axis], key: &str) -> bool {
     // A pattern that is set may mean a name that is swept, too.
-    let fits = |(swept, given): (&str, &str)| match swept.split_once('*') {
-        _ if given.contains('*') => true,
-        Some((start, end)) => {
-            given.len() >= start.len() + end.len() && given.starts_with(start) && given.ends_with(end)
-        }
-        None => swept == given,
-    };
+    let fits = |(swept, given): (&str, &str)| given.contains('*') || assign::fits(swept, given);
     let beneath = |swept: &str| {
         swept.split('.').count() < key.split('.').count() && swept.split('.').zip(key.split('.')).all(fits)
     };

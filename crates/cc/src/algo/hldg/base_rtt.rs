@@ -13,7 +13,7 @@ pub struct BaseRtt {
     due: Instant,
     /// A due probe waits for the next back-off of a flow whose last one is no longer ago.
     wait: Duration,
-    /// The last back-off.
+    /// The last indication of delay.
     backed_off: Instant,
     /// Rounds a probe lasts.
     hold: u32,
@@ -64,7 +64,7 @@ impl BaseRtt {
         now >= self.due && self.probe.is_none()
     }
 
-    /// The window was cut for delay.
+    /// Delay was indicated: the window was cut, unless cuts have proved ineffectual.
     pub fn backs_off(&mut self, now: Instant) {
         self.backed_off = now;
     }
