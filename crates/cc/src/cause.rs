@@ -164,8 +164,10 @@ table! {
     14 SlowStartPace "slow_start_pace" { divisor: Count, rtt: Nanos, base_rtt: Nanos }
     /// A slow start learned where to end: the threshold became this bandwidth-delay product.
     15 SlowStartCap "slow_start_cap" { bandwidth: Bps, base_rtt: Nanos, bdp: Bytes }
-    /// A recovery that cut nothing is over: the window starts again from what is in flight (FreeBSD).
+    /// A recovery is over: the window starts again from what is in flight (FreeBSD; CDG and CHD only where nothing was cut).
     16 RecoveryExit "recovery_exit" { in_flight: Bytes }
+    /// The window was set to its curve, which lies below it (FreeBSD's CUBIC).
+    17 Curve "curve" { cubic: Bytes, reno: Bytes }
 }
 
 /// What the `reason` of a [`causes::SlowStartExit`] means. Part of the format: append, never renumber.

@@ -29,6 +29,7 @@ const SPECS: [&str; 13] = [
     "hldg(lpcc=true)",
     "hldg(slow_start=standard)",
     "hldg(base_window=1s)",
+    "hldg(least=0)",
     "hldg(wwma=false, window=4, zsgw=false, bdp=false, accumulate=false, threshold_by=weights)",
     "cdg",
     "cdg(reference=paper)",

@@ -58,7 +58,7 @@ fn cube_root(a: u64) -> u64 {
 impl Curve {
     pub(super) fn new(p: &Params) -> Self {
         Curve {
-            beta: math::round(1024.0 * p.beta) as u64,
+            beta: math::round(1024.0 * p.beta.or(super::BETA)) as u64,
             scale: (math::round(102.4 * p.c) as u64).max(1),
             fast_convergence: p.fast_convergence,
             friendliness: p.friendliness,

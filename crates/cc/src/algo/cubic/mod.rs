@@ -7,10 +7,11 @@
 //! avoidance:    cwnd += (W_cubic(t + RTT) − cwnd) / cwnd per segment acknowledged, at most to 1.5·cwnd per RTT
 //! Reno-friendly: W_est += α·acked/cwnd, α = 3(1 − β)/(1 + β);  cwnd = W_est where that is more
 //! ```
-//! Source: RFC 9438 (`rfc.rs`), and Linux 6.1, whose fixed-point arithmetic and older rules are in `linux.rs`. Windows
-//! are in packets and time in seconds, as in both. The slow start that goes with it in practice is
+//! Source: RFC 9438 (`rfc.rs`); Linux 6.1 and FreeBSD 11, whose fixed-point arithmetic and older rules are in `linux.rs` and
+//! `freebsd.rs`. Windows are in packets and time in seconds, as in the first two. The slow start that goes with it in practice is
 //! `slow_start=hystart` (Linux) or `hystart_pp` (the RFC's advice). With `abe` (RFC 8511) a mark leaves `beta_ecn·cwnd`.
 
+mod freebsd;
 mod linux;
 pub(crate) mod rfc;
 
@@ -18,7 +19,11 @@ use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Phase, Reaction, Sent, Setup,
     Signal,
 };
+use params::Auto;
 use units::{Bytes, Instant};
+
+/// What congestion leaves of the window (RFC 9438, section 4.6; Linux's 717/1024).
+const BETA: f64 = 0.7;
 
 params::choice! {
     /// Whose rules.
@@ -27,6 +32,8 @@ params::choice! {
         Rfc = "rfc",
         /// Linux 6.1, in its fixed point.
         Linux = "linux",
+        /// FreeBSD 11, in its fixed point.
+        FreeBsd = "freebsd",
     }
 }
 
@@ -35,8 +42,8 @@ params::params! {
     pub struct Params {
         /// Whose rules.
         reference: Reference = Reference::Rfc;
-        /// What congestion leaves of the window. Ha, Rhee and Xu's β counts what is lost: their 0.2 is 0.8 here.
-        beta: f64 = 0.7, 0.1 => 0.95;
+        /// What congestion leaves of the window; auto is 0.7, with freebsd 0.8. Ha, Rhee and Xu's β counts what is lost: 0.2.
+        beta: Auto = Auto::AUTO, Auto::of(0.1) => Auto::of(0.95);
         /// Alternative back-off with ECN: a mark leaves `beta_ecn` of the window instead of `beta`.
         abe: bool = false;
         /// What a mark leaves of the window with `abe` (RFC 8511, section 3.1: 0.85 for CUBIC).
@@ -47,6 +54,8 @@ params::params! {
         fast_convergence: bool = true;
         /// Be no slower than Reno would be.
         friendliness: bool = true;
+        /// freebsd: what Reno would have in 64 bits, where FreeBSD's 32 wrap.
+        wide_reno: bool = false;
     }
 }
 
@@ -64,6 +73,7 @@ pub struct Cubic {
 enum Curve {
     Rfc(rfc::Curve),
     Linux(linux::Curve),
+    FreeBsd(freebsd::Curve),
 }
 
 impl Algorithm for Cubic {
@@ -80,6 +90,7 @@ impl Algorithm for Cubic {
              segment ahead of the curve",
             "reference=linux: jiffies are 1 ms; the kernel's table for the first guess of the cube root is computed, \
              which moves K by at most 0.11 %",
+            "reference=freebsd: a curve below nothing is an empty window, where the kernel's wraps to a huge one",
         ],
         ..About::DEFAULT
     };
@@ -89,6 +100,7 @@ impl Algorithm for Cubic {
         let curve = match p.reference {
             Reference::Rfc => Curve::Rfc(rfc::Curve::new(p)),
             Reference::Linux => Curve::Linux(linux::Curve::new(p)),
+            Reference::FreeBsd => Curve::FreeBsd(freebsd::Curve::new(p, setup.flow)),
         };
         Cubic { curve, beta_ecn: p.abe.then_some(p.beta_ecn), last_sent: setup.flow.now, mss: setup.flow.mss }
     }
@@ -96,6 +108,9 @@ impl Algorithm for Cubic {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        if let Curve::FreeBsd(curve) = &mut self.curve {
+            return curve.on_ack(flow, ack);
+        }
         if let (Curve::Linux(curve), Some(rtt)) = (&mut self.curve, ack.rtt) {
             curve.sample(flow.now, rtt);
         }
@@ -115,6 +130,7 @@ impl CongestionControl for Cubic {
         match &mut self.curve {
             Curve::Rfc(curve) => curve.avoidance(flow, acked),
             Curve::Linux(curve) => curve.avoidance(flow, acked),
+            Curve::FreeBsd(_) => {}
         }
     }
 
@@ -123,6 +139,7 @@ impl CongestionControl for Cubic {
         let to = match &mut self.curve {
             Curve::Rfc(curve) => curve.reduce(flow, timeout),
             Curve::Linux(curve) => curve.reduce(flow, timeout),
+            Curve::FreeBsd(curve) => curve.reduce(flow, congestion),
         };
         let marked = self.beta_ecn.filter(|_| congestion.signal == Signal::Ecn);
         Reaction::Reduce(marked.map_or(to, |beta| flow.cwnd.mul_f64(beta)))
@@ -148,11 +165,15 @@ impl CongestionControl for Cubic {
         if let (Event::Timeout, Curve::Linux(curve)) = (event, &mut self.curve) {
             curve.reset();
         }
+        if let (Event::RecoveryEnd, Curve::FreeBsd(curve)) = (event, &mut self.curve) {
+            curve.recovered(flow);
+        }
         if event == Event::MssChanged {
             let factor = self.mss.packets(flow.mss);
             match &mut self.curve {
                 Curve::Rfc(curve) => curve.rescale(factor),
                 Curve::Linux(curve) => curve.rescale(factor),
+                Curve::FreeBsd(_) => {}
             }
             self.mss = flow.mss;
         }
@@ -162,6 +183,7 @@ impl CongestionControl for Cubic {
         let (w_max, k, w_est) = match &self.curve {
             Curve::Rfc(curve) => curve.vars(),
             Curve::Linux(curve) => curve.vars(),
+            Curve::FreeBsd(curve) => curve.vars(self.mss),
         };
         see("w_max", w_max);
         see("k", k);

@@ -1,6 +1,6 @@
 //! The curve of RFC 9438.
 
-use super::Params;
+use super::{BETA, Params};
 use crate::Flow;
 use units::{Bytes, Duration, Instant, math};
 
@@ -77,7 +77,7 @@ impl Curve {
         let t = flow.now.since(s.epoch.unwrap_or(flow.now));
         let at = |t: Duration| w_cubic(t.as_secs_f64(), s.k, s.w_max, self.p.c);
 
-        let alpha = if s.w_est < s.cwnd_prior { alpha(self.p.beta) } else { 1.0 };
+        let alpha = if s.w_est < s.cwnd_prior { alpha(self.p.beta.or(BETA)) } else { 1.0 };
         s.w_est += alpha * acked.packets(flow.mss) / cwnd;
         if self.p.friendliness && at(t) < s.w_est {
             flow.cwnd = flow.cwnd.max(flow.mss * s.w_est as u64);
@@ -95,12 +95,12 @@ impl Curve {
         let cwnd = flow.cwnd.packets(flow.mss);
         let s = &mut self.now;
         let gives_way = self.p.fast_convergence && cwnd < s.w_max;
-        s.w_max = if gives_way { cwnd * (1.0 + self.p.beta) / 2.0 } else { cwnd };
+        s.w_max = if gives_way { cwnd * (1.0 + self.p.beta.or(BETA)) / 2.0 } else { cwnd };
         if timeout {
             s.w_max = 0.0;
         }
         (s.cwnd_prior, s.epoch) = (cwnd, None);
-        flow.cwnd.mul_f64(self.p.beta)
+        flow.cwnd.mul_f64(self.p.beta.or(BETA))
     }
 
     pub(crate) fn undo(&mut self) {

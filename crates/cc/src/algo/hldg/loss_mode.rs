@@ -3,6 +3,7 @@
 use super::Params;
 use crate::algo::cubic;
 use crate::{Ack, Flow, Phase};
+use params::Auto;
 use units::{Bytes, Duration, Instant};
 
 /// CUBIC's curve and a window on its way back to it.
@@ -37,7 +38,7 @@ fn interval(rtt: Duration, mss: Bytes, gap: Bytes) -> Duration {
 impl LossMode {
     /// Without a history, for segments of `mss`.
     pub fn new(p: &Params, mss: Bytes) -> Self {
-        let cubic = cubic::Params { beta: p.beta_cubic, c: p.c_cubic, ..Default::default() };
+        let cubic = cubic::Params { beta: Auto::of(p.beta_cubic), c: p.c_cubic, ..Default::default() };
         let curve = cubic::rfc::Curve::new(&cubic);
         LossMode { beta: p.beta_cubic, curve, mss, restore: None, threshold: Bytes::ZERO }
     }

@@ -100,6 +100,9 @@ impl Algorithm for Hldg {
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         let p = p.resolved();
         setup.flow.slow_start_at_ssthresh = p.slow_start_at_ssthresh;
+        if p.least < 2 {
+            setup.flow.floor = (setup.flow.mss * u64::from(p.least)).max(Bytes::new(1));
+        }
         Hldg {
             own_start: setup.own_start,
             rng: setup.rng,

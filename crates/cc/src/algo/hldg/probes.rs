@@ -108,9 +108,10 @@ impl Hldg {
         }
         let before = flow.windows();
         // Footnote 4: a window that is small already is not made smaller.
-        if flow.cwnd > flow.mss * 2 {
+        let least = u64::from(self.p.least);
+        if flow.cwnd > flow.mss * least.max(1) {
             flow.ssthresh = flow.cwnd;
-            flow.cwnd = flow.cwnd.mul_f64(self.p.base_probe).max(flow.mss * 2);
+            flow.cwnd = flow.cwnd.mul_f64(self.p.base_probe).max(flow.mss * least);
         }
         // The window before the cut is known to fit: no search on the way back to it.
         self.start.searching = false;
