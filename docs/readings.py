@@ -58,8 +58,8 @@ READINGS = {
     "CDG: ACKs": "ack_counting=false",
     "CDG: repairs": "repair_growth=both",
     "no repairs": "repair_growth=none",
-    "least 1": "least=1",
-    "CDG: least": "least=0",
+    "two at least": "least=2",
+    "CDG: none": "least=0",
 }
 
 

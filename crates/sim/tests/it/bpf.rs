@@ -24,7 +24,7 @@ fn simulated(ccs: &[&str], mbps: f64, rtt: f64, buffer: usize, seconds: u64) -> 
     told::of_tape(&tape.entries())
 }
 
-const SPECS: [&str; 13] = [
+const SPECS: [&str; 14] = [
     "hldg",
     "hldg(lpcc=true)",
     "hldg(slow_start=standard)",

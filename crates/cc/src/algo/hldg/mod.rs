@@ -89,7 +89,7 @@ impl Algorithm for Hldg {
             "the shadow window never lifts the window above what it was at the loss (FreeBSD's CDG does)",
             "a probe for competitors counts rounds that began in it, and ends by the clock when no ACK comes",
             "after a probe that finds nobody the window regrows by slow start to λ·BDP as it was before the probe",
-            "of FreeBSD's CDG are left out: windows below two packets, the branch for losses after a delay back-off, growth of a window \
+            "of FreeBSD's CDG are left out: windows below one packet, the branch for losses after a delay back-off, growth of a window \
              that was not filled and, in delay mode, in repairs, certainty above five times G",
         ],
         start: StartRule::Own("hldg"),

@@ -194,9 +194,9 @@ params::params! {
         leave_loss: bool = false;
         /// The shadow window takes the window after the cut, not before.
         shadow_after_cut: bool = false;
-        /// Packets that the window keeps, whatever a back-off, a loss or a probe of the base RTT asks: two, as on most hosts.
-        /// FreeBSD's CDG keeps none (0), and footnote 4 of section 5.2.6 speaks of a window smaller than one MSS.
-        least: u32 = 2, 0 => 2;
+        /// Packets that the window keeps, whatever a back-off, a loss or a probe of the base RTT asks: one, the size that
+        /// the text calls small (footnote 4 of 5.2.6). FreeBSD's CDG keeps none, RFC 5681's losses leave two.
+        least: u32 = 1, 0 => 2;
     }
     check |p| {
         if p.wwma && p.window != 8 {
