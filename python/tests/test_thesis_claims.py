@@ -44,7 +44,7 @@ def test_throughput_comes_back_two_seconds_after_the_window() -> None:
 
     The base RTT and the seconds after that in every run, the second before it in the middle run: from where the last
     back-off with the old base RTT left it the window climbs by a packet a round, and a back-off just before the probe
-    leaves it 33 rounds below the new BDP, 2.8 s. One run in three is late so: the middle one takes thirty seeds to tell.
+    leaves it 33 rounds below the new BDP, 2.8 s. One run in three is late so, and the middle of ten is luck.
     """
     seconds: list[float] = []
     for seed in range(1, 31):

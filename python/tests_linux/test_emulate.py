@@ -48,7 +48,7 @@ def test_cubic_fills_the_link_and_ping_waits_as_the_queue_says(
             *("--rate", f"{rate}Mbit/s", "--rtt", "20ms", "--buffer", "4BDP", "--queue", queue, "--cc", "cubic"),
             *("--serve", FROM_FAR, "--", "sh", "-c"),
             # The first seconds are slow start's.
-            "(sleep 2; exec ping -q -i 0.05 -c 100 $SOJOURN_SERVER) & iperf3 -c $SOJOURN_SERVER -t 6 -O 2 -J; wait",
+            "(sleep 2; exec ping -q -i 0.05 -c 70 $SOJOURN_SERVER) & iperf3 -c $SOJOURN_SERVER -t 4 -O 2 -J; wait",
         )
         assert ran.code == 0, ran.err
         end = ran.iperf["end"]["sum_received"]
