@@ -166,7 +166,7 @@ table! {
     15 SlowStartCap "slow_start_cap" { bandwidth: Bps, base_rtt: Nanos, bdp: Bytes }
     /// A recovery is over: the window starts again from what is in flight (FreeBSD; CDG and CHD only where nothing was cut).
     16 RecoveryExit "recovery_exit" { in_flight: Bytes }
-    /// The window was set to its curve, which lies below it (FreeBSD's CUBIC).
+    /// The window was set to its curve, which lies below it, or above it by more than half of it (FreeBSD's CUBIC).
     17 Curve "curve" { cubic: Bytes, reno: Bytes }
 }
 

@@ -325,8 +325,11 @@ impl Script {
             if cause == CauseKind::Restore {
                 self.restored = self.restored.max(Bytes::new(e.values[0] as u64));
             }
+            if cause == CauseKind::Curve {
+                self.restored = self.restored.max(Bytes::new(e.cwnd_after));
+            }
         }
-        // Growth comes from what was delivered, is a restoration that was named, or doubles a window that was used.
+        // Growth comes from what was delivered, is a restoration or a jump to a curve that was named, or doubles a window that was used.
         let bound = (self.largest_mss * 64 + f.delivered * 2 + self.restored).max(self.doubled);
         assert!(f.cwnd <= bound, "{op:?}: window {:?} after {:?} delivered", f.cwnd, f.delivered);
         assert!(f.pacing.is_none_or(|rate| rate.as_bps() > 0), "{op:?}: a pacing rate of nothing stops the flow");

@@ -1,10 +1,11 @@
 //! The curve of FreeBSD 11's `cc_cubic.c` and `cc_cubic.h`, in its integers: windows in bytes, time in ticks of 1 ms, factors
 //! in 256ths. It follows draft-rhee-tcpm-cubic-02, whose β leaves 0.8 of the window.
 //!
-//! Where its rules are not the RFC's: the window is *set* to the curve, once per window acknowledged (RFC 3465) and in
-//! either direction; the curve is looked up a mean smoothed RTT ahead, the mean of the epoch before; the first congestion
-//! halves; the epoch begins where a repair ends; fast convergence leaves 0.9 of W_max; a timeout halves, as the host's, and
-//! begins an epoch of the curve from before it; no window has a least size.
+//! Where its rules are not the RFC's: the window is *set* to the curve, once per window acknowledged (RFC 3465), in either
+//! direction and however far (silence does not stop the clock, so after it the window jumps); the curve is looked up a mean
+//! smoothed RTT ahead, the mean of the epoch before; the first congestion halves; the epoch begins where a repair ends; fast
+//! convergence leaves 0.9 of W_max; a timeout halves, as the host's, and begins an epoch of the curve from before it; no
+//! window has a least size.
 //!
 //! The surprise is `tf_cwnd`, what Reno would have: its product has 32 bits, and wraps every 75 ms with segments of 1460
 //! bytes, where it has added (2^32 / 461 / 256) bytes over the RTT in ms: 0.6 of a segment at 40 ms, and never more. So a
@@ -41,6 +42,8 @@ pub(super) struct Curve {
     events: u32,
     /// What the reaction under way answers; a timeout ends it.
     episode: Option<Signal>,
+    /// Timeouts in a row (`t_rxtshift`).
+    timeouts: u32,
     rtts: u32,
     /// `mean_rtt_ticks`, and the sum it comes from.
     mean_rtt: u64,
@@ -70,6 +73,7 @@ impl Curve {
             since: now(flow),
             events: 0,
             episode: None,
+            timeouts: 0,
             rtts: 0,
             mean_rtt: 1,
             sum: 0,
@@ -95,6 +99,9 @@ impl Curve {
         self.rtts = self.rtts.saturating_add(u32::from(ack.rtt.is_some()));
         self.sample(flow);
         self.last = ack.cumulative;
+        if !ack.cumulative.is_zero() {
+            self.timeouts = 0;
+        }
         // `CCF_CWND_LIMITED` asks for no more than a window the receiver would take.
         if !flow.phase.grows() || ack.cumulative.is_zero() || flow.cwnd > flow.receive_window {
             return;
@@ -119,7 +126,8 @@ impl Curve {
         let reno = if self.friendliness { self.law.reno(passed, self.mean_rtt, self.w_max, mss) } else { 0 };
         let before = flow.windows();
         flow.cwnd = if ahead < reno { Bytes::new(reno) } else { flow.cwnd.max(Bytes::new(ahead)) };
-        if flow.cwnd < before.0 {
+        // After silence the curve may be far above: nothing bounds the step (RFC 9438 does, by half of the window).
+        if flow.cwnd < before.0 || flow.cwnd > before.0 * 3 / 2 {
             flow.because(causes::Curve { cubic: ahead as i64, reno: reno as i64 }, before);
         }
         if self.events == 0 {
@@ -130,7 +138,10 @@ impl Curve {
     pub(super) fn reduce(&mut self, flow: &Flow, c: &Congestion) -> Bytes {
         self.acked = 0;
         if c.signal == Signal::Timeout {
-            // The braces that would spare a first timeout the new epoch are missing. `ssthresh` is the host's.
+            // A first timeout may be a false alarm and does not count; the braces that would spare it the new epoch, too, are
+            // missing. `ssthresh` is the host's.
+            self.timeouts += 1;
+            self.events += u32::from(self.timeouts > 1);
             self.since = now(flow);
             self.episode = None;
             return flow.cwnd.min(flow.receive_window) / 2;

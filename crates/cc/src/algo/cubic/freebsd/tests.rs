@@ -1,5 +1,7 @@
 use super::*;
+use crate::CauseKind;
 use crate::testing::{ack, congestion, flow, ms, packets};
+use std::vec::Vec;
 use units::math;
 
 /// After eight RTTs of 40 ms and a loss at so many packets, repaired at once.
@@ -107,4 +109,31 @@ fn a_timeout_halves_and_begins_the_old_curve_again() {
     let cwnd = f.cwnd;
     curve.recovered(&mut f);
     assert_eq!(f.cwnd, cwnd, "no repair ends");
+}
+
+#[test]
+fn the_second_timeout_in_a_row_is_a_congestion_event() {
+    let mut f = flow(100, 40);
+    let mut curve = Curve::new(&Params::default(), &mut f);
+    let mut events = Vec::new();
+    for acked in [0, 0, 1, 0] {
+        curve.on_ack(&mut f, &ack(acked, 40));
+        curve.reduce(&f, &congestion(Signal::Timeout, &f));
+        events.push(curve.events);
+    }
+    assert_eq!(events, [0, 1, 1, 2]);
+}
+
+#[test]
+fn after_silence_the_window_jumps_to_its_curve_and_says_so() {
+    let (mut curve, mut f) = after_loss(10);
+    (f.cwnd, f.ssthresh) = (packets(8), packets(5));
+    f.now += ms(20_000);
+    for _ in 0..4 {
+        curve.on_ack(&mut f, &ack(2, 40));
+    }
+    // 0.4 packets per second cubed, 18.3 s after K.
+    assert!(f.cwnd > packets(2000), "{:?}", f.cwnd);
+    let kinds: Vec<_> = f.drain_events().filter_map(|e| e.cause()).collect();
+    assert_eq!(kinds, [CauseKind::RecoveryExit, CauseKind::Curve]);
 }
