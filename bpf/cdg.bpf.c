@@ -2,4 +2,5 @@
 #include "vmlinux.h"
 #include "law/cdg.h"
 #define LAW cdg
+#define LEAST cdg_least(&params)
 #include "kit.h"

@@ -2,4 +2,5 @@
 #include "vmlinux.h"
 #include "law/hldg.h"
 #define LAW hldg
+#define LEAST params.least
 #include "kit.h"

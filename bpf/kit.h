@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The kernel as a host: measures a TCP socket, asks a law, sets the window. Included last by a NAME.bpf.c that has
- * defined LAW as NAME; params.h is written when the object is built and defines PARAMS, RECORD_ACKS, CONG_CONTROL_ARGS,
- * CALLED, the name under which the kernel has it, and FLOW_IS_ADDRESS: what tells flows apart in records is the local IPv4
- * address, or else the two ports.
+ * defined LAW as NAME, and LEAST if the window keeps another number of packets than two; params.h is written when the
+ * object is built and defines PARAMS, RECORD_ACKS, CONG_CONTROL_ARGS, CALLED, the name under which the kernel has it, and
+ * FLOW_IS_ADDRESS: what tells flows apart in records is the local IPv4 address, or else the two ports.
  *
  * All is in cong_control, which the kernel calls for every ACK, in recovery too; so the proportional rate reduction
  * (RFC 6937) that other algorithms get from the kernel is here. What the kernel asks with ssthresh() it explains only
@@ -23,6 +23,9 @@
 #define TEXT_(a) #a
 #define TEXT(a) TEXT_(a)
 #define LAW_CALLED(what) JOIN(LAW, what)
+#ifndef LEAST
+#define LEAST 2 /* packets that the window keeps */
+#endif
 
 #include "law/tape.h"
 
@@ -162,7 +165,7 @@ static void host_sees_windows(struct host *h, const struct tcp_sock *tp)
 	bool resized = mss != f->mss;
 
 	f->mss = mss;
-	f->floor = 2 * mss;
+	f->floor = law_max(LEAST * mss, 1);
 	if (resized || tp->snd_cwnd != h->snd_cwnd)
 		host_set_cwnd(h, tp->snd_cwnd * mss);
 	if (resized || tp->snd_ssthresh != h->snd_ssthresh)

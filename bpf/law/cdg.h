@@ -12,7 +12,7 @@ struct cdg_params {
 	s64 reference, g, window, beta_delay, beta_loss, alpha_inc, use_ineffectual, consec_cong, hold_backoff, use_shadow;
 	s64 use_tolerance, infer, unknown_full, recovery_bug, skip, raw_slow_start, slow_start_min, ack_counting;
 	s64 slow_start_at_ssthresh, stale_rtt, table, shadow_after_cut, shadow_always_grows, grow_when_limited, restarts;
-	s64 own_start;
+	s64 keep_two, own_start;
 };
 
 /* Gradients a moving average can hold here. */
@@ -43,6 +43,12 @@ struct cdg {
 
 #define CDG_KERNEL(p) ((p)->reference == CDG_FREEBSD)
 #define CDG_RULE(p, name) law_switch((p)->name, CDG_KERNEL(p))
+
+/* Packets that the window keeps. */
+static u64 cdg_least(const volatile struct cdg_params *p)
+{
+	return law_switch(p->keep_two, !CDG_KERNEL(p)) ? 2 : 0;
+}
 
 static void cdg_init(struct cdg *s, struct law_flow *f, const volatile struct cdg_params *p)
 {

@@ -63,9 +63,9 @@ static void hldg_probe_base(struct hldg *s, struct law_flow *f, const volatile s
 		s->base.due = f->now + f->srtt;
 		return;
 	}
-	if (f->cwnd > law_max(p->least, 1) * f->mss) {
+	if (f->cwnd > law_max(f->mss, f->floor)) {
 		f->ssthresh = f->cwnd;
-		f->cwnd = law_max(law_part(f->cwnd, p->base_probe), p->least * f->mss);
+		f->cwnd = law_max(law_part(f->cwnd, p->base_probe), f->floor);
 	}
 	s->start.searching = 0;
 	s->base.probing = 1;

@@ -92,6 +92,7 @@ impl Algorithm for Hldg {
             "of FreeBSD's CDG are left out: windows below one packet, the branch for losses after a delay back-off, growth of a window \
              that was not filled and, in delay mode, in repairs, certainty above five times G",
         ],
+        floor: 1.0,
         start: StartRule::Own("hldg"),
         ..About::DEFAULT
     };
@@ -100,9 +101,7 @@ impl Algorithm for Hldg {
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         let p = p.resolved();
         setup.flow.slow_start_at_ssthresh = p.slow_start_at_ssthresh;
-        if p.least < 2 {
-            setup.flow.floor = (setup.flow.mss * u64::from(p.least)).max(Bytes::new(1));
-        }
+        setup.flow.floor = (setup.flow.mss * u64::from(p.least)).max(Bytes::new(1));
         Hldg {
             own_start: setup.own_start,
             rng: setup.rng,

@@ -108,10 +108,9 @@ impl Hldg {
         }
         let before = flow.windows();
         // Footnote 4: a window that is small already is not made smaller.
-        let least = u64::from(self.p.least);
-        if flow.cwnd > flow.mss * least.max(1) {
+        if flow.cwnd > flow.mss.max(flow.floor) {
             flow.ssthresh = flow.cwnd;
-            flow.cwnd = flow.cwnd.mul_f64(self.p.base_probe).max(flow.mss * least);
+            flow.cwnd = flow.cwnd.mul_f64(self.p.base_probe).max(flow.floor);
         }
         // The window before the cut is known to fit: no search on the way back to it.
         self.start.searching = false;

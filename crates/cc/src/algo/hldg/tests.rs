@@ -299,6 +299,26 @@ fn a_timeout_forgets_delays_and_searches_anew() {
 }
 
 #[test]
+fn the_window_keeps_so_many_packets_and_a_probe_leaves_a_small_one_as_it_is() {
+    // The window before a probe of the base RTT and after it, in tenths of a packet (5.2.6, footnote 4).
+    for (spec, floor, windows) in [
+        ("hldg", packets(1), [(20, 16), (11, 10), (10, 10)]),
+        ("hldg(least=2)", packets(2), [(24, 20), (20, 20), (30, 24)]),
+        ("hldg(least=0)", Bytes::new(1), [(12, 9), (10, 10), (5, 5)]),
+    ] {
+        for (before, after) in windows {
+            let mut b = bench(spec);
+            assert_eq!(b.flow.floor, floor, "{spec}");
+            let window = |tenths| packets(tenths) / 10;
+            (b.flow.cwnd, b.flow.ssthresh) = (window(before), window(before));
+            b.cc.probe_base_rtt(&mut b.flow);
+            assert!(b.cc.base.probing(), "{spec}");
+            assert_eq!(b.flow.cwnd.get() * 10 / packets(1).get(), after, "{spec}: {before}");
+        }
+    }
+}
+
+#[test]
 fn acks_inside_a_round_change_nothing_in_congestion_avoidance() {
     let mut b = bench("hldg");
     let (cwnd, ssthresh) = b.flow.windows();
