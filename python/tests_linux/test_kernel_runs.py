@@ -121,6 +121,19 @@ def test_an_experiment_brings_its_algorithms_with_their_parameters(loaded: Loade
         assert sum(row[0] == "i" for row in rows) == acks.filter(flow=0).height
 
 
+def test_a_window_keeps_so_many_packets_as_its_parameter_says(tmp_path: Path) -> None:
+    # Lost packets leave both as little as they may have.
+    folder = str(tmp_path / "run")
+    line = "1.5Mbit/s 10ms 2packets fifo 2%: hldg, hldg(least=2)"
+    sojourn("run", line, "--set", "run.duration=4s", "--on", "linux", "--events", "-o", folder)
+    (outcome,) = load(folder)
+    events = outcome.frame("events")
+    assert events is not None
+    for f, packets in ((0, 1), (1, 2)):
+        kept = events.filter(pl.col("cause").is_in(["loss_backoff", "delay_backoff"]), flow=f)["cwnd_after"]
+        assert kept.min() == packets * 1448, (f, kept.to_list())
+
+
 def test_what_a_killed_run_leaves_is_cleaned_up_by_the_next_start(tmp_path: Path) -> None:
     line = "10Mbit/s 40ms 4BDP fifo: hldg(g=2), hd"
     out = ("-o", str(tmp_path / "out"))
