@@ -15,7 +15,7 @@ from typing import Any
 
 import pictures
 
-from sojourn import _core
+from sojourn import _core, catalogue
 from sojourn.reproduce import OwnRuns
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,6 +84,7 @@ def algorithm(entry: Entry) -> str:
         ("Family", entry["family"]),
         ("Reacts to", entry["signal"]),
         ("Slow start", slow_start(entry["slow_start"])),
+        ("Keeps", catalogue.keeps(entry["floor_packets"])),
         ("Evidence", entry["evidence"]),
     ]
     page = f"# {entry['title']}: `{entry['name']}`\n\n" + header("cc", "src", "algo", name=entry["name"]) + "\n\n"

@@ -81,6 +81,8 @@ def page(entry: Mapping[str, Any]) -> RenderableType:
     for key in ("paper", "family", "signal", "evidence", "slow_start", "scheduler"):
         if entry.get(key):
             parts.append(Text.assemble((f"{key.replace('_', ' '):<11}", "dim"), str(entry[key])))
+    if "floor_packets" in entry:
+        parts.append(Text.assemble((f"{'keeps':<11}", "dim"), keeps(entry["floor_packets"])))
     if entry.get("doc"):
         parts += [Text(), Text(str(entry["doc"]).strip())]
     if entry.get("departures"):
@@ -94,6 +96,15 @@ def page(entry: Mapping[str, Any]) -> RenderableType:
             fields.add_row(*map(Text, (f["name"], str(f["default"]), allowed(f), " ".join(str(f["doc"]).split()))))
         parts += [Text(), fields]
     return Group(*parts)
+
+
+def keeps(packets: float) -> str:
+    """Say how small an algorithm's window may become."""
+    if not packets:
+        return "no packet: a window below one sends a packet now and then"
+    if packets < 1:
+        return f"a window of 1/{1 / packets:.0f} packet: one packet in so many RTTs"
+    return f"a window of {packets:g} packet{'s' * (packets != 1)}"
 
 
 def allowed(field: Mapping[str, Any]) -> str:

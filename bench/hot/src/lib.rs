@@ -135,7 +135,7 @@ impl Clocked {
     /// The algorithm a name means, at 80 packets with a base RTT of 96 ms.
     pub fn new(name: &str) -> Clocked {
         let mss = Bytes::new(1448);
-        let mut flow = Flow::new(mss, mss * 80, mss * 2);
+        let mut flow = Flow::new(mss, mss * 80);
         flow.ssthresh = mss * 40;
         let cc =
             cc::build(&name.parse().expect("a spec"), &mut flow, Rng::new(1, 0, streams::CC)).expect("an algorithm");

@@ -111,8 +111,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A flow with nothing measured yet.
-    pub fn new(mss: Bytes, cwnd: Bytes, floor: Bytes) -> Self {
+    /// A flow with nothing measured yet, that keeps two segments.
+    pub fn new(mss: Bytes, cwnd: Bytes) -> Self {
         Flow {
             cwnd,
             ssthresh: Bytes::MAX,
@@ -133,7 +133,7 @@ impl Flow {
             growth: Growth::STANDARD,
             slow_start_at_ssthresh: false,
             repair_growth: 0,
-            floor,
+            floor: mss * 2,
             request: 0,
             credit: Bytes::ZERO,
             reduction: None,
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     fn flow(cwnd: u64) -> Flow {
-        Flow::new(Bytes::new(1000), Bytes::new(cwnd * 1000), Bytes::new(2000))
+        Flow::new(Bytes::new(1000), Bytes::new(cwnd * 1000))
     }
 
     #[test]

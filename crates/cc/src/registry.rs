@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use params::{Field, ParamError, Params, Spec};
-use units::Rng;
+use units::{Bytes, Rng};
 
 /// What an algorithm is, for lists, documentation and hosts.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub struct About {
     pub evidence: Evidence,
     /// Where it departs from the publication, and why.
     pub departures: &'static [&'static str],
-    /// Smallest window in packets.
+    /// The least window in packets, if no parameter sets another; 0 keeps none.
     pub floor: f64,
     /// The loss recovery it was published with, if it needs one; else the stack's.
     pub recovery: Option<Recovery>,
@@ -243,6 +243,7 @@ impl Entry {
     /// Builds the algorithm, composed with its slow start.
     pub fn build(&self, spec: &Spec, flow: &mut Flow, rng: Rng) -> Result<Box<dyn CongestionControl>, ParamError> {
         let (rest, start) = self.split(spec)?;
+        flow.floor = flow.mss.mul_f64(self.about.floor).max(Bytes::new(1));
         let own_start = self.is_own(&start);
         let part: Option<Box<dyn SlowStart>> = if own_start { None } else { start::build(&start, flow, &rng)? };
         let cc = (self.build)(&rest, Setup { flow, rng, own_start })?;

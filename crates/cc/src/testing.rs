@@ -13,7 +13,7 @@ pub fn packets(n: u64) -> Bytes {
 
 /// A flow with a window in packets and a known base RTT in ms.
 pub fn flow(cwnd: u64, base: u64) -> Flow {
-    let mut f = Flow::new(packets(1), packets(cwnd), packets(2));
+    let mut f = Flow::new(packets(1), packets(cwnd));
     (f.min_rtt, f.srtt, f.rtt) = (ms(base), ms(base), ms(base));
     f
 }

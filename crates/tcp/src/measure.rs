@@ -148,14 +148,16 @@ impl Sender {
         delivery: &Delivery,
     ) -> (Option<Duration>, Option<Instant>) {
         const OFFSET: i64 = 1 << 24;
-        // An ACK for several shows a receiver that delays. A window of one packet that watches three round trips and grows
-        // (TCP-LP) has four or five ACKs for one before the next for two; h_ertt's guess of five would run out.
+        // An ACK for several shows a receiver that delays: until as many in a row are for one with another on its way, all
+        // for one are suspect, and from then on those that leave nothing in flight, of which the timer's 40 ms, believed,
+        // hold TCP-LP at its one packet for good.
         const SUSPECTS: u8 = 8;
-        let may_be_late = cumulative <= self.mss && self.suspects > 0;
+        let leaves_some = self.nxt > self.una;
+        let may_be_late = cumulative <= self.mss && self.suspects.is_some_and(|n| n > 0 || !leaves_some);
         if cumulative > self.mss {
-            self.suspects = SUSPECTS;
-        } else if cumulative > 0 {
-            self.suspects = self.suspects.saturating_sub(1);
+            self.suspects = Some(SUSPECTS);
+        } else if cumulative > 0 && leaves_some {
+            self.suspects = self.suspects.map(|n| n.saturating_sub(1));
         }
         let Some((echoed, theirs)) = echo else { return (None, None) };
         let tick = self.clock.tick();

@@ -138,8 +138,8 @@ pub(crate) struct Sender {
     pub probe: Probe,
     pub prr: Prr,
     pub ecn: ecn::Sender,
-    /// So many more ACKs for a single segment are suspected of having been delayed.
-    pub suspects: u8,
+    /// So many more ACKs for a single segment are suspected of having been delayed, if ever one was for several.
+    pub suspects: Option<u8>,
     /// Every round leaves two estimates of the bandwidth.
     pub estimating: bool,
     /// The last segment outstanding was sent again without being thought lost, once per recovery.
@@ -159,7 +159,7 @@ impl Sender {
         let mss = config.mss.get();
         let window = mss * config.initial_window.max(1) as u64;
         let unit = mss + if config.timestamps { config.counted_options.get() } else { 0 };
-        let mut flow = Flow::new(Bytes::new(unit), Bytes::new(window), Bytes::new(2 * unit));
+        let mut flow = Flow::new(Bytes::new(unit), Bytes::new(window));
         flow.slow_start_at_ssthresh = config.stack == Stack::FreeBsd11;
         let cc = build(&mut flow);
         let rule = match config.stack {
@@ -195,7 +195,7 @@ impl Sender {
             undo: Box::default(),
             probe: Probe::default(),
             ecn: ecn::Sender::default(),
-            suspects: 0,
+            suspects: None,
             estimating: config.estimates,
             duplicates: 0,
             credit: 0,

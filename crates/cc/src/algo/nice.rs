@@ -7,7 +7,7 @@
 //! w < 1:        a packet every 1/w RTTs, down to 1/48    loss: w / 2
 //! ```
 //! A queue that stands at more than the threshold stops it altogether but for these probes. On a link whose queue was never
-//! full Vegas' own few packets are more: alone on 10 Mbit/s, 20 ms it uses 11 %, and all of it once CUBIC was there for 3 s.
+//! full Vegas' own few packets can be more: alone on 10 Mbit/s, 40 ms it uses 12 %, and all of it once CUBIC was there for 3 s.
 //!
 //! Source: Venkataramani, Kokku and Dahlin, TCP Nice: a mechanism for background transfers, OSDI 2002, sections 2 and 3.
 

@@ -5,12 +5,12 @@
 
 use crate::host::{Host, MSS, Path};
 use crate::script::{Op, Script};
-use cc::{ALGORITHMS, Entry, SLOW_STARTS, StartRule};
+use cc::{ALGORITHMS, Entry, Flow, SLOW_STARTS, StartRule};
 use params::{Field, ParamError, Spec};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::sync::LazyLock;
-use units::{Duration, Rng, streams};
+use units::{Bytes, Duration, Rng, streams};
 
 /// The values worth trying for a parameter: both ends of its range, every choice.
 fn extremes(field: &Field) -> Vec<String> {
@@ -154,17 +154,24 @@ fn every_entry_tells_what_a_reader_needs() {
         let a = &entry.about;
         let told = [a.title, a.paper, a.signal].iter().all(|text| !text.is_empty());
         assert!(told && a.departures.iter().all(|d| d.len() > 10), "{}", a.name);
-        assert!(a.floor > 0.0 && a.floor <= 4.0, "{}", a.name);
+        assert!((0.0..=4.0).contains(&a.floor), "{}", a.name);
         assert!((entry.fields)().iter().all(|f| !f.doc.is_empty()), "{}", a.name);
+    }
+}
+
+#[test]
+fn the_window_kept_is_the_one_told() {
+    for entry in ALGORITHMS {
+        let mut flow = Flow::new(MSS, MSS * 10);
+        entry.build(&Spec::named(entry.about.name), &mut flow, Rng::new(1, 0, streams::CC)).unwrap();
+        assert_eq!(flow.floor, MSS.mul_f64(entry.about.floor).max(Bytes::new(1)), "{}", entry.about.name);
     }
 }
 
 /// 40 packets per RTT of 100 ms, and as much again in the queue.
 fn flow_over_path(entry: &'static Entry, spec: &str) -> Host {
     let spec: Spec = spec.parse().unwrap();
-    Host::new(Path::new(40, 100, 40), entry.about.floor, |flow| {
-        entry.build(&spec, flow, Rng::new(1, 0, streams::CC)).unwrap()
-    })
+    Host::new(Path::new(40, 100, 40), |flow| entry.build(&spec, flow, Rng::new(1, 0, streams::CC)).unwrap())
 }
 
 #[test]
@@ -192,7 +199,7 @@ fn slow_starts_round_by_round() {
         .iter()
         .map(|name| {
             let spec: Spec = with("newreno", "slow_start", name).parse().unwrap();
-            Host::new(Path::new(200, 100, 400), 2.0, |flow| entry.build(&spec, flow, Rng::new(1, 0, 0)).unwrap())
+            Host::new(Path::new(200, 100, 400), |flow| entry.build(&spec, flow, Rng::new(1, 0, 0)).unwrap())
         })
         .collect();
     let mut text = String::from("packets in the window over 200 packets per RTT of 100 ms and a queue of 400\nround");

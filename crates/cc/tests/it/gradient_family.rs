@@ -53,7 +53,7 @@ impl Model {
     fn new(spec: &str, path: Path, seed: u64) -> Model {
         let bdp = path.mbps * 1e6 / 8.0 * path.rtt_ms as f64 * 1e-3;
         let cwnd = Bytes::from_f64((0.7 * bdp).max(2.0 * MSS as f64));
-        let mut flow = Flow::new(Bytes::new(MSS), cwnd, Bytes::new(2 * MSS));
+        let mut flow = Flow::new(Bytes::new(MSS), cwnd);
         flow.ssthresh = cwnd;
         let cc = build(&spec.parse().unwrap(), &mut flow, Rng::new(seed, 0, streams::CC)).unwrap();
         Model {

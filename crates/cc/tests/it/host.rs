@@ -72,8 +72,8 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn new(path: Path, floor: f64, build: impl FnOnce(&mut Flow) -> Box<dyn CongestionControl>) -> Host {
-        let mut flow = Flow::new(MSS, MSS * 10, MSS.mul_f64(floor));
+    pub fn new(path: Path, build: impl FnOnce(&mut Flow) -> Box<dyn CongestionControl>) -> Host {
+        let mut flow = Flow::new(MSS, MSS * 10);
         let cc = build(&mut flow);
         Host {
             flow,

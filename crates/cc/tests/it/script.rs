@@ -72,7 +72,7 @@ pub struct Script {
 impl Script {
     pub fn new(about: &cc::About, spec: &str, build: impl FnOnce(&mut Flow) -> Box<dyn CongestionControl>) -> Script {
         let mss = Bytes::new(1448);
-        let mut flow = Flow::new(mss, mss * 10, mss.mul_f64(about.floor));
+        let mut flow = Flow::new(mss, mss * 10);
         let cc = build(&mut flow);
         let mut script = Script {
             flow,

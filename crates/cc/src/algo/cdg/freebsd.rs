@@ -46,9 +46,7 @@ impl FreeBsd {
     pub(super) fn new(p: &Params, setup: Setup<'_>) -> Self {
         let kernel = p.reference == Reference::FreeBsd;
         setup.flow.slow_start_at_ssthresh = p.slow_start_at_ssthresh.or(kernel);
-        if !p.keep_two.or(!kernel) {
-            setup.flow.floor = Bytes::new(1);
-        }
+        setup.flow.floor = if p.keep_two.or(!kernel) { setup.flow.mss * 2 } else { Bytes::new(1) };
         FreeBsd {
             rules: Rules::new(p, setup.own_start),
             rng: setup.rng,

@@ -54,6 +54,7 @@ pub struct Linux {
 impl Linux {
     pub(super) fn new(p: &Params, setup: Setup<'_>) -> Self {
         debug_assert!(p.reference == Reference::Linux);
+        setup.flow.floor = setup.flow.mss * 2;
         Linux {
             beta: p.backoff_beta,
             beta_loss: p.beta_loss,

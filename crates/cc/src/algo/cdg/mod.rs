@@ -201,6 +201,7 @@ impl Algorithm for Cdg {
             "paper: read from the thesis' summary; the round after a back-off is measured but tosses no coin",
             "paper: a shadow window above cwnd becomes ssthresh, as FreeBSD and section 4.3.3.2 have it; Eq 2.29 sets cwnd at once",
         ],
+        floor: 0.0,
         start: StartRule::Own("cdg"),
         ..About::DEFAULT
     };

@@ -111,7 +111,7 @@ impl Algorithm for Nimbus {
             rate: 0.0,
             history: Ring::new(),
             elasticity: Elasticity::new(),
-            rival: Flow::new(flow.mss, flow.cwnd, flow.floor),
+            rival: Flow::new(flow.mss, flow.cwnd),
             curve: cubic::rfc::Curve::new(&cubic::Params::default()),
             competing: false,
             switched_at: flow.now,

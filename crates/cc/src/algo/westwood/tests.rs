@@ -16,7 +16,7 @@ fn after(f: &mut Flow, rounds: &[(u64, u64)]) -> Westwood {
 #[test]
 fn a_loss_leaves_what_the_path_carries() {
     // Reference, section 5.2: 1.25 MB/s over 100 ms are 86 segments of 1448 bytes.
-    let mut f = Flow::new(Bytes::new(1448), Bytes::new(200 * 1448), Bytes::new(2896));
+    let mut f = Flow::new(Bytes::new(1448), Bytes::new(200 * 1448));
     (f.min_rtt, f.srtt) = (ms(100), ms(150));
     let mut cc = after(&mut f, &[(187_500, 150)]);
     let c = congestion(Signal::Loss, &f);

@@ -157,7 +157,7 @@ fn the_loss_threshold_is_crossed_1_02_packets_into_the_flight() {
 
 #[test]
 fn a_shallow_buffer_is_learnt_from_lost_packets() {
-    let mut host = Host::new(Path::new(100, 100, 20), 4.0, |_| Box::new(Bbr3::new(Rng::new(1, 0, 0))));
+    let mut host = Host::new(Path::new(100, 100, 20), |_| Box::new(Bbr3::new(Rng::new(1, 0, 0))));
     host.run(Instant::from_millis(10_000));
     let (delivered, lost) = (host.flow.delivered, host.lost);
     host.run_for(Duration::from_secs(60));

@@ -53,7 +53,7 @@ impl CongestionControl for Ledbat {
 
 fn queue_after(seconds: u64, skew_ppm: u64) -> f64 {
     let path = Path { skew_ppm, ..Path::new(100, 100, 1000) };
-    let mut host = Host::new(path, 2.0, |flow| {
+    let mut host = Host::new(path, |flow| {
         flow.ssthresh = MSS * 2;
         Box::new(Ledbat::default())
     });

@@ -39,7 +39,8 @@ impl CongestionControl for Nice {
 #[test]
 fn a_window_below_one_segment_sends_one_segment_in_several_rtts() {
     let floor = 1.0 / 48.0;
-    let mut host = Host::new(Path::new(40, 100, 40), floor, |flow| {
+    let mut host = Host::new(Path::new(40, 100, 40), |flow| {
+        flow.floor = MSS.mul_f64(floor);
         // The queue was once seen full.
         (flow.ssthresh, flow.max_rtt) = (Bytes::ZERO, Duration::from_millis(500));
         Box::new(Nice::default())

@@ -52,7 +52,7 @@ struct Adapter {
 
 impl Adapter {
     fn new(spec: &str) -> Self {
-        let mut flow = Flow::new(MSS, MSS * 10, MSS * 2);
+        let mut flow = Flow::new(MSS, MSS * 10);
         let cc = build(&spec.parse().unwrap(), &mut flow, Rng::new(1, 0, 0)).unwrap();
         Adapter {
             flow,
@@ -232,7 +232,7 @@ fn every_algorithm_fills_the_path_behind_quinn_s_methods() {
     for entry in cc::ALGORITHMS {
         let name = entry.about.name;
         let adapter = Adapter::new(name);
-        let mut host = Host::new(Path::new(50, 50, 100), 2.0, |_| Box::new(AsQuinn { adapter, number: 0 }));
+        let mut host = Host::new(Path::new(50, 50, 100), |_| Box::new(AsQuinn { adapter, number: 0 }));
         host.run(Instant::from_millis(10_000));
         let before = host.flow.delivered;
         host.run_for(Duration::from_secs(20));

@@ -78,7 +78,7 @@ impl CongestionControl for Rapid {
 }
 
 fn rapid(start: f64) -> Host {
-    Host::new(Path::new(100, 80, 1000), 2.0, |flow| {
+    Host::new(Path::new(100, 80, 1000), |flow| {
         flow.cwnd = Bytes::new(1 << 30);
         let rate = Rate::from_mbps(start);
         flow.pacing = Some(rate);

@@ -25,7 +25,7 @@ pub struct Replay {
 
 impl Replay {
     pub fn new(spec: &str) -> Replay {
-        let flow = Flow::new(Bytes::new(1448), Bytes::new(14480), Bytes::new(2896));
+        let flow = Flow::new(Bytes::new(1448), Bytes::new(14480));
         Replay { spec: spec.parse().unwrap(), cc: None, flow, dice: Rng::new(1, 0, streams::CC) }
     }
 

@@ -21,7 +21,7 @@ fn bench(spec: &str) -> Bench {
 }
 
 fn started(spec: &str, own_start: bool) -> Bench {
-    let mut flow = Flow::new(Bytes::new(MSS), Bytes::new(100 * MSS), Bytes::new(2 * MSS));
+    let mut flow = Flow::new(Bytes::new(MSS), Bytes::new(100 * MSS));
     flow.ssthresh = Bytes::new(50 * MSS);
     flow.in_flight = flow.cwnd;
     let p = Params::from_spec(&spec.parse().unwrap()).unwrap();

@@ -9,7 +9,7 @@ use units::streams;
 const MSS: u64 = 1000;
 
 fn bench(spec: &str) -> (Linux, Flow) {
-    let mut flow = Flow::new(Bytes::new(MSS), Bytes::new(100 * MSS), Bytes::new(2 * MSS));
+    let mut flow = Flow::new(Bytes::new(MSS), Bytes::new(100 * MSS));
     flow.ssthresh = Bytes::new(50 * MSS);
     flow.in_flight = flow.cwnd;
     let p = Params::from_spec(&spec.parse().unwrap()).unwrap();
