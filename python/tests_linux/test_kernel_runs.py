@@ -122,16 +122,22 @@ def test_an_experiment_brings_its_algorithms_with_their_parameters(loaded: Loade
 
 
 def test_a_window_keeps_so_many_packets_as_its_parameter_says(tmp_path: Path) -> None:
-    # Lost packets leave both as little as they may have.
+    # A back-off to a twentieth asks for less than any of them keeps. FreeBSD's CDG has no least but a byte.
+    specs = {
+        "hldg(bdp=false, beta_delay=0.05)": (1448, 1448),
+        "hldg(bdp=false, beta_delay=0.05, least=2)": (2896, 2896),
+        "cdg(beta_delay=0.05)": (1, 1447),
+        "cdg(beta_delay=0.05, keep_two=true)": (2896, 2896),
+    }
     folder = str(tmp_path / "run")
-    line = "1.5Mbit/s 10ms 2packets fifo 2%: hldg, hldg(least=2)"
+    line = f"10Mbit/s 20ms 40packets fifo: {', '.join(specs)}"
     sojourn("run", line, "--set", "run.duration=4s", "--on", "linux", "--events", "-o", folder)
     (outcome,) = load(folder)
     events = outcome.frame("events")
     assert events is not None
-    for f, packets in ((0, 1), (1, 2)):
+    for f, (spec, (low, high)) in enumerate(specs.items()):
         kept = events.filter(pl.col("cause").is_in(["loss_backoff", "delay_backoff"]), flow=f)["cwnd_after"]
-        assert kept.min() == packets * 1448, (f, kept.to_list())
+        assert low <= min(kept, default=0) <= high, (spec, kept.to_list())
 
 
 def test_what_a_killed_run_leaves_is_cleaned_up_by_the_next_start(tmp_path: Path) -> None:
