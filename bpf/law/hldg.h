@@ -106,14 +106,15 @@ static void hldg_congested(struct hldg *s, struct law_flow *f, const volatile st
 			law_div(s->gradients.max.average, HLDG_UNIT), law_ppb(s->chance), law_ppb(s->drew),
 			hldg_queueing(s, f), hldg_bdp(s));
 		law_reduce(f, to, LAW_DELAY_BACKOFF);
+		s->gradients.stage = HLDG_BLIND;
+		s->sum_min = s->sum_max = 0;
 	} else {
 		law_why(f, law_ppb(s->chance), law_ppb(s->drew), s->consecutive, hldg_queueing(s, f), 0, 0, 0, 0);
 		law_note(f, LAW_DELAY_IGNORED);
 		if (s->consecutive >= p->consec_cong + p->hold_backoff)
 			s->consecutive = 0;
+		s->gradients.stage = HLDG_SKIP;
 	}
-	s->gradients.stage = HLDG_BLIND;
-	s->sum_min = s->sum_max = 0;
 	s->base.backed_off = f->now;
 	if (s->modes.mode == LAW_MODE_DELAY && hldg_base_due(s, f->now))
 		hldg_probe_base(s, f, p);
@@ -121,11 +122,33 @@ static void hldg_congested(struct hldg *s, struct law_flow *f, const volatile st
 		s->shadow = law_max(s->shadow, p->shadow_after_cut ? f->cwnd : before);
 }
 
+/* Takes the gradients of a round, and what follows from them but a back-off. */
+static u32 hldg_measure(struct hldg *s, const struct law_flow *f, u64 min, u64 max, const volatile struct hldg_params *p)
+{
+	bool repair = f->phase == LAW_RECOVERY, slow_start = !repair && f->cwnd < f->ssthresh;
+	bool first = slow_start && s->start.initial && hldg_comparable(&s->gradients);
+	u32 outcome;
+
+	if (first || (slow_start && !p->every_round))
+		hldg_interrupt(&s->gradients);
+	if (first || ((repair || slow_start) && !p->every_round))
+		return HLDG_NOTHING;
+	outcome = hldg_gradients(&s->gradients, min, max, p);
+	if (!outcome)
+		return HLDG_NOTHING;
+	if ((outcome == HLDG_EFFECTUAL && p->zsgw_effectual) || s->gradients.min.average < 0 || s->gradients.max.average < 0)
+		s->consecutive = 0;
+	s->queue = law_queue_state(s->queue, s->gradients.min.average, s->gradients.max.average);
+	if (p->forget_shadow && s->queue == LAW_QUEUE_EMPTY && s->gradients.min.average >= 0 && s->gradients.max.average < 0)
+		s->shadow = 0;
+	return outcome;
+}
+
 /* Everything that happens once a round. True: congestion was indicated. */
 static bool hldg_round(struct hldg *s, struct law_flow *f, const struct law_round *r, const volatile struct hldg_params *p)
 {
 	u64 min = p->stale_rtt ? r->min_rtt_reused : r->min_rtt, max = p->stale_rtt ? r->max_rtt_reused : r->max_rtt;
-	bool probing = s->modes.mode == LAW_MODE_PROBE;
+	bool probing = s->modes.mode == LAW_MODE_PROBE, ended;
 	u32 outcome;
 
 	if (!p->bandwidth)
@@ -143,21 +166,16 @@ static bool hldg_round(struct hldg *s, struct law_flow *f, const struct law_roun
 		hldg_interrupt(&s->gradients);
 		return false;
 	}
-	if (s->modes.mode == LAW_MODE_LOSS || f->phase == LAW_RECOVERY || s->base.probing || s->regrowing)
+	if (s->modes.mode == LAW_MODE_LOSS || s->base.probing || s->regrowing)
 		return false;
-	if (f->cwnd < f->ssthresh) {
-		hldg_interrupt(&s->gradients);
-		return hldg_start_round(s, f, min, p);
+	outcome = hldg_measure(s, f, min, max, p);
+	if (f->phase != LAW_RECOVERY && f->cwnd < f->ssthresh) {
+		ended = hldg_start_round(s, f, min, p);
+		if (ended)
+			s->gradients.stage = HLDG_SKIP;
+		return ended;
 	}
-	outcome = hldg_gradients(&s->gradients, min, max, p);
-	if (!outcome)
-		return false;
-	if ((outcome == HLDG_EFFECTUAL && p->zsgw_effectual) || s->gradients.min.average < 0 || s->gradients.max.average < 0)
-		s->consecutive = 0;
-	s->queue = law_queue_state(s->queue, s->gradients.min.average, s->gradients.max.average);
-	if (p->forget_shadow && s->queue == LAW_QUEUE_EMPTY && s->gradients.min.average >= 0 && s->gradients.max.average < 0)
-		s->shadow = 0;
-	if (!hldg_decide(s, f, p))
+	if (f->phase == LAW_RECOVERY || !outcome || !hldg_decide(s, f, p))
 		return false;
 	hldg_congested(s, f, p);
 	return true;
@@ -229,26 +247,22 @@ static u64 hldg_congestion(struct hldg *s, struct law_flow *f, u32 signal, const
 		s->restore.target = 0;
 		return cubic_reduce(&s->curve, f, timeout, p->beta_cubic);
 	}
-	to = hldg_after_loss(s, f, p);
+	to = timeout ? f->cwnd / 2 : hldg_after_loss(s, f, p);
 	hldg_abandon_base_probe(s, f);
-	if (timeout) {
-		hldg_forget_delay(s);
-		if (p->own_start)
-			hldg_start_again(s);
-	} else {
-		s->start.searching = 0;
-		if (p->own_start && p->search_again)
-			hldg_start_again(s);
-		s->sum_min = s->sum_max = 0;
+	s->start.searching = 0;
+	if (p->own_start && (timeout || p->search_again))
+		hldg_start_again(s);
+	s->sum_min = s->sum_max = 0;
+	if (!p->every_round)
 		hldg_interrupt(&s->gradients);
-	}
 	return to;
 }
 
 static void hldg_notice(struct hldg *s, struct law_flow *f, u32 what, const volatile struct hldg_params *p)
 {
 	s->repairing = 0;
-	hldg_interrupt(&s->gradients);
+	if (what != LAW_RECOVERY_END || !p->every_round)
+		hldg_interrupt(&s->gradients);
 }
 
 /* The timers, on hosts that have none: called before every ACK. */

@@ -63,6 +63,12 @@ static bool hldg_effect(struct hldg_signal *s, const volatile struct hldg_params
 	return fell;
 }
 
+/* The next round has something to be compared with. */
+static bool hldg_comparable(const struct hldg_gradients *g)
+{
+	return g->previous && (g->stage == HLDG_USUAL || g->stage == HLDG_EFFECT);
+}
+
 /* A round with these smallest and largest RTTs ended. */
 static u32 hldg_gradients(struct hldg_gradients *g, u64 min, u64 max, const volatile struct hldg_params *p)
 {
@@ -75,7 +81,7 @@ static u32 hldg_gradients(struct hldg_gradients *g, u64 min, u64 max, const vola
 	g->previous = 1;
 	g->previous_min = min;
 	g->previous_max = max;
-	if (stage == HLDG_BLIND || !previous)
+	if (stage == HLDG_BLIND || stage == HLDG_SKIP || !previous)
 		return HLDG_NOTHING;
 	g->min.last = min - previous_min;
 	g->max.last = max - previous_max;

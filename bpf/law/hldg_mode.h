@@ -162,7 +162,7 @@ static void hldg_loss_ack(struct hldg *s, struct law_flow *f, const struct law_a
 		return;
 	}
 	if (f->cwnd < f->ssthresh)
-		acked = law_slow_start(f, acked);
+		acked = law_slow_start(f, law_growth(a, f->mss, p->loss_ack_counting));
 	if (acked)
 		cubic_avoidance(&s->curve, f, acked, p->c_cubic, p->beta_cubic);
 }

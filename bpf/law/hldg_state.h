@@ -12,7 +12,8 @@ struct hldg_params {
 	s64 base_wait, base_hold, consec_cong, hold_backoff, queue_threshold, rounds, loss_entry, loss_dwell, beta_cubic;
 	s64 c_cubic, after_probe, g_queue, g_rate, g_max, g_delay, train, weights, threshold_by, zsgw_push, zsgw_effectual;
 	s64 shadow_cap, forget_shadow, slow_start_at_ssthresh, ack_counting, search_again, repair_growth;
-	s64 min_first, stale_rtt, probe_rounds, leave_loss, shadow_after_cut, least, own_start;
+	s64 min_first, stale_rtt, probe_rounds, leave_loss, shadow_after_cut, least, every_round;
+	s64 loss_ack_counting, own_start;
 };
 
 /* W_size. */
@@ -20,7 +21,7 @@ struct hldg_params {
 /* Averages are kept in this part of a nanosecond: sixteenths and all of 1/1 … 1/8 are whole in it. */
 #define HLDG_UNIT 1680
 
-enum { HLDG_USUAL, HLDG_BLIND, HLDG_EFFECT };
+enum { HLDG_USUAL, HLDG_BLIND, HLDG_EFFECT, HLDG_SKIP };
 enum { HLDG_NOTHING, HLDG_MEASURED, HLDG_EFFECTUAL };
 
 struct hldg_signal {

@@ -270,7 +270,8 @@ impl Link {
     pub fn account(&mut self, now: Instant) {
         // A million packets for a thousand seconds still fit.
         self.count.packet_time += (self.len as u64 * now.since(self.count.since).as_nanos()) as u128;
-        self.count.since = now;
+        // Once the window is over it lies beyond any time.
+        self.count.since = self.count.since.max(now);
     }
 
     /// A packet came.

@@ -224,6 +224,7 @@ impl<P: Probe> World<P> {
         let idle = l.queue.is_empty();
         Look {
             at: self.now,
+            measuring: self.measuring,
             sent_bytes: l.count.sent_bytes,
             queue: if idle { Duration::ZERO } else { l.last_sojourn },
             packets: l.queue.len(),
@@ -253,6 +254,8 @@ impl<P: Probe> World<P> {
 pub struct Look {
     /// When.
     pub at: Instant,
+    /// Inside the measure window?
+    pub measuring: bool,
     /// Bytes sent in the measure window.
     pub sent_bytes: u64,
     /// Time in the queue of the packet that left last; zero if nothing waits.

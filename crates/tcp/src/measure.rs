@@ -28,7 +28,7 @@ impl Sender {
             return None;
         }
         self.take_rtt(now.since(delivery.oldest), ack);
-        let fresh = now.since(delivery.youngest);
+        let fresh = now.since(delivery.youngest.at);
         self.note_rtt(fresh);
         Some(fresh)
     }
@@ -100,16 +100,17 @@ impl Sender {
         let srtt = self.rtt.srtt();
         self.flow.srtt = srtt;
         self.pto = srtt * 2;
-        if self.ways.paced && !srtt.is_zero() {
-            self.pace_window(srtt);
-        }
     }
 
     /// Linux's rate for flows whose algorithm sets none (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`): twice the window
     /// over the RTT while the window may double once more below the threshold, and 1.2 times later, so that pacing does not
-    /// limit it.
+    /// limit it. With every ACK, as there: a repair may grow the window for long without an RTT to measure (Karn).
     #[cold]
-    fn pace_window(&mut self, srtt: Duration) {
+    pub(crate) fn pace_window(&mut self) {
+        let srtt = self.flow.srtt;
+        if srtt.is_zero() {
+            return;
+        }
         let percent = if self.flow.cwnd < self.flow.ssthresh / 2 { 200 } else { 120 };
         self.flow.pacing = Some(self.flow.cwnd * percent / 100 / srtt);
     }
@@ -165,7 +166,7 @@ impl Sender {
         // The stamp is that of the oldest, which waited for the newest.
         let valid = cumulative > 0 && delivery.is_clean() && !may_be_late;
         let delay =
-            valid.then(|| (tick * ticks.max(0) as u64).saturating_sub(delivery.youngest.since(delivery.oldest)));
+            valid.then(|| (tick * ticks.max(0) as u64).saturating_sub(delivery.youngest.at.since(delivery.oldest)));
         (delay, Some(Instant::ZERO + tick * theirs as u64))
     }
 }

@@ -35,14 +35,16 @@ impl Rack {
         if d.bytes == 0 {
             return;
         }
-        let rtt = now.since(d.newest.at);
-        // The ACK of an original would make a retransmission look faster than the path.
-        if d.newest_again && rtt < min_rtt {
-            return;
+        let mut newest = d.newest;
+        // The ACK of an original would make a retransmission look faster than the path; the originals beside it still tell.
+        if d.newest_again && now.since(newest.at) < min_rtt {
+            newest = d.youngest;
         }
-        self.rtt = rtt;
-        if d.newest.is_after(self.newest) {
-            self.newest = d.newest;
+        if newest != Turn::default() {
+            self.rtt = now.since(newest.at);
+            if newest.is_after(self.newest) {
+                self.newest = newest;
+            }
         }
         self.reordering |= d.late;
     }
@@ -142,5 +144,28 @@ mod tests {
         assert_eq!(rack.window(true, 9, ms(40), ms(15)), ms(15), "never more than the smoothed RTT");
         (0..PERSIST).for_each(|_| rack.on_recovered());
         assert_eq!(rack.window(true, 9, ms(40), ms(100)), ms(10));
+    }
+
+    #[test]
+    fn originals_tell_what_a_retransmission_acknowledged_too_early_does_not() {
+        let (at, ms) = (Instant::from_millis, Duration::from_millis);
+        let turn = |millis, order| Turn { at: at(millis), order };
+        let ack = |youngest: Turn, newest: Turn, newest_again| Delivery {
+            bytes: 3000,
+            youngest,
+            newest,
+            newest_again,
+            ..Delivery::new(0)
+        };
+        let mut rack = Rack::default();
+        rack.on_delivery(at(100), &ack(turn(50, 1), turn(50, 1), false), ms(40));
+        assert_eq!((rack.rtt, rack.newest), (ms(50), turn(50, 1)));
+        // Sent again 10 ms ago on a path of 40 ms: the original's ACK. Beside it lies one sent at 55 ms.
+        rack.on_delivery(at(110), &ack(turn(55, 2), turn(100, 3), true), ms(40));
+        assert_eq!((rack.rtt, rack.newest), (ms(55), turn(55, 2)));
+        rack.on_delivery(at(120), &ack(Turn::default(), turn(100, 4), true), ms(40));
+        assert_eq!((rack.rtt, rack.newest), (ms(55), turn(55, 2)), "nothing beside it");
+        rack.on_delivery(at(150), &ack(Turn::default(), turn(100, 4), true), ms(40));
+        assert_eq!((rack.rtt, rack.newest), (ms(50), turn(100, 4)), "old enough");
     }
 }

@@ -131,7 +131,7 @@ impl Receiver {
         if plain && !self.gap && !self.held && end <= self.edge && !(self.accurate && self.ecn.echo) {
             self.nxt = end;
             self.largest = self.largest.max(s.len);
-            self.schedule(now, rtt);
+            self.schedule(now, s.len, rtt);
             return s.len as u64;
         }
         self.on_special(now, s, stats, rtt)
@@ -189,13 +189,13 @@ impl Receiver {
         if self.held {
             self.unread += delivered;
         }
-        self.schedule(now, rtt);
+        self.schedule(now, self.largest, rtt);
         delivered
     }
 
     /// In-order data arrived: acknowledge now, or when?
     #[inline(always)]
-    fn schedule(&mut self, now: Instant, rtt: &RttEstimator) {
+    fn schedule(&mut self, now: Instant, len: u32, rtt: &RttEstimator) {
         self.pending += 1;
         let due = match self.policy {
             DelayedAck::None => true,
@@ -205,7 +205,7 @@ impl Receiver {
                 }
                 self.pending >= 2
             }
-            DelayedAck::Linux => self.schedule_linux(now, rtt),
+            DelayedAck::Linux => self.schedule_linux(now, len, rtt),
         };
         if self.stretch > 1 && due && self.pending < self.stretch.into() && !self.ack_now {
             self.ack_at = now + TRAIN_GAP;
@@ -214,9 +214,10 @@ impl Receiver {
         }
     }
 
-    /// Linux: more than one full segment unacknowledged, or still in the quick phase.
+    /// Linux: more than one full segment unacknowledged, or still in the quick phase, or a short segment, which counts as
+    /// pushed whatever its flags (`tcp_measure_rcv_mss`). None of the last two where this end talks, too.
     #[inline(always)]
-    fn schedule_linux(&mut self, now: Instant, rtt: &RttEstimator) -> bool {
+    fn schedule_linux(&mut self, now: Instant, len: u32, rtt: &RttEstimator) -> bool {
         let idle = now.since(self.last_data);
         self.last_data = now;
         if idle > DELAY_MIN / 2 || self.delay != DELAY_MIN {
@@ -224,7 +225,8 @@ impl Receiver {
         }
         let before = self.ack_at;
         self.ack_at = if before == Instant::MAX { now + self.delay } else { before };
-        (self.nxt - self.acked_to > self.largest as u64) | ((self.quick > 0) & !self.talks) | self.is_pushed()
+        let at_once = (self.quick > 0) | (len < self.largest);
+        (self.nxt - self.acked_to > self.largest as u64) | (at_once & !self.talks) | self.is_pushed()
     }
 
     /// Does a write of the other end end with what came last? Linux since 6.6 acknowledges a full segment with PSH as soon as

@@ -90,9 +90,9 @@ pub(crate) struct Scoreboard {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     pub bytes: u64,
-    /// Earliest and latest time of sending among those never retransmitted; `oldest` is `MAX` if there is none.
+    /// Earliest and latest sending among those never retransmitted; `oldest` is `MAX` if there is none.
     pub oldest: Instant,
-    pub youngest: Instant,
+    pub youngest: Turn,
     /// Lowest end among those never retransmitted (F-RTO).
     pub original_end: u64,
     /// The one sent last, and whether it was a retransmission.
@@ -112,7 +112,7 @@ impl Delivery {
         Delivery {
             bytes: 0,
             oldest: Instant::MAX,
-            youngest: Instant::ZERO,
+            youngest: Turn::default(),
             original_end: u64::MAX,
             newest: Turn::default(),
             newest_again: false,
@@ -142,14 +142,16 @@ impl Delivery {
         if self.bytes == 0 {
             // The common case: nothing to compare with.
             self.bytes = bytes;
-            (self.oldest, self.youngest) = (first.sent_at, last.sent_at);
+            (self.oldest, self.youngest) = (first.sent_at, last.turn());
             self.original_end = first.end();
             (self.newest, self.newest_again) = (last.turn(), false);
             return;
         }
         self.bytes += bytes;
         self.oldest = self.oldest.min(first.sent_at);
-        self.youngest = self.youngest.max(last.sent_at);
+        if last.turn().is_after(self.youngest) {
+            self.youngest = last.turn();
+        }
         self.original_end = self.original_end.min(first.end());
         self.note_newest(last.turn(), false);
     }

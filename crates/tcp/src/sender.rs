@@ -328,7 +328,7 @@ impl Sender {
         self.flow.delivered += delivered;
         self.flow.receive_window = Bytes::new(self.edge - ack);
         if delivery.is_clean() {
-            heard.rtt = Some(now.since(delivery.youngest));
+            heard.rtt = Some(now.since(delivery.youngest.at));
         }
 
         let (fresh, marked_round) = if self.ertt.is_some() {
@@ -376,6 +376,9 @@ impl Sender {
                 self.grow_own_window(window);
             }
             self.after_algorithm();
+            if self.ways.paced {
+                self.pace_window();
+            }
             if self.prr.on {
                 self.step_reduction(delivery.bytes, cumulative > 0 && newly_lost == 0);
             }

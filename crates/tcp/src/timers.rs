@@ -274,7 +274,7 @@ impl Sender {
     }
 
     /// Sends again after silence longer than the timeout: the old window says nothing about the path any more.
-    /// Paced flows keep it, since they do not burst. Whose window it was in the last episode no longer matters.
+    /// Algorithms that set a rate of their own keep it, since they do not burst (Linux: those with `cong_control`). Whose window it was in the last episode no longer matters.
     #[cold]
     #[inline(never)]
     pub(crate) fn restart_after_idle(&mut self, now: Instant) {
@@ -285,7 +285,7 @@ impl Sender {
         if self.last_sent == Instant::ZERO || idle <= rto || self.flow.phase != Phase::Open {
             return;
         }
-        if self.flow.pacing.is_none() {
+        if self.ways.paced || self.flow.pacing.is_none() {
             let before = self.flow.windows();
             let initial = Bytes::new(self.mss * self.config.initial_window.max(1) as u64);
             let restart = if self.ways.lenient { rfc3390(self.flow.mss) } else { initial }.min(self.flow.cwnd);

@@ -352,7 +352,8 @@ impl Driver {
         for (l, g) in self.glances.iter_mut().enumerate() {
             let look = self.world.look(l);
             let sent = look.sent_bytes.saturating_sub(g.last.sent_bytes);
-            if !std::mem::replace(&mut g.emptied, look.packets == 0) && g.last.sent_bytes > 0 {
+            let counted = look.measuring && g.last.sent_bytes > 0;
+            if !std::mem::replace(&mut g.emptied, look.packets == 0) && counted {
                 g.busy.0 += sent;
                 g.busy.1 += now.since(g.last.at);
             }

@@ -109,7 +109,8 @@ impl Law for Cobalt {
             // Late by more than a step: what was missed is not made up for.
             self.drop_next = now;
         }
-        verdict
+        // As in sch_cake, a mark may fall on the last packet of a queue, a drop may not.
+        if verdict == Verdict::Drop && look.len == 0 { Verdict::Pass } else { verdict }
     }
 
     fn on_empty(&mut self, now: Instant) {
@@ -230,6 +231,20 @@ mod tests {
         assert_eq!(law.on_dequeue(&ect(100.0)), Verdict::Mark);
         law.on_refused();
         assert_eq!(law.on_dequeue(&ect(100.1)), Verdict::Drop);
+    }
+
+    #[test]
+    fn the_last_packet_is_marked_but_not_dropped() {
+        let mut law = cobalt(Params { up: 1.0, ..Params::default() });
+        law.on_refused();
+        for (len, verdict) in [(1, Verdict::Drop), (0, Verdict::Pass)] {
+            assert_eq!(law.on_dequeue(&Look { len, ..waited(0.0, 1.0) }), verdict, "{len} behind it");
+        }
+        let mut law = cobalt(Params::default());
+        let last = |ms, ecn| Look { len: 0, ecn, ..waited(ms, 20.0) };
+        law.on_dequeue(&last(0.0, crate::Ecn::Ect0));
+        assert_eq!(law.on_dequeue(&last(100.0, crate::Ecn::Ect0)), Verdict::Mark);
+        assert_eq!(law.on_dequeue(&last(300.0, crate::Ecn::NotEct)), Verdict::Pass);
     }
 
     #[test]

@@ -54,6 +54,17 @@ fn twice_the_rate_fills_the_buffer_and_loses_half() {
 }
 
 #[test]
+fn what_waits_after_the_window_is_not_in_its_mean() {
+    let mean = |seconds| {
+        let mut s = cbr(24.0, 10, seconds);
+        s.run.measure = (Instant::from_millis(1000), Instant::from_millis(2000));
+        watch(&s).0.links[0].queue_packets.mean
+    };
+    assert!((mean(2) - 9.5).abs() < 0.6, "{}", mean(2));
+    assert_eq!(mean(2), mean(6));
+}
+
+#[test]
 fn random_losses_come_at_their_rates() {
     for (model, want) in [
         (LossModel::Random(0.1), 10.0),

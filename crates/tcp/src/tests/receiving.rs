@@ -105,6 +105,31 @@ fn the_end_of_a_write_is_acknowledged_alone_by_linux() {
 }
 
 #[test]
+fn a_short_segment_is_acknowledged_at_once_by_linux_unless_this_end_talks() {
+    for (policy, talks, at) in [
+        (DelayedAck::Linux, false, 32),
+        (DelayedAck::Linux, true, 72),
+        (DelayedAck::EverySecond { timeout: MS(100) }, false, 132),
+    ] {
+        let mut e = receiver(Config { delayed_ack: policy, ..linux() });
+        // The sixteen quick ACKs are over, and nothing waits.
+        let arrivals: Vec<_> = (1..=30).map(|n| (n, n)).collect();
+        acks(&mut e, &arrivals, 31);
+        if talks {
+            e.write(AT(31), 10);
+            while e.poll_send(AT(31)).is_some() {}
+        }
+        e.on_segment(AT(32), &Segment { len: 100, ..segment(31) });
+        let mut sent = None;
+        for now in [AT(32), AT(72), AT(132)] {
+            e.on_timer(now);
+            sent = sent.or(e.poll_send(now).filter(|s| s.ack > 1 + 30 * MSS).map(|_| now));
+        }
+        assert_eq!(sent, Some(AT(at)), "{policy:?}, talks: {talks}");
+    }
+}
+
+#[test]
 fn one_ack_for_a_train_with_receive_offload() {
     let config = Config { delayed_ack: DelayedAck::EverySecond { timeout: MS(100) }, stretch_ack: 8, ..linux() };
     let mut e = receiver(config);

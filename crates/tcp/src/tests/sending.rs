@@ -146,17 +146,44 @@ fn the_peers_window_limits_without_growth() {
 
 #[test]
 fn after_a_second_of_silence_linux_halves_the_window_for_every_timeout() {
-    let mut p = Pair::new(linux(), |_, _, _| Fate::Pass);
-    p.ends[0].write(p.now, 600 * MSS);
-    p.run(MS(1000));
-    let (before, rto) = (p.cwnd(), p.ends[0].rto());
-    assert!(before >= Bytes::new(160 * MSS));
-    let last = p.sent.iter().rev().find(|(_, s)| s.len > 0).unwrap().0;
-    p.ends[0].write(p.now, MSS);
-    p.run(MS(1001));
-    let idle = AT(1000).since(last).as_nanos() / rto.as_nanos();
-    assert_eq!(p.cwnd(), Bytes::new(before.get() >> idle).max(Bytes::new(10 * MSS)));
-    assert!(p.ends[0].flow_mut().drain_events().any(|e| e.cause() == Some(CauseKind::IdleRestart)));
+    // Pacing by the host changes nothing about it; algorithms with a rate of their own keep their window.
+    for pacing in [false, true] {
+        let mut p = Pair::new(Config { pacing, ..linux() }, |_, _, _| Fate::Pass);
+        p.ends[0].write(p.now, 600 * MSS);
+        p.run(MS(1000));
+        let (before, rto) = (p.cwnd(), p.ends[0].rto());
+        assert!(before >= Bytes::new(150 * MSS), "{before:?}");
+        let last = p.sent.iter().rev().find(|(_, s)| s.len > 0).unwrap().0;
+        p.ends[0].write(p.now, MSS);
+        p.run(MS(1001));
+        let idle = AT(1000).since(last).as_nanos() / rto.as_nanos();
+        assert_eq!(p.cwnd(), Bytes::new(before.get() >> idle).max(Bytes::new(10 * MSS)));
+        assert!(p.ends[0].flow_mut().drain_events().any(|e| e.cause() == Some(CauseKind::IdleRestart)));
+    }
+}
+
+#[test]
+fn the_pacing_rate_follows_a_window_whose_repair_has_no_rtt_to_measure() {
+    // Everything from the 21st segment on is lost once, so that a timeout and then slow start repair it; without
+    // timestamps none of that gives a sample (Karn).
+    let config = Config { pacing: true, timestamps: false, ..linux() };
+    let mut lost = [false; 200];
+    let mut p = Pair::new(config, move |from, _, s| {
+        let n = number(s) as usize;
+        if from == 0 && n > 20 && !core::mem::replace(&mut lost[n], true) { Fate::Drop } else { Fate::Pass }
+    });
+    p.ends[0].write(p.now, 100 * MSS);
+    let mut seen = 0;
+    for _ in 0..600 {
+        p.run(p.now.since(Instant::ZERO) + MS(5));
+        let flow = p.ends[0].flow();
+        if flow.phase == cc::Phase::Loss && flow.cwnd >= Bytes::new(4 * MSS) {
+            seen += 1;
+            let percent = if flow.cwnd < flow.ssthresh / 2 { 200 } else { 120 };
+            assert_eq!(flow.pacing, Some(flow.cwnd * percent / 100 / flow.srtt));
+        }
+    }
+    assert!(seen > 5, "{seen}");
 }
 
 #[test]

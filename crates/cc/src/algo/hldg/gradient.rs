@@ -61,6 +61,8 @@ enum Stage {
     Blind,
     /// Cycle b+2: its gradients, against cycle b, show the effect of the back-off.
     Effect,
+    /// The cycle after an indication that was ignored.
+    Skip,
 }
 
 /// Both gradients of a flow.
@@ -111,10 +113,10 @@ impl Gradients {
             Stage::Blind => Stage::Effect,
             _ => Stage::Usual,
         };
-        if stage == Stage::Blind {
+        if matches!(stage, Stage::Blind | Stage::Skip) {
             // Eq 5.1 and 5.2 compare cycle b+2 with b, so b+1 is skipped altogether. Without the correction, as in
             // CDG, b+1 has no gradient but is what b+2 is compared with.
-            if !self.fix {
+            if stage == Stage::Skip || !self.fix {
                 self.previous = Some((min, max));
             }
             return Outcome::Nothing;
@@ -143,9 +145,19 @@ impl Gradients {
         if effectual { Outcome::Effectual } else { Outcome::Measured }
     }
 
-    /// The round that just ended led to a back-off, or to one suppressed: its effect is looked for in two rounds.
+    /// The round that just ended led to a back-off: its effect is looked for in two rounds.
     pub fn backed_off(&mut self) {
         self.stage = Stage::Blind;
+    }
+
+    /// The next round has no gradient, but is what the one after it is compared with.
+    pub fn skip(&mut self) {
+        self.stage = Stage::Skip;
+    }
+
+    /// The next round has something to be compared with.
+    pub fn comparable(&self) -> bool {
+        self.previous.is_some() && matches!(self.stage, Stage::Usual | Stage::Effect)
     }
 
     /// The next round has nothing to be compared with (losses, a probe of the base RTT, idleness came between).

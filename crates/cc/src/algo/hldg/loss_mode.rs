@@ -10,6 +10,7 @@ use units::{Bytes, Duration, Instant};
 #[derive(Debug)]
 pub struct LossMode {
     beta: f64,
+    ack_counting: bool,
     curve: cubic::rfc::Curve,
     /// The segments that the curve counts in.
     mss: Bytes,
@@ -40,7 +41,14 @@ impl LossMode {
     pub fn new(p: &Params, mss: Bytes) -> Self {
         let cubic = cubic::Params { beta: Auto::of(p.beta_cubic), c: p.c_cubic, ..Default::default() };
         let curve = cubic::rfc::Curve::new(&cubic);
-        LossMode { beta: p.beta_cubic, curve, mss, restore: None, threshold: Bytes::ZERO }
+        LossMode {
+            beta: p.beta_cubic,
+            ack_counting: p.loss_ack_counting,
+            curve,
+            mss,
+            restore: None,
+            threshold: Bytes::ZERO,
+        }
     }
 
     /// Segments have another size from now on.
@@ -68,7 +76,7 @@ impl LossMode {
         }
         let mut acked = ack.advance();
         if flow.cwnd < flow.ssthresh {
-            acked = flow.slow_start(acked);
+            acked = flow.slow_start(ack.growth(flow.mss, self.ack_counting));
         }
         if !acked.is_zero() {
             self.curve.avoidance(flow, acked);

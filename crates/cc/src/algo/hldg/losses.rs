@@ -7,16 +7,15 @@ use units::Bytes;
 impl Hldg {
     /// A loss in delay mode. Returns the window after it.
     pub(super) fn lose(&mut self, flow: &mut Flow, timeout: bool) -> Bytes {
-        let to = self.after_loss(flow);
+        // FreeBSD halves after a timeout before its modules are asked; 5.5 is about losses that ACKs tell.
+        let to = if timeout { flow.cwnd / 2 } else { self.after_loss(flow) };
         self.abandon_base_probe(flow);
         self.start.searching = false;
         if self.own_start && (timeout || self.p.search_again) {
             self.start.again();
         }
-        if timeout {
-            self.forget_delay();
-        } else {
-            self.decision.reset();
+        self.decision.reset();
+        if !self.p.every_round {
             self.gradients.interrupt();
         }
         to
@@ -32,7 +31,7 @@ impl Hldg {
             if self.p.westwood && within && window >= flow.ssthresh { bdp } else { window.mul_f64(self.p.beta_loss) };
         self.shadow = self.shadow / 2;
         if self.p.shadow_cap {
-            // Linux's cap: a shadow of twice the window is all that counts. The thesis names none.
+            // Linux's: a shadow of twice the window is all that counts.
             self.shadow = self.shadow.min(window);
         }
         rule.max(self.shadow)

@@ -29,6 +29,7 @@ mod losses;
 mod mode;
 mod params;
 mod probes;
+mod round;
 pub(crate) mod slow_start;
 mod window;
 
@@ -36,12 +37,12 @@ pub use self::params::{BandwidthBy, DelayForG, Params, ProbeRounds, RepairGrowth
 
 use crate::algo::cdg::queue_state::QueueState;
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Phase, Reaction, Round, Setup,
-    Signal, StartRule, modes,
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup, Signal,
+    StartRule, modes,
 };
 use base_rtt::BaseRtt;
 use decision::Decision;
-use gradient::{Gradients, Outcome};
+use gradient::Gradients;
 use loss_mode::LossMode;
 use mode::{Mode, Modes};
 use slow_start::SlowStart;
@@ -86,11 +87,10 @@ impl Algorithm for Hldg {
         evidence: Evidence::Published,
         departures: &[
             "the thesis prints no coefficients of the adaptive G: an exponential through the points of its text",
-            "the shadow window never lifts the window above what it was at the loss (FreeBSD's CDG does)",
             "a probe for competitors counts rounds that began in it, and ends by the clock when no ACK comes",
             "after a probe that finds nobody the window regrows by slow start to λ·BDP as it was before the probe",
             "of FreeBSD's CDG are left out: windows below one packet, the branch for losses after a delay back-off, growth of a window \
-             that was not filled and, in delay mode, in repairs, certainty above five times G",
+             that was not filled and, in delay mode, in repairs, certainty above five times G, gradients of slow starts and repairs",
         ],
         floor: 1.0,
         start: StartRule::Own("hldg"),
@@ -134,75 +134,6 @@ impl Hldg {
     fn queueing(&self, flow: &Flow) -> Duration {
         flow.rtt.saturating_sub(self.base.rtt)
     }
-
-    /// Everything that happens once per round. True if the round indicated congestion: then the window does not grow.
-    fn end_of_round(&mut self, flow: &mut Flow, round: &Round) -> bool {
-        self.bandwidth = match self.p.bandwidth {
-            BandwidthBy::AckRate => round.delivered / round.end.since(round.start),
-            BandwidthBy::Vegas => flow.cwnd / flow.srtt,
-        };
-        if round.samples == 0 {
-            return false;
-        }
-        let (min_rtt, max_rtt) = if self.p.stale_rtt {
-            (round.min_rtt_reused, round.max_rtt_reused)
-        } else {
-            (round.min_rtt, round.max_rtt)
-        };
-        self.queue_min = min_rtt.saturating_sub(self.base.rtt);
-        let probing = self.modes.mode == Mode::Probe;
-        let turn = self.modes.round(flow.now, round.start, self.queue_min > self.p.queue_threshold);
-        self.turn(flow, turn, probing);
-        if self.base.round(round.start) {
-            self.end_base_probe(flow);
-        }
-        if self.regrowing && flow.cwnd >= flow.ssthresh {
-            // The regrowth must not look like a queue: gradients begin again with the next round.
-            self.regrowing = false;
-            self.gradients.interrupt();
-            return false;
-        }
-        if self.modes.mode == Mode::Loss || flow.phase == Phase::Recovery || self.base.probing() || self.regrowing {
-            return false;
-        }
-        if flow.cwnd < flow.ssthresh {
-            self.gradients.interrupt();
-            return self.start.round(flow, min_rtt, self.base.rtt, self.p.g, &mut self.rng);
-        }
-        match self.gradients.round(min_rtt, max_rtt) {
-            Outcome::Nothing => return false,
-            // ZSGW leaves no negative average behind for CDG's test; without this the sixth back-off would always be
-            // taken for ineffectual.
-            Outcome::Effectual if self.p.zsgw_effectual => self.consecutive = 0,
-            _ => {}
-        }
-        let (min, max) = (self.gradients.min.average, self.gradients.max.average);
-        if min < 0.0 || max < 0.0 {
-            self.consecutive = 0;
-        }
-        self.queue = self.queue.next(min, max);
-        // Empty by this round's signs, not by an older round's.
-        if self.p.forget_shadow && self.queue == QueueState::Empty && min >= 0.0 && max < 0.0 {
-            self.shadow = Bytes::ZERO;
-        }
-        let queue = match self.p.g_delay {
-            DelayForG::Latest => self.queueing(flow),
-            DelayForG::RoundMin => self.queue_min,
-        };
-        let hit = self.decision.round(&self.p, &self.gradients, self.bandwidth, flow.mss, queue, &mut self.rng);
-        if hit {
-            self.congested(flow);
-        }
-        hit
-    }
-
-    /// Delay measurements start anew.
-    fn forget_delay(&mut self) {
-        self.gradients.clear();
-        self.decision.reset();
-        self.consecutive = 0;
-        self.queue = QueueState::Unknown;
-    }
 }
 
 impl CongestionControl for Hldg {
@@ -237,7 +168,9 @@ impl CongestionControl for Hldg {
         match event {
             Event::RecoveryEnd | Event::Restart => {
                 self.repairing = false;
-                self.gradients.interrupt();
+                if event == Event::Restart || !self.p.every_round {
+                    self.gradients.interrupt();
+                }
             }
             Event::Wake => {
                 self.loss_mode.wake_up(flow);

@@ -168,7 +168,7 @@ params::params! {
         /// average does not turn negative.
         zsgw_effectual: bool = true;
         /// The shadow window lifts no window above what it was at the loss.
-        shadow_cap: bool = true;
+        shadow_cap: bool = false;
         /// The shadow window is forgotten when the queue looks empty.
         forget_shadow: bool = true;
         /// cwnd equal to ssthresh is slow start: one packet more on the first ACK after a back-off. HLDG is FreeBSD's CDG
@@ -197,6 +197,11 @@ params::params! {
         /// Packets that the window keeps, whatever a back-off, a loss or a probe of the base RTT asks: one, the size that
         /// the text calls small (footnote 4 of 5.2.6). FreeBSD's CDG keeps none, RFC 5681's losses leave two.
         least: u32 = 1, 0 => 2;
+        /// Gradients of slow starts and repairs enter the averages, as in FreeBSD's CDG; else those of congestion avoidance
+        /// alone, which then begins with nothing to compare with.
+        every_round: bool = false;
+        /// Slow start into loss mode grows by one packet per ACK, too; else by what was acknowledged, as FreeBSD's CUBIC.
+        loss_ack_counting: bool = false;
     }
     check |p| {
         if p.wwma && p.window != 8 {

@@ -16,7 +16,7 @@ pub struct SlowStart {
     previous: Option<Duration>,
     /// The first gradient comes from the burst of the initial window and is ignored (5.4.1; Algorithm 5.3 forgot it), with
     /// the round's RTT, as CDG ignores a round: the next round has nothing to compare with.
-    first: bool,
+    pub first: bool,
     toss: Toss,
     gradient: f64,
 }

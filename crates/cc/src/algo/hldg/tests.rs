@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::{ms, packets};
 use crate::{CauseKind, EventRecord};
+use crate::{Phase, Round};
 use std::vec;
 use std::vec::Vec;
 use units::streams;
@@ -194,6 +195,40 @@ fn rising_delay_for_ever_is_ineffectual() {
 }
 
 #[test]
+fn an_ignored_indication_is_no_back_off() {
+    let mut b = bench("hldg(mode_switch=false, adaptive_g=false, g=0.1)");
+    let mut rtt = 110;
+    while !b.round(rtt, rtt).contains(&CauseKind::DelayIgnored) {
+        rtt += 20;
+    }
+    // Eq 5.10 counts from the last back-off, so the sum goes on; CDG's next round has no gradient.
+    let sum = b.var("accumulated_min");
+    assert!(sum > 0.0);
+    assert_eq!(b.round(rtt + 20, rtt + 20), vec![]);
+    assert_eq!((b.var("consecutive"), b.var("accumulated_min")), (6.0, sum));
+    // 5.2.4.3 looks for the effect of a back-off alone: a gradient that falls here zeroes no window.
+    b.round(rtt + 19, rtt + 19);
+    assert!(b.var("average_min") > 0.0);
+    assert!(b.var("consecutive") > 6.0, "and has shown no back-off to work");
+}
+
+#[test]
+fn gradients_of_slow_start_count_by_choice() {
+    let average = |spec: &str| {
+        let mut b = bench(spec);
+        b.flow.ssthresh = packets(1000);
+        b.cc.start.searching = false;
+        for rtt in [100, 110, 120, 130, 140] {
+            b.round(rtt, rtt);
+        }
+        b.var("average_min")
+    };
+    assert_eq!(average("hldg"), 0.0);
+    // The first is the initial window's and is left out with its RTT; then 10 ms three times, under the newest weights.
+    assert_eq!(average("hldg(every_round=true)"), (0.25 + 0.25 + 0.125) * 10.0);
+}
+
+#[test]
 fn a_loss_leads_to_the_bdp_within_reason() {
     // Section 5.5, with a window of 150 000 and no shadow.
     let to = |mbps: f64| {
@@ -211,7 +246,7 @@ fn a_loss_leads_to_the_bdp_within_reason() {
 }
 
 #[test]
-fn the_shadow_window_lifts_a_cut_but_not_the_window() {
+fn the_shadow_window_lifts_a_cut_and_without_the_cap_the_window() {
     let to = |spec: &str, shadow: u64| {
         let mut b = bench(spec);
         b.cc.bandwidth = Rate::ZERO;
@@ -221,7 +256,8 @@ fn the_shadow_window_lifts_a_cut_but_not_the_window() {
     };
     assert_eq!(to("hldg", 0), Reaction::Reduce(Bytes::new(50_000)));
     assert_eq!(to("hldg", 160_000), Reaction::Reduce(Bytes::new(80_000)));
-    assert_eq!(to("hldg", 400_000), Reaction::Reduce(Bytes::new(100_000)));
+    assert_eq!(to("hldg(shadow_cap=true)", 400_000), Reaction::Reduce(Bytes::new(100_000)));
+    assert_eq!(to("hldg(shadow_cap=false)", 400_000), Reaction::Reduce(Bytes::new(200_000)));
     assert_eq!(to("hldg(lpcc=true)", 160_000), Reaction::Reduce(Bytes::new(80_000)), "set by hand here");
     assert!(bench("hldg(lpcc=true)").cc.shadow.is_zero());
 }
@@ -287,14 +323,14 @@ fn a_flow_that_has_just_backed_off_waits_a_second_for_the_next_time() {
 }
 
 #[test]
-fn a_timeout_forgets_delays_and_searches_anew() {
-    let mut b = bench("hldg(use_shadow=false)");
+fn a_timeout_halves_whatever_the_shadow_and_searches_anew() {
+    let mut b = bench("hldg");
     b.round(101, 101);
     b.round(102, 102);
-    assert!(b.var("average_min") > 0.0);
-    b.cc.bandwidth = Rate::ZERO;
+    assert!(b.var("accumulated_min") > 0.0);
+    b.cc.shadow = b.flow.cwnd * 4;
     assert_eq!(b.congest(Signal::Timeout), Reaction::Reduce(b.flow.cwnd / 2));
-    assert_eq!(b.var("average_min"), 0.0);
+    assert_eq!((b.var("accumulated_min"), b.cc.shadow), (0.0, b.flow.cwnd * 4));
     assert!(b.cc.start.searching);
 }
 

@@ -12,6 +12,8 @@ impl Hldg {
         let before = flow.cwnd;
         if !self.p.use_ineffectual || self.consecutive <= self.p.consec_cong {
             self.back_off(flow);
+            self.gradients.backed_off();
+            self.decision.reset();
         } else {
             flow.note(causes::DelayIgnored {
                 probability: ppb(self.decision.toss.probability),
@@ -22,10 +24,9 @@ impl Hldg {
             if self.consecutive >= self.p.consec_cong + self.p.hold_backoff {
                 self.consecutive = 0;
             }
+            // As CDG. No back-off, no effect to look for (5.2.4.3), and the sum goes on (Eq 5.10: "since the last back-off").
+            self.gradients.skip();
         }
-        // CDG skips gradients after an indication it ignores, too.
-        self.gradients.backed_off();
-        self.decision.reset();
         self.base.backs_off(flow.now);
         if self.modes.mode == Mode::Delay && self.base.due(flow.now) {
             self.probe_base_rtt(flow);
