@@ -410,8 +410,17 @@ void BPF_PROG(host_set_state, struct sock *sk, u8 new)
 	} else if (new == TCP_CA_CWR) {
 		host_congestion(h, tp, LAW_SIGNAL_ECN);
 	} else if (new == TCP_CA_Loss) {
-		if (old <= TCP_CA_Disorder || (h->own && old != TCP_CA_Loss))
+		/* tcp_enter_loss asks again where something was acknowledged since the last timeout. */
+		bool again = old == TCP_CA_Loss && !tp->inet_conn.icsk_retransmits;
+		u64 cwnd = f->cwnd;
+
+		if (old <= TCP_CA_Disorder || again || (h->own && old != TCP_CA_Loss)) {
 			host_congestion(h, tp, LAW_SIGNAL_TIMEOUT);
+		} else {
+			f->cwnd = f->mss;
+			law_why(f, f->in_flight, tp->inet_conn.icsk_retransmits, f->srtt, 0, 0, 0, 0, 0);
+			law_because(f, LAW_TIMEOUT, cwnd, f->ssthresh);
+		}
 		h->own = 0;
 		host_set_cwnd(h, tp->snd_cwnd * f->mss);
 	} else if (new <= TCP_CA_Disorder && old >= TCP_CA_CWR) {

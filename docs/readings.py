@@ -50,7 +50,7 @@ READINGS = {
     "31 once": "search_again=false",
     "33": "train=6",
     "38": "westwood=false",
-    "39 cap": "shadow_cap=false",
+    "39 cap": "shadow_cap=true",
     "39 cut": "shadow_after_cut=true",
     "40": "forget_shadow=false",
     "46 stale": "stale_rtt=true",
@@ -60,6 +60,8 @@ READINGS = {
     "no repairs": "repair_growth=none",
     "two at least": "least=2",
     "CDG: none": "least=0",
+    "CDG: rounds": "every_round=true",
+    "loss mode: ACKs": "loss_ack_counting=true",
 }
 
 
