@@ -134,9 +134,41 @@ class Record:
 
     def covers(self, other: Record) -> bool:
         """Whether a run recorded like this holds all that `other` asks for."""
-        in_time = self.window in (None, other.window) or (other.series_ms is None and not other.acks)
-        tables = other.series_ms in (None, self.series_ms) and self.events >= other.events and self.acks >= other.acks
-        return tables and in_time and self.diftr >= other.diftr
+        tables = self.events >= other.events and self.acks >= other.acks and self.diftr >= other.diftr
+        return tables and self._samples(other) and (self._spans(other) or not (other.series_ms or other.acks))
+
+    def joined(self, earlier: Record) -> Record:
+        """What holds all of this and, of what was recorded earlier, whatever is not at odds with it.
+
+        There is one step of series: the earlier one where all that is asked now is among its samples, else this one.
+        """
+        step = self.series_ms
+        if step is None or (earlier._samples(self) and earlier._spans(self)):
+            step = earlier.series_ms
+        kept = [self] if self.series_ms or self.acks else []
+        if earlier.acks or (earlier.series_ms and earlier.series_ms == step):
+            kept.append(earlier)
+        windows = [one.window for one in kept if one.window is not None]
+        whole = len(windows) < len(kept) or not windows
+        return Record(
+            series_ms=step,
+            events=self.events or earlier.events,
+            acks=self.acks or earlier.acks,
+            window=None if whole else (min(start for start, _ in windows), max(stop for _, stop in windows)),
+            diftr=self.diftr or earlier.diftr,
+        )
+
+    def _samples(self, other: Record) -> bool:
+        """Whether the instants that another step samples are among those of this one."""
+        if not self.series_ms or not other.series_ms:
+            return other.series_ms is None
+        steps = other.series_ms / self.series_ms
+        return round(steps) >= 1 and abs(steps - round(steps)) < 1e-9 * steps
+
+    def _spans(self, other: Record) -> bool:
+        if self.window is None or other.window is None:
+            return self.window is None
+        return self.window[0] <= other.window[0] and other.window[1] <= self.window[1]
 
 
 @dataclass(frozen=True, slots=True)

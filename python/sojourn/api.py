@@ -48,8 +48,8 @@ def run(
         set: changes of the experiment, such as `{"path.rtt": "80 ms"}`.
         seed: seed of the first repetition instead of the file's; repetition n has seed + n.
         repeat: repetitions per case instead of the file's.
-        quick: one repetition of at most nine cases spread over the sweep.
-        series: record series at this step (`"10ms"`, or a number of milliseconds).
+        quick: one repetition (unless `repeat` says how many) of at most nine cases spread over the sweep.
+        series: record series at this step (`"10ms"`, or a number of milliseconds); a finer one that `out` holds stays.
         events: record every window change with its cause, and every drop.
         acks: record every ACK as the algorithm saw it.
         diftr: record every packet at every queue, with the queue's inner state.

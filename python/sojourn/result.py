@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._engine import Case, Columns, Experiment, Plan, Raw, Record, Version, diftr_events, table
-from .errors import NotRecorded, RunError
+from .errors import NotRecorded, RunError, SpecError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,7 +75,13 @@ class Outcome:
         import polars as pl
 
         if name in self.files:
-            return pl.read_parquet(self.files[name])
+            try:
+                return pl.read_parquet(self.files[name])
+            except (Exception, pl.exceptions.PanicException) as error:
+                raise SpecError(
+                    f"{self.files[name]}: damaged ({type(error).__name__}); remove it and give the command that made "
+                    "these results again: it makes this run anew, with all that it had recorded"
+                ) from error
         if name in self.tables:
             return _named(_frame(self.tables[name]), self, name)
         return None

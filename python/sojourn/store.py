@@ -23,17 +23,18 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
-from io import FileIO
+from functools import cached_property
+from io import BytesIO, FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._engine import Case, Experiment, Plan, Record, Version, version
 from .errors import SetupError, SpecError
 from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, Outcome, Result
+from .writing import takes_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,9 +61,20 @@ def opener(experiment: Experiment, folder: Path | None = None) -> Callable[[Plan
 class Store:
     """One results folder, open for adding runs. Nothing is created before the first run is added."""
 
-    def __init__(self, path: Path, experiment: Experiment, plan: Plan, *, fresh: bool = False, on: str = "sim") -> None:
+    def __init__(
+        self,
+        path: Path,
+        experiment: Experiment,
+        plan: Plan,
+        *,
+        fresh: bool = False,
+        on: str = "sim",
+        same_step: bool = False,
+    ) -> None:
+        """Check the folder; with `same_step` a finer series than the one asked for will not do in its place."""
         self.path = path
         self.on = on
+        self._same_step = same_step
         self.experiment = experiment
         self.plan = plan
         self._fresh = fresh
@@ -75,6 +87,11 @@ class Store:
         meta = _results_or_room(self.path)
         if meta is None:
             pass
+        elif meta.get("spec_hash") is None and not self._fresh:
+            raise SpecError(
+                f"{self.path}: meta.json and plan.json are damaged, and nothing else says whose results these are; "
+                "choose another folder (-o DIR), or --fresh to replace them"
+            )
         elif meta.get("spec_hash") != self.plan.hash and not self._fresh:
             raise SpecError(
                 f"{self.path} holds the results of another experiment ({meta.get('title') or meta.get('spec_hash')}); "
@@ -88,21 +105,37 @@ class Store:
         nearest = self.path
         while not nearest.exists():
             nearest = nearest.parent
-        if not _takes_files(nearest):
+        if not takes_files(nearest):
             raise SpecError(f"{self.path}: {nearest} cannot be written to; choose another folder (-o DIR)")
 
     # -- resuming ---------------------------------------------------------------------------------------------------
 
     def finished(self, record: Record) -> dict[tuple[int, int], Outcome]:
         """Return the runs done under today's model, with today's figures, that recorded all that is asked for."""
-        if self._fresh:
-            return {}
-        found = {(o.case.index, o.repetition): o for o in _outcomes(self.path, self.plan, version())}
         return {
             key: outcome
-            for key, outcome in found.items()
-            if outcome.record.covers(record) and outcome.seed == outcome.case.seed + outcome.repetition
+            for key, outcome in self._held.items()
+            if outcome.record.covers(record)
+            and not (self._same_step and record.series_ms and outcome.record.series_ms != record.series_ms)
+            and outcome.seed == outcome.case.seed + outcome.repetition
+            and all(_opens(file) for file in outcome.files.values())
         }
+
+    def joined(self, case: int, repetition: int, record: Record) -> Record:
+        """What a run must record to lose nothing of what it recorded here before, besides what is asked of it."""
+        held = self._held.get((case, repetition))
+        if held is None or self.on != "sim":  # real packets do not come again: what they recorded is of another run
+            return record
+        both = record.joined(held.record)
+        return replace(both, series_ms=record.series_ms) if self._same_step and record.series_ms else both
+
+    @cached_property
+    def _held(self) -> dict[tuple[int, int], Outcome]:
+        """What was there before this command, whether or not its tables can be read."""
+        if self._fresh:
+            return {}
+        found = _outcomes(self.path, self.plan, version(), there=lambda _: True)
+        return {(outcome.case.index, outcome.repetition): outcome for outcome in found}
 
     # -- adding -----------------------------------------------------------------------------------------------------
 
@@ -176,10 +209,26 @@ def _results_or_room(path: Path) -> dict[str, Any] | None:
     """The meta file of the results in a folder, or nothing where there is room for some; refuses what is neither."""
     if path.exists() and not path.is_dir():
         raise SpecError(f"{path} is a file; results need a folder (-o DIR)")
-    meta = _read_json(path / "meta.json")
-    if meta is None and path.is_dir() and any(path.iterdir()):
+    file = path / "meta.json"
+    meta = _read_json(file)
+    if meta is not None and "spec_hash" in meta:
+        return meta
+    if not path.is_dir() or not any(path.iterdir()):
+        return None
+    if not file.exists():
         raise SpecError(f"{path} is not empty and holds no results; choose another folder (-o DIR)")
-    return meta
+    # The run that goes on here writes it anew; whose folder it is, its neighbours know, too.
+    plan = _read_json(path / "plan.json") or {}
+    return {"spec_hash": plan.get("hash"), "title": f"{file} is damaged", "on": _host_of(path)}
+
+
+def _host_of(path: Path) -> str:
+    """Where the runs of a folder ran, by what they say themselves."""
+    try:
+        with (path / "summary.jsonl").open("rb") as lines:
+            return str(json.loads(lines.readline()).get("on", "sim"))
+    except (OSError, ValueError, AttributeError):
+        return "sim"
 
 
 def refuse_simulated(path: Path) -> None:
@@ -198,15 +247,20 @@ def load(path: str | Path) -> Result:
     Only complete lines of the latest version of the model and of the schema in it count.
     """
     folder = _find(Path(path))
+    file = folder / "meta.json"
     try:
-        meta = json.loads((folder / "meta.json").read_bytes())
-        plan = Plan.parse((folder / "plan.json").read_text("utf-8"))
+        meta = json.loads(file.read_bytes())
         made_by = Version(meta["version"], meta["schema"], meta["model"], meta["format"], meta["git"])
         experiment = Experiment(
             meta["text"], meta["file"], tuple((key, value) for key, value in meta["set"]), tuple(meta["classes"])
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SpecError(f"{folder}: not readable as results ({type(error).__name__}: {error})") from None
+        file = folder / "plan.json"
+        plan = Plan.parse(file.read_text("utf-8"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise SpecError(
+            f"{file}: damaged, or of another program ({type(error).__name__}: {error}); the command that made these "
+            "results, given again, writes it anew and keeps the runs"
+        ) from None
     outcomes = _in_order(folder, plan, made_by)
     if not outcomes:
         raise SpecError(f"{folder}: no run in it has finished yet")
@@ -239,8 +293,10 @@ def _in_order(path: Path, plan: Plan, made_by: Version) -> tuple[Outcome, ...]:
     return tuple(sorted(_outcomes(path, plan, made_by), key=lambda o: (o.case.index, o.repetition)))
 
 
-def _outcomes(path: Path, plan: Plan, made_by: Version) -> Iterator[Outcome]:
-    """Complete lines of this model and with this schema's figures; the last line of a run wins."""
+def _outcomes(
+    path: Path, plan: Plan, made_by: Version, there: Callable[[Path], bool] = Path.exists
+) -> Iterator[Outcome]:
+    """Complete lines of this model and with this schema's figures, whose tables are there; a run's last line wins."""
     cases: Mapping[str, Case] = {case.hash: case for case in plan.cases}
     last: dict[tuple[str, int], Outcome] = {}
     try:
@@ -252,17 +308,31 @@ def _outcomes(path: Path, plan: Plan, made_by: Version) -> Iterator[Outcome]:
             summary = json.loads(line)
             run = summary.pop("run")
             same = (summary["model"], summary["schema"]) == (made_by.model, made_by.schema)
-        except (ValueError, KeyError, TypeError):
+            key, tables, record = (run["hash"], run["repetition"]), run["tables"], Record(**run["record"])
+        except (ValueError, LookupError, TypeError, AttributeError):
             raise SpecError(f"{path / 'summary.jsonl'}:{number}: not a line of results; remove it to go on") from None
-        case = cases.get(run["hash"])
+        case = cases.get(key[0])
         if case is None or not same:
             continue
-        files = {name: path / name / f"{case.hash}-{run['repetition']}.parquet" for name in run["tables"]}
-        if all(file.exists() for file in files.values()):
+        files = {name: path / name / f"{key[0]}-{key[1]}.parquet" for name in tables}
+        if all(there(file) for file in files.values()):
             raw = json.dumps(summary, separators=(",", ":"), ensure_ascii=False)
-            outcome = Outcome(case, run["repetition"], Record(**run["record"]), raw, files=files)
-            last[case.hash, run["repetition"]] = outcome
+            last[key] = Outcome(case, key[1], record, raw, files=files)
     yield from last.values()
+
+
+def _opens(file: Path) -> bool:
+    """Whether a table is whole by its two ends, as one that was cut or overwritten is not; without reading it."""
+    magic = b"PAR1"
+    try:
+        with file.open("rb") as table:
+            begins = table.read(4)
+            size = table.seek(0, os.SEEK_END)
+            table.seek(max(size - 8, 0))
+            length, ends = table.read(4), table.read(4)
+    except OSError:
+        return False
+    return begins == ends == magic and int.from_bytes(length, "little") <= size - 12
 
 
 def _meta(experiment: Experiment, plan: Plan) -> dict[str, Any]:
@@ -296,10 +366,10 @@ def _now() -> str:
 
 def _read_json(path: Path) -> dict[str, Any] | None:
     try:
-        loaded: dict[str, Any] = json.loads(path.read_bytes())
-        return loaded
+        loaded = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
+    return loaded if isinstance(loaded, dict) else None
 
 
 def _open_locked(path: Path) -> FileIO:
@@ -341,19 +411,12 @@ def _cut_torn_line(lines: FileIO) -> None:
 
 def _write_parquet(path: Path, frame: pl.DataFrame) -> None:
     path.parent.mkdir(exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            frame.write_parquet(file, compression="zstd")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    table = BytesIO()  # polars has errors of its own for a full disk
+    frame.write_parquet(table, compression="zstd")
+    _write(path, table.getbuffer())
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes | memoryview) -> None:
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -364,15 +427,6 @@ def _write(path: Path, data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _takes_files(folder: Path) -> bool:
-    """Whether a file can be made in a folder: of /proc, or a medium that is read-only, rights say nothing."""
-    try:
-        Path(tempfile.mkdtemp(prefix=".sojourn-", dir=folder)).rmdir()
-    except OSError:
-        return False
-    return True
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from typing import Any, TypeVar, overload
 from . import _engine
 from ._engine import Experiment, Plan, Raw, Record, StopFlag
 from .algorithm import CongestionControl
-from .errors import RunError, SetupError, SojournError, SpecError
+from .errors import RunError, SetupError, SpecError
 from .result import Outcome, Result
 from .store import Store
 
@@ -113,10 +113,12 @@ def spread(items: Sequence[T], most: int) -> Sequence[T]:
 
 
 def choose(plan: Plan, repeat: int | None, quick: bool) -> Runs:
-    """Choose the runs in order of case and repetition; `quick` takes one repetition of cases spread over the sweep."""
+    """Choose the runs in order of case and repetition; `quick` takes one repetition, unless told how many, of cases
+    spread over the sweep.
+    """
     cases = spread(plan.cases, QUICK_CASES) if quick else plan.cases
-    times = None if repeat is None else repeated(repeat)
-    return Runs(plan, ((case.index, range(1) if quick else times or range(case.repeat)) for case in cases))
+    times = repeated(repeat) if repeat is not None else range(1) if quick else None
+    return Runs(plan, ((case.index, times or range(case.repeat)) for case in cases))
 
 
 def repeated(repeat: int) -> range:
@@ -172,7 +174,11 @@ class Sweep:
         python = tuple((self.algorithms or {}).items())
         for n in repetitions:
             if (case, n) not in self.done:
-                yield Task(self.experiment, case, n, self.record, python)
+                yield Task(self.experiment, case, n, self.recorded(case, n), python)
+
+    def recorded(self, case: int, repetition: int) -> Record:
+        """What a run records: what is asked, and what its folder has of it, which it replaces."""
+        return self.folder.joined(case, repetition, self.record) if self.folder else self.record
 
     def take(self, raw: Raw | RunError) -> Outcome | None:
         """Keep a finished run, in the folder first; return it if it is new."""
@@ -181,7 +187,7 @@ class Sweep:
             return None
         if (raw.case, raw.repetition) in self.done:
             return None
-        outcome = Outcome.of(self.plan.cases[raw.case], raw, self.record)
+        outcome = Outcome.of(self.plan.cases[raw.case], raw, self.recorded(raw.case, raw.repetition))
         kept = self.folder.add(outcome) if self.folder else outcome
         self.done[raw.case, raw.repetition] = kept
         return kept
@@ -214,7 +220,7 @@ def sweep(
     Args:
         experiment: what to run.
         repeat: repetitions per case instead of the file's.
-        quick: one repetition of at most nine cases spread over the sweep.
+        quick: one repetition (unless `repeat` says how many) of at most nine cases spread over the sweep.
         record: what to keep besides summaries.
         algorithms: congestion controls written in Python, by name.
         jobs: threads; default the CPUs of this process. Ignored with an executor.
@@ -267,7 +273,7 @@ def run_all(
                 take(one, raw)
         except BaseException:
             # The error on its way is the one to show; summary.jsonl has all that matters even if this fails.
-            with suppress(SojournError):
+            with suppress(Exception):
                 for one, raw in pool.stop():
                     take(one, raw)
                 for one in sweeps:

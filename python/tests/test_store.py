@@ -84,6 +84,31 @@ def test_what_is_missing_is_run(sweep_file, tmp_path, more):
     same_tables(second, sj.load(tmp_path / "out"))
 
 
+def test_recording_something_new_keeps_what_was_recorded(tmp_path):
+    line, out = "10Mbit/s 20ms 1BDP fifo: newreno", tmp_path / "out"
+    first = sj.run(line, set=SHORT, out=out, series="100ms", acks=True)
+    second = sj.run(line, set=SHORT, out=out, events=True)
+    third = sj.run(line, set=SHORT, out=out, series="20ms", diftr=True)
+    assert first.digest == second.digest == third.digest
+    held = sj.load(out)
+    assert {"flows", "acks", "events", "drops", "diftr"} <= set(held.recorded)
+    assert held.series.flows["t_s"][0] == pytest.approx(0.02), "the finer step has what the other one had"
+    lines = (out / "summary.jsonl").read_text().count("\n")
+    sj.run(line, set=SHORT, out=out, series="100ms", events=True)
+    assert (out / "summary.jsonl").read_text().count("\n") == lines, "all of it was there"
+    sj.run(line, set=SHORT, out=out, fresh=True)
+    assert set(sj.load(out).recorded) == {"queue_delay", "rtt"}
+
+
+def test_where_the_step_counts_a_finer_one_does_not_do(tmp_path):
+    experiment = sj.api.prepare("10Mbit/s 20ms 1BDP fifo: newreno", SHORT)
+    sj.run(experiment, out=tmp_path / "out", series="20ms", events=True)
+    store = stores.Store(tmp_path / "out", experiment, sj.check(experiment), same_step=True)
+    assert not store.finished(sj.Record(100.0)) and store.finished(sj.Record(20.0))
+    assert store.joined(0, 0, sj.Record(100.0)) == sj.Record(100.0, events=True)
+    store.close()
+
+
 def test_a_smaller_run_takes_nothing_out_of_the_tables(tmp_path):
     line, out = "10Mbit/s 20ms 1BDP fifo: newreno", tmp_path / "out"
     sj.run(line, set=SHORT, repeat=3, out=out)
@@ -154,6 +179,48 @@ def test_a_spoilt_line_in_the_middle_is_told(sweep_file, tmp_path):
         sj.load(tmp_path / "out")
 
 
+EVERYTHING = {"series": "100ms", "events": True, "acks": True}
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "noise", "noise between its ends"])
+@pytest.mark.parametrize("name", ["rtt", "queue_delay", "flows", "links", "vars", "events", "drops", "acks"])
+def test_a_damaged_table_is_named_and_made_again(tmp_path, name, damage):
+    line, out = "10Mbit/s 20ms 1BDP fifo: newreno", tmp_path / "out"
+    before = sj.run(line, set=SHORT, out=out, **EVERYTHING)
+    (file,) = (out / name).glob("*.parquet")
+    data = file.read_bytes()
+    noise = bytes(range(256)) * (len(data) // 256 + 1)
+    middle = {"empty": b"", "cut": data[: len(data) // 2], "noise": noise[: len(data)]}
+    file.write_bytes(middle.get(damage, data[:4] + noise[: len(data) - 12] + data[-8:]))
+    with pytest.raises(sj.SpecError, match=rf"{file}: damaged.*remove it and give the command .* again"):
+        sj.load(out).table(name)
+    if damage not in middle:
+        file.unlink()
+    sj.run(line, set=SHORT, out=out)  # less is asked than was recorded
+    assert_frame_equal(sj.load(out).table(name), before.table(name))
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"{}"])
+@pytest.mark.parametrize("name", ["meta.json", "plan.json"])
+def test_a_damaged_file_of_the_folder_is_named_and_written_anew(sweep_file, tmp_path, name, damage, monkeypatch):
+    before = sj.run(sweep_file, out=tmp_path / "out")
+    (tmp_path / "out" / name).write_bytes(damage)
+    with pytest.raises(sj.SpecError, match=rf"{name}: damaged.*writes it anew"):
+        sj.load(tmp_path / "out")
+    monkeypatch.setattr("sojourn._engine.run", lambda *_, **__: pytest.fail("ran again"))
+    sj.run(sweep_file, out=tmp_path / "out")
+    same_tables(before, sj.load(tmp_path / "out"))
+
+
+def test_a_folder_that_says_nothing_of_itself_is_replaced_only_when_told(sweep_file, tmp_path):
+    sj.run(sweep_file, out=tmp_path / "out")
+    for name in ("meta.json", "plan.json"):
+        (tmp_path / "out" / name).write_bytes(b"")
+    with pytest.raises(sj.SpecError, match=r"meta\.json and plan\.json are damaged.*--fresh"):
+        sj.run(sweep_file, out=tmp_path / "out")
+    same_tables(sj.run(sweep_file, out=tmp_path / "out", fresh=True), sj.load(tmp_path / "out"))
+
+
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
 def test_a_killed_sweep_resumes_to_the_same_tables(tmp_path):
     (tmp_path / "long.toml").write_text(LONG_SWEEP)
@@ -203,6 +270,25 @@ def test_a_full_disk_loses_no_finished_run(sweep_file, tmp_path, monkeypatch):
     second = sj.run(sweep_file, out=tmp_path / "out")
     assert (tmp_path / "out" / "summary.jsonl").read_bytes().startswith(kept)
     same_tables(second, sj.run(sweep_file))
+
+
+def test_no_other_error_takes_the_place_of_the_prepared_one(sweep_file, tmp_path, monkeypatch):
+    """What is written on the way out may fail otherwise, as polars does."""
+    written = stores.Store.add
+
+    def add(self, outcome):
+        with stores._full_disk(self.path):
+            if outcome.repetition == 1:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return written(self, outcome)
+
+    def finish(*_, **__):
+        raise pl.exceptions.ComputeError("No space left on device")
+
+    monkeypatch.setattr(stores.Store, "add", add)
+    monkeypatch.setattr(stores.Store, "finish", finish)
+    with pytest.raises(sj.SetupError, match=r"make room and give the same command again"):
+        sj.run(sweep_file, out=tmp_path / "out", jobs=1)
 
 
 FILL = """

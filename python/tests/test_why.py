@@ -122,6 +122,31 @@ def test_what_is_recorded_covers_what_is_asked():
     assert part.covers(part) and not part.covers(Record(1.0, True, True, (3, 5)))
     assert part.covers(Record(events=True)), "events are of the whole run"
     assert Record(**json.loads(json.dumps({"window": (3, 4)}))).window == (3, 4)
+    assert whole.covers(Record(10.0, window=(3, 4))), "a finer step has the instants of a coarser one"
+    assert not Record(4.0).covers(Record(10.0)), "unless it has not"
+    assert not Record(10.0).covers(Record(1.0)) and not part.covers(Record(10.0))
+
+
+@pytest.mark.parametrize(
+    ("asked", "earlier", "both"),
+    [
+        (Record(events=True), Record(100.0), Record(100.0, events=True)),
+        (Record(100.0), Record(acks=True, diftr=True), Record(100.0, acks=True, diftr=True)),
+        (Record(10.0), Record(100.0, events=True), Record(10.0, events=True)),
+        (Record(100.0), Record(10.0), Record(10.0)),
+        (Record(10.0), Record(4.0), Record(10.0)),
+        (Record(10.0), Record(1.0, window=(3, 4)), Record(10.0)),
+        (Record(10.0, window=(3, 4)), Record(1.0, window=(2, 5)), Record(1.0, window=(2, 5))),
+        (Record(1.0, window=(3, 4)), Record(10.0), Record(1.0, window=(3, 4))),
+        (Record(1.0, window=(3, 4)), Record(1.0, window=(6, 7)), Record(1.0, window=(3, 7))),
+        (Record(1.0, window=(3, 4)), Record(10.0, acks=True), Record(1.0, acks=True)),
+        (Record(1.0, window=(3, 4)), Record(events=True), Record(1.0, events=True, window=(3, 4))),
+        (Record(), Record(1.0, acks=True, window=(3, 4)), Record(1.0, acks=True, window=(3, 4))),
+    ],
+)
+def test_what_is_asked_joins_what_was_recorded(asked, earlier, both):
+    assert asked.joined(earlier) == both
+    assert both.covers(asked)
 
 
 def test_a_page_has_lanes_inner_variables_and_a_close_view(result, tmp_path):

@@ -305,7 +305,8 @@ def _sweep(
         return Runs(plan, ((case.index, times or range(case.repeat)) for case in cases))
 
     def store(plan: Plan) -> Store:
-        return Store(below / scenario.name / plan.hash[:16], base, plan, fresh=fresh, on="linux" if held else "sim")
+        where = below / scenario.name / plan.hash[:16]
+        return Store(where, base, plan, fresh=fresh, on="linux" if held else "sim", same_step=True)
 
     return Sweep(base, runs, record=Record(series_ms or scenario.series_ms), store=store)
 
