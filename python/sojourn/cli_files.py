@@ -94,7 +94,7 @@ def export(
         if table is not None:
             raise SpecError(f"--table {table}: {format} holds a run, not a table; leave one of them out")
         file = out or Path(f"run.{ENDINGS.get(format, format.value)}")
-        _run(source, format, file, case, repetition, at or [], flow or [], settings(option), set)
+        _run(source, format, file, case, repetition, at or [], flow or [], settings(option, "--with", "omode=1"), set)
         return
     given = {"--at": at, "--flow": flow, "--set": set, "--case": case, "--repetition": repetition, "--with": option}
     for name in (name for name, value in given.items() if value):
@@ -165,10 +165,9 @@ def _put(text: str, out: Path | None) -> None:
     if out is None:
         sys.stdout.write(text)
         return
-    try:
-        out.write_text(text, "utf-8")
-    except OSError as error:
-        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
+    from .writing import write
+
+    write(out, text.encode())
 
 
 def log(

@@ -91,6 +91,7 @@ def show_teacup(
     from .api import prepare
     from .formats.teacup import read
     from .terminal import say
+    from .writing import write
 
     target("-o", out)
     made = read(file)
@@ -99,10 +100,7 @@ def show_teacup(
     if out is None:
         print(made.toml, end="")
         return
-    try:
-        out.write_text(made.toml, "utf-8")
-    except OSError as error:
-        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
+    write(out, made.toml.encode())
     plan = check(prepare(str(out), {}))
     say(f"{len(plan.cases)} cases, {sum(case.repeat for case in plan.cases)} runs")
     print(out)
@@ -118,12 +116,12 @@ def _show(registry: str, kind: str, name: str, as_json: bool) -> None:
         console().print(page(entry))
 
 
-def settings(pairs: list[str] | None) -> dict[str, str]:
-    """Read KEY=VALUE options."""
+def settings(pairs: list[str] | None, option: str = "--set", like: str = "path.rtt=80ms") -> dict[str, str]:
+    """Read KEY=VALUE options; an error shows what one of this option is like."""
     read = {}
     for pair in pairs or ():
         key, equals, value = pair.partition("=")
         if not equals or not key.strip() or not value.strip():
-            raise SpecError(f"{pair!r}: expected KEY=VALUE, such as path.rtt=80ms")
+            raise SpecError(f"{option} {pair!r}: expected KEY=VALUE, such as {option} {like}")
         read[key.strip()] = value.strip()
     return read

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as xml
 
+from . import writing
 from ._engine import Claim
 from .errors import RunError
 
@@ -25,8 +26,7 @@ def write(path: Path, suite: str, claims: Sequence[Claim], failures: Sequence[Ru
         case = xml.SubElement(tests, "testcase", classname=suite, name=f"run {number}")
         xml.SubElement(case, "error", message=str(failure))
     xml.indent(root)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(xml.tostring(root, encoding="utf-8", xml_declaration=True))
+    writing.write(path, xml.tostring(root, encoding="utf-8", xml_declaration=True), "--junit")
 
 
 def title(claim: Claim) -> str:

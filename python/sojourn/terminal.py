@@ -38,18 +38,10 @@ def console() -> Console:
 
 def target(option: str, path: Path | None, results: Path | None = None) -> None:
     """Refuse a file that cannot be written before anything is run for it. Only the folder of `results` is made."""
-    import os
+    from .writing import check
 
-    if path is None:
-        return
-    if path.is_dir():
-        raise SpecError(f"{option} {path}: is a folder; name a file in it")
-    if results and path.resolve().is_relative_to(results.resolve()):
-        return
-    if not path.parent.is_dir():
-        raise SpecError(f"{option} {path}: cannot be written: there is no folder {path.parent}; make it first")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise SpecError(f"{option} {path}: cannot be written: {path.parent} allows no writing; choose another folder")
+    if path is not None:
+        check(option, path, results)
 
 
 def span(start: float | None, stop: float | None) -> tuple[float | None, float | None]:

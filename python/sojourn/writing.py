@@ -60,7 +60,7 @@ def check(option: str, path: Path, results: Path | None = None) -> None:
             raise SpecError(f"{option} {path}: cannot be written: there is no folder {folder}; make it first")
         if not path.exists() and not takes_files(folder):
             raise SpecError(f"{option} {path}: cannot be written: {folder} allows no writing; choose another folder")
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise _unwritable(option, path, error) from None
 
 
@@ -78,5 +78,5 @@ def _refuse_protected(path: Path) -> None:
         raise PermissionError(0, "the file is protected; allow writing to it (chmod u+w), or choose another name")
 
 
-def _unwritable(option: str, path: Path, error: Exception) -> SpecError:
-    return SpecError(f"{option} {path}: cannot be written: {getattr(error, 'strerror', None) or error}")
+def _unwritable(option: str, path: Path, error: OSError) -> SpecError:
+    return SpecError(f"{option} {path}: cannot be written: {error.strerror or error}")

@@ -17,6 +17,7 @@ from .. import _engine
 from .._engine import Case, Experiment, Record, StopFlag
 from ..errors import RunError, SpecError
 from ..result import Outcome, Result
+from ..writing import replacing, write
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,11 +124,8 @@ def qlog(run: Run, out: Path, *, flows: Sequence[str] = ()) -> int:
         raise SpecError(f"{out}: a .sqlog file holds one flow: choose with --flow one of {names}, or write .qlog")
     traces = [form.trace(flow) for flow in recorded_flows(run, picked)]
     title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
-    try:
-        with out.open("w", encoding="utf-8") as file:
-            form.write(file, traces, title, sequence)
-    except OSError as error:
-        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
+    with replacing(out) as path, path.open("w", encoding="utf-8") as file:
+        form.write(file, traces, title, sequence)
     return sum(len(trace["events"]) for trace in traces)
 
 
@@ -144,7 +142,7 @@ def log(run: Run, out: Path, name: str, *, options: Mapping[str, str], flows: Se
     else:
         rows = recorded(run.outcome, run.case, picked)
     made = logger.write(rows, run.case.duration_s)
-    _write(out, made.data)
+    write(out, made.data)
     return made
 
 
@@ -154,7 +152,7 @@ def diftr(run: Run, out: Path) -> int:
 
     record = Record(diftr=True)
     rows = _table(run, record, "diftr", "--diftr")
-    _write(out, form.written(rows, *([str(one["name"]) for one in part] for part in (run.case.links, run.case.flows))))
+    write(out, form.written(rows, *([str(one["name"]) for one in part] for part in (run.case.links, run.case.flows))))
     return len(rows)
 
 
@@ -165,7 +163,7 @@ def flent(run: Run, out: Path, *, step_ms: float = 200.0, flows: Sequence[str] =
     record = Record(step_ms)
     series, links = (_table(run, record, name, "--series 200ms") for name in ("flows", "links"))
     title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
-    _write(out, form.written(title, run.case, series, links, run.flows(flows)))
+    write(out, form.written(title, run.case, series, links, run.flows(flows)))
     return int(series["t_s"].n_unique())
 
 
@@ -179,13 +177,6 @@ def _table(run: Run, record: Record, name: str, option: str) -> pl.DataFrame:
     if frame is None:
         raise SpecError(f"the run on Linux did not record it: run again with --on linux {option}")
     return frame
-
-
-def _write(out: Path, data: bytes) -> None:
-    try:
-        out.write_bytes(data)
-    except OSError as error:
-        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
 
 
 def recorded_flows(run: Run, picked: Sequence[int]) -> list[Flow]:

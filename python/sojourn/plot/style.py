@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError
+from ..writing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -201,8 +202,8 @@ def save(fig: Figure, out: Path, title: str, footer: str) -> Path:
     if suffix not in words:
         raise SpecError(f"{out}: cannot write {suffix or 'a file without an ending'!r}; end it with .png, .pdf or .svg")
     sign(fig, footer)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    fig.savefig(out, dpi=200, metadata=words[suffix])
+    with replacing(out) as path:
+        fig.savefig(path, dpi=200, metadata=words[suffix])
     return out
 
 

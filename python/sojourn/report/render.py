@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import writing
 from ..stats import number
 from .pieces import Badges, Cell, Code, Column, Facts, Figure, Floats, Page, Piece, Section, Series, Table, Value
 
@@ -21,10 +22,9 @@ SHORT = 20
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 
-def save(page: Page, out: Path) -> Path:
-    """Writes the page and returns its path."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(render(page), encoding="utf-8")
+def save(page: Page, out: Path, option: str = "-o") -> Path:
+    """Writes the page and returns its path; an error names it by the option that it was given with."""
+    writing.write(out, render(page).encode(), option)
     return out
 
 

@@ -135,7 +135,7 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
     medians = [f"{score.medians[0].upper()}{score.medians[1:]}."] if score.medians else []
     index = report.Section("Scores", [report.Badges(badges), *medians, report.Table(heads, rows)])
     footer = f"Made by sojourn {version().version}, model {version().model}."
-    return report.save(report.Page("Published results, reproduced", [index, *sections], lead, footer), out)
+    return report.save(report.Page("Published results, reproduced", [index, *sections], lead, footer), out, "--html")
 
 
 def _pieces(one: Reproduced) -> list[Piece]:

@@ -129,7 +129,7 @@ def page(answer: Answer, out: Path) -> Path:
     lead = f"{sample}{len(answer.scenarios)} scenarios, {runs} runs{live}."
     hashes = " ".join(ran.result.hash[:16] for ran in answer.scenarios)
     footer = f"Made by sojourn {version().version}, model {version().model}, from specs {hashes}."
-    return report.save(report.Page(answer.suite.title, pieces, lead, footer), out)
+    return report.save(report.Page(answer.suite.title, pieces, lead, footer), out, "--html")
 
 
 def _refused(answer: Answer) -> Section:
