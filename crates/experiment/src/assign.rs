@@ -1,5 +1,6 @@
 //! `path.rtt`, `flow.a.cc`, `flow.a.cc.beta`: setting a value of the tree by its key.
 
+use crate::limits::KEY_PARTS_MAX;
 use crate::source::{Checked, Fault, did_you_mean};
 use crate::tree::{Any, At, Table, get, get_mut};
 use params::Spec;
@@ -59,6 +60,7 @@ pub(crate) fn flow_names(name: &str, count: u64) -> impl Iterator<Item = String>
 
 /// Sets the value of a dotted key, making it if it is not there. Decoding finds keys that do not exist.
 pub(crate) fn assign(doc: &mut At<Any>, key: &At<String>, value: At<Any>) -> Checked<()> {
+    refuse_deep(key)?;
     let segments: Vec<&str> = key.value.split('.').collect();
     if segments.iter().any(|s| s.trim().is_empty()) {
         return Err(Fault::at(key.place, format!("{:?} is not a key such as path.rtt or flow.a.cc", key.value)));
@@ -77,6 +79,17 @@ pub(crate) fn assign(doc: &mut At<Any>, key: &At<String>, value: At<Any>) -> Che
             set(entry, keys, key, value)
         }
         keys => set(doc, keys, key, value),
+    }
+}
+
+/// Refuses a key that leads deeper than any does.
+pub(crate) fn refuse_deep(key: &At<String>) -> Checked<()> {
+    match key.value.split('.').count() {
+        parts if parts > KEY_PARTS_MAX => {
+            let message = format!("{:?} has {parts} parts; allowed are {KEY_PARTS_MAX}, as in path.rtt", key.value);
+            Err(Fault::at(key.place, message))
+        }
+        _ => Ok(()),
     }
 }
 

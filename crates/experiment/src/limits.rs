@@ -52,6 +52,9 @@ pub const CHANGES_MAX: usize = 100_000;
 pub const TRACE_MAX: u64 = 256 << 20;
 /// Fastest tick of an emulated clock.
 pub const TICK_HZ_MAX: u64 = 1_000_000;
+/// Most parts of a dotted key, and most tables within one another; no key that exists has a third of it. Whatever goes
+/// down a tree does so by recursion.
+pub const KEY_PARTS_MAX: usize = 32;
 /// Longest name of a flow or link.
 pub const NAME_MAX: usize = 64;
 /// Largest experiment text in bytes: a sweep of as many values as there may be cases takes half of it. Reading takes

@@ -4,6 +4,7 @@
 //! tells which is which; of two times the first is the RTT and the second the buffer. Behind the colon the flows: an
 //! optional count, a congestion control or a kind of traffic, `@start` or `@start-stop`.
 
+use crate::limits::{RATE_MAX, RATE_MIN};
 use crate::quantity::{Buffer, Quantity};
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::traffic::TRAFFIC;
@@ -122,7 +123,8 @@ fn words(path: Piece<'_>) -> Vec<Piece<'_>> {
     let mut i = 0;
     while i < pieces.len() {
         let bare = parse_number(pieces[i].text).is_some_and(|(_, unit)| unit.is_empty());
-        let last = if bare && i + 1 < pieces.len() { i + 1 } else { i };
+        let unit_follows = pieces.get(i + 1).is_some_and(|next| parse_number(next.text).is_none());
+        let last = if bare && unit_follows { i + 1 } else { i };
         let (from, to) = (pieces[i].start, pieces[last].start + pieces[last].text.len());
         words.push(Piece { text: &path.text[from - path.start..to - path.start], start: from });
         i = last + 1;
@@ -142,6 +144,14 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
             Ok("loss")
         } else if Buffer::read(text).is_ok() {
             Ok("buffer")
+        } else if unit.is_empty() {
+            let message =
+                format!("{text:?} has no unit: write \"{text}Mbit/s\", \"{text}ms\" or \"{text}BDP\", {LIKE}");
+            Err(Fault::at(word.place(), message))
+        } else if is_unit(unit) {
+            let rates = format!(" (allowed: {} to {})", RATE_MIN.show(), RATE_MAX.show());
+            let allowed = if unit.contains("bit") { rates } else { String::new() };
+            Err(Fault::at(word.place(), format!("{text:?} is out of range{allowed}")))
         } else {
             let units =
                 ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "ms", "s", "us", "BDP", "packets", "B", "kB", "MB", "%"];
@@ -160,6 +170,12 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
         "gilbert" => "loss",
         _ => "queue",
     })
+}
+
+/// Would this unit do, behind another number?
+fn is_unit(unit: &str) -> bool {
+    let one = format!("1 {unit}");
+    Rate::parse(&one).is_some() || Duration::parse(&one).is_some() || Buffer::read(&one).is_ok()
 }
 
 fn flow_keys(item: Piece<'_>, flows: Place) -> Checked<Table> {
@@ -226,6 +242,20 @@ mod tests {
         }
         for toml in ["format = 1", "title = \"a: b\"", "[path]", "# nothing: at all", "", "a = 1\nb: 2"] {
             assert!(!is_one_line(toml), "{toml}");
+        }
+    }
+
+    #[test]
+    fn a_number_says_what_is_wrong_with_it() {
+        for (line, says) in [
+            ("12Mbit/s 40 2BDP fifo: cubic", "\"40\" has no unit"),
+            ("12Mbit/s 40: cubic", "\"40\" has no unit"),
+            ("99999999999999999999Mbit/s 40ms: cubic", "out of range (allowed: 1 bit/s to"),
+            ("12Mbit/s 99999999999999999999s: cubic", "out of range"),
+            ("12Mbits/s 40ms: cubic", "did you mean \"Mbit/s\"?"),
+        ] {
+            let message = read(line).unwrap_err().message;
+            assert!(message.contains(says), "{line}: {message}");
         }
     }
 

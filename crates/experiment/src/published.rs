@@ -31,7 +31,7 @@ pub(crate) struct TableFile {
     #[schemars(extend("examples" = ["35 %", "max(1.5 ms, 30 %)"]))]
     tolerance: Opt<Tolerance>,
     /// Names of the columns and the figure each holds: `NAME = "figure"`, or `NAME = {that = "figure", tolerance = "…"}`.
-    #[schemars(with = "Option<std::collections::BTreeMap<String, ColumnFile>>")]
+    #[schemars(with = "Option<std::collections::BTreeMap<String, ColumnSchema>>")]
     #[schemars(extend("examples" = [{"mean": "link.bottleneck.queue_ms.mean"}]))]
     columns: Option<At<Any>>,
     /// Rows: the case and the values printed for it.
@@ -93,6 +93,16 @@ struct ColumnFile {
     /// Tolerance of this column. Default: the table's.
     #[schemars(extend("examples" = ["35 %"]))]
     tolerance: Opt<Tolerance>,
+}
+
+/// A column in the JSON schema: its figure alone, or that and its tolerance.
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+enum ColumnSchema {
+    #[allow(dead_code)]
+    Figure(Q<Metric>),
+    #[allow(dead_code)]
+    Own(ColumnFile),
 }
 
 /// One table or several, in the JSON schema.

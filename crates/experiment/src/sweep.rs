@@ -167,6 +167,7 @@ fn zipped(group: &At<Any>) -> Checked<Axis> {
 
 fn column(key: &At<String>, node: &At<Any>) -> Checked<Column> {
     let Any::List(values) = &node.value else { return Err(Fault::at(node.place, "expected a list").under(&key.value)) };
+    assign::refuse_deep(key).map_err(|f| f.under("sweep"))?;
     let sweepable = ["path", "flow", "link", "run"];
     let root = key.value.split('.').next().unwrap_or("");
     if !sweepable.contains(&root) || !key.value.contains('.') {
