@@ -58,7 +58,9 @@ Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster; `local` starts one here.")
 ]
 Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")]
-Quick = Annotated[bool, typer.Option("--quick", help="One repetition of at most nine cases spread over the sweep.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="One repetition, unless told, of at most nine cases spread over the sweep.")
+]
 On = Annotated[
     str, typer.Option(metavar="HOST", help="What runs the experiment: sim, or linux (the kernel's TCP, in real time).")
 ]
@@ -200,6 +202,8 @@ def compare(
             return side
         return terminal.run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh, on=on)
 
+    if within is None and is_results(a) and is_results(b):
+        _refuse_changes("compare", set=set, seed=seed, repeat=repeat, quick=quick, fresh=fresh)
     first = side(a, seed)
     common = first.seed if isinstance(first, Result) else _engine.check(first).cases[0].seed
     second = side(b, seed)
@@ -248,15 +252,21 @@ def plot(
     from .plot.options import read
     from .store import is_results, load
 
-    options = {key: read(text) for key, text in settings(option).items()}
+    options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}
     start, stop = terminal.span(start, stop)
-    given = (("why", why or None), ("start", start), ("stop", stop))
-    options |= {key: value for key, value in given if value is not None}
+    given = {"--why": ("why", why or None), "--from": ("start", start), "--to": ("stop", stop)}
+    for name, (key, value) in given.items():
+        if value is None:
+            continue
+        if kind != "time" and kind in plots.KINDS:
+            raise SpecError(f"{name} is for plots over time: sojourn plot time; a {kind} plot is of the whole run")
+        options[key] = value
     if source in plots.KINDS and kind not in plots.KINDS:
         raise SpecError(f"the kind comes first: sojourn plot {source} {kind!r}")
     plots.check(kind, out or f"{kind}.pdf", options)
     terminal.target("-o", out)
     if is_results(source):
+        _refuse_changes("draw", set=set, seed=seed, repeat=repeat, quick=quick)
         result = load(source)
     else:
         experiment = prepare(source, settings(set), seed)
@@ -354,6 +364,15 @@ def _variant(text: str, base: Experiment) -> list[tuple[str, str]]:
 
             changes.append((f"flow.{check(base).cases[0].groups[0]}.cc", part))
     return changes
+
+
+def _refuse_changes(what: str, **options: Any) -> None:
+    """Refuse options that change what is run where all there is to do is to read results."""
+    for name, value in options.items():
+        if value is None or value is False:
+            continue
+        shown = f"--{name}" if value is True else f"--{name} {value[0] if isinstance(value, list) else value}"
+        raise SpecError(f"{shown}: a result is what it is; {what} the experiment's file with --{name} instead")
 
 
 def _host(on: str, cluster: str | None = None) -> None:

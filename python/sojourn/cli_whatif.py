@@ -31,7 +31,9 @@ def whatif(
         list[str] | None,
         typer.Option("--weight", metavar="FIGURE=N", help="What counts, and how much; figures not named do not count."),
     ] = None,
-    duration: Annotated[str, typer.Option(metavar="TIME", help="Simulated time of a run; 5 s warm it up.")] = "60 s",
+    duration: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Simulated time of a run, default 60 s; 5 s warm it up.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first repetition.", min=0)] = 1,
     repeat: Annotated[int | None, typer.Option(help="Repetitions; default 5.", min=1)] = None,
     jobs: Annotated[
@@ -39,7 +41,9 @@ def whatif(
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from earlier results: replace them.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Three runs of 10 s instead of five of 60 s.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three runs of 10 s instead of five of 60 s, unless told.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compare queues for a link and its traffic; say which to choose, by what, and how to set it up.
@@ -63,7 +67,7 @@ def whatif(
         buffer=buffer,
         up_buffer=up_buffer or "",
         queues=scene.queues(queues) if queues else (),
-        duration=duration,
+        duration=duration or "",
         seed=seed,
     )
 
@@ -79,7 +83,7 @@ def whatif(
 
 def _weights(given: list[str] | None) -> dict[str, float]:
     read = {}
-    for key, text in settings(given).items():
+    for key, text in settings(given, "--weight", "delay=2").items():
         try:
             read[key] = float(text)
         except ValueError:

@@ -146,6 +146,9 @@ BAD = [
     ["run", LINE, "--set", "path.rtt=5 furlongs"],
     ["run", LINE, "--set", "run.duration=0s"],
     ["run", LINE, "--set", "run.duration=-1s"],
+    ["run", LINE, "--set", ".".join(["a"] * 30_000) + "=1"],
+    ["run", LINE, "--set", "path.changes" + ".a" * 300_000 + "=1"],
+    ["run", LINE, "--set", "sweep.path" + ".a" * 300_000 + "=[1, 2]"],
     ["run", "/dev/zero"],
     ["run", "pipe"],
     ["run", "10Mbit/s"],
@@ -218,6 +221,50 @@ def test_bad_input_exits_2_with_one_message_and_writes_nothing(arguments, sojour
     assert "Traceback" not in result.stderr
     assert len(result.stderr) < 3000
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("key", ["path", "path.changes", "flow.a.cc"])
+def test_a_key_that_goes_too_deep_is_named(sojourn, sweep_file, key):
+    sweep_file.write_text(SWEEP + f'"{key}{".a" * 300_000}" = [1, 2]')
+    told = sojourn("run", sweep_file)
+    assert told.returncode == 2
+    assert f'"{key}.a.a' in told.stderr and "parts; allowed are 32" in told.stderr
+    assert len(told.stderr) < 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", "12Mbit/s 40 2BDP fifo: cubic"], '"40" has no unit'),
+        (["run", "99999999999999999999Mbit/s 40ms: cubic"], "out of range (allowed: "),
+        (["run", LINE, "--set", "foo"], "--set 'foo': expected KEY=VALUE, such as --set path.rtt=80ms"),
+        (["plot", "cdf", "out", "--with", "foo"], "--with 'foo': expected KEY=VALUE, such as --with size=single"),
+        (["plot", "time", "out", "--with", "panels="], "--with 'panels=': expected KEY=VALUE, such as --with size"),
+        (["export", "out", "--format", "siftr", "--with", "foo"], "such as --with omode=1"),
+        (["whatif", "--down", "2Mbit/s", "--rtt", "20ms", "--mix", "cubic", "--weight", "delay"], "--weight delay=2"),
+        (["plot", "cdf", "out", "--from", "1"], "--from is for plots over time"),
+        (["plot", "heat", "out", "--why"], "--why is for plots over time"),
+        (
+            ["plot", "time", "out", "--with", "repetition=9"],
+            "repetition 9 of case 0 is not in this result; it has 0, 1",
+        ),
+        (["plot", "lines", "out"], """--set 'sweep.path.rtt=["10 ms", "40 ms"]'"""),
+        (["reproduce", "thesis/table-5.1", "--all"], "both thesis/table-5.1 and --all are given"),
+        (["plot", "cdf", "out", "--set", "path.rtt=5ms"], "--set path.rtt=5ms: a result is what it is"),
+        (["plot", "cdf", "out", "--seed", "0"], "--seed 0: a result is what it is"),
+        (["plot", "cdf", "out", "--repeat", "3"], "--repeat 3: a result is what it is"),
+        (["plot", "cdf", "out", "--quick"], "--quick: a result is what it is"),
+        (["compare", "out", "out", "--set", "path.rtt=5ms"], "--set path.rtt=5ms: a result is what it is"),
+        (["compare", "out", "out", "--repeat", "3"], "--repeat 3: a result is what it is"),
+        (["compare", "out", "out", "--seed", "3"], "--seed 3: a result is what it is"),
+    ],
+    ids=lambda x: " ".join(x)[:60] if isinstance(x, list) else "",
+)
+def test_errors_name_what_was_given_and_a_cure_that_there_is(sojourn, arguments, says):
+    assert sojourn("run", LINE, *QUICK, "--series", "100ms", "--repeat", "2", "-o", "out").returncode == 0
+    told = sojourn(*arguments)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert says in told.stderr
 
 
 def test_errors_teach(sojourn, sweep_file):

@@ -295,6 +295,12 @@ def test_scatter_of_groups() -> None:
         ("time", {"case": 1.5}, "expected a whole number"),
         ("time", {"why": 7}, "expected true or false"),
         ("time", {"panels": ["cwnd", 3]}, "expected a list of names"),
+        ("cdf", {"limit": -5}, "limit=-5: the axis of delays ends above 0"),
+        ("heat", {"low": 5, "high": 5}, "low=5 is not below high=5"),
+        ("heat", {"metric": "flow.a.ratio", "low": 5, "high": 2}, "low=5 is not below high=2"),
+        ("heat", {"x": "path.rtt", "y": "path.rtt"}, "x and y are both 'path.rtt'"),
+        ("cdf", {"labels": "a, b"}, "2 labels for 18 cases; give one each, as in labels=a,b"),
+        ("cdf", {"labels": 7}, "1 labels for 18 cases"),
     ],
 )
 def test_wrong_options_teach(grid: Result, tmp_path: Path, kind: str, given: dict[str, object], words: str) -> None:
@@ -311,7 +317,15 @@ def test_a_title_may_be_a_year_and_one_label_needs_no_list(pair: Result, tmp_pat
     assert plot.draw("cdf", pair, tmp_path / "a.svg", title=2024, labels="one").read_text().count("2024") > 0
 
 
+def test_labels_may_stand_between_commas(tmp_path: Path, pair: Result) -> None:
+    two = synthetic.result(sweep={"path.rate": ["1 Mbit/s", "2 Mbit/s"]})
+    assert [case.label for case in data.shown(two, "slow, fast")] == ["slow", "fast"]
+    assert [case.label for case in data.shown(pair, "slow, fast")] == ["slow, fast"], "of one case there is one"
+
+
 def test_a_case_or_flow_that_is_not_there(pair: Result, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="smooth=-1"):
+        plot.draw("time", pair, tmp_path / "a.png", smooth=-1)
     with pytest.raises(SpecError, match="case 7 is not in this result"):
         plot.draw("time", pair, tmp_path / "a.png", case=7)
     with pytest.raises(SpecError, match="no flow 'c'; this case has a, b"):

@@ -115,6 +115,7 @@ def test_quick_spreads_over_the_sweep(sweep_file):
     assert len(runs) == QUICK_CASES
     assert (runs[0], runs[-1]) == ((0, 0), (29, 0))
     assert len(set(runs)) == QUICK_CASES
+    assert len(choose(plan, 5, quick=True)) == 5 * QUICK_CASES, "what is asked for by name is done"
     assert len(choose(plan, 5, quick=False)) == 150
     assert len(choose(plan, None, quick=False)) == 90
 

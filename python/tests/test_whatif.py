@@ -291,6 +291,12 @@ def test_the_command_prints_an_answer_and_keeps_results(sojourn, tmp_path):
     assert len((folder / "summary.jsonl").read_text().splitlines()) == 6
 
 
+def test_quick_leaves_what_is_asked_for_by_name(sojourn):
+    done = sojourn("whatif", *OPTIONS, "--duration", "6s", "--repeat", "2")
+    assert done.returncode == 0, done.stderr
+    assert "2 runs of 6s for each queue" in done.stdout
+
+
 def test_bad_input_is_exit_2_before_anything_runs(sojourn, tmp_path):
     done = sojourn("whatif", *OPTIONS, "--weight", "game=1")
     assert done.returncode == 2 and "nothing in the mix has it" in done.stderr

@@ -113,9 +113,9 @@ def make(kind: str, cases: Sequence[Shown], **options: Any) -> Figure:
     return makers[kind](cases, **checked(kind, makers[kind], options))
 
 
-def _labels(options: dict[str, Any]) -> Sequence[str] | None:
+def _labels(options: dict[str, Any]) -> Sequence[str] | str | None:
     given = options.pop("labels", None)
-    return [given] if isinstance(given, str) else given
+    return given if given is None or isinstance(given, (str, list, tuple)) else str(given)
 
 
 def _makers() -> dict[str, Callable[..., Figure]]:

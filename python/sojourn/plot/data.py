@@ -98,8 +98,11 @@ class Shown:
         return str(self.links[self.bottleneck].get("queue", "fifo")) if self.links else "fifo"
 
 
-def shown(results: Result | Sequence[Result], labels: Sequence[str] | None = None) -> list[Shown]:
-    """All finished cases of one or several results, with labels that say in what they differ."""
+def shown(results: Result | Sequence[Result], labels: Sequence[str] | str | None = None) -> list[Shown]:
+    """All finished cases of one or several results, with labels that say in what they differ.
+
+    Labels of one's own are a list, or one text: of several cases, with commas between them.
+    """
     many = [results] if isinstance(results, Result) else list(results)
     found = [
         Shown(case, "", outcomes, result)
@@ -109,8 +112,10 @@ def shown(results: Result | Sequence[Result], labels: Sequence[str] | None = Non
     ]
     if not found:
         raise NotRecorded("no finished case in this result: run the experiment first")
+    if isinstance(labels, str):
+        labels = [name.strip() for name in labels.split(",")] if len(found) > 1 else [labels]
     if labels is not None and len(labels) != len(found):
-        raise SpecError(f"{len(labels)} labels for {len(found)} cases; give one each")
+        raise SpecError(f"{len(labels)} labels for {len(found)} cases; give one each, as in labels=a,b")
     names = list(labels) if labels is not None else _labels(found, several=len(many) > 1)
     return [replace(s, label=name) for s, name in zip(found, names, strict=True)]
 

@@ -45,6 +45,8 @@ def cdf(
     fig = style.figure(size, tall)
     ax = fig.add_subplot()
     there = [h for _, h in drawn if h.total]
+    if limit is not None and limit <= 0:
+        raise SpecError(f"limit={limit:g}: the axis of delays ends above 0 ms")
     if limit is None:
         limit = 1.02 * max(h.high[-1] if tail else histogram.quantile(h, 0.999) for h in there)
     left = max(0.01, min(histogram.quantile(h, 0.01) for h in there)) if log else 0.0

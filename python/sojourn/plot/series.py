@@ -60,6 +60,12 @@ def time(
     """
     one = chosen(cases, case)
     run = one.outcomes[0].repetition if repetition is None else repetition
+    have = [outcome.repetition for outcome in one.outcomes]
+    if run not in have:
+        listed = ", ".join(map(str, have[:12])) + (" …" if len(have) > 12 else "")
+        raise SpecError(f"repetition {run} of case {one.index} is not in this result; it has {listed}")
+    if smooth is not None and smooth < 0:
+        raise SpecError(f"smooth={smooth:g}: a mean is over some seconds, or over none (0)")
     series, links = table(one, "flows", run), table(one, "links", run)
     if series.is_empty():
         raise NotRecorded(

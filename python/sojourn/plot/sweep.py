@@ -42,6 +42,8 @@ def heat(
     from dark to bright; `low` and `high` fix the ends of the colours, in the unit shown. `link` is whose figure it is
     when `metric` names none (default each case's bottleneck).
     """
+    if low is not None and high is not None and low >= high:
+        raise SpecError(f"low={low:g} is not below high={high:g}: they are the ends of the colours, darkest first")
     cases = chosen(cases, link, [metric])
     keys = swept(cases)
     x, y = _axes(keys, x, y)
@@ -111,7 +113,8 @@ def lines(
     keys = swept(cases)
     if not keys:
         raise NotRecorded(
-            "nothing was swept: lines need cases that differ in a key, such as --sweep path.rtt=10ms,40ms"
+            "nothing was swept: lines need cases that differ in a key; run with "
+            """--set 'sweep.path.rtt=["10 ms", "40 ms"]', for instance"""
         )
     x = _line_axis(keys, x)
     numbers = on_axis(keys[x])
@@ -162,6 +165,8 @@ def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None) -> tu
     for given in (x, y):
         if given is not None and given not in keys:
             raise SpecError(f"{given!r} is not swept; swept are {', '.join(keys) or 'none'}")
+    if x is not None and x == y:
+        raise SpecError(f"x and y are both {x!r}; name two keys, or one and the other is chosen")
     # Numbers make the better axes; the last two of a sweep are the ones its author varies fastest.
     free = sorted((k for k in keys if k not in (x, y)), key=lambda k: on_axis(keys[k]) is not None)
     if len(free) < (x is None) + (y is None):
@@ -210,6 +215,8 @@ def _colours(metric: str, values: Floats, low: float | None, high: float | None)
     if metric.endswith("_ratio") or metric == "ratio":
         bottom = low if low is not None else min(float(values.min()), 0.99)
         top = high if high is not None else max(float(values.max()), 1.01)
+        if not bottom < 1.0 < top:
+            raise SpecError(f"{metric} is coloured to both sides of 1: low must be below it and high above")
         return {"cmap": "PuOr_r", "norm": TwoSlopeNorm(1.0, bottom, top)}
     bottom = low if low is not None else float(values.min())
     top = high if high is not None else float(values.max())

@@ -50,7 +50,9 @@ def run(
     every run finished and every claim of the files holds, 1 otherwise. Cells outside their tolerance lower the score,
     they are no failure.
     """
-    if bool(names) == everything:
+    if names and everything:
+        raise SpecError(f"both {names[0]} and --all are given: --all is every experiment; leave one of them out")
+    if not names and not everything:
         raise SpecError("name one or more experiments or folders, or give --all")
     paths = files.find_published() if everything else files.expand(names)
     alone = len(paths) == 1

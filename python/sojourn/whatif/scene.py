@@ -15,6 +15,8 @@ from .mix import CARRIER, Direction, Entry, parse, split
 #: What people can switch on today, what is coming, and plain buffers to compare with; simpler ones first.
 QUEUES = ("fifo", "red", "ared", "codel", "cobalt", "pie", "dualpi2", "fq_codel", "fq_cobalt", "fq_pie")
 #: A ping's worth: 64 bytes 50 times a second, both ways, in a flow of its own.
+#: How long a run is unless told.
+DURATION = "60 s"
 PROBE = "cbr(rate=25.6kbit/s, size=64B)"
 
 
@@ -29,7 +31,7 @@ class Question:
     buffer: str = "1000p"
     up_buffer: str = ""
     queues: tuple[str, ...] = ()
-    duration: str = "60 s"
+    duration: str = ""
     warm_up: str = "5 s"
     seed: int = 1
 
@@ -90,8 +92,8 @@ def experiment(question: Question) -> Experiment:
         ("path.rtt", question.rtt),
         ("path.buffer", question.buffer),
         ("path.up_buffer", question.up_buffer or question.buffer),
-        ("run.duration", question.duration),
-        ("run.measure", json.dumps([question.warm_up, question.duration])),
+        ("run.duration", question.duration or DURATION),
+        ("run.measure", json.dumps([question.warm_up, question.duration or DURATION])),
     ]
     return Experiment("\n".join(lines) + "\n", "whatif.toml").change(*changes)
 
