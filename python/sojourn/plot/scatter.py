@@ -37,8 +37,8 @@ def scatter(
 
     `delay` and `throughput` are paths of metrics (default the queue's 95th percentile and the utilisation). The
     delay axis is logarithmic to base 2 and runs to the left. With several groups of flows and a `group` metric in
-    both paths, write the group as `*`: each gets its own ellipse. `link` is whose queue and utilisation (default each
-    case's bottleneck).
+    both paths, write the group as `*`: each gets its own ellipse. Without `names` a legend says what stands beside the
+    clouds else. `link` is whose queue and utilisation (default each case's bottleneck).
     """
     throughput = throughput if throughput is not None else "utilisation"
     cases = chosen(cases, link, [delay, throughput])
