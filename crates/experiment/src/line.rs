@@ -250,7 +250,7 @@ mod tests {
         for (line, says) in [
             ("12Mbit/s 40 2BDP fifo: cubic", "\"40\" has no unit"),
             ("12Mbit/s 40: cubic", "\"40\" has no unit"),
-            ("99999999999999999999Mbit/s 40ms: cubic", "out of range (allowed: 1 bit/s to"),
+            ("99999999999999999999Mbit/s 40ms: cubic", "out of range (allowed: 1bit/s to"),
             ("12Mbit/s 99999999999999999999s: cubic", "out of range"),
             ("12Mbits/s 40ms: cubic", "did you mean \"Mbit/s\"?"),
         ] {
