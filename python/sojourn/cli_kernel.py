@@ -49,7 +49,7 @@ def load(
 
     root("loading")
     sweep()
-    name = load(build.spec(spec, settings(set)), record=record, default=default, untried=untried)
+    name = load(build.spec(spec, settings(set, like="G=3")), record=record, default=default, untried=untried)
     say(f"{name} is loaded; a program asks for it by name (iperf3 -C {name}), all do after")
     say(f"  sysctl net.ipv4.tcp_congestion_control={name}")
 
@@ -98,7 +98,7 @@ def install(
     from .linux import build
     from .linux.kernel import install, uninstall, unit
 
-    wanted = build.spec(spec, settings(set))
+    wanted = build.spec(spec, settings(set, like="G=3"))
     if remove:
         uninstall(wanted)
     elif only_print:

@@ -212,6 +212,16 @@ def test_a_damaged_file_of_the_folder_is_named_and_written_anew(sweep_file, tmp_
     same_tables(before, sj.load(tmp_path / "out"))
 
 
+def test_real_packets_stay_apart_where_the_meta_file_is_damaged(sweep_file, tmp_path):
+    out = tmp_path / "out"
+    sj.run(sweep_file, out=out)
+    lines = [json.loads(line) for line in (out / "summary.jsonl").read_text().splitlines()]
+    (out / "summary.jsonl").write_text("".join(json.dumps(line | {"on": "linux"}) + "\n" for line in lines))
+    (out / "meta.json").write_bytes(b"")
+    with pytest.raises(sj.SpecError, match="holds runs on linux, these are on sim"):
+        sj.run(sweep_file, out=out)
+
+
 def test_a_folder_that_says_nothing_of_itself_is_replaced_only_when_told(sweep_file, tmp_path):
     sj.run(sweep_file, out=tmp_path / "out")
     for name in ("meta.json", "plan.json"):
