@@ -359,6 +359,14 @@ u32 BPF_PROG(host_ssthresh, struct sock *sk)
 	return ((struct tcp_sock *)sk)->snd_ssthresh;
 }
 
+/* The kernel counts this one, and doubles the timer, afterwards. */
+static void host_says_which_timeout(struct law_flow *f, const struct tcp_sock *tp)
+{
+	u64 rto = (u64)((tp->srtt_us >> 3) + tp->rttvar_us) * US << tp->inet_conn.icsk_backoff;
+
+	law_why(f, f->in_flight, tp->inet_conn.icsk_retransmits + 1, rto, 0, 0, 0, 0, 0);
+}
+
 static void host_congestion(struct host *h, struct tcp_sock *tp, u32 signal)
 {
 	struct law_flow *f = &h->flow;
@@ -384,7 +392,7 @@ static void host_congestion(struct host *h, struct tcp_sock *tp, u32 signal)
 		f->cwnd = kind == LAW_TIMEOUT ? f->mss : to;
 		law_why(f, kind == LAW_ECN_BACKOFF ? 0 : f->lost, f->in_flight, 0, 0, 0, 0, 0, 0);
 		if (kind == LAW_TIMEOUT)
-			law_why(f, f->in_flight, tp->inet_conn.icsk_retransmits, f->srtt, 0, 0, 0, 0, 0);
+			host_says_which_timeout(f, tp);
 		law_because(f, kind, cwnd, ssthresh);
 		host_set_cwnd(h, now);
 	}
@@ -418,7 +426,7 @@ void BPF_PROG(host_set_state, struct sock *sk, u8 new)
 			host_congestion(h, tp, LAW_SIGNAL_TIMEOUT);
 		} else {
 			f->cwnd = f->mss;
-			law_why(f, f->in_flight, tp->inet_conn.icsk_retransmits, f->srtt, 0, 0, 0, 0, 0);
+			host_says_which_timeout(f, tp);
 			law_because(f, LAW_TIMEOUT, cwnd, f->ssthresh);
 		}
 		h->own = 0;

@@ -140,6 +140,23 @@ def test_a_window_keeps_so_many_packets_as_its_parameter_says(tmp_path: Path) ->
         assert low <= min(kept, default=0) <= high, (spec, kept.to_list())
 
 
+def test_every_timeout_of_an_outage_is_told(tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    outage = 'path.changes=[{at="1 s", loss="100 %"}, {at="4 s", loss="0 %"}]'
+    line = "10Mbit/s 40ms 2BDP fifo: hldg"
+    sojourn("run", line, "--set", "run.duration=6s", "--set", outage, "--on", "linux", "--events", "-o", folder)
+    (outcome,) = load(folder)
+    events = outcome.frame("events")
+    assert events is not None
+    told = events.filter(cause="timeout")
+    # Three seconds have room for waits of a quarter of a second, of twice and of four times that.
+    assert told.height >= 3, told
+    assert told["v1"].to_list() == list(range(1, told.height + 1)), told
+    waits = told["time_s"].diff().drop_nulls().to_list()
+    for rto, wait in zip(told["v2"].to_list()[1:], waits, strict=True):
+        assert abs(rto * 1e-9 / wait - 1) < 0.2, told
+
+
 def test_what_a_killed_run_leaves_is_cleaned_up_by_the_next_start(tmp_path: Path) -> None:
     line = "10Mbit/s 40ms 4BDP fifo: hldg(g=2), hd"
     out = ("-o", str(tmp_path / "out"))
