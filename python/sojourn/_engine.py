@@ -319,7 +319,7 @@ def capture(
     flows: Sequence[int] = (),
     stop: _core.StopFlag | None = None,
 ) -> tuple[str, int]:
-    """Run one case once and write its packets as pcapng; return the digest and how many packets."""
+    """Run one case once and write its packets as pcapng; return the digest and how many packets. OSError: not written."""
     title = f"{experiment.file}, case {case}, repetition {repetition}"
     try:
         return _core.capture(
@@ -336,8 +336,6 @@ def capture(
         )
     except _core.SpecError as error:
         raise SpecError(str(error)) from None
-    except OSError as error:
-        raise SpecError(f"-o {out}: cannot be written: {error.strerror}") from None
 
 
 def asked(experiment: Experiment) -> dict[int, list[int]]:

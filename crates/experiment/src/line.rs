@@ -145,9 +145,7 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
         } else if Buffer::read(text).is_ok() {
             Ok("buffer")
         } else if unit.is_empty() {
-            let message =
-                format!("{text:?} has no unit: write \"{text}Mbit/s\", \"{text}ms\" or \"{text}BDP\", {LIKE}");
-            Err(Fault::at(word.place(), message))
+            Err(without_unit(word, text))
         } else if is_unit(unit) {
             let rates = format!(" (allowed: {} to {})", RATE_MIN.show(), RATE_MAX.show());
             let allowed = if unit.contains("bit") { rates } else { String::new() };
@@ -156,6 +154,10 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
             let units =
                 ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "ms", "s", "us", "BDP", "packets", "B", "kB", "MB", "%"];
             let near = did_you_mean(unit, units);
+            // A word that took the next one along, which is no unit: `40 fifo`.
+            if let (true, Some((number, _))) = (near.is_empty(), text.split_once(char::is_whitespace)) {
+                return Err(without_unit(word, number));
+            }
             Err(Fault::at(word.place(), format!("{text:?} is no rate, time, buffer or loss{near} ({LIKE})")))
         };
     }
@@ -170,6 +172,11 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
         "gilbert" => "loss",
         _ => "queue",
     })
+}
+
+fn without_unit(word: Piece<'_>, number: &str) -> Fault {
+    let cure = format!("write \"{number}Mbit/s\", \"{number}ms\" or \"{number}BDP\"");
+    Fault::at(word.place(), format!("{number:?} has no unit: {cure}, {LIKE}"))
 }
 
 /// Would this unit do, behind another number?
@@ -250,6 +257,8 @@ mod tests {
         for (line, says) in [
             ("12Mbit/s 40 2BDP fifo: cubic", "\"40\" has no unit"),
             ("12Mbit/s 40: cubic", "\"40\" has no unit"),
+            ("12Mbit/s 40 fifo: cubic", "\"40\" has no unit"),
+            ("12 Mbits/s 40ms: cubic", "did you mean \"Mbit/s\"?"),
             ("99999999999999999999Mbit/s 40ms: cubic", "out of range (allowed: 1bit/s to"),
             ("12Mbit/s 99999999999999999999s: cubic", "out of range"),
             ("12Mbits/s 40ms: cubic", "did you mean \"Mbit/s\"?"),

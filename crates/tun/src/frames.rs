@@ -2,7 +2,7 @@
 //! theirs.
 
 use crate::frame;
-use sim::capture::Content;
+use sim::capture::{Content, RAW_IP};
 use sim::packet::Packet;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -84,6 +84,8 @@ impl Frames {
 pub struct Real(pub Rc<RefCell<Frames>>);
 
 impl Content for Real {
+    const LINK_TYPE: u16 = RAW_IP;
+
     fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32 {
         bytes.extend_from_slice(self.0.borrow().get(packet.segment.ts_val));
         if packet.segment.ecn & 3 == 3 {

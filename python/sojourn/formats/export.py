@@ -106,9 +106,10 @@ def pcapng(run: Run, out: Path, *, points: Sequence[str] = ("sender",), flows: S
         if point not in have:
             raise SpecError(f"--at {point}: packets can be captured at {', '.join(have)}, all")
     picked = run.flows(flows) if flows else []
-    where = (run.experiment, run.case.index, run.repetition, out, list(points), picked)
-    digest, packets = _interruptible(lambda stop: _engine.capture(*where, stop))
-    run.check(digest)
+    with replacing(out) as path:
+        where = (run.experiment, run.case.index, run.repetition, path, list(points), picked)
+        digest, packets = _interruptible(lambda stop: _engine.capture(*where, stop))
+        run.check(digest)
     return packets
 
 

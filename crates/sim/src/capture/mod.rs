@@ -6,6 +6,8 @@
 mod pcapng;
 mod wire;
 
+pub use pcapng::{IPV4, RAW_IP};
+
 use crate::link::DropWhy;
 use crate::packet::{Packet, Way};
 use crate::probe::{Probe, Trace};
@@ -29,6 +31,9 @@ pub struct Wanted {
 
 /// Where a packet's bytes come from.
 pub trait Content {
+    /// What a packet's bytes begin with: [`IPV4`] or [`RAW_IP`].
+    const LINK_TYPE: u16;
+
     /// Writes what is to be captured of a packet into `bytes`; returns its length at the IP layer.
     fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32;
 }
@@ -42,6 +47,8 @@ pub struct Headers {
 }
 
 impl Content for Headers {
+    const LINK_TYPE: u16 = IPV4;
+
     fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32 {
         wire::headers(packet, self.agreed.get(packet.flow as usize).unwrap_or(&self.connections), bytes)
     }
@@ -108,7 +115,7 @@ impl<W: Write, C: Content> Capture<W, C> {
             }
             let mut add = |name: &str, description: &str| {
                 next += 1;
-                writer.interface(name, description).map(|()| next - 1)
+                writer.interface(C::LINK_TYPE, name, description).map(|()| next - 1)
             };
             let id = add(name, description)?;
             if name != SENDER && name != RECEIVER {

@@ -2,8 +2,11 @@
 
 use std::io::{Result, Write};
 
-/// LINKTYPE_RAW: a packet begins with its IP header, so that its length is its size in the simulator.
+/// LINKTYPE_RAW: a packet begins with its IP header, of either version, so that its length is its size in the simulator.
 pub const RAW_IP: u16 = 101;
+/// LINKTYPE_IPV4. libpcap up to 1.10 refuses a second interface of raw IP, as it compares the file's number for it (101)
+/// with its own (12); for IPv4 both are 228.
+pub const IPV4: u16 = 228;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -54,8 +57,8 @@ impl<W: Write> Writer<W> {
     }
 
     /// Describes the next interface, with timestamps in nanoseconds.
-    pub fn interface(&mut self, name: &str, description: &str) -> Result<()> {
-        self.put(&RAW_IP.to_le_bytes());
+    pub fn interface(&mut self, link_type: u16, name: &str, description: &str) -> Result<()> {
+        self.put(&link_type.to_le_bytes());
         self.put(&[0; 2]);
         // No limit that a reader would have to know: how much of a packet is there, every packet says.
         self.put(&0_u32.to_le_bytes());
