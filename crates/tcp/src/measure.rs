@@ -9,7 +9,7 @@ use units::{Duration, Instant};
 impl Sender {
     /// Takes the samples of an ACK that delivered `delivery`; returns the one for the algorithm. The estimator is fed
     /// with the oldest segment delivered, so that the timeout allows for delayed ACKs, the algorithm with the newest.
-    /// Segments ever retransmitted give none (Karn).
+    /// Segments ever retransmitted give none (Karn); their timestamp gives one to both (Linux' `tcp_ack_update_rtt`).
     #[inline]
     pub(crate) fn measure(
         &mut self,
@@ -20,12 +20,8 @@ impl Sender {
         echo: Echo,
     ) -> Option<Duration> {
         if !delivery.is_clean() {
-            if cumulative > 0
-                && let Some((echoed, _)) = echo
-            {
-                self.measure_by_timestamp(now, ack, echoed);
-            }
-            return None;
+            let (echoed, _) = echo.filter(|_| cumulative > 0)?;
+            return Some(self.measure_by_timestamp(now, ack, echoed));
         }
         self.take_rtt(now.since(delivery.oldest), ack);
         let fresh = now.since(delivery.youngest.at);
@@ -36,11 +32,12 @@ impl Sender {
     /// Only retransmissions were acknowledged: a timestamp still tells which transmission it was.
     #[cold]
     #[inline(never)]
-    fn measure_by_timestamp(&mut self, now: Instant, ack: u64, echoed: u32) {
-        let ticks = self.clock.read(now).wrapping_sub(echoed);
-        if ticks > 0 {
-            self.take_rtt(self.clock.tick() * ticks as u64, ack);
-        }
+    fn measure_by_timestamp(&mut self, now: Instant, ack: u64, echoed: u32) -> Duration {
+        let ticks = self.clock.read(now).wrapping_sub(echoed).max(1);
+        let rtt = self.clock.tick() * ticks as u64;
+        self.take_rtt(rtt, ack);
+        self.note_rtt(rtt);
+        rtt
     }
 
     /// FreeBSD: the same through its coarse clock and h_ertt.

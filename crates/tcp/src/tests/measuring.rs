@@ -165,6 +165,32 @@ fn a_hole_makes_no_one_way_delay() {
 }
 
 #[test]
+fn a_repair_is_timed_by_its_timestamp_alone() {
+    // The ACK that fills the hole is for a segment that went twice, and for those behind it, known already (Karn): the stamp
+    // tells which sending it was (Linux' `tcp_ack_update_rtt`).
+    for timestamps in [true, false] {
+        let acks = Arc::new(Mutex::new(Vec::new()));
+        let a = Config { timestamps, ..linux() };
+        let mut p = Pair::with(
+            a.clone(),
+            a,
+            &mut |flow| {
+                flow.cwnd = Bytes::new(20 * MSS);
+                Box::new(Spy { acks: acks.clone(), plain: Plain { fixed: true }, keeps: None })
+            },
+            |from, n, _| if from == 0 && n == 200 { Fate::Drop } else { Fate::Pass },
+        );
+        p.service = MS(1);
+        p.ends[0].write(p.now, 400 * MSS);
+        p.run(MS(1500));
+        let acks = acks.lock().unwrap();
+        let lost = acks.iter().position(|a| a.1.newly_lost > Bytes::ZERO).expect("a loss");
+        let (_, filled, _) = acks[lost..].iter().find(|a| a.1.cumulative > Bytes::new(10 * MSS)).expect("a repair");
+        assert_eq!(filled.rtt, timestamps.then_some(MS(41)));
+    }
+}
+
+#[test]
 fn heard_reports_every_fresh_sample() {
     let mut p = Pair::fixed(linux(), |_, _, _| Fate::Pass);
     p.ends[0].write(p.now, 100 * MSS);
