@@ -97,6 +97,8 @@ pub struct Flow {
     pub slow_start_at_ssthresh: bool,
     /// So many bytes the ACK grows the window of a repair by, for hosts that keep one apart from `cwnd` (FreeBSD).
     pub repair_growth: u16,
+    /// Once the repair (or the reduction) is over, slow start goes on up to here; zero if it does not.
+    pub slow_start_to: Bytes,
     /// Smallest window the host will use.
     pub floor: Bytes,
     /// What to ask the routers for in the SYN, as [`quick_start`](crate::quick_start) writes rates; 0 asks for nothing.
@@ -104,8 +106,8 @@ pub struct Flow {
 
     /// Acknowledged bytes not yet turned into additive growth.
     credit: Bytes,
-    /// A reduction the host still has to carry out by PRR.
-    reduction: Option<Bytes>,
+    /// A reduction the host still has to carry out by PRR; [`Bytes::MAX`] for none.
+    reduction: Bytes,
     /// Window changes with their causes, until the host collects them.
     events: Vec<EventRecord>,
 }
@@ -133,10 +135,11 @@ impl Flow {
             growth: Growth::STANDARD,
             slow_start_at_ssthresh: false,
             repair_growth: 0,
+            slow_start_to: Bytes::ZERO,
             floor: mss * 2,
             request: 0,
             credit: Bytes::ZERO,
-            reduction: None,
+            reduction: Bytes::MAX,
             events: Vec::new(),
         }
     }
@@ -234,7 +237,7 @@ impl Flow {
         self.ssthresh = to;
         match how {
             How::AtOnce => self.cwnd = to,
-            How::Prr => self.reduction = Some(to),
+            How::Prr => self.reduction = to,
         }
         let mut record = self.record(why.into(), before);
         record.cwnd_after = to.get();
@@ -263,7 +266,8 @@ impl Flow {
 
     /// For hosts: the PRR reduction asked for, once.
     pub fn take_reduction(&mut self) -> Option<Bytes> {
-        self.reduction.take()
+        let to = core::mem::replace(&mut self.reduction, Bytes::MAX);
+        (to != Bytes::MAX).then_some(to)
     }
 
     /// For hosts: is there an event to collect?

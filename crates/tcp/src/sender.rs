@@ -440,6 +440,10 @@ impl Sender {
         self.enter(Phase::Open);
         self.flow.reset_credit();
         self.flow.in_flight = Bytes::new(if self.ways.own_window { self.nxt - self.una } else { self.pipe() });
+        let to = core::mem::take(&mut self.flow.slow_start_to);
+        if to > self.flow.cwnd {
+            self.flow.ssthresh = self.flow.ssthresh.max(to);
+        }
         self.cc.on_event(&mut self.flow, Event::RecoveryEnd);
         self.keep_last_growth();
         self.after_algorithm();

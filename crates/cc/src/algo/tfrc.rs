@@ -4,7 +4,7 @@
 //! X_eq = s / (R·√(2p/3) + t_RTO·3·√(3p/8)·p·(1 + 32p²))        p: loss event rate, R: RTT, t_RTO = 4R
 //! p    = 1 / weighted mean of the last eight loss intervals    losses within an RTT are one event
 //! once an RTT, X_recv the rate delivered:   p > 0:  X = min(X_eq, 2·X_recv)
-//!                                           p = 0:  X = min(2·X, 2·X_recv)      slow start
+//!                                           p = 0:  X = min(2·X, 2·X_recv)      slow start, not below W_init/R
 //! first event:  the interval for which X_eq is X_recv/2;       no feedback for a timeout:  X / 2
 //! each gap:     s·√R_now / (X·mean √R), so that a growing queue slows it at once (section 4.5)
 //! ```
@@ -47,6 +47,8 @@ pub struct Tfrc {
     event_at: Option<Instant>,
     /// Rates delivered in the last two rounds.
     received: [f64; 2],
+    /// The initial window in the first RTT: slow start goes no slower, however little there was to send (section 4.3).
+    initial: f64,
 }
 
 impl Algorithm for Tfrc {
@@ -69,7 +71,7 @@ impl Algorithm for Tfrc {
 
     fn new(p: &Params, _: Setup<'_>) -> Self {
         let (rtt, root, intervals) = (Ewma::new(GAIN), Ewma::new(GAIN), Intervals::default());
-        Tfrc { damping: p.damping, rate: 0.0, rtt, root, intervals, event_at: None, received: [0.0; 2] }
+        Tfrc { damping: p.damping, rate: 0.0, rtt, root, intervals, event_at: None, received: [0.0; 2], initial: 0.0 }
     }
 }
 
@@ -108,7 +110,7 @@ impl Tfrc {
         let limit = 2.0 * self.received[0].max(self.received[1]);
         let s = flow.mss.as_f64();
         self.rate = if self.intervals.is_empty() {
-            (2.0 * self.rate).min(limit)
+            (2.0 * self.rate).min(limit).max(self.initial)
         } else {
             equation(s, self.rtt(), self.intervals.rate()).min(limit)
         }
@@ -152,6 +154,7 @@ impl CongestionControl for Tfrc {
             self.root.update(math::sqrt(rtt.as_secs_f64()));
             if self.rate == 0.0 {
                 self.rate = flow.cwnd.as_f64() / self.rtt();
+                self.initial = self.rate;
             }
         }
         self.intervals.pass(ack.delivered.packets(flow.mss));

@@ -61,8 +61,10 @@ pub(super) fn carried(rate: Option<f64>, flow: &Flow) -> Bytes {
     rate.map_or(flow.cwnd / 2, |rate| Bytes::from_f64(rate * flow.min_rtt.as_secs_f64()))
 }
 
-/// Westwood's answer: the window comes down to `to` if it is larger; after a timeout the threshold is `to` in any case.
-pub(super) fn down_to(to: Bytes, flow: &Flow, signal: Signal) -> Reaction {
+/// Westwood's answer: the window comes down to `to` if it is larger; the threshold is `to` in any case, so that a smaller
+/// window slow-starts up to it.
+pub(super) fn down_to(to: Bytes, flow: &mut Flow, signal: Signal) -> Reaction {
+    flow.slow_start_to = to;
     Reaction::Reduce(if signal == Signal::Timeout { to } else { to.min(flow.cwnd) })
 }
 

@@ -46,8 +46,9 @@ impl Intervals {
         if self.closed.is_empty() {
             return 0.0;
         }
-        let with_open = core::iter::once(&self.open).chain(self.closed.iter());
-        mean(self.closed.iter()).max(mean(with_open.take(WEIGHTS.len())))
+        // As many intervals with the open one as without: the oldest gives way to it.
+        let with_open = core::iter::once(&self.open).chain(self.closed.iter()).take(self.closed.len());
+        mean(self.closed.iter()).max(mean(with_open))
     }
 
     /// Events per packet; zero before the first.
@@ -81,7 +82,10 @@ mod tests {
         i.pass(10.0);
         assert_eq!(i.mean(), 50.0);
         i.pass(140.0);
-        assert_eq!(i.mean(), 100.0);
+        assert_eq!(i.mean(), 150.0, "it stands for the only closed one, as long as there is one");
+        i.close();
+        i.pass(250.0);
+        assert_eq!(i.mean(), 200.0, "two of three: the oldest gives way");
         i.begin_with(7.0);
         assert_eq!(i.closed.len(), 1);
     }

@@ -34,6 +34,8 @@ pub(super) struct Script {
     train: bool,
     /// Every ACK of new data during a repair grows the window of the repair.
     grows: bool,
+    /// What congestion asks slow start to go on to.
+    slow_start_to: Bytes,
 }
 
 impl CongestionControl for Script {
@@ -53,7 +55,8 @@ impl CongestionControl for Script {
             flow.grow_repair(flow.mss);
         }
     }
-    fn on_congestion(&mut self, _: &mut Flow, c: &Congestion) -> Reaction {
+    fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        flow.slow_start_to = self.slow_start_to;
         self.told.lock().unwrap().congestion.push((c.signal, c.during));
         self.reaction
     }
@@ -102,6 +105,7 @@ pub(super) fn script<'a>(
                 wake: None,
                 train: false,
                 grows: false,
+                slow_start_to: Bytes::ZERO,
             };
             flow.cwnd = Bytes::new(window * MSS);
             change(&mut s);
@@ -149,6 +153,21 @@ fn the_packet_that_the_last_ack_of_a_repair_added_stays_where_repairs_have_a_win
             (p.cwnd(), p.ends[0].flow_mut().mss)
         });
         assert_eq!(with.0, without.0 + without.1 * packets, "{of:?}");
+    }
+}
+
+#[test]
+fn after_the_repair_slow_start_goes_on_to_where_the_algorithm_said() {
+    for of in [Stack::Linux, Stack::Ns2, Stack::FreeBsd11] {
+        for (to, threshold) in [(0, 5), (3, 5), (80, 80)] {
+            let goal = Bytes::new(to * MSS);
+            let (_, mut p) = script(stack(of), 20, |s| s.slow_start_to = goal, lose(&[5]));
+            p.ends[0].write(p.now, u64::MAX / 4);
+            p.run(MS(400));
+            let flow = p.ends[0].flow_mut();
+            assert_eq!(flow.ssthresh / MSS, Bytes::new(threshold), "{of:?}, {to}");
+            assert_eq!(flow.slow_start_to, Bytes::ZERO);
+        }
     }
 }
 

@@ -172,8 +172,12 @@ impl CongestionControl for Cubic {
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
-        if let (Event::Timeout, Curve::Linux(curve)) = (event, &mut self.curve) {
-            curve.reset();
+        if event == Event::Timeout {
+            match &mut self.curve {
+                Curve::Rfc(curve) => curve.forget(),
+                Curve::Linux(curve) => curve.reset(),
+                Curve::FreeBsd(_) => {}
+            }
         }
         if let (Event::RecoveryEnd, Curve::FreeBsd(curve)) = (event, &mut self.curve) {
             curve.recovered(flow);

@@ -103,6 +103,11 @@ impl Curve {
         flow.cwnd.mul_f64(self.p.beta.or(BETA))
     }
 
+    /// Section 4.8: the first stage after a timeout begins flat, also after one that asks for no further reduction.
+    pub(crate) fn forget(&mut self) {
+        (self.now.w_max, self.now.epoch) = (0.0, None);
+    }
+
     pub(crate) fn undo(&mut self) {
         if let Some(saved) = self.saved.take() {
             self.now = saved;

@@ -101,6 +101,20 @@ fn vars(cc: &dyn CongestionControl) -> Vec<(&'static str, f64)> {
 }
 
 #[test]
+fn a_timeout_within_a_repair_makes_the_next_stage_flat_too() {
+    for spec in ["cubic", "cubic(reference=linux)"] {
+        let mut f = flow(100, 100);
+        let mut cc = cubic(spec, &mut f);
+        let c = congestion(Signal::Loss, &f);
+        cc.on_congestion(&mut f, &c);
+        cc.on_event(&mut f, crate::Event::Timeout);
+        (f.cwnd, f.ssthresh) = (packets(70), packets(70));
+        cc.on_ack(&mut f, &ack(1, 100));
+        assert_eq!(vars(&*cc)[1], ("k", 0.0), "{spec}");
+    }
+}
+
+#[test]
 fn what_mends_freebsd_s_curve_is_refused_of_the_others() {
     let mut f = flow(10, 100);
     for (spec, taken) in [

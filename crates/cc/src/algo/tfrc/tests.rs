@@ -41,6 +41,13 @@ fn it_doubles_while_that_arrives_and_the_first_loss_halves_what_did() {
 }
 
 #[test]
+fn little_to_send_does_not_bring_slow_start_below_where_it_began() {
+    let mut f = flow(10, 100);
+    let mut cc = tfrc(&mut f);
+    assert_eq!([1, 1, 1, 10].map(|n| round(&mut cc, &mut f, n)), [10.0, 10.0, 10.0, 20.0]);
+}
+
+#[test]
 fn losses_within_a_round_trip_are_one_event() {
     let mut f = flow(10, 100);
     let mut cc = tfrc(&mut f);

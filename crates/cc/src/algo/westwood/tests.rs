@@ -24,6 +24,7 @@ fn a_loss_leaves_what_the_path_carries() {
     assert!(to.get().abs_diff(125_000) <= 1 && to.get() / 1448 == 86, "{to:?}");
     f.cwnd = Bytes::new(60 * 1448);
     assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(f.cwnd), "a random loss costs nothing");
+    assert_eq!(f.slow_start_to, to, "and slow start goes on to what the path carries");
     let c = congestion(Signal::Timeout, &f);
     assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(to));
 }
