@@ -141,6 +141,7 @@ impl Sender {
     #[inline]
     pub(crate) fn one_way(
         &mut self,
+        now: Instant,
         echo: Echo,
         cumulative: u64,
         delivery: &Delivery,
@@ -157,13 +158,13 @@ impl Sender {
         } else if cumulative > 0 && leaves_some {
             self.suspects = self.suspects.map(|n| n.saturating_sub(1));
         }
-        let Some((echoed, theirs)) = echo else { return (None, None) };
+        let Some((_, theirs)) = echo else { return (None, None) };
         let tick = self.clock.tick();
-        let ticks = OFFSET + theirs.wrapping_sub(echoed) as i32 as i64;
-        // The stamp is that of the oldest, which waited for the newest.
+        let ticks = OFFSET + theirs.wrapping_sub(self.clock.read(now)) as i32 as i64;
+        // When the newest left is known here. The echo is of the first behind the last ACK that was sent, which need not
+        // have come.
         let valid = cumulative > 0 && delivery.is_clean() && !may_be_late;
-        let delay =
-            valid.then(|| (tick * ticks.max(0) as u64).saturating_sub(delivery.youngest.at.since(delivery.oldest)));
+        let delay = valid.then(|| tick * ticks.max(0) as u64 + now.since(delivery.youngest.at));
         (delay, Some(Instant::ZERO + tick * theirs as u64))
     }
 }

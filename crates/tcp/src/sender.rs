@@ -356,7 +356,7 @@ impl Sender {
         if delivery.bytes > 0 || duplicate || newly_lost > 0 {
             self.flow.cwnd_limited = self.is_window_limited();
             self.rounds.see(fresh, self.flow.rtt, delivered);
-            let (one_way, received_at) = self.one_way(echo, cumulative, &delivery);
+            let (one_way, received_at) = self.one_way(now, echo, cumulative, &delivery);
             let message = Ack {
                 cumulative: Bytes::new(self.earned(cumulative, delivery.bytes)),
                 delivered,

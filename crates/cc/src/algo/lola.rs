@@ -81,6 +81,7 @@ pub struct Lola {
     packets: f64,
     until: Instant,
     step: f64,
+    heard: Instant,
 }
 
 impl Algorithm for Lola {
@@ -113,6 +114,7 @@ impl Algorithm for Lola {
             packets: 0.0,
             until: setup.flow.now,
             step: 0.0,
+            heard: setup.flow.now,
         }
     }
 }
@@ -231,6 +233,7 @@ impl Lola {
 
 impl CongestionControl for Lola {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.heard = flow.now;
         if !flow.phase.grows() {
             return;
         }
@@ -256,6 +259,14 @@ impl CongestionControl for Lola {
         // CUBIC's fast convergence.
         let w_max = if w < self.w_max { w * (1.0 + beta) / 2.0 } else { w };
         Reaction::Reduce(self.begin_cubic(flow, beta, w_max))
+    }
+
+    fn on_event(&mut self, flow: &mut Flow, event: crate::Event) {
+        if event == crate::Event::Restart {
+            let idle = flow.now.since(self.heard);
+            let (State::Cubic(at) | State::Fair(at) | State::Hold(at)) = &mut self.state;
+            *at = *at + idle;
+        }
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

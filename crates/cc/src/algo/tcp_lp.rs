@@ -42,7 +42,8 @@ pub struct TcpLp {
     p: Params,
     smoothed_ms: Ewma,
     smallest: Minima<Duration>,
-    largest: Duration,
+    range: Duration,
+    began: Instant,
     last_back_off: Option<Instant>,
     watches_until: Instant,
 }
@@ -65,12 +66,13 @@ impl Algorithm for TcpLp {
     };
     type Params = Params;
 
-    fn new(p: &Params, _: Setup<'_>) -> Self {
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
         TcpLp {
             p: p.clone(),
             smoothed_ms: Ewma::new(p.gain),
             smallest: Minima::new(MINUTES),
-            largest: Duration::ZERO,
+            range: Duration::ZERO,
+            began: setup.flow.now,
             last_back_off: None,
             watches_until: Instant::ZERO,
         }
@@ -80,10 +82,16 @@ impl Algorithm for TcpLp {
 impl TcpLp {
     /// Takes a delay; returns how long the smoothed one says packets wait, if that is a sign.
     fn measure(&mut self, now: Instant, delay: Duration) -> Option<Duration> {
-        let smallest = self.smallest.update(now.as_nanos() / Duration::from_secs(60).as_nanos(), delay);
-        self.largest = self.largest.max(delay);
+        const MINUTE: Duration = Duration::from_secs(60);
+        let before = self.smallest.get().unwrap_or(delay);
+        let smallest = self.smallest.update(now.as_nanos() / MINUTE.as_nanos(), delay);
+        // A smaller delay is news of the path at first, later the clocks': the largest drifts with it.
+        if now.since(self.began) < MINUTE {
+            self.range += before - smallest;
+        }
+        self.range = self.range.max(delay - smallest);
         let waits = Duration::from_millis_f64(self.smoothed_ms.update(delay.as_millis_f64())).saturating_sub(smallest);
-        (waits > self.largest.saturating_sub(smallest).mul_f64(self.p.delta)).then_some(waits)
+        (waits > self.range.mul_f64(self.p.delta)).then_some(waits)
     }
 
     fn back_off(&mut self, flow: &mut Flow, waits: Duration) {
@@ -117,7 +125,7 @@ impl CongestionControl for TcpLp {
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let smallest = self.smallest.get().unwrap_or(Duration::ZERO);
         see("queue_ms", (self.smoothed_ms.get().unwrap_or(0.0) - smallest.as_millis_f64()).max(0.0));
-        see("range_ms", self.largest.saturating_sub(smallest).as_millis_f64());
+        see("range_ms", self.range.as_millis_f64());
     }
 }
 

@@ -18,8 +18,8 @@
 //! Source: Mittal et al., TIMELY, SIGCOMM 2015; a, β and the scaling by time are those of the authors' snippet.
 
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Flow, Reaction, Setup, StartRule,
-    causes,
+    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Feedback, Flow, Reaction, Setup,
+    StartRule, causes,
 };
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -89,6 +89,8 @@ impl Algorithm for Timely {
         ],
         ecn: Ecn::Off,
         start: StartRule::Fixed,
+        // Its NIC acknowledges every completion at once; 40 ms of a delayed ACK would be above T_high.
+        feedback: Feedback::EveryPacket,
         ..About::DEFAULT
     };
     type Params = Params;

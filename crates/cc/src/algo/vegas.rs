@@ -182,7 +182,10 @@ impl Vegas {
                 self.end_slow_start(flow, rtt);
             }
         } else if delta < self.p.alpha() {
-            flow.cwnd += flow.mss;
+            // The kernels do not ask.
+            if flow.cwnd_limited || self.p.reference != Reference::Paper {
+                flow.cwnd += flow.mss;
+            }
         } else if delta > self.p.beta() {
             let before = flow.windows();
             Self::shrink(flow, flow.cwnd.saturating_sub(flow.mss));

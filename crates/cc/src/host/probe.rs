@@ -37,6 +37,8 @@ pub struct ProbeTrain {
     heard: Vec<Probe>,
     /// The train that is being heard.
     listening: u64,
+    /// When the last segment left.
+    left_at: Instant,
 }
 
 impl ProbeTrain {
@@ -59,9 +61,12 @@ impl ProbeTrain {
 
     /// A segment left: notes it, and paces the next one as planned.
     pub fn on_sent(&mut self, flow: &mut Flow, retransmission: bool) {
-        if let Some(rate) = self.plan.pop()
+        let gap = flow.now.since(core::mem::replace(&mut self.left_at, flow.now));
+        if let Some(asked) = self.plan.pop()
             && !retransmission
         {
+            // Where the application or the window kept it back, it asked for less.
+            let rate = if gap.is_zero() { asked } else { asked.min(flow.mss / gap) };
             self.sent.push_back(Sent { at: flow.now, train: self.number, rate });
         }
         if let Some(&rate) = self.plan.last() {
@@ -126,5 +131,18 @@ mod tests {
         let whole = heard(&mut train, 10, 20).unwrap();
         let delays = [Some(20_000_000), None, Some(22_000_000)];
         assert_eq!(whole, [0, 1, 2].map(|i| Probe { rate: rates[i], delay: delays[i] }));
+    }
+
+    #[test]
+    fn a_segment_that_came_late_asked_for_what_its_gap_says() {
+        let mut f = flow(10, 40);
+        let mut train = ProbeTrain::new();
+        train.begin([4.0, 5.0].map(Rate::from_mbps).into_iter());
+        for at in [0, 8] {
+            f.now = Instant::from_millis(at);
+            train.on_sent(&mut f, false);
+        }
+        // 1000 bytes in 8 ms.
+        assert_eq!(train.sent.back().unwrap().rate, Rate::from_mbps(1.0));
     }
 }

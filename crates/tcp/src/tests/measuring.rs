@@ -250,3 +250,29 @@ fn freebsd_hears_of_the_highest_edge_an_ack_reports() {
         assert_eq!(last_sack_ack(ack, cumulative, known_to, blocks), edge, "{what}");
     }
 }
+
+#[test]
+fn a_lost_acknowledgement_does_not_shorten_one_way_delays() {
+    // Three in a row: the next one echoes the first segment behind the last of them.
+    let acks = Arc::new(Mutex::new(Vec::new()));
+    let a = Config { timestamp_tick: Duration::from_millis(1), ..linux() };
+    let mut p = Pair::with(
+        a.clone(),
+        a,
+        &mut |flow| {
+            flow.cwnd = Bytes::new(20 * MSS);
+            Box::new(Spy { acks: acks.clone(), plain: Plain { fixed: true }, keeps: None })
+        },
+        |from, n, _| if from == 1 && (200..203).contains(&n) { Fate::Drop } else { Fate::Pass },
+    );
+    p.service = MS(1);
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p.run(MS(1500));
+    let acks = acks.lock().unwrap();
+    let most = acks.iter().filter(|a| a.0 > AT(250)).map(|a| a.1.cumulative).max().unwrap();
+    assert!(most >= Bytes::new(8 * MSS), "no acknowledgement was lost: {most:?}");
+    // What was held back leaves in a burst and waits longer; nothing is faster than the path.
+    let least = |from, to| acks.iter().filter(|a| a.0 > AT(from) && a.0 < AT(to)).filter_map(|a| a.1.one_way).min();
+    let (before, all) = (least(150, 350).unwrap(), least(150, 1500).unwrap());
+    assert!(all + MS(1) >= before, "{before:?}, then {all:?}");
+}

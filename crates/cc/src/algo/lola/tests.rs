@@ -90,3 +90,17 @@ fn a_loss_is_cubics_and_a_base_rtt_that_never_comes_back_is_forgotten() {
     cc.measure(&f, ms(60), 1.0);
     assert_eq!(cc.base, ms(60));
 }
+
+#[test]
+fn silence_is_no_time_of_the_curve_nor_of_the_hold() {
+    let mut f = flow(100, 20);
+    let mut cc = Lola::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    f.ssthresh = packets(50);
+    f.now = Instant::from_millis(1000);
+    cc.on_ack(&mut f, &ack(1, 26));
+    cc.state = State::Hold(Instant::from_millis(1200));
+    (f.now, f.cwnd, f.ssthresh) = (Instant::from_millis(5000), packets(10), packets(75));
+    cc.on_event(&mut f, crate::Event::Restart);
+    cc.on_ack(&mut f, &ack(1, 20));
+    assert_eq!((cc.state, f.ssthresh), (State::Hold(Instant::from_millis(5200)), packets(75)));
+}

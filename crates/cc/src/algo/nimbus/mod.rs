@@ -204,7 +204,7 @@ impl Nimbus {
     fn compete(&mut self, flow: &Flow, acked: Bytes) {
         let rival = &mut self.rival;
         (rival.now, rival.srtt, rival.mss, rival.floor) = (flow.now, flow.srtt, flow.mss, flow.floor);
-        if !acked.is_zero() && flow.may_grow() {
+        if !acked.is_zero() && !flow.app_limited && flow.phase.grows() {
             self.curve.avoidance(rival, acked);
         }
     }
@@ -248,7 +248,8 @@ impl CongestionControl for Nimbus {
                 self.next = flow.now + TICK;
                 self.tick(flow);
             }
-            Event::Restart => {
+            // A pace of less than a packet in a timeout is no silence of the application's.
+            Event::Restart if flow.app_limited => {
                 self.rates.clear();
                 self.elasticity.clear();
             }

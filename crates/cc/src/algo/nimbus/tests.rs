@@ -1,7 +1,7 @@
 //! Numbers of Nimbus.
 
 use super::*;
-use crate::testing::{flow, ms};
+use crate::testing::{ack, flow, ms, packets};
 use units::Rng;
 
 fn nimbus(f: &mut Flow) -> Nimbus {
@@ -47,4 +47,29 @@ fn the_modes_have_a_gap_between_them_and_a_time() {
     assert_eq!(seen, [false, true, true, true, false]);
     // 6 Mbit/s for 50 ms: the rate of 5 s before.
     assert_eq!(cc.rival.cwnd, Bytes::new(37_500));
+}
+
+#[test]
+fn in_competition_the_curve_grows_though_the_pace_and_not_the_window_is_the_limit() {
+    let mut f = flow(100, 50);
+    (f.ssthresh, f.cwnd_limited) = (packets(10), false);
+    let mut cc = nimbus(&mut f);
+    (cc.competing, cc.rival.cwnd, cc.rival.ssthresh) = (true, packets(20), packets(20));
+    for n in 1..=200 {
+        f.now = Instant::from_millis(10 * n);
+        cc.on_ack(&mut f, &ack(1, 50));
+    }
+    assert!(cc.rival.cwnd >= packets(24), "{:?}", cc.rival.cwnd);
+}
+
+#[test]
+fn a_pace_of_a_packet_in_a_timeout_is_no_silence() {
+    let mut f = flow(100, 50);
+    let mut cc = nimbus(&mut f);
+    let mut after = |app_limited| {
+        (cc.elasticity.value, f.app_limited) = (3.0, app_limited);
+        cc.on_event(&mut f, Event::Restart);
+        cc.elasticity.value
+    };
+    assert_eq!([after(false), after(true)], [3.0, 1.0]);
 }

@@ -54,3 +54,16 @@ fn the_average_moves_by_an_eighth() {
     assert_eq!(cc.measure(f.now, ms(90)), None);
     assert_eq!(cc.measure(f.now, ms(90)), Some(Duration::from_micros(18_750)));
 }
+
+#[test]
+fn a_clock_that_runs_fast_leaves_the_range_as_it_is() {
+    // 100 ppm: 6 ms a minute, for an hour. Queues of up to 40 ms, as in the first minute.
+    let mut f = flow(20, 40);
+    let mut cc = TcpLp::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    for minute in 0..60u64 {
+        for queue in [0, 40] {
+            cc.measure(Instant::from_millis(60_000 * minute), ms(1000 - 6 * minute + queue));
+        }
+    }
+    assert_eq!(cc.range, ms(40));
+}

@@ -75,3 +75,12 @@ fn a_queue_ends_slow_start_with_its_numbers() {
         assert_eq!((event.cause(), event.values[0]), (Some(CauseKind::SlowStartExit), exits::QUEUED));
     }
 }
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    let mut f = flow(20, 100);
+    (f.ssthresh, f.cwnd_limited) = (packets(10), false);
+    let mut cc = vegas("vegas", &mut f);
+    cc.on_ack(&mut f, &closing(20, 100));
+    assert_eq!(f.cwnd, packets(20));
+}
