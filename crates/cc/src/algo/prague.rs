@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! RTT_virt = max(srtt, 25 ms), after the first 500 rounds (until then, srtt)
-//! once per RTT_virt:  α += (F − α)/16,  F the fraction of marked bytes; α = 1 at first
-//! a mark:             cwnd = (1 − α/2)·cwnd, once per round
+//! once per RTT_virt:  α += (F − α)/16,  F the fraction of marked bytes; α = 1 until the first mark
+//! a mark:             cwnd = (1 − α/2)·cwnd, once per round, of old flows once per 25 ms
 //! a loss:             cwnd / 2
 //! avoidance:          cwnd += (srtt / RTT_virt)² packets a round, earned by unmarked data only, in the round that
 //!                     follows a mark as in any other
@@ -42,6 +42,10 @@ pub struct Prague {
     alpha: Ewma,
     marks: MarkedFraction,
     updated: Instant,
+    /// When a mark last took from the window, if one did.
+    reduced: Option<Instant>,
+    /// A mark was seen: there is a queue that marks.
+    marked: bool,
     rounds: u32,
     /// Unmarked data acknowledged and not yet turned into growth. A reduction leaves it alone, unlike the host's own count.
     earned: Bytes,
@@ -71,6 +75,8 @@ impl Algorithm for Prague {
             alpha: Ewma::starting_at(p.gain, 1.0),
             marks: MarkedFraction::default(),
             updated: setup.flow.now,
+            reduced: None,
+            marked: false,
             rounds: 0,
             earned: Bytes::ZERO,
         }
@@ -112,8 +118,12 @@ impl CongestionControl for Prague {
         self.rounds = self.rounds.saturating_add(u32::from(ack.round.is_some()));
         // The end of the first round past RTT_virt.
         let over = ack.round.is_some() && flow.now.since(self.updated) + flow.srtt / 2 >= self.virtual_rtt(flow);
+        self.marked |= !ack.ce.is_zero();
         if let Some(fraction) = self.marks.see(ack, over) {
-            self.alpha.update(fraction);
+            // Until a mark shows a queue that marks there is nothing to average.
+            if self.marked {
+                self.alpha.update(fraction);
+            }
             self.updated = flow.now;
         }
         self.grow(flow, ack.cumulative.saturating_sub(ack.ce));
@@ -124,9 +134,16 @@ impl CongestionControl for Prague {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        let alpha = self.alpha.get().unwrap_or(1.0);
-        let part = if congestion.signal == Signal::Ecn { alpha / 2.0 } else { 0.5 };
-        Reaction::Reduce(flow.cwnd.mul_f64(1.0 - part))
+        if congestion.signal != Signal::Ecn {
+            return Reaction::Reduce(flow.cwnd.mul_f64(0.5));
+        }
+        // Old flows of a short RTT answer once per RTT_virt, as they grow.
+        let old = self.rounds >= self.p.transition;
+        if old && self.reduced.is_some_and(|at| flow.now.since(at) < self.p.virtual_rtt) {
+            return Reaction::Own;
+        }
+        self.reduced = Some(flow.now);
+        Reaction::Reduce(flow.cwnd.mul_f64(1.0 - self.alpha.get().unwrap_or(1.0) / 2.0))
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

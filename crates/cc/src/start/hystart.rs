@@ -9,7 +9,7 @@
 //! makes no bursts, so its train must last the whole base RTT and an allowance for offload.
 
 use crate::{Ack, Flow, SlowStart, causes, exits, start::Start};
-use units::{Bytes, Duration, Instant, Rate, Rng};
+use units::{Bytes, Duration, Instant, Rng};
 
 params::params! {
     /// Constants of Linux 6.1.
@@ -54,12 +54,13 @@ pub(super) fn rise(base: Duration, least: Duration, most: Duration) -> Duration 
     (base / 8).clamp(least, most)
 }
 
-/// How long a train of ACKs may last.
-fn train_limit(base: Duration, pacing: Option<Rate>) -> Duration {
-    match pacing {
-        None => base / 2,
-        Some(rate) => base + (Bytes::new(4 * 65_536) / rate).min(Duration::from_millis(1)),
-    }
+/// How long a train of ACKs may last: the base RTT and what offload may hold back (`hystart_ack_delay`), half of both
+/// where the sender does not pace. Linux reckons a pacing rate then, too: twice the window over the RTT in slow start.
+fn train_limit(flow: &Flow) -> Duration {
+    let rate = flow.pacing.or((!flow.srtt.is_zero()).then(|| flow.cwnd * 2 / flow.srtt));
+    let allowance = rate.map_or(Duration::ZERO, |rate| (Bytes::new(4 * 65_536) / rate).min(Duration::from_millis(1)));
+    let whole = flow.min_rtt + allowance;
+    if flow.pacing.is_some() { whole } else { whole / 2 }
 }
 
 impl Start for HyStart {
@@ -92,7 +93,7 @@ impl HyStart {
             return false;
         }
         self.last_ack = flow.now;
-        flow.now.since(self.round_start) > train_limit(flow.min_rtt, flow.pacing)
+        flow.now.since(self.round_start) > train_limit(flow)
     }
 
     fn rise_found(&mut self, rtt: Duration, base: Duration) -> bool {
@@ -141,6 +142,7 @@ impl SlowStart for HyStart {
 mod tests {
     use super::*;
     use crate::testing::{ack, flow, ms};
+    use units::Rate;
 
     /// Nine samples of one round, far enough apart to be no train: does slow start end, and at which sample?
     fn exit_at(base: u64, rtt: u64) -> Option<usize> {
@@ -176,6 +178,22 @@ mod tests {
         assert_eq!(exit_after(2, None), Some(11), "22 ms > 20 ms");
         assert_eq!(exit_after(3, None), None);
         assert_eq!(exit_after(2, Some(Rate::from_mbps(10.0))), Some(21), "42 ms > 41 ms when paced");
+    }
+
+    #[test]
+    fn the_allowance_for_offload_counts_unpaced_too_by_half() {
+        let exit_after = |pacing: Option<Rate>| {
+            let mut f = flow(20, 1);
+            f.pacing = pacing;
+            let mut h = HyStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+            (1..=60).find(|_| {
+                f.now += Duration::from_micros(100);
+                h.on_ack(&mut f, &ack(1, 1));
+                !f.in_slow_start()
+            })
+        };
+        // 1 ms and 1 ms, and half of that.
+        assert_eq!((exit_after(None), exit_after(Some(Rate::from_mbps(320.0)))), (Some(11), Some(21)));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! Source: RFC 9406. Only for the first slow start of a flow, as the RFC advises.
 
 use super::hystart::rise;
-use crate::{Ack, Flow, Growth, SlowStart, causes, exits, start::Start};
+use crate::{Ack, Event, Flow, Growth, SlowStart, causes, exits, start::Start};
 use units::{Bytes, Duration, Rng};
 
 params::params! {
@@ -141,6 +141,14 @@ impl SlowStart for HyStartPp {
         self.stage = Stage::Over;
     }
 
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        // Silence before any threshold was learnt: it is still the initial slow start (RFC 9406, section 4.3).
+        if event == Event::Restart && flow.ssthresh == Bytes::MAX {
+            (self.stage, self.last_min) = (Stage::SlowStart, Duration::MAX);
+            (self.round_min, self.samples) = (Duration::MAX, 0);
+        }
+    }
+
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let rounds = if let Stage::Conservative { rounds, .. } = self.stage { rounds } else { 0 };
         see("conservative_rounds", rounds as f64);
@@ -188,6 +196,22 @@ mod tests {
         }
         round(&mut h, &mut f, 50);
         assert!(!f.in_slow_start());
+    }
+
+    #[test]
+    fn silence_before_a_threshold_is_learnt_is_still_the_initial_slow_start() {
+        for (learnt, divisor) in [(false, 4), (true, 1)] {
+            let mut f = flow(20, 40);
+            let mut h = HyStartPp::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+            if learnt {
+                f.ssthresh = f.mss * 1000;
+            }
+            h.on_reset(&mut f);
+            h.on_event(&mut f, Event::Restart);
+            round(&mut h, &mut f, 40);
+            round(&mut h, &mut f, 50);
+            assert_eq!(f.growth.divisor, divisor, "learnt: {learnt}");
+        }
     }
 
     #[test]

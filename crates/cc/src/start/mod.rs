@@ -32,6 +32,12 @@ pub trait SlowStart: Debug + Send {
     }
     /// Something happened, in slow start or not.
     fn on_event(&mut self, _flow: &mut Flow, _event: Event) {}
+    /// A segment was declared lost, in slow start or not.
+    fn on_lost(&mut self, _flow: &mut Flow, _lost: &Lost) {}
+    /// What becomes of the algorithm's answer to congestion. After [`on_reset`](Self::on_reset).
+    fn answer(&mut self, _flow: &mut Flow, _congestion: &Congestion, reaction: Reaction) -> Reaction {
+        reaction
+    }
     /// An ACK ended slow start, whoever decided it.
     fn on_end(&mut self, _flow: &mut Flow) {}
     /// Congestion ended slow start, or idleness starts it anew.
@@ -182,7 +188,8 @@ impl CongestionControl for Composed {
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         flow.growth = Growth::STANDARD;
         self.start.on_reset(flow);
-        self.cc.on_congestion(flow, congestion)
+        let reaction = self.cc.on_congestion(flow, congestion);
+        self.start.answer(flow, congestion, reaction)
     }
     fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
         if flow.in_slow_start() {
@@ -191,6 +198,7 @@ impl CongestionControl for Composed {
         self.cc.on_sent(flow, sent);
     }
     fn on_lost(&mut self, flow: &mut Flow, lost: &Lost) {
+        self.start.on_lost(flow, lost);
         self.cc.on_lost(flow, lost);
     }
     fn on_undo(&mut self, flow: &mut Flow) {

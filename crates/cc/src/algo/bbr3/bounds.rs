@@ -15,6 +15,7 @@ pub(super) struct Bounds {
     /// Something was lost in this round.
     pub(super) lost: bool,
     pub(super) saved: (Option<Rate>, Option<Bytes>, Option<Bytes>),
+    pub(super) is_saved: bool,
 }
 
 impl Bounds {
@@ -70,6 +71,10 @@ impl Bbr3 {
 
     /// One lost segment.
     pub(super) fn note_loss(&mut self, flow: &mut Flow, lost: &Lost) {
+        // Before the first loss of an episode tightens what the episode, if spurious, gives back.
+        if !flow.phase.repairs() && !core::mem::replace(&mut self.bounds.is_saved, true) {
+            self.bounds.save();
+        }
         if !self.bounds.lost {
             self.loss_round_end = flow.delivered;
         }

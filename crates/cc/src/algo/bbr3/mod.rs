@@ -167,12 +167,16 @@ impl Bbr3 {
         (self.extra_began, self.extra_acked) = (flow.now, Bytes::ZERO);
         if self.state.is_probe_bw() {
             self.pace(flow, 1.0);
+        } else if self.state.phase == cycle::Phase::ProbeRtt {
+            self.end_probe_rtt(flow);
         }
     }
 }
 
 impl CongestionControl for Bbr3 {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        // An ACK's losses are one event, however many in a row (Linux' `loss_events_in_round`).
+        self.losses_in_round += u32::from(!ack.newly_lost.is_zero());
         self.update_latest(flow, ack);
         self.update_bounds(flow);
         self.update_aggregation(flow, ack);
@@ -185,14 +189,15 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_lost(&mut self, flow: &mut Flow, lost: &Lost) {
-        self.losses_in_round += 1;
         self.note_loss(flow, lost);
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         self.save_cwnd(flow);
-        self.bounds.save();
-        (self.recovery_round, self.losses_in_round) = (self.rounds, self.losses_in_round.max(1));
+        if !core::mem::take(&mut self.bounds.is_saved) {
+            self.bounds.save();
+        }
+        self.recovery_round = self.rounds;
         if congestion.signal == Signal::Timeout {
             self.phase_before = Phase::Loss;
             let before = flow.windows();

@@ -163,12 +163,19 @@ impl Bbr3 {
                 self.start_round(flow);
             }
             None => {}
-            Some(until) => {
+            Some(_) => {
                 self.probe_rtt_round |= self.round_start;
-                if self.probe_rtt_round && flow.now > until {
-                    self.leave_probe_rtt(flow);
+                if self.probe_rtt_round {
+                    self.end_probe_rtt(flow);
                 }
             }
+        }
+    }
+
+    /// Leaves PROBE_RTT if its time is over: after a round of it, or as sending begins anew after silence.
+    pub(super) fn end_probe_rtt(&mut self, flow: &mut Flow) {
+        if self.probe_rtt_until.is_some_and(|until| flow.now > until) {
+            self.leave_probe_rtt(flow);
         }
     }
 

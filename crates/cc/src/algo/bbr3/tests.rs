@@ -151,3 +151,60 @@ fn the_same_rtt_met_again_does_not_put_the_probe_off_but_a_smaller_one_does() {
     let after = f.now.since(least).as_secs_f64();
     assert!((5.0..5.2).contains(&after), "{after}");
 }
+
+#[test]
+fn a_spurious_recovery_gives_back_the_bound_that_its_losses_set() {
+    let mut f = flow(200, 100);
+    let mut cc = settled(&mut f);
+    cc.enter(&mut f, Cycle::Up);
+    (cc.state.sampling_probe, cc.bounds.longterm) = (true, Some(packets(190)));
+    let lost = Lost { size: packets(1), sent_at: Instant::ZERO, tx_in_flight: packets(150), lost: packets(9) };
+    cc.on_lost(&mut f, &lost);
+    assert!(cc.bounds.longterm < Some(packets(150)));
+    let c = crate::testing::congestion(Signal::Loss, &f);
+    cc.on_congestion(&mut f, &c);
+    cc.on_undo(&mut f);
+    assert_eq!(cc.bounds.longterm, Some(packets(190)));
+}
+
+#[test]
+fn losses_in_a_row_are_one_event_of_the_six_that_end_startup() {
+    let rate = |f: &Flow| RateSample {
+        delivered: packets(100),
+        prior_delivered: f.delivered,
+        interval: ms(100),
+        tx_in_flight: packets(100),
+        lost: packets(10),
+        app_limited: false,
+    };
+    for (acks, ends) in [(1, false), (6, true)] {
+        let mut f = flow(200, 100);
+        let mut cc = bbr(&mut f);
+        (f.phase, cc.rounds, cc.next_round, cc.loss_round_end) = (Phase::Recovery, 9, packets(9999), packets(9999));
+        for n in 1..=acks {
+            (0..12 / acks).for_each(|_| {
+                let lost = Lost { size: packets(1), sent_at: f.now, tx_in_flight: packets(100), lost: packets(1) };
+                cc.on_lost(&mut f, &lost);
+            });
+            if n == acks {
+                (cc.next_round, cc.loss_round_end) = (f.delivered, f.delivered);
+            } else {
+                cc.loss_round_end = packets(9999);
+            }
+            let sample = rate(&f);
+            cc.on_ack(&mut f, &Ack { newly_lost: packets(12 / acks), rate: Some(sample), ..ack(1, 100) });
+        }
+        assert_eq!(cc.full, ends, "12 losses on {acks} ACKs");
+    }
+}
+
+#[test]
+fn silence_in_probe_rtt_ends_it_once_its_time_is_over() {
+    let mut f = flow(100, 100);
+    let mut cc = settled(&mut f);
+    cc.enter(&mut f, Cycle::ProbeRtt);
+    (cc.probe_rtt_until, cc.prior_cwnd, f.cwnd) = (Some(Instant::from_millis(200)), packets(200), packets(50));
+    (f.now, f.app_limited) = (Instant::from_millis(500), true);
+    cc.on_sent(&mut f, &Sent { size: packets(1), in_flight: packets(1), retransmission: false });
+    assert_eq!((cc.state.phase, f.cwnd), (Cycle::Cruise, packets(200)));
+}

@@ -29,6 +29,7 @@ fn a_short_rtt_grows_as_one_of_25_ms_once_the_flow_is_old() {
 fn alpha_moves_once_in_a_virtual_rtt_and_a_mark_takes_half_of_it() {
     let mut f = flow(100, 10);
     let mut cc = prague(&mut f, 0);
+    cc.marked = true;
     let mut seen = std::vec::Vec::new();
     for n in 1..=6u64 {
         f.now = Instant::ZERO + ms(10 * n);
@@ -56,4 +57,31 @@ fn marked_data_earns_no_growth() {
     assert_eq!(f.cwnd, packets(10));
     (0..10).for_each(|_| cc.on_ack(&mut f, &ack(1, 50)));
     assert_eq!(f.cwnd, packets(11));
+}
+
+#[test]
+fn an_old_flow_of_short_rtt_answers_marks_once_in_a_virtual_rtt() {
+    for (transition, answers) in [(0, 1), (500, 5)] {
+        let mut f = flow(100, 5);
+        let mut cc = prague(&mut f, transition);
+        let answered = (1..=5u64).filter(|n| {
+            f.now = Instant::ZERO + ms(5 * n);
+            let c = congestion(Signal::Ecn, &f);
+            matches!(cc.on_congestion(&mut f, &c), Reaction::Reduce(_))
+        });
+        assert_eq!(answered.count(), answers, "rounds of 5 ms within 25 ms");
+    }
+}
+
+#[test]
+fn alpha_stays_until_a_mark_shows_a_queue_that_marks() {
+    let mut f = flow(100, 10);
+    let mut cc = prague(&mut f, 500);
+    let mut round = |n: u64, ce| {
+        f.now = Instant::ZERO + ms(10 * n);
+        cc.on_ack(&mut f, &Ack { ce: packets(ce), ..closing(10, 10) });
+        cc.alpha.get().unwrap()
+    };
+    assert!((1..100).all(|n| round(n, 0) == 1.0));
+    assert_eq!((round(100, 10), round(101, 0)), (1.0, 0.9375));
 }
