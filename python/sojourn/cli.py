@@ -219,7 +219,8 @@ def compare(
     elif markdown:
         print(comparison.markdown())
     else:
-        console().print(comparison.table())
+        screen = console()
+        screen.print(comparison.table(screen.width))
 
 
 @app.command()

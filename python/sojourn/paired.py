@@ -50,9 +50,11 @@ class Pair:
 
     @property
     def verdict(self) -> str:
-        """`higher`, `lower`, `same`, or `unclear` when the interval holds zero."""
+        """`higher`, `lower`, `same`, `unclear` when the interval holds zero, `one pair` where there is none."""
         if self.difference.mean == 0.0 and self.difference.exact:
             return "same"
+        if self.difference.n == 1:  # one throw of the dice tells nothing of chance
+            return "one pair"
         if not self.difference.clear:
             return "unclear"
         return "higher" if self.difference.mean > 0 else "lower"
@@ -65,6 +67,7 @@ class Comparison:
     a: Result
     b: Result
     pairs: tuple[Pair, ...]
+    left_out: str = ""
 
     def __getitem__(self, metric: str) -> Pair:
         for pair in self.pairs:
@@ -110,22 +113,39 @@ class Comparison:
         lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in _cells(p)) + " |" for p in self.pairs]
         return "\n".join([*lines, "", _foot(self)])
 
-    def table(self) -> RenderableType:
-        """Draw the table for a terminal."""
+    def table(self, width: int = 160) -> RenderableType:
+        """Draw the table for a terminal of this width; columns of figures that do not fit are left out and named."""
+        from rich.console import Console, Group
+        from rich.text import Text
+
+        heads = [head for head in _HEADS if head != "case" or any(p.case for p in self.pairs)]
+        measure, left_out = Console(width=10_000), []
+        # A cut figure would be a wrong figure: a column is shown whole or not at all.
+        for head in ("%", "n", "95 % interval", "B − A"):
+            if measure.measure(self._drawn(heads)).minimum <= width:
+                break
+            heads.remove(head)
+            left_out.append(head)
+        title = Text(f"A  {_who(self.a, self.b)}\nB  {_who(self.b, self.a)}", style="bold")
+        parts: list[RenderableType] = [title, self._drawn(heads), Text(_foot(self), style="dim")]
+        if left_out:
+            parts.insert(2, Text(f"too narrow for {', '.join(left_out)}", style="dim"))
+        return Group(*parts)
+
+    def _drawn(self, heads: Sequence[str]) -> RenderableType:
         from rich import box
-        from rich.console import Group
         from rich.table import Table
         from rich.text import Text
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        heads = _HEADS if any(p.case for p in self.pairs) else _HEADS[1:]
         for name in heads:
-            table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=name != "case")
+            whole = name not in _WORDS
+            table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=whole, overflow="fold")
         for p in self.pairs:
-            cells = _cells(p)[len(_HEADS) - len(heads) :]
-            table.add_row(*map(Text, cells), style="bold" if p.verdict in ("higher", "lower") else "")
-        head = Text(f"A  {_who(self.a, self.b)}\nB  {_who(self.b, self.a)}", style="bold")
-        return Group(head, table, Text(_foot(self), style="dim"))
+            cells = dict(zip(_HEADS, _cells(p), strict=True))
+            style = "bold" if p.verdict in ("higher", "lower") else ""
+            table.add_row(*(Text(cells[name]) for name in heads), style=style)
+        return table
 
     def __repr__(self) -> str:
         return self.markdown()
@@ -144,6 +164,7 @@ def _who(result: Result, other: Result) -> str:
 
 _HEADS = ("case", "where", "metric", "A", "B", "B − A", "95 % interval", "%", "n", "")
 _LEFT = ("case", "where", "metric", "")
+_WORDS = ("case", "where")
 
 
 def _cells(p: Pair) -> tuple[str, ...]:
@@ -158,8 +179,8 @@ def _cells(p: Pair) -> tuple[str, ...]:
 def _foot(c: Comparison) -> str:
     return (
         f"Means of paired differences over common seeds from {c.a.seed}, 95 % intervals; "
-        f"n pairs (1: all pairs alike). Digests {c.a.digest}, {c.b.digest}; "
-        f"sojourn {c.a.version.version}, model {c.a.version.model}."
+        f"n pairs (1: all pairs alike, or one: chance shows with --repeat 10). Digests {c.a.digest}, {c.b.digest}; "
+        f"sojourn {c.a.version.version}, model {c.a.version.model}.{c.left_out}"
     )
 
 
@@ -170,10 +191,16 @@ def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
             f"A was made by model {a.version.model} of the simulator and B by model {b.version.model}; "
             "differences would mix the two: run the older again"
         )
+    if a.version.schema != b.version.schema:
+        raise SpecError(
+            f"A has the figures of schema {a.version.schema} and B of schema {b.version.schema}, which may mean other "
+            "things by one name: run the older again"
+        )
     wanted = tuple(metrics) or DEFAULT
     known: dict[str, None] = {}
     pairs: list[Pair] = []
-    for case_a, case_b in _cases(a, b):
+    cases = _cases(a, b)
+    for case_a, case_b in cases:
         by_seed = {outcome.seed: outcome for outcome in b.of(case_b)}
         both = [(outcome, by_seed[outcome.seed]) for outcome in a.of(case_a) if outcome.seed in by_seed]
         if not both:
@@ -193,7 +220,9 @@ def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
                 near = get_close_matches(want, [*known, *(m for _, m in map(_split, known))], n=3)
                 hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
                 raise SpecError(f"no metric {want!r} in the results; {hint}")
-    return Comparison(a, b, tuple(pairs))
+    alone = [sum(map(bool, map(side.of, side.plan.cases))) - len(cases) for side in (a, b)]
+    left_out = f" Not compared: {alone[0]} cases of A alone, {alone[1]} of B alone." if any(alone) else ""
+    return Comparison(a, b, tuple(pairs), left_out)
 
 
 def _cases(a: Result, b: Result) -> list[tuple[Case, Case]]:
@@ -201,14 +230,19 @@ def _cases(a: Result, b: Result) -> list[tuple[Case, Case]]:
     in_b = [case for case in b.plan.cases if b.of(case)]
     if len(in_a) == len(in_b) == 1:
         return [(in_a[0], in_b[0])]
-    by_values = {tuple(sorted(case.values.items())): case for case in in_b}
-    found = [(case, by_values[key]) for case in in_a if (key := tuple(sorted(case.values.items()))) in by_values]
+    by_values = {_spelled(case): case for case in in_b}
+    found = [(case, by_values[key]) for case in in_a if (key := _spelled(case)) in by_values]
     if not found:
         raise SpecError(
             f"A and B share no case: A sweeps {', '.join(in_a[0].values) or 'nothing'} in {len(in_a)} cases, "
             f"B {', '.join(in_b[0].values) or 'nothing'} in {len(in_b)}; compare sweeps with equal values"
         )
     return found
+
+
+def _spelled(case: Case) -> tuple[tuple[str, str], ...]:
+    """The swept values, with `20 ms` and `20ms` one."""
+    return tuple(sorted((key, "".join(str(value).split())) for key, value in case.values.items()))
 
 
 Entries = list[tuple[Mapping[str, Any], Mapping[str, Any]]]

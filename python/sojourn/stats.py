@@ -73,7 +73,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
     if n == 0:
         return Interval(math.nan, 0.0, 0)
     mean = math.fsum(kept) / n
-    if n == 1 or min(kept) == max(kept):
+    if n == 1 or _beyond_rounding(min(kept), max(kept)) == 0.0:
         return Interval(kept[0], 0.0, n)
     variance = math.fsum((value - mean) ** 2 for value in kept) / (n - 1)
     return Interval(mean, t_quantile(0.5 + confidence / 2, n - 1) * math.sqrt(variance / n), n)

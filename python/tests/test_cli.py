@@ -384,6 +384,7 @@ def test_compare_on_the_command_line(sojourn):
     assert len([line for line in markdown.stdout.splitlines() if line.startswith("|")]) >= 3
     rows = json.loads(sojourn(*variants, "--json").stdout)
     assert {row["n"] for row in rows} == {3}
-    settings = sojourn("compare", "path.buffer=10p", "path.buffer=100p", "--in", LINE, *QUICK, "--json")
+    more = ("--in", LINE, *QUICK, "--set", "run.vary=start", "--repeat", "3", "--json")
+    settings = sojourn("compare", "path.buffer=10p", "path.buffer=100p", *more)
     queue = next(row for row in json.loads(settings.stdout) if row["metric"] == "queue_ms.mean")
     assert queue["verdict"] == "higher"

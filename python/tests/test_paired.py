@@ -1,7 +1,9 @@
+import re
+
 import pytest
 
 import sojourn as sj
-from sojourn.stats import Difference, paired_difference
+from sojourn.stats import Difference, number, paired_difference
 
 LINE = "2Mbit/s 20ms {buffer} fifo: {cc}"
 SET = {"run.duration": "4 s", "run.vary": "start"}
@@ -24,6 +26,37 @@ def test_a_bigger_buffer_holds_a_longer_queue():
     assert queue.difference.low <= queue.difference.mean <= queue.difference.high
     assert both.frame.height == len(both.pairs)
     assert "| link.bottleneck | queue_ms.mean |" in both.markdown()
+
+
+def test_one_pair_decides_nothing():
+    small, big = (LINE.format(buffer=b, cc="newreno") for b in ("1BDP", "8BDP"))
+    queue = sj.compare(small, big, set=SET)["link.bottleneck.queue_ms.mean"]
+    assert queue.difference.n == 1 and queue.difference.mean > 0
+    assert queue.verdict == "one pair"
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_no_figure_is_cut_at_any_width(width):
+    from rich.console import Console
+
+    a, b = (LINE.format(buffer="1BDP", cc=f"{cc}, newreno") for cc in ("hldg", "hldg(lpcc=true, use_max=true)"))
+    both = sj.compare(a, b, set=SET, repeat=3)
+    screen = Console(width=width)
+    with screen.capture() as shown:
+        screen.print(both.table(width))
+    text = shown.get()
+    for pair in both.pairs:
+        assert f" {number(pair.a)} " in text and f" {number(pair.b)} " in text
+    assert not re.search(r"\S…", text)
+    assert ("too narrow for" in text) == (width < 100)
+
+
+def test_cases_of_one_side_are_counted_and_spellings_are_one(sweep_file, tmp_path):
+    other = tmp_path / "other.toml"
+    other.write_text(sweep_file.read_text().replace('["1 Mbit/s", "2 Mbit/s"]', '["2Mbit/s", "4 Mbit/s"]'))
+    both = sj.compare(sweep_file, other)
+    assert {pair.case for pair in both.pairs} == {"path.rate=2 Mbit/s"}
+    assert "Not compared: 1 cases of A alone, 1 of B alone." in both.markdown()
 
 
 def test_seeds_are_common():

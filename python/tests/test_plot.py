@@ -15,6 +15,7 @@ import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sojourn as sj
 from sojourn import plot
 from sojourn.errors import NotRecorded, SpecError
 from sojourn.plot import data, histogram, options, style
@@ -73,6 +74,19 @@ def test_repetitions_are_pooled_bin_by_bin() -> None:
 
 
 # -- what figures read ----------------------------------------------------------------------------------------------
+
+
+def test_runs_whose_last_bins_differ_pool_to_a_function_that_never_turns_back() -> None:
+    # Two flows through one queue: bins of 1 ms, of which the last ends at each flow's own largest value.
+    low, high = np.array([0.0, 1.0, 1.0, 2.0, 1.2]), np.array([1.0, 1.5, 2.0, 3.0, 1.2])
+    h = histogram.pool(low, high, np.array([4.0, 10.0, 10.0, 5.0, 1.0]))
+    x, y = histogram.cdf(h)
+    assert (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
+    assert h.total == pytest.approx(30.0)
+    # Up to 1.5 ms: all 4, all 10, half of the other 10, and the single value.
+    assert np.interp(1.5, x, y) == pytest.approx(20 / 30)
+    at = [histogram.quantile(h, q) for q in np.linspace(0, 1, 50)]
+    assert at == sorted(at)
 
 
 def test_metrics_by_path(pair: Result) -> None:
@@ -348,3 +362,46 @@ def test_a_window_of_a_series_counts_no_time_before_it(since):
     t = np.arange(since + 1, 101) / 10
     assert widths(t) == pytest.approx(np.full(len(t), 0.1))
     assert acked(t, np.full(len(t), 8.0))[-1] == pytest.approx((100 - since) / 10)
+
+
+@pytest.mark.parametrize(
+    ("texts", "places"),
+    [
+        (["1Mbps", "10 mbit", "4000kbit"], [1, 10, 4]),
+        (["10 kB", "20 KiB", "1 MiB"], [10, 20.48, 1048.576]),
+        (["0.001", "0.5 %", "0.01"], [0.001, 0.005, 0.01]),
+        (["0.1 %", "1 %"], [0.1, 1.0]),
+        (["30 min", "2 h"], [30, 120]),
+    ],
+)
+def test_every_spelling_of_a_unit_has_its_place_on_an_axis(texts: list[str], places: list[float]) -> None:
+    found = data.on_axis(texts)
+    assert found is not None and found[0] == pytest.approx(places)
+
+
+def test_the_rtt_of_a_flow_that_has_gone_is_not_drawn() -> None:
+    result = sj.run("12Mbit/s 40ms 2BDP fifo: cubic@0s-2s, newreno", set={"run.duration": "6 s"}, series="20ms")
+    fig = plot.series.time(data.shown(result))
+    delay = next(ax for ax in fig.axes if ax.get_ylabel().startswith("Delay"))
+    x, y = delay.lines[0].get_data()
+    assert np.nanmax(np.where(np.isfinite(y), x, np.nan)) < 2.3
+
+
+def test_any_group_is_no_name_on_an_axis() -> None:
+    assert data.quantity("group.*.rtt_ms.mean")[0] == "mean RTT"
+
+
+@pytest.mark.parametrize("size", ["single", "double"])
+def test_names_under_a_heat_map_stay_apart(size: str) -> None:
+    queues = ["fifo", "codel", "pie", "fq_codel", "red", "fq_cobalt", "sfq_codel", "drr_codel", "dualpi2"]
+    keys = {"sweep.path.queue": queues, "sweep.path.rtt": ["10 ms", "20 ms"], "run.duration": "1 s"}
+    fig = drawn("heat", sj.run("12Mbit/s 40ms 2BDP fifo: cubic", set=keys), size=size)
+    boxes = [text.get_window_extent() for text in fig.axes[0].get_xticklabels()]
+    assert all(one.x1 <= other.x0 + 1 for one, other in itertools.pairwise(boxes))
+
+
+def test_datagrams_have_a_name_and_a_colour_of_their_own() -> None:
+    result = sj.run("2Mbit/s 40ms 2BDP fifo: hldg, voip", set={"run.duration": "2 s"}, series="50ms")
+    legend = drawn("time", result).axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()][:2] == ["hldg", "voip"]
+    assert style.colour_of("none") not in {style.colour_of(cc) for cc in sj.list_cc()}

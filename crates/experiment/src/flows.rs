@@ -199,9 +199,11 @@ fn single(
             None => preset.offload,
             Some(at) => match at.value.0 {
                 Burst::Off | Burst::Segments(1) => Offload::Off,
+                Burst::Auto => Offload::Auto,
                 Burst::Segments(n) if (2..=OFFLOAD_MAX).contains(&n) => Offload::Burst(n as u32),
                 Burst::Segments(n) => {
-                    let message = format!("{n} is out of range: allowed is \"off\" or 1 to {OFFLOAD_MAX} segments");
+                    let message =
+                        format!("{n} is out of range: allowed is \"off\", \"auto\" or 1 to {OFFLOAD_MAX} segments");
                     return Err(Fault::at(at.place, message).under(key("offload")));
                 }
             },

@@ -370,21 +370,24 @@ impl Quantity for Whole {
     }
 }
 
-/// Sender offload: `"off"` or the largest burst in segments.
+/// Sender offload: `"off"`, `"auto"` or the largest burst in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Burst {
     Off,
+    Auto,
     Segments(u64),
 }
 
 impl Quantity for Burst {
     const NUMERIC: bool = true;
     fn what() -> String {
-        "\"off\" or the largest burst in segments, such as 16".into()
+        "\"off\", \"auto\" or the largest burst in segments, such as 16".into()
     }
     fn read(text: &str) -> Result<Self, String> {
-        if text.trim() == "off" {
-            return Ok(Burst::Off);
+        match text.trim() {
+            "off" => return Ok(Burst::Off),
+            "auto" => return Ok(Burst::Auto),
+            _ => {}
         }
         let segments = Whole::read(text).ok().and_then(|n| u64::try_from(n.0).ok());
         segments.map(Burst::Segments).ok_or_else(|| format!("{text:?} is not {}", Self::what()))
@@ -396,6 +399,7 @@ impl Quantity for Burst {
     fn write(&self) -> Any {
         match self {
             Burst::Off => Any::Text("off".into()),
+            Burst::Auto => Any::Text("auto".into()),
             Burst::Segments(n) => Whole((*n).into()).write(),
         }
     }

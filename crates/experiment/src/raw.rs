@@ -290,8 +290,9 @@ pub(crate) struct FlowFile {
     /// The receiver's buffer. Default: the stack's (64 MiB).
     #[schemars(extend("examples" = ["1 MiB"]))]
     pub receive_window: Opt<Bytes>,
-    /// Sender offload: the largest burst in segments that leaves back to back.
-    #[schemars(extend("default" = "off", "examples" = [16]))]
+    /// Sender offload: the largest burst in segments that leaves back to back; `auto` sizes it as Linux does: a millisecond's worth
+    /// of 1.2 windows (in slow start two) per RTT or of the algorithm's rate, two segments at least, more below 5 ms, 64 KB at most.
+    #[schemars(extend("default" = "off", "examples" = [16, "auto"]))]
     pub offload: Opt<Burst>,
     /// Rate of the sender's own link, whose queue has no limit. Default: `path.access`.
     #[schemars(extend("examples" = ["100 Mbit/s"]))]

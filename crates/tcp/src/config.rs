@@ -60,6 +60,9 @@ pub enum Offload {
     Off,
     /// Up to so many at a time (TSO), held back until the window opens for them.
     Burst(u32),
+    /// As many as Linux 6.x puts into one burst: what its pacing rate sends in a millisecond and more on short paths
+    /// (`tcp_tso_autosize`).
+    Auto,
 }
 
 /// Everything an endpoint needs to know at birth.

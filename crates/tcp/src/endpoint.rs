@@ -272,6 +272,8 @@ impl Endpoint {
         if self.receiver.ack_at <= now {
             self.receiver.ack_at = Instant::MAX;
             self.receiver.ack_now = true;
+            // Nothing was answered in time: no ACK waits for that any more (`tcp_delack_timer_handler`).
+            self.receiver.talks = false;
         }
         self.sender.on_timer(now);
     }
@@ -359,7 +361,7 @@ impl Endpoint {
                 s.flags = s.flags.with(Flags::CWR);
             }
         }
-        self.receiver.talks |= self.receiver.nxt > 1;
+        self.receiver.note_answer(now);
     }
 
     fn pure_ack(&mut self, now: Instant, s: &mut Segment) {

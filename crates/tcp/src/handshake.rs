@@ -91,6 +91,10 @@ impl Endpoint {
                 sender.after_algorithm();
             }
         } else {
+            // A timestamp tells which SYN was answered (`tcp_ack_update_rtt`, `tcp_synack_rtt_meas`).
+            if sender.config.stack == Stack::Linux && sender.stamped {
+                sender.measure_by_timestamp(now, 1, s.ts_ecr);
+            }
             sender.rtt.set_initial(CAUTIOUS_RTO);
             // RFC 5681, section 3.1, has one segment. Linux, whose first timeout is a short one, takes one loss for
             // its mistake (`tcp_init_transfer`); FreeBSD does not (`cc_conn_init`).

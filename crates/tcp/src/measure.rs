@@ -4,7 +4,7 @@ use crate::scoreboard::Delivery;
 use crate::sender::{Echo, Sender};
 use crate::{BandwidthEstimates, Segment};
 use cc::host::{ErttHeard, MarkedRound};
-use units::{Duration, Instant};
+use units::{Duration, Instant, Rate};
 
 impl Sender {
     /// Takes the samples of an ACK that delivered `delivery`; returns the one for the algorithm. The estimator is fed
@@ -32,7 +32,7 @@ impl Sender {
     /// Only retransmissions were acknowledged: a timestamp still tells which transmission it was.
     #[cold]
     #[inline(never)]
-    fn measure_by_timestamp(&mut self, now: Instant, ack: u64, echoed: u32) -> Duration {
+    pub(crate) fn measure_by_timestamp(&mut self, now: Instant, ack: u64, echoed: u32) -> Duration {
         let ticks = self.clock.read(now).wrapping_sub(echoed).max(1);
         let rtt = self.clock.tick() * ticks as u64;
         self.take_rtt(rtt, ack);
@@ -104,12 +104,13 @@ impl Sender {
     /// limit it. With every ACK, as there: a repair may grow the window for long without an RTT to measure (Karn).
     #[cold]
     pub(crate) fn pace_window(&mut self) {
-        let srtt = self.flow.srtt;
-        if srtt.is_zero() {
-            return;
-        }
+        self.flow.pacing = self.window_rate().or(self.flow.pacing);
+    }
+
+    /// That rate; none before an RTT is known.
+    pub(crate) fn window_rate(&self) -> Option<Rate> {
         let percent = if self.flow.cwnd < self.flow.ssthresh / 2 { 200 } else { 120 };
-        self.flow.pacing = Some(self.flow.cwnd * percent / 100 / srtt);
+        (!self.flow.srtt.is_zero()).then(|| self.flow.cwnd * percent / 100 / self.flow.srtt)
     }
 
     #[inline(always)]

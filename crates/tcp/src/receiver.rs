@@ -31,7 +31,7 @@ pub(crate) struct Receiver {
     held: bool,
     accurate: bool,
     dsack: bool,
-    /// Data goes both ways by turns, so ACKs may wait for it.
+    /// Data goes both ways by turns and at once, so ACKs may wait for it.
     pub talks: bool,
     /// Data is missing below some that arrived.
     gap: bool,
@@ -252,6 +252,12 @@ impl Receiver {
             // The sender seems to have started anew (`tcp_event_data_recv`, by this host's own timeout).
             self.quick = QUICK_MAX;
         }
+    }
+
+    /// Data of ours leave. They answer what came if it came no longer ago than an ACK may wait (`tcp_event_data_sent`).
+    #[inline]
+    pub fn note_answer(&mut self, now: Instant) {
+        self.talks |= self.nxt > 1 && now.since(self.last_data) < self.delay;
     }
 
     /// Linux takes a duplicate for a sign that ACKs are missed, and holds back none of the next

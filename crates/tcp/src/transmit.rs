@@ -12,6 +12,15 @@ use units::{Bytes, Duration, Instant};
 const INITIAL_QUANTUM: u64 = 10;
 /// Bytes of an Ethernet header, which Linux' queues count too.
 const ETHERNET: u32 = 14;
+/// Bytes of Linux' longest burst: 64 KB less room for headers (`sk_setup_caps`).
+const GSO_MAX: u64 = 65_536 - 1 - 320;
+/// Linux' `sk_pacing_shift` and `tcp_tso_rtt_log`.
+const PACING_SHIFT: u32 = 10;
+const TSO_RTT_LOG: u32 = 9;
+/// So long after the last segment Linux may hold the next ones back.
+const BURST_TIME: Duration = Duration::from_millis(1);
+/// BBR's `bbr_min_tso_rate` in bits per second.
+const SLOW_OWN_RATE: u64 = 1_200_000;
 
 /// A stretch of the stream to be put into a segment.
 #[derive(Clone, Copy, Debug)]
@@ -95,8 +104,15 @@ impl Sender {
         let span = len + u64::from(fin);
         // FreeBSD's silly-window avoidance takes less than a segment with its options for less than a segment.
         let spare = if len == self.mss { self.flow.mss.get() - len } else { 0 };
-        if !self.admits(now, self.nxt, span, spare) || (self.ways.bursts && self.holds_back(left, room)) {
+        if !self.admits(now, self.nxt, span, spare) {
             self.check_usage();
+            return None;
+        }
+        if self.ways.bursts && self.holds_back(now, left, room) {
+            // What waits for a longer burst waits for the window (`tcp_tso_should_defer`), unless for the peer's.
+            let by_window = self.flow.cwnd.get().saturating_sub(self.pipe()) < room;
+            self.sent_since_check |= by_window;
+            self.note_usage(by_window);
             return None;
         }
         let (seq, flight) = (self.nxt, self.board.in_flight);
@@ -194,19 +210,37 @@ impl Sender {
     /// Sender offload: wait until a burst's worth may go at once, or a third of the window, or all there is.
     #[cold]
     #[inline(never)]
-    fn holds_back(&mut self, left: u64, room: u64) -> bool {
-        let Offload::Burst(most) = self.config.offload else { return false };
+    fn holds_back(&mut self, now: Instant, left: u64, room: u64) -> bool {
         if self.burst_left > 0 {
             return false;
         }
+        let (most, waits) = match self.config.offload {
+            Offload::Off => return false,
+            Offload::Burst(most) => (most.max(1) as u64, true),
+            // Linux waits while nothing is repaired, and no longer than that after it sent something (`tcp_tso_should_defer`).
+            Offload::Auto => (self.auto_burst(), !self.flow.phase.repairs() && now.since(self.last_sent) <= BURST_TIME),
+        };
         let (cwnd, pipe) = (self.flow.cwnd.get(), self.pipe());
         let open = cwnd.saturating_sub(pipe).min(room) / self.mss;
-        let wanted = (cwnd / 3 / self.mss).clamp(1, most.max(1) as u64).min(left.div_ceil(self.mss).max(1));
-        if open < wanted && pipe > 0 {
+        let wanted = (cwnd / 3 / self.mss).clamp(1, most).min(left.div_ceil(self.mss).max(1));
+        if waits && open < wanted && pipe > 0 {
             return true;
         }
-        self.burst_left = open.clamp(1, most.max(1) as u64) as u32;
+        self.burst_left = open.clamp(1, most) as u32;
         false
+    }
+
+    /// Segments that Linux puts into one burst (`tcp_tso_autosize`): a millisecond's worth of the pacing rate, which it reckons
+    /// whether it paces or not, and 64 KB halved with every 512 µs of the smallest RTT (`tcp_tso_rtt_log`), never more than
+    /// that; two at least (`tcp_min_tso_segs`), for an algorithm with a rate of its own below 1.2 Mbit/s one (`bbr_min_tso_segs`).
+    pub(crate) fn auto_burst(&self) -> u64 {
+        let own = self.flow.pacing.filter(|_| !self.ways.paced);
+        // Before anything is measured Linux' rate is infinite.
+        let rate = own.or_else(|| self.window_rate()).map_or(GSO_MAX, |rate| (rate.as_bps() / 8) >> PACING_SHIFT);
+        let halvings = u32::try_from((self.flow.min_rtt.as_nanos() / 1000) >> TSO_RTT_LOG).unwrap_or(u32::MAX);
+        let bytes = rate.saturating_add(GSO_MAX.checked_shr(halvings).unwrap_or(0)).min(GSO_MAX);
+        let least = if own.is_some_and(|rate| rate.as_bps() < SLOW_OWN_RATE) { 1 } else { 2 };
+        (bytes / self.mss).max(least)
     }
 
     /// What was written behind a push, now that all before it is sent.
@@ -232,11 +266,17 @@ impl Sender {
     /// Was the window the limit of this flight (Linux's `cwnd_validate`)?
     #[inline]
     fn check_usage(&mut self) {
+        self.note_usage(false);
+    }
+
+    /// The same where it is known that something waits for the window (`waits`).
+    #[inline]
+    fn note_usage(&mut self, waits: bool) {
         if !self.sent_since_check {
             return;
         }
         self.sent_since_check = false;
-        let limited = self.pipe() + self.mss > self.flow.cwnd.get();
+        let limited = waits || self.pipe() + self.mss > self.flow.cwnd.get();
         let out = self.nxt - self.una;
         if self.una >= self.usage_until || limited || (!self.limited && out > self.most_out) {
             self.limited = limited;

@@ -90,7 +90,10 @@ impl Sender {
         if self.undo.marker > 0 && end > self.undo.marker && end <= self.recover {
             self.undo.unexplained = self.undo.unexplained.saturating_sub(1);
         }
-        self.rack.on_dsack(self.una, self.nxt);
+        // A needless tail probe was a timer's mistake, not RACK's (`tcp_dsack_seen`).
+        if self.probe.high != end {
+            self.rack.on_dsack(self.una, self.nxt);
+        }
     }
 
     /// Every retransmission proved needless?

@@ -22,6 +22,8 @@ pub fn burst(flow: &FlowSpec) -> u32 {
     match flow.offload {
         Offload::Off => 1,
         Offload::Burst(n) => n,
+        // What a device takes that says nothing of it (`GSO_MAX_SEGS`): the kernel sizes its bursts itself.
+        Offload::Auto => 65_535,
     }
 }
 
@@ -124,6 +126,7 @@ mod tests {
             "traffic = \"bytes(size=1MB)\"",
             "pacing = true",
             "offload = 16",
+            "offload = \"auto\"",
             "traffic = \"tmix(load=0.5)\"",
             "traffic = \"web\"",
             "traffic = \"dash\"",

@@ -245,6 +245,7 @@ def quantity(path: str) -> tuple[str, str, float]:
             elif rest and rest[0] in STATISTICS:
                 called = f"{STATISTICS[rest[0]]} {called}"
             owner = parts[1] if parts[0] in ("flow", "group", "flows", "groups") and len(parts) > 2 else ""
+            owner = "" if owner == "*" else owner  # every group's, each named in the picture
             return f"{called} of {owner}" if owner else called, unit, factor
     return path.replace("_", " "), "", 1.0
 
@@ -257,8 +258,11 @@ def axis_label(called: str, unit: str) -> str:
 
 NUMBER = re.compile(r"^\s*(-?\d+(?:\.\d+)?)\s*(.*)$")
 SCALES = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-SCALES |= {"bit/s": 1.0, "kbit/s": 1e3, "mbit/s": 1e6, "gbit/s": 1e9}
-SCALES |= {"b": 1.0, "kb": 1e3, "mb": 1e6, "packets": 1.0, "packet": 1.0, "p": 1.0, "bdp": 1.0, "%": 1.0, "": 1.0}
+SCALES["h"] = 3600.0
+RATES = {f"{prefix}{word}": scale for prefix, scale in (("", 1.0), ("k", 1e3), ("m", 1e6), ("g", 1e9))
+         for word in ("bit/s", "bit", "bps")}  # fmt: skip
+SIZES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30}
+SCALES |= RATES | SIZES | {"packets": 1.0, "packet": 1.0, "p": 1.0, "bdp": 1.0, "%": 0.01, "": 1.0}
 
 
 def number(text: str) -> tuple[float, str] | None:
@@ -341,7 +345,7 @@ def short_spec(spec: str) -> str:
 def flow_label(flow: Mapping[str, Any]) -> str:
     """A flow's name, with its congestion control where the name does not say it."""
     name, cc = str(flow["name"]), short_spec(flow["cc"])
-    return name if re.fullmatch(re.escape(cc) + r"(-\d+)?", name) else f"{name}: {cc}"
+    return name if cc == "none" or re.fullmatch(re.escape(cc) + r"(-\d+)?", name) else f"{name}: {cc}"
 
 
 def _short(key: str, value: str) -> str:
@@ -354,11 +358,13 @@ def _short(key: str, value: str) -> str:
 
 def _kind(unit: str) -> str:
     unit = unit.lower()
-    if unit.endswith("bit/s"):
+    if unit in RATES:
         return "rate"
-    if unit in ("ns", "us", "µs", "ms", "s", "min"):
+    if unit in SIZES:
+        return "bytes"
+    if unit in ("ns", "us", "µs", "ms", "s", "min", "h"):
         return "time"
-    return {"b": "bytes", "kb": "bytes", "mb": "bytes", "packet": "packets", "p": "packets"}.get(unit, unit)
+    return {"packet": "packets", "p": "packets", "%": "share", "": "share"}.get(unit, unit)
 
 
 def _histogram(frame: pl.DataFrame, count: str) -> Histogram:

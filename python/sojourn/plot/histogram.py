@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,33 @@ class Histogram:
 
 
 def pool(low: Floats, high: Floats, count: Floats) -> Histogram:
-    """One histogram from the bins of several runs: equal bins are added, empty ones left out."""
+    """One histogram from the bins of several runs: equal bins are added, empty ones left out.
+
+    The first and last bins of a run end at its own smallest and largest value, inside those of another: overlapping
+    bins are cut at each other's edges, and their counts are spread evenly, as within any bin.
+    """
     kept = count > 0
     bins, place = np.unique(np.stack([low[kept], high[kept]], axis=1), axis=0, return_inverse=True)
     total = np.zeros(len(bins))
     np.add.at(total, place.reshape(-1), count[kept].astype(np.float64))
-    return Histogram(bins[:, 0].astype(np.float64), bins[:, 1].astype(np.float64), total)
+    low, high = bins[:, 0].astype(np.float64), bins[:, 1].astype(np.float64)
+    if (low[1:] < high[:-1]).any():
+        return _cut(low, high, total)
+    return Histogram(low, high, total)
+
+
+def _cut(low: Floats, high: Floats, count: Floats) -> Histogram:
+    """The same counts in bins that do not overlap."""
+    edges = np.unique(np.concatenate([low, high]))
+    parts: dict[tuple[float, float], float] = {}
+    for a, b, n in zip(low, high, count, strict=True):
+        inside = edges[np.searchsorted(edges, a) : np.searchsorted(edges, b) + 1]
+        for left, right in pairwise(inside) if b > a else [(a, b)]:
+            share = n if b == a else n * (right - left) / (b - a)
+            parts[float(left), float(right)] = parts.get((float(left), float(right)), 0.0) + share
+    bins = sorted(parts)
+    ends = np.array(bins, dtype=np.float64)
+    return Histogram(ends[:, 0], ends[:, 1], np.array([parts[one] for one in bins]))
 
 
 def cdf(h: Histogram) -> tuple[Floats, Floats]:

@@ -243,7 +243,11 @@ def _delay(
         ax.fill_between(t, y + lift, lift, step="post", color=style.FAINT, alpha=0.35, linewidth=0, label=label)
     for i in picked:
         t, rtt = _line(series, i, "rtt_ms", span)
-        rtt = np.where(rtt > 0, rtt, np.nan)  # zero: no sample yet
+        _, flying = _line(series, i, "in_flight_bytes", span)
+        heard = np.diff(rtt, prepend=0.0) != 0.0
+        gone = np.flatnonzero((flying > 0) | heard).max(initial=-1) + 1 if len(flying) == len(rtt) else len(rtt)
+        # Zero: no sample yet. What a flow that has ended heard last is no delay of now.
+        rtt = np.where((rtt > 0) & (np.arange(len(rtt)) <= gone), rtt, np.nan)
         ax.plot(t, rtt, color=lines[i].colour, linestyle=lines[i].dash, linewidth=thin)
     for base in bases:
         ax.axhline(base, color=style.INK, linestyle=(0, (3, 2)), linewidth=0.7,
@@ -324,8 +328,9 @@ def _flows(case: Shown, names: Sequence[str] | None) -> list[int]:
 def _name(case: Shown, flow: int, shown: int) -> str:
     info = case.flows[flow]
     if shown > NAMED_FLOWS:
-        alike = sum(f["cc"] == info["cc"] for f in case.flows)
-        return f"{alike} × {short_spec(info['cc'])}" if alike > 1 else short_spec(info["cc"])
+        names = [short_spec(f["cc"]) if f["cc"] != "none" else "datagrams" for f in case.flows]
+        alike = names.count(names[flow])
+        return f"{alike} × {names[flow]}" if alike > 1 else names[flow]
     return flow_label(info)
 
 

@@ -34,6 +34,7 @@ KNOWN_CC = {
     "newreno": (PURPLE, "D"),
     "vegas": (ORANGE, "v"),
     "bbr": (SKY, "P"),
+    "none": ("#8D6E63", "X"),  # datagrams
 }
 KNOWN_QUEUE: dict[str, Any] = {
     "fifo": "solid",

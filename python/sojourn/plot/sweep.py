@@ -58,7 +58,11 @@ def heat(
     across = min(len(panels), 3 if size == "double" else 1)
     down = math.ceil(len(panels) / across)
     cell = 0.27 if size == "double" else 0.25
-    fig = style.figure(size, down * (0.95 + cell * len(keys[y])) + 0.25)
+    below, beside = ([_bare(v, keys[key]) for v in keys[key]] for key in (x, y))
+    wide = (style.SIZES[size] - 1.0 - 0.055 * max(map(len, beside))) / across / len(below)
+    upright = 0.06 * max(map(len, below)) > wide  # names that would run into each other
+    room = 0.055 * max(map(len, below)) if upright else 0.0
+    fig = style.figure(size, down * (0.95 + cell * len(keys[y])) + 0.25 + room)
     axes = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True)
     grids = [_grid(cases, metric, factor, x, y, keys, dict(zip(others, panel, strict=True))) for panel in panels]
     values = np.concatenate([g.reshape(-1) for g in grids])
@@ -71,9 +75,10 @@ def heat(
             ax.set_visible(False)
             continue
         image = ax.imshow(grid, aspect="auto", origin="lower", **colours)
-        _cells(ax, grid, image)
-        ax.set_xticks(range(len(keys[x])), [_bare(v, keys[x]) for v in keys[x]])
-        ax.set_yticks(range(len(keys[y])), [_bare(v, keys[y]) for v in keys[y]])
+        if wide > 0.26:  # figures that run into each other say nothing
+            _cells(ax, grid, image)
+        ax.set_xticks(range(len(below)), below, rotation=90 if upright else 0)
+        ax.set_yticks(range(len(beside)), beside)
         ax.grid(visible=False)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)

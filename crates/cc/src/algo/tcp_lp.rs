@@ -7,8 +7,8 @@
 //! another within that time:     cwnd = 1, and the time begins anew
 //! otherwise:                    as Reno
 //! ```
-//! The extremes are learned in the first slow start, which only a loss ends. Delays on the way back, of ACKs, do not count;
-//! the clocks' offset cancels between sowd and its extremes.
+//! The extremes are learned in the first slow start, which only a loss ends, and move with the clocks later. Delays on the
+//! way back, of ACKs, do not count; the clocks' offset cancels between sowd and its extremes.
 //!
 //! Source: Kuzmanovic and Knightly, TCP-LP: low-priority service via end-point congestion control, ToN 14(4), 2006 (INFOCOM
 //! 2003). Linux 6.1 differs: it takes the second largest delay for the largest, scales both clocks to milliseconds, and
@@ -35,8 +35,9 @@ params::params! {
 
 /// Minutes for which a smallest delay is believed, as LEDBAT's: clocks drift apart (RFC 6817, section 4.1).
 const MINUTES: usize = 10;
+const MINUTE: u64 = 60_000_000_000;
 
-/// State: smoothed, smallest and largest one-way delay, and when it last backed off.
+/// State: smoothed and smallest one-way delay, how far they range, when it began and last backed off.
 #[derive(Debug)]
 pub struct TcpLp {
     p: Params,
@@ -82,26 +83,21 @@ impl Algorithm for TcpLp {
 impl TcpLp {
     /// Takes a delay; returns how long the smoothed one says packets wait, if that is a sign.
     fn measure(&mut self, now: Instant, delay: Duration) -> Option<Duration> {
-        const MINUTE: Duration = Duration::from_secs(60);
-        let before = self.smallest.get().unwrap_or(delay);
-        let smallest = self.smallest.update(now.as_nanos() / MINUTE.as_nanos(), delay);
-        // A smaller delay is news of the path at first, later the clocks': the largest drifts with it.
-        if now.since(self.began) < MINUTE {
-            self.range += before - smallest;
-        }
-        self.range = self.range.max(delay - smallest);
+        let (minute, before) = (now.since(self.began).as_nanos() / MINUTE, self.smallest.get().unwrap_or(delay));
+        let smallest = self.smallest.update(minute, delay);
+        // A smaller delay is news of the path in the first minute, later of the clocks: the largest drifts with it.
+        self.range = (self.range + (before - smallest) * u64::from(minute == 0)).max(delay - smallest);
         let waits = Duration::from_millis_f64(self.smoothed_ms.update(delay.as_millis_f64())).saturating_sub(smallest);
         (waits > self.range.mul_f64(self.p.delta)).then_some(waits)
     }
 
-    fn back_off(&mut self, flow: &mut Flow, waits: Duration) {
+    fn back_off(&mut self, flow: &mut Flow, queue: i64) {
         if self.last_back_off.is_some_and(|at| flow.now.since(at) < flow.srtt) {
             return;
         }
         let again = self.last_back_off.is_some() && flow.now < self.watches_until;
         (self.last_back_off, self.watches_until) = (Some(flow.now), flow.now + flow.srtt.mul_f64(self.p.inference));
         let to = if again { flow.mss } else { flow.cwnd / 2 };
-        let queue = waits.as_nanos() as i64;
         flow.reduce(to.min(flow.cwnd), How::AtOnce, causes::DelayBackoff { queue, ..Default::default() });
     }
 }
@@ -111,7 +107,7 @@ impl CongestionControl for TcpLp {
         let sign = ack.one_way.and_then(|delay| self.measure(flow.now, delay));
         let heeds = flow.ssthresh != Bytes::MAX && flow.phase.grows();
         if let Some(waits) = sign.filter(|_| heeds) {
-            return self.back_off(flow, waits);
+            return self.back_off(flow, waits.as_nanos() as i64);
         }
         if flow.may_grow() && flow.now >= self.watches_until {
             flow.grow_as_reno(ack.cumulative);
@@ -123,8 +119,8 @@ impl CongestionControl for TcpLp {
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        let smallest = self.smallest.get().unwrap_or(Duration::ZERO);
-        see("queue_ms", (self.smoothed_ms.get().unwrap_or(0.0) - smallest.as_millis_f64()).max(0.0));
+        let smallest = self.smallest.get().unwrap_or(Duration::ZERO).as_millis_f64();
+        see("queue_ms", (self.smoothed_ms.get().unwrap_or(0.0) - smallest).max(0.0));
         see("range_ms", self.range.as_millis_f64());
     }
 }

@@ -216,3 +216,20 @@ fn freebsd_says_of_a_duplicate_only_where_it_lies() {
     assert_eq!(last(Stack::Linux), [(4, 2, vec![(2, 2), (6, 6), (4, 4)]), (5, 2, vec![(4, 4), (4, 4), (6, 6)])]);
     assert_eq!(last(Stack::FreeBsd11), [(4, 2, vec![(6, 6), (4, 4)]), (5, 2, vec![(4, 4), (6, 6)])]);
 }
+
+#[test]
+fn linux_keeps_no_ack_for_an_answer_that_does_not_come_at_once() {
+    // (time to answer a request of 300 bytes with 5300, RTT of the eleventh request)
+    for (thinks, rtt) in [(10, MS(50)), (100, MS(40))] {
+        let mut p = Pair::new(linux(), |_, _, _| Fate::Pass);
+        for i in 1..=11 {
+            p.run(MS(i * 400));
+            p.ends[0].write(p.now, 300);
+            p.run(MS(i * 400 + 20 + thinks));
+            p.ends[1].write(p.now, 5300);
+        }
+        p.run(MS(12 * 400));
+        let last = p.heard.iter().filter_map(|(_, heard)| heard.rtt).next_back();
+        assert_eq!(last, Some(rtt), "answers after {thinks} ms");
+    }
+}

@@ -118,6 +118,65 @@ fn offload_holds_segments_back_until_a_burst_may_go() {
 }
 
 #[test]
+fn a_burst_of_linux_is_a_millisecond_of_its_pacing_rate_and_more_on_short_paths() {
+    // (window, smoothed and smallest RTT in ms, threshold in windows, rate of its own in Mbit/s): segments of 1000 bytes.
+    for (window, srtt, min_rtt, threshold, own, segments) in [
+        (20, 40, 40, 9, None, 2),       // 1 MB/s and so 976 bytes: never less than two
+        (200, 40, 40, 9, None, 9),      // 10 MB/s, in slow start
+        (200, 40, 40, 2, None, 5),      // from half of the threshold on 1.2 windows a round trip
+        (9000, 40, 40, 9, None, 65),    // 64 KB less headers
+        (20, 40, 1, 9, None, 33),       // and half of 64 KB, from 512 µs on
+        (20, 40, 2, 9, None, 9),        // an eighth, from 1536 µs on
+        (20, 40, 40, 9, Some(80.0), 9), // an algorithm's rate
+        (20, 40, 40, 9, Some(1.1), 1),  // below 1.2 Mbit/s
+        (20, 40, 40, 9, Some(1.3), 2),
+        (20, 0, 0, 9, None, 65), // nothing measured
+    ] {
+        let mut p = fixed(Config { offload: Offload::Auto, ..linux() }, |_| {});
+        let sender = &mut p.ends[0].sender;
+        (sender.flow.cwnd, sender.flow.ssthresh) = (Bytes::new(window * MSS), Bytes::new(window * MSS * threshold));
+        (sender.flow.srtt, sender.flow.min_rtt) = (MS(srtt), MS(min_rtt));
+        sender.flow.pacing = own.map(Rate::from_mbps);
+        assert_eq!(sender.auto_burst(), segments, "{window}, {srtt} ms, {min_rtt} ms, {threshold}, {own:?}");
+    }
+}
+
+#[test]
+fn what_waits_for_a_burst_waits_for_the_window_and_so_grows_it() {
+    // Above the threshold, over a path of 20 ms that the window fills: a segment a round trip, whatever the bursts.
+    for offload in [Offload::Off, Offload::Auto, Offload::Burst(4), Offload::Burst(16), Offload::Burst(44)] {
+        let mut p = Pair::new(Config { offload, ..linux() }, |_, _, _| Fate::Pass);
+        (p.service, p.delay) = (Duration::from_micros(120), MS(10));
+        let start = Bytes::new(170 * MSS);
+        (p.ends[0].flow_mut().cwnd, p.ends[0].flow_mut().ssthresh) = (start, start);
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(4000));
+        assert!(p.cwnd() >= Bytes::new(300 * MSS), "{offload:?}: {:?}", p.cwnd());
+    }
+}
+
+/// Lengths of the bursts of a flow whose window stays.
+fn bursts(p: &mut Pair<'_>) -> Vec<usize> {
+    p.ends[0].write(p.now, u64::MAX / 4);
+    p.run(MS(1000));
+    let times = times(p);
+    times[500..].chunk_by(|a, b| a == b).skip(1).map(|burst| burst.len()).collect()
+}
+
+#[test]
+fn linux_waits_for_a_burst_only_within_a_millisecond() {
+    // A hundred segments that fill the path: 1.2 times 2.5 MB/s, so that bursts are of two, or less.
+    for (service, length) in [(400, 2), (1100, 1)] {
+        let config = Config { offload: Offload::Auto, delayed_ack: DelayedAck::None, ..linux() };
+        let mut p = fixed(config, |f| (f.cwnd, f.ssthresh) = (Bytes::new(100 * MSS), Bytes::new(50 * MSS)));
+        p.service = Duration::from_micros(service);
+        p.delay = MS(10);
+        let bursts = bursts(&mut p);
+        assert!(bursts[..bursts.len() - 1].iter().all(|n| *n == length), "{service} µs: {bursts:?}");
+    }
+}
+
+#[test]
 fn what_the_application_does_not_use_does_not_grow() {
     let mut p = Pair::new(linux(), |_, _, _| Fate::Pass);
     p.run(MS(50));

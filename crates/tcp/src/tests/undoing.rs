@@ -208,3 +208,24 @@ fn a_timeout_in_the_middle_of_a_recovery_reduces_again_but_not_on_linux() {
         }
     }
 }
+
+#[test]
+fn a_needless_tail_probe_makes_no_later_repair_wait() {
+    // The ACK of the tenth segment is 300 ms late, so that a probe goes out and is reported. Of those after it the 32nd is lost:
+    // the third range beyond it condemns it, and no quarters of the RTT are waited for.
+    let (mut late, mut lost) = (false, false);
+    let mut p = Pair::fixed(linux(), move |from, _, s| {
+        if from == 1 && s.ack == 1 + 10 * MSS && !core::mem::replace(&mut late, true) {
+            return Fate::Late(MS(300));
+        }
+        if number(s) == 32 && !core::mem::replace(&mut lost, true) { Fate::Drop } else { Fate::Pass }
+    });
+    p.service = MS(1);
+    p.ends[0].write(p.now, 10 * MSS);
+    p.run(MS(1000));
+    assert_eq!((p.ends[0].stats().tail_probes, p.ends[0].stats().duplicates_reported), (1, 1));
+    p.ends[0].write(p.now, 60 * MSS);
+    p.run(MS(3000));
+    let sent: alloc::vec::Vec<_> = p.sent.iter().filter(|(_, s)| number(s) == 32).map(|(at, _)| *at).collect();
+    assert_eq!(sent[1].since(sent[0]), MS(44));
+}

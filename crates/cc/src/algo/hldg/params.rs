@@ -114,7 +114,7 @@ params::params! {
         beta_delay: f64 = 0.7, 0.05 => 1.0;
         /// What a loss leaves of the window in delay mode.
         beta_loss: f64 = 0.5, 0.05 => 1.0;
-        /// Never back off below beta_delay (Eq 5.8): the thesis' option for company of loss-based flows.
+        /// Never back off below beta_delay (Eq 5.8): an option for company of loss-based flows, and so not for lpcc (5.2.5).
         use_max: bool = false;
         /// Gradients in the plain mean; the weighted one has eight.
         window: u32 = 8, 1 => 8;
@@ -207,6 +207,9 @@ params::params! {
         if p.wwma && p.window != 8 {
             return Err(ParamError::Conflict(alloc::format!(
                 "window = {} needs wwma = false: the weighted average has eight weights", p.window)));
+        }
+        if p.lpcc && (p.adaptive_g == Switch::On || p.mode_switch == Switch::On) {
+            return Err(ParamError::Conflict("lpcc = true switches adaptive_g and mode_switch off (6.4): leave them out".into()));
         }
         Ok(())
     }

@@ -263,6 +263,14 @@ fn the_shadow_window_lifts_a_cut_and_without_the_cap_the_window() {
 }
 
 #[test]
+fn low_priority_refuses_what_it_switches_off() {
+    for spec in ["lpcc=true, adaptive_g=true", "lpcc=true, mode_switch=true"] {
+        let refused = <Params as ::params::Params>::from_spec(&std::format!("hldg({spec})").parse().unwrap());
+        assert!(refused.is_err(), "{spec}");
+    }
+}
+
+#[test]
 fn low_priority_switches_the_coexistence_off() {
     let p = bench("hldg(lpcc=true)").cc.p;
     assert!(!(p.adaptive_g.or(true) || p.mode_switch.or(true) || p.use_ineffectual || p.use_shadow));
