@@ -318,9 +318,10 @@ static void host_ack(struct sock *sk, const struct rate_sample *rs)
 	f = &h->flow;
 	host_sees_windows(h, tp);
 	host_measures(h, tp);
-	h->ack.cumulative = tp->bytes_acked - h->bytes_acked;
-	h->bytes_acked = tp->bytes_acked;
 	h->ack.delivered = (u64)rs->acked_sacked * f->mss;
+	/* What fills a hole covers what arrived long before: windows grow by what is new, as the kernel's own do. */
+	h->ack.cumulative = law_min(tp->bytes_acked - h->bytes_acked, h->ack.delivered);
+	h->bytes_acked = tp->bytes_acked;
 	host_takes_rtt(h, rs);
 	host_counts_round(h, tp);
 

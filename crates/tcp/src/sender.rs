@@ -75,6 +75,8 @@ pub(crate) struct Ways {
     pub paced: bool,
     /// Paced packets leave several at a time.
     pub by_quantum: bool,
+    /// Windows grow by what an ACK newly delivered, also by the one that ends a repair (Linux).
+    pub by_delivery: bool,
 }
 
 /// ns-2's `tcpTick_`, which its timeouts are counted in.
@@ -162,6 +164,7 @@ impl Sender {
         let mut flow = Flow::new(Bytes::new(unit), Bytes::new(window));
         flow.slow_start_at_ssthresh = config.stack == Stack::FreeBsd11;
         let cc = build(&mut flow);
+        let sack = matches!(config.loss, LossDetection::RackTlp | LossDetection::Sack);
         let rule = match config.stack {
             Stack::Linux => RttRule::Linux,
             Stack::FreeBsd11 => RttRule::FreeBsd { tick: config.rtt_tick },
@@ -223,7 +226,7 @@ impl Sender {
             ),
             stamped: config.timestamps,
             ways: Ways {
-                sack: matches!(config.loss, LossDetection::RackTlp | LossDetection::Sack),
+                sack,
                 rack: config.loss == LossDetection::RackTlp,
                 by_count: config.loss == LossDetection::Sack && config.stack != Stack::FreeBsd11,
                 own_window: config.stack == Stack::FreeBsd11 && config.loss == LossDetection::Sack,
@@ -233,6 +236,7 @@ impl Sender {
                 newreno: config.loss == LossDetection::NewReno,
                 paced: config.pacing,
                 by_quantum: config.pacing_quantum > 1,
+                by_delivery: config.stack == Stack::Linux && sack,
             },
             config: Box::new(config),
             flow,
@@ -346,6 +350,12 @@ impl Sender {
         let trouble = self.board.sacked | self.board.lost | self.probe.high | self.duplicates as u64;
         if trouble != 0 || self.flow.phase != Phase::Open || cumulative == 0 || dsack {
             over = self.repair(now, cumulative, &delivery, duplicate, dsack, echo);
+            // Linux is out of the repair before the algorithm hears of the ACK that ends it (`tcp_fastretrans_alert`, then
+            // `tcp_cong_control`).
+            if over && self.ways.by_delivery {
+                over = false;
+                self.leave_recovery(now);
+            }
         }
         if marked.congested {
             self.on_mark(marked.bytes);
@@ -391,14 +401,15 @@ impl Sender {
         }
     }
 
-    /// What an ACK may grow the window by. After a timeout it may cover what arrived long before and only waited for a
-    /// hole to be filled: Linux counts what was newly delivered, and without SACK nobody knows (RFC 3465, section 2.3:
-    /// one segment an ACK).
+    /// What an ACK may grow the window by. It may cover what arrived long before and only waited for a hole to be filled:
+    /// Linux counts what was newly delivered, others after a timeout, and without SACK nobody knows (RFC 3465, section
+    /// 2.3: one segment an ACK).
     #[inline]
     fn earned(&self, cumulative: u64, delivered: u64) -> u64 {
         match self.flow.phase {
             Phase::Loss if self.ways.sack => cumulative.min(delivered),
             Phase::Loss => cumulative.min(self.mss),
+            _ if self.ways.by_delivery => cumulative.min(delivered),
             _ => cumulative,
         }
     }
@@ -425,11 +436,16 @@ impl Sender {
     /// another wake-up time.
     #[inline]
     pub fn after_algorithm(&mut self) {
-        if let Some(to) = self.flow.take_reduction() {
-            self.reduce_smoothly(to);
-        }
+        self.heed_algorithm();
         if self.flow.phase == Phase::Open && self.flow.cwnd < self.flow.floor {
             self.flow.cwnd = self.flow.floor;
+        }
+    }
+
+    #[inline]
+    fn heed_algorithm(&mut self) {
+        if let Some(to) = self.flow.take_reduction() {
+            self.reduce_smoothly(to);
         }
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
     }
@@ -446,6 +462,11 @@ impl Sender {
         }
         self.cc.on_event(&mut self.flow, Event::RecoveryEnd);
         self.keep_last_growth();
-        self.after_algorithm();
+        if self.ways.by_delivery {
+            // The algorithm has yet to hear of the ACK; the least window is what that leaves.
+            self.heed_algorithm();
+        } else {
+            self.after_algorithm();
+        }
     }
 }

@@ -84,6 +84,7 @@ impl Law for Cobalt {
     fn on_dequeue(&mut self, look: &Look) -> Verdict {
         let now = look.now;
         let over = look.sojourn > self.p.target && look.sojourn > self.packet_time * 4;
+        let mut late = now > self.drop_next;
         let due = self.count > 0 && now >= self.drop_next;
         if over && !self.dropping {
             self.schedule(now);
@@ -100,13 +101,17 @@ impl Law for Cobalt {
                 self.wind_down();
             }
         }
+        if due {
+            late = now > self.drop_next;
+        }
         if self.drop_probability > 0.0 && self.rng.chance(self.drop_probability) {
             verdict = Verdict::Drop;
         }
         if self.count == 0 {
             self.drop_next = now + self.p.interval;
-        } else if now > self.drop_next && verdict != Verdict::Drop {
-            // Late by more than a step: what was missed is not made up for.
+        } else if late && verdict != Verdict::Drop {
+            // Late by more than a step: what was missed is not made up for. A count that was 0 for an interval of silence
+            // leaves nothing to wait for: the next packet over target is signalled.
             self.drop_next = now;
         }
         // As in sch_cake, a mark may fall on the last packet of a queue, a drop may not.
@@ -245,6 +250,17 @@ mod tests {
         law.on_dequeue(&last(0.0, crate::Ecn::Ect0));
         assert_eq!(law.on_dequeue(&last(100.0, crate::Ecn::Ect0)), Verdict::Mark);
         assert_eq!(law.on_dequeue(&last(300.0, crate::Ecn::NotEct)), Verdict::Pass);
+    }
+
+    #[test]
+    fn after_an_interval_of_silence_the_second_late_packet_is_signalled_at_once() {
+        // drop_next is an activity timeout while the count is 0 (sch_cake).
+        for (gap, verdict) in [(90.0, Verdict::Pass), (200.0, Verdict::Drop)] {
+            let mut law = cobalt(Params::default());
+            law.on_dequeue(&waited(10.0, 1.0));
+            assert_eq!(law.on_dequeue(&waited(10.0 + gap, gap)), Verdict::Pass);
+            assert_eq!(law.on_dequeue(&waited(11.0 + gap, gap)), verdict, "{gap} ms");
+        }
     }
 
     #[test]

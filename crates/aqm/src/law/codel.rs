@@ -8,7 +8,8 @@
 //! FreeBSD's count − 2 at re-entry lets the count climb into the hundreds under lasting load, since an episode adds more
 //! than two; the RFC counts from the start of the last episode for that reason.
 //!
-//! Departures: nanosecond clock for all (Linux counts 1024 ns, FreeBSD 1 µs). CoDel has no safeguard against senders
+//! Departures: nanosecond clock for all (Linux counts 1024 ns, FreeBSD 1 µs). An empty queue forgets that it was above the
+//! target; up to 2026 Linux did not, and so dropped lone packets of sparse flows under its fair queue. CoDel has no safeguard against senders
 //! that ignore marks: only the buffer's limit bounds them.
 
 use crate::queue::fair;

@@ -53,6 +53,8 @@ pub struct Rem {
     /// Packets the link can send in a period.
     capacity: f64,
     mean: Bytes,
+    /// What the packet that comes counts for: one that does not fit comes without a look.
+    part: f64,
     ticker: Ticker,
     rng: Rng,
 }
@@ -93,6 +95,9 @@ impl Rem {
 impl Law for Rem {
     #[inline]
     fn advance(&mut self, look: &Look) {
+        if self.p.bytes {
+            self.part = look.size.packets(self.mean);
+        }
         if self.ticker.is_due(look.now) {
             self.catch_up(look.now, self.length(look));
         }
@@ -110,7 +115,7 @@ impl Law for Rem {
     }
 
     fn on_refused(&mut self) {
-        self.count += 1.0;
+        self.count += self.part;
     }
 
     fn set_link(&mut self, link: &LinkInfo) {
@@ -140,6 +145,7 @@ impl LawKind for Rem {
             probability: 0.0,
             capacity: 0.0,
             mean: link.mtu,
+            part: 1.0,
             ticker: Ticker::new(Instant::ZERO, p.tupdate, p.tupdate),
             rng,
         };
@@ -185,6 +191,16 @@ mod tests {
             let p = Params { gamma: 0.5, weight, ecn: true, ..Params::default() };
             let p = side_by_side(|rng| Rem::new(&p, &link(10.0), rng), |law| law.probability);
             assert!(p.0 == 0.0 && p.1 > 0.02, "{p:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_counts_with_its_size() {
+        for (bytes, count) in [(false, 1.0), (true, 1.5)] {
+            let mut rem = rem(Params { bytes, ..Params::default() }, 10.0);
+            rem.advance(&look(Instant::from_millis(1), 60));
+            rem.on_refused();
+            assert_eq!(rem.count, count);
         }
     }
 

@@ -13,6 +13,9 @@
 //!
 //! Safeguards, as Linux has them: above p = 1/2 more and more is dropped even if it could be marked; no flow holds more than
 //! `bin_max` packets.
+//!
+//! Departures: who does not listen gets its `penalty_rate` however fast it sends. Linux counts its tokens anew at every try and
+//! rounds them down, so that more than ten tries a second earn nothing.
 
 use super::{Lane, bucket};
 use crate::{Dequeued, Ecn, Limit, LinkInfo, Packet, Qdisc, QdiscKind, Reason, Sink};

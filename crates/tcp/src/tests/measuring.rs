@@ -4,7 +4,7 @@ use crate::{Config, DelayedAck};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use cc::{Ack, Congestion, CongestionControl, Flow, Reaction, Signal};
+use cc::{Ack, Congestion, CongestionControl, Flow, Phase, Reaction, Signal};
 use std::sync::Mutex;
 use units::{Bytes, Rate};
 
@@ -185,8 +185,34 @@ fn a_repair_is_timed_by_its_timestamp_alone() {
         p.run(MS(1500));
         let acks = acks.lock().unwrap();
         let lost = acks.iter().position(|a| a.1.newly_lost > Bytes::ZERO).expect("a loss");
-        let (_, filled, _) = acks[lost..].iter().find(|a| a.1.cumulative > Bytes::new(10 * MSS)).expect("a repair");
+        let (_, filled, _) = acks[lost + 1..].iter().find(|a| !a.1.duplicate).expect("a repair");
         assert_eq!(filled.rtt, timestamps.then_some(MS(41)));
+    }
+}
+
+#[test]
+fn linux_is_out_of_a_repair_before_the_ack_that_ends_it_grows_the_window() {
+    // It covers twenty segments of which one is new: that one counts (`tcp_fastretrans_alert`, then `tcp_cong_control`).
+    for (of, phase, counts) in [(Stack::Linux, Phase::Open, 1), (Stack::FreeBsd11, Phase::Recovery, 20)] {
+        let acks = Arc::new(Mutex::new(Vec::new()));
+        let a = stack(of);
+        let mss = a.mss.get();
+        let mut p = Pair::with(
+            a.clone(),
+            a,
+            &mut |flow| {
+                flow.cwnd = Bytes::new(20 * mss);
+                Box::new(Spy { acks: acks.clone(), plain: Plain { fixed: true }, keeps: Some(19) })
+            },
+            |from, n, _| if from == 0 && n == 200 { Fate::Drop } else { Fate::Pass },
+        );
+        p.service = MS(1);
+        p.ends[0].write(p.now, 400 * mss);
+        p.run(MS(1500));
+        let acks = acks.lock().unwrap();
+        let lost = acks.iter().position(|a| a.1.newly_lost > Bytes::ZERO).expect("a loss");
+        let (_, ack, flow) = acks[lost + 1..].iter().find(|a| !a.1.duplicate).expect("a repair");
+        assert_eq!((flow.phase, ack.cumulative.get() / mss), (phase, counts), "{of:?}");
     }
 }
 

@@ -232,3 +232,16 @@ fn an_overflow_under_linux_counts_as_so_many_drops() {
     rfc.on_forced_drop(64);
     assert_eq!((linux.count, rfc.count), (64, 0));
 }
+
+#[test]
+fn lone_packets_that_wait_over_the_target_are_not_dropped() {
+    // One every 20 ms that waits 6 ms while other flows hold data, which Linux' size of the queue counts.
+    for reference in ["rfc", "linux", "freebsd"] {
+        let mut law = codel(&std::format!("x(reference={reference})"));
+        for i in 0..500u32 {
+            let look = Look { own_backlog: Bytes::ZERO, len: 0, ..waited(f64::from(i) * 20.0, 6.0) };
+            assert_eq!(law.on_dequeue(&look), Verdict::Pass, "{reference}, packet {i}");
+            law.on_empty(look.now);
+        }
+    }
+}

@@ -8,6 +8,9 @@
 //! FreeBSD's `dn_aqm_pie` (written at the HLDG thesis' laboratory), DOCSIS-PIE of RFC 8034, or the first draft, which
 //! ns-2 and mahimahi ran. It also sets the defaults that belong to it.
 //!
+//! The RFC is of two minds on when p decays: at a delay of zero twice (section 4.2), as here and in Linux and FreeBSD, or at less
+//! than half of the target (its pseudocode, as DPDK and others carry it).
+//!
 //! Departures: p and delays are floating point and nanoseconds (FreeBSD has 31 bits and 1 µs, Linux 56 bits). DOCSIS
 //! predicts the delay from the link's rate alone: our modem has no token bucket, so peak and sustained rate are one.
 //! mahimahi's gains in milliseconds, a thousand times too strong, are not the draft's and are left out. The timer is
