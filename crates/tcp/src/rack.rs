@@ -15,6 +15,8 @@ pub(crate) struct Rack {
     pub rtt: Duration,
     /// Reordering has been seen.
     pub reordering: bool,
+    /// The most bytes that something was late by.
+    pub most_late: u32,
     /// Width of the window in quarters of the smallest RTT; saturates, as Linux's does.
     steps: u8,
     persist: u8,
@@ -24,7 +26,15 @@ pub(crate) struct Rack {
 
 impl Default for Rack {
     fn default() -> Self {
-        Rack { newest: Turn::default(), rtt: Duration::ZERO, reordering: false, steps: 1, persist: 0, dsack_until: 0 }
+        Rack {
+            newest: Turn::default(),
+            rtt: Duration::ZERO,
+            reordering: false,
+            most_late: 0,
+            steps: 1,
+            persist: 0,
+            dsack_until: 0,
+        }
     }
 }
 
@@ -46,7 +56,8 @@ impl Rack {
                 self.newest = newest;
             }
         }
-        self.reordering |= d.late;
+        self.reordering |= d.late > 0;
+        self.most_late = self.most_late.max(u32::try_from(d.late).unwrap_or(u32::MAX));
     }
 
     /// A retransmission was spurious: wait longer from now on, once a round.

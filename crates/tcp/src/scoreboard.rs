@@ -102,8 +102,8 @@ pub(crate) struct Delivery {
     pub ambiguous: bool,
     /// The highest selective acknowledgement before this ACK.
     pub known_to: u64,
-    /// An original was delivered late, after higher ones (reordering).
-    pub late: bool,
+    /// By how many bytes an original was late: it was delivered after higher ones (reordering).
+    pub late: u64,
 }
 
 impl Delivery {
@@ -118,7 +118,7 @@ impl Delivery {
             newest_again: false,
             ambiguous: false,
             known_to,
-            late: false,
+            late: 0,
         }
     }
 
@@ -138,7 +138,7 @@ impl Delivery {
     /// A run of neighbours never retransmitted, sent in order: its bytes, its first and its last.
     #[inline]
     fn add_run(&mut self, bytes: u64, first: &Record, last: &Record) {
-        self.late |= first.seq < self.known_to;
+        self.late = self.late.max(self.known_to.saturating_sub(first.seq));
         if self.bytes == 0 {
             // The common case: nothing to compare with.
             self.bytes = bytes;

@@ -403,13 +403,16 @@ impl Sender {
 
     /// What an ACK may grow the window by. It may cover what arrived long before and only waited for a hole to be filled:
     /// Linux counts what was newly delivered, others after a timeout, and without SACK nobody knows (RFC 3465, section
-    /// 2.3: one segment an ACK).
+    /// 2.3: one segment an ACK). Once packets were late by more than three, Linux counts what is delivered beyond a hole,
+    /// too (`tcp_may_raise_cwnd`).
     #[inline]
     fn earned(&self, cumulative: u64, delivered: u64) -> u64 {
         match self.flow.phase {
+            Phase::Open | Phase::Loss if self.ways.by_delivery => {
+                if cumulative > 0 || u64::from(self.rack.most_late) > 3 * self.mss { delivered } else { 0 }
+            }
             Phase::Loss if self.ways.sack => cumulative.min(delivered),
             Phase::Loss => cumulative.min(self.mss),
-            _ if self.ways.by_delivery => cumulative.min(delivered),
             _ => cumulative,
         }
     }
