@@ -254,7 +254,24 @@ def _near(path: Path) -> str:
     except OSError:
         names = []
     close = get_close_matches(path.name, names, n=1)
-    return f"; did you mean {folder / close[0]}?" if close else ""
+    near = folder / close[0] if close else _shipped(path)
+    return f"; did you mean {near}?" if near else ""
+
+
+def _shipped(path: Path) -> Path | None:
+    """The shipped experiment that `reproduce` knows by this name, or by one like it."""
+    from difflib import get_close_matches
+
+    from .catalogue import experiments
+
+    wanted = f"/{path.as_posix().removesuffix('.toml')}"
+    stems = {}
+    for file, _ in experiments():
+        if f"/{file}".removesuffix(".toml").endswith(wanted):
+            return Path(file)
+        stems[Path(file).stem] = Path(file)
+    close = get_close_matches(path.stem, stems, n=1, cutoff=0.8)
+    return stems[close[0]] if close else None
 
 
 def _ask(question: Callable[..., T], experiment: Experiment, *more: Any) -> T:

@@ -269,6 +269,7 @@ def plot(
     if is_results(source):
         _refuse_changes("draw", set=set, seed=seed, repeat=repeat, quick=quick)
         result = load(source)
+        terminal.span(options.get("start"), options.get("stop"), [result])
     else:
         experiment = prepare(source, settings(set), seed)
         record = plots.recording(kind, why, options.get("start"), options.get("stop"), experiment)
@@ -293,7 +294,8 @@ def report(
     from .store import load
 
     terminal.target("-o", out)
-    print(reports.write([load(source) for source in sources], out, span=terminal.span(start, stop), link=link))
+    results = [load(source) for source in sources]
+    print(reports.write(results, out, span=terminal.span(start, stop, results), link=link))
 
 
 @app.command(short_help="Run published experiments beside what was printed.")

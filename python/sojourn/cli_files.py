@@ -212,7 +212,7 @@ def log(
 
         heads = tuple(rows[0])
         shown = [tuple(f"{v:g}" if isinstance(v, float) else v for v in row.values()) for row in rows]
-        print_rows(heads, shown)
+        print_rows(heads, shown, whole=True)
     else:
         print(", ".join(read.frame.columns))
 

@@ -44,28 +44,42 @@ def target(option: str, path: Path | None, results: Path | None = None) -> None:
         check(option, path, results)
 
 
-def span(start: float | None, stop: float | None) -> tuple[float | None, float | None]:
-    """Check the seconds of --from and --to."""
+def span(
+    start: float | None, stop: float | None, results: Sequence[Result] = ()
+) -> tuple[float | None, float | None]:
+    """Check the seconds of --from and --to, against the runs of `results` if there are any."""
     for option, value in (("--from", start), ("--to", stop)):
         if value is not None and not 0.0 <= value < float("inf"):
             raise SpecError(f"{option} {value:g}: seconds of the run begin at 0")
     if stop is not None and stop <= (start or 0.0):
         raise SpecError(f"--to {stop:g}: is not after --from {start or 0.0:g}; the picture would show nothing")
+    longest = max((case.duration_s for result in results for case in result.plan.cases), default=float("inf"))
+    if start is not None and start >= longest:
+        raise SpecError(f"--from {start:g}: nothing there; the longest run is {longest:g} s long")
     return start, stop
 
 
-def print_rows(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a plain table."""
+def print_rows(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, whole: bool = False) -> None:
+    """Print a plain table; `whole`: columns that do not fit are left out and named, for a cut figure is a wrong one."""
     from rich import box
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in heads:
-        table.add_column(head, no_wrap=head == heads[0])
-    for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
-    console().print(table)
+    def table(columns: int) -> Table:
+        made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for head in heads[:columns]:
+            made.add_column(head, no_wrap=whole or head == heads[0])
+        for row in rows:
+            made.add_row(*(Text(str(cell)) for cell in row[:columns]))
+        return made
+
+    screen, ruler, shown = console(), Console(width=10_000), len(heads)
+    while whole and shown > 1 and ruler.measure(table(shown)).maximum > screen.width:
+        shown -= 1
+    screen.print(table(shown))
+    if shown < len(heads):
+        screen.print(f"too narrow for {', '.join(heads[shown:])}", style="dim")
 
 
 def print_claims(verdicts: Sequence[Claim], *, to_stderr: bool) -> None:

@@ -388,3 +388,23 @@ def test_compare_on_the_command_line(sojourn):
     settings = sojourn("compare", "path.buffer=10p", "path.buffer=100p", *more)
     queue = next(row for row in json.loads(settings.stdout) if row["metric"] == "queue_ms.mean")
     assert queue["verdict"] == "higher"
+
+
+def test_a_span_beyond_the_runs_is_refused(sojourn, tmp_path):
+    folder = tmp_path / "r"
+    assert sojourn("run", LINE, *QUICK, "-o", folder).returncode == 0
+    for asked in (("report", folder, "-o", tmp_path / "page.html"), ("plot", "time", folder, "-o", tmp_path / "a.png")):
+        late = sojourn(*asked, "--from", "3000", "--to", "4000")
+        assert late.returncode != 0 and "--from 3000: nothing there; the longest run is" in late.stderr, asked
+
+
+def test_a_table_of_figures_leaves_columns_out_whole(capsys, monkeypatch):
+    from rich.console import Console
+
+    from sojourn import terminal
+
+    monkeypatch.setattr(terminal, "console", lambda: Console(width=40))
+    heads = ["connection", *(f"figure {i}" for i in range(8))]
+    terminal.print_rows(heads, [["10.0.0.1:40000", *(f"{i}.23456" for i in range(8))]], whole=True)
+    text = capsys.readouterr().out
+    assert "0.23456" in text and "…" not in text and "too narrow for" in text

@@ -8,7 +8,7 @@
 //!
 //! α is queued whatever the link: on one whose buffer holds less than α packets (200) the goal is never reached, only losses
 //! bring the window down, and the next round adds up to γ·α packets. Beside CUBIC on 10 Mbit/s, 20 ms and 2 BDP (33
-//! packets), both from the start, its share from 20 to 80 s is 98 % with α = 200, 64 with 20, 26 with 8.
+//! packets), both from the start, its share from 20 to 80 s is 97 % with α = 200, 63 with 20, 26 with 8.
 //!
 //! Source: Wei, Jin, Low and Hegde, FAST TCP: motivation, architecture, algorithms, performance, ToN 14(6), 2006; Jin, Wei
 //! and Low, INFOCOM 2004. Covered by patents (US 7,693,052 and others). Checked against Cui and Andrew's module for ns-2

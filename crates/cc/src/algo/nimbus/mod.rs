@@ -10,8 +10,8 @@
 //!                discounted where Z(5 Hz) is weaker than a quarter of our own deliveries' (the authors' code)
 //! smoothed η > 2.25: competitive, with the rate of 5 s ago;    < 2 and 5 s after the last switch: delay
 //! ```
-//! Who starts beside others never sees the whole link, takes µ for less than it is and them for less than they are: 10 s after
-//! CUBIC on 12 Mbit/s, 40 ms and four BDP of buffer its share from 20 to 100 s is 5 %, 10 s before it a third.
+//! Who starts beside others never sees the whole link, and takes µ for less than it is and them for less than they are: 10 s after
+//! CUBIC on 12 Mbit/s, 40 ms and four BDP of buffer its share from 20 to 100 s is 44 to 55 %, 10 s before it 60 %.
 //!
 //! Source: Goyal, Narayan, Cangialosi, Narayana, Alizadeh and Balakrishnan, Elasticity detection, arXiv 1802.08730 and
 //! SIGCOMM 2022; constants of the authors' code. The HLDG thesis (Eq 2.16) calls the target d the present queueing delay.
