@@ -336,7 +336,7 @@ def capture(
     flows: Sequence[int] = (),
     stop: _core.StopFlag | None = None,
 ) -> tuple[str, int]:
-    """Run one case once and write its packets as pcapng; return the digest and how many packets. OSError: not written."""
+    """Run one case once and write its packets as pcapng; return digest and number of packets. OSError: not written."""
     title = f"{experiment.file}, case {case}, repetition {repetition}"
     try:
         return _core.capture(

@@ -44,9 +44,7 @@ def target(option: str, path: Path | None, results: Path | None = None) -> None:
         check(option, path, results)
 
 
-def span(
-    start: float | None, stop: float | None, results: Sequence[Result] = ()
-) -> tuple[float | None, float | None]:
+def span(start: float | None, stop: float | None, results: Sequence[Result] = ()) -> tuple[float | None, float | None]:
     """Check the seconds of --from and --to, against the runs of `results` if there are any."""
     for option, value in (("--from", start), ("--to", stop)):
         if value is not None and not 0.0 <= value < float("inf"):

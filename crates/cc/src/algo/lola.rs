@@ -265,7 +265,7 @@ impl CongestionControl for Lola {
         if event == crate::Event::Restart {
             let idle = flow.now.since(self.heard);
             let (State::Cubic(at) | State::Fair(at) | State::Hold(at)) = &mut self.state;
-            *at = *at + idle;
+            *at += idle;
         }
     }
 
