@@ -157,6 +157,18 @@ def test_every_timeout_of_an_outage_is_told(tmp_path: Path) -> None:
         assert abs(rto * 1e-9 / wait - 1) < 0.2, told
 
 
+def test_the_ack_that_fills_a_hole_grows_the_window_by_what_is_new(tmp_path: Path) -> None:
+    """It covers a window of which one packet is new; the kernel's own algorithms count that one."""
+    folder = str(tmp_path / "run")
+    line = "10Mbit/s 40ms 2BDP 5% fifo: hd"
+    sojourn("run", line, "--set", "run.duration=6s", "--on", "linux", "--acks", "--events", "-o", folder)
+    (outcome,) = load(folder)
+    acks, events = outcome.frame("acks"), outcome.frame("events")
+    assert acks is not None and events is not None
+    assert events.filter(cause="loss_backoff").height >= 5
+    assert (acks["acked"] <= acks["delivered"]).all()
+
+
 def test_what_a_killed_run_leaves_is_cleaned_up_by_the_next_start(tmp_path: Path) -> None:
     line = "10Mbit/s 40ms 4BDP fifo: hldg(g=2), hd"
     out = ("-o", str(tmp_path / "out"))
