@@ -248,30 +248,17 @@ def _exists(path: Path) -> bool:
 def _near(path: Path) -> str:
     from difflib import get_close_matches
 
-    folder = path.parent
+    from .catalogue import experiment, experiments
+
     try:
-        names = [entry.name for entry in folder.glob("*.toml")]
+        files = list(path.parent.glob("*.toml"))
     except OSError:
-        names = []
-    close = get_close_matches(path.name, names, n=1)
-    near = folder / close[0] if close else _shipped(path)
+        files = []
+    here = {file.name: file for file in files}
+    shipped = {Path(file).stem: Path(file) for file, _ in experiments()}
+    close = get_close_matches(path.name, here, n=1) or get_close_matches(path.name, shipped, n=1, cutoff=0.8)
+    near = experiment(path.as_posix()) or next(((here | shipped)[name] for name in close), None)
     return f"; did you mean {near}?" if near else ""
-
-
-def _shipped(path: Path) -> Path | None:
-    """The shipped experiment that `reproduce` knows by this name, or by one like it."""
-    from difflib import get_close_matches
-
-    from .catalogue import experiments
-
-    wanted = f"/{path.as_posix().removesuffix('.toml')}"
-    stems = {}
-    for file, _ in experiments():
-        if f"/{file}".removesuffix(".toml").endswith(wanted):
-            return Path(file)
-        stems[Path(file).stem] = Path(file)
-    close = get_close_matches(path.stem, stems, n=1, cutoff=0.8)
-    return stems[close[0]] if close else None
 
 
 def _ask(question: Callable[..., T], experiment: Experiment, *more: Any) -> T:

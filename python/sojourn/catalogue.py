@@ -58,6 +58,13 @@ def experiments() -> list[tuple[str, str]]:
     return found
 
 
+def experiment(name: str) -> Path | None:
+    """Return the shipped experiment of a name such as `thesis/table-5.1` or `table-5.1`, with or without `.toml`."""
+    wanted = "/" + name.removesuffix(".toml").removeprefix("experiments/")
+    paths = (Path(path) for path, _ in experiments())
+    return next((path for path in paths if f"/{path.with_suffix('').as_posix()}".endswith(wanted)), None)
+
+
 def find(registry: str, kind: str, name: str) -> dict[str, Any]:
     """Return one entry of a registry; a wrong name gets a did-you-mean."""
     names = [entry["name"] for entry in table(registry)]

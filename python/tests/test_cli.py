@@ -408,3 +408,9 @@ def test_a_table_of_figures_leaves_columns_out_whole(capsys, monkeypatch):
     terminal.print_rows(heads, [["10.0.0.1:40000", *(f"{i}.23456" for i in range(8))]], whole=True)
     text = capsys.readouterr().out
     assert "0.23456" in text and "…" not in text and "too narrow for" in text
+
+
+@pytest.mark.parametrize("name", ["table-6.2", "thesis/table-6.2", "tabel-6.2"])
+def test_a_published_experiments_name_is_answered_with_its_file(sojourn, name):
+    refused = sojourn("run", name)
+    assert refused.returncode != 0 and "did you mean experiments/thesis/table-6.2.toml?" in refused.stderr

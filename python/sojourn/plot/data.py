@@ -342,6 +342,13 @@ def short_spec(spec: str) -> str:
     return " ".join([match[1], *words])
 
 
+def while_heard(rtt: Floats, in_flight: Floats) -> Floats:
+    """A flow's RTT at each step, nan where there is none: before the first sample, and once the flow has ended."""
+    active = (in_flight > 0) | (np.diff(rtt, prepend=0.0) != 0.0)
+    gone = np.flatnonzero(active).max(initial=-1) + 1
+    return np.where((rtt > 0) & (np.arange(len(rtt)) <= gone), rtt, np.nan)
+
+
 def flow_label(flow: Mapping[str, Any]) -> str:
     """A flow's name, with its congestion control where the name does not say it."""
     name, cc = str(flow["name"]), short_spec(flow["cc"])

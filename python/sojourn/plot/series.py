@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import NotRecorded, SpecError
 from . import inner, rates, style, traffic
 from . import why as causes
-from .data import Shown, chosen, column, flow_label, short_spec, table
+from .data import Shown, chosen, column, flow_label, short_spec, table, while_heard
 from .histogram import Floats
 from .links import numbered, place
 
@@ -243,11 +243,7 @@ def _delay(
         ax.fill_between(t, y + lift, lift, step="post", color=style.FAINT, alpha=0.35, linewidth=0, label=label)
     for i in picked:
         t, rtt = _line(series, i, "rtt_ms", span)
-        _, flying = _line(series, i, "in_flight_bytes", span)
-        heard = np.diff(rtt, prepend=0.0) != 0.0
-        gone = np.flatnonzero((flying > 0) | heard).max(initial=-1) + 1 if len(flying) == len(rtt) else len(rtt)
-        # Zero: no sample yet. What a flow that has ended heard last is no delay of now.
-        rtt = np.where((rtt > 0) & (np.arange(len(rtt)) <= gone), rtt, np.nan)
+        rtt = while_heard(rtt, _line(series, i, "in_flight_bytes", span)[1])
         ax.plot(t, rtt, color=lines[i].colour, linestyle=lines[i].dash, linewidth=thin)
     for base in bases:
         ax.axhline(base, color=style.INK, linestyle=(0, (3, 2)), linewidth=0.7,

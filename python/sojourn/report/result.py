@@ -10,7 +10,7 @@ import numpy as np
 from .. import plot
 from ..errors import NotRecorded, SojournError
 from ..plot import inner, rates, style
-from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, table
+from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, table, while_heard
 from ..plot.links import looking, place
 from ..plot.why import named_values
 from ..stats import Interval
@@ -168,6 +168,8 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     time = column(link, "t_s")
     names = ("throughput_mbps", "cwnd_bytes", "ssthresh_bytes", "rtt_ms")
     raw = [_aligned(_of(flows, "flow", i), name, time) for name in names for i in picked]
+    flying = [_aligned(_of(flows, "flow", i), "in_flight_bytes", time) for i in picked]
+    raw[-len(picked) :] = map(while_heard, raw[-len(picked) :], flying)
     # Bytes delivered in one short step are a few packets or none: a mean over more of them is what a reader means.
     smooth = max(1, len(time) // 400)
     raw[: len(picked)] = [_moving_mean(values, smooth) for values in raw[: len(picked)]]

@@ -13,17 +13,14 @@ def find(name: str) -> Path:
     """The experiment file of this path or name, such as `thesis/table-5.1` or `table-5.1`."""
     from difflib import get_close_matches
 
+    from ..catalogue import experiment
+
     if Path(name).is_file():
         return Path(name)
-    known = _known()
-    wanted = name.removesuffix(".toml").removeprefix("experiments/")
-    for path in known:
-        stem = path.with_suffix("").as_posix()
-        if stem.endswith(f"/{wanted}") or stem == wanted:
-            return path
-    stems = {p.stem: p for p in known}
-    folders = {p.parent.name: p for p in known}
-    near = get_close_matches(Path(wanted).name, {**folders, **stems}, n=3, cutoff=0.5)
+    if path := experiment(name):
+        return path
+    names = dict.fromkeys(part for path in _known() for part in (path.stem, path.parent.name))
+    near = get_close_matches(Path(name.removesuffix(".toml")).name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "`sojourn list experiments` names them"
     raise SpecError(f"no experiment {name!r}; {hint}")
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::pair::{Fate, Pair, Plain};
-use crate::{Config, DelayedAck};
+use crate::{Config, DelayedAck, Segment};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -30,20 +30,43 @@ impl CongestionControl for Spy {
 
 /// What the algorithm of a bulk flow with a window of `window` segments is told until `until`.
 fn told(config: Config, window: u64, until: u64) -> Vec<(Instant, Ack, Flow)> {
+    told_over(config.clone(), config, window, until, |_, _, _| Fate::Pass)
+}
+
+/// The same over a path that is no plain one, from a receiver of its own.
+fn told_over<'a>(
+    sender: Config,
+    receiver: Config,
+    window: u64,
+    until: u64,
+    path: impl FnMut(usize, u64, &Segment) -> Fate + 'a,
+) -> Vec<(Instant, Ack, Flow)> {
     let acks = Arc::new(Mutex::new(Vec::new()));
+    let mss = sender.mss.get();
     let mut p = Pair::with(
-        config.clone(),
-        config,
+        sender,
+        receiver,
         &mut |flow| {
-            flow.cwnd = Bytes::new(window * MSS);
+            flow.cwnd = Bytes::new(window * mss);
             Box::new(Spy { acks: acks.clone(), plain: Plain { fixed: true }, keeps: None })
         },
-        |_, _, _| Fate::Pass,
+        path,
     );
     p.service = MS(1);
     p.ends[0].write(p.now, u64::MAX / 4);
     p.run(MS(until));
     acks.lock().unwrap().drain(..).collect()
+}
+
+/// Drops a packet of the sender.
+fn a_hole(from: usize, n: u64, _: &Segment) -> Fate {
+    if from == 0 && n == 200 { Fate::Drop } else { Fate::Pass }
+}
+
+/// What is told with the ACK that fills it.
+fn filling(acks: &[(Instant, Ack, Flow)]) -> (Instant, Ack, Flow) {
+    let lost = acks.iter().position(|a| a.1.newly_lost > Bytes::ZERO).expect("a loss");
+    acks[lost + 1..].iter().find(|a| !a.1.duplicate).expect("a repair").clone()
 }
 
 #[test]
@@ -117,21 +140,9 @@ fn delivery_rate_is_that_of_the_bottleneck() {
 #[test]
 fn one_way_delay_sees_the_forward_path_and_the_skew_of_the_clocks() {
     for (skew_ppb, drift) in [(0, 0), (10_000_000, 10), (-10_000_000, -10)] {
-        let acks = Arc::new(Mutex::new(Vec::new()));
         let a = Config { timestamp_tick: Duration::from_micros(100), ..linux() };
-        let mut p = Pair::with(
-            a.clone(),
-            Config { clock_skew_ppb: skew_ppb, ..a },
-            &mut |flow| {
-                flow.cwnd = Bytes::new(20 * MSS);
-                Box::new(Spy { acks: acks.clone(), plain: Plain { fixed: true }, keeps: None })
-            },
-            |_, _, _| Fate::Pass,
-        );
-        p.service = MS(1);
-        p.ends[0].write(p.now, u64::MAX / 4);
-        p.run(MS(1500));
-        let seen: Vec<_> = acks.lock().unwrap().iter().filter_map(|a| Some((a.0, a.1.one_way?))).collect();
+        let acks = told_over(a.clone(), Config { clock_skew_ppb: skew_ppb, ..a }, 20, 1500, |_, _, _| Fate::Pass);
+        let seen: Vec<_> = acks.iter().filter_map(|a| Some((a.0, a.1.one_way?))).collect();
         let near = |at| seen.iter().find(|s| s.0 >= AT(at)).unwrap().1;
         // The constant is unknown, but one per cent of skew moves it by 10 ms a second.
         let moved = near(1400).diff_millis(near(400));
@@ -142,21 +153,8 @@ fn one_way_delay_sees_the_forward_path_and_the_skew_of_the_clocks() {
 #[test]
 fn a_hole_makes_no_one_way_delay() {
     // What is lost at 300 ms leaves a hole for a round trip, and the stamp echoed meanwhile gets old.
-    let acks = Arc::new(Mutex::new(Vec::new()));
     let a = Config { timestamp_tick: Duration::from_millis(1), ..linux() };
-    let mut p = Pair::with(
-        a.clone(),
-        a,
-        &mut |flow| {
-            flow.cwnd = Bytes::new(20 * MSS);
-            Box::new(Spy { acks: acks.clone(), plain: Plain { fixed: true }, keeps: None })
-        },
-        |from, n, _| if from == 0 && n == 200 { Fate::Drop } else { Fate::Pass },
-    );
-    p.service = MS(1);
-    p.ends[0].write(p.now, u64::MAX / 4);
-    p.run(MS(1500));
-    let acks = acks.lock().unwrap();
+    let acks = told_over(a.clone(), a, 20, 1500, a_hole);
     assert!(acks.iter().any(|a| a.1.newly_lost > Bytes::ZERO) && acks.iter().any(|a| a.1.duplicate), "no hole");
     // The first flight leaves at once and queues.
     let delays: Vec<_> = acks.iter().filter(|a| a.0 > AT(250)).filter_map(|a| a.1.one_way).collect();
@@ -169,23 +167,8 @@ fn a_repair_is_timed_by_its_timestamp_alone() {
     // The ACK that fills the hole is for a segment that went twice, and for those behind it, known already (Karn): the stamp
     // tells which sending it was (Linux' `tcp_ack_update_rtt`).
     for timestamps in [true, false] {
-        let acks = Arc::new(Mutex::new(Vec::new()));
         let a = Config { timestamps, ..linux() };
-        let mut p = Pair::with(
-            a.clone(),
-            a,
-            &mut |flow| {
-                flow.cwnd = Bytes::new(20 * MSS);
-                Box::new(Spy { acks: acks.clone(), plain: Plain { fixed: true }, keeps: None })
-            },
-            |from, n, _| if from == 0 && n == 200 { Fate::Drop } else { Fate::Pass },
-        );
-        p.service = MS(1);
-        p.ends[0].write(p.now, 400 * MSS);
-        p.run(MS(1500));
-        let acks = acks.lock().unwrap();
-        let lost = acks.iter().position(|a| a.1.newly_lost > Bytes::ZERO).expect("a loss");
-        let (_, filled, _) = acks[lost + 1..].iter().find(|a| !a.1.duplicate).expect("a repair");
+        let (_, filled, _) = filling(&told_over(a.clone(), a, 20, 1500, a_hole));
         assert_eq!(filled.rtt, timestamps.then_some(MS(41)));
     }
 }
@@ -194,25 +177,26 @@ fn a_repair_is_timed_by_its_timestamp_alone() {
 fn linux_is_out_of_a_repair_before_the_ack_that_ends_it_grows_the_window() {
     // It covers twenty segments of which one is new: that one counts (`tcp_fastretrans_alert`, then `tcp_cong_control`).
     for (of, phase, counts) in [(Stack::Linux, Phase::Open, 1), (Stack::FreeBsd11, Phase::Recovery, 20)] {
-        let acks = Arc::new(Mutex::new(Vec::new()));
-        let a = stack(of);
-        let mss = a.mss.get();
-        let mut p = Pair::with(
-            a.clone(),
-            a,
-            &mut |flow| {
-                flow.cwnd = Bytes::new(20 * mss);
-                Box::new(Spy { acks: acks.clone(), plain: Plain { fixed: true }, keeps: Some(19) })
-            },
-            |from, n, _| if from == 0 && n == 200 { Fate::Drop } else { Fate::Pass },
-        );
-        p.service = MS(1);
-        p.ends[0].write(p.now, 400 * mss);
-        p.run(MS(1500));
-        let acks = acks.lock().unwrap();
-        let lost = acks.iter().position(|a| a.1.newly_lost > Bytes::ZERO).expect("a loss");
-        let (_, ack, flow) = acks[lost + 1..].iter().find(|a| !a.1.duplicate).expect("a repair");
-        assert_eq!((flow.phase, ack.cumulative.get() / mss), (phase, counts), "{of:?}");
+        let (_, ack, flow) = filling(&told_over(stack(of), stack(of), 20, 1500, a_hole));
+        assert_eq!((flow.phase, ack.cumulative.get() / stack(of).mss.get()), (phase, counts), "{of:?}");
+    }
+}
+
+#[test]
+fn once_packets_were_late_by_more_than_three_linux_grows_beyond_a_hole() {
+    // The first late packet shows that there is reordering, the second how far it goes; what is delivered beyond the third
+    // counts if that was far (`tcp_may_raise_cwnd`).
+    for (second, counts) in [(3, false), (8, true)] {
+        let late = [(200, 3), (300, second), (400, 8)];
+        let acks = told_over(linux(), linux(), 40, 1500, |from, n, _| {
+            let by = late.iter().find(|(number, _)| from == 0 && *number == n);
+            by.map_or(Fate::Pass, |(_, by)| Fate::Late(MS(*by)))
+        });
+        assert!(acks.iter().all(|a| a.2.phase == Phase::Open), "nothing was taken for lost");
+        let beyond: Vec<_> = acks.iter().filter(|a| a.1.duplicate).collect();
+        let counted = |a: &&(Instant, Ack, Flow)| a.1.cumulative == a.1.delivered;
+        assert!(beyond.len() > 6 && !counted(&beyond[0]), "{beyond:?}");
+        assert_eq!(beyond.last().is_some_and(counted), counts, "late by {second} packets");
     }
 }
 
@@ -280,21 +264,9 @@ fn freebsd_hears_of_the_highest_edge_an_ack_reports() {
 #[test]
 fn a_lost_acknowledgement_does_not_shorten_one_way_delays() {
     // Three in a row: the next one echoes the first segment behind the last of them.
-    let acks = Arc::new(Mutex::new(Vec::new()));
     let a = Config { timestamp_tick: Duration::from_millis(1), ..linux() };
-    let mut p = Pair::with(
-        a.clone(),
-        a,
-        &mut |flow| {
-            flow.cwnd = Bytes::new(20 * MSS);
-            Box::new(Spy { acks: acks.clone(), plain: Plain { fixed: true }, keeps: None })
-        },
-        |from, n, _| if from == 1 && (200..203).contains(&n) { Fate::Drop } else { Fate::Pass },
-    );
-    p.service = MS(1);
-    p.ends[0].write(p.now, u64::MAX / 4);
-    p.run(MS(1500));
-    let acks = acks.lock().unwrap();
+    let loses = |from, n, _: &Segment| if from == 1 && (200..203).contains(&n) { Fate::Drop } else { Fate::Pass };
+    let acks = told_over(a.clone(), a, 20, 1500, loses);
     let most = acks.iter().filter(|a| a.0 > AT(250)).map(|a| a.1.cumulative).max().unwrap();
     assert!(most >= Bytes::new(8 * MSS), "no acknowledgement was lost: {most:?}");
     // What was held back leaves in a burst and waits longer; nothing is faster than the path.
