@@ -19,6 +19,7 @@ import sojourn as sj
 from sojourn import plot
 from sojourn.errors import NotRecorded, SpecError
 from sojourn.plot import data, histogram, options, style
+from sojourn.report.result import over_time
 from sojourn.result import Result
 
 RATES = ["1.5 Mbit/s", "4 Mbit/s", "12 Mbit/s"]
@@ -385,6 +386,10 @@ def test_the_rtt_of_a_flow_that_has_gone_is_not_drawn() -> None:
     delay = next(ax for ax in fig.axes if ax.get_ylabel().startswith("Delay"))
     x, y = delay.lines[0].get_data()
     assert np.nanmax(np.where(np.isfinite(y), x, np.nan)) < 2.3
+    page = over_time(data.shown(result)[0], 0)
+    assert page is not None
+    rtt = next(line for panel in page.panels for line in panel.lines if line.name == "cubic RTT")
+    assert np.nanmax(np.where(np.isfinite(rtt.values), page.time, np.nan)) < 2.3
 
 
 def test_any_group_is_no_name_on_an_axis() -> None:
