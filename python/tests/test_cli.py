@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -413,4 +414,5 @@ def test_a_table_of_figures_leaves_columns_out_whole(capsys, monkeypatch):
 @pytest.mark.parametrize("name", ["table-6.2", "thesis/table-6.2", "tabel-6.2"])
 def test_a_published_experiments_name_is_answered_with_its_file(sojourn, name):
     refused = sojourn("run", name)
-    assert refused.returncode != 0 and "did you mean experiments/thesis/table-6.2.toml?" in refused.stderr
+    assert refused.returncode != 0
+    assert re.search(r"did you mean \S*experiments/thesis/table-6\.2\.toml\?", refused.stderr)

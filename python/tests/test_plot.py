@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import sojourn as sj
 from sojourn import plot
 from sojourn.errors import NotRecorded, SpecError
-from sojourn.plot import data, histogram, options, style
+from sojourn.plot import data, histogram, options, series, style
 from sojourn.report.result import over_time
 from sojourn.result import Result
 
@@ -382,7 +382,7 @@ def test_every_spelling_of_a_unit_has_its_place_on_an_axis(texts: list[str], pla
 
 def test_the_rtt_of_a_flow_that_has_gone_is_not_drawn() -> None:
     result = sj.run("12Mbit/s 40ms 2BDP fifo: cubic@0s-2s, newreno", set={"run.duration": "6 s"}, series="20ms")
-    fig = plot.series.time(data.shown(result))
+    fig = series.time(data.shown(result))
     delay = next(ax for ax in fig.axes if ax.get_ylabel().startswith("Delay"))
     x, y = delay.lines[0].get_data()
     assert np.nanmax(np.where(np.isfinite(y), x, np.nan)) < 2.3
