@@ -306,6 +306,20 @@ void BPF_PROG(host_init, struct sock *sk)
 	host_writes(h, tp);
 }
 
+/*
+ * What windows grow by, as the kernel's own do (tcp_cong_control, tcp_may_raise_cwnd): of an ACK that fills a hole not
+ * what arrived long before, of one that covers anything in order also what it found beyond a hole.
+ */
+static void host_earns(struct host *h, const struct tcp_sock *tp, u64 acked)
+{
+	u32 state = tp->inet_conn.icsk_ca_state;
+
+	if (state == TCP_CA_CWR || state == TCP_CA_Recovery)
+		h->ack.cumulative = acked;
+	else
+		h->ack.cumulative = acked || tp->reordering > 3 ? h->ack.delivered : 0;
+}
+
 static void host_ack(struct sock *sk, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -319,8 +333,7 @@ static void host_ack(struct sock *sk, const struct rate_sample *rs)
 	host_sees_windows(h, tp);
 	host_measures(h, tp);
 	h->ack.delivered = (u64)rs->acked_sacked * f->mss;
-	/* What fills a hole covers what arrived long before: windows grow by what is new, as the kernel's own do. */
-	h->ack.cumulative = law_min(tp->bytes_acked - h->bytes_acked, h->ack.delivered);
+	host_earns(h, tp, tp->bytes_acked - h->bytes_acked);
 	h->bytes_acked = tp->bytes_acked;
 	host_takes_rtt(h, rs);
 	host_counts_round(h, tp);

@@ -124,7 +124,7 @@ def test_every_kind_looks_at_the_same_queue(two: Result) -> None:
 def test_a_sweep_that_moves_the_bottleneck_says_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "moves.toml"
     text = re.sub("changes = .*\n", "", TWO) + '[sweep]\n"link.core.rate" = ["5 Mbit/s", "8 Mbit/s", "20 Mbit/s"]\n'
-    file.write_text(text.replace('"4 s"', '"1500 ms"'), "utf-8")
+    file.write_text(text.replace('"4 s"', '"1500 ms"').replace('"200 kbit/s"', '"1 Mbit/s"'), "utf-8")
     result = sj.run(file, out=tmp_path / "run")
     cases = data.shown(result)
     assert [case.place for case in cases] == ["core", "core", "edge"]

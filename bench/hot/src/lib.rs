@@ -61,10 +61,12 @@ impl Standing {
         self.queue.enqueue(self.now, packet, &mut Nowhere);
     }
 
-    /// One packet in and, if 30 stand, one out.
+    /// One packet in and, if 30 stand or the queue wants no more, one out.
     pub fn step(&mut self) -> bool {
+        let stood = self.queue.len();
         self.arrive();
-        self.queue.len() > 30 && self.queue.dequeue(self.now, &mut Nowhere).is_some()
+        let stands = self.queue.len();
+        (stands > 30 || stands <= stood) && self.queue.dequeue(self.now, &mut Nowhere).is_some()
     }
 }
 

@@ -47,6 +47,11 @@ impl TickClock {
         ((ns as u128 * self.inverse as u128) >> 64) as u64 >> self.shift
     }
 
+    /// How long ago it showed `stamp`: one tick at least.
+    pub fn since(&mut self, now: Instant, stamp: u32) -> Duration {
+        Duration::from_nanos(self.tick * u64::from(self.read(now).wrapping_sub(stamp).max(1)))
+    }
+
     /// The tick count at `now`.
     #[inline]
     pub fn read(&mut self, now: Instant) -> u32 {

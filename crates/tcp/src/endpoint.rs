@@ -206,8 +206,14 @@ impl Endpoint {
         self.hear(now);
         self.sender.see_window(s);
         self.note_stamp(s);
-        let delivered = self.receiver.on_data(now, s, &mut self.sender.stats, &self.sender.rtt);
+        let delivered = self.take_in(now, s);
         Heard { rtt: None, acked: 0, delivered }
+    }
+
+    #[inline(always)]
+    fn take_in(&mut self, now: Instant, s: &Segment) -> u64 {
+        let Sender { stats, rtt, clock, .. } = &mut self.sender;
+        self.receiver.on_data(now, s, stats, rtt, clock)
     }
 
     #[inline(always)]
@@ -242,7 +248,7 @@ impl Endpoint {
         }
         self.note_stamp(s);
         if s.span() > 0 || s.seq < self.receiver.nxt {
-            heard.delivered = self.receiver.on_data(now, s, &mut self.sender.stats, &self.sender.rtt);
+            heard.delivered = self.take_in(now, s);
         }
         heard
     }

@@ -8,6 +8,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod autotuning;
 mod classic;
 mod clock;
 mod config;

@@ -1,7 +1,9 @@
 //! Loss by time (RACK, RFC 8985): a segment is lost if one sent later was delivered a reordering window ago.
 
+use crate::Stack;
 use crate::scoreboard::{Delivery, LOST, RESENT, SACKED, Turn};
 use crate::sender::Sender;
+use crate::timers::JIFFIES;
 use units::{Duration, Instant};
 
 /// Recoveries after which a reordering window widened by DSACKs is forgotten (RFC 8985, section 6.2).
@@ -45,16 +47,17 @@ impl Rack {
         if d.bytes == 0 {
             return;
         }
-        let mut newest = d.newest;
         // The ACK of an original would make a retransmission look faster than the path; the originals beside it still tell.
-        if d.newest_again && now.since(newest.at) < min_rtt {
-            newest = d.youngest;
+        let told = |turn: Turn, again| if again && now.since(turn.at) < min_rtt { d.youngest } else { turn };
+        let (newest, last) = (told(d.newest, d.newest_again), told(d.last, d.last_again));
+        if newest.is_after(self.newest) {
+            self.newest = newest;
         }
-        if newest != Turn::default() {
-            self.rtt = now.since(newest.at);
-            if newest.is_after(self.newest) {
-                self.newest = newest;
-            }
+        // Not the newest's: Linux keeps the RTT of the last that it looks at, and what an ACK covers in order comes after
+        // what it covers selectively (`tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`). So an ACK that was delayed until
+        // the first segment beyond a hole proves nothing lost yet; the next does.
+        if last != Turn::default() {
+            self.rtt = now.since(last.at);
         }
         self.reordering |= d.late > 0;
         self.most_late = self.most_late.max(u32::try_from(d.late).unwrap_or(u32::MAX));
@@ -88,14 +91,15 @@ impl Rack {
 }
 
 impl Sender {
-    /// Declares lost what RACK says is lost, and returns when to look again.
+    /// Declares lost what RACK says is lost, and returns when to look again: when the last of those that wait is due
+    /// (RFC 8985, section 6.2, step 5). What is due earlier is found by the ACKs that arrive until then.
     pub(crate) fn detect_by_time(&mut self, now: Instant) -> Instant {
         let repairing = self.flow.phase.repairs();
         let rack = self.rack;
         let allowed =
             rack.rtt + rack.window(repairing, self.board.sacked / self.mss.max(1), self.flow.min_rtt, self.flow.srtt);
-        let mut again = Instant::MAX;
-        // Originals were sent in order of number, so the first that is not yet due ends the walk.
+        let mut last_due = None;
+        // Originals were sent in order of number, so the first that is not yet due ends what is lost.
         let mut id = self.board.judged.max(self.board.ring.first());
         while id < self.board.ring.next() {
             let r = *self.board.ring.get(id);
@@ -105,17 +109,20 @@ impl Sender {
                     break;
                 }
                 let due = r.sent_at + allowed;
-                if due > now {
-                    again = due;
-                    break;
+                if due <= now {
+                    self.lose(id);
+                } else {
+                    last_due = Some(due);
                 }
-                self.lose(id);
             }
             id += 1;
-            self.board.judged = id;
+            if last_due.is_none() {
+                self.board.judged = id;
+            }
         }
         // Retransmissions wait in a queue of their own, in order of time.
-        while let Some(&(id, turn)) = self.board.resent_order.front() {
+        let mut waiting = 0;
+        while let Some(&(id, turn)) = self.board.resent_order.get(waiting) {
             let valid = id >= self.board.ring.first() && {
                 let r = self.board.ring.get(id);
                 r.is(RESENT) && r.turn() == turn
@@ -125,15 +132,18 @@ impl Sender {
                     break;
                 }
                 let due = turn.at + allowed;
-                if due > now {
-                    again = again.min(due);
-                    break;
+                if due <= now {
+                    self.lose(id);
+                } else {
+                    last_due = last_due.max(Some(due));
+                    waiting += 1;
+                    continue;
                 }
-                self.lose(id);
             }
-            self.board.resent_order.pop_front();
+            self.board.resent_order.remove(waiting);
         }
-        again
+        let slack = if self.config.stack == Stack::Linux { JIFFIES } else { Duration::ZERO };
+        last_due.map_or(Instant::MAX, |due| due + slack)
     }
 }
 
@@ -166,6 +176,8 @@ mod tests {
             youngest,
             newest,
             newest_again,
+            last: newest,
+            last_again: newest_again,
             ..Delivery::new(0)
         };
         let mut rack = Rack::default();
@@ -178,5 +190,24 @@ mod tests {
         assert_eq!((rack.rtt, rack.newest), (ms(55), turn(55, 2)), "nothing beside it");
         rack.on_delivery(at(150), &ack(Turn::default(), turn(100, 4), true), ms(40));
         assert_eq!((rack.rtt, rack.newest), (ms(50), turn(100, 4)), "old enough");
+    }
+
+    #[test]
+    fn the_rtt_is_of_what_an_ack_covers_in_order_though_the_newest_lies_beyond_a_hole() {
+        // The first waited for its ACK in vain until the third, sent 30 ms later, arrived. The second is lost.
+        let mut board = crate::scoreboard::Scoreboard::new();
+        [10, 10, 40, 41].into_iter().enumerate().for_each(|(n, at)| {
+            board.push(1000 * n as u64, 1000, 0, Instant::from_millis(at));
+        });
+        let mut rack = Rack::default();
+        let mut hear = |now, ack, from, to| {
+            let mut d = Delivery::new(0);
+            board.sack(from, to, &mut d, |_, _| ());
+            board.acknowledge(ack, &mut d, |_, _| ());
+            rack.on_delivery(Instant::from_millis(now), &d, Duration::from_millis(40));
+            (rack.rtt, rack.newest.at)
+        };
+        assert_eq!(hear(80, 1000, 2000, 3000), (Duration::from_millis(70), Instant::from_millis(40)));
+        assert_eq!(hear(81, 1000, 2000, 4000), (Duration::from_millis(40), Instant::from_millis(41)));
     }
 }

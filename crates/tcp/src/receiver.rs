@@ -1,5 +1,7 @@
 //! The receiving half: reassembly, the advertised window, and when to acknowledge.
 
+use crate::autotuning::Autotuning;
+use crate::clock::TickClock;
 use crate::config::{Config, DelayedAck};
 use crate::reassembly::Reassembly;
 use crate::{Flags, SackBlocks, Segment, Stats, ecn};
@@ -21,7 +23,8 @@ const TRAIN_GAP: Duration = Duration::from_micros(20);
 pub(crate) struct Receiver {
     /// Position of the peer's FIN; `MAX` while unknown.
     fin_at: u64,
-    buffer: u64,
+    buffer: u32,
+    unread: u32,
     scale: u8,
 
     pub fin: bool,
@@ -45,7 +48,6 @@ pub(crate) struct Receiver {
     gaps: Option<Box<Reassembly>>,
     twice: Option<(u64, u64)>,
     policy: DelayedAck,
-    unread: u64,
     delay: Duration,
     last_data: Instant,
     /// Segments not yet acknowledged.
@@ -54,6 +56,7 @@ pub(crate) struct Receiver {
     largest: u32,
     quick: u16,
     stretch: u16,
+    tuning: Option<Box<Autotuning>>,
     /// The other end's writes, by which it pushes: bytes, or 0.
     writes: u32,
     /// The window in bytes while nothing waits in the buffer, as the scaled field conveys it.
@@ -66,7 +69,7 @@ impl Receiver {
     pub const HOT: usize = core::mem::offset_of!(Receiver, fin);
 
     pub fn new(config: &Config) -> Self {
-        let buffer = config.receive_window.get().min(u32::MAX as u64 / 2);
+        let buffer = config.receive_window.get().min(u64::from(u32::MAX / 2)) as u32;
         let mut scale = 0;
         while buffer >> scale > 65_535 && scale < 14 {
             scale += 1;
@@ -94,6 +97,7 @@ impl Receiver {
             ts_recent: 0,
             largest: 0,
             quick: 0,
+            tuning: None,
             delay: Duration::ZERO,
             last_data: Instant::ZERO,
             talks: false,
@@ -101,7 +105,7 @@ impl Receiver {
             gaps: None,
             twice: None,
         };
-        receiver.full_window = receiver.quantised(buffer);
+        receiver.full_window = receiver.quantised(buffer.into());
         receiver
     }
 
@@ -116,15 +120,37 @@ impl Receiver {
         (((window >> self.scale).min(65_535)) << self.scale) as u32
     }
 
+    /// The application has read what lies below; what is unread fits the buffer.
+    #[inline]
+    fn read_to(&self) -> u64 {
+        self.nxt - u64::from(self.unread)
+    }
+
     /// Payload handed to the application.
     pub fn received(&self) -> u64 {
-        (self.nxt - self.unread).saturating_sub(1 + u64::from(self.fin))
+        self.read_to().saturating_sub(1 + u64::from(self.fin))
     }
 
     /// Takes in a segment that occupies sequence space, or an old empty one (a window probe). `rtt` is of our own
     /// sending half. Returns the payload it brought in order.
     #[inline(always)]
-    pub fn on_data(&mut self, now: Instant, s: &Segment, stats: &mut Stats, rtt: &RttEstimator) -> u64 {
+    pub fn on_data(
+        &mut self,
+        now: Instant,
+        s: &Segment,
+        stats: &mut Stats,
+        rtt: &RttEstimator,
+        clock: &mut TickClock,
+    ) -> u64 {
+        let delivered = self.take_in(now, s, stats, rtt);
+        if self.tuning.as_ref().is_some_and(|tuning| tuning.is_due(now)) {
+            self.end_round(now, s, rtt, clock);
+        }
+        delivered
+    }
+
+    #[inline(always)]
+    fn take_in(&mut self, now: Instant, s: &Segment, stats: &mut Stats, rtt: &RttEstimator) -> u64 {
         const SPECIAL: u8 = Flags::FIN.0 | Flags::CWR.0;
         let end = s.seq + s.len as u64;
         let plain = s.seq == self.nxt && s.flags.0 & SPECIAL == 0 && s.ecn != ecn::CE;
@@ -168,6 +194,7 @@ impl Receiver {
             self.gap = true;
             self.twice = self.twice.or(twice);
             self.ack_now = true;
+            self.open_window(s.len);
             return 0;
         }
         if s.seq < self.nxt {
@@ -187,7 +214,7 @@ impl Receiver {
             delivered -= 1;
         }
         if self.held {
-            self.unread += delivered;
+            self.unread += delivered as u32;
         }
         self.schedule(now, self.largest, rtt);
         delivered
@@ -225,8 +252,30 @@ impl Receiver {
         }
         let before = self.ack_at;
         self.ack_at = if before == Instant::MAX { now + self.delay } else { before };
+        self.open_window(len);
         let at_once = (self.quick > 0) | (len < self.largest);
         (self.nxt - self.acked_to > self.largest as u64) | (at_once & !self.talks) | self.is_pushed()
+    }
+
+    /// The quick phase lasts as long as segments open Linux's window further (`tcp_grow_window`).
+    #[inline]
+    fn open_window(&mut self, len: u32) {
+        if self.policy == DelayedAck::Linux {
+            let tuning = self.tuning.get_or_insert_with(|| Box::new(Autotuning::new(self.buffer)));
+            self.quick |= u16::from(tuning.opens(len, self.largest));
+        }
+    }
+
+    /// The next round trip of Linux's receive window takes as long as it is since the ACK left that the segment echoes
+    /// (`tcp_rcv_rtt_measure_ts`; smoothed there).
+    #[cold]
+    #[inline(never)]
+    fn end_round(&mut self, now: Instant, s: &Segment, rtt: &RttEstimator, clock: &mut TickClock) {
+        let takes = if s.flags.has(Flags::TIMESTAMP) { clock.since(now, s.ts_ecr) } else { rtt.srtt() };
+        let read_to = self.read_to();
+        if let Some(tuning) = &mut self.tuning {
+            tuning.end_round(now, read_to, takes, self.buffer);
+        }
     }
 
     /// Does a write of the other end end with what came last? Linux since 6.6 acknowledges a full segment with PSH as soon as
@@ -287,7 +336,7 @@ impl Receiver {
         let window = if self.unread == 0 {
             self.full_window
         } else {
-            self.quantised(self.buffer.saturating_sub(self.unread)).max(
+            self.quantised(self.buffer.saturating_sub(self.unread).into()).max(
                 // The right edge never moves back.
                 self.quantised(self.edge.saturating_sub(self.nxt)),
             )
@@ -298,7 +347,7 @@ impl Receiver {
 
     /// The window of a SYN, which no scale applies to.
     pub fn unscaled_window(&self) -> u32 {
-        self.buffer.min(65_535) as u32
+        self.buffer.min(65_535)
     }
 
     /// The application stops or resumes reading.

@@ -98,6 +98,9 @@ pub(crate) struct Delivery {
     /// The one sent last, and whether it was a retransmission.
     pub newest: Turn,
     pub newest_again: bool,
+    /// The one looked at last, selective acknowledgements first, and whether it was a retransmission.
+    pub last: Turn,
+    pub last_again: bool,
     /// The ACK covers a retransmission, so it says nothing of when the segments around it arrived (Karn).
     pub ambiguous: bool,
     /// The highest selective acknowledgement before this ACK.
@@ -116,6 +119,8 @@ impl Delivery {
             original_end: u64::MAX,
             newest: Turn::default(),
             newest_again: false,
+            last: Turn::default(),
+            last_again: false,
             ambiguous: false,
             known_to,
             late: 0,
@@ -129,7 +134,8 @@ impl Delivery {
     }
 
     #[inline]
-    fn note_newest(&mut self, turn: Turn, again: bool) {
+    fn note(&mut self, turn: Turn, again: bool) {
+        (self.last, self.last_again) = (turn, again);
         if turn.is_after(self.newest) {
             (self.newest, self.newest_again) = (turn, again);
         }
@@ -145,6 +151,7 @@ impl Delivery {
             (self.oldest, self.youngest) = (first.sent_at, last.turn());
             self.original_end = first.end();
             (self.newest, self.newest_again) = (last.turn(), false);
+            (self.last, self.last_again) = (last.turn(), false);
             return;
         }
         self.bytes += bytes;
@@ -153,13 +160,13 @@ impl Delivery {
             self.youngest = last.turn();
         }
         self.original_end = self.original_end.min(first.end());
-        self.note_newest(last.turn(), false);
+        self.note(last.turn(), false);
     }
 
     fn add(&mut self, r: &Record) {
         if r.is(EVER) {
             self.bytes += r.len as u64;
-            self.note_newest(r.turn(), true);
+            self.note(r.turn(), true);
         } else {
             self.add_run(r.len as u64, r, r);
         }
@@ -215,7 +222,7 @@ impl Scoreboard {
     /// Pops what `ack` covers; `see` gets every record newly delivered, with its number.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, delivery: &mut Delivery, mut see: impl FnMut(u64, &Record)) {
-        let mut run = 0;
+        let (mut run, mut runs) = (0, 0);
         let (mut first, mut last) = (Record::default(), Record::default());
         while let Some(r) = self.ring.front() {
             if r.end() > ack {
@@ -229,14 +236,18 @@ impl Scoreboard {
                 run += last.len as u64;
                 see(self.ring.first(), &last);
             } else {
+                if run > 0 {
+                    delivery.add_run(run, &first, &last);
+                    (run, runs) = (0, runs + run);
+                }
                 self.acknowledge_unusual(delivery, &mut see);
             }
             self.ring.pop();
         }
         if run > 0 {
-            self.in_flight -= run;
             delivery.add_run(run, &first, &last);
         }
+        self.in_flight -= runs + run;
         if self.ring.front().is_some_and(|r| r.seq < ack) {
             self.trim(ack, delivery);
         }

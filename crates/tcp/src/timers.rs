@@ -26,7 +26,7 @@ impl Probe {
         self.high > 0
     }
 
-    /// Sets the timer for the next segment that may turn out lost; `MAX` for none.
+    /// Sets the timer for segments that may turn out lost; `MAX` for none.
     pub fn wait_for_reordered(&mut self, at: &mut Instant, again: Instant) {
         if again != Instant::MAX {
             self.reordering = true;
@@ -38,8 +38,8 @@ impl Probe {
     }
 }
 
-/// Room for scheduling noise in the probe timeout: two of Linux's jiffies at 1000 Hz.
-const JIFFIES: Duration = Duration::from_millis(2);
+/// Room for scheduling noise in Linux's probe and reordering timeouts (`TCP_TIMEOUT_MIN`): two jiffies at 1000 Hz.
+pub(crate) const JIFFIES: Duration = Duration::from_millis(2);
 
 /// FreeBSD's shortest persist timer (`TCPTV_PERSMIN`).
 const PERSIST_MIN: Duration = Duration::from_secs(5);

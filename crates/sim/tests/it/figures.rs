@@ -10,8 +10,8 @@ use units::Instant;
 
 #[test]
 fn gaps_are_those_of_the_bottleneck_and_the_bdp_is_that_of_the_path() {
-    // 1500 bytes at 12 Mbit/s take 1 ms; the receiver acknowledges every second packet but for the first ones.
-    let mut s = dumbbell(12.0, 10.0, 100, "fifo", &["newreno"], 5);
+    // 1500 bytes at 12 Mbit/s take 1 ms; the receiver acknowledges every second packet once its window is open.
+    let mut s = dumbbell(12.0, 10.0, 100, "fifo", &["newreno"], 20);
     let band = |name: &str, from, to| Band { name: name.into(), from: ms(from), to: ms(to) };
     s.run.gaps = vec![band("1_ms", 0.9, 1.1), band("2_ms", 1.9, 2.1)];
     let flow = &run(&s).flows[0];

@@ -12,7 +12,14 @@ fn shipped_experiments_have_their_digests() {
     let mut ours = String::from(
         "# experiment, case, digest of repetition 0 with run.duration = 30 s and the whole run measured\n",
     );
-    for file in ["quickstart.toml", "phase-effects.toml", "thesis/table-5.1.toml", "thesis/steps-10mbit-100ms.toml"] {
+    for file in [
+        "quickstart.toml",
+        "phase-effects.toml",
+        "thesis/table-5.1.toml",
+        "thesis/steps-10mbit-100ms.toml",
+        "thesis/micro/cdg-cubic.toml",
+        "l4s/dualpi2.toml",
+    ] {
         let path = root.join("experiments").join(file);
         let text = std::fs::read_to_string(&path).unwrap();
         let mut experiment = experiment::parse(&text, &path.to_string_lossy()).unwrap();

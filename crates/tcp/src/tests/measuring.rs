@@ -169,7 +169,8 @@ fn a_repair_is_timed_by_its_timestamp_alone() {
     for timestamps in [true, false] {
         let a = Config { timestamps, ..linux() };
         let (_, filled, _) = filling(&told_over(a.clone(), a, 20, 1500, a_hole));
-        assert_eq!(filled.rtt, timestamps.then_some(MS(41)));
+        // The repair leaves behind one segment that the second ACK beyond the hole let go.
+        assert_eq!(filled.rtt, timestamps.then_some(MS(42)));
     }
 }
 

@@ -123,6 +123,42 @@ fn what_an_undo_found_again_can_be_lost_again() {
 }
 
 #[test]
+fn the_reordering_timer_waits_for_the_last_segment_and_acks_find_the_others() {
+    // RFC 8985, section 6.2, step 5; Linux adds two jiffies. Four sent 2 ms apart, once as originals and once again.
+    for (stack, slack) in [(Stack::Linux, 2), (Stack::Ns2, 0)] {
+        for again in [false, true] {
+            let config = Config { loss: LossDetection::RackTlp, delayed_ack: DelayedAck::None, ..super::stack(stack) };
+            let mut p = Pair::new(config, |_, _, _| Fate::Pass);
+            p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
+            p.ends[0].write(p.now, u64::MAX / 4);
+            p.run(MS(50));
+            let s = &mut p.ends[0].sender;
+            let first = s.board.ring.first();
+            for k in 0..4 {
+                if again {
+                    s.lose(first + k);
+                    s.board.resend(first + k, AT(60 + 2 * k));
+                } else {
+                    s.board.ring.get_mut(first + k).sent_at = AT(60 + 2 * k);
+                }
+            }
+            (s.rack.newest, s.rack.rtt) = (s.board.ring.get(first + 3).turn(), MS(30));
+            (s.rack.reordering, s.flow.min_rtt, s.flow.srtt) = (true, MS(40), MS(40));
+            let mut lost_at = |now| {
+                let timer = s.detect_by_time(AT(now));
+                let lost = |id| s.board.ring.get(id).is(LOST) && !s.board.ring.get(id).is(RESENT);
+                ((0..4).filter(|k| lost(first + k)).count(), timer)
+            };
+            let timer = AT(104 + slack);
+            assert_eq!(lost_at(99), (0, timer), "{stack:?}, again {again}: 30 ms and a window of 10 ms after each");
+            assert_eq!(lost_at(100), (1, timer), "{stack:?}, again {again}");
+            assert_eq!(lost_at(103), (2, timer), "{stack:?}, again {again}");
+            assert_eq!(lost_at(104 + slack), (3, Instant::MAX), "{stack:?}, again {again}: the newest arrived");
+        }
+    }
+}
+
+#[test]
 fn a_timeout_under_rack_spares_what_was_sent_within_the_last_round_trip() {
     // RFC 8985, section 6.3.
     let mut p = twenty(LossDetection::RackTlp, |_, _, _| Fate::Pass);

@@ -1,0 +1,107 @@
+//! How far Linux lets its receive window grow. What is offered here is the whole window from the beginning, which Linux's
+//! grows ahead of; what shows is that Linux acknowledges at once whatever opens the window further, so that a sender in
+//! slow start hears of nearly every segment.
+
+use units::{Duration, Instant};
+
+/// What the window begins at: 45 segments of 1448 bytes, since no SYN can tell more than 65,535 bytes
+/// (`tcp_select_initial_window`).
+const FIRST: u32 = 65_160;
+/// What it may grow to at first: of a buffer of 131,072 bytes (`tcp_rmem`) less one packet, the share that is payload where
+/// 1448 bytes occupy 2304 (`tcp_win_from_space`), as they do in a TUN device and with most drivers' copies.
+const FIRST_MOST: u32 = (131_072 - 2_304) * 5 / 8;
+/// What is supposed to have been read in the round trip before the first (`TCP_INIT_CWND` segments of 1448 bytes).
+const FIRST_READ: u64 = 14_480;
+/// Shorter segments open nothing (`tcp_event_data_recv`).
+const SHORT: u32 = 128;
+
+/// Linux's receive window while it opens (`rcv_ssthresh`, `window_clamp`, `rcvq_space`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Autotuning {
+    window: u32,
+    most: u32,
+    /// What was read in the last round trip that read more than any before it.
+    read: u64,
+    /// Where this round trip began, the position after the SYN at first, and when it ends.
+    from: u64,
+    ends: Instant,
+}
+
+impl Autotuning {
+    pub fn new(buffer: u32) -> Self {
+        Autotuning {
+            window: FIRST.min(buffer),
+            most: FIRST_MOST.min(buffer),
+            read: FIRST_READ,
+            from: 1,
+            ends: Instant::ZERO,
+        }
+    }
+
+    /// Segments of up to `mss` bytes open the window by twice their length (`tcp_grow_window`). True if one did.
+    #[inline]
+    pub fn opens(&mut self, len: u32, mss: u32) -> bool {
+        let opens = self.window < self.most && len >= SHORT;
+        if opens {
+            self.window = (self.window + 2 * mss).min(self.most);
+        }
+        opens
+    }
+
+    /// Is this round trip over?
+    #[inline]
+    pub fn is_due(&self, now: Instant) -> bool {
+        now >= self.ends
+    }
+
+    /// The application has read up to `nxt` in a round trip, and the next will take `rtt`. What may be grown to becomes twice
+    /// what was read, and more by twice the share by which that was more than before (`tcp_rcv_space_adjust`,
+    /// `tcp_rcvbuf_grow`).
+    pub fn end_round(&mut self, now: Instant, nxt: u64, rtt: Duration, buffer: u32) {
+        if self.ends == Instant::ZERO {
+            self.ends = now + rtt;
+            return;
+        }
+        let read = nxt - self.from;
+        if read > self.read {
+            let twice = 2 * read;
+            let wanted = twice + 2 * (twice as u128 * (read - self.read) as u128 / self.read as u128) as u64;
+            self.most = self.most.max(wanted.min(buffer.into()) as u32);
+            self.read = read;
+        }
+        (self.from, self.ends) = (nxt, now + rtt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_grows_ahead_of_a_sender_that_doubles() {
+        // What Linux 6.18 does with ten, twenty and thirty segments of 1448 bytes in rounds of 41 ms, and 44 in the next:
+        // `ss -tmi` gives a buffer of 131,072 bytes until then, and 1,427,148 after 63,712 bytes were read at once, of which
+        // five eighths are window.
+        let mut a = Autotuning::new(6 << 20);
+        let mut nxt = 1;
+        let mut round = |a: &mut Autotuning, n: u64, bytes: u64| {
+            nxt += bytes;
+            assert!(a.is_due(Instant::from_millis(41 * n)));
+            a.end_round(Instant::from_millis(41 * n), nxt, Duration::from_millis(41), 6 << 20);
+            (a.read, a.most)
+        };
+        let mut opened = 0;
+        while a.opens(1448, 1448) {
+            opened += 1;
+        }
+        assert_eq!((opened, a.window), (6, 80_480));
+        assert_eq!(round(&mut a, 0, 1448), (14_480, 80_480));
+        assert_eq!(round(&mut a, 1, 13_032), (14_480, 80_480));
+        assert_eq!(round(&mut a, 2, 15_928), (15_928, 80_480));
+        assert_eq!(round(&mut a, 3, 14_480), (15_928, 80_480), "less than before");
+        assert_eq!(round(&mut a, 4, 63_712), (63_712, 891_968));
+        assert_eq!(891_968 * 8 / 5, 1_427_148);
+        assert!(a.opens(1448, 1448) && !a.opens(127, 1448));
+        assert_eq!(Autotuning::new(20_000).most, 20_000, "no more than the buffer");
+    }
+}
