@@ -38,7 +38,7 @@ impl Autotuning {
         }
     }
 
-    /// Segments of up to `mss` bytes open the window by twice their length (`tcp_grow_window`). True if one did.
+    /// A segment opens the window by two full ones of `mss` bytes (`tcp_grow_window`). True if it did.
     #[inline]
     pub fn opens(&mut self, len: u32, mss: u32) -> bool {
         let opens = self.window < self.most && len >= SHORT;
@@ -54,11 +54,18 @@ impl Autotuning {
         now >= self.ends
     }
 
-    /// The application has read up to `nxt` in a round trip, and the next will take `rtt`. What may be grown to becomes twice
-    /// what was read, and more by twice the share by which that was more than before (`tcp_rcv_space_adjust`,
-    /// `tcp_rcvbuf_grow`).
-    pub fn end_round(&mut self, now: Instant, nxt: u64, rtt: Duration, buffer: u32) {
-        if self.ends == Instant::ZERO {
+    /// The application has read up to `nxt` in a round trip. What may be grown to becomes twice what was read, and more by
+    /// twice the share by which that was more than before (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`). The next takes as long
+    /// as is `told` by what the segment echoes, or as the handshake took (`srtt`) if it comes so late that the echo is of
+    /// before a pause, of which Linux takes no sample. Without either there are no rounds.
+    pub fn end_round(&mut self, now: Instant, nxt: u64, told: Option<Duration>, srtt: Duration, buffer: u32) {
+        let begins = self.ends == Instant::ZERO;
+        let late = if begins { Duration::ZERO } else { now.since(self.ends) };
+        let rtt = told.filter(|told| late * 2 <= *told).unwrap_or(srtt);
+        if rtt.is_zero() {
+            return;
+        }
+        if begins {
             self.ends = now + rtt;
             return;
         }
@@ -76,6 +83,7 @@ impl Autotuning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{AT, MS};
 
     #[test]
     fn the_window_grows_ahead_of_a_sender_that_doubles() {
@@ -86,8 +94,8 @@ mod tests {
         let mut nxt = 1;
         let mut round = |a: &mut Autotuning, n: u64, bytes: u64| {
             nxt += bytes;
-            assert!(a.is_due(Instant::from_millis(41 * n)));
-            a.end_round(Instant::from_millis(41 * n), nxt, Duration::from_millis(41), 6 << 20);
+            assert!(a.is_due(AT(41 * n)));
+            a.end_round(AT(41 * n), nxt, Some(MS(41)), MS(40), 6 << 20);
             (a.read, a.most)
         };
         let mut opened = 0;
@@ -103,5 +111,20 @@ mod tests {
         assert_eq!(891_968 * 8 / 5, 1_427_148);
         assert!(a.opens(1448, 1448) && !a.opens(127, 1448));
         assert_eq!(Autotuning::new(20_000).most, 20_000, "no more than the buffer");
+    }
+
+    #[test]
+    fn a_round_trip_takes_what_an_echo_tells_but_for_one_of_before_a_pause() {
+        // (told with the segment that ends the round of 41 to 82 ms, when it comes, end of the next)
+        for (told, at, ends) in [(Some(60), 83, 143), (Some(5000), 5082, 5122), (None, 83, 123)] {
+            let mut a = Autotuning::new(6 << 20);
+            a.end_round(AT(41), 1000, Some(MS(41)), MS(40), 6 << 20);
+            a.end_round(AT(at), 2000, told.map(MS), MS(40), 6 << 20);
+            assert!(!a.is_due(AT(ends - 1)) && a.is_due(AT(ends)), "{told:?}");
+        }
+        let mut a = Autotuning::new(6 << 20);
+        a.end_round(AT(41), 1000, None, Duration::ZERO, 6 << 20);
+        a.end_round(AT(42), 100_000, None, Duration::ZERO, 6 << 20);
+        assert_eq!(a.most, FIRST_MOST, "no round trip is known");
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct Receiver {
     largest: u32,
     quick: u16,
     stretch: u16,
-    tuning: Option<Box<Autotuning>>,
+    pub tuning: Option<Box<Autotuning>>,
     /// The other end's writes, by which it pushes: bytes, or 0.
     writes: u32,
     /// The window in bytes while nothing waits in the buffer, as the scaled field conveys it.
@@ -266,15 +266,15 @@ impl Receiver {
         }
     }
 
-    /// The next round trip of Linux's receive window takes as long as it is since the ACK left that the segment echoes
+    /// A round trip of Linux's receive window is over. The segment tells when the ACK left that let it go
     /// (`tcp_rcv_rtt_measure_ts`; smoothed there).
     #[cold]
     #[inline(never)]
     fn end_round(&mut self, now: Instant, s: &Segment, rtt: &RttEstimator, clock: &mut TickClock) {
-        let takes = if s.flags.has(Flags::TIMESTAMP) { clock.since(now, s.ts_ecr) } else { rtt.srtt() };
+        let told = s.flags.has(Flags::TIMESTAMP).then(|| clock.since(now, s.ts_ecr));
         let read_to = self.read_to();
         if let Some(tuning) = &mut self.tuning {
-            tuning.end_round(now, read_to, takes, self.buffer);
+            tuning.end_round(now, read_to, told, rtt.srtt(), self.buffer);
         }
     }
 

@@ -79,6 +79,27 @@ fn linux_is_quick_while_its_window_opens_for_sixteen_segments_more_and_again_aft
 }
 
 #[test]
+fn rounds_of_linux_receive_window_take_what_timestamps_tell() {
+    // The clock counts milliseconds; the segment at 100 ms was let go by an ACK of 70 ms.
+    let config = Config { handshake: false, tick_phase: MS(0), timestamp_tick: MS(1), ..linux() };
+    let mut e = Endpoint::listen(config, &mut |_| Box::new(Plain::default()));
+    let flags = Flags(Flags::ACK.0 | Flags::TIMESTAMP.0);
+    e.on_segment(AT(100), &Segment { flags, ts_val: 5, ts_ecr: 70, ..segment(1) });
+    let tuning = e.receiver.tuning.as_ref().unwrap();
+    assert!(!tuning.is_due(AT(129)) && tuning.is_due(AT(130)));
+}
+
+#[test]
+fn what_arrives_beyond_a_hole_opens_linux_receive_window_too() {
+    // Of the eight segments that open it at first five came beyond the first.
+    let mut e = receiver(linux());
+    let arrivals: Vec<_> = (1..=5).map(|n| (n, n + 1)).collect();
+    acks(&mut e, &arrivals, 6);
+    let tuning = e.receiver.tuning.as_mut().unwrap();
+    assert_eq!((0..9).take_while(|_| tuning.opens(MSS as u32, MSS as u32)).count(), 3);
+}
+
+#[test]
 fn linux_is_quick_for_sixteen_acks_after_a_duplicate() {
     for (policy, quick) in [(DelayedAck::Linux, 16), (DelayedAck::EverySecond { timeout: MS(100) }, 1)] {
         let mut e = receiver(Config { delayed_ack: policy, ..linux() });
