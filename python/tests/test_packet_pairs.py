@@ -61,7 +61,10 @@ def test_spp_is_the_rtt_that_the_sender_measured(captured):
                 trip.beyond.tolist(), strict=True) if t in told and beyond == 0]  # fmt: skip
         assert len(both) > 400
         ours, theirs = np.array(both).T
-        assert np.allclose(ours, theirs, rtol=0, atol=1e-6), "to the nanosecond"
+        off = np.abs(ours - theirs)
+        exact = off < 1e-6
+        # To the nanosecond, but for repairs: their sender has nothing but a timestamp, in whole milliseconds.
+        assert np.all(exact | ((theirs % 1 == 0) & (off < 1))) and np.mean(exact) > 0.99
         assert trip.rtt.min() / 1e6 >= 40.0
 
 
