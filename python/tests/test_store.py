@@ -84,6 +84,19 @@ def test_what_is_missing_is_run(sweep_file, tmp_path, more):
     same_tables(second, sj.load(tmp_path / "out"))
 
 
+def test_more_repetitions_in_the_file_join_those_that_are_there(sweep_file, tmp_path):
+    out, lines = tmp_path / "out", lambda: (tmp_path / "out" / "summary.jsonl").read_text().count("\n")
+    first = sj.run(sweep_file, out=out)
+    more = sj.run(sweep_file, set={"run.repeat": 5}, out=out)
+    assert (lines(), len(first.outcomes), len(more.outcomes)) == (10, 6, 10)
+    assert sj.load(out).plan.cases[0].repeat == 5
+    same_tables(more, sj.load(out))
+    assert (len(sj.run(sweep_file, out=out).outcomes), lines()) == (6, 10)
+    assert sj.load(out).digest == more.digest, "asked for fewer, the folder keeps what it has"
+    with pytest.raises(sj.SpecError, match="another experiment"):
+        sj.run(sweep_file, set={"run.seed": 7}, out=out)
+
+
 def test_recording_something_new_keeps_what_was_recorded(tmp_path):
     line, out = "10Mbit/s 20ms 1BDP fifo: newreno", tmp_path / "out"
     first = sj.run(line, set=SHORT, out=out, series="100ms", acks=True)

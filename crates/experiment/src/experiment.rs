@@ -417,10 +417,14 @@ impl Experiment {
         canonical(&self.file)
     }
 
-    /// 16 hexadecimal digits of what is run: [`to_toml`](Self::to_toml) without title, figures, claims and published numbers. Two
-    /// spellings of the same experiment have the same; a corrected claim keeps it.
+    /// 16 hexadecimal digits of what is run: [`to_toml`](Self::to_toml) without title, figures, claims, published numbers and
+    /// the number of repetitions. Two spellings of the same experiment have the same; a corrected claim keeps it, and more
+    /// repetitions join those that are there.
     pub fn hash(&self) -> String {
-        let file = File { title: None, figure: Vec::new(), expect: Vec::new(), published: None, ..self.file.clone() };
+        let mut file = File { title: None, figure: Vec::new(), expect: Vec::new(), published: None, ..self.file.clone() };
+        if let Some(run) = &mut file.run {
+            run.value.repeat = None;
+        }
         hash::hex(canonical(&file).as_bytes())
     }
 
