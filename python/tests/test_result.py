@@ -69,6 +69,16 @@ def test_acks_are_recorded_on_request():
     assert acks["name"].unique().to_list() == ["newreno"]
 
 
+@pytest.mark.parametrize(
+    ("cc", "least", "most"), [("timely", 0.99, 1.0), ("rapid", 0.99, 1.0), ("newreno", 0.5, 0.6), ("cubic", 0.5, 0.6)]
+)
+def test_who_needs_every_packet_acknowledged_has_it(cc, least, most):
+    # TIMELY's NIC completes segments one by one, RAPID measures the gap of every packet: a delayed ACK would be noise.
+    ran = sj.run(f"10Mbit/s 20ms 2BDP fifo: {cc}", set={"run.duration": "10 s", "run.measure": ["0 s", "10 s"]}, acks=True)
+    carried = ran.flows["sent"][0] - ran.flows["lost"][0]
+    assert least <= ran.acks.height / carried <= most, (ran.acks.height, carried)
+
+
 def test_a_result_is_frozen_and_knows_itself(result):
     with pytest.raises(dataclasses.FrozenInstanceError):
         result.path = Path("elsewhere")

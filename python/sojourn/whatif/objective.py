@@ -81,7 +81,8 @@ def weights(given: Mapping[str, float], there: Sequence[str]) -> dict[str, float
             raise SpecError(f"--weight {key}={number_(weight)}: must be zero or more")
         if key not in there and weight:
             raise SpecError(
-                f"--weight {key}={number_(weight)}: nothing in the mix has it; there are {', '.join(there)}"
+                f"--weight {key}={number_(weight)}: nothing in the mix has it; "
+                f"there are {', '.join(name for name in known if name in there)}"
             )
     settled = {term.key: given.get(term.key, 0.0) if given else term.weight for term in TERMS if term.key in there}
     if not any(settled.values()):

@@ -39,9 +39,3 @@ fn a_step_is_taken_in_proportion_to_time() {
     let got = [25, 100, 400].map(|ms| cc.decide(k.base, Duration::from_millis(ms), k));
     assert_eq!(got, [20_000.0, 80_000.0, 80_000.0]);
 }
-
-#[test]
-fn no_acknowledgement_of_its_is_delayed() {
-    // On a path of 20 ms the 40 ms of a delayed ACK alone would be beyond T_high.
-    assert_eq!(Timely::ABOUT.feedback, crate::Feedback::EveryPacket);
-}
