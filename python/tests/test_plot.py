@@ -21,6 +21,7 @@ from sojourn.errors import NotRecorded, SpecError
 from sojourn.plot import data, histogram, options, series, style
 from sojourn.report.result import over_time
 from sojourn.result import Result
+from sojourn.whatif.scene import QUEUES
 
 RATES = ["1.5 Mbit/s", "4 Mbit/s", "12 Mbit/s"]
 RTTS = ["10 ms", "40 ms", "180 ms"]
@@ -162,6 +163,9 @@ def test_lines_of_one_figure_differ() -> None:
     queues = style.looks([("hldg", "fifo"), ("hldg", "codel"), ("cubic", "fifo"), ("cubic", "codel")])
     assert len({(look.colour, str(look.dash)) for look in queues}) == 4
     assert queues[1].dash == queues[3].dash == style.dash_of("codel(target=5ms)")
+    for ccs in (["cubic"], ["cubic", "hldg"]):  # more queues than dashes
+        crowd = style.looks([(cc, queue) for cc in ccs for queue in QUEUES])
+        assert len({(look.colour, str(look.dash)) for look in crowd}) == len(crowd)
 
 
 # -- drawing --------------------------------------------------------------------------------------------------------

@@ -141,16 +141,20 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
     """Looks for the lines of one figure, each a pair (congestion control, queue).
 
     The congestion control gives the hue and the queue the dash. Lines that share both (variants of one algorithm,
-    flows of one kind) run from a light to a dark shade of their hue, in the order given.
+    flows of one kind) run from a light to a dark shade of their hue, in the order given. Where one congestion control
+    meets more queues than there are dashes for, hues tell the queues apart.
     """
-    kinds = [(name_of(cc), name_of(queue)) for cc, queue in lines]
-    queues = {queue for _, queue in kinds}
+    names = [(name_of(cc), name_of(queue)) for cc, queue in lines]
+    queues = list(dict.fromkeys(queue for _, queue in names))
+    if len({cc for cc, _ in names}) == 1 and len({str(dash_of(queue)) for queue in queues}) < len(queues):
+        return [_hue(names[0][0], place) for place in range(len(names))]
+    kinds = [(cc, dash_of(queue) if len(queues) > 1 else "solid") for cc, queue in names]
     made: list[Look] = []
     for index, kind in enumerate(kinds):
         twins = [i for i, other in enumerate(kinds) if other == kind]
         place = twins.index(index)
         colour, marker = _known(kind[0])
-        dash = dash_of(kind[1]) if len(queues) > 1 else "solid"
+        dash = kind[1]
         if len(twins) > 1:
             colour = shade(colour, place / (len(twins) - 1))
             marker = MARKERS[(MARKERS.index(marker) + place) % len(MARKERS)]
@@ -158,6 +162,13 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
                 dash = DASHES[place % len(DASHES)]
         made.append(Look(colour, dash, marker))
     return made
+
+
+def _hue(cc: str, place: int) -> Look:
+    """The look of one line of many, the hue of `cc` first."""
+    colours = (_known(cc)[0], *(colour for colour in PALETTE if colour != _known(cc)[0]))
+    dash = DASHES[place // len(colours) % len(DASHES)]
+    return Look(colours[place % len(colours)], dash, MARKERS[place % len(MARKERS)])
 
 
 def shade(colour: str, place: float) -> str:

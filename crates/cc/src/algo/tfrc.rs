@@ -3,8 +3,9 @@
 //! ```text
 //! X_eq = s / (R·√(2p/3) + t_RTO·3·√(3p/8)·p·(1 + 32p²))        p: loss event rate, R: RTT, t_RTO = 4R
 //! p    = 1 / weighted mean of the last eight loss intervals    losses within an RTT are one event
-//! once an RTT, X_recv the rate delivered:   p > 0:  X = min(X_eq, 2·X_recv)
-//!                                           p = 0:  X = min(2·X, 2·X_recv)      slow start, not below W_init/R
+//! once an RTT, X_recv the most delivered in two RTTs:   p > 0:  X = min(X_eq, 2·X_recv)
+//!                                                       p = 0:  X = min(2·X, 2·X_recv)     slow start, not below W_init/R
+//! in an RTT without enough to send what arrives bounds nothing: X_recv is the most so far (after a loss, 0.85 and half of it)
 //! first event:  the interval for which X_eq is X_recv/2;       no feedback for a timeout:  X / 2
 //! each gap:     s·√R_now / (X·mean √R), so that a growing queue slows it at once (section 4.5)
 //! ```
@@ -45,8 +46,12 @@ pub struct Tfrc {
     intervals: Intervals,
     /// When the first packet of the last loss event was sent.
     event_at: Option<Instant>,
-    /// Rates delivered in the last two rounds.
+    /// Rates delivered in the last two rounds (X_recv_set of section 4.3).
     received: [f64; 2],
+    /// All that this round has delivered was sent while there was too little to send.
+    data_limited: bool,
+    /// A loss event began since the last report.
+    lost: bool,
     /// The initial window in the first RTT: slow start goes no slower, however little there was to send (section 4.3).
     initial: f64,
 }
@@ -64,6 +69,8 @@ impl Algorithm for Tfrc {
             "the timer for missing feedback is the host's retransmission timer",
             "no history discounting (section 5.5, optional)",
         ],
+        // Whether there was enough to send, of every segment acknowledged.
+        needs_rate: true,
         start: StartRule::Fixed,
         ..About::DEFAULT
     };
@@ -71,7 +78,18 @@ impl Algorithm for Tfrc {
 
     fn new(p: &Params, _: Setup<'_>) -> Self {
         let (rtt, root, intervals) = (Ewma::new(GAIN), Ewma::new(GAIN), Intervals::default());
-        Tfrc { damping: p.damping, rate: 0.0, rtt, root, intervals, event_at: None, received: [0.0; 2], initial: 0.0 }
+        Tfrc {
+            damping: p.damping,
+            rate: 0.0,
+            rtt,
+            root,
+            intervals,
+            event_at: None,
+            received: [0.0; 2],
+            data_limited: true,
+            lost: false,
+            initial: 0.0,
+        }
     }
 }
 
@@ -100,14 +118,28 @@ impl Tfrc {
         flow.mss.as_f64() / LONGEST_GAP
     }
 
+    /// Section 4.3: the most that may be sent where so much arrives. It bounds what the path has been seen to carry, and an
+    /// application with little to say shows nothing of that.
+    fn limit(&mut self, arrives: f64, data_limited: bool, lost: bool) -> f64 {
+        let [last, before] = self.received;
+        if !data_limited {
+            self.received = [arrives, last];
+            return 2.0 * arrives.max(last);
+        }
+        let (arrives, kept, times) = if lost { (0.85 * arrives, 0.5, 1.0) } else { (arrives, 1.0, 2.0) };
+        let most = arrives.max(kept * last.max(before));
+        self.received = [most, 0.0];
+        times * most
+    }
+
     /// Section 4.3: what a report once an RTT does.
     fn report(&mut self, flow: &Flow, round: &Round) {
         let length = round.end.since(round.start);
         if length.is_zero() || round.delivered.is_zero() {
             return;
         }
-        self.received = [round.delivered.as_f64() / length.as_secs_f64(), self.received[0]];
-        let limit = 2.0 * self.received[0].max(self.received[1]);
+        let (limited, lost) = (core::mem::replace(&mut self.data_limited, true), core::mem::take(&mut self.lost));
+        let limit = self.limit(round.delivered.as_f64() / length.as_secs_f64(), limited, lost);
         let s = flow.mss.as_f64();
         self.rate = if self.intervals.is_empty() {
             (2.0 * self.rate).min(limit).max(self.initial)
@@ -124,6 +156,7 @@ impl Tfrc {
             return;
         }
         self.event_at = Some(sent);
+        self.lost = true;
         let first = self.intervals.is_empty();
         self.intervals.close();
         if first {
@@ -158,6 +191,7 @@ impl CongestionControl for Tfrc {
             }
         }
         self.intervals.pass(ack.delivered.packets(flow.mss));
+        self.data_limited &= ack.delivered.is_zero() || ack.rate.is_some_and(|sample| sample.app_limited);
         if let Some(round) = &ack.round {
             self.report(flow, round);
         }

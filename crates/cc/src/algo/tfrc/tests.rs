@@ -48,6 +48,25 @@ fn little_to_send_does_not_bring_slow_start_below_where_it_began() {
 }
 
 #[test]
+fn what_arrives_bounds_nothing_where_there_was_too_little_to_send() {
+    // Section 4.3, packets per RTT: rates of two rounds before, what arrives, with enough to send or not, after a loss.
+    for (before, arrives, data_limited, lost, limit, kept) in [
+        ([40.0, 20.0], 10.0, false, false, 80.0, [10.0, 40.0]),
+        ([10.0, 40.0], 10.0, false, false, 20.0, [10.0, 10.0]),
+        ([20.0, 40.0], 10.0, true, false, 80.0, [40.0, 0.0]),
+        ([20.0, 40.0], 50.0, true, false, 100.0, [50.0, 0.0]),
+        ([20.0, 40.0], 10.0, true, true, 20.0, [20.0, 0.0]),
+        ([20.0, 40.0], 40.0, true, true, 34.0, [34.0, 0.0]),
+    ] {
+        let mut f = flow(10, 100);
+        let mut cc = tfrc(&mut f);
+        cc.received = before;
+        let got = cc.limit(arrives, data_limited, lost);
+        assert_eq!((got, cc.received), (limit, kept), "{before:?}, {arrives}, {data_limited}, {lost}");
+    }
+}
+
+#[test]
 fn losses_within_a_round_trip_are_one_event() {
     let mut f = flow(10, 100);
     let mut cc = tfrc(&mut f);
