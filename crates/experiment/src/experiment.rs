@@ -421,7 +421,8 @@ impl Experiment {
     /// the number of repetitions. Two spellings of the same experiment have the same; a corrected claim keeps it, and more
     /// repetitions join those that are there.
     pub fn hash(&self) -> String {
-        let mut file = File { title: None, figure: Vec::new(), expect: Vec::new(), published: None, ..self.file.clone() };
+        let mut file =
+            File { title: None, figure: Vec::new(), expect: Vec::new(), published: None, ..self.file.clone() };
         if let Some(run) = &mut file.run {
             run.value.repeat = None;
         }

@@ -4,7 +4,7 @@ use crate::scoreboard::Delivery;
 use crate::sender::{Echo, Sender};
 use crate::{BandwidthEstimates, Segment};
 use cc::host::{ErttHeard, MarkedRound};
-use units::{Duration, Instant, Rate};
+use units::{Duration, Instant};
 
 impl Sender {
     /// Takes the samples of an ACK that delivered `delivery`; returns the one for the algorithm. The estimator is fed
@@ -99,18 +99,11 @@ impl Sender {
         self.pto = srtt * 2;
     }
 
-    /// Linux's rate for flows whose algorithm sets none (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`): twice the window
-    /// over the RTT while the window may double once more below the threshold, and 1.2 times later, so that pacing does not
-    /// limit it. With every ACK, as there: a repair may grow the window for long without an RTT to measure (Karn).
+    /// The rate of flows whose algorithm sets none. With every ACK, as in Linux: a repair may grow the window for long
+    /// without an RTT to measure (Karn).
     #[cold]
     pub(crate) fn pace_window(&mut self) {
-        self.flow.pacing = self.window_rate().or(self.flow.pacing);
-    }
-
-    /// That rate; none before an RTT is known.
-    pub(crate) fn window_rate(&self) -> Option<Rate> {
-        let percent = if self.flow.cwnd < self.flow.ssthresh / 2 { 200 } else { 120 };
-        (!self.flow.srtt.is_zero()).then(|| self.flow.cwnd * percent / 100 / self.flow.srtt)
+        self.flow.pacing = self.flow.window_rate().or(self.flow.pacing);
     }
 
     #[inline(always)]

@@ -236,7 +236,7 @@ impl Sender {
     pub(crate) fn auto_burst(&self) -> u64 {
         let own = self.flow.pacing.filter(|_| !self.ways.paced);
         // Before anything is measured Linux' rate is infinite.
-        let rate = own.or_else(|| self.window_rate()).map_or(GSO_MAX, |rate| (rate.as_bps() / 8) >> PACING_SHIFT);
+        let rate = own.or_else(|| self.flow.window_rate()).map_or(GSO_MAX, |rate| (rate.as_bps() / 8) >> PACING_SHIFT);
         let halvings = u32::try_from((self.flow.min_rtt.as_nanos() / 1000) >> TSO_RTT_LOG).unwrap_or(u32::MAX);
         let bytes = rate.saturating_add(GSO_MAX.checked_shr(halvings).unwrap_or(0)).min(GSO_MAX);
         let least = if own.is_some_and(|rate| rate.as_bps() < SLOW_OWN_RATE) { 1 } else { 2 };

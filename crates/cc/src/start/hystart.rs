@@ -55,9 +55,9 @@ pub(super) fn rise(base: Duration, least: Duration, most: Duration) -> Duration 
 }
 
 /// How long a train of ACKs may last: the base RTT and what offload may hold back (`hystart_ack_delay`), half of both
-/// where the sender does not pace. Linux reckons a pacing rate then, too: twice the window over the RTT in slow start.
+/// where the sender does not pace. Linux reckons a pacing rate then, too.
 fn train_limit(flow: &Flow) -> Duration {
-    let rate = flow.pacing.or((!flow.srtt.is_zero()).then(|| flow.cwnd * 2 / flow.srtt));
+    let rate = flow.pacing.or_else(|| flow.window_rate());
     let allowance = rate.map_or(Duration::ZERO, |rate| (Bytes::new(4 * 65_536) / rate).min(Duration::from_millis(1)));
     let whole = flow.min_rtt + allowance;
     if flow.pacing.is_some() { whole } else { whole / 2 }
