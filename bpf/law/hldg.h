@@ -230,15 +230,41 @@ static u64 hldg_after_loss(struct hldg *s, struct law_flow *f, const volatile st
 	s->shadow /= 2;
 	if (p->shadow_cap)
 		s->shadow = law_min(s->shadow, window);
-	return law_max(to, s->shadow);
+	s->lift = s->shadow;
+	return law_max(to, law_min(s->shadow, window));
+}
+
+/* Congestion in delay mode or in a probe. */
+static u64 hldg_lose(struct hldg *s, struct law_flow *f, u32 signal, const volatile struct hldg_params *p)
+{
+	bool probing = s->modes.mode == LAW_MODE_PROBE;
+	bool searches = signal == LAW_SIGNAL_TIMEOUT || (signal == LAW_SIGNAL_LOSS && p->search_again);
+	u64 to;
+
+	if (signal == LAW_SIGNAL_TIMEOUT)
+		to = f->cwnd / 2;
+	else if (probing)
+		to = f->cwnd;
+	else if (signal == LAW_SIGNAL_LOSS)
+		to = hldg_after_loss(s, f, p);
+	else
+		to = f->mss * law_max(f->cwnd / 2 / f->mss, 2);
+	hldg_abandon_base_probe(s, f);
+	s->start.searching = 0;
+	if (p->own_start && searches && !probing)
+		hldg_start_again(s);
+	s->sum_min = s->sum_max = 0;
+	if (!p->every_round)
+		hldg_interrupt(&s->gradients);
+	return to;
 }
 
 static u64 hldg_congestion(struct hldg *s, struct law_flow *f, u32 signal, const volatile struct hldg_params *p)
 {
 	bool timeout = signal == LAW_SIGNAL_TIMEOUT;
-	u64 to;
 
 	s->repairing = 0;
+	s->lift = 0;
 	if (s->modes.mode == LAW_MODE_LOSS) {
 		if (!timeout && hldg_modes_probes(&s->modes, f->now, p)) {
 			hldg_probe_for_competitors(s, f, signal == LAW_SIGNAL_LOSS, p);
@@ -247,22 +273,23 @@ static u64 hldg_congestion(struct hldg *s, struct law_flow *f, u32 signal, const
 		s->restore.target = 0;
 		return cubic_reduce(&s->curve, f, timeout, p->beta_cubic);
 	}
-	to = timeout ? f->cwnd / 2 : hldg_after_loss(s, f, p);
-	hldg_abandon_base_probe(s, f);
-	s->start.searching = 0;
-	if (p->own_start && (timeout || p->search_again))
-		hldg_start_again(s);
-	s->sum_min = s->sum_max = 0;
-	if (!p->every_round)
-		hldg_interrupt(&s->gradients);
-	return to;
+	return hldg_lose(s, f, signal, p);
 }
 
 static void hldg_notice(struct hldg *s, struct law_flow *f, u32 what, const volatile struct hldg_params *p)
 {
+	u64 lift = s->lift;
+
 	s->repairing = 0;
+	s->lift = 0;
 	if (what != LAW_RECOVERY_END || !p->every_round)
 		hldg_interrupt(&s->gradients);
+	if (s->modes.mode != LAW_MODE_DELAY)
+		return;
+	if (what == LAW_RECOVERY_END)
+		f->ssthresh = law_max(f->ssthresh, lift);
+	else if (p->own_start && p->search_again && law_in_slow_start(f))
+		hldg_start_again(s);
 }
 
 /* The timers, on hosts that have none: called before every ACK. */

@@ -75,6 +75,7 @@ struct hldg {
 	u64 consecutive, shadow, queue, queue_min;
 	u64 bandwidth_before_probe;
 	u64 repairing;
+	u64 lift;
 };
 
 /* Eq 5.5, bit/s. */

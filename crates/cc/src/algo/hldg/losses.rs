@@ -1,17 +1,27 @@
-//! What a loss in delay mode does.
+//! What a loss in delay mode does, or in a probe.
 
 use super::Hldg;
-use crate::Flow;
+use super::mode::Mode;
+use crate::{Flow, Signal};
 use units::Bytes;
 
 impl Hldg {
-    /// A loss in delay mode. Returns the window after it.
-    pub(super) fn lose(&mut self, flow: &mut Flow, timeout: bool) -> Bytes {
-        // FreeBSD halves after a timeout before its modules are asked; 5.5 is about losses that ACKs tell.
-        let to = if timeout { flow.cwnd / 2 } else { self.after_loss(flow) };
+    /// Congestion in delay mode or in a probe. Returns the window after it.
+    pub(super) fn lose(&mut self, flow: &mut Flow, signal: Signal) -> Bytes {
+        let probing = self.modes.mode == Mode::Probe;
+        let to = match signal {
+            // FreeBSD halves after a timeout before its modules are asked; 5.5 is about losses that ACKs tell.
+            Signal::Timeout => flow.cwnd / 2,
+            // The probe's two packets stay for its m rounds; what the shadow knows is of the time before loss mode.
+            _ if probing => flow.cwnd,
+            Signal::Loss => self.after_loss(flow),
+            // FreeBSD's CDG hands marks to NewReno, which halves in whole segments, two at least.
+            Signal::Ecn => flow.mss * (flow.cwnd.get() / 2 / flow.mss.get()).max(2),
+        };
         self.abandon_base_probe(flow);
         self.start.searching = false;
-        if self.own_start && (timeout || self.p.search_again) {
+        let searches = signal == Signal::Timeout || (signal == Signal::Loss && self.p.search_again);
+        if self.own_start && searches && !probing {
             self.start.again();
         }
         self.decision.reset();
@@ -22,7 +32,9 @@ impl Hldg {
     }
 
     /// What a loss in delay mode leaves (section 5.5): the BDP, if it lies within reason, as in Westwood; never less than
-    /// half of what a loss-based flow would have.
+    /// half of what a loss-based flow would have, and of that at once no more than there was. The rest is the threshold's
+    /// from the end of the repair on ("cwnd will increase exponentially", 4.3.3.2), not the window's: hosts that put the window
+    /// at the threshold would jump.
     fn after_loss(&mut self, flow: &Flow) -> Bytes {
         let (window, bdp) = (flow.cwnd, self.bdp());
         let within = bdp < window && bdp > window.mul_f64(self.p.beta_delay);
@@ -34,6 +46,7 @@ impl Hldg {
             // Linux's: a shadow of twice the window is all that counts.
             self.shadow = self.shadow.min(window);
         }
-        rule.max(self.shadow)
+        self.lift = self.shadow;
+        rule.max(self.shadow.min(window))
     }
 }

@@ -75,6 +75,8 @@ pub struct Hldg {
     bandwidth_before_probe: Rate,
     /// The losses that led to that probe are still being repaired.
     repairing: bool,
+    /// What the threshold becomes when the repair under way is over, if that is more.
+    lift: Bytes,
 }
 
 impl Algorithm for Hldg {
@@ -119,6 +121,7 @@ impl Algorithm for Hldg {
             queue_min: Duration::ZERO,
             bandwidth_before_probe: Rate::ZERO,
             repairing: false,
+            lift: Bytes::ZERO,
             p,
         }
     }
@@ -155,13 +158,14 @@ impl CongestionControl for Hldg {
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
         let timeout = c.signal == Signal::Timeout;
         self.repairing = false;
+        self.lift = Bytes::ZERO;
         if self.modes.mode == Mode::Loss {
             if !timeout && self.modes.probes(flow.now) {
                 return self.probe_for_competitors(flow, c);
             }
             return Reaction::Reduce(self.loss_mode.reduce(flow, timeout));
         }
-        Reaction::Reduce(self.lose(flow, timeout))
+        Reaction::Reduce(self.lose(flow, c.signal))
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
@@ -170,6 +174,15 @@ impl CongestionControl for Hldg {
                 self.repairing = false;
                 if event == Event::Restart || !self.p.every_round {
                     self.gradients.interrupt();
+                }
+                let lift = core::mem::take(&mut self.lift);
+                if event == Event::RecoveryEnd && self.modes.mode == Mode::Delay {
+                    flow.ssthresh = flow.ssthresh.max(lift);
+                }
+                // Algorithm 5.3 asks only for ssthresh and cwnd: this slow start is one, too.
+                let searches = self.own_start && self.p.search_again && self.modes.mode == Mode::Delay;
+                if event == Event::Restart && searches && flow.in_slow_start() {
+                    self.start.again();
                 }
             }
             Event::Wake => {

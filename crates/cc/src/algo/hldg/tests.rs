@@ -246,20 +246,66 @@ fn a_loss_leads_to_the_bdp_within_reason() {
 }
 
 #[test]
-fn the_shadow_window_lifts_a_cut_and_without_the_cap_the_window() {
+fn the_shadow_window_lifts_a_cut_at_once_and_the_threshold_once_repaired() {
+    // The window after the loss, and the threshold after its repair.
     let to = |spec: &str, shadow: u64| {
         let mut b = bench(spec);
         b.cc.bandwidth = Rate::ZERO;
         b.cc.shadow = Bytes::new(shadow);
         b.flow.cwnd = Bytes::new(100_000);
-        b.congest(Signal::Loss)
+        let Reaction::Reduce(to) = b.congest(Signal::Loss) else { unreachable!() };
+        (b.flow.cwnd, b.flow.ssthresh) = (to, to);
+        b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
+        assert_eq!(b.flow.cwnd, to, "no jump");
+        (to.get() / 1000, b.flow.ssthresh.get() / 1000)
     };
-    assert_eq!(to("hldg", 0), Reaction::Reduce(Bytes::new(50_000)));
-    assert_eq!(to("hldg", 160_000), Reaction::Reduce(Bytes::new(80_000)));
-    assert_eq!(to("hldg(shadow_cap=true)", 400_000), Reaction::Reduce(Bytes::new(100_000)));
-    assert_eq!(to("hldg(shadow_cap=false)", 400_000), Reaction::Reduce(Bytes::new(200_000)));
-    assert_eq!(to("hldg(lpcc=true)", 160_000), Reaction::Reduce(Bytes::new(80_000)), "set by hand here");
+    assert_eq!(to("hldg", 0), (50, 50));
+    assert_eq!(to("hldg", 160_000), (80, 80));
+    assert_eq!(to("hldg(shadow_cap=true)", 400_000), (100, 100));
+    assert_eq!(to("hldg(shadow_cap=false)", 400_000), (100, 200));
+    assert_eq!(to("hldg(lpcc=true)", 160_000), (80, 80), "set by hand here");
     assert!(bench("hldg(lpcc=true)").cc.shadow.is_zero());
+}
+
+#[test]
+fn a_lift_is_of_its_own_repair() {
+    for signal in [Signal::Ecn, Signal::Timeout] {
+        let mut b = bench("hldg");
+        b.cc.shadow = b.flow.cwnd * 4;
+        b.congest(Signal::Loss);
+        b.congest(signal);
+        b.flow.ssthresh = packets(20);
+        b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
+        assert_eq!(b.flow.ssthresh, packets(20), "{signal:?}");
+    }
+}
+
+#[test]
+fn a_mark_halves_as_newreno_does_whatever_bdp_and_shadow() {
+    for (window, to) in [(100_000, 50_000), (7900, 3000), (2500, 2000)] {
+        let mut b = bench("hldg");
+        b.cc.bandwidth = Rate::from_mbps(6.0);
+        b.cc.shadow = b.flow.cwnd * 4;
+        b.flow.cwnd = Bytes::new(window);
+        assert_eq!(b.congest(Signal::Ecn), Reaction::Reduce(Bytes::new(to)));
+        assert!(!b.cc.start.searching);
+    }
+}
+
+#[test]
+fn slow_start_after_idleness_searches_anew_and_takes_no_gradient_across_it() {
+    // RTTs that rise by a second a round end it in the second round after.
+    for (spec, searches) in [("hldg", true), ("hldg(search_again=false)", false)] {
+        let mut b = bench(spec);
+        b.cc.start.searching = false;
+        (b.flow.cwnd, b.flow.ssthresh) = (packets(4), packets(50));
+        b.cc.on_event(&mut b.flow, Event::Restart);
+        let ended: Vec<_> = [1100, 2100, 3100, 4100, 5100]
+            .map(|rtt| b.paced_round(rtt, rtt, packets(4)).contains(&CauseKind::SlowStartExit))
+            .into();
+        assert_eq!(ended.contains(&true), searches, "{spec}: {ended:?}");
+        assert!(!ended[0], "{spec}");
+    }
 }
 
 #[test]

@@ -51,6 +51,19 @@ fn competitors_make_it_cubic_and_a_probe_finds_them_gone() {
 }
 
 #[test]
+fn a_probe_keeps_its_two_packets_through_losses_and_marks() {
+    for (signal, to) in [(Signal::Loss, packets(2)), (Signal::Ecn, packets(2)), (Signal::Timeout, packets(1))] {
+        let mut b = in_loss_mode("hldg");
+        b.cc.shadow = packets(210);
+        b.flow.now += ms(5001);
+        assert_eq!(b.congest(Signal::Loss), Reaction::Own);
+        assert_eq!((b.flow.cwnd, b.var("mode")), (packets(2), 2.0));
+        assert_eq!(b.congest(signal), Reaction::Reduce(to), "{signal:?}: the shadow is of the time before loss mode");
+        assert!(!b.cc.start.searching, "{signal:?}: what regrows after the probe is not searched in");
+    }
+}
+
+#[test]
 fn a_probe_that_finds_them_restores_the_window_in_two_rtts() {
     let mut b = in_loss_mode("hldg");
     b.flow.now += ms(5001);
