@@ -74,7 +74,9 @@ def test_acks_are_recorded_on_request():
 )
 def test_who_needs_every_packet_acknowledged_has_it(cc, least, most):
     # TIMELY's NIC completes segments one by one, RAPID measures the gap of every packet: a delayed ACK would be noise.
-    ran = sj.run(f"10Mbit/s 20ms 2BDP fifo: {cc}", set={"run.duration": "10 s", "run.measure": ["0 s", "10 s"]}, acks=True)
+    ran = sj.run(
+        f"10Mbit/s 20ms 2BDP fifo: {cc}", set={"run.duration": "10 s", "run.measure": ["0 s", "10 s"]}, acks=True
+    )
     carried = ran.flows["sent"][0] - ran.flows["lost"][0]
     assert least <= ran.acks.height / carried <= most, (ran.acks.height, carried)
 
