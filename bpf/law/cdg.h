@@ -308,7 +308,7 @@ static u64 cdg_congestion(struct cdg *s, struct law_flow *f, u32 signal, const v
 		if (s->outstanding)
 			return LAW_OWN;
 		s->outstanding = f->in_flight;
-		return hamilton_mark(f);
+		return law_newreno_mark(f);
 	}
 	s->kept = s->outstanding = 0;
 	return f->cwnd / 2;

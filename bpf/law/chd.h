@@ -157,7 +157,7 @@ static u64 chd_congestion(struct chd *s, struct law_flow *f, u32 signal, const v
 	if (signal == LAW_SIGNAL_LOSS)
 		return chd_loss(s, f, p);
 	if (signal == LAW_SIGNAL_ECN)
-		return chd_once(p) && s->outstanding ? LAW_OWN : p->reference == HAMILTON_FREEBSD ? hamilton_mark(f) : f->cwnd / 2;
+		return chd_once(p) && s->outstanding ? LAW_OWN : p->reference == HAMILTON_FREEBSD ? law_newreno_mark(f) : f->cwnd / 2;
 	s->tolerated = 0;
 	if (p->reference != HAMILTON_FREEBSD)
 		s->shadow = 0;

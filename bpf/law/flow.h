@@ -90,6 +90,12 @@ LAW_INLINE bool law_in_slow_start(const struct law_flow *f)
 	return f->cwnd < f->ssthresh || (f->at_ssthresh && f->cwnd == f->ssthresh);
 }
 
+/* What FreeBSD's NewReno makes of a mark: whole segments, two at least. */
+LAW_INLINE u64 law_newreno_mark(const struct law_flow *f)
+{
+	return law_max(f->cwnd / 2 / f->mss, 2) * f->mss;
+}
+
 LAW_INLINE bool law_may_grow(const struct law_flow *f)
 {
 	return f->cwnd_limited && (f->phase == LAW_OPEN || f->phase == LAW_TIMED_OUT);

@@ -57,12 +57,6 @@ static u64 hamilton_for(u64 chance, u64 bytes, u64 mss)
 	return LAW_ONE - miss;
 }
 
-/* What FreeBSD's NewReno makes of a mark: whole segments, two at least. */
-static u64 hamilton_mark(const struct law_flow *f)
-{
-	return law_max(f->cwnd / 2 / f->mss, 2) * f->mss;
-}
-
 /* FreeBSD repairs from a window of one packet; a window not cut is reached again by slow start. */
 static void hamilton_restart(struct law_flow *f)
 {

@@ -248,7 +248,7 @@ static u64 hldg_lose(struct hldg *s, struct law_flow *f, u32 signal, const volat
 	else if (signal == LAW_SIGNAL_LOSS)
 		to = hldg_after_loss(s, f, p);
 	else
-		to = f->mss * law_max(f->cwnd / 2 / f->mss, 2);
+		to = law_newreno_mark(f);
 	hldg_abandon_base_probe(s, f);
 	s->start.searching = 0;
 	if (p->own_start && searches && !probing)

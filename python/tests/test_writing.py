@@ -62,10 +62,10 @@ def test_a_file_that_does_not_fit_leaves_what_was_there(tmp_path, there):
     out = tmp_path / "x.html"
     if there:
         out.write_text("before")
-    with pytest.raises(sj.SpecError, match=r"--html .*x\.html: cannot be written: No space left"):  # noqa: SIM117
-        with writing.replacing(out, "--html") as path:
-            path.write_text("half")
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    refused = pytest.raises(sj.SpecError, match=r"--html .*x\.html: cannot be written: No space left")
+    with refused, writing.replacing(out, "--html") as path:
+        path.write_text("half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert [one.read_text() for one in tmp_path.iterdir()] == (["before"] if there else [])
 
 

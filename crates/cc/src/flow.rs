@@ -152,6 +152,12 @@ impl Flow {
         (!self.srtt.is_zero()).then(|| self.cwnd * percent / 100 / self.srtt)
     }
 
+    /// What FreeBSD's NewReno makes of a mark, for itself and for modules that hand it theirs: half in whole segments, two at
+    /// least, though a window of less is allowed.
+    pub fn newreno_mark(&self) -> Bytes {
+        self.mss * (self.cwnd.get() / 2 / self.mss.get()).max(2)
+    }
+
     /// Below the slow-start threshold?
     #[inline]
     pub fn in_slow_start(&self) -> bool {
@@ -313,6 +319,18 @@ mod tests {
         }
         f.additive(f.cwnd, Bytes::new(2000));
         assert_eq!(f.cwnd, Bytes::new(11_000));
+    }
+
+    #[test]
+    fn linux_paces_at_twice_the_window_while_it_may_double_below_the_threshold() {
+        // 10 packets of 1000 bytes in 100 ms are 800 kbit/s.
+        let mut f = flow(10);
+        assert_eq!(f.window_rate(), None);
+        f.srtt = Duration::from_millis(100);
+        for (threshold, kbps) in [(u64::MAX, 1600), (20_002, 1600), (20_000, 960), (10_000, 960)] {
+            f.ssthresh = Bytes::new(threshold);
+            assert_eq!(f.window_rate().map(|rate| rate.as_bps()), Some(kbps * 1000), "{threshold}");
+        }
     }
 
     #[test]

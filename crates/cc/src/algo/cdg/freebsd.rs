@@ -232,8 +232,7 @@ impl CongestionControl for FreeBsd {
             Signal::Ecn if !self.outstanding.is_zero() => Reaction::Own,
             Signal::Ecn => {
                 self.outstanding = flow.in_flight;
-                // In segments, two at least, though a window of less is allowed.
-                Reaction::Reduce(flow.mss * (flow.cwnd.get() / 2 / flow.mss.get()).max(2))
+                Reaction::Reduce(flow.newreno_mark())
             }
             Signal::Timeout => {
                 self.kept = false;

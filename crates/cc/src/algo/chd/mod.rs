@@ -233,7 +233,7 @@ impl CongestionControl for Chd {
             Signal::Loss => self.on_loss(flow, c),
             // FreeBSD hands the other two to NewReno.
             Signal::Ecn if self.once && !self.outstanding.is_zero() => Reaction::Own,
-            Signal::Ecn if self.kernel => Reaction::Reduce(flow.mss * (flow.cwnd.get() / 2 / flow.mss.get()).max(2)),
+            Signal::Ecn if self.kernel => Reaction::Reduce(flow.newreno_mark()),
             Signal::Ecn => Reaction::Reduce(flow.cwnd / 2),
             Signal::Timeout => {
                 self.tolerated = false;

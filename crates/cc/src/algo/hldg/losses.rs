@@ -15,8 +15,8 @@ impl Hldg {
             // The probe's two packets stay for its m rounds; what the shadow knows is of the time before loss mode.
             _ if probing => flow.cwnd,
             Signal::Loss => self.after_loss(flow),
-            // FreeBSD's CDG hands marks to NewReno, which halves in whole segments, two at least.
-            Signal::Ecn => flow.mss * (flow.cwnd.get() / 2 / flow.mss.get()).max(2),
+            // As FreeBSD's CDG, which hands marks to NewReno.
+            Signal::Ecn => flow.newreno_mark(),
         };
         self.abandon_base_probe(flow);
         self.start.searching = false;

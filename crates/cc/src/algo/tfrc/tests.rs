@@ -1,4 +1,5 @@
 use super::*;
+use crate::RateSample;
 use crate::testing::{ack, flow, ms, packets};
 use units::Rng;
 
@@ -63,6 +64,31 @@ fn what_arrives_bounds_nothing_where_there_was_too_little_to_send() {
         cc.received = before;
         let got = cc.limit(arrives, data_limited, lost);
         assert_eq!((got, cc.received), (limit, kept), "{before:?}, {arrives}, {data_limited}, {lost}");
+    }
+}
+
+#[test]
+fn a_round_has_too_little_to_send_only_if_every_segment_had() {
+    let sample = |app_limited| RateSample {
+        delivered: packets(1),
+        prior_delivered: Bytes::ZERO,
+        interval: ms(100),
+        tx_in_flight: packets(1),
+        lost: Bytes::ZERO,
+        app_limited,
+    };
+    // 40 packets in the round before, 5 in this one, by two ACKs: what is remembered.
+    for (first, last) in [(true, true), (true, false), (false, true)] {
+        let mut f = flow(10, 100);
+        let mut cc = tfrc(&mut f);
+        round(&mut cc, &mut f, 40);
+        let start = f.now;
+        cc.on_ack(&mut f, &Ack { rate: Some(sample(first)), ..ack(2, 100) });
+        f.now += ms(100);
+        let closing = Round { start, end: f.now, delivered: packets(5), ..Round::default() };
+        cc.on_ack(&mut f, &Ack { rate: Some(sample(last)), round: Some(closing), ..ack(3, 100) });
+        let kept = if first && last { [40.0, 0.0] } else { [5.0, 40.0] };
+        assert_eq!(cc.received.map(|rate| (rate / 10_000.0).round()), kept, "{first}, {last}");
     }
 }
 

@@ -52,9 +52,10 @@ fn competitors_make_it_cubic_and_a_probe_finds_them_gone() {
 
 #[test]
 fn a_probe_keeps_its_two_packets_through_losses_and_marks() {
-    for (signal, to) in [(Signal::Loss, packets(2)), (Signal::Ecn, packets(2)), (Signal::Timeout, packets(1))] {
+    let kept = [(Signal::Loss, packets(2)), (Signal::Ecn, packets(2)), (Signal::Timeout, packets(1))];
+    for ((signal, to), shadow) in kept.into_iter().flat_map(|kept| [(kept, 0), (kept, 210)]) {
         let mut b = in_loss_mode("hldg");
-        b.cc.shadow = packets(210);
+        b.cc.shadow = packets(shadow);
         b.flow.now += ms(5001);
         assert_eq!(b.congest(Signal::Loss), Reaction::Own);
         assert_eq!((b.flow.cwnd, b.var("mode")), (packets(2), 2.0));
