@@ -2,4 +2,5 @@
 #include "vmlinux.h"
 #include "law/hd.h"
 #define LAW hd
+#define LEAST hamilton_least(params.reference)
 #include "kit.h"

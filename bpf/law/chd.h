@@ -38,12 +38,13 @@ static u64 chd_queue(const volatile struct chd_params *p, const struct law_flow 
 	return law_less(rtt, f->min_rtt + p->base_error);
 }
 
-/* A part of a window, in FreeBSD in segments and rounded up. */
+/* A part of a window. FreeBSD counts in segments: it takes away what is not to be left, rounded down, and keeps two. */
 static u64 chd_cut(const volatile struct chd_params *p, const struct law_flow *f, u64 window, u64 q30)
 {
-	u64 to = law_part(law_min(window, f->receive_window), q30);
-
-	return p->reference == HAMILTON_FREEBSD ? (to + f->mss - 1) / f->mss * f->mss : to;
+	window = law_min(window, f->receive_window);
+	if (p->reference != HAMILTON_FREEBSD)
+		return law_part(window, q30);
+	return law_max((law_part(window / f->mss * f->mss, q30) + f->mss - 1) / f->mss, 2) * f->mss;
 }
 
 static void chd_init(struct chd *s, struct law_flow *f, const volatile struct chd_params *p)
@@ -158,7 +159,7 @@ static u64 chd_congestion(struct chd *s, struct law_flow *f, u32 signal, const v
 		return chd_loss(s, f, p);
 	if (signal == LAW_SIGNAL_ECN)
 		return chd_once(p) && s->outstanding ? LAW_OWN : p->reference == HAMILTON_FREEBSD ? law_newreno_mark(f) : f->cwnd / 2;
-	s->tolerated = 0;
+	s->tolerated = s->outstanding = 0;
 	if (p->reference != HAMILTON_FREEBSD)
 		s->shadow = 0;
 	return f->cwnd / 2;

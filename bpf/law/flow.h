@@ -119,8 +119,9 @@ static u64 law_slow_start(struct law_flow *f, u64 acked)
 	u64 room;
 
 	if (f->at_ssthresh) {
-		/* FreeBSD: two packets an ACK at most (abc_l_var), and past ssthresh with the last of them. */
-		f->cwnd += law_min(acked, 2 * f->mss);
+		/* FreeBSD: two packets an ACK at most (abc_l_var; after a timeout one), and past ssthresh with the last of them. */
+		f->credit = 0;
+		f->cwnd += law_min(acked, f->phase == LAW_TIMED_OUT ? f->mss : 2 * f->mss);
 		return 0;
 	}
 	room = law_less(f->ssthresh, f->cwnd);
@@ -130,6 +131,12 @@ static u64 law_slow_start(struct law_flow *f, u64 acked)
 	}
 	f->cwnd = f->ssthresh;
 	return acked - room;
+}
+
+/* Of the bytes acknowledged, those that congestion avoidance counts: in FreeBSD two packets an ACK at most. */
+LAW_INLINE u64 law_counted(const struct law_flow *f, u64 acked)
+{
+	return f->at_ssthresh ? law_min(acked, 2 * f->mss) : acked;
 }
 
 /* One MSS for every `per` bytes acknowledged. */

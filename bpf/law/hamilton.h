@@ -19,6 +19,12 @@ struct hamilton {
 	u64 p_max;	 /* Q32 */
 };
 
+/* Packets that the window keeps: FreeBSD's repairs may leave one. */
+LAW_INLINE u64 hamilton_least(s64 reference)
+{
+	return reference == HAMILTON_FREEBSD ? 1 : 2;
+}
+
 /* A probability in Q30 as Q32. */
 LAW_INLINE u64 hamilton_chance(s64 q30)
 {
@@ -87,7 +93,7 @@ static void hamilton_grow(struct law_flow *f, u64 acked)
 	if (law_in_slow_start(f))
 		acked = law_slow_start(f, acked);
 	if (acked)
-		law_additive(f, f->cwnd, acked);
+		law_additive(f, f->cwnd, law_counted(f, acked));
 }
 
 #endif

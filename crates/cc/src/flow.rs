@@ -192,9 +192,11 @@ impl Flow {
         }
         .min(self.growth.per_ack);
         if self.slow_start_at_ssthresh {
-            // FreeBSD grows by no more than two packets an ACK (abc_l_var), and past ssthresh with the last of them: the
-            // ACK that ends a recovery may cover a whole window.
-            self.cwnd += grow.min(self.mss * 2);
+            // FreeBSD grows by no more than two packets an ACK (abc_l_var; RFC 3465: by one while what a timeout found lost
+            // is sent again), and past ssthresh with the last of them: the ACK that ends a recovery may cover a whole
+            // window. What congestion avoidance had counted is forgotten (`cc_ack_received`).
+            self.credit = Bytes::ZERO;
+            self.cwnd += grow.min(if self.phase == Phase::Loss { self.mss } else { self.mss * 2 });
             return Bytes::ZERO;
         }
         let room = self.ssthresh.saturating_sub(self.cwnd);
@@ -224,6 +226,13 @@ impl Flow {
         }
     }
 
+    /// Of the bytes an ACK acknowledged, those that congestion avoidance counts: in FreeBSD two packets an ACK at most
+    /// (`cc_ack_received`).
+    #[inline]
+    pub fn counted(&self, acked: Bytes) -> Bytes {
+        if self.slow_start_at_ssthresh { acked.min(self.mss * 2) } else { acked }
+    }
+
     /// Slow start up to `ssthresh`, then one MSS for every `per(flow)` acknowledged; nothing where growth is not earned.
     #[inline]
     pub fn grow(&mut self, mut acked: Bytes, per: impl FnOnce(&Flow) -> Bytes) {
@@ -234,7 +243,7 @@ impl Flow {
             acked = self.slow_start(acked);
         }
         if !acked.is_zero() {
-            self.additive(per(self), acked);
+            self.additive(per(self), self.counted(acked));
         }
     }
 

@@ -39,10 +39,12 @@ impl Sender {
         self.board.judged = self.board.judged.max(id);
     }
 
-    /// Three duplicate ACKs condemn the first segment, whatever lies above it.
+    /// Three duplicate ACKs condemn the first segment, whatever lies above it; FreeBSD's also where it was sent again, which only
+    /// a timeout taken back leaves behind.
     pub(crate) fn lose_first(&mut self) {
         let first = self.board.ring.first();
-        if first < self.board.ring.next() && !self.board.ring.get(first).is(SACKED | LOST | EVER) {
+        let spared = SACKED | LOST | if self.ways.own_window { 0 } else { EVER };
+        if first < self.board.ring.next() && !self.board.ring.get(first).is(spared) {
             self.lose(first);
         }
     }

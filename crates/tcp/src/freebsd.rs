@@ -2,10 +2,11 @@
 //! (`tcp_do_segment`, `tcp_sack_partialack`, `tcp_output`; `net.inet.tcp.rfc6675_pipe` is off).
 
 use crate::conservative::THRESHOLD;
-use crate::scoreboard::{Delivery, EVER, LOST, SACKED};
+use crate::scoreboard::{Delivery, LOST, SACKED};
 use crate::sender::Sender;
-use cc::Phase;
-use units::Bytes;
+use crate::undo::Evidence;
+use cc::{Phase, causes};
+use units::{Bytes, Instant};
 
 /// What may leave beside the window.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +24,17 @@ pub(crate) struct OwnWindow {
     answers: bool,
     /// The algorithm grew it by so much on the last ACK.
     grew: u16,
+}
+
+/// What a first timeout replaced, should it prove needless (`snd_cwnd_prev` and its like).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BeforeTimeout {
+    /// Half a smoothed RTT on: an ACK before then is taken for one of what was sent before the timeout (`t_badrxtwin`).
+    until: Instant,
+    cwnd: Bytes,
+    ssthresh: Bytes,
+    /// Where the repair that was under way ends, and its window.
+    repair: Option<(u64, OwnWindow)>,
 }
 
 impl Sender {
@@ -71,6 +83,43 @@ impl Sender {
     /// A timeout: nothing of it holds any more.
     pub(crate) fn forget_own_window(&mut self) {
         self.aside.own_window = OwnWindow::default();
+    }
+
+    /// What a timeout is about to replace; none if it is not the first in a row.
+    pub(crate) fn before_timeout(&self, now: Instant) -> Option<BeforeTimeout> {
+        let repair = (self.flow.phase == Phase::Recovery).then_some((self.recover, self.aside.own_window));
+        (self.ways.lenient && self.rtt.doublings() == 0).then(|| BeforeTimeout {
+            until: now + self.rtt.srtt() / 2,
+            cwnd: self.flow.cwnd,
+            ssthresh: self.flow.ssthresh,
+            repair,
+        })
+    }
+
+    /// An ACK moved `una` after a timeout. One that comes too soon to answer the retransmission takes the timeout back
+    /// (`CC_RTO_ERR`), and modules are not told. The surprise: where a queue made the RTT long and has drained since, an honest
+    /// answer comes that soon, too.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn take_timeout_back(&mut self, now: Instant) {
+        let Some(was) = self.undo.before_timeout.take() else { return };
+        if self.flow.phase != Phase::Loss || self.rtt.doublings() != 1 || now >= was.until || self.owns_window {
+            return;
+        }
+        self.board.start_anew();
+        let before = self.flow.windows();
+        (self.flow.cwnd, self.flow.ssthresh) = (was.cwnd, was.ssthresh);
+        self.undo.timed_out_at = 0;
+        self.stats.undos += 1;
+        match was.repair {
+            Some((recover, own)) if self.una < recover => {
+                self.recover = recover;
+                self.aside.own_window = own;
+                self.enter(Phase::Recovery);
+            }
+            _ => self.end_episode(),
+        }
+        self.flow.because(causes::Undo { how: Evidence::Soon as i64 }, before);
     }
 
     /// A recovery begins.
@@ -137,7 +186,7 @@ impl Sender {
     pub(crate) fn lose_holes(&mut self) {
         let end = self.board.find(self.board.sacked_to.min(self.recover));
         for id in self.board.judged.max(self.board.ring.first())..end {
-            if !self.board.ring.get(id).is(SACKED | LOST | EVER) {
+            if !self.board.ring.get(id).is(SACKED | LOST) {
                 self.lose(id);
             }
         }

@@ -406,6 +406,21 @@ impl Scoreboard {
         self.judged = self.ring.first();
     }
 
+    /// Nothing was lost or sent again, as far as is known (FreeBSD empties its scoreboard at a timeout).
+    pub fn start_anew(&mut self) {
+        self.find_all();
+        for id in self.ring.first()..self.ring.next() {
+            let slot = self.ring.get_mut(id);
+            if slot.is(RESENT) {
+                slot.flags &= !RESENT;
+                let len = slot.len as u64;
+                self.in_flight -= len;
+                self.resent -= len;
+            }
+        }
+        self.resent_order.clear();
+    }
+
     /// The sums again, from the records: (in flight, sacked, lost, to resend, resent).
     #[cfg(test)]
     pub fn recount(&self) -> [u64; 5] {

@@ -326,6 +326,9 @@ impl Sender {
                 // The FIN is no payload.
                 heard.acked -= 1;
             }
+            if self.flow.phase == Phase::Loss && self.ways.lenient {
+                self.take_timeout_back(now);
+            }
         }
         let duplicate = cumulative == 0 && s.ack == before && s.span() == 0 && !window_moved && before < self.nxt;
         let delivered = Bytes::new(delivery.bytes);

@@ -161,6 +161,11 @@ impl Sender {
         if fresh {
             self.remember(before);
         }
+        self.undo.before_timeout = self.before_timeout(now);
+        if self.ways.own_window && phase == Phase::Recovery {
+            // FreeBSD has one window: in a repair it is the repair's, and half of that is what the timeout leaves.
+            self.flow.cwnd = Bytes::new(self.aside.own_window.window);
+        }
         let reneged = self.board.ring.front().is_some_and(|r| r.is(SACKED));
         if reneged || !self.ways.rack {
             self.lose_everything(true);

@@ -1,6 +1,7 @@
 //! Taking back what was done for losses that were none: by DSACK (RFC 3708), by timestamps (Eifel, RFC 3522), by
 //! F-RTO (RFC 5682).
 
+use crate::freebsd::BeforeTimeout;
 use crate::scoreboard::{Delivery, EVER};
 use crate::sender::{Echo, Sender};
 use cc::{Phase, causes};
@@ -34,6 +35,8 @@ pub(crate) struct Undo {
     pub frto: Frto,
     /// `una` at the last timeout; outlives the episode too.
     pub timed_out_at: u64,
+    /// FreeBSD: what its first timeout in a row replaced.
+    pub before_timeout: Option<BeforeTimeout>,
 }
 
 /// What gave a spurious episode away, as the event's `how`.
@@ -42,6 +45,8 @@ pub(crate) enum Evidence {
     Dsack = 1,
     Timestamp = 2,
     Frto = 3,
+    /// The ACK came too soon after the timeout to answer what that sent (FreeBSD).
+    Soon = 4,
 }
 
 impl Sender {
@@ -61,6 +66,7 @@ impl Sender {
             stamp: self.undo.stamp.filter(|_| unanswered),
             frto: Frto::Off,
             timed_out_at: self.undo.timed_out_at,
+            before_timeout: None,
         };
     }
 

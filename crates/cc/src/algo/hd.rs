@@ -187,6 +187,9 @@ impl Algorithm for Hd {
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         let kernel = p.reference == Reference::FreeBsd;
         setup.flow.slow_start_at_ssthresh |= kernel;
+        if kernel {
+            setup.flow.floor = setup.flow.mss;
+        }
         Hd {
             backoff: p.backoff(),
             kernel,
@@ -215,8 +218,8 @@ impl Hd {
 
     fn cut(&self, flow: &Flow, beta: f64) -> Bytes {
         let to = flow.cwnd.min(flow.receive_window).mul_f64(beta);
-        // NewReno there counts in segments.
-        if self.kernel { flow.mss * (to.get() / flow.mss.get()) } else { to }
+        // NewReno there counts in segments, and keeps two; a repair may leave one.
+        if self.kernel { flow.mss * (to.get() / flow.mss.get()).max(2) } else { to }
     }
 
     /// The last back-off does not count any more.

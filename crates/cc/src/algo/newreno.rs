@@ -7,7 +7,8 @@
 //! ```
 //! Source: RFC 5681 and RFC 6582. Partial ACKs and the end of recovery are the host's (`tcp`). The references differ in
 //! L: 1 in RFC 5681 (delayed ACKs then grow by half a window per round), without limit in Linux, 2 in FreeBSD (RFC 3465;
-//! 1 after a timeout). FreeBSD also takes `cwnd == ssthresh` for slow start and cuts to whole segments.
+//! 1 while what a timeout found lost is sent again). FreeBSD also takes `cwnd == ssthresh` for slow start and cuts to whole
+//! segments, two at least; a repair may leave it one.
 //!
 //! `abe` (RFC 8511): a mark comes from a short queue that a smaller cut does not empty, so it leaves `beta_ecn·cwnd`.
 
@@ -40,11 +41,10 @@ params::params! {
     }
 }
 
-/// State: none beyond the window, but whether the last congestion was a timeout.
+/// State: none beyond the window.
 #[derive(Debug)]
 pub struct NewReno {
     p: Params,
-    after_timeout: bool,
 }
 
 impl Algorithm for NewReno {
@@ -66,8 +66,9 @@ impl Algorithm for NewReno {
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         if p.reference == Reference::FreeBsd {
             setup.flow.slow_start_at_ssthresh = true;
+            setup.flow.floor = setup.flow.mss;
         }
-        NewReno { p: p.clone(), after_timeout: false }
+        NewReno { p: p.clone() }
     }
 }
 
@@ -76,8 +77,8 @@ impl NewReno {
     fn limit(&self, mss: Bytes) -> Bytes {
         match self.p.reference {
             Reference::Rfc => mss,
-            Reference::Linux => Bytes::MAX,
-            Reference::FreeBsd => mss * if self.after_timeout { 1 } else { 2 },
+            // FreeBSD's limit is the flow's.
+            Reference::Linux | Reference::FreeBsd => Bytes::MAX,
         }
     }
 
@@ -87,8 +88,8 @@ impl NewReno {
         if self.p.reference == Reference::Rfc {
             return to;
         }
-        // Both kernels count in segments here.
-        flow.mss * (to.get() / flow.mss.get())
+        // Both kernels count in segments here, and keep two.
+        flow.mss * (to.get() / flow.mss.get()).max(2)
     }
 }
 
@@ -102,12 +103,11 @@ impl CongestionControl for NewReno {
             acked = flow.slow_start(acked.min(self.limit(flow.mss)));
         }
         if !acked.is_zero() {
-            flow.additive(flow.cwnd, acked);
+            flow.additive(flow.cwnd, flow.counted(acked));
         }
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        self.after_timeout = congestion.signal == Signal::Timeout;
         Reaction::Reduce(self.ssthresh(flow, congestion.signal))
     }
 }

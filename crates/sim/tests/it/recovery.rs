@@ -92,6 +92,13 @@ fn needless(stack: Stack, buffer: usize, o: &Outcome) -> bool {
     o.again > o.drops + o.drops / 50 + 3 + pieces + o.timeouts * window
 }
 
+/// Nothing was reordered, so no loss was none. But FreeBSD takes an ACK for one of the original if it comes within half a
+/// smoothed RTT of the timeout, which the repair's own may where a long queue has drained meanwhile.
+fn mistaken(stack: Stack, buffer: usize, o: &Outcome) -> bool {
+    let allowed = if stack == Stack::FreeBsd11 && buffer > 40 { o.timeouts } else { 0 };
+    o.undos > allowed
+}
+
 #[test]
 fn full_queues_cost_what_they_drop() {
     let queues = [
@@ -111,12 +118,15 @@ fn full_queues_cost_what_they_drop() {
         |cc, stack, buffer, o, best| {
             let linux = stack == Stack::Linux;
             match () {
-                _ if o.undos > 0 => Some("an undo although nothing was reordered"),
+                _ if mistaken(stack, buffer, o) => Some("an undo although nothing was reordered"),
                 _ if linux && o.timeouts > 0 => Some("a timeout although RACK finds every loss"),
                 _ if o.timeouts > 6 => Some("too many timeouts"),
                 _ if needless(stack, buffer, o) => Some("needless retransmissions"),
                 // Nobody runs BBR on ns-2's clock, and its rate does not survive a timeout there.
-                _ if o.share < 0.75 * best && (cc != "bbr" || stack != Stack::Ns2) => Some("a stall"),
+                // A timeout wrongly taken back brings back the window that overran the queue.
+                _ if o.share < if o.undos > 0 { 0.6 } else { 0.75 } * best && (cc != "bbr" || stack != Stack::Ns2) => {
+                    Some("a stall")
+                }
                 _ => None,
             }
         },
@@ -131,7 +141,7 @@ fn random_losses_cost_what_they_lose() {
             |cc, stack, buffer, o, best| {
                 let linux = stack == Stack::Linux;
                 match () {
-                    _ if o.undos > 0 => Some("an undo although nothing was reordered"),
+                    _ if mistaken(stack, buffer, o) => Some("an undo although nothing was reordered"),
                     _ if o.timeouts > if linux { 0 } else { timeouts } => Some("too many timeouts"),
                     _ if needless(stack, buffer, o) => Some("needless retransmissions"),
                     _ if cc == "cdg" && stack == Stack::FreeBsd11 && o.share >= cdg * best => None,

@@ -2,6 +2,7 @@
 
 mod algorithm;
 mod episodes;
+mod freebsd;
 mod measuring;
 mod opening;
 mod properties;

@@ -80,6 +80,9 @@ impl Algorithm for Chd {
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         let kernel = p.reference == Reference::FreeBsd;
         setup.flow.slow_start_at_ssthresh |= kernel;
+        if kernel {
+            setup.flow.floor = setup.flow.mss;
+        }
         Chd {
             p: p.clone(),
             backoff: p.backoff(),
@@ -147,10 +150,15 @@ impl Chd {
         flow.reduce(self.cut(flow.cwnd, self.p.beta_delay, flow), How::AtOnce, self.toss.cause(flow));
     }
 
-    /// A part of a window, in FreeBSD in segments and rounded up.
+    /// A part of a window. FreeBSD counts in segments: it takes away what is not to be left, rounded down, and keeps two.
     fn cut(&self, window: Bytes, beta: f64, flow: &Flow) -> Bytes {
-        let to = window.min(flow.receive_window).mul_f64(beta);
-        if self.kernel { flow.mss * to.get().div_ceil(flow.mss.get()) } else { to }
+        let window = window.min(flow.receive_window);
+        if !self.kernel {
+            return window.mul_f64(beta);
+        }
+        let mss = flow.mss.get();
+        let to = (flow.mss * (window.get() / mss)).mul_f64(beta);
+        flow.mss * to.get().div_ceil(mss).max(2)
     }
 
     /// Eq (2) without a hit. FreeBSD counts acknowledged bytes (RFC 3465) where the paper counts rounds.
@@ -160,7 +168,7 @@ impl Chd {
             // In recovery too, where the parameter allows it.
             let acked = if flow.in_slow_start() { flow.slow_start(ack.cumulative) } else { ack.cumulative };
             if !acked.is_zero() {
-                flow.additive(flow.cwnd, acked);
+                flow.additive(flow.cwnd, flow.counted(acked));
             }
         } else if ack.round.is_some() {
             flow.cwnd += flow.mss;
@@ -236,7 +244,7 @@ impl CongestionControl for Chd {
             Signal::Ecn if self.kernel => Reaction::Reduce(flow.newreno_mark()),
             Signal::Ecn => Reaction::Reduce(flow.cwnd / 2),
             Signal::Timeout => {
-                self.tolerated = false;
+                (self.tolerated, self.outstanding) = (false, Bytes::ZERO);
                 if !self.kernel {
                     self.shadow = Bytes::ZERO;
                 }

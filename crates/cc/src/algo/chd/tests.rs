@@ -207,3 +207,28 @@ fn freebsd_rests_to_the_ack_that_ends_it_and_grows_in_repairs() {
     assert_eq!(run.f.cwnd, packets(6), "what is in flight and one");
     assert!(run.causes().contains(&CauseKind::RecoveryExit));
 }
+
+#[test]
+fn freebsd_takes_away_half_of_the_whole_segments_and_keeps_two() {
+    for (bytes, left) in [(20_100, 10), (10_990, 5), (9_500, 5), (8_500, 4), (3_000, 2), (2_000, 2), (1_500, 2)] {
+        let mut run = Run::new("chd(reference=freebsd, p_max=1)", 21);
+        run.f.cwnd = Bytes::new(bytes);
+        assert_eq!(run.round(20), f64::from(left), "{bytes} bytes");
+        assert_eq!(run.f.floor, packets(1), "a repair may leave one");
+    }
+}
+
+#[test]
+fn a_timeout_ends_the_rest_after_a_back_off() {
+    let mut run = Run::new("chd(reference=freebsd, p_max=1)", 40);
+    run.f.rtt = ms(BASE + 20);
+    run.f.in_flight = packets(40);
+    let mut last = closing(2, BASE + 20);
+    last.round.as_mut().unwrap().max_rtt_reused = ms(BASE + 20);
+    run.cc.on_ack(&mut run.f, &last);
+    let c = congestion(Signal::Timeout, &run.f);
+    run.cc.on_congestion(&mut run.f, &c);
+    run.f.cwnd = packets(10);
+    run.cc.on_ack(&mut run.f, &last);
+    assert_eq!(run.f.cwnd, packets(5), "the toss that cannot miss");
+}

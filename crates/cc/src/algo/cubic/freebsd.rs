@@ -51,8 +51,6 @@ pub(super) struct Curve {
     acks: u64,
     /// Acknowledged towards the next look at the curve.
     acked: u64,
-    /// What the last ACK moved the window on by.
-    last: Bytes,
 }
 
 fn now(flow: &Flow) -> u64 {
@@ -79,7 +77,6 @@ impl Curve {
             sum: 0,
             acks: 0,
             acked: 0,
-            last: Bytes::ZERO,
         }
     }
 
@@ -98,7 +95,6 @@ impl Curve {
     pub(super) fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.rtts = self.rtts.saturating_add(u32::from(ack.rtt.is_some()));
         self.sample(flow);
-        self.last = ack.cumulative;
         if !ack.cumulative.is_zero() {
             self.timeouts = 0;
         }
@@ -180,10 +176,6 @@ impl Curve {
         };
         if flow.cwnd < before.0 {
             flow.because(causes::RecoveryExit { in_flight: flow.in_flight.get() as i64 }, before);
-        }
-        // The ACK that ended the repair is the first of what follows it.
-        if flow.in_slow_start() {
-            flow.slow_start(self.last);
         }
     }
 

@@ -115,3 +115,38 @@ fn freebsd_rests_for_one_ack_and_no_longer() {
         assert_eq!(cc.on_congestion(&mut f, &c), reaction, "while it rests");
     }
 }
+
+#[test]
+fn freebsd_keeps_two_segments_when_it_cuts_and_one_after_a_repair() {
+    for (spec, floor, to) in [("hd(p_max=1)", 2, 1_500), ("hd(p_max=1, q_th=30ms, reference=freebsd)", 1, 2_000)] {
+        let mut f = flow(3, 40);
+        (f.ssthresh, f.max_rtt, f.rtt) = (packets(2), ms(140), ms(70));
+        let mut cc = hd(spec, &mut f);
+        assert_eq!(f.floor, packets(floor), "{spec}");
+        let c = congestion(Signal::Loss, &f);
+        assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(Bytes::new(to)), "{spec}: the host keeps its floor");
+        cc.on_ack(&mut f, &ack(1, 70));
+        assert_eq!(f.cwnd, packets(2), "{spec}");
+    }
+}
+
+#[test]
+fn a_back_off_forgets_freebsds_count_of_acknowledged_bytes() {
+    // Seven of eight packets are counted when the window is halved; what follows is slow start for one ACK, then four anew.
+    let mut f = flow(8, 40);
+    (f.ssthresh, f.max_rtt, f.rtt) = (packets(4), ms(140), ms(40));
+    let mut cc = hd("hd(p_max=1, q_th=30ms, reference=freebsd)", &mut f);
+    for _ in 0..7 {
+        cc.on_ack(&mut f, &ack(1, 40));
+    }
+    f.rtt = ms(70);
+    cc.on_ack(&mut f, &ack(1, 70));
+    f.rtt = ms(40);
+    let windows: Vec<_> = (0..6)
+        .map(|_| {
+            cc.on_ack(&mut f, &ack(1, 40));
+            f.cwnd.get() / 1000
+        })
+        .collect();
+    assert_eq!(windows, [4, 5, 5, 5, 5, 5], "a rest, slow start, and the count from nothing");
+}

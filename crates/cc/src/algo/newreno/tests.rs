@@ -10,8 +10,14 @@ fn newreno(spec: &str, f: &mut Flow) -> Box<dyn CongestionControl> {
 
 #[test]
 fn congestion_halves_the_window_in_whole_segments() {
-    // Reference, section 1.3: 10 → 5; the floor of 2 for 3 → 1 is the host's.
-    for (spec, cwnd, to) in [("newreno", 10, 5_000), ("newreno", 7, 3_000), ("newreno(reference=rfc)", 7, 3_500)] {
+    // Reference, section 1.3.
+    for (spec, cwnd, to) in [
+        ("newreno", 10, 5_000),
+        ("newreno", 7, 3_000),
+        ("newreno(reference=rfc)", 7, 3_500),
+        ("newreno", 3, 2_000),
+        ("newreno(reference=freebsd)", 3, 2_000),
+    ] {
         let mut f = flow(cwnd, 100);
         let mut cc = newreno(spec, &mut f);
         let c = congestion(Signal::Loss, &f);
@@ -46,10 +52,47 @@ fn slow_start_counts_one_two_or_all_segments_of_an_ack() {
     }
     let mut f = flow(10, 100);
     let mut cc = newreno("newreno(reference=freebsd)", &mut f);
-    let c = congestion(Signal::Timeout, &f);
-    cc.on_congestion(&mut f, &c);
+    f.phase = Phase::Loss;
     cc.on_ack(&mut f, &ack(3, 100));
     assert_eq!(f.cwnd, packets(11), "one after a timeout");
+    f.phase = Phase::Open;
+    cc.on_ack(&mut f, &ack(3, 100));
+    assert_eq!(f.cwnd, packets(13), "two once it is repaired");
+}
+
+#[test]
+fn freebsd_counts_two_segments_an_ack_and_forgets_the_count_in_slow_start() {
+    for (spec, acks) in [("newreno", 2), ("newreno(reference=freebsd)", 3)] {
+        let mut f = flow(6, 100);
+        f.ssthresh = packets(5);
+        let mut cc = newreno(spec, &mut f);
+        let grown = (1..9).find(|_| {
+            cc.on_ack(&mut f, &ack(3, 100));
+            f.cwnd > packets(6)
+        });
+        assert_eq!(grown, Some(acks), "{spec}");
+    }
+    let mut f = flow(6, 100);
+    f.ssthresh = packets(5);
+    let mut cc = newreno("newreno(reference=freebsd)", &mut f);
+    cc.on_ack(&mut f, &ack(2, 100));
+    cc.on_ack(&mut f, &ack(2, 100));
+    f.ssthresh = packets(6);
+    cc.on_ack(&mut f, &ack(1, 100));
+    assert_eq!(f.cwnd, packets(7), "slow start");
+    cc.on_ack(&mut f, &ack(2, 100));
+    cc.on_ack(&mut f, &ack(2, 100));
+    cc.on_ack(&mut f, &ack(2, 100));
+    assert_eq!(f.cwnd, packets(7), "four of six were counted before it");
+}
+
+#[test]
+fn only_freebsd_lets_a_repair_leave_one_segment() {
+    for (spec, least) in [("newreno", 2), ("newreno(reference=freebsd)", 1)] {
+        let mut f = flow(10, 100);
+        let _ = newreno(spec, &mut f);
+        assert_eq!(f.floor, packets(least), "{spec}");
+    }
 }
 
 #[test]

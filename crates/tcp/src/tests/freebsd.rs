@@ -1,0 +1,101 @@
+//! FreeBSD 11's timeouts: what they leave, and what takes them back.
+
+use super::*;
+use crate::DelayedAck;
+use crate::pair::{Fate, Pair};
+use cc::{CauseKind, Phase};
+use std::vec::Vec;
+use units::Bytes;
+
+/// 40 packets a flight and 5 ms for each, so that 200 ms of RTT are mostly queue; segments with these numbers are lost, a
+/// number given twice the repair too. `written` segments are sent.
+fn queueing(of: Stack, lost: &[u64], written: u64) -> Pair<'static> {
+    let mut lost = lost.to_vec();
+    let mut p = Pair::new(Config { undo: false, delayed_ack: DelayedAck::None, ..stack(of) }, move |from, _, s| {
+        match lost.iter().position(|n| from == 0 && *n == number(s)) {
+            Some(i) => {
+                lost.remove(i);
+                Fate::Drop
+            }
+            None => Fate::Pass,
+        }
+    });
+    p.service = MS(5);
+    p.ends[0].flow_mut().cwnd = Bytes::new(40 * (MSS + 12));
+    p.ends[0].flow_mut().ssthresh = Bytes::new(20 * (MSS + 12));
+    p.ends[0].write(p.now, written * MSS);
+    p
+}
+
+/// Runs until `done`, by steps of a millisecond.
+fn until(p: &mut Pair<'_>, done: impl Fn(&Pair<'_>) -> bool) {
+    while !done(p) {
+        p.run(p.now.since(Instant::ZERO) + MS(1));
+    }
+}
+
+#[test]
+fn an_ack_within_half_an_rtt_takes_a_timeout_back() {
+    // The last two of 200 segments are lost. The queue has drained when the timeout sends one again, and its answer comes
+    // a base RTT and a service time later: within half a smoothed RTT.
+    for (of, restored) in [(Stack::FreeBsd11, true), (Stack::Ns2, false)] {
+        let mut p = queueing(of, &[199, 200], 200);
+        until(&mut p, |p| p.now > AT(1000) && p.ends[0].sender.una > 190 * MSS);
+        let before = (p.cwnd(), p.ends[0].flow().ssthresh);
+        until(&mut p, |p| p.ends[0].stats().timeouts == 1);
+        assert_eq!(p.cwnd(), Bytes::new(p.ends[0].sender.mss), "{of:?}");
+        let una = p.ends[0].sender.una;
+        until(&mut p, |p| p.ends[0].sender.una > una);
+        let f = p.ends[0].flow();
+        assert_eq!((f.cwnd >= before.0, f.ssthresh == before.1), (restored, restored), "{of:?}: {before:?}, {f:?}");
+        assert_eq!((f.phase == Phase::Open, p.ends[0].stats().undos), (restored, u64::from(restored)), "{of:?}");
+        let told = p.ends[0].flow_mut().drain_events().any(|e| e.cause() == Some(CauseKind::Undo) && e.values[0] == 4);
+        assert_eq!(told, restored, "{of:?}");
+        // What was lost still is repaired.
+        until(&mut p, |p| !p.ends[0].sender.is_outstanding());
+    }
+}
+
+#[test]
+fn a_repair_that_a_timeout_interrupted_goes_on_where_the_timeout_is_taken_back() {
+    // Three of a flight arrive, so that one is sent again, and it is lost.
+    let mut lost: Vec<u64> = (200..238).collect();
+    lost.push(200);
+    let mut p = queueing(Stack::FreeBsd11, &lost, 240);
+    until(&mut p, |p| p.ends[0].stats().timeouts == 1);
+    let una = p.ends[0].sender.una;
+    until(&mut p, |p| p.ends[0].sender.una > una);
+    let left = p.ends[0].sender.recover - p.ends[0].sender.una;
+    assert_eq!((p.ends[0].flow().phase, left / MSS), (Phase::Recovery, 40));
+    until(&mut p, |p| !p.ends[0].sender.is_outstanding());
+    assert_eq!((p.ends[0].stats().timeouts, p.ends[0].stats().recoveries), (1, 1));
+}
+
+#[test]
+fn a_timeout_in_a_repair_leaves_half_of_the_repair_s_window() {
+    // Twelve of 60 arrive, so that ten are sent again, which are lost.
+    let lost: Vec<u64> = (1..49).chain(1..49).collect();
+    let mut p = queueing(Stack::FreeBsd11, &lost, u64::MAX / 4 / MSS);
+    p.service = Duration::from_micros(500);
+    p.ends[0].flow_mut().cwnd = Bytes::new(60 * (MSS + 12));
+    p.ends[0].flow_mut().ssthresh = Bytes::new(60 * (MSS + 12));
+    let mut window = 0;
+    while p.ends[0].stats().timeouts == 0 {
+        window = p.ends[0].sender.aside.own_window.window;
+        p.run(p.now.since(Instant::ZERO) + MS(1));
+    }
+    assert!(window > 8 * MSS && window < 12 * MSS, "{window}");
+    assert_eq!(p.ends[0].flow().ssthresh, Bytes::new(window / 2 / MSS * MSS));
+}
+
+#[test]
+fn a_repair_may_leave_one_segment_where_the_algorithm_lets_it() {
+    // The first of four is lost; the other three bring it back, and nothing is outstanding when it is acknowledged.
+    for (floor, left) in [(2, 2), (1, 1)] {
+        let mut p = queueing(Stack::FreeBsd11, &[1], 4);
+        p.ends[0].flow_mut().floor = Bytes::new(floor * (MSS + 12));
+        until(&mut p, |p| p.ends[0].stats().recoveries == 1);
+        until(&mut p, |p| p.ends[0].flow().phase == Phase::Open);
+        assert_eq!(p.cwnd(), Bytes::new(left * (MSS + 12)), "{floor}");
+    }
+}
