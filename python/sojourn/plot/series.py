@@ -113,7 +113,8 @@ def time(
             _window(ax, one, series, picked, drawn, span, thin, variables if why else None, zoomed)
             ax.set_ylabel("cwnd\nkB")
         elif kind in traffic.PANELS:
-            tables = (series, links, table(one, "drops", run))
+            needed = ("drops", "diftr") if kind == "owd" else ("drops",)
+            tables = {"flows": series, "links": links} | {name: table(one, name, run) for name in needed}
             traffic.draw(ax, kind, one, tables, picked, drawn, span, smooth)
         elif kind == "why":
             causes.draw(ax, lanes, _rows(drawn, lanes), span, style.SIZES[size] - 1.2)
