@@ -299,7 +299,7 @@ def swept(cases: Sequence[Shown]) -> dict[str, list[str]]:
 
 
 def footer(cases: Sequence[Shown]) -> str:
-    """What every figure is signed with: hash of the experiment, seeds, model."""
+    """What every figure is signed with: hash of the experiment, the case if it is one of several, seeds, model."""
     results = list({id(c.result): c.result for c in cases}.values())
     hashes = " ".join(r.hash[:12] for r in results[:3]) + (" …" if len(results) > 3 else "")
     seeds = sorted({int(o.seed) for c in cases for o in c.outcomes})
@@ -310,7 +310,8 @@ def footer(cases: Sequence[Shown]) -> str:
         text = f"seed {seeds[0]}"
     models = sorted({c.result.version.model for c in cases})
     model = " · model " + ", ".join(map(str, models)) if models else ""
-    return f"spec {hashes} · {text}{model}"
+    case = f"case {cases[0].index} · " if len(cases) == 1 and len(cases[0].result.plan.cases) > 1 else ""
+    return f"spec {hashes} · {case}{text}{model}"
 
 
 def title_of(cases: Sequence[Shown]) -> str:

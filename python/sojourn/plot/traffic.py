@@ -12,10 +12,13 @@ from . import style
 from .data import Shown, column
 from .histogram import Floats
 from .oneway import one_way, packet_bytes, route
+from .samples import averaged
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
+
+    from .panels import Labels, View
 
 #: Name, and the words of its axis.
 PANELS = {
@@ -26,8 +29,6 @@ PANELS = {
 }
 #: Loss is counted over this many seconds unless `smooth` says otherwise.
 LOSS_S = 1.0
-
-Lines = dict[int, style.Look]
 
 
 def acked(t: Floats, goodput_mbps: Floats) -> Floats:
@@ -59,31 +60,22 @@ def lost(
         return edges[:-1] + width / 2, 100.0 * gone / (gone + came)
 
 
-def draw(
-    ax: Axes,
-    name: str,
-    case: Shown,
-    tables: Mapping[str, pl.DataFrame],
-    picked: Sequence[int],
-    lines: Lines,
-    span: tuple[float, float],
-    smooth: float | None,
-) -> None:
+def draw(ax: Axes, name: str, view: View, labels: Labels, tables: Mapping[str, pl.DataFrame]) -> None:
     """Draw one of the panels; tables are the series of flows and of links, the drops, and diftr."""
-    drops = tables["drops"]
+    drops, span = tables["drops"], view.span
     if name == "loss" and drops.is_empty() and not {"flow", "marked"} <= set(drops.columns):
         raise NotRecorded("no drops were recorded: run again with --events")
     untold: dict[str, NotRecorded] = {}
-    for i in picked:
+    for i, look in view.looks.items():
         try:
-            t, y = _line(name, case, i, tables, span, smooth)
+            t, y = _line(name, view, i, tables)
         except NotRecorded as why:
-            untold[str(case.flows[i]["name"])] = why
+            untold[str(view.case.flows[i]["name"])] = why
             continue
         within = (t >= span[0]) & (t <= span[1])
-        step = "steps-mid" if name == "loss" else "default"
-        ax.plot(t[within], y[within], color=lines[i].colour, linestyle=lines[i].dash, linewidth=1.0, drawstyle=step)
-    if len(untold) == len(picked):
+        ax.plot(t[within], y[within], color=look.colour, linestyle=look.dash, linewidth=min(view.thin, 1.0),
+                drawstyle="steps-mid" if name == "loss" else "default", label=labels.get(i))  # fmt: skip
+    if len(untold) == len(view.looks):
         raise next(iter(untold.values()))
     if untold:
         ax.text(0.99, 0.97, f"not recorded: {_some(list(untold))}", transform=ax.transAxes, ha="right", va="top",
@@ -93,28 +85,17 @@ def draw(
     style.legend_above(ax)
 
 
-def _line(
-    name: str,
-    case: Shown,
-    flow: int,
-    tables: Mapping[str, pl.DataFrame],
-    span: tuple[float, float],
-    smooth: float | None,
-) -> tuple[Floats, Floats]:
+def _line(name: str, view: View, flow: int, tables: Mapping[str, pl.DataFrame]) -> tuple[Floats, Floats]:
     """What a panel has of one flow."""
     import polars as pl
 
-    from .series import averaged
-
     if name == "owd":
-        return one_way(case, flow, tables["links"], tables["diftr"])
+        return one_way(view.case, flow, tables["links"], tables["diftr"])
     if name == "loss":
-        return lost(case, flow, tables["flows"], tables["drops"], span, smooth or LOSS_S)
+        return lost(view.case, flow, tables["flows"], tables["drops"], view.span, view.smooth or LOSS_S)
     mine = tables["flows"].filter(pl.col("flow") == flow).sort("t_s")
     t, y = column(mine, "t_s"), column(mine, "goodput_mbps")
-    if name == "ackseq":
-        return t, acked(t, y)
-    return averaged(t, y, smooth if smooth is not None else (span[1] - span[0]) / 250)
+    return (t, acked(t, y)) if name == "ackseq" else averaged(t, y, view.width)
 
 
 def _some(names: Sequence[str]) -> str:
