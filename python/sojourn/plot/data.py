@@ -18,6 +18,7 @@ from .._engine import Case
 from ..errors import NotRecorded, SpecError
 from ..result import Outcome, Result
 from .histogram import Floats, Histogram, pool
+from .units import number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -209,6 +210,12 @@ def over_repeats(case: Shown, path: str) -> Floats:
     return np.array([metric(o.summary, path, case.place) for o in case.outcomes])
 
 
+def runs(cases: Sequence[Shown]) -> str:
+    """Over how many runs of each case a statistic is; nothing where there is one."""
+    counts = sorted({len(case.outcomes) for case in cases})
+    return "" if counts[-1] < 2 else f"{'–'.join(map(str, (counts[0], counts[-1])[: len(counts)]))} runs"
+
+
 # The last words of a path: how it is called on an axis, its unit, the factor from the summary's unit.
 QUANTITIES: tuple[tuple[str, str, str, float], ...] = (
     ("utilisation", "utilisation", "%", 100.0),
@@ -241,7 +248,8 @@ def quantity(path: str) -> tuple[str, str, float]:
         if word in parts:
             rest = parts[parts.index(word) + 1 :]
             if word == "backoffs" and rest:
-                called = f"{rest[0].replace('_', ' ')} back-offs"
+                called = f"{rest[0].removesuffix('_pct').replace('_', ' ')} back-offs"
+                unit = "%" if rest[0].endswith("_pct") else unit
             elif rest and rest[0] in STATISTICS:
                 called = f"{STATISTICS[rest[0]]} {called}"
             owner = parts[1] if parts[0] in ("flow", "group", "flows", "groups") and len(parts) > 2 else ""
@@ -250,41 +258,18 @@ def quantity(path: str) -> tuple[str, str, float]:
     return path.replace("_", " "), "", 1.0
 
 
+def bounds(path: str) -> tuple[float, float]:
+    """Between what a metric lies whatever was measured, in the unit of its axis: a share has no more than 100 %."""
+    parts = path.split(".")
+    known = any(word in parts for word, _, _, _ in QUANTITIES)
+    top = 1.0 if {"jain", "max_min"} & set(parts) else 100.0 if quantity(path)[1] == "%" else math.inf
+    return (0.0 if known else -math.inf), top
+
+
 def axis_label(called: str, unit: str) -> str:
     """`Queue delay, ms`."""
     text = called[:1].upper() + called[1:]
     return f"{text}, {unit}" if unit else text
-
-
-NUMBER = re.compile(r"^\s*(-?\d+(?:\.\d+)?)\s*(.*)$")
-SCALES = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-SCALES["h"] = 3600.0
-RATES = {f"{prefix}{word}": scale for prefix, scale in (("", 1.0), ("k", 1e3), ("m", 1e6), ("g", 1e9))
-         for word in ("bit/s", "bit", "bps")}  # fmt: skip
-SIZES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30}
-SCALES |= RATES | SIZES | {"packets": 1.0, "packet": 1.0, "p": 1.0, "bdp": 1.0, "%": 0.01, "": 1.0}
-
-
-def number(text: str) -> tuple[float, str] | None:
-    """`12 Mbit/s` as (12, "Mbit/s"); None for what is not a number with a unit."""
-    match = NUMBER.match(str(text))
-    if match is None or match[2].strip().lower() not in SCALES:
-        return None
-    return float(match[1]), match[2].strip()
-
-
-def on_axis(texts: Sequence[str]) -> tuple[list[float], str] | None:
-    """Swept values as numbers of one unit (the first one's); None when they are words or of unlike kinds."""
-    numbers = [number(text) for text in texts]
-    given = [n for n in numbers if n is not None]
-    if not texts or len(given) != len(texts):
-        return None
-    unit = given[0][1]
-    base = SCALES[unit.lower()]
-    kinds = {_kind(u) for _, u in given}
-    if len(kinds) > 1:
-        return None
-    return [value * SCALES[u.lower()] / base for value, u in given], unit
 
 
 def swept(cases: Sequence[Shown]) -> dict[str, list[str]]:
@@ -362,17 +347,6 @@ def _short(key: str, value: str) -> str:
     if given is not None and (given[1] == "" or given[1].lower() in ("ms", "%", "s")):
         return f"{key.rsplit('.', 1)[-1]} {value}"
     return short_spec(value)
-
-
-def _kind(unit: str) -> str:
-    unit = unit.lower()
-    if unit in RATES:
-        return "rate"
-    if unit in SIZES:
-        return "bytes"
-    if unit in ("ns", "us", "µs", "ms", "s", "min", "h"):
-        return "time"
-    return {"packet": "packets", "p": "packets", "%": "share", "": "share"}.get(unit, unit)
 
 
 def _histogram(frame: pl.DataFrame, count: str) -> Histogram:

@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .data import SCALES, Shown, number
+from .data import Shown
 from .histogram import Floats
+from .units import SCALES, number
 
 #: Bits that one line of a mahimahi trace delivers.
 OPPORTUNITY = 1500 * 8

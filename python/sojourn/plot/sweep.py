@@ -12,9 +12,10 @@ import numpy as np
 from ..errors import NotRecorded, SpecError
 from ..stats import mean_interval
 from . import style
-from .data import Shown, axis_label, on_axis, over_repeats, quantity, short_spec, swept
+from .data import Shown, axis_label, bounds, over_repeats, quantity, runs, short_spec, swept
 from .histogram import Floats
 from .links import chosen, words
+from .units import on_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +91,8 @@ def heat(
         ax.set_xlabel(_key_label(x, keys[x]))
     if image is not None:
         bar = fig.colorbar(image, ax=axes, shrink=0.9, aspect=24, pad=0.02)
-        bar.set_label(words(cases, metric, upright=True))
+        many = runs(cases)
+        bar.set_label(words(cases, metric, upright=True) + (f"\nmedian of {many}" if many else ""))
         bar.outline.set_visible(False)
     if title:
         fig.suptitle(title, fontsize=9)
@@ -131,7 +133,8 @@ def lines(
     ]
     firsts = [_with(cases, dict(zip(others, c, strict=True)))[0] for c in combinations]
     labels = [", ".join(map(short_spec, c)) or short_spec(f.cc) for c, f in zip(combinations, firsts, strict=True)]
-    fig = style.figure(size, 0.7 + 1.75 * len(metrics) + style.room_above(labels, size))
+    tall = 0.7 + 1.75 * len(metrics)
+    fig = style.figure(size, tall + style.room(labels, size, tall, above=len(metrics) > 1))
     axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for ax, path in zip(axes, metrics, strict=True):
         _, unit, factor = quantity(path)
@@ -140,7 +143,7 @@ def lines(
         ):
             mine = sorted(_with(cases, dict(zip(others, combination, strict=True))), key=lambda c: at[str(c.values[x])])
             xs = np.array([at[str(c.values[x])] for c in mine])
-            bands = np.array([_band(factor * over_repeats(c, path)) for c in mine])
+            bands = np.array([_band(factor * over_repeats(c, path), bounds(path)) for c in mine])
             ax.plot(xs, bands[:, 0], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.5,
                     label=label)  # fmt: skip
             if (bands[:, 2] > bands[:, 1]).any():
@@ -151,7 +154,8 @@ def lines(
         if unit == "%" and ax.get_ylim()[1] > 85:
             ax.set_ylim(top=103)
     _scale(axes[-1], keys[x], numbers, log)
-    axes[-1].set_xlabel(_key_label(x, keys[x]))
+    many = runs(cases)
+    axes[-1].set_xlabel(_key_label(x, keys[x]) + (f"\n(means of {many}, 95 % bands)" if many else ""))
     if len(metrics) == 1:
         style.legend(axes[0], size)
     elif len(combinations) > 1:
@@ -161,9 +165,11 @@ def lines(
     return fig
 
 
-def _band(values: Floats) -> tuple[float, float, float]:
+def _band(values: Floats, limits: tuple[float, float]) -> tuple[float, float, float]:
+    """The mean and the ends of its interval, which go no further than any value can."""
     i = mean_interval(values.tolist())
-    return i.mean, i.mean - i.half, i.mean + i.half
+    low, high = min(limits[0], i.mean), max(limits[1], i.mean)
+    return i.mean, max(i.mean - i.half, low), min(i.mean + i.half, high)
 
 
 def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None) -> tuple[str, str]:

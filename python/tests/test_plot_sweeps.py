@@ -1,0 +1,163 @@
+"""Pictures of sweeps say what their statistics are, over how many runs and of which flows, and stay in range."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import synthetic
+
+import sojourn as sj
+from sojourn import plot
+from sojourn.plot import data, style
+from sojourn.plot.links import words
+from sojourn.result import Result
+
+QUEUES = ["fifo", "codel", "pie", "fq_codel"]
+RATES = ["1.5 Mbit/s", "4 Mbit/s", "12 Mbit/s"]
+COUNT = """
+format = 1
+title = "three and one"
+[path]
+rate = "4 Mbit/s"
+rtt = "20 ms"
+[[flow]]
+name = "a"
+cc = "cubic"
+count = 3
+[[flow]]
+name = "b"
+cc = "newreno"
+[run]
+duration = "2 s"
+[sweep]
+"path.rate" = ["2 Mbit/s", "4 Mbit/s"]
+"""
+
+
+@pytest.fixture(scope="module")
+def queues() -> Result:
+    return synthetic.result(sweep={"path.queue": QUEUES, "path.rate": RATES}, repeat=3)
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    file = tmp_path_factory.mktemp("count") / "count.toml"
+    file.write_text(COUNT, "utf-8")
+    return sj.run(file, out=file.parent / "run")
+
+
+def drawn(kind: str, result: Result, **options: Any) -> Any:
+    with style.styled():
+        fig = plot.make(kind, data.shown(result), **options)
+        fig.draw_without_rendering()
+    return fig
+
+
+def wide(result: Result) -> Result:
+    """The same runs with utilisations and shares that make an interval reach beyond 100 % and below nothing."""
+    made = []
+    for outcome in result.outcomes:
+        summary = json.loads(outcome.raw)
+        value = (1.0, 0.6, 0.99)[outcome.repetition]
+        summary["links"][0]["utilisation"] = value
+        summary["flows"][0]["share"] = 1.0 - value
+        made.append(replace(outcome, raw=json.dumps(summary)))
+    return replace(result, outcomes=tuple(made))
+
+
+def test_every_queue_has_its_marker_in_a_scatter_plot(queues: Result) -> None:
+    found = {}
+    for line in drawn("scatter", queues).axes[0].lines:
+        if not line.get_label().startswith("_"):
+            queue = line.get_label().split(",")[0]
+            found.setdefault(queue, set()).add(line.get_marker())
+    assert set(found) == set(QUEUES) and all(len(markers) == 1 for markers in found.values())
+    assert len(set.union(*found.values())) == len(QUEUES)
+
+
+def test_no_two_clouds_look_alike(queues: Result) -> None:
+    pairs = [(cc, queue) for cc in ("hldg", "cubic", "cubic(beta=0.5)") for queue in QUEUES]
+    looks = style.looks(pairs)
+    assert len({(look.colour, look.marker) for look in looks}) == len(pairs)
+
+
+def test_bands_of_shares_end_at_0_and_100(queues: Result) -> None:
+    fig = drawn("lines", wide(queues), metric=["utilisation", "flow.a.share"], x="path.rate")
+    for ax, (low, high) in zip(fig.axes, ((50.0, 100.0), (0.0, 50.0)), strict=True):
+        ends = np.concatenate([path.vertices[:, 1] for band in ax.collections for path in band.get_paths()])
+        assert ends.min() >= 0.0 and ends.max() <= 100.0
+        assert ends.max() == pytest.approx(100.0) if high == 100.0 else ends.min() == pytest.approx(low)
+    assert data.bounds("fairness.jain") == (0.0, 1.0)
+    assert data.bounds("queue_ms.mean") == (0.0, float("inf"))
+
+
+def test_clouds_of_shares_end_at_100(queues: Result) -> None:
+    ax = drawn("scatter", wide(queues)).axes[0]
+    assert ax.get_ylim()[1] < 103 and max(ax.get_yticks()) <= 100
+    tops = [patch.get_clip_box().ymax for patch in ax.patches]
+    assert tops == pytest.approx([ax.transData.transform((0, 100.0))[1]] * len(tops))
+
+
+def test_pictures_say_what_they_are_a_statistic_of(queues: Result) -> None:
+    once = synthetic.result(sweep={"path.queue": QUEUES, "path.rate": RATES})
+    assert drawn("heat", queues).axes[-1].get_ylabel() == "Utilisation, %\nmedian of 3 runs"
+    assert drawn("heat", once).axes[-1].get_ylabel() == "Utilisation, %"
+    assert drawn("lines", queues).axes[-1].get_xlabel() == "Bottleneck rate, Mbit/s\n(means of 3 runs, 95 % bands)"
+    assert drawn("lines", once).axes[-1].get_xlabel() == "Bottleneck rate, Mbit/s"
+    assert "large: means of 3 runs, ellipses: 1 σ" in drawn("scatter", queues).axes[0].get_xlabel()
+    assert drawn("box", queues, metric="utilisation").axes[0].get_xlabel().endswith("95th percentile of 3 runs)")
+
+
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [
+        ("flow.a.share", "Share of a (1 of 3 flows), %"),
+        ("flow.a-2.share", "Share of a-2 (1 of 3 flows), %"),
+        ("group.a.share", "Share of a (all 3 flows), %"),
+        ("throughput_mbps", "Throughput of a (all 3 flows), Mbit/s"),
+        ("flow.b.share", "Share of b, %"),
+        ("group.*.throughput_mbps", "Throughput, Mbit/s"),
+        ("fairness.jain", "Jain's fairness"),
+        ("utilisation", "Utilisation, %"),
+    ],
+)
+def test_an_axis_says_whether_it_is_of_one_flow_or_of_a_group(counted: Result, path: str, label: str) -> None:
+    cases = data.shown(counted)
+    if path == "fairness.jain":
+        label = data.axis_label(*data.quantity(path)[:2])
+    assert words(cases, path) == label
+    note = label[label.find("(") : label.find(")") + 1]
+    if note:
+        assert words(cases, path, upright=True) == label.replace(f" {note}", "") + f"\n{note}"
+
+
+def test_of_a_lone_group_nothing_is_said() -> None:
+    assert words(data.shown(synthetic.result()), "throughput_mbps") == "Throughput, Mbit/s"
+
+
+def test_any_flow_is_every_flow_and_any_group_every_group(counted: Result) -> None:
+    def clouds(who: str) -> set[str]:
+        fig = drawn(
+            "scatter", counted, delay=f"{who}.*.rtt_ms.mean", throughput=f"{who}.*.throughput_mbps", names=False
+        )
+        return {line.get_label().split(": ")[-1] for line in fig.axes[0].lines if not line.get_label().startswith("_")}
+
+    assert clouds("group") == {"a", "b"}
+    assert clouds("flow") == {"a", "a-2", "a-3", "b"}
+
+
+def test_a_long_legend_fits_its_figure(tmp_path: Path) -> None:
+    many = synthetic.result(sweep={"path.queue": QUEUES, "path.rate": [f"{n} Mbit/s" for n in range(1, 11)]})
+    for kind in ("scatter", "cdf"):
+        fig = drawn(kind, many)
+        box = fig.axes[0].get_legend().get_window_extent()
+        assert box.y0 >= 0 and box.y1 <= fig.bbox.height
+
+
+def test_shares_of_back_offs_are_percentages() -> None:
+    assert data.quantity("flow.a.backoffs.tolerated_pct") == ("tolerated back-offs of a", "%", 1.0)
