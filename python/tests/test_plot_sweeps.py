@@ -13,6 +13,7 @@ import synthetic
 
 import sojourn as sj
 from sojourn import plot
+from sojourn.errors import NotRecorded, SpecError
 from sojourn.plot import data, style
 from sojourn.plot.links import words
 from sojourn.result import Result
@@ -161,3 +162,36 @@ def test_a_long_legend_fits_its_figure(tmp_path: Path) -> None:
 
 def test_shares_of_back_offs_are_percentages() -> None:
     assert data.quantity("flow.a.backoffs.tolerated_pct") == ("tolerated back-offs of a", "%", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "words"),
+    [
+        ("lines", {"metric": []}, "metric is an empty list; name some, such as utilisation"),
+        ("lines", {"x": "path.queue", "log": True}, "log=true: fifo, codel, pie, fq_codel are no numbers"),
+        ("box", {"metric": "utilization"}, "did you mean 'utilisation'.*link.NAME.…, group.NAME"),
+        ("heat", {"metric": "goodput"}, "did you mean 'goodput_mbps'"),
+    ],
+)
+def test_wrong_options_of_sweeps_teach(queues: Result, kind: str, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        plot.svg(kind, queues, **given)
+
+
+def test_nothing_has_no_place_on_a_logarithmic_axis() -> None:
+    result = synthetic.result(sweep={"path.rtt": ["0 ms", "10 ms", "40 ms"]})
+    assert "<svg" in plot.svg("lines", result)
+    with pytest.raises(SpecError, match="log=true: 0 has no place"):
+        plot.svg("lines", result, log=True)
+
+
+def test_of_an_unfinished_sweep_the_picture_says_how_much_there_is(queues: Result, tmp_path: Path) -> None:
+    half = replace(queues, outcomes=tuple(o for o in queues.outcomes if o.case.index < 2))
+    assert "2 of 12 cases · seeds 1–3" in plot.draw("cdf", half, tmp_path / "half.svg").read_text("utf-8")
+    assert " cases" not in plot.draw("cdf", queues, tmp_path / "all.svg").read_text("utf-8")
+    with pytest.raises(NotRecorded, match=r"this result has path.rate \(2 of 12 cases were run\)"):
+        plot.svg("heat", half)
+
+
+def test_datagrams_in_a_label_are_called_so() -> None:
+    assert [case.label for case in data.shown(synthetic.result(("cubic", "none")))] == ["cubic + datagrams"]

@@ -84,6 +84,8 @@ def test_of_a_sweep_the_picture_says_which_run_it_is(swept: Result, tmp_path: Pa
         ({"panels": []}, "panels is empty; name some of throughput, cwnd"),
         ({"flows": []}, "flows is empty; this case has a, b"),
         ({"flows": "a, c"}, "no flow 'c'; this case has a, b"),
+        ({"smooth": 80}, "a mean over more than the 60.* s shown"),
+        ({"panels": "mode"}, "nothing was recorded for panel 'mode'; there are throughput, .* of this run gradient$"),
     ],
 )
 def test_nothing_to_draw_teaches(swept: Result, given: dict[str, Any], words: str) -> None:

@@ -190,6 +190,8 @@ def metric(summary: Mapping[str, Any], path: str, link: str = "bottleneck") -> f
                 here = (one for one in entries if word == "links" and one.get("name") == link)
                 node = next(here, entries[0])
                 break
+        else:
+            raise SpecError(_nowhere(summary, path))
     for part in parts:
         if node is None:  # an unlimited link has no queue, a flow that never ended slow start no exit
             return math.nan
@@ -203,6 +205,20 @@ def metric(summary: Mapping[str, Any], path: str, link: str = "bottleneck") -> f
     if isinstance(node, bool | int | float):
         return float(node)
     raise SpecError(f"{path!r} is not a number; go on with {', '.join(map(str, node)) if node else 'another figure'}")
+
+
+def _nowhere(summary: Mapping[str, Any], path: str) -> str:
+    """What there is where a path's first word leads nowhere."""
+    from difflib import get_close_matches
+
+    words = ("name", "cc", "flows", "stack", "completions")
+    link, group = ([k for k in next(iter(summary[part]), {}) if k not in words] for part in ("links", "groups"))
+    near = get_close_matches(path.split(".")[0], [*link, *group, "flow", "group", "link", "fairness"], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return (
+        f"no figure {path!r}{hint}; of the bottleneck there are {', '.join(link)}; "
+        f"of the first group {', '.join(group)}; of others link.NAME.…, group.NAME.…, flow.NAME.…; and fairness.jain"
+    )
 
 
 def over_repeats(case: Shown, path: str) -> Floats:
@@ -295,8 +311,15 @@ def footer(cases: Sequence[Shown]) -> str:
         text = f"seed {seeds[0]}"
     models = sorted({c.result.version.model for c in cases})
     model = " · model " + ", ".join(map(str, models)) if models else ""
-    case = f"case {cases[0].index} · " if len(cases) == 1 and len(cases[0].result.plan.cases) > 1 else ""
-    return f"spec {hashes} · {case}{text}{model}"
+    planned = sum(len(r.plan.cases) for r in results)
+    part = f"case {cases[0].index}" if len(cases) == 1 else f"{len(cases)} of {planned} cases"
+    return f"spec {hashes} · {f'{part} · ' if len(cases) < planned else ''}{text}{model}"
+
+
+def partial(cases: Sequence[Shown]) -> str:
+    """How many of a result's cases there are, where some are not finished or were not run."""
+    planned = sum(len(r.plan.cases) for r in {id(c.result): c.result for c in cases}.values())
+    return f" ({len(cases)} of {planned} cases were run)" if len(cases) < planned else ""
 
 
 def title_of(cases: Sequence[Shown]) -> str:
@@ -311,7 +334,7 @@ def _labels(cases: Sequence[Shown], several: bool) -> list[str]:
     if several and len(set(titles)) > 1:
         names = [f"{title}: {name}" if name else title for title, name in zip(titles, names, strict=True)]
     if len(set(names)) < len(names) or not all(names):
-        ccs = [" + ".join(dict.fromkeys(short_spec(f["cc"]) for f in c.flows)) for c in cases]
+        ccs = [" + ".join(dict.fromkeys(kind_of(f) for f in c.flows)) for c in cases]
         names = [f"{name}, {cc}" if name else cc for name, cc in zip(names, ccs, strict=True)]
     return names
 
@@ -339,6 +362,11 @@ def flow_label(flow: Mapping[str, Any]) -> str:
     """A flow's name, with its congestion control where the name does not say it."""
     name, cc = str(flow["name"]), short_spec(flow["cc"])
     return name if cc == "none" or re.fullmatch(re.escape(cc) + r"(-\d+)?", name) else f"{name}: {cc}"
+
+
+def kind_of(flow: Mapping[str, Any]) -> str:
+    """A flow's congestion control, or what it is without one."""
+    return "datagrams" if flow["cc"] == "none" else short_spec(flow["cc"])
 
 
 def _short(key: str, value: str) -> str:

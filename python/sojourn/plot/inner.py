@@ -164,18 +164,20 @@ def chosen(frame: pl.DataFrame, names: Sequence[str] | None, span: tuple[float, 
         return [
             panel for panel in PANELS if any(True for _ in lines(frame, panel, span)) and _moves(frame, panel, span)
         ]
-    known = {panel.name: panel for panel in PANELS}
     recorded = frame["name"].unique().to_list() if not frame.is_empty() else []
+    known = {panel.name: panel for panel in PANELS}
+    there = [panel.name for panel in PANELS if any(variable.name in recorded for variable in panel.variables)]
     found = []
     for name in names:
-        if name in known:
+        if name in there:
             found.append(known[name])
         elif name in recorded:
             found.append(Inner(name, name.replace("_", " "), "", (Variable(name, name),)))
         else:
-            have = ", ".join([*known, *sorted(set(recorded) - KNOWN)])
+            have = ", ".join([*there, *sorted(set(recorded) - KNOWN)])
             always = ", ".join(("throughput", "cwnd", "delay", "queue", *traffic.PANELS))
-            raise SpecError(f"no panel {name!r}; there are {always}, and of this run {have}")
+            what = f"nothing was recorded for panel {name!r}" if name in known else f"no panel {name!r}"
+            raise SpecError(f"{what}; there are {always}" + (f", and of this run {have}" if have else ""))
     return found
 
 

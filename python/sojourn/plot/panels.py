@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import inner, rates, samples, style
-from .data import Shown, column, flow_label, short_spec, while_heard
+from .data import Shown, column, flow_label, kind_of, while_heard
 from .histogram import Floats
 from .links import place
 
@@ -69,7 +69,7 @@ class View:
         """What a legend calls the flows; of many, a line of each kind."""
         if not self.many:
             return {i: flow_label(self.case.flows[i]) for i in self.flows}
-        names = [short_spec(f["cc"]) if f["cc"] != "none" else "datagrams" for f in self.case.flows]
+        names = [kind_of(flow) for flow in self.case.flows]
         first: dict[str, int] = {}
         for i in self.flows:
             first.setdefault(names[i], i)

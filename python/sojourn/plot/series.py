@@ -65,6 +65,8 @@ def time(
     if one.links:
         one = replace(one, at=one.busiest(picked) if link is None else numbered(one, str(link)))
     span = _span(series, start, stop)
+    if smooth is not None and smooth >= span[1] - span[0]:
+        raise SpecError(f"smooth={smooth:g}: a mean over more than the {span[1] - span[0]:g} s shown has no line")
     events = within(table(one, "events", run), "time_s", span)
     zoomed = start is not None or stop is not None
     if smooth is None and zoomed:

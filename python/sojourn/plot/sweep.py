@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import NotRecorded, SpecError
 from ..stats import mean_interval
 from . import style
-from .data import Shown, axis_label, bounds, over_repeats, quantity, runs, short_spec, swept
+from .data import Shown, axis_label, bounds, over_repeats, partial, quantity, runs, short_spec, swept
 from .histogram import Floats
 from .links import chosen, words
 from .units import on_axis
@@ -47,7 +47,7 @@ def heat(
         raise SpecError(f"low={low:g} is not below high={high:g}: they are the ends of the colours, darkest first")
     cases = chosen(cases, link, [metric])
     keys = swept(cases)
-    x, y = _axes(keys, x, y)
+    x, y = _axes(keys, x, y, partial(cases))
     others = [key for key in keys if key not in (x, y)]
     panels = list(itertools.product(*(keys[key] for key in others)))
     if len(panels) > PANELS:
@@ -116,12 +116,14 @@ def lines(
     `metric` names none (default each case's bottleneck).
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
+    if not metrics:
+        raise SpecError("metric is an empty list; name some, such as utilisation, or leave it out")
     cases = chosen(cases, link, metrics)
     keys = swept(cases)
     if not keys:
         raise NotRecorded(
             "nothing was swept: lines need cases that differ in a key; run with "
-            """--set 'sweep.path.rtt=["10 ms", "40 ms"]', for instance"""
+            f"""--set 'sweep.path.rtt=["10 ms", "40 ms"]', for instance{partial(cases)}"""
         )
     x = _line_axis(keys, x)
     numbers = on_axis(keys[x])
@@ -172,7 +174,7 @@ def _band(values: Floats, limits: tuple[float, float]) -> tuple[float, float, fl
     return i.mean, max(i.mean - i.half, low), min(i.mean + i.half, high)
 
 
-def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None) -> tuple[str, str]:
+def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None, finished: str) -> tuple[str, str]:
     for given in (x, y):
         if given is not None and given not in keys:
             raise SpecError(f"{given!r} is not swept; swept are {', '.join(keys) or 'none'}")
@@ -181,7 +183,7 @@ def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None) -> tu
     # Numbers make the better axes; the last two of a sweep are the ones its author varies fastest.
     free = sorted((k for k in keys if k not in (x, y)), key=lambda k: on_axis(keys[k]) is not None)
     if len(free) < (x is None) + (y is None):
-        raise NotRecorded(f"a heat map needs two swept keys; this result has {', '.join(keys) or 'none'}")
+        raise NotRecorded(f"a heat map needs two swept keys; this result has {', '.join(keys) or 'none'}{finished}")
     x = x if x is not None else free.pop()
     y = y if y is not None else free.pop()
     return x, y
@@ -272,11 +274,15 @@ def _key_label(key: str, values: Sequence[str]) -> str:
 
 def _scale(ax: Axes, values: Sequence[str], numbers: tuple[list[float], str] | None, log: bool | None) -> None:
     if numbers is None:
+        if log:
+            raise SpecError(f"log=true: {', '.join(map(short_spec, values))} are no numbers of one unit; leave log out")
         ax.set_xticks(range(len(values)), [short_spec(v) for v in values])
         return
     places = sorted(set(numbers[0]))
     if log is None:
         log = places[0] > 0 and places[-1] / places[0] > 12 and len(places) > 2
+    elif log and places[0] <= 0:
+        raise SpecError(f"log=true: {places[0]:g} has no place on a logarithmic axis; leave log out")
     if log:
         from matplotlib.ticker import NullFormatter, NullLocator
 
