@@ -111,7 +111,7 @@ def test_pictures_say_what_they_are_a_statistic_of(queues: Result) -> None:
     assert drawn("lines", queues).axes[-1].get_xlabel() == "Bottleneck rate, Mbit/s\n(means of 3 runs, 95 % bands)"
     assert drawn("lines", once).axes[-1].get_xlabel() == "Bottleneck rate, Mbit/s"
     assert "large: means of 3 runs, ellipses: 1 σ" in drawn("scatter", queues).axes[0].get_xlabel()
-    assert drawn("box", queues, metric="utilisation").axes[0].get_xlabel().endswith("95th percentile of 3 runs)")
+    assert drawn("box", queues, metric="utilisation").axes[0].get_xlabel().count("quartiles of 3 runs")
 
 
 @pytest.mark.parametrize(
@@ -195,3 +195,36 @@ def test_of_an_unfinished_sweep_the_picture_says_how_much_there_is(queues: Resul
 
 def test_datagrams_in_a_label_are_called_so() -> None:
     assert [case.label for case in data.shown(synthetic.result(("cubic", "none")))] == ["cubic + datagrams"]
+
+
+def test_variants_of_one_algorithm_do_not_look_like_those_of_another() -> None:
+    looks = style.looks([(cc, "fifo") for cc in ("cubic", "bbr", "hldg") for _ in range(3)])
+    for variant in range(3):
+        colours = [looks[3 * cc + variant].colour for cc in range(3)]
+        rgb = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours])
+        assert min(np.abs(rgb[a] - rgb[b]).sum() for a, b in ((0, 1), (0, 2), (1, 2))) > 100
+
+
+def test_a_buffer_in_p_is_one_in_packets() -> None:
+    result = synthetic.result(sweep={"path.buffer": ["20p", "80p"]})
+    assert drawn("lines", result).axes[0].get_xlabel() == "Buffer, packets"
+
+
+@pytest.mark.parametrize("metric", [None, "utilisation"])
+def test_words_under_boxes_fit_a_column(queues: Result, metric: str | None) -> None:
+    fig = drawn("box", queues, metric=metric, size="single")
+    box = fig.axes[0].xaxis.label.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= fig.bbox.width
+    assert "95th percentile" in fig.axes[0].get_xlabel()
+
+
+def test_words_under_a_scatter_plot_fit_a_column(queues: Result) -> None:
+    fig = drawn("scatter", queues, size="single")
+    box = fig.axes[0].xaxis.label.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= fig.bbox.width
+
+
+def test_names_beside_clouds_are_few_enough_for_the_size() -> None:
+    few = synthetic.result(sweep={"flow.a.cc": ["hldg", "cubic", "cdg"], "path.rate": RATES[:2]}, repeat=3)
+    assert drawn("scatter", few).axes[0].get_legend() is None
+    assert len(drawn("scatter", few, size="single").axes[0].get_legend().get_texts()) == 6

@@ -133,8 +133,9 @@ def box(
     elif unit == "ms":
         ax.set_xlim(left=0)
     of_runs = f" of {runs(cases)}" if metric is not None and runs(cases) else ""
-    how = f"box: quartiles, whiskers: 5th and 95th percentile{of_runs}"
-    ax.set_xlabel(f"{called}{'  (' if size == 'double' else chr(10) + '('}{how})")
+    how = (f"box: quartiles{of_runs}", "whiskers: 5th and 95th percentile")
+    # A column has room for half of it.
+    ax.set_xlabel(f"{called}  ({', '.join(how)})" if size == "double" else "\n".join((called, *how)))
     if title:
         fig.suptitle(title, fontsize=9)
     return fig

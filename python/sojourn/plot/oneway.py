@@ -38,7 +38,7 @@ def one_way(case: Shown, flow: int, links: pl.DataFrame, diftr: pl.DataFrame) ->
         rate = rates.steps(case, i, span, np.inf)
         if rate is not None:
             total = total + size * 8 / 1e3 / rates.before(rate, t)
-        if _apart(case, i):
+        if apart(case, i):
             total = total + _own(case, flow, i, diftr, t)
         else:
             rows = links.filter(pl.col("link") == i).sort("t_s")
@@ -69,7 +69,7 @@ def _numbers(case: Shown, names: list[str]) -> list[int]:
     return [i for i, link in enumerate(case.links) if str(link["name"]) in names]
 
 
-def _apart(case: Shown, link: int) -> bool:
+def apart(case: Shown, link: int) -> bool:
     """Whether other flows' packets may have waited for another time than this one's."""
     return len(case.flows) > 1 and str(case.links[link].get("queue", "")).startswith(APART)
 

@@ -13,6 +13,7 @@ from . import inner, rates, samples, style
 from .data import Shown, column, flow_label, kind_of, while_heard
 from .histogram import Floats
 from .links import place
+from .oneway import apart
 
 if TYPE_CHECKING:
     import polars as pl
@@ -156,7 +157,8 @@ def delay(ax: Axes, view: View, labels: Labels, acks: pl.DataFrame | None) -> No
     # In a close view a queue of a few ms would be a thin line far under the RTT: it stands on the base RTT instead.
     lift = bases[0] if view.zoomed and len(bases) == 1 and len(y) and np.nanmax(y) < bases[0] else 0.0
     if len(t):
-        label = f"queue delay{_at(case)} above base RTT" if lift else f"queue delay{_at(case)}"
+        whose = " of the last packet out" if apart(case, case.bottleneck) else ""
+        label = f"queue delay{whose}{_at(case)}" + (" above base RTT" if lift else "")
         ax.fill_between(t, y + lift, lift, step="post", color=style.FAINT, alpha=0.35, linewidth=0, label=label)
     for i, look in view.looks.items():
         t, rtt = samples.line(view.series, i, "rtt_ms", view.span)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Names stand beside their clouds when they are few and short; else in a legend.
-NAMES, NAME = 9, 18
+# Names stand beside their clouds when they are few for the figure's size, and short; else in a legend.
+NAMES, NAME = {"double": 9, "single": 5}, 18
 
 
 def scatter(
@@ -46,7 +46,7 @@ def scatter(
     if not clouds:
         raise NotRecorded(f"{delay} and {throughput} have no values to plot")
     labels = [cloud[0] for cloud in clouds]
-    beside = names and len(clouds) <= NAMES and max(map(len, labels)) <= NAME
+    beside = names and len(clouds) <= NAMES.get(size, 0) and max(map(len, labels)) <= NAME
     tall = 3.6 if size == "double" else 2.7
     fig = style.figure(size, tall + (0.0 if beside else style.room(labels, size, tall)))
     ax = fig.add_subplot()

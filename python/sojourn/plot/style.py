@@ -158,7 +158,9 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
         if len(queues) > 1:
             marker = MARKERS[queues.index(names[index][1]) % len(MARKERS)]
         if len(twins) > 1:
-            colour = shade(colour, place / (len(twins) - 1))
+            # Blue and sky meet at the ends of their shades: where dashes tell twins apart, these stay in the middle.
+            reach = 0.4 if len({cc for cc, _ in names}) > 1 and len(queues) == 1 and len(twins) <= len(DASHES) else 1.0
+            colour = shade(colour, 0.5 + reach * (place / (len(twins) - 1) - 0.5))
             if len(queues) == 1:  # else they already say which queue
                 marker = MARKERS[(MARKERS.index(marker) + place) % len(MARKERS)]
                 dash = DASHES[place % len(DASHES)]

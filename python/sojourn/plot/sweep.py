@@ -269,7 +269,8 @@ def _key_label(key: str, values: Sequence[str]) -> str:
         "path.up": "Reverse rate",
     }
     numbers = on_axis(values)
-    return axis_label(words.get(key, key), numbers[1] if numbers else "")
+    unit = numbers[1] if numbers else ""
+    return axis_label(words.get(key, key), "packets" if unit in ("p", "packet") else unit)
 
 
 def _scale(ax: Axes, values: Sequence[str], numbers: tuple[list[float], str] | None, log: bool | None) -> None:
