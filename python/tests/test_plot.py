@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import sojourn as sj
 from sojourn import plot
 from sojourn.errors import NotRecorded, SpecError
-from sojourn.plot import data, histogram, options, series, style
+from sojourn.plot import data, histogram, options, series, style, units
 from sojourn.report.result import over_time
 from sojourn.result import Result
 from sojourn.whatif.scene import QUEUES
@@ -127,9 +127,9 @@ def test_axes_are_named_with_units() -> None:
 
 
 def test_swept_values_on_one_axis() -> None:
-    assert data.on_axis(["500 kbit/s", "1.5 Mbit/s", "1 Gbit/s"]) == ([500.0, 1500.0, 1e6], "kbit/s")
-    assert data.on_axis(["1 BDP", "80 packets"]) is None
-    assert data.on_axis(["pie(target=20ms)", "fifo"]) is None
+    assert units.on_axis(["500 kbit/s", "1.5 Mbit/s", "1 Gbit/s"]) == ([500.0, 1500.0, 1e6], "kbit/s")
+    assert units.on_axis(["1 BDP", "80 packets"]) is None
+    assert units.on_axis(["pie(target=20ms)", "fifo"]) is None
 
 
 def test_labels_say_in_what_cases_differ(grid: Result) -> None:
@@ -380,7 +380,7 @@ def test_a_window_of_a_series_counts_no_time_before_it(since):
     ],
 )
 def test_every_spelling_of_a_unit_has_its_place_on_an_axis(texts: list[str], places: list[float]) -> None:
-    found = data.on_axis(texts)
+    found = units.on_axis(texts)
     assert found is not None and found[0] == pytest.approx(places)
 
 

@@ -83,7 +83,7 @@ def test_inner_variables_are_panels(result):
     fig = drawn(result, why=True)
     assert {"Gradient", "Probability", "Estimates", "Bandwidth"} <= set(labels(fig))
     words = {text.get_text() for ax in fig.axes if ax.get_legend() for text in ax.get_legend().get_texts()}
-    assert {"ḡ min", "P", "shadow", "BDP", "base RTT", "smallest of a round"} <= words
+    assert {"ḡ min", "P", "shadow of hldg", "BDP of hldg", "base RTT", "smallest of a round of hldg"} <= words
     assert labels(drawn(result))[-1] == "Queue", "they are there for those who ask why"
 
 

@@ -35,12 +35,14 @@ def draw(kind: str, result: Result | Sequence[Result], out: str | Path, **option
     are those of the function of that name in this package.
     """
     from . import data, style
+    from .series import subject
 
     path = check(kind, out)
     cases = data.shown(result, _labels(options))
     with style.styled():
         fig = make(kind, cases, **options)
-        return style.save(fig, path, data.title_of(cases), data.footer(cases))
+        drawn = [subject(cases, options.get("case"), options.get("repetition"))] if kind == "time" else cases
+        return style.save(fig, path, data.title_of(cases), data.footer(drawn))
 
 
 def check(kind: str, out: str | Path, options: Mapping[str, Any] | None = None) -> Path:

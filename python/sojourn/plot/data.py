@@ -18,6 +18,7 @@ from .._engine import Case
 from ..errors import NotRecorded, SpecError
 from ..result import Outcome, Result
 from .histogram import Floats, Histogram, pool
+from .units import number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -189,6 +190,8 @@ def metric(summary: Mapping[str, Any], path: str, link: str = "bottleneck") -> f
                 here = (one for one in entries if word == "links" and one.get("name") == link)
                 node = next(here, entries[0])
                 break
+        else:
+            raise SpecError(_nowhere(summary, path))
     for part in parts:
         if node is None:  # an unlimited link has no queue, a flow that never ended slow start no exit
             return math.nan
@@ -204,9 +207,29 @@ def metric(summary: Mapping[str, Any], path: str, link: str = "bottleneck") -> f
     raise SpecError(f"{path!r} is not a number; go on with {', '.join(map(str, node)) if node else 'another figure'}")
 
 
+def _nowhere(summary: Mapping[str, Any], path: str) -> str:
+    """What there is where a path's first word leads nowhere."""
+    from difflib import get_close_matches
+
+    words = ("name", "cc", "flows", "stack", "completions")
+    link, group = ([k for k in next(iter(summary[part]), {}) if k not in words] for part in ("links", "groups"))
+    near = get_close_matches(path.split(".")[0], [*link, *group, "flow", "group", "link", "fairness"], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return (
+        f"no figure {path!r}{hint}; of the bottleneck there are {', '.join(link)}; "
+        f"of the first group {', '.join(group)}; of others link.NAME.…, group.NAME.…, flow.NAME.…; and fairness.jain"
+    )
+
+
 def over_repeats(case: Shown, path: str) -> Floats:
     """A figure in every repetition of a case, in order of repetition; a link's without a name is the bottleneck's."""
     return np.array([metric(o.summary, path, case.place) for o in case.outcomes])
+
+
+def runs(cases: Sequence[Shown]) -> str:
+    """Over how many runs of each case a statistic is; nothing where there is one."""
+    counts = sorted({len(case.outcomes) for case in cases})
+    return "" if counts[-1] < 2 else f"{'–'.join(map(str, (counts[0], counts[-1])[: len(counts)]))} runs"
 
 
 # The last words of a path: how it is called on an axis, its unit, the factor from the summary's unit.
@@ -241,7 +264,8 @@ def quantity(path: str) -> tuple[str, str, float]:
         if word in parts:
             rest = parts[parts.index(word) + 1 :]
             if word == "backoffs" and rest:
-                called = f"{rest[0].replace('_', ' ')} back-offs"
+                called = f"{rest[0].removesuffix('_pct').replace('_', ' ')} back-offs"
+                unit = "%" if rest[0].endswith("_pct") else unit
             elif rest and rest[0] in STATISTICS:
                 called = f"{STATISTICS[rest[0]]} {called}"
             owner = parts[1] if parts[0] in ("flow", "group", "flows", "groups") and len(parts) > 2 else ""
@@ -250,41 +274,18 @@ def quantity(path: str) -> tuple[str, str, float]:
     return path.replace("_", " "), "", 1.0
 
 
+def bounds(path: str) -> tuple[float, float]:
+    """Between what a metric lies whatever was measured, in the unit of its axis: a share has no more than 100 %."""
+    parts = path.split(".")
+    known = any(word in parts for word, _, _, _ in QUANTITIES)
+    top = 1.0 if {"jain", "max_min"} & set(parts) else 100.0 if quantity(path)[1] == "%" else math.inf
+    return (0.0 if known else -math.inf), top
+
+
 def axis_label(called: str, unit: str) -> str:
     """`Queue delay, ms`."""
     text = called[:1].upper() + called[1:]
     return f"{text}, {unit}" if unit else text
-
-
-NUMBER = re.compile(r"^\s*(-?\d+(?:\.\d+)?)\s*(.*)$")
-SCALES = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-SCALES["h"] = 3600.0
-RATES = {f"{prefix}{word}": scale for prefix, scale in (("", 1.0), ("k", 1e3), ("m", 1e6), ("g", 1e9))
-         for word in ("bit/s", "bit", "bps")}  # fmt: skip
-SIZES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30}
-SCALES |= RATES | SIZES | {"packets": 1.0, "packet": 1.0, "p": 1.0, "bdp": 1.0, "%": 0.01, "": 1.0}
-
-
-def number(text: str) -> tuple[float, str] | None:
-    """`12 Mbit/s` as (12, "Mbit/s"); None for what is not a number with a unit."""
-    match = NUMBER.match(str(text))
-    if match is None or match[2].strip().lower() not in SCALES:
-        return None
-    return float(match[1]), match[2].strip()
-
-
-def on_axis(texts: Sequence[str]) -> tuple[list[float], str] | None:
-    """Swept values as numbers of one unit (the first one's); None when they are words or of unlike kinds."""
-    numbers = [number(text) for text in texts]
-    given = [n for n in numbers if n is not None]
-    if not texts or len(given) != len(texts):
-        return None
-    unit = given[0][1]
-    base = SCALES[unit.lower()]
-    kinds = {_kind(u) for _, u in given}
-    if len(kinds) > 1:
-        return None
-    return [value * SCALES[u.lower()] / base for value, u in given], unit
 
 
 def swept(cases: Sequence[Shown]) -> dict[str, list[str]]:
@@ -299,7 +300,7 @@ def swept(cases: Sequence[Shown]) -> dict[str, list[str]]:
 
 
 def footer(cases: Sequence[Shown]) -> str:
-    """What every figure is signed with: hash of the experiment, seeds, model."""
+    """What every figure is signed with: hash of the experiment, the case if it is one of several, seeds, model."""
     results = list({id(c.result): c.result for c in cases}.values())
     hashes = " ".join(r.hash[:12] for r in results[:3]) + (" …" if len(results) > 3 else "")
     seeds = sorted({int(o.seed) for c in cases for o in c.outcomes})
@@ -310,7 +311,15 @@ def footer(cases: Sequence[Shown]) -> str:
         text = f"seed {seeds[0]}"
     models = sorted({c.result.version.model for c in cases})
     model = " · model " + ", ".join(map(str, models)) if models else ""
-    return f"spec {hashes} · {text}{model}"
+    planned = sum(len(r.plan.cases) for r in results)
+    part = f"case {cases[0].index}" if len(cases) == 1 else f"{len(cases)} of {planned} cases"
+    return f"spec {hashes} · {f'{part} · ' if len(cases) < planned else ''}{text}{model}"
+
+
+def partial(cases: Sequence[Shown]) -> str:
+    """How many of a result's cases there are, where some are not finished or were not run."""
+    planned = sum(len(r.plan.cases) for r in {id(c.result): c.result for c in cases}.values())
+    return f" ({len(cases)} of {planned} cases were run)" if len(cases) < planned else ""
 
 
 def title_of(cases: Sequence[Shown]) -> str:
@@ -325,7 +334,7 @@ def _labels(cases: Sequence[Shown], several: bool) -> list[str]:
     if several and len(set(titles)) > 1:
         names = [f"{title}: {name}" if name else title for title, name in zip(titles, names, strict=True)]
     if len(set(names)) < len(names) or not all(names):
-        ccs = [" + ".join(dict.fromkeys(short_spec(f["cc"]) for f in c.flows)) for c in cases]
+        ccs = [" + ".join(dict.fromkeys(kind_of(f) for f in c.flows)) for c in cases]
         names = [f"{name}, {cc}" if name else cc for name, cc in zip(names, ccs, strict=True)]
     return names
 
@@ -355,23 +364,17 @@ def flow_label(flow: Mapping[str, Any]) -> str:
     return name if cc == "none" or re.fullmatch(re.escape(cc) + r"(-\d+)?", name) else f"{name}: {cc}"
 
 
+def kind_of(flow: Mapping[str, Any]) -> str:
+    """A flow's congestion control, or what it is without one."""
+    return "datagrams" if flow["cc"] == "none" else short_spec(flow["cc"])
+
+
 def _short(key: str, value: str) -> str:
     # A bare number needs its key; "hldg", "12 Mbit/s" and "pie" speak for themselves.
     given = number(str(value))
     if given is not None and (given[1] == "" or given[1].lower() in ("ms", "%", "s")):
         return f"{key.rsplit('.', 1)[-1]} {value}"
     return short_spec(value)
-
-
-def _kind(unit: str) -> str:
-    unit = unit.lower()
-    if unit in RATES:
-        return "rate"
-    if unit in SIZES:
-        return "bytes"
-    if unit in ("ns", "us", "µs", "ms", "s", "min", "h"):
-        return "time"
-    return {"packet": "packets", "p": "packets", "%": "share", "": "share"}.get(unit, unit)
 
 
 def _histogram(frame: pl.DataFrame, count: str) -> Histogram:

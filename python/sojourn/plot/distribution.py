@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import NotRecorded, SpecError
 from . import histogram, style
-from .data import Shown, axis_label, over_repeats, quantity, queue_histogram, rtt_histogram
+from .data import Shown, axis_label, over_repeats, quantity, queue_histogram, rtt_histogram, runs
 from .histogram import Histogram
 from .links import chosen, looking, place, words
 
@@ -41,8 +41,8 @@ def cdf(
     cases = _at(cases, of, link)
     drawn = [(case, _delays(case, of)) for case in cases]
     _someone(drawn, of)
-    tall = (2.9 if size == "double" else 2.3) + style.room_above([case.label for case in cases], size)
-    fig = style.figure(size, tall)
+    tall = 2.9 if size == "double" else 2.3
+    fig = style.figure(size, tall + style.room([case.label for case in cases], size, tall))
     ax = fig.add_subplot()
     there = [h for _, h in drawn if h.total]
     if limit is not None and limit <= 0:
@@ -132,8 +132,10 @@ def box(
         _plain_ticks(ax)
     elif unit == "ms":
         ax.set_xlim(left=0)
-    how = "box: quartiles, whiskers: 5th and 95th percentile"
-    ax.set_xlabel(f"{called}{'  (' if size == 'double' else chr(10) + '('}{how})")
+    of_runs = f" of {runs(cases)}" if metric is not None and runs(cases) else ""
+    how = (f"box: quartiles{of_runs}", "whiskers: 5th and 95th percentile")
+    # A column has room for half of it.
+    ax.set_xlabel(f"{called}  ({', '.join(how)})" if size == "double" else "\n".join((called, *how)))
     if title:
         fig.suptitle(title, fontsize=9)
     return fig

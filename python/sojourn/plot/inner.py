@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
+    from .data import Shown
     from .histogram import Floats
 
 
@@ -103,19 +104,40 @@ WINDOWS = {"shadow": ("shadow", DOTTED), "bdp": ("BDP", (0, (4, 1.5, 1, 1.5)))}
 KNOWN = {variable.name for panel in PANELS for variable in panel.variables} | set(WINDOWS)
 
 
+def subject(every: pl.DataFrame, picked: Sequence[int]) -> int:
+    """The first of these flows that has any variable a panel knows."""
+    import polars as pl
+
+    if every.is_empty():
+        return picked[0]
+    own = every.filter((pl.col("source") == "flow") & pl.col("name").is_in(list(KNOWN)))
+    having = set(own["index"].to_list())
+    return next((flow for flow in picked if flow in having), picked[0])
+
+
 def of_flow(every: pl.DataFrame, picked: Sequence[int], link: int) -> pl.DataFrame:
-    """Variables of the first of these flows that has any a panel knows, and of a link's law."""
+    """Variables of the subject among these flows, and of a link's law."""
     import polars as pl
 
     if every.is_empty():
         return every
-    own = every.filter(pl.col("source") == "flow")
-    named = [f for f in picked if own.filter(pl.col("index") == f)["name"].is_in(list(KNOWN)).any()]
-    flow = (named or picked)[0]
+    flow = subject(every, picked)
     return every.filter(
         ((pl.col("source") == "flow") & (pl.col("index") == flow))
         | ((pl.col("source") == "link") & (pl.col("index") == link))
     )
+
+
+def owner(frame: pl.DataFrame, panel: Inner, case: Shown, flow: str) -> str:
+    """Whose variables a panel has, where they could be another's: the flow's, or a link's that is no bottleneck."""
+    import polars as pl
+
+    if frame.is_empty():
+        return ""
+    sources = set(frame.filter(pl.col("name").is_in([v.name for v in panel.variables]))["source"].to_list())
+    if "flow" in sources:
+        return f"of {flow}" if flow else ""
+    return f"at {case.place}" if sources and case.place != "bottleneck" else ""
 
 
 def lines(frame: pl.DataFrame, panel: Inner, span: tuple[float, float]) -> Iterator[tuple[Variable, Floats, Floats]]:
@@ -142,18 +164,20 @@ def chosen(frame: pl.DataFrame, names: Sequence[str] | None, span: tuple[float, 
         return [
             panel for panel in PANELS if any(True for _ in lines(frame, panel, span)) and _moves(frame, panel, span)
         ]
-    known = {panel.name: panel for panel in PANELS}
     recorded = frame["name"].unique().to_list() if not frame.is_empty() else []
+    known = {panel.name: panel for panel in PANELS}
+    there = [panel.name for panel in PANELS if any(variable.name in recorded for variable in panel.variables)]
     found = []
     for name in names:
-        if name in known:
+        if name in there:
             found.append(known[name])
         elif name in recorded:
             found.append(Inner(name, name.replace("_", " "), "", (Variable(name, name),)))
         else:
-            have = ", ".join([*known, *sorted(set(recorded) - KNOWN)])
+            have = ", ".join([*there, *sorted(set(recorded) - KNOWN)])
             always = ", ".join(("throughput", "cwnd", "delay", "queue", *traffic.PANELS))
-            raise SpecError(f"no panel {name!r}; there are {always}, and of this run {have}")
+            what = f"nothing was recorded for panel {name!r}" if name in known else f"no panel {name!r}"
+            raise SpecError(f"{what}; there are {always}" + (f", and of this run {have}" if have else ""))
     return found
 
 
@@ -167,8 +191,8 @@ def _words(value: str) -> list[str]:
     return list(next(values)["words"])
 
 
-def draw(ax: Axes, frame: pl.DataFrame, panel: Inner, span: tuple[float, float]) -> None:
-    """Draws a panel into axes."""
+def draw(ax: Axes, frame: pl.DataFrame, panel: Inner, span: tuple[float, float], owner: str = "") -> None:
+    """Draws a panel into axes; `owner` says beside it whose variables these are."""
     low = 0.0
     for variable, t, y in lines(frame, panel, span):
         if variable.dots:
@@ -190,5 +214,6 @@ def draw(ax: Axes, frame: pl.DataFrame, panel: Inner, span: tuple[float, float])
         ax.axhline(0, color=style.FAINT, linewidth=0.6)
     else:
         ax.set_ylim(bottom=0)
-    ax.set_ylabel(f"{panel.label}\n{panel.unit}" if panel.unit else panel.label)
+    below = ", ".join(filter(None, (owner, panel.unit)))
+    ax.set_ylabel(f"{panel.label}\n{below}" if below else panel.label)
     style.legend_above(ax)

@@ -54,12 +54,43 @@ def bare(cases: Sequence[Shown], path: str) -> bool:
 
 
 def words(cases: Sequence[Shown], path: str, upright: bool = False) -> str:
-    """A metric on an axis, with the place of a link's figure; on a line of its own beside an upright axis."""
+    """A metric on an axis, with whose it is; what needs many words on a line of its own beside an upright axis."""
     called, unit, _ = quantity(path)
-    where = place(cases) if bare(cases, path) else ""
-    if upright and where:
-        return f"{axis_label(called, unit)}\n{where.strip().replace(EACH, 'each bottleneck')}"
-    return axis_label(called + where, unit)
+    if bare(cases, path):
+        where = place(cases)
+        if upright and where:
+            return f"{axis_label(called, unit)}\n{where.strip().replace(EACH, 'each bottleneck')}"
+        return axis_label(called + where, unit)
+    owner, share = _owner(cases, path)
+    called += f" of {owner}" if owner else ""
+    if upright and share:
+        return f"{axis_label(called, unit)}\n({share})"
+    return axis_label(f"{called} ({share})" if share else called, unit)
+
+
+def _owner(cases: Sequence[Shown], path: str) -> tuple[str, str]:
+    """The group that a figure without a name is of, where there are several; and how many of a group's flows it is of.
+
+    `flow.a` is one flow, the first of those that `count` made, and `group.a` is all of them.
+    """
+    parts = path.split(".")
+    one = parts[0] in ("flow", "flows")
+    flows = [flow for case in cases[:1] for flow in case.flows]
+    groups = list(dict.fromkeys(str(flow.get("group") or flow["name"]) for flow in flows))
+    named = one or parts[0] in ("group", "groups")
+    summary = cases[0].outcomes[0].summary
+    if not named and parts[0] not in next(iter(summary["groups"]), {}):
+        return "", ""  # the run's own, such as fairness
+    name = parts[1] if named and len(parts) > 1 else groups[0]
+    group = next((str(f.get("group") or f["name"]) for f in flows if one and f["name"] == name), name)
+    counts = {sum(group == (f.get("group") or f["name"]) for f in case.flows) for case in cases}
+    if counts <= {0, 1}:
+        share = ""
+    elif len(counts) > 1:
+        share = "one of its flows" if one else "all its flows"
+    else:
+        share = f"{'1 of' if one else 'all'} {counts.pop()} flows"
+    return ("" if named or len(groups) < 2 else name), share
 
 
 def chosen(cases: Sequence[Shown], link: object, paths: Sequence[str]) -> list[Shown]:

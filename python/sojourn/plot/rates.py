@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .data import SCALES, Shown, number
+from .data import Shown
 from .histogram import Floats
+from .units import SCALES, number
 
 #: Bits that one line of a mahimahi trace delivers.
 OPPORTUNITY = 1500 * 8
@@ -34,7 +35,7 @@ def steps(case: Shown, link: int, span: tuple[float, float], width: float) -> St
         return None
     if info.get("trace"):
         return _trace(case, link, float(first), span, width)
-    changes = _changes(case, str(info["name"])) if info.get("changes") else []
+    changes = _rates(case, str(info["name"])) if info.get("changes") else []
     if changes is None:
         return None
     t, mbps = np.array([-np.inf, *(at for at, _ in changes)]), np.array([first, *(rate for _, rate in changes)])
@@ -67,14 +68,26 @@ def before(rate: Steps, times: Floats) -> Floats:
     return mbps[np.maximum(np.searchsorted(t, times, side="left") - 1, 0)]
 
 
-def _table(case: Shown, name: str) -> tuple[Mapping[str, Any], str, str, str]:
-    """The file's table of a link, the name it is swept by, its keys of the rate and of a change's rate."""
-    file = tomllib.loads(case.result.plan.toml)
-    for table in file.get("link", ()):
+def file(case: Shown) -> Mapping[str, Any]:
+    """The experiment's file."""
+    return tomllib.loads(case.result.plan.toml)
+
+
+def delays(case: Shown, name: str) -> list[tuple[float, float]] | None:
+    """Seconds and new delays (ms) of a link; a path's base RTT lies half on each. None when they cannot be read."""
+    _, prefix, _ = _table(case, name)
+    key, share = ("rtt", 0.5) if prefix == "path" else ("delay", 1.0)
+    changes = _changes(case, name, key)
+    return None if changes is None else [(at, share * 1e3 * seconds) for at, seconds in changes]
+
+
+def _table(case: Shown, name: str) -> tuple[Mapping[str, Any], str, str]:
+    """The file's table of a link, the name it is swept by, its key of the rate, which is a change's, too."""
+    whole = file(case)
+    for table in whole.get("link", ()):
         if table.get("name") == name:
-            return table, f"link.{name}", "rate", "rate"
-    key = "up" if name == "return" else "rate"
-    return file.get("path", {}), "path", key, key
+            return table, f"link.{name}", "rate"
+    return whole.get("path", {}), "path", "up" if name == "return" else "rate"
 
 
 def _value(case: Shown, table: Mapping[str, Any], prefix: str, key: str) -> Any:
@@ -88,9 +101,15 @@ def _value(case: Shown, table: Mapping[str, Any], prefix: str, key: str) -> Any:
     return table.get(key)
 
 
-def _changes(case: Shown, name: str) -> list[tuple[float, float]] | None:
+def _rates(case: Shown, name: str) -> list[tuple[float, float]] | None:
     """Seconds and new rates in Mbit/s of a link's scheduled changes; None when they cannot be read."""
-    table, prefix, _, key = _table(case, name)
+    changes = _changes(case, name, _table(case, name)[2])
+    return None if changes is None else [(at, rate / 1e6) for at, rate in changes]
+
+
+def _changes(case: Shown, name: str, key: str) -> list[tuple[float, float]] | None:
+    """Seconds and new values (bit/s, s) of a key in a link's scheduled changes; None when they cannot be read."""
+    table, prefix, _ = _table(case, name)
     found: list[tuple[float, float]] = []
     listed = _value(case, table, prefix, "changes")
     if not isinstance(listed, list):
@@ -98,15 +117,15 @@ def _changes(case: Shown, name: str) -> list[tuple[float, float]] | None:
     for change in listed:
         if key not in change:
             continue
-        at, rate = number(str(change.get("at"))), number(str(change[key]))
-        if at is None or rate is None:
+        at, new = number(str(change.get("at"))), number(str(change[key]))
+        if at is None or new is None:
             return None
-        found.append((at[0] * SCALES[at[1].lower()], rate[0] * SCALES[rate[1].lower()] / 1e6))
+        found.append((at[0] * SCALES[at[1].lower()], new[0] * SCALES[new[1].lower()]))
     return sorted(found, key=lambda change: change[0])
 
 
 def _trace(case: Shown, link: int, mean: float, span: tuple[float, float], width: float) -> Steps | None:
-    table, prefix, key, _ = _table(case, str(case.links[link]["name"]))
+    table, prefix, key = _table(case, str(case.links[link]["name"]))
     match = re.fullmatch(r"\s*trace\((.*)\)\s*", str(_value(case, table, prefix, key)))
     if match is None:
         return None

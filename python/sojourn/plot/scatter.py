@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import NotRecorded
 from . import style
-from .data import Shown, over_repeats, quantity
+from .data import Shown, bounds, over_repeats, quantity, runs
 from .histogram import Floats
 from .links import chosen, words
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Names stand beside their clouds when they are few and short; else in a legend.
-NAMES, NAME = 9, 18
+# Names stand beside their clouds when they are few for the figure's size, and short; else in a legend.
+NAMES, NAME = {"double": 9, "single": 5}, 18
 
 
 def scatter(
@@ -46,9 +46,9 @@ def scatter(
     if not clouds:
         raise NotRecorded(f"{delay} and {throughput} have no values to plot")
     labels = [cloud[0] for cloud in clouds]
-    beside = names and len(clouds) <= NAMES and max(map(len, labels)) <= NAME
-    tall = (3.6 if size == "double" else 2.7) + (0.0 if beside else style.room_above(labels, size))
-    fig = style.figure(size, tall)
+    beside = names and len(clouds) <= NAMES.get(size, 0) and max(map(len, labels)) <= NAME
+    tall = 3.6 if size == "double" else 2.7
+    fig = style.figure(size, tall + (0.0 if beside else style.room(labels, size, tall)))
     ax = fig.add_subplot()
     seen = style.looks([(cc, queue) for _, cc, queue, _, _ in clouds])
     logs: list[float] = []
@@ -60,13 +60,14 @@ def scatter(
             ax.plot(x, rates, look.marker, color=look.colour, markersize=2.8, alpha=0.55, markeredgewidth=0)
         ax.plot(x.mean(), rates.mean(), look.marker, color=look.colour, markersize=6.5, markeredgecolor="#ffffff",
                 markeredgewidth=0.7, label=label, linestyle="none", zorder=4)  # fmt: skip
-        _ellipse(ax, x, rates, look.colour)
-    ax.set_xlabel(words(cases, delay) + ("  (less to the right)" if size == "double" else ""))
+        _ellipse(ax, x, rates, look.colour, bounds(throughput))
+    ax.set_xlabel("\n".join(filter(None, (words(cases, delay), _meaning(cases, size)))))
     ax.set_ylabel(words(cases, throughput, upright=True))
     _delay_axis(ax, np.array(logs))
     low, high = ax.get_ylim()
-    room = 0.08 * (high - low)
-    ax.set_ylim(low - room, high + room)
+    room, (least, most) = 0.08 * (high - low), bounds(throughput)
+    ax.set_ylim(max(low - room, least), min(high + room, most + 0.03 * (most - low)))
+    ax.set_yticks([tick for tick in ax.get_yticks() if ax.get_ylim()[0] <= tick <= min(ax.get_ylim()[1], most)])
     if beside:
         _names(ax, [(label, np.log2(np.maximum(delays, 0.01)), rates) for label, _, _, delays, rates in clouds])
     else:
@@ -91,7 +92,7 @@ def _clouds(cases: Sequence[Shown], delay: str, throughput: str) -> list[Cloud]:
             parts = [
                 (f"{case.label}: {group}" if len(cases) > 1 else group, _cc_of(case, group), delay.replace("*", group),
                  throughput.replace("*", group))
-                for group in dict.fromkeys(str(f.get("group") or f["name"]) for f in case.flows)
+                for group in _owners(case, delay, throughput)
             ]  # fmt: skip
         for label, cc, x_path, y_path in parts:
             x = quantity(x_path)[2] * over_repeats(case, x_path)
@@ -102,6 +103,21 @@ def _clouds(cases: Sequence[Shown], delay: str, throughput: str) -> list[Cloud]:
     return clouds
 
 
+def _owners(case: Shown, *paths: str) -> list[str]:
+    """What `*` stands for: every flow in `flow.*`, every group in `group.*`."""
+    if any(path.split(".")[0] in ("flow", "flows") for path in paths if "*" in path):
+        return [str(f["name"]) for f in case.flows]
+    return list(dict.fromkeys(str(f.get("group") or f["name"]) for f in case.flows))
+
+
+def _meaning(cases: Sequence[Shown], size: str) -> str:
+    """What marks and ellipses are, in a line under the axis."""
+    many, most = runs(cases), max(len(case.outcomes) for case in cases)
+    what = f"large: means of {many}" + (", ellipses: 1 σ" if most > 2 else "") if many else ""
+    less = "less to the right" if size == "double" else ""
+    return f"({'; '.join(filter(None, (less, what)))})" if less or what else ""
+
+
 def _cc_of(case: Shown, group: str) -> str:
     for flow in case.flows:
         if flow.get("group") == group or flow["name"] == group:
@@ -109,19 +125,22 @@ def _cc_of(case: Shown, group: str) -> str:
     return case.cc
 
 
-def _ellipse(ax: Axes, x: Floats, y: Floats, colour: str) -> None:
-    """One standard deviation along the principal axes of the points, in the coordinates of the axes."""
+def _ellipse(ax: Axes, x: Floats, y: Floats, colour: str, limits: tuple[float, float]) -> None:
+    """One standard deviation along the principal axes of the points, cut where y can have no values."""
     if len(x) < 3:
         return
-    from matplotlib.patches import Ellipse
+    from matplotlib.patches import Ellipse, Rectangle
 
     values, vectors = np.linalg.eigh(np.cov(x, y))
     values = np.maximum(values, 0.0)
     angle = math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
-    ax.add_patch(
+    ellipse = ax.add_patch(
         Ellipse((float(x.mean()), float(y.mean())), 2 * math.sqrt(values[1]), 2 * math.sqrt(values[0]), angle=angle,
                 facecolor=colour, edgecolor=colour, alpha=0.22, linewidth=0.8)
     )  # fmt: skip
+    if math.isfinite(limits[1]):
+        low, high = limits
+        ellipse.set_clip_path(Rectangle((0, low), 1, high - low, transform=ax.get_yaxis_transform()))
 
 
 def _delay_axis(ax: Axes, logs: Floats) -> None:

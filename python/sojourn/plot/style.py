@@ -140,9 +140,9 @@ def cause_colour(name: str) -> str:
 def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
     """Looks for the lines of one figure, each a pair (congestion control, queue).
 
-    The congestion control gives the hue and the queue the dash. Lines that share both (variants of one algorithm,
-    flows of one kind) run from a light to a dark shade of their hue, in the order given. Where one congestion control
-    meets more queues than there are dashes for, hues tell the queues apart.
+    The congestion control gives the hue, the queue the dash and, where there are several, the marker. Lines that share
+    both (variants of one algorithm, flows of one kind) run from a light to a dark shade of their hue, in the order
+    given. Where one congestion control meets more queues than there are dashes for, hues tell the queues apart.
     """
     names = [(name_of(cc), name_of(queue)) for cc, queue in lines]
     queues = list(dict.fromkeys(queue for _, queue in names))
@@ -155,10 +155,14 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
         place = twins.index(index)
         colour, marker = _known(kind[0])
         dash = kind[1]
+        if len(queues) > 1:
+            marker = MARKERS[queues.index(names[index][1]) % len(MARKERS)]
         if len(twins) > 1:
-            colour = shade(colour, place / (len(twins) - 1))
-            marker = MARKERS[(MARKERS.index(marker) + place) % len(MARKERS)]
-            if len(queues) == 1:  # else the dash already says which queue
+            # Blue and sky meet at the ends of their shades: where dashes tell twins apart, these stay in the middle.
+            reach = 0.4 if len({cc for cc, _ in names}) > 1 and len(queues) == 1 and len(twins) <= len(DASHES) else 1.0
+            colour = shade(colour, 0.5 + reach * (place / (len(twins) - 1) - 0.5))
+            if len(queues) == 1:  # else they already say which queue
+                marker = MARKERS[(MARKERS.index(marker) + place) % len(MARKERS)]
                 dash = DASHES[place % len(DASHES)]
         made.append(Look(colour, dash, marker))
     return made
@@ -241,11 +245,13 @@ def spacing(fig: Figure, **what: Any) -> None:
 BESIDE = 26
 
 
-def room_above(labels: Sequence[str], size: str) -> float:
-    """Inches that a figure must grow for a legend that will not fit beside the axes."""
+def room(labels: Sequence[str], size: str, height: float, above: bool = False) -> float:
+    """Inches that a figure of this height must grow for its legend, above its axes or beside them."""
     _sized(size)
-    if len(labels) < 2 or (size == "double" and max(map(len, labels)) <= BESIDE):
+    if len(labels) < 2:
         return 0.0
+    if not above and size == "double" and max(map(len, labels)) <= BESIDE:
+        return max(0.0, 0.157 * len(labels) + 0.25 - height)
     return 0.15 * math.ceil(len(labels) / _fitting(labels, SIZES[size]))
 
 

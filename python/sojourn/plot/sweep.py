@@ -12,9 +12,10 @@ import numpy as np
 from ..errors import NotRecorded, SpecError
 from ..stats import mean_interval
 from . import style
-from .data import Shown, axis_label, on_axis, over_repeats, quantity, short_spec, swept
+from .data import Shown, axis_label, bounds, over_repeats, partial, quantity, runs, short_spec, swept
 from .histogram import Floats
 from .links import chosen, words
+from .units import on_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,7 @@ def heat(
         raise SpecError(f"low={low:g} is not below high={high:g}: they are the ends of the colours, darkest first")
     cases = chosen(cases, link, [metric])
     keys = swept(cases)
-    x, y = _axes(keys, x, y)
+    x, y = _axes(keys, x, y, partial(cases))
     others = [key for key in keys if key not in (x, y)]
     panels = list(itertools.product(*(keys[key] for key in others)))
     if len(panels) > PANELS:
@@ -90,7 +91,8 @@ def heat(
         ax.set_xlabel(_key_label(x, keys[x]))
     if image is not None:
         bar = fig.colorbar(image, ax=axes, shrink=0.9, aspect=24, pad=0.02)
-        bar.set_label(words(cases, metric, upright=True))
+        many = runs(cases)
+        bar.set_label(words(cases, metric, upright=True) + (f"\nmedian of {many}" if many else ""))
         bar.outline.set_visible(False)
     if title:
         fig.suptitle(title, fontsize=9)
@@ -114,12 +116,14 @@ def lines(
     `metric` names none (default each case's bottleneck).
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
+    if not metrics:
+        raise SpecError("metric is an empty list; name some, such as utilisation, or leave it out")
     cases = chosen(cases, link, metrics)
     keys = swept(cases)
     if not keys:
         raise NotRecorded(
             "nothing was swept: lines need cases that differ in a key; run with "
-            """--set 'sweep.path.rtt=["10 ms", "40 ms"]', for instance"""
+            f"""--set 'sweep.path.rtt=["10 ms", "40 ms"]', for instance{partial(cases)}"""
         )
     x = _line_axis(keys, x)
     numbers = on_axis(keys[x])
@@ -131,7 +135,8 @@ def lines(
     ]
     firsts = [_with(cases, dict(zip(others, c, strict=True)))[0] for c in combinations]
     labels = [", ".join(map(short_spec, c)) or short_spec(f.cc) for c, f in zip(combinations, firsts, strict=True)]
-    fig = style.figure(size, 0.7 + 1.75 * len(metrics) + style.room_above(labels, size))
+    tall = 0.7 + 1.75 * len(metrics)
+    fig = style.figure(size, tall + style.room(labels, size, tall, above=len(metrics) > 1))
     axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for ax, path in zip(axes, metrics, strict=True):
         _, unit, factor = quantity(path)
@@ -140,7 +145,7 @@ def lines(
         ):
             mine = sorted(_with(cases, dict(zip(others, combination, strict=True))), key=lambda c: at[str(c.values[x])])
             xs = np.array([at[str(c.values[x])] for c in mine])
-            bands = np.array([_band(factor * over_repeats(c, path)) for c in mine])
+            bands = np.array([_band(factor * over_repeats(c, path), bounds(path)) for c in mine])
             ax.plot(xs, bands[:, 0], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.5,
                     label=label)  # fmt: skip
             if (bands[:, 2] > bands[:, 1]).any():
@@ -151,7 +156,8 @@ def lines(
         if unit == "%" and ax.get_ylim()[1] > 85:
             ax.set_ylim(top=103)
     _scale(axes[-1], keys[x], numbers, log)
-    axes[-1].set_xlabel(_key_label(x, keys[x]))
+    many = runs(cases)
+    axes[-1].set_xlabel(_key_label(x, keys[x]) + (f"\n(means of {many}, 95 % bands)" if many else ""))
     if len(metrics) == 1:
         style.legend(axes[0], size)
     elif len(combinations) > 1:
@@ -161,12 +167,14 @@ def lines(
     return fig
 
 
-def _band(values: Floats) -> tuple[float, float, float]:
+def _band(values: Floats, limits: tuple[float, float]) -> tuple[float, float, float]:
+    """The mean and the ends of its interval, which go no further than any value can."""
     i = mean_interval(values.tolist())
-    return i.mean, i.mean - i.half, i.mean + i.half
+    low, high = min(limits[0], i.mean), max(limits[1], i.mean)
+    return i.mean, max(i.mean - i.half, low), min(i.mean + i.half, high)
 
 
-def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None) -> tuple[str, str]:
+def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None, finished: str) -> tuple[str, str]:
     for given in (x, y):
         if given is not None and given not in keys:
             raise SpecError(f"{given!r} is not swept; swept are {', '.join(keys) or 'none'}")
@@ -175,7 +183,7 @@ def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None) -> tu
     # Numbers make the better axes; the last two of a sweep are the ones its author varies fastest.
     free = sorted((k for k in keys if k not in (x, y)), key=lambda k: on_axis(keys[k]) is not None)
     if len(free) < (x is None) + (y is None):
-        raise NotRecorded(f"a heat map needs two swept keys; this result has {', '.join(keys) or 'none'}")
+        raise NotRecorded(f"a heat map needs two swept keys; this result has {', '.join(keys) or 'none'}{finished}")
     x = x if x is not None else free.pop()
     y = y if y is not None else free.pop()
     return x, y
@@ -261,16 +269,21 @@ def _key_label(key: str, values: Sequence[str]) -> str:
         "path.up": "Reverse rate",
     }
     numbers = on_axis(values)
-    return axis_label(words.get(key, key), numbers[1] if numbers else "")
+    unit = numbers[1] if numbers else ""
+    return axis_label(words.get(key, key), "packets" if unit in ("p", "packet") else unit)
 
 
 def _scale(ax: Axes, values: Sequence[str], numbers: tuple[list[float], str] | None, log: bool | None) -> None:
     if numbers is None:
+        if log:
+            raise SpecError(f"log=true: {', '.join(map(short_spec, values))} are no numbers of one unit; leave log out")
         ax.set_xticks(range(len(values)), [short_spec(v) for v in values])
         return
     places = sorted(set(numbers[0]))
     if log is None:
         log = places[0] > 0 and places[-1] / places[0] > 12 and len(places) > 2
+    elif log and places[0] <= 0:
+        raise SpecError(f"log=true: {places[0]:g} has no place on a logarithmic axis; leave log out")
     if log:
         from matplotlib.ticker import NullFormatter, NullLocator
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +11,14 @@ from ..errors import NotRecorded
 from . import style
 from .data import Shown, column
 from .histogram import Floats
+from .oneway import one_way, packet_bytes, route
+from .samples import averaged
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
+
+    from .panels import Labels, View
 
 #: Name, and the words of its axis.
 PANELS = {
@@ -25,8 +29,6 @@ PANELS = {
 }
 #: Loss is counted over this many seconds unless `smooth` says otherwise.
 LOSS_S = 1.0
-
-Lines = dict[int, style.Look]
 
 
 def acked(t: Floats, goodput_mbps: Floats) -> Floats:
@@ -40,66 +42,61 @@ def widths(t: Floats) -> Floats:
     return np.concatenate((np.minimum(t[:1], steps[:1] if len(steps) else t[:1]), steps))
 
 
-def one_way(case: Shown, flow: int, links: pl.DataFrame) -> tuple[Floats, Floats]:
-    """Half the base RTT and the queues on the route, as a packet that leaves them then has met them."""
-    import polars as pl
-
-    route = [str(name) for name in case.flows[flow]["route"]]
-    numbers = [i for i, link in enumerate(case.links) if str(link["name"]) in route]
-    mine = links.filter(pl.col("link").is_in(numbers))
-    summed = mine.group_by("t_s").agg(pl.col("queue_ms").sum()).sort("t_s")
-    return column(summed, "t_s"), column(summed, "queue_ms") + float(case.flows[flow]["base_rtt_ms"]) / 2
-
-
 def lost(
     case: Shown, flow: int, series: pl.DataFrame, drops: pl.DataFrame, span: tuple[float, float], width: float
 ) -> tuple[Floats, Floats]:
-    """Dropped packets in percent of those that were dropped or came, in bins of `width` seconds."""
+    """Data packets dropped on their way, in percent of those that were dropped or came, in bins of `width` seconds."""
     import polars as pl
 
     edges = np.arange(span[0], span[1] + width, width)
     rows = series.filter(pl.col("flow") == flow).sort("t_s")
     t, mbps = column(rows, "t_s"), np.nan_to_num(column(rows, "throughput_mbps"))
-    size = float(case.flows[flow].get("mss") or 1448) + 52
-    came, _ = np.histogram(t - 1e-9, edges, weights=mbps * widths(t) * 1e6 / 8 / size)
-    marked = drops["marked"].to_numpy().astype(bool)
-    mine = (drops["flow"].to_numpy() == flow) & ~marked
-    gone, _ = np.histogram(column(drops, "time_s")[mine], edges)
+    came, _ = np.histogram(t - 1e-9, edges, weights=mbps * widths(t) * 125e3 / packet_bytes(case, flow))
+    # A flow's ACKs are dropped under its number, too.
+    out = [i for i, link in enumerate(case.links) if str(link["name"]) in route(case, flow)]
+    mine = drops.filter((pl.col("flow") == flow) & (pl.col("marked") == 0) & pl.col("link").is_in(out))
+    gone, _ = np.histogram(column(mine, "time_s"), edges)
     with np.errstate(invalid="ignore", divide="ignore"):
         return edges[:-1] + width / 2, 100.0 * gone / (gone + came)
 
 
-def draw(
-    ax: Axes,
-    name: str,
-    case: Shown,
-    tables: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame],
-    picked: Sequence[int],
-    lines: Lines,
-    span: tuple[float, float],
-    smooth: float | None,
-) -> None:
-    """Draw one of the panels; tables are the series of flows and of links, and the drops."""
-    import polars as pl
-
-    from .series import averaged
-
-    series, links, drops = tables
+def draw(ax: Axes, name: str, view: View, labels: Labels, tables: Mapping[str, pl.DataFrame]) -> None:
+    """Draw one of the panels; tables are the series of flows and of links, the drops, and diftr."""
+    drops, span = tables["drops"], view.span
     if name == "loss" and drops.is_empty() and not {"flow", "marked"} <= set(drops.columns):
         raise NotRecorded("no drops were recorded: run again with --events")
-    for i in picked:
-        mine = series.filter(pl.col("flow") == i).sort("t_s")
-        t, y = column(mine, "t_s"), column(mine, "goodput_mbps")
-        if name == "goodput":
-            t, y = averaged(t, y, smooth if smooth is not None else (span[1] - span[0]) / 250)
-        elif name == "ackseq":
-            y = acked(t, y)
-        elif name == "owd":
-            t, y = one_way(case, i, links)
-        else:
-            t, y = lost(case, i, series, drops, span, smooth or LOSS_S)
+    untold: dict[str, NotRecorded] = {}
+    for i, look in view.looks.items():
+        try:
+            t, y = _line(name, view, i, tables)
+        except NotRecorded as why:
+            untold[str(view.case.flows[i]["name"])] = why
+            continue
         within = (t >= span[0]) & (t <= span[1])
-        step = "steps-mid" if name == "loss" else "default"
-        ax.plot(t[within], y[within], color=lines[i].colour, linestyle=lines[i].dash, linewidth=1.0, drawstyle=step)
+        ax.plot(t[within], y[within], color=look.colour, linestyle=look.dash, linewidth=min(view.thin, 1.0),
+                drawstyle="steps-mid" if name == "loss" else "default", label=labels.get(i))  # fmt: skip
+    if len(untold) == len(view.looks):
+        raise next(iter(untold.values()))
+    if untold:
+        ax.text(0.99, 0.97, f"not recorded: {_some(list(untold))}", transform=ax.transAxes, ha="right", va="top",
+                fontsize=6.5, color=style.FAINT)  # fmt: skip
     ax.set_ylim(bottom=0)
     ax.set_ylabel(PANELS[name])
+    style.legend_above(ax)
+
+
+def _line(name: str, view: View, flow: int, tables: Mapping[str, pl.DataFrame]) -> tuple[Floats, Floats]:
+    """What a panel has of one flow."""
+    import polars as pl
+
+    if name == "owd":
+        return one_way(view.case, flow, tables["links"], tables["diftr"])
+    if name == "loss":
+        return lost(view.case, flow, tables["flows"], tables["drops"], view.span, view.smooth or LOSS_S)
+    mine = tables["flows"].filter(pl.col("flow") == flow).sort("t_s")
+    t, y = column(mine, "t_s"), column(mine, "goodput_mbps")
+    return (t, acked(t, y)) if name == "ackseq" else averaged(t, y, view.width)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

@@ -80,7 +80,7 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
 
 def _swept(value: object) -> Cell:
     """A swept value, sorted by its number where it is one."""
-    from ..plot.data import SCALES, number
+    from ..plot.units import SCALES, number
 
     text = "–" if value is None else str(value)
     given = number(text)
@@ -125,7 +125,7 @@ def figures(cases: Sequence[Shown]) -> list[Piece]:
 
 
 def _numeric(values: Sequence[str]) -> bool:
-    from ..plot.data import on_axis
+    from ..plot.units import on_axis
 
     return on_axis(values) is not None
 

@@ -26,7 +26,7 @@ class Texts:
 
 def texts(cell: Cell) -> Texts:
     """A cell as tables print it, in the unit a reader expects (utilisation in per cent)."""
-    from ..plot.data import number as parsed
+    from ..plot.units import number as parsed
 
     unit, scale = unit_of(cell)
     spread = ""

@@ -1,0 +1,66 @@
+"""Series of a run between two times: one flow's or link's column, and means over bins."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .data import column
+from .histogram import Floats
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def within(frame: pl.DataFrame, name: str, span: tuple[float, float]) -> pl.DataFrame:
+    """The rows of a table between two times."""
+    import polars as pl
+
+    return frame if frame.is_empty() else frame.filter(pl.col(name).is_between(*span))
+
+
+def line(series: pl.DataFrame, flow: int, name: str, span: tuple[float, float]) -> tuple[Floats, Floats]:
+    """A flow's column over time."""
+    return _picked(series, "flow", flow, name, span)
+
+
+def link(links: pl.DataFrame, number: int, name: str, span: tuple[float, float]) -> tuple[Floats, Floats]:
+    """A link's column over time."""
+    return _picked(links, "link", number, name, span)
+
+
+def _picked(frame: pl.DataFrame, key: str, at: int, name: str, span: tuple[float, float]) -> tuple[Floats, Floats]:
+    import polars as pl
+
+    if frame.is_empty():
+        return np.zeros(0), np.zeros(0)
+    rows = frame.filter((pl.col(key) == at) & pl.col("t_s").is_between(*span)).sort("t_s")
+    return column(rows, "t_s"), column(rows, name)
+
+
+def averaged(t: Floats, y: Floats, width: float) -> tuple[Floats, Floats]:
+    """Means over bins of `width` seconds, placed at the bins' middles; untouched where the steps are wider."""
+    if len(t) < 3 or width <= 1.5 * float(np.median(np.diff(t))):
+        return t, y
+    bins = np.floor((t - t[0]) / width).astype(np.int64)
+    places, which = np.unique(bins, return_inverse=True)
+    good = np.isfinite(y)
+    counts = np.bincount(which, weights=good, minlength=len(places))
+    sums = np.bincount(which, weights=np.where(good, y, 0.0), minlength=len(places))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(counts > 0, sums / counts, math.nan)
+    return t[0] + (places + 0.5) * width, means
+
+
+def step(series: pl.DataFrame) -> float:
+    """Seconds between the samples of a series."""
+    times = np.unique(column(series, "t_s"))
+    return float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+
+
+def apart(times: Floats, span: tuple[float, float]) -> Any:
+    """Times no closer than half a mark's width: thousands of drops on one pixel make a file large, not clearer."""
+    width = (span[1] - span[0]) / 400
+    return times[np.unique(np.floor((times - span[0]) / width), return_index=True)[1]]

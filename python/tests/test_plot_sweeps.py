@@ -1,0 +1,230 @@
+"""Pictures of sweeps say what their statistics are, over how many runs and of which flows, and stay in range."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import synthetic
+
+import sojourn as sj
+from sojourn import plot
+from sojourn.errors import NotRecorded, SpecError
+from sojourn.plot import data, style
+from sojourn.plot.links import words
+from sojourn.result import Result
+
+QUEUES = ["fifo", "codel", "pie", "fq_codel"]
+RATES = ["1.5 Mbit/s", "4 Mbit/s", "12 Mbit/s"]
+COUNT = """
+format = 1
+title = "three and one"
+[path]
+rate = "4 Mbit/s"
+rtt = "20 ms"
+[[flow]]
+name = "a"
+cc = "cubic"
+count = 3
+[[flow]]
+name = "b"
+cc = "newreno"
+[run]
+duration = "2 s"
+[sweep]
+"path.rate" = ["2 Mbit/s", "4 Mbit/s"]
+"""
+
+
+@pytest.fixture(scope="module")
+def queues() -> Result:
+    return synthetic.result(sweep={"path.queue": QUEUES, "path.rate": RATES}, repeat=3)
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    file = tmp_path_factory.mktemp("count") / "count.toml"
+    file.write_text(COUNT, "utf-8")
+    return sj.run(file, out=file.parent / "run")
+
+
+def drawn(kind: str, result: Result, **options: Any) -> Any:
+    with style.styled():
+        fig = plot.make(kind, data.shown(result), **options)
+        fig.draw_without_rendering()
+    return fig
+
+
+def wide(result: Result) -> Result:
+    """The same runs with utilisations and shares that make an interval reach beyond 100 % and below nothing."""
+    made = []
+    for outcome in result.outcomes:
+        summary = json.loads(outcome.raw)
+        value = (1.0, 0.6, 0.99)[outcome.repetition]
+        summary["links"][0]["utilisation"] = value
+        summary["flows"][0]["share"] = 1.0 - value
+        made.append(replace(outcome, raw=json.dumps(summary)))
+    return replace(result, outcomes=tuple(made))
+
+
+def test_every_queue_has_its_marker_in_a_scatter_plot(queues: Result) -> None:
+    found = {}
+    for line in drawn("scatter", queues).axes[0].lines:
+        if not line.get_label().startswith("_"):
+            queue = line.get_label().split(",")[0]
+            found.setdefault(queue, set()).add(line.get_marker())
+    assert set(found) == set(QUEUES) and all(len(markers) == 1 for markers in found.values())
+    assert len(set.union(*found.values())) == len(QUEUES)
+
+
+def test_no_two_clouds_look_alike(queues: Result) -> None:
+    pairs = [(cc, queue) for cc in ("hldg", "cubic", "cubic(beta=0.5)") for queue in QUEUES]
+    looks = style.looks(pairs)
+    assert len({(look.colour, look.marker) for look in looks}) == len(pairs)
+
+
+def test_bands_of_shares_end_at_0_and_100(queues: Result) -> None:
+    fig = drawn("lines", wide(queues), metric=["utilisation", "flow.a.share"], x="path.rate")
+    for ax, (low, high) in zip(fig.axes, ((50.0, 100.0), (0.0, 50.0)), strict=True):
+        ends = np.concatenate([path.vertices[:, 1] for band in ax.collections for path in band.get_paths()])
+        assert ends.min() >= 0.0 and ends.max() <= 100.0
+        assert ends.max() == pytest.approx(100.0) if high == 100.0 else ends.min() == pytest.approx(low)
+    assert data.bounds("fairness.jain") == (0.0, 1.0)
+    assert data.bounds("queue_ms.mean") == (0.0, float("inf"))
+
+
+def test_clouds_of_shares_end_at_100(queues: Result) -> None:
+    ax = drawn("scatter", wide(queues)).axes[0]
+    assert ax.get_ylim()[1] < 103 and max(ax.get_yticks()) <= 100
+    tops = [patch.get_clip_box().ymax for patch in ax.patches]
+    assert tops == pytest.approx([ax.transData.transform((0, 100.0))[1]] * len(tops))
+
+
+def test_pictures_say_what_they_are_a_statistic_of(queues: Result) -> None:
+    once = synthetic.result(sweep={"path.queue": QUEUES, "path.rate": RATES})
+    assert drawn("heat", queues).axes[-1].get_ylabel() == "Utilisation, %\nmedian of 3 runs"
+    assert drawn("heat", once).axes[-1].get_ylabel() == "Utilisation, %"
+    assert drawn("lines", queues).axes[-1].get_xlabel() == "Bottleneck rate, Mbit/s\n(means of 3 runs, 95 % bands)"
+    assert drawn("lines", once).axes[-1].get_xlabel() == "Bottleneck rate, Mbit/s"
+    assert "large: means of 3 runs, ellipses: 1 σ" in drawn("scatter", queues).axes[0].get_xlabel()
+    assert drawn("box", queues, metric="utilisation").axes[0].get_xlabel().count("quartiles of 3 runs")
+
+
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [
+        ("flow.a.share", "Share of a (1 of 3 flows), %"),
+        ("flow.a-2.share", "Share of a-2 (1 of 3 flows), %"),
+        ("group.a.share", "Share of a (all 3 flows), %"),
+        ("throughput_mbps", "Throughput of a (all 3 flows), Mbit/s"),
+        ("flow.b.share", "Share of b, %"),
+        ("group.*.throughput_mbps", "Throughput, Mbit/s"),
+        ("fairness.jain", "Jain's fairness"),
+        ("utilisation", "Utilisation, %"),
+    ],
+)
+def test_an_axis_says_whether_it_is_of_one_flow_or_of_a_group(counted: Result, path: str, label: str) -> None:
+    cases = data.shown(counted)
+    if path == "fairness.jain":
+        label = data.axis_label(*data.quantity(path)[:2])
+    assert words(cases, path) == label
+    note = label[label.find("(") : label.find(")") + 1]
+    if note:
+        assert words(cases, path, upright=True) == label.replace(f" {note}", "") + f"\n{note}"
+
+
+def test_of_a_lone_group_nothing_is_said() -> None:
+    assert words(data.shown(synthetic.result()), "throughput_mbps") == "Throughput, Mbit/s"
+
+
+def test_any_flow_is_every_flow_and_any_group_every_group(counted: Result) -> None:
+    def clouds(who: str) -> set[str]:
+        fig = drawn(
+            "scatter", counted, delay=f"{who}.*.rtt_ms.mean", throughput=f"{who}.*.throughput_mbps", names=False
+        )
+        return {line.get_label().split(": ")[-1] for line in fig.axes[0].lines if not line.get_label().startswith("_")}
+
+    assert clouds("group") == {"a", "b"}
+    assert clouds("flow") == {"a", "a-2", "a-3", "b"}
+
+
+def test_a_long_legend_fits_its_figure(tmp_path: Path) -> None:
+    many = synthetic.result(sweep={"path.queue": QUEUES, "path.rate": [f"{n} Mbit/s" for n in range(1, 11)]})
+    for kind in ("scatter", "cdf"):
+        fig = drawn(kind, many)
+        box = fig.axes[0].get_legend().get_window_extent()
+        assert box.y0 >= 0 and box.y1 <= fig.bbox.height
+
+
+def test_shares_of_back_offs_are_percentages() -> None:
+    assert data.quantity("flow.a.backoffs.tolerated_pct") == ("tolerated back-offs of a", "%", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "words"),
+    [
+        ("lines", {"metric": []}, "metric is an empty list; name some, such as utilisation"),
+        ("lines", {"x": "path.queue", "log": True}, "log=true: fifo, codel, pie, fq_codel are no numbers"),
+        ("box", {"metric": "utilization"}, "did you mean 'utilisation'.*link.NAME.…, group.NAME"),
+        ("heat", {"metric": "goodput"}, "did you mean 'goodput_mbps'"),
+    ],
+)
+def test_wrong_options_of_sweeps_teach(queues: Result, kind: str, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        plot.svg(kind, queues, **given)
+
+
+def test_nothing_has_no_place_on_a_logarithmic_axis() -> None:
+    result = synthetic.result(sweep={"path.rtt": ["0 ms", "10 ms", "40 ms"]})
+    assert "<svg" in plot.svg("lines", result)
+    with pytest.raises(SpecError, match="log=true: 0 has no place"):
+        plot.svg("lines", result, log=True)
+
+
+def test_of_an_unfinished_sweep_the_picture_says_how_much_there_is(queues: Result, tmp_path: Path) -> None:
+    half = replace(queues, outcomes=tuple(o for o in queues.outcomes if o.case.index < 2))
+    assert "2 of 12 cases · seeds 1–3" in plot.draw("cdf", half, tmp_path / "half.svg").read_text("utf-8")
+    assert " cases" not in plot.draw("cdf", queues, tmp_path / "all.svg").read_text("utf-8")
+    with pytest.raises(NotRecorded, match=r"this result has path.rate \(2 of 12 cases were run\)"):
+        plot.svg("heat", half)
+
+
+def test_datagrams_in_a_label_are_called_so() -> None:
+    assert [case.label for case in data.shown(synthetic.result(("cubic", "none")))] == ["cubic + datagrams"]
+
+
+def test_variants_of_one_algorithm_do_not_look_like_those_of_another() -> None:
+    looks = style.looks([(cc, "fifo") for cc in ("cubic", "bbr", "hldg") for _ in range(3)])
+    for variant in range(3):
+        colours = [looks[3 * cc + variant].colour for cc in range(3)]
+        rgb = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours])
+        assert min(np.abs(rgb[a] - rgb[b]).sum() for a, b in ((0, 1), (0, 2), (1, 2))) > 100
+
+
+def test_a_buffer_in_p_is_one_in_packets() -> None:
+    result = synthetic.result(sweep={"path.buffer": ["20p", "80p"]})
+    assert drawn("lines", result).axes[0].get_xlabel() == "Buffer, packets"
+
+
+@pytest.mark.parametrize("metric", [None, "utilisation"])
+def test_words_under_boxes_fit_a_column(queues: Result, metric: str | None) -> None:
+    fig = drawn("box", queues, metric=metric, size="single")
+    box = fig.axes[0].xaxis.label.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= fig.bbox.width
+    assert "95th percentile" in fig.axes[0].get_xlabel()
+
+
+def test_words_under_a_scatter_plot_fit_a_column(queues: Result) -> None:
+    fig = drawn("scatter", queues, size="single")
+    box = fig.axes[0].xaxis.label.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= fig.bbox.width
+
+
+def test_names_beside_clouds_are_few_enough_for_the_size() -> None:
+    few = synthetic.result(sweep={"flow.a.cc": ["hldg", "cubic", "cdg"], "path.rate": RATES[:2]}, repeat=3)
+    assert drawn("scatter", few).axes[0].get_legend() is None
+    assert len(drawn("scatter", few, size="single").axes[0].get_legend().get_texts()) == 6

@@ -1,0 +1,97 @@
+"""A picture over time says what it is of: which run, which flow's line, whose inner variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic
+
+import sojourn as sj
+from sojourn import plot
+from sojourn.errors import SpecError
+from sojourn.plot import data, style
+from sojourn.result import Result
+
+
+@pytest.fixture(scope="module")
+def swept() -> Result:
+    return synthetic.result(("cubic", "hldg"), {"path.queue": ["fifo", "codel"]}, repeat=3, step=0.1, events=True)
+
+
+@pytest.fixture(scope="module")
+def why() -> Result:
+    text = "12Mbit/s 40ms 1BDP fifo: newreno, hldg, voip"
+    return sj.run(text, set={"run.duration": "8 s"}, series="20ms", events=True, acks=True)
+
+
+def drawn(result: Result, **options: Any) -> Any:
+    with style.styled():
+        fig = plot.make("time", data.shown(result), **options)
+        fig.draw_without_rendering()
+    return fig
+
+
+def legend(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()] if ax.get_legend() else []
+
+
+@pytest.mark.parametrize("panel", ["throughput", "cwnd", "delay", "goodput", "ackseq", "owd", "loss"])
+def test_whatever_panel_is_first_has_the_flows_names(swept: Result, panel: str) -> None:
+    fig = drawn(swept, panels=["queue", panel, "throughput"])
+    words = " ".join(legend(fig.axes[1]))
+    assert "a: cubic" in words and "b: hldg" in words
+    if panel != "throughput":
+        assert "a: cubic" not in legend(fig.axes[2])
+
+
+def test_a_legend_names_no_flow_that_a_panel_has_not(why: Result) -> None:
+    for panel in ("cwnd", "delay"):
+        words = " ".join(legend(drawn(why, panels=panel).axes[0]))
+        assert "newreno" in words and "voip" not in words
+
+
+def test_ssthresh_has_a_name_without_why_too(swept: Result) -> None:
+    assert legend(drawn(swept).axes[1]) == ["cwnd", "ssthresh"]
+    assert "ssthresh" in legend(drawn(swept, panels="cwnd").axes[0])
+
+
+def test_inner_variables_are_of_a_flow_that_is_named(why: Result) -> None:
+    fig = drawn(why, why=True, start=2, stop=5)
+    by_label = {ax.get_ylabel().split("\n")[0]: ax for ax in fig.axes}
+    assert by_label["Gradient"].get_ylabel() == "Gradient\nof hldg, ms"
+    assert by_label["Probability"].get_ylabel() == "Probability\nof hldg"
+    assert "shadow of hldg" in legend(by_label["cwnd"])
+    assert "smallest of a round of hldg" in legend(by_label["Delay"])
+    alone = drawn(why, why=True, flows="hldg", start=2, stop=5)
+    assert "Gradient\nms" in [ax.get_ylabel() for ax in alone.axes]
+
+
+def test_of_a_sweep_the_picture_says_which_run_it_is(swept: Result, tmp_path: Path) -> None:
+    fig = drawn(swept, case=1, repetition=2)
+    assert fig.get_suptitle() == "codel · case 1 · repetition 2 (seed 3)"
+    text = plot.draw("time", swept, tmp_path / "one.svg", case=1, repetition=2).read_text("utf-8")
+    assert "· case 1 · seed 3 ·" in text and "seeds" not in text
+    whole = plot.draw("cdf", swept, tmp_path / "all.svg").read_text("utf-8")
+    assert "seeds 1–3" in whole and "case" not in whole.split("<metadata>")[0]
+    assert drawn(synthetic.result(step=0.1)).get_suptitle() == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"panels": []}, "panels is empty; name some of throughput, cwnd"),
+        ({"flows": []}, "flows is empty; this case has a, b"),
+        ({"flows": "a, c"}, "no flow 'c'; this case has a, b"),
+        ({"smooth": 80}, "a mean over more than the 60.* s shown"),
+        ({"panels": "mode"}, "nothing was recorded for panel 'mode'; there are throughput, .* of this run gradient$"),
+    ],
+)
+def test_nothing_to_draw_teaches(swept: Result, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        drawn(swept, **given)
+
+
+def test_flows_may_stand_between_commas(swept: Result) -> None:
+    assert legend(drawn(swept, flows="a, b").axes[0])[:2] == ["a: cubic", "b: hldg"]
