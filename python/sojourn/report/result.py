@@ -13,8 +13,9 @@ from ..plot import inner, rates, style
 from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, table, while_heard
 from ..plot.links import looking, place
 from ..plot.why import named_values
+from ..remarks import remarks
 from ..stats import Interval
-from ..tables import GROUP, LINK, rows
+from ..tables import LINK, group_columns, legend, rows
 from .pieces import Cell, Code, Column, Facts, Figure, Line, Panel, Piece, Section, Series, Table, Tick, Value, thinned
 
 if TYPE_CHECKING:
@@ -60,9 +61,11 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     where = {c.case.label: [c.label] if labels is not None else [_swept(c.values.get(k)) for k in keys] for c in cases}
     heads = ["case"] if labels is not None else [key.removeprefix("path.").removeprefix("flow.") for key in keys]
     mean = "Mean ± 95 % interval over repetitions (n); no interval where repetitions do not differ."
-    pieces: list[Piece] = [mean] if max(len(c.outcomes) for c in cases) > 1 else []
+    pieces: list[Piece] = [f"Mind: {line}." for line in remarks(result)]
+    pieces += [mean] if max(len(c.outcomes) for c in cases) > 1 else []
+    pieces += legend(result)
     for part, columns, names, caption in (
-        ("groups", GROUP, ("flow", "cc"), "Flows"),
+        ("groups", group_columns(result), ("flow", "cc"), "Flows"),
         ("links", LINK, ("link",), "Links"),
     ):
         lines = [row for row in rows(result, part, columns) if any(cell.n and cell.mean for cell in row.cells)]
