@@ -23,6 +23,13 @@ class Column:
     title: str
     metric: str
     scale: float = 1.0
+    #: Whether it is a number of things: whole, but for means over repetitions.
+    count: bool = False
+
+    def text(self, cell: Interval) -> str:
+        """A cell as it is printed: three significant digits make no whole number of things."""
+        whole = self.count and cell.exact and cell.mean.is_integer()
+        return f"{cell.mean:.0f}" if whole else str(cell)
 
 
 GROUP = (
@@ -31,9 +38,9 @@ GROUP = (
     Column("RTT ms", "rtt_ms.mean"),
     Column("RTT p95 ms", "rtt_ms.p95"),
     Column("loss %", "loss_pct"),
-    Column("delay back-offs", "backoffs.delay"),
-    Column("loss back-offs", "backoffs.loss"),
-    Column("ECN back-offs", "backoffs.ecn"),
+    Column("delay back-offs", "backoffs.delay", count=True),
+    Column("loss back-offs", "backoffs.loss", count=True),
+    Column("ECN back-offs", "backoffs.ecn", count=True),
     Column("completion s", "completion_s"),
 )
 #: Figures that are over the whole run, by the word for them; all others are over the measure window.
@@ -49,7 +56,7 @@ LINK = (
     Column("queue ms", "queue_ms.mean"),
     Column("queue p95 ms", "queue_ms.p95"),
     Column("dropped %", "drop_pct"),
-    Column("marked packets", "marked"),
+    Column("marked packets", "marked", count=True),
 )
 
 
@@ -191,7 +198,7 @@ def _draw(
     for row in lines:
         cells = [*([row.case if row.case != before else ""] if swept else []), *names(row), str(row.n)]
         before = row.case
-        table.add_row(*(Text(cell) for cell in cells), *(str(row.cells[i]) for i in shown))
+        table.add_row(*(Text(cell) for cell in cells), *(columns[i].text(row.cells[i]) for i in shown))
     return table
 
 
@@ -230,7 +237,16 @@ def html(result: Result) -> str:
         head = "".join(f"<th>{escape(text)}</th>" for text in ("case", *heads, "n", *(c.title for c in columns)))
         body = "".join(
             "<tr>"
-            + "".join(f"<td>{escape(text)}</td>" for text in (r.case, r.name, r.kind, str(r.n), *map(str, r.cells)))
+            + "".join(
+                f"<td>{escape(text)}</td>"
+                for text in (
+                    r.case,
+                    r.name,
+                    r.kind,
+                    str(r.n),
+                    *(c.text(one) for c, one in zip(columns, r.cells, strict=True)),
+                )
+            )
             + "</tr>"
             for r in rows(result, part, columns)
         )
