@@ -40,7 +40,8 @@ def header(*folder: str, name: str) -> str:
                     break
                 lines.append(line[3:].removeprefix(" "))
             # Links between items mean nothing outside rustdoc.
-            return re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", "\n".join(lines))
+            text = re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", "\n".join(lines))
+            return re.sub(r"\[([^]]+)\]\([\w:]*::[\w:]*\)", r"\1", text)
     return ""
 
 

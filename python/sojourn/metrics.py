@@ -33,6 +33,7 @@ def power(throughput_mbps: float, rtt_ms: float, alpha: float = 1.0) -> float:
 def jain(rates: ArrayLike) -> float:
     """Jain's index of rates in any unit: 1 when all are equal, 1/n when one has all.
 
+    It tells how those share who want all they can get: a call's rate among them counts as one that got little.
     Source: Equation 2.3; Jain, Chiu and Hawe, DEC-TR-301, 1984. NaN when nothing flows; raises without rates or for a
     negative one.
     """
@@ -42,7 +43,11 @@ def jain(rates: ArrayLike) -> float:
 
 
 def max_min(rates: ArrayLike) -> float:
-    """The smallest of the rates over the largest, 0 to 1. Source: Equation 6.1. NaN and errors as in `jain`."""
+    """The smallest of the rates over the largest, 0 to 1, also called the min–max ratio.
+
+    Source: Equation 6.1, which calls it max–min fairness; whether an allocation is max–min fair it does not tell. NaN
+    and errors as in `jain`.
+    """
     x = _rates(rates)
     return float(x.min() / x.max()) if x.max() > 0.0 else math.nan
 

@@ -168,7 +168,7 @@ class Result:
 
     @cached_property
     def cases(self) -> pl.DataFrame:
-        """One row per run: digest, jain, max_min, packets, wall_s (seconds it took here)."""
+        """One row per run: digest, jain, max_min (of all its flows), packets, wall_s (seconds it took here)."""
         rows = []
         for outcome in self.outcomes:
             summary = outcome.summary
@@ -183,7 +183,7 @@ class Result:
 
     @cached_property
     def groups(self) -> pl.DataFrame:
-        """One row per run and `[[flow]]` entry: rates are sums over its flows, delays are means."""
+        """One row per run and `[[flow]]` entry: rates are sums over its flows, delays and their quantiles are means."""
         return self._part("groups", "group")
 
     @cached_property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from .remarks import remarks
 from .stats import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -22,6 +23,13 @@ class Column:
     title: str
     metric: str
     scale: float = 1.0
+    #: Whether it is a number of things: whole, but for means over repetitions.
+    count: bool = False
+
+    def text(self, cell: Interval) -> str:
+        """A cell as it is printed: three significant digits make no whole number of things."""
+        whole = self.count and cell.exact and cell.mean.is_integer()
+        return f"{cell.mean:.0f}" if whole else str(cell)
 
 
 GROUP = (
@@ -30,14 +38,25 @@ GROUP = (
     Column("RTT ms", "rtt_ms.mean"),
     Column("RTT p95 ms", "rtt_ms.p95"),
     Column("loss %", "loss_pct"),
-    Column("delay back-offs", "backoffs.delay"),
-    Column("loss back-offs", "backoffs.loss"),
+    Column("delay back-offs", "backoffs.delay", count=True),
+    Column("loss back-offs", "backoffs.loss", count=True),
+    Column("ECN back-offs", "backoffs.ecn", count=True),
+    Column("completion s", "completion_s"),
+)
+#: Figures that are over the whole run, by the word for them; all others are over the measure window.
+WHOLE_RUN = {"back-offs": ("backoffs.delay", "backoffs.loss", "backoffs.ecn"), "completion times": ("completion_s",)}
+#: What a call or a game is judged by: datagrams have no RTT.
+ONE_WAY = (
+    Column("one-way ms", "owd_ms.mean"),
+    Column("one-way p95 ms", "owd_ms.p95"),
+    Column("jitter ms", "jitter_ms"),
 )
 LINK = (
     Column("utilisation %", "utilisation", 100.0),
     Column("queue ms", "queue_ms.mean"),
     Column("queue p95 ms", "queue_ms.p95"),
     Column("dropped %", "drop_pct"),
+    Column("marked packets", "marked", count=True),
 )
 
 
@@ -58,6 +77,36 @@ def figure(entry: Mapping[str, Any], metric: str) -> float:
     for key in metric.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
     return float(value) if isinstance(value, (int, float)) else float("nan")
+
+
+def group_columns(result: Result) -> tuple[Column, ...]:
+    """The columns of flows: one-way delays, too, where some flow has no RTT."""
+    entries = [group for outcome in result.outcomes for group in outcome.summary["groups"]]
+    if not any(entry.get("owd_ms") and not entry.get("rtt_ms") for entry in entries):
+        return GROUP
+    behind = GROUP.index(next(column for column in GROUP if column.metric == "loss_pct"))
+    return (*GROUP[:behind], *ONE_WAY, *GROUP[behind:])
+
+
+def legend(result: Result) -> list[str]:
+    """What the columns of flows do not say: over what they are means, and of which time they are."""
+    groups = [group for outcome in result.outcomes for group in outcome.summary["groups"]]
+    lines = []
+    if any(group["flows"] > 1 for group in groups):
+        lines.append(
+            "Of several flows, throughput and share are sums and delays means; their p95 is the mean of the flows' p95."
+        )
+    whole = [
+        word
+        for word, metrics in WHOLE_RUN.items()
+        if any(figure(group, metric) > 0.0 for group in groups for metric in metrics)
+    ]
+    windows = {case.measure_s for case in result.plan.cases if case.measure_s != (0.0, case.duration_s)}
+    if whole and windows:
+        begin, end = next(iter(windows))
+        measured = f"from {begin:g} to {end:g} s" if len(windows) == 1 else "of the measure window"
+        lines.append(f"{' and '.join(whole).capitalize()} are those of the whole run; all else is {measured}.")
+    return lines
 
 
 def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
@@ -87,10 +136,16 @@ def summary(result: Result, width: int = 160) -> RenderableType:
     from rich.text import Text
 
     swept = any(case.values for case in result.plan.cases)
+    of_groups = group_columns(result)
     parts: list[RenderableType] = [
-        _rich(("flow", "cc"), rows(result, "groups", GROUP), GROUP, swept, lambda row: (row.name, row.kind), width),
+        _rich(
+            ("flow", "cc"), rows(result, "groups", of_groups), of_groups, swept,
+            lambda row: (row.name, row.kind), width,
+        ),
         _rich(("link",), rows(result, "links", LINK), LINK, swept, lambda row: (row.name,), width),
-    ]
+        *(Text(f"Mind: {line}", style="yellow") for line in remarks(result)),
+        *(Text(line, style="dim") for line in legend(result)),
+    ]  # fmt: skip
     return Group(Text(_title(result), style="bold"), *parts, Text(_foot(result), style="dim"))
 
 
@@ -143,7 +198,7 @@ def _draw(
     for row in lines:
         cells = [*([row.case if row.case != before else ""] if swept else []), *names(row), str(row.n)]
         before = row.case
-        table.add_row(*(Text(cell) for cell in cells), *(str(row.cells[i]) for i in shown))
+        table.add_row(*(Text(cell) for cell in cells), *(columns[i].text(row.cells[i]) for i in shown))
     return table
 
 
@@ -175,14 +230,27 @@ def plain(result: Result) -> str:
 def html(result: Result) -> str:
     """Return the tables as HTML, for notebooks."""
     parts = [f"<p><b>{escape(_title(result))}</b></p>"]
-    for part, columns, heads in (("groups", GROUP, ("flow", "cc")), ("links", LINK, ("link", ""))):
+    for part, columns, heads in (
+        ("groups", group_columns(result), ("flow", "cc")),
+        ("links", LINK, ("link", "")),
+    ):
         head = "".join(f"<th>{escape(text)}</th>" for text in ("case", *heads, "n", *(c.title for c in columns)))
         body = "".join(
             "<tr>"
-            + "".join(f"<td>{escape(text)}</td>" for text in (r.case, r.name, r.kind, str(r.n), *map(str, r.cells)))
+            + "".join(
+                f"<td>{escape(text)}</td>"
+                for text in (
+                    r.case,
+                    r.name,
+                    r.kind,
+                    str(r.n),
+                    *(c.text(one) for c, one in zip(columns, r.cells, strict=True)),
+                )
+            )
             + "</tr>"
             for r in rows(result, part, columns)
         )
         parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-    parts.append(f"<p><small>{escape(_foot(result))}</small></p>")
+    parts += [f"<p>Mind: {escape(line)}</p>" for line in remarks(result)]
+    parts += [f"<p><small>{escape(line)}</small></p>" for line in (*legend(result), _foot(result))]
     return "".join(parts)

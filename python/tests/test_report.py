@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import math
 import re
@@ -235,6 +236,56 @@ def test_a_report_says_what_repeats_it(tmp_path: Path) -> None:
         assert outcome.digest in text["td"]
     with pytest.raises(ValueError, match="at least one"):
         report.write([], tmp_path / "x.html")
+
+
+def test_a_page_has_the_command_that_repeats_it(tmp_path: Path) -> None:
+    import sojourn as sj
+    from sojourn.report.provenance import command
+
+    one = sj.run("5Mbit/s 20ms 1BDP fifo: 2 cubic", set={"run.duration": "2 s"}, repeat=2, seed=7)
+    again = "sojourn run '5Mbit/s 20ms 1BDP fifo: 2 cubic' --set 'run.duration=2 s' --set run.seed=7 --repeat 2"
+    text = outline(report.write([one], tmp_path / "r.html").read_text("utf-8")).text
+    assert again in text["code"]
+    assert "2 s, all of it" in text["dd"]
+    file = tmp_path / "mine.toml"
+    file.write_text(one.spec)
+    assert command(sj.run(file)) == f"sojourn run {file}"
+    # What is no file any more, or was written in Python, is repeated by the text on the page.
+    made = sj.run(file)
+    file.unlink()
+    assert command(made) is None
+    assert command(synthetic.result()) is None
+
+
+def test_a_page_of_some_cases_says_of_how_many(tmp_path: Path) -> None:
+    whole = synthetic.result(sweep={"path.rate": ["4 Mbit/s", "12 Mbit/s"]})
+    part = dataclasses.replace(whole, outcomes=whole.outcomes[:1])
+    assert "1 of 2 cases, 1 run." in report.write([part], tmp_path / "r.html").read_text("utf-8")
+    assert "2 cases, 2 runs." in report.write([whole], tmp_path / "r.html").read_text("utf-8")
+
+
+def test_what_has_no_window_has_no_line_and_a_threshold_far_above_does_not_flatten_it() -> None:
+    import sojourn as sj
+    from sojourn.plot.data import shown
+
+    settings = {"run.duration": "8 s"}
+    call = sj.run("10Mbit/s 20ms 100p fifo: cubic, voip", set=settings, series="20ms")
+    _, window, delay, _ = over_time(shown(call)[0], 0).panels
+    assert not [line.name for panel in (window, delay) for line in panel.lines if line.name.startswith("voip")]
+    one = sj.run("12Mbit/s 40ms 2BDP fifo: hldg", set={"run.duration": "20 s"}, series="20ms", events=True)
+    series = over_time(shown(one)[0], 0)
+    lines = {line.name: line.values for line in series.panels[1].lines}
+    assert np.nanmax(lines["shadow"]) <= 1.5 * np.nanmax(lines["hldg"])
+    assert "far above the window are not drawn" in series.caption
+
+
+def test_numbers_of_things_are_whole() -> None:
+    import sojourn as sj
+
+    one = sj.run("10Mbit/s 20ms 20p fifo: cubic", set={"run.duration": "5 s"})
+    count = one.groups["backoffs.loss"][0]
+    assert 0 < count < 100
+    assert repr(one).splitlines()[5].split()[-1] == str(count)
 
 
 def test_a_result_that_was_never_recorded_over_time_still_makes_a_page(tmp_path: Path) -> None:

@@ -257,6 +257,17 @@ def test_several_files_go_through_one_pool_and_a_bad_one_stops_no_other(
     assert {p: p.stat().st_mtime_ns for p in before} == before
 
 
+def test_claims_alone_make_a_page_without_empty_scores(tmp_path: Path) -> None:
+    file, page = tmp_path / "claims.toml", tmp_path / "all.html"
+    file.write_text(PUBLISHED.split("[published]")[0])
+    assert reproduce.run([str(file)], out=tmp_path / "out", html=page, page_each=False) == 0
+    text = page.read_text("utf-8")
+    assert "claims hold" in text
+    assert "of 0" not in text
+    assert "own runs" not in text
+    assert f"from specs {load(tmp_path / 'out').hash}" in text
+
+
 def test_names_or_all_not_both(tmp_path: Path) -> None:
     for names, everything in (([], False), (["a"], True)):
         with pytest.raises(SpecError, match="--all"):

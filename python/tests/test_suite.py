@@ -99,8 +99,12 @@ def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
             series_ms=1000.0,
             seen=lambda done, total: counts.append(total),
         )
-        assert page(answer, tmp_path / "page.html").read_text("utf-8").count("<svg") == 1
-        assert "Settled after" in (tmp_path / "page.html").read_text("utf-8")
+        text = page(answer, tmp_path / "page.html").read_text("utf-8")
+        assert text.count("<svg") == 1
+        assert "Settled after" in text
+        assert "1 scenario, " in text
+        assert "How to repeat it" in text
+        assert answer.scenarios[0].result.digest in text
         assert answer.ok
         assert all(one.verdict.holds is None for one in answer.statements)
         return counts, answer.data()

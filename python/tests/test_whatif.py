@@ -275,6 +275,17 @@ def test_every_usual_queue_has_linux_commands(queue):
 OPTIONS = ("--down", "2Mbit/s", "--rtt", "20ms", "--mix", "cubic, voip, web", "--queues", "fifo, fq_codel", "--quick")
 
 
+def test_who_gets_no_marks_is_told():
+    from sojourn.whatif.words import unmarked
+
+    link = Question("10 Mbit/s", "20 ms", "dctcp, prague ecn", queues=("fifo", "codel(ecn=true)"), duration="6 s")
+    answer = ask(link, repeat=1)
+    without, mute = unmarked(answer)
+    assert '"dctcp ecn" in the mix negotiates ECN' in without
+    assert mute.startswith("nothing is marked under fifo: ")
+    assert answer.data()["unmarked"] == [without, mute]
+
+
 def test_the_command_prints_an_answer_and_keeps_results(sojourn, tmp_path):
     done = sojourn("whatif", *OPTIONS)
     assert done.returncode == 0, done.stderr

@@ -100,7 +100,9 @@ def page_of(
         pieces += [Section(r.title, sections(r, n, span, link)) for r, n in zip(results, names, strict=True)]
     runs = sum(len(r.outcomes) for r in results)
     cases = sum(len({o.case.index for o in r.outcomes}) for r in results)
-    lead = f"{cases} case{'' if cases == 1 else 's'}, {runs} run{'' if runs == 1 else 's'}."
+    planned = sum(len(r.plan.cases) for r in results)
+    of = f"{cases} of {planned}" if cases < planned else f"{cases}"
+    lead = f"{of} case{'' if planned == 1 else 's'}, {runs} run{'' if runs == 1 else 's'}."
     heading = title or "; ".join(dict.fromkeys(r.title for r in results))
     version = results[0].version
     hashes = " ".join(dict.fromkeys(r.hash for r in results))

@@ -13,9 +13,10 @@ from ..plot import inner, rates, style
 from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, table, while_heard
 from ..plot.links import looking, place
 from ..plot.why import named_values
-from ..stats import Interval
-from ..tables import GROUP, LINK, rows
-from .pieces import Cell, Code, Column, Facts, Figure, Line, Panel, Piece, Section, Series, Table, Tick, Value, thinned
+from ..remarks import remarks
+from ..tables import LINK, group_columns, legend, rows
+from .pieces import Cell, Column, Figure, Line, Panel, Piece, Section, Series, Table, Tick, Value, thinned
+from .provenance import provenance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,9 +61,11 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     where = {c.case.label: [c.label] if labels is not None else [_swept(c.values.get(k)) for k in keys] for c in cases}
     heads = ["case"] if labels is not None else [key.removeprefix("path.").removeprefix("flow.") for key in keys]
     mean = "Mean ± 95 % interval over repetitions (n); no interval where repetitions do not differ."
-    pieces: list[Piece] = [mean] if max(len(c.outcomes) for c in cases) > 1 else []
+    pieces: list[Piece] = [f"Mind: {line}." for line in remarks(result)]
+    pieces += [mean] if max(len(c.outcomes) for c in cases) > 1 else []
+    pieces += legend(result)
     for part, columns, names, caption in (
-        ("groups", GROUP, ("flow", "cc"), "Flows"),
+        ("groups", group_columns(result), ("flow", "cc"), "Flows"),
         ("links", LINK, ("link",), "Links"),
     ):
         lines = [row for row in rows(result, part, columns) if any(cell.n and cell.mean for cell in row.cells)]
@@ -71,7 +74,9 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
         body: list[list[Value]] = []
         for row in lines:
             who: list[Value] = [row.name, short_spec(row.kind)] if len(names) == 2 else [row.name]
-            body.append([*where[row.case], *who, row.n, *(_interval(row.cells[i]) for i in kept)])
+            body.append(
+                [*where[row.case], *who, row.n, *(Cell(columns[i].text(row.cells[i]), row.cells[i].mean) for i in kept)]
+            )
         units = [_unit(columns[i].title) for i in kept]
         if lines:
             pieces.append(Table([*heads, *names, "n", *(Column(name, unit) for name, unit in units)], body, caption))
@@ -91,10 +96,6 @@ def _unit(title: str) -> tuple[str, str]:
     """`RTT p95 ms` as its name and its unit."""
     name, _, unit = title.rpartition(" ")
     return (name, unit) if unit in ("ms", "%", "Mbit/s", "s", "packets") else (title, "")
-
-
-def _interval(value: Interval) -> Cell:
-    return Cell(str(value), value.mean)
 
 
 def figures(cases: Sequence[Shown]) -> list[Piece]:
@@ -190,24 +191,33 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     labels = [flow_label(case.flows[i]) for i in picked]
 
     def lines(values: Sequence[Floats], word: str = "", **kind: bool) -> list[Line]:
+        # Datagrams have no window and no RTT, nor has a flow an ssthresh before its first back-off: no line, no name.
         return [
-            Line(f"{label}{word}", v, look.colour, **kind) for label, look, v in zip(labels, looks, values, strict=True)
+            Line(f"{label}{word}", v, look.colour, **kind)
+            for label, look, v in zip(labels, looks, values, strict=True)
+            if np.isfinite(v).any()
         ]
 
     top = max((float(np.nanmax(w)) for w in window if np.isfinite(w).any()), default=1.0) / 1e3
-    # An ssthresh that was never reached would flatten the window under it.
-    shown_threshold = [np.where(t / 1e3 <= 1.5 * top, t / 1e3, np.nan) for t in threshold]
+
+    def beside_the_window(kilobytes: Floats) -> Floats:
+        """An ssthresh or a shadow window far above every window would flatten them."""
+        return np.where(kilobytes <= 1.5 * top, kilobytes, np.nan)
+
+    shown_threshold = [beside_the_window(t / 1e3) for t in threshold]
     ticks, cut_off = _ticks(events, picked)
+    under_it = [values for (panel, _, _), values in zip(further, inner_values, strict=True) if panel is None]
+    cut = any((kilobytes > 1.5 * top).any() for kilobytes in (*(t / 1e3 for t in threshold), *under_it))
     own = [
         Line(
             variable.label,
-            values,
+            beside_the_window(values) if panel is None else values,
             _ink(variable.colour),
             dashed=variable.dash != "solid",
             stepped=True,
             dots=variable.dots,
         )
-        for (_, variable, _), values in zip(further, inner_values, strict=True)
+        for (panel, variable, _), values in zip(further, inner_values, strict=True)
     ]
     under = [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is None]
     panels_of = dict.fromkeys(panel for panel, _, _ in further if panel is not None)
@@ -227,6 +237,7 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     caption += "; smallest and largest value of each stretch." if len(time) > points else "."
     if len(case.flows) > n:
         caption += f" The first {n} of {len(case.flows)} flows."
+    caption += " Thresholds and shadow windows far above the window are not drawn." if cut else ""
     caption += cut_off
     return Series(at, panels, caption)
 
@@ -343,37 +354,6 @@ def values(event: Mapping[str, Any]) -> list[str]:
 def _ink(colour: str) -> str:
     """The page's own ink where a figure uses paper's."""
     return "ink" if colour == style.INK else colour
-
-
-def provenance(result: Result) -> list[Piece]:
-    """What is needed to get the same numbers again, and to know that they are the same."""
-    version = result.version
-    outcomes = sorted(result.outcomes, key=lambda o: (o.case.index, o.repetition))
-    facts: dict[str, Value] = {
-        "experiment": Cell(result.experiment.file),
-        "spec hash": Cell(result.hash),
-        "seeds": Cell(_seeds([o.seed for o in outcomes])),
-        "sojourn": Cell(version.version + (f" ({version.git[:12]})" if version.git else "")),
-        "model / schema / format": Cell(f"{version.model} / {version.schema} / {version.format}"),
-        "runs": len(outcomes),
-        "packets": Cell(f"{sum(int(o.summary.get('packets') or 0) for o in outcomes):,}"),
-        "simulated in": Cell(f"{sum(float(o.summary.get('wall_s') or 0) for o in outcomes):.2f} s of one CPU"),
-        "digest": Cell(result.digest),
-    }
-    runs = Table(
-        ["case", "repetition", "seed", "digest"],
-        [[o.case.label or o.case.index, o.repetition, o.seed, Cell(o.digest, o.digest)] for o in outcomes],
-        "Equal digests are equal runs, event by event.",
-    )
-    file = Code(result.spec, "The experiment file (save it and `sojourn run` it)")
-    return [Facts(facts), file, Section("Digests of all runs", [runs], folded=True)]
-
-
-def _seeds(seeds: Sequence[int]) -> str:
-    some = sorted(set(seeds))
-    if len(some) > 2 and some[-1] - some[0] == len(some) - 1:
-        return f"{some[0]}–{some[-1]}"
-    return ", ".join(map(str, some[:20])) + (" …" if len(some) > 20 else "")
 
 
 def _claims(result: Result) -> Section | None:

@@ -106,11 +106,13 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
 
     tables = [table for one in everything for table in one.tables]
     score = Score.of(tables)
-    badges = [
+    scored = [
         report.Badge("–" if score.share is None else f"{100 * score.share:.0f} %", f"of {score.judged} cells"),
         report.Badge(f"{score.reached} of {score.tables}", "tables have 60 % or more"),
         report.Badge(score.undecided_text, "undecided (median within)", "undecided" if score.undecided else ""),
     ]
+    # Some files have claims alone.
+    badges = scored if tables else []
     claims = [claim for one in everything for claim in one.claims]
     if claims:
         badges.append(report.Badge(f"{sum(c.holds for c in claims)} of {len(claims)}", "claims hold"))
@@ -133,8 +135,11 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
     sample = "A sample: few repetitions of some cases. " if quick else ""
     lead = sample + "Published beside ours, cell by cell; ours is the median over repetitions."
     medians = [f"{score.medians[0].upper()}{score.medians[1:]}."] if score.medians else []
-    index = report.Section("Scores", [report.Badges(badges), *medians, report.Table(heads, rows)])
-    footer = f"Made by sojourn {version().version}, model {version().model}."
+    scores: list[Piece] = [report.Badges(badges), *medians] if badges else ["Nothing was judged."]
+    index = report.Section("Scores", [*scores, *([report.Table(heads, rows)] if rows else [])])
+    hashes = " ".join(one.result.hash for one in everything if one.result is not None)
+    specs = f", from specs {hashes}" if hashes else ""
+    footer = f"Made by sojourn {version().version}, model {version().model}{specs}."
     return report.save(report.Page("Published results, reproduced", [index, *sections], lead, footer), out, "--html")
 
 
@@ -149,7 +154,7 @@ def _pieces(one: Reproduced) -> list[Piece]:
         body: list[list[Value]] = [
             [claim.name or claim.that, claim.wanted, claim.measured, _holds(claim)] for claim in one.claims
         ]
-        pieces.append(report.Table(["claim", "wanted", "measured", ""], body))
+        pieces.append(report.Table(["claim", "wanted", "measured", "verdict"], body))
     pieces += [report.Code(failure) for failure in one.failures]
     return pieces
 

@@ -122,14 +122,44 @@ def page(answer: Answer, out: Path) -> Path:
     pieces += [_scenario(ran) for ran in answer.scenarios]
     if answer.refused:
         pieces.append(_refused(answer))
+    pieces.append(_provenance(answer))
     runs = sum(len(ran.result.outcomes) for ran in answer.scenarios)
     sample = "A sample: shorter runs of fewer cases. " if answer.quick else ""
     doubts = f", {len(answer.suspect)} of them suspect" if answer.suspect else ""
     live = f" on real packets over this machine's kernel{doubts}" if answer.on == "linux" else ""
-    lead = f"{sample}{len(answer.scenarios)} scenarios, {runs} runs{live}."
+    lead = f"{sample}{_count(len(answer.scenarios), 'scenario')}, {_count(runs, 'run')}{live}."
     hashes = " ".join(ran.result.hash[:16] for ran in answer.scenarios)
     footer = f"Made by sojourn {version().version}, model {version().model}, from specs {hashes}."
     return report.save(report.Page(answer.suite.title, pieces, lead, footer), out, "--html")
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _provenance(answer: Answer) -> Section:
+    """What repeats each scenario, and by what to see that it is the same."""
+    from .. import report
+    from ..report.provenance import seeds
+
+    body: list[list[Value]] = [
+        [
+            ran.scenario.name,
+            len({o.case.index for o in ran.result.outcomes}),
+            len(ran.result.outcomes),
+            report.Cell(seeds(ran.result)),
+            ran.result.hash[:16],
+            ran.result.digest,
+        ]
+        for ran in answer.scenarios
+        if ran.result.outcomes
+    ]
+    words = (
+        "Each scenario's experiment is folded away under its table: save it and give it to sojourn run. "
+        "Equal digests are equal runs."
+    )
+    heads = ["scenario", "cases", "runs", "seeds", "spec hash", "digest"]
+    return report.Section("How to repeat it", [words, report.Table(heads, body)])
 
 
 def _refused(answer: Answer) -> Section:
@@ -157,7 +187,7 @@ def _statements(answer: Answer) -> Section:
     judged = [one for one in answer.statements if one.verdict.holds is not None]
     held = sum(one.verdict.holds is True for one in judged)
     badge = report.Badge(f"{held} of {len(judged)}", "statements hold", "ok" if held == len(judged) else "")
-    table = report.Table(["statement", "source", "measured", "", "where it fails"], body)
+    table = report.Table(["statement", "source", "measured", "verdict", "where it fails"], body)
     return report.Section("Statements", [report.Badges([badge]), table])
 
 
@@ -176,7 +206,8 @@ def _scenario(ran: Ran) -> Section:
         else:
             drawing, what = _dots, "a panel per figure, a line per queue and setting, a colour per congestion control."
         svg = plot.to_svg(partial(drawing, ran, part))
-        pieces.append(report.Figure(svg, before + what))
+        caption = before + what
+        pieces.append(report.Figure(svg, caption[0].upper() + caption[1:]))
     heads = [report.Column("congestion control"), report.Column("queue"), report.Column("case")]
     heads += [report.Column(m.title, m.unit) for m in ran.scenario.measures]
     body: list[list[Value]] = [
@@ -194,7 +225,7 @@ def _scenario(ran: Ran) -> Section:
             ]
             for c in ran.claims
         ]
-        pieces.append(report.Table(["claim", "measured", ""], verdicts))
+        pieces.append(report.Table(["claim", "measured", "verdict"], verdicts))
     pieces += [report.Code(str(failure)) for failure in ran.result.failures]
     pieces.append(report.Code(ran.result.plan.toml, "The experiment"))
     return report.Section(ran.scenario.name, pieces)

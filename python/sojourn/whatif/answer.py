@@ -64,7 +64,7 @@ class Answer:
 
     def data(self) -> dict[str, Any]:
         """The answer as JSON has it; figures that a mix has not are left out."""
-        from .words import not_modelled
+        from .words import not_modelled, unmarked
 
         def interval(one: stats.Interval) -> dict[str, float | int | None]:
             return {"mean": one.mean if abs(one.mean) < float("inf") else None, "half": one.half, "n": one.n}
@@ -96,6 +96,7 @@ class Answer:
             },
             "choice": self.choice,
             "not_told_apart": [ranked.queue for ranked in self.ranking if ranked.tied],
+            "unmarked": list(unmarked(self)),
             "not_modelled": list(not_modelled(self.question)),
             "commands": {"tc": list(tc.lines), "ipfw": list(ipfw.lines)},
             "notes": {"tc": list(tc.notes), "ipfw": list(ipfw.notes)},

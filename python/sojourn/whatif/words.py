@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..remarks import marks, of_family
 from ..stats import Interval, number
 from . import figures, objective
 from .figures import Figure
@@ -40,6 +41,8 @@ def show(answer: Answer, screen: Console) -> None:
     screen.print()
     for line in choice(answer):
         screen.print(line, highlight=False)
+    for line in unmarked(answer):
+        screen.print(f"Mind: {line}", highlight=False, style="yellow")
     screen.print("\nNot modelled", style="bold")
     for line in not_modelled(question):
         screen.print(f"  {line}", highlight=False)
@@ -81,6 +84,16 @@ def choice(answer: Answer) -> Iterator[str]:
         yield f"Not told apart from it by these runs: {', '.join(tied)}"
     elif len(answer.ranking) > 1 and len(next(iter(answer.measured.values())).runs) < 2:
         yield "One run each: no telling whether the next is worse by more than chance"
+
+
+def unmarked(answer: Answer) -> Iterator[str]:
+    """Name flows that answer marks without ecn in the mix, and queues that mark nothing though the mix says ecn."""
+    entries, by_marks = answer.question.entries, of_family("ecn")
+    for name in dict.fromkeys(entry.name for entry in entries if entry.name in by_marks and not entry.ecn):
+        yield f'{name} answers marks and gets none, so it answers losses alone; "{name} ecn" in the mix negotiates ECN'
+    mute = [case.values["path.queue"] for case in answer.result.plan.cases if not marks(case, "bottleneck")]
+    if mute and any(entry.ecn for entry in entries):
+        yield f"nothing is marked under {', '.join(mute)}: ecn is a setting of most queues, as in codel(ecn=true)"
 
 
 def not_modelled(question: Question) -> tuple[str, ...]:

@@ -1,0 +1,97 @@
+"""What a reader of figures has to know first: that nothing was measured, or that an algorithm never got its signal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._engine import Case, table
+
+if TYPE_CHECKING:
+    from .result import Outcome, Result
+
+
+def remarks(result: Result) -> tuple[str, ...]:
+    """Sentences, each with its cure; none for a result that is what it looks like."""
+    ran: dict[int, list[Outcome]] = {}
+    for outcome in result.outcomes:
+        ran.setdefault(outcome.case.index, []).append(outcome)
+    cases = [case for case in result.plan.cases if case.index in ran]
+    empty = [case for case in cases if not any(map(_measured, ran[case.index]))]
+    return (*_unmeasured(empty, len(cases)), *unmarked(cases))
+
+
+def unmarked(cases: Sequence[Case]) -> Iterator[str]:
+    """Groups of flows whose congestion control answers marks and cannot get any."""
+    by_marks = of_family("ecn")
+    found: dict[tuple[str, str], list[tuple[bool, tuple[str, ...]]]] = {}
+    for case in cases:
+        for flow in {str(flow["group"]): flow for flow in case.flows}.values():
+            name = str(flow["cc"]).partition("(")[0]
+            if name not in by_marks:
+                continue
+            # Results of earlier versions do not say it of every flow.
+            silent, mute = not flow.get("ecn", True), _mute(case, flow)
+            if silent or mute:
+                found.setdefault((str(flow["group"]), name), []).append((silent, mute))
+    for (group, name), some in found.items():
+        yield _unmarked(group, name, some, len(cases))
+
+
+def of_family(family: str) -> frozenset[str]:
+    """Names of the congestion controls of a family."""
+    return frozenset(str(entry["name"]) for entry in table("algorithms") if entry["family"] == family)
+
+
+def _unmarked(group: str, name: str, cases: Sequence[tuple[bool, tuple[str, ...]]], of: int) -> str:
+    silent = any(one for one, _ in cases)
+    queues = tuple(dict.fromkeys(queue for _, mute in cases for queue in mute))
+    why, cures = [], []
+    if silent:
+        why.append("it does not negotiate ECN")
+        cures.append(f"--set flow.{group}.ecn=true")
+    if queues:
+        why.append(f"no queue on its way marks ({', '.join(queues)})")
+        cures.append("a queue that marks, such as codel(ecn=true) or dualpi2")
+    who = name if group == name else f"flow {group} ({name})"
+    return (
+        f"{who} answers marks and gets none{_some(len(cases), of)}: {' and '.join(why)}, so it answers losses alone. "
+        f"Cure: {' and '.join(cures)}"
+    )
+
+
+def _mute(case: Case, flow: Mapping[str, Any]) -> tuple[str, ...]:
+    """The queues on a flow's way, if none of them marks."""
+    route = [link for link in case.links if link["name"] in flow["route"]]
+    if not route or any(marks(case, link["name"]) for link in route):
+        return ()
+    return tuple(dict.fromkeys(str(link["queue"]) for link in route if link["rate_mbps"] is not None))
+
+
+def marks(case: Case, link: str) -> bool:
+    """Whether a link's queue marks what can be marked; one of which nothing is known is taken to."""
+    settings = case.resolved.get(f"link.{link}.queue")
+    if settings is None or settings.get("ecn") == "true":
+        return True
+    # A threshold of its own for marks: CoDel's beside its law, DualPI2's, which marks whatever is set.
+    return settings.get("ce_threshold", "0ms") != "0ms" or "step" in settings
+
+
+def _unmeasured(empty: Sequence[Case], of: int) -> Iterator[str]:
+    if empty:
+        begin, end = empty[0].measure_s
+        yield (
+            f"nothing was measured{_some(len(empty), of)}: no packet arrived from {begin:g} s to {end:g} s. "
+            "Cure: a longer run.duration, or another run.measure"
+        )
+
+
+def _measured(outcome: Outcome) -> bool:
+    summary = outcome.summary
+    return any(flow["throughput_mbps"] for flow in summary["flows"]) or any(
+        link.get("arrived") for link in summary["links"]
+    )
+
+
+def _some(some: int, of: int) -> str:
+    return f" in {some} of {of} cases" if some < of else ""

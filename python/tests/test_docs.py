@@ -1,0 +1,75 @@
+"""The guides as a new user takes them: links lead somewhere, commands have the options they are given."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from sojourn._engine import check, read
+from sojourn.cli import app
+from sojourn.cli_suite import entries
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "bench/README.md")), *ROOT.glob("docs/**/*.md")]
+GUIDES = [page for page in PAGES if "reference" not in page.parts]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """Names of its headings as they are linked to."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.strip().lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    prose = FENCE.sub("", page.read_text("utf-8"))
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), link
+        assert not anchor or anchor in anchors(there), link
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every line of a guide's shell blocks that calls sojourn, as words."""
+    for page in GUIDES:
+        for kind, block in FENCE.findall(page.read_text("utf-8")):
+            if kind not in ("", "sh"):
+                continue
+            for line in re.findall(r"^(?:sudo )?(sojourn .*)$", block.replace("\\\n", " "), re.MULTILINE):
+                words = shlex.split(re.sub(r"\s#.*", "", line))
+                while (end := next((i for i, word in enumerate(words) if word.endswith(";")), None)) is not None:
+                    yield page.name, [*words[1:end], words[end].removesuffix(";")]
+                    words = words[end + 1 :]
+                yield page.name, words[1:]
+
+
+@pytest.mark.parametrize(
+    ("page", "words"), list(commands()), ids=lambda one: one if isinstance(one, str) else " ".join(one)[:60]
+)
+def test_commands_are_accepted(page: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    words = words[: next((i for i, word in enumerate(words) if word in (">", "|")), len(words))]
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "commands"):
+        name = words.pop(0)
+        assert name in command.commands, f"{page}: no command {name}"
+        command = command.commands[name]
+    # What it reads need not be there; options, values and numbers of arguments are judged.
+    given = command.make_context("sojourn", words).params
+    for source in (given.get("source"), given.get("within"), *([given["a"]] if "a" in given and "b" in given else [])):
+        if isinstance(source, str) and ":" in source:
+            check(read(source, [tuple(one.split("=", 1)) for one in given.get("set") or ()]))
+    for cc in entries(given.get("cc")) if "aqm" in given else ():
+        check(read(f"1Mbit/s 10ms fifo: {cc}"))
+    for queue in entries(given.get("aqm")):
+        check(read(f"1Mbit/s 10ms {queue}: cubic"))

@@ -1,0 +1,83 @@
+"""What is said beside a table: signals that never came, windows in which nothing was measured, what figures are of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sojourn as sj
+from sojourn import report
+from sojourn.remarks import remarks
+from sojourn.tables import html, plain
+
+SHORT = {"run.duration": "2 s"}
+
+
+@pytest.mark.parametrize(
+    ("line", "changes", "why"),
+    [
+        ("codel(ecn=true): dctcp", {}, "it does not negotiate ECN, so"),
+        ("fifo: dctcp", {"flow.dctcp.ecn": "true"}, "no queue on its way marks (fifo), so"),
+        ("codel: prague", {}, "it does not negotiate ECN and no queue on its way marks (codel), so"),
+    ],
+)
+def test_who_answers_marks_and_cannot_get_any_is_told(line: str, changes: dict[str, str], why: str) -> None:
+    result = sj.run(f"5Mbit/s 20ms 1BDP {line}", set=SHORT | changes)
+    (said,) = remarks(result)
+    assert why in said
+    assert said in " ".join(plain(result).split())
+    assert why.partition(" (")[0] in html(result)
+
+
+@pytest.mark.parametrize(
+    ("queue", "flow"),
+    [("codel(ecn=true)", "dctcp"), ("dualpi2", "prague"), ("codel(ce_threshold=1ms, reference=linux)", "l2dct")],
+)
+def test_who_can_get_marks_is_not_told(queue: str, flow: str) -> None:
+    assert not remarks(sj.run(f"5Mbit/s 20ms 1BDP {queue}: {flow}", set=SHORT | {f"flow.{flow}.ecn": "true"}))
+
+
+def test_of_a_sweep_the_cases_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text(
+        'format = 1\n[path]\nrate = "5 Mbit/s"\nrtt = "20 ms"\nqueue = "codel(ecn=true)"\n'
+        '[[flow]]\nname = "a"\ncc = "cubic"\necn = true\n[run]\nduration = "1 s"\n'
+        '[sweep]\n"flow.a.cc" = ["cubic", "dctcp"]\n"path.queue" = ["codel", "pie(ecn=true)"]\n'
+    )
+    (said,) = remarks(sj.run(path))
+    assert said.startswith(
+        "flow a (dctcp) answers marks and gets none in 1 of 4 cases: no queue on its way marks (codel)"
+    )
+    assert not remarks(sj.run(path, set={"flow.a.cc": "cubic"}))
+
+
+def test_nothing_measured_is_told(tmp_path: Path) -> None:
+    result = sj.run("5Mbit/s 20ms 1BDP fifo: cubic", set={"run.duration": "1 ns"})
+    assert "nothing was measured: no packet arrived from 0 s to 1e-09 s" in plain(result)
+    page = report.write([result], tmp_path / "page.html").read_text("utf-8")
+    assert "nothing was measured" in page
+
+
+def test_a_table_with_datagrams_has_their_one_way_delay() -> None:
+    with_call = plain(sj.run("5Mbit/s 20ms 1BDP fifo: cubic, voip", set=SHORT))
+    assert "one-way" in with_call
+    assert "jitter" in with_call
+    assert "one-way" not in plain(sj.run("5Mbit/s 20ms 1BDP fifo: cubic", set=SHORT))
+
+
+def test_a_table_says_over_what_its_figures_are(tmp_path: Path) -> None:
+    window = {"run.measure": '["1 s", "2 s"]'}
+    several = plain(sj.run("5Mbit/s 20ms 1BDP fifo: 2 cubic", set=SHORT | window))
+    assert "Of several flows," in several
+    assert "Back-offs are those of the whole run; all else is from 1 to 2 s." in several
+    alone = sj.run("5Mbit/s 20ms 1BDP fifo: cubic", set=SHORT)
+    assert "Of several flows," not in plain(alone)
+    assert "whole run" not in plain(alone)
+
+
+def test_marks_and_completions_have_columns() -> None:
+    text = plain(sj.run("5Mbit/s 20ms 1BDP codel(ecn=true): dctcp, bytes", set=SHORT | {"flow.dctcp.ecn": "true"}))
+    assert "ECN" in text
+    assert "marked" in text
+    assert "completion" in text
