@@ -12,8 +12,9 @@ from . import _engine
 from ._engine import Claim, Experiment, Plan, Record
 from .algorithm import CongestionControl
 from .errors import RunError, SpecError
+from .held import is_results, load
 from .result import Outcome, Result
-from .store import Store, is_results, load, place
+from .store import Store, place
 from .sweep import sweep
 
 if TYPE_CHECKING:

@@ -184,9 +184,9 @@ def compare(
     """
     from . import _engine
     from .api import prepare, seeded
+    from .held import is_results
     from .paired import pair
     from .result import Result
-    from .store import is_results, load
 
     _host(on, cluster)
     changes = settings(set)
@@ -195,7 +195,7 @@ def compare(
         if within is not None:
             base = prepare(within, changes, seed)
             return base.change(*_variant(text, base))
-        return load(text) if is_results(text) else prepare(text, changes, seed)
+        return terminal.loaded(text) if is_results(text) else prepare(text, changes, seed)
 
     def result(side: Experiment | Result) -> Result:
         if isinstance(side, Result):
@@ -250,8 +250,8 @@ def plot(
     """
     from . import plot as plots
     from .api import prepare
+    from .held import is_results
     from .plot.options import read
-    from .store import is_results, load
 
     options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}
     start, stop = terminal.span(start, stop)
@@ -268,7 +268,7 @@ def plot(
     terminal.target("-o", out)
     if is_results(source):
         _refuse_changes("draw", set=set, seed=seed, repeat=repeat, quick=quick)
-        result = load(source)
+        result = terminal.loaded(source)
         terminal.span(options.get("start"), options.get("stop"), [result])
     else:
         experiment = prepare(source, settings(set), seed)
@@ -291,10 +291,9 @@ def report(
 ) -> None:
     """Write one self-contained HTML page about results; it opens without a network."""
     from . import report as reports
-    from .store import load
 
     terminal.target("-o", out)
-    results = [load(source) for source in sources]
+    results = [terminal.loaded(source) for source in sources]
     print(reports.write(results, out, span=terminal.span(start, stop, results), link=link))
 
 
@@ -393,6 +392,11 @@ def _plain(value: Any) -> Any:
 def main() -> None:
     """Run the command line."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # what cannot be written is told, rather than found as the interpreter ends
     except KeyboardInterrupt:  # before or after a command, such as while importing
         sys.exit(INTERRUPTED)
+    except OSError as error:
+        sys.exit(terminal.refused(error))

@@ -11,7 +11,7 @@ import typer
 
 from .cli_list import Json, Set, settings
 from .errors import SpecError
-from .terminal import console, say, target
+from .terminal import console, loaded, say, target
 
 if TYPE_CHECKING:
     from .formats.export import Run
@@ -100,9 +100,8 @@ def export(
     for name in (name for name, value in given.items() if value):
         raise SpecError(f"{name} is for the formats of runs, such as --format pcapng; a table holds every run")
     from .catalogue import exported
-    from .store import load
 
-    _put(exported(load(source), table or "flows", format.value), out)
+    _put(exported(loaded(source), table or "flows", format.value), out)
 
 
 def _run(
@@ -220,13 +219,13 @@ def log(
 def _chosen(source: str, case: int, repetition: int, set: list[str] | None) -> Run:
     from .api import prepare
     from .formats.export import Run
-    from .store import is_results, load
+    from .held import is_results
 
     if not is_results(source):
         return Run.of(prepare(source, settings(set)), case, repetition)
     if set:
         raise SpecError(f"--set {set[0]}: a result is what it is; export the experiment's file with --set instead")
-    return Run.of(load(source), case, repetition)
+    return Run.of(loaded(source), case, repetition)
 
 
 def spp(

@@ -159,7 +159,7 @@ def _who(result: Result, other: Result) -> str:
     common = other.experiment.overrides
     changes = ((key, value) for key, value in result.experiment.overrides if key != "run.seed")
     own = [f"{key}={value}" for key, value in changes if (key, value) not in common]
-    return "  ".join([result.title, *own])
+    return "  ".join([result.title, *own, *([f"({result.partial})"] if result.partial else [])])
 
 
 _HEADS = ("case", "where", "metric", "A", "B", "B − A", "95 % interval", "%", "n", "")

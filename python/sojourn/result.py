@@ -125,6 +125,8 @@ class Result:
     version: Version
     failures: tuple[RunError, ...] = ()
     path: Path | None = None
+    #: Of results whose making was cut short: how many runs were asked for.
+    asked: int | None = None
 
     # -- where it came from -----------------------------------------------------------------------------------------
 
@@ -134,6 +136,14 @@ class Result:
         return self.plan.title or (
             self.experiment.text if self.experiment.file.startswith("<") else self.experiment.file
         )
+
+    @property
+    def partial(self) -> str:
+        """What to say of results that are not whole: how many runs of how many there are; empty where they are."""
+        if self.asked is None:
+            return ""
+        have = len(self.outcomes)
+        return f"not complete: {f'{have} of {self.asked}' if have < self.asked else 'not all'} runs"
 
     @property
     def spec(self) -> str:

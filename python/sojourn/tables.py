@@ -148,7 +148,7 @@ def _draw(
 
 
 def _title(result: Result) -> str:
-    return result.title
+    return f"{result.title}  ({result.partial})" if result.partial else result.title
 
 
 def _foot(result: Result) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +30,18 @@ def say(text: str) -> None:
     print(f"sojourn: {text}", file=sys.stderr)
 
 
+def refused(error: OSError) -> int:
+    """Tell what the system refuses, which mostly is to write what a command prints; return the exit code."""
+    with suppress(OSError, ValueError):  # what waits in the buffer would fail again at the interpreter's end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno == errno.EPIPE:  # whoever read has read enough
+        return 1
+    what = f"{error.filename}" if error.filename else "standard output"
+    with suppress(OSError):
+        say(f"error: {what}: {error.strerror or error}")
+    return 1
+
+
 def console() -> Console:
     """Return the console for results."""
     from rich.console import Console
@@ -42,6 +56,19 @@ def target(option: str, path: Path | None, results: Path | None = None) -> None:
 
     if path is not None:
         check(option, path, results)
+
+
+def loaded(path: str | Path) -> Result:
+    """Read a results folder; say first if it is not whole."""
+    from .held import load
+
+    result = load(path)
+    if result.partial:
+        say(
+            f"note: {path} is {result.partial}: its making was interrupted, or runs failed; the command that made it, "
+            "given again, makes the rest"
+        )
+    return result
 
 
 def span(start: float | None, stop: float | None, results: Sequence[Result] = ()) -> tuple[float | None, float | None]:

@@ -14,9 +14,9 @@ from rich.console import Console
 
 from sojourn import _engine, demo, reproduce
 from sojourn.errors import SpecError
+from sojourn.held import load
 from sojourn.plot import published, style
 from sojourn.reproduce import files, words
-from sojourn.store import load
 
 ALGORITHMS = ["cdg", "hldg(wwma=false)", "hldg"]
 NAMES = ["CDG", "HLDG w/o WWMA", "HLDG"]

@@ -101,6 +101,7 @@ def page_of(
     runs = sum(len(r.outcomes) for r in results)
     cases = sum(len({o.case.index for o in r.outcomes}) for r in results)
     lead = f"{cases} case{'' if cases == 1 else 's'}, {runs} run{'' if runs == 1 else 's'}."
+    lead += "".join(f" {r.title}: {r.partial}." for r in results if r.partial)
     heading = title or "; ".join(dict.fromkeys(r.title for r in results))
     version = results[0].version
     hashes = " ".join(dict.fromkeys(r.hash for r in results))
