@@ -7,6 +7,7 @@ needs it, so that `sojourn --help` answers at once.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -195,6 +196,7 @@ def compare(
         if within is not None:
             base = prepare(within, changes, seed)
             return base.change(*_variant(text, base))
+        _refuse_bare_variant(text, a, b)
         return terminal.loaded(text) if is_results(text) else prepare(text, changes, seed)
 
     def result(side: Experiment | Result) -> Result:
@@ -366,6 +368,19 @@ def _variant(text: str, base: Experiment) -> list[tuple[str, str]]:
 
             changes.append((f"flow.{check(base).cases[0].groups[0]}.cc", part))
     return changes
+
+
+def _refuse_bare_variant(text: str, a: str, b: str) -> None:
+    """Refuse what only says how an experiment is to be changed where none is named."""
+    from ._engine import table
+
+    name, _, value = text.partition("=")
+    is_change = bool(value) and "." in name and not any(sign in name for sign in "/: (")
+    if is_change or text.partition("(")[0].strip() in {entry["name"] for entry in table("algorithms")}:
+        raise SpecError(
+            f"{text!r} is a variant of an experiment, and none is named: sojourn compare {shlex.join((a, b))} "
+            '--in FILE, or --in "10Mbit/s 40ms 2BDP fifo: cubic"'
+        )
 
 
 def _refuse_changes(what: str, **options: Any) -> None:

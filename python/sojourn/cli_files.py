@@ -36,6 +36,20 @@ class Format(StrEnum):
 ENDINGS = {Format.flent: "flent.gz", Format.web10g: "web10g.csv"} | {
     one: f"{one}.log" for one in (Format.ttprobe, Format.tcp_probe, Format.siftr, Format.diftr)
 }
+#: What the ending of a file says is in it…
+_NAMED = {
+    ".csv": Format.csv,
+    ".json": Format.json,
+    ".pcapng": Format.pcapng,
+    ".pcap": Format.pcapng,
+    ".qlog": Format.qlog,
+    ".sqlog": Format.qlog,
+    ".flent.gz": Format.flent,
+}
+#: …where nothing else may be meant: qlog is JSON, and logs are lines of text, some with commas.
+_ALSO = {".json": (Format.qlog,), ".csv": (Format.ttprobe, Format.tcp_probe, Format.web10g, Format.siftr, Format.diftr)}
+#: Tables in formats of others, of which a results folder has one.
+_COLUMNS = (".parquet", ".feather", ".arrow", ".xlsx")
 
 
 def export(
@@ -51,7 +65,9 @@ def export(
     table: Annotated[
         str | None, typer.Option("--table", help="cases, flows, groups, links, or series.flows, events, …")
     ] = None,
-    format: Annotated[Format, typer.Option("--format")] = Format.csv,
+    format: Annotated[
+        Format | None, typer.Option("--format", help="Default: what -o ends in, or csv.", show_default=False)
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Default: standard output, run.pcapng, run.qlog, …"),
@@ -90,6 +106,7 @@ def export(
         return
     if binary is not None:
         raise SpecError(f"{binary}: a second file goes with ttpb2ascii alone: sojourn export ttpb2ascii {binary}")
+    format = _format(format, out, table)
     if format not in (Format.csv, Format.json):
         if table is not None:
             raise SpecError(f"--table {table}: {format} holds a run, not a table; leave one of them out")
@@ -102,6 +119,21 @@ def export(
     from .catalogue import exported
 
     _put(exported(loaded(source), table or "flows", format.value), out)
+
+
+def _format(asked: Format | None, out: Path | None, table: str | None) -> Format:
+    """What to write: as asked or as the file is called, which must not say otherwise."""
+    name = "" if out is None else out.name.lower()
+    ending = next((one for one in (*_NAMED, *_COLUMNS) if name.endswith(one)), "")
+    if ending in _COLUMNS:
+        raise SpecError(
+            f"-o {out}: export writes no {ending[1:]}; a results folder holds its tables as parquet already, such as "
+            f"{table if table in ('cases', 'groups', 'links') else 'flows'}.parquet, or give a .csv or .json"
+        )
+    named = _NAMED.get(ending)
+    if asked is None or named is None or asked in (named, *_ALSO.get(ending, ())):
+        return asked or named or Format.csv
+    raise SpecError(f"--format {asked} -o {out}: that is the name of a {named} file; leave --format out, or rename it")
 
 
 def _run(

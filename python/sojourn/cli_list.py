@@ -118,10 +118,13 @@ def _show(registry: str, kind: str, name: str, as_json: bool) -> None:
 
 def settings(pairs: list[str] | None, option: str = "--set", like: str = "path.rtt=80ms") -> dict[str, str]:
     """Read KEY=VALUE options; an error shows what one of this option is like."""
-    read = {}
+    read: dict[str, str] = {}
     for pair in pairs or ():
         key, equals, value = pair.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise SpecError(f"{option} {pair!r}: expected KEY=VALUE, such as {option} {like}")
-        read[key.strip()] = value.strip()
+        if read.setdefault(key.strip(), value.strip()) != value.strip():
+            raise SpecError(
+                f"{option} {pair!r}: {key.strip()} is given twice, first as {read[key.strip()]!r}; leave one out"
+            )
     return read

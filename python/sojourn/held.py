@@ -154,7 +154,7 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 def _find(path: Path) -> Path:
     if not path.exists():
-        raise SpecError(f"{path}: no such results folder")
+        raise SpecError(f"{path}: no such results folder; `sojourn run FILE|LINE` makes one and says where")
     if (path / "meta.json").exists():
         return path
     if path.suffix == ".toml":
