@@ -11,6 +11,7 @@ import typer
 
 from .cli_list import Json, Set, settings
 from .errors import SpecError
+from .stats import counted
 from .terminal import console, loaded, say, target
 
 if TYPE_CHECKING:
@@ -158,13 +159,13 @@ def _run(
     if format in LOGGERS:
         log = exports.log(run, out, format.value, options=options, flows=flows)
         lost = f"; {log.lost} more were lost in the buffer" if log.lost else ""
-        say(f"{log.records} records{lost}")
+        say(f"{counted(log.records, 'record')}{lost}")
     elif format is Format.diftr:
         if flows:
             raise SpecError(
                 f"--flow {flows[0]}: diftr is every packet at every queue; choose with --table diftr as CSV"
             )
-        say(f"{exports.diftr(run, out)} events")
+        say(f"{counted(exports.diftr(run, out), 'event')}")
     elif format is Format.flent:
         from ._engine import milliseconds
 
@@ -172,12 +173,12 @@ def _run(
         if unknown:
             raise SpecError(f"--with {unknown[0]}={options[unknown[0]]}: flent has step=200ms")
         step = milliseconds(options.get("step", "200ms"))
-        say(f"{exports.flent(run, out, step_ms=step, flows=flows)} steps")
+        say(f"{counted(exports.flent(run, out, step_ms=step, flows=flows), 'step')}")
     elif format is Format.pcapng:
         packets = exports.pcapng(run, out, points=points or ["sender"], flows=flows)
-        say(f"{packets} packets")
+        say(f"{counted(packets, 'packet')}")
     else:
-        say(f"{exports.qlog(run, out, flows=flows)} events")
+        say(f"{counted(exports.qlog(run, out, flows=flows), 'event')}")
     print(out)
 
 
@@ -237,7 +238,7 @@ def log(
 
         print(json.dumps({"kind": read.kind, "records": len(read.frame), "cut": read.cut, "connections": rows}))
         return
-    say(f"{read.kind}, {len(read.frame)} records")
+    say(f"{read.kind}, {counted(len(read.frame), 'record')}")
     if rows:
         from .terminal import print_rows
 

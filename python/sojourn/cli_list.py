@@ -90,6 +90,7 @@ def show_teacup(
     from ._engine import check
     from .api import prepare
     from .formats.teacup import read
+    from .stats import counted
     from .terminal import say
     from .writing import write
 
@@ -102,7 +103,7 @@ def show_teacup(
         return
     write(out, made.toml.encode())
     plan = check(prepare(str(out), {}))
-    say(f"{len(plan.cases)} cases, {sum(case.repeat for case in plan.cases)} runs")
+    say(f"{counted(len(plan.cases), 'case')}, {counted(sum(case.repeat for case in plan.cases), 'run')}")
     print(out)
 
 

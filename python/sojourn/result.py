@@ -32,6 +32,11 @@ DROP_REASONS = ("overflow", "law", "random loss")
 _UNSET = 2**64 - 1
 
 
+def title(experiment: Experiment, plan: Plan) -> str:
+    """How tables and progress call an experiment: the file's title or name, or the one-line form itself."""
+    return plan.title or (experiment.text if experiment.file.startswith("<") else experiment.file)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """One case run once: its summary, and its tables in memory or on disk."""
@@ -133,9 +138,7 @@ class Result:
     @property
     def title(self) -> str:
         """The file's title, or the one-line form itself."""
-        return self.plan.title or (
-            self.experiment.text if self.experiment.file.startswith("<") else self.experiment.file
-        )
+        return title(self.experiment, self.plan)
 
     @property
     def partial(self) -> str:

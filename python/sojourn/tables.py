@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .stats import Interval, mean_interval
+from .stats import Interval, counted, mean_interval
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,6 +22,8 @@ class Column:
     title: str
     metric: str
     scale: float = 1.0
+    #: Of what many runs have none: left out where no line has any. Elsewhere zero is an answer, too.
+    rare: bool = False
 
 
 GROUP = (
@@ -30,8 +32,8 @@ GROUP = (
     Column("RTT ms", "rtt_ms.mean"),
     Column("RTT p95 ms", "rtt_ms.p95"),
     Column("loss %", "loss_pct"),
-    Column("delay back-offs", "backoffs.delay"),
-    Column("loss back-offs", "backoffs.loss"),
+    Column("delay back-offs", "backoffs.delay", rare=True),
+    Column("loss back-offs", "backoffs.loss", rare=True),
 )
 LINK = (
     Column("utilisation %", "utilisation", 100.0),
@@ -39,6 +41,8 @@ LINK = (
     Column("queue p95 ms", "queue_ms.p95"),
     Column("dropped %", "drop_pct"),
 )
+#: How a figure of the summary is called and scaled wherever it is shown.
+COLUMNS = {column.metric: column for column in (*GROUP, *LINK)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,12 @@ def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
             yield Row(case.label, first["name"], str(first.get("cc") or ""), n, cells)
 
 
+def telling(lines: Sequence[Row], columns: Sequence[Column]) -> list[int]:
+    """Which columns some line has a figure for."""
+    cells = [[row.cells[i] for row in lines] for i in range(len(columns))]
+    return [i for i, c in enumerate(columns) if any(x.n and (x.mean or not c.rare) for x in cells[i])]
+
+
 def _interval(repetitions: Sequence[Mapping[str, Any]], column: Column) -> Interval:
     return mean_interval([figure(entry, column.metric) * column.scale for entry in repetitions])
 
@@ -106,7 +116,7 @@ def _rich(
     from rich.text import Text
 
     lines = list(lines)
-    shown = [i for i in range(len(columns)) if any(row.cells[i].n and row.cells[i].mean for row in lines)]
+    shown = telling(lines, columns)
     most = len(shown)
     measure = Console(width=10_000)
     while True:
@@ -152,10 +162,9 @@ def _title(result: Result) -> str:
 
 
 def _foot(result: Result) -> str:
-    runs = len(result.outcomes)
     where = f"  ·  {result.path}" if result.path else ""
     return (
-        f"{runs} run{'s' if runs != 1 else ''}  ·  mean ± 95 % over repetitions (n)  ·  seed {result.seed}  ·  "
+        f"{counted(len(result.outcomes), 'run')}  ·  mean ± 95 % over repetitions (n)  ·  seed {result.seed}  ·  "
         f"digest {result.digest}  ·  sojourn {result.version.version}, model {result.version.model}{where}"
     )
 

@@ -136,6 +136,8 @@ def run(
 ) -> Result:
     """Run into a results folder with a progress bar; say where to go on after Ctrl-C."""
     from ._engine import Record, check
+    from .result import title
+    from .stats import counted
     from .store import Store, place
     from .sweep import choose, sweep
     from .sweep import cluster as connect
@@ -146,7 +148,7 @@ def run(
     printer = _Lines(order) if lines else None
     acks = record is not None and record.acks
     host = _kernel(experiment, arrivals, acks) if on == "linux" else _executor(cluster, connect)
-    with host as executor, _progress(plan.title or experiment.text, len(order)) as progress:
+    with host as executor, _progress(title(experiment, plan), len(order)) as progress:
 
         def seen(outcome: Outcome, done: int, total: int) -> None:
             progress(done, total)
@@ -168,7 +170,7 @@ def run(
             if printer:
                 printer.flush()
             done = progress.done
-            kept = f"{done} of {len(order)} runs are finished, in {folder}" if done else "no run had finished"
+            kept = f"{done} of {counted(len(order), 'run')} finished, in {folder}" if done else "no run had finished"
             say(f"interrupted: {kept}; the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
     if printer:

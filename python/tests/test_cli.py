@@ -302,7 +302,7 @@ def test_ctrl_c_answers_within_a_second_and_keeps_what_is_finished(tmp_path):
         _, told = process.communicate(timeout=30)
         took.append(time.perf_counter() - began)
         assert process.returncode == 130
-        assert "interrupted: 1 of 2 runs are finished" in told
+        assert "interrupted: 1 of 2 runs finished" in told
         assert lines.read_bytes().count(b"\n") == 1
         assert (tmp_path / out / "flows.parquet").exists()
         assert json.loads((tmp_path / out / "meta.json").read_text())["complete"] is False

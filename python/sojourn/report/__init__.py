@@ -88,6 +88,7 @@ def page_of(
     link: str | None = None,
 ) -> Page:
     """The page of results, with pieces of the caller's own before them; `labels` names the cases of each result."""
+    from ..stats import counted
     from .result import sections
 
     if not results:
@@ -100,7 +101,7 @@ def page_of(
         pieces += [Section(r.title, sections(r, n, span, link)) for r, n in zip(results, names, strict=True)]
     runs = sum(len(r.outcomes) for r in results)
     cases = sum(len({o.case.index for o in r.outcomes}) for r in results)
-    lead = f"{cases} case{'' if cases == 1 else 's'}, {runs} run{'' if runs == 1 else 's'}."
+    lead = f"{counted(cases, 'case')}, {counted(runs, 'run')}."
     lead += "".join(f" {r.title}: {r.partial}." for r in results if r.partial)
     heading = title or "; ".join(dict.fromkeys(r.title for r in results))
     version = results[0].version

@@ -54,7 +54,7 @@ def section(comparison: Comparison) -> Section:
     heads = ["row", "column", "published", "ours", "20–80 %", "difference", "n", "verdict"]
     score = Score.of([comparison])
     good = "ok" if score.judged and score.within == score.judged else ""
-    badges = [report.Badge(f"{score.within} of {score.judged}", "cells within tolerance", good)]
+    badges = [report.Badge(f"{score.within} of {score.judged}", "cells within tolerance", good)] if score.judged else []
     if score.undecided:
         badges.append(report.Badge(score.undecided_text, "undecided (median within): our spread is wider", "undecided"))
     if score.missing:

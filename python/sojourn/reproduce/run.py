@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _engine, junit
 from .._engine import Experiment, Plan, Record
 from ..errors import SojournError, SpecError
+from ..stats import counted
 from . import files, page, words
 from .cells import Score, compare
 from .page import Reproduced
@@ -243,13 +244,13 @@ def _bar(sweeps: Sequence[Sweep]) -> Iterator[Any]:
     runs = sum(len(one.runs) for one in sweeps)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"{runs} runs", total=total)
+        task = bar.add_task(counted(runs, "run"), total=total)
         finished = 0
 
         def seen(one: Sweep, outcome: Outcome) -> None:
             nonlocal finished
             finished += 1
-            bar.update(task, advance=cost[one][outcome.case.index], description=f"{finished} of {runs} runs")
+            bar.update(task, advance=cost[one][outcome.case.index], description=f"{finished} of {counted(runs, 'run')}")
 
         yield seen
 

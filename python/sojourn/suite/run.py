@@ -19,6 +19,7 @@ from ..api import claims
 from ..errors import SpecError
 from ..plot.style import name_of
 from ..result import Outcome, Result
+from ..stats import counted
 from ..store import Store
 from ..sweep import Runs, Sweep, repeated, run_all
 from .pieces import Measure, Row, Rows, Scenario, Statement, Suite, Verdict, same
@@ -245,7 +246,8 @@ def _before(sweeps: Sequence[Sweep], refused: Sequence[Refused]) -> Iterator[str
         yield f"not on linux: {one.line()}"
     if refused or any(one.runs for one in sweeps):
         seconds = sum(one.plan.cases[case].duration_s * len(n) for one in sweeps for case, n in one.runs.groups)
-        yield f"{sum(len(one.runs) for one in sweeps)} runs in real time: {seconds / 60:.0f} minutes"
+        runs = counted(sum(len(one.runs) for one in sweeps), "run")
+        yield f"{runs} in real time: {counted(max(round(seconds / 60), 1), 'minute')}"
 
 
 def _suspect(ran: Sequence[Ran]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..plot.style import name_of
-from ..stats import number
+from ..stats import counted, number
 from .pieces import Measure, Row, Suite
 from .run import Answer, Ran
 
@@ -126,7 +126,7 @@ def page(answer: Answer, out: Path) -> Path:
     sample = "A sample: shorter runs of fewer cases. " if answer.quick else ""
     doubts = f", {len(answer.suspect)} of them suspect" if answer.suspect else ""
     live = f" on real packets over this machine's kernel{doubts}" if answer.on == "linux" else ""
-    lead = f"{sample}{len(answer.scenarios)} scenarios, {runs} runs{live}."
+    lead = f"{sample}{counted(len(answer.scenarios), 'scenario')}, {counted(runs, 'run')}{live}."
     hashes = " ".join(ran.result.hash[:16] for ran in answer.scenarios)
     footer = f"Made by sojourn {version().version}, model {version().model}, from specs {hashes}."
     return report.save(report.Page(answer.suite.title, pieces, lead, footer), out, "--html")
@@ -158,7 +158,7 @@ def _statements(answer: Answer) -> Section:
     held = sum(one.verdict.holds is True for one in judged)
     badge = report.Badge(f"{held} of {len(judged)}", "statements hold", "ok" if held == len(judged) else "")
     table = report.Table(["statement", "source", "measured", "", "where it fails"], body)
-    return report.Section("Statements", [report.Badges([badge]), table])
+    return report.Section("Statements", [*([report.Badges([badge])] if judged else []), table])
 
 
 def _scenario(ran: Ran) -> Section:
