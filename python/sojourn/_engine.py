@@ -257,7 +257,9 @@ def _near(path: Path) -> str:
     here = {file.name: file for file in files}
     shipped = {Path(file).stem: Path(file) for file, _ in experiments()}
     close = get_close_matches(path.name, here, n=1) or get_close_matches(path.name, shipped, n=1, cutoff=0.8)
-    near = experiment(path.as_posix()) or next(((here | shipped)[name] for name in close), None)
+    if named := experiment(path.as_posix()):
+        return f"; did you mean {named}? (`sojourn reproduce {path}` takes the name, with print beside)"
+    near = next(((here | shipped)[name] for name in close), None)
     return f"; did you mean {near}?" if near else ""
 
 

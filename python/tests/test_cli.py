@@ -411,6 +411,13 @@ def test_a_table_of_figures_leaves_columns_out_whole(capsys, monkeypatch):
     assert "0.23456" in text and "…" not in text and "too narrow for" in text
 
 
+def test_a_published_experiments_name_leads_to_reproduce(sojourn):
+    assert (
+        "`sojourn reproduce thesis/table-6.2` takes the name, with print beside"
+        in sojourn("run", "thesis/table-6.2").stderr
+    )
+
+
 @pytest.mark.parametrize("name", ["table-6.2", "thesis/table-6.2", "tabel-6.2"])
 def test_a_published_experiments_name_is_answered_with_its_file(sojourn, name):
     refused = sojourn("run", name)

@@ -191,6 +191,21 @@ def test_settings_score_the_same_cells_under_other_conditions(tmp_path: Path) ->
     assert not refused.ok and "link.middle" in refused.failures[0]
 
 
+def test_what_was_altered_stands_before_its_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(PUBLISHED)
+    changes = {"path.loss": "20 %"}
+    told = "Altered: path.loss=20 %. Cells and scores are of that, not of the experiments as published."
+    everything = tmp_path / "all.html"
+    reproduce.run([str(file)], quick=True, out=tmp_path / "out", html=everything, set=changes)
+    assert capsys.readouterr().out.startswith(told)
+    assert all(told in page.read_text("utf-8") for page in (tmp_path / "out" / "report.html", everything))
+    reproduce.run([str(file)], quick=True, out=tmp_path / "out", as_json=True, set=changes)
+    assert json.loads(capsys.readouterr().out)["set"] == changes
+    reproduce.run([str(file)], quick=True, out=tmp_path / "as-it-is")
+    assert "Altered" not in capsys.readouterr().out
+
+
 def test_a_false_claim_fails_and_a_file_without_published_values_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(PUBLISHED.replace(">= 0.1", ">= 1.1"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .cells import VERDICTS, Comparison, Score
 from .figures import drawn, figures
-from .words import order_sentences, own_sentence, texts, unit_of
+from .words import altered, order_sentences, own_sentence, texts, unit_of
 
 if TYPE_CHECKING:
     from .._engine import Claim
@@ -91,15 +91,19 @@ def write_drawings(result: Result, comparisons: Sequence[Comparison], folder: Pa
     return [*made, *drawn(result, folder)]
 
 
-def write_page(result: Result, comparisons: Sequence[Comparison], folder: Path) -> Path:
-    """Writes `report.html`: the comparison, then the result itself."""
+def write_page(
+    result: Result, comparisons: Sequence[Comparison], folder: Path, changes: Mapping[str, str] | None = None
+) -> Path:
+    """Writes `report.html`: what was altered, the comparison, then the result itself."""
     from ..report import page_of, save
 
-    before = [*(section(c) for c in comparisons), *figures(result)]
+    before = [*([altered(changes)] if changes else []), *(section(c) for c in comparisons), *figures(result)]
     return save(page_of([result], before=before), folder / "report.html")
 
 
-def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
+def write_all(
+    everything: Sequence[Reproduced], out: Path, quick: bool, changes: Mapping[str, str] | None = None
+) -> Path:
     """Writes one page about all experiments: scores of every table first, then a section for each file."""
     from .. import report
     from .._engine import version
@@ -131,7 +135,11 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
         sections.append(report.Section(one.name, _pieces(one)))
     heads = ["experiment", "table", "within", "of", "off", "undecided", "not run", "%", "own runs"]
     sample = "A sample: few repetitions of some cases. " if quick else ""
-    lead = sample + "Published beside ours, cell by cell; ours is the median over repetitions."
+    lead = (
+        (f"{altered(changes)} " if changes else "")
+        + sample
+        + "Published beside ours, cell by cell; ours is the median over repetitions."
+    )
     medians = [f"{score.medians[0].upper()}{score.medians[1:]}."] if score.medians else []
     index = report.Section("Scores", [report.Badges(badges), *medians, report.Table(heads, rows)])
     footer = f"Made by sojourn {version().version}, model {version().model}."

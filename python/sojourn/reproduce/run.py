@@ -61,8 +61,10 @@ def run(
         _refuse_unpublished(_engine.read(paths[0]))
     done = reproduce(paths, quick=quick, out=out, jobs=jobs, set=set)
     if as_json:
-        print(json.dumps(report(done, quick), ensure_ascii=False))
+        print(json.dumps(report(done, quick, set), ensure_ascii=False))
     else:
+        if set:
+            print(words.altered(set))
         _print(done, _console())
     for one in done:
         for failure in one.failures:
@@ -71,9 +73,9 @@ def run(
     first = done[0].result
     if alone and page_each and first is not None and first.outcomes and first.path is not None and not as_json:
         made += [*page.write_drawings(first, done[0].tables, first.path)]
-        made.append(page.write_page(first, done[0].tables, first.path))
+        made.append(page.write_page(first, done[0].tables, first.path, set))
     if html:
-        made.append(page.write_all(done, html, quick))
+        made.append(page.write_all(done, html, quick, set))
     print(*made, sep="\n", end="\n" if made else "", file=sys.stderr if as_json else sys.stdout)
     return 0 if all(one.ok for one in done) else 1
 
@@ -164,14 +166,15 @@ def weigh(one: Sweep, case: int) -> float:
     return megabits(one.plan, case)
 
 
-def report(done: Sequence[Reproduced], quick: bool) -> dict[str, Any]:
-    """Everything as an object for programs: scores in all and by table, cells, claims, failures."""
+def report(done: Sequence[Reproduced], quick: bool, set: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Everything as an object for programs: what was altered, scores in all and by table, cells, claims, failures."""
     tables = [table for one in done for table in one.tables]
     version = _engine.version()
     return {
         "version": version.version,
         "model": version.model,
         "quick": quick,
+        "set": dict(set or {}),
         "score": _score(Score.of(tables)),
         "experiments": [
             {
