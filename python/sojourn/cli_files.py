@@ -250,15 +250,20 @@ def log(
 
 
 def _chosen(source: str, case: int, repetition: int, set: list[str] | None) -> Run:
+    from ._engine import version
     from .api import prepare
     from .formats.export import Run
-    from .held import is_results
+    from .held import called, is_results
 
     if not is_results(source):
         return Run.of(prepare(source, settings(set)), case, repetition)
     if set:
         raise SpecError(f"--set {set[0]}: a result is what it is; export the experiment's file with --set instead")
-    return Run.of(loaded(source), case, repetition)
+    result, ours = loaded(source), version()
+    run = Run.of(result, case, repetition)
+    if run.outcome is None and result.version.model != ours.model:
+        say(f"note: made by {called(result.version)}; what is exported is the run as {called(ours)} makes it")
+    return run
 
 
 def spp(

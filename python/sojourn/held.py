@@ -38,6 +38,9 @@ def load(path: str | Path) -> Result:
         )
         file = folder / "plan.json"
         plan = Plan.parse(file.read_text("utf-8"))
+        file = folder / "meta.json"
+        runs = sum(case.repeat for case in plan.cases)
+        asked = None if meta.get("complete", True) else int(meta.get("asked") or runs)
     except OSError as error:
         raise _unreadable(file, error) from None
     except _DAMAGE as error:
@@ -45,7 +48,6 @@ def load(path: str | Path) -> Result:
     held = in_order(folder, plan, made_by)
     if not held:
         raise SpecError(f"{folder}: {_why_none(folder, made_by)}")
-    asked = None if meta.get("complete", True) else meta.get("asked", sum(case.repeat for case in plan.cases))
     return Result(experiment, plan, held, made_by, path=folder, asked=asked)
 
 
@@ -183,8 +185,8 @@ def _damaged(file: Path, made_by: Version | None, error: Exception) -> str:
     ours = version()
     if made_by is not None and (made_by.schema, made_by.model) != (ours.schema, ours.model):
         return (
-            f"{file}: not as this version writes it: these results were made by {_called(made_by)}, this is "
-            f"{_called(ours)}; {again} and runs everything again"
+            f"{file}: not as this version writes it: these results were made by {called(made_by)}, this is "
+            f"{called(ours)}; {again} and runs everything again"
         )
     return f"{file}: damaged, or of another program ({type(error).__name__}: {error}); {again} and keeps the runs"
 
@@ -197,10 +199,11 @@ def _why_none(folder: Path, made_by: Version) -> str:
         return "no run in it has finished yet; the command that made it, given again, goes on"
     held = " and ".join(f"{n} of schema {schema}, model {model}" for (schema, model), n in others.items())
     return (
-        f"its runs are of other versions ({held}) than the command that was last given for it ({_called(made_by)}), "
-        f"which finished none; that command, given again, makes them with this version, {_called(version())}"
+        f"its runs are of other versions ({held}) than the command that was last given for it ({called(made_by)}), "
+        f"which finished none; that command, given again, makes them with this version, {called(version())}"
     )
 
 
-def _called(made_by: Version) -> str:
+def called(made_by: Version) -> str:
+    """How a version is called where another is beside it."""
     return f"sojourn {made_by.version} (schema {made_by.schema}, model {made_by.model})"

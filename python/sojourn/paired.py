@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._engine import Case
 from .errors import SpecError
+from .held import called
 from .result import Outcome, Result
 from .stats import Difference, counted, mean_interval, number, paired_difference
 from .tables import COLUMNS, figure
@@ -200,16 +201,7 @@ def _foot(c: Comparison) -> str:
 
 def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
     """Pair the cases by their swept values and the repetitions by their seeds."""
-    if a.version.model != b.version.model:
-        raise SpecError(
-            f"A was made by model {a.version.model} of the simulator and B by model {b.version.model}; "
-            "differences would mix the two: run the older again"
-        )
-    if a.version.schema != b.version.schema:
-        raise SpecError(
-            f"A has the figures of schema {a.version.schema} and B of schema {b.version.schema}, which may mean other "
-            "things by one name: run the older again"
-        )
+    _refuse_mixed(a, b)
     wanted = tuple(metrics) or DEFAULT
     known: dict[str, None] = {}
     pairs: list[Pair] = []
@@ -237,6 +229,19 @@ def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
     alone = [sum(map(bool, map(side.of, side.plan.cases))) - len(cases) for side in (a, b)]
     left_out = f" Not compared: {counted(alone[0], 'case')} of A alone, {alone[1]} of B alone." if any(alone) else ""
     return Comparison(a, b, tuple(pairs), left_out)
+
+
+def _refuse_mixed(a: Result, b: Result) -> None:
+    """Refuse results of two models, which behave otherwise, or of two schemas, where one name may mean two things."""
+    made = [(side.version.model, side.version.schema) for side in (a, b)]
+    if made[0] == made[1]:
+        return
+    told = [
+        f"{name} {f'({side.path}) ' if side.path else ''}was made by {called(side.version)}"
+        for name, side in (("A", a), ("B", b))
+    ]
+    older = "A" if made[0] < made[1] else "B"
+    raise SpecError(f"{told[0]}, {told[1]}; differences would mix the two: give the command that made {older} again")
 
 
 def _cases(a: Result, b: Result) -> list[tuple[Case, Case]]:

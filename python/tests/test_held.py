@@ -131,3 +131,16 @@ def test_output_that_cannot_be_written_is_told_in_a_line(folder, words):
         done = subprocess.run(command(*words), stdout=full, stderr=subprocess.PIPE, text=True, cwd=folder.parent)
     assert done.returncode == 1
     assert done.stderr.splitlines() == ["sojourn: error: standard output: No space left on device"]
+
+
+def test_what_another_model_made_is_neither_mixed_nor_taken_for_ours(folder, sojourn, tmp_path):
+    rewrite(folder / "summary.jsonl", lambda line: line | {"model": 7})
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps(meta | {"version": "0.0.1", "model": 7}))
+    sj.run(LINE, set=SHORT, repeat=3, out=tmp_path / "now")
+    told = sojourn("compare", folder, "now")
+    assert told.returncode == 2 and "the command that made A again" in told.stderr
+    assert f"A ({folder}) was made by sojourn 0.0.1 (schema {meta['schema']}, model 7), B (now) was" in told.stderr
+    again = sojourn("export", folder, "-o", "run.pcapng")
+    assert again.returncode == 0 and "made by sojourn 0.0.1" in again.stderr
+    assert "made by" not in sojourn("export", "now", "-o", "run.pcapng").stderr
