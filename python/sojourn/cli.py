@@ -196,8 +196,10 @@ def compare(
         if within is not None:
             base = prepare(within, changes, seed)
             return base.change(*_variant(text, base))
+        if is_results(text):
+            return terminal.loaded(text)
         _refuse_bare_variant(text, a, b)
-        return terminal.loaded(text) if is_results(text) else prepare(text, changes, seed)
+        return prepare(text, changes, seed)
 
     def result(side: Experiment | Result) -> Result:
         if isinstance(side, Result):

@@ -176,7 +176,7 @@ def _find(path: Path) -> Path:
 
 
 def _unreadable(file: Path, error: OSError) -> SpecError:
-    return SpecError(f"{file}: cannot be read ({error.strerror or error}); allow it, or choose another folder")
+    return SpecError(f"{file}: cannot be read ({error.strerror or error}); allow reading it, or choose another folder")
 
 
 def _damaged(file: Path, made_by: Version | None, error: Exception) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .result import Outcome, Result
 
 INTERRUPTED = 130
+#: What an open file, which has no name by then, may answer to a write.
+_OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF)
 
 
 def say(text: str) -> None:
@@ -32,13 +34,13 @@ def say(text: str) -> None:
 
 def refused(error: OSError) -> int:
     """Tell what the system refuses, which mostly is to write what a command prints; return the exit code."""
+    if error.filename is None and error.errno not in _OF_WRITING:
+        raise error
     with suppress(OSError, ValueError):  # what waits in the buffer would fail again at the interpreter's end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if error.errno == errno.EPIPE:  # whoever read has read enough
-        return 1
-    what = f"{error.filename}" if error.filename else "standard output"
-    with suppress(OSError):
-        say(f"error: {what}: {error.strerror or error}")
+    if error.errno != errno.EPIPE:  # else whoever read has read enough
+        with suppress(OSError):
+            say(f"error: {error.filename or 'standard output'}: {error.strerror or error}")
     return 1
 
 
@@ -65,8 +67,8 @@ def loaded(path: str | Path) -> Result:
     result = load(path)
     if result.partial:
         say(
-            f"note: {path} is {result.partial}: its making was interrupted, or runs failed; the command that made it, "
-            "given again, makes the rest"
+            f"note: {path} is {result.partial}: it is being made, was interrupted, or runs failed; "
+            "the command that made it, given again, makes the rest"
         )
     return result
 
