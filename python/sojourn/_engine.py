@@ -257,7 +257,9 @@ def _near(path: Path) -> str:
     here = {file.name: file for file in files}
     shipped = {Path(file).stem: Path(file) for file, _ in experiments()}
     close = get_close_matches(path.name, here, n=1) or get_close_matches(path.name, shipped, n=1, cutoff=0.8)
-    near = experiment(path.as_posix()) or next(((here | shipped)[name] for name in close), None)
+    if named := experiment(path.as_posix()):
+        return f"; did you mean {named}? (`sojourn reproduce {path}` takes the name, with print beside)"
+    near = next(((here | shipped)[name] for name in close), None)
     return f"; did you mean {near}?" if near else ""
 
 
@@ -303,10 +305,18 @@ def run(
     except (_core.Stopped, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of the core derives from BaseException, and one case must not end a sweep
-        what = f"{type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {error}{_raised_at(error)}"
         where = f"{experiment.file}, case {case}, repetition {repetition}"
         raise RunError(f"{where}: {what}", case, repetition) from error
     return Raw(case, repetition, result.summary, result.tables, tuple(result.names))
+
+
+def _raised_at(error: BaseException) -> str:
+    """The line of a congestion control in Python that raised, if one did."""
+    from traceback import extract_tb
+
+    frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename != __file__]
+    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
 
 
 def capture_points(experiment: Experiment, case: int) -> list[str]:

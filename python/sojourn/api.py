@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,9 @@ from . import _engine
 from ._engine import Claim, Experiment, Plan, Record
 from .algorithm import CongestionControl
 from .errors import RunError, SpecError
+from .held import is_results, load
 from .result import Outcome, Result
-from .store import Store, is_results, load, place
+from .store import Store, place
 from .sweep import sweep
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def run(
         events: record every window change with its cause, and every drop.
         acks: record every ACK as the algorithm saw it.
         diftr: record every packet at every queue, with the queue's inner state.
-        algorithms: congestion controls written in Python, by name.
+        algorithms: congestion controls written in Python, by names that are not taken.
         jobs: runs at a time; default one per CPU.
         executor: any PEP 3148 executor to use instead of threads.
         out: a folder to keep the results in; a second call goes on from what it holds. Default: memory only.
@@ -68,6 +69,7 @@ def run(
     >>> sj.run("10Mbit/s 20ms 1BDP fifo: newreno", set={"run.duration": "2 s"}).flows["cc"][0]
     'newreno'
     """
+    _refuse_replaced(algorithms or ())
     experiment = replace(prepare(source, set, seed), classes=tuple(algorithms or ()))
     record = Record(None if series is None else _engine.milliseconds(series), events, acks, diftr=diftr)
     result = sweep(
@@ -86,6 +88,13 @@ def run(
         more = f" (and {len(others)} more runs)" if others else ""
         raise RunError(f"{first}{more}", first.case, first.repetition) from first.__cause__
     return result
+
+
+def _refuse_replaced(names: Iterable[str]) -> None:
+    """Refuse a class of one's own under the name of a congestion control that is there: results would not tell."""
+    for name in names:
+        if name in list_cc():
+            raise SpecError(f"algorithms: {name!r} is one of sojourn's own; call yours otherwise, such as my_{name}")
 
 
 def check(source: str | Path | Experiment, *, set: Settings | None = None) -> Plan:

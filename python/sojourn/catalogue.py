@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._engine import Plan, table
 from .errors import SpecError
 from .result import Result
+from .stats import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -128,7 +129,7 @@ def describe(plan: Plan) -> str:
     """Return a checked experiment as a file: canonical TOML, then cases and resolved parameters as comments."""
     first = plan.cases[0]
     runs = sum(case.repeat for case in plan.cases)
-    notes = [f"hash {plan.hash}: {_count(len(plan.cases), 'case')}, {_count(runs, 'run')}"]
+    notes = [f"hash {plan.hash}: {counted(len(plan.cases), 'case')}, {counted(runs, 'run')}"]
     if len(plan.cases) > 1:
         notes += [f"case {case.index}: {case.label}" for case in plan.cases]
         notes += ["", "Case 0 in full:"]
@@ -139,10 +140,6 @@ def describe(plan: Plan) -> str:
     for what, parameters in first.resolved.items():
         notes += ["", f"{what}:", *(f"    {key} = {value}" for key, value in parameters.items())]
     return plan.toml.rstrip() + "\n\n" + "\n".join(f"# {note}".rstrip() for note in notes)
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'s' if n != 1 else ''}"
 
 
 def exported(result: Result, name: str, format: str) -> str:

@@ -7,6 +7,7 @@ needs it, so that `sojourn --help` answers at once.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -184,9 +185,9 @@ def compare(
     """
     from . import _engine
     from .api import prepare, seeded
+    from .held import is_results
     from .paired import pair
     from .result import Result
-    from .store import is_results, load
 
     _host(on, cluster)
     changes = settings(set)
@@ -195,7 +196,10 @@ def compare(
         if within is not None:
             base = prepare(within, changes, seed)
             return base.change(*_variant(text, base))
-        return load(text) if is_results(text) else prepare(text, changes, seed)
+        if is_results(text):
+            return terminal.loaded(text)
+        _refuse_bare_variant(text, a, b)
+        return prepare(text, changes, seed)
 
     def result(side: Experiment | Result) -> Result:
         if isinstance(side, Result):
@@ -250,8 +254,8 @@ def plot(
     """
     from . import plot as plots
     from .api import prepare
+    from .held import is_results
     from .plot.options import read
-    from .store import is_results, load
 
     options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}
     start, stop = terminal.span(start, stop)
@@ -268,7 +272,7 @@ def plot(
     terminal.target("-o", out)
     if is_results(source):
         _refuse_changes("draw", set=set, seed=seed, repeat=repeat, quick=quick)
-        result = load(source)
+        result = terminal.loaded(source)
         terminal.span(options.get("start"), options.get("stop"), [result])
     else:
         experiment = prepare(source, settings(set), seed)
@@ -291,10 +295,9 @@ def report(
 ) -> None:
     """Write one self-contained HTML page about results; it opens without a network."""
     from . import report as reports
-    from .store import load
 
     terminal.target("-o", out)
-    results = [load(source) for source in sources]
+    results = [terminal.loaded(source) for source in sources]
     print(reports.write(results, out, span=terminal.span(start, stop, results), link=link))
 
 
@@ -369,6 +372,19 @@ def _variant(text: str, base: Experiment) -> list[tuple[str, str]]:
     return changes
 
 
+def _refuse_bare_variant(text: str, a: str, b: str) -> None:
+    """Refuse what only says how an experiment is to be changed where none is named."""
+    from ._engine import table
+
+    name, _, value = text.partition("=")
+    is_change = bool(value) and "." in name and not any(sign in name for sign in "/: (")
+    if is_change or text.partition("(")[0].strip() in {entry["name"] for entry in table("algorithms")}:
+        raise SpecError(
+            f"{text!r} is a variant of an experiment, and none is named: sojourn compare {shlex.join((a, b))} "
+            '--in FILE, or --in "10Mbit/s 40ms 2BDP fifo: cubic"'
+        )
+
+
 def _refuse_changes(what: str, **options: Any) -> None:
     """Refuse options that change what is run where all there is to do is to read results."""
     for name, value in options.items():
@@ -393,6 +409,11 @@ def _plain(value: Any) -> Any:
 def main() -> None:
     """Run the command line."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # what cannot be written is told, rather than found as the interpreter ends
     except KeyboardInterrupt:  # before or after a command, such as while importing
         sys.exit(INTERRUPTED)
+    except OSError as error:
+        sys.exit(terminal.refused(error))

@@ -11,7 +11,8 @@ import typer
 
 from .cli_list import Json, Set, settings
 from .errors import SpecError
-from .terminal import console, say, target
+from .stats import counted
+from .terminal import console, loaded, say, target
 
 if TYPE_CHECKING:
     from .formats.export import Run
@@ -36,6 +37,20 @@ class Format(StrEnum):
 ENDINGS = {Format.flent: "flent.gz", Format.web10g: "web10g.csv"} | {
     one: f"{one}.log" for one in (Format.ttprobe, Format.tcp_probe, Format.siftr, Format.diftr)
 }
+#: What the ending of a file says is in it…
+_NAMED = {
+    ".csv": Format.csv,
+    ".json": Format.json,
+    ".pcapng": Format.pcapng,
+    ".pcap": Format.pcapng,
+    ".qlog": Format.qlog,
+    ".sqlog": Format.qlog,
+    ".flent.gz": Format.flent,
+}
+#: …where nothing else may be meant: qlog is JSON, and logs are lines of text, some with commas.
+_ALSO = {".json": (Format.qlog,), ".csv": (Format.ttprobe, Format.tcp_probe, Format.web10g, Format.siftr, Format.diftr)}
+#: Tables in formats of others, of which a results folder has one.
+_COLUMNS = (".parquet", ".feather", ".arrow", ".xlsx")
 
 
 def export(
@@ -51,7 +66,9 @@ def export(
     table: Annotated[
         str | None, typer.Option("--table", help="cases, flows, groups, links, or series.flows, events, …")
     ] = None,
-    format: Annotated[Format, typer.Option("--format")] = Format.csv,
+    format: Annotated[
+        Format | None, typer.Option("--format", help="Default: what -o ends in, or csv.", show_default=False)
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Default: standard output, run.pcapng, run.qlog, …"),
@@ -90,6 +107,7 @@ def export(
         return
     if binary is not None:
         raise SpecError(f"{binary}: a second file goes with ttpb2ascii alone: sojourn export ttpb2ascii {binary}")
+    format = _format(format, out, table)
     if format not in (Format.csv, Format.json):
         if table is not None:
             raise SpecError(f"--table {table}: {format} holds a run, not a table; leave one of them out")
@@ -100,9 +118,23 @@ def export(
     for name in (name for name, value in given.items() if value):
         raise SpecError(f"{name} is for the formats of runs, such as --format pcapng; a table holds every run")
     from .catalogue import exported
-    from .store import load
 
-    _put(exported(load(source), table or "flows", format.value), out)
+    _put(exported(loaded(source), table or "flows", format.value), out)
+
+
+def _format(asked: Format | None, out: Path | None, table: str | None) -> Format:
+    """What to write: as asked or as the file is called, which must not say otherwise."""
+    name = "" if out is None else out.name.lower()
+    ending = next((one for one in (*_NAMED, *_COLUMNS) if name.endswith(one)), "")
+    if ending in _COLUMNS:
+        raise SpecError(
+            f"-o {out}: export writes no {ending[1:]}; a results folder holds its tables as parquet already, such as "
+            f"{table if table in ('cases', 'groups', 'links') else 'flows'}.parquet, or give a .csv or .json"
+        )
+    named = _NAMED.get(ending)
+    if asked is None or named is None or asked in (named, *_ALSO.get(ending, ())):
+        return asked or named or Format.csv
+    raise SpecError(f"--format {asked} -o {out}: that is the name of a {named} file; leave --format out, or rename it")
 
 
 def _run(
@@ -127,13 +159,13 @@ def _run(
     if format in LOGGERS:
         log = exports.log(run, out, format.value, options=options, flows=flows)
         lost = f"; {log.lost} more were lost in the buffer" if log.lost else ""
-        say(f"{log.records} records{lost}")
+        say(f"{counted(log.records, 'record')}{lost}")
     elif format is Format.diftr:
         if flows:
             raise SpecError(
                 f"--flow {flows[0]}: diftr is every packet at every queue; choose with --table diftr as CSV"
             )
-        say(f"{exports.diftr(run, out)} events")
+        say(f"{counted(exports.diftr(run, out), 'event')}")
     elif format is Format.flent:
         from ._engine import milliseconds
 
@@ -141,12 +173,12 @@ def _run(
         if unknown:
             raise SpecError(f"--with {unknown[0]}={options[unknown[0]]}: flent has step=200ms")
         step = milliseconds(options.get("step", "200ms"))
-        say(f"{exports.flent(run, out, step_ms=step, flows=flows)} steps")
+        say(f"{counted(exports.flent(run, out, step_ms=step, flows=flows), 'step')}")
     elif format is Format.pcapng:
         packets = exports.pcapng(run, out, points=points or ["sender"], flows=flows)
-        say(f"{packets} packets")
+        say(f"{counted(packets, 'packet')}")
     else:
-        say(f"{exports.qlog(run, out, flows=flows)} events")
+        say(f"{counted(exports.qlog(run, out, flows=flows), 'event')}")
     print(out)
 
 
@@ -206,7 +238,7 @@ def log(
 
         print(json.dumps({"kind": read.kind, "records": len(read.frame), "cut": read.cut, "connections": rows}))
         return
-    say(f"{read.kind}, {len(read.frame)} records")
+    say(f"{read.kind}, {counted(len(read.frame), 'record')}")
     if rows:
         from .terminal import print_rows
 
@@ -218,15 +250,20 @@ def log(
 
 
 def _chosen(source: str, case: int, repetition: int, set: list[str] | None) -> Run:
+    from ._engine import version
     from .api import prepare
     from .formats.export import Run
-    from .store import is_results, load
+    from .held import called, is_results
 
     if not is_results(source):
         return Run.of(prepare(source, settings(set)), case, repetition)
     if set:
         raise SpecError(f"--set {set[0]}: a result is what it is; export the experiment's file with --set instead")
-    return Run.of(load(source), case, repetition)
+    result, ours = loaded(source), version()
+    run = Run.of(result, case, repetition)
+    if run.outcome is None and result.version.model != ours.model:
+        say(f"note: made by {called(result.version)}; what is exported is the run as {called(ours)} makes it")
+    return run
 
 
 def spp(

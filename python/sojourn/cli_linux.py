@@ -150,7 +150,7 @@ def verify(
     Given a folder that `sojourn emulate --record` or `sojourn run --on linux --diftr` wrote, play its arrivals through
     the simulator's links: the drops must be the same.
     """
-    from .store import is_results
+    from .held import is_results
 
     if is_results(source):
         from .linux.replay import replay

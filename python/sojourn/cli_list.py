@@ -90,6 +90,7 @@ def show_teacup(
     from ._engine import check
     from .api import prepare
     from .formats.teacup import read
+    from .stats import counted
     from .terminal import say
     from .writing import write
 
@@ -102,7 +103,7 @@ def show_teacup(
         return
     write(out, made.toml.encode())
     plan = check(prepare(str(out), {}))
-    say(f"{len(plan.cases)} cases, {sum(case.repeat for case in plan.cases)} runs")
+    say(f"{counted(len(plan.cases), 'case')}, {counted(sum(case.repeat for case in plan.cases), 'run')}")
     print(out)
 
 
@@ -118,10 +119,13 @@ def _show(registry: str, kind: str, name: str, as_json: bool) -> None:
 
 def settings(pairs: list[str] | None, option: str = "--set", like: str = "path.rtt=80ms") -> dict[str, str]:
     """Read KEY=VALUE options; an error shows what one of this option is like."""
-    read = {}
+    read: dict[str, str] = {}
     for pair in pairs or ():
         key, equals, value = pair.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise SpecError(f"{option} {pair!r}: expected KEY=VALUE, such as {option} {like}")
-        read[key.strip()] = value.strip()
+        if read.setdefault(key.strip(), value.strip()) != value.strip():
+            raise SpecError(
+                f"{option} {pair!r}: {key.strip()} is given twice, first as {read[key.strip()]!r}; leave one out"
+            )
     return read

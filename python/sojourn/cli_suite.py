@@ -129,6 +129,7 @@ def _watched(
     folder: Path,
 ) -> Answer:
     """Makes the attempt with a progress bar; says how to go on where it is interrupted."""
+    from .stats import counted
     from .sweep import cluster as connect
 
     done = 0
@@ -142,7 +143,7 @@ def _watched(
         try:
             return attempt(executor, seen)
         except KeyboardInterrupt:
-            say(f"interrupted: {done} runs are finished, in {folder}; the same command goes on from there")
+            say(f"interrupted: {counted(done, 'run')} finished, in {folder}; the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
 
 

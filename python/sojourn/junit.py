@@ -22,8 +22,9 @@ def write(path: Path, suite: str, claims: Sequence[Claim], failures: Sequence[Ru
         if not claim.holds:
             body = xml.SubElement(case, "failure", message=f"measured {claim.measured}")
             body.text = claim.why
-    for number, failure in enumerate(failures):
-        case = xml.SubElement(tests, "testcase", classname=suite, name=f"run {number}")
+    for failure in failures:
+        name = f"case {failure.case}, repetition {failure.repetition}"
+        case = xml.SubElement(tests, "testcase", classname=suite, name=name)
         xml.SubElement(case, "error", message=str(failure))
     xml.indent(root)
     writing.write(path, xml.tostring(root, encoding="utf-8", xml_declaration=True), "--junit")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ._engine import Case
 from .errors import SpecError
+from .held import called
 from .result import Outcome, Result
-from .stats import Difference, mean_interval, number, paired_difference
-from .tables import figure
+from .stats import Difference, counted, mean_interval, number, paired_difference
+from .tables import COLUMNS, figure
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,7 +122,8 @@ class Comparison:
         heads = [head for head in _HEADS if head != "case" or any(p.case for p in self.pairs)]
         measure, left_out = Console(width=10_000), []
         # A cut figure would be a wrong figure: a column is shown whole or not at all.
-        for head in ("%", "n", "95 % interval", "B − A"):
+        # What the comparison is about goes last.
+        for head in ("n", "%", "B", "A", "95 % interval", "B − A"):
             if measure.measure(self._drawn(heads)).minimum <= width:
                 break
             heads.remove(head)
@@ -138,13 +140,19 @@ class Comparison:
         from rich.text import Text
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        cells = [dict(zip(_HEADS, _cells(p), strict=True)) for p in self.pairs]
         for name in heads:
-            whole = name not in _WORDS
-            table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=whole, overflow="fold")
-        for p in self.pairs:
-            cells = dict(zip(_HEADS, _cells(p), strict=True))
+            longest = max((len(row[name]) for row in cells), default=0)
+            table.add_column(
+                name,
+                justify="left" if name in _LEFT else "right",
+                no_wrap=name not in _WORDS,
+                overflow="fold",
+                min_width=min(longest, _LEGIBLE) if name in _WORDS else longest,
+            )
+        for p, row in zip(self.pairs, cells, strict=True):
             style = "bold" if p.verdict in ("higher", "lower") else ""
-            table.add_row(*(Text(cells[name]) for name in heads), style=style)
+            table.add_row(*(Text(row[name]) for name in heads), style=style)
         return table
 
     def __repr__(self) -> str:
@@ -159,21 +167,28 @@ def _who(result: Result, other: Result) -> str:
     common = other.experiment.overrides
     changes = ((key, value) for key, value in result.experiment.overrides if key != "run.seed")
     own = [f"{key}={value}" for key, value in changes if (key, value) not in common]
-    return "  ".join([result.title, *own])
+    return "  ".join([result.title, *own, *([f"({result.partial})"] if result.partial else [])])
 
 
 _HEADS = ("case", "where", "metric", "A", "B", "B − A", "95 % interval", "%", "n", "")
 _LEFT = ("case", "where", "metric", "")
 _WORDS = ("case", "where")
+#: Words are folded to no less.
+_LEGIBLE = 15
 
 
 def _cells(p: Pair) -> tuple[str, ...]:
+    """A pair in the words and units of a run's table."""
     d = p.difference
-    interval = "–" if d.exact else f"{number(d.low)} … {number(d.high)}"
+    column = COLUMNS.get(p.metric)
+    scale = column.scale if column else 1.0
+    interval = "–" if d.exact else f"{number(scale * d.low)} … {number(scale * d.high)}"
     # Pairs that are all alike say no more than one of them.
     n = 1 if d.exact and d.n else d.n
     percent = "–" if p.percent != p.percent else f"{p.percent:+.1f}"
-    return (p.case, p.where, p.metric, number(p.a), number(p.b), number(d.mean), interval, percent, str(n), p.verdict)
+    name = column.title if column else p.metric
+    figures = (number(scale * value) for value in (p.a, p.b, d.mean))
+    return (p.case, p.where, name, *figures, interval, percent, str(n), p.verdict)
 
 
 def _foot(c: Comparison) -> str:
@@ -186,16 +201,7 @@ def _foot(c: Comparison) -> str:
 
 def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
     """Pair the cases by their swept values and the repetitions by their seeds."""
-    if a.version.model != b.version.model:
-        raise SpecError(
-            f"A was made by model {a.version.model} of the simulator and B by model {b.version.model}; "
-            "differences would mix the two: run the older again"
-        )
-    if a.version.schema != b.version.schema:
-        raise SpecError(
-            f"A has the figures of schema {a.version.schema} and B of schema {b.version.schema}, which may mean other "
-            "things by one name: run the older again"
-        )
+    _refuse_mixed(a, b)
     wanted = tuple(metrics) or DEFAULT
     known: dict[str, None] = {}
     pairs: list[Pair] = []
@@ -221,8 +227,21 @@ def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
                 hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
                 raise SpecError(f"no metric {want!r} in the results; {hint}")
     alone = [sum(map(bool, map(side.of, side.plan.cases))) - len(cases) for side in (a, b)]
-    left_out = f" Not compared: {alone[0]} cases of A alone, {alone[1]} of B alone." if any(alone) else ""
+    left_out = f" Not compared: {counted(alone[0], 'case')} of A alone, {alone[1]} of B alone." if any(alone) else ""
     return Comparison(a, b, tuple(pairs), left_out)
+
+
+def _refuse_mixed(a: Result, b: Result) -> None:
+    """Refuse results of two models, which behave otherwise, or of two schemas, where one name may mean two things."""
+    made = [(side.version.model, side.version.schema) for side in (a, b)]
+    if made[0] == made[1]:
+        return
+    told = [
+        f"{name} {f'({side.path}) ' if side.path else ''}was made by {called(side.version)}"
+        for name, side in (("A", a), ("B", b))
+    ]
+    older = "A" if made[0] < made[1] else "B"
+    raise SpecError(f"{told[0]}, {told[1]}; differences would mix the two: give the command that made {older} again")
 
 
 def _cases(a: Result, b: Result) -> list[tuple[Case, Case]]:
@@ -234,10 +253,13 @@ def _cases(a: Result, b: Result) -> list[tuple[Case, Case]]:
     found = [(case, by_values[key]) for case in in_a if (key := _spelled(case)) in by_values]
     if not found:
         raise SpecError(
-            f"A and B share no case: A sweeps {', '.join(in_a[0].values) or 'nothing'} in {len(in_a)} cases, "
-            f"B {', '.join(in_b[0].values) or 'nothing'} in {len(in_b)}; compare sweeps with equal values"
+            f"A and B share no case: A sweeps {_swept(in_a)}, B {_swept(in_b)}; compare sweeps with equal values"
         )
     return found
+
+
+def _swept(cases: Sequence[Case]) -> str:
+    return f"{', '.join(cases[0].values) or 'nothing'} in {counted(len(cases), 'case')}"
 
 
 def _spelled(case: Case) -> tuple[tuple[str, str], ...]:
@@ -289,8 +311,12 @@ def _split(known: str) -> tuple[str, str]:
 
 
 def _matches(want: str, full: str, metric: str) -> bool:
-    """`share`, `rtt_ms.mean`, `flow.share` (of every flow) and `flow.a.share` all name a metric."""
+    """`share`, `rtt_ms.mean`, `flow.share` (of every flow) and `flow.a.share` all name a metric, and so does the title
+    of a run's table, with or without its unit.
+    """
     kind = full.partition(".")[0]
+    if (column := COLUMNS.get(metric)) and want in (column.title, column.title.rpartition(" ")[0]):
+        return True
     if want.startswith("group."):  # as claims call it; a flow here is a [[flow]] entry
         want = f"flow.{want.removeprefix('group.')}"
     return want in (metric, f"{kind}.{metric}", f"{full}.{metric}")

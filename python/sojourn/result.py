@@ -32,6 +32,11 @@ DROP_REASONS = ("overflow", "law", "random loss")
 _UNSET = 2**64 - 1
 
 
+def title(experiment: Experiment, plan: Plan) -> str:
+    """How tables and progress call an experiment: the file's title or name, or the one-line form itself."""
+    return plan.title or (experiment.text if experiment.file.startswith("<") else experiment.file)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """One case run once: its summary, and its tables in memory or on disk."""
@@ -125,15 +130,23 @@ class Result:
     version: Version
     failures: tuple[RunError, ...] = ()
     path: Path | None = None
+    #: Of results whose making was cut short: how many runs were asked for.
+    asked: int | None = None
 
     # -- where it came from -----------------------------------------------------------------------------------------
 
     @property
     def title(self) -> str:
         """The file's title, or the one-line form itself."""
-        return self.plan.title or (
-            self.experiment.text if self.experiment.file.startswith("<") else self.experiment.file
-        )
+        return title(self.experiment, self.plan)
+
+    @property
+    def partial(self) -> str:
+        """What to say of results that are not whole: how many runs of how many there are; empty where they are."""
+        if self.asked is None:
+            return ""
+        have = len(self.outcomes)
+        return f"not complete: {f'{have} of {self.asked}' if have < self.asked else 'not all'} runs"
 
     @property
     def spec(self) -> str:

@@ -160,6 +160,15 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
     return front / (a * fraction)
 
 
+def counted(n: int, what: str) -> str:
+    """Say how many there are of what has a regular plural.
+
+    >>> counted(1, "run"), counted(0, "run"), counted(20, "case")
+    ('1 run', '0 runs', '20 cases')
+    """
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
 def number(value: float) -> str:
     """Print a figure with three significant digits.
 

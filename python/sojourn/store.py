@@ -23,7 +23,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -31,8 +31,9 @@ from io import BytesIO, FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._engine import Case, Experiment, Plan, Record, Version, version
+from ._engine import Experiment, Plan, Record, version
 from .errors import SetupError, SpecError
+from .held import in_order, opens, outcomes, read_json
 from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, Outcome, Result
 from .writing import takes_files
 
@@ -80,6 +81,8 @@ class Store:
         self._fresh = fresh
         self._lines: FileIO | None = None
         self._meta: dict[str, Any] = {}
+        #: How many runs the command asks for that adds to it; who finds the folder unfinished is told.
+        self.asked: int | None = None
         self._check()
 
     def _check(self) -> None:
@@ -102,11 +105,27 @@ class Store:
                 f"{self.path} holds runs on {meta.get('on', 'sim')}, these are on {self.on}; "
                 "choose another folder (-o DIR), or --fresh to replace them"
             )
+
+    @cached_property
+    def closed_at(self) -> Path | None:
+        """The folder that cannot be written to, if that is so: finished runs in it can be shown all the same."""
         nearest = self.path
         while not nearest.exists():
             nearest = nearest.parent
-        if not takes_files(nearest):
-            raise SpecError(f"{self.path}: {nearest} cannot be written to; choose another folder (-o DIR)")
+        return None if takes_files(nearest) else nearest
+
+    def expect(self, runs: Sequence[tuple[int, int]], record: Record, *, again: bool) -> None:
+        """Take in what is asked, `again` whatever the folder holds; refuse it where runs must be added and cannot."""
+        self.asked = len(runs)
+        if self.closed_at is None:
+            return
+        held = {} if again else self.finished(record)
+        missing = sum(run not in held for run in runs)
+        if missing:
+            raise SpecError(
+                f"{self.path}: {self.closed_at} cannot be written to, and of {len(runs)} runs {missing} are still to "
+                "be made; choose another folder (-o DIR)"
+            )
 
     # -- resuming ---------------------------------------------------------------------------------------------------
 
@@ -118,7 +137,7 @@ class Store:
             if outcome.record.covers(record)
             and not (self._same_step and record.series_ms and outcome.record.series_ms != record.series_ms)
             and outcome.seed == outcome.case.seed + outcome.repetition
-            and all(_opens(file) for file in outcome.files.values())
+            and all(opens(file) for file in outcome.files.values())
         }
 
     def joined(self, case: int, repetition: int, record: Record) -> Record:
@@ -134,7 +153,7 @@ class Store:
         """What was there before this command, whether or not its tables can be read."""
         if self._fresh:
             return {}
-        found = _outcomes(self.path, self.plan, version(), there=lambda _: True)
+        found = outcomes(self.path, self.plan, version(), there=lambda _: True)
         return {(outcome.case.index, outcome.repetition): outcome for outcome in found}
 
     # -- adding -----------------------------------------------------------------------------------------------------
@@ -173,7 +192,7 @@ class Store:
         _write(self.path / "spec.toml", self.plan.toml.encode())
         _write(self.path / "plan.json", self.plan.raw.encode())
         self._meta = {**_meta(self.experiment, self.plan), "on": self.on}
-        self._write_meta(complete=False)
+        self._write_meta(complete=False, asked=self.asked)
         return lines
 
     def _clear(self) -> None:
@@ -185,15 +204,15 @@ class Store:
 
     def finish(self, result: Result, *, complete: bool) -> None:
         """Write the summary tables and the meta file; called at the end and on interruption."""
-        if not result.outcomes:
+        if not result.outcomes or self.closed_at is not None:
             return
         with _full_disk(self.path):
             self._open()
             # The tables are of the folder: what an earlier command ran and this one did not ask for is in them, too.
-            held = replace(result, outcomes=_in_order(self.path, self.plan, version()))
+            held = replace(result, outcomes=in_order(self.path, self.plan, version()))
             for name in _SUMMARIES:
                 _write_parquet(self.path / f"{name}.parquet", getattr(held, name))
-            self._write_meta(complete=complete, runs=len(held.outcomes))
+            self._write_meta(complete=complete, asked=self.asked, runs=len(held.outcomes))
 
     def _write_meta(self, **more: Any) -> None:
         _write(self.path / "meta.json", json.dumps({**self._meta, "finished": _now(), **more}, indent=2).encode())
@@ -210,7 +229,7 @@ def _results_or_room(path: Path) -> dict[str, Any] | None:
     if path.exists() and not path.is_dir():
         raise SpecError(f"{path} is a file; results need a folder (-o DIR)")
     file = path / "meta.json"
-    meta = _read_json(file)
+    meta = read_json(file)
     if meta is not None and "spec_hash" in meta:
         return meta
     if not path.is_dir() or not any(path.iterdir()):
@@ -218,7 +237,7 @@ def _results_or_room(path: Path) -> dict[str, Any] | None:
     if not file.exists():
         raise SpecError(f"{path} is not empty and holds no results; choose another folder (-o DIR)")
     # The run that goes on here writes it anew; whose folder it is, its neighbours know, too.
-    plan = _read_json(path / "plan.json") or {}
+    plan = read_json(path / "plan.json") or {}
     return {"spec_hash": plan.get("hash"), "title": f"{file} is damaged", "on": _host_of(path)}
 
 
@@ -239,100 +258,6 @@ def refuse_simulated(path: Path) -> None:
             f"{path} holds runs of the simulator ({meta.get('title') or meta.get('spec_hash')}); "
             "choose another folder (-o DIR)"
         )
-
-
-def load(path: str | Path) -> Result:
-    """Read a results folder; a folder above it will do when it holds only one.
-
-    Only complete lines of the latest version of the model and of the schema in it count.
-    """
-    folder = _find(Path(path))
-    file = folder / "meta.json"
-    try:
-        meta = json.loads(file.read_bytes())
-        made_by = Version(meta["version"], meta["schema"], meta["model"], meta["format"], meta["git"])
-        experiment = Experiment(
-            meta["text"], meta["file"], tuple((key, value) for key, value in meta["set"]), tuple(meta["classes"])
-        )
-        file = folder / "plan.json"
-        plan = Plan.parse(file.read_text("utf-8"))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise SpecError(
-            f"{file}: damaged, or of another program ({type(error).__name__}: {error}); the command that made these "
-            "results, given again, writes it anew and keeps the runs"
-        ) from None
-    outcomes = _in_order(folder, plan, made_by)
-    if not outcomes:
-        raise SpecError(f"{folder}: no run in it has finished yet")
-    return Result(experiment, plan, outcomes, made_by, path=folder)
-
-
-def is_results(path: str | Path) -> bool:
-    """Whether this is a folder, and so can only be meant as results."""
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def _find(path: Path) -> Path:
-    if not path.exists():
-        raise SpecError(f"{path}: no such results folder")
-    if (path / "meta.json").exists():
-        return path
-    inner = sorted(meta.parent for meta in path.glob("**/meta.json")) if path.is_dir() else []
-    if len(inner) == 1:
-        return inner[0]
-    if inner:
-        listed = "\n  ".join(str(folder) for folder in inner[:20])
-        raise SpecError(f"{path} holds {len(inner)} results; name one:\n  {listed}")
-    raise SpecError(f"{path}: no results in it; `sojourn run FILE -o DIR` makes some")
-
-
-def _in_order(path: Path, plan: Plan, made_by: Version) -> tuple[Outcome, ...]:
-    return tuple(sorted(_outcomes(path, plan, made_by), key=lambda o: (o.case.index, o.repetition)))
-
-
-def _outcomes(
-    path: Path, plan: Plan, made_by: Version, there: Callable[[Path], bool] = Path.exists
-) -> Iterator[Outcome]:
-    """Complete lines of this model and with this schema's figures, whose tables are there; a run's last line wins."""
-    cases: Mapping[str, Case] = {case.hash: case for case in plan.cases}
-    last: dict[tuple[str, int], Outcome] = {}
-    try:
-        data = (path / "summary.jsonl").read_bytes()
-    except FileNotFoundError:
-        return
-    for number, line in enumerate(data.split(b"\n")[:-1], start=1):  # what follows the last newline is torn
-        try:
-            summary = json.loads(line)
-            run = summary.pop("run")
-            same = (summary["model"], summary["schema"]) == (made_by.model, made_by.schema)
-            key, tables, record = (run["hash"], run["repetition"]), run["tables"], Record(**run["record"])
-        except (ValueError, LookupError, TypeError, AttributeError):
-            raise SpecError(f"{path / 'summary.jsonl'}:{number}: not a line of results; remove it to go on") from None
-        case = cases.get(key[0])
-        if case is None or not same:
-            continue
-        files = {name: path / name / f"{key[0]}-{key[1]}.parquet" for name in tables}
-        if all(there(file) for file in files.values()):
-            raw = json.dumps(summary, separators=(",", ":"), ensure_ascii=False)
-            last[key] = Outcome(case, key[1], record, raw, files=files)
-    yield from last.values()
-
-
-def _opens(file: Path) -> bool:
-    """Whether a table is whole by its two ends, as one that was cut or overwritten is not; without reading it."""
-    magic = b"PAR1"
-    try:
-        with file.open("rb") as table:
-            begins = table.read(4)
-            size = table.seek(0, os.SEEK_END)
-            table.seek(max(size - 8, 0))
-            length, ends = table.read(4), table.read(4)
-    except OSError:
-        return False
-    return begins == ends == magic and int.from_bytes(length, "little") <= size - 12
 
 
 def _meta(experiment: Experiment, plan: Plan) -> dict[str, Any]:
@@ -362,14 +287,6 @@ def _now() -> str:
     from datetime import UTC, datetime
 
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
-    try:
-        loaded = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return loaded if isinstance(loaded, dict) else None
 
 
 def _open_locked(path: Path) -> FileIO:

@@ -150,6 +150,8 @@ class Sweep:
         self.algorithms = algorithms
         _refuse_huge(self.plan, record)
         self.folder = store(self.plan) if store else None
+        if self.folder:
+            self.folder.expect(self.runs, record, again=bool(algorithms))
         self.done: dict[tuple[int, int], Outcome] = {}
         self.failures: list[RunError] = []
 

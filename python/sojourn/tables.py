@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .remarks import remarks
-from .stats import Interval, mean_interval
+from .stats import Interval, counted, mean_interval
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,6 +25,8 @@ class Column:
     scale: float = 1.0
     #: Whether it is a number of things: whole, but for means over repetitions.
     count: bool = False
+    #: Of what many runs have none: left out where no line has any. Elsewhere zero is an answer, too.
+    rare: bool = False
 
     def text(self, cell: Interval) -> str:
         """A cell as it is printed: three significant digits make no whole number of things."""
@@ -38,10 +40,10 @@ GROUP = (
     Column("RTT ms", "rtt_ms.mean"),
     Column("RTT p95 ms", "rtt_ms.p95"),
     Column("loss %", "loss_pct"),
-    Column("delay back-offs", "backoffs.delay", count=True),
-    Column("loss back-offs", "backoffs.loss", count=True),
-    Column("ECN back-offs", "backoffs.ecn", count=True),
-    Column("completion s", "completion_s"),
+    Column("delay back-offs", "backoffs.delay", count=True, rare=True),
+    Column("loss back-offs", "backoffs.loss", count=True, rare=True),
+    Column("ECN back-offs", "backoffs.ecn", count=True, rare=True),
+    Column("completion s", "completion_s", rare=True),
 )
 #: Figures that are over the whole run, by the word for them; all others are over the measure window.
 WHOLE_RUN = {"back-offs": ("backoffs.delay", "backoffs.loss", "backoffs.ecn"), "completion times": ("completion_s",)}
@@ -56,8 +58,10 @@ LINK = (
     Column("queue ms", "queue_ms.mean"),
     Column("queue p95 ms", "queue_ms.p95"),
     Column("dropped %", "drop_pct"),
-    Column("marked packets", "marked", count=True),
+    Column("marked packets", "marked", count=True, rare=True),
 )
+#: How a figure of the summary is called and scaled wherever it is shown.
+COLUMNS = {column.metric: column for column in (*GROUP, *ONE_WAY, *LINK)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,12 @@ def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
             yield Row(case.label, first["name"], str(first.get("cc") or ""), n, cells)
 
 
+def telling(lines: Sequence[Row], columns: Sequence[Column]) -> list[int]:
+    """Which columns some line has a figure for."""
+    cells = [[row.cells[i] for row in lines] for i in range(len(columns))]
+    return [i for i, c in enumerate(columns) if any(x.n and (x.mean or not c.rare) for x in cells[i])]
+
+
 def _interval(repetitions: Sequence[Mapping[str, Any]], column: Column) -> Interval:
     return mean_interval([figure(entry, column.metric) * column.scale for entry in repetitions])
 
@@ -161,7 +171,7 @@ def _rich(
     from rich.text import Text
 
     lines = list(lines)
-    shown = [i for i in range(len(columns)) if any(row.cells[i].n and row.cells[i].mean for row in lines)]
+    shown = telling(lines, columns)
     most = len(shown)
     measure = Console(width=10_000)
     while True:
@@ -203,14 +213,13 @@ def _draw(
 
 
 def _title(result: Result) -> str:
-    return result.title
+    return f"{result.title}  ({result.partial})" if result.partial else result.title
 
 
 def _foot(result: Result) -> str:
-    runs = len(result.outcomes)
     where = f"  ·  {result.path}" if result.path else ""
     return (
-        f"{runs} run{'s' if runs != 1 else ''}  ·  mean ± 95 % over repetitions (n)  ·  seed {result.seed}  ·  "
+        f"{counted(len(result.outcomes), 'run')}  ·  mean ± 95 % over repetitions (n)  ·  seed {result.seed}  ·  "
         f"digest {result.digest}  ·  sojourn {result.version.version}, model {result.version.model}{where}"
     )
 

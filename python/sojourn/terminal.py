@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +23,25 @@ if TYPE_CHECKING:
     from .result import Outcome, Result
 
 INTERRUPTED = 130
+#: What an open file, which has no name by then, may answer to a write.
+_OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF)
 
 
 def say(text: str) -> None:
     """Tell the user something that is not a result."""
     print(f"sojourn: {text}", file=sys.stderr)
+
+
+def refused(error: OSError) -> int:
+    """Tell what the system refuses, which mostly is to write what a command prints; return the exit code."""
+    if error.filename is None and error.errno not in _OF_WRITING:
+        raise error
+    with suppress(OSError, ValueError):  # what waits in the buffer would fail again at the interpreter's end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno != errno.EPIPE:  # else whoever read has read enough
+        with suppress(OSError):
+            say(f"error: {error.filename or 'standard output'}: {error.strerror or error}")
+    return 1
 
 
 def console() -> Console:
@@ -42,6 +58,19 @@ def target(option: str, path: Path | None, results: Path | None = None) -> None:
 
     if path is not None:
         check(option, path, results)
+
+
+def loaded(path: str | Path) -> Result:
+    """Read a results folder; say first if it is not whole."""
+    from .held import load
+
+    result = load(path)
+    if result.partial:
+        say(
+            f"note: {path} is {result.partial}: it is being made, was interrupted, or runs failed; "
+            "the command that made it, given again, makes the rest"
+        )
+    return result
 
 
 def span(start: float | None, stop: float | None, results: Sequence[Result] = ()) -> tuple[float | None, float | None]:
@@ -109,6 +138,8 @@ def run(
 ) -> Result:
     """Run into a results folder with a progress bar; say where to go on after Ctrl-C."""
     from ._engine import Record, check
+    from .result import title
+    from .stats import counted
     from .store import Store, place
     from .sweep import choose, sweep
     from .sweep import cluster as connect
@@ -119,7 +150,7 @@ def run(
     printer = _Lines(order) if lines else None
     acks = record is not None and record.acks
     host = _kernel(experiment, arrivals, acks) if on == "linux" else _executor(cluster, connect)
-    with host as executor, _progress(plan.title or experiment.text, len(order)) as progress:
+    with host as executor, _progress(title(experiment, plan), len(order)) as progress:
 
         def seen(outcome: Outcome, done: int, total: int) -> None:
             progress(done, total)
@@ -141,7 +172,7 @@ def run(
             if printer:
                 printer.flush()
             done = progress.done
-            kept = f"{done} of {len(order)} runs are finished, in {folder}" if done else "no run had finished"
+            kept = f"{done} of {counted(len(order), 'run')} finished, in {folder}" if done else "no run had finished"
             say(f"interrupted: {kept}; the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
     if printer:

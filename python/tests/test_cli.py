@@ -302,7 +302,7 @@ def test_ctrl_c_answers_within_a_second_and_keeps_what_is_finished(tmp_path):
         _, told = process.communicate(timeout=30)
         took.append(time.perf_counter() - began)
         assert process.returncode == 130
-        assert "interrupted: 1 of 2 runs are finished" in told
+        assert "interrupted: 1 of 2 runs finished" in told
         assert lines.read_bytes().count(b"\n") == 1
         assert (tmp_path / out / "flows.parquet").exists()
         assert json.loads((tmp_path / out / "meta.json").read_text())["complete"] is False
@@ -409,6 +409,13 @@ def test_a_table_of_figures_leaves_columns_out_whole(capsys, monkeypatch):
     terminal.print_rows(heads, [["10.0.0.1:40000", *(f"{i}.23456" for i in range(8))]], whole=True)
     text = capsys.readouterr().out
     assert "0.23456" in text and "…" not in text and "too narrow for" in text
+
+
+def test_a_published_experiments_name_leads_to_reproduce(sojourn):
+    assert (
+        "`sojourn reproduce thesis/table-6.2` takes the name, with print beside"
+        in sojourn("run", "thesis/table-6.2").stderr
+    )
 
 
 @pytest.mark.parametrize("name", ["table-6.2", "thesis/table-6.2", "tabel-6.2"])

@@ -118,7 +118,11 @@ def test_a_verdict_rests_on_utilisation_and_queue() -> None:
     assert (good.agrees, queue.agrees, window.agrees) == (True, True, False)
     report = Report("x", (CaseReport("", (good, queue, window)),))
     assert report.agrees and report.verdict == (
-        "x: simulator and kernel agree: 2 of 2 deciding figures; of the figures told, 0 of 1 agree"
+        "x: simulator and kernel agree: 2 of 2 deciding figures; of the figures told, 0 of 1 agree. "
+        "Told figures decide nothing, as they hang on single packets, which no two runs in real time share; "
+        "here a mean cwnd part"
     )
+    told = Row(CWND, "a", (50.0,), (51.0,))
+    assert Report("x", (CaseReport("", (good, told)),)).verdict.endswith("of the figures told, 1 of 1 agree")
     off = Row(QUEUE, "bottleneck", (40.0,), (48.1,))
     assert not Report("x", (CaseReport("", (off,)),)).agrees

@@ -25,7 +25,7 @@ def test_a_bigger_buffer_holds_a_longer_queue():
     assert queue.difference.mean == pytest.approx(queue.b - queue.a)
     assert queue.difference.low <= queue.difference.mean <= queue.difference.high
     assert both.frame.height == len(both.pairs)
-    assert "| link.bottleneck | queue_ms.mean |" in both.markdown()
+    assert "| link.bottleneck | queue ms |" in both.markdown()
 
 
 def test_one_pair_decides_nothing():
@@ -35,7 +35,7 @@ def test_one_pair_decides_nothing():
     assert queue.verdict == "one pair"
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 160])
+@pytest.mark.parametrize("width", [60, 80, 110, 160])
 def test_no_figure_is_cut_at_any_width(width):
     from rich.console import Console
 
@@ -46,9 +46,24 @@ def test_no_figure_is_cut_at_any_width(width):
         screen.print(both.table(width))
     text = shown.get()
     for pair in both.pairs:
-        assert f" {number(pair.a)} " in text and f" {number(pair.b)} " in text
+        scale = 100.0 if pair.metric in ("share", "utilisation") else 1.0  # percent, as in a run's table
+        assert f" {number(scale * pair.difference.mean)} " in text
+        assert width < 100 or (f" {number(scale * pair.a)} " in text and f" {number(scale * pair.b)} " in text)
+        assert f" {pair.verdict} " in text
     assert not re.search(r"\S…", text)
+    assert max(map(len, text.splitlines())) <= width
     assert ("too narrow for" in text) == (width < 100)
+    assert ("95 % interval" not in text.partition("too narrow")[0]) == (width < 80)  # what it is about goes last
+
+
+def test_a_metric_is_found_by_the_title_of_a_runs_table():
+    line = LINE.format(buffer="1BDP", cc="newreno")
+    asked = ("throughput Mbit/s", "queue p95", "flow.share")
+    both = sj.compare(line, line, set=SET, metrics=asked)
+    assert {pair.metric for pair in both.pairs} == {"throughput_mbps", "queue_ms.p95", "share"}
+    # Shown in a run's words and units; a program has the summary's.
+    assert "| share % | 100 | 100 |" in both.markdown()
+    assert both["share"].a == 1.0
 
 
 def test_cases_of_one_side_are_counted_and_spellings_are_one(sweep_file, tmp_path):
@@ -56,7 +71,7 @@ def test_cases_of_one_side_are_counted_and_spellings_are_one(sweep_file, tmp_pat
     other.write_text(sweep_file.read_text().replace('["1 Mbit/s", "2 Mbit/s"]', '["2Mbit/s", "4 Mbit/s"]'))
     both = sj.compare(sweep_file, other)
     assert {pair.case for pair in both.pairs} == {"path.rate=2 Mbit/s"}
-    assert "Not compared: 1 cases of A alone, 1 of B alone." in both.markdown()
+    assert "Not compared: 1 case of A alone, 1 of B alone." in both.markdown()
 
 
 def test_seeds_are_common():

@@ -36,9 +36,14 @@ class Broken(sj.CongestionControl):
 
 
 def test_an_exception_of_a_class_is_a_failed_run():
-    with pytest.raises(sj.RunError, match="ZeroDivisionError: my mistake") as caught:
+    with pytest.raises(sj.RunError, match=r"ZeroDivisionError: my mistake \(.*test_python_cc\.py:\d+\)") as caught:
         sj.run("5Mbit/s 40ms 1BDP fifo: broken", algorithms={"broken": Broken}, set=SHORT, repeat=3)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_class_takes_the_name_of_none_that_is_there():
+    with pytest.raises(sj.SpecError, match=r"'cubic' is one of sojourn's own; .* my_cubic"):
+        sj.run("5Mbit/s 40ms 1BDP fifo: cubic", algorithms={"cubic": Broken}, set=SHORT)
 
 
 @pytest.mark.parametrize(

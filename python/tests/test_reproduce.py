@@ -14,9 +14,9 @@ from rich.console import Console
 
 from sojourn import _engine, demo, reproduce
 from sojourn.errors import SpecError
+from sojourn.held import load
 from sojourn.plot import published, style
 from sojourn.reproduce import files, words
-from sojourn.store import load
 
 ALGORITHMS = ["cdg", "hldg(wwma=false)", "hldg"]
 NAMES = ["CDG", "HLDG w/o WWMA", "HLDG"]
@@ -189,6 +189,21 @@ def test_settings_score_the_same_cells_under_other_conditions(tmp_path: Path) ->
     assert used.row == "Reno" and used.median is not None and used.median < 0.5
     (refused,) = reproduce.reproduce([file], out=tmp_path / "none", set={"link.middle.loss": "1 %"})
     assert not refused.ok and "link.middle" in refused.failures[0]
+
+
+def test_what_was_altered_stands_before_its_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(PUBLISHED)
+    changes = {"path.loss": "20 %"}
+    told = "Altered: path.loss=20 %. Cells and scores are of that, not of the experiments as published."
+    everything = tmp_path / "all.html"
+    reproduce.run([str(file)], quick=True, out=tmp_path / "out", html=everything, set=changes)
+    assert capsys.readouterr().out.startswith(told)
+    assert all(told in page.read_text("utf-8") for page in (tmp_path / "out" / "report.html", everything))
+    reproduce.run([str(file)], quick=True, out=tmp_path / "out", as_json=True, set=changes)
+    assert json.loads(capsys.readouterr().out)["set"] == changes
+    reproduce.run([str(file)], quick=True, out=tmp_path / "as-it-is")
+    assert "Altered" not in capsys.readouterr().out
 
 
 def test_a_false_claim_fails_and_a_file_without_published_values_is_refused(tmp_path: Path) -> None:

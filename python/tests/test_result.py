@@ -146,3 +146,22 @@ def test_examples_in_the_docs_run(name):
     outcome = doctest.testmod(importlib.import_module(name))
     assert outcome.failed == 0
     assert outcome.attempted > 0
+
+
+def test_nothing_got_through_is_a_figure_too():
+    from sojourn.tables import plain
+
+    lost = plain(sj.run("10Mbit/s 20ms 1BDP fifo: newreno", set={"run.duration": "2 s", "path.loss": "100 %"}))
+    assert "throughput" in lost and "utilisation" in lost
+    assert "delay" not in lost.partition("\n")[2].partition("link")[0]  # back-offs that only some algorithms have
+
+
+def test_progress_and_tables_call_a_file_alike(sweep_file):
+    from sojourn.api import prepare
+    from sojourn.result import title
+
+    untitled = sweep_file.with_name("untitled.toml")
+    untitled.write_text(sweep_file.read_text().replace('title = "two rates"\n', ""))
+    for file, called in ((sweep_file, "two rates"), (untitled, str(untitled))):
+        experiment = prepare(file)
+        assert title(experiment, sj.check(file)) == called

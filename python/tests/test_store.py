@@ -375,5 +375,5 @@ def test_load_finds_the_only_result_and_names_several(sweep_file, tmp_path):
         sj.load(tmp_path / "runs")
     with pytest.raises(sj.SpecError, match="no such"):
         sj.load(tmp_path / "nowhere")
-    with pytest.raises(sj.SpecError, match="no results"):
+    with pytest.raises(sj.SpecError, match="an experiment, where the results of one are wanted"):
         sj.load(sweep_file.parent / "two-rates.toml")

@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_what_cannot_be_written_is_said_before_the_work(sojourn, folder, tmp_path, monkeypatch, command, name):
     (tmp_path / "file").touch()
-    for work in ("sojourn._engine.run", "sojourn.store.load"):
+    for work in ("sojourn._engine.run", "sojourn.held.load"):
         monkeypatch.setattr(work, lambda *_, **__: pytest.fail("worked"))
     file = name.format("")
     words = [word.format(folder=folder, file=file, line=LINE) for word in command.split()]

@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 from conftest import SOJOURN, Listener, Tries, answers, beside_cubic, bpf_objects, carry, gone, held, run, used
 
+from sojourn.held import load
 from sojourn.linux import build, kernel, lent
 from sojourn.linux.ring import Ring
-from sojourn.store import load
 
 Loaded = Callable[..., str]
 

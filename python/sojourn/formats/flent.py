@@ -1,7 +1,8 @@
 """`.flent.gz`: a run as a result of Flent (https://flent.org), and Flent's results as series.
 
 A run is written as Flent's test `tcp_ndown`, so that its plots find their series: rates in Mbit/s under `TCP download`,
-and as `Ping (ms) ICMP` what a probe would have met: base RTT and the queues both ways.
+of flows of datagrams under `UDP download`, and as `Ping (ms) ICMP` what a probe would have met: base RTT and the queues
+both ways.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 #: Version of Flent's file format that is written; nothing newer is read.
 VERSION = 3
+_TCP, _UDP = "TCP download", "UDP download"
 # Runs have no date: theirs begin with Unix' own.
 EPOCH = "1970-01-01T00:00:00.000000Z"
 #: A file that unpacks to more is no result of a test.
@@ -49,25 +51,28 @@ def written(title: str, case: Case, flows: pl.DataFrame, links: pl.DataFrame, pi
     results: dict[str, list[float | None]] = {}
     raw: dict[str, list[dict[str, float]]] = {}
     frame = pl.DataFrame({"t_s": times})
-    for number, i in enumerate(picked, 1):
+    called = _called(case, picked)
+    for i, name in called.items():
         mine = frame.join(flows.filter(pl.col("flow") == i), on="t_s", how="left")
-        name = f"TCP download::{number}"
         results[name] = _values(mine["goodput_mbps"])
         raw[name] = _raw(times, results[name])
+        if name.startswith(_UDP):
+            continue
         for column, suffix in (("cwnd_bytes", "tcp_cwnd"), ("srtt_ms", "tcp_rtt")):
             values = _values(mine[column])
             results[f"{name}::{suffix}"] = values
             raw[f"{name}::{suffix}"] = _raw(times, values)
-    rates = [results[f"TCP download::{n}"] for n in range(1, len(picked) + 1)]
+    rates = [results[name] for name in called.values() if name.startswith(_TCP)]
     sums = [sum(v or 0.0 for v in at) for at in zip(*rates, strict=True)]
-    results["TCP download sum"] = list(sums)
-    results["TCP download avg"] = [value / max(len(picked), 1) for value in sums]
+    if rates:
+        results["TCP download sum"] = list(sums)
+        results["TCP download avg"] = [value / len(rates) for value in sums]
     results["Ping (ms) ICMP"] = ping = _ping(frame, case, links, picked)
     raw["Ping (ms) ICMP"] = [{**one, "seq": n} for n, one in enumerate(_raw(times, ping))]
     metadata = {
         "NAME": "tcp_ndown",
         "TITLE": title,
-        "NOTE": "; ".join(f"{n}: {case.flows[i]['name']} ({case.flows[i]['cc']})" for n, i in enumerate(picked, 1)),
+        "NOTE": "; ".join(_note(name, case.flows[i]) for i, name in called.items()),
         "TIME": EPOCH,
         "T0": EPOCH,
         "HOST": "receiver",
@@ -79,12 +84,27 @@ def written(title: str, case: Case, flows: pl.DataFrame, links: pl.DataFrame, pi
         "IP_VERSION": 4,
         "FLENT_VERSION": "2.0.0",
         "DATA_FILENAME": "tcp_ndown.flent.gz",
-        "TEST_PARAMETERS": {"download_streams": str(len(picked))},
+        "TEST_PARAMETERS": {"download_streams": str(len(rates))},
         "SERIES_META": {name: {"UNITS": "ms" if "ms" in name or "rtt" in name else "Mbits/s"} for name in results},
     }
     data = {"version": VERSION, "metadata": metadata, "x_values": times, "results": results, "raw_values": raw}
     text = json.dumps(data, indent=1, sort_keys=True, allow_nan=False)
     return gzip.compress(text.encode(), mtime=0)
+
+
+def _called(case: Case, picked: Sequence[int]) -> dict[int, str]:
+    """The series of each flow: Flent's plots add up whatever is called a TCP download, so that datagrams are not."""
+    counts = dict.fromkeys((_TCP, _UDP), 0)
+    called = {}
+    for i in picked:
+        kind = _UDP if case.flows[i]["cc"] == "none" else _TCP
+        counts[kind] += 1
+        called[i] = f"{kind}::{counts[kind]}"
+    return called
+
+
+def _note(series: str, flow: Mapping[str, Any]) -> str:
+    return f"{series.removeprefix(f'{_TCP}::')}: {flow['name']} ({flow['cc']})"
 
 
 def _values(column: pl.Series) -> list[float | None]:

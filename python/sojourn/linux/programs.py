@@ -82,8 +82,7 @@ def emulate(
     calls it.
     """
     require()
-    experiment = scene.experiment()
-    _engine.check(experiment)  # what is wrong is told before anything is made
+    experiment = scene.checked()  # what is wrong is told before anything is made
     near, far = End(), End()
     _address(near, CLIENT, CLIENT6, cc)
     _address(far, SERVER, SERVER6, cc)

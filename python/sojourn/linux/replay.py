@@ -47,7 +47,7 @@ class Played:
 
 def replay(folder: str | Path) -> list[Played]:
     """Play every run of a results folder that has its arrivals."""
-    from ..store import load
+    from ..held import load
 
     result = load(folder)
     e = result.experiment

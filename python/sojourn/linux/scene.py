@@ -58,6 +58,27 @@ class Scene:
         lines += ["[run]", f'duration = "{length}"', f"seed = {self.seed}", 'vary = "none"']
         return Experiment("\n".join(lines) + "\n", "emulate")
 
+    def checked(self) -> Experiment:
+        """Write it down and have it checked; what is wrong is told of the option that said it."""
+        experiment = self.experiment()
+        try:
+            _engine.check(experiment)
+        except SpecError as error:
+            raise SpecError(self._of_option(str(error))) from None
+        return experiment
+
+    def _of_option(self, message: str) -> str:
+        """An error of a file that nobody wrote, as one of the option that its line was made of."""
+        found = re.fullmatch(r"emulate:\d+:\d+: (?:link\.(down|up)\.(\w+)\S*: )?(.*)", message, re.DOTALL)
+        if not found:
+            return message
+        link, key, what = found.groups()
+        if key == "changes":
+            return f"--change: {what}"
+        field = key if link == "down" else "up" if key == "rate" else f"up_{key}"
+        given = getattr(self, field, "") if key else ""
+        return f"--{field.replace('_', '-')} {given}: {what}" if given else what
+
     @property
     def title(self) -> str:
         """One line that says what was emulated."""

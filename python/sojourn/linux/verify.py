@@ -54,6 +54,8 @@ SHARE = Figure("share", "%", Allowed(10.0))
 #: Reductions of the window.
 KINDS = ("delay", "loss", "ecn", "timeout")
 DROPS = Figure("drops", "%", Allowed(0.1, 0.5))
+#: Why those that are told do not decide.
+TOLD = "Told figures decide nothing, as they hang on single packets, which no two runs in real time share"
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,9 @@ class Report:
         good = sum(row.agrees for row in decisive)
         also = f"; of the figures told, {sum(row.agrees for row in told)} of {len(told)} agree" if told else ""
         word = "simulator and kernel agree" if self.agrees else "simulator and kernel PART"
-        return f"{self.title}: {word}: {good} of {len(decisive)} deciding figures{also}"
+        said = f"{self.title}: {word}: {good} of {len(decisive)} deciding figures{also}"
+        parted = dict.fromkeys(f"{row.of} {row.figure.name}" for row in told if not row.agrees)
+        return f"{said}. {TOLD}; here {', '.join(parted)} part" if parted else said
 
     def data(self) -> dict[str, Any]:
         """As plain data."""

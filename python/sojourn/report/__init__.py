@@ -88,6 +88,7 @@ def page_of(
     link: str | None = None,
 ) -> Page:
     """The page of results, with pieces of the caller's own before them; `labels` names the cases of each result."""
+    from ..stats import counted
     from .result import sections
 
     if not results:
@@ -101,8 +102,9 @@ def page_of(
     runs = sum(len(r.outcomes) for r in results)
     cases = sum(len({o.case.index for o in r.outcomes}) for r in results)
     planned = sum(len(r.plan.cases) for r in results)
-    of = f"{cases} of {planned}" if cases < planned else f"{cases}"
-    lead = f"{of} case{'' if planned == 1 else 's'}, {runs} run{'' if runs == 1 else 's'}."
+    of = f"{cases} of {counted(planned, 'case')}" if cases < planned else counted(cases, "case")
+    lead = f"{of}, {counted(runs, 'run')}."
+    lead += "".join(f" {r.title}: {r.partial}." for r in results if r.partial)
     heading = title or "; ".join(dict.fromkeys(r.title for r in results))
     version = results[0].version
     hashes = " ".join(dict.fromkeys(r.hash for r in results))

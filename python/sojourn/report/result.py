@@ -14,7 +14,7 @@ from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, tab
 from ..plot.links import looking, place
 from ..plot.why import named_values
 from ..remarks import remarks
-from ..tables import LINK, group_columns, legend, rows
+from ..tables import LINK, group_columns, legend, rows, telling
 from .pieces import Cell, Column, Figure, Line, Panel, Piece, Section, Series, Table, Tick, Value, thinned
 from .provenance import provenance
 
@@ -69,8 +69,7 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
         ("links", LINK, ("link",), "Links"),
     ):
         lines = [row for row in rows(result, part, columns) if any(cell.n and cell.mean for cell in row.cells)]
-        # Columns in which nothing ever happened (no loss, no ECN) only make a table wider.
-        kept = [i for i in range(len(columns)) if any(row.cells[i].n and row.cells[i].mean for row in lines)]
+        kept = telling(lines, columns)
         body: list[list[Value]] = []
         for row in lines:
             who: list[Value] = [row.name, short_spec(row.kind)] if len(names) == 2 else [row.name]

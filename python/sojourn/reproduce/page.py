@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .cells import VERDICTS, Comparison, Score
 from .figures import drawn, figures
-from .words import order_sentences, own_sentence, texts, unit_of
+from .words import altered, order_sentences, own_sentence, texts, unit_of
 
 if TYPE_CHECKING:
     from .._engine import Claim
@@ -54,7 +54,7 @@ def section(comparison: Comparison) -> Section:
     heads = ["row", "column", "published", "ours", "20–80 %", "difference", "n", "verdict"]
     score = Score.of([comparison])
     good = "ok" if score.judged and score.within == score.judged else ""
-    badges = [report.Badge(f"{score.within} of {score.judged}", "cells within tolerance", good)]
+    badges = [report.Badge(f"{score.within} of {score.judged}", "cells within tolerance", good)] if score.judged else []
     if score.undecided:
         badges.append(report.Badge(score.undecided_text, "undecided (median within): our spread is wider", "undecided"))
     if score.missing:
@@ -91,15 +91,19 @@ def write_drawings(result: Result, comparisons: Sequence[Comparison], folder: Pa
     return [*made, *drawn(result, folder)]
 
 
-def write_page(result: Result, comparisons: Sequence[Comparison], folder: Path) -> Path:
-    """Writes `report.html`: the comparison, then the result itself."""
+def write_page(
+    result: Result, comparisons: Sequence[Comparison], folder: Path, changes: Mapping[str, str] | None = None
+) -> Path:
+    """Writes `report.html`: what was altered, the comparison, then the result itself."""
     from ..report import page_of, save
 
-    before = [*(section(c) for c in comparisons), *figures(result)]
+    before = [*([altered(changes)] if changes else []), *(section(c) for c in comparisons), *figures(result)]
     return save(page_of([result], before=before), folder / "report.html")
 
 
-def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
+def write_all(
+    everything: Sequence[Reproduced], out: Path, quick: bool, changes: Mapping[str, str] | None = None
+) -> Path:
     """Writes one page about all experiments: scores of every table first, then a section for each file."""
     from .. import report
     from .._engine import version
@@ -133,7 +137,11 @@ def write_all(everything: Sequence[Reproduced], out: Path, quick: bool) -> Path:
         sections.append(report.Section(one.name, _pieces(one)))
     heads = ["experiment", "table", "within", "of", "off", "undecided", "not run", "%", "own runs"]
     sample = "A sample: few repetitions of some cases. " if quick else ""
-    lead = sample + "Published beside ours, cell by cell; ours is the median over repetitions."
+    lead = (
+        (f"{altered(changes)} " if changes else "")
+        + sample
+        + "Published beside ours, cell by cell; ours is the median over repetitions."
+    )
     medians = [f"{score.medians[0].upper()}{score.medians[1:]}."] if score.medians else []
     scores: list[Piece] = [report.Badges(badges), *medians] if badges else ["Nothing was judged."]
     index = report.Section("Scores", [*scores, *([report.Table(heads, rows)] if rows else [])])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _engine, junit
 from .._engine import Experiment, Plan, Record
 from ..errors import SojournError, SpecError
+from ..stats import counted
 from . import files, page, words
 from .cells import Score, compare
 from .page import Reproduced
@@ -60,8 +61,10 @@ def run(
         _refuse_unpublished(_engine.read(paths[0]))
     done = reproduce(paths, quick=quick, out=out, jobs=jobs, set=set)
     if as_json:
-        print(json.dumps(report(done, quick), ensure_ascii=False))
+        print(json.dumps(report(done, quick, set), ensure_ascii=False))
     else:
+        if set:
+            print(words.altered(set))
         _print(done, _console())
     for one in done:
         for failure in one.failures:
@@ -70,9 +73,9 @@ def run(
     first = done[0].result
     if alone and page_each and first is not None and first.outcomes and first.path is not None and not as_json:
         made += [*page.write_drawings(first, done[0].tables, first.path)]
-        made.append(page.write_page(first, done[0].tables, first.path))
+        made.append(page.write_page(first, done[0].tables, first.path, set))
     if html:
-        made.append(page.write_all(done, html, quick))
+        made.append(page.write_all(done, html, quick, set))
     print(*made, sep="\n", end="\n" if made else "", file=sys.stderr if as_json else sys.stdout)
     return 0 if all(one.ok for one in done) else 1
 
@@ -163,14 +166,15 @@ def weigh(one: Sweep, case: int) -> float:
     return megabits(one.plan, case)
 
 
-def report(done: Sequence[Reproduced], quick: bool) -> dict[str, Any]:
-    """Everything as an object for programs: scores in all and by table, cells, claims, failures."""
+def report(done: Sequence[Reproduced], quick: bool, set: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Everything as an object for programs: what was altered, scores in all and by table, cells, claims, failures."""
     tables = [table for one in done for table in one.tables]
     version = _engine.version()
     return {
         "version": version.version,
         "model": version.model,
         "quick": quick,
+        "set": dict(set or {}),
         "score": _score(Score.of(tables)),
         "experiments": [
             {
@@ -243,13 +247,13 @@ def _bar(sweeps: Sequence[Sweep]) -> Iterator[Any]:
     runs = sum(len(one.runs) for one in sweeps)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"{runs} runs", total=total)
+        task = bar.add_task(counted(runs, "run"), total=total)
         finished = 0
 
         def seen(one: Sweep, outcome: Outcome) -> None:
             nonlocal finished
             finished += 1
-            bar.update(task, advance=cost[one][outcome.case.index], description=f"{finished} of {runs} runs")
+            bar.update(task, advance=cost[one][outcome.case.index], description=f"{finished} of {counted(runs, 'run')}")
 
         yield seen
 

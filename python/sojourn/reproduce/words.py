@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -144,6 +144,12 @@ def index(tables: Iterable[tuple[str, Comparison]]) -> RenderableType:
         grid.add_row(Text(name if name != before else ""), Text(comparison.title), *figures, style=style)
         before = name
     return grid
+
+
+def altered(changes: Mapping[str, str]) -> str:
+    """What is to be known before scores of experiments that are not as they were published."""
+    listed = ", ".join(f"{key}={value}" for key, value in changes.items())
+    return f"Altered: {listed}. Cells and scores are of that, not of the experiments as published."
 
 
 def total(score: Score) -> str:

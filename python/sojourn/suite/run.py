@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from ..api import claims
 from ..errors import SpecError
 from ..plot.style import name_of
 from ..result import Outcome, Result
+from ..stats import counted
 from ..store import Store
 from ..sweep import Runs, Sweep, repeated, run_all
 from .pieces import Measure, Row, Rows, Scenario, Statement, Suite, Verdict, same
@@ -245,7 +247,8 @@ def _before(sweeps: Sequence[Sweep], refused: Sequence[Refused]) -> Iterator[str
         yield f"not on linux: {one.line()}"
     if refused or any(one.runs for one in sweeps):
         seconds = sum(one.plan.cases[case].duration_s * len(n) for one in sweeps for case, n in one.runs.groups)
-        yield f"{sum(len(one.runs) for one in sweeps)} runs in real time: {seconds / 60:.0f} minutes"
+        runs = counted(sum(len(one.runs) for one in sweeps), "run")
+        yield f"{runs} in real time: {counted(max(round(seconds / 60), 1), 'minute')}"
 
 
 def _suspect(ran: Sequence[Ran]) -> tuple[str, ...]:
@@ -291,9 +294,9 @@ def _sweep(
     if quick:
         base = base.change(*scenario.quick)
     base = base.change(*changes.items())
-    for key, wanted in ((scenario.cc, cc), (scenario.aqm, aqm)):
+    for option, key, wanted in (("--cc", scenario.cc, cc), ("--aqm", scenario.aqm, aqm)):
         if wanted and key:
-            base = _with(base, key, wanted)
+            base = _with(base, key, wanted, option)
 
     def runs(plan: Plan) -> Runs:
         cases = [case for case in plan.cases if scenario.keeps(case)]
@@ -311,7 +314,7 @@ def _sweep(
     return Sweep(base, runs, record=Record(series_ms or scenario.series_ms), store=store)
 
 
-def _with(base: Experiment, key: str, wanted: Sequence[str]) -> Experiment:
+def _with(base: Experiment, key: str, wanted: Sequence[str], option: str) -> Experiment:
     """The experiment with these values of a swept key: the file's where they are meant, others added."""
     plan = _engine.check(base)
     own = list(dict.fromkeys(case.values[key] for case in plan.cases if key in case.values))
@@ -320,8 +323,22 @@ def _with(base: Experiment, key: str, wanted: Sequence[str]) -> Experiment:
         fitting = [value for value in own if same(value, text)] or [
             value for value in own if "(" not in text and name_of(value) == name_of(text)
         ]
+        if not fitting:
+            _refuse_unsound(base, key, text, option)
         values += fitting or [text]
     return base.change((f"sweep.{key}", json.dumps(list(dict.fromkeys(values)))))
+
+
+def _refuse_unsound(base: Experiment, key: str, text: str, option: str) -> None:
+    """Say of the option what is wrong with a value, rather than of the sweep that is made of it."""
+    setting = (f"sweep.{key}", json.dumps([text]))
+    try:
+        _engine.check(base.change(setting))
+    except SpecError as error:
+        said = str(error).removeprefix(f"--set {'='.join(setting)}: ")
+        said = re.sub(r"^character \d+: | \(in the case [^\n]*\)$", "", said)
+        what = re.sub(r"^(?:flow|link|path)\.\S+: ", "", said)
+        raise SpecError(f"{option} {text}: {what}") from None
 
 
 def _weight(one: Sweep, index: int) -> float:
@@ -369,8 +386,6 @@ def _mean(values: Sequence[float]) -> float:
 
 def spec_number(case: Case, key: str, name: str) -> float | None:
     """A setting of the queue (or algorithm) at `key`: milliseconds of a time, else the bare number."""
-    import re
-
     found = re.search(rf"\b{name}=([0-9.eE+-]+)\s*(us|ms|s|p)?", case.values.get(key, ""))
     if not found:
         return None

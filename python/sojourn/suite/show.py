@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..plot.style import name_of
-from ..stats import number
+from ..stats import counted, number
 from .pieces import Measure, Row, Suite
 from .run import Answer, Ran
 
@@ -127,14 +127,10 @@ def page(answer: Answer, out: Path) -> Path:
     sample = "A sample: shorter runs of fewer cases. " if answer.quick else ""
     doubts = f", {len(answer.suspect)} of them suspect" if answer.suspect else ""
     live = f" on real packets over this machine's kernel{doubts}" if answer.on == "linux" else ""
-    lead = f"{sample}{_count(len(answer.scenarios), 'scenario')}, {_count(runs, 'run')}{live}."
+    lead = f"{sample}{counted(len(answer.scenarios), 'scenario')}, {counted(runs, 'run')}{live}."
     hashes = " ".join(ran.result.hash[:16] for ran in answer.scenarios)
     footer = f"Made by sojourn {version().version}, model {version().model}, from specs {hashes}."
     return report.save(report.Page(answer.suite.title, pieces, lead, footer), out, "--html")
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _provenance(answer: Answer) -> Section:
@@ -188,7 +184,7 @@ def _statements(answer: Answer) -> Section:
     held = sum(one.verdict.holds is True for one in judged)
     badge = report.Badge(f"{held} of {len(judged)}", "statements hold", "ok" if held == len(judged) else "")
     table = report.Table(["statement", "source", "measured", "verdict", "where it fails"], body)
-    return report.Section("Statements", [report.Badges([badge]), table])
+    return report.Section("Statements", [*([report.Badges([badge])] if judged else []), table])
 
 
 def _scenario(ran: Ran) -> Section:

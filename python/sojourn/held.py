@@ -1,0 +1,209 @@
+"""What a results folder holds, read with care: files may be damaged, unreadable, or of another version.
+
+`store` writes it, and says what each file is for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ._engine import Case, Experiment, Plan, Record, Version, version
+from .errors import SpecError
+from .result import Outcome, Result
+
+#: What every line of results has.
+_PARTS = ("flows", "groups", "links")
+#: What reading a file of ours raises when it is none: RecursionError is of JSON that nests without end.
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+
+
+def load(path: str | Path) -> Result:
+    """Read a results folder; a folder above it will do when it holds only one.
+
+    Only complete lines of the latest version of the model and of the schema in it count.
+    """
+    folder = _find(Path(path))
+    file, made_by = folder / "meta.json", None
+    try:
+        meta = json.loads(file.read_bytes())
+        made_by = Version(meta["version"], meta["schema"], meta["model"], meta["format"], meta["git"])
+        experiment = Experiment(
+            meta["text"], meta["file"], tuple((key, value) for key, value in meta["set"]), tuple(meta["classes"])
+        )
+        file = folder / "plan.json"
+        plan = Plan.parse(file.read_text("utf-8"))
+        file = folder / "meta.json"
+        runs = sum(case.repeat for case in plan.cases)
+        asked = None if meta.get("complete", True) else int(meta.get("asked") or runs)
+    except OSError as error:
+        raise _unreadable(file, error) from None
+    except _DAMAGE as error:
+        raise SpecError(_damaged(file, made_by, error)) from None
+    held = in_order(folder, plan, made_by)
+    if not held:
+        raise SpecError(f"{folder}: {_why_none(folder, made_by)}")
+    return Result(experiment, plan, held, made_by, path=folder, asked=asked)
+
+
+def is_results(path: str | Path) -> bool:
+    """Whether this is a folder, and so can only be meant as results."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Read an object; nothing where the file holds none, or cannot be read."""
+    try:
+        loaded = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return loaded if isinstance(loaded, dict) else None
+
+
+def in_order(path: Path, plan: Plan, made_by: Version) -> tuple[Outcome, ...]:
+    """Return the runs of a folder by case and repetition."""
+    return tuple(sorted(outcomes(path, plan, made_by), key=lambda o: (o.case.index, o.repetition)))
+
+
+def outcomes(
+    path: Path, plan: Plan, made_by: Version, there: Callable[[Path], bool] = Path.exists
+) -> Iterator[Outcome]:
+    """Complete lines of this model and with this schema's figures, whose tables are there; a run's last line wins."""
+    cases: Mapping[str, Case] = {case.hash: case for case in plan.cases}
+    last: dict[tuple[str, int], Outcome] = {}
+    for line in _lines(path):
+        case = cases.get(line.hash)
+        if case is None or (line.model, line.schema) != (made_by.model, made_by.schema):
+            continue
+        files = {name: path / name / f"{line.hash}-{line.repetition}.parquet" for name in line.tables}
+        if all(there(file) for file in files.values()):
+            raw = json.dumps(line.summary, separators=(",", ":"), ensure_ascii=False)
+            last[line.hash, line.repetition] = Outcome(case, line.repetition, line.record, raw, files=files)
+    yield from last.values()
+
+
+def opens(file: Path) -> bool:
+    """Whether a table is whole by its two ends, as one that was cut or overwritten is not; without reading it."""
+    magic = b"PAR1"
+    try:
+        with file.open("rb") as table:
+            begins = table.read(4)
+            size = table.seek(0, os.SEEK_END)
+            table.seek(max(size - 8, 0))
+            length, ends = table.read(4), table.read(4)
+    except OSError:
+        return False
+    return begins == ends == magic and int.from_bytes(length, "little") <= size - 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of summary.jsonl."""
+
+    summary: dict[str, Any]
+    hash: str
+    repetition: int
+    tables: tuple[str, ...]
+    record: Record
+
+    @property
+    def model(self) -> Any:
+        return self.summary["model"]
+
+    @property
+    def schema(self) -> Any:
+        return self.summary["schema"]
+
+    @classmethod
+    def of(cls, data: bytes) -> _Line:
+        """Read one; whatever lacks a part that all of them have raises one of `_DAMAGE`."""
+        summary = json.loads(data)
+        run = summary.pop("run")
+        if (summary["model"], summary["schema"]) == (version().model, version().schema):  # others have parts of theirs
+            whole = all(isinstance(entry, dict) for part in _PARTS for entry in summary[part])
+            if not (whole and isinstance(summary["seed"], int) and summary["digest"] and summary["fairness"]):
+                raise TypeError
+        return cls(summary, str(run["hash"]), int(run["repetition"]), tuple(run["tables"]), Record(**run["record"]))
+
+
+def _lines(path: Path) -> Iterator[_Line]:
+    """Complete lines; what follows the last newline is torn."""
+    file = path / "summary.jsonl"
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unreadable(file, error) from None
+    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+        try:
+            read = _Line.of(line)
+        except _DAMAGE:
+            raise SpecError(
+                f"{file}:{number}: not a line of results; remove that line, and give the command that made these "
+                "results again: it goes on with the others"
+            ) from None
+        yield read
+
+
+def _find(path: Path) -> Path:
+    if not path.exists():
+        raise SpecError(f"{path}: no such results folder; `sojourn run FILE|LINE` makes one and says where")
+    if (path / "meta.json").exists():
+        return path
+    if path.suffix == ".toml":
+        raise SpecError(
+            f"{path}: an experiment, where the results of one are wanted: a folder such as runs/{path.stem}. "
+            f"`sojourn run {path}` makes one and says where"
+        )
+    if path.is_file():
+        raise SpecError(f"{path}: a file, where a results folder is wanted; `sojourn run FILE -o DIR` makes one")
+    inner = sorted(meta.parent for meta in path.glob("**/meta.json")) if path.is_dir() else []
+    if len(inner) == 1:
+        return inner[0]
+    if inner:
+        listed = "\n  ".join(str(folder) for folder in inner[:20])
+        raise SpecError(f"{path} holds {len(inner)} results; name one:\n  {listed}")
+    raise SpecError(f"{path}: no results in it; `sojourn run FILE -o DIR` makes some")
+
+
+def _unreadable(file: Path, error: OSError) -> SpecError:
+    return SpecError(f"{file}: cannot be read ({error.strerror or error}); allow reading it, or choose another folder")
+
+
+def _damaged(file: Path, made_by: Version | None, error: Exception) -> str:
+    """What to say of a file of the folder that is not as this version writes it."""
+    again = "the command that made these results, given again, writes it anew"
+    ours = version()
+    if made_by is not None and (made_by.schema, made_by.model) != (ours.schema, ours.model):
+        return (
+            f"{file}: not as this version writes it: these results were made by {called(made_by)}, this is "
+            f"{called(ours)}; {again} and runs everything again"
+        )
+    return f"{file}: damaged, or of another program ({type(error).__name__}: {error}); {again} and keeps the runs"
+
+
+def _why_none(folder: Path, made_by: Version) -> str:
+    """Why no run of a folder counts."""
+    others = Counter((line.schema, line.model) for line in _lines(folder))
+    others.pop((made_by.schema, made_by.model), None)
+    if not others:
+        return "no run in it has finished yet; the command that made it, given again, goes on"
+    held = " and ".join(f"{n} of schema {schema}, model {model}" for (schema, model), n in others.items())
+    return (
+        f"its runs are of other versions ({held}) than the command that was last given for it ({called(made_by)}), "
+        f"which finished none; that command, given again, makes them with this version, {called(version())}"
+    )
+
+
+def called(made_by: Version) -> str:
+    """How a version is called where another is beside it."""
+    return f"sojourn {made_by.version} (schema {made_by.schema}, model {made_by.model})"

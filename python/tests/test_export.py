@@ -1,0 +1,78 @@
+"""What `sojourn export` writes follows what its file is called; options that contradict each other are refused."""
+
+import gzip
+import json
+
+import pytest
+
+import sojourn as sj
+
+LINE = "10Mbit/s 20ms 1BDP fifo: newreno"
+SHORT = {"run.duration": "2 s"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    sj.run(LINE, set=SHORT, out=tmp_path / "out")
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("a.csv", b"case,"), ("a.json", b"[{"), ("a.txt", b"case,"), ("A.JSON", b"[{"), ("a.pcapng", b"\n\r\r\n")],
+)
+def test_the_ending_chooses_the_format(sojourn, folder, tmp_path, name, begins):
+    done = sojourn("export", folder, "-o", name)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+def test_what_is_asked_for_is_written_where_the_name_allows_it(sojourn, folder, tmp_path):
+    assert sojourn("export", folder, "--format", "web10g", "-o", "a.csv").returncode == 0
+    assert sojourn("export", folder, "--format", "qlog", "-o", "a.json").returncode == 0
+    assert "qlog" in (tmp_path / "a.json").read_text()[:100]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("-o", "a.parquet"), "holds its tables as parquet already, such as flows.parquet"),
+        (("--table", "links", "-o", "a.parquet"), "such as links.parquet"),
+        (("--format", "csv", "-o", "a.json"), "that is the name of a json file"),
+        (("--format", "pcapng", "-o", "a.csv"), "that is the name of a csv file"),
+    ],
+)
+def test_a_name_that_says_otherwise_is_refused(sojourn, folder, tmp_path, words, says):
+    told = sojourn("export", folder, *words)
+    assert told.returncode == 2 and says in told.stderr
+    assert not list(tmp_path.glob("a.*"))
+
+
+def test_flent_counts_no_datagrams_as_tcp(sojourn, tmp_path):
+    line = "10Mbit/s 20ms 1BDP fifo: newreno, cbr(rate=1Mbit/s)"
+    assert sojourn("export", line, "--set", "run.duration=2 s", "-o", "run.flent.gz").returncode == 0
+    written = json.loads(gzip.decompress((tmp_path / "run.flent.gz").read_bytes()))
+    series = written["results"]
+    assert {"TCP download::1", "UDP download::1"} <= set(series)
+    assert not {"TCP download::2", "UDP download::1::tcp_cwnd"} & set(series)
+    assert series["TCP download sum"] == [value or 0.0 for value in series["TCP download::1"]]
+    assert written["metadata"]["TEST_PARAMETERS"] == {"download_streams": "1"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ("run", LINE, "--set", "path.rtt=20ms", "--set", "path.rtt=30ms"),
+            "path.rtt is given twice, first as '20ms'",
+        ),
+        (("plot", "box", "out", "--with", "metric=share", "--with", "metric=rtt_ms.mean"), "metric is given twice"),
+        (("export", "out", "--format", "siftr", "--with", "ppl=1", "--with", "ppl=2"), "ppl is given twice"),
+        (("compare", "cubic", "hldg"), "compare cubic hldg --in FILE"),
+        (("compare", "path.rtt=10ms", "path.rtt=20ms"), "is a variant of an experiment, and none is named"),
+        (("export", LINE, "--table", "flows"), "`sojourn run FILE|LINE` makes one"),
+    ],
+)
+def test_what_is_ambiguous_is_refused_with_the_cure(sojourn, folder, words, says):
+    told = sojourn(*words)
+    assert (told.returncode, told.stdout) == (2, "") and says in told.stderr

@@ -1,0 +1,146 @@
+"""What is said of a results folder that is damaged, not whole, of another version, or read-only."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import command
+
+import sojourn as sj
+from sojourn import store as stores
+
+LINE = "10Mbit/s 20ms 1BDP fifo: newreno"
+SHORT = {"run.duration": "2 s"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    sj.run(LINE, set=SHORT, repeat=3, out=tmp_path / "out")
+    return tmp_path / "out"
+
+
+def rewrite(file, change):
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    file.write_text("".join(json.dumps(change(line)) + "\n" for line in lines))
+
+
+def test_a_summary_that_cannot_be_read_is_told(folder):
+    (folder / "summary.jsonl").unlink()
+    (folder / "summary.jsonl").mkdir()  # root may read whatever is a file
+    for use in (lambda: sj.load(folder), lambda: sj.run(LINE, set=SHORT, out=folder)):
+        with pytest.raises(sj.SpecError, match=r"summary\.jsonl: cannot be read"):
+            use()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe",
+        b"[1]",
+        b"[" * 100_000,
+        b'{"run": {"hash": "a", "repetition": "b", "tables": [], "record": {}}, "model": 1, "schema": 1}',
+        None,
+    ],
+)
+def test_a_line_that_is_none_is_told_with_its_number(folder, line):
+    file = folder / "summary.jsonl"
+    whole = file.read_bytes()
+    if line is None:  # of ours, but for a part
+        line = json.dumps({key: value for key, value in json.loads(whole.splitlines()[0]).items() if key != "links"})
+        line = line.encode()
+    file.write_bytes(line + b"\n" + whole)
+    for use in (lambda: sj.load(folder), lambda: sj.run(LINE, set=SHORT, out=folder)):
+        with pytest.raises(sj.SpecError, match=r"summary\.jsonl:1: not a line of results; remove that line"):
+            use()
+
+
+def test_runs_of_other_versions_are_named_with_the_cure(folder):
+    rewrite(folder / "summary.jsonl", lambda line: line | {"model": 7})
+    ours = sj.version()
+    with pytest.raises(sj.SpecError, match=rf"3 of schema {ours.schema}, model 7\).*that command, given again"):
+        sj.load(folder)
+
+
+def test_a_plan_of_another_version_is_not_called_damaged(folder):
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps(meta | {"version": "0.0.1", "model": 7}))
+    (folder / "plan.json").write_text("{}")
+    with pytest.raises(sj.SpecError, match=r"made by sojourn 0\.0\.1 \(schema \d+, model 7\), this is sojourn .*again"):
+        sj.load(folder)
+
+
+def unfinished(folder):
+    """As an interruption leaves it: what was asked for is known from the first run on."""
+    (folder / "summary.jsonl").write_bytes((folder / "summary.jsonl").read_bytes().splitlines(keepends=True)[0])
+    meta = json.loads((folder / "meta.json").read_text())
+    assert meta["complete"] and meta["asked"] == 3
+    (folder / "meta.json").write_text(json.dumps(meta | {"complete": False}))
+
+
+def test_results_of_an_interrupted_run_are_not_shown_as_whole(folder, sojourn):
+    assert sj.load(folder).partial == ""
+    unfinished(folder)
+    assert sj.load(folder).partial == "not complete: 1 of 3 runs"
+    assert "not complete: 1 of 3 runs" in repr(sj.load(folder))
+    for words in (
+        ("report", folder, "-o", "page.html"),
+        ("plot", "cdf", folder, "-o", "cdf.svg"),
+        ("export", folder),
+        ("compare", folder, folder),
+    ):
+        told = sojourn(*words)
+        assert told.returncode == 0 and "not complete: 1 of 3 runs" in told.stderr, words
+    assert "not complete: 1 of 3 runs" in sojourn("compare", folder, folder, "--markdown").stdout
+    assert "not complete: 1 of 3 runs" in Path("page.html").read_text()
+    sj.run(LINE, set=SHORT, repeat=3, out=folder)
+    assert sj.load(folder).partial == ""
+
+
+def test_what_was_asked_for_is_known_before_the_first_run_ends(tmp_path, monkeypatch):
+    """A kill leaves no time to say it."""
+    monkeypatch.setattr(stores.Store, "finish", lambda *_, **__: None)
+    sj.run(LINE, set=SHORT, repeat=2, out=tmp_path / "out")
+    meta = json.loads((tmp_path / "out" / "meta.json").read_text())
+    assert (meta["complete"], meta["asked"]) == (False, 2)
+
+
+def test_finished_results_on_a_read_only_medium_are_shown(folder, sojourn, monkeypatch):
+    monkeypatch.setattr(stores, "takes_files", lambda _: False)
+    before = {file: file.read_bytes() for file in folder.rglob("*.*") if file.is_file()}
+    again = ("run", LINE, "--set", "run.duration=2 s", "-o", folder)
+    shown = sojourn(*again, "--repeat", "3")
+    assert shown.returncode == 0 and "newreno" in shown.stdout
+    assert before == {file: file.read_bytes() for file in folder.rglob("*.*") if file.is_file()}
+    for more in (("--repeat", "4"), ("--repeat", "3", "--fresh"), ("--repeat", "3", "--events")):
+        refused = sojourn(*again, *more)
+        assert refused.returncode == 2 and "cannot be written to" in refused.stderr, more
+
+
+def test_a_file_where_a_folder_is_wanted_gets_the_way_there(sojourn, sweep_file):
+    told = sojourn("export", sweep_file)
+    assert told.returncode == 2 and f"sojourn run {sweep_file}" in told.stderr and "an experiment" in told.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("words", [("list", "cc"), ("--help",), ("--version",), ("export", "out"), ("run",)])
+def test_output_that_cannot_be_written_is_told_in_a_line(folder, words):
+    if words == ("run",):
+        words = ("run", LINE, "--set", "run.duration=2 s", "--json", "-o", "out")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command(*words), stdout=full, stderr=subprocess.PIPE, text=True, cwd=folder.parent)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["sojourn: error: standard output: No space left on device"]
+
+
+def test_what_another_model_made_is_neither_mixed_nor_taken_for_ours(folder, sojourn, tmp_path):
+    rewrite(folder / "summary.jsonl", lambda line: line | {"model": 7})
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps(meta | {"version": "0.0.1", "model": 7}))
+    sj.run(LINE, set=SHORT, repeat=3, out=tmp_path / "now")
+    told = sojourn("compare", folder, "now")
+    assert told.returncode == 2 and "the command that made A again" in told.stderr
+    assert f"A ({folder}) was made by sojourn 0.0.1 (schema {meta['schema']}, model 7), B (now) was" in told.stderr
+    again = sojourn("export", folder, "-o", "run.pcapng")
+    assert again.returncode == 0 and "made by sojourn 0.0.1" in again.stderr
+    assert "made by" not in sojourn("export", "now", "-o", "run.pcapng").stderr
