@@ -224,7 +224,10 @@ def read(source: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Exper
             one_line = "" if path.suffix == ".toml" else f"; an experiment in one line has a colon, {_LIKE}"
             raise SpecError(f"{path}: no such file{_near(path) or one_line}") from None
         except IsADirectoryError:
-            raise SpecError(f"{path} is a folder; give an experiment file in it, or a one-line experiment") from None
+            look = f" (of results, of which `sojourn report {path}` makes a page)" if (path / "meta.json").is_file() else ""
+            raise SpecError(
+                f"{path} is a folder{look}; give an experiment file in it, or a one-line experiment"
+            ) from None
         except UnicodeDecodeError as error:
             raise SpecError(
                 f"{path}: not UTF-8 text (byte {error.start}); experiment files are TOML in UTF-8"

@@ -200,7 +200,10 @@ fn flow_keys(item: Piece<'_>, flows: Place) -> Checked<Table> {
         rest = Piece { text: &rest.text[skipped..], start: rest.start + skipped }.trim();
     }
     let parts = rest.split(|c| c == '@');
-    let what = parts[0].trim();
+    let (what, ecn) = without_ecn(parts[0].trim());
+    if let Some(word) = ecn {
+        table.push((key("ecn", word), At { value: Any::Bool(true), place: word.place() }));
+    }
     let spec = what.text.parse::<Spec>().map_err(|e| Fault::at(what.place(), format!("a flow is {e}")))?;
     match TRAFFIC.iter().find(|kind| kind.name == spec.name) {
         Some(kind) => {
@@ -227,6 +230,16 @@ fn flow_keys(item: Piece<'_>, flows: Place) -> Checked<Table> {
         [_, _, more, ..] => return Err(Fault::at(more.place(), "a flow has one @, as in cubic@10s-60s")),
     }
     Ok(table)
+}
+
+/// The word `ecn` behind what a flow is: it negotiates ECN.
+fn without_ecn(what: Piece<'_>) -> (Piece<'_>, Option<Piece<'_>>) {
+    match what.text.strip_suffix("ecn") {
+        Some(rest) if rest.ends_with([' ', '\t']) => {
+            (Piece { text: rest.trim_end(), ..what }, Some(Piece { text: "ecn", start: what.start + rest.len() }))
+        }
+        _ => (what, None),
+    }
 }
 
 fn number(count: Piece<'_>) -> Checked<At<Any>> {
@@ -266,6 +279,23 @@ mod tests {
             let message = read(line).unwrap_err().message;
             assert!(message.contains(says), "{line}: {message}");
         }
+    }
+
+    #[test]
+    fn a_flow_negotiates_ecn_if_told_so() {
+        let keys = |item: &str| -> Vec<(String, String)> {
+            let piece = Piece { text: item, start: 5 };
+            flow_keys(piece, piece.place()).unwrap().iter().map(|(k, v)| (k.value.clone(), v.show())).collect()
+        };
+        let pair = |key: &str, value: &str| (key.to_string(), value.to_string());
+        assert_eq!(
+            keys("2 dctcp  ecn@10s"),
+            [pair("count", "2"), pair("ecn", "true"), pair("cc", "dctcp"), pair("start", "10s")]
+        );
+        assert_eq!(keys("prague(rtt_virt=25ms)\tecn")[0], pair("ecn", "true"));
+        let table = flow_keys(Piece { text: "dctcp ecn", start: 5 }, Place::new(0, 5..14)).unwrap();
+        assert_eq!((table[0].0.place.start, table[1].1.place.end), (11, 10));
+        assert_eq!(keys("dctcp"), [pair("cc", "dctcp")]);
     }
 
     #[test]

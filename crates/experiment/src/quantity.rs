@@ -101,11 +101,14 @@ impl<T: Quantity> JsonSchema for Q<T> {
 }
 
 /// Explains why `text` is no value of a kind with units.
-fn no_unit(text: &str, kind: &str, noun: &str, units: &[&str], example: &str) -> String {
+fn no_unit(text: &str, kind: &str, noun: &str, units: &[&str], likely: &[&str]) -> String {
     match parse_number(text) {
         None => format!("{text:?} is not {kind}"),
         Some((x, _)) if x < 0.0 => format!("{text:?} is negative; {noun} is not"),
-        Some((x, "")) => format!("{text:?} has no unit: write \"{x} {}\"; allowed are {}", example, units.join(", ")),
+        Some((x, "")) => {
+            let cures: Vec<_> = likely.iter().map(|unit| format!("\"{x} {unit}\"")).collect();
+            format!("{text:?} has no unit: write {}; allowed are {}", cures.join(" or "), units.join(", "))
+        }
         Some((_, unit)) if units.contains(&unit) => format!("{text:?} is too large for {noun}"),
         Some((_, unit)) => {
             let near = did_you_mean(unit, units.iter().copied());
@@ -123,7 +126,8 @@ impl Quantity for Duration {
         "a time such as \"40 ms\"".into()
     }
     fn read(text: &str) -> Result<Self, String> {
-        <Duration as Value>::parse(text).ok_or_else(|| no_unit(text, &Self::what(), "a time", &TIME_UNITS, "ms"))
+        <Duration as Value>::parse(text)
+            .ok_or_else(|| no_unit(text, &Self::what(), "a time", &TIME_UNITS, &["ms", "s"]))
     }
     fn number(x: f64) -> Result<Self, String> {
         Err(format!("{x} has no unit: write \"{x} ms\" or \"{x} s\""))
@@ -139,7 +143,7 @@ fn read_rate(text: &str, kind: &str) -> Result<Rate, String> {
         Some((x, unit)) if unit.contains('B') && x >= 0.0 => {
             format!("{text:?} counts bytes; rates are in bits per second, such as \"{} Mbit/s\"", x * 8.0)
         }
-        _ => no_unit(text, kind, "a rate", &RATE_UNITS, "Mbit/s"),
+        _ => no_unit(text, kind, "a rate", &RATE_UNITS, &["Mbit/s"]),
     })
 }
 
@@ -163,7 +167,7 @@ impl Quantity for Bytes {
         "a size such as \"1448 B\"".into()
     }
     fn read(text: &str) -> Result<Self, String> {
-        <Bytes as Value>::parse(text).ok_or_else(|| no_unit(text, &Self::what(), "a size", &SIZE_UNITS, "B"))
+        <Bytes as Value>::parse(text).ok_or_else(|| no_unit(text, &Self::what(), "a size", &SIZE_UNITS, &["B"]))
     }
     fn number(x: f64) -> Result<Self, String> {
         Err(format!("{x} has no unit: write \"{x} B\""))
@@ -237,7 +241,7 @@ impl Quantity for Buffer {
                 let size = || <Bytes as Value>::parse(text).filter(|_| !unit.is_empty()).map(Buffer::Bytes);
                 time.or_else(size).ok_or_else(|| {
                     let units = [&["packets", "p", "BDP"][..], &TIME_UNITS, &SIZE_UNITS].concat();
-                    no_unit(text, &Self::what(), "a buffer", &units, "packets")
+                    no_unit(text, &Self::what(), "a buffer", &units, &["packets"])
                 })
             }
         }
