@@ -24,6 +24,10 @@ pub(crate) struct OwnWindow {
     answers: bool,
     /// The algorithm grew it by so much on the last ACK.
     grew: u16,
+    /// A partial ACK of so much lets things leave before `snd_una` moves and the algorithm hears of it
+    /// (`tcp_sack_partialack`), and again after that, when the window has grown by `growth`.
+    acked: u32,
+    growth: u32,
 }
 
 /// What a first timeout replaced, should it prove needless (`snd_cwnd_prev` and its like).
@@ -46,7 +50,7 @@ impl Sender {
         match self.flow.phase {
             Phase::Recovery if self.board.to_resend > 0 => need <= self.room(seq),
             Phase::Recovery if self.board.resent > 0 => self.board.resent + self.nxt - own.from + need <= own.window,
-            Phase::Recovery => outstanding + need <= own.window,
+            Phase::Recovery => outstanding + u64::from(own.acked) + need <= own.window,
             Phase::Loss => need <= self.room(seq),
             _ if own.limited > 0 => need <= own.limited,
             _ => outstanding == 0 || outstanding + need <= self.flow.cwnd.get(),
@@ -132,7 +136,23 @@ impl Sender {
         let asked = core::mem::take(&mut self.flow.repair_growth);
         let grew = if self.ways.own_window { asked } else { 0 };
         let own = &mut self.aside.own_window;
-        (own.window, own.grew) = (own.window + self.flow.cwnd.saturating_sub(before).get() + u64::from(grew), grew);
+        let growth = self.flow.cwnd.saturating_sub(before).get() + u64::from(grew);
+        own.grew = grew;
+        if own.acked > 0 {
+            own.growth = growth as u32;
+        } else {
+            own.window += growth;
+        }
+    }
+
+    /// Nothing more leaves for a partial ACK itself. True if something may after the algorithm has heard of it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn begin_second_output(&mut self) -> bool {
+        let own = &mut self.aside.own_window;
+        own.answers = false;
+        own.window += u64::from(core::mem::take(&mut own.growth));
+        core::mem::take(&mut own.acked) > 0
     }
 
     /// The repair is over. What its last ACK added is the flow's: FreeBSD sets the window (`cc_post_recovery`)
@@ -156,6 +176,7 @@ impl Sender {
             let segments = if cumulative >= 2 * with_options { 2 } else { 1 };
             own.window = (resent + (self.nxt - own.from) + segments * with_options).min(ssthresh);
             own.answers = true;
+            own.acked = cumulative as u32;
         } else if d.bytes > 0 && self.nxt - self.board.sacked_to.max(self.una) + resent < ssthresh {
             own.window = (own.window + mss).min(ssthresh);
         }
@@ -175,7 +196,7 @@ impl Sender {
             if self.duplicates == 1 {
                 self.aside.own_window.limited_sent = 0;
             }
-            if self.duplicates < THRESHOLD && self.flow.phase == Phase::Open {
+            if self.duplicates < THRESHOLD && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
                 let segments = self.duplicates.saturating_sub(self.aside.own_window.limited_sent.into()) as u64;
                 self.aside.own_window.limited = (segments * self.mss).max(1);
             }

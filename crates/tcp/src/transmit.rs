@@ -35,6 +35,15 @@ impl Sender {
     /// The next segment's worth of data, or `None` until something changes. `peer` is the newest timestamp received.
     #[inline(always)]
     pub(crate) fn poll(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
+        let chunk = self.poll_once(now, peer);
+        if chunk.is_none() && self.flow.phase == Phase::Recovery && self.ways.own_window && self.begin_second_output() {
+            return self.poll_once(now, peer);
+        }
+        chunk
+    }
+
+    #[inline(always)]
+    fn poll_once(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
         if (self.board.to_resend > 0 || self.probe.due || self.window_probe)
             && let Some(decided) = self.poll_repair(now, peer)
         {

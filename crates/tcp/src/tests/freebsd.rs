@@ -1,25 +1,16 @@
-//! FreeBSD 11's timeouts: what they leave, and what takes them back.
+//! FreeBSD 11's repairs and timeouts: what they leave, and what takes them back.
 
 use super::*;
 use crate::DelayedAck;
-use crate::pair::{Fate, Pair};
+use crate::pair::Pair;
 use cc::{CauseKind, Phase};
 use std::vec::Vec;
-use units::Bytes;
+use units::{Bytes, Rng};
 
 /// 40 packets a flight and 5 ms for each, so that 200 ms of RTT are mostly queue; segments with these numbers are lost, a
 /// number given twice the repair too. `written` segments are sent.
 fn queueing(of: Stack, lost: &[u64], written: u64) -> Pair<'static> {
-    let mut lost = lost.to_vec();
-    let mut p = Pair::new(Config { undo: false, delayed_ack: DelayedAck::None, ..stack(of) }, move |from, _, s| {
-        match lost.iter().position(|n| from == 0 && *n == number(s)) {
-            Some(i) => {
-                lost.remove(i);
-                Fate::Drop
-            }
-            None => Fate::Pass,
-        }
-    });
+    let mut p = Pair::new(Config { undo: false, delayed_ack: DelayedAck::None, ..stack(of) }, losing(lost));
     p.service = MS(5);
     p.ends[0].flow_mut().cwnd = Bytes::new(40 * (MSS + 12));
     p.ends[0].flow_mut().ssthresh = Bytes::new(20 * (MSS + 12));
@@ -97,5 +88,30 @@ fn a_repair_may_leave_one_segment_where_the_algorithm_lets_it() {
         until(&mut p, |p| p.ends[0].stats().recoveries == 1);
         until(&mut p, |p| p.ends[0].flow().phase == Phase::Open);
         assert_eq!(p.cwnd(), Bytes::new(left * (MSS + 12)), "{floor}");
+    }
+}
+
+#[test]
+fn a_partial_ack_lets_things_leave_before_the_algorithm_hears_of_it_and_after() {
+    // The repair of 1 is acknowledged with what lies before the next hole, two segments or three. The second output has what
+    // CDG adds, a segment with its options; both fill their room to the byte.
+    for (next, sizes) in [(3, &[1000, 12, 1000, 12][..]), (4, &[1000, 1000, 24, 1000, 12])] {
+        let mut lost: Vec<u64> = (next..25).collect();
+        lost.push(1);
+        let config = Config { delayed_ack: DelayedAck::None, ..stack(Stack::FreeBsd11) };
+        let path = losing(&lost);
+        let cdg = &mut |f: &mut cc::Flow| cc::build(&"cdg(g=10000)".parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap();
+        let mut p = Pair::with(config.clone(), config, cdg, path);
+        p.ends[0].flow_mut().cwnd = Bytes::new(30 * (MSS + 12));
+        p.ends[0].flow_mut().ssthresh = Bytes::new(30 * (MSS + 12));
+        p.service = Duration::from_micros(100);
+        p.ends[0].write(p.now, u64::MAX / 4);
+        let mut before = 0;
+        while p.ends[0].sender.una <= MSS {
+            before = p.sent.len();
+            p.run(p.now.since(Instant::ZERO) + Duration::from_micros(10));
+        }
+        let sent: Vec<u32> = p.sent[before..].iter().map(|(_, s)| s.len).collect();
+        assert_eq!(sent, sizes, "{next}");
     }
 }

@@ -11,6 +11,7 @@ mod recovery;
 mod sending;
 mod undoing;
 
+use crate::pair::Fate;
 use crate::{Config, Flags, LossDetection, Segment, Stack};
 use units::{Duration, Instant};
 
@@ -38,4 +39,16 @@ pub fn with_loss(loss: LossDetection) -> Config {
 /// The number of a data segment of [`MSS`] bytes, from 1; 0 for anything else.
 pub fn number(s: &Segment) -> u64 {
     if s.len == 0 || s.flags.has(Flags::SYN) { 0 } else { (s.seq - 1) / MSS + 1 }
+}
+
+/// Loses segments with these numbers, one copy for each time a number is given.
+pub fn losing(lost: &[u64]) -> impl FnMut(usize, u64, &Segment) -> Fate + use<> {
+    let mut lost = lost.to_vec();
+    move |from, _, s| match lost.iter().position(|n| from == 0 && *n == number(s)) {
+        Some(i) => {
+            lost.remove(i);
+            Fate::Drop
+        }
+        None => Fate::Pass,
+    }
 }

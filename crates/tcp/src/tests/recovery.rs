@@ -10,18 +10,6 @@ fn config(loss: LossDetection) -> Config {
     Config { delayed_ack: DelayedAck::None, ..with_loss(loss) }
 }
 
-/// Drops the first copy of the segments with these numbers.
-fn losing(numbers: &[u64]) -> impl FnMut(usize, u64, &Segment) -> Fate {
-    let mut numbers = numbers.to_vec();
-    move |from, _, s| match numbers.iter().position(|n| from == 0 && *n == number(s)) {
-        Some(i) => {
-            numbers.remove(i);
-            Fate::Drop
-        }
-        None => Fate::Pass,
-    }
-}
-
 /// When segment `n` was sent, in ms.
 fn sent(p: &Pair<'_>, n: u64) -> Vec<u64> {
     p.sent.iter().filter(|(_, s)| number(s) == n).map(|(at, _)| at.as_nanos() / 1_000_000).collect()
