@@ -224,7 +224,8 @@ def read(source: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Exper
             one_line = "" if path.suffix == ".toml" else f"; an experiment in one line has a colon, {_LIKE}"
             raise SpecError(f"{path}: no such file{_near(path) or one_line}") from None
         except IsADirectoryError:
-            look = f" (of results, of which `sojourn report {path}` makes a page)" if (path / "meta.json").is_file() else ""
+            held = (path / "meta.json").is_file()
+            look = f" of results, of which `sojourn report {path}` makes a page" if held else ""
             raise SpecError(
                 f"{path} is a folder{look}; give an experiment file in it, or a one-line experiment"
             ) from None

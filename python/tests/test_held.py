@@ -144,3 +144,9 @@ def test_what_another_model_made_is_neither_mixed_nor_taken_for_ours(folder, soj
     again = sojourn("export", folder, "-o", "run.pcapng")
     assert again.returncode == 0 and "made by sojourn 0.0.1" in again.stderr
     assert "made by" not in sojourn("export", "now", "-o", "run.pcapng").stderr
+
+
+def test_a_folder_of_results_given_to_run_leads_to_its_page(folder, sojourn, tmp_path):
+    done = sojourn("run", str(folder))
+    assert f"is a folder of results, of which `sojourn report {folder}` makes a page; give an experiment" in done.stderr
+    assert "is a folder; give an experiment" in sojourn("run", str(tmp_path)).stderr
