@@ -146,7 +146,7 @@ table! {
     5 EcnBackoff "ecn_backoff" { marked: Bytes, fraction: Ppb }
     /// The retransmission timer fired.
     6 Timeout "timeout" { in_flight: Bytes, timeouts: Count, rto: Nanos }
-    /// A reduction was found spurious and taken back.
+    /// A reduction was found spurious and taken back: by duplicates reported (`how` 1), timestamps (2), F-RTO (3), or an ACK too soon for an answer (4, FreeBSD).
     7 Undo "undo" { how: Count }
     /// Slow start ended by other means than loss; `reason` is one of `cc::exits`.
     8 SlowStartExit "slow_start_exit" { reason: Count, rtt: Nanos, base_rtt: Nanos, gradient: Nanos, probability: Ppb, drew: Ppb, bandwidth: Bps, bdp: Bytes }

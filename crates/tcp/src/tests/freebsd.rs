@@ -115,3 +115,27 @@ fn a_partial_ack_lets_things_leave_before_the_algorithm_hears_of_it_and_after() 
         assert_eq!(sent, sizes, "{next}");
     }
 }
+
+#[test]
+fn limited_transmit_goes_on_while_a_mark_is_answered() {
+    // Twenty a flight; 3 comes marked, and 8 is lost while the window of ten that this leaves is overdrawn. The second
+    // duplicate lets a new segment go, before the third brings 8 back.
+    let mut lose = losing(&[8]);
+    let config = Config { delayed_ack: DelayedAck::None, ecn: true, ..stack(Stack::FreeBsd11) };
+    let mut p = Pair::new(config, move |from, n, s| match lose(from, n, s) {
+        Fate::Pass if from == 0 && number(s) == 3 => Fate::Mark,
+        fate => fate,
+    });
+    p.ends[0].flow_mut().cwnd = Bytes::new(20 * (MSS + 12));
+    p.ends[0].flow_mut().ssthresh = Bytes::new(20 * (MSS + 12));
+    p.service = Duration::from_micros(100);
+    p.ends[0].write(p.now, u64::MAX / 4);
+    while p.ends[0].flow().phase != Phase::Reduced {
+        p.run(p.now.since(Instant::ZERO) + Duration::from_micros(10));
+    }
+    let new = p.ends[0].sender.nxt / MSS;
+    until(&mut p, |p| p.ends[0].stats().recoveries == 1);
+    let sent: Vec<u64> = p.sent.iter().map(|(_, s)| number(s)).filter(|n| *n > 0).collect();
+    let again = sent.iter().rposition(|n| *n == 8).unwrap();
+    assert_eq!(sent[..again].iter().filter(|n| **n > new).count(), 1, "{new}: {sent:?}");
+}
