@@ -44,7 +44,7 @@ static u64 chd_cut(const volatile struct chd_params *p, const struct law_flow *f
 	window = law_min(window, f->receive_window);
 	if (p->reference != HAMILTON_FREEBSD)
 		return law_part(window, q30);
-	return law_max((law_part(window / f->mss * f->mss, q30) + f->mss - 1) / f->mss, 2) * f->mss;
+	return law_segments(f, law_part(window / f->mss * f->mss, q30) + f->mss - 1);
 }
 
 static void chd_init(struct chd *s, struct law_flow *f, const volatile struct chd_params *p)
@@ -135,7 +135,7 @@ static u64 chd_loss(struct chd *s, struct law_flow *f, const volatile struct chd
 
 	s->shadow /= 2;
 	if (kernel && s->shadow)
-		s->shadow = law_max(s->shadow / f->mss * f->mss, 2 * f->mss);
+		s->shadow = law_segments(f, s->shadow);
 	s->tolerated = (kernel && s->outstanding) || (p->tolerate && queue <= c.q_th);
 	if (s->tolerated) {
 		u64 ssthresh = f->ssthresh;

@@ -90,10 +90,16 @@ LAW_INLINE bool law_in_slow_start(const struct law_flow *f)
 	return f->cwnd < f->ssthresh || (f->at_ssthresh && f->cwnd == f->ssthresh);
 }
 
-/* What FreeBSD's NewReno makes of a mark: whole segments, two at least. */
+/* In whole segments, two at least. */
+LAW_INLINE u64 law_segments(const struct law_flow *f, u64 window)
+{
+	return law_max(window / f->mss, 2) * f->mss;
+}
+
+/* What FreeBSD's NewReno makes of a mark. */
 LAW_INLINE u64 law_newreno_mark(const struct law_flow *f)
 {
-	return law_max(f->cwnd / 2 / f->mss, 2) * f->mss;
+	return law_segments(f, f->cwnd / 2);
 }
 
 LAW_INLINE bool law_may_grow(const struct law_flow *f)

@@ -29,8 +29,7 @@ static u64 hd_cut(const volatile struct hd_params *p, const struct law_flow *f, 
 {
 	u64 to = law_part(law_min(f->cwnd, f->receive_window), q30);
 
-	/* NewReno in FreeBSD counts in segments, and keeps two. */
-	return p->reference == HAMILTON_FREEBSD ? law_max(to / f->mss, 2) * f->mss : to;
+	return p->reference == HAMILTON_FREEBSD ? law_segments(f, to) : to;
 }
 
 static void hd_init(struct hd *s, struct law_flow *f, const volatile struct hd_params *p)

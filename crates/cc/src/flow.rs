@@ -152,10 +152,20 @@ impl Flow {
         (!self.srtt.is_zero()).then(|| self.cwnd * percent / 100 / self.srtt)
     }
 
-    /// What FreeBSD's NewReno makes of a mark, for itself and for modules that hand it theirs: half in whole segments, two at
-    /// least, though a window of less is allowed.
+    /// FreeBSD's NewReno and the modules on it: `cwnd == ssthresh` is slow start, and a repair may leave one segment, though
+    /// cuts keep two.
+    pub fn follow_freebsd(&mut self) {
+        (self.slow_start_at_ssthresh, self.floor) = (true, self.mss);
+    }
+
+    /// In whole segments, two at least: what both kernels leave of a window.
+    pub fn segments(&self, window: Bytes) -> Bytes {
+        self.mss * (window.get() / self.mss.get()).max(2)
+    }
+
+    /// What FreeBSD's NewReno makes of a mark, for itself and for modules that hand it theirs.
     pub fn newreno_mark(&self) -> Bytes {
-        self.mss * (self.cwnd.get() / 2 / self.mss.get()).max(2)
+        self.segments(self.cwnd / 2)
     }
 
     /// Below the slow-start threshold?
@@ -235,10 +245,15 @@ impl Flow {
 
     /// Slow start up to `ssthresh`, then one MSS for every `per(flow)` acknowledged; nothing where growth is not earned.
     #[inline]
-    pub fn grow(&mut self, mut acked: Bytes, per: impl FnOnce(&Flow) -> Bytes) {
-        if !self.may_grow() {
-            return;
+    pub fn grow(&mut self, acked: Bytes, per: impl FnOnce(&Flow) -> Bytes) {
+        if self.may_grow() {
+            self.grow_anyway(acked, per);
         }
+    }
+
+    /// The same where the algorithm decides whether growth is earned.
+    #[inline]
+    pub fn grow_anyway(&mut self, mut acked: Bytes, per: impl FnOnce(&Flow) -> Bytes) {
         if self.in_slow_start() {
             acked = self.slow_start(acked);
         }

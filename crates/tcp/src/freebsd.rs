@@ -107,7 +107,7 @@ impl Sender {
     #[inline(never)]
     pub(crate) fn take_timeout_back(&mut self, now: Instant) {
         let Some(was) = self.undo.before_timeout.take() else { return };
-        if self.flow.phase != Phase::Loss || self.rtt.doublings() != 1 || now >= was.until || self.owns_window {
+        if now >= was.until || self.owns_window {
             return;
         }
         self.board.start_anew();

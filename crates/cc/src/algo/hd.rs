@@ -186,9 +186,8 @@ impl Algorithm for Hd {
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         let kernel = p.reference == Reference::FreeBsd;
-        setup.flow.slow_start_at_ssthresh |= kernel;
         if kernel {
-            setup.flow.floor = setup.flow.mss;
+            setup.flow.follow_freebsd();
         }
         Hd {
             backoff: p.backoff(),
@@ -218,8 +217,7 @@ impl Hd {
 
     fn cut(&self, flow: &Flow, beta: f64) -> Bytes {
         let to = flow.cwnd.min(flow.receive_window).mul_f64(beta);
-        // NewReno there counts in segments, and keeps two; a repair may leave one.
-        if self.kernel { flow.mss * (to.get() / flow.mss.get()).max(2) } else { to }
+        if self.kernel { flow.segments(to) } else { to }
     }
 
     /// The last back-off does not count any more.

@@ -65,46 +65,28 @@ impl Algorithm for NewReno {
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         if p.reference == Reference::FreeBsd {
-            setup.flow.slow_start_at_ssthresh = true;
-            setup.flow.floor = setup.flow.mss;
+            setup.flow.follow_freebsd();
         }
         NewReno { p: p.clone() }
     }
 }
 
 impl NewReno {
-    /// What one ACK may add in slow start: L segments.
-    fn limit(&self, mss: Bytes) -> Bytes {
-        match self.p.reference {
-            Reference::Rfc => mss,
-            // FreeBSD's limit is the flow's.
-            Reference::Linux | Reference::FreeBsd => Bytes::MAX,
-        }
-    }
-
     fn ssthresh(&self, flow: &Flow, signal: Signal) -> Bytes {
         let marked = signal == Signal::Ecn && self.p.abe;
         let to = flow.cwnd.mul_f64(if marked { self.p.beta_ecn } else { self.p.beta });
         if self.p.reference == Reference::Rfc {
             return to;
         }
-        // Both kernels count in segments here, and keep two.
-        flow.mss * (to.get() / flow.mss.get()).max(2)
+        flow.segments(to)
     }
 }
 
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        if !flow.may_grow() {
-            return;
-        }
-        let mut acked = ack.cumulative;
-        if flow.in_slow_start() {
-            acked = flow.slow_start(acked.min(self.limit(flow.mss)));
-        }
-        if !acked.is_zero() {
-            flow.additive(flow.cwnd, flow.counted(acked));
-        }
+        // L is 1 here; FreeBSD's is the flow's.
+        let limited = self.p.reference == Reference::Rfc && flow.in_slow_start();
+        flow.grow_as_reno(if limited { ack.cumulative.min(flow.mss) } else { ack.cumulative });
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {

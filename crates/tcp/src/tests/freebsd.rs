@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::DelayedAck;
-use crate::pair::Pair;
+use crate::pair::{Pair, Plain};
 use cc::{CauseKind, Phase};
+use std::boxed::Box;
 use std::vec::Vec;
 use units::{Bytes, Rng};
 
@@ -92,16 +93,23 @@ fn a_repair_may_leave_one_segment_where_the_algorithm_lets_it() {
 }
 
 #[test]
-fn a_partial_ack_lets_things_leave_before_the_algorithm_hears_of_it_and_after() {
-    // The repair of 1 is acknowledged with what lies before the next hole, two segments or three. The second output has what
-    // CDG adds, a segment with its options; both fill their room to the byte.
-    for (next, sizes) in [(3, &[1000, 12, 1000, 12][..]), (4, &[1000, 1000, 24, 1000, 12])] {
+fn a_partial_ack_makes_room_for_segments_with_their_options_and_fills_it_to_the_byte_before_growth_and_after() {
+    // The repair of 1 is acknowledged with what lies before the next hole, two segments or three. CDG then adds a segment
+    // with its options, for a second output.
+    for (cc, next, sizes) in [
+        ("fixed", 3, &[1000, 12][..]),
+        ("fixed", 4, &[1000, 1000, 24]),
+        ("cdg(g=10000)", 3, &[1000, 12, 1000, 12]),
+        ("cdg(g=10000)", 4, &[1000, 1000, 24, 1000, 12]),
+    ] {
         let mut lost: Vec<u64> = (next..25).collect();
         lost.push(1);
         let config = Config { delayed_ack: DelayedAck::None, ..stack(Stack::FreeBsd11) };
-        let path = losing(&lost);
-        let cdg = &mut |f: &mut cc::Flow| cc::build(&"cdg(g=10000)".parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap();
-        let mut p = Pair::with(config.clone(), config, cdg, path);
+        let build: &mut dyn FnMut(&mut cc::Flow) -> Box<dyn cc::CongestionControl> = &mut |f| match cc {
+            "fixed" => Box::new(Plain { fixed: true }),
+            spec => cc::build(&spec.parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap(),
+        };
+        let mut p = Pair::with(config.clone(), config, build, losing(&lost));
         p.ends[0].flow_mut().cwnd = Bytes::new(30 * (MSS + 12));
         p.ends[0].flow_mut().ssthresh = Bytes::new(30 * (MSS + 12));
         p.service = Duration::from_micros(100);
@@ -112,7 +120,7 @@ fn a_partial_ack_lets_things_leave_before_the_algorithm_hears_of_it_and_after() 
             p.run(p.now.since(Instant::ZERO) + Duration::from_micros(10));
         }
         let sent: Vec<u32> = p.sent[before..].iter().map(|(_, s)| s.len).collect();
-        assert_eq!(sent, sizes, "{next}");
+        assert_eq!(sent, sizes, "{cc}, {next}");
     }
 }
 

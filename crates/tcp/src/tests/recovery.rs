@@ -165,27 +165,6 @@ fn freebsd_leaves_holes_beyond_the_recovery_to_the_next() {
 }
 
 #[test]
-fn freebsd_makes_room_for_segments_with_their_options_on_a_partial_ack_and_fills_it_to_the_byte() {
-    // The repair of 1 is acknowledged with what lies before the next hole, two segments or three.
-    for (next, sizes) in [(3, &[1000, 12][..]), (4, &[1000, 1000, 24])] {
-        let mut lost: Vec<u64> = (next..25).collect();
-        lost.push(1);
-        let config = Config { delayed_ack: DelayedAck::None, ..stack(Stack::FreeBsd11) };
-        let mut p = Pair::fixed(config, losing(&lost));
-        p.ends[0].flow_mut().cwnd = Bytes::new(30 * (MSS + 12));
-        p.service = Duration::from_micros(100);
-        p.ends[0].write(p.now, u64::MAX / 4);
-        let mut before = 0;
-        while p.ends[0].sender.una <= MSS {
-            before = p.sent.len();
-            p.run(p.now.since(Instant::ZERO) + Duration::from_micros(10));
-        }
-        let sent: Vec<u32> = p.sent[before..].iter().map(|(_, s)| s.len).collect();
-        assert_eq!(sent, sizes, "{next}");
-    }
-}
-
-#[test]
 fn after_a_timeout_freebsd_s_window_begins_at_the_first_hole_and_holds_what_was_received_beyond() {
     // 2 to 4 and 6 to 8 were received. The window of two that the repair of 1 leaves ends before 9.
     let config = Config { delayed_ack: DelayedAck::None, ..stack(Stack::FreeBsd11) };

@@ -79,9 +79,8 @@ impl Algorithm for Chd {
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         let kernel = p.reference == Reference::FreeBsd;
-        setup.flow.slow_start_at_ssthresh |= kernel;
         if kernel {
-            setup.flow.floor = setup.flow.mss;
+            setup.flow.follow_freebsd();
         }
         Chd {
             p: p.clone(),
@@ -166,10 +165,7 @@ impl Chd {
         let before = flow.cwnd;
         if self.kernel || flow.in_slow_start() {
             // In recovery too, where the parameter allows it.
-            let acked = if flow.in_slow_start() { flow.slow_start(ack.cumulative) } else { ack.cumulative };
-            if !acked.is_zero() {
-                flow.additive(flow.cwnd, flow.counted(acked));
-            }
+            flow.grow_anyway(ack.cumulative, |flow| flow.cwnd);
         } else if ack.round.is_some() {
             flow.cwnd += flow.mss;
         }
@@ -185,7 +181,7 @@ impl Chd {
         let shadow = if !self.kernel || self.competing { self.shadow } else { Bytes::ZERO };
         self.shadow = self.shadow / 2;
         if self.kernel && !self.shadow.is_zero() {
-            self.shadow = (flow.mss * (self.shadow.get() / flow.mss.get())).max(flow.mss * 2);
+            self.shadow = flow.segments(self.shadow);
         }
         let handled = self.kernel && !self.outstanding.is_zero();
         self.tolerated = handled || (self.p.tolerate && queue <= self.backoff.q_th);
