@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..stats import counted
 from . import inner, rates, samples, style
 from .data import Shown, column, flow_label, kind_of, while_heard
 from .histogram import Floats
@@ -233,4 +234,4 @@ def _losses(view: View, drops: pl.DataFrame, what: str) -> tuple[Floats, str]:
     else:
         t, n = samples.link(view.links, link, what, view.span)
         times, count = t[n > 0], int(n.sum())
-    return times, f"{count} {word}{'' if count == 1 else 's'}"
+    return times, counted(count, word)

@@ -10,6 +10,7 @@ from .._engine import Case, Experiment
 from ..errors import SetupError, SpecError
 from ..linux.flows import possible
 from ..linux.net import core
+from ..stats import counted
 from .pieces import QUICK_S, Scenario, within
 
 
@@ -23,7 +24,7 @@ class Refused:
 
     def line(self) -> str:
         """In a line."""
-        return f"{self.scenario}, {self.cases} case{'s' if self.cases > 1 else ''}: {self.why}"
+        return f"{self.scenario}, {counted(self.cases, 'case')}: {self.why}"
 
 
 def refusal(experiment: Experiment, case: Case) -> str:
