@@ -85,7 +85,7 @@ int main(void)
 		}
 		if (t.call == LAW_CALL_NOTICE && t.detail == LAW_RECOVERY_END)
 			flow.credit = 0;
-		u64 answer[] = { flow.cwnd, flow.ssthresh, reaction, happened };
+		u64 answer[] = { flow.cwnd, flow.ssthresh, flow.credit, reaction, happened };
 
 		fwrite(answer, sizeof(answer), 1, stdout);
 		fwrite(events, sizeof(events[0]), happened, stdout);

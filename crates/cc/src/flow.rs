@@ -319,6 +319,11 @@ impl Flow {
         self.events.drain(..)
     }
 
+    /// Acknowledged, and not yet turned into additive growth.
+    pub fn credit(&self) -> Bytes {
+        self.credit
+    }
+
     /// For hosts: forget the fractional growth (after a reduction).
     pub fn reset_credit(&mut self) {
         self.credit = Bytes::ZERO;

@@ -69,3 +69,10 @@ proptest! {
         prop_assert!(a.probability < 2e-6, "{a:?}");
     }
 }
+
+/// The C's credit was a byte behind here, and eight growth steps after each other came an ACK later.
+#[test]
+fn a_byte_of_credit_makes_one_step_late_at_most() {
+    let a = random::calls("hldg(slow_start=standard)", 8_408_957_933_170_319_006, 1500, random::EXACT);
+    assert!(a.late <= 1, "{a:?}");
+}

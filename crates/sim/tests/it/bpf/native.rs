@@ -15,6 +15,8 @@ const BPF: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf");
 pub struct Answer {
     pub cwnd: u64,
     pub ssthresh: u64,
+    /// Acknowledged, and not yet turned into additive growth.
+    pub credit: u64,
     pub reaction: u64,
     pub events: Vec<EventRecord>,
 }
@@ -91,7 +93,7 @@ impl Native {
             self.answers.read_exact(&mut word).expect("a whole answer");
             u64::from_le_bytes(word)
         };
-        let (cwnd, ssthresh, reaction, n) = (next(), next(), next(), next());
+        let (cwnd, ssthresh, credit, reaction, n) = (next(), next(), next(), next(), next());
         let events = (0..n)
             .map(|_| {
                 let head = next();
@@ -108,7 +110,7 @@ impl Native {
                 }
             })
             .collect();
-        Answer { cwnd, ssthresh, reaction, events }
+        Answer { cwnd, ssthresh, credit, reaction, events }
     }
 
     /// Ends the program, which must not have met undefined behaviour.

@@ -9,6 +9,7 @@ use units::{Bytes, Rng, streams};
 pub struct Step {
     pub cwnd: u64,
     pub ssthresh: u64,
+    pub credit: u64,
     pub reaction: u64,
     pub events: Vec<EventRecord>,
     /// A number was drawn.
@@ -68,6 +69,7 @@ impl Replay {
             self.dice = ahead;
         }
         let events = flow.drain_events().collect();
-        Step { cwnd: flow.cwnd.get(), ssthresh: flow.ssthresh.get(), reaction, events, drew }
+        let (cwnd, ssthresh, credit) = (flow.cwnd.get(), flow.ssthresh.get(), flow.credit().get());
+        Step { cwnd, ssthresh, credit, reaction, events, drew }
     }
 }
