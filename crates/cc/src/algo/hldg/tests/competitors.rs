@@ -176,3 +176,13 @@ fn a_mark_in_loss_mode_leaves_nothing_to_repair() {
         assert_eq!(b.cc.modes.mode, Mode::Probe);
     }
 }
+
+#[test]
+fn a_repair_that_proves_needless_is_over() {
+    let mut b = in_loss_mode("hldg");
+    b.flow.now = Instant::from_millis(20_000);
+    b.congest(Signal::Loss);
+    assert!(b.cc.repairing);
+    b.cc.on_undo(&mut b.flow);
+    assert!(!b.cc.repairing && b.cc.lift.is_zero());
+}
