@@ -26,7 +26,7 @@ TYPES = Path("/sys/kernel/btf/vmlinux")
 TRIED = ((6, 18), (6, 18))
 #: A file beside a kernel's types that says that it has been tried on this machine.
 TRIED_HERE = "tried"
-#: What the host in kit.h reads and writes; a kernel without one of these is refused before anything is compiled.
+#: What host.h and kit.h read and write; a kernel without one of these is refused before anything is compiled.
 FIELDS = {
     "tcp_sock": "snd_cwnd snd_ssthresh snd_cwnd_clamp snd_una snd_nxt snd_wnd mss_cache srtt_us rttvar_us tcp_mstamp "
     "bytes_acked packets_out sacked_out lost_out retrans_out max_packets_out is_cwnd_limited prior_cwnd prr_out",
@@ -168,7 +168,8 @@ def build(spec: str, record: bool = False, called: str | None = None) -> Path:
         f"#define RECORD_ACKS {int(record)}",
         f"#define CONG_CONTROL_ARGS {cong_control_arguments(text)}",
     ]
-    sources = [p.read_bytes() for p in (*sorted(SOURCES.glob("law/*.h")), SOURCES / "kit.h", SOURCES / f"{name}.bpf.c")]
+    headers = (*sorted(SOURCES.glob("law/*.h")), *sorted(SOURCES.glob("*.h")))
+    sources = [path.read_bytes() for path in (*headers, SOURCES / f"{name}.bpf.c")]
     parts = [*sources, *(line.encode() for line in lines), types.parent.name.encode()]
     key = hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
     folder = types.parent / f"{name}-{key}"
