@@ -194,6 +194,7 @@ def _series(case: Any, step: float, rate: float, base: float, rng: Any, events: 
             rtt_ms=("f64", np.concatenate([np.where(np.isnan(w), np.nan, base + queue_ms) for w in windows])),
             srtt_ms=("f64", np.concatenate([base + queue_ms] * n)),
             in_flight_bytes=("f64", np.concatenate(windows)), pacing_mbps=("f64", np.full(n * len(t), math.nan)),
+            owd_ms=("f64", np.concatenate([base / 2 + queue_ms] * n)),
         ),
         "links": pack(
             t_s=("f64", t), link=("u32", np.zeros(len(t))), queue_ms=("f64", queue_ms),

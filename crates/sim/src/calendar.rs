@@ -107,11 +107,13 @@ impl<P: Probe> World<P> {
                 rtt_ms: f64::NAN,
                 srtt_ms: f64::NAN,
                 in_flight_bytes: f64::NAN,
+                owd_ms: node.count.step_owd_ms(),
             };
             if let Transport::Outside(told) = &node.transport {
                 sample = FlowSample {
                     throughput_mbps: sample.throughput_mbps,
                     goodput_mbps: sample.goodput_mbps,
+                    owd_ms: sample.owd_ms,
                     ..told.sample
                 };
             }

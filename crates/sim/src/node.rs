@@ -168,6 +168,8 @@ pub struct FlowCount {
     /// Interarrival jitter of RFC 3550, section 6.4.1, in nanoseconds.
     pub jitter: f64,
     last_one_way: Option<Duration>,
+    /// Of the step of the series under way.
+    pub step: StepDelay,
     /// One-way delays of data packets in the window.
     pub one_way: Histogram,
 }
@@ -258,10 +260,17 @@ impl FlowCount {
         }
     }
 
+    /// Mean one-way delay (ms) of the packets since this was last asked; NaN if none came.
+    pub fn step_owd_ms(&mut self) -> f64 {
+        let StepDelay { nanos, packets } = core::mem::take(&mut self.step);
+        if packets == 0 { f64::NAN } else { nanos as f64 * 1e-6 / packets as f64 }
+    }
+
     /// A data packet arrived; `bucket` is its delay's in the histogram.
     #[inline]
     pub fn arrived(&mut self, size: u32, one_way: Duration, bucket: usize, measuring: bool) {
         self.total_bytes += size as u64;
+        self.step.add(one_way);
         if !measuring {
             return;
         }
@@ -272,6 +281,22 @@ impl FlowCount {
         }
         self.last_one_way = Some(one_way);
         self.one_way.add_to(bucket, one_way);
+    }
+}
+
+/// One-way delays of the packets of a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepDelay {
+    nanos: u64,
+    packets: u64,
+}
+
+impl StepDelay {
+    /// A packet arrived.
+    #[inline]
+    pub fn add(&mut self, one_way: Duration) {
+        self.nanos += one_way.as_nanos();
+        self.packets += 1;
     }
 }
 

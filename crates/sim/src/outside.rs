@@ -21,7 +21,7 @@ use units::{Duration, Instant};
 /// What the driver knows of the hosts of a flow, such as the kernel's view of its sockets.
 #[derive(Clone, Copy, Debug)]
 pub struct Told {
-    /// Window, RTTs and the like; its two rates are not looked at.
+    /// Window, RTTs and the like; its two rates and its one-way delay are not looked at.
     pub sample: FlowSample,
     /// In-order payload received.
     pub goodput: u64,
@@ -40,6 +40,7 @@ impl Default for Told {
             srtt_ms: f64::NAN,
             in_flight_bytes: f64::NAN,
             pacing_mbps: f64::NAN,
+            owd_ms: f64::NAN,
         };
         Told { sample, goodput: 0, retransmits: 0 }
     }

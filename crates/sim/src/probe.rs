@@ -53,6 +53,8 @@ pub struct FlowSample {
     pub in_flight_bytes: f64,
     /// NaN without pacing.
     pub pacing_mbps: f64,
+    /// Mean one-way delay of the data packets that arrived in this step; NaN if none did.
+    pub owd_ms: f64,
 }
 
 /// A link at one step.

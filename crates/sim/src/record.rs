@@ -59,7 +59,8 @@ macro_rules! table {
 table! {
     /// One row per flow and step.
     Flows { t_s: f64 => F64, flow: u32 => U32, throughput_mbps: f64 => F64, goodput_mbps: f64 => F64, cwnd_bytes: f64 => F64,
-        ssthresh_bytes: f64 => F64, rtt_ms: f64 => F64, srtt_ms: f64 => F64, in_flight_bytes: f64 => F64, pacing_mbps: f64 => F64 }
+        ssthresh_bytes: f64 => F64, rtt_ms: f64 => F64, srtt_ms: f64 => F64, in_flight_bytes: f64 => F64, pacing_mbps: f64 => F64,
+        owd_ms: f64 => F64 }
 }
 table! {
     /// One row per link and step.
@@ -196,6 +197,7 @@ impl Probe for Recorder {
                 f.srtt_ms.push(s.srtt_ms);
                 f.in_flight_bytes.push(s.in_flight_bytes);
                 f.pacing_mbps.push(s.pacing_mbps);
+                f.owd_ms.push(s.owd_ms);
             }
             Trace::LinkSample { link, sample: s } => {
                 let l = &mut self.links;

@@ -14,7 +14,6 @@ from . import inner, rates, samples, style
 from .data import Shown, column, flow_label, kind_of, while_heard
 from .histogram import Floats
 from .links import place
-from .oneway import apart
 
 if TYPE_CHECKING:
     import polars as pl
@@ -158,7 +157,7 @@ def delay(ax: Axes, view: View, labels: Labels, acks: pl.DataFrame | None) -> No
     # In a close view a queue of a few ms would be a thin line far under the RTT: it stands on the base RTT instead.
     lift = bases[0] if view.zoomed and len(bases) == 1 and len(y) and np.nanmax(y) < bases[0] else 0.0
     if len(t):
-        whose = " of the last packet out" if apart(case, case.bottleneck) else ""
+        whose = " of the last packet out" if _apart(case) else ""
         label = f"queue delay{whose}{_at(case)}" + (" above base RTT" if lift else "")
         ax.fill_between(t, y + lift, lift, step="post", color=style.FAINT, alpha=0.35, linewidth=0, label=label)
     for i, look in view.looks.items():
@@ -213,6 +212,15 @@ def queue(ax: Axes, view: View, drops: pl.DataFrame) -> None:
     ax.set_yticks([tick for tick in ax.get_yticks() if tick <= 1.06 * top])
     ax.set_ylabel("Queue\npackets")
     style.legend_above(ax)
+
+
+#: Beginnings of the names of queues that keep flows apart: there a packet's wait says nothing of another flow's.
+APART = ("fq_", "sfq_", "drr_", "dualpi2")
+
+
+def _apart(case: Shown) -> bool:
+    """Whether other flows' packets may have waited for another time than the last one's."""
+    return len(case.flows) > 1 and case.queue.startswith(APART)
 
 
 def _at(case: Shown) -> str:

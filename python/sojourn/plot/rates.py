@@ -68,22 +68,14 @@ def before(rate: Steps, times: Floats) -> Floats:
     return mbps[np.maximum(np.searchsorted(t, times, side="left") - 1, 0)]
 
 
-def file(case: Shown) -> Mapping[str, Any]:
+def _file(case: Shown) -> Mapping[str, Any]:
     """The experiment's file."""
     return tomllib.loads(case.result.plan.toml)
 
 
-def delays(case: Shown, name: str) -> list[tuple[float, float]] | None:
-    """Seconds and new delays (ms) of a link; a path's base RTT lies half on each. None when they cannot be read."""
-    _, prefix, _ = _table(case, name)
-    key, share = ("rtt", 0.5) if prefix == "path" else ("delay", 1.0)
-    changes = _changes(case, name, key)
-    return None if changes is None else [(at, share * 1e3 * seconds) for at, seconds in changes]
-
-
 def _table(case: Shown, name: str) -> tuple[Mapping[str, Any], str, str]:
     """The file's table of a link, the name it is swept by, its key of the rate, which is a change's, too."""
-    whole = file(case)
+    whole = _file(case)
     for table in whole.get("link", ()):
         if table.get("name") == name:
             return table, f"link.{name}", "rate"
@@ -103,13 +95,7 @@ def _value(case: Shown, table: Mapping[str, Any], prefix: str, key: str) -> Any:
 
 def _rates(case: Shown, name: str) -> list[tuple[float, float]] | None:
     """Seconds and new rates in Mbit/s of a link's scheduled changes; None when they cannot be read."""
-    changes = _changes(case, name, _table(case, name)[2])
-    return None if changes is None else [(at, rate / 1e6) for at, rate in changes]
-
-
-def _changes(case: Shown, name: str, key: str) -> list[tuple[float, float]] | None:
-    """Seconds and new values (bit/s, s) of a key in a link's scheduled changes; None when they cannot be read."""
-    table, prefix, _ = _table(case, name)
+    table, prefix, key = _table(case, name)
     found: list[tuple[float, float]] = []
     listed = _value(case, table, prefix, "changes")
     if not isinstance(listed, list):
@@ -117,10 +103,10 @@ def _changes(case: Shown, name: str, key: str) -> list[tuple[float, float]] | No
     for change in listed:
         if key not in change:
             continue
-        at, new = number(str(change.get("at"))), number(str(change[key]))
-        if at is None or new is None:
+        at, rate = number(str(change.get("at"))), number(str(change[key]))
+        if at is None or rate is None:
             return None
-        found.append((at[0] * SCALES[at[1].lower()], new[0] * SCALES[new[1].lower()]))
+        found.append((at[0] * SCALES[at[1].lower()], rate[0] * SCALES[rate[1].lower()] / 1e6))
     return sorted(found, key=lambda change: change[0])
 
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+#: No packet for so many seconds is silence, not a slow sender.
+SILENCE_S = 1.0
+
+
 def within(frame: pl.DataFrame, name: str, span: tuple[float, float]) -> pl.DataFrame:
     """The rows of a table between two times."""
     import polars as pl
@@ -52,6 +56,14 @@ def averaged(t: Floats, y: Floats, width: float) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(counts > 0, sums / counts, math.nan)
     return t[0] + (places + 0.5) * width, means
+
+
+def heard(t: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The samples that are numbers: slow senders' packets miss many steps. The line ends where none is for long."""
+    good = np.isfinite(y)
+    t, y = t[good], y[good]
+    breaks = np.flatnonzero(np.diff(t) > SILENCE_S) + 1
+    return np.insert(t, breaks, t[breaks - 1] if len(breaks) else 0.0), np.insert(y, breaks, math.nan)
 
 
 def step(series: pl.DataFrame) -> float:

@@ -168,9 +168,7 @@ def _panel(
     elif kind == "queue":
         usual.queue(ax, view, within(table(case, "drops", run), "time_s", span))
     else:
-        needed = ("drops", "diftr") if kind == "owd" else ("drops",)
-        tables = {"flows": view.series, "links": view.links} | {name: table(case, name, run) for name in needed}
-        traffic.draw(ax, kind, view, labels, tables)
+        traffic.draw(ax, kind, view, labels, table(case, "drops", run))
 
 
 def _inches(kind: str | inner.Inner, lanes: int, why: bool) -> float:

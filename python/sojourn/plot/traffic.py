@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,7 @@ from ..errors import NotRecorded
 from . import style
 from .data import Shown, column
 from .histogram import Floats
-from .oneway import one_way, packet_bytes, route
-from .samples import averaged
+from .samples import averaged, heard
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +29,17 @@ PANELS = {
 }
 #: Loss is counted over this many seconds unless `smooth` says otherwise.
 LOSS_S = 1.0
+
+
+def packet_bytes(case: Shown, flow: int) -> float:
+    """Mean size (IP) of a flow's packets that arrived in the measure window; full segments where none did."""
+    begin, end = case.case.measure_s
+    found = [
+        entry["throughput_mbps"] * 125e3 * (end - begin) / count
+        for o in case.outcomes
+        if (count := ((entry := o.summary["flows"][flow]).get("owd_ms") or {}).get("samples"))
+    ]
+    return math.fsum(found) / len(found) if found else float(case.flows[flow].get("mss") or 1448) + 52
 
 
 def acked(t: Floats, goodput_mbps: Floats) -> Floats:
@@ -53,22 +64,23 @@ def lost(
     t, mbps = column(rows, "t_s"), np.nan_to_num(column(rows, "throughput_mbps"))
     came, _ = np.histogram(t - 1e-9, edges, weights=mbps * widths(t) * 125e3 / packet_bytes(case, flow))
     # A flow's ACKs are dropped under its number, too.
-    out = [i for i, link in enumerate(case.links) if str(link["name"]) in route(case, flow)]
+    route = case.flows[flow].get("route") or ()
+    out = [i for i, link in enumerate(case.links) if link["name"] in route]
     mine = drops.filter((pl.col("flow") == flow) & (pl.col("marked") == 0) & pl.col("link").is_in(out))
     gone, _ = np.histogram(column(mine, "time_s"), edges)
     with np.errstate(invalid="ignore", divide="ignore"):
         return edges[:-1] + width / 2, 100.0 * gone / (gone + came)
 
 
-def draw(ax: Axes, name: str, view: View, labels: Labels, tables: Mapping[str, pl.DataFrame]) -> None:
-    """Draw one of the panels; tables are the series of flows and of links, the drops, and diftr."""
-    drops, span = tables["drops"], view.span
+def draw(ax: Axes, name: str, view: View, labels: Labels, drops: pl.DataFrame) -> None:
+    """Draw one of the panels."""
+    span = view.span
     if name == "loss" and drops.is_empty() and not {"flow", "marked"} <= set(drops.columns):
         raise NotRecorded("no drops were recorded: run again with --events")
     untold: dict[str, NotRecorded] = {}
     for i, look in view.looks.items():
         try:
-            t, y = _line(name, view, i, tables)
+            t, y = _line(name, view, i, drops)
         except NotRecorded as why:
             untold[str(view.case.flows[i]["name"])] = why
             continue
@@ -85,15 +97,17 @@ def draw(ax: Axes, name: str, view: View, labels: Labels, tables: Mapping[str, p
     style.legend_above(ax)
 
 
-def _line(name: str, view: View, flow: int, tables: Mapping[str, pl.DataFrame]) -> tuple[Floats, Floats]:
+def _line(name: str, view: View, flow: int, drops: pl.DataFrame) -> tuple[Floats, Floats]:
     """What a panel has of one flow."""
     import polars as pl
 
-    if name == "owd":
-        return one_way(view.case, flow, tables["links"], tables["diftr"])
     if name == "loss":
-        return lost(view.case, flow, tables["flows"], tables["drops"], view.span, view.smooth or LOSS_S)
-    mine = tables["flows"].filter(pl.col("flow") == flow).sort("t_s")
+        return lost(view.case, flow, view.series, drops, view.span, view.smooth or LOSS_S)
+    mine = view.series.filter(pl.col("flow") == flow).sort("t_s")
+    if name == "owd":
+        if "owd_ms" not in mine.columns:
+            raise NotRecorded("this older result has no one-way delays over time: run again with --fresh")
+        return heard(*averaged(column(mine, "t_s"), column(mine, "owd_ms"), view.width))
     t, y = column(mine, "t_s"), column(mine, "goodput_mbps")
     return (t, acked(t, y)) if name == "ackseq" else averaged(t, y, view.width)
 

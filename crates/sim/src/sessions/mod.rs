@@ -343,10 +343,12 @@ impl<P: Probe> World<P> {
         let count = &mut self.nodes[flow as usize].count;
         match packet.way {
             Way::Out => {
+                let one_way = now.since(packet.born);
                 count.total_bytes += packet.size as u64;
+                count.step.add(one_way);
                 if measuring {
                     count.delivered_bytes += packet.size as u64;
-                    count.one_way.add(now.since(packet.born));
+                    count.one_way.add(one_way);
                 }
             }
             Way::Back => {
@@ -469,6 +471,7 @@ impl<P: Probe> World<P> {
                 srtt_ms: mean(srtt, timed),
                 in_flight_bytes: flying,
                 pacing_mbps: f64::NAN,
+                owd_ms: count.step_owd_ms(),
             };
             self.probe.see(now, Trace::FlowSample { flow: f, sample });
         }
