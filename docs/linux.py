@@ -4,7 +4,8 @@
 sudo .venv/bin/python docs/linux.py              all of them: three quarters of an hour of real time, on an idle machine
 sudo .venv/bin/python docs/linux.py verify acks  some
 
-Results lie in runs/linux/. A run on Linux that says of itself that it was held up is made again, twice at most.
+Results lie in runs/linux/, from which a second call goes on. Runs on Linux that say of themselves that they were held
+up do not count.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import platform
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -22,14 +23,12 @@ from marks import filled
 
 import sojourn as sj
 from sojourn._engine import version
-from sojourn.linux.flows import suspicions
 from sojourn.stats import number
 
 HERE = Path(__file__).parent
 PAGE = HERE / "linux.md"
 RUNS = HERE.parent / "runs" / "linux"
 SOJOURN = Path(sys.executable).with_name("sojourn")
-ATTEMPTS = 3
 Settings = Mapping[str, str]
 
 
@@ -43,33 +42,30 @@ def called(command: str, source: str, settings: Settings, *options: str) -> str:
     return done.stdout
 
 
-def valid(make: Callable[[], sj.Result]) -> sj.Result:
-    """A result of which no run was held up, or the last of some attempts."""
-    for _ in range(ATTEMPTS):
-        result = make()
-        suspect = suspicions([outcome.summary for outcome in result.outcomes])
-        if not suspect:
-            return result
-        print("\n".join(suspect), file=sys.stderr)
-    return result
+def sound(result: sj.Result, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of runs that do not say of themselves that they were held up."""
+    runs = [(o.case.index, o.repetition) for o in result.outcomes if o.summary.get("validity", {}).get("valid", True)]
+    if not runs:
+        sys.exit(f"{result.title}: every run was held up; try again on an idle machine")
+    good = pl.DataFrame(runs, schema={"case": pl.UInt32, "repetition": pl.UInt32}, orient="row")
+    return frame.join(good, on=["case", "repetition"], how="semi")
 
 
 def both(name: str, source: str, settings: Settings, times: int, sim: Settings | None = None) -> list[sj.Result]:
     """The kernel's result, and the simulator's with settings of its own."""
-
-    def ran(on: str, more: Settings, *options: str) -> sj.Result:
-        folder = RUNS / name / on
-        called("run", source, {**settings, **more}, "--acks", "--fresh", "--json", "-o", str(folder), *options)
-        return sj.load(folder)
-
-    kernel = valid(lambda: ran("linux", {}, "--on", "linux", "--repeat", str(times)))
-    return [kernel, ran("sim", sim or {}, *([] if sim else ["--repeat", str(times)]))]
+    results = []
+    for on in ("linux", "sim"):
+        repeat = [] if on == "sim" and sim else ["--repeat", str(times)]
+        folder, changes = RUNS / name / on, {**settings, **(sim or {})} if on == "sim" else settings
+        called("run", source, changes, "--on", on, "--acks", "--json", "-o", str(folder), *repeat)
+        results.append(sj.load(folder))
+    return results
 
 
 def spread(values: Iterable[float]) -> str:
     """Mean and standard deviation."""
     seen = list(values)
-    return f"{number(statistics.mean(seen))} ± {number(statistics.stdev(seen))}"
+    return number(statistics.mean(seen)) + (f" ± {number(statistics.stdev(seen))}" if len(seen) > 1 else "")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -78,18 +74,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
 
 
-def verified(name: str, file: str, settings: Settings) -> tuple[dict[str, object], sj.Result, sj.Result]:
+def verified(name: str, file: str, settings: Settings, times: int) -> tuple[dict[str, object], sj.Result, sj.Result]:
     """The verdicts on an experiment file, and both results."""
-    folder = RUNS / "verify" / name
-    said: dict[str, object] = {}
-
-    def make() -> sj.Result:
-        path = str(HERE.parent / "experiments" / "verify" / file)
-        said.update(json.loads(called("verify", path, settings, "--fresh", "--json", "-o", str(folder))))
-        return sj.load(folder / "linux")
-
-    kernel = valid(make)
-    return said, sj.load(folder / "sim"), kernel
+    folder, path = RUNS / "verify" / name, HERE.parent / "experiments" / "verify" / file
+    said = called("verify", str(path), settings, "--repeat", str(times), "--json", "-o", str(folder))
+    return json.loads(said), sj.load(folder / "sim"), sj.load(folder / "linux")
 
 
 def verify() -> str:
@@ -97,10 +86,11 @@ def verify() -> str:
     rows = []
     for cc in ("reno", "cubic", "hldg", "cdg", "bbr", "bbr at 40 ms"):
         file = f"{cc.partition(' ')[0]}.toml"
-        said, *sides = verified(cc.replace(" ", "-"), file, {"path.rtt": "40 ms"} if " " in cc else {})
+        said, *sides = verified(cc.replace(" ", "-"), file, {"path.rtt": "40 ms"} if " " in cc else {}, 4)
         name = f"the same at 40 ms (`verify/{file} --set path.rtt=40ms`)" if " " in cc else f"`verify/{file}`"
-        cells = [f"{number(100 * side.links['utilisation'].mean())} %" for side in sides]
-        cells += [f"{number(side.links['queue_ms.mean'].mean())} ms" for side in sides]
+        links = [sound(side, side.links) for side in sides]
+        cells = [f"{number(100 * link['utilisation'].mean())} %" for link in links]
+        cells += [f"{number(link['queue_ms.mean'].mean())} ms" for link in links]
         rows.append([name, *cells, "agree" if said["agrees"] else "part"])
     return table(["", "utilisation, sim", "kernel", "mean queue, sim", "kernel", ""], rows)
 
@@ -114,7 +104,9 @@ def repairs() -> str:
         noise = {"run.vary": "start+host", "run.repeat": "10"}
         name = f"repairs/{cc.partition('(')[0]}"
         results = both(name, line, {"run.duration": "30s"}, 4, noise)
-        rows.append([f"`{cc}`", f"{loss} %", *(spread(result.flows["goodput_mbps"]) for result in results)])
+        rows.append(
+            [f"`{cc}`", f"{loss} %", *(spread(sound(result, result.flows)["goodput_mbps"]) for result in results)]
+        )
     return table(["", "losses", "kernel", "simulator"], rows)
 
 
@@ -135,7 +127,7 @@ def acks() -> str:
         cells = []
         for seconds in (pl.col("time_s") < 1, pl.col("time_s") >= 3):
             for result in results:
-                seen = result.acks.filter(seconds)
+                seen = sound(result, result.acks).filter(seconds)
                 cells.append(number(len(seen) / (seen["delivered"].sum() / 1448)))
         rows.append([f"`{line}`", *cells])
     heads = ["path", "first second: kernel", "simulator", "from 3 s on: kernel", "simulator"]
@@ -151,14 +143,15 @@ def losses() -> str:
     ):
         line = f"{path} fifo 1%: cubic(reference=linux)"
         results = both(f"losses/{n}", line, {"path.up": f"{up} Mbit/s", **measured}, 5 if n == 0 else 3)
-        used = [spread(100 * result.links.filter(pl.col("link") == 0)["utilisation"]) for result in results]
+        links = [sound(result, result.links).filter(pl.col("link") == 0) for result in results]
+        used = [spread(100 * link["utilisation"]) for link in links]
         rows.append([f"`{path}`", f"{up} Mbit/s", *used])
     return table(["path", "`path.up`", "kernel, %", "simulator, %"], rows)
 
 
 def game() -> str:
     """Figure 2.15: a game beside CUBIC and beside CDG."""
-    said, *sides = verified("game", "figure-2.15.toml", {})
+    said, *sides = verified("game", "figure-2.15.toml", {}, 3)
     rows = {
         "the game's one-way delay, mean": ("flows", "game", "owd_ms.mean", "ms"),
         "p95": ("flows", "game", "owd_ms.p95", "ms"),
@@ -173,7 +166,7 @@ def game() -> str:
         cells = []
         for case in (0, 1):
             for side in sides:
-                found = getattr(side, of).filter((pl.col("case") == case) & (pl.col("name") == name))
+                found = sound(side, getattr(side, of)).filter((pl.col("case") == case) & (pl.col("name") == name))
                 cells.append(f"{number(found[column].mean())} {unit}".rstrip())
         lines.append([title, *cells])
     cases = said["cases"]
