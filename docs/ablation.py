@@ -31,7 +31,7 @@ for. One line each: what was removed, the figure, what is allowed, and the figur
 TAIL = """
 `docs/ablation.py` writes this page from `experiments/ablation/*.toml`; their claims fail as soon as one of these lines
 is not true any more, and `python/tests/test_ablation.py` runs them. The files have exact clocks and hosts in
-step. On the thesis' testbed ([Reproducing](reproducing.md)) the lines of Figure 5.33 hold as well: 94 and 82 % with all
+step. On the thesis' testbed ([its page](testbed.md)) the lines of Figure 5.33 hold as well: 94 and 82 % with all
 mechanisms, 80 % without the shadow window, 44 % without the BDP after a loss (medians of sixty runs). The path of
 180 ms, the line here until model 7, is no longer one to tell them by: 89 % with all mechanisms (two hundred runs),
 printed 95 % less five.

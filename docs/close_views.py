@@ -262,7 +262,7 @@ ROWS: tuple[tuple[str, str, str, Callable[[], str] | str], ...] = (
         "g_min and g_max fall in the same round, two after the back-off",
         fixed,
     ),
-    ("5.7", "case 1", "no unnecessary back-off", "see [Reproducing](reproducing.md), `steps-10mbit-100ms`"),
+    ("5.7", "case 1", "no unnecessary back-off", "see [what is outside](differences.md), `steps-10mbit-100ms`"),
     ("5.16, 5.17", "case 2", "probabilities that add up", "the dotted lines of the probability panel"),
     (
         "5.9, 5.10",
