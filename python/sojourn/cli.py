@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import terminal
+from .cli_draw import plot, report
 from .cli_files import export, log, spp
 from .cli_group import Commands
 from .cli_kernel import kernel
 from .cli_linux import emulate, verify
-from .cli_list import Json, Set, Source, list_, settings, show
+from .cli_list import list_, show
+from .cli_options import Jobs, Json, Quick, Repeat, Seed, Set, Source, refuse_changes, settings
 from .cli_suite import suite
 from .cli_whatif import whatif
 from .errors import SpecError
@@ -42,6 +44,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("list", short_help="List congestion controls, queues, experiments and more.")(list_)
+app.command()(plot)
+app.command(short_help="Write one HTML page about results.")(report)
 app.command(short_help="Export a result: CSV, pcapng, qlog, logs of TCP, Flent.")(export)
 app.command(short_help="RTTs between two captures by synthetic packet pairs.")(spp)
 app.command(short_help="Read a log of TCP's state: ttprobe, web10g, SIFTR.")(log)
@@ -52,16 +56,10 @@ app.command(short_help="Say where the simulator and Linux differ.")(verify)
 app.add_typer(show, name="show", short_help="Show one thing in full: its parameters, equations, sources.")
 app.add_typer(kernel, name="kernel", short_help="Load congestion controls into the running Linux kernel.")
 
-Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", min=0)]
-Repeat = Annotated[int | None, typer.Option(help="Repetitions per case.", min=1)]
-Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Runs at a time; default one per CPU.", min=1)]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster; `local` starts one here.")
 ]
 Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")]
-Quick = Annotated[
-    bool, typer.Option("--quick", help="One repetition, unless told, of at most nine cases spread over the sweep.")
-]
 On = Annotated[
     str, typer.Option(metavar="HOST", help="What runs the experiment: sim, or linux (the kernel's TCP, in real time).")
 ]
@@ -134,6 +132,11 @@ def run(
 
         screen = console()
         screen.print(summary(result, screen.width))
+    elif result.outcomes:
+        from .remarks import remarks
+
+        for remark in remarks(result):
+            say(f"note: {remark}")
     verdicts = claims(result)
     print_claims(verdicts, to_stderr=as_json)
     for failure in result.failures:
@@ -207,7 +210,7 @@ def compare(
         return terminal.run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh, on=on)
 
     if within is None and is_results(a) and is_results(b):
-        _refuse_changes("compare", set=set, seed=seed, repeat=repeat, quick=quick, fresh=fresh)
+        refuse_changes("compare", set=set, seed=seed, repeat=repeat, quick=quick, fresh=fresh)
     first = side(a, seed)
     common = first.seed if isinstance(first, Result) else _engine.check(first).cases[0].seed
     second = side(b, seed)
@@ -225,80 +228,6 @@ def compare(
     else:
         screen = console()
         screen.print(comparison.table(screen.width))
-
-
-@app.command()
-def plot(
-    kind: Annotated[str, typer.Argument(help="What to draw; `sojourn list plots` names them.")],
-    source: Annotated[str, typer.Argument(metavar="DIR|FILE|LINE", help="A results folder, or an experiment to run.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Picture: .pdf, .svg or .png.")
-    ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--with", metavar="KEY=VALUE", help="An option of this kind of plot.")
-    ] = None,
-    why: Annotated[
-        bool, typer.Option("--why", help="With time: every cause of a window change as a tick, inner variables.")
-    ] = False,
-    start: Annotated[float | None, typer.Option("--from", metavar="S", help="With time: from this second on.")] = None,
-    stop: Annotated[float | None, typer.Option("--to", metavar="S", help="With time: up to this second.")] = None,
-    set: Set = None,
-    seed: Seed = None,
-    repeat: Repeat = None,
-    jobs: Jobs = None,
-    quick: Quick = False,
-) -> None:
-    """Draw a picture of a result. An experiment that has not been run is run first, with what the picture needs.
-
-    sojourn plot time "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s" --why --from 9 --to 14 -o why.png
-    """
-    from . import plot as plots
-    from .api import prepare
-    from .held import is_results
-    from .plot.options import read
-
-    options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}
-    start, stop = terminal.span(start, stop)
-    given = {"--why": ("why", why or None), "--from": ("start", start), "--to": ("stop", stop)}
-    for name, (key, value) in given.items():
-        if value is None:
-            continue
-        if kind != "time" and kind in plots.KINDS:
-            raise SpecError(f"{name} is for plots over time: sojourn plot time; a {kind} plot is of the whole run")
-        options[key] = value
-    if source in plots.KINDS and kind not in plots.KINDS:
-        raise SpecError(f"the kind comes first: sojourn plot {source} {kind!r}")
-    plots.check(kind, out or f"{kind}.pdf", options)
-    terminal.target("-o", out)
-    if is_results(source):
-        _refuse_changes("draw", set=set, seed=seed, repeat=repeat, quick=quick)
-        result = terminal.loaded(source)
-        terminal.span(options.get("start"), options.get("stop"), [result])
-    else:
-        experiment = prepare(source, settings(set), seed)
-        record = plots.recording(kind, why, options.get("start"), options.get("stop"), experiment)
-        result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs)
-    target = out or (result.path or Path()) / f"{kind}.pdf"
-    print(plots.draw(kind, result, target, **options))
-
-
-@app.command(short_help="Write one HTML page about results.")
-def report(
-    sources: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The page.")] = Path("report.html"),
-    start: Annotated[float | None, typer.Option("--from", metavar="S", help="Over time: from this second on.")] = None,
-    stop: Annotated[float | None, typer.Option("--to", metavar="S", help="Over time: up to this second.")] = None,
-    link: Annotated[
-        str | None,
-        typer.Option("--link", metavar="NAME", help="Over time: this link's queue; default: where data wait longest."),
-    ] = None,
-) -> None:
-    """Write one self-contained HTML page about results; it opens without a network."""
-    from . import report as reports
-
-    terminal.target("-o", out)
-    results = [terminal.loaded(source) for source in sources]
-    print(reports.write(results, out, span=terminal.span(start, stop, results), link=link))
 
 
 @app.command(short_help="Run published experiments beside what was printed.")
@@ -385,15 +314,6 @@ def _refuse_bare_variant(text: str, a: str, b: str) -> None:
         )
 
 
-def _refuse_changes(what: str, **options: Any) -> None:
-    """Refuse options that change what is run where all there is to do is to read results."""
-    for name, value in options.items():
-        if value is None or value is False:
-            continue
-        shown = f"--{name}" if value is True else f"--{name} {value[0] if isinstance(value, list) else value}"
-        raise SpecError(f"{shown}: a result is what it is; {what} the experiment's file with --{name} instead")
-
-
 def _host(on: str, cluster: str | None = None) -> None:
     if on not in ("sim", "linux"):
         raise SpecError(f"--on {on}: experiments run on sim, the packet simulator, or on linux, this machine's kernel")
@@ -408,6 +328,7 @@ def _plain(value: Any) -> Any:
 
 def main() -> None:
     """Run the command line."""
+    terminal.opened()
     try:
         try:
             app()

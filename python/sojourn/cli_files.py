@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .cli_list import Json, Set, settings
+from .cli_options import Json, Set, settings
 from .errors import SpecError
 from .stats import counted
 from .terminal import console, loaded, say, target

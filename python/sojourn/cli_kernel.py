@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .cli_list import Json, settings
+from .cli_options import Json, settings
 from .errors import SpecError
 from .terminal import print_rows, say, target
 

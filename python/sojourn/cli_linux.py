@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import terminal
-from .cli_list import Json, Set, Source, settings
+from .cli_options import Json, Set, Source, settings
 from .errors import SpecError
 
 if TYPE_CHECKING:

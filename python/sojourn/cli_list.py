@@ -9,14 +9,8 @@ from typing import Annotated
 
 import typer
 
-from .errors import SpecError
+from .cli_options import Json, Set, Source, settings
 from .terminal import console, print_rows, target
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")]
-Source = Annotated[str, typer.Argument(metavar="FILE|LINE", help="An experiment file, or an experiment in one line.")]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the experiment: --set path.rtt=80ms.")
-]
 
 show = typer.Typer(help="Show one thing in full.", no_args_is_help=True)
 
@@ -115,17 +109,3 @@ def _show(registry: str, kind: str, name: str, as_json: bool) -> None:
         print(json.dumps(entry, ensure_ascii=False))
     else:
         console().print(page(entry))
-
-
-def settings(pairs: list[str] | None, option: str = "--set", like: str = "path.rtt=80ms") -> dict[str, str]:
-    """Read KEY=VALUE options; an error shows what one of this option is like."""
-    read: dict[str, str] = {}
-    for pair in pairs or ():
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip() or not value.strip():
-            raise SpecError(f"{option} {pair!r}: expected KEY=VALUE, such as {option} {like}")
-        if read.setdefault(key.strip(), value.strip()) != value.strip():
-            raise SpecError(
-                f"{option} {pair!r}: {key.strip()} is given twice, first as {read[key.strip()]!r}; leave one out"
-            )
-    return read

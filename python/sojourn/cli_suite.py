@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import terminal
-from .cli_list import Json, Set, settings
+from .cli_options import Json, Set, settings
 from .errors import SpecError
 from .terminal import INTERRUPTED, console, print_rows, say
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import terminal
-from .cli_list import Json, settings
+from .cli_options import Json, settings
 from .errors import SpecError
 
 if TYPE_CHECKING:

@@ -100,7 +100,7 @@ class Series:
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """Per flow: throughput_mbps, goodput_mbps, cwnd_bytes, ssthresh_bytes, rtt_ms, srtt_ms, in_flight_bytes, owd_ms, …"""
+        """Per flow: throughput_mbps, goodput_mbps, cwnd_bytes, ssthresh_bytes, rtt_ms, srtt_ms, owd_ms, …"""
         return self._result.table("flows")
 
     @cached_property

@@ -32,6 +32,13 @@ def say(text: str) -> None:
     print(f"sojourn: {text}", file=sys.stderr)
 
 
+def opened() -> None:
+    """Have somewhere to print: where a caller closed standard output (`>&-`), the next file would take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+
+
 def refused(error: OSError) -> int:
     """Tell what the system refuses, which mostly is to write what a command prints; return the exit code."""
     if error.filename is None and error.errno not in _OF_WRITING:

@@ -1,6 +1,8 @@
 """What is said of a results folder that is damaged, not whole, of another version, or read-only."""
 
 import json
+import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -131,6 +133,15 @@ def test_output_that_cannot_be_written_is_told_in_a_line(folder, words):
         done = subprocess.run(command(*words), stdout=full, stderr=subprocess.PIPE, text=True, cwd=folder.parent)
     assert done.returncode == 1
     assert done.stderr.splitlines() == ["sojourn: error: standard output: No space left on device"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no shell that closes files")
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&-"])
+def test_a_closed_output_is_one_that_nobody_reads(tmp_path, closed):
+    words = command("run", LINE, "--set", "run.duration=2 s", "-o", "out")
+    done = subprocess.run(f"{shlex.join(words)} {closed}", shell=True, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    assert json.loads((tmp_path / "out" / "summary.jsonl").read_text())["digest"]
 
 
 def test_what_another_model_made_is_neither_mixed_nor_taken_for_ours(folder, sojourn, tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from conftest import Run
 
 import sojourn as sj
 from sojourn import report
@@ -81,3 +83,9 @@ def test_marks_and_completions_have_columns() -> None:
     assert "ECN" in text
     assert "marked" in text
     assert "completion" in text
+
+
+def test_beside_json_they_are_on_standard_error(sojourn: Run) -> None:
+    done = sojourn("run", "5Mbit/s 20ms 1BDP fifo: dctcp", "--set", "run.duration=1 s", "--json")
+    assert json.loads(done.stdout)["flows"][0]["name"] == "dctcp"
+    assert "sojourn: note: dctcp answers marks and gets none" in done.stderr

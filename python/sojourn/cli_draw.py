@@ -1,0 +1,84 @@
+"""`sojourn plot` and `sojourn report`: pictures and pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import terminal
+from .cli_options import Jobs, Quick, Repeat, Seed, Set, refuse_changes, settings
+from .errors import SpecError
+
+
+def plot(
+    kind: Annotated[str, typer.Argument(help="What to draw; `sojourn list plots` names them.")],
+    source: Annotated[str, typer.Argument(metavar="DIR|FILE|LINE", help="A results folder, or an experiment to run.")],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Picture: .pdf, .svg or .png.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--with", metavar="KEY=VALUE", help="An option of this kind of plot.")
+    ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="With time: every cause of a window change as a tick, inner variables.")
+    ] = False,
+    start: Annotated[float | None, typer.Option("--from", metavar="S", help="With time: from this second on.")] = None,
+    stop: Annotated[float | None, typer.Option("--to", metavar="S", help="With time: up to this second.")] = None,
+    set: Set = None,
+    seed: Seed = None,
+    repeat: Repeat = None,
+    jobs: Jobs = None,
+    quick: Quick = False,
+) -> None:
+    """Draw a picture of a result. An experiment that has not been run is run first, with what the picture needs.
+
+    sojourn plot time "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s" --why --from 9 --to 14 -o why.png
+    """
+    from . import plot as plots
+    from .api import prepare
+    from .held import is_results
+    from .plot.options import read
+
+    options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}
+    start, stop = terminal.span(start, stop)
+    given = {"--why": ("why", why or None), "--from": ("start", start), "--to": ("stop", stop)}
+    for name, (key, value) in given.items():
+        if value is None:
+            continue
+        if kind != "time" and kind in plots.KINDS:
+            raise SpecError(f"{name} is for plots over time: sojourn plot time; a {kind} plot is of the whole run")
+        options[key] = value
+    if source in plots.KINDS and kind not in plots.KINDS:
+        raise SpecError(f"the kind comes first: sojourn plot {source} {kind!r}")
+    plots.check(kind, out or f"{kind}.pdf", options)
+    terminal.target("-o", out)
+    if is_results(source):
+        refuse_changes("draw", set=set, seed=seed, repeat=repeat, quick=quick)
+        result = terminal.loaded(source)
+        terminal.span(options.get("start"), options.get("stop"), [result])
+    else:
+        experiment = prepare(source, settings(set), seed)
+        record = plots.recording(kind, why, options.get("start"), options.get("stop"), experiment)
+        result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs)
+    target = out or (result.path or Path()) / f"{kind}.pdf"
+    print(plots.draw(kind, result, target, **options))
+
+
+def report(
+    sources: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The page.")] = Path("report.html"),
+    start: Annotated[float | None, typer.Option("--from", metavar="S", help="Over time: from this second on.")] = None,
+    stop: Annotated[float | None, typer.Option("--to", metavar="S", help="Over time: up to this second.")] = None,
+    link: Annotated[
+        str | None,
+        typer.Option("--link", metavar="NAME", help="Over time: this link's queue; default: where data wait longest."),
+    ] = None,
+) -> None:
+    """Write one self-contained HTML page about results; it opens without a network."""
+    from . import report as reports
+
+    terminal.target("-o", out)
+    results = [terminal.loaded(source) for source in sources]
+    print(reports.write(results, out, span=terminal.span(start, stop, results), link=link))
