@@ -267,12 +267,18 @@ def _near(path: Path) -> str:
     return f"; did you mean {near}?" if near else ""
 
 
+def _unsound(error: _core.SpecError) -> SpecError:
+    """The core's refusal as ours, with its parts where it has any."""
+    parts = {name: getattr(error, name) for name in ("source", "key", "what") if hasattr(error, name)}
+    return SpecError(str(error), **parts)
+
+
 def _ask(question: Callable[..., T], experiment: Experiment, *more: Any) -> T:
     """Put a question about an experiment to the core."""
     try:
         return question(experiment.text, experiment.file, list(experiment.overrides), *more, list(experiment.classes))
     except _core.SpecError as error:
-        raise SpecError(str(error)) from None
+        raise _unsound(error) from None
 
 
 def check(experiment: Experiment) -> Plan:
@@ -305,7 +311,7 @@ def run(
             python_cc=dict(algorithms) if algorithms else None,
         )
     except _core.SpecError as error:
-        raise SpecError(str(error)) from None
+        raise _unsound(error) from None
     except (_core.Stopped, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of the core derives from BaseException, and one case must not end a sweep
@@ -353,7 +359,7 @@ def capture(
             stop=stop or _core.StopFlag(),
         )
     except _core.SpecError as error:
-        raise SpecError(str(error)) from None
+        raise _unsound(error) from None
 
 
 def asked(experiment: Experiment) -> dict[int, list[int]]:
@@ -398,7 +404,7 @@ def sweeps(experiment: Experiment, key: str) -> bool:
     try:
         return key in _core.swept(*given)
     except _core.SpecError as error:
-        raise SpecError(str(error)) from None
+        raise _unsound(error) from None
 
 
 @cache

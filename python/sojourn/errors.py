@@ -27,9 +27,19 @@ def _cut(text: str, most: int) -> str:
 
 
 class SpecError(SojournError, ValueError):
-    """Bad input: the message says what was given, where, what is allowed and the likely cure."""
+    """Bad input: the message says what was given, where, what is allowed and the likely cure.
+
+    Of an experiment the parts are known: `source`, the file or the `--set KEY=VALUE` that holds the mistake, `key`,
+    what leads to it (`flow.a.cc`), and `what`, the message without either.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str = "", *, source: str = "", key: str = "", what: str | None = None) -> None:
+        super().__init__(message)
+        self.source = source
+        self.key = key
+        self.what = message if what is None else what
 
 
 class RunError(SojournError, RuntimeError):

@@ -66,7 +66,7 @@ def test_flows_are_named_apart():
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"rtt": "20"}, '--rtt 20: character 10: path.rtt: 20 has no unit: write "20 ms"'),
+        ({"rtt": "20"}, '--rtt 20: 20 has no unit: write "20 ms"'),
         ({"up": "4 Mibt/s"}, "--up 4 Mibt/s"),
         ({"buffer": "100"}, "--buffer 100"),
         ({"up": "unlimited"}, "--up unlimited: packets wait where a rate is"),

@@ -389,7 +389,7 @@ impl Experiment {
         let resolved = decode::<File>(&doc).and_then(|file| scenario(&doc, &file, &context).map(|s| (file, s)));
         let (mut file, scenario) = resolved.map_err(|fault| {
             let list: Vec<String> = values.iter().map(|(k, v)| format!("{k} = {v}")).collect();
-            if list.is_empty() { fault } else { fault.and(&format!(" (in the case {})", list.join(", "))) }
+            fault.in_case(list.join(", "))
         })?;
         if let Some(run) = &mut file.run {
             (run.value.seed, run.value.repeat) = (None, None);

@@ -1,6 +1,7 @@
 //! Where a value was written: a span of the file, of a `--set` argument or of the one-line form.
 
 use crate::Error;
+use crate::error::Parts;
 use crate::limits::{MESSAGE_MAX, WORD_MAX};
 
 /// A span of a [`Sources`] text.
@@ -39,10 +40,14 @@ impl Sources {
 
     /// Turns a fault into the error users see.
     pub fn locate(&self, fault: Fault) -> Error {
-        let message = told(&fault.full_message());
+        let full = fault.full_message();
+        let message = told(&full);
+        // A message that had to be cut is one piece.
+        let whole = Parts { key: 0, what: message.len() as u32 };
+        let parts = if message == full { fault.parts() } else { whole };
         let place = fault.place.unwrap_or_default();
         let Some(source) = self.0.get(place.source as usize) else {
-            return Error::plain(message);
+            return Error { parts, ..Error::plain(message) };
         };
         let text = &source.text;
         let mut start = (place.start as usize).min(text.len());
@@ -64,6 +69,7 @@ impl Sources {
             line: source.has_lines.then_some(line),
             column: Some(column),
             message,
+            parts,
             excerpt: match &text[line_start..line_end] {
                 line if line.trim().is_empty() => String::new(),
                 line => excerpt(line, column, width),
@@ -112,17 +118,19 @@ pub(crate) struct Fault {
     pub place: Option<Place>,
     /// Innermost first.
     keys: Vec<String>,
+    /// The case of a sweep that it is found in.
+    case: String,
 }
 
 pub(crate) type Checked<T> = Result<T, Fault>;
 
 impl Fault {
     pub fn new(message: impl Into<String>) -> Self {
-        Fault { message: message.into(), place: None, keys: Vec::new() }
+        Fault { message: message.into(), place: None, keys: Vec::new(), case: String::new() }
     }
 
     pub fn at(place: Place, message: impl Into<String>) -> Self {
-        Fault { message: message.into(), place: Some(place), keys: Vec::new() }
+        Fault { place: Some(place), ..Fault::new(message) }
     }
 
     /// Sets the place unless an inner one is known.
@@ -148,7 +156,13 @@ impl Fault {
         self
     }
 
-    fn full_message(&self) -> String {
+    /// Says in which case of a sweep it is found.
+    pub fn in_case(mut self, case: String) -> Self {
+        self.case = case;
+        self
+    }
+
+    fn key(&self) -> String {
         let mut path = String::new();
         for key in self.keys.iter().rev() {
             if !path.is_empty() && !key.starts_with('[') {
@@ -156,6 +170,24 @@ impl Fault {
             }
             path.push_str(key);
         }
-        if path.is_empty() { self.message.clone() } else { format!("{path}: {}", self.message) }
+        path
+    }
+
+    fn parts(&self) -> Parts {
+        let key = self.key().len();
+        let before = if key > 0 { key + ": ".len() } else { 0 };
+        Parts { key: key as u32, what: (before + self.message.len()) as u32 }
+    }
+
+    fn full_message(&self) -> String {
+        let mut message = self.key();
+        if !message.is_empty() {
+            message.push_str(": ");
+        }
+        message.push_str(&self.message);
+        if !self.case.is_empty() {
+            message.push_str(&format!(" (in the case {})", self.case));
+        }
+        message
     }
 }

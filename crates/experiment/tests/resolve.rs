@@ -376,6 +376,21 @@ fn algorithms_from_outside_the_registry_pass_if_the_caller_names_them() {
 }
 
 #[test]
+fn an_error_has_its_parts() {
+    let text = format!("{PATH}{FLOW}[sweep]\n\"flow.a.cc\" = [\"newreno\", \"cubic(beta=5)\"]\n");
+    let error = parse(&text, "x.toml").and_then(|e| e.cases()).unwrap_err();
+    let whole = error.to_string();
+    assert!(
+        whole.ends_with(&format!(": {}: {} (in the case flow.a.cc = cubic(beta=5))", error.key(), error.what())),
+        "{whole}"
+    );
+    assert_eq!((error.source_name(), error.key()), ("x.toml", "flow.a.cc"));
+    // What had to be cut is one piece.
+    let error = parse(&text.replace("beta=5", &"x".repeat(5000)), "x.toml").and_then(|e| e.cases()).unwrap_err();
+    assert_eq!((error.key(), error.what()), ("", error.message()));
+}
+
+#[test]
 fn claims_are_judged_case_by_case() {
     let e = good(&format!(
         "{PATH}{FLOW}[sweep]\npath.rtt = [\"10 ms\", \"40 ms\"]\n[[expect]]\nthat = \"link.bottleneck.utilisation\"\n\

@@ -1,6 +1,6 @@
 //! One repetition of one case, captured as pcapng.
 
-use crate::convert::{experiment, refuse};
+use crate::convert::{experiment, refuse, unsound};
 use crate::run::{StopFlag, Stopped};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ pub fn capture_points(
     case: usize,
     extra_cc: Vec<String>,
 ) -> PyResult<Vec<String>> {
-    let case = experiment(text, file, &overrides, &extra_cc)?.case(case).map_err(refuse)?;
+    let case = experiment(text, file, &overrides, &extra_cc)?.case(case).map_err(unsound)?;
     Ok(points(&case.scenario).into_iter().map(str::to_string).collect())
 }
 
@@ -43,7 +43,7 @@ pub fn capture(
     stop: Option<&StopFlag>,
 ) -> PyResult<(String, u64)> {
     let stop = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |s| s.0.clone());
-    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(refuse)?;
+    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(unsound)?;
     let failed = |e: std::io::Error| PyOSError::new_err((e.raw_os_error().unwrap_or(0), e.to_string()));
     let sink = BufWriter::with_capacity(1 << 18, File::create(&out).map_err(failed)?);
     let capture = Capture::new(&case.scenario, &Wanted { points, flows }, sink, title).map_err(failed)?;

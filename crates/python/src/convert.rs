@@ -13,6 +13,18 @@ pub(crate) fn refuse(error: impl std::fmt::Display) -> PyErr {
     SpecError::new_err(error.to_string())
 }
 
+/// The same of an experiment, with its parts as attributes: `source`, `key` and `what`.
+pub(crate) fn unsound(error: experiment::Error) -> PyErr {
+    let refused = refuse(&error);
+    Python::attach(|py| {
+        for (name, part) in [("source", error.source_name()), ("key", error.key()), ("what", error.what())] {
+            refused.value(py).setattr(name, part)?;
+        }
+        Ok(())
+    })
+    .map_or_else(|failed: PyErr| failed, |()| refused)
+}
+
 /// Parses an experiment and applies `--set` overrides. `extra` names congestion controls from outside the registry.
 pub(crate) fn experiment(
     text: &str,
@@ -21,9 +33,9 @@ pub(crate) fn experiment(
     extra: &[String],
 ) -> PyResult<Experiment> {
     let extra: Vec<&str> = extra.iter().map(String::as_str).collect();
-    let mut experiment = experiment::parse_with(text, file, &extra).map_err(refuse)?;
+    let mut experiment = experiment::parse_with(text, file, &extra).map_err(unsound)?;
     for (key, value) in overrides {
-        experiment.set(key, value).map_err(refuse)?;
+        experiment.set(key, value).map_err(unsound)?;
     }
     Ok(experiment)
 }
@@ -33,7 +45,7 @@ pub(crate) fn experiment(
 #[pyo3(signature = (text, file, overrides, extra_cc = Vec::new()))]
 pub fn check(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc: Vec<String>) -> PyResult<String> {
     let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    Ok(experiment.describe().map_err(refuse)?.to_string())
+    Ok(experiment.describe().map_err(unsound)?.to_string())
 }
 
 /// The cases that an experiment's printed cells and claims speak of, each with those that its claims compare it with.

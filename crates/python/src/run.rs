@@ -1,6 +1,6 @@
 //! One repetition of one case, with the interpreter free to do other work meanwhile.
 
-use crate::convert::{experiment, refuse};
+use crate::convert::{experiment, refuse, unsound};
 use crate::custom::Custom;
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
@@ -108,7 +108,7 @@ pub fn run(
     let stop = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |s| s.0.clone());
     let custom = Custom::new(python_cc, stop.clone())?;
     let experiment = experiment(text, file, &overrides, &custom.names())?;
-    let case = experiment.case(case).map_err(refuse)?;
+    let case = experiment.case(case).map_err(unsound)?;
     if series_ms.is_some_and(|ms| !(0.001..=1e9).contains(&ms)) {
         return Err(refuse("series: the step must lie between 1 us and 1000000 s"));
     }

@@ -1,6 +1,6 @@
 //! Namespaces, TUN devices and runs between them.
 
-use crate::convert::{experiment, refuse};
+use crate::convert::{experiment, refuse, unsound};
 use crate::run::RunResult;
 use ::tun::{Hosts, Setup, Shared, Sorter, Wanted, drive};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
@@ -129,7 +129,7 @@ impl Emulator {
         acks: bool,
     ) -> PyResult<Self> {
         let experiment = experiment(text, file, &overrides, &[])?;
-        let case = experiment.case(case).map_err(refuse)?;
+        let case = experiment.case(case).map_err(unsound)?;
         let scenario = case.scenario;
         let keep = Keep { series: series_ms.map(Duration::from_millis_f64), window: None, events, diftr };
         let seed = scenario.run.seed.wrapping_add(repetition as u64);
@@ -237,7 +237,7 @@ pub fn linux_refuses(
     case: usize,
     carried: bool,
 ) -> PyResult<Option<String>> {
-    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(refuse)?;
+    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(unsound)?;
     let able = ::tun::able::able(&case.scenario);
     Ok(if carried { able.and_then(|()| ::tun::able::carried(&case.scenario)) } else { able }.err())
 }
@@ -252,7 +252,7 @@ pub fn linux_asks(
     overrides: Vec<(String, String)>,
     case: usize,
 ) -> PyResult<Vec<(String, bool, bool, u32, u32, bool)>> {
-    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(refuse)?;
+    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(unsound)?;
     let asks = |f: &::experiment::FlowSpec| {
         let datagrams = matches!(f.traffic, ::experiment::Traffic::Cbr { .. });
         (f.name.clone(), datagrams, f.ecn, f.initial_window, ::tun::able::burst(f), f.pacing)
@@ -276,7 +276,7 @@ pub fn replay(
     end_s: f64,
 ) -> PyResult<RunResult> {
     let experiment = experiment(text, file, &overrides, &[])?;
-    let scenario = experiment.case(case).map_err(refuse)?.scenario;
+    let scenario = experiment.case(case).map_err(unsound)?.scenario;
     let (times, numbers, ways, sizes, marks) = columns;
     let rows = times.len();
     if [numbers.len(), ways.len(), sizes.len(), marks.len()] != [rows; 4] {

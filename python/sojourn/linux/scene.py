@@ -12,6 +12,8 @@ from ..errors import SpecError
 
 #: Nothing is that long; the experiment file's limit is.
 FOREVER = "1000000 s"
+#: What errors call the experiment, which nobody has written.
+FILE = "emulate"
 _CHANGES = ("rate", "up", "rtt", "loss")
 
 
@@ -56,7 +58,7 @@ class Scene:
             lines += ["[[flow]]", f'name = "{name}"', 'cc = "newreno"', f'route = ["{route}"]', f'back = ["{back}"]']
         length = FOREVER if seconds is None else f"{seconds:.9f} s"
         lines += ["[run]", f'duration = "{length}"', f"seed = {self.seed}", 'vary = "none"']
-        return Experiment("\n".join(lines) + "\n", "emulate")
+        return Experiment("\n".join(lines) + "\n", FILE)
 
     def checked(self) -> Experiment:
         """Write it down and have it checked; what is wrong is told of the option that said it."""
@@ -64,20 +66,21 @@ class Scene:
         try:
             _engine.check(experiment)
         except SpecError as error:
-            raise SpecError(self._of_option(str(error))) from None
+            raise SpecError(self._of_option(error)) from None
         return experiment
 
-    def _of_option(self, message: str) -> str:
+    def _of_option(self, error: SpecError) -> str:
         """An error of a file that nobody wrote, as one of the option that its line was made of."""
-        found = re.fullmatch(r"emulate:\d+:\d+: (?:link\.(down|up)\.(\w+)\S*: )?(.*)", message, re.DOTALL)
-        if not found:
-            return message
-        link, key, what = found.groups()
+        table, _, rest = error.key.partition(".")
+        link, _, place = rest.partition(".")
+        key = re.split(r"\W", place)[0]
+        if error.source != FILE or table != "link":
+            return error.what
         if key == "changes":
-            return f"--change: {what}"
+            return f"--change: {error.what}"
         field = key if link == "down" else "up" if key == "rate" else f"up_{key}"
         given = getattr(self, field, "") if key else ""
-        return f"--{field.replace('_', '-')} {given}: {what}" if given else what
+        return f"--{field.replace('_', '-')} {given}: {error.what}" if given else error.what
 
     @property
     def title(self) -> str:

@@ -335,10 +335,7 @@ def _refuse_unsound(base: Experiment, key: str, text: str, option: str) -> None:
     try:
         _engine.check(base.change(setting))
     except SpecError as error:
-        said = str(error).removeprefix(f"--set {'='.join(setting)}: ")
-        said = re.sub(r"^character \d+: | \(in the case [^\n]*\)$", "", said)
-        what = re.sub(r"^(?:flow|link|path)\.\S+: ", "", said)
-        raise SpecError(f"{option} {text}: {what}") from None
+        raise SpecError(f"{option} {text}: {error.what}") from None
 
 
 def _weight(one: Sweep, index: int) -> float:

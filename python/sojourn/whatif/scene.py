@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,9 +13,11 @@ from .mix import CARRIER, Direction, Entry, parse, split
 
 #: What people can switch on today, what is coming, and plain buffers to compare with; simpler ones first.
 QUEUES = ("fifo", "red", "ared", "codel", "cobalt", "pie", "dualpi2", "fq_codel", "fq_cobalt", "fq_pie")
-#: A ping's worth: 64 bytes 50 times a second, both ways, in a flow of its own.
+#: What errors call the experiment, which nobody has written.
+FILE = "whatif.toml"
 #: How long a run is unless told.
 DURATION = "60 s"
+#: A ping's worth: 64 bytes 50 times a second, both ways, in a flow of its own.
 PROBE = "cbr(rate=25.6kbit/s, size=64B)"
 
 
@@ -95,7 +96,7 @@ def experiment(question: Question) -> Experiment:
         ("run.duration", question.duration or DURATION),
         ("run.measure", json.dumps([question.warm_up, question.duration or DURATION])),
     ]
-    return Experiment("\n".join(lines) + "\n", "whatif.toml").change(*changes)
+    return Experiment("\n".join(lines) + "\n", FILE).change(*changes)
 
 
 def plan(question: Question) -> Plan:
@@ -106,17 +107,19 @@ def plan(question: Question) -> Plan:
     try:
         return check(experiment(question))
     except SpecError as error:
-        text = re.sub(r" \(in the case [^()]*(\([^()]*\)[^()]*)*\)$", "", str(error))
-        if "run.measure:" in text and "run.duration" not in text:
-            raise SpecError(
-                f"--duration {question.duration}: must be longer than the {question.warm_up} before figures count"
-            ) from None
-        for key, option in _OPTIONS.items():
-            text = text.replace(f"--set {key}=", f"{option} ")
-        # What the user wrote of flows and queues stands in a text that only we have seen.
-        text = re.sub(r"^whatif\.toml:\d+:\d+: (path\.(up_)?queue: )", "--queues: ", text)
-        text = re.sub(r"^whatif\.toml:\d+:\d+: (flow\.[^:]*: )?", "--mix: ", text)
-        raise SpecError(text) from None
+        raise SpecError(_of_option(error, question)) from None
+
+
+def _of_option(error: SpecError, question: Question) -> str:
+    """An error of a file that nobody wrote, as one of the option that its line was made of."""
+    key, _, value = error.source.removeprefix("--set ").partition("=")
+    if key == "run.measure":
+        return f"--duration {question.duration}: must be longer than the {question.warm_up} before figures count"
+    if key in _OPTIONS:
+        return f"{_OPTIONS[key]} {value}: {error.what}"
+    if error.key in ("path.queue", "path.up_queue"):
+        return f"--queues: {error.what}"
+    return f"--mix: {error.what}" if error.source == FILE else str(error)
 
 
 _OPTIONS = {
