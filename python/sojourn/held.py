@@ -41,6 +41,7 @@ def load(path: str | Path) -> Result:
         file = folder / "meta.json"
         runs = sum(case.repeat for case in plan.cases)
         asked = None if meta.get("complete", True) else int(meta.get("asked") or runs)
+        failed = tuple(map(str, meta.get("failed", ())))
     except OSError as error:
         raise _unreadable(file, error) from None
     except _DAMAGE as error:
@@ -48,7 +49,7 @@ def load(path: str | Path) -> Result:
     held = in_order(folder, plan, made_by)
     if not held:
         raise SpecError(f"{folder}: {_why_none(folder, made_by)}")
-    return Result(experiment, plan, held, made_by, path=folder, asked=asked)
+    return Result(experiment, plan, held, made_by, path=folder, asked=asked, failed=failed)
 
 
 def is_results(path: str | Path) -> bool:

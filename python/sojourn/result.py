@@ -132,6 +132,8 @@ class Result:
     path: Path | None = None
     #: Of results whose making was cut short: how many runs were asked for.
     asked: int | None = None
+    #: Of results read from a folder: what the runs said that failed when it was last added to.
+    failed: tuple[str, ...] = ()
 
     # -- where it came from -----------------------------------------------------------------------------------------
 

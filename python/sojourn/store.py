@@ -212,7 +212,8 @@ class Store:
             held = replace(result, outcomes=in_order(self.path, self.plan, version()))
             for name in _SUMMARIES:
                 _write_parquet(self.path / f"{name}.parquet", getattr(held, name))
-            self._write_meta(complete=complete, asked=self.asked, runs=len(held.outcomes))
+            failed = [str(failure) for failure in result.failures]
+            self._write_meta(complete=complete, asked=self.asked, runs=len(held.outcomes), failed=failed)
 
     def _write_meta(self, **more: Any) -> None:
         _write(self.path / "meta.json", json.dumps({**self._meta, "finished": _now(), **more}, indent=2).encode())

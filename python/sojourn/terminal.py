@@ -73,10 +73,10 @@ def loaded(path: str | Path) -> Result:
 
     result = load(path)
     if result.partial:
-        say(
-            f"note: {path} is {result.partial}: it is being made, was interrupted, or runs failed; "
-            "the command that made it, given again, makes the rest"
-        )
+        why = "runs failed" if result.failed else "it is being made, or was interrupted"
+        say(f"note: {path} is {result.partial}: {why}; the command that made it, given again, makes the rest")
+    for failure in result.failed:
+        say(f"failed: {failure}")
     return result
 
 

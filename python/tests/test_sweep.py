@@ -38,7 +38,7 @@ def test_tasks_travel_small(sweep_file):
     assert len(data) < 2000
 
 
-def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatch):
+def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatch, sojourn):
     real = _engine._core.run
 
     def sometimes(text, file, overrides, case, repetition, **options):
@@ -50,8 +50,14 @@ def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatc
     with pytest.raises(sj.RunError, match="case 0, repetition 1: RuntimeError: conservation"):
         sj.run(sweep_file, out=tmp_path / "out")
     assert len(sj.load(tmp_path / "out")) == 5
-    monkeypatch.undo()
+    # The folder remembers why one is missing, until it is made.
+    told = sojourn("report", tmp_path / "out", "-o", tmp_path / "page.html").stderr
+    said = "case 0, repetition 1: RuntimeError: conservation of packets is violated"
+    assert "not complete: 5 of 6 runs: runs failed" in told and "sojourn: failed: " in told and said in told
+    assert said in (tmp_path / "page.html").read_text()
+    monkeypatch.setattr(_engine._core, "run", real)
     assert len(sj.run(sweep_file, out=tmp_path / "out")) == 6
+    assert not sj.load(tmp_path / "out").failed
 
 
 class Losing(futures.ThreadPoolExecutor):
