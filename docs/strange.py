@@ -152,8 +152,9 @@ def measured(row: Row) -> str:
         unit = UNITS[path.rsplit(".", 1)[-1]][0]
         heads.append(f"{name}, {unit}" if unit else name)
     lines: dict[str, list[str]] = {}
-    for (*before, last), found in cells(row, result):
-        lines.setdefault(", ".join(before), []).append(f"{last} {found}")
+    for words, found in cells(row, result):
+        *before, last = words or [""]
+        lines.setdefault(", ".join(before), []).append(f"{last} {found}".strip())
     sides = (f"{before}: {', '.join(found)}" if before else ", ".join(found) for before, found in lines.items())
     return "<br>".join(["; ".join(heads) + ":", *sides])
 
