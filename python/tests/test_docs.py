@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
 from collections.abc import Iterator
@@ -37,6 +38,26 @@ def test_links_lead_somewhere(page: Path) -> None:
         there = (page.parent / path).resolve() if path else page
         assert there.exists(), link
         assert not anchor or anchor in anchors(there), link
+
+
+def test_rows_of_what_looks_strange_are_sound_and_those_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    monkeypatch.chdir(ROOT)
+    strange = importlib.import_module("strange")
+    page = [line for line in (ROOT / "docs" / "survey.md").read_text("utf-8").splitlines() if "`sojourn run" in line]
+    command: Any = typer.main.get_command(app)
+    rows = strange.rows()
+    assert len(page) == len(rows)
+    for row, line in zip(rows, page, strict=True):
+        before, after = strange.line(row, "MEASURED").split("MEASURED")
+        assert line.startswith(before), f"{row.name}: run docs/strange.py"
+        assert line.endswith(after), f"{row.name}: run docs/strange.py"
+        given = command.commands["run"].make_context("sojourn", shlex.split(row.command)[2:]).params
+        case = check(read(given["source"], [tuple(one.split("=", 1)) for one in given["set"]])).cases[0]
+        for path in row.show.values():
+            kind, name, *_ = path.split(".")
+            assert kind == "fairness" or name in [one["name"] for one in {"flow": case.flows, "link": case.links}[kind]]
+            assert path.rsplit(".", 1)[-1] in strange.UNITS
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:
