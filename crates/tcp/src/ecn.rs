@@ -50,10 +50,12 @@ pub(crate) struct Receiver {
     pub bytes: u32,
     /// Echo: until CWR arrives, or (exact feedback) while packets come marked.
     pub echo: bool,
+    /// Both ends agreed.
+    pub on: bool,
 }
 
 impl Receiver {
-    /// A data packet arrived. True if its news should not wait for a delayed ACK.
+    /// A data packet arrived. True if it is the first with CE, or (exact feedback) unlike the last.
     #[inline]
     pub fn on_data(&mut self, s: &Segment, accurate: bool) -> bool {
         let ce = s.ecn == CE;

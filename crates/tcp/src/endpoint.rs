@@ -84,6 +84,7 @@ impl Endpoint {
         endpoint.receiver.establish();
         let window = endpoint.receiver.window();
         endpoint.sender.ecn.on = endpoint.sender.config.ecn;
+        endpoint.receiver.ecn.on = endpoint.sender.config.ecn;
         // The peer's first ACK corrects this; until then its window is taken to be like ours.
         endpoint.sender.establish(Instant::ZERO, 1 + window as u64);
         endpoint

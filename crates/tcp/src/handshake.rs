@@ -73,6 +73,7 @@ impl Endpoint {
         self.opening.request = s.ce_bytes as u8;
         self.sender.stamped &= s.flags.has(Flags::TIMESTAMP);
         self.sender.ecn.on = self.sender.config.ecn && s.flags.has(ecn);
+        self.receiver.ecn.on = self.sender.ecn.on;
     }
 
     fn open(&mut self, now: Instant, s: &Segment, heard: &mut Heard) {

@@ -11,6 +11,8 @@ use units::{Duration, Instant};
 
 /// Linux acknowledges at once so many segments at the start (`TCP_MAX_QUICKACKS`).
 const QUICK_MAX: u16 = 16;
+/// Segments that Linux acknowledges at once after a mark.
+const QUICK_MARKED: u16 = 2;
 /// Linux's shortest and longest delay of an ACK (`TCP_DELACK_MIN`, `TCP_DELACK_MAX`).
 const DELAY_MIN: Duration = Duration::from_millis(40);
 const DELAY_MAX: Duration = Duration::from_millis(200);
@@ -153,7 +155,8 @@ impl Receiver {
     fn take_in(&mut self, now: Instant, s: &Segment, stats: &mut Stats, rtt: &RttEstimator) -> u64 {
         const SPECIAL: u8 = Flags::FIN.0 | Flags::CWR.0;
         let end = s.seq + s.len as u64;
-        let plain = s.seq == self.nxt && s.flags.0 & SPECIAL == 0 && s.ecn != ecn::CE;
+        let told = s.ecn == ecn::CE || (self.ecn.on && s.ecn == 0);
+        let plain = s.seq == self.nxt && s.flags.0 & SPECIAL == 0 && !told;
         if plain && !self.gap && !self.held && end <= self.edge && !(self.accurate && self.ecn.echo) {
             self.nxt = end;
             self.largest = self.largest.max(s.len);
@@ -170,7 +173,10 @@ impl Receiver {
         stats.ce_received += u64::from(s.ecn == ecn::CE);
         let news = self.ecn.on_data(s, self.accurate);
         self.largest = self.largest.max(s.len);
-        self.ack_now |= news;
+        self.ack_now |= news & self.accurate;
+        if self.policy == DelayedAck::Linux && self.ecn.on && !self.accurate {
+            self.heed_ecn(s, news);
+        }
         if end <= self.nxt {
             if s.span() > 0 {
                 stats.duplicates_received += 1;
@@ -307,6 +313,18 @@ impl Receiver {
     #[inline]
     pub fn note_answer(&mut self, now: Instant) {
         self.talks |= self.nxt > 1 && now.since(self.last_data) < self.delay;
+    }
+
+    /// Linux holds back no ACK of a sender whose window is small, as it may be after a mark; and a segment that may not be
+    /// marked is most likely one sent again (`tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`). FreeBSD has none of this.
+    #[cold]
+    fn heed_ecn(&mut self, s: &Segment, marked: bool) {
+        self.ack_now |= s.flags.has(Flags::CWR) && s.len > 0;
+        if marked || (s.ecn == 0 && s.len > 0) {
+            self.quick = self.quick.max(QUICK_MARKED);
+            self.delay = DELAY_MIN;
+            self.talks = false;
+        }
     }
 
     /// Linux takes a duplicate for a sign that ACKs are missed, and holds back none of the next

@@ -255,3 +255,30 @@ fn linux_keeps_no_ack_for_an_answer_that_does_not_come_at_once() {
         assert_eq!(last, Some(rtt), "answers after {first}, then {thinks} ms");
     }
 }
+
+#[test]
+fn linux_holds_back_no_ack_after_a_mark_a_reduction_or_what_may_not_be_marked() {
+    // The ACKs of segments 61 to 68, of which 63 has these bits.
+    let acked = |of: Stack, ecn: u8, flags: Flags| {
+        let mut e = receiver(Config { ecn: true, ..stack(of) });
+        let mut acks = Vec::new();
+        for n in 1..=68 {
+            let (ecn, flags) = if n == 63 { (ecn, Flags::ACK.with(flags)) } else { (2, Flags::ACK) };
+            e.on_segment(AT(n), &Segment { ecn, flags, ..segment(n) });
+            while let Some(s) = e.poll_send(AT(n)) {
+                acks.push((s.ack - 1) / MSS);
+            }
+        }
+        acks.retain(|n| *n > 60);
+        acks
+    };
+    for (ecn, flags, linux) in [
+        (2, Flags::default(), vec![62, 64, 66, 68]),
+        (crate::ecn::CE, Flags::default(), vec![62, 63, 64, 66, 68]),
+        (0, Flags::default(), vec![62, 63, 64, 66, 68]),
+        (2, Flags::CWR, vec![62, 63, 65, 67]),
+    ] {
+        assert_eq!(acked(Stack::Linux, ecn, flags), linux, "{ecn} {flags:?}");
+        assert_eq!(acked(Stack::FreeBsd11, ecn, flags), [62, 64, 66, 68], "{ecn} {flags:?}");
+    }
+}
