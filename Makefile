@@ -140,6 +140,24 @@ full: build peers ## an hour: every experiment, long property tests, all workloa
 	  .bootstrap/bin/python bench/run.py instructions --loads all --out results/$(TODAY).md; fi
 	@echo "results/$(TODAY).md"
 
+# Pages that the simulator's figures stand in; each script says which. `generate` is last: it reads what they wrote.
+MEASURED := ablation close_views demo queue_state whatif loggers strange readings beyond
+
+.PHONY: docs
+docs: build ## every measured page of docs/ anew, from today's runs: five minutes
+	@mkdir -p runs/docs
+	for page in $(MEASURED); do .venv/bin/python docs/$$page.py; done
+	for suite in tcpeval rfc7928; do $(SOJOURN) suite $$suite --quick --json > runs/docs/$$suite.json; done
+	.venv/bin/python docs/statements.py runs/docs/tcpeval.json runs/docs/rfc7928.json
+	$(SOJOURN) suite survey --json > runs/docs/survey.json
+	.venv/bin/python docs/survey.py runs/docs/survey.json
+	.venv/bin/python docs/generate.py
+
+.PHONY: docs-linux
+docs-linux: build ## as root: the tables of docs/linux.md anew, three quarters of an hour of real time on an idle machine
+	@if [ "$$(id -u)" != 0 ]; then echo "make: docs-linux makes network namespaces; run it as root: sudo make docs-linux" >&2; exit 1; fi
+	.venv/bin/python docs/linux.py
+
 .PHONY: gate
 gate: bench/bin/floor .bootstrap/uv-$(UV_VERSION) ## what CI holds of speed: instructions per delivered packet, by callgrind
 	cargo build --locked --release -p sojourn-bench
