@@ -101,9 +101,9 @@ def repairs() -> str:
     rows = []
     for cc, loss in losses.items():
         line = f"10Mbit/s 40ms 2BDP {loss}% fifo: {cc}"
-        noise = {"run.vary": "start+host", "run.repeat": "10"}
+        noise = {"run.vary": "start", "run.repeat": "10"}
         name = f"repairs/{cc.partition('(')[0]}"
-        results = both(name, line, {"run.duration": "30s"}, 4, noise)
+        results = both(name, line, {"run.duration": "30s"}, 8, noise)
         rows.append(
             [f"`{cc}`", f"{loss} %", *(spread(sound(result, result.flows)["goodput_mbps"]) for result in results)]
         )
