@@ -22,6 +22,7 @@ from marks import filled
 
 import sojourn as sj
 from sojourn import _engine
+from sojourn.plot.data import metric, quantity
 from sojourn.result import Result
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,20 +31,6 @@ ROWS = ROOT / "docs" / "strange.toml"
 SITUATIONS = Path("experiments", "survey", "situations")
 #: Of every row but those that say otherwise: what seldom happens is seen.
 SEEDS = 8
-#: What the last word of a figure's path is in, and what makes it that.
-UNITS = {
-    "share": ("%", 100),
-    "utilisation": ("%", 100),
-    "loss_pct": ("%", 1),
-    "drop_pct": ("%", 1),
-    "mean": ("ms", 1),
-    "max": ("ms", 1),
-    "p95": ("ms", 1),
-    "min": ("ms", 1),
-    "throughput_mbps": ("Mbit/s", 1),
-    "goodput_mbps": ("Mbit/s", 1),
-    "jain": ("", 1),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +80,6 @@ def rows() -> list[Row]:
     return [Row(name, **row) for name, row in tomllib.loads(ROWS.read_text("utf-8")).items()]
 
 
-def figure(summary: dict[str, Any], path: str) -> float:
-    """A figure of a run by its path, as claims name it."""
-    node: Any = summary
-    kind, *keys = path.split(".")
-    if kind in ("flow", "group", "link"):
-        name, *keys = keys
-        node = next(one for one in summary[f"{kind}s"] if one["name"] == name)
-    else:
-        node = summary[kind]
-    for key in keys:
-        node = node[key]
-    return float(node)
-
-
 def brief(value: float) -> str:
     """Two digits, or whole numbers: more than runs of some seeds can tell."""
     return f"{value:.0f}" if abs(value) >= 10 else f"{value:.2g}"
@@ -139,8 +112,8 @@ def cells(row: Row, result: Result) -> Iterator[tuple[list[str], str]]:
     for case, runs in cases.items():
         found = []
         for path in row.show.values():
-            scale = UNITS[path.rsplit(".", 1)[-1]][1]
-            found.append(spread([scale * figure(summary, path) for summary in runs]))
+            _, _, scale = quantity(path)
+            found.append(spread([scale * metric(summary, path) for summary in runs]))
         yield [label(key, value) for key, value in case if key in varied], "; ".join(found)
 
 
@@ -149,7 +122,7 @@ def measured(row: Row) -> str:
     result = sj.run(row.experiment(), repeat=row.repeat)
     heads = []
     for name, path in row.show.items():
-        unit = UNITS[path.rsplit(".", 1)[-1]][0]
+        _, unit, _ = quantity(path)
         heads.append(f"{name}, {unit}" if unit else name)
     lines: dict[str, list[str]] = {}
     for words, found in cells(row, result):

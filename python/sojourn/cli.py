@@ -207,7 +207,10 @@ def compare(
     def result(side: Experiment | Result) -> Result:
         if isinstance(side, Result):
             return side
-        return terminal.run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh, on=on)
+        made = terminal.run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh, on=on)
+        for failure in made.failures:
+            raise failure
+        return made
 
     if within is None and is_results(a) and is_results(b):
         refuse_changes("compare", set=set, seed=seed, repeat=repeat, quick=quick, fresh=fresh)
@@ -218,8 +221,6 @@ def compare(
         # Without common seeds the differences would hold the dice as well.
         second = seeded(second, common if seed is None else seed)
     one, other = result(first), result(second)
-    for failure in (*one.failures, *other.failures):
-        raise failure
     comparison = pair(one, other, metric or ())
     if as_json:
         print(json.dumps([{k: _plain(v) for k, v in row.items()} for row in comparison.rows()]))

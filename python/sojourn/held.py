@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ._engine import Case, Experiment, Plan, Record, Version, version
-from .errors import SpecError
+from .errors import RunError, SpecError
 from .result import Outcome, Result
 
 #: What every line of results has.
@@ -41,7 +41,7 @@ def load(path: str | Path) -> Result:
         file = folder / "meta.json"
         runs = sum(case.repeat for case in plan.cases)
         asked = None if meta.get("complete", True) else int(meta.get("asked") or runs)
-        failed = tuple(map(str, meta.get("failed", ())))
+        failures = tuple(RunError(said, case, repetition) for said, case, repetition in meta.get("failed", ()))
     except OSError as error:
         raise _unreadable(file, error) from None
     except _DAMAGE as error:
@@ -49,7 +49,7 @@ def load(path: str | Path) -> Result:
     held = in_order(folder, plan, made_by)
     if not held:
         raise SpecError(f"{folder}: {_why_none(folder, made_by)}")
-    return Result(experiment, plan, held, made_by, path=folder, asked=asked, failed=failed)
+    return Result(experiment, plan, held, made_by, failures, folder, asked)
 
 
 def is_results(path: str | Path) -> bool:

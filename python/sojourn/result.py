@@ -128,12 +128,11 @@ class Result:
     plan: Plan
     outcomes: tuple[Outcome, ...]
     version: Version
+    #: What failed in this command, or, read from a folder, when it was last added to.
     failures: tuple[RunError, ...] = ()
     path: Path | None = None
     #: Of results whose making was cut short: how many runs were asked for.
     asked: int | None = None
-    #: Of results read from a folder: what the runs said that failed when it was last added to.
-    failed: tuple[str, ...] = ()
 
     # -- where it came from -----------------------------------------------------------------------------------------
 

@@ -212,7 +212,7 @@ class Store:
             held = replace(result, outcomes=in_order(self.path, self.plan, version()))
             for name in _SUMMARIES:
                 _write_parquet(self.path / f"{name}.parquet", getattr(held, name))
-            failed = [str(failure) for failure in result.failures]
+            failed = [[str(failure), failure.case, failure.repetition] for failure in result.failures]
             self._write_meta(complete=complete, asked=self.asked, runs=len(held.outcomes), failed=failed)
 
     def _write_meta(self, **more: Any) -> None:

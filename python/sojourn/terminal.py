@@ -34,9 +34,10 @@ def say(text: str) -> None:
 
 def opened() -> None:
     """Have somewhere to print: where a caller closed standard output (`>&-`), the next file would take its number."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+            # Open until the process ends.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
 
 
 def refused(error: OSError) -> int:
@@ -73,9 +74,9 @@ def loaded(path: str | Path) -> Result:
 
     result = load(path)
     if result.partial:
-        why = "runs failed" if result.failed else "it is being made, or was interrupted"
+        why = "runs failed" if result.failures else "it is being made, or was interrupted"
         say(f"note: {path} is {result.partial}: {why}; the command that made it, given again, makes the rest")
-    for failure in result.failed:
+    for failure in result.failures:
         say(f"failed: {failure}")
     return result
 

@@ -71,6 +71,7 @@ back = ["home"]
 
 
 def ran(tmp_path: Path, text: str, **how: Any) -> Result:
+    tmp_path.mkdir(exist_ok=True)
     file = tmp_path / "one.toml"
     file.write_text("format = 1\n" + text, "utf-8")
     return sj.run(file, series="10ms", events=True, out=tmp_path / "run", **how)
@@ -115,6 +116,12 @@ def test_one_way_delay_is_what_the_flows_own_packets_took(tmp_path: Path, path: 
         assert np.nanmean(ms) == pytest.approx(owd["mean"], rel=0.05)
         # A step's are means.
         assert owd["min"] - 0.01 <= np.nanmin(ms) <= np.nanmax(ms) <= owd["max"] + 0.01
+
+
+def test_under_a_fair_queue_the_delay_panel_says_whose_wait_it_shows(tmp_path: Path) -> None:
+    fair = plot.svg("time", ran(tmp_path / "a", MIX.replace('buffer = "30p"', 'buffer = "30p"\nqueue = "fq_codel"')))
+    assert "queue delay of the last packet out" in fair
+    assert "of the last packet out" not in plot.svg("time", ran(tmp_path / "b", MIX))
 
 
 def test_one_way_delay_is_drawn_while_packets_come(tmp_path: Path) -> None:

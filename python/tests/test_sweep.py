@@ -57,7 +57,7 @@ def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatc
     assert said in (tmp_path / "page.html").read_text()
     monkeypatch.setattr(_engine._core, "run", real)
     assert len(sj.run(sweep_file, out=tmp_path / "out")) == 6
-    assert not sj.load(tmp_path / "out").failed
+    assert not sj.load(tmp_path / "out").failures
 
 
 class Losing(futures.ThreadPoolExecutor):

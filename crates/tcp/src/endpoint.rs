@@ -83,8 +83,7 @@ impl Endpoint {
         let mut endpoint = Endpoint::new(config, build, State::Established);
         endpoint.receiver.establish();
         let window = endpoint.receiver.window();
-        endpoint.sender.ecn.on = endpoint.sender.config.ecn;
-        endpoint.receiver.ecn.on = endpoint.sender.config.ecn;
+        endpoint.agree_on_ecn(endpoint.sender.config.ecn);
         // The peer's first ACK corrects this; until then its window is taken to be like ours.
         endpoint.sender.establish(Instant::ZERO, 1 + window as u64);
         endpoint

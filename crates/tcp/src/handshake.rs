@@ -72,8 +72,13 @@ impl Endpoint {
         self.receiver.ts_recent = s.ts_val;
         self.opening.request = s.ce_bytes as u8;
         self.sender.stamped &= s.flags.has(Flags::TIMESTAMP);
-        self.sender.ecn.on = self.sender.config.ecn && s.flags.has(ecn);
-        self.receiver.ecn.on = self.sender.ecn.on;
+        self.agree_on_ecn(self.sender.config.ecn && s.flags.has(ecn));
+    }
+
+    /// Both directions use it, or neither.
+    pub(crate) fn agree_on_ecn(&mut self, agreed: bool) {
+        self.sender.ecn.on = agreed;
+        self.receiver.ecn.on = agreed;
     }
 
     fn open(&mut self, now: Instant, s: &Segment, heard: &mut Heard) {

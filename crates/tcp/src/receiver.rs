@@ -155,8 +155,8 @@ impl Receiver {
     fn take_in(&mut self, now: Instant, s: &Segment, stats: &mut Stats, rtt: &RttEstimator) -> u64 {
         const SPECIAL: u8 = Flags::FIN.0 | Flags::CWR.0;
         let end = s.seq + s.len as u64;
-        let told = s.ecn == ecn::CE || (self.ecn.on && s.ecn == 0);
-        let plain = s.seq == self.nxt && s.flags.0 & SPECIAL == 0 && !told;
+        let unusual = s.ecn == ecn::CE || (self.ecn.on && s.ecn == 0);
+        let plain = s.seq == self.nxt && s.flags.0 & SPECIAL == 0 && !unusual;
         if plain && !self.gap && !self.held && end <= self.edge && !(self.accurate && self.ecn.echo) {
             self.nxt = end;
             self.largest = self.largest.max(s.len);
@@ -321,21 +321,24 @@ impl Receiver {
     fn heed_ecn(&mut self, s: &Segment, marked: bool) {
         self.ack_now |= s.flags.has(Flags::CWR) && s.len > 0;
         if marked || (s.ecn == 0 && s.len > 0) {
-            self.quick = self.quick.max(QUICK_MARKED);
-            self.delay = DELAY_MIN;
-            self.talks = false;
+            self.enter_quick(QUICK_MARKED);
         }
     }
 
-    /// Linux takes a duplicate for a sign that ACKs are missed, and holds back none of the next
-    /// (`tcp_enter_quickack_mode`); the duplicate's own is one of them.
+    /// Linux takes a duplicate for a sign that ACKs are missed, and holds back none of the next; the duplicate's own is
+    /// one of them.
     fn repeat_quickly(&mut self) {
         if self.policy == DelayedAck::Linux {
-            self.quick = QUICK_MAX;
-            self.delay = DELAY_MIN;
-            self.talks = false;
+            self.enter_quick(QUICK_MAX);
             self.pending += 1;
         }
+    }
+
+    /// The next `segments` are acknowledged at once (`tcp_enter_quickack_mode`).
+    fn enter_quick(&mut self, segments: u16) {
+        self.quick = self.quick.max(segments);
+        self.delay = DELAY_MIN;
+        self.talks = false;
     }
 
     /// A segment carrying the ACK leaves.

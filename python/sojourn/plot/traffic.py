@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,21 +76,13 @@ def draw(ax: Axes, name: str, view: View, labels: Labels, drops: pl.DataFrame) -
     span = view.span
     if name == "loss" and drops.is_empty() and not {"flow", "marked"} <= set(drops.columns):
         raise NotRecorded("no drops were recorded: run again with --events")
-    untold: dict[str, NotRecorded] = {}
+    if name == "owd" and "owd_ms" not in view.series.columns:
+        raise NotRecorded("this older result has no one-way delays over time: run again with --fresh")
     for i, look in view.looks.items():
-        try:
-            t, y = _line(name, view, i, drops)
-        except NotRecorded as why:
-            untold[str(view.case.flows[i]["name"])] = why
-            continue
+        t, y = _line(name, view, i, drops)
         within = (t >= span[0]) & (t <= span[1])
         ax.plot(t[within], y[within], color=look.colour, linestyle=look.dash, linewidth=min(view.thin, 1.0),
                 drawstyle="steps-mid" if name == "loss" else "default", label=labels.get(i))  # fmt: skip
-    if len(untold) == len(view.looks):
-        raise next(iter(untold.values()))
-    if untold:
-        ax.text(0.99, 0.97, f"not recorded: {_some(list(untold))}", transform=ax.transAxes, ha="right", va="top",
-                fontsize=6.5, color=style.FAINT)  # fmt: skip
     ax.set_ylim(bottom=0)
     ax.set_ylabel(PANELS[name])
     style.legend_above(ax)
@@ -105,12 +96,6 @@ def _line(name: str, view: View, flow: int, drops: pl.DataFrame) -> tuple[Floats
         return lost(view.case, flow, view.series, drops, view.span, view.smooth or LOSS_S)
     mine = view.series.filter(pl.col("flow") == flow).sort("t_s")
     if name == "owd":
-        if "owd_ms" not in mine.columns:
-            raise NotRecorded("this older result has no one-way delays over time: run again with --fresh")
         return heard(*averaged(column(mine, "t_s"), column(mine, "owd_ms"), view.width))
     t, y = column(mine, "t_s"), column(mine, "goodput_mbps")
     return (t, acked(t, y)) if name == "ackseq" else averaged(t, y, view.width)
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

@@ -105,7 +105,7 @@ def page_of(
     of = f"{cases} of {counted(planned, 'case')}" if cases < planned else counted(cases, "case")
     lead = f"{of}, {counted(runs, 'run')}."
     lead += "".join(f" {r.title}: {r.partial}." for r in results if r.partial)
-    lead += "".join(f" Failed: {failure}." for r in results for failure in (*r.failed, *map(str, r.failures)))
+    lead += "".join(f" Failed: {failure}." for r in results for failure in r.failures)
     heading = title or "; ".join(dict.fromkeys(r.title for r in results))
     version = results[0].version
     hashes = " ".join(dict.fromkeys(r.hash for r in results))

@@ -171,7 +171,6 @@ impl CongestionControl for Hldg {
     fn on_undo(&mut self, _: &mut Flow) {
         // Nothing was lost: there is no repair, whose end would be told.
         self.repairing = false;
-        self.lift = Bytes::ZERO;
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {

@@ -58,6 +58,7 @@ impl Both {
         let flow = &mut self.replay.flow;
         (flow.cwnd, flow.ssthresh) = (Bytes::new(theirs.cwnd), Bytes::new(theirs.ssthresh));
         flow.reset_credit();
+        // No window is that large: it is all kept for later.
         flow.additive(Bytes::MAX, Bytes::new(theirs.credit));
         theirs.reaction
     }
