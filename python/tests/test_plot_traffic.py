@@ -124,6 +124,13 @@ def test_under_a_fair_queue_the_delay_panel_says_whose_wait_it_shows(tmp_path: P
     assert "of the last packet out" not in plot.svg("time", ran(tmp_path / "b", MIX))
 
 
+def test_one_way_delay_of_connections_that_come_and_go(tmp_path: Path) -> None:
+    flow = '[[flow]]\nname = "a"\ncc = "cubic"\ntraffic = "tmix(load=0.4)"\n'
+    _, ms, summary = delay(data.shown(ran(tmp_path, MIX.replace(FLOWS, flow)))[0], 0)
+    owd = summary["owd_ms"]
+    assert np.isfinite(ms).sum() > 100 and owd["min"] - 0.01 <= np.nanmin(ms) <= np.nanmax(ms) <= owd["max"] + 0.01
+
+
 def test_one_way_delay_is_drawn_while_packets_come(tmp_path: Path) -> None:
     result = ran(tmp_path, MIX + 'start = "2 s"\nstop = "5 s"\n')
     t, ms, _ = delay(data.shown(result)[0], 2)
