@@ -74,8 +74,10 @@ class Scene:
         table, _, rest = error.key.partition(".")
         link, _, place = rest.partition(".")
         key = re.split(r"\W", place)[0]
-        if error.source != FILE or table != "link":
-            return error.what
+        if error.source != FILE:
+            return str(error)
+        if table != "link":
+            return ": ".join(filter(None, (error.key, error.what)))
         if key == "changes":
             return f"--change: {error.what}"
         field = key if link == "down" else "up" if key == "rate" else f"up_{key}"

@@ -63,7 +63,7 @@ def heard(t: Floats, y: Floats) -> tuple[Floats, Floats]:
     good = np.isfinite(y)
     t, y = t[good], y[good]
     breaks = np.flatnonzero(np.diff(t) > SILENCE_S) + 1
-    return np.insert(t, breaks, t[breaks - 1] if len(breaks) else 0.0), np.insert(y, breaks, math.nan)
+    return np.insert(t, breaks, t[breaks - 1]), np.insert(y, breaks, math.nan)
 
 
 def step(series: pl.DataFrame) -> float:
