@@ -32,6 +32,7 @@ struct law_event {
 #define LAW_SLOW_START_CAP 15 /* bandwidth (bit/s), base_rtt (ns), bdp (bytes) */
 #define LAW_RECOVERY_EXIT 16 /* in_flight (bytes) */
 #define LAW_CURVE 17 /* cubic (bytes), reno (bytes) */
+#define LAW_PERSIST 18 /* room (bytes), wait (ns) */
 
 /* The reason of a slow_start_exit. */
 #define LAW_EXIT_ACK_TRAIN 1

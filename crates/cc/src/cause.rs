@@ -168,6 +168,8 @@ table! {
     16 RecoveryExit "recovery_exit" { in_flight: Bytes }
     /// The window was set to its curve, which lies below it, or above it by more than half of it (FreeBSD's CUBIC).
     17 Curve "curve" { cubic: Bytes, reno: Bytes }
+    /// Nothing is outstanding and the peer's window, in FreeBSD the flow's own too, has room for less than a segment: the persist timer runs.
+    18 Persist "persist" { room: Bytes, wait: Nanos }
 }
 
 /// What the `reason` of a [`causes::SlowStartExit`] means. Part of the format: append, never renumber.

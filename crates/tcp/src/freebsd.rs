@@ -15,10 +15,12 @@ pub(crate) struct OwnWindow {
     pub window: u64,
     /// Where the new data of this recovery begins (`sack_newdata`).
     pub from: u64,
-    /// After a duplicate ACK that began no recovery: so much more may leave, whatever the window (one byte stands for
-    /// nothing). Zero: the window decides.
-    limited: u64,
-    /// Sent so in this row of duplicates.
+    /// Where new data goes on while a recovery that began after a timeout still has some of what that took back to send
+    /// again (`snd_nxt`, below `snd_max`).
+    again_from: Option<u64>,
+    /// After a duplicate ACK that began no recovery: so much more may leave, whatever the window.
+    limited: Option<u64>,
+    /// New segments sent so in this row of duplicates.
     limited_sent: u16,
     /// A partial ACK asks for an answer at once, be it less than a segment with its options (`TF_ACKNOW`).
     answers: bool,
@@ -46,26 +48,40 @@ impl Sender {
     #[inline]
     pub(crate) fn fits_own_window(&self, seq: u64, len: u64, spare: u64) -> bool {
         let own = &self.aside.own_window;
-        let (need, outstanding) = (if own.answers { len } else { len + spare }, self.nxt - self.una);
-        match self.flow.phase {
-            Phase::Recovery if self.board.to_resend > 0 => need <= self.room(seq),
-            Phase::Recovery if self.board.resent > 0 => self.board.resent + self.nxt - own.from + need <= own.window,
-            Phase::Recovery => outstanding + u64::from(own.acked) + need <= own.window,
-            Phase::Loss => need <= self.room(seq),
-            _ if own.limited > 0 => need <= own.limited,
-            _ => outstanding == 0 || outstanding + need <= self.flow.cwnd.get(),
+        let need = if own.answers { len } else { len + spare };
+        if self.flow.phase.repairs() || own.limited.is_some() {
+            return need <= self.room(seq);
         }
+        let outstanding = self.nxt - self.una;
+        outstanding == 0 || outstanding + need <= self.flow.cwnd.get()
     }
 
-    /// So much may be sent again from the hole at `seq` on.
+    /// So much may leave from `seq` on.
     #[inline]
     fn room(&self, seq: u64) -> u64 {
+        let (own, resent) = (&self.aside.own_window, self.board.resent);
         match self.flow.phase {
-            Phase::Recovery => self.aside.own_window.window.saturating_sub(self.board.resent),
+            Phase::Recovery if self.is_hole(seq) => own.window.saturating_sub(resent),
+            Phase::Recovery if resent > 0 => own.window.saturating_sub(resent + seq - own.from),
+            Phase::Recovery => own.window.saturating_sub(seq - self.una + u64::from(own.acked)),
+            _ if let Some(limited) = own.limited => limited,
             // `snd_nxt` went back: what was received beyond a hole takes its part of the window. The first hole needs none.
             Phase::Loss if seq != self.una => self.flow.cwnd.get().saturating_sub(seq - self.una),
             _ => u64::MAX,
         }
+    }
+
+    /// In a recovery: is it among the holes, not what follows them?
+    #[inline]
+    fn is_hole(&self, seq: u64) -> bool {
+        seq < self.aside.own_window.from.max(self.board.sacked_to)
+    }
+
+    /// Where new data goes on, which after a timeout is what has not been sent again (`snd_nxt`). Where selective
+    /// acknowledgements are ahead of it the holes below them are not new (FreeBSD sends the rest of the hole that it lies in twice).
+    #[inline]
+    fn next_new(&self) -> u64 {
+        self.aside.own_window.again_from.map_or(self.nxt, |from| from.max(self.board.sacked_to).max(self.una))
     }
 
     /// So much of it may leave as one segment.
@@ -73,14 +89,29 @@ impl Sender {
         if self.force_one { self.mss } else { self.room(seq).min(self.mss) }
     }
 
-    /// Something left.
+    /// `span` from `seq` on left, perhaps `again`.
     #[inline]
-    pub(crate) fn use_own_window(&mut self, span: u64) {
+    pub(crate) fn use_own_window(&mut self, seq: u64, span: u64, again: bool) {
         let own = &mut self.aside.own_window;
         own.answers = false;
-        if own.limited > 0 {
-            own.limited = own.limited.saturating_sub(span).max(1);
-            own.limited_sent += 1;
+        if let Some(limited) = &mut own.limited {
+            *limited = limited.saturating_sub(span);
+            own.limited_sent += u16::from(!again);
+        }
+        if own.again_from.is_some() {
+            self.go_on(seq, span, again);
+        }
+    }
+
+    /// What a recovery after a timeout sends again beyond the holes is as if new.
+    #[cold]
+    #[inline(never)]
+    fn go_on(&mut self, seq: u64, span: u64, again: bool) {
+        if !again {
+            self.aside.own_window.again_from = None;
+        } else if !self.is_hole(seq) {
+            self.board.settle(self.board.find(seq));
+            self.aside.own_window.again_from = Some(seq + span);
         }
     }
 
@@ -127,8 +158,23 @@ impl Sender {
     }
 
     /// A recovery begins.
-    pub(crate) fn open_own_window(&mut self) {
-        self.aside.own_window = OwnWindow { window: self.mss, from: self.nxt, ..OwnWindow::default() };
+    pub(crate) fn open_own_window(&mut self, again_from: Option<u64>) {
+        let own = OwnWindow { window: self.mss, again_from, ..OwnWindow::default() };
+        self.aside.own_window = own;
+        self.aside.own_window.from = self.next_new();
+        self.lose_holes();
+    }
+
+    /// A third duplicate after a timeout: what that sent again is as if new, and a recovery may begin. To FreeBSD no repair
+    /// is under way then. The start of what has not been sent again, if anything.
+    pub(crate) fn settle_after_timeout(&mut self) -> Option<u64> {
+        for id in self.board.ring.first()..self.board.ring.next() {
+            self.board.settle(id);
+        }
+        self.board.judged = self.board.ring.first();
+        let again_from = self.board.next_lost().map(|id| self.board.ring.get(id).seq);
+        self.lose_first();
+        again_from
     }
 
     /// What the algorithm, whose window was `before`, made of an ACK of a repair.
@@ -168,16 +214,16 @@ impl Sender {
             return;
         }
         let (mss, ssthresh, resent) = (self.mss, self.flow.ssthresh.get(), self.board.resent);
-        let with_options = self.flow.mss.get();
+        let (with_options, next) = (self.flow.mss.get(), self.next_new());
         let own = &mut self.aside.own_window;
         if cumulative > 0 {
             // Segments count with their options here (`t_maxseg`): an ACK of two counts for one, and what room is left, 12
             // bytes a segment, leaves as a segment of its own.
             let segments = if cumulative >= 2 * with_options { 2 } else { 1 };
-            own.window = (resent + (self.nxt - own.from) + segments * with_options).min(ssthresh);
+            own.window = (resent + (next - own.from) + segments * with_options).min(ssthresh);
             own.answers = true;
             own.acked = cumulative as u32;
-        } else if d.bytes > 0 && self.nxt - self.board.sacked_to.max(self.una) + resent < ssthresh {
+        } else if d.news && next - self.board.sacked_to.max(self.una) + resent < ssthresh {
             own.window = (own.window + mss).min(ssthresh);
         }
         self.lose_holes();
@@ -186,19 +232,20 @@ impl Sender {
     /// An ACK with a new range counts, and one that also moves `una` is the first of a row, as is one that fills a hole
     /// (`tcp_sack_doack`). The first two of a row each make room for a segment.
     fn count_duplicates(&mut self, cumulative: u64, d: &Delivery) {
-        self.aside.own_window.limited = 0;
+        let own = &mut self.aside.own_window;
+        own.limited = None;
         if cumulative > 0 {
             let had_holes = d.known_to > self.una - cumulative;
-            self.duplicates = u32::from(had_holes || d.bytes > cumulative);
-            self.aside.own_window.limited_sent = 0;
-        } else if d.bytes > 0 {
+            self.duplicates = u32::from(had_holes || d.news);
+            own.limited_sent = 0;
+        } else if d.news {
             self.duplicates += 1;
             if self.duplicates == 1 {
-                self.aside.own_window.limited_sent = 0;
+                own.limited_sent = 0;
             }
-            if self.duplicates < THRESHOLD && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
-                let segments = self.duplicates.saturating_sub(self.aside.own_window.limited_sent.into()) as u64;
-                self.aside.own_window.limited = (segments * self.mss).max(1);
+            if self.duplicates < THRESHOLD && self.flow.phase != Phase::Recovery {
+                let segments = self.duplicates.saturating_sub(own.limited_sent.into());
+                own.limited = Some(u64::from(segments) * self.mss);
             }
         }
     }

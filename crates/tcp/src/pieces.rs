@@ -9,21 +9,23 @@ fn waits(r: &Record) -> bool {
 
 impl Scoreboard {
     /// Makes record `id`, which waits for retransmission, `len` long if what waits behind it allows that: the border moves,
-    /// records behind it are taken in, or one is made of what is left over.
+    /// records behind it are taken in, or one is made of what is left over. What of it was received before a timeout forgot that
+    /// is taken for new, so that less than a segment counts as delivered twice.
     pub fn recut(&mut self, id: u64, len: u32) {
         let mut r = *self.ring.get(id);
         if !waits(&r) || r.len == len || len == 0 {
             return;
         }
-        let joins = |board: &Self, r: &Record| {
+        let joins = |board: &Self| {
             let n = (id + 1 < board.ring.next()).then(|| *board.ring.get(id + 1))?;
-            (waits(&n) && (n.flags ^ r.flags) & (KNOWN | EVER) == 0).then_some(n)
+            waits(&n).then_some(n)
         };
         while r.len < len
-            && let Some(mut next) = joins(self, &r)
+            && let Some(mut next) = joins(self)
         {
             let take = next.len.min(len - r.len);
             r.len += take;
+            r.flags = (r.flags | next.flags & EVER) & (next.flags | !KNOWN);
             if take == next.len {
                 self.ring.remove(id + 1);
                 self.judged -= u64::from(self.judged > id + 1);
@@ -36,7 +38,7 @@ impl Scoreboard {
         if r.len > len {
             let rest = r.len - len;
             r.len = len;
-            match joins(self, &r) {
+            match joins(self).filter(|next| next.flags == r.flags) {
                 Some(next) => {
                     *self.ring.get_mut(id + 1) = Record { seq: r.end(), len: next.len + rest, ..next };
                 }
@@ -111,6 +113,23 @@ mod tests {
         assert_eq!(cuts(&b), [(0, 1000), (1000, 3000), (4000, 1000)]);
         b.recut(0, 500);
         assert_eq!((b.judged, cuts(&b).len(), b.recount()), (2, 3, sums(&b)));
+    }
+
+    #[test]
+    fn what_was_sent_again_once_or_received_is_taken_in_too() {
+        let mut b = board();
+        b.recut(1, 12);
+        b.resend(1, Instant::ZERO);
+        b.mark_lost(1);
+        b.recut(1, 1000);
+        assert_eq!(cuts(&b), [(0, 1000), (1000, 1000), (2000, 1000), (3000, 1000), (4000, 1000)]);
+        b.recut(1, 12);
+        assert_eq!(cuts(&b)[1..3], [(1000, 12), (1012, 988)], "what is left was sent again, what follows was not");
+        b.ring.get_mut(3).flags |= KNOWN;
+        b.recut(1, 1448);
+        assert_eq!(cuts(&b)[1..3], [(1000, 1448), (2448, 552)]);
+        assert_eq!([1, 2].map(|id| b.ring.get(id).is(KNOWN)), [false, true], "new, as a whole");
+        assert_eq!(b.recount(), sums(&b));
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Sender {
                 self.rto_at = self.rtt.deadline(now);
             }
         } else {
-            if self.ways.own_window && self.flow.phase != Phase::Loss {
+            if self.ways.own_window {
                 self.refill_own_window(cumulative, d);
             } else {
                 if cumulative > 0 {
@@ -55,7 +55,8 @@ impl Sender {
                 self.lose_first();
             }
         }
-        if self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
+        let after_timeout = self.ways.own_window && self.flow.phase == Phase::Loss && self.duplicates >= THRESHOLD;
+        if after_timeout || (self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced)) {
             self.enter_recovery(now);
         }
         over
@@ -141,6 +142,7 @@ impl Sender {
     pub(crate) fn enter_recovery(&mut self, now: Instant) {
         self.stats.recoveries += 1;
         let during = self.flow.phase;
+        let again_from = if during == Phase::Loss { self.settle_after_timeout() } else { None };
         let before = self.flow.windows();
         self.flow.in_flight = Bytes::new(self.pipe());
         // One window is cut once (RFC 3168, section 6.1.2): where a mark began the reduction under way, each stack lets
@@ -158,7 +160,7 @@ impl Sender {
         self.ecn.tell_reduced |= !answered || self.ways.lenient;
         if answered && self.config.loss != LossDetection::Tahoe {
             self.enter(Phase::Recovery);
-            return self.begin_repair();
+            return self.begin_repair(again_from);
         }
         self.remember(before);
         let (lost, in_flight) = (self.board.lost as i64, self.flow.in_flight.get() as i64);
@@ -191,14 +193,13 @@ impl Sender {
                 self.after_algorithm();
             }
         }
-        self.begin_repair();
+        self.begin_repair(again_from);
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
     }
 
-    fn begin_repair(&mut self) {
+    fn begin_repair(&mut self, again_from: Option<u64>) {
         if self.ways.own_window && self.flow.phase == Phase::Recovery {
-            self.open_own_window();
-            self.lose_holes();
+            self.open_own_window(again_from);
         }
     }
 

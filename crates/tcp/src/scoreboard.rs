@@ -107,6 +107,8 @@ pub(crate) struct Delivery {
     pub known_to: u64,
     /// By how many bytes an original was late: it was delivered after higher ones (reordering).
     pub late: u64,
+    /// A selective acknowledgement that was not on the scoreboard, which a timeout may have cleared.
+    pub news: bool,
 }
 
 impl Delivery {
@@ -124,6 +126,7 @@ impl Delivery {
             ambiguous: false,
             known_to,
             late: 0,
+            news: false,
         }
     }
 
@@ -275,6 +278,7 @@ impl Scoreboard {
                 break;
             }
             if !r.is(SACKED) {
+                delivery.news = true;
                 self.forget(&r);
                 if !r.is(KNOWN) {
                     delivery.add(&r);
@@ -419,6 +423,17 @@ impl Scoreboard {
             }
         }
         self.resent_order.clear();
+    }
+
+    /// A retransmission under way counts as an original from here on, though never for RTTs (Karn).
+    pub fn settle(&mut self, id: u64) {
+        let slot = self.ring.get_mut(id);
+        if slot.is(LOST) && slot.is(RESENT) {
+            slot.flags &= !(LOST | RESENT);
+            let len = slot.len as u64;
+            self.lost -= len;
+            self.resent -= len;
+        }
     }
 
     /// The sums again, from the records: (in flight, sacked, lost, to resend, resent).

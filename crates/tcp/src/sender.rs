@@ -405,8 +405,8 @@ impl Sender {
     }
 
     /// What an ACK may grow the window by. It may cover what arrived long before and only waited for a hole to be filled:
-    /// Linux counts what was newly delivered, others after a timeout, and without SACK nobody knows (RFC 3465, section
-    /// 2.3: one segment an ACK). Once packets were late by more than three, Linux counts what is delivered beyond a hole,
+    /// Linux counts what was newly delivered, others after a timeout (FreeBSD bounds its growth instead), and without SACK
+    /// nobody knows (RFC 3465, section 2.3: one segment an ACK). Once packets were late by more than three, Linux counts what is delivered beyond a hole,
     /// too (`tcp_may_raise_cwnd`).
     #[inline]
     fn earned(&self, cumulative: u64, delivered: u64) -> u64 {
@@ -414,6 +414,7 @@ impl Sender {
             Phase::Open | Phase::Loss if self.ways.by_delivery => {
                 if cumulative > 0 || u64::from(self.rack.most_late) > 3 * self.mss { delivered } else { 0 }
             }
+            Phase::Loss if self.ways.lenient => cumulative,
             Phase::Loss if self.ways.sack => cumulative.min(delivered),
             Phase::Loss => cumulative.min(self.mss),
             _ => cumulative,

@@ -246,8 +246,8 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(crate) fn persist(&mut self, now: Instant) {
-        if self.rto_at == Instant::MAX && !self.is_outstanding() {
-            self.rto_at = self.rtt.deadline(now);
+        if !self.is_outstanding() {
+            self.wait_for_room(now, self.rtt.rto(), self.edge.saturating_sub(self.nxt));
         }
     }
 
@@ -256,8 +256,13 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(crate) fn hold_sliver(&mut self, now: Instant) {
+        self.wait_for_room(now, PERSIST_MIN, self.flow.cwnd.get());
+    }
+
+    fn wait_for_room(&mut self, now: Instant, wait: Duration, room: u64) {
         if self.rto_at == Instant::MAX {
-            self.rto_at = now + PERSIST_MIN;
+            self.rto_at = now + wait;
+            self.flow.note(causes::Persist { room: room as i64, wait: wait.as_nanos() as i64 });
         }
     }
 

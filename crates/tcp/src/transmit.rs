@@ -163,7 +163,7 @@ impl Sender {
             self.prr.out += span;
         }
         if self.ways.own_window {
-            self.use_own_window(span);
+            self.use_own_window(seq, span, again);
         }
         let in_flight = Bytes::new(self.pipe());
         self.flow.in_flight = in_flight;

@@ -67,6 +67,7 @@ CAUSES = {
     "slow_start_cap": "#3A6EA5",
     "recovery_exit": "#90A4AE",
     "curve": "#B0A990",
+    "persist": "#C9A227",
 }
 
 # Widths of a journal's column and of its page.

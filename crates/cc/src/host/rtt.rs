@@ -41,6 +41,8 @@ pub struct RttEstimator {
 const INITIAL: Duration = Duration::from_secs(1);
 /// FreeBSD's `net.inet.tcp.rexmit_slop`.
 const SLOP: Duration = Duration::from_millis(200);
+/// After more timeouts in a row than these FreeBSD takes its smoothed RTT for stale (a quarter of `TCP_MAXRXTSHIFT`).
+const CREDIBLE: u32 = 3;
 
 impl RttEstimator {
     /// Nothing measured; timeouts stay within `min` and `max`.
@@ -83,14 +85,18 @@ impl RttEstimator {
                     self.var4 = self.var4 - (self.var4 >> 2) + error;
                     self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + r;
                 }
-                self.base = Duration::from_nanos((self.srtt8 >> 3) + self.var4.max(tick.as_nanos()));
-                if matches!(self.rule, RttRule::FreeBsd { .. }) {
-                    self.base += SLOP;
-                }
-                self.base = self.base.max(self.min).min(self.max);
+                self.base = self.add_up(tick);
             }
             RttRule::Linux => self.sample_linux(r, first, acked, sent),
         }
+    }
+
+    /// RFC 6298's timeout, and FreeBSD's.
+    #[inline]
+    fn add_up(&self, tick: Duration) -> Duration {
+        let sum = Duration::from_nanos((self.srtt8 >> 3) + self.var4.max(tick.as_nanos()));
+        let slop = if matches!(self.rule, RttRule::FreeBsd { .. }) { SLOP } else { Duration::ZERO };
+        (sum + slop).max(self.min).min(self.max)
     }
 
     #[inline]
@@ -126,7 +132,7 @@ impl RttEstimator {
         self.base = Duration::from_nanos((self.srtt8 >> 3) + self.smooth_var4).min(self.max);
     }
 
-    /// Smoothed RTT; zero before the first sample.
+    /// Smoothed RTT; zero before the first sample, and in FreeBSD before the first after four timeouts in a row.
     #[inline]
     pub fn srtt(&self) -> Duration {
         Duration::from_nanos(self.srtt8 >> 3)
@@ -139,7 +145,7 @@ impl RttEstimator {
             return self.base;
         }
         // FreeBSD adds its slop to what was doubled (`TCPT_RANGESET`).
-        let slops = matches!(self.rule, RttRule::FreeBsd { .. }) && self.srtt8 > 0;
+        let slops = matches!(self.rule, RttRule::FreeBsd { .. }) && self.is_measured();
         let slop = if slops { SLOP } else { Duration::ZERO };
         let doubled = self.base.saturating_sub(slop).as_nanos().saturating_mul(1 << self.doublings);
         Duration::from_nanos(doubled.saturating_add(slop.as_nanos())).min(self.max)
@@ -148,6 +154,24 @@ impl RttEstimator {
     /// The timer fired: twice as long next time.
     pub fn back_off(&mut self) {
         self.doublings = (self.doublings + 1).min(16);
+        let RttRule::FreeBsd { tick } = self.rule else { return };
+        if self.doublings <= CREDIBLE || !self.is_measured() {
+            return;
+        }
+        if self.srtt8 > 0 {
+            // The timeout under way is still the old mean's. The mean is to live on in the variance, but joins it in ticks
+            // where that counts sixteenths (`tcp_timer_rexmt`): a quarter of it is left in four deviations.
+            self.var4 += self.srtt8 >> 5;
+            self.srtt8 = 0;
+        } else {
+            self.base = self.add_up(tick);
+        }
+    }
+
+    /// Has there been a sample?
+    #[inline]
+    fn is_measured(&self) -> bool {
+        self.var4 > 0
     }
 
     /// Ends the back-off without a sample (an acknowledgement of new data showed that the path lives).
@@ -168,7 +192,7 @@ impl RttEstimator {
 
     /// Sets the timeout used until the first sample (3 s once a SYN was lost: RFC 6298, section 5.7).
     pub fn set_initial(&mut self, rto: Duration) {
-        if self.srtt8 == 0 {
+        if !self.is_measured() {
             self.base = rto;
         }
     }
@@ -229,6 +253,21 @@ mod tests {
         let mut e = RttEstimator::new(rule, MS(230), MS(64_000));
         (0..500).for_each(|i| e.sample(MS(10), i, i + 1));
         assert_eq!(e.rto(), MS(230));
+    }
+
+    #[test]
+    fn freebsd_forgets_its_mean_at_the_fourth_timeout_in_a_row() {
+        let mut e = RttEstimator::new(RttRule::FreeBsd { tick: MS(1) }, MS(230), MS(64_000));
+        (0..500).for_each(|i| e.sample(MS(400), i, i + 1));
+        let rtos = [(); 6].map(|()| {
+            e.back_off();
+            e.rto().as_nanos() / 1_000_000
+        });
+        // 401 ms doubled four times; then a quarter of the mean, 32 and 64 times.
+        assert_eq!(rtos, [1002, 1804, 3408, 6616, 3400, 6600]);
+        assert_eq!(e.srtt(), Duration::ZERO);
+        e.sample(MS(40), 500, 501);
+        assert_eq!((e.srtt(), e.rto()), (MS(40), MS(320)), "the next sample is as the first");
     }
 
     #[test]

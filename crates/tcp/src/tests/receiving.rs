@@ -4,6 +4,7 @@ use crate::{Config, DelayedAck, Endpoint};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use cc::CauseKind;
 use units::Bytes;
 
 /// A receiver alone, opened already; timestamps off so that segments are easy to write.
@@ -209,6 +210,8 @@ fn a_reader_that_stops_closes_the_window_and_probes_find_it_open_again() {
     assert_eq!(p.ends[0].acked(), 20 * MSS);
     assert!(p.ends[0].stats().window_probes >= 2, "{:?}", p.ends[0].stats());
     assert_eq!(p.ends[0].stats().timeouts, 0);
+    let told: Vec<_> = p.ends[0].flow_mut().drain_events().map(|e| (e.cause(), e.values[0])).collect();
+    assert_eq!(told, [(Some(CauseKind::Persist), 0)], "once, however often it asks");
     p.ends[1].hold_reading(p.now, false);
     p.run(MS(60_000));
     assert_eq!(p.ends[1].received(), 50 * MSS);

@@ -90,6 +90,9 @@ fn freebsd_holds_a_window_below_one_segment_back_until_the_persist_timer() {
     let sent: Vec<_> =
         p.sent.iter().filter(|(_, s)| s.len > 0).map(|(at, s)| (at.as_nanos() / 1_000_000, s.len)).collect();
     assert_eq!(sent, [(5040, 600), (10_180, 600), (15_320, 600)]);
+    let told: Vec<_> = p.ends[0].flow_mut().drain_events().map(|e| (e.cause(), e.time / 1_000_000, e.values)).collect();
+    let persist = |at| (Some(CauseKind::Persist), at, [600, 5_000_000_000, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(told, [persist(40), persist(5180), persist(10_320), persist(15_460)]);
     // What is left of the stream leaves at once if the window takes it.
     let mut p = fixed(stack(Stack::FreeBsd11), |f| (f.cwnd, f.floor) = (Bytes::new(600), Bytes::new(1)));
     p.ends[0].write(p.now, 500);
