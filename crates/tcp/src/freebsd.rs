@@ -8,6 +8,10 @@ use crate::undo::Evidence;
 use cc::{Phase, causes};
 use units::{Bytes, Instant};
 
+/// Holes that the scoreboard has room for (`net.inet.tcp.sack.maxholes`). A range that would make one more is left out, as
+/// if it had not been reported.
+pub(crate) const HOLES_MAX: u64 = 128;
+
 /// What may leave beside the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OwnWindow {

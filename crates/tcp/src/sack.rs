@@ -1,5 +1,6 @@
 //! Selective acknowledgements and reports of duplicates (RFC 2018, RFC 2883).
 
+use crate::freebsd::HOLES_MAX;
 use crate::scoreboard::Delivery;
 use crate::sender::Sender;
 use crate::{Flags, Segment};
@@ -24,6 +25,7 @@ impl Sender {
             self.on_duplicate_reported(start, end);
         }
         let mut blocks = [(0, 0); 3];
+        let mut refused = false;
         for (i, kept) in blocks.iter_mut().enumerate().take(s.sack.used().len()).skip(first) {
             let (start, end) = block(i);
             // An old block, or one for what was never sent.
@@ -32,7 +34,8 @@ impl Sender {
             }
             *kept = (start, end);
             // What the last ACK reported already needs no second walk: only the new parts at either end do.
-            let known = self.aside.seen_blocks.iter().find(|k| k.0 < k.1 && start <= k.0 && k.1 <= end);
+            let seen = self.aside.seen_blocks.iter().filter(|_| !self.aside.refused);
+            let known = seen.clone().find(|k| k.0 < k.1 && start <= k.0 && k.1 <= end);
             match known.copied() {
                 Some((from, to)) => {
                     if start < from {
@@ -42,10 +45,12 @@ impl Sender {
                         self.sack_range(to, end, delivery);
                     }
                 }
+                None if self.ways.own_window && self.board.would_be_holes(start, end) > HOLES_MAX => refused = true,
                 None => self.sack_range(start, end, delivery),
             }
         }
         self.aside.seen_blocks = blocks;
+        self.aside.refused = refused;
         dsack
     }
 

@@ -25,6 +25,8 @@ pub(crate) struct Rates {
 pub(crate) struct Aside {
     /// SACK blocks of the last ACK that had some.
     pub seen_blocks: [(u64, u64); 3],
+    /// One of these found no room on FreeBSD's scoreboard, so they are to be tried again.
+    pub refused: bool,
     /// Of the last round that nobody has asked for yet.
     pub estimates: Option<BandwidthEstimates>,
     pub own_window: OwnWindow,
