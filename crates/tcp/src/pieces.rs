@@ -1,4 +1,5 @@
-//! FreeBSD sends again what fits of a hole, not the segments as they first left: borders of records move.
+//! What FreeBSD's scoreboard does otherwise: it has room for so many holes only, sends again what fits of a hole, not the segments
+//! as they first left, so that borders of records move, and may take what it sent again for new.
 
 use crate::scoreboard::{Delivery, EVER, FIN, KNOWN, LOST, RESENT, Record, SACKED, Scoreboard};
 
@@ -49,6 +50,36 @@ impl Scoreboard {
             }
         }
         *self.ring.get_mut(id) = r;
+    }
+
+    /// Holes below the highest selective acknowledgement if `start` to `end` were one too and made a new hole; zero if it
+    /// makes none.
+    pub fn would_be_holes(&self, start: u64, end: u64) -> u64 {
+        let (first, next) = (self.ring.first(), self.ring.next());
+        let (from, to) = (self.find(start), self.find(end));
+        let is_sacked = |id: u64| id >= first && id < next && self.ring.get(id).is(SACKED);
+        if from == first || (from.saturating_sub(1)..=to).any(is_sacked) {
+            return 0;
+        }
+        let mut holes = 1;
+        let mut inside = false;
+        for id in first..self.find(self.sacked_to) {
+            let is_hole = !self.ring.get(id).is(SACKED);
+            holes += u64::from(is_hole && !inside);
+            inside = is_hole;
+        }
+        holes
+    }
+
+    /// A retransmission under way counts as an original from here on, though never for RTTs (Karn).
+    pub fn settle(&mut self, id: u64) {
+        let slot = self.ring.get_mut(id);
+        if slot.is(LOST) && slot.is(RESENT) {
+            slot.flags &= !(LOST | RESENT);
+            let len = slot.len as u64;
+            self.lost -= len;
+            self.resent -= len;
+        }
     }
 
     /// An acknowledgement up to the middle of the first record: what came was cut otherwise.

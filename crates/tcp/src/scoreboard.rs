@@ -293,25 +293,6 @@ impl Scoreboard {
         }
     }
 
-    /// Holes below the highest selective acknowledgement if `start` to `end` were one too and made a new hole; zero if it
-    /// makes none.
-    pub fn would_be_holes(&self, start: u64, end: u64) -> u64 {
-        let (first, next) = (self.ring.first(), self.ring.next());
-        let (from, to) = (self.find(start), self.find(end));
-        let is_sacked = |id: u64| id >= first && id < next && self.ring.get(id).is(SACKED);
-        if from == first || (from.saturating_sub(1)..=to).any(is_sacked) {
-            return 0;
-        }
-        let mut holes = 1;
-        let mut inside = false;
-        for id in first..self.find(self.sacked_to) {
-            let is_hole = !self.ring.get(id).is(SACKED);
-            holes += u64::from(is_hole && !inside);
-            inside = is_hole;
-        }
-        holes
-    }
-
     /// Number of the first record that starts at `seq` or later.
     pub fn find(&self, seq: u64) -> u64 {
         let (mut low, mut high) = (self.ring.first(), self.ring.next());
@@ -442,17 +423,6 @@ impl Scoreboard {
             }
         }
         self.resent_order.clear();
-    }
-
-    /// A retransmission under way counts as an original from here on, though never for RTTs (Karn).
-    pub fn settle(&mut self, id: u64) {
-        let slot = self.ring.get_mut(id);
-        if slot.is(LOST) && slot.is(RESENT) {
-            slot.flags &= !(LOST | RESENT);
-            let len = slot.len as u64;
-            self.lost -= len;
-            self.resent -= len;
-        }
     }
 
     /// The sums again, from the records: (in flight, sacked, lost, to resend, resent).
