@@ -2,7 +2,7 @@
 //! short without, its memory long when samples jump about.
 //!
 //! ```text
-//! VE = cwnd / RTT_min       RE: achieved over the last RTT        T = RTT·(VE − RE)/VE, from an ACK's gap to the RTT
+//! VE = cwnd / RTT_min       RE: achieved over the last RTT, smoothed        T = RTT·(VE − RE)/VE, from an ACK's gap to the RTT
 //! s = acknowledged in T / T          ERE = s filtered with τ = RTT + N·RTT·U/U_max, U the mean jump between samples
 //! loss:  ssthresh = ERE·RTT_min, and the window if it is larger;  growth as Reno
 //! ```
@@ -32,7 +32,7 @@ impl Algorithm for Abse {
         family: Family::DelaySensitive,
         signal: "loss, rate of ACKs over an adaptive time",
         evidence: Evidence::Memory,
-        departures: &["the filter's constants are from memory; T and VE are as the thesis tells them"],
+        departures: &["N = 10 and the ten values of U_max are from memory"],
         ..About::DEFAULT
     };
     type Params = Params;

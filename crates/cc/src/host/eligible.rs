@@ -113,24 +113,27 @@ impl Default for RecentRate {
 
 /// How far the filter's memory stretches when rates jump about (N).
 const STRETCH: f64 = 10.0;
-/// Weight of the newest jump in U.
-const JUMP: f64 = 0.4;
+/// Weight of the newest in U and in the smoothed RE.
+const NEWEST: f64 = 0.4;
 
 /// The eligible rate of TCPW ABSE (its ERE): samples over a time T that is a whole RTT where the flow gets less than it
 /// sends, and down to one ACK's where it gets all; and a filter that remembers the longer the less the samples agree.
 ///
 /// ```text
-/// VE = cwnd / RTT_min       RE over the last RTT        T = RTT·(VE − RE)/VE, between the last ACK's gap and the RTT
+/// VE = cwnd / RTT_min                                   RE = 0.6·RE + 0.4·(delivered over the last RTT / RTT)
+/// T = RTT·(VE − RE)/VE, between the last ACK's gap and the RTT
 /// s_k = delivered in T / T                              U = 0.6·U + 0.4·|s_k − s_(k−1)|
 /// τ = RTT + N·RTT·U/U_max                               U_max of the last 10 values of U
 /// ```
-/// Source: Wang, Valla, Sanadidi and Gerla, Adaptive bandwidth share estimation in TCP Westwood, Globecom 2002; constants
-/// from memory.
+/// Source: Wang, Valla, Sanadidi and Gerla, Adaptive bandwidth share estimation in TCP Westwood, Globecom 2002, as section 2
+/// of a paper on it tells it (SciTePress 2004, 13988); N and the ten of U_max from memory.
 #[derive(Clone, Debug)]
 pub struct EligibleRate {
     recent: RecentRate,
     filter: Tustin,
     at: Option<Instant>,
+    /// RE, smoothed.
+    achieved: Option<f64>,
     last: Option<f64>,
     jump: f64,
     jumps: Ring<10>,
@@ -145,6 +148,7 @@ impl EligibleRate {
             recent: RecentRate::new(),
             filter: Tustin::new(),
             at: None,
+            achieved: None,
             last: None,
             jump: 0.0,
             jumps: Ring::new(),
@@ -171,12 +175,14 @@ impl EligibleRate {
         }
         self.recent.see(now, ack.delivered, rtt);
         let gap = self.at.replace(now).map_or(Duration::ZERO, |at| now.since(at));
-        let Some(achieved) = self.recent.over(now, rtt).filter(|_| !gap.is_zero()) else { return };
+        let Some(newest) = self.recent.over(now, rtt).filter(|_| !gap.is_zero()) else { return };
+        let achieved = self.achieved.map_or(newest, |old| old + NEWEST * (newest - old));
+        self.achieved = Some(achieved);
         let expected = flow.cwnd.as_f64() / flow.min_rtt.as_secs_f64();
         self.span = Self::span(rtt, gap, expected, achieved);
         let Some(sample) = self.recent.over(now, self.span) else { return };
         if let Some(last) = self.last.replace(sample) {
-            self.jump += JUMP * ((sample - last).abs() - self.jump);
+            self.jump += NEWEST * ((sample - last).abs() - self.jump);
         }
         self.jumps.push(self.jump);
         let largest = self.jumps.iter().fold(0.0, f64::max);
@@ -248,5 +254,18 @@ mod tests {
             ere.see(&f, &ack(1, 100));
         }
         assert!((ere.get().unwrap() / 100_000.0 - 1.0).abs() < 0.02, "{ere:?}");
+    }
+
+    #[test]
+    fn what_was_achieved_is_smoothed_before_it_makes_a_span() {
+        let mut f = flow(100, 1000);
+        let mut ere = EligibleRate::new();
+        // 100 kB/s, which is all that the window asks for, then 200 ms of silence: 81 packets in the last second, twice.
+        for at in (0..400).map(|n| 10 * n).chain([4190, 4200]) {
+            f.now = Instant::from_millis(at);
+            ere.see(&f, &ack(1, 1000));
+        }
+        let achieved: f64 = 100.0 * 0.36 + 81.0 * (0.24 + 0.4);
+        assert!((ere.span.as_millis_f64() - 10.0 * (100.0 - achieved)).abs() < 1e-3, "{:?}", ere.span);
     }
 }
