@@ -57,6 +57,8 @@ def test_words_stand_for_numbers():
     event = {"kind": 9, "cwnd_before": 1000, "cwnd_after": 1000, "v0": 0, "v1": 2, "v2": 60_000_000, "v3": 5_000_000}
     assert note(event) == "→ probe q 60 ms B 5 Mbit/s"
     assert [text for _, _, text in named_values(event)] == ["delay", "probe", "60 ms", "5 Mbit/s"]
+    event = {"kind": 18, "cwnd_before": 5_012_345, "cwnd_after": 1013, "v0": 1013, "v1": 5_000_000_000}
+    assert note(event) == "5010→1.01 kB room 1.01 kB wait 5000 ms", "no exponents"
 
 
 def test_every_cause_has_a_lane_with_its_ticks(result):

@@ -56,14 +56,19 @@ def named_values(event: Mapping[str, Any], digits: int = 4) -> list[tuple[str, f
         number = factor * int(event[f"v{i}"])
         words = value.get("words") or []
         word = words[int(number)] if 0 <= number < len(words) else ""
-        found.append((str(value["name"]), number, word or f"{number:.{digits}g}{unit}"))
+        found.append((str(value["name"]), number, word or f"{_plain(number, digits)}{unit}"))
     return found
+
+
+def _plain(number: float, digits: int) -> str:
+    """Print so many significant digits, and 5000 where `g` says 5e+03."""
+    return f"{float(f'{number:.{digits}g}'):.15g}"
 
 
 def note(event: Mapping[str, Any]) -> str:
     """What a figure says beside a tick: the window's change and the numbers that are not zero."""
     before, after = event["cwnd_before"], event["cwnd_after"]
-    words = [f"{before / 1e3:.3g}→{after / 1e3:.3g} kB"] if before is not None and before != after else []
+    words = [f"{_plain(before / 1e3, 3)}→{_plain(after / 1e3, 3)} kB"] if before is not None and before != after else []
     # Of a toss that hit, one gradient was the reason; the raw ones are in the panel below.
     for name, value, text in named_values(event, 3):
         if name == "to" or (value and name not in ("g_min", "g_max", "from")):
