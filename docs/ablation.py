@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import markdown
+
 import sojourn
 from sojourn.plot.data import quantity
 from sojourn.stats import number
@@ -24,9 +26,8 @@ Each mechanism of HLDG removed alone takes a figure that the thesis printed out 
 for. One line each: what was removed, the figure, what is allowed, and the figure with the mechanism and without
 (medians over the repetitions). Where the figure is of another variant than the whole of HLDG, that variant loses it.
 
-| removed | setting | figure | allowed | with | without |
-|---|---|---|---|--:|--:|
 """
+HEADS = ("removed", "setting", "figure", "allowed", "with", "without")
 
 TAIL = """
 `docs/ablation.py` writes this page from `experiments/ablation/*.toml`; their claims fail as soon as one of these lines
@@ -50,7 +51,7 @@ def shown(value: float | None, that: str) -> str:
     return f"{number(scale * value)} {unit}".strip()
 
 
-def rows(path: Path) -> list[str]:
+def rows(path: Path) -> list[list[str]]:
     """The lines of one file: every claim that begins with "without", beside the one it repeats."""
     result = sojourn.run(path)
     claims = sojourn.api.claims(result)
@@ -64,15 +65,14 @@ def rows(path: Path) -> list[str]:
         if not claim.holds or not base.holds:
             print(f"{path.name}: {(claim if not claim.holds else base).why}", file=sys.stderr)
         cells = [what, f"`{dict(claim.case)['flow.a.cc']}`", figure, base.wanted]
-        cells += [shown(base.measured, claim.that), shown(claim.measured, claim.that)]
-        lines.append("| " + " | ".join(cells) + " |")
+        lines.append([*cells, shown(base.measured, claim.that), shown(claim.measured, claim.that)])
     return lines
 
 
 def main() -> int:
     """The command line."""
     lines = [line for path in sorted((ROOT / "experiments" / "ablation").glob("*.toml")) for line in rows(path)]
-    text = HEAD + "\n".join(lines) + "\n" + TAIL
+    text = HEAD + markdown.table(HEADS, lines, "llllr") + "\n" + TAIL
     if "--check" in sys.argv[1:]:
         same = PAGE.is_file() and PAGE.read_text("utf-8") == text
         print("docs/ablation.md is " + ("what comes out today" if same else "out of date: run docs/ablation.py"))

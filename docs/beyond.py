@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import markdown
+
 import sojourn
 from sojourn import _core
 from sojourn.result import Result
@@ -74,14 +76,14 @@ def cells(result: Result, pick: Pick, rows: Sequence[str], columns: Sequence[str
     return {key: median(xs) for key, xs in found.items()}
 
 
-def table(
+def grid(
     result: Result,
     head: str,
     rows: Sequence[str],
     columns: Sequence[str],
     show: Mapping[str, tuple[Pick, Callable[[float], str]]],
 ) -> str:
-    """A Markdown table: a line per combination of `rows`, a column per combination of `columns` and figure."""
+    """A table: a line per combination of `rows`, a column per combination of `columns` and figure."""
     grids = {name: (cells(result, pick, rows, columns), form) for name, (pick, form) in show.items()}
     first = next(iter(grids.values()))[0]
     left = list(dict.fromkeys(key[: len(rows)] for key in first))
@@ -89,11 +91,11 @@ def table(
     titles = [
         ", ".join([*(SHORT.get(v, v) for v in t), *([name] if len(grids) > 1 else [])]) for t in top for name in grids
     ]
-    lines = [f"| {head} | " + " | ".join(titles) + " |", "|---|" + "--:|" * len(titles)]
+    lines = []
     for key in left:
-        figures = [form(grid[key + t]) if key + t in grid else "" for t in top for grid, form in grids.values()]
-        lines.append(f"| {', '.join(SHORT.get(v, v) for v in key)} | " + " | ".join(figures) + " |")
-    return "\n".join(lines) + "\n"
+        figures = [form(found[key + t]) if key + t in found else "" for t in top for found, form in grids.values()]
+        lines.append([", ".join(SHORT.get(v, v) for v in key), *figures])
+    return markdown.table([head, *titles], lines, "lr") + "\n"
 
 
 def run(name: str, **options: Any) -> Result:
@@ -105,7 +107,7 @@ def run(name: str, **options: Any) -> Result:
 def rates() -> str:
     """0.5 to 100 Mbit/s alone."""
     result = run("rates")
-    return "One flow, buffer of 340 ms; utilisation in per cent, then mean queueing delay in ms.\n\n" + table(
+    return "One flow, buffer of 340 ms; utilisation in per cent, then mean queueing delay in ms.\n\n" + grid(
         result, "", ["path.rate", "path.rtt"], ["flow.a.cc"], {"%": (UTILISATION, percent), "ms": (QUEUE, number)}
     )
 
@@ -113,7 +115,7 @@ def rates() -> str:
 def rates_cubic() -> str:
     """0.5 to 100 Mbit/s against CUBIC."""
     result = run("rates-cubic")
-    return "Share of HLDG against CUBIC in per cent, buffer of 340 ms.\n\n" + table(
+    return "Share of HLDG against CUBIC in per cent, buffer of 340 ms.\n\n" + grid(
         result, "", ["path.rate"], ["path.rtt"], {"": (SHARE, percent)}
     )
 
@@ -121,10 +123,8 @@ def rates_cubic() -> str:
 def parking_lot() -> str:
     """Three bottlenecks in a row."""
     result = run("parking-lot")
-    lines = [
-        "| all flows are | long flow, Mbit/s | cross flows, Mbit/s | utilisation, % | queue of a link, ms |",
-        "|---|--:|--:|--:|--:|",
-    ]
+    heads = ("all flows are", "long flow, Mbit/s", "cross flows, Mbit/s", "utilisation, %", "queue of a link, ms")
+    lines = []
     for cc in dict.fromkeys(str(o.case.values["flow.long.cc"]) for o in result.outcomes):
         runs = [o.summary for o in result.outcomes if str(o.case.values["flow.long.cc"]) == cc]
 
@@ -138,10 +138,10 @@ def parking_lot() -> str:
             percent(mid([f"link.{x}.utilisation" for x in links])),
             number(mid([f"link.{x}.queue_ms.mean" for x in links])),
         ]
-        lines.append(f"| {SHORT.get(cc, cc)} | " + " | ".join(figures) + " |")
+        lines.append([SHORT.get(cc, cc), *figures])
     return (
         "A long flow through three links of 12 Mbit/s, each with a flow of its own; even shares are 6 Mbit/s.\n\n"
-        + "\n".join(lines)
+        + markdown.table(heads, lines, "lr")
         + "\n"
     )
 
@@ -150,7 +150,7 @@ def starting_orders() -> str:
     """Who comes first."""
     result = run("starting-orders")
     order = {("0 s", "10 s"): "HLDG first", ("0 s", "0 s"): "together", ("10 s", "0 s"): "CUBIC first"}
-    text = table(result, "", ["path.rate", "path.rtt"], ["flow.a.start", "flow.b.start"], {"": (SHARE, percent)})
+    text = grid(result, "", ["path.rate", "path.rtt"], ["flow.a.start", "flow.b.start"], {"": (SHARE, percent)})
     for (a, b), words in order.items():
         text = text.replace(f"| {a}, {b} |", f"| {words} |", 1).replace(f" {a}, {b} |", f" {words} |", 1)
     return (
@@ -167,7 +167,7 @@ def mice_elephants() -> str:
         "ms": (QUEUE, number),
         "page s": (values("group.mice.completion_s"), number),
     }
-    text = table(result, "elephant, web users", ["flow.elephant.start", "flow.mice.count"], ["flow.a.cc"], show)
+    text = grid(result, "elephant, web users", ["flow.elephant.start", "flow.mice.count"], ["flow.a.cc"], show)
     text = text.replace("| 10 s, ", "| CUBIC, ").replace("| 109 s, ", "| none, ")
     return (
         "One flow beside web users (pages of 20 kB, one second of thought), without and with a CUBIC elephant, on "
@@ -180,7 +180,7 @@ def pacing() -> str:
     """Pacing on HLDG."""
     result = run("pacing")
     show = {"%": (UTILISATION, percent), "ms": (QUEUE, number), "Jain": (values("fairness.jain"), lambda x: f"{x:.3f}")}
-    text = table(result, "flows, path", ["flow.a.count", "path.rate", "path.rtt"], ["flow.a.pacing"], show)
+    text = grid(result, "flows, path", ["flow.a.count", "path.rate", "path.rtt"], ["flow.a.pacing"], show)
     text = text.replace("false, ", "bursts, ").replace("true, ", "paced, ")
     return "HLDG as it is and paced at 1.2 times its window: utilisation, mean queueing delay, fairness.\n\n" + text
 
@@ -189,7 +189,7 @@ def uplinks() -> str:
     """Asymmetric lines."""
     result = run("uplinks")
     show = {"%": (UTILISATION, percent), "ms": (QUEUE, number)}
-    text = table(result, "upload, line", ["flow.upload.start", "path.rate", "path.up", "path.rtt"], ["flow.a.cc"], show)
+    text = grid(result, "upload, line", ["flow.upload.start", "path.rate", "path.up", "path.rtt"], ["flow.a.cc"], show)
     text = text.replace("| 79 s, ", "| none, ").replace("| 10 s, ", "| CUBIC, ")
     return (
         "The lines of Table 3.1 (down, up, base RTT), without and with an upload by CUBIC: utilisation and queue of "
@@ -205,7 +205,7 @@ def queues() -> str:
     """Every queue."""
     result = run("queues")
     show = {"%": (UTILISATION, percent), "share": (SHARE, percent), "ms": (QUEUE, number)}
-    text = table(result, "queue", ["path.queue"], ["flow.a.cc", "flow.b.start"], show)
+    text = grid(result, "queue", ["path.queue"], ["flow.a.cc", "flow.b.start"], show)
     text = text.replace(", 109 s", " alone").replace(", 10 s", " against CUBIC")
     return "12 Mbit/s, 40 ms, 340 packets: utilisation and share in per cent, mean queueing delay in ms.\n\n" + text
 
@@ -313,7 +313,7 @@ def sensitivity() -> str:
     for ax in axes[-1]:
         ax.set_xlabel("utilisation % (4 paths) | queue ms (4 paths) | share % against CUBIC (5 paths)", fontsize=6)
     fig.savefig(PICTURE, dpi=110, metadata={"Software": None})
-    lines = ["| parameter | values | utilisation, points | queue | share, points |", "|---|---|--:|--:|--:|"]
+    lines = []
     for m in maps:
         data, base = np.array(m.figures), np.array(m.figures[m.default])
         kind = [c.split(":")[0] for c in columns]
@@ -321,7 +321,7 @@ def sensitivity() -> str:
         part = data[:, [x == "queue, ms" for x in kind]] / base[[x == "queue, ms" for x in kind]]
         factor = max(float(part.max()), 1 / float(part.min()))
         moved = [f"{points['utilisation']:.1f}", f"× {factor:.2f}", f"{points['share']:.1f}"]
-        lines.append(f"| `{m.name}` | {', '.join(m.rows)} | {' | '.join(moved)} |")
+        lines.append([f"`{m.name}`", ", ".join(m.rows), *moved])
     alone = ", ".join(c.split(": ")[1].replace(", ", " ") for c in columns[:4])
     shared = ", ".join(c.split(": ")[1].replace(", ", " and ") for c in columns[8:])
     return (
@@ -329,47 +329,32 @@ def sensitivity() -> str:
         f"of one flow on {alone}; share against CUBIC on 12 Mbit/s with {shared} of buffer. The figure has a heat map "
         "each (red: more than with the default, blue: less); the table how far the figures move at the most.\n\n"
         "![A heat map of utilisation, queue and share per parameter of HLDG](beyond-sensitivity.png)\n\n"
-        + "\n".join(lines)
+        + markdown.table(["parameter", "values", "utilisation, points", "queue", "share, points"], lines, "llr")
         + "\n"
     )
 
 
-PARTS: dict[str, tuple[str, Callable[[], str]]] = {
-    "rates": ("From 0.5 to 100 Mbit/s, alone", rates),
-    "rates-cubic": ("From 0.5 to 100 Mbit/s, against CUBIC", rates_cubic),
-    "parking-lot": ("Several bottlenecks", parking_lot),
-    "starting-orders": ("Who starts first", starting_orders),
-    "mice-elephants": ("Mice and elephants", mice_elephants),
-    "pacing": ("Pacing", pacing),
-    "uplinks": ("Asymmetric uplinks", uplinks),
-    "queues": ("Every queue", queues),
-    "sensitivity": ("Sensitivity of the parameters", sensitivity),
+PARTS: dict[str, Callable[[], str]] = {
+    "rates": rates,
+    "rates-cubic": rates_cubic,
+    "parking-lot": parking_lot,
+    "starting-orders": starting_orders,
+    "mice-elephants": mice_elephants,
+    "pacing": pacing,
+    "uplinks": uplinks,
+    "queues": queues,
+    "sensitivity": sensitivity,
 }
-
-HEAD = """# Beyond the thesis' list
-
-The thesis names what it left for others to look at: slower and faster links, several bottlenecks, mixed traffic,
-pacing, asymmetric lines, its parameters, other queues. Here it is measured. All with HLDG's and CDG's defaults on
-FreeBSD 11's TCP, and CUBIC with HyStart on Linux'; medians over the repetitions. `docs/beyond.py` writes this page;
-each section names its own part, and `sojourn run` of the file repeats the runs.
-"""
 
 
 def main() -> int:
     """The command line."""
     wanted = sys.argv[1:] or list(PARTS)
-    old = PAGE.read_text("utf-8") if PAGE.is_file() else ""
-    text = HEAD
-    for part, (title, write) in PARTS.items():
-        mark = f"<!-- {part} -->\n"
-        if part in wanted:
-            file = "sensitivity-alone" if part == "sensitivity" else part
-            source = f"[`{file}.toml`](../experiments/beyond/{file}.toml)"
-            body = f"{write()}\n`.venv/bin/python docs/beyond.py {part}` ({source})\n"
-        else:
-            body = old.partition(mark)[2].partition("<!-- end -->")[0]
-        text += f"\n## {title}\n\n{mark}{body}<!-- end -->\n"
-    PAGE.write_text(text, "utf-8")
+    for part in wanted:
+        file = "sensitivity-alone" if part == "sensitivity" else part
+        source = f"[`{file}.toml`](../experiments/beyond/{file}.toml)"
+        made = f"{PARTS[part]()}\n`.venv/bin/python docs/beyond.py {part}` ({source})"
+        PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), part, made), "utf-8")
     return 0
 
 

@@ -14,15 +14,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import markdown
 import polars as pl
-from marks import filled
 
 import sojourn as sj
 from sojourn._engine import table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "figures-and-pages.md"
-HEAD = "| figures | file | what the text says | what is seen here |\n|---|---|---|---|"
+HEADS = ("figures", "file", "what the text says", "what is seen here")
 CDG, CUBIC, START, HLDG, STANDING, ROUTE, MODES = (
     f"thesis/micro/{name}"
     for name in (
@@ -287,9 +287,9 @@ ROWS: tuple[tuple[str, str, str, Callable[[], str] | str], ...] = (
 def main() -> int:
     """Runs the files and writes the rows, or tells whether they are as written."""
     page = PAGE.read_text("utf-8")
-    rows = (f"| {f} | {file} | {says} | {seen if isinstance(seen, str) else seen()} |" for f, file, says, seen in ROWS)
-    body = "\n".join([HEAD, *rows])
-    fresh = filled(page, "close views", body)
+    rows = ([figure, file, says, seen if isinstance(seen, str) else seen()] for figure, file, says, seen in ROWS)
+    body = markdown.table(HEADS, rows)
+    fresh = markdown.filled(page, "close views", body)
     if "--check" in sys.argv[1:]:
         if fresh != page:
             print(f"{PAGE.relative_to(ROOT)} is out of date: run docs/close_views.py", file=sys.stderr)

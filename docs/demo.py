@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts what `make demo` shows into the README: its tables between two marks, and its figure beside this file.
+"""Puts what `make demo` shows into the README: its tables and its figure beside this file.
 
 .venv/bin/python docs/demo.py            runs the demo's experiments and writes README.md and docs/demo.png
 .venv/bin/python docs/demo.py --check    runs them and tells whether the README's tables are what comes out today
@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import markdown
+
 from sojourn import _engine, demo, plot, reproduce
 from sojourn.reproduce import Comparison
 from sojourn.result import Result
@@ -17,17 +19,14 @@ from sojourn.result import Result
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "demo.png"
-OPEN, CLOSE = "<!-- tables: docs/demo.py -->\n", "<!-- end of tables -->\n"
 
 
-def table(comparison: Comparison) -> str:
+def section(comparison: Comparison) -> str:
     """A published table as Markdown, ours in bold beside each column; what is out of tolerance has a mark."""
     columns = list(dict.fromkeys(cell.column for cell in comparison.cells))
     cells = {(cell.row, cell.column): cell for cell in comparison.cells}
     heads = [reproduce.texts(next(c for c in comparison.cells if c.column == column)).column for column in columns]
-    lines = [f"{reproduce.heading(comparison)}: {comparison.score}.", ""]
-    lines.append("| | " + " | ".join(f"{head} | **ours**" for head in heads) + " |")
-    lines.append("|---|" + "--:|--:|" * len(columns))
+    lines = []
     for row in dict.fromkeys(cell.row for cell in comparison.cells):
         line = [row]
         for column in columns:
@@ -36,8 +35,9 @@ def table(comparison: Comparison) -> str:
             else:
                 shown = reproduce.texts(cell)
                 line += [shown.published, f"**{shown.ours}**{demo.MARKS.get(cell.verdict, '')}"]
-        lines.append("| " + " | ".join(line) + " |")
-    return "\n".join(lines) + "\n"
+        lines.append(line)
+    made = markdown.table(["", *(text for head in heads for text in (head, "**ours**"))], lines, "lr")
+    return f"{reproduce.heading(comparison)}: {comparison.score}.\n\n{made}"
 
 
 def main(arguments: list[str]) -> int:
@@ -51,9 +51,7 @@ def main(arguments: list[str]) -> int:
         results.append(reproduce.simulate(experiment, _engine.check(experiment), None))
     comparisons = [comparison for result in results for comparison in reproduce.compare(result)]
     text = README.read_text("utf-8")
-    before, rest = text.split(OPEN)
-    _, after = rest.split(CLOSE)
-    wanted = before + OPEN + "\n" + "\n".join(table(comparison) for comparison in comparisons) + "\n" + CLOSE + after
+    wanted = markdown.filled(text, "demo", "\n\n".join(section(comparison) for comparison in comparisons))
     if arguments:
         print("the README's tables are what comes out" if wanted == text else "out of date: README.md (docs/demo.py)")
         return int(wanted != text)

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import markdown
 import pictures
 
 from sojourn import _core, catalogue
@@ -45,16 +46,11 @@ def header(*folder: str, name: str) -> str:
     return ""
 
 
-def cell(text: str) -> str:
-    """Text for a cell of a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|")
-
-
 def parameters(fields: list[Entry]) -> str:
     """A table of what a user may set."""
     if not fields:
         return "Nothing to set.\n"
-    lines = ["| parameter | default | allowed | what it does |", "|---|---|---|---|"]
+    rows = []
     for field in fields:
         if field["choices"]:
             allowed = ", ".join(f"`{choice}`" for choice in field["choices"])
@@ -62,8 +58,10 @@ def parameters(fields: list[Entry]) -> str:
             allowed = " to ".join(field["range"])
         else:
             allowed = field["kind"]
-        lines.append(f"| `{field['name']}` | `{field['default']}` | {cell(allowed)} | {cell(field['doc'])} |")
-    return "\n".join(lines) + "\n"
+        rows.append(
+            [f"`{field['name']}`", f"`{field['default']}`", markdown.cell(allowed), markdown.cell(field["doc"])]
+        )
+    return markdown.table(["parameter", "default", "allowed", "what it does"], rows) + "\n"
 
 
 SLOW_STARTS = {
@@ -89,12 +87,12 @@ def algorithm(entry: Entry) -> str:
         ("Evidence", entry["evidence"]),
     ]
     page = f"# {entry['title']}: `{entry['name']}`\n\n" + header("cc", "src", "algo", name=entry["name"]) + "\n\n"
-    page += "| | |\n|---|---|\n" + "".join(f"| {fact} | {cell(text)} |\n" for fact, text in facts if text)
-    page += f"\n![{entry['name']} alone and beside CUBIC]({entry['name']}.svg)\n\n"
+    page += markdown.table(["", ""], [[fact, markdown.cell(text)] for fact, text in facts if text])
+    page += f"\n\n![{entry['name']} alone and beside CUBIC]({entry['name']}.svg)\n\n"
     page += (pictures.MARKED if pictures.marked(entry) else pictures.WORDS) + "\n"
     page += "\n## Parameters\n\n" + parameters(entry["fields"])
     if entry["departures"]:
-        page += "\n## Departures\n\n" + "".join(f"- {cell(departure)}\n" for departure in entry["departures"])
+        page += "\n## Departures\n\n" + "".join(f"- {markdown.cell(departure)}\n" for departure in entry["departures"])
     return page
 
 
@@ -133,24 +131,28 @@ def causes(entries: list[Entry]) -> str:
         "# Causes of window changes\n\n"
         "Every window change that is not plain growth, and every mode switch, probe and exit, is one event. The "
         "columns `v0` … `v7` of the event table hold the values below, in this order, as integers.\n\n"
-        "| number | cause | what happened | values |\n|--:|---|---|---|\n"
     )
+    rows = []
     for entry in entries:
         values = ", ".join(f"`{value['name']}` ({value['unit']})" for value in entry["values"])
-        page += f"| {entry['number']} | `{entry['name']}` | {cell(entry['doc'])} | {values} |\n"
-    page += "\n## Numbers that stand for words\n\n| value | words |\n|---|---|\n"
+        rows.append([str(entry["number"]), f"`{entry['name']}`", markdown.cell(entry["doc"]), values])
+    page += markdown.table(["number", "cause", "what happened", "values"], rows, "rl")
     worded = {value["name"]: value["words"] for entry in entries for value in entry["values"] if value["words"]}
-    for name, words in worded.items():
-        page += f"| `{name}` | " + ", ".join(f"{n} {word}" for n, word in enumerate(words) if word) + " |\n"
-    return page
+    rows = [
+        [f"`{name}`", ", ".join(f"{n} {word}" for n, word in enumerate(words) if word)]
+        for name, words in worded.items()
+    ]
+    return page + "\n\n## Numbers that stand for words\n\n" + markdown.table(["value", "words"], rows) + "\n"
 
 
 def diftr(tables: Any) -> str:
     """The page of the table `diftr`."""
 
     def rows(kind: str) -> str:
-        lines = [f"| `{row['name']}` | {cell(row['doc'])} |\n" for row in tables[kind]]
-        return "| name | |\n|---|---|\n" + "".join(lines)
+        return (
+            markdown.table(["name", ""], [[f"`{row['name']}`", markdown.cell(row["doc"])] for row in tables[kind]])
+            + "\n"
+        )
 
     return (
         "# The table `diftr`\n\n" + header("sim", "src", name="diftr") + "\n\n"
@@ -169,20 +171,20 @@ def index(pages: dict[str, list[Entry]]) -> str:
     page = (
         "# Reference\n\nWritten by `docs/generate.py` from the code; not edited by hand.\n\n## Congestion controls\n\n"
     )
-    page += "| name | | family | reacts to | evidence |\n|---|---|---|---|---|\n"
+    rows = []
     for entry in pages["cc"]:
         row = [f"[`{entry['name']}`](cc/{entry['name']}.md)", entry["title"], entry["family"], entry["signal"]]
-        page += "| " + " | ".join(cell(text) for text in [*row, entry["evidence"]]) + " |\n"
-    page += (
-        "\n## Queues\n\nA law alone, and in sub-queues of flows under a scheduler.\n\n"
-        "| name | in sub-queues | published |\n|---|---|---|\n"
-    )
+        rows.append([markdown.cell(text) for text in [*row, entry["evidence"]]])
+    page += markdown.table(["name", "", "family", "reacts to", "evidence"], rows)
+    page += "\n\n## Queues\n\nA law alone, and in sub-queues of flows under a scheduler.\n\n"
+    rows = []
     for entry in pages["queue"]:
         if entry["name"] == entry["law"]:
             under = [other["name"] for other in pages["queue"] if other["law"] == entry["law"] != other["name"]]
-            row = [entry["name"], ", ".join(f"[`{name}`](queue/{name}.md)" for name in under), cell(entry["paper"])]
-            page += f"| [`{row[0]}`](queue/{row[0]}.md) | {row[1]} | {row[2]} |\n"
-    page += "\n## More\n\n- [Published experiments and their scores](experiments.md)\n"
+            name, *under = [f"[`{name}`](queue/{name}.md)" for name in (entry["name"], *under)]
+            rows.append([name, ", ".join(under), markdown.cell(entry["paper"])])
+    page += markdown.table(["name", "in sub-queues", "published"], rows)
+    page += "\n\n## More\n\n- [Published experiments and their scores](experiments.md)\n"
     page += "- [Slow starts](slow-starts.md)\n- [Causes of window changes](causes.md)\n"
     page += "- [The table `diftr`](diftr.md): packets at queues, and the queues' inner state\n"
     return page + "- [JSON schema of the experiment file](experiment.schema.json), for editors\n"
@@ -200,8 +202,7 @@ def experiments() -> str:
     if files:
         newest = json.loads(files[-1].read_text("utf-8"))
         every = newest["score"]
-        tables = [(one["name"], table) for one in newest["experiments"] for table in one["tables"]]
-        scores = {(name, table["title"]): table for name, table in tables}
+        scores = {(of["name"], one["title"]): one for of in newest["experiments"] for one in of["tables"]}
         page += (
             f"Within tolerance in the full run of {files[-1].name.removesuffix('.scores.json')} (model "
             f"{newest['model']}): {every['within']} of {every['judged']} cells, {every['undecided']} undecided, "
@@ -213,15 +214,15 @@ def experiments() -> str:
         "In brackets: of so many of the undecided our median is within, though our spread is wider than the tolerance. "
     )
     page += "*Own runs*: what a run of ours would have within in print's place ([how](../reproducing.md)).\n\n"
-    page += "| experiment | table | cells | within | undecided | | own runs |\n|---|---|--:|--:|--:|--:|--:|\n"
+    rows = []
     folder = ROOT / "experiments"
     for path in sorted(folder.rglob("*.toml")):
         name = path.relative_to(folder).with_suffix("").as_posix()
         plan = json.loads(_core.check(path.read_text("utf-8"), str(path), []))
-        shown = name
-        for table in plan["published"]:
-            judged = sum(one["low"] is not None or one["high"] is not None for one in table["cells"])
-            found = scores.get((name, table["title"]))
+        shown = f"`{name}`"
+        for one in plan["published"]:
+            judged = sum(point["low"] is not None or point["high"] is not None for point in one["cells"])
+            found = scores.get((name, one["title"]))
             figures = ["", "", "", ""]
             if found and (score := found["score"])["judged"]:
                 own = OwnRuns(**found["own"]).text if found["own"] else ""
@@ -229,9 +230,13 @@ def experiments() -> str:
                     f"{score['undecided']} ({score['leaning']})" if score["leaning"] else str(score["undecided"])
                 )
                 figures = [str(score["within"]), undecided, f"{100 * score['share']:.0f} %", own]
-            page += f"| `{shown}` | {cell(table['title'])} | {judged} | {' | '.join(figures)} |\n"
+            rows.append([shown, markdown.cell(one["title"]), str(judged), *figures])
             shown = ""
-    return page.replace("| `` |", "| |")
+    return (
+        page
+        + markdown.table(["experiment", "table", "cells", "within", "undecided", "", "own runs"], rows, "llr")
+        + "\n"
+    )
 
 
 def pages() -> dict[Path, str]:

@@ -15,11 +15,11 @@ import platform
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import markdown
 import polars as pl
-from marks import filled
 
 import sojourn as sj
 from sojourn._engine import version
@@ -68,12 +68,6 @@ def spread(values: Iterable[float]) -> str:
     return number(statistics.mean(seen)) + (f" ± {number(statistics.stdev(seen))}" if len(seen) > 1 else "")
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """In Markdown; the first column names."""
-    lines = [f"| {' | '.join(heads)} |", f"|---|{'--:|' * (len(heads) - 1)}"]
-    return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
-
-
 def verified(name: str, file: str, settings: Settings, times: int) -> tuple[dict[str, object], sj.Result, sj.Result]:
     """The verdicts on an experiment file, and both results."""
     folder, path = RUNS / "verify" / name, HERE.parent / "experiments" / "verify" / file
@@ -92,7 +86,7 @@ def verify() -> str:
         cells = [f"{number(100 * link['utilisation'].mean())} %" for link in links]
         cells += [f"{number(link['queue_ms.mean'].mean())} ms" for link in links]
         rows.append([name, *cells, "agree" if said["agrees"] else "part"])
-    return table(["", "utilisation, sim", "kernel", "mean queue, sim", "kernel", ""], rows)
+    return markdown.table(["", "utilisation, sim", "kernel", "mean queue, sim", "kernel", ""], rows, "lr")
 
 
 def repairs() -> str:
@@ -107,7 +101,7 @@ def repairs() -> str:
         rows.append(
             [f"`{cc}`", f"{loss} %", *(spread(sound(result, result.flows)["goodput_mbps"]) for result in results)]
         )
-    return table(["", "losses", "kernel", "simulator"], rows)
+    return markdown.table(["", "losses", "kernel", "simulator"], rows, "lr")
 
 
 #: Paths of the table on ACKs: the line and how long a flow runs.
@@ -131,7 +125,7 @@ def acks() -> str:
                 cells.append(number(len(seen) / (seen["delivered"].sum() / 1448)))
         rows.append([f"`{line}`", *cells])
     heads = ["path", "first second: kernel", "simulator", "from 3 s on: kernel", "simulator"]
-    return table(heads, rows)
+    return markdown.table(heads, rows, "lr")
 
 
 def losses() -> str:
@@ -146,7 +140,7 @@ def losses() -> str:
         links = [sound(result, result.links).filter(pl.col("link") == 0) for result in results]
         used = [spread(100 * link["utilisation"]) for link in links]
         rows.append([f"`{path}`", f"{up} Mbit/s", *used])
-    return table(["path", "`path.up`", "kernel, %", "simulator, %"], rows)
+    return markdown.table(["path", "`path.up`", "kernel, %", "simulator, %"], rows, "lr")
 
 
 def game() -> str:
@@ -173,7 +167,7 @@ def game() -> str:
     assert isinstance(cases, list)
     figures = [row for case in cases for row in case["rows"]]
     good = sum(row["agrees"] for row in figures)
-    made = table(["", "beside CUBIC, sim", "kernel", "beside CDG, sim", "kernel"], lines)
+    made = markdown.table(["", "beside CUBIC, sim", "kernel", "beside CDG, sim", "kernel"], lines, "lr")
     return f"{made}\n\n`verify` finds {good} of {len(figures)} figures within their limits."
 
 
@@ -188,7 +182,7 @@ def main() -> None:
     told = f"Kernel {'.'.join(platform.release().split('.')[:2])}, model {version().model}:"
     for name in wanted:
         made = f"{told}\n\n{TABLES[name]()}"
-        PAGE.write_text(filled(PAGE.read_text("utf-8"), f"linux {name}", made), "utf-8")
+        PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), f"linux {name}", made), "utf-8")
         print(made)
 
 

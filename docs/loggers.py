@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import markdown
 import polars as pl
 
 import sojourn as sj
@@ -16,10 +17,10 @@ from sojourn.formats.sockets import states
 #: Section A.5.1: 100 Mbit/s, 6 ms, iperf over CUBIC, the first 1.4 s; its buffer is not told.
 LINE = "100Mbit/s 6ms 100p fifo: {cc}"
 SETTINGS = {"run.duration": "1.4 s"}
-MARK = "<!-- measured: docs/loggers.py -->"
+PAGE = Path(__file__).with_name("formats.md")
 
 
-def measured(cc: str) -> list[str]:
+def measured(cc: str) -> list[list[str]]:
     """One row of the table for the whole run, one for the first 30 ms."""
     run = export.Run.of(sj.api.prepare(LINE.format(cc=cc), SETTINGS))
     rows = states(export.recorded_flows(run, [0]), [0])
@@ -37,21 +38,16 @@ def measured(cc: str) -> list[str]:
             mine = log.filter(early)
             held = mine["window"].n_unique()
             cells.append(f"{held} ({100 * held / windows:.0f} %) in {len(mine)}")
-        lines.append(f"| {cc} | {name} | {windows} | {len(found)} | {' | '.join(cells)} |")
+        lines.append([cc, name, str(windows), str(len(found)), *cells])
     return lines
 
 
 def main() -> None:
     """Write the table."""
-    head = "| | | windows | records, both ways | held by records of ACKs | by polls every 1 ms | every 10 ms |"
-    table = [head, "|---|---|---|---|---|---|---|"]
-    for cc in ("cubic", "newreno", "cdg", "hldg", "bbr"):
-        table += measured(cc)
-    path = Path(__file__).with_name("formats.md")
-    before, mark, after = path.read_text("utf-8").partition(MARK)
-    rest = after.split("\n\n", 2)[2] if after else ""
-    path.write_text(before + mark + "\n\n" + "\n".join(table) + "\n\n" + rest, "utf-8")
-    print("\n".join(table))
+    heads = ["", "", "windows", "records, both ways", "held by records of ACKs", "by polls every 1 ms", "every 10 ms"]
+    made = markdown.table(heads, [row for cc in ("cubic", "newreno", "cdg", "hldg", "bbr") for row in measured(cc)])
+    PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), "loggers", made), "utf-8")
+    print(made)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-MARK = "<!-- measured: docs/loggers_cpu.py -->"
+import markdown
+
+PAGE = Path(__file__).with_name("formats.md")
+HEADS = ("link", "logger", "records a second", "CPU of hosts and links", "of the logger", "more than none", "lost")
 TRACES = Path("/sys/kernel/tracing")
 PORT = 5001
 #: Seconds of a run that are not counted, at its beginning and end, and those that are.
@@ -134,34 +137,30 @@ def main() -> None:
     chosen = options.parse_args()
     if os.geteuid() != 0 or not (TRACES / "events/tcp/tcp_probe").exists():
         sys.exit("needs root, and tracefs at /sys/kernel/tracing with tcp:tcp_probe (mount -t tracefs none …)")
-    table = ["| link | logger | records a second | CPU of hosts and links | of the logger | more than none | lost |"]
-    table += ["|---|---|---|---|---|---|---|"]
+    rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = folder / "logger"
         source = Path(__file__).with_name("logger.c")
         subprocess.run(["cc", "-O2", "-o", str(program), str(source)], check=True)
         for rate in chosen.rate or ("100Mbit/s 6ms", "1Gbit/s 6ms"):
-            line = f"{rate} 400p fifo: cubic(reference=linux, slow_start=hystart)"
+            experiment = f"{rate} 400p fifo: cubic(reference=linux, slow_start=hystart)"
             seen: dict[str, list[tuple[float, float, int, int]]] = {logger: [] for logger in LOGGERS}
             for _ in range(chosen.runs):  # in turns, so that what else the machine does meets all of them
                 for logger in LOGGERS:
-                    seen[logger].append(once(logger, program, line, folder))
+                    seen[logger].append(once(logger, program, experiment, folder))
             least = middle([sum(one[:2]) for one in seen["none"]])
             for logger, runs in seen.items():
                 base, own, more = (
                     [one[0] for one in runs], [one[1] for one in runs], [one[0] + one[1] - least for one in runs]
                 )  # fmt: skip
                 records, lost = middle([one[2] for one in runs]), sum(one[3] for one in runs)
-                table.append(
-                    f"| {rate} | {logger} | {records:.0f} | {spread(base)} | {spread(own)} | {spread(more)} | {lost} |"
-                )
-                print(table[-1], flush=True)
-    path = Path(__file__).with_name("formats.md")
-    before, _, after = path.read_text("utf-8").partition(MARK)
-    first, *others = after.lstrip("\n").split("\n\n")
-    rest = "\n\n".join(others if first.startswith("|") else [first, *others])
-    path.write_text(before + MARK + "\n\n" + "\n".join(table) + "\n\n" + rest, "utf-8")
+                rows.append(
+                    [rate, logger, f"{records:.0f}", spread(base), spread(own), spread(more), str(lost)]
+                )  # fmt: skip
+                print(markdown.line(rows[-1]), flush=True)
+    made = markdown.table(HEADS, rows)
+    PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), "loggers' CPU", made), "utf-8")
 
 
 def middle(values: list[float]) -> float:

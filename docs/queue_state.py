@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import markdown
 import polars as pl
-from marks import filled
 
 import sojourn as sj
 
@@ -35,16 +35,16 @@ def count(name: str, what: str, right: str) -> list[str]:
         good = events.filter(pl.col("cause") == right).height
         share = 100 * good / max(events.height, 1)
         rate = sum(flows["throughput_mbps"]) / flows.height
-        lines.append(f"| {what} | `{flows['cc'][0]}` | {events.height} | {share:.0f} % | {rate:.2f} Mbit/s |")
+        lines.append([what, f"`{flows['cc'][0]}`", str(events.height), f"{share:.0f} %", f"{rate:.2f} Mbit/s"])
     return lines
 
 
 def main() -> None:
     """Runs both files and writes the table."""
     rows = [line for file in FILES for line in count(*file)]
-    table = "\n".join(["| losses | | judged | rightly | goes at |", "|---|---|--:|--:|--:|", *rows])
-    PAGE.write_text(filled(PAGE.read_text("utf-8"), "counts", table), "utf-8")
-    print(table)
+    made = markdown.table(["losses", "", "judged", "rightly", "goes at"], rows, "llr")
+    PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), "counts", made), "utf-8")
+    print(made)
 
 
 if __name__ == "__main__":

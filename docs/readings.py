@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from statistics import median
 
-from marks import filled
+import markdown
 
 import sojourn as sj
 from sojourn import _engine
@@ -78,7 +78,7 @@ def changed(text: str, switches: str) -> str:
     return re.sub(r'"hldg(?:\(([^")]*)\))?"', put, text) if switches else text
 
 
-def row(name: str, switches: str) -> str:
+def row(name: str, switches: str) -> list[str]:
     """One line of the table: cells within tolerance per published file, then the figures that tell most."""
     scores: list[str] = []
     # Table, row, what is measured, our median.
@@ -97,7 +97,7 @@ def row(name: str, switches: str) -> str:
     shares = [100 * share for share in medians("table-5.2", "flow.a.share")]
     jain = min(medians("table-6.1", "fairness.jain"))
     figures = [f"{queue:.1f} ms, {use:.1f} %", f"{min(shares):.0f}, {median(shares):.0f} %", f"{jain:.3f}"]
-    return f"| {name} | {f'`{switches}`' if switches else ''} | {' | '.join([*scores, *figures])} |"
+    return [name, f"`{switches}`" if switches else "", *scores, *figures]
 
 
 def main(arguments: list[str]) -> int:
@@ -106,12 +106,11 @@ def main(arguments: list[str]) -> int:
     lines = []
     for name, switches in wanted.items():
         lines.append(row(name, switches))
-        print(lines[-1], flush=True)
+        print(markdown.line(lines[-1]), flush=True)
     if not arguments:
         files = [table.removesuffix("-10mbit-100ms") for table in TABLES]
         heads = ["#", "switch", *files, "T5.1 HLDG", "T5.2 least, median", "T6.1 least Jain"]
-        table = "\n".join(["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads), *lines])
-        PAGE.write_text(filled(PAGE.read_text("utf-8"), "readings", table), "utf-8")
+        PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), "readings", markdown.table(heads, lines)), "utf-8")
     return 0
 
 

@@ -15,21 +15,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from marks import filled
+import markdown
 
 from sojourn._engine import version
 
 PAGE = Path(__file__).parent / "tcpeval.md"
 
 
-def table(answer: dict[str, Any]) -> str:
+def section(answer: dict[str, Any]) -> str:
     """A suite's statements with what was measured, in Markdown."""
-    lines = ["| statement | where | measured | |", "|---|---|---|---|"]
-    for one in answer["statements"]:
-        verdict = {True: "holds", False: "**fails**", None: "not judged"}[one["holds"]]
-        lines.append(f"| {one['says']} | {one['source']} | {one['measured']} | {verdict} |")
+    verdicts = {True: "holds", False: "**fails**", None: "not judged"}
+    rows = [[one["says"], one["source"], one["measured"], verdicts[one["holds"]]] for one in answer["statements"]]
     kind = " --quick" if answer["quick"] else ""
-    return f"`sojourn suite {answer['suite']}{kind}`, model {version().model}:\n\n" + "\n".join(lines)
+    return f"`sojourn suite {answer['suite']}{kind}`, model {version().model}:\n\n" + markdown.table(
+        ["statement", "where", "measured", ""], rows
+    )
 
 
 def main() -> int:
@@ -40,7 +40,7 @@ def main() -> int:
     page = fresh = PAGE.read_text("utf-8")
     for name in files:
         answer = json.loads(Path(name).read_text("utf-8"))
-        fresh = filled(fresh, answer["suite"], table(answer))
+        fresh = markdown.filled(fresh, answer["suite"], section(answer))
     if "--check" not in sys.argv:
         PAGE.write_text(fresh, "utf-8")
     elif fresh != page:

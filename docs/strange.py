@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from marks import filled
+import markdown
 
 import sojourn as sj
 from sojourn import _engine
@@ -132,9 +132,9 @@ def measured(row: Row) -> str:
     return "<br>".join(["; ".join(heads) + ":", *sides])
 
 
-def line(row: Row, seen: str) -> str:
-    """The row in Markdown."""
-    return f"| {row.what} | `{row.command}` | {seen} | {row.why} |"
+def in_page(row: Row, seen: str) -> list[str]:
+    """The row of the table."""
+    return [row.what, f"`{row.command}`", seen, row.why]
 
 
 def main() -> None:
@@ -145,15 +145,14 @@ def main() -> None:
     made = []
     for row in rows():
         if not wanted or row.name in wanted:
-            made.append(line(row, measured(row)))
-            print(made[-1] if wanted else row.name, file=sys.stdout if wanted else sys.stderr, flush=True)
+            made.append(in_page(row, measured(row)))
+            print(
+                markdown.line(made[-1]) if wanted else row.name, file=sys.stdout if wanted else sys.stderr, flush=True
+            )
     if not wanted:
-        head = [
-            f"Model {_engine.version().model}:\n",
-            "| what | the command that shows it | measured | why |",
-            "|---|---|---|---|",
-        ]
-        PAGE.write_text(filled(PAGE.read_text("utf-8"), "strange", "\n".join([*head, *made])), "utf-8")
+        told = f"Model {_engine.version().model}:\n\n"
+        told += markdown.table(["what", "the command that shows it", "measured", "why"], made)
+        PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), "strange", told), "utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from marks import filled
+import markdown
 
 from sojourn._engine import version
 from sojourn.stats import number
@@ -20,26 +20,28 @@ from sojourn.suite.survey_table import COLUMNS
 PAGE = Path(__file__).parent / "survey.md"
 
 
-def table(answer: dict[str, object]) -> str:
+def section(answer: dict[str, object]) -> str:
     """The columns that the terminal shows, in Markdown."""
     rows = answer["overview"]
     assert isinstance(rows, list)
     shown = [column for column in COLUMNS if column.brief and column.title in rows[0]]
     heads = [f"{column.title}{', ' + column.unit if column.unit else ''}" for column in shown]
-    lines = ["| | family | evidence | " + " | ".join(heads) + " |", "|---|---|---|" + "--:|" * len(heads)]
+    lines = []
     for row in rows:
         cells = ["–" if row[c.title] is None else number(row[c.title]) for c in shown]
-        lines.append(f"| `{row['congestion control']}` | {row['family']} | {row['evidence']} | {' | '.join(cells)} |")
+        lines.append([f"`{row['congestion control']}`", row["family"], row["evidence"], *cells])
     kind = "`--quick`" if answer["quick"] else "the whole"
-    return f"Of {kind} suite, model {version().model}:\n\n" + "\n".join(lines)
+    return f"Of {kind} suite, model {version().model}:\n\n" + markdown.table(
+        ["", "family", "evidence", *heads], lines, "lllr"
+    )
 
 
 def main() -> None:
     """Replace what stands between the marks."""
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    made = table(json.loads(Path(sys.argv[1]).read_text("utf-8")))
-    PAGE.write_text(filled(PAGE.read_text("utf-8"), "survey", made), "utf-8")
+    made = section(json.loads(Path(sys.argv[1]).read_text("utf-8")))
+    PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), "survey", made), "utf-8")
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-import re
 from io import StringIO
 from pathlib import Path
 
+import markdown
 from rich.console import Console
 
 from sojourn.whatif import ask
@@ -27,21 +27,14 @@ def main() -> None:
     with screen.capture() as capture:
         show(answer, screen)
     printed = "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
-    rows = ["| weights | choice | not told apart from it |", "|---|---|---|"]
+    rows = []
     for weights in OTHER_WEIGHTS:
         other = answer.weigh(weights)
         options = " ".join(f"`--weight {key}={weight:g}`" for key, weight in weights.items())
         tied = ", ".join(f"`{one.queue}`" for one in other.ranking if one.tied)
-        rows.append(f"| {options} | `{other.choice}` | {tied} |")
-    text = PAGE.read_text("utf-8")
-    for name, block in (("output", f"```\n{printed}\n```"), ("weights", "\n".join(rows))):
-        # A function, so that nothing in the block is taken for a reference to a group.
-        text = re.sub(
-            rf"(<!-- {name}: docs/whatif.py -->\n).*?(<!-- end -->)",
-            lambda match, block=block: f"{match[1]}\n{block}\n\n{match[2]}",
-            text,
-            flags=re.DOTALL,
-        )
+        rows.append([options, f"`{other.choice}`", tied])
+    text = markdown.filled(PAGE.read_text("utf-8"), "output", f"```\n{printed}\n```")
+    text = markdown.filled(text, "weights", markdown.table(["weights", "choice", "not told apart from it"], rows))
     PAGE.write_text(text, "utf-8")
 
 

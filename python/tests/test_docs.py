@@ -49,7 +49,7 @@ def test_rows_of_what_looks_strange_are_sound_and_those_of_the_page(monkeypatch:
     rows = strange.rows()
     assert len(page) == len(rows)
     for row, line in zip(rows, page, strict=True):
-        before, after = strange.line(row, "MEASURED").split("MEASURED")
+        before, after = strange.markdown.line(strange.in_page(row, "MEASURED")).split("MEASURED")
         assert line.startswith(before), f"{row.name}: run docs/strange.py"
         assert line.endswith(after), f"{row.name}: run docs/strange.py"
         given = command.commands["run"].make_context("sojourn", shlex.split(row.command)[2:]).params
@@ -94,3 +94,10 @@ def test_commands_are_accepted(page: str, words: list[str], monkeypatch: pytest.
         check(read(f"1Mbit/s 10ms fifo: {cc}"))
     for queue in entries(given.get("aqm")):
         check(read(f"1Mbit/s 10ms {queue}: cubic"))
+
+
+def test_the_last_letter_aligns_the_rest_and_an_empty_cell_takes_one_blank(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    markdown = importlib.import_module("markdown")
+    table = markdown.table(["", "rate", "queue"], [["a", "1", ""], [markdown.cell("b |\n c"), "2", "3"]], "lr")
+    assert table.splitlines() == ["| | rate | queue |", "|---|--:|--:|", "| a | 1 | |", "| b \\| c | 2 | 3 |"]
