@@ -129,7 +129,7 @@ bench: peers .bootstrap/uv-$(UV_VERSION) ## speed and instructions per packet, b
 
 .PHONY: full
 full: build peers ## an hour: every experiment, long property tests, all workloads; results/DATE.jsonl is committed
-	.venv/bin/python -m sojourn.full
+	.venv/bin/python -m sojourn.full --date $(TODAY)
 	PROPTEST_CASES=5000 cargo test --locked --no-fail-fast
 	printf '`sojourn reproduce --all`\n\n```\n' > results/$(TODAY).md
 	-COLUMNS=140 NO_COLOR=1 $(SOJOURN) reproduce --all -o runs/full --html runs/full/reproduced.html >> results/$(TODAY).md
@@ -147,9 +147,9 @@ MEASURED := ablation close_views demo queue_state whatif loggers strange reading
 docs: build ## every measured page of docs/ anew, from today's runs: five minutes
 	@mkdir -p runs/docs
 	for page in $(MEASURED); do .venv/bin/python docs/$$page.py; done
-	for suite in tcpeval rfc7928; do $(SOJOURN) suite $$suite --quick --json > runs/docs/$$suite.json; done
+	for suite in tcpeval rfc7928; do $(SOJOURN) suite $$suite --quick --fresh --json > runs/docs/$$suite.json; done
 	.venv/bin/python docs/statements.py runs/docs/tcpeval.json runs/docs/rfc7928.json
-	$(SOJOURN) suite survey --json > runs/docs/survey.json
+	$(SOJOURN) suite survey --fresh --json > runs/docs/survey.json
 	.venv/bin/python docs/survey.py runs/docs/survey.json
 	.venv/bin/python docs/generate.py
 

@@ -27,6 +27,7 @@ from .reproduce.run import weigh
 from .result import Outcome
 from .store import opener
 from .sweep import Sweep, choose, run_all
+from .writing import replacing
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
@@ -68,7 +69,7 @@ def again(line: dict[str, Any]) -> dict[str, Any]:
     return line_of(line["experiment"], Outcome.of(case, raw, Record()))
 
 
-def write(jobs: int, out: Path) -> tuple[Path, int]:
+def write(jobs: int, out: Path, date: str) -> tuple[Path, int]:
     """Runs everything through one pool, on from what `out` holds. Returns the dated file and how many runs failed."""
     sweeps = {}
     for path in sorted(EXPERIMENTS.rglob("*.toml")):
@@ -90,10 +91,9 @@ def write(jobs: int, out: Path) -> tuple[Path, int]:
             print(f"{done} of {total} runs", file=sys.stderr)
 
     run_all(list(sweeps.values()), jobs=jobs, seen=seen, weight=weigh)
-    RESULTS.mkdir(exist_ok=True)
-    target = RESULTS / f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}.jsonl"
+    target = RESULTS / f"{date}.jsonl"
     failed = 0
-    with target.open("w") as file:
+    with replacing(target) as path, path.open("w") as file:
         for name, one in sweeps.items():
             for failure in one.failures:
                 failed += 1
@@ -130,11 +130,12 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="re-run a part of the newest result file and compare")
     parser.add_argument("--fraction", type=float, default=0.05, help="the part to re-run (default 0.05)")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time")
+    parser.add_argument("--date", default=f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}", help="of the file's name")
     parser.add_argument("-o", "--out", type=Path, default=ROOT / "runs" / "full", help="where results are kept")
     options = parser.parse_args()
     if options.check:
         return 1 if check(options.fraction, options.jobs) else 0
-    target, failed = write(options.jobs, options.out)
+    target, failed = write(options.jobs, options.out, options.date)
     print(target)
     if failed:
         print(f"{failed} runs failed and are not in it", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -205,6 +205,7 @@ def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
     wanted = tuple(metrics) or DEFAULT
     known: dict[str, None] = {}
     pairs: list[Pair] = []
+    without: dict[str, None] = {}
     cases = _cases(a, b)
     for case_a, case_b in cases:
         by_seed = {outcome.seed: outcome for outcome in b.of(case_b)}
@@ -214,6 +215,7 @@ def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
                 f"no common seeds in case {case_a.label or case_a.index}: A has {[o.seed for o in a.of(case_a)]}, "
                 f"B has {[o.seed for o in b.of(case_b)]}; run both with the same --seed"
             )
+        without |= dict.fromkeys(_without_partner(*both[0]))
         for where, full, metric, sides in _entries(both):
             known.setdefault(f"{full}.{metric}")
             # Unasked, a link without a rate is left out: no queue forms there.
@@ -227,8 +229,9 @@ def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
                 hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
                 raise SpecError(f"no metric {want!r} in the results; {hint}")
     alone = [sum(map(bool, map(side.of, side.plan.cases))) - len(cases) for side in (a, b)]
-    left_out = f" Not compared: {counted(alone[0], 'case')} of A alone, {alone[1]} of B alone." if any(alone) else ""
-    return Comparison(a, b, tuple(pairs), left_out)
+    left_out = [f"{counted(alone[0], 'case')} of A alone, {alone[1]} of B alone"] if any(alone) else []
+    told = f" Not compared: {'; '.join([*left_out, *without])}." if left_out or without else ""
+    return Comparison(a, b, tuple(pairs), told)
 
 
 def _refuse_mixed(a: Result, b: Result) -> None:
@@ -275,16 +278,37 @@ def _entries(both: Sequence[tuple[Outcome, Outcome]]) -> list[tuple[str, str, st
     found: list[tuple[str, str, str, Entries]] = []
     for part, kind in (("groups", "flow"), ("links", "link")):
         sides = [(a.summary[part], b.summary[part]) for a, b in both]
-        # By position: the flows under comparison often differ in nothing but their algorithm, and so in name.
-        for i, (one, other) in enumerate(zip(*sides[0], strict=False)):
+        names = [[str(entry["name"]) for entry in side] for side in sides[0]]
+        for i, j in _partners(*names):
+            one, other = sides[0][0][i], sides[0][1][j]
             name = one["name"] if one["name"] == other["name"] else f"{one['name']} → {other['name']}"
             if one.get("cc") != other.get("cc") and one["name"] == other["name"]:
                 name += f" ({one['cc']} → {other['cc']})"
-            pairs = [(a[i], b[i]) for a, b in sides]
+            pairs = [(a[i], b[j]) for a, b in sides]
             found += [(f"{kind}.{name}", f"{kind}.{one['name']}", metric, pairs) for metric in _known(pairs)]
     fairness = [(x.summary["fairness"], y.summary["fairness"]) for x, y in both]
     found += [("fairness", "fairness", metric, fairness) for metric in _known(fairness)]
     return found
+
+
+def _partners(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+    """Pair names by name, and what is left by position: flows under comparison often differ in nothing but their
+    algorithm, and so in name.
+    """
+    pairs = [(i, b.index(name)) for i, name in enumerate(a) if name in b]
+    left = ([i for i, name in enumerate(a) if name not in b], [j for j, name in enumerate(b) if name not in a])
+    return sorted([*pairs, *zip(*left, strict=False)])
+
+
+def _without_partner(a: Outcome, b: Outcome) -> Iterator[str]:
+    for part, kind in (("groups", "flow"), ("links", "link")):
+        names = [[str(entry["name"]) for entry in side.summary[part]] for side in (a, b)]
+        pairs = _partners(*names)
+        for at, side in enumerate("AB"):
+            paired = {pair[at] for pair in pairs}
+            alone = [f"{kind} {name}" for i, name in enumerate(names[at]) if i not in paired]
+            if alone:
+                yield f"{', '.join(alone)} of {side}"
 
 
 def _known(entries: Entries) -> dict[str, None]:

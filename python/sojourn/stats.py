@@ -100,6 +100,8 @@ def paired_difference(a: Sequence[float], b: Sequence[float], confidence: float 
 def _beyond_rounding(one: float, other: float) -> float:
     """Shares and means of equal runs may differ by the rounding of the divisions that made them."""
     difference = other - one
+    if math.isinf(difference):
+        return difference
     noise = 8.0 * sys.float_info.epsilon * max(abs(one), abs(other))
     return 0.0 if abs(difference) <= noise else difference
 

@@ -63,7 +63,7 @@ def result(
                 "groups": [chr(97 + i) for i in range(len(ccs))],
                 "flows": [
                     {"name": chr(97 + i), "group": chr(97 + i), "cc": cc, "stack": "linux", "start_s": 5.0 * i,
-                     "stop_s": None, "base_rtt_ms": base, "route": ["bottleneck"]}
+                     "stop_s": None, "base_rtt_ms": base, "route": ["bottleneck"], "back": []}
                     for i, cc in enumerate(ccs)
                 ],
                 "links": [

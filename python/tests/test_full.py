@@ -36,19 +36,22 @@ def test_lines_are_written_resumed_and_found_again(
     (tmp_path / "experiments" / "some" / "small.toml").write_text(SMALL)
     monkeypatch.setattr(full, "EXPERIMENTS", tmp_path / "experiments")
     monkeypatch.setattr(full, "RESULTS", tmp_path / "results")
-    written, failed = full.write(2, tmp_path / "runs")
+    written, failed = full.write(2, tmp_path / "runs", "2026-01-31")
+    assert written == tmp_path / "results" / "2026-01-31.jsonl"
     assert failed == 0
     lines = [json.loads(line) for line in written.read_text().splitlines()]
     assert [(line["experiment"], line["case"]) for line in lines] == [("some/small.toml", 0), ("some/small.toml", 1)]
     assert (tmp_path / "runs" / "some" / "small" / "summary.jsonl").exists(), "where reproduce --all -o looks"
     before = written.read_text()
-    assert full.write(2, tmp_path / "runs") == (written, 0)
+    assert full.write(2, tmp_path / "runs", "2026-01-31") == (written, 0)
     assert written.read_text() == before
-    assert full.check(1.0, 2) == 0
-    lines[1]["digest"] = "another"
-    written.write_text("\n".join(json.dumps(line) for line in lines))
-    assert full.check(1.0, 2) == 1
-    assert "case 1 repetition 0" in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", ["full", "--check", "--fraction", "1"])
+    assert full.main() == 0
+    for figure in ("digest", "flows"):
+        changed = [lines[0], lines[1] | {figure: "another"}]
+        written.write_text("\n".join(json.dumps(line) for line in changed))
+        assert full.main() == 1, figure
+        assert "case 1 repetition 0" in capsys.readouterr().out
 
 
 def test_a_run_that_fails_fails_the_command(

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sojourn as sj
-from sojourn.formats import diftr, export, flent, loggers, logs
+from sojourn.formats import diftr, export, flent, loggers, logs, sockets
 from sojourn.formats.sockets import states
 
 LINE = "12Mbit/s 40ms 20p codel: cubic, newreno@300ms"
@@ -129,6 +129,46 @@ def test_what_is_written_is_read_back(kind, rows, written):
         assert (read.frame["in_flight_bytes"].to_numpy() == flying).all()
     first = logs.summary(read)[0]
     assert first["connection"].startswith("10.0.0.1:40000-") and first["window_changes"] > 20
+
+
+def test_a_poller_counts_the_packets_that_have_come(rows):
+    polled = loggers.polled_at(rows, 10, 1.5)
+    for flow in (0, 1):
+        mine = rows.filter(pl.col("flow") == flow)
+        for poll in polled.filter(pl.col("flow") == flow).rows(named=True):
+            by = mine.filter(pl.col("time_ns") <= poll["time_ns"])["direction"]
+            assert (poll["segs_out"], poll["segs_in"]) == ((by == "o").sum(), (by == "i").sum()), poll["time_ns"]
+
+
+def test_a_polled_flow_counts_from_its_start(result):
+    """The second begins at 300 ms, and its sequence numbers then."""
+    outcome = result.outcomes[0]
+    polled = sockets.polled(outcome, result.plan.cases[0], [0, 1])
+    series = result.series.flows
+    for flow in (0, 1):
+        goodput = series.filter(pl.col("flow") == flow)["goodput_mbps"].fill_nan(0).fill_null(0).sum()
+        last = polled.filter(pl.col("flow") == flow)["snd_una"][-1]
+        assert last == pytest.approx(goodput * 1e6 / 8 * 0.01, rel=0.02), flow
+
+
+def test_a_ping_meets_the_queues_on_its_way_only(tmp_path):
+    text = """
+format = 1
+link = [
+  { name = "a", rate = "5 Mbit/s", delay = "10 ms", buffer = "50 packets" },
+  { name = "b", rate = "5 Mbit/s", delay = "10 ms", buffer = "50 packets" },
+  { name = "back", delay = "10 ms" },
+]
+flow = [
+  { name = "x", cc = "cdg", route = ["a"], back = ["back"] },
+  { name = "y", cc = "cubic", route = ["b"], back = ["back"] },
+]
+run = { duration = "4 s" }
+"""
+    (tmp_path / "two.toml").write_text(text)
+    export.flent(export.Run.of(sj.api.prepare(tmp_path / "two.toml", {})), tmp_path / "out", step_ms=100.0)
+    ping = flent.read(tmp_path / "out").frame["Ping (ms) ICMP"]
+    assert ping.min() >= 20.0 and ping.median() < 60.0, "cdg keeps its own queue short; y's is 60 to 120 ms"
 
 
 def test_diftr_and_flent_come_back(result, written):

@@ -3,6 +3,7 @@ import re
 import pytest
 
 import sojourn as sj
+from sojourn import paired
 from sojourn.stats import Difference, number, paired_difference
 
 LINE = "2Mbit/s 20ms {buffer} fifo: {cc}"
@@ -26,6 +27,27 @@ def test_a_bigger_buffer_holds_a_longer_queue():
     assert queue.difference.low <= queue.difference.mean <= queue.difference.high
     assert both.frame.height == len(both.pairs)
     assert "| link.bottleneck | queue ms |" in both.markdown()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "pairs"),
+    [
+        ("x y", "y x", [(0, 1), (1, 0)]),
+        ("x y z", "y x", [(0, 1), (1, 0)]),
+        ("cubic newreno", "newreno hldg", [(0, 1), (1, 0)]),
+        ("cubic", "hldg", [(0, 0)]),
+        ("x", "y x", [(0, 1)]),
+    ],
+)
+def test_names_are_paired_by_name_and_the_rest_by_position(a, b, pairs):
+    assert paired._partners(a.split(), b.split()) == pairs
+
+
+def test_flows_without_a_partner_are_told():
+    three, two = (LINE.format(buffer="1BDP", cc=cc) for cc in ("cubic, newreno, cdg", "newreno, cubic"))
+    both = sj.compare(three, two, set=SET)
+    assert {pair.where for pair in both.pairs if pair.where.startswith("flow")} == {"flow.cubic", "flow.newreno"}
+    assert "Not compared: flow cdg of A." in both.markdown()
 
 
 def test_one_pair_decides_nothing():

@@ -83,6 +83,11 @@ def test_the_sign_of_a_difference_is_that_of_b_less_a():
     assert difference.low < difference.mean < difference.high
 
 
+def test_what_is_without_bound_is_so_in_the_mean():
+    assert mean_interval([1.0, math.inf]).mean == math.inf
+    assert paired_difference([1.0, 2.0], [math.inf, 3.0]).mean == math.inf
+
+
 def test_paired_difference_without_spread():
     assert paired_difference([1.0], [3.0]).exact
     assert paired_difference([1.0, 2.0], [1.0, 2.0]).mean == 0.0

@@ -1,6 +1,6 @@
 //! An experiment as JSON: what `check` tells a front end.
 
-use crate::scenario::{Clock, FlowSpec, Link, LossModel, RateSpec, Scenario};
+use crate::scenario::{Clock, FlowSpec, Link, LinkId, LossModel, RateSpec, Scenario};
 use crate::{Case, Error, Experiment};
 use aqm::Limit;
 use params::{Params, Spec, Value};
@@ -61,6 +61,7 @@ fn case(case: &Case) -> Json {
 }
 
 fn flow(flow: &FlowSpec, groups: &[String], links: &[Link]) -> Json {
+    let names = |way: &[LinkId]| way.iter().map(|id| links[*id].name.clone()).collect::<Vec<_>>();
     json!({
         "name": flow.name,
         "group": groups[flow.group],
@@ -69,7 +70,8 @@ fn flow(flow: &FlowSpec, groups: &[String], links: &[Link]) -> Json {
         "start_s": seconds(flow.start),
         "stop_s": flow.stop.map(seconds),
         "base_rtt_ms": milliseconds(flow.base_rtt),
-        "route": flow.route.iter().map(|l| links[*l].name.as_str()).collect::<Vec<_>>(),
+        "route": names(&flow.route),
+        "back": names(&flow.back),
         "mss": flow.mss.get(),
         "initial_window": flow.initial_window,
         "ecn": flow.ecn,

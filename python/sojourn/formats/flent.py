@@ -116,11 +116,16 @@ def _raw(times: Sequence[float], values: Sequence[float | None]) -> list[dict[st
 
 
 def _ping(frame: pl.DataFrame, case: Case, links: pl.DataFrame, picked: Sequence[int]) -> list[float | None]:
-    """Base RTT of the first flow, and the queue of each link in its step."""
+    """Base RTT of the first flow, and the queue of each link on its way, there and back, in its step."""
     import polars as pl
 
-    base = float(case.flows[picked[0]]["base_rtt_ms"])
-    queues = links.group_by("t_s").agg(pl.col("queue_ms").fill_nan(0).sum())
+    flow = case.flows[picked[0]]
+    base = float(flow["base_rtt_ms"])
+    queues = (
+        links.filter(pl.col("name").is_in([*flow["route"], *flow["back"]]))
+        .group_by("t_s")
+        .agg(pl.col("queue_ms").fill_nan(0).sum())
+    )
     seen = frame.join(queues, on="t_s", how="left").sort("t_s")["queue_ms"].fill_null(0).to_list()
     return [base + queue for queue in seen]
 

@@ -316,7 +316,9 @@ def polled_at(rows: pl.DataFrame, interval_ms: float, seconds: float) -> pl.Data
         # What the next packet finds is what stands there until it comes.
         seen = np.minimum(np.searchsorted(times, polls, "left"), len(times) - 1)
         out = (mine["direction"] == "o").to_numpy()
-        sent, heard = np.cumsum(out)[seen], np.cumsum(~out)[seen]
+        # Of packets only those that came by then are counted.
+        by = np.searchsorted(times, polls, "right")
+        sent, heard = (np.insert(np.cumsum(way), 0, 0)[by] for way in (out, ~out))
         extra = {"time_ns": polls, "segs_out": sent, "segs_in": heard}
         made.append(mine[seen].with_columns(**{name: pl.Series(values) for name, values in extra.items()}))
     return pl.concat(made).sort("time_ns", maintain_order=True) if made else rows

@@ -236,7 +236,9 @@ def polled(outcome: Outcome, case: Case, picked: Sequence[int]) -> pl.DataFrame:
             "a run on Linux is exported from its series, and none was recorded: "
             "run again with --on linux --series 10ms (TCP_INFO is asked so often)"
         )
-    step = pl.col("t_s").diff().fill_null(pl.col("t_s")).over("flow")
+    # The first sample of a flow stands for a step, whenever it begins.
+    widest = series["t_s"].unique().sort().diff().max() or series["t_s"].min()
+    step = pl.col("t_s").diff().over("flow").fill_null(pl.min_horizontal("t_s", pl.lit(widest)))
     told = pl.col("goodput_mbps").fill_nan(0).fill_null(0)
     una = (told * 1e6 / 8 * step).cum_sum().over("flow").cast(pl.Int64)
     flying = pl.col("in_flight_bytes").fill_nan(0).fill_null(0).cast(pl.Int64)
