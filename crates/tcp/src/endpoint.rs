@@ -102,13 +102,14 @@ impl Endpoint {
     }
 
     /// What is written so far and what follows share no segment, as if the host had sent the one before it got the other.
+    /// One border stands at a time, the first.
     pub fn push(&mut self) {
         if self.sender.written > self.sender.nxt {
-            self.sender.aside.behind = Some(0);
+            self.sender.aside.behind.get_or_insert(0);
         }
     }
 
-    /// Nothing more will be written: the FIN follows the last byte.
+    /// Nothing more will be written: the FIN follows the last byte. What still waits behind a [`push`](Self::push) waits no longer.
     pub fn close(&mut self, now: Instant) {
         self.sender.flow.now = now;
         if self.sender.fin == Fin::Open {
@@ -235,10 +236,7 @@ impl Endpoint {
         if self.state != State::Established && !self.on_opening_segment(now, s, &mut heard) {
             return heard;
         }
-        if s.flags.0 & (Flags::SYN.0 | Flags::RST.0) != 0 {
-            if s.flags.has(Flags::RST) {
-                self.state = State::Reset;
-            }
+        if s.flags.has(Flags::SYN) {
             // Our last ACK of the opening was lost.
             self.receiver.ack_now = true;
             return heard;
@@ -467,7 +465,7 @@ impl Endpoint {
 
     /// Both directions are finished, or the connection was reset.
     pub fn is_closed(&self) -> bool {
-        self.state == State::Reset || (self.is_finished() && self.receiver.fin)
+        self.is_finished() && self.receiver.fin
     }
 
     /// The peer's FIN has come, after all that it sent.

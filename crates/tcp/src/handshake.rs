@@ -16,8 +16,6 @@ pub(crate) enum State {
     SynReceived,
     /// Open; closing is a matter of the two FINs.
     Established,
-    /// Reset by the other side.
-    Reset,
 }
 
 /// Timeout after a lost SYN (RFC 6298, section 5.7); FreeBSD's before any sample (`TCPTV_RTOBASE`).

@@ -160,6 +160,24 @@ mod tests {
         b.recut(1, 1448);
         assert_eq!(cuts(&b)[1..3], [(1000, 1448), (2448, 552)]);
         assert_eq!([1, 2].map(|id| b.ring.get(id).is(KNOWN)), [false, true], "new, as a whole");
+        assert_eq!([1, 2].map(|id| b.ring.get(id).is(EVER)), [true, false], "part of it was sent before");
+        assert_eq!(b.recount(), sums(&b));
+        // The other way about: what comes behind was sent before and not received.
+        let mut b = board();
+        b.ring.get_mut(1).flags |= KNOWN;
+        b.ring.get_mut(2).flags |= EVER;
+        b.recut(1, 1500);
+        assert_eq!([1, 2].map(|id| b.ring.get(id).flags & (KNOWN | EVER)), [EVER, EVER]);
+    }
+
+    #[test]
+    fn what_is_settled_was_sent_twice_for_all_that() {
+        let mut b = board();
+        b.resend(1, Instant::ZERO);
+        b.settle(1);
+        assert_eq!(b.ring.get(1).flags & (LOST | RESENT | EVER), EVER);
+        b.settle(2);
+        assert!(b.ring.get(2).is(LOST), "it was not sent again");
         assert_eq!(b.recount(), sums(&b));
     }
 
@@ -169,6 +187,12 @@ mod tests {
         let mut d = Delivery::new(0);
         b.acknowledge(1400, &mut d, |_, _| {});
         assert_eq!((cuts(&b)[0], d.bytes, b.lost), ((1400, 600), 1400, 2600));
+        assert!(d.ambiguous, "its time says nothing of a round trip");
         assert_eq!(b.recount(), sums(&b));
+        // What was received before a timeout forgot that is not delivered again.
+        b.ring.get_mut(b.ring.first()).flags |= KNOWN;
+        let mut d = Delivery::new(0);
+        b.acknowledge(1700, &mut d, |_, _| {});
+        assert_eq!((cuts(&b)[0], d.bytes), ((1700, 300), 0));
     }
 }

@@ -187,7 +187,7 @@ impl Receiver {
             return 0;
         }
         // Beyond what was offered: the other side probes, or errs.
-        if s.len > 0 && end > self.edge {
+        if s.len > 0 && s.seq + s.len as u64 > self.edge {
             self.ack_now = true;
             return 0;
         }
@@ -289,7 +289,7 @@ impl Receiver {
     #[inline]
     fn is_pushed(&self) -> bool {
         let ended = |at: u64| at.saturating_sub(1).checked_div(self.writes.into());
-        self.writes > 0 && ended(self.nxt) != ended(self.nxt - self.largest as u64)
+        self.writes > 0 && ended(self.nxt) != ended(self.nxt.saturating_sub(self.largest.into()))
     }
 
     /// Linux's estimate of how long an ACK may wait, from the gaps between segments.

@@ -26,9 +26,9 @@ impl Sender {
     ) -> bool {
         self.stats.duplicate_acks += u64::from(duplicate);
         if self.probe.is_out() {
-            self.judge_probe(now, cumulative, duplicate && d.bytes == 0, dsack);
+            self.judge_probe(cumulative, duplicate && d.bytes == 0, dsack);
         }
-        if !self.uses_sack() {
+        if !self.ways.sack {
             return self.repair_without_sack(now, cumulative, duplicate);
         }
         let over = self.end_if_over(cumulative, d, duplicate, echo);

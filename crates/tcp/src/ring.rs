@@ -1,4 +1,5 @@
-//! A queue with stable numbers: the n-th thing ever pushed keeps its number n until it is popped from the front.
+//! A queue with numbers: what was pushed keeps its number until it is popped from the front, but where something is inserted
+//! before it or removed. Whoever keeps numbers (RACK's order of retransmissions, tags of rates) must not let that happen.
 
 use alloc::vec::Vec;
 

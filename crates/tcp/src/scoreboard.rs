@@ -363,7 +363,6 @@ impl Scoreboard {
         slot.sent_at = now;
         self.order = self.order.wrapping_add(1);
         slot.order = self.order;
-        let turn = slot.turn();
         let len = before.len as u64;
         if before.is(LOST) && !before.is(RESENT) {
             self.to_resend -= len;
@@ -372,7 +371,6 @@ impl Scoreboard {
             self.in_flight += len;
             self.resent += len;
         }
-        self.resent_order.push_back((id, turn));
         before
     }
 

@@ -13,8 +13,6 @@ impl Flags {
     pub const ACK: Flags = Flags(2);
     /// No more data.
     pub const FIN: Flags = Flags(4);
-    /// Reset.
-    pub const RST: Flags = Flags(8);
     /// ECN echo.
     pub const ECE: Flags = Flags(16);
     /// Congestion window reduced.

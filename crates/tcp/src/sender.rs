@@ -259,12 +259,6 @@ impl Sender {
         self.rounds = RoundTracker::new(now, self.flow.cwnd, 1);
     }
 
-    /// Repairs with selective acknowledgements?
-    #[inline]
-    pub fn uses_sack(&self) -> bool {
-        self.ways.sack
-    }
-
     /// In flight as the window sees it.
     #[inline]
     pub fn pipe(&self) -> u64 {

@@ -220,7 +220,7 @@ impl Sender {
     }
 
     /// What became of a tail probe (RFC 8985, section 7.4; Linux's reading).
-    pub(crate) fn judge_probe(&mut self, _now: Instant, cumulative: u64, pure_duplicate: bool, dsack: bool) {
+    pub(crate) fn judge_probe(&mut self, cumulative: u64, pure_duplicate: bool, dsack: bool) {
         if self.una < self.probe.high {
             return;
         }
@@ -284,7 +284,7 @@ impl Sender {
     }
 
     /// Sends again after silence longer than the timeout: the old window says nothing about the path any more.
-    /// Algorithms that set a rate of their own keep it, since they do not burst (Linux: those with `cong_control`). Whose window it was in the last episode no longer matters.
+    /// Algorithms that set a rate of their own keep it, since they do not burst (Linux: those with `cong_control`).
     #[cold]
     #[inline(never)]
     pub(crate) fn restart_after_idle(&mut self, now: Instant) {

@@ -351,6 +351,9 @@ impl Sender {
                 rates.tracker.on_sent(now, self.flow.delivered, self.board.in_flight, r.len as u64);
         }
         let r = self.board.resend(id, now);
+        if self.ways.rack {
+            self.board.resent_order.push_back((id, self.board.ring.get(id).turn()));
+        }
         let stamp = self.stamped.then(|| self.clock.read(now));
         self.on_resent(stamp);
         if id == self.board.ring.first() {

@@ -93,14 +93,9 @@ pub fn headers(packet: &Packet, agreed: &Agreed, bytes: &mut Vec<u8>) -> u32 {
 fn segment(packet: &Packet, agreed: &Agreed, bytes: &mut Vec<u8>) {
     let s = &packet.segment;
     let mut flags = 0;
-    for (ours, wire) in [
-        (Flags::FIN, 0x01),
-        (Flags::SYN, 0x02),
-        (Flags::RST, 0x04),
-        (Flags::ACK, 0x10),
-        (Flags::ECE, 0x40),
-        (Flags::CWR, 0x80),
-    ] {
+    for (ours, wire) in
+        [(Flags::FIN, 0x01), (Flags::SYN, 0x02), (Flags::ACK, 0x10), (Flags::ECE, 0x40), (Flags::CWR, 0x80)]
+    {
         flags |= if s.flags.has(ours) { wire } else { 0 };
     }
     let seq = initial(packet.flow, packet.way).wrapping_add(s.seq as u32);

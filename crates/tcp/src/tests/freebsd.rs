@@ -49,6 +49,16 @@ fn an_ack_within_half_an_rtt_takes_a_timeout_back() {
 }
 
 #[test]
+fn a_second_timeout_in_a_row_stands() {
+    // As above, but the repair is lost, too.
+    let mut p = queueing(Stack::FreeBsd11, &[199, 199, 200], 200);
+    until(&mut p, |p| p.ends[0].stats().timeouts == 2);
+    let una = p.ends[0].sender.una;
+    until(&mut p, |p| p.ends[0].sender.una > una);
+    assert_eq!((p.ends[0].stats().undos, p.ends[0].flow().phase), (0, Phase::Loss));
+}
+
+#[test]
 fn a_repair_that_a_timeout_interrupted_goes_on_where_the_timeout_is_taken_back() {
     // Three of a flight arrive, so that one is sent again, and it is lost.
     let mut lost: Vec<u64> = (200..238).collect();

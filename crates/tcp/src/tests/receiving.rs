@@ -285,3 +285,36 @@ fn linux_holds_back_no_ack_after_a_mark_a_reduction_or_what_may_not_be_marked() 
         assert_eq!(acked(Stack::FreeBsd11, ecn, flags), [62, 64, 66, 68], "{ecn} {flags:?}");
     }
 }
+
+#[test]
+fn a_fin_beside_the_last_byte_of_the_window_is_taken() {
+    // The FIN takes a number and no room.
+    for of in [Stack::Linux, Stack::FreeBsd11, Stack::Ns2] {
+        for (window, segments) in [(1, 1), (1, 40), (2, 40), (4, 4)] {
+            let config = Config { receive_window: Bytes::new(window * MSS), ..stack(of) };
+            let mut p = Pair::new(config, |_, _, _| Fate::Pass);
+            p.ends[0].write(p.now, segments * MSS);
+            p.ends[0].close(p.now);
+            p.run(MS(60_000));
+            let stats = p.ends[0].stats();
+            let seen = (p.ends[0].is_finished(), p.ends[1].received(), stats.timeouts, stats.retransmissions);
+            assert_eq!(seen, (true, segments * MSS, 0, 0), "{of:?} {window} {segments}");
+        }
+    }
+}
+
+#[test]
+fn a_short_first_segment_that_comes_after_a_larger_one_is_told_apart_from_a_write() {
+    let mut lost = 2;
+    let config = Config { writes: Bytes::new(10_860), ..linux() };
+    let mut p = Pair::new(config, move |from, _, s| {
+        let drop = from == 0 && s.len > 0 && lost > 0;
+        lost -= u32::from(drop);
+        if drop { Fate::Drop } else { Fate::Pass }
+    });
+    p.ends[0].write(p.now, 24);
+    p.ends[0].push();
+    p.ends[0].write(p.now, 100_000);
+    p.run(MS(60_000));
+    assert_eq!(p.ends[1].received(), 100_024);
+}

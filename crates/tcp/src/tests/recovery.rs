@@ -368,3 +368,20 @@ fn overflowing_a_queue_is_repaired_by_every_way() {
         assert!(s.recoveries >= 1, "{loss:?} {s:?}");
     }
 }
+
+#[test]
+fn the_order_of_retransmissions_is_kept_for_rack_alone() {
+    for loss in WAYS {
+        let mut n = 0;
+        let mut p = Pair::new(with_loss(loss), move |from, _, s| {
+            n += u32::from(from == 0 && s.len > 0);
+            if from == 0 && s.len > 0 && n % 50 == 0 { Fate::Drop } else { Fate::Pass }
+        });
+        p.service = Duration::from_micros(100);
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(20_000));
+        let (stats, kept) = (p.ends[0].stats(), p.ends[0].sender.board.resent_order.len());
+        assert!(stats.retransmissions > 50 && kept < 50, "{loss:?}: {kept} of {}", stats.retransmissions);
+        assert!(loss == LossDetection::RackTlp || kept == 0, "{loss:?}");
+    }
+}

@@ -327,3 +327,15 @@ fn linux_paces_at_twice_the_window_until_half_of_the_threshold() {
         assert!((pacing * srtt / 0.04 - rate as f64).abs() < 1.0, "{threshold}: {pacing} at {srtt}");
     }
 }
+
+#[test]
+fn a_second_push_keeps_what_waits_behind_the_first() {
+    let mut p = fixed(linux(), |f| f.cwnd = Bytes::new(10 * MSS));
+    for bytes in [24, 500, 700] {
+        p.ends[0].write(p.now, bytes);
+        p.ends[0].push();
+    }
+    p.run(MS(1000));
+    let sent: Vec<u32> = p.sent.iter().map(|(_, s)| s.len).filter(|len| *len > 0).collect();
+    assert_eq!((p.ends[1].received(), &sent[..]), (1224, &[24, 1000, 200][..]), "one border stands");
+}

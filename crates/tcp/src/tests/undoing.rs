@@ -138,6 +138,7 @@ fn the_reordering_timer_waits_for_the_last_segment_and_acks_find_the_others() {
                 if again {
                     s.lose(first + k);
                     s.board.resend(first + k, AT(60 + 2 * k));
+                    s.board.resent_order.push_back((first + k, s.board.ring.get(first + k).turn()));
                 } else {
                     s.board.ring.get_mut(first + k).sent_at = AT(60 + 2 * k);
                 }
