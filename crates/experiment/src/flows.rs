@@ -72,6 +72,14 @@ pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Contex
             Some(at) => within(at, &key("stagger"), Duration::ZERO, DURATION_MAX)?,
             None => Duration::ZERO,
         };
+        let lasts = match &flow.lasts {
+            Some(at) if flow.stop.is_some() => {
+                let message = "says when it stops, as stop does: leave out one of them";
+                return Err(Fault::at(at.place, message).under(key("lasts")));
+            }
+            Some(at) => Some(within(at, &key("lasts"), Duration::from_nanos(1), DURATION_MAX)?),
+            None => None,
+        };
         let first = one.start;
         for (i, flow_name) in flow_names(&entry, count).enumerate() {
             let start = first + stagger * i as u64;
@@ -107,7 +115,8 @@ pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Contex
                 };
                 return Err(Fault::at(place, message).under("flow"));
             }
-            flows.push(FlowSpec { name: flow_name, start, ..one.clone() });
+            let stop = lasts.map_or(one.stop, |lasts| Some(start + lasts));
+            flows.push(FlowSpec { name: flow_name, start, stop, ..one.clone() });
         }
     }
     Ok(flows)

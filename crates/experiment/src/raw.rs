@@ -242,6 +242,9 @@ pub(crate) struct FlowFile {
     /// When it stops sending. Default: the end of the run.
     #[schemars(extend("examples" = ["110 s"]))]
     pub stop: Opt<Duration>,
+    /// How long each sends, from its own start on. In place of `stop`.
+    #[schemars(extend("examples" = ["300 s"]))]
+    pub lasts: Opt<Duration>,
     /// Base RTT of this flow. Default: the path's, or the sum of its links' delays.
     #[schemars(extend("examples" = ["120 ms"]))]
     pub rtt: Opt<Duration>,

@@ -199,6 +199,8 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         // Times that do not fit together.
         ("start = \"10 s\"", "start = \"60 s\""),
         ("start = \"10 s\"", "start = \"10 s\"\nstop = \"5 s\""),
+        ("start = \"10 s\"", "stop = \"20 s\"\nlasts = \"10 s\""),
+        ("start = \"10 s\"", "lasts = \"0 s\""),
         ("start = \"10 s\"", "count = 9\nstagger = \"10 s\""),
         ("duration = \"60 s\"", "measure = [\"10 s\", \"90 s\"]"),
         ("duration = \"60 s\"", "measure = [\"30 s\", \"20 s\"]"),

@@ -99,6 +99,13 @@ fn the_file_of_the_architecture_resolves_key_by_key() {
 }
 
 #[test]
+fn each_flow_lasts_from_its_own_start() {
+    let flow = FLOW.replace("[[flow]]", "[[flow]]\ncount = 3\nstagger = \"10 s\"\nlasts = \"45 s\"");
+    let stops: Vec<_> = only(&format!("{PATH}{flow}")).flows.iter().map(|f| f.stop).collect();
+    assert_eq!(stops, [45, 55, 65].map(|s| Some(at(s))));
+}
+
+#[test]
 fn defaults_are_those_of_the_reference() {
     let s = only(&format!("{PATH}{FLOW}"));
     assert_eq!((s.links[0].buffer, s.links[0].queue.to_string()), (None, "fifo".into()));
