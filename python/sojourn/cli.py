@@ -294,7 +294,11 @@ def _variant(text: str, base: Experiment) -> list[tuple[str, str]]:
     for part in parts:
         key, equals, value = part.partition("=")
         if equals and "(" not in key:
-            changes.append((key.strip(), value.strip()))
+            key = key.strip()
+            if key in ("run.seed", "run.repeat"):
+                both = f"--{key.removeprefix('run.')} {value.strip()}"
+                raise SpecError(f"{key} is common to both sides of a comparison: {both} gives it to both")
+            changes.append((key, value.strip()))
         else:
             from ._engine import check
 

@@ -235,11 +235,12 @@ def _results_or_room(path: Path) -> dict[str, Any] | None:
         return meta
     if not path.is_dir() or not any(path.iterdir()):
         return None
-    if not file.exists():
-        raise SpecError(f"{path} is not empty and holds no results; choose another folder (-o DIR)")
     # The run that goes on here writes it anew; whose folder it is, its neighbours know, too.
     plan = read_json(path / "plan.json") or {}
-    return {"spec_hash": plan.get("hash"), "title": f"{file} is damaged", "on": _host_of(path)}
+    if not file.exists() and "hash" not in plan:
+        raise SpecError(f"{path} is not empty and holds no results; choose another folder (-o DIR)")
+    trouble = "is damaged" if file.exists() else "is gone"
+    return {"spec_hash": plan.get("hash"), "title": f"{file} {trouble}", "on": _host_of(path)}
 
 
 def _host_of(path: Path) -> str:

@@ -49,6 +49,8 @@ def check(option: str, path: Path, results: Path | None = None) -> None:
     try:
         if path.is_dir():
             raise SpecError(f"{option} {path}: is a folder; name a file in it")
+        if str(path) == "-":
+            raise SpecError(f"{option} -: is no name for a file; standard output is {option} /dev/stdout")
         with suppress(FileNotFoundError, NotADirectoryError):
             path.stat()  # a name that no file may have
         _refuse_protected(path)

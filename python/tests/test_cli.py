@@ -423,3 +423,14 @@ def test_a_published_experiments_name_is_answered_with_its_file(sojourn, name):
     refused = sojourn("run", name)
     assert refused.returncode != 0
     assert re.search(r"did you mean \S*experiments/thesis/table-6\.2\.toml\?", refused.stderr)
+
+
+@pytest.mark.parametrize("key", ["run.seed", "run.repeat"])
+def test_sides_of_a_comparison_have_their_seeds_in_common(sojourn, key):
+    refused = sojourn("compare", f"{key}=1", f"{key}=2", "--in", "5Mbit/s 20ms: cubic")
+    assert refused.returncode == 2 and f"--{key.removeprefix('run.')} 1 gives it to both" in refused.stderr
+
+
+def test_a_dash_is_no_file(sojourn):
+    refused = sojourn("export", "5Mbit/s 20ms: cubic", "--format", "siftr", "-o", "-")
+    assert refused.returncode == 2 and "/dev/stdout" in refused.stderr

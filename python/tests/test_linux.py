@@ -55,6 +55,8 @@ def test_what_programs_did_can_be_written_down_as_an_experiment() -> None:
     case = sj.check(scene.experiment([("up-tcp-40000-5201", False)], 12.345678901)).cases[0]
     assert round(case.duration_s * 1e9) == 12_345_678_901
     assert [flow["route"] for flow in case.flows] == [["down"], ["up"]]
+    spaced = Scene("10Mbit/s", "40ms", changes=("5 s rate=1 Mbit/s rtt=20 ms",))
+    assert spaced.experiment() == Scene("10Mbit/s", "40ms", changes=("5s rate=1Mbit/s rtt=20ms",)).experiment()
     assert case.links[0]["changes"] == 1  # the run was over before the second
 
 
@@ -62,6 +64,9 @@ def test_what_programs_did_can_be_written_down_as_an_experiment() -> None:
     ("change", "said"),
     [
         ("5s", "changes nothing"),
+        ("10 loss=1%", '"10" has no unit|--change .*10.* expected a time'),
+        ("loss=1%", 'the time is missing: "10s loss=1%"'),
+        ("", "the time is missing"),
         ("5s speed=3", "rate, up, rtt, loss"),
         ("5s rate", "=VALUE"),
         ("5s rtt=3x", "--change rtt"),

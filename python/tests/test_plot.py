@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import synthetic
 from hypothesis import given
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 import sojourn as sj
 from sojourn import plot
 from sojourn.errors import NotRecorded, SpecError
-from sojourn.plot import data, histogram, options, series, style, units
+from sojourn.plot import data, histogram, inner, options, series, style, units
 from sojourn.report.result import over_time
 from sojourn.result import Result
 from sojourn.whatif.scene import QUEUES
@@ -280,6 +281,27 @@ def test_lines_are_means_with_bands(grid: Result) -> None:
     first = [100 * np.mean([o.summary["links"][0]["utilisation"] for o in grid.of(c)]) for c in grid.plan.cases[:3]]
     assert lines[0].get_ydata() == pytest.approx(first)
     assert len(fig.axes[0].collections) == 6
+
+
+def test_metrics_are_parted_by_commas(grid: Result) -> None:
+    assert len(drawn("lines", grid, metric="utilisation, queue_ms.p95", x="path.rtt").axes) == 2
+
+
+def test_a_dollar_is_a_dollar_and_a_thousand_no_power_of_ten(grid: Result, tmp_path: Path) -> None:
+    fig = drawn("cdf", grid, title="from $5 to $x_{$ a month", tail=True, log=True)
+    out = style.save(fig, tmp_path / "a.svg", "", "")
+    assert "from $5 to $x_{$ a month" in out.read_text("utf-8")
+    words = [t.get_text() for axis in (fig.axes[0].xaxis, fig.axes[0].yaxis) for t in axis.get_ticklabels()]
+    assert "0.001" in words and not any("mathdefault" in word for word in words)
+
+
+def test_an_estimate_is_not_drawn_before_there_is_one() -> None:
+    frame = pl.DataFrame({"name": ["base_rtt"] * 3 + ["queue_min"] * 3, "t_s": [0.0, 1, 2] * 2,
+                          "value": [0.0, 40, 41, 0, 1, 0]})  # fmt: skip
+    panel = next(panel for panel in inner.PANELS if panel.name == "estimates")
+    drawn = {variable.name: list(y) for variable, _, y in inner.lines(frame, panel, (0, 3))}
+    assert math.isnan(drawn["base_rtt"][0]) and drawn["base_rtt"][1:] == [40, 41]
+    assert drawn["queue_min"] == [0, 1, 0]
 
 
 def test_scatter_has_the_delay_axis_reversed(grid: Result) -> None:

@@ -200,7 +200,7 @@ def test_a_run_over_time_shows_its_flows_and_causes() -> None:
     result = synthetic.result(("hldg", "cubic"), step=0.1, events=True)
     series = over_time(shown(result)[0], 0)
     assert series is not None
-    assert [p.name for p in series.panels] == ["Throughput", "cwnd", "Delay", "Queue", "Gradient"]
+    assert [p.name for p in series.panels] == ["Throughput", "cwnd", "Delay", "Queue", "Gradient of a"]
     window = series.panels[1]
     assert len(window.ticks) == result.table("events").height
     assert all("cwnd" in tick.note for tick in window.ticks if tick.lane == "loss backoff")

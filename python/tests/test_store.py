@@ -225,6 +225,14 @@ def test_a_damaged_file_of_the_folder_is_named_and_written_anew(sweep_file, tmp_
     same_tables(before, sj.load(tmp_path / "out"))
 
 
+def test_a_folder_whose_meta_file_is_gone_goes_on(sweep_file, tmp_path, monkeypatch):
+    before = sj.run(sweep_file, out=tmp_path / "out")
+    (tmp_path / "out" / "meta.json").unlink()
+    monkeypatch.setattr("sojourn._engine.run", lambda *_, **__: pytest.fail("ran again"))
+    sj.run(sweep_file, out=tmp_path / "out")
+    same_tables(before, sj.load(tmp_path / "out"))
+
+
 def test_real_packets_stay_apart_where_the_meta_file_is_damaged(sweep_file, tmp_path):
     out = tmp_path / "out"
     sj.run(sweep_file, out=out)

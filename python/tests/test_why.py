@@ -161,7 +161,10 @@ def test_a_page_has_lanes_inner_variables_and_a_close_view(result, tmp_path):
     close = series(write([result], tmp_path / "close.html", span=(1, 2)))
     for page, events in ((whole, result.events), (close, result.events.filter(pl.col("time_s").is_between(1, 2)))):
         names = [panel["name"] for panel in page["panels"]]
-        assert names[:4] == ["Throughput", "cwnd", "Delay", "Queue"] and {"Gradient", "Probability"} <= set(names)
+        assert names[:4] == ["Throughput", "cwnd", "Delay", "Queue"] and {
+            "Gradient of hldg",
+            "Probability of hldg",
+        } <= set(names)
         window = page["panels"][1]
         assert len(window["ticks"]) == events.height
         assert window["lanes"] == [

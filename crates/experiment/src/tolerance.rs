@@ -142,6 +142,12 @@ impl Tolerance {
                 Part::Relative(r) => (centre - centre.abs() * r, centre + centre.abs() * r),
                 Part::Absolute(n) => {
                     let width = n.as_unit(unit)?;
+                    if unit == Unit::Fraction && width > 1.0 {
+                        let width = &n.text;
+                        return Err(format!(
+                            "a tolerance of {width:?} is more than the whole of a share: write \"{width} points\" or \"{width} %\""
+                        ));
+                    }
                     (centre - width, centre + width)
                 }
                 Part::Factor(k) => ((centre / k).min(centre * k), (centre / k).max(centre * k)),
@@ -155,6 +161,14 @@ impl Tolerance {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_has_no_more_room_than_there_is() {
+        let bounds = |text: &str, unit| Tolerance::read(text).unwrap().bounds(0.5, unit);
+        assert!(bounds("5", Unit::Fraction).unwrap_err().contains("\"5 points\""));
+        assert_eq!(bounds("0.02", Unit::Fraction), Ok((0.48, 0.52)));
+        assert_eq!(bounds("5", Unit::Ms), Ok((-4.5, 5.5)));
+    }
 
     #[test]
     fn the_widest_part_of_a_tolerance_counts() {

@@ -141,6 +141,10 @@ impl Value for Rate {
     const KIND: &'static str = "a rate such as 10Mbit/s (bit/s, kbit/s, Mbit/s, Gbit/s; decimal)";
     fn parse(text: &str) -> Option<Self> {
         let (x, unit) = parse_number(text)?;
+        // MBps counts bytes, as MB/s does, which no unit here is.
+        if unit.contains("Bp") || unit.contains("BP") {
+            return None;
+        }
         let bps = match unit.to_lowercase().as_str() {
             "bit/s" | "bit" | "bps" => 1.0,
             "kbit/s" | "kbit" | "kbps" => 1e3,

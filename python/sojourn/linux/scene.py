@@ -116,7 +116,10 @@ def _half(text: str, option: str) -> str:
 
 def _change(text: str) -> dict[str, str]:
     """Read `10s rate=4Mbit/s rtt=80ms`."""
-    at, *pairs = re.sub(r"(?<=\d) +(?=[a-zA-Zµ%])", "", text).split()
+    at, *pairs = re.sub(r"(?<=\d) +(?=[a-zA-Zµ%/]+(\s|$))", "", text).split() or [""]
+    if "=" in at or not at:
+        raise SpecError(f'--change {text!r}: the time is missing: "10s {text.strip() or "rate=4Mbit/s"}", for instance')
+    _milliseconds(at, f"--change {text!r}:")
     change = {"at": at}
     for pair in pairs:
         key, equals, value = pair.partition("=")

@@ -15,7 +15,6 @@ from .histogram import Histogram
 from .links import chosen, looking, place, words
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DELAYS = {"queue": "queue delay", "rtt": "RTT"}
@@ -59,10 +58,9 @@ def cdf(
         y = np.concatenate([[0.0], y, [1.0]])
         ax.plot(x, 1 - y if tail else y, color=look.colour, linestyle=look.dash, label=case.label)
     if log:
-        ax.set_xscale("log")
-        _plain_ticks(ax)
+        style.logarithmic(ax, "x")
     if tail:
-        ax.set_yscale("log")
+        style.logarithmic(ax, "y", (1,))
         ax.set_ylim(1e-4, 1)
     else:
         ax.set_ylim(0, 1)
@@ -128,8 +126,7 @@ def box(
     ax.grid(visible=False, axis="y")
     ax.tick_params(axis="y", length=0)
     if log:
-        ax.set_xscale("log")
-        _plain_ticks(ax)
+        style.logarithmic(ax, "x")
     elif unit == "ms":
         ax.set_xlim(left=0)
     of_runs = f" of {runs(cases)}" if metric is not None and runs(cases) else ""
@@ -163,11 +160,3 @@ def _someone(drawn: Sequence[tuple[Shown, Histogram]], of: str) -> None:
 def _box(h: Histogram) -> dict[str, Any]:
     at = {"whislo": 0.05, "q1": 0.25, "med": 0.5, "q3": 0.75, "whishi": 0.95}
     return {word: histogram.quantile(h, fraction) for word, fraction in at.items()}
-
-
-def _plain_ticks(ax: Axes) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    ax.xaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5)))
-    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())

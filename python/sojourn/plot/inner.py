@@ -98,6 +98,8 @@ PANELS = (
 )  # fmt: skip
 #: Panels whose numbers are words, those of a value in the table of causes.
 WORDS = {"mode": "to", "queue_state": "queue_state"}
+#: Not known yet while they are zero.
+ESTIMATES = {"base_rtt", "base_rtt_ms", "min_rtt_ms", "bandwidth", "bandwidth_mbps"}
 #: Drawn under the window itself.
 WINDOWS = {"shadow": ("shadow", DOTTED), "bdp": ("BDP", (0, (4, 1.5, 1, 1.5)))}
 #: Panels of their own only when asked for: variables of a law or algorithm that belong to no panel above.
@@ -144,6 +146,8 @@ def lines(frame: pl.DataFrame, panel: Inner, span: tuple[float, float]) -> Itera
     """The variables of a panel that are more than zero in this span, with times and values in its unit."""
     for variable in panel.variables:
         t, y = values(frame, variable.name, span)
+        if variable.name in ESTIMATES:
+            y = np.where(y == 0, np.nan, y)
         if len(y) and np.nanmax(np.abs(y), initial=0.0) > 0:
             yield variable, t, y * variable.factor
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import SpecError
 from ..writing import replacing
@@ -86,6 +86,7 @@ RC: dict[str, Any] = {
     "legend.columnspacing": 1.2,
     "lines.linewidth": 1.1,
     "axes.linewidth": 0.6,
+    "text.parse_math": False,  # names and titles are prose, where a dollar is a dollar
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": INK,
@@ -206,6 +207,17 @@ def figure(size: str = "double", height: float = 2.6) -> Figure:
     fig = Figure(figsize=(_sized(size), height), layout="constrained")
     FigureCanvasAgg(fig)
     return fig
+
+
+def logarithmic(ax: Axes, way: Literal["x", "y"], subs: Sequence[float] = (1, 2, 5)) -> None:
+    """Makes an axis logarithmic, with numbers as they are written elsewhere: 1000, not a power of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    ax.set(**{f"{way}scale": "log"})
+    axis = ax.xaxis if way == "x" else ax.yaxis
+    axis.set_major_locator(LogLocator(base=10, subs=subs))
+    axis.set_major_formatter(StrMethodFormatter("{x:.12g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def save(fig: Figure, out: Path, title: str, footer: str) -> Path:

@@ -115,7 +115,7 @@ def lines(
     logarithmic (default: when its values span more than a factor of 12). `link` is whose figures they are when
     `metric` names none (default each case's bottleneck).
     """
-    metrics = [metric] if isinstance(metric, str) else list(metric)
+    metrics = [name.strip() for name in (metric.split(",") if isinstance(metric, str) else metric)]
     if not metrics:
         raise SpecError("metric is an empty list; name some, such as utilisation, or leave it out")
     cases = chosen(cases, link, metrics)
@@ -287,7 +287,7 @@ def _scale(ax: Axes, values: Sequence[str], numbers: tuple[list[float], str] | N
     if log:
         from matplotlib.ticker import NullFormatter, NullLocator
 
-        ax.set_xscale("log")
+        style.logarithmic(ax, "x")
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_minor_formatter(NullFormatter())
     if len(places) <= 10:

@@ -177,7 +177,9 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     step = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
     steps = rates.steps(case, case.bottleneck, (time[0] - step, time[-1]), smooth * step) if step else None
     raw.append(rates.before(steps, time) if steps is not None else np.full(len(time), np.nan))
-    further = _inner(variables, case, picked, time)
+    own_variables = inner.of_flow(variables, picked, case.bottleneck)
+    whose = str(case.flows[inner.subject(variables, picked)]["name"]) if len(case.flows) > 1 else ""
+    further = _inner(own_variables, time)
     raw += [values for _, _, values in further]
     at, thin = thinned(time, raw, points)
     n = len(picked)
@@ -209,7 +211,7 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     cut = any((kilobytes > 1.5 * top).any() for kilobytes in (*(t / 1e3 for t in threshold), *under_it))
     own = [
         Line(
-            variable.label,
+            f"{variable.label} of {whose}" if panel is None and whose else variable.label,
             beside_the_window(values) if panel is None else values,
             _ink(variable.colour),
             dashed=variable.dash != "solid",
@@ -227,7 +229,8 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
         Panel("Delay", "ms", [Line(f"queue delay{where}", queue_ms, "faint", filled=True), *lines(rtt, " RTT")]),
         Panel("Queue", "packets", [Line(f"queue{where}", queue_packets, "faint", filled=True, stepped=True)],
               height=110),
-        *(Panel(of.label, of.unit, [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is of])
+        *(Panel(f"{of.label} {inner.owner(own_variables, of, case, whose)}".strip(), of.unit,
+                [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is of])
           for of in panels_of),
     ]  # fmt: skip
     step *= 1e3
@@ -251,13 +254,10 @@ def _between(frame: pl.DataFrame, span: Span) -> pl.DataFrame:
     return frame
 
 
-def _inner(
-    variables: pl.DataFrame, case: Shown, picked: Sequence[int], time: Floats
-) -> list[tuple[inner.Inner | None, inner.Variable, Floats]]:
+def _inner(frame: pl.DataFrame, time: Floats) -> list[tuple[inner.Inner | None, inner.Variable, Floats]]:
     """Inner variables with their panel (None: under the window) on the link's times."""
-    if variables.is_empty():
+    if frame.is_empty():
         return []
-    frame = inner.of_flow(variables, picked, case.bottleneck)
     whole = (-np.inf, np.inf)
     found: list[tuple[inner.Inner | None, inner.Variable, Floats]] = []
 

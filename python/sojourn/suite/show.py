@@ -293,7 +293,7 @@ def _curves(ran: Ran, rows: Sequence[Row]) -> Figure:
                     look = {"color": colours.get(aqm, style.FAINT), "marker": marks.get(aqm, "o"), "markersize": 3}
                     ax.plot(xs, ys, label=aqm or measure.title, **look)
             if ran.scenario.axis and ran.scenario.axis.log:
-                ax.set_xscale("log")
+                style.logarithmic(ax, "x")
             if i == 0:
                 ax.set_title(cc)
             if j == 0:
