@@ -171,7 +171,7 @@ def test_a_page_has_lanes_inner_variables_and_a_close_view(result, tmp_path):
             c.replace("_", " ") for c in events.sort("kind")["cause"].unique(maintain_order=True)
         ]
         assert all(window["lanes"][tick[4]] in tick[2] for tick in window["ticks"])
-        assert {"shadow", "BDP"} <= {line["name"] for line in window["lines"]}
+        assert {"shadow of hldg", "BDP of hldg"} <= {line["name"] for line in window["lines"]}
     assert len(close["time"]) < len(whole["time"])
 
 

@@ -5,7 +5,7 @@
 //! optional count, a congestion control or a kind of traffic, `@start` or `@start-stop`.
 
 use crate::limits::{RATE_MAX, RATE_MIN};
-use crate::quantity::{Buffer, Quantity};
+use crate::quantity::{Buffer, Quantity, read_rate};
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::traffic::TRAFFIC;
 use crate::tree::{Any, At, Table};
@@ -150,6 +150,8 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
             let rates = format!(" (allowed: {} to {})", RATE_MIN.show(), RATE_MAX.show());
             let allowed = if unit.contains("bit") { rates } else { String::new() };
             Err(Fault::at(word.place(), format!("{text:?} is out of range{allowed}")))
+        } else if unit.contains('B') && ["ps", "/s"].iter().any(|end| unit.to_lowercase().ends_with(end)) {
+            Err(Fault::at(word.place(), read_rate(text, Rate::KIND).unwrap_err()))
         } else {
             let units =
                 ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "ms", "s", "us", "BDP", "packets", "B", "kB", "MB", "%"];
@@ -167,6 +169,10 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
     let Ok(spec) = text.parse::<Spec>() else {
         return Err(Fault::at(word.place(), format!("{text:?} is no rate, time, buffer, loss or queue, {LIKE}")));
     };
+    let stack = did_you_mean(text, Stack::choices().iter().copied());
+    if !stack.is_empty() && aqm::find(&spec.name).is_err() {
+        return Err(Fault::at(word.place(), format!("{text:?} is no queue and no stack{stack}")));
+    }
     Ok(match spec.name.as_str() {
         "trace" => "rate",
         "gilbert" => "loss",

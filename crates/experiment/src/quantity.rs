@@ -137,7 +137,7 @@ impl Quantity for Duration {
     }
 }
 
-fn read_rate(text: &str, kind: &str) -> Result<Rate, String> {
+pub(crate) fn read_rate(text: &str, kind: &str) -> Result<Rate, String> {
     <Rate as Value>::parse(text).ok_or_else(|| match parse_number(text) {
         // MB/s and friends: the commonest slip is bytes for bits.
         Some((x, unit)) if unit.contains('B') && x >= 0.0 => {
