@@ -39,6 +39,7 @@ READINGS = {
     "16 faster": "g_rate=0.064",
     "18": "g_delay=round_min",
     "19": "loss_dwell=10s",
+    "20": "dwell_again=true",
     "23": "leave_loss=true",
     "25": "probe_rounds=ended",
     "23, 25": "probe_rounds=ended, leave_loss=true",

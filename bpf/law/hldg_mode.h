@@ -40,11 +40,13 @@ static bool hldg_mostly_low(const struct hldg_modes *m, const volatile struct hl
 	return m->len == p->rounds && 4 * hldg_count(m->high) <= p->rounds;
 }
 
-static u32 hldg_return_to_loss(struct hldg_modes *m, u64 now)
+static u32 hldg_return_to_loss(struct hldg_modes *m, u64 now, const volatile struct hldg_params *p)
 {
 	m->mode = LAW_MODE_LOSS;
 	m->probe_epoch = law_less(now, m->probe_began);
 	m->entered = now;
+	if (p->dwell_again)
+		m->switched = now;
 	return HLDG_BACK_TO_LOSS;
 }
 
@@ -73,7 +75,7 @@ static u32 hldg_modes_round(struct hldg_modes *m, u64 now, u64 began, bool high,
 		m->mode = LAW_MODE_DELAY;
 		return HLDG_ENTER_DELAY;
 	}
-	return m->probe_rounds >= p->rounds ? hldg_return_to_loss(m, now) : HLDG_STAY;
+	return m->probe_rounds >= p->rounds ? hldg_return_to_loss(m, now, p) : HLDG_STAY;
 }
 
 static u32 hldg_modes_wake(struct hldg_modes *m, u64 now, const volatile struct hldg_params *p)
@@ -87,7 +89,7 @@ static u32 hldg_modes_wake(struct hldg_modes *m, u64 now, const volatile struct 
 		}
 	}
 	if (m->mode == LAW_MODE_PROBE && now >= m->probe_until)
-		return hldg_return_to_loss(m, now);
+		return hldg_return_to_loss(m, now, p);
 	return HLDG_STAY;
 }
 

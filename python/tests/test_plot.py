@@ -274,6 +274,25 @@ def test_heat_has_the_median_of_every_cell(grid: Result) -> None:
     assert [ax.get_title(loc="left") for ax in fig.axes[:2]] == ["hldg", "cdg"]
 
 
+def test_keys_of_a_zip_are_one_axis(tmp_path: Path) -> None:
+    text = """
+format = 1
+path = { rate = "2 Mbit/s", rtt = "20 ms", buffer = "1 BDP" }
+flow = [{ cc = "cubic" }]
+run = { duration = "500 ms" }
+[sweep]
+"path.loss" = ["0 %", "1 %", "2 %"]
+[sweep.zip]
+"path.rate" = ["2 Mbit/s", "3 Mbit/s"]
+"path.rtt" = ["20 ms", "30 ms"]
+"""
+    (tmp_path / "zip.toml").write_text(text)
+    fig = drawn("heat", sj.run(tmp_path / "zip.toml"))
+    assert len([ax for ax in fig.axes if ax.images and ax.texts]) == 1, "no panel for the other key of the zip"
+    assert len(fig.axes[0].texts) == 6, "a figure in every cell"
+    assert "with path.r" in fig.axes[0].get_xlabel() + fig.axes[0].get_ylabel()
+
+
 def test_lines_are_means_with_bands(grid: Result) -> None:
     fig = drawn("lines", grid, metric=["utilisation", "queue_ms.p95"], x="path.rtt")
     lines = fig.axes[0].get_lines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,8 @@ def heat(
     size: str = "double",
     title: str | None = None,
 ) -> Figure:
-    """The median of `metric` over repetitions in cells, `x` and `y` two swept keys (default the last two).
+    """The median of `metric` over repetitions in cells, `x` and `y` two swept keys (default the last two that do not
+    move together).
 
     Further swept keys make one panel for each combination. Ratios are coloured to both sides of 1, everything else
     from dark to bright; `low` and `high` fix the ends of the colours, in the unit shown. `link` is whose figure it is
@@ -47,8 +49,9 @@ def heat(
         raise SpecError(f"low={low:g} is not below high={high:g}: they are the ends of the colours, darkest first")
     cases = chosen(cases, link, [metric])
     keys = swept(cases)
-    x, y = _axes(keys, x, y, partial(cases))
-    others = [key for key in keys if key not in (x, y)]
+    x, y = _axes(cases, keys, x, y)
+    with_axes = {axis: [key for key in keys if key not in (x, y) and _together(cases, axis, key)] for axis in (x, y)}
+    others = [key for key in keys if key not in (x, y, *with_axes[x], *with_axes[y])]
     panels = list(itertools.product(*(keys[key] for key in others)))
     if len(panels) > PANELS:
         raise SpecError(
@@ -84,11 +87,15 @@ def heat(
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         if panel:
-            ax.set_title(", ".join(map(short_spec, panel)), loc="left")
+            title_of = ", ".join(map(short_spec, panel))
+            ax.set_title(textwrap.fill(title_of, max(12, round(wide * len(below) / 0.06))), loc="left")
+    along = {axis: " with ".join([_key_label(axis, keys[axis]), *with_axes[axis]]) for axis in (x, y)}
     for ax in axes[:, 0]:
-        ax.set_ylabel(_key_label(y, keys[y]))
-    for ax in axes[-1]:
-        ax.set_xlabel(_key_label(x, keys[x]))
+        ax.set_ylabel(along[y])
+    for column in axes.T:
+        lowest = [ax for ax in column if ax.get_visible()][-1]
+        lowest.set_xlabel(along[x])
+        lowest.tick_params(labelbottom=True)
     if image is not None:
         bar = fig.colorbar(image, ax=axes, shrink=0.9, aspect=24, pad=0.02)
         many = runs(cases)
@@ -174,7 +181,13 @@ def _band(values: Floats, limits: tuple[float, float]) -> tuple[float, float, fl
     return i.mean, max(i.mean - i.half, low), min(i.mean + i.half, high)
 
 
-def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None, finished: str) -> tuple[str, str]:
+def _together(cases: Sequence[Shown], one: str, other: str) -> bool:
+    """Whether two keys move together, as those of a zip do: each value of the one has one of the other."""
+    pairs = {(str(case.values.get(one)), str(case.values.get(other))) for case in cases}
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+
+
+def _axes(cases: Sequence[Shown], keys: Mapping[str, Sequence[str]], x: str | None, y: str | None) -> tuple[str, str]:
     for given in (x, y):
         if given is not None and given not in keys:
             raise SpecError(f"{given!r} is not swept; swept are {', '.join(keys) or 'none'}")
@@ -183,9 +196,15 @@ def _axes(keys: Mapping[str, Sequence[str]], x: str | None, y: str | None, finis
     # Numbers make the better axes; the last two of a sweep are the ones its author varies fastest.
     free = sorted((k for k in keys if k not in (x, y)), key=lambda k: on_axis(keys[k]) is not None)
     if len(free) < (x is None) + (y is None):
-        raise NotRecorded(f"a heat map needs two swept keys; this result has {', '.join(keys) or 'none'}{finished}")
-    x = x if x is not None else free.pop()
-    y = y if y is not None else free.pop()
+        raise NotRecorded(
+            f"a heat map needs two swept keys; this result has {', '.join(keys) or 'none'}{partial(cases)}"
+        )
+    # Keys of a zip are one axis, not two.
+    if x is None:
+        x = ([key for key in free if y is None or not _together(cases, y, key)] or free)[-1]
+    if y is None:
+        free = [key for key in free if key != x]
+        y = ([key for key in free if not _together(cases, x, key)] or free)[-1]
     return x, y
 
 

@@ -329,8 +329,10 @@ def _dots(ran: Ran, rows: Sequence[Row]) -> Figure:
             xs = [rows[i].figures[measure.name] for i in mine]
             ys = [order.index(places[i]) for i in mine]
             colour, marker = style.PALETTE[k % len(style.PALETTE)], style.MARKERS[k % len(style.MARKERS)]
-            ax.plot(xs, ys, linestyle="none", marker=marker, markersize=4, color=colour, label=cc)
+            dots = {"linestyle": "none", "marker": marker, "markersize": 4, "color": colour, "clip_on": False}
+            ax.plot(xs, ys, label=cc, **dots)
         ax.set_xlim(left=0)
+        ax.set_ylim(-0.5, len(order) - 0.5)
         ax.set_xlabel(_head(measure))
         ax.set_yticks(range(len(order)), order)
     axes[0].invert_yaxis()

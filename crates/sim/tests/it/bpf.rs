@@ -30,6 +30,7 @@ const SPECS: [&str; 14] = [
     "hldg(slow_start=standard)",
     "hldg(base_window=1s)",
     "hldg(least=0)",
+    "hldg(dwell_again=true)",
     "hldg(wwma=false, window=4, zsgw=false, bdp=false, accumulate=false, threshold_by=weights)",
     "cdg",
     "cdg(reference=paper)",

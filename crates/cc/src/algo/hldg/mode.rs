@@ -64,6 +64,7 @@ pub struct Modes {
     enabled: bool,
     begun: bool,
     leave_loss: bool,
+    dwell_again: bool,
     entry_delay: Duration,
     dwell: Duration,
     m: u32,
@@ -90,6 +91,7 @@ impl Modes {
             enabled: p.mode_switch.or(true),
             begun: p.probe_rounds == ProbeRounds::Begun,
             leave_loss: p.leave_loss,
+            dwell_again: p.dwell_again,
             entry_delay: p.loss_entry,
             dwell: p.loss_dwell,
             m: p.rounds,
@@ -161,6 +163,9 @@ impl Modes {
         self.mode = Mode::Loss;
         self.probe_epoch = now.since(self.probe_began);
         self.entered = now;
+        if self.dwell_again {
+            self.switched = now;
+        }
         Turn::BackToLoss
     }
 

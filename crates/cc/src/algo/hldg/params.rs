@@ -192,6 +192,9 @@ params::params! {
         probe_rounds: ProbeRounds = ProbeRounds::Begun;
         /// Rounds with a short queue end loss mode also outside probes, once the dwell is over (Alg 5.2, line 27).
         leave_loss: bool = false;
+        /// The dwell counts anew from every return to loss mode, after a probe that found somebody; else from delay mode
+        /// alone (Algorithm 5.1).
+        dwell_again: bool = false;
         /// The shadow window takes the window after the cut, not before.
         shadow_after_cut: bool = false;
         /// Packets that the window keeps, whatever a back-off, a loss or a probe of the base RTT asks: one, the size that

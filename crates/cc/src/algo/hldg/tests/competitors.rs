@@ -106,6 +106,23 @@ fn a_literal_probe_ends_with_its_fourth_round_and_short_ones_end_loss_mode_later
 }
 
 #[test]
+fn the_dwell_counts_from_delay_mode_or_from_every_return() {
+    for (spec, probes) in [("hldg", true), ("hldg(dwell_again=true)", false)] {
+        let mut b = in_loss_mode(spec);
+        b.flow.now += ms(5001);
+        b.flow.cwnd = packets(200);
+        b.congest(Signal::Loss);
+        while b.cc.modes.mode == Mode::Probe {
+            b.paced_round(250, 250, packets(2));
+        }
+        assert_eq!(b.cc.modes.mode, Mode::Loss, "somebody is there");
+        b.flow.now += ms(4000);
+        b.congest(Signal::Loss);
+        assert_eq!(b.cc.modes.mode == Mode::Probe, probes, "{spec}: longer than the last probe, less than five seconds");
+    }
+}
+
+#[test]
 fn partial_acks_grow_the_window_of_a_repair_in_loss_mode() {
     for (spec, delay, loss) in
         [("hldg", false, true), ("hldg(repair_growth=none)", false, false), ("hldg(repair_growth=both)", true, true)]
