@@ -45,6 +45,7 @@ READINGS = {
     "23, 25": "probe_rounds=ended, leave_loss=true",
     "26 stay": "after_probe=stay",
     "26 search": "after_probe=search",
+    "28": "base_in_repairs=false",
     "29 wait": "base_wait=0s",
     "29 hold": "base_hold=0",
     "30": "base_window=0s",

@@ -212,7 +212,7 @@ static void hldg_grow(struct hldg *s, struct law_flow *f, const struct law_ack *
 
 static void hldg_ack(struct hldg *s, struct law_flow *f, const struct law_ack *a, const volatile struct hldg_params *p)
 {
-	if (a->rtt)
+	if (a->rtt && (p->base_in_repairs || (f->phase != LAW_RECOVERY && f->phase != LAW_TIMED_OUT)))
 		hldg_base_sees(s, f->now, a->rtt, p);
 	if (a->closed && hldg_round(s, f, &a->round, p))
 		return;

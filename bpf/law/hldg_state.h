@@ -9,8 +9,8 @@
 struct hldg_params {
 	s64 wwma, zsgw, bdp, accumulate, gradient_fix, threshold, adaptive_g, mode_switch, westwood, use_ineffectual;
 	s64 use_shadow, lpcc, g, lambda, beta_delay, beta_loss, use_max, window, mtu, bandwidth, base_window, base_probe;
-	s64 base_wait, base_hold, consec_cong, hold_backoff, queue_threshold, rounds, loss_entry, loss_dwell, beta_cubic;
-	s64 c_cubic, after_probe, g_queue, g_rate, g_max, g_delay, train, weights, threshold_by, zsgw_push, zsgw_effectual;
+	s64 base_wait, base_hold, base_in_repairs, consec_cong, hold_backoff, queue_threshold, rounds, loss_entry, loss_dwell;
+	s64 beta_cubic, c_cubic, after_probe, g_queue, g_rate, g_max, g_delay, train, weights, threshold_by, zsgw_push, zsgw_effectual;
 	s64 shadow_cap, forget_shadow, slow_start_at_ssthresh, ack_counting, search_again, repair_growth;
 	s64 min_first, stale_rtt, probe_rounds, leave_loss, dwell_again, shadow_after_cut, least, every_round;
 	s64 loss_ack_counting, own_start;

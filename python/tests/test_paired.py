@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -76,6 +77,14 @@ def test_no_figure_is_cut_at_any_width(width):
     assert max(map(len, text.splitlines())) <= width
     assert ("too narrow for" in text) == (width < 100)
     assert ("95 % interval" not in text.partition("too narrow")[0]) == (width < 80)  # what it is about goes last
+
+
+def test_results_of_two_schemas_are_not_mixed():
+    line = LINE.format(buffer="1BDP", cc="newreno")
+    one = sj.run(line, set=SET)
+    other = replace(one, version=replace(one.version, schema=one.version.schema + 1))
+    with pytest.raises(sj.SpecError, match="differences would mix the two"):
+        paired.pair(one, other)
 
 
 def test_a_metric_is_found_by_the_title_of_a_runs_table():

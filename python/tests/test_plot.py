@@ -323,6 +323,17 @@ def test_an_estimate_is_not_drawn_before_there_is_one() -> None:
     assert drawn["queue_min"] == [0, 1, 0]
 
 
+def test_a_connection_that_has_ended_has_no_window() -> None:
+    done = sj.run("10Mbit/s 20ms 1BDP fifo: cubic@0s-1s, newreno", set={"run.duration": "3 s"}, series="100ms")
+    windows = {flow: done.series.flows.filter(name=flow).sort("t_s") for flow in ("cubic", "newreno")}
+    assert windows["newreno"]["cwnd_bytes"].is_finite().all()
+    ended = windows["cubic"].filter(pl.col("t_s") > 1.3)
+    assert ended["cwnd_bytes"].is_nan().all() and ended["throughput_mbps"].sum() == 0
+    assert windows["cubic"].filter(pl.col("t_s") < 1.0)["cwnd_bytes"].is_finite().all()
+    values = done.table("vars").filter((pl.col("source") == "flow") & (pl.col("index") == 0))
+    assert values.is_empty() or values["t_s"].max() < 1.3, "nor an inner state"
+
+
 def test_scatter_has_the_delay_axis_reversed(grid: Result) -> None:
     fig = drawn("scatter", grid)
     left, right = fig.axes[0].get_xlim()

@@ -328,6 +328,11 @@ def test_scores_count_undecided_cells_but_not_those_that_were_not_run(result: An
     assert (both.within, both.judged, both.missing, both.tables, both.reached) == (4, 6, 2, 2, 1)
     assert other.score == "2 of 2 cells within tolerance (100 %), 2 not run"
     assert "1 of 2 tables have 60 %" in reproduce.total(both)
+    passed = next(cell for cell in TABLE["cells"] if cell["verdict"] == "within")
+    verdicts = ["within", "within", "within", "outside", "outside"]
+    cells = [{**passed, "verdict": verdict} for verdict in verdicts]
+    (edge,) = reproduce.parse(json.dumps([{**TABLE, "cells": cells, "within": 3, "judged": 5}]))
+    assert reproduce.Score.of([edge]).reached == 1, "60 % is enough"
 
 
 def test_ranges_bounds_and_figures_from_file_to_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,7 +117,10 @@ impl<P: Probe> World<P> {
                     ..told.sample
                 };
             }
-            if let Transport::Tcp(tcp) = &node.transport {
+            // A connection that has ended has no window any more.
+            if let Transport::Tcp(tcp) = &node.transport
+                && !tcp.sender.is_finished()
+            {
                 let flow = tcp.sender.flow();
                 sample.cwnd_bytes = flow.cwnd.as_f64();
                 if flow.ssthresh != Bytes::MAX {

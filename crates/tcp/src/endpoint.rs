@@ -463,7 +463,7 @@ impl Endpoint {
         self.sender.fin == Fin::Sent && self.sender.una == self.sender.nxt
     }
 
-    /// Both directions are finished, or the connection was reset.
+    /// Both directions are finished.
     pub fn is_closed(&self) -> bool {
         self.is_finished() && self.receiver.fin
     }

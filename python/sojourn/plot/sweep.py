@@ -64,6 +64,7 @@ def heat(
     cell = 0.27 if size == "double" else 0.25
     below, beside = ([_bare(v, keys[key]) for v in keys[key]] for key in (x, y))
     wide = (style.SIZES[size] - 1.0 - 0.055 * max(map(len, beside))) / across / len(below)
+    letters = max(12, round(wide * len(below) / 0.06))  # in a line above a panel
     upright = 0.06 * max(map(len, below)) > wide  # names that would run into each other
     room = 0.055 * max(map(len, below)) if upright else 0.0
     fig = style.figure(size, down * (0.95 + cell * len(keys[y])) + 0.25 + room)
@@ -87,9 +88,8 @@ def heat(
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         if panel:
-            title_of = ", ".join(map(short_spec, panel))
-            ax.set_title(textwrap.fill(title_of, max(12, round(wide * len(below) / 0.06))), loc="left")
-    along = {axis: " with ".join([_key_label(axis, keys[axis]), *with_axes[axis]]) for axis in (x, y)}
+            ax.set_title(textwrap.fill(", ".join(map(short_spec, panel)), letters), loc="left")
+    along = {axis: "\nwith ".join([_key_label(axis, keys[axis]), *with_axes[axis]]) for axis in (x, y)}
     for ax in axes[:, 0]:
         ax.set_ylabel(along[y])
     for column in axes.T:

@@ -142,7 +142,9 @@ impl Hldg {
 impl CongestionControl for Hldg {
     #[inline]
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
+        if let Some(rtt) = ack.rtt
+            && (self.p.base_in_repairs || !flow.phase.repairs())
+        {
             self.base.sees(flow.now, rtt);
         }
         if let Some(round) = &ack.round

@@ -130,6 +130,9 @@ params::params! {
         base_wait: Duration = Duration::from_secs(1), Duration::ZERO => Duration::from_secs(3600);
         /// Rounds for which that smaller window is kept; 0 lets it grow back at once.
         base_hold: u32 = 1, 0 => 100;
+        /// RTTs of repairs and after timeouts count for the base RTT, as all do in Algorithm 5.2. There h_ertt may take an ACK
+        /// of what had come long before for a segment just sent again.
+        base_in_repairs: bool = true;
         /// Back-offs in a row that count as too many.
         consec_cong: u32 = 5, 0 => 1000;
         /// Indications then ignored.

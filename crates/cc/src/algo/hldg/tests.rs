@@ -120,6 +120,21 @@ impl Bench {
 }
 
 #[test]
+fn samples_of_repairs_count_for_the_base_rtt_unless_told_otherwise() {
+    for (spec, base) in [("hldg", 4), ("hldg(base_in_repairs=false)", 100)] {
+        for phase in [Phase::Recovery, Phase::Loss] {
+            let mut b = bench(spec);
+            b.flow.phase = phase;
+            b.ack(4, None);
+            assert_eq!(b.cc.base.rtt, ms(base), "{spec} {phase:?}");
+            b.flow.phase = Phase::Open;
+            b.ack(3, None);
+            assert_eq!(b.cc.base.rtt, ms(3), "{spec}");
+        }
+    }
+}
+
+#[test]
 fn a_backoff_leads_to_0_95_of_the_bdp() {
     // 10 Mbit/s over 100 ms are 125 000 bytes: 118 750.
     let mut b = bench("hldg");

@@ -118,7 +118,11 @@ fn the_dwell_counts_from_delay_mode_or_from_every_return() {
         assert_eq!(b.cc.modes.mode, Mode::Loss, "somebody is there");
         b.flow.now += ms(4000);
         b.congest(Signal::Loss);
-        assert_eq!(b.cc.modes.mode == Mode::Probe, probes, "{spec}: longer than the last probe, less than five seconds");
+        assert_eq!(
+            b.cc.modes.mode == Mode::Probe,
+            probes,
+            "{spec}: longer than the last probe, less than five seconds"
+        );
     }
 }
 
