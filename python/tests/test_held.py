@@ -161,3 +161,12 @@ def test_a_folder_of_results_given_to_run_leads_to_its_page(folder, sojourn, tmp
     done = sojourn("run", str(folder))
     assert f"is a folder of results, of which `sojourn report {folder}` makes a page; give an experiment" in done.stderr
     assert "is a folder; give an experiment" in sojourn("run", str(tmp_path)).stderr
+
+
+def test_text_for_a_pipe_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
+    done = subprocess.run(
+        command("run", "5Mbit/s 20ms: cubic", "--set", "run.duration=1s"),
+        cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "mean ± 95 %" in done.stdout.decode("utf-8")
