@@ -275,7 +275,7 @@ def doctor(as_json: Json = False) -> None:
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings]))
     else:
-        out = console()
+        out = console(words=True)
         for finding in findings:
             sign = "[green]✓[/]" if finding.ok else "[red]✗[/]" if finding.needed else "[yellow]–[/]"
             out.print(f"{sign} {finding.name:<20} {escape(finding.found)}", highlight=False)

@@ -21,6 +21,9 @@ def plot(
     option: Annotated[
         list[str] | None, typer.Option("--with", metavar="KEY=VALUE", help="An option of this kind of plot.")
     ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="KEY=VALUE", help="The cases with this value: path.rtt=40ms.")
+    ] = None,
     why: Annotated[
         bool, typer.Option("--why", help="With time: every cause of a window change as a tick, inner variables.")
     ] = False,
@@ -37,10 +40,13 @@ def plot(
     sojourn plot time "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s" --why --from 9 --to 14 -o why.png
     """
     from . import plot as plots
+    from ._engine import check
     from .api import prepare
     from .held import is_results
+    from .plot.choose import matching, room
     from .plot.options import read
 
+    chosen = settings(only, "--only", "path.rtt=40ms")
     options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}
     start, stop = terminal.span(start, stop)
     given = {"--why": ("why", why or None), "--from": ("start", start), "--to": ("stop", stop)}
@@ -60,10 +66,13 @@ def plot(
         terminal.span(options.get("start"), options.get("stop"), [result])
     else:
         experiment = prepare(source, settings(set), seed)
+        shown = matching(check(experiment).cases, chosen)
+        if not quick:
+            room(kind, len(shown))
         record = plots.recording(kind, why, options.get("start"), options.get("stop"), experiment)
         result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs)
     target = out or (result.path or Path()) / f"{kind}.pdf"
-    print(plots.draw(kind, result, target, **options))
+    print(plots.draw(kind, result, target, only=chosen, **options))
 
 
 def report(

@@ -108,4 +108,4 @@ def _show(registry: str, kind: str, name: str, as_json: bool) -> None:
     if as_json:
         print(json.dumps(entry, ensure_ascii=False))
     else:
-        console().print(page(entry))
+        console(words=True).print(page(entry))

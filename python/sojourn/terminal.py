@@ -56,12 +56,13 @@ def refused(error: OSError) -> int:
     return 1
 
 
-def console() -> Console:
-    """Return the console for results."""
+def console(*, words: bool = False) -> Console:
+    """Return the console for results; `words`: for tables whose cells are sentences, which fold."""
     from rich.console import Console
 
-    # A pipe has no width: wide enough that no figure is cut.
-    return Console(width=None if sys.stdout.isatty() else 160)
+    # A pipe has no width unless its reader says so: no column of figures is left out.
+    pipe = 160 if words else 10_000
+    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else pipe)
 
 
 def target(option: str, path: Path | None, results: Path | None = None) -> None:
@@ -113,7 +114,7 @@ def print_rows(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, whole: bo
             made.add_row(*(Text(str(cell)) for cell in row[:columns]))
         return made
 
-    screen, ruler, shown = console(), Console(width=10_000), len(heads)
+    screen, ruler, shown = console(words=not whole), Console(width=10_000), len(heads)
     while whole and shown > 1 and ruler.measure(table(shown)).maximum > screen.width:
         shown -= 1
     screen.print(table(shown))

@@ -399,16 +399,25 @@ def test_a_span_beyond_the_runs_is_refused(sojourn, tmp_path):
         assert late.returncode != 0 and "--from 3000: nothing there; the longest run is" in late.stderr, asked
 
 
-def test_a_table_of_figures_leaves_columns_out_whole(capsys, monkeypatch):
-    from rich.console import Console
-
+@pytest.mark.parametrize("columns", ["40", None])
+def test_a_table_of_figures_leaves_columns_out_whole_where_there_is_a_width(capsys, monkeypatch, columns):
     from sojourn import terminal
 
-    monkeypatch.setattr(terminal, "console", lambda: Console(width=40))
-    heads = ["connection", *(f"figure {i}" for i in range(8))]
-    terminal.print_rows(heads, [["10.0.0.1:40000", *(f"{i}.23456" for i in range(8))]], whole=True)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    heads = ["connection", *(f"figure {i}" for i in range(20))]
+    terminal.print_rows(heads, [["10.0.0.1:40000", *(f"{i}.23456" for i in range(20))]], whole=True)
     text = capsys.readouterr().out
-    assert "0.23456" in text and "…" not in text and "too narrow for" in text
+    assert "0.23456" in text and "…" not in text
+    assert ("too narrow for" in text, "19.23456" in text) == (bool(columns), not columns)
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_only_sentences_fold_in_a_pipe(capsys, words):
+    from sojourn import terminal
+
+    terminal.print_rows(["name", "what"], [["a", "word " * 80]], whole=not words)
+    assert (max(map(len, capsys.readouterr().out.splitlines())) <= 160) == words
 
 
 def test_a_published_experiments_name_leads_to_reproduce(sojourn):

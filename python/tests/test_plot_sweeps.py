@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,46 @@ def test_pictures_say_what_they_are_a_statistic_of(queues: Result) -> None:
     assert drawn("lines", queues).axes[-1].get_xlabel() == "Bottleneck rate, Mbit/s\n(means of 3 runs, 95 % bands)"
     assert drawn("lines", once).axes[-1].get_xlabel() == "Bottleneck rate, Mbit/s"
     assert "large: means of 3 runs, ellipses: 1 σ" in drawn("scatter", queues).axes[0].get_xlabel()
-    assert drawn("box", queues, metric="utilisation").axes[0].get_xlabel().count("quartiles of 3 runs")
+    five = synthetic.result(sweep={"path.queue": QUEUES}, repeat=5)
+    assert drawn("box", five, metric="utilisation").axes[0].get_xlabel().count("quartiles of 5 runs")
+
+
+def test_few_runs_are_dots_and_no_quartiles(queues: Result) -> None:
+    ax = drawn("box", queues, metric="utilisation").axes[0]
+    dots = [len(line.get_xdata()) for line in ax.lines if line.get_marker() == "o"]
+    assert dots == [3] * len(QUEUES) * len(RATES) and ax.get_xlabel() == "Utilisation, %  (dots: runs)"
+
+
+@pytest.mark.parametrize(
+    ("only", "labels"),
+    [
+        ({"path.rate": "4Mbit/s"}, QUEUES),
+        ({"path.rate": "4000 kbit/s", "path.queue": "pie"}, ["hldg"]),
+        ({"path.queue": "codel"}, RATES),
+    ],
+)
+def test_only_some_cases_are_drawn(queues: Result, only: dict[str, str], labels: list[str]) -> None:
+    assert [case.label for case in data.shown(queues, only=only)] == labels
+
+
+@pytest.mark.parametrize(
+    ("only", "words"),
+    [
+        ({"path.rat": "4 Mbit/s"}, "no such key is swept; there are path.queue, path.rate; did you mean path.rate?"),
+        ({"path.rate": "5 Mbit/s"}, "no case has that; there are 1.5 Mbit/s, 4 Mbit/s, 12 Mbit/s"),
+        ({"path.rate": "4 ms"}, "no case has that"),
+    ],
+)
+def test_a_choice_of_no_case_is_refused(queues: Result, only: dict[str, str], words: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=re.escape(words)):
+        plot.draw("box", queues, tmp_path / "some.svg", only=only)
+
+
+def test_more_cases_than_a_figure_has_room_for_are_refused(tmp_path: Path) -> None:
+    many = synthetic.result(sweep={"path.queue": QUEUES, "path.rate": [f"{n} Mbit/s" for n in range(1, 8)]})
+    with pytest.raises(SpecError, match=r"28 cases are more than one cdf plot has room for \(24\); .*--only"):
+        plot.draw("cdf", many, tmp_path / "many.svg")
+    assert plot.draw("cdf", many, tmp_path / "few.svg", only={"path.queue": "pie"}).exists()
 
 
 @pytest.mark.parametrize(
@@ -212,7 +252,8 @@ def test_a_buffer_in_p_is_one_in_packets() -> None:
 
 @pytest.mark.parametrize("metric", [None, "utilisation"])
 def test_words_under_boxes_fit_a_column(queues: Result, metric: str | None) -> None:
-    fig = drawn("box", queues, metric=metric, size="single")
+    five = synthetic.result(sweep={"path.queue": QUEUES}, repeat=5)
+    fig = drawn("box", five if metric else queues, metric=metric, size="single")
     box = fig.axes[0].xaxis.label.get_window_extent()
     assert box.x0 >= 0 and box.x1 <= fig.bbox.width
     assert "95th percentile" in fig.axes[0].get_xlabel()

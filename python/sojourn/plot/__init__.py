@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError
+from .choose import room
 from .options import checked
 
 if TYPE_CHECKING:
@@ -28,17 +29,26 @@ KINDS: dict[str, str] = {
 }
 
 
-def draw(kind: str, result: Result | Sequence[Result], out: str | Path, **options: Any) -> Path:
+def draw(
+    kind: str,
+    result: Result | Sequence[Result],
+    out: str | Path,
+    *,
+    only: Mapping[str, object] | None = None,
+    **options: Any,
+) -> Path:
     """Draws a figure into `out` (.png, .pdf or .svg) and returns its path.
 
-    Every kind takes `size="single"|"double"` (3.3 or 7 in), `title` and `labels` (one per case); its own options
-    are those of the function of that name in this package.
+    `only={"path.rtt": "40 ms"}` draws the cases with these values of swept keys alone. Every kind takes
+    `size="single"|"double"` (3.3 or 7 in), `title` and `labels` (one per case); its own options are those of the
+    function of that name in this package.
     """
     from . import data, style
     from .series import subject
 
     path = check(kind, out)
-    cases = data.shown(result, _labels(options))
+    cases = data.shown(result, _labels(options), only)
+    room(kind, len(cases))
     with style.styled():
         fig = make(kind, cases, **options)
         drawn = [subject(cases, options.get("case"), options.get("repetition"))] if kind == "time" else cases

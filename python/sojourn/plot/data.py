@@ -17,6 +17,7 @@ import numpy as np
 from .._engine import Case
 from ..errors import NotRecorded, SpecError
 from ..result import Outcome, Result
+from .choose import matching
 from .histogram import Floats, Histogram, pool
 from .units import number
 
@@ -99,20 +100,26 @@ class Shown:
         return str(self.links[self.bottleneck].get("queue", "fifo")) if self.links else "fifo"
 
 
-def shown(results: Result | Sequence[Result], labels: Sequence[str] | str | None = None) -> list[Shown]:
+def shown(
+    results: Result | Sequence[Result],
+    labels: Sequence[str] | str | None = None,
+    only: Mapping[str, object] | None = None,
+) -> list[Shown]:
     """All finished cases of one or several results, with labels that say in what they differ.
 
-    Labels of one's own are a list, or one text: of several cases, with commas between them.
+    Labels of one's own are a list, or one text: of several cases, with commas between them. `only` leaves those whose
+    swept keys have these values.
     """
     many = [results] if isinstance(results, Result) else list(results)
     found = [
         Shown(case, "", outcomes, result)
         for result in many
-        for case in result.plan.cases
+        for case in matching(result.plan.cases, only or {})
         if (outcomes := tuple(sorted(result.of(case), key=lambda o: o.repetition)))
     ]
     if not found:
-        raise NotRecorded("no finished case in this result: run the experiment first")
+        which = " of these" if only else ""
+        raise NotRecorded(f"no finished case{which} in this result: run the experiment first")
     if isinstance(labels, str):
         labels = [name.strip() for name in labels.split(",")] if len(found) > 1 else [labels]
     if labels is not None and len(labels) != len(found):

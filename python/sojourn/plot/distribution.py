@@ -11,13 +11,15 @@ import numpy as np
 from ..errors import NotRecorded, SpecError
 from . import histogram, style
 from .data import Shown, axis_label, over_repeats, quantity, queue_histogram, rtt_histogram, runs
-from .histogram import Histogram
+from .histogram import Floats, Histogram
 from .links import chosen, looking, place, words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DELAYS = {"queue": "queue delay", "rtt": "RTT"}
+#: Of fewer runs quartiles say nothing that the runs do not: they are drawn themselves.
+QUARTILES = 5
 
 
 def cdf(
@@ -88,13 +90,14 @@ def box(
     """Boxes of the quartiles with whiskers at the 5th and 95th percentile, one per case.
 
     Of packets' queue delay (`of="queue"`) or RTT samples (`of="rtt"`) in the measure window; with `metric` (a path
-    such as `utilisation`) of that figure over the repetitions. `link` is whose queue or figure (default each case's
-    bottleneck).
+    such as `utilisation`) of that figure over the repetitions, which are dots where they are fewer than five. `link`
+    is whose queue or figure (default each case's bottleneck).
     """
     cases = _at(cases, of, link) if metric is None else chosen(cases, link, [metric])
     fig = style.figure(size, max(1.2, 0.55 + 0.21 * len(cases)))
     ax = fig.add_subplot()
-    boxes = []
+    boxes: list[dict[str, Any]] = []
+    few: list[Floats] = []
     if metric is None:
         drawn = [(case, _delays(case, of)) for case in cases]
         _someone(drawn, of)
@@ -106,9 +109,13 @@ def box(
         for case in cases:
             values = factor * over_repeats(case, metric)
             good = values[np.isfinite(values)]
-            at = np.percentile(good, [5, 25, 50, 75, 95]) if len(good) else np.full(5, math.nan)
+            few.append(good if len(good) < QUARTILES else good[:0])
+            at = np.percentile(good, [5, 25, 50, 75, 95]) if len(good) >= QUARTILES else np.full(5, math.nan)
             boxes.append(dict(zip(("whislo", "q1", "med", "q3", "whishi"), map(float, at), strict=True)))
     rows = list(range(len(cases)))[::-1]
+    for row, values, case in zip(rows, few, cases, strict=False):
+        ax.plot(values, [row] * len(values), "o", color=style.colour_of(case.cc), markersize=4, alpha=0.85,
+                markeredgecolor=style.INK, markeredgewidth=0.5)  # fmt: skip
     drawn_boxes = ax.bxp(
         boxes,
         positions=rows,
@@ -128,9 +135,14 @@ def box(
     if log:
         style.logarithmic(ax, "x")
     elif unit == "ms":
-        ax.set_xlim(left=0)
+        ends = [one["whishi"] for one in boxes if math.isfinite(one["whishi"])] + [
+            float(v.max()) for v in few if len(v)
+        ]
+        ax.set_xlim(0, max(ax.get_xlim()[1], 1.03 * max(ends, default=1.0)))
     of_runs = f" of {runs(cases)}" if metric is not None and runs(cases) else ""
-    how = (f"box: quartiles{of_runs}", "whiskers: 5th and 95th percentile")
+    how = [f"box: quartiles{of_runs}", "whiskers: 5th and 95th percentile"]
+    if any(map(len, few)):
+        how = ["dots: runs", *(how if len(few) > sum(map(bool, map(len, few))) else [])]
     # A column has room for half of it.
     ax.set_xlabel(f"{called}  ({', '.join(how)})" if size == "double" else "\n".join((called, *how)))
     if title:

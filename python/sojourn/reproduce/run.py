@@ -14,6 +14,7 @@ from .. import _engine, junit
 from .._engine import Experiment, Plan, Record
 from ..errors import SojournError, SpecError
 from ..stats import counted
+from ..terminal import console
 from . import files, page, words
 from .cells import Score, compare
 from .page import Reproduced
@@ -65,7 +66,7 @@ def run(
     else:
         if set:
             print(words.altered(set))
-        _print(done, _console())
+        _print(done, console())
     for one in done:
         for failure in one.failures:
             print(f"failed: {one.name}: {failure}", file=sys.stderr)
@@ -193,23 +194,23 @@ def _score(score: Score) -> dict[str, Any]:
     return {**asdict(score), "judged": score.judged, "share": score.share}
 
 
-def _print(done: Sequence[Reproduced], console: Console) -> None:
+def _print(done: Sequence[Reproduced], screen: Console) -> None:
     for one in done:
         if len(done) > 1:
-            console.rule(one.name, align="left")
+            screen.rule(one.name, align="left")
         for comparison in one.tables:
-            console.print(words.table(comparison))
+            screen.print(words.table(comparison))
         for claim in one.claims:
             sign = "holds" if claim.holds else "FAILS"
-            console.print(f"{sign}: {junit.title(claim)}", markup=False, highlight=False, soft_wrap=True)
+            screen.print(f"{sign}: {junit.title(claim)}", markup=False, highlight=False, soft_wrap=True)
     tables = [(one.name, table) for one in done for table in one.tables]
     if len(tables) > 1:
         if len(done) > 1:
-            console.print(words.index(tables))
-        console.print(words.total(Score.of(table for _, table in tables)), style="bold", highlight=False)
+            screen.print(words.index(tables))
+        screen.print(words.total(Score.of(table for _, table in tables)), style="bold", highlight=False)
     claims = [claim for one in done for claim in one.claims]
     if len(done) > 1 and claims:
-        console.print(f"{sum(c.holds for c in claims)} of {len(claims)} claims hold.", style="bold", highlight=False)
+        screen.print(f"{sum(c.holds for c in claims)} of {len(claims)} claims hold.", style="bold", highlight=False)
 
 
 def simulate(
@@ -262,9 +263,3 @@ def _refuse_unpublished(experiment: Experiment) -> None:
     plan = _engine.check(experiment)
     if not plan.published and not plan.expect:
         raise SpecError(f"{experiment.file} has no [published] values and claims nothing; `sojourn run` runs it")
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 140)
