@@ -25,6 +25,7 @@ from ._engine import Record
 from .reproduce import files
 from .reproduce.run import weigh
 from .result import Outcome
+from .stats import counted
 from .store import opener
 from .sweep import Sweep, choose, run_all
 from .writing import replacing
@@ -138,7 +139,7 @@ def main() -> int:
     target, failed = write(options.jobs, options.out, options.date)
     print(target)
     if failed:
-        print(f"{failed} runs failed and are not in it", file=sys.stderr)
+        print(f"{counted(failed, 'run')} failed: not in it", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -72,5 +72,5 @@ def test_a_run_that_fails_fails_the_command(
     monkeypatch.setattr("sys.argv", ["full", "-o", str(tmp_path / "runs")])
     assert full.main() == 1
     told = capsys.readouterr()
-    assert "failed: some/small.toml" in told.err and "1 runs failed" in told.err
+    assert "failed: some/small.toml" in told.err and "1 run failed: not in it" in told.err
     assert len(Path(told.out.strip()).read_text().splitlines()) == 1

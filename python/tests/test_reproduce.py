@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +123,32 @@ def test_a_drawing_has_a_panel_per_column_and_a_row_per_case(result: Any) -> Non
         fig = published.beside(comparison)
     assert [ax.get_title(loc="left") for ax in fig.axes] == ["Mean, ms", "Used, %"]
     assert [t.get_text() for t in fig.axes[0].get_yticklabels()] == NAMES
-    diamonds = [line.get_xdata()[0] for line in fig.axes[0].get_lines() if line.get_marker() == "D"]
-    assert diamonds == [16.28, 30.09, 4.4]
+    assert _diamonds(fig) == [16.28, 30.09, 4.4]
+
+
+def _diamonds(fig: Any) -> list[float]:
+    return [line.get_xdata()[0] for line in fig.axes[0].get_lines() if line.get_marker() == "D"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "frame"),
+    [
+        (None, None),
+        ("> 16 ms", None),
+        ("10 to 22.56 ms", (10.0, 22.56)),
+        ("10 ms to 22.56 ms", (10.0, 22.56)),
+        ("16280 us to 16.28 ms", None),  # units to convert: a point will do
+    ],
+)
+def test_a_printed_range_is_a_frame_from_end_to_end(result: Any, printed: str | None, frame: Any) -> None:
+    (comparison,) = reproduce.compare(result)
+    cells = (replace(comparison.cells[0], printed=printed), *comparison.cells[1:])
+    with style.styled():
+        fig = published.beside(replace(comparison, cells=cells))
+    frames = [patch for patch in fig.axes[0].patches if patch.get_facecolor()[3] == 0.0]
+    ends = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in frames]
+    assert ends == ([] if frame is None else [pytest.approx(frame)])
+    assert (16.28 in _diamonds(fig)) == (frame is None)
 
 
 PUBLISHED = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -23,14 +24,16 @@ NAME = 28
 
 
 def beside(comparison: Comparison, size: str = "double", title: str | None = None) -> Figure:
-    """A panel for each column of a published table: diamonds are published, dots ours, grey bands the tolerance.
+    """A panel for each column of a published table: diamonds are published (frames where a range is), dots ours, grey
+    bands the tolerance.
 
     Bars of ours go from the 20th to the 80th percentile over repetitions. A table of one quantity over two keys makes
     one panel with a row for every cell.
     """
     grid = len({cell.that for cell in comparison.cells}) == 1
+    across_keys = grid and len({cell.column for cell in comparison.cells}) > 1
     columns = [""] if grid else list(dict.fromkeys(cell.column for cell in comparison.cells))
-    rows = list(dict.fromkeys(_row(cell, grid) for cell in comparison.cells))
+    rows = list(dict.fromkeys(_row(cell, across_keys) for cell in comparison.cells))
     names = [textwrap.fill(name, NAME) for name in rows]
     lines = sum(1 + 0.75 * name.count("\n") for name in names)
     across = min(len(columns), ACROSS if size == "double" else 1)
@@ -42,7 +45,7 @@ def beside(comparison: Comparison, size: str = "double", title: str | None = Non
         cells = [cell for cell in comparison.cells if grid or cell.column == column]
         called, unit, scale = quantity(cells[0].that)
         for cell in cells:
-            _draw(ax, cell, len(rows) - 1 - rows.index(_row(cell, grid)), scale)
+            _draw(ax, cell, len(rows) - 1 - rows.index(_row(cell, across_keys)), scale)
         ax.set_yticks(range(len(rows))[::-1], names)
         ax.set_ylim(-0.6, len(rows) - 0.4)
         ax.tick_params(axis="y", length=0)
@@ -73,10 +76,27 @@ def _draw(ax: Axes, cell: Cell, row: int, scale: float) -> None:
     colour = OURS.get(cell.verdict, style.BLUE)
     if cell.p20 is not None and cell.p80 is not None and cell.p80 > cell.p20:
         ax.plot([scale * cell.p20, scale * cell.p80], [row, row], color=colour, linewidth=2.2, alpha=0.5)
-    ax.plot(scale * cell.value, row, "D", color="none", markeredgecolor=style.INK, markersize=4.5, markeredgewidth=0.9)
+    ends = _range(cell)
+    if ends is not None:
+        # It has no middle that anybody printed.
+        ax.barh(row, scale * (ends[1] - ends[0]), left=scale * ends[0], height=0.36, facecolor="none",
+                edgecolor=style.INK, linewidth=0.9)  # fmt: skip
+    else:
+        ax.plot(scale * cell.value, row, "D", color="none", markeredgecolor=style.INK, markersize=4.5,
+                markeredgewidth=0.9)  # fmt: skip
     if cell.median is not None:
         ax.plot(scale * cell.median, row, "o", color=colour, markersize=3.8, markeredgewidth=0)
 
 
-def _row(cell: Cell, grid: bool) -> str:
-    return f"{cell.row}, {cell.column}" if grid else cell.row
+def _range(cell: Cell) -> tuple[float, float] | None:
+    """The ends of a printed range, in the metric's unit: `90 to 100 %` as 0.9 and 1.0."""
+    match = re.fullmatch(r"([\d.]+)\s*(\S*) to ([\d.]+)\s*(\S*)", (cell.printed or "").strip())
+    if match is None or match[2] not in ("", match[4]):
+        return None
+    low, high = float(match[1]), float(match[3])
+    unit = 2.0 * cell.value / (low + high) if high else 0.0  # its value is its middle
+    return unit * low, unit * high
+
+
+def _row(cell: Cell, with_column: bool) -> str:
+    return f"{cell.row}, {cell.column}" if with_column else cell.row
