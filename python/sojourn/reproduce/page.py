@@ -65,8 +65,8 @@ def section(comparison: Comparison) -> Section:
         report.Badges(badges),
         report.Figure(
             plot.to_svg(lambda: published.beside(comparison, title="")),
-            "Published values (diamonds; ranges in frames) with their tolerance (grey), our medians (dots) with 20th to "
-            "80th percentile.",
+            "Published values (diamonds; ranges in frames) with their tolerance (grey), our medians (dots) with "
+            "20th to 80th percentile.",
         ),
         *(sentence + "." for sentence, _ in order_sentences(comparison)),
         *([own[0].upper() + own[1:] + "."] if own else []),
