@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import synthetic
 
+import sojourn
 from sojourn import report
 from sojourn.report import (
     Badge,
@@ -223,6 +224,29 @@ def test_ticks_for_which_a_page_has_no_room_are_counted(monkeypatch: pytest.Monk
     cut = over_time(cases[0], 0)
     assert cut is not None and len(cut.panels[1].ticks) == every - 2
     assert f" 2 of {every} window changes are not drawn, those after " in cut.caption
+
+
+def test_the_queue_bears_its_drops_and_the_delay_its_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sojourn.plot.data import shown
+    from sojourn.report import result as over
+
+    line = "4Mbit/s 40ms 10p codel(ecn=true): cubic ecn, newreno"
+    result = sojourn.run(line, set={"run.duration": "10 s"}, series="100 ms")
+    links = result.table("links")
+    link = links.filter(links["link"] == 0)
+    whole = over_time(shown(result)[0], 0)
+    assert whole is not None and "Drops after" not in whole.caption
+    lanes = {lane: [tick for tick in whole.panels[3].ticks if tick.lane == lane] for lane in ("drops", "marks")}
+    for lane, column in (("drops", "dropped"), ("marks", "marked")):
+        steps = link.filter(link[column] > 0)
+        assert [tick.at for tick in lanes[lane]] == pytest.approx(steps["t_s"].to_list()) and steps.height > 2
+        assert [tick.word for tick in lanes[lane]] == [f"{n} {column}" for n in steps[column]]
+    (base,) = (line for line in whole.panels[2].lines if line.name == "base RTT")
+    assert set(base.values) == {40.0}
+    monkeypatch.setattr(over, "MOST_TICKS", 2)
+    cut = over_time(shown(result)[0], 0)
+    assert cut is not None and len(cut.panels[3].ticks) == 4
+    assert f"Drops after {lanes['drops'][1].at:.3f} s are not drawn." in cut.caption
 
 
 def test_a_report_says_what_repeats_it(tmp_path: Path) -> None:

@@ -152,7 +152,8 @@ def series(cases: Sequence[Shown], span: Span = WHOLE) -> list[Piece]:
 
 
 def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHOLE) -> Series | None:
-    """One run as stacked panels: throughput, cwnd with ssthresh and causes, RTT with queue delay, queue length.
+    """One run as stacked panels: throughput, cwnd with ssthresh and causes, RTT with base RTT and queue delay, queue
+    length with drops and marks.
 
     The queue, and the dashed rate, are those of the link that the case looks at, named where it is none of the usual.
     Under them are the inner variables of the first algorithm that has some.
@@ -221,13 +222,20 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
         for (panel, variable, _), values in zip(further, inner_values, strict=True)
     ]
     under = [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is None]
+    lost, more_lost = _losses(link)
+    bases = {f["base_rtt_ms"]: None for f in (case.flows[i] for i in picked) if f.get("base_rtt_ms")}
+    empty = [
+        Line("base RTT" if len(bases) == 1 else f"base RTT {base:g} ms", np.full(len(at), base), "ink", dashed=True)
+        for base in sorted(bases)
+    ]
     panels_of = dict.fromkeys(panel for panel, _, _ in further if panel is not None)
     panels = [
         Panel("Throughput", "Mbit/s", [*lines(rate), *rated]),
         Panel("cwnd", "kB", [*lines([w / 1e3 for w in window], stepped=True),
                              *lines(shown_threshold, " ssthresh", dashed=True, stepped=True), *under], ticks, 170),
-        Panel("Delay", "ms", [Line(f"queue delay{where}", queue_ms, "faint", filled=True), *lines(rtt, " RTT")]),
-        Panel("Queue", "packets", [Line(f"queue{where}", queue_packets, "faint", filled=True, stepped=True)],
+        Panel("Delay", "ms",
+              [Line(f"queue delay{where}", queue_ms, "faint", filled=True), *lines(rtt, " RTT"), *empty]),
+        Panel("Queue", "packets", [Line(f"queue{where}", queue_packets, "faint", filled=True, stepped=True)], lost,
               height=110),
         *(Panel(f"{of.label} {inner.owner(own_variables, of, case, whose)}".strip(), of.unit,
                 [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is of])
@@ -240,7 +248,7 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     if len(case.flows) > n:
         caption += f" The first {n} of {len(case.flows)} flows."
     caption += " Thresholds and shadow windows far above the window are not drawn." if cut else ""
-    caption += cut_off
+    caption += cut_off + more_lost
     return Series(at, panels, caption)
 
 
@@ -343,6 +351,19 @@ def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> tuple[list[Tick], str
             )
         )
     return made, cut_off
+
+
+def _losses(link: pl.DataFrame) -> tuple[list[Tick], str]:
+    """The first steps in which the queue dropped or marked packets, and words on those that are not among them."""
+    made, more = [], ""
+    for what, word, colour in (("dropped", "drops", style.VERMILLION), ("marked", "marks", style.BLUE)):
+        counts = column(link, what)
+        at = np.flatnonzero(counts)
+        for i in at[:MOST_TICKS]:
+            made.append(Tick(float(link["t_s"][int(i)]), colour, f"{counts[i]:g} {what}", "", word))
+        if len(at) > MOST_TICKS:
+            more += f" {word.capitalize()} after {link['t_s'][int(at[MOST_TICKS - 1])]:.3f} s are not drawn."
+    return made, more
 
 
 def values(event: Mapping[str, Any]) -> list[str]:
