@@ -269,3 +269,22 @@ def test_names_beside_clouds_are_few_enough_for_the_size() -> None:
     few = synthetic.result(sweep={"flow.a.cc": ["hldg", "cubic", "cdg"], "path.rate": RATES[:2]}, repeat=3)
     assert drawn("scatter", few).axes[0].get_legend() is None
     assert len(drawn("scatter", few, size="single").axes[0].get_legend().get_texts()) == 6
+
+
+@pytest.mark.parametrize(
+    ("key", "label"),
+    [
+        ("path.rtt", "Base RTT, ms"),
+        ("path.extra_loss", "Extra loss, ms"),
+        ("flow.long.cc", "Congestion control of long, ms"),
+        ("flow.long.rtt", "Base RTT of long, ms"),
+        ("flow.long.cc.beta", "Beta of long, ms"),
+        ("flow.udp.traffic.rate", "Traffic rate of udp, ms"),
+        ("link.core.rate", "Rate of core, ms"),
+        ("run.duration", "Duration, ms"),
+    ],
+)
+def test_swept_keys_are_called_by_words(key: str, label: str) -> None:
+    from sojourn.plot.sweep import _key_label
+
+    assert _key_label(key, ["1 ms", "2 ms"]) == label

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -278,18 +279,37 @@ def _bare(value: str, values: Sequence[str]) -> str:
     return f"{numbers[0][list(values).index(value)]:g}" if numbers else short_spec(value)
 
 
+#: How swept keys are called on an axis: those of the path, of a flow or link (with its name), of what is in them.
+KEYS = {
+    "path.rate": "bottleneck rate",
+    "path.rtt": "base RTT",
+    "path.buffer": "buffer",
+    "path.loss": "random loss",
+    "path.queue": "queue",
+    "path.up": "reverse rate",
+    "cc": "congestion control",
+    "rtt": "base RTT",
+    "extra_rtt": "extra RTT",
+    "count": "number of flows",
+    "stack": "TCP stack",
+}
+
+
 def _key_label(key: str, values: Sequence[str]) -> str:
-    words = {
-        "path.rate": "Bottleneck rate",
-        "path.rtt": "Base RTT",
-        "path.buffer": "Buffer",
-        "path.loss": "Random loss",
-        "path.queue": "Queue",
-        "path.up": "Reverse rate",
-    }
     numbers = on_axis(values)
     unit = numbers[1] if numbers else ""
-    return axis_label(words.get(key, key), "packets" if unit in ("p", "packet") else unit)
+    return axis_label(_called(key), "packets" if unit in ("p", "packet") else unit)
+
+
+def _called(key: str) -> str:
+    """`flow.long.cc` as `congestion control of long`, `flow.a.cc.beta` as `beta of a`."""
+    owner, _, rest = key.partition(".")
+    name, _, what = rest.partition(".")
+    if key in KEYS:
+        return KEYS[key]
+    if owner in ("flow", "link") and what:
+        return f"{KEYS.get(what, re.sub('[._]', ' ', what.removeprefix('cc.')))} of {name}"
+    return rest.replace("_", " ") if owner in ("path", "run") and rest else key
 
 
 def _scale(ax: Axes, values: Sequence[str], numbers: tuple[list[float], str] | None, log: bool | None) -> None:
