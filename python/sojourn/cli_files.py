@@ -215,7 +215,7 @@ def log(
     ] = 1448,
     as_json: Json = False,
 ) -> None:
-    """Read a log of TCP's state, whoever wrote it: a line per connection, or every record as a table of ours.
+    """Read a log of TCP's state, whoever wrote it: a line per connection (DIFTR: flow and link; Flent: series), or every record.
 
     sojourn log siftr.log
 
@@ -236,7 +236,8 @@ def log(
     if as_json:
         import json
 
-        print(json.dumps({"kind": read.kind, "records": len(read.frame), "cut": read.cut, "connections": rows}))
+        about = logs.ABOUT.get(read.kind, "connections")
+        print(json.dumps({"kind": read.kind, "records": len(read.frame), "cut": read.cut, about: rows}))
         return
     say(f"{read.kind}, {counted(len(read.frame), 'record')}")
     if rows:

@@ -170,6 +170,26 @@ run = { duration = "4 s" }
     assert ping.min() >= 20.0 and ping.median() < 60.0, "cdg keeps its own queue short; y's is 60 to 120 ms"
 
 
+def test_a_summary_of_diftr_counts_passages_and_one_of_flent_series(result, written):
+    link = result.outcomes[0].summary["links"][0]
+    lines = logs.summary(logs.read(written["diftr"]))
+    assert [(line["flow"], line["link"]) for line in lines] == [("cubic", "bottleneck"), ("newreno", "bottleneck")]
+    assert sum(line["dropped"] for line in lines) == link["dropped"] > 0
+    assert lines[1]["from_s"] > 0.3 > lines[0]["from_s"]
+    table = logs.read(written["diftr"]).frame
+    for line in lines:
+        out = table.filter((pl.col("flow_name") == line["flow"]) & (pl.col("event") == "dequeue"))
+        assert (line["bytes"], line["sojourn_ms_max"]) == (out["size"].sum(), out["sojourn_ms"].max())
+        assert line["sojourn_ms_mean"] == pytest.approx(out["sojourn_ms"].mean())
+    lines = logs.summary(logs.read(written["flent"]))
+    frame = logs.read(written["flent"]).frame
+    assert [line["series"] for line in lines] == frame.columns[1:]
+    late = next(line for line in lines if line["series"] == "TCP download::2")
+    assert (
+        late["values"] < 15 and late["from_s"] > 0.3 and late["mean"] == pytest.approx(frame["TCP download::2"].mean())
+    )
+
+
 def test_diftr_and_flent_come_back(result, written):
     table = sj.run(LINE, set=SETTINGS, diftr=True).diftr
     back = logs.read(written["diftr"]).frame

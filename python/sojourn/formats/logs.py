@@ -252,12 +252,25 @@ def _time(text: str) -> float:
     return float(text)
 
 
+#: What a line of a summary is about, where it is no connection.
+ABOUT = {"flent": "series", "diftr": "flows"}
+
+
 def summary(log: Log) -> list[dict[str, Any]]:
-    """One line per connection: records either way, window changes, windows, RTTs."""
+    """One line per connection: records either way, window changes, windows, RTTs.
+
+    Of a DIFTR log one per flow and link: what came, was dropped and waited; of a Flent file one per series.
+    """
     import polars as pl
 
-    if log.kind in ("flent", "diftr"):
+    if log.frame.is_empty():
         return []
+    if log.kind == "flent":
+        return [_series(log.frame, name) for name in log.frame.columns if name != "t_s"]
+    if log.kind == "diftr":
+        named = log.frame.filter(pl.col("flow_name").is_not_null() & pl.col("link_name").is_not_null())
+        groups = named.group_by("flow_name", "link_name", maintain_order=True)
+        return [_passages(str(flow), str(link), mine) for (flow, link), mine in groups]
     rows = []
     for (name,), mine in log.frame.group_by("name", maintain_order=True):
         windows = mine["cwnd_bytes"].to_numpy()
@@ -276,6 +289,40 @@ def summary(log: Log) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _series(frame: pl.DataFrame, name: str) -> dict[str, Any]:
+    known = frame.filter(frame[name].is_not_null())
+    values, times = known[name], known["t_s"]
+    return {
+        "series": name,
+        "values": len(values),
+        "mean": _number(values.mean()),
+        "median": _number(values.median()),
+        "min": _number(values.min()),
+        "max": _number(values.max()),
+        "from_s": _number(times.min()),
+        "to_s": _number(times.max()),
+    }
+
+
+def _passages(flow: str, link: str, mine: pl.DataFrame) -> dict[str, Any]:
+    """One flow's packets at one link."""
+    import polars as pl
+
+    waited = mine.filter(pl.col("event") == "dequeue")["sojourn_ms"]
+    return {
+        "flow": flow,
+        "link": link,
+        "enqueued": int((mine["event"] == "enqueue").sum()),
+        "dropped": int(mine["event"].str.starts_with("drop").sum()),
+        "bytes": int(mine.filter(pl.col("event") == "dequeue")["size"].sum()),
+        "sojourn_ms_mean": _number(waited.mean()),
+        "sojourn_ms_median": _number(waited.median()),
+        "sojourn_ms_max": _number(waited.max()),
+        "from_s": _number(mine["time_s"].min()),
+        "to_s": _number(mine["time_s"].max()),
+    }
 
 
 def _number(value: Any) -> float:
