@@ -215,7 +215,9 @@ def log(
     ] = 1448,
     as_json: Json = False,
 ) -> None:
-    """Read a log of TCP's state, whoever wrote it: a line per connection (DIFTR: flow and link; Flent: series), or every record.
+    """Read a log of TCP's state or of a queue, whoever wrote it: a line per connection, or every record as a table.
+
+    Of DIFTR a line stands for a flow at a link, of Flent for a series.
 
     sojourn log siftr.log
 
