@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     results: list[Result] = []
     for name in demo.EXPERIMENTS:
         experiment = _engine.read(reproduce.find(name))
-        results.append(reproduce.simulate(experiment, _engine.check(experiment), None))
+        results.append(reproduce.simulate(experiment))
     comparisons = [comparison for result in results for comparison in reproduce.compare(result)]
     text = README.read_text("utf-8")
     wanted = markdown.filled(text, "demo", "\n\n".join(section(comparison) for comparison in comparisons))

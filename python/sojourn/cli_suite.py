@@ -10,6 +10,7 @@ import typer
 
 from . import terminal
 from .cli_options import Json, Set, settings
+from .commas import split
 from .errors import SpecError
 from .terminal import INTERRUPTED, console, print_rows, say
 
@@ -151,14 +152,7 @@ def entries(text: str | None) -> list[str]:
     """Split a list at its commas, but for those inside parentheses."""
     if text is None:
         return []
-    found, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            found.append("")
-        else:
-            found[-1] += letter
-    listed = [one.strip() for one in found]
-    if depth != 0 or not all(listed):
+    listed = split(text)
+    if text.count("(") != text.count(")") or not all(listed):
         raise SpecError(f'{text!r} is not a list such as "codel, pie(target=20ms)"')
     return listed

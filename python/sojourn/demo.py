@@ -38,7 +38,7 @@ def run(out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     results = []
     for name in EXPERIMENTS:
         experiment = _engine.read(reproduce.find(name))
-        results.append(reproduce.simulate(experiment, _engine.check(experiment), None, jobs=jobs))
+        results.append(reproduce.simulate(experiment, jobs))
     took = time.perf_counter() - began
 
     failures = [failure for result in results for failure in result.failures]

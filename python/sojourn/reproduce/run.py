@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine, junit
-from .._engine import Experiment, Plan, Record
+from .._engine import Experiment, Plan
 from ..errors import SojournError, SpecError
 from ..stats import counted
 from ..terminal import console
@@ -213,25 +213,11 @@ def _print(done: Sequence[Reproduced], screen: Console) -> None:
         screen.print(f"{sum(c.holds for c in claims)} of {len(claims)} claims hold.", style="bold", highlight=False)
 
 
-def simulate(
-    experiment: Experiment,
-    plan: Plan,
-    folder: Path | None,
-    *,
-    quick: bool = False,
-    jobs: int | None = None,
-    record: Record = Record(),
-) -> Result:
-    """Runs one experiment with a progress bar, on from what `folder` holds; nothing is kept without one."""
-    from ..store import opener
+def simulate(experiment: Experiment, jobs: int | None = None) -> Result:
+    """Runs one experiment with a progress bar; nothing is kept."""
     from ..sweep import Sweep, run_all
 
-    one = Sweep(
-        experiment,
-        _chosen(experiment, quick),
-        record=record,
-        store=None if folder is None else opener(experiment, folder),
-    )
+    one = Sweep(experiment, _chosen(experiment, quick=False))
     with _bar([one]) as seen:
         run_all([one], jobs=jobs, seen=seen)
     return one.result()

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from .._engine import table
+from ..commas import split
 from ..errors import SpecError
 
 Direction = Literal["down", "up"]
@@ -64,18 +65,6 @@ class Entry:
             others = self.settings.strip("() ")
             return f"web({WEB}, {others})" if others else f"web({WEB})"
         return self.name + self.settings
-
-
-def split(text: str) -> list[str]:
-    """Split at commas outside parentheses."""
-    pieces, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            pieces.append("")
-        else:
-            pieces[-1] += letter
-    return [piece.strip() for piece in pieces]
 
 
 def parse(text: str) -> tuple[Entry, ...]:

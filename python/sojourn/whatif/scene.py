@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from .._engine import Experiment, Plan, check, table
 from ..catalogue import find
+from ..commas import split
 from ..errors import SpecError
-from .mix import CARRIER, Direction, Entry, parse, split
+from .mix import CARRIER, Direction, Entry, parse
 
 #: What people can switch on today, what is coming, and plain buffers to compare with; simpler ones first.
 QUEUES = ("fifo", "red", "ared", "codel", "cobalt", "pie", "dualpi2", "fq_codel", "fq_cobalt", "fq_pie")
