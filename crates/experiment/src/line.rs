@@ -9,7 +9,7 @@ use crate::quantity::{Buffer, Quantity, read_rate};
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::traffic::TRAFFIC;
 use crate::tree::{Any, At, Table};
-use params::{Spec, Value, parse_number};
+use params::{Spec, Value, bytes_a_second, parse_number};
 use tcp::Stack;
 use units::{Duration, Rate};
 
@@ -150,7 +150,7 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
             let rates = format!(" (allowed: {} to {})", RATE_MIN.show(), RATE_MAX.show());
             let allowed = if unit.contains("bit") { rates } else { String::new() };
             Err(Fault::at(word.place(), format!("{text:?} is out of range{allowed}")))
-        } else if unit.contains('B') && ["ps", "/s"].iter().any(|end| unit.to_lowercase().ends_with(end)) {
+        } else if bytes_a_second(unit) {
             Err(Fault::at(word.place(), read_rate(text, Rate::KIND).unwrap_err()))
         } else {
             let units =

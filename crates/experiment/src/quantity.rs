@@ -6,7 +6,7 @@ pub(crate) use self::words::{Cc, ClockKind, Kind, Name, Queue, SpecOf, Word};
 
 use crate::source::did_you_mean;
 use crate::tree::Any;
-use params::{Value, parse_number};
+use params::{Value, bytes_a_second, parse_number};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -140,7 +140,7 @@ impl Quantity for Duration {
 pub(crate) fn read_rate(text: &str, kind: &str) -> Result<Rate, String> {
     <Rate as Value>::parse(text).ok_or_else(|| match parse_number(text) {
         // MB/s and friends: the commonest slip is bytes for bits.
-        Some((x, unit)) if unit.contains('B') && x >= 0.0 => {
+        Some((x, unit)) if (unit.contains('B') || bytes_a_second(unit)) && x >= 0.0 => {
             format!("{text:?} counts bytes; rates are in bits per second, such as \"{} Mbit/s\"", x * 8.0)
         }
         _ => no_unit(text, kind, "a rate", &RATE_UNITS, &["Mbit/s"]),

@@ -37,7 +37,7 @@ pub use declare::checked;
 pub use declare::{Field, Params};
 pub use error::{ParamError, nearest};
 pub use spec::{Spec, SpecError};
-pub use value::{Auto, AutoTime, Value, parse_number};
+pub use value::{Auto, AutoTime, Value, bytes_a_second, parse_number};
 
 #[doc(hidden)]
 pub mod macros {

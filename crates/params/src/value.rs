@@ -137,12 +137,16 @@ impl Value for Duration {
     }
 }
 
+/// Whether a unit of rates counts bytes, as `MB/s`, `MBps` and `MByte/s` do and `MBit/s` does not: the commonest slip.
+pub fn bytes_a_second(unit: &str) -> bool {
+    ["Bps", "BPS"].iter().any(|end| unit.ends_with(end)) || unit.contains("B/") || unit.to_lowercase().contains("byte")
+}
+
 impl Value for Rate {
     const KIND: &'static str = "a rate such as 10Mbit/s (bit/s, kbit/s, Mbit/s, Gbit/s; decimal)";
     fn parse(text: &str) -> Option<Self> {
         let (x, unit) = parse_number(text)?;
-        // MBps counts bytes, as MB/s does, which no unit here is.
-        if unit.contains("Bp") || unit.contains("BP") {
+        if bytes_a_second(unit) {
             return None;
         }
         let bps = match unit.to_lowercase().as_str() {
@@ -310,9 +314,13 @@ mod tests {
             assert_eq!(<Duration as Value>::parse(text), Some(Duration::from_nanos(ns)), "{text}");
         }
         for (text, bps) in
-            [("10Mbit/s", 10_000_000), ("10 mbit", 10_000_000), ("1e6 bit/s", 1_000_000), ("1.5 Mbps", 1_500_000)]
+            [("10Mbit/s", 10_000_000), ("10 MBit/s", 10_000_000), ("1e6 bit/s", 1_000_000), ("1.5 Mbps", 1_500_000)]
         {
             assert_eq!(<Rate as Value>::parse(text), Some(Rate::from_bps(bps)), "{text}");
+            assert!(!bytes_a_second(text));
+        }
+        for bytes in ["10 MB/s", "10 MBps", "10MBPS", "10 kByte/s", "10 mbytes/s"] {
+            assert!(bytes_a_second(bytes) && <Rate as Value>::parse(bytes).is_none(), "{bytes}");
         }
         for bad in ["", "ms", "15", "-3ms", "1e400s", "15 parsecs", "NaN ms", "inf s"] {
             assert_eq!(<Duration as Value>::parse(bad), None, "{bad}");
