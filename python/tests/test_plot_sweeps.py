@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic
+from matplotlib.axes import Axes
+from matplotlib.text import Text
 
 import sojourn as sj
 from sojourn import plot
 from sojourn.errors import NotRecorded, SpecError
-from sojourn.plot import data, style
+from sojourn.plot import data, scatter, style
 from sojourn.plot.links import words
 from sojourn.result import Result
 
@@ -269,6 +271,31 @@ def test_names_beside_clouds_are_few_enough_for_the_size() -> None:
     few = synthetic.result(sweep={"flow.a.cc": ["hldg", "cubic", "cdg"], "path.rate": RATES[:2]}, repeat=3)
     assert drawn("scatter", few).axes[0].get_legend() is None
     assert len(drawn("scatter", few, size="single").axes[0].get_legend().get_texts()) == 6
+
+
+def named(*clouds: tuple[str, list[float], list[float]]) -> Axes:
+    with style.styled():
+        fig = style.figure("double", 3.6)
+        ax = fig.add_subplot()
+        ax.set_xlim(0, 10)
+        ax.set_ylim(0, 10)
+        scatter._names(ax, [(name, np.array(x), np.array(y)) for name, x, y in clouds])
+        fig.draw_without_rendering()
+    return ax
+
+
+def test_names_cover_no_run() -> None:
+    # The runs of `wide` lie far beyond its ellipse, at the right of `one`, where its name would stand.
+    row = [5.5, 5.7, 5.9]
+    ax = named(("one", [5.0, 5.0], [5.0, 5.0]), ("wide", [*row, *[2.0] * 40], [*[5.0] * 3, *[9.0] * 40]))
+    box = Text.get_window_extent(ax.texts[0])  # an annotation's own has its line, too
+    runs = ax.transData.transform([(x, 5.0) for x in row])
+    assert not ((runs > (box.x0, box.y0)) & (runs < (box.x1, box.y1))).all(axis=1).any()
+
+
+def test_a_name_as_near_to_another_mean_has_a_line_to_its_own() -> None:
+    ax = named(("one", [5.0] * 2, [5.0] * 2), ("two", [5.0] * 2, [5.0] * 2), ("far", [8.0] * 2, [8.0] * 2))
+    assert [text.arrow_patch is not None for text in ax.texts] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,8 @@ def _delay_axis(ax: Axes, logs: Floats) -> None:
 
 
 Box = tuple[float, float, float, float]
+#: Half of what a run's marker covers, in inches.
+RUN = 0.03
 
 
 def _names(ax: Axes, clouds: Sequence[tuple[str, Floats, Floats]]) -> None:
@@ -169,14 +171,16 @@ def _names(ax: Axes, clouds: Sequence[tuple[str, Floats, Floats]]) -> None:
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     scale = wide / (right - left), high / (top - bottom)
     taken: list[Box] = []
-    means = []
+    means, runs_at = [], []
     for label, delays, rates in clouds:
         px, py = (delays - left) * scale[0], (rates - bottom) * scale[1]
+        runs_at += [(x - RUN, y - RUN, x + RUN, y + RUN) for x, y in zip(px, py, strict=True)]
         mean = float(px.mean()), float(py.mean())
         means.append((label, *mean))
         half = max(0.06, float(px.std())), max(0.06, float(py.std()))
         taken.append((mean[0] - half[0], mean[1] - half[1], mean[0] + half[0], mean[1] + half[1]))
-    for (label, x, y), own in zip(means, list(taken), strict=True):
+    clouds_at, taken = list(taken), taken + runs_at
+    for (label, x, y), own in zip(means, clouds_at, strict=True):
         length, height = 0.062 * len(label), 0.11
         side, up = (own[2] - own[0]) / 2 + 0.04, (own[3] - own[1]) / 2 + height / 2 + 0.03
         # Positions of the middle of the name, the best first.
@@ -189,12 +193,20 @@ def _names(ax: Axes, clouds: Sequence[tuple[str, Floats, Floats]]) -> None:
         best = min(free or boxes, key=lambda b: sum(_overlap(b, t) for t in taken))
         taken.append(best)
         middle = (best[0] + best[2]) / 2, (best[1] + best[3]) / 2
-        # A name that had to go far needs a line to its mean.
+        # A name that had to go far, or stands as near to another mean, needs a line to its own.
         away = max(best[0] - own[2], own[0] - best[2], best[1] - own[3], own[1] - best[3])
-        leader = {"arrowstyle": "-", "color": style.FAINT, "linewidth": 0.5, "shrinkB": 4} if away > 0.1 else None
+        distances = [math.hypot(_beyond(mx, best[0], best[2]), _beyond(my, best[1], best[3])) for _, mx, my in means]
+        mine = math.hypot(_beyond(x, best[0], best[2]), _beyond(y, best[1], best[3]))
+        unsure = sum(distance < mine + 0.05 for distance in distances) > 1
+        leader = {"arrowstyle": "-", "color": style.FAINT, "linewidth": 0.5, "shrinkB": 4}
         ax.annotate(label, xy=(left + x / scale[0], bottom + y / scale[1]), ha="center", va="center", fontsize=7,
                     xytext=((middle[0] - x) * 72, (middle[1] - y) * 72), textcoords="offset points",
-                    arrowprops=leader)  # fmt: skip
+                    arrowprops=leader if away > 0.1 or unsure else None)  # fmt: skip
+
+
+def _beyond(x: float, low: float, high: float) -> float:
+    """How far x lies outside an interval."""
+    return max(low - x, x - high, 0.0)
 
 
 def _overlap(a: Box, b: Box) -> float:
