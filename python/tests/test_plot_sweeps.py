@@ -286,7 +286,7 @@ def named(*clouds: tuple[str, list[float], list[float]]) -> Axes:
 
 def test_names_cover_no_run() -> None:
     # The runs of `wide` lie far beyond its ellipse, at the right of `one`, where its name would stand.
-    row = [5.5, 5.7, 5.9]
+    row = [5.2, 5.3, 5.4]
     ax = named(("one", [5.0, 5.0], [5.0, 5.0]), ("wide", [*row, *[2.0] * 40], [*[5.0] * 3, *[9.0] * 40]))
     box = Text.get_window_extent(ax.texts[0])  # an annotation's own has its line, too
     runs = ax.transData.transform([(x, 5.0) for x in row])
