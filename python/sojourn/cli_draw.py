@@ -45,6 +45,7 @@ def plot(
     from .held import is_results
     from .plot.choose import matching, room
     from .plot.options import read
+    from .store import place
 
     chosen = settings(only, "--only", "path.rtt=40ms")
     options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}
@@ -66,11 +67,14 @@ def plot(
         terminal.span(options.get("start"), options.get("stop"), [result])
     else:
         experiment = prepare(source, settings(set), seed)
-        shown = matching(check(experiment).cases, chosen)
+        plan = check(experiment)
+        shown = matching(plan.cases, chosen)
         if not quick:
             room(kind, len(shown))
         record = plots.recording(kind, why, options.get("start"), options.get("stop"), experiment)
-        result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs)
+        # A fine series of some seconds would take the place of a coarse one of the whole run.
+        folder = place(experiment, plan, on="close") if record.window else None
+        result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs, out=folder)
     target = out or (result.path or Path()) / f"{kind}.pdf"
     print(plots.draw(kind, result, target, only=chosen, **options))
 

@@ -47,7 +47,10 @@ _FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.par
 
 
 def place(experiment: Experiment, plan: Plan, root: Path = Path("runs"), on: str = "sim") -> Path:
-    """Return the folder of an experiment's results: `runs/<name>/<spec hash>`, with the name of other hosts behind."""
+    """Return the folder of an experiment's results: `runs/<name>/<spec hash>`.
+
+    Behind the hash stands the name of other hosts, or `close` where series are of some seconds alone.
+    """
     line = experiment.file.startswith("<")
     name = experiment.text if line else Path(experiment.file).stem
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "experiment"
@@ -141,7 +144,7 @@ class Store:
         }
 
     def joined(self, case: int, repetition: int, record: Record) -> Record:
-        """What a run must record to lose nothing of what it recorded here before, besides what is asked of it."""
+        """What a run must record to keep what it recorded here before, as far as one step of series goes for both."""
         held = self._held.get((case, repetition))
         if held is None or self.on != "sim":  # real packets do not come again: what they recorded is of another run
             return record

@@ -16,7 +16,7 @@ import synthetic
 import sojourn as sj
 from sojourn import plot, report
 from sojourn.errors import SpecError
-from sojourn.plot import data, links, rates, style
+from sojourn.plot import data, links, rates, samples, style
 from sojourn.report.result import over_time
 from sojourn.result import Result
 
@@ -93,10 +93,41 @@ def test_the_rate_follows_its_scheduled_changes(two: Result) -> None:
     one = data.shown(two)[0]
     steps = rates.steps(one, 2, (0.0, 4.0), 0.1)
     assert steps is not None and rates.before(steps, np.array([0.1, 2.0, 2.05, 3.0, 4.0])).tolist() == [8, 8, 4, 4, 0.5]
-    # The path holds what its narrowest link passes: 20 ms of it.
+    # The path holds what its narrowest link passes: 20 ms of it, and a millisecond more from 2.5 s on.
     fig = drawn("time", two, why=True, panels="throughput, cwnd")
     bdp = next(line for line in fig.axes[1].lines if line.get_label() == "BDP of the path")
-    assert bdp.get_ydata()[:-1] == pytest.approx([mbps * 20 * 0.125 * 1448 / 1500 for mbps in (8, 4, 0.5)])
+    assert bdp.get_ydata()[:-1] == pytest.approx(
+        [mbps * rtt * 0.125 * 1448 / 1500 for mbps, rtt in ((8, 20), (4, 20), (4, 21), (0.5, 21))]
+    )
+
+
+def test_the_base_rtt_follows_its_scheduled_changes(two: Result) -> None:
+    base = [(0, 20), (2.5, 21), (4, 21)]
+    assert rate_line(drawn("time", two, panels="delay"), "base RTT") == base
+    # What is empty is not lifted onto a base that moves.
+    close = drawn("time", two, start=2.4, stop=2.8, panels="delay")
+    assert "queue delay at core" in legend(close.axes[0])
+    line = "10Mbit/s 40ms 1BDP fifo: cubic, newreno"
+    changes = {"path.changes": '[{at="1s",rtt="120ms"},{at="2s",rtt="20ms"}]', "flow.newreno.rtt": "50ms"}
+    path = data.shown(sj.run(line, set={"run.duration": "3s"} | changes, series="50ms"))[0]
+    for flow, wanted in ((0, [40, 120, 20, 20]), (1, [50, 130, 30, 30])):
+        found = rates.base_rtt(path, flow, (0.0, 3.0))
+        assert found is not None and (found[0].tolist(), found[1].tolist()) == ([0, 1, 2, 3], wanted)
+        assert found[1][0] == path.flows[flow]["base_rtt_ms"]
+    whole = over_time(path, 0)
+    assert whole is not None
+    lines = {line.name: set(line.values) for line in whole.panels[2].lines if line.name.startswith("base RTT")}
+    assert lines == {"base RTT 40 ms": {40, 120, 20}, "base RTT 50 ms": {50, 130, 30}}
+
+
+@pytest.mark.parametrize("span", [4.0, 2.0, 0.5])
+@pytest.mark.parametrize("width", [0.1, 0.11, 0.2, 0.23])
+def test_means_stand_where_their_samples_are(span: float, width: float) -> None:
+    step = 0.05
+    t = np.arange(round(span / step) + 1) * step
+    at, means = samples.averaged(t, t, width)
+    assert np.abs(at - means).max() <= step and at[-1] < span - width / 4
+    assert len(at) == pytest.approx(span / width, abs=0.51)
 
 
 def test_a_link_can_be_chosen_even_that_of_the_way_back(two: Result) -> None:

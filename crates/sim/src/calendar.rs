@@ -82,6 +82,12 @@ impl<P: Probe> World<P> {
                 link.delay = delay;
                 self.net.reroute(&mut self.scheduler, l);
             }
+            self.net.delays[l as usize] = delay;
+        }
+        if change.rate.is_some() || change.delay.is_some() {
+            for node in &mut self.nodes {
+                node.bdp = self.net.bdp(&self.scenario, &node.spec);
+            }
         }
     }
 

@@ -69,6 +69,8 @@ pub struct Network {
     pub lines: Vec<Line>,
     /// Links.
     pub links: Vec<Link>,
+    /// Propagation delays of the scenario's links by now.
+    pub delays: Vec<Duration>,
     /// What each source is.
     pub kinds: Vec<Kind>,
     /// The steps of all routes, one after the other.
@@ -99,6 +101,20 @@ impl Network {
                 _ => None,
             };
         }
+    }
+
+    /// The BDP of a flow's path as it is by now, in bytes.
+    pub fn bdp(&self, scenario: &Scenario, flow: &FlowSpec) -> f64 {
+        let rates = flow.route.iter().filter_map(|&l| match self.links[l].transmitter {
+            Transmitter::Constant { rate, .. } => Some(rate),
+            Transmitter::Trace(_) | Transmitter::Unlimited => None,
+        });
+        let rate = rates.chain(flow.access).min().map_or(f64::INFINITY, |rate| rate.bytes_per_sec());
+        let sum = |delay: &dyn Fn(LinkId) -> Duration| {
+            flow.route.iter().chain(&flow.back).fold(Duration::ZERO, |sum, &l| sum + delay(l))
+        };
+        let longer = flow.base_rtt + sum(&|l| self.delays[l]);
+        rate * longer.saturating_sub(sum(&|l| scenario.links[l].delay)).as_secs_f64()
     }
 
     /// One more node, whose packets go the way of `flow`'s.
@@ -247,6 +263,7 @@ pub fn build(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Resul
     let mut net = Network {
         lines: Vec::new(),
         links: Vec::new(),
+        delays: scenario.links.iter().map(|l| l.delay).collect(),
         kinds: Vec::new(),
         hops: Vec::new(),
         origins: Vec::new(),

@@ -320,7 +320,7 @@ pub struct Node {
     pub rng: Rng,
     /// End of the present on period of on/off traffic.
     pub spurt_until: Instant,
-    /// The bottleneck's rate × the base RTT in bytes, both as the run begins.
+    /// The bottleneck's rate × the base RTT in bytes, both as they are by now.
     pub bdp: f64,
     /// Payload of the present transfer, and when it was asked for.
     pub transfer: Option<(u64, Instant)>,

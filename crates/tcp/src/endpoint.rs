@@ -463,6 +463,11 @@ impl Endpoint {
         self.sender.fin == Fin::Sent && self.sender.una == self.sender.nxt
     }
 
+    /// When it was, if it is.
+    pub fn finished_at(&self) -> Option<Instant> {
+        self.is_finished().then_some(self.sender.aside.ended)
+    }
+
     /// Both directions are finished.
     pub fn is_closed(&self) -> bool {
         self.is_finished() && self.receiver.fin

@@ -34,6 +34,8 @@ pub(crate) struct Aside {
     pub behind: Option<u64>,
     /// When the other side was last heard of; FreeBSD only.
     pub heard_at: Instant,
+    /// When our FIN was acknowledged.
+    pub ended: Instant,
     /// Bytes sent less those waited for, where packets are paced by quanta.
     pub taken: i64,
     /// Since when losses are being repaired.
@@ -321,6 +323,7 @@ impl Sender {
             if ack > self.written {
                 // The FIN is no payload.
                 heard.acked -= 1;
+                self.aside.ended = now;
             }
             if self.flow.phase == Phase::Loss && self.ways.lenient {
                 self.take_timeout_back(now);

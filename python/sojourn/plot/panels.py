@@ -144,18 +144,23 @@ def _reckoned(ax: Axes, view: View, variables: pl.DataFrame) -> None:
 
 def _bdp(view: View) -> tuple[Floats, Floats] | None:
     """Payload bytes that the subject's empty path holds, from some seconds on."""
-    info = view.case.flows[view.subject]
-    rate, rtt, mss = rates.narrowest(view.case, view.subject, view.span), info.get("base_rtt_ms"), info.get("mss")
-    return (rate[0], rate[1] * rtt * 125 * mss / (mss + 52)) if rate is not None and rtt and mss else None
+    rate, rtt = (of(view.case, view.subject, view.span) for of in (rates.narrowest, rates.base_rtt))
+    mss = view.case.flows[view.subject].get("mss")
+    if rate is None or rtt is None or not mss:
+        return None
+    t = np.union1d(rate[0], rtt[0])
+    return t, rates.at(rate, t) * rates.at(rtt, t) * 125 * mss / (mss + 52)
 
 
 def delay(ax: Axes, view: View, labels: Labels, acks: pl.DataFrame | None) -> None:
     """RTTs of the flows, base RTTs, and the queue's delay; with `acks`, those of the subject's rounds, too."""
     case = view.case
-    bases = sorted({float(case.flows[i]["base_rtt_ms"]) for i in view.flows if case.flows[i].get("base_rtt_ms")})
+    found = (rates.base_rtt(case, i, view.span) for i in view.flows)
+    bases = sorted({(tuple(base[0]), tuple(base[1])) for base in found if base is not None}, key=lambda base: base[1])
     t, y = samples.link(view.links, case.bottleneck, "queue_ms", view.span)
     # In a close view a queue of a few ms would be a thin line far under the RTT: it stands on the base RTT instead.
-    lift = bases[0] if view.zoomed and len(bases) == 1 and len(y) and np.nanmax(y) < bases[0] else 0.0
+    steady = min(bases[0][1]) if len(bases) == 1 and len(set(bases[0][1])) == 1 else 0.0
+    lift = steady if view.zoomed and len(y) and np.nanmax(y) < steady else 0.0
     if len(t):
         whose = " of the last packet out" if _apart(case) else ""
         label = f"queue delay{whose}{_at(case)}" + (" above base RTT" if lift else "")
@@ -166,8 +171,8 @@ def delay(ax: Axes, view: View, labels: Labels, acks: pl.DataFrame | None) -> No
         ax.plot(t, rtt, color=look.colour, linestyle=look.dash, linewidth=view.thin,
                 label=f"RTT, {labels[i]}" if i in labels and np.isfinite(rtt).any() else None)  # fmt: skip
     for base in bases:
-        ax.axhline(base, color=style.INK, linestyle=DASHED, linewidth=0.7,
-                   label="base RTT" if base == bases[0] else None)  # fmt: skip
+        ax.step(*base, where="post", color=style.INK, linestyle=DASHED, linewidth=0.7,
+                label="base RTT" if base == bases[0] else None)  # fmt: skip
     if not labels:
         ax.plot([], [], **view.any(), label="RTT")
     if not lift:

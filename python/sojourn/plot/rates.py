@@ -1,10 +1,10 @@
-"""A link's rate over time, as the file has it: constant, with scheduled changes, or the opportunities of a trace."""
+"""Rates and base RTTs over time, as the file has them: constant, with scheduled changes, or a trace's opportunities."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ OPPORTUNITY = 1500 * 8
 #: A trace file larger than this is left alone: a picture is not worth the wait.
 MOST_BYTES = 64 << 20
 
-#: Seconds in rising order, and the Mbit/s from each of them on.
+#: Seconds in rising order, and the Mbit/s (of a base RTT ms) from each of them on.
 Steps: TypeAlias = "tuple[Floats, Floats]"
 
 
@@ -35,13 +35,40 @@ def steps(case: Shown, link: int, span: tuple[float, float], width: float) -> St
         return None
     if info.get("trace"):
         return _trace(case, link, float(first), span, width)
-    changes = _rates(case, str(info["name"])) if info.get("changes") else []
-    if changes is None:
+    table, prefix, key = _table(case, str(info["name"]))
+    changes = _changes(case, table, prefix, key) if info.get("changes") else []
+    return None if changes is None else _within(float(first), [(at, rate / 1e6) for at, rate in changes], span)
+
+
+def base_rtt(case: Shown, flow: int, span: tuple[float, float]) -> Steps | None:
+    """A flow's base RTT in ms within `span`, its last entry at the end; None where it has none."""
+    info = case.flows[flow]
+    if not info.get("base_rtt_ms"):
         return None
-    t, mbps = np.array([-np.inf, *(at for at, _ in changes)]), np.array([first, *(rate for _, rate in changes)])
+    way = [*(info.get("route") or ()), *(info.get("back") or ())]
+    moves: list[tuple[float, float]] = []  # when, and by how much it becomes longer
+    for link in case.links:
+        if not link.get("changes") or link["name"] not in way:
+            continue
+        table, prefix, _ = _table(case, str(link["name"]))
+        key, part = ("rtt", 0.5) if prefix == "path" else ("delay", 1.0)
+        before = float(link.get("delay_ms") or 0.0)
+        for at, seconds in _changes(case, table, prefix, key) or ():
+            moves.append((at, way.count(link["name"]) * (1e3 * part * seconds - before)))
+            before = 1e3 * part * seconds
+    base, changes = float(info["base_rtt_ms"]), dict[float, float]()
+    for at, longer in sorted(moves):
+        base += longer
+        changes[at] = base
+    return _within(float(info["base_rtt_ms"]), list(changes.items()), span)
+
+
+def _within(first: float, changes: Sequence[tuple[float, float]], span: tuple[float, float]) -> Steps:
+    """What begins with `first` and changes at these times, between two times."""
+    t, value = np.array([-np.inf, *(at for at, _ in changes)]), np.array([first, *(new for _, new in changes)])
     at_start = int(np.searchsorted(t, span[0], side="right")) - 1
     later = (t > span[0]) & (t < span[1])
-    within = np.concatenate([[mbps[at_start]], mbps[later]])
+    within = np.concatenate([[value[at_start]], value[later]])
     return np.concatenate([[span[0]], t[later], [span[1]]]), np.append(within, within[-1])
 
 
@@ -58,8 +85,13 @@ def narrowest(case: Shown, flow: int, span: tuple[float, float]) -> Steps | None
             found.append(one)
     if not found:
         return None
-    t = np.unique(np.concatenate([at for at, _ in found]))
-    return t, np.min([mbps[np.searchsorted(at, t, side="right") - 1] for at, mbps in found], axis=0)
+    t = np.unique(np.concatenate([one[0] for one in found]))
+    return t, np.min([at(one, t) for one in found], axis=0)
+
+
+def at(steps: Steps, times: Floats) -> Floats:
+    """What holds from each of these times on."""
+    return steps[1][np.maximum(np.searchsorted(steps[0], times, side="right") - 1, 0)]
 
 
 def before(rate: Steps, times: Floats) -> Floats:
@@ -93,9 +125,8 @@ def _value(case: Shown, table: Mapping[str, Any], prefix: str, key: str) -> Any:
     return table.get(key)
 
 
-def _rates(case: Shown, name: str) -> list[tuple[float, float]] | None:
-    """Seconds and new rates in Mbit/s of a link's scheduled changes; None when they cannot be read."""
-    table, prefix, key = _table(case, name)
+def _changes(case: Shown, table: Mapping[str, Any], prefix: str, key: str) -> list[tuple[float, float]] | None:
+    """Seconds and new values, in bit/s or seconds, of a table's scheduled changes of one key; None if unreadable."""
     found: list[tuple[float, float]] = []
     listed = _value(case, table, prefix, "changes")
     if not isinstance(listed, list):
@@ -103,10 +134,10 @@ def _rates(case: Shown, name: str) -> list[tuple[float, float]] | None:
     for change in listed:
         if key not in change:
             continue
-        at, rate = number(str(change.get("at"))), number(str(change[key]))
-        if at is None or rate is None:
+        at, new = number(str(change.get("at"))), number(str(change[key]))
+        if at is None or new is None:
             return None
-        found.append((at[0] * SCALES[at[1].lower()], rate[0] * SCALES[rate[1].lower()] / 1e6))
+        found.append((at[0] * SCALES[at[1].lower()], new[0] * SCALES[new[1].lower()]))
     return sorted(found, key=lambda change: change[0])
 
 

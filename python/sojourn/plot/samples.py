@@ -48,14 +48,17 @@ def averaged(t: Floats, y: Floats, width: float) -> tuple[Floats, Floats]:
     """Means over bins of `width` seconds, placed at the bins' middles; untouched where the steps are wider."""
     if len(t) < 3 or width <= 1.5 * float(np.median(np.diff(t))):
         return t, y
-    bins = np.floor((t - t[0]) / width).astype(np.int64)
+    # A sample is of the step before it: the last one closes a bin, and is none of its own, nor is less than half a bin.
+    last = max(round((t[-1] - t[0]) / width), 1) - 1
+    bins = np.clip(np.ceil((t - t[0]) / width - 1e-9) - 1, 0, last).astype(np.int64)
     places, which = np.unique(bins, return_inverse=True)
     good = np.isfinite(y)
     counts = np.bincount(which, weights=good, minlength=len(places))
     sums = np.bincount(which, weights=np.where(good, y, 0.0), minlength=len(places))
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(counts > 0, sums / counts, math.nan)
-    return t[0] + (places + 0.5) * width, means
+    ends = np.where(places == last, t[-1], t[0] + (places + 1) * width)
+    return (t[0] + places * width + ends) / 2, means
 
 
 def heard(t: Floats, y: Floats) -> tuple[Floats, Floats]:

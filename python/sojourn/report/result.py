@@ -223,11 +223,7 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     ]
     under = [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is None]
     lost, more_lost = _losses(link)
-    bases = {f["base_rtt_ms"]: None for f in (case.flows[i] for i in picked) if f.get("base_rtt_ms")}
-    empty = [
-        Line("base RTT" if len(bases) == 1 else f"base RTT {base:g} ms", np.full(len(at), base), "ink", dashed=True)
-        for base in sorted(bases)
-    ]
+    empty = _base_rtts(case, picked, at)
     panels_of = dict.fromkeys(panel for panel, _, _ in further if panel is not None)
     panels = [
         Panel("Throughput", "Mbit/s", [*lines(rate), *rated]),
@@ -250,6 +246,16 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     caption += " Thresholds and shadow windows far above the window are not drawn." if cut else ""
     caption += cut_off + more_lost
     return Series(at, panels, caption)
+
+
+def _base_rtts(case: Shown, flows: Sequence[int], time: Floats) -> list[Line]:
+    """The base RTTs that flows have, each once."""
+    found = (rates.base_rtt(case, i, (float(time[0]), float(time[-1]))) for i in flows)
+    bases = sorted({tuple(rates.at(base, time)) for base in found if base is not None})
+    names = ["base RTT"] if len(bases) == 1 else [f"base RTT {base[0]:g} ms" for base in bases]
+    return [
+        Line(name, np.array(base), "ink", dashed=True, stepped=True) for name, base in zip(names, bases, strict=True)
+    ]
 
 
 def _between(frame: pl.DataFrame, span: Span) -> pl.DataFrame:

@@ -80,13 +80,17 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
     let c = &node.count;
     let throughput = c.delivered_bytes as f64 * 8e-6 / seconds;
     let mut modes = c.modes.clone();
+    let end = match &node.transport {
+        Transport::Tcp(tcp) => tcp.sender.finished_at().unwrap_or(world.now),
+        _ => world.now,
+    };
     match (c.mode, &node.transport) {
-        (Some((mode, since)), _) => add_mode(&mut modes, mode, world.now.since(since)),
+        (Some((mode, since)), _) => add_mode(&mut modes, mode, end.since(since)),
         // An algorithm with modes that never left its first.
         (None, Transport::Tcp(tcp)) if node.started && connections.is_none() => {
             tcp.sender.cc().vars(&mut |name, value| {
                 if name == "mode" {
-                    add_mode(&mut modes, value as i64, world.now.since(node.start));
+                    add_mode(&mut modes, value as i64, end.since(node.start));
                 }
             })
         }

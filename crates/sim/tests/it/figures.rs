@@ -2,11 +2,11 @@
 
 use crate::common::{dumbbell, ms, run};
 use cc::CauseKind;
-use experiment::Band;
+use experiment::{Band, Change, Scenario};
 use sim::Options;
 use sim::packet::Way;
 use sim::probe::{Probe, Trace};
-use units::Instant;
+use units::{Instant, Rate};
 
 #[test]
 fn gaps_are_those_of_the_bottleneck_and_the_bdp_is_that_of_the_path() {
@@ -170,5 +170,38 @@ fn a_loss_tells_what_hldg_chose_from() {
         let rule = if within { bdp } else { before / 2 };
         let least = shadow.min(before);
         assert!(after == rule.max(least) || after == (before / 2).max(least), "{after} of {before}: {shadow}, {bdp}");
+    }
+}
+
+#[test]
+fn an_algorithm_has_been_in_its_mode_no_longer_than_its_flow_had_data() {
+    for (cc, mode) in [("hldg", "delay"), ("bbr", "probe_bw")] {
+        let mut s = dumbbell(10.0, 40.0, 33, "fifo", &[cc, "cubic"], 60);
+        s.flows[0].start = Instant::ZERO + ms(5_000.0);
+        s.flows[0].stop = Some(Instant::ZERO + ms(15_000.0));
+        let modes = &run(&s).flows[0].mode_s;
+        let all: f64 = modes.values().sum();
+        assert!((9.9..11.0).contains(&all) && modes.contains_key(mode), "{cc}: {modes:?}");
+    }
+}
+
+#[test]
+fn the_bdp_is_that_of_the_path_by_now() {
+    let mut s = dumbbell(10.0, 40.0, 40, "fifo", &["hldg", "newreno"], 60);
+    s.flows[1].start = Instant::ZERO + ms(31_000.0);
+    let ratio =
+        |s: &Scenario| run(s).flows[1].slow_start_exit.map(|exit| (exit.ssthresh_bytes, exit.bdp_ratio)).unwrap();
+    let whole = ratio(&s);
+    assert_eq!(whole.1, whole.0 as f64 / 50_000.0);
+    let at = Instant::ZERO + ms(30_000.0);
+    for (l, change, bdp) in [
+        (0, Change { at, rate: Some(Rate::from_mbps(2.5)), delay: None, loss: None }, 12_500.0),
+        (0, Change { at, rate: None, delay: Some(ms(60.0)), loss: None }, 100_000.0),
+        (1, Change { at, rate: None, delay: Some(ms(5.0)), loss: None }, 31_250.0),
+    ] {
+        let mut s = s.clone();
+        s.links[l].changes.push(change);
+        let (threshold, of_bdp) = ratio(&s);
+        assert_eq!(of_bdp, threshold as f64 / bdp, "{change:?}");
     }
 }
