@@ -205,6 +205,14 @@ pub trait Law: Debug + Send {
     fn on_forced_drop(&mut self, _n: u32) {}
     /// The buffer was full and the arriving packet was turned away.
     fn on_refused(&mut self) {}
+    /// Who drops an arrival that does not fit: the law, which sees it first, or the overflow.
+    fn look_at_refused(&mut self, look: &Look) -> Reason {
+        match self.on_enqueue(look) {
+            Verdict::Drop => Reason::Law,
+            Verdict::Mark if !look.markable() => Reason::Law,
+            Verdict::Pass | Verdict::Mark => Reason::Overflow,
+        }
+    }
     /// The buffer or the link changed.
     fn set_link(&mut self, _link: &LinkInfo) {}
     /// Shows inner state by name.

@@ -113,7 +113,8 @@ impl Codel {
             }
             Reference::Rfc | Reference::Linux => {
                 let delta = self.count.wrapping_sub(self.lastcount);
-                let near = delta > 1 && since < self.p.interval * 16;
+                // Before the first dropping state there is no last drop to be near, though an overflow may have counted already.
+                let near = delta > 1 && self.lastcount > 0 && since < self.p.interval * 16;
                 self.count = if near { delta } else { 1 };
                 self.lastcount = self.count;
                 if self.p.reference == Reference::Linux {

@@ -229,8 +229,15 @@ impl<P: Packet, L: Law> Fair<P, L> {
     }
 
     #[cold]
-    fn overflow(&mut self, drops: &mut dyn Sink<P>) {
+    fn overflow(&mut self, now: Instant, drops: &mut dyn Sink<P>) {
         let i = self.fattest();
+        if L::ACTIVE
+            && let Some((since, head)) = self.slab.get(self.flows[i].head)
+        {
+            // Its own last event may lie long ago: what was due since then saw what it held since then.
+            let look = self.look(i, now, head, since);
+            self.flows[i].law.advance(&look);
+        }
         let (most, enough) = match self.params.overflow {
             Overflow::Batch => (BATCH, self.backlogs[i] / 2),
             Overflow::One | Overflow::Refuse => (1, Bytes::MAX),
@@ -312,8 +319,12 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
             self.flows[i].law.advance(&look);
         }
         if self.params.overflow == Overflow::Refuse && self.limit.full(self.len, self.backlog, packet.size()) {
-            self.flows[i].law.on_refused();
-            drops.dropped(packet, Reason::Overflow);
+            let law = &mut self.flows[i].law;
+            let reason = if L::SEES_REFUSED { law.look_at_refused(&look) } else { Reason::Overflow };
+            if reason == Reason::Overflow {
+                law.on_refused();
+            }
+            drops.dropped(packet, reason);
             return false;
         }
         if L::ACTIVE {
@@ -328,7 +339,7 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
         }
         self.push(i, now, packet);
         while self.limit.exceeded(self.len, self.backlog) {
-            self.overflow(drops);
+            self.overflow(now, drops);
         }
         marked
     }

@@ -72,7 +72,8 @@ impl<P: Packet, L: Law> Fifo<P, L> {
             return self.take_in(&look, packet, drops);
         }
         if self.victim == Victim::Tail || self.limit.full(0, Bytes::ZERO, size) {
-            let reason = if L::SEES_REFUSED { self.look_at_refused(now, &packet) } else { Reason::Overflow };
+            let look = self.lane.look(now, &packet, now, self.mtu);
+            let reason = if L::SEES_REFUSED { self.law.look_at_refused(&look) } else { Reason::Overflow };
             if reason == Reason::Overflow {
                 self.law.on_refused();
             }
@@ -88,16 +89,6 @@ impl<P: Packet, L: Law> Fifo<P, L> {
         self.law.on_forced_drop(n);
         let look = self.lane.look(now, &packet, now, self.mtu);
         self.take_in(&look, packet, drops)
-    }
-
-    /// Who drops a packet that does not fit: the law, which sees it first, or the overflow.
-    fn look_at_refused(&mut self, now: Instant, packet: &P) -> Reason {
-        let look = self.lane.look(now, packet, now, self.mtu);
-        match self.law.on_enqueue(&look) {
-            Verdict::Drop => Reason::Law,
-            Verdict::Mark if !look.markable() => Reason::Law,
-            Verdict::Pass | Verdict::Mark => Reason::Overflow,
-        }
     }
 
     /// Takes a packet in that fits, if the law lets it. True if it was marked.

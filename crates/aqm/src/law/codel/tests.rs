@@ -245,3 +245,19 @@ fn lone_packets_that_wait_over_the_target_are_not_dropped() {
         }
     }
 }
+
+#[test]
+fn an_overflow_before_the_first_dropping_state_leaves_linux_a_schedule() {
+    // sch_fq_codel adds the overflow's drops to the count, but the time of a next drop that never was is not near.
+    let mut law = codel("x(reference=linux)");
+    law.on_forced_drop(64);
+    let (mut times, mut step) = (Vec::new(), 0u64);
+    while step < 30_000 {
+        let now = step as f64 * 0.01;
+        while law.on_dequeue(&waited(now, 20.0)) == Verdict::Drop && times.len() < 1_000 {
+            times.push(now);
+        }
+        step += 1;
+    }
+    assert!(times.len() < 25, "{} drops in 300 ms, interval 100 ms: 1/√count is {}", times.len(), law.inv_sqrt);
+}

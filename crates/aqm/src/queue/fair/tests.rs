@@ -338,3 +338,71 @@ fn one_flow_sees_its_own_sub_queue() {
     assert_eq!((seen["sub_packets"], seen["sub_bytes"]), (2.0, 700.0));
     assert_eq!(seen["sub_queue"], queue.index(flows[0]) as f64);
 }
+
+#[test]
+fn an_overflow_is_timed_by_the_clock_not_by_the_last_packet_of_the_flow_that_pays() {
+    use crate::law::blue::{self, Blue};
+    let p = blue::Params { d1: 0.25, ..Default::default() };
+    let link = LinkInfo { limit: Some(Limit::Packets(8)), ..LINK };
+    let params = Params { overflow: Overflow::One, ..Params::default() };
+    let rng = &mut Rng::new(1, 0, streams::AQM);
+    let mut queue = Fair::new(&params, &link, rng, |_, rng| Blue::new(&p, &link, rng.clone()));
+    let flows = apart(&queue, 2);
+    let fat = queue.index(flows[0]);
+    let (mut drops, mut sees) = (Vec::new(), Vec::new());
+    for _ in 0..9 {
+        queue.enqueue(Instant::ZERO, packet(flows[0], 1500), &mut drops);
+    }
+    for ms in [200, 400] {
+        queue.enqueue(Instant::from_millis(ms), packet(flows[1], 100), &mut drops);
+        queue.law(fat).vars(&mut |_, p| sees.push(p));
+    }
+    assert_eq!(drops.len(), 3);
+    assert_eq!(sees, [0.5, 0.75], "a step for each, as they lie more than the freeze time apart");
+}
+
+#[test]
+fn updates_that_were_due_before_an_overflow_see_what_was_held_before_it() {
+    use crate::law::pi::{self, Pi};
+    // One update in ten seconds, ten seconds after the start: p = a (q − 0).
+    let p = pi::Params { hz: 0.1, q_ref: 0.0, a: 0.01, b: 0.0, ..Default::default() };
+    let link = LinkInfo { limit: Some(Limit::Packets(20)), ..LINK };
+    let rng = &mut Rng::new(1, 0, streams::AQM);
+    let mut queue = Fair::new(&Params::default(), &link, rng, |_, rng| Pi::new(&p, &link, rng.clone()));
+    let flows = apart(&queue, 2);
+    let fat = queue.index(flows[0]);
+    let mut drops = Vec::new();
+    for _ in 0..20 {
+        queue.enqueue(Instant::ZERO, packet(flows[0], 1500), &mut drops);
+    }
+    // Twenty packets lay there at 10 s. What comes at 11 s costs half of them.
+    queue.enqueue(Instant::from_millis(11_000), packet(flows[1], 100), &mut drops);
+    assert_eq!(drops.len(), 10);
+    queue.dequeue(Instant::from_millis(11_000), &mut drops);
+    queue.dequeue(Instant::from_millis(11_000), &mut drops);
+    let mut seen = 0.0;
+    queue.law(fat).vars(&mut |_, p| seen = p);
+    assert!((seen - 0.2).abs() < 1e-9, "{seen}: 20 packets, not the {} left", drops.len());
+}
+
+#[test]
+fn laws_that_look_at_what_is_refused_do_so_under_a_scheduler() {
+    use crate::law::red::{self, Red};
+    let p = red::Params {
+        weight: ::params::Auto::of(0.5),
+        min: ::params::Auto::of(1e3),
+        max: ::params::Auto::of(3e3),
+        ..Default::default()
+    };
+    let link = LinkInfo { limit: Some(Limit::Packets(10)), ..LINK };
+    let params = Params { overflow: Overflow::Refuse, ..Params::default() };
+    let rng = &mut Rng::new(1, 0, streams::AQM);
+    let mut queue = Fair::new(&params, &link, rng, |_, rng| Red::new(&p, &link, rng.clone()));
+    let mut drops = Vec::new();
+    for _ in 0..40 {
+        queue.enqueue(Instant::ZERO, packet(7, 1500), &mut drops);
+    }
+    assert_eq!(drops.len(), 30);
+    let average = queue.law(queue.index(7)).average_at(Instant::ZERO);
+    assert!((average - 10.0).abs() < 0.01, "{average} for 10 held over 30 arrivals");
+}
