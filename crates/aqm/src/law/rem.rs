@@ -212,4 +212,27 @@ mod tests {
         rem.advance(&look(Instant::from_secs_f64(4e9), 0));
         assert_eq!(rem.price.get(), 0.0);
     }
+
+    #[test]
+    fn only_with_ecn_is_the_signal_left_for_the_way_out() {
+        use crate::Ecn::{Ect0, NotEct};
+        use Verdict::{Drop, Mark, Pass};
+        for (ecn, codepoint, want) in [
+            (false, NotEct, (Drop, Pass)),
+            (false, Ect0, (Drop, Pass)),
+            (true, NotEct, (Drop, Pass)),
+            (true, Ect0, (Pass, Mark)),
+        ] {
+            let mut rem = rem(Params { ecn, ..Params::default() }, 10.0);
+            rem.probability = 1.0;
+            let look = Look { ecn: codepoint, ..look(Instant::ZERO, 10) };
+            assert_eq!((rem.on_enqueue(&look), rem.on_dequeue(&look)), want, "ecn={ecn}, {codepoint:?}");
+        }
+    }
+
+    #[test]
+    fn a_mean_packet_of_nought_is_the_mtu() {
+        let capacity = |mean| rem(Params { mean_packet: Bytes::new(mean), ..Params::default() }, 12.0).capacity;
+        assert_eq!([0, 1_000, 1_500].map(capacity), [2.0, 3.0, 2.0], "packets of 2 ms at 12 Mbit/s");
+    }
 }

@@ -181,4 +181,28 @@ mod tests {
             assert!((delta(&draft, p, 30, 20) - 0.014375 / gain).abs() < 1e-12);
         }
     }
+
+    #[test]
+    fn gains_change_at_powers_of_ten() {
+        let small = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+        for (reference, skip, beyond) in [
+            (Reference::Rfc, 0, &[(1.0, 1.0)][..]),
+            (Reference::Linux, 0, &[(1.0, 1.0)]),
+            (Reference::FreeBsd, 0, &[(1.0, 1.0)]),
+            (Reference::Docsis, 0, &[(1.0, 0.5), (10.0, 0.125), (13.0, 0.031_25)]),
+            (Reference::Draft, 4, &[(1.0, 1.0)]),
+        ] {
+            // 1 ms more than before, no weight on the target: small enough to stay below the greatest p.
+            let params = Params { alpha: 0.0, beta: 0.1, cap: false, ..Params::of(reference, crate::Place::Alone) };
+            let mut least = 0.0;
+            for (below, divisor) in small.iter().skip(skip).chain(beyond) {
+                for p in [least, below * 0.999] {
+                    let got = delta(&params, p, 21, 20);
+                    let want = 1e-4 / divisor;
+                    assert!((got - want).abs() < want * 1e-6 + 1e-15, "{reference:?} at {p}: {got} is not {want}");
+                }
+                least = *below;
+            }
+        }
+    }
 }

@@ -322,3 +322,66 @@ fn lazy_updates_equal_a_real_tick_while_packets_are_dropped() {
         }
     }
 }
+
+#[test]
+fn cable_modems_predict_the_delay_and_the_others_measure_it() {
+    // 12 500 B are 10 ms at 10 Mbit/s; the last packet out had waited for 7.
+    for (spec, want) in [
+        ("x", 7),
+        ("x(reference=linux)", 7),
+        ("x(reference=freebsd, rate_estimator=false)", 7),
+        ("x(reference=docsis)", 10),
+    ] {
+        let mut pie = pie(spec);
+        pie.state.delay = Duration::from_millis(7);
+        pie.update(Bytes::new(12_500));
+        assert_eq!(pie.state.updated, Duration::from_millis(want), "{spec}");
+        pie.update(Bytes::ZERO);
+        assert_eq!(pie.state.updated, Duration::ZERO, "{spec}");
+    }
+}
+
+#[test]
+fn linux_lets_p_be_over_a_backlog_too_short_to_measure() {
+    for (reference, backlog, kept) in [("linux", 1, true), ("linux", 0, false), ("rfc", 1, false)] {
+        let mut pie = congested(&std::format!("x(reference={reference}, alpha=0)"), 0.5);
+        (pie.state.delay, pie.state.updated) = (Duration::ZERO, Duration::ZERO);
+        pie.update(Bytes::new(backlog));
+        assert_eq!(pie.state.p == 0.5, kept, "{reference}, {backlog} B");
+    }
+}
+
+#[test]
+fn linux_allows_another_burst_after_two_calm_updates_at_a_p_of_nought() {
+    // Calm is less than half of the target, 7.5 ms.
+    for (p, now, before, again) in [
+        (0.0, 7_499, 7_499, true),
+        (0.0, 7_500, 7_499, false),
+        (0.0, 7_499, 7_500, false),
+        (0.0, 7_500, 7_500, false),
+        (0.1, 7_499, 7_499, false),
+    ] {
+        let mut pie = congested("x(reference=linux, alpha=0, beta=0)", p);
+        (pie.state.delay, pie.state.updated) = (Duration::from_micros(now), Duration::from_micros(before));
+        pie.update(Bytes::new(90_000));
+        assert_eq!(!pie.state.burst.is_zero(), again, "p = {p}, {now} µs after {before}");
+    }
+}
+
+#[test]
+fn linux_first_updates_half_a_second_after_the_start() {
+    let mut linux = pie("x(reference=linux)");
+    assert_eq!(linux.ticker.due(Instant::from_nanos(499_999_999)), None);
+    assert_eq!(linux.ticker.due(Instant::from_millis(500)), Some(Instant::from_millis(500)));
+    assert_eq!(pie("x").ticker.due(Instant::from_millis(15)), Some(Instant::from_millis(15)));
+}
+
+#[test]
+fn a_flow_that_comes_back_starts_afresh_in_dummynet() {
+    let mut pie = congested("x(reference=freebsd)", 0.5);
+    pie.state.accu = 1.0;
+    pie.on_activate(Instant::from_millis(70));
+    let s = &pie.state;
+    assert_eq!((s.p, s.accu, s.burst, s.updated), (0.0, 0.0, Duration::from_millis(150), Duration::ZERO));
+    assert_eq!(pie.ticker.due(Instant::from_millis(85)), Some(Instant::from_millis(85)), "its own beat");
+}

@@ -244,3 +244,11 @@ fn an_age_of_idleness_is_caught_up_in_no_time() {
     dual.advance(Instant::from_secs_f64(8e9));
     assert!(dual.p.is_most());
 }
+
+#[test]
+fn linux_owes_the_low_line_its_share_of_a_full_packet_at_the_start() {
+    // sch_dualpi2: c_protection_init = MTU · (wc − wl).
+    for (c_share, credit) in [(10, -120_000), (50, 0), (75, 75_000)] {
+        assert_eq!(dual(&std::format!("x(reference=linux, c_share={c_share})")).credit, credit);
+    }
+}

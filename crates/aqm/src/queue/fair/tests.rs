@@ -406,3 +406,19 @@ fn laws_that_look_at_what_is_refused_do_so_under_a_scheduler() {
     let average = queue.law(queue.index(7)).average_at(Instant::ZERO);
     assert!((average - 10.0).abs() < 0.01, "{average} for 10 held over 30 arrivals");
 }
+
+#[test]
+fn linux_keeps_a_new_flow_found_empty_while_one_other_waits() {
+    let mut queue = fair(Params::linux());
+    let flows = apart(&queue, 2);
+    let mut drops = Vec::new();
+    for _ in 0..3 {
+        queue.enqueue(Instant::ZERO, packet(flows[0], 1500), &mut drops);
+    }
+    queue.dequeue(Instant::ZERO, &mut drops);
+    queue.enqueue(Instant::ZERO, packet(flows[1], 100), &mut drops);
+    // The first has spent its credit and is old now; the second is found empty at the third request.
+    let order = [(); 2].map(|()| queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet.flow);
+    assert_eq!(order, [flows[1], flows[0]]);
+    assert_eq!((queue.new.len, queue.old.len), (0, 2));
+}

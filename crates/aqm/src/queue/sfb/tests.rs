@@ -117,3 +117,19 @@ fn above_a_half_marks_give_way_to_drops() {
         assert!((got.0 - drops).abs() < 0.02 && (got.1 - marks).abs() < 0.02, "{p}: {got:?}");
     }
 }
+
+#[test]
+fn banks_take_turns_for_as_long_as_it_runs() {
+    let (rehash, warmup) = (Duration::from_secs(10), Duration::from_secs(5));
+    let mut queue = sfb(Params { rehash, warmup, ..Params::default() });
+    let (mut drops, mut seen) = (Vec::new(), Vec::new());
+    for second in 0..=40 {
+        assert!(!queue.enqueue(Instant::from_millis(second * 1_000), Sample(7, Ecn::NotEct), &mut drops));
+        queue.dequeue(Instant::from_millis(second * 1_000), &mut drops);
+        if second % 10 == 0 {
+            seen.push((queue.active, queue.banks[queue.active].salt));
+        }
+    }
+    assert_eq!(seen.iter().map(|(active, _)| *active).collect::<Vec<_>>(), [0, 1, 0, 1, 0]);
+    assert!(seen.windows(2).all(|w| w[0].1 != w[1].1), "a hash of its own each time");
+}
