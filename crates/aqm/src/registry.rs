@@ -379,6 +379,43 @@ mod tests {
     }
 
     #[test]
+    fn defaults_are_those_of_the_sources() {
+        for (spec, want) in [
+            ("red", "min=5, max=15, weight=0.002, max_p=0.02, gentle=false, wait=false, bytes=false, ecn=false"),
+            ("red(reference=ns-2)", "min=auto, max=auto, weight=auto, max_p=0.1, gentle=true, wait=true, bytes=true"),
+            ("red(reference=ns-2)", "mean_packet=500B, target_delay=5ms, mark_threshold=0.1, hard_drop=true"),
+            ("red(reference=dummynet)", "mean_packet=512B, bytes=false, gentle=false, max_p=0.02"),
+            ("red(reference=linux)", "min=auto, max=auto, bytes=true, mean_packet=1kB, hard_drop=false"),
+            ("ared", "alpha=0.01, beta=0.9, interval=500ms, top=0.5, max_p=0.1, target_delay=5ms, mark_threshold=0.1"),
+            ("rem", "q_ref=20, gamma=0.001, phi=1.001, alpha=0.1, tupdate=2ms, weight=1, mean_packet=1kB, ecn=false"),
+            ("pi", "q_ref=50, a=0.00001822, b=0.00001816, hz=170, bytes=false, ecn=false"),
+            ("codel_dt", "allowance=6ms, interval=100ms, measure=16384B"),
+            ("cobalt", "target=5ms, interval=100ms, up=0.00390625, down=0.000244140625, ecn=true"),
+            ("pie", "target=15ms, tupdate=15ms, alpha=0.125, beta=1.25, burst=150ms, ecn=false, mark_threshold=0.1"),
+            ("pie", "derandomise=true, cap=true, rate_estimator=false, on_off=false, mean_packet=0B"),
+            ("pie(reference=draft)", "target=20ms, tupdate=30ms, alpha=0.125, beta=1.25, mean_packet=1504B"),
+            ("pie(reference=draft)", "derandomise=false, cap=false, rate_estimator=true"),
+            (
+                "pie(reference=docsis)",
+                "target=10ms, tupdate=16ms, alpha=0.25, beta=2.5, burst=142ms, mean_packet=1024B",
+            ),
+            ("fq_codel", "limit=10240, flows=1024, quantum=1514B, overflow=batch, fattest=bytes, rotate=spent"),
+            ("fq_codel(reference=freebsd)", "quantum=1514B, fattest=packets, rotate=overdrawn, emptied=old"),
+            ("fq_codel(reference=linux)", "overflow=batch, fattest=bytes, rotate=spent, emptied=old_if_any"),
+            ("drr_fifo", "quantum=0B, overflow=one, fattest=bytes"),
+            ("sfb", "levels=8, bins=16, bin_size=20, bin_max=25, up=0.001, penalty_rate=10, penalty_burst=20"),
+            ("sfb", "rehash=600s, warmup=60s, ecn=true"),
+            ("dualpi2", "target=15ms, tupdate=16ms, alpha=0.16, beta=3.2, coupling=2, step=800us, ramp=400us"),
+            ("dualpi2(reference=linux)", "step=1ms, ramp=0ms, step_behind=0, c_share=10, limit=10000"),
+        ] {
+            for pair in want.split(", ") {
+                let (name, default) = pair.split_once('=').unwrap();
+                assert_eq!(value(spec, name), default, "{spec}: {name}");
+            }
+        }
+    }
+
+    #[test]
     fn refusals_name_the_parameters_of_both_parts() {
         let refused = |spec: &str| resolve(&spec.parse().unwrap()).unwrap_err().to_string();
         let text = refused("fq_codel(quantm=300B)");

@@ -270,4 +270,17 @@ mod tests {
             assert_eq!(law.on_dequeue(&waited(i as f64, 48.0)), Verdict::Pass);
         }
     }
+
+    #[test]
+    fn an_empty_queue_winds_down_one_step_when_it_is_time() {
+        let mut law = cobalt(Params::default());
+        law.on_empty(Instant::from_millis(500));
+        assert_eq!(law.count, 0, "nothing to wind down");
+        (law.count, law.drop_next) = (4, Instant::from_millis(1_000));
+        law.on_empty(Instant::from_nanos(999_999_999));
+        assert_eq!(law.count, 4, "not before its time");
+        law.on_empty(Instant::from_millis(1_000));
+        assert_eq!((law.count, law.dropping), (3, false));
+        assert_eq!(law.drop_next.since(Instant::from_millis(1_000)).as_nanos(), 57_735_027, "100 ms/√3");
+    }
 }

@@ -235,4 +235,14 @@ mod tests {
         let capacity = |mean| rem(Params { mean_packet: Bytes::new(mean), ..Params::default() }, 12.0).capacity;
         assert_eq!([0, 1_000, 1_500].map(capacity), [2.0, 3.0, 2.0], "packets of 2 ms at 12 Mbit/s");
     }
+
+    #[test]
+    fn arrivals_are_counted_and_averaged() {
+        for (bytes, weight, want) in [(false, 1.0, 20.0), (true, 1.0, 30.0), (false, 0.25, 5.0)] {
+            let mut rem = rem(Params { bytes, weight, ..Params::default() }, 10.0);
+            (0..20).for_each(|_| _ = rem.on_enqueue(&look(Instant::ZERO, 10)));
+            rem.advance(&look(Instant::from_millis(2), 10));
+            assert_eq!((rem.arrivals, rem.count), (want, 0.0));
+        }
+    }
 }

@@ -241,4 +241,37 @@ mod tests {
         assert_eq!(six_into_three::<false>(), (3, 3, std::vec![Overflow; 3]));
         assert_eq!(six_into_three::<true>(), (6, 2, std::vec![Overflow, Overflow, Law]));
     }
+
+    #[test]
+    fn codel_leaves_a_line_alone_that_holds_no_more_than_its_largest_packet() {
+        use crate::LawKind;
+        use crate::law::codel::{self, Codel};
+        use units::{Duration, Rng};
+        // One packet always waits behind the one that leaves, both for two intervals and more.
+        for (behind, dropped) in [(1, false), (2, true)] {
+            let law = Codel::new(&codel::Params::default(), &link(10.0), Rng::new(1, 0, 0));
+            let mut queue = Fifo::new(law, &link(10.0), Limit::Packets(60));
+            let mut drops = Vec::new();
+            (0..behind).for_each(|_| _ = queue.enqueue(Instant::ZERO, Sample, &mut drops));
+            for i in 1..20u64 {
+                let now = Instant::ZERO + Duration::from_millis(50) * i;
+                queue.enqueue(now, Sample, &mut drops);
+                queue.dequeue(now, &mut drops);
+            }
+            assert_eq!(!drops.is_empty(), dropped, "{behind} behind");
+        }
+    }
+
+    #[test]
+    fn only_a_line_without_a_law_that_drops_its_tail_is_plain() {
+        use crate::law::Never;
+        let plain = |victim| {
+            let queue = Fifo::<Sample, _>::new(Never, &link(10.0), Limit::Packets(3)).dropping(victim);
+            Qdisc::<Sample>::plain(&queue)
+        };
+        assert_eq!(plain(Victim::Tail), Some(Limit::Packets(60)));
+        assert_eq!(plain(Victim::Head), None);
+        let law = Counts::<false> { seen: 0, refused: 0, pass: 5 };
+        assert_eq!(Qdisc::<Sample>::plain(&Fifo::<Sample, _>::new(law, &link(10.0), Limit::Packets(3))), None);
+    }
 }

@@ -261,3 +261,28 @@ fn an_overflow_before_the_first_dropping_state_leaves_linux_a_schedule() {
     }
     assert!(times.len() < 25, "{} drops in 300 ms, interval 100 ms: 1/√count is {}", times.len(), law.inv_sqrt);
 }
+
+#[test]
+fn two_drops_more_are_enough_to_remember() {
+    for reference in ["rfc", "linux"] {
+        for (count, want) in [(5, 1), (6, 2), (7, 3)] {
+            let mut law = codel(&std::format!("x(reference={reference})"));
+            (law.count, law.lastcount, law.drop_next) = (count, 4, Instant::from_millis(900));
+            law.enter(Instant::from_millis(1_000));
+            assert_eq!((law.count, law.lastcount), (want, want), "{reference}: {count} after 4");
+        }
+    }
+}
+
+#[test]
+fn a_drop_is_due_at_its_very_time() {
+    for spec in ["x", "x(reference=linux)", "x(reference=freebsd)"] {
+        let mut law = codel(spec);
+        law.on_dequeue(&waited(0.0, 20.0));
+        assert_eq!(law.on_dequeue(&waited(101.0, 20.0)), Verdict::Drop);
+        assert_eq!(law.on_dequeue(&waited(101.0, 20.0)), Verdict::Pass);
+        let at = law.drop_next;
+        let looks = |nanos: u64| Look { now: Instant::from_nanos(at.as_nanos() - nanos), ..waited(0.0, 20.0) };
+        assert_eq!([1, 0].map(|nanos| law.on_dequeue(&looks(nanos))), [Verdict::Pass, Verdict::Drop], "{spec}");
+    }
+}
