@@ -5,6 +5,8 @@ use units::{Duration, Instant, math};
 
 /// dummynet's table of decays: 256 steps, the last where (1 − w)^m falls below 1/1000, m being 3/w packet times.
 const DUMMYNET_DEPTH: u64 = 256;
+/// tc writes Linux's table in the kernel's ticks of 64 ns, the kernel (since 2012) reads it in microseconds.
+const LINUX_TICKS: f64 = 15.625;
 /// dummynet counts in its ticks: a millisecond unless the kernel's hz is raised.
 const DUMMYNET_TICK: Duration = Duration::from_millis(1);
 
@@ -90,9 +92,9 @@ impl Average {
     }
 
     /// Linux's table of shifts: e^−x is taken for 2^−x, x rounded down (tc puts it into a byte), and less than
-    /// one is a straight line down to a half.
+    /// one is a straight line down to a half. Ticks taken for microseconds make it sixteen times too slow.
     fn linux_decayed(&self, idle: Duration) -> f64 {
-        let rate = -math::ln(1.0 - self.weight) / (self.packet_time * 1e6);
+        let rate = -math::ln(1.0 - self.weight) / (self.packet_time * 1e6 * LINUX_TICKS);
         let cells = (0..32).find(|log| 31.0 / rate / ((1u64 << log) as f64) < 512.0).unwrap_or(32);
         let cell = (1u64 << cells) as f64;
         let idle_us = (idle.as_nanos() / 1_000) as f64;
@@ -149,9 +151,10 @@ mod tests {
         // 3/w packets of 1.2 ticks are 1800 ticks, the step 7: 17 whole steps and one, as if ticks were packets.
         assert!((after(Reference::Dummynet, 120) - 0.998f64.powf(120.0)).abs() < 1e-9);
         assert_eq!(after(Reference::Dummynet, 1_800), 0.0);
-        // 31/(ln(1/.998)/1200 µs) = 18.6 s in cells of 2^16 µs: within one cell a line, which the half cuts off.
-        assert!((after(Reference::Linux, 30) - (1.0 - 30_000.0 / 65_536.0)).abs() < 1e-9);
-        assert_eq!(after(Reference::Linux, 120), 0.5);
-        assert_eq!(after(Reference::Linux, 655), 0.5, "9 cells are 0.98 of a halving");
+        // 31/(ln(1/.998)/18 750 ticks) = 2.9e8 in cells of 2^20, read in µs: within one cell a line, which the half cuts off.
+        assert!((after(Reference::Linux, 30) - (1.0 - 30_000.0 / 1_048_576.0)).abs() < 1e-9);
+        assert_eq!(after(Reference::Linux, 655), 0.5);
+        assert_eq!(after(Reference::Linux, 9_437), 0.5, "nine cells are the first halving that the table has");
+        assert_eq!(after(Reference::Linux, 19_923), 0.25, "nineteen the second");
     }
 }
