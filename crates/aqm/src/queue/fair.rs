@@ -362,6 +362,11 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
                 if self.discipline == Discipline::Packets {
                     self.leave(on);
                     self.make_old(i);
+                } else if self.discipline == Discipline::Deficit && self.lens[i as usize] == 0 {
+                    // A DRR flow without packets has no place to keep and loses its deficit.
+                    self.flows[i as usize].law.on_empty(now);
+                    self.leave(on);
+                    self.flows[i as usize].on = On::Neither;
                 }
                 return Some(out);
             }

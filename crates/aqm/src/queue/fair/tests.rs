@@ -422,3 +422,21 @@ fn linux_keeps_a_new_flow_found_empty_while_one_other_waits() {
     assert_eq!(order, [flows[1], flows[0]]);
     assert_eq!((queue.new.len, queue.old.len), (0, 2));
 }
+
+#[test]
+fn a_drr_flow_that_has_sent_its_last_packet_waits_for_its_turn_again() {
+    // Shreedhar and Varghese's figure 4, and Linux's drr: an empty queue leaves the list and forfeits its deficit.
+    let (mut queue, flows) = turns(Discipline::Deficit, 1_500, 2);
+    let mut drops = Vec::new();
+    queue.enqueue(Instant::ZERO, packet(flows[0], 100), &mut drops);
+    for _ in 0..50 {
+        queue.enqueue(Instant::ZERO, packet(flows[1], 1500), &mut drops);
+    }
+    for turn in 0..40 {
+        let out = queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet.flow;
+        assert_eq!(out, flows[turn % 2], "turn {turn}");
+        if out == flows[0] {
+            queue.enqueue(Instant::ZERO, packet(flows[0], 100), &mut drops);
+        }
+    }
+}
