@@ -197,3 +197,39 @@ fn ns_2_asks_for_more_than_one_packet_in_the_queue() {
         }
     }
 }
+
+#[test]
+fn linux_sets_its_weight_by_the_burst_of_two_thirds_of_min_and_a_third_of_max() {
+    // tc_red_eval_ewma of a third and of all of a quarter of the buffer, in packets of 1000 B.
+    for (packets, log) in [(60, 3), (200, 5), (300, 5), (700, 7)] {
+        let link = LinkInfo { limit: Some(Limit::Packets(packets)), ..link(10.0) };
+        let is = Params::of(Reference::Linux).resolve(&link);
+        assert_eq!((is.min, is.max), (packets as f64 * 0.125, packets as f64 * 0.375));
+        assert_eq!(is.weight, 0.5f64.powi(log), "{packets} packets");
+    }
+}
+
+#[test]
+fn what_a_full_buffer_refuses_counts_as_the_signal_in_ns_2_alone() {
+    for (reference, count) in [("paper", 7.0), ("ns-2", 0.0), ("dummynet", 7.0), ("linux", 7.0)] {
+        let mut red = red(&std::format!("x(reference={reference})"));
+        red.count = 7.0;
+        red.on_refused();
+        assert_eq!(red.count, count, "{reference}");
+    }
+}
+
+#[test]
+fn above_max_the_count_begins_again() {
+    for (spec, count) in [
+        ("x", 0.0),
+        ("x(reference=ns-2, min=2, max=4, bytes=false)", 0.0),
+        ("x(reference=dummynet)", -1.0),
+        ("x(reference=linux, min=3, max=9)", -1.0),
+    ] {
+        let mut red = red(spec);
+        (red.avg.value, red.count, red.crossed) = (90.0, 7.0, true);
+        assert_eq!(red.on_enqueue(&arriving(60, Ecn::NotEct)), Verdict::Drop);
+        assert_eq!(red.count, count, "{spec}");
+    }
+}
