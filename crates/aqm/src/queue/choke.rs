@@ -242,4 +242,17 @@ mod tests {
         let share = f64::from(sent[1]) / f64::from(sent[0] + sent[1]);
         assert!(share < 0.4, "{share}");
     }
+
+    #[test]
+    fn so_many_packets_are_drawn_for_an_arrival() {
+        // One of ten is of flow 7.
+        for (draws, most) in [(1, 0.1), (2, 0.19)] {
+            let params = Params { draws, min: Auto::of(100.0), max: Auto::of(300.0), ..Params::default() };
+            let mut queue = Choke::new(&params, &link(10.0), Rng::new(1, 0, streams::AQM));
+            let mut drops = Vec::new();
+            (7..17).for_each(|flow| _ = queue.enqueue(Instant::ZERO, Sample(flow), &mut drops));
+            let met = (0..10_000).filter(|_| queue.draw(7) == Some(0)).count();
+            assert!((met as f64 / 1e4 - most).abs() < 0.01, "{met} of 10000 with {draws}");
+        }
+    }
 }

@@ -385,3 +385,17 @@ fn a_flow_that_comes_back_starts_afresh_in_dummynet() {
     assert_eq!((s.p, s.accu, s.burst, s.updated), (0.0, 0.0, Duration::from_millis(150), Duration::ZERO));
     assert_eq!(pie.ticker.due(Instant::from_millis(85)), Some(Instant::from_millis(85)), "its own beat");
 }
+
+#[test]
+fn what_the_buffer_drops_starts_the_sum_again() {
+    for forced in [true, false] {
+        let mut pie = congested("x", 0.5);
+        pie.state.accu = 0.8;
+        if forced {
+            pie.on_forced_drop(1)
+        } else {
+            pie.on_refused()
+        }
+        assert_eq!(pie.state.accu, 0.0);
+    }
+}

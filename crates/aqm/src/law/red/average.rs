@@ -150,7 +150,14 @@ mod tests {
         assert!((after(Reference::Ns2, 120) - 0.8186 * 0.998).abs() < 1e-4);
         // 3/w packets of 1.2 ticks are 1800 ticks, the step 7: 17 whole steps and one, as if ticks were packets.
         assert!((after(Reference::Dummynet, 120) - 0.998f64.powf(120.0)).abs() < 1e-9);
-        assert_eq!(after(Reference::Dummynet, 1_800), 0.0);
+        assert_eq!(after(Reference::Dummynet, 1_792), 0.0, "256 steps of 7 ticks");
+        assert!((after(Reference::Dummynet, 1_791) - 0.998f64.powf(1_786.0)).abs() < 1e-9);
+        // A weight of half as much has steps of 14: two of them in 29 ms.
+        let mut slow = average(Reference::Dummynet, 0.001);
+        slow.value = 10.0;
+        slow.on_dequeue(Instant::ZERO, 0);
+        slow.update(Instant::from_millis(29), 0.0);
+        assert!((slow.value / 10.0 - 0.999f64.powf(29.0)).abs() < 1e-9);
         // 31/(ln(1/.998)/18 750 ticks) = 2.9e8 in cells of 2^20, read in µs: within one cell a line, which the half cuts off.
         assert!((after(Reference::Linux, 30) - (1.0 - 30_000.0 / 1_048_576.0)).abs() < 1e-9);
         assert_eq!(after(Reference::Linux, 655), 0.5);

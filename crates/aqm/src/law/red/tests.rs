@@ -233,3 +233,21 @@ fn above_max_the_count_begins_again() {
         assert_eq!(red.count, count, "{spec}");
     }
 }
+
+#[test]
+fn ns_2_lets_the_packet_pass_that_finds_the_threshold_crossed() {
+    let mut red = red("x(reference=ns-2, min=5, max=1000, max_p=1, wait=false, bytes=false)");
+    red.avg.value = 950.0;
+    assert_eq!([(); 2].map(|()| red.on_enqueue(&arriving(900, Ecn::NotEct))), [Verdict::Pass, Verdict::Drop]);
+}
+
+#[test]
+fn dummynet_and_linux_throw_first_and_drop_then() {
+    for spec in ["x(reference=dummynet, min=5, max=1000, max_p=1)", "x(reference=linux, min=5, max=1000, max_p=1)"] {
+        let mut red = red(spec);
+        red.avg.value = 950.0;
+        let q = if red.params.bytes { 633 } else { 950 };
+        assert_eq!(red.on_enqueue(&arriving(q, Ecn::NotEct)), Verdict::Pass, "{spec}: only the throw");
+        assert!((0..3).any(|_| red.on_enqueue(&arriving(q, Ecn::NotEct)) == Verdict::Drop), "{spec}");
+    }
+}

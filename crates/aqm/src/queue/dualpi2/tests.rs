@@ -252,3 +252,14 @@ fn linux_owes_the_low_line_its_share_of_a_full_packet_at_the_start() {
         assert_eq!(dual(&std::format!("x(reference=linux, c_share={c_share})")).credit, credit);
     }
 }
+
+#[test]
+fn even_gaps_are_kept_for_each_line_by_itself() {
+    // p′ = 1/4: every second packet of L, every sixteenth of C, however they take turns.
+    let mut dual = held_at("x", 0.25);
+    let held = Bytes::new(60_000);
+    for i in 1..=160 {
+        assert_eq!(matches!(dual.fate(true, Ecn::Ect1, 0.0, held), Fate::Mark), i % 2 == 0, "L {i}");
+        assert_eq!(matches!(dual.fate(false, Ecn::NotEct, 0.0, held), Fate::Drop), i % 16 == 0, "C {i}");
+    }
+}

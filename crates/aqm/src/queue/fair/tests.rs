@@ -440,3 +440,52 @@ fn a_drr_flow_that_has_sent_its_last_packet_waits_for_its_turn_again() {
         }
     }
 }
+
+#[test]
+fn of_equally_fat_flows_the_first_pays() {
+    for fattest in [Fattest::Bytes, Fattest::Packets] {
+        let mut queue = fair(Params { fattest, ..Params::default() });
+        let flows = apart(&queue, 3);
+        let mut drops = Vec::new();
+        flows.iter().for_each(|flow| _ = queue.enqueue(Instant::ZERO, packet(*flow, 1500), &mut drops));
+        assert_eq!(Some(queue.fattest()), flows.iter().map(|flow| queue.index(*flow)).min());
+    }
+}
+
+#[test]
+fn marks_on_the_way_in_are_told() {
+    #[derive(Debug)]
+    struct Marks;
+    impl Law for Marks {
+        fn on_enqueue(&mut self, _: &Look) -> Verdict {
+            Verdict::Mark
+        }
+    }
+    #[derive(Debug)]
+    struct Ect(bool);
+    impl Packet for Ect {
+        fn size(&self) -> Bytes {
+            Bytes::new(1500)
+        }
+        fn flow(&self) -> u64 {
+            1
+        }
+        fn ecn(&self) -> Ecn {
+            if self.0 { Ecn::Ect0 } else { Ecn::NotEct }
+        }
+        fn mark(&mut self) -> bool {
+            self.0
+        }
+    }
+    struct Lost(u32);
+    impl Sink<Ect> for Lost {
+        fn dropped(&mut self, _: Ect, _: Reason) {
+            self.0 += 1;
+        }
+    }
+    let mut queue = Fair::new(&Params::default(), &LINK, &mut Rng::new(1, 0, streams::AQM), |_, _| Marks);
+    let mut lost = Lost(0);
+    assert!(queue.enqueue(Instant::ZERO, Ect(true), &mut lost));
+    assert!(!queue.enqueue(Instant::ZERO, Ect(false), &mut lost));
+    assert_eq!((lost.0, queue.len()), (1, 1));
+}

@@ -133,3 +133,23 @@ fn banks_take_turns_for_as_long_as_it_runs() {
     assert_eq!(seen.iter().map(|(active, _)| *active).collect::<Vec<_>>(), [0, 1, 0, 1, 0]);
     assert!(seen.windows(2).all(|w| w[0].1 != w[1].1), "a hash of its own each time");
 }
+
+#[test]
+fn who_does_not_listen_spends_tokens() {
+    let mut queue = sfb(Params { penalty_rate: 10.0, penalty_burst: 2.0, ..Params::default() });
+    let at = Instant::from_millis;
+    let may: Vec<bool> =
+        [0, 0, 0, 99, 100, 100, 10_000, 10_000, 10_000].iter().map(|ms| queue.has_token(at(*ms))).collect();
+    assert_eq!(may, [true, true, false, false, true, false, true, true, false]);
+}
+
+#[test]
+fn each_departure_leaves_each_of_its_bins_once() {
+    let mut queue = sfb(Params::default());
+    let mut drops = Vec::new();
+    (0..5).for_each(|_| _ = queue.enqueue(Instant::ZERO, Sample(7, Ecn::NotEct), &mut drops));
+    for left in (0..5).rev() {
+        queue.dequeue(Instant::ZERO, &mut drops);
+        assert_eq!(queue.banks[0].least(&queue.params, 7).1, left);
+    }
+}
