@@ -13,7 +13,9 @@
 //! once they have filled the buffer.
 //!
 //! Departures: 1/√count is exact (CAKE takes a Newton step, from a table of exact values up to 16). CAKE's bulk flows,
-//! of which each adds two packet times to the target, are one here. CAKE's shaper, hosts and tins are not this law's.
+//! of which each adds two packet times to the target, are one here. CAKE's shaper, hosts and tins are not this law's. A
+//! flow begins as in a slot that another has used before it, on a router that has been up for long: `fresh=true` begins as
+//! after boot, where the kernel's first signal comes with the first packet behind the one that waited too long.
 
 use crate::{Law, LawKind, LinkInfo, Look, Verdict};
 use units::{Duration, Instant, Rng, math};
@@ -31,6 +33,8 @@ params::params! {
         down: f64 = 0.000244140625, 0.0 => 1.0;
         /// Mark packets that can be marked where CoDel would drop them.
         ecn: bool = true;
+        /// A slot that no flow has used: sch_cake zeroes 1/√count, so that the first signal waits for no interval.
+        fresh: bool = false;
     }
 }
 
@@ -39,6 +43,8 @@ params::params! {
 pub struct Cobalt {
     p: Params,
     count: u32,
+    /// 1/√count is that of a count, not the zero of the kernel's beginning.
+    rooted: bool,
     dropping: bool,
     drop_next: Instant,
     drop_probability: f64,
@@ -51,11 +57,13 @@ pub struct Cobalt {
 
 impl Cobalt {
     fn schedule(&mut self, from: Instant) {
-        self.drop_next = from + self.p.interval.mul_f64(1.0 / math::sqrt(self.count.max(1) as f64));
+        let root = if self.rooted { 1.0 / math::sqrt(self.count.max(1) as f64) } else { 0.0 };
+        self.drop_next = from + self.p.interval.mul_f64(root);
     }
 
     fn wind_down(&mut self) {
         self.count -= 1;
+        self.rooted = true;
         self.schedule(self.drop_next);
     }
 
@@ -95,6 +103,7 @@ impl Law for Cobalt {
         if due && over {
             verdict = if self.p.ecn && look.markable() { Verdict::Mark } else { Verdict::Drop };
             self.count = self.count.saturating_add(1);
+            self.rooted = true;
             self.schedule(self.drop_next);
         } else if due {
             while self.count > 0 && now >= self.drop_next {
@@ -157,6 +166,7 @@ impl LawKind for Cobalt {
         Cobalt {
             p: p.clone(),
             count: 0,
+            rooted: !p.fresh,
             dropping: false,
             drop_next: Instant::ZERO,
             drop_probability: 0.0,
@@ -195,6 +205,28 @@ mod tests {
         // Armed with a count of 1: CoDel's times, but the first drop is counted already.
         let want = [100.0, 170.8, 228.5, 278.5, 323.2, 364.0, 401.8, 437.2];
         assert!(drops.len() == want.len() && drops.iter().zip(want).all(|(a, b)| (a - b).abs() < 0.11), "{drops:?}");
+    }
+
+    #[test]
+    fn a_slot_that_nobody_used_waits_for_no_interval() {
+        let mut law = cobalt(Params { fresh: true, ..Params::default() });
+        let drops = |law: &mut Cobalt, from: f64| -> Vec<f64> {
+            (0..1_400)
+                .map(|i| from + i as f64 * 0.1)
+                .filter(|ms| law.on_dequeue(&waited(*ms, 20.0)) == Verdict::Drop)
+                .collect()
+        };
+        // As sch_cake's cobalt_should_drop with its state zeroed, packets a tenth of a millisecond apart.
+        let near = |got: &[f64], want: &[f64]| {
+            assert!(got.len() == want.len() && got.iter().zip(want).all(|(a, b)| (a - b).abs() < 0.11), "{got:?}");
+        };
+        near(&drops(&mut law, 0.0), &[0.1, 70.8, 128.5]);
+        // Wound down to nought, it has been used.
+        for ms in 0..2_000 {
+            law.on_dequeue(&waited(200.0 + ms as f64, 1.0));
+        }
+        assert_eq!(law.count, 0);
+        near(&drops(&mut law, 2_200.0), &[2_300.0]);
     }
 
     #[test]
