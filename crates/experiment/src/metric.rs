@@ -212,6 +212,7 @@ impl Metric {
                 ("_s", Unit::Seconds),
                 ("_mbps", Unit::Mbps),
                 ("_bytes", Unit::Bytes),
+                ("_mb", Unit::Megabytes),
                 ("_pct", Unit::Percent),
             ] {
                 if key.ends_with(suffix) {
@@ -220,7 +221,8 @@ impl Metric {
             }
         }
         match self.leaf.as_str() {
-            "share" | "utilisation" | "load" | "jain" | "max_min" => Unit::Fraction,
+            "share" | "utilisation" | "jain" | "max_min" => Unit::Fraction,
+            "load" => Unit::Ratio,
             _ => Unit::Count,
         }
     }
@@ -256,6 +258,12 @@ mod tests {
         assert_eq!(value("flow.a.rtt_ms.mean", "1.5 s"), Ok(1500.0));
         assert_eq!(value("flow.a.goodput_mbps", "500 kbit/s"), Ok(0.5));
         assert_eq!(value("flow.a.ack_gaps.1_ms", "50 %"), Ok(0.5));
+        assert_eq!(value("link.l.arrived_mb", "20 MB"), Ok(20.0));
+        assert_eq!((value("link.l.load", "2.5"), value("link.l.load", "250 %")), (Ok(2.5), Ok(2.5)));
+        for of in ["flow.a.share", "link.l.utilisation", "fairness.jain", "flow.a.data_gaps.1_ms"] {
+            assert_eq!((value(of, "1"), value(of, "75 %")), (Ok(1.0), Ok(0.75)));
+            assert!(value(of, "75").unwrap_err().contains("write \"75 %\""), "{of}");
+        }
         assert!(value("flow.a.retransmits", "5 ms").unwrap_err().contains("a plain number"));
     }
 }

@@ -141,7 +141,18 @@ pub(crate) fn read_rate(text: &str, kind: &str) -> Result<Rate, String> {
     <Rate as Value>::parse(text).ok_or_else(|| match parse_number(text) {
         // MB/s and friends: the commonest slip is bytes for bits.
         Some((x, unit)) if (unit.contains('B') || bytes_a_second(unit)) && x >= 0.0 => {
-            format!("{text:?} counts bytes; rates are in bits per second, such as \"{} Mbit/s\"", x * 8.0)
+            // A prefix before the B or byte: none, k, M, G, and Ki, Mi, Gi.
+            let scale = match unit.to_lowercase().as_bytes() {
+                [b'k', b'i', ..] => 1024e-6,
+                [b'm', b'i', ..] => 1.048_576,
+                [b'g', b'i', ..] => 1073.741_824,
+                [b'k', ..] => 1e-3,
+                [b'm', ..] => 1.0,
+                [b'g', ..] => 1e3,
+                _ => 1e-6,
+            };
+            let rate = Rate::from_mbps(x * 8.0 * scale);
+            format!("{text:?} counts bytes; rates are in bits per second, such as \"{}\"", rate.show())
         }
         _ => no_unit(text, kind, "a rate", &RATE_UNITS, &["Mbit/s"]),
     })
@@ -432,7 +443,17 @@ mod tests {
 
     #[test]
     fn bits_and_bytes_are_told_apart() {
-        let e = RateText::read("2 MB/s").unwrap_err();
-        assert_eq!(e, "\"2 MB/s\" counts bytes; rates are in bits per second, such as \"16 Mbit/s\"");
+        for (bytes, bits) in [
+            ("2 MB/s", "16Mbit/s"),
+            ("1500 KB/s", "12Mbit/s"),
+            ("1500kBps", "12Mbit/s"),
+            ("1 GB/s", "8Gbit/s"),
+            ("1500 B/s", "12kbit/s"),
+            ("2 MiB/s", "16.777216Mbit/s"),
+            ("3 mbytes/s", "24Mbit/s"),
+        ] {
+            let e = RateText::read(bytes).unwrap_err();
+            assert_eq!(e, format!("{bytes:?} counts bytes; rates are in bits per second, such as {bits:?}"));
+        }
     }
 }

@@ -12,8 +12,11 @@ pub(crate) enum Unit {
     Seconds,
     Mbps,
     Bytes,
+    Megabytes,
     /// 0 to 1; may be written in percent.
     Fraction,
+    /// A fraction that may be more than one, such as an offered load.
+    Ratio,
     Percent,
     Count,
 }
@@ -25,7 +28,8 @@ impl Unit {
             Unit::Seconds => "s (or a time with its unit)",
             Unit::Mbps => "Mbit/s (or a rate with its unit)",
             Unit::Bytes => "bytes (or a size with its unit)",
-            Unit::Fraction => "a fraction of 1, %, or points",
+            Unit::Megabytes => "MB (or a size with its unit)",
+            Unit::Fraction | Unit::Ratio => "a fraction of 1, %, or points",
             Unit::Percent => "% or points",
             Unit::Count => "a plain number",
         }
@@ -48,12 +52,18 @@ impl Number {
     pub fn as_unit(&self, unit: Unit) -> Result<f64, String> {
         let (x, written) = parse_number(&self.text).unwrap_or((0.0, ""));
         let value = match (unit, written) {
+            (Unit::Fraction, "") if x.abs() > 1.0 => {
+                return Err(format!(
+                    "{x} is more than the whole of a share: write \"{x} %\", or of a width \"{x} points\""
+                ));
+            }
             (_, "") => Some(x),
             (Unit::Ms, _) => <Duration as Value>::parse(&self.text).map(Duration::as_millis_f64),
             (Unit::Seconds, _) => <Duration as Value>::parse(&self.text).map(Duration::as_secs_f64),
             (Unit::Mbps, _) => <Rate as Value>::parse(&self.text).map(Rate::as_mbps),
             (Unit::Bytes, _) => <Bytes as Value>::parse(&self.text).map(Bytes::as_f64),
-            (Unit::Fraction, "%" | "point" | "points") => Some(x / 100.0),
+            (Unit::Megabytes, _) => <Bytes as Value>::parse(&self.text).map(|bytes| bytes.as_f64() / 1e6),
+            (Unit::Fraction | Unit::Ratio, "%" | "point" | "points") => Some(x / 100.0),
             (Unit::Percent, "%" | "point" | "points") => Some(x),
             _ => None,
         };
@@ -142,12 +152,6 @@ impl Tolerance {
                 Part::Relative(r) => (centre - centre.abs() * r, centre + centre.abs() * r),
                 Part::Absolute(n) => {
                     let width = n.as_unit(unit)?;
-                    if unit == Unit::Fraction && width > 1.0 {
-                        let width = &n.text;
-                        return Err(format!(
-                            "a tolerance of {width:?} is more than the whole of a share: write \"{width} points\" or \"{width} %\""
-                        ));
-                    }
                     (centre - width, centre + width)
                 }
                 Part::Factor(k) => ((centre / k).min(centre * k), (centre / k).max(centre * k)),
