@@ -148,7 +148,6 @@ impl Sender {
         self.board.start_anew();
         let before = self.flow.windows();
         (self.flow.cwnd, self.flow.ssthresh) = (was.cwnd, was.ssthresh);
-        self.undo.timed_out_at = 0;
         self.stats.undos += 1;
         match was.repair {
             Some((recover, own)) if self.una < recover => {
@@ -227,7 +226,7 @@ impl Sender {
             own.window = (resent + (next - own.from) + segments * with_options).min(ssthresh);
             own.answers = true;
             own.acked = cumulative as u32;
-        } else if d.news && next - self.board.sacked_to.max(self.una) + resent < ssthresh {
+        } else if d.news && next - self.board.sacked_to + resent < ssthresh {
             own.window = (own.window + mss).min(ssthresh);
         }
         self.lose_holes();
@@ -244,9 +243,6 @@ impl Sender {
             own.limited_sent = 0;
         } else if d.news {
             self.duplicates += 1;
-            if self.duplicates == 1 {
-                own.limited_sent = 0;
-            }
             if self.duplicates < THRESHOLD && self.flow.phase != Phase::Recovery {
                 let segments = self.duplicates.saturating_sub(own.limited_sent.into());
                 own.limited = Some(u64::from(segments) * self.mss);
