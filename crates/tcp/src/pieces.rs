@@ -147,6 +147,64 @@ mod tests {
     }
 
     #[test]
+    fn a_hole_at_the_end_of_what_was_sent_takes_in_nothing_beyond() {
+        let mut b = board();
+        b.mark_lost(4);
+        b.recut(3, 1500);
+        assert_eq!(cuts(&b)[3..], [(3000, 1500), (4500, 500)]);
+        b.recut(3, 9000);
+        assert_eq!(cuts(&b)[3..], [(3000, 2000)]);
+        b.recut(3, 9000);
+        assert_eq!((cuts(&b).len(), cuts(&b)[3], b.recount()), (4, (3000, 2000), sums(&b)));
+    }
+
+    #[test]
+    fn a_fin_leaves_as_it_was_cut() {
+        let mut b = board();
+        b.push(5000, 1, FIN, Instant::ZERO);
+        (4..6).for_each(|id| _ = b.mark_lost(id));
+        b.recut(4, 1448);
+        b.recut(5, 1448);
+        assert_eq!(cuts(&b)[4..], [(4000, 1000), (5000, 1)]);
+    }
+
+    #[test]
+    fn what_was_judged_stays_so_where_borders_move() {
+        // (judged, after a cut within record 1, after it took in record 2)
+        for (judged, cut, joined) in [(1, 1, 1), (2, 3, 2), (3, 4, 2), (4, 5, 3)] {
+            let mut b = board();
+            b.judged = judged;
+            b.ring.get_mut(2).flags |= EVER;
+            b.recut(1, 12);
+            assert_eq!(b.judged, cut, "{judged}");
+            let mut b = board();
+            b.judged = judged;
+            b.recut(1, 2000);
+            assert_eq!(b.judged, joined, "{judged}");
+        }
+    }
+
+    #[test]
+    fn only_what_makes_a_hole_more_is_counted() {
+        let mut b = Scoreboard::new();
+        (0..10).for_each(|n| _ = b.push(n * 1000, 1000, 0, Instant::ZERO));
+        let mut d = Delivery::new(0);
+        [2000, 5000].map(|from| b.sack(from, from + 1000, &mut d, |_, _| {}));
+        for (start, end, holes) in [
+            (7000, 8000, 3), // beside 0 to 2000 and 3000 to 5000
+            (7000, 9000, 3),
+            (6000, 7000, 0), // continues what is known
+            (3000, 4000, 0),
+            (4000, 5000, 0),
+            (1000, 2000, 0),
+            (5000, 6000, 0),
+            (0, 1000, 0), // leaves nothing below it
+        ] {
+            assert_eq!(b.would_be_holes(start, end), holes, "{start} to {end}");
+        }
+    }
+
+    #[test]
     fn what_was_sent_again_once_or_received_is_taken_in_too() {
         let mut b = board();
         b.recut(1, 12);
