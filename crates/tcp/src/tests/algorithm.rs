@@ -145,7 +145,7 @@ fn an_algorithm_that_owns_its_window_keeps_it_through_losses() {
 
 #[test]
 fn the_packet_that_the_last_ack_of_a_repair_added_stays_where_repairs_have_a_window_of_their_own() {
-    for (of, packets) in [(Stack::Linux, 0), (Stack::FreeBsd11, 1)] {
+    for (of, packets) in [(Stack::Linux, 0), (Stack::Ns2, 0), (Stack::FreeBsd11, 1)] {
         let [without, with] = [false, true].map(|grows| {
             let (_, mut p) = script(stack(of), 20, |s| s.grows = grows, lose(&[5]));
             p.ends[0].write(p.now, u64::MAX / 4);

@@ -1,5 +1,6 @@
 //! Whole connections over imaginary paths.
 
+mod ackbyack;
 mod algorithm;
 mod episodes;
 mod freebsd;
