@@ -1,8 +1,8 @@
 //! FreeBSD 11's repair, acknowledgement by acknowledgement: what each lets go. Numbers are bytes of the stream; a segment
 //! carries 1000, and counts 1012 with its options where the window and silly-window avoidance see it.
 
+use super::alone::{Alone, Owner};
 use super::*;
-use crate::Endpoint;
 use crate::pair::Plain;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -11,69 +11,13 @@ use units::Bytes;
 
 const UNIT: u64 = MSS + 12;
 
-/// A sender whose receiver is written by hand.
-struct Alone {
-    end: Endpoint,
-    now: Instant,
+/// With a window of so many segments with their options.
+fn alone(window: u64) -> Alone {
+    Alone::new(stack(Stack::FreeBsd11), window)
 }
 
-/// What leaves: first byte and length.
-type Left = Vec<(u64, u32)>;
-
-impl Alone {
-    /// With a window of so many segments that no ACK changes, all sent, and no end of data.
-    fn new(window: u64) -> Alone {
-        Alone::with(window, Box::new(Plain { fixed: true }), u64::MAX / 4)
-    }
-
-    fn with(window: u64, cc: Box<dyn CongestionControl>, written: u64) -> Alone {
-        let config = Config { handshake: false, ..stack(Stack::FreeBsd11) };
-        let mut cc = Some(cc);
-        let end = Endpoint::connect(config, &mut |flow| {
-            flow.cwnd = Bytes::new(window * UNIT);
-            flow.ssthresh = flow.cwnd;
-            cc.take().unwrap()
-        });
-        let mut alone = Alone { end, now: AT(1000) };
-        alone.end.write(alone.now, written);
-        assert_eq!(alone.leaving().len() as u64, window);
-        alone
-    }
-
-    fn leaving(&mut self) -> Left {
-        core::iter::from_fn(|| self.end.poll_send(self.now)).map(|s| (s.seq - 1, s.len)).collect()
-    }
-
-    /// A millisecond later an ACK up to `ack`, with these ranges.
-    fn hear(&mut self, ack: u64, ranges: &[(u64, u64)]) -> Left {
-        self.now += MS(1);
-        let mut s = Segment { seq: 1, ack: 1 + ack, window: 1 << 20, flags: Flags::ACK, ..Segment::default() };
-        for (block, (from, to)) in s.sack.blocks.iter_mut().zip(ranges) {
-            *block = ((*from as i64 - ack as i64) as i32, (to - from) as u32);
-        }
-        self.end.on_segment(self.now, &s);
-        self.leaving()
-    }
-
-    /// The retransmission timer expires.
-    fn time_out(&mut self) -> Left {
-        self.now = self.end.next_timer();
-        self.end.on_timer(self.now);
-        self.leaving()
-    }
-
-    /// Three duplicates of `una`, each with a segment more from `from` on: the last begins a recovery.
-    fn three(&mut self, una: u64, from: u64) -> [Left; 3] {
-        [1, 2, 3].map(|n| self.hear(una, &[(from, from + n * MSS)]))
-    }
-
-    fn threshold(&mut self, bytes: u64) {
-        self.end.flow_mut().ssthresh = Bytes::new(bytes);
-    }
-
-    fn phase(&self) -> Phase {
-        self.end.flow().phase
-    }
+fn with(window: u64, cc: Box<dyn CongestionControl>, written: u64) -> Alone {
+    Alone::with(stack(Stack::FreeBsd11), window, cc, written)
 }
 
 /// Grows its window by a segment with every ACK of a recovery, or only with those that move on.
@@ -93,17 +37,6 @@ impl CongestionControl for Grower {
     }
 }
 
-/// Keeps its window whatever happens.
-#[derive(Debug)]
-struct Owner;
-
-impl CongestionControl for Owner {
-    fn on_ack(&mut self, _: &mut Flow, _: &Ack) {}
-    fn on_congestion(&mut self, _: &mut Flow, _: &Congestion) -> Reaction {
-        Reaction::Own
-    }
-}
-
 #[test]
 fn duplicates_are_counted_from_the_ack_that_reported_the_first_range_or_filled_a_hole() {
     // `tcp_do_segment` counts ACKs that change the scoreboard (`tcp_sack_doack`), and one that also moves `snd_una` is the
@@ -117,7 +50,7 @@ fn duplicates_are_counted_from_the_ack_that_reported_the_first_range_or_filled_a
         ("progress up to where a hole was filled", &[(0, &[(1000, 2000)]), (2000, &[]), (3000, &[])], 3),
     ];
     for (what, before, duplicates) in cases {
-        let mut a = Alone::new(20);
+        let mut a = alone(20);
         before.iter().for_each(|(ack, ranges)| _ = a.hear(*ack, ranges));
         let una = before.last().map_or(0, |b| b.0);
         let count = (1..9).find(|n| {
@@ -132,14 +65,14 @@ fn duplicates_are_counted_from_the_ack_that_reported_the_first_range_or_filled_a
 fn limited_transmit_makes_room_for_as_many_segments_as_duplicates_less_those_it_sent() {
     // `snd_limited`. The first duplicate lets the rest of a write go, which needs no room for options; the second makes
     // room for one payload more, which does not hold a whole segment.
-    let mut a = Alone::with(10, Box::new(Plain { fixed: true }), 10 * MSS);
+    let mut a = with(10, Box::new(Plain { fixed: true }), 10 * MSS);
     a.end.write(a.now, 600);
     a.end.push();
     a.end.write(a.now, 9 * MSS);
     assert_eq!(a.hear(0, &[(1000, 2000)]), [(10_000, 600)]);
     assert_eq!(a.hear(0, &[(1000, 3000)]), []);
     // Room for two where the first let nothing go.
-    let mut a = Alone::new(10);
+    let mut a = alone(10);
     assert_eq!(a.hear(0, &[(1000, 2000)]), []);
     assert_eq!(a.hear(0, &[(1000, 3000)]), [(10_000, 1000)]);
     // Progress with a range begins a row: what the window lets go counts for nothing, what the row before sent neither.
@@ -149,7 +82,7 @@ fn limited_transmit_makes_room_for_as_many_segments_as_duplicates_less_those_it_
 
 #[test]
 fn what_limited_transmit_left_over_ends_with_progress() {
-    let mut a = Alone::new(10);
+    let mut a = alone(10);
     assert_eq!(a.hear(0, &[(1000, 2000)]), []);
     assert_eq!(a.hear(2000, &[]), [(10_000, 1000), (11_000, 1000)], "what the window lets go, no less");
 }
@@ -164,7 +97,7 @@ fn a_partial_ack_makes_room_for_two_segments_if_it_is_for_two_with_their_options
         (2024, &[1000, 1000, 24]),
         (5000, &[1000, 1000, 24]),
     ] {
-        let mut a = Alone::new(30);
+        let mut a = alone(30);
         a.three(0, 20_000);
         let left = a.hear(acked, &[(20_000, 23_000)]);
         assert_eq!((left[0].0, left.iter().map(|l| l.1).collect::<Vec<_>>()), (acked, lens.to_vec()), "{acked}");
@@ -176,7 +109,7 @@ fn the_answer_to_a_partial_ack_needs_no_room_for_options_but_what_follows_it_doe
     // TF_ACKNOW overrules silly-window avoidance for one segment (`tcp_output`). Two holes, both sent again; the first is
     // acknowledged. (threshold less what is out, new segments that leave)
     for (room, segments) in [(999, 0), (1000, 1), (1011, 1), (1012, 1), (2011, 1), (2012, 2), (9000, 2)] {
-        let mut a = Alone::new(12);
+        let mut a = alone(12);
         let mut hear = |to| a.hear(0, &[(5000, to), (1000, 4000)]);
         assert_eq!([6000, 7000, 8000].map(&mut hear).concat(), [(12_000, 1000), (0, 1000)]);
         a.threshold(9 * MSS);
@@ -193,7 +126,7 @@ fn with_nothing_sent_again_the_window_begins_at_what_is_acknowledged_after_the_f
     // Where `sack_bytes_rexmit` is zero `tcp_output` counts from `snd_una`, which moves after `tcp_sack_partialack`; the
     // exception from silly-window avoidance is used up then. One segment is still out. (room beside it, segments that leave)
     for (room, segments) in [(1000, 0), (1011, 0), (1012, 1), (9000, 1)] {
-        let mut a = Alone::new(10);
+        let mut a = alone(10);
         a.three(0, 1000);
         assert_eq!(a.hear(0, &[(1000, 10_000)]), []);
         a.threshold(MSS + room);
@@ -209,8 +142,8 @@ fn a_duplicate_with_news_makes_room_while_less_is_out_than_the_threshold() {
     for (threshold, news, leaves) in
         [(7000, true, &[][..]), (7001, true, &[(2000, 1000)]), (7001, false, &[]), (30_000, false, &[])]
     {
-        let mut a = Alone::new(12);
-        [4000, 5000, 6000].map(|to| a.hear(0, &[(3000, to), (1000, 2000)]));
+        let mut a = alone(12);
+        [4000, 5000, 6000].iter().for_each(|to| _ = a.hear(0, &[(3000, *to), (1000, 2000)]));
         assert_eq!(a.end.stats().lost, 2 * MSS, "both holes");
         a.threshold(threshold);
         assert_eq!(a.hear(0, &[(3000, if news { 7000 } else { 6000 })]), leaves, "{threshold}, {news}");
@@ -219,9 +152,9 @@ fn a_duplicate_with_news_makes_room_while_less_is_out_than_the_threshold() {
 
 #[test]
 fn a_partial_ack_leaves_room_for_what_was_new_in_the_recovery() {
-    let mut a = Alone::new(12);
+    let mut a = alone(12);
     let hear = |a: &mut Alone, to| a.hear(0, &[(5000, to), (1000, 4000)]);
-    [6000, 7000, 8000].map(|to| hear(&mut a, to));
+    [6000, 7000, 8000].iter().for_each(|to| _ = hear(&mut a, *to));
     a.threshold(20 * MSS);
     let left = [9000, 10_000, 11_000].map(|to| hear(&mut a, to)).concat();
     assert_eq!(left, [(4000, 1000), (13_000, 1000)]);
@@ -231,11 +164,11 @@ fn a_partial_ack_leaves_room_for_what_was_new_in_the_recovery() {
 #[test]
 fn what_the_algorithm_adds_on_a_duplicate_leaves_at_once_and_on_a_partial_ack_with_a_second_output() {
     for (on_duplicates, left) in [(true, 1), (false, 0)] {
-        let mut a = Alone::with(12, Box::new(Grower { on_duplicates }), u64::MAX / 4);
+        let mut a = with(12, Box::new(Grower { on_duplicates }), u64::MAX / 4);
         a.three(0, 1000);
         a.threshold(MSS);
         assert_eq!(a.hear(0, &[(1000, 5000)]).len(), left, "{on_duplicates}");
-        let mut a = Alone::with(30, Box::new(Grower { on_duplicates }), u64::MAX / 4);
+        let mut a = with(30, Box::new(Grower { on_duplicates }), u64::MAX / 4);
         a.three(0, 20_000);
         let lens: Vec<_> = a.hear(1000, &[(20_000, 23_000)]).iter().map(|l| l.1).collect();
         assert_eq!(lens, [1000, 12, 1000, 12], "{on_duplicates}");
@@ -244,7 +177,7 @@ fn what_the_algorithm_adds_on_a_duplicate_leaves_at_once_and_on_a_partial_ack_wi
 
 #[test]
 fn a_hole_beyond_where_the_recovery_ends_waits_for_the_next() {
-    let mut a = Alone::new(10);
+    let mut a = alone(10);
     a.three(0, 1000);
     a.threshold(30 * MSS);
     let left = [5000, 6000, 7000].map(|to| a.hear(0, &[(1000, to)])).concat();
@@ -257,16 +190,16 @@ fn a_hole_beyond_where_the_recovery_ends_waits_for_the_next() {
 
 #[test]
 fn a_timeout_forgets_what_limited_transmit_left_over() {
-    let mut a = Alone::with(10, Box::new(Plain { fixed: true }), 10 * MSS);
+    let mut a = with(10, Box::new(Plain { fixed: true }), 10 * MSS);
     a.end.write(a.now, 600);
     assert_eq!(a.hear(0, &[(1000, 2000)]), [(10_000, 600)]);
-    assert_eq!(a.time_out(), [(0, 1000)], "not 400");
+    assert_eq!(a.ring(), [(0, 1000)], "not 400");
 }
 
 /// Twenty segments timed out; the first arrived the second time, and 1000 to 13,000 were sent again behind it.
 fn timed_out() -> Alone {
-    let mut a = Alone::new(20);
-    assert_eq!(a.time_out(), [(0, 1000)]);
+    let mut a = alone(20);
+    assert_eq!(a.ring(), [(0, 1000)]);
     a.end.flow_mut().cwnd = Bytes::new(12 * MSS);
     assert_eq!(a.hear(1000, &[]).len(), 12);
     a
@@ -311,7 +244,7 @@ fn a_partial_ack_beyond_what_was_sent_again_counts_that_as_new() {
 
 /// The answer to twenty segments takes 100 ms; so the smoothed RTT, and half of it, are exact.
 fn measured(cc: Box<dyn CongestionControl>) -> Alone {
-    let mut a = Alone::with(20, cc, u64::MAX / 4);
+    let mut a = with(20, cc, u64::MAX / 4);
     a.now += MS(99);
     assert_eq!(a.hear(1000, &[]), [(20_000, 1000)]);
     a
@@ -323,7 +256,7 @@ fn interrupted() -> Alone {
     a.three(1000, 2000);
     a.threshold(30 * MSS);
     assert_eq!([6000, 7000].map(|to| a.hear(1000, &[(2000, to)])).concat(), [(22_000, 1000)]);
-    assert_eq!(a.time_out(), [(1000, 1000)]);
+    assert_eq!(a.ring(), [(1000, 1000)]);
     a
 }
 
@@ -332,7 +265,7 @@ fn an_ack_takes_a_timeout_back_before_half_an_rtt_is_over_and_not_then() {
     // `t_badrxtwin`. An algorithm whose window is its own has nothing to be taken back.
     for (ns, owns, undos) in [(49_999_999, false, 1), (50_000_000, false, 0), (1_000_000, true, 0)] {
         let mut a = measured(if owns { Box::new(Owner) } else { Box::new(Plain { fixed: true }) });
-        a.time_out();
+        a.ring();
         a.now = a.now + Duration::from_nanos(ns) - MS(1);
         a.hear(10_000, &[]);
         assert_eq!(a.end.stats().undos, undos, "{ns}, {owns}");

@@ -2,6 +2,8 @@
 
 mod ackbyack;
 mod algorithm;
+mod alone;
+mod delaying;
 mod episodes;
 mod freebsd;
 mod measuring;
@@ -10,6 +12,7 @@ mod properties;
 mod receiving;
 mod recovery;
 mod sending;
+mod timing;
 mod undoing;
 
 use crate::pair::Fate;

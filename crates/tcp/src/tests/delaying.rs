@@ -1,0 +1,161 @@
+//! A receiver segment by segment: when it acknowledges, what it offers, what it counts.
+
+use super::*;
+use crate::pair::Plain;
+use crate::{DelayedAck, Endpoint};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use units::Bytes;
+
+const SECOND: DelayedAck = DelayedAck::EverySecond { timeout: Duration::from_millis(100) };
+
+fn receiver(config: Config) -> Endpoint {
+    let config = Config { handshake: false, timestamps: false, ..config };
+    Endpoint::listen(config, &mut |_| Box::new(Plain::default()))
+}
+
+/// So many bytes from `from` on.
+fn bytes(from: u64, len: u32) -> Segment {
+    Segment { seq: 1 + from, ack: 1, len, window: 1 << 20, flags: Flags::ACK, ..Segment::default() }
+}
+
+/// What is acknowledged at once as `s` arrives, if anything is.
+fn acked(e: &mut Endpoint, now: Instant, s: Segment) -> Option<u64> {
+    e.on_segment(now, &s);
+    e.poll_send(now).map(|s| s.ack - 1)
+}
+
+#[test]
+fn linux_fits_the_delay_of_acks_to_the_gaps_between_segments() {
+    // `tcp_event_data_recv`: `ato` starts at 40 ms; a gap of half of that or less pulls it back there, a longer one that is
+    // still shorter than it counts half, and 200 ms are the most. (gaps in ms, delay of the last segment's ACK)
+    for (gaps, delay) in [
+        (&[20][..], 40),
+        (&[21], 41),
+        (&[30], 50),
+        (&[39], 59),
+        (&[40], 40), // no sign of anything
+        (&[30, 45], 70),
+        (&[30, 50], 50),
+        (&[30, 45, 69], 104),
+        (&[30, 45, 69, 100], 152),
+        (&[30, 45, 69, 100, 150], 200),
+        (&[30, 45, 69, 100, 150, 20], 120),
+        (&[30, 45, 10], 55),
+        (&[30, 1, 1], 42),
+    ] {
+        // The quick ones are over; of what follows the last is the first of a pair.
+        let mut e = receiver(linux());
+        let mut now = AT(1000);
+        let mut seq = 0;
+        let mut next = |e: &mut Endpoint, gap| {
+            now += Duration::from_micros(gap);
+            seq += MSS;
+            let at_once = acked(e, now, bytes(seq - MSS, 1000)).is_some();
+            (at_once, e.next_timer().since(now))
+        };
+        (0..40 + (gaps.len() + 1) % 2).for_each(|_| _ = next(&mut e, 1000));
+        let (at_once, waits) = gaps.iter().map(|gap| next(&mut e, gap * 1000)).last().unwrap();
+        assert!(!at_once, "{gaps:?}");
+        assert_eq!(waits.as_nanos() / 1_000_000, delay, "{gaps:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_stops_takes_the_window_away_from_the_left_and_gives_it_back_at_once() {
+    // RFC 9293, section 3.8.6: the right edge stays where it was.
+    let mut e = receiver(Config { receive_window: Bytes::new(10_000), delayed_ack: DelayedAck::None, ..linux() });
+    let mut told = Vec::new();
+    let mut tell = |e: &mut Endpoint, now| e.poll_send(now).map(|s| told.push((s.ack - 1, s.window))).is_some();
+    e.on_segment(AT(1), &bytes(0, 1000));
+    assert!(tell(&mut e, AT(1)));
+    e.hold_reading(AT(2), true);
+    assert!(!tell(&mut e, AT(2)), "nothing waits to be read yet");
+    for n in 1..=3 {
+        e.on_segment(AT(2 + n), &bytes(n * MSS, 1000));
+        assert!(tell(&mut e, AT(2 + n)));
+    }
+    e.hold_reading(AT(9), true);
+    assert!(!tell(&mut e, AT(9)), "it stopped before");
+    e.hold_reading(AT(10), false);
+    assert!(tell(&mut e, AT(10)));
+    e.hold_reading(AT(11), false);
+    assert!(!tell(&mut e, AT(11)), "nothing new");
+    assert_eq!(told, [(1000, 10_000), (2000, 9000), (3000, 8000), (4000, 7000), (4000, 10_000)]);
+    assert_eq!(e.received(), 4000);
+}
+
+#[test]
+fn what_lies_beyond_the_window_is_refused_with_an_ack() {
+    // RFC 9293, section 3.10.7.4.
+    let mut e = receiver(Config { receive_window: Bytes::new(4000), delayed_ack: SECOND, ..linux() });
+    for (from, len, ack, received) in [
+        (0, 1000, None, 1000),
+        (3001, 1000, Some(1000), 1000),
+        (3000, 1000, Some(1000), 1000),
+        (1000, 2000, Some(4000), 4000),
+    ] {
+        assert_eq!((acked(&mut e, AT(1), bytes(from, len)), e.received()), (ack, received), "{from}");
+    }
+    assert_eq!(e.stats().out_of_order, 1);
+}
+
+#[test]
+fn what_came_twice_is_counted_where_it_is_all_of_a_segment_and_told_where_it_is_a_part() {
+    // RFC 2883, section 4. (segment, duplicates and others out of order so far, range told first: from, to)
+    let mut e = receiver(Config { delayed_ack: DelayedAck::None, ..linux() });
+    for (from, len, counted, told) in [
+        (0, 1000, (0, 0), None),
+        (0, 1000, (1, 0), Some((0, 1000))),
+        (500, 1000, (1, 0), Some((500, 1000))),
+        (3000, 1000, (1, 1), None),
+        (3500, 1000, (1, 2), Some((3500, 4000))),
+        (1500, 2000, (1, 2), None),
+    ] {
+        e.on_segment(AT(1), &bytes(from, len));
+        let s = e.poll_send(AT(1));
+        let range = s.filter(|s| s.flags.has(Flags::DSACK)).map(|s| {
+            let (offset, len) = s.sack.blocks[0];
+            let start = s.ack.wrapping_add_signed(offset.into()) - 1;
+            (start, start + u64::from(len))
+        });
+        let stats = e.stats();
+        assert_eq!(((stats.duplicates_received, stats.out_of_order), range), (counted, told), "{from}");
+    }
+    assert_eq!(e.received(), 4500);
+}
+
+#[test]
+fn exact_feedback_acknowledges_every_change_of_the_mark_at_once() {
+    // Marked are segments 3 to 5, and 7; every second is acknowledged otherwise. RFC 3168's echo asks for nothing.
+    for (accurate_ecn, acks) in [(true, [2, 3, 5, 6, 7, 8, 10].to_vec()), (false, [2, 4, 6, 8, 10].to_vec())] {
+        let mut e = receiver(Config { ecn: true, accurate_ecn, delayed_ack: SECOND, ..linux() });
+        let mut seen = Vec::new();
+        for n in 1..=10u64 {
+            let ecn = if matches!(n, 3..=5 | 7) { crate::ecn::CE } else { 2 };
+            seen.extend(acked(&mut e, AT(n), Segment { ecn, ..bytes((n - 1) * MSS, 1000) }).map(|ack| ack / MSS));
+        }
+        assert_eq!((seen, e.stats().ce_received), (acks, 4), "{accurate_ecn}");
+    }
+}
+
+#[test]
+fn the_end_is_acknowledged_at_once_and_is_no_payload() {
+    // Alone, with data, and after a hole is filled.
+    let fin = Flags::ACK.with(Flags::FIN);
+    for (arrivals, ack, payload) in [
+        (&[(0, 0, fin)][..], 1, 0),
+        (&[(0, 1000, fin)], 1001, 1000),
+        (&[(1000, 500, fin), (0, 1000, Flags::ACK)], 1501, 1500),
+        (&[(0, 1000, fin), (0, 1000, fin)], 1001, 1000),
+    ] {
+        let mut e = receiver(Config { delayed_ack: SECOND, ..linux() });
+        let (mut last, mut delivered) = (None, 0);
+        for (from, len, flags) in arrivals {
+            delivered += e.on_segment(AT(1), &Segment { flags: *flags, ..bytes(*from, *len) }).delivered;
+            last = e.poll_send(AT(1)).map(|s| s.ack - 1);
+        }
+        let seen = (last, delivered, e.received(), e.peer_has_closed());
+        assert_eq!(seen, (Some(ack), payload, payload, true), "{arrivals:?}");
+    }
+}

@@ -1,0 +1,232 @@
+//! When timers ring, and what a timeout leaves.
+
+use super::alone::Alone;
+use super::*;
+use crate::pair::Plain;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use cc::{CauseKind, Phase};
+use units::Bytes;
+
+/// Ten segments, of which the first is acknowledged after 40 ms.
+fn ten(loss: LossDetection) -> Alone {
+    let mut a = Alone::new(with_loss(loss), 10);
+    a.now += MS(39);
+    assert_eq!(a.hear(1000, &[]), [(10_000, 1000)]);
+    a
+}
+
+/// How long from now until the next timer rings.
+fn rings(a: &Alone) -> Duration {
+    a.end.next_timer().since(a.now)
+}
+
+/// What leaves as the retransmission timer expires, with room for all of it from then on.
+fn time_out(a: &mut Alone) -> super::alone::Left {
+    let timeouts = a.end.stats().timeouts;
+    let mut left = a.ring();
+    while a.end.stats().timeouts == timeouts {
+        left = a.ring();
+    }
+    a.end.flow_mut().cwnd = Bytes::new(30 * MSS);
+    left
+}
+
+#[test]
+fn a_segment_below_one_that_arrived_waits_for_a_quarter_of_the_rtt_and_two_jiffies() {
+    // RFC 8985, section 6.2, step 5. Both left at 1000 ms, and the second took 41: 41 + 10 + 2.
+    let mut a = ten(LossDetection::RackTlp);
+    assert_eq!(a.hear(1000, &[(2000, 3000)]), [(11_000, 1000)]);
+    assert_eq!(a.end.next_timer(), AT(1053));
+    assert_eq!(a.ring(), [(1000, 1000)], "by the reduction's measure no more than this");
+    assert_eq!((a.phase(), a.end.stats().recoveries), (Phase::Recovery, 1));
+    // Nothing to wait for, if it was only late.
+    let mut a = ten(LossDetection::RackTlp);
+    a.hear(1000, &[(2000, 3000)]);
+    a.hear(1000, &[(2000, 4000)]);
+    a.hear(2000, &[(3000, 4000)]);
+    while a.end.next_timer() < AT(1060) {
+        a.ring();
+    }
+    assert_eq!((a.phase(), a.end.stats().lost), (Phase::Open, 0));
+}
+
+#[test]
+fn the_tail_is_probed_only_where_nothing_is_lost_or_received_beyond_a_hole() {
+    // RFC 8985, section 7.2.
+    let mut a = ten(LossDetection::RackTlp);
+    assert_eq!(rings(&a), a.end.flow().srtt * 2 + MS(2));
+    // Three beyond a hole begin a recovery, whose only timer is the retransmission's as soon as new data leaves.
+    a.hear(1000, &[(2000, 5000)]);
+    assert_eq!(a.phase(), Phase::Recovery);
+    // What was sent before the repair still arrives: the answer to that cannot be overdue.
+    for to in [6000, 7000, 8000] {
+        a.hear(1000, &[(2000, to)]);
+    }
+    assert_eq!(rings(&a), a.end.rto());
+    a.hear(8000, &[]);
+    assert_eq!((a.phase(), rings(&a)), (Phase::Recovery, a.end.rto()), "a partial ACK starts it over");
+}
+
+#[test]
+fn every_partial_ack_starts_the_timer_over_where_holes_are_known() {
+    // RFC 6675, section 5.1, by way of RFC 6298's rule 5.3; NewReno has one of its own (RFC 6582, section 4).
+    for of in [Stack::Linux, Stack::Ns2, Stack::FreeBsd11] {
+        let mut a = Alone::new(Config { loss: LossDetection::Sack, undo: false, ..stack(of) }, 12);
+        a.three(0, 3000);
+        a.end.flow_mut().ssthresh = Bytes::new(30 * MSS);
+        a.end.flow_mut().cwnd = Bytes::new(30 * MSS);
+        // The holes below are all sent again by then.
+        (7..12).for_each(|n| _ = a.hear(0, &[(3000, n * MSS)]));
+        for una in [1000, 2000] {
+            a.now += MS(3);
+            a.hear(una, &[(3000, 11_000)]);
+            assert_eq!((a.phase(), rings(&a)), (Phase::Recovery, a.end.rto()), "{of:?}, {una}");
+        }
+    }
+}
+
+#[test]
+fn after_a_timeout_selective_acknowledgements_are_forgotten_but_under_rack_unless_the_receiver_forgot_too() {
+    // RFC 2018, section 8: a first segment that was reported and still is not acknowledged shows that it was given up.
+    for (loss, range, again) in [
+        (LossDetection::Sack, (2000, 4000), [2000, 3000, 4000]),
+        (LossDetection::RackTlp, (2000, 4000), [4000, 5000, 6000]),
+        (LossDetection::RackTlp, (1000, 3000), [2000, 3000, 4000]),
+    ] {
+        let mut a = Alone::new(Config { undo: false, ..with_loss(loss) }, 10);
+        a.now += MS(39);
+        a.hear(1000, &[]);
+        a.hear(1000, &[range]);
+        assert_eq!(time_out(&mut a)[0], (1000, 1000));
+        let left: Vec<u64> = a.hear(2000, &[]).iter().map(|l| l.0).take(3).collect();
+        assert_eq!(left, again, "{loss:?} {range:?}");
+    }
+}
+
+#[test]
+fn a_first_timeout_of_a_segment_reduces_though_an_earlier_one_is_still_being_repaired() {
+    // RFC 5681, section 3.1: what is lost after a timeout is lost anew.
+    for of in [Stack::Linux, Stack::Ns2, Stack::FreeBsd11] {
+        let config = Config { loss: LossDetection::Sack, undo: false, ..stack(of) };
+        let mut a = Alone::new(config, 10);
+        for (una, window, threshold) in [(0, 10, 5), (1000, 8, 4)] {
+            a.hear(una, &[]);
+            a.end.flow_mut().cwnd = Bytes::new(window * MSS);
+            a.now += MS(100);
+            time_out(&mut a);
+            assert_eq!(a.end.flow().ssthresh / MSS, Bytes::new(threshold), "{of:?}, {una}");
+        }
+    }
+}
+
+#[test]
+fn freebsd_s_host_alone_takes_whole_segments_after_a_timeout() {
+    for (of, threshold) in [(Stack::Linux, 3750), (Stack::Ns2, 3750), (Stack::FreeBsd11, 3000)] {
+        let mut a = Alone::new(stack(of), 10);
+        a.end.flow_mut().cwnd = Bytes::new(7500);
+        time_out(&mut a);
+        assert_eq!(a.end.flow().ssthresh, Bytes::new(threshold), "{of:?}");
+    }
+}
+
+#[test]
+fn timeouts_in_a_row_are_told_by_number() {
+    let mut a = Alone::new(with_loss(LossDetection::Sack), 10);
+    (0..3).for_each(|_| _ = time_out(&mut a));
+    a.hear(1000, &[]);
+    let told: Vec<_> = a
+        .end
+        .flow_mut()
+        .drain_events()
+        .filter(|e| e.cause() == Some(CauseKind::Timeout))
+        .map(|e| e.values[1])
+        .collect();
+    assert_eq!(told, [1, 2, 3]);
+}
+
+#[test]
+fn new_data_is_tried_after_a_timeout_that_interrupts_no_recovery() {
+    // F-RTO, RFC 5682, section 2.1: with the second ACK for what was not sent again the timeout was needless.
+    for (undo, recovery, expected) in [
+        (true, false, &[(10_000, 1000), (11_000, 1000)][..]),
+        (false, false, &[(1000, 1000), (2000, 1000)]),
+        (true, true, &[]),
+    ] {
+        let mut a = Alone::new(Config { undo, ..with_loss(LossDetection::Sack) }, 10);
+        if recovery {
+            a.three(0, 5000);
+        }
+        let (before, _) = (a.end.flow().cwnd, time_out(&mut a));
+        a.end.flow_mut().cwnd = Bytes::new(2 * MSS);
+        let left = a.hear(1000, &[]);
+        if recovery {
+            assert_eq!(left[0], (1000, 1000), "repairs go on");
+            continue;
+        }
+        assert_eq!(left, expected, "{undo}");
+        a.hear(2000, &[]);
+        assert_eq!(a.end.stats().undos, u64::from(undo));
+        assert_eq!(a.end.flow().cwnd >= before, undo);
+        assert_eq!(a.phase(), if undo { Phase::Open } else { Phase::Loss });
+    }
+}
+
+#[test]
+fn a_tail_probe_that_was_needless_costs_nothing_and_one_that_repaired_a_loss_does() {
+    // RFC 8985, section 7.4, as Linux reads it: an ACK beyond the probe decides, unless one before showed a duplicate.
+    let dsack = Flags::ACK.with(Flags::DSACK);
+    for (what, then, reduces) in [
+        ("the ACK of the probe", &[(10_000, None)][..], false),
+        ("and one beyond", &[(10_000, None), (11_000, None)], true),
+        ("a report that it came twice", &[(10_000, Some((9000, 10_000))), (11_000, None)], false),
+        ("a bare duplicate", &[(10_000, None), (10_000, None), (11_000, None)], false),
+        ("an ACK below it", &[(9000, None), (10_000, None), (11_000, None)], true),
+    ] {
+        let mut a = Alone::with(linux(), 10, Box::new(Plain { fixed: true }), 10 * MSS);
+        assert_eq!(a.ring(), [(9000, 1000)]);
+        assert_eq!(a.end.stats().tail_probes, 1);
+        a.end.write(a.now, 5 * MSS);
+        for (ack, twice) in then {
+            match twice {
+                Some(range) => _ = a.hear_with(*ack, &[*range], dsack),
+                None => _ = a.hear(*ack, &[]),
+            }
+        }
+        let threshold = if reduces { 5 } else { 10 };
+        assert_eq!((a.end.flow().ssthresh / MSS, a.phase()), (Bytes::new(threshold), Phase::Open), "{what}");
+    }
+}
+
+#[test]
+fn silence_leaves_no_more_than_the_initial_window_and_no_more_than_there_was() {
+    // RFC 5681, section 4.1. (segment, window and threshold before in segments; after one timeout of silence in bytes)
+    for (of, mss, (cwnd, ssthresh), after) in [
+        (Stack::Linux, 1000, (40, 10), (20_000, 30_000)),
+        (Stack::Linux, 1000, (15, 20), (10_000, 20_000)), // half is less than the initial window
+        (Stack::Linux, 1000, (4, 2), (4000, 3000)),
+        (Stack::Ns2, 1000, (40, 10), (10_000, 30_000)),
+        (Stack::Ns2, 1000, (4, 2), (4000, 3000)),
+        // FreeBSD: RFC 3390, of segments with their options, and the threshold stays.
+        (Stack::FreeBsd11, 488, (40, 10), (2000, 5000)),
+        (Stack::FreeBsd11, 1448, (40, 10), (4380, 14_600)),
+        (Stack::FreeBsd11, 2988, (40, 10), (6000, 30_000)),
+        (Stack::FreeBsd11, 1448, (2, 10), (2920, 14_600)),
+    ] {
+        let config = Config { mss: Bytes::new(mss), ..stack(of) };
+        let mut a = Alone::with(config, 2, Box::new(Plain { fixed: true }), 2 * mss);
+        a.now += MS(39);
+        a.hear(2 * mss, &[]);
+        let flow = a.end.flow_mut();
+        (flow.cwnd, flow.ssthresh) = (flow.mss * cwnd, flow.mss * ssthresh);
+        let before = flow.cwnd;
+        flow.drain_events().for_each(drop);
+        a.now += a.end.rto() + MS(1);
+        a.end.write(a.now, 100);
+        a.leaving();
+        let flow = a.end.flow_mut();
+        assert_eq!((flow.cwnd.get(), flow.ssthresh.get()), after, "{of:?}, {mss}, {cwnd}");
+        let told = flow.drain_events().filter(|e| e.cause() == Some(CauseKind::IdleRestart)).count();
+        assert_eq!(told, usize::from(after.0 != before.get()), "{of:?}, {mss}, {cwnd}");
+    }
+}
