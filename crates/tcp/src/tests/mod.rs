@@ -3,6 +3,7 @@
 mod ackbyack;
 mod algorithm;
 mod alone;
+mod counting;
 mod delaying;
 mod episodes;
 mod freebsd;
