@@ -1,6 +1,6 @@
 //! When timers ring, and what a timeout leaves.
 
-use super::alone::Alone;
+use super::alone::{Alone, Owner};
 use super::*;
 use crate::pair::Plain;
 use alloc::boxed::Box;
@@ -49,6 +49,52 @@ fn a_segment_below_one_that_arrived_waits_for_a_quarter_of_the_rtt_and_two_jiffi
         a.ring();
     }
     assert_eq!((a.phase(), a.end.stats().lost), (Phase::Open, 0));
+}
+
+#[test]
+fn the_timer_for_reordering_ends_no_recovery_and_begins_none_within_one() {
+    // 1000 was late, so that there is reordering; 3000 is lost, and then 10,000, which left at 1040 ms.
+    let mut a = ten(LossDetection::RackTlp);
+    a.hear(1000, &[(2000, 3000)]);
+    a.hear(3000, &[]);
+    a.hear(3000, &[(4000, 10_000)]);
+    assert_eq!((a.ring(), a.now), ([(3000, 1000)].to_vec(), AT(1055)));
+    a.now = AT(1081);
+    assert_eq!(a.hear(3000, &[(11_000, 12_000), (4000, 10_000)]), []);
+    // Nothing more was delivered, so that the reduction lets nothing go.
+    assert_eq!((a.ring(), a.now), (Vec::new(), AT(1093)));
+    assert_eq!((a.phase(), a.end.stats().recoveries, a.end.stats().lost), (Phase::Recovery, 1, 2 * MSS));
+    // An algorithm whose window is its own keeps it.
+    let mut a = Alone::with(linux(), 10, Box::new(Owner), u64::MAX / 4);
+    a.now += MS(39);
+    a.hear(0, &[(1000, 2000)]);
+    a.ring();
+    assert_eq!((a.phase(), a.end.flow().cwnd), (Phase::Recovery, Bytes::new(10 * MSS)));
+}
+
+#[test]
+fn a_closed_window_is_probed_ever_more_seldom_until_it_opens() {
+    // RFC 9293, section 3.8.6.1.
+    let config = Config { receive_window: Bytes::new(2000), ..linux() };
+    let mut a = Alone::with(config, 2, Box::new(Plain { fixed: true }), 2000);
+    a.now += MS(40);
+    let mut s = Segment { seq: 1, ack: 2001, flags: Flags::ACK, ..Segment::default() };
+    a.end.on_segment(a.now, &s);
+    a.end.write(a.now, 3000);
+    assert_eq!(a.leaving(), []);
+    let rto = a.end.rto();
+    for doubled in [1, 2, 4] {
+        assert_eq!(rings(&a), rto * doubled);
+        assert_eq!(a.ring(), [(1999, 0)]);
+    }
+    s.window = 5000;
+    a.end.on_segment(a.now, &s);
+    assert_eq!(a.leaving().len(), 2, "as much as the sender's own window takes");
+    assert_eq!((a.end.stats().window_probes, a.end.rto()), (3, rto));
+    while a.end.stats().timeouts == 0 {
+        a.ring();
+    }
+    assert_eq!(a.end.stats().window_probes, 3);
 }
 
 #[test]
@@ -173,6 +219,14 @@ fn new_data_is_tried_after_a_timeout_that_interrupts_no_recovery() {
 }
 
 #[test]
+fn new_data_is_tried_again_after_a_second_timeout_of_the_same_segment() {
+    // RFC 5682, section 2.1, does not ask how often it timed out.
+    let mut a = Alone::new(with_loss(LossDetection::Sack), 10);
+    assert_eq!([time_out(&mut a), time_out(&mut a)].concat(), [(0, 1000), (0, 1000)]);
+    assert_eq!(a.hear(1000, &[])[0], (10_000, 1000));
+}
+
+#[test]
 fn a_tail_probe_that_was_needless_costs_nothing_and_one_that_repaired_a_loss_does() {
     // RFC 8985, section 7.4, as Linux reads it: an ACK beyond the probe decides, unless one before showed a duplicate.
     let dsack = Flags::ACK.with(Flags::DSACK);
@@ -196,6 +250,22 @@ fn a_tail_probe_that_was_needless_costs_nothing_and_one_that_repaired_a_loss_doe
         let threshold = if reduces { 5 } else { 10 };
         assert_eq!((a.end.flow().ssthresh / MSS, a.phase()), (Bytes::new(threshold), Phase::Open), "{what}");
     }
+}
+
+#[test]
+fn one_probe_is_out_at_a_time_and_one_of_new_data_costs_nothing() {
+    // RFC 8985, sections 7.3 and 7.4.
+    let mut a = Alone::with(linux(), 10, Box::new(Plain { fixed: true }), 10 * MSS);
+    assert_eq!(a.ring(), [(9000, 1000)]);
+    a.end.write(a.now, 3 * MSS);
+    assert_eq!(a.hear(5000, &[]).len(), 3);
+    assert_eq!((a.ring(), a.end.stats().tail_probes, a.end.stats().timeouts), (Vec::new(), 1, 0));
+    let mut a = Alone::new(linux(), 10);
+    assert_eq!(a.ring(), [(10_000, 1000)]);
+    for ack in [11_000, 12_000, 13_000] {
+        a.hear(ack, &[]);
+    }
+    assert_eq!((a.end.stats().tail_probes, a.end.flow().ssthresh), (1, Bytes::new(10 * MSS)));
 }
 
 #[test]
