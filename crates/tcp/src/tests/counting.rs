@@ -5,7 +5,7 @@ use super::*;
 use crate::pair::Plain;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use cc::Phase;
+use cc::{CauseKind, Phase};
 use units::Bytes;
 
 const ECHO: Flags = Flags::ACK.with(Flags::ECE);
@@ -112,6 +112,57 @@ fn an_ack_is_a_duplicate_if_it_brings_nothing_and_moves_nothing_while_something_
     }
 }
 
+#[test]
+fn a_reduction_goes_no_lower_than_the_floor_and_tells_what_was_lost_and_in_flight() {
+    for of in [Stack::Linux, Stack::Ns2, Stack::FreeBsd11] {
+        for (floor, threshold) in [(1000, 5000), (7000, 7000)] {
+            let mut a = Alone::new(Config { loss: LossDetection::Sack, ..stack(of) }, 10);
+            a.end.flow_mut().cwnd = Bytes::new(10 * MSS);
+            a.end.flow_mut().floor = Bytes::new(floor);
+            a.three(0, 7000);
+            let told = a.end.flow_mut().drain_events().find(|e| e.cause() == Some(CauseKind::LossBackoff)).unwrap();
+            // Limited transmit sent one or two beyond the ten, of which three arrived.
+            let sent = a.end.sender.nxt - 1;
+            let lost = if of == Stack::FreeBsd11 { 1 } else { 7 };
+            assert_eq!(told.values[..2], [lost * 1000, sent as i64 - 3000 - lost * 1000], "{of:?}");
+            assert_eq!(a.end.flow().ssthresh, Bytes::new(threshold), "{of:?}, {floor}");
+        }
+    }
+}
+
+#[test]
+fn what_was_lost_beyond_a_recovery_begins_the_next_as_it_ends() {
+    // RFC 6675, section 5.1: the loss of what was new is another congestion.
+    let mut a = Alone::new(stack(Stack::Ns2), 10);
+    a.hear(0, &[(1000, 4000)]);
+    a.end.flow_mut().cwnd = Bytes::new(20 * MSS);
+    a.hear(0, &[(1000, 10_000)]);
+    a.hear(0, &[(11_000, 15_000), (1000, 10_000)]);
+    assert_eq!((a.end.stats().recoveries, a.end.stats().lost), (1, 2 * MSS));
+    a.hear(10_000, &[(11_000, 15_000)]);
+    assert_eq!((a.phase(), a.end.stats().recoveries), (Phase::Recovery, 2));
+}
+
+#[test]
+fn a_timeout_begins_the_count_of_duplicates_anew_and_is_over_with_what_was_out_then() {
+    for of in [Stack::Ns2, Stack::FreeBsd11] {
+        let mut a = Alone::new(stack(of), 10);
+        [2, 3].iter().for_each(|to| _ = a.hear(0, &[(1000, to * 1000)]));
+        let out = a.end.sender.nxt - 1;
+        while a.end.stats().timeouts == 0 {
+            a.ring();
+        }
+        a.hear(0, &[(1000, 4000)]);
+        assert_eq!((a.phase(), a.end.stats().recoveries), (Phase::Loss, 0), "{of:?}: one");
+        a.end.flow_mut().cwnd = Bytes::new(30 * MSS);
+        for (ack, phase) in [(4000, Phase::Loss), (out - 1000, Phase::Loss), (out, Phase::Open)] {
+            a.hear(ack, &[]);
+            assert_eq!(a.phase(), phase, "{of:?}, {ack} of {out}");
+            assert!(a.end.sender.nxt > out + 1, "new data follows");
+        }
+    }
+}
+
 /// Ten segments without selective acknowledgements, and so many duplicates.
 fn duplicates(loss: LossDetection, count: usize) -> (Alone, Vec<Left>) {
     let mut a = Alone::new(Config { undo: false, ..with_loss(loss) }, 10);
@@ -156,8 +207,9 @@ fn newreno_leaves_a_recovery_without_a_burst() {
     for (count, ack, out, window) in [(9, 14, 0, 2), (9, 13, 1, 2), (9, 12, 2, 3), (10, 12, 3, 4), (13, 12, 6, 5)] {
         let (mut a, _) = duplicates(LossDetection::NewReno, count);
         assert_eq!((a.end.sender.nxt - 1) / MSS - ack, out, "{count}");
-        a.hear(ack * MSS, &[]);
-        assert_eq!((a.phase(), a.end.flow().cwnd / MSS), (Phase::Open, Bytes::new(window)), "{count}, {ack}");
+        let left = a.hear(ack * MSS, &[]).len() as u64;
+        let seen = (a.phase(), a.end.flow().cwnd / MSS, left);
+        assert_eq!(seen, (Phase::Open, Bytes::new(window), window.saturating_sub(out)), "{count}, {ack}");
     }
 }
 

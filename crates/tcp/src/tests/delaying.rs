@@ -104,6 +104,7 @@ fn what_lies_beyond_the_window_is_refused_with_an_ack() {
 fn what_came_twice_is_counted_where_it_is_all_of_a_segment_and_told_where_it_is_a_part() {
     // RFC 2883, section 4. (segment, duplicates and others out of order so far, range told first: from, to)
     let mut e = receiver(Config { delayed_ack: DelayedAck::None, ..linux() });
+    let mut delivered = 0;
     for (from, len, counted, told) in [
         (0, 1000, (0, 0), None),
         (0, 1000, (1, 0), Some((0, 1000))),
@@ -112,7 +113,7 @@ fn what_came_twice_is_counted_where_it_is_all_of_a_segment_and_told_where_it_is_
         (3500, 1000, (1, 2), Some((3500, 4000))),
         (1500, 2000, (1, 2), None),
     ] {
-        e.on_segment(AT(1), &bytes(from, len));
+        delivered += e.on_segment(AT(1), &bytes(from, len)).delivered;
         let s = e.poll_send(AT(1));
         let range = s.filter(|s| s.flags.has(Flags::DSACK)).map(|s| {
             let (offset, len) = s.sack.blocks[0];
@@ -122,7 +123,18 @@ fn what_came_twice_is_counted_where_it_is_all_of_a_segment_and_told_where_it_is_
         let stats = e.stats();
         assert_eq!(((stats.duplicates_received, stats.out_of_order), range), (counted, told), "{from}");
     }
-    assert_eq!(e.received(), 4500);
+    assert_eq!((e.received(), delivered), (4500, 4500));
+}
+
+#[test]
+fn acks_are_held_back_again_once_the_last_hole_is_filled() {
+    // RFC 5681, section 4.2: at once while there is a hole, and for what fills it.
+    let mut e = receiver(Config { delayed_ack: SECOND, ..linux() });
+    for (n, ack) in
+        [(1, None), (3, Some(1)), (5, Some(1)), (2, Some(3)), (4, Some(5)), (6, None), (7, Some(7)), (8, None)]
+    {
+        assert_eq!(acked(&mut e, AT(n), bytes((n - 1) * MSS, 1000)), ack.map(|n| n * MSS), "{n}");
+    }
 }
 
 #[test]

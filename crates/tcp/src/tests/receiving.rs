@@ -181,13 +181,22 @@ fn gaps_are_reported_at_once_newest_range_first_and_closed_at_once() {
 
 #[test]
 fn the_window_is_conveyed_by_a_scaled_sixteen_bit_field() {
-    for (buffer, offered) in
-        [(60_000, 60_000), (65_535, 65_535), (100_000, 100_000), (100_001, 100_000), (10 << 20, 10 << 20)]
-    {
+    for (buffer, offered) in [
+        (60_000, 60_000),
+        (65_535, 65_535),
+        (65_536, 65_536),
+        (100_000, 100_000),
+        (100_001, 100_000),
+        (10 << 20, 10 << 20),
+    ] {
         let config = Config { receive_window: units::Bytes::new(buffer), delayed_ack: DelayedAck::None, ..linux() };
         let mut e = receiver(config);
         e.on_segment(AT(0), &segment(1));
         assert_eq!(e.poll_send(AT(0)).unwrap().window, offered, "buffer {buffer}");
+        // No scale applies to a SYN (RFC 7323, section 2.2).
+        let config = Config { receive_window: units::Bytes::new(buffer), ..linux() };
+        let syn = Endpoint::connect(config, &mut |_| Box::new(Plain::default())).poll_send(AT(0)).unwrap();
+        assert_eq!(u64::from(syn.window), buffer.min(65_535));
     }
 }
 
