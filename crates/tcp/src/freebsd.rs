@@ -28,6 +28,8 @@ pub(crate) struct OwnWindow {
     limited_sent: u16,
     /// A partial ACK asks for an answer at once, be it less than a segment with its options (`TF_ACKNOW`).
     answers: bool,
+    /// The ACK at hand took a timeout back and so the repair up again.
+    resumed: bool,
     /// The algorithm grew it by so much on the last ACK.
     grew: u16,
     /// A partial ACK of so much lets things leave before `snd_una` moves and the algorithm hears of it
@@ -152,7 +154,7 @@ impl Sender {
         match was.repair {
             Some((recover, own)) if self.una < recover => {
                 self.recover = recover;
-                self.aside.own_window = own;
+                self.aside.own_window = OwnWindow { resumed: true, ..own };
                 self.enter(Phase::Recovery);
             }
             _ => self.end_episode(),
@@ -219,7 +221,9 @@ impl Sender {
         let (mss, ssthresh, resent) = (self.mss, self.flow.ssthresh.get(), self.board.resent);
         let (with_options, next) = (self.flow.mss.get(), self.next_new());
         let own = &mut self.aside.own_window;
-        if cumulative > 0 {
+        if core::mem::take(&mut own.resumed) {
+            // To FreeBSD this was no partial ACK: whether a repair is under way is asked before the timeout is taken back.
+        } else if cumulative > 0 {
             // Segments count with their options here (`t_maxseg`): an ACK of two counts for one, and what room is left, 12
             // bytes a segment, leaves as a segment of its own.
             let segments = if cumulative >= 2 * with_options { 2 } else { 1 };

@@ -156,6 +156,10 @@ impl Sender {
         self.partial_seen = false;
         // What a tail probe may still repair is one of these losses (Linux: `tcp_init_cwnd_reduction`).
         self.probe.high = 0;
+        if !self.probe.reordering {
+            // No probe is due in a recovery (RFC 8985, section 7.2).
+            self.probe_at = Instant::MAX;
+        }
         // The reduction under way told the receiver of itself; FreeBSD tells it again (`cc_cong_signal`).
         self.ecn.tell_reduced |= !answered || self.ways.lenient;
         if answered && self.config.loss != LossDetection::Tahoe {

@@ -66,6 +66,11 @@ impl Sender {
             self.rto_at = self.rtt.deadline(now);
         }
         self.partial_seen |= impatient;
+        if self.board.sacked | self.board.lost == 0 {
+            // The hole that was waited for is filled: RACK has nothing to time, and the tail's probe takes the timer
+            // (RFC 8985, section 7.2; Linux's `tcp_set_xmit_timer`).
+            self.probe.reordering = false;
+        }
         self.plan_probe(now);
     }
 

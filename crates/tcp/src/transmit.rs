@@ -356,7 +356,9 @@ impl Sender {
         }
         let stamp = self.stamped.then(|| self.clock.read(now));
         self.on_resent(stamp);
-        if id == self.board.ring.first() {
+        // NewReno's "impatient" variant lets the timer run on from the first partial ACK (RFC 6582, section 4).
+        let impatient = self.ways.newreno && self.flow.phase == Phase::Recovery && self.partial_seen;
+        if id == self.board.ring.first() && !impatient {
             self.rto_at = self.rtt.deadline(now);
         }
         self.stats.retransmissions += 1;

@@ -297,3 +297,18 @@ fn a_recovery_whose_timeout_is_taken_back_ends_where_it_was_to_end() {
     a.hear(22_000, &[]);
     assert_eq!((a.phase(), a.end.flow().cwnd), (Phase::Open, Bytes::new(10 * UNIT)));
 }
+
+/// `tcp_do_segment`: CC_RTO_ERR comes after the question whether a recovery is under way, so the ACK that takes a timeout back is no
+/// partial ACK: the window is what it was, 3000, of which 2000 are out.
+#[test]
+fn the_ack_that_takes_a_timeout_back_is_no_partial_ack() {
+    let mut a = Alone::new(stack(Stack::FreeBsd11), 20);
+    a.now += MS(99);
+    a.hear(1000, &[]);
+    a.three(1000, 2000);
+    a.threshold(30 * MSS);
+    a.hear(1000, &[(2000, 6000)]);
+    assert_eq!(a.hear(1000, &[(2000, 7000)]), [(22_000, 1000)]);
+    a.ring();
+    assert_eq!(a.hear(21_000, &[]), []);
+}

@@ -355,7 +355,8 @@ fn overflowing_a_queue_is_repaired_by_every_way() {
     for (loss, again, timeouts) in [
         (LossDetection::RackTlp, 160, 0),
         (LossDetection::Sack, 160, 0),
-        (LossDetection::NewReno, 160, 0),
+        // Its timer runs from the first partial ACK on, and a hole a round trip fills too few of them by then.
+        (LossDetection::NewReno, 300, 2),
         (LossDetection::Reno, 400, 3),
         (LossDetection::Tahoe, 500, 2),
     ] {

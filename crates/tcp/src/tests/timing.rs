@@ -300,3 +300,53 @@ fn silence_leaves_no_more_than_the_initial_window_and_no_more_than_there_was() {
         assert_eq!(told, usize::from(after.0 != before.get()), "{of:?}, {mss}, {cwnd}");
     }
 }
+
+/// RFC 8985, section 7.2: a PTO is armed when an ACK moves on; a reordering timer that no hole is left for must not stand in its way.
+#[test]
+fn a_reordering_timer_is_gone_once_its_hole_is_filled() {
+    let mut a = Alone::new(linux(), 10);
+    a.now += MS(39);
+    a.hear(1000, &[]);
+    a.hear(1000, &[(2000, 3000)]);
+    a.hear(3000, &[]);
+    assert_eq!(a.end.next_timer().since(a.now), a.end.flow().srtt * 2 + MS(2));
+}
+
+#[test]
+fn a_lost_tail_is_probed_after_a_hole_was_filled() {
+    let mut a = Alone::with(linux(), 10, Box::new(Plain { fixed: true }), 10 * MSS);
+    a.now += MS(39);
+    a.hear(1000, &[]);
+    a.hear(1000, &[(2000, 3000)]);
+    a.hear(9000, &[]);
+    let mut sent = Vec::new();
+    while a.end.stats().tail_probes + a.end.stats().timeouts == 0 {
+        sent.push((a.now, a.ring()));
+    }
+    assert_eq!((a.end.stats().tail_probes, a.end.stats().timeouts), (1, 0), "{:?} {sent:?}", a.now);
+}
+
+/// RFC 8985, section 7.2: no probe in a recovery.
+#[test]
+fn no_tail_probe_is_due_within_a_recovery() {
+    let mut a = Alone::with(linux(), 10, Box::new(Plain { fixed: true }), 10 * MSS);
+    a.now += MS(39);
+    a.hear(1000, &[]);
+    a.hear(1000, &[(2000, 5000)]);
+    assert_eq!(a.phase(), Phase::Recovery);
+    let left = a.ring();
+    assert_eq!((a.end.stats().tail_probes, a.end.stats().timeouts), (0, 1), "{:?} {left:?}", a.now);
+}
+
+/// RFC 6582, section 4: the impatient variant resets the timer on the first partial ACK only.
+#[test]
+fn newreno_is_impatient() {
+    let mut a = Alone::new(Config { undo: false, ..with_loss(LossDetection::NewReno) }, 10);
+    a.now += MS(39);
+    a.hear(1000, &[]);
+    (0..3).for_each(|_| _ = a.hear(1000, &[]));
+    a.hear(2000, &[]);
+    let first = a.end.next_timer();
+    a.hear(3000, &[]);
+    assert_eq!(a.end.next_timer(), first);
+}
