@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .packet_pairs import Pairs
     from .paired import Comparison
 
-Settings = Mapping[str, str | int | float | bool]
+Settings = Mapping[str, Any]
 
 
 def run(
@@ -171,7 +172,9 @@ def prepare(source: str | Path | Experiment, set: Settings | None = None, seed: 
         experiment = _from_teacup(Path(source))
     else:
         experiment = _engine.read(source)
-    changes = [(key, _text(value)) for key, value in (set or {}).items()]
+    if not isinstance(set or {}, Mapping):
+        raise SpecError(f"set={set!r}: expected keys with their values, such as set={{'path.rtt': '80ms'}}")
+    changes = [(key, value if isinstance(value, str) else _toml(key, value)) for key, value in (set or {}).items()]
     changed = experiment.change(*changes)
     if seed is None:
         return changed
@@ -194,8 +197,27 @@ def _from_teacup(path: Path) -> Experiment:
     return Experiment(made.toml, str(path))
 
 
-def _text(value: str | int | float | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _toml(key: str, value: object) -> str:
+    """A value as a file has it: `[{at = "1s", loss = 0.1}]`.
+
+    >>> _toml("path.changes", [{"at": "1s", "loss": 0.1}]), _toml("sweep.flow.a.ecn", (True, False))
+    ('[{"at" = "1s", "loss" = 0.1}]', '[true, false]')
+    """
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case list() | tuple():
+            return f"[{', '.join(_toml(key, one) for one in value)}]"
+        case Mapping():
+            pairs = (f"{json.dumps(str(name), ensure_ascii=False)} = {_toml(key, one)}" for name, one in value.items())
+            return f"{{{', '.join(pairs)}}}"
+    raise SpecError(
+        f"set: {key} is {value!r}, a {type(value).__name__}; a file has text, numbers, true or false, lists"
+    )
 
 
 def spp(reference: str | Path, monitor: str | Path) -> Pairs:

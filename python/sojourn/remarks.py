@@ -25,10 +25,13 @@ def unmarked(cases: Sequence[Case]) -> Iterator[str]:
     """Groups of flows whose congestion control answers marks and cannot get any."""
     by_marks = of_family("ecn")
     found: dict[tuple[str, str], list[tuple[bool, tuple[str, ...]]]] = {}
+    in_vain: dict[tuple[str, str], list[tuple[str, ...]]] = {}
     for case in cases:
         for flow in {str(flow["group"]): flow for flow in case.flows}.values():
             name = str(flow["cc"]).partition("(")[0]
             if name not in by_marks:
+                if flow.get("ecn") and (queues := _mute(case, flow)):
+                    in_vain.setdefault((str(flow["group"]), name), []).append(queues)
                 continue
             # Results of earlier versions do not say it of every flow.
             silent, mute = not flow.get("ecn", True), _mute(case, flow)
@@ -36,6 +39,12 @@ def unmarked(cases: Sequence[Case]) -> Iterator[str]:
                 found.setdefault((str(flow["group"]), name), []).append((silent, mute))
     for (group, name), some in found.items():
         yield _unmarked(group, name, some, len(cases))
+    for (group, name), mutes in in_vain.items():
+        quiet = ", ".join(dict.fromkeys(queue for queues in mutes for queue in queues))
+        yield (
+            f"{_who(group, name)} negotiates ECN and gets no marks{_some(len(mutes), len(cases))}: no queue on its way "
+            f"marks ({quiet}). Cure: a queue that marks, such as codel(ecn=true) or dualpi2"
+        )
 
 
 def of_family(family: str) -> frozenset[str]:
@@ -53,11 +62,14 @@ def _unmarked(group: str, name: str, cases: Sequence[tuple[bool, tuple[str, ...]
     if queues:
         why.append(f"no queue on its way marks ({', '.join(queues)})")
         cures.append("a queue that marks, such as codel(ecn=true) or dualpi2")
-    who = name if group == name else f"flow {group} ({name})"
     return (
-        f"{who} answers marks and gets none{_some(len(cases), of)}: {' and '.join(why)}, so it answers losses alone. "
-        f"Cure: {' and '.join(cures)}"
+        f"{_who(group, name)} answers marks and gets none{_some(len(cases), of)}: {' and '.join(why)}, so it answers "
+        f"losses alone. Cure: {' and '.join(cures)}"
     )
+
+
+def _who(group: str, name: str) -> str:
+    return name if group == name else f"flow {group} ({name})"
 
 
 def _mute(case: Case, flow: Mapping[str, Any]) -> tuple[str, ...]:

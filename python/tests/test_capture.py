@@ -215,6 +215,17 @@ def test_qlog_has_the_shape_of_its_schema_and_adds_up(tmp_path):
         assert 0 <= len(sent) - len(gone) - len(lost) < 200, "what is left is in flight at the end"
 
 
+def test_a_mark_begins_a_recovery_of_qlogs(tmp_path):
+    out = tmp_path / "run.qlog"
+    export.qlog(run_of("12Mbit/s 40ms 200p codel(ecn=true): cubic ecn", **{"run.duration": "6 s"}), out)
+    (trace,) = json.loads(out.read_text())["traces"]
+    marks = [e["time"] for e in trace["events"] if e["name"] == "sojourn:ecn_backoff"]
+    states = [(e["time"], e["data"]["new"]) for e in trace["events"] if e["name"].endswith("state_updated")]
+    assert len(marks) > 3 and "packet_lost" not in {e["name"].partition(":")[2] for e in trace["events"]}
+    for at in marks:
+        assert (at, "recovery") in [(pytest.approx(t), state) for t, state in states]
+
+
 def test_a_sqlog_is_json_text_sequences(sojourn, tmp_path):
     out = tmp_path / "cubic.sqlog"
     done = sojourn("export", LINE, "--set", "run.duration=1 s", "--format", "qlog", "--flow", "cubic", "-o", out)

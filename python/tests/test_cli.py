@@ -114,7 +114,7 @@ def test_claims_decide_the_exit_code(sojourn, sweep_file, tmp_path):
     assert int(suite.get("tests")) > 0
     assert suite.get("failures") == "0"
 
-    sweep_file.write_text(SWEEP + '\n[[expect]]\nthat = "link.bottleneck.utilisation"\nis = ">= 2"\n')
+    sweep_file.write_text(SWEEP + '\n[[expect]]\nthat = "link.bottleneck.utilisation"\nis = ">= 1"\n')
     failed = sojourn("run", sweep_file, "--junit", "claims.xml", "--quick", "--json")
     assert failed.returncode == 1
     assert "FAILS" in failed.stderr

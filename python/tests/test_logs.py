@@ -170,6 +170,24 @@ run = { duration = "4 s" }
     assert ping.min() >= 20.0 and ping.median() < 60.0, "cdg keeps its own queue short; y's is 60 to 120 ms"
 
 
+def test_the_ping_follows_the_path(tmp_path):
+    changes = '[{at = "1 s", rtt = "120 ms"}, {at = "2 s", rtt = "20 ms"}]'
+    made = sj.api.prepare("100Mbit/s 40ms 1BDP fifo: vegas", {"path.changes": changes, "run.duration": "3 s"})
+    export.flent(export.Run.of(made), tmp_path / "out", step_ms=100.0)
+    ping = flent.read(tmp_path / "out").frame
+    for since, until, base in ((0.3, 1.0, 40), (1.1, 2.0, 120), (2.1, 3.0, 20)):
+        some = ping.filter(pl.col("t_s").is_between(since, until))["Ping (ms) ICMP"]
+        assert base <= some.min() < base + 10, (since, some)
+
+
+def test_nobody_polls_a_connection_that_is_gone():
+    made = sj.api.prepare("10Mbit/s 40ms 1BDP fifo: cubic@0s-2s, newreno", {"run.duration": "5 s"})
+    rows = states(export.recorded_flows(export.Run.of(made), [0, 1]), [0, 1])
+    polled = loggers.polled_at(rows, 10, 5.0)
+    ends = polled.group_by("flow").agg(pl.col("time_ns").max() / 1e9).sort("flow")["time_ns"].to_list()
+    assert ends == [pytest.approx(2.1, abs=0.3), 5.0]
+
+
 def test_a_summary_of_diftr_counts_passages_and_one_of_flent_series(result, written):
     link = result.outcomes[0].summary["links"][0]
     lines = logs.summary(logs.read(written["diftr"]))

@@ -14,7 +14,7 @@ import pytest
 import synthetic
 
 import sojourn as sj
-from sojourn import plot, report
+from sojourn import plot, report, schedule
 from sojourn.errors import SpecError
 from sojourn.plot import data, links, rates, samples, style
 from sojourn.report.result import over_time
@@ -92,7 +92,13 @@ def test_the_rate_follows_its_scheduled_changes(two: Result) -> None:
     assert rate_line(close, "rate of core") == [(2.2, 4), (3, 4)]
     one = data.shown(two)[0]
     steps = rates.steps(one, 2, (0.0, 4.0), 0.1)
-    assert steps is not None and rates.before(steps, np.array([0.1, 2.0, 2.05, 3.0, 4.0])).tolist() == [8, 8, 4, 4, 0.5]
+    assert steps is not None and schedule.before(steps, np.array([0.1, 2.0, 2.05, 3.0, 4.0])).tolist() == [
+        8,
+        8,
+        4,
+        4,
+        0.5,
+    ]
     # The path holds what its narrowest link passes: 20 ms of it, and a millisecond more from 2.5 s on.
     fig = drawn("time", two, why=True, panels="throughput, cwnd")
     bdp = next(line for line in fig.axes[1].lines if line.get_label() == "BDP of the path")

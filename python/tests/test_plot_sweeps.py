@@ -315,3 +315,12 @@ def test_swept_keys_are_called_by_words(key: str, label: str) -> None:
     from sojourn.plot.sweep import _key_label
 
     assert _key_label(key, ["1 ms", "2 ms"]) == label
+
+
+def test_a_zip_is_one_axis_of_lines(tmp_path: Path) -> None:
+    text = COUNT.replace('"path.rate" = ["2 Mbit/s", "4 Mbit/s"]', '"flow.b.cc" = ["cubic", "newreno"]')
+    file = tmp_path / "zip.toml"
+    file.write_text(text + '[sweep.zip]\n"path.rate" = ["2 Mbit/s", "4 Mbit/s"]\n"path.buffer" = ["9 p", "30 p"]\n')
+    ax = drawn("lines", sj.run(file), metric="queue_ms.p95", x="path.rate").axes[0]
+    assert [(line.get_label(), len(line.get_xdata())) for line in ax.lines] == [("cubic", 2), ("newreno", 2)]
+    assert ax.get_xlabel() == "Bottleneck rate, Mbit/s\nwith path.buffer"

@@ -274,6 +274,8 @@ def test_a_page_has_the_command_that_repeats_it(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(one.spec)
     assert command(sj.run(file)) == f"sojourn run {file}"
+    recorded = command(sj.run(file, series="20ms", events=True, diftr=True))
+    assert recorded == f"sojourn run {file} --series 20ms --events --diftr"
     # What is no file any more, or was written in Python, is repeated by the text on the page.
     made = sj.run(file)
     file.unlink()

@@ -173,3 +173,28 @@ def test_an_interrupt_leaves_a_cluster_at_once(tmp_path):
         sj.run(path, executor=executor, out=tmp_path / "out", seen=stop)
     assert time.monotonic() - began[0] < 10  # the endless run would hold a patient leave for ever
     assert len(sj.load(tmp_path / "out")) == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "read"),
+    [
+        ("path.changes", [{"at": "1 s", "loss": 0.1}], '[{"at" = "1 s", "loss" = 0.1}]'),
+        ("sweep.flow.cubic.ecn", (True, False), "[true, false]"),
+        ("path.rtt", "80ms", "80ms"),
+        ("run.repeat", 2, "2"),
+        ("flow.cubic.ecn", True, "true"),
+    ],
+)
+def test_values_of_python_are_set_as_a_file_has_them(key, value, read):
+    experiment = sj.api.prepare("5Mbit/s 20ms 1BDP fifo: cubic", {key: value})
+    assert (key, read) in experiment.overrides
+    assert sj.check(experiment).cases
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [("path.rtt=80ms", "expected keys with their values"), ({"path.rtt": None}, "path.rtt is None, a NoneType")],
+)
+def test_what_no_file_can_have_is_refused(settings, words):
+    with pytest.raises(sj.SpecError, match=words):
+        sj.run("5Mbit/s 20ms 1BDP fifo: cubic", set=settings)

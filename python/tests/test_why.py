@@ -114,6 +114,13 @@ def test_a_close_view_records_finely_and_only_there(sojourn, tmp_path):
     # The same run for another view is not taken from what is there.
     other = sojourn("plot", "time", LINE, "--set", "run.duration=6 s", "--why", "--from", "1", "--to", "2", "-o", out)
     assert other.returncode == 0, other.stderr
+    # What was recorded of the whole run before stays as it was.
+    whole = sojourn("run", LINE, "--set", "run.duration=6 s", "--series", "100ms")
+    assert whole.returncode == 0, whole.stderr
+    again = sojourn("plot", "time", LINE, "--set", "run.duration=6 s", "--from", "1", "--to", "2", "-o", out)
+    assert again.returncode == 0, again.stderr
+    (coarse,) = (path for path in (tmp_path / "runs").glob("*/*") if not path.name.endswith("-close"))
+    assert sj.load(coarse).series.flows["t_s"].max() == pytest.approx(6.0)
     wrong = sojourn("plot", "time", LINE, "--set", "run.duration=6 s", "--from", "7", "-o", out)
     assert wrong.returncode == 2 and "the run is 6 s long" in wrong.stderr
 
@@ -189,3 +196,18 @@ def test_the_close_views_of_the_papers_can_be_drawn():
             assert case < len(plan.cases)
             span = [float(at) for at in re.findall(r"--(?:from|to) ([\d.]+)", options)]
             assert all(0 <= at <= plan.cases[case].duration_s for at in span)
+
+
+def test_a_path_whose_bdp_is_above_the_axis_is_not_in_the_legend():
+    for rate, named in (("10Mbit/s", True), ("100Mbit/s", False)):
+        # CUBIC knows no BDP, so that the path's is drawn; with ten flows none has half of it.
+        few = sj.run(f"{rate} 40ms 40p fifo: 10 cubic", set={"run.duration": "5 s"}, series="20ms", events=True)
+        ax = drawn(few, why=True, panels="cwnd").axes[0]
+        shown = [text.get_text() for text in ax.get_legend().get_texts()] if ax.get_legend() else []
+        assert any("BDP" in text for text in shown) == named, shown
+
+
+def test_only_modes_that_occur_have_a_place():
+    bbr = sj.run("10Mbit/s 40ms 1BDP fifo: bbr", set={"run.duration": "3 s"}, series="10ms", events=True)
+    ticks = [tick.get_text() for ax in drawn(bbr, why=True).axes for tick in ax.get_yticklabels()]
+    assert {"startup", "drain"} <= set(ticks) and not {"delay", "loss", "restore"} & set(ticks)

@@ -164,7 +164,7 @@ def flent(run: Run, out: Path, *, step_ms: float = 200.0, flows: Sequence[str] =
     record = Record(step_ms)
     series, links = (_table(run, record, name, "--series 200ms") for name in ("flows", "links"))
     title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
-    write(out, form.written(title, run.case, series, links, run.flows(flows)))
+    write(out, form.written(title, _engine.check(run.experiment).toml, run.case, series, links, run.flows(flows)))
     return int(series["t_s"].n_unique())
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError
+from ..schedule import base_rtt, before
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,8 +41,10 @@ class Series:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def written(title: str, case: Case, flows: pl.DataFrame, links: pl.DataFrame, picked: Sequence[int]) -> bytes:
-    """Write the series of a run; the same series give the same bytes."""
+def written(
+    title: str, toml: str, case: Case, flows: pl.DataFrame, links: pl.DataFrame, picked: Sequence[int]
+) -> bytes:
+    """Write the series of a run, whose experiment is `toml`; the same series give the same bytes."""
     import polars as pl
 
     times = flows["t_s"].unique().sort().to_list()
@@ -67,7 +70,7 @@ def written(title: str, case: Case, flows: pl.DataFrame, links: pl.DataFrame, pi
     if rates:
         results["TCP download sum"] = list(sums)
         results["TCP download avg"] = [value / len(rates) for value in sums]
-    results["Ping (ms) ICMP"] = ping = _ping(frame, case, links, picked)
+    results["Ping (ms) ICMP"] = ping = _ping(frame, toml, case, links, picked)
     raw["Ping (ms) ICMP"] = [{**one, "seq": n} for n, one in enumerate(_raw(times, ping))]
     metadata = {
         "NAME": "tcp_ndown",
@@ -115,19 +118,22 @@ def _raw(times: Sequence[float], values: Sequence[float | None]) -> list[dict[st
     return [{"t": t, "val": v} for t, v in zip(times, values, strict=True) if v is not None]
 
 
-def _ping(frame: pl.DataFrame, case: Case, links: pl.DataFrame, picked: Sequence[int]) -> list[float | None]:
+def _ping(frame: pl.DataFrame, toml: str, case: Case, links: pl.DataFrame, picked: Sequence[int]) -> list[float | None]:
     """Base RTT of the first flow, and the queue of each link on its way, there and back, in its step."""
     import polars as pl
 
     flow = case.flows[picked[0]]
-    base = float(flow["base_rtt_ms"])
     queues = (
         links.filter(pl.col("name").is_in([*flow["route"], *flow["back"]]))
         .group_by("t_s")
         .agg(pl.col("queue_ms").fill_nan(0).sum())
     )
+    times = frame["t_s"].sort().to_numpy()
+    base = base_rtt(toml, case, picked[0], (0.0, float(times[-1])))
+    # What a step ends with is of the time before.
+    bases = before(base, times) if base is not None else [0.0] * len(times)
     seen = frame.join(queues, on="t_s", how="left").sort("t_s")["queue_ms"].fill_null(0).to_list()
-    return [base + queue for queue in seen]
+    return [float(base) + queue for base, queue in zip(bases, seen, strict=True)]
 
 
 def read(path: Path) -> Series:

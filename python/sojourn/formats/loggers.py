@@ -312,7 +312,9 @@ def polled_at(rows: pl.DataFrame, interval_ms: float, seconds: float) -> pl.Data
     step = round(interval_ms * 1e6)
     for (_,), mine in rows.group_by("flow", maintain_order=True):
         times = mine["time_ns"].to_numpy()
-        polls = np.arange(-(-int(times[0]) // step) * step, round(seconds * 1e9) + 1, step)
+        # Nobody asks for a connection that is gone; one that is there is in state 1, established.
+        end = int(times[-1]) if mine["state"][-1] != 1 else round(seconds * 1e9)
+        polls = np.arange(-(-int(times[0]) // step) * step, end + 1, step)
         # What the next packet finds is what stands there until it comes.
         seen = np.minimum(np.searchsorted(times, polls, "left"), len(times) - 1)
         out = (mine["direction"] == "o").to_numpy()

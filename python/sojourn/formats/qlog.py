@@ -204,7 +204,7 @@ def _metrics(flow: Flow) -> Iterator[Event]:
 
 
 def _state(row: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    if row["phase"] in (RECOVERY, LOSS):
+    if row["phase"] != OPEN:  # a mark begins a recovery, too (RFC 9002, section 7.3.2)
         return "recovery"
     under = now["ssthresh"] is None or (now["congestion_window"] or 0) < now["ssthresh"]
     return "slow_start" if under else "congestion_avoidance"

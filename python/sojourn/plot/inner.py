@@ -210,10 +210,11 @@ def draw(ax: Axes, frame: pl.DataFrame, panel: Inner, span: tuple[float, float],
         low = min(low, float(np.nanmin(y)))
     value = WORDS.get(panel.name)
     if value:
-        top = max((int(np.nanmax(y)) for _, _, y in lines(frame, panel, span)), default=0)
-        words = _words(value)[: top + 1]
-        ax.set_yticks(range(len(words)), [word.replace("_", " ") for word in words], fontsize=6)
-        ax.set_ylim(-0.3, top + 0.3)
+        # Numbers of modes are those of every algorithm's: only those that occur have a place.
+        seen = sorted({int(number) for _, _, y in lines(frame, panel, span) for number in y[np.isfinite(y)]}) or [0]
+        words = _words(value)
+        ax.set_yticks(seen, [words[number].replace("_", " ") for number in seen], fontsize=6)
+        ax.set_ylim(seen[0] - 0.3, seen[-1] + 0.3)
     elif low < 0:
         ax.axhline(0, color=style.FAINT, linewidth=0.6)
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import schedule
 from ..stats import counted
 from . import inner, rates, samples, style
 from .data import Shown, column, flow_label, kind_of, while_heard
@@ -121,15 +122,15 @@ def window(ax: Axes, view: View, labels: Labels, variables: pl.DataFrame | None)
             ax.plot([], [], **view.any(), label="cwnd")
         ax.plot([], [], **view.any(linestyle=DASHED, linewidth=0.7, alpha=0.65), label="ssthresh")
     if variables is not None:
-        _reckoned(ax, view, variables)
+        _reckoned(ax, view, variables, 1.08 * top)
     # An ssthresh far above every window (the initial one) would flatten the picture.
     ax.set_ylim(0.85 * low if view.zoomed and low < math.inf else 0, 1.08 * top if top > 0 else 1)
     ax.set_ylabel("cwnd\nkB")
     style.legend_above(ax)
 
 
-def _reckoned(ax: Axes, view: View, variables: pl.DataFrame) -> None:
-    """The windows inside the subject's algorithm; where it has no BDP, the path's."""
+def _reckoned(ax: Axes, view: View, variables: pl.DataFrame, top: float) -> None:
+    """The windows inside the subject's algorithm; where it has no BDP, the path's, if it is not above the axis (kB)."""
     of, recorded = f" of {view.whose}" if view.whose else "", False
     for name, (label, dash) in inner.WINDOWS.items():
         t, y = inner.values(variables, name, view.span)
@@ -137,7 +138,7 @@ def _reckoned(ax: Axes, view: View, variables: pl.DataFrame) -> None:
             ax.step(t, y / 1e3, where="post", color=style.INK, linestyle=dash, linewidth=0.9, label=label + of)
             recorded |= name == "bdp"
     bdp = None if recorded else _bdp(view)
-    if bdp is not None:
+    if bdp is not None and bdp[1].min() / 1e3 <= top:
         ax.step(bdp[0], bdp[1] / 1e3, where="post", color=style.INK, linestyle=inner.WINDOWS["bdp"][1],
                 linewidth=0.8, label="BDP of the path" + (f" ({view.whose})" if view.whose else ""))  # fmt: skip
 
@@ -149,7 +150,7 @@ def _bdp(view: View) -> tuple[Floats, Floats] | None:
     if rate is None or rtt is None or not mss:
         return None
     t = np.union1d(rate[0], rtt[0])
-    return t, rates.at(rate, t) * rates.at(rtt, t) * 125 * mss / (mss + 52)
+    return t, schedule.at(rate, t) * schedule.at(rtt, t) * 125 * mss / (mss + 52)
 
 
 def delay(ax: Axes, view: View, labels: Labels, acks: pl.DataFrame | None) -> None:

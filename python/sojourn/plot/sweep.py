@@ -137,7 +137,8 @@ def lines(
     numbers = on_axis(keys[x])
     places = numbers[0] if numbers else [float(i) for i in range(len(keys[x]))]
     at = dict(zip(keys[x], places, strict=True))
-    others = [key for key in keys if key != x]
+    along = [key for key in keys if key != x and _together(cases, x, key)]  # keys of a zip are one axis
+    others = [key for key in keys if key != x and key not in along]
     combinations = [
         c for c in itertools.product(*(keys[k] for k in others)) if _with(cases, dict(zip(others, c, strict=True)))
     ]
@@ -165,7 +166,8 @@ def lines(
             ax.set_ylim(top=103)
     _scale(axes[-1], keys[x], numbers, log)
     many = runs(cases)
-    axes[-1].set_xlabel(_key_label(x, keys[x]) + (f"\n(means of {many}, 95 % bands)" if many else ""))
+    named = "\nwith ".join([_key_label(x, keys[x]), *along])
+    axes[-1].set_xlabel(named + (f"\n(means of {many}, 95 % bands)" if many else ""))
     if len(metrics) == 1:
         style.legend(axes[0], size)
     elif len(combinations) > 1:

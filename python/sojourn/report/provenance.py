@@ -51,6 +51,13 @@ def command(result: Result) -> str | None:
         words += ["--repeat", str(most)]
     if any(o.summary.get("on") == "linux" for o in result.outcomes):
         words += ["--on", "linux"]
+    records = [o.record for o in result.outcomes]
+    # Of some seconds alone, as a close view asks for them, no option of `run` makes series.
+    steps = {record.series_ms for record in records if record.window is None}
+    if len(steps) == 1 and (step := steps.pop()):
+        words += ["--series", f"{step:g}ms"]
+    for option in ("events", "acks", "diftr"):
+        words += [f"--{option}"] if records and all(getattr(record, option) for record in records) else []
     return " ".join(words)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .. import plot
+from .. import plot, schedule
 from ..errors import NotRecorded, SojournError
 from ..plot import inner, rates, style
 from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, table, while_heard
@@ -177,7 +177,7 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     raw += [column(link, name) for name in ("queue_ms", "queue_packets")]
     step = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
     steps = rates.steps(case, case.bottleneck, (time[0] - step, time[-1]), smooth * step) if step else None
-    raw.append(rates.before(steps, time) if steps is not None else np.full(len(time), np.nan))
+    raw.append(schedule.before(steps, time) if steps is not None else np.full(len(time), np.nan))
     own_variables = inner.of_flow(variables, picked, case.bottleneck)
     whose = str(case.flows[inner.subject(variables, picked)]["name"]) if len(case.flows) > 1 else ""
     further = _inner(own_variables, time)
@@ -251,7 +251,7 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
 def _base_rtts(case: Shown, flows: Sequence[int], time: Floats) -> list[Line]:
     """The base RTTs that flows have, each once."""
     found = (rates.base_rtt(case, i, (float(time[0]), float(time[-1]))) for i in flows)
-    bases = sorted({tuple(rates.at(base, time)) for base in found if base is not None})
+    bases = sorted({tuple(schedule.at(base, time)) for base in found if base is not None})
     names = ["base RTT"] if len(bases) == 1 else [f"base RTT {base[0]:g} ms" for base in bases]
     return [
         Line(name, np.array(base), "ink", dashed=True, stepped=True) for name, base in zip(names, bases, strict=True)
