@@ -440,6 +440,11 @@ def test_sides_of_a_comparison_have_their_seeds_in_common(sojourn, key):
     assert refused.returncode == 2 and f"--{key.removeprefix('run.')} 1 gives it to both" in refused.stderr
 
 
+def test_a_page_is_named_as_one(sojourn, tmp_path):
+    refused = sojourn("report", ".", "-o", tmp_path / "x.pdf")
+    assert refused.returncode == 2 and "x.pdf: what is written is a page; end its name with .html" in refused.stderr
+
+
 def test_a_dash_is_no_file(sojourn):
     refused = sojourn("export", "5Mbit/s 20ms: cubic", "--format", "siftr", "-o", "-")
     assert refused.returncode == 2 and "/dev/stdout" in refused.stderr

@@ -90,6 +90,12 @@ def test_without_bulk_nobody_misses_what_is_unused():
         answer.weigh({"utilisation": 1.0})
 
 
+def test_a_limit_is_the_buffers():
+    assert scene.queues("fifo, fq_codel(target=5ms)") == ("fifo", "fq_codel(target=5ms)")
+    with pytest.raises(SpecError, match="how much a queue holds is --buffer's to say; leave limit out"):
+        scene.queues("fifo, fq_codel(target=5ms, limit=500)")
+
+
 def test_a_wrong_queue_gets_a_hint():
     with pytest.raises(SpecError, match="did you mean 'fq_codel'"):
         scene.queues("fifo, fq_cadel")
@@ -245,6 +251,21 @@ def test_ipfw_knows_every_word_after_the_queue_s_name(queue):
     (line,) = [line for line in ipfw.lines if f" {name} " in line and " 1 config " in line]
     words = line.split(f" {name} ")[1].split("#")[0].split()
     assert {word for word in words if not word[0].isdigit()} <= known
+
+
+@pytest.mark.parametrize(
+    ("queue", "note"),
+    [
+        ("fq_cobalt", None),
+        ("fq_cobalt(interval=80ms)", "CAKE's target is a twentieth of rtt, 4 ms, where the run had 5"),
+        ("cobalt(interval=80ms, target=4ms)", None),
+        ("dualpi2", "Linux marks from step_thresh on, where the run had a ramp of 400us there"),
+        ("dualpi2(reference=linux)", None),
+    ],
+)
+def test_what_a_command_cannot_say_is_noted(queue, note):
+    notes = [one for one in setup(queue)[0].notes if "where the run had" in one]
+    assert notes == ([] if note is None else [note])
 
 
 def test_cobalt_is_cake_and_red_has_its_references_thresholds():

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .._engine import milliseconds
+
 #: Largest pipe queue in slots that ipfw takes as delivered (net.inet.ip.dummynet.pipe_slot_limit).
 SLOTS = 100
 
@@ -107,12 +109,15 @@ def _qdisc(queue: str, way: Way) -> tuple[str, tuple[str, ...]]:
         memory = limit * 1514
         return (
             f"cake bandwidth {way.rate.lower()}bit besteffort {hashing} rtt {s['interval']} memlimit {memory}",
-            ("COBALT is part of CAKE, which marks what is ECN-capable and shapes by itself",),
+            ("COBALT is part of CAKE, which marks what is ECN-capable and shapes by itself", *_cakes_target(s)),
         )
     if queue == "dualpi2":
         shift = f"coupling_factor {float(s['coupling']):g} step_thresh {s['step']} classic_protection {s['c_share']}%"
         gains = f"target {s['target']} tupdate {s['tupdate']} alpha {s['alpha']} beta {s['beta']}"
-        return f"dualpi2 limit {limit} {gains} {shift}", ("dualpi2 needs Linux 6.17 and its iproute2",)
+        notes = ["dualpi2 needs Linux 6.17 and its iproute2"]
+        if s["ramp"] != "0ms":
+            notes.append(f"Linux marks from step_thresh on, where the run had a ramp of {s['ramp']} there")
+        return f"dualpi2 limit {limit} {gains} {shift}", tuple(notes)
     if queue in ("red", "ared"):
         low, high = thresholds(s, way.mbps, way.packets)
         probability = s["max_p"]
@@ -138,6 +143,14 @@ def _qdisc(queue: str, way: Way) -> tuple[str, tuple[str, ...]]:
     if queue.startswith("drr_"):
         return "", ("Linux's drr is classful: a class with a queue and filters of its own for each flow",)
     return "", (f"Linux has no queue like {queue}",)
+
+
+def _cakes_target(settings: Settings) -> tuple[str, ...]:
+    """CAKE takes a twentieth of its interval for the target (tc-cake(8))."""
+    target, interval = (milliseconds(settings[key]) for key in ("target", "interval"))
+    own = interval / 20.0
+    differs = abs(target - own) > 1e-6
+    return (f"CAKE's target is a twentieth of rtt, {own:g} ms, where the run had {target:g}",) if differs else ()
 
 
 def thresholds(settings: Settings, mbps: float, limit: int) -> tuple[float, float]:

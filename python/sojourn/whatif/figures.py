@@ -34,7 +34,9 @@ LINK = (
 )
 USES = (
     Figure("goodput", "bulk", "Mbit/s", "goodput of all bulk flows, both directions"),
-    Figure("web", "web", "ms", "mean time from a server's first byte to the browser's last, per object"),
+    Figure(
+        "web", "web", "ms", "mean time from a server's first byte to the browser's last, per object, over the whole run"
+    ),
     Figure("voip", "voip", "ms", "mean one-way delay of calls, the worse direction"),
     Figure("jitter", "jitter", "ms", "their jitter (RFC 3550), the worse direction"),
     Figure("voip_loss", "voip lost", "%", "packets of calls lost, the worse direction"),

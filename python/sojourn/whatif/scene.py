@@ -53,7 +53,10 @@ def queues(text: str) -> tuple[str, ...]:
     """Read `fifo, codel(target=10ms), fq_codel`."""
     read = tuple(dict.fromkeys(split(text)))
     for queue in read:
-        find("queues", "queue", queue.partition("(")[0].strip())
+        name, _, settings = queue.partition("(")
+        find("queues", "queue", name.strip())
+        if any(one.partition("=")[0].strip() == "limit" for one in split(settings)):
+            raise SpecError(f"--queues {queue}: how much a queue holds is --buffer's to say; leave limit out")
     return read
 
 
