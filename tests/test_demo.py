@@ -14,7 +14,7 @@ def tables() -> dict[str, Comparison]:
     found: dict[str, Comparison] = {}
     for name in demo.EXPERIMENTS:
         experiment = _engine.read(reproduce.find(name))
-        result = reproduce.simulate(experiment, _engine.check(experiment), None)
+        result = reproduce.simulate(experiment)
         assert not result.failures
         found |= {comparison.title: comparison for comparison in reproduce.compare(result)}
     return found

@@ -145,7 +145,7 @@ pub(crate) fn read_rate(text: &str, kind: &str) -> Result<Rate, String> {
             let scale = match unit.to_lowercase().as_bytes() {
                 [b'k', b'i', ..] => 1024e-6,
                 [b'm', b'i', ..] => 1.048_576,
-                [b'g', b'i', ..] => 1073.741_824,
+                [b'g', b'i', ..] => 1_073.741_824,
                 [b'k', ..] => 1e-3,
                 [b'm', ..] => 1.0,
                 [b'g', ..] => 1e3,

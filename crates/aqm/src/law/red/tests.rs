@@ -205,7 +205,7 @@ fn linux_sets_its_weight_by_the_burst_of_two_thirds_of_min_and_a_third_of_max() 
         let link = LinkInfo { limit: Some(Limit::Packets(packets)), ..link(10.0) };
         let is = Params::of(Reference::Linux).resolve(&link);
         assert_eq!((is.min, is.max), (packets as f64 * 0.125, packets as f64 * 0.375));
-        assert_eq!(is.weight, 0.5f64.powi(log), "{packets} packets");
+        assert_eq!(is.weight, 1.0 / f64::from(1 << log), "{packets} packets");
     }
 }
 
