@@ -403,6 +403,7 @@ def test_a_span_beyond_the_runs_is_refused(sojourn, tmp_path):
 def test_a_table_of_figures_leaves_columns_out_whole_where_there_is_a_width(capsys, monkeypatch, columns):
     from sojourn import terminal
 
+    monkeypatch.delenv("COLUMNS", raising=False)
     if columns:
         monkeypatch.setenv("COLUMNS", columns)
     heads = ["connection", *(f"figure {i}" for i in range(20))]
@@ -413,9 +414,10 @@ def test_a_table_of_figures_leaves_columns_out_whole_where_there_is_a_width(caps
 
 
 @pytest.mark.parametrize("words", [False, True])
-def test_only_sentences_fold_in_a_pipe(capsys, words):
+def test_only_sentences_fold_in_a_pipe(capsys, monkeypatch, words):
     from sojourn import terminal
 
+    monkeypatch.delenv("COLUMNS", raising=False)
     terminal.print_rows(["name", "what"], [["a", "word " * 80]], whole=not words)
     assert (max(map(len, capsys.readouterr().out.splitlines())) <= 160) == words
 
