@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,7 +207,7 @@ def _toml(key: str, value: object) -> str:
     match value:
         case bool():
             return str(value).lower()
-        case int() | float():
+        case Real():  # numpy's, too
             return str(value)
         case str():
             return json.dumps(value, ensure_ascii=False)

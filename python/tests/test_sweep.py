@@ -2,6 +2,7 @@ import concurrent.futures as futures
 import pickle
 import time
 
+import numpy as np
 import pytest
 from conftest import ENDLESS
 
@@ -182,6 +183,8 @@ def test_an_interrupt_leaves_a_cluster_at_once(tmp_path):
         ("sweep.flow.cubic.ecn", (True, False), "[true, false]"),
         ("path.rtt", "80ms", "80ms"),
         ("run.repeat", 2, "2"),
+        ("run.repeat", np.int64(2), "2"),
+        ("path.loss", np.float64(0.01), "0.01"),
         ("flow.cubic.ecn", True, "true"),
     ],
 )

@@ -152,8 +152,7 @@ pub struct Cell {
     pub low: Option<f64>,
     /// Greatest value within the tolerance.
     pub high: Option<f64>,
-    /// What was printed: least and greatest value.
-    #[serde(skip)]
+    /// What was printed: least and greatest value, equal for a number; in JSON `null` on the open side of a bound.
     pub(crate) range: (f64, f64),
     #[serde(skip)]
     pub(crate) metric: Metric,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -76,26 +75,16 @@ def _draw(ax: Axes, cell: Cell, row: int, scale: float) -> None:
     colour = OURS.get(cell.verdict, style.BLUE)
     if cell.p20 is not None and cell.p80 is not None and cell.p80 > cell.p20:
         ax.plot([scale * cell.p20, scale * cell.p80], [row, row], color=colour, linewidth=2.2, alpha=0.5)
-    ends = _range(cell)
-    if ends is not None:
-        # It has no middle that anybody printed.
-        ax.barh(row, scale * (ends[1] - ends[0]), left=scale * ends[0], height=0.36, facecolor="none",
+    least, greatest = cell.range
+    if least is not None and greatest is not None and least < greatest:
+        # A range has no middle that anybody printed.
+        ax.barh(row, scale * (greatest - least), left=scale * least, height=0.36, facecolor="none",
                 edgecolor=style.INK, linewidth=0.9)  # fmt: skip
     else:
         ax.plot(scale * cell.value, row, "D", color="none", markeredgecolor=style.INK, markersize=4.5,
                 markeredgewidth=0.9)  # fmt: skip
     if cell.median is not None:
         ax.plot(scale * cell.median, row, "o", color=colour, markersize=3.8, markeredgewidth=0)
-
-
-def _range(cell: Cell) -> tuple[float, float] | None:
-    """The ends of a printed range, in the metric's unit: `90 to 100 %` as 0.9 and 1.0."""
-    match = re.fullmatch(r"([\d.]+)\s*(\S*) to ([\d.]+)\s*(\S*)", (cell.printed or "").strip())
-    if match is None or match[2] not in ("", match[4]):
-        return None
-    low, high = float(match[1]), float(match[3])
-    unit = 2.0 * cell.value / (low + high) if high else 0.0  # its value is its middle
-    return unit * low, unit * high
 
 
 def _row(cell: Cell, with_column: bool) -> str:

@@ -29,6 +29,7 @@ class Cell:
     """One printed value with ours beside it, in the metric's unit; `low` and `high` bound its tolerance.
 
     `printed` is the text of a range or a bound; then `low` or `high` may be open (None) though the cell is judged.
+    `range` are the ends of what is printed, equal for a number, None where a bound is open.
     """
 
     row: str
@@ -37,6 +38,7 @@ class Cell:
     when: tuple[tuple[str, str], ...]
     value: float
     printed: str | None
+    range: tuple[float | None, float | None]
     low: float | None
     high: float | None
     n: int
@@ -211,7 +213,8 @@ def parse(raw: str) -> list[Comparison]:
 def _cell(data: dict[str, Any]) -> Cell:
     same = ("row", "column", "that", "value", "printed", "low", "high", "n", "median", "p20", "p80", "difference")
     when = tuple((key, value) for key, value in data["when"])
-    return Cell(when=when, verdict=data["verdict"], **{key: data[key] for key in same})
+    low, high = data["range"]
+    return Cell(when=when, verdict=data["verdict"], range=(low, high), **{key: data[key] for key in same})
 
 
 def labels(result: Result, comparison: Comparison) -> list[str] | None:
