@@ -14,6 +14,7 @@ from sojourn import plot
 from sojourn._engine import Record
 from sojourn.plot import data, style
 from sojourn.plot.why import named_values, note
+from sojourn.report.provenance import command
 
 LINE = "10Mbit/s 40ms 200p fifo: hldg, cubic@4s"
 SETTINGS = {"run.duration": "10 s"}
@@ -111,6 +112,9 @@ def test_a_close_view_records_finely_and_only_there(sojourn, tmp_path):
     assert kept.events["time_s"].max() > 5, "events are few: all are kept"
     plain = sj.run(LINE, set={"run.duration": "6 s"})
     assert kept.digest == plain.digest
+    # No option of `sojourn run` records a series of some seconds alone.
+    again = command(kept)
+    assert again is not None and "--series" not in again and "--events" in again
     # The same run for another view is not taken from what is there.
     other = sojourn("plot", "time", LINE, "--set", "run.duration=6 s", "--why", "--from", "1", "--to", "2", "-o", out)
     assert other.returncode == 0, other.stderr
