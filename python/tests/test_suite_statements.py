@@ -57,6 +57,17 @@ def overload(single: float, fq: float) -> list[Row]:
     return [row("satellite", "newreno", a, "0.85", delay=d) for a, d in (("codel", single), ("fq_codel", fq))]
 
 
+def adaptive(delay: float, lost: float) -> list[Row]:
+    others = (("codel", 9.0), ("codel_dt", 8.0), ("fq_codel", 7.0), ("pie", 9.0))
+    rows = [row("satellite", "newreno", aqm, "0.85", loss=loss) for aqm, loss in others]
+    rows += [row("satellite", "newreno", "ared", "0.85", x=x, delay=1.0, loss=1.0) for x in (25, 200)]
+    return [*rows, row("satellite", "newreno", "ared", "0.85", x=100, delay=delay, loss=lost)]
+
+
+def slower(short: float, long: float) -> list[Row]:
+    return [row("transoceanic", "newreno", "ared", x=x, loss=loss) for x, loss in ((25, short), (200, long))]
+
+
 def interval(short: float, long: float) -> list[Row]:
     rows = []
     for place, load in (("access-link", "1.1"), ("satellite", "0.85"), ("transoceanic", "1.1")):
@@ -114,6 +125,8 @@ CASES = [
     ("steady-pie", steady(10.0, 10.1), [steady(10.1, 10.2), steady(10.0, 10.0)]),
     ("pie-data-centre", losses(1.21, 1.0), [losses(1.2, 1.0), losses(1.21, 1.1)]),
     ("overload", overload(5.0, 5.1), [overload(5.0, 5.0)]),
+    ("ared-satellite", adaptive(24.9, 6.9), [adaptive(25.0, 6.9), adaptive(24.9, 7.0)]),
+    ("ared-interval", slower(5.1, 5.0), [slower(5.0, 5.0)]),
     ("interval", interval(5.0, 5.1), [interval(5.0, 5.0)]),
     ("ledbat", gentle(0.049, 4.9), [gentle(0.05, 4.9), gentle(0.049, 5.0)]),
     ("initial-window", windows(1.0, 1.1), [windows(1.0, 1.0)]),

@@ -46,7 +46,7 @@ pub struct Standing {
 impl Standing {
     /// The queue a spec names.
     pub fn new(spec: &str) -> Standing {
-        let link = LinkInfo { rate: Rate::from_mbps(10.0), mtu: Bytes::new(1500), limit: None };
+        let link = LinkInfo { rate: Rate::from_mbps(10.0), delay: Duration::ZERO, mtu: Bytes::new(1500), limit: None };
         let spec = spec.parse().expect("a spec");
         let queue = aqm::build(&spec, &link, Rng::new(1, 0, streams::AQM)).expect("a queue");
         let mut standing = Standing { queue, turn: 0, now: Instant::ZERO };

@@ -57,7 +57,8 @@ fn main() {
         std::process::exit(2);
     };
     let (packets, flows, held) = (number(1, 1_000_000), number(2, 8), number(3, 30));
-    let link = LinkInfo { rate: Rate::from_mbps(10.0), mtu: Bytes::new(1500), limit: None };
+    let link =
+        LinkInfo { rate: Rate::from_mbps(10.0), delay: units::Duration::ZERO, mtu: Bytes::new(1500), limit: None };
     let mut queue = (name != "none").then(|| {
         let spec = name.parse().unwrap_or_else(|e| panic!("{e}"));
         aqm::build::<Sample>(&spec, &link, Rng::new(1, 0, streams::AQM)).unwrap_or_else(|e| panic!("{e}"))

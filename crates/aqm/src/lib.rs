@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use aqm::{Ecn, LinkInfo, Packet, Reason, Sink};
-//! use units::{Bytes, Instant, Rate, Rng, streams};
+//! use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 //!
 //! #[derive(Debug)]
 //! struct Datagram(u64);
@@ -20,7 +20,7 @@
 //!     fn dropped(&mut self, _: Datagram, _: Reason) { self.0 += 1; }
 //! }
 //!
-//! let link = LinkInfo { rate: Rate::from_mbps(10.0), mtu: Bytes::new(1500), limit: None };
+//! let link = LinkInfo { rate: Rate::from_mbps(10.0), delay: Duration::ZERO, mtu: Bytes::new(1500), limit: None };
 //! let spec = "fq_codel(target=10ms, flows=64)".parse().unwrap();
 //! let mut queue = aqm::build(&spec, &link, Rng::new(1, 0, streams::AQM)).unwrap();
 //! let mut lost = Lost(0);
@@ -134,6 +134,8 @@ pub enum Verdict {
 pub struct LinkInfo {
     /// Rate at the IP layer; laws that scale by capacity use it.
     pub rate: Rate,
+    /// Propagation delay, one way; ns-2's RED forgets more slowly on long links.
+    pub delay: Duration,
     /// Largest packet.
     pub mtu: Bytes,
     /// The buffer given in the experiment; it wins over a queue's own limit. A law always finds the one in force.

@@ -387,6 +387,8 @@ mod tests {
             ("red(reference=dummynet)", "mean_packet=512B, bytes=false, gentle=false, max_p=0.02"),
             ("red(reference=linux)", "min=auto, max=auto, bytes=true, mean_packet=1kB, hard_drop=false"),
             ("ared", "alpha=0.01, beta=0.9, interval=500ms, top=0.5, max_p=0.1, target_delay=5ms, mark_threshold=0.1"),
+            ("ared", "bottom=0.01, mean_packet=0B, bytes=true"),
+            ("ared(reference=ns-2)", "bottom=auto, mean_packet=500B, bytes=true, max_p=0.1, top=0.5"),
             ("rem", "q_ref=20, gamma=0.001, phi=1.001, alpha=0.1, tupdate=2ms, weight=1, mean_packet=1kB, ecn=false"),
             ("pi", "q_ref=50, a=0.00001822, b=0.00001816, hz=170, bytes=false, ecn=false"),
             ("codel_dt", "allowance=6ms, interval=100ms, measure=16384B"),

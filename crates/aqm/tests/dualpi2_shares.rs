@@ -83,7 +83,12 @@ type News = Reverse<(Instant, u64, usize, Instant, bool)>;
 /// Runs the senders over 40 Mbit/s for so long, half of it to settle.
 fn share(spec: &str, senders: &[(Kind, Ecn)], rtt_ms: u64, seconds: u64) -> Vec<Sender> {
     let (rtt, packet_time) = (Duration::from_millis(rtt_ms), Duration::from_micros(300));
-    let link = LinkInfo { rate: Rate::from_mbps(40.0), mtu: Bytes::new(1500), limit: Some(Limit::Packets(1_000)) };
+    let link = LinkInfo {
+        rate: Rate::from_mbps(40.0),
+        delay: Duration::ZERO,
+        mtu: Bytes::new(1500),
+        limit: Some(Limit::Packets(1_000)),
+    };
     let rng = Rng::new(1, 0, streams::AQM);
     let mut queue: Box<dyn Qdisc<Sample>> = aqm::build(&spec.parse().unwrap(), &link, rng).unwrap();
     let mut senders: Vec<Sender> = senders

@@ -98,7 +98,7 @@ fn all_specs() -> Vec<Spec> {
 }
 
 fn link(limit: Option<Limit>) -> LinkInfo {
-    LinkInfo { rate: Rate::from_mbps(10.0), mtu: Bytes::new(1500), limit }
+    LinkInfo { rate: Rate::from_mbps(10.0), delay: Duration::ZERO, mtu: Bytes::new(1500), limit }
 }
 
 #[derive(Clone, Debug)]

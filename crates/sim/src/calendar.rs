@@ -76,10 +76,8 @@ impl<P: Probe> World<P> {
             link.set_loss(loss);
         }
         if let Some(delay) = change.delay {
-            if let Some(tick) = &mut link.tick {
-                tick.set_delay(delay);
-            } else {
-                link.delay = delay;
+            link.set_delay(delay);
+            if link.tick.is_none() {
                 self.net.reroute(&mut self.scheduler, l);
             }
             self.net.delays[l as usize] = delay;

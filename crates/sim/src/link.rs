@@ -191,6 +191,7 @@ impl Link {
         let transmitter = Transmitter::new(&spec.rate);
         let mut info = LinkInfo {
             rate: transmitter.rate().unwrap_or(Rate::from_bps(u64::MAX)),
+            delay: spec.delay,
             mtu: Bytes::new(1500),
             limit: spec.buffer,
         };
@@ -234,6 +235,16 @@ impl Link {
         self.capacity.changes(now, &self.transmitter, busy_until);
         self.transmitter = Transmitter::Constant { rate, cache: [(0, Duration::ZERO); 2] };
         self.info.rate = rate;
+        self.queue.set_link(&self.info);
+    }
+
+    /// A scheduled change of the propagation delay.
+    pub fn set_delay(&mut self, delay: Duration) {
+        match &mut self.tick {
+            Some(tick) => tick.set_delay(delay),
+            None => self.delay = delay,
+        }
+        self.info.delay = delay;
         self.queue.set_link(&self.info);
     }
 

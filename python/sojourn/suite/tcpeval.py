@@ -161,7 +161,8 @@ def _ocean(case: Case) -> bool:
     usual = _case("1.1", {"codel": ("interval=25ms", "interval=200ms"), "pie": ("tupdate=7ms", "tupdate=30ms")})
     both = _case("1.1", {"fq_codel": ("interval=100ms",)}, ("3", "10"))
     cc = case.values[CC]
-    return (cc != "compound" and usual(case)) or (cc != "newreno" and both(case))
+    slower = _case("1.1", {"ared": ("interval=25ms", "interval=200ms")})
+    return (cc != "compound" and usual(case)) or (cc != "newreno" and both(case)) or (cc == "newreno" and slower(case))
 
 
 DUMBBELLS = (
@@ -195,7 +196,13 @@ DUMBBELLS = (
         _short("50 s", "25 s", ("sweep.flow.*.cc", _list(["newreno", "cubic"])), ("flow.*.traffic.prefill", "30s")),
         _case(
             "0.85",
-            {"codel": _INTERVALS, "fq_codel": _INTERVALS, "codel_dt": ("interval=100ms",), "pie": ("tupdate=30ms",)},
+            {
+                "ared": _INTERVALS,
+                "codel": _INTERVALS,
+                "fq_codel": _INTERVALS,
+                "codel_dt": ("interval=100ms",),
+                "pie": ("tupdate=30ms",),
+            },
         ),
     ),
     _scenario(

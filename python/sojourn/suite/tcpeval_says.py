@@ -66,6 +66,26 @@ def _sparse_overload(rows: Rows) -> Verdict:
     return verdict(fair > single, f"CoDel {single:.0f} ms, FQ-CoDel {fair:.0f} ms", single, fair)
 
 
+def _adaptive_red(rows: Rows) -> Verdict:
+    part = rows.where(scenario="satellite", load="0.85", initial_window="3", cc="newreno")
+    xs = part.xs(aqm="ared") or [math.nan]
+    delays = [part("delay", aqm="ared", x=x) for x in xs]
+    lost = [part("loss", aqm="ared", x=x) for x in xs]
+    others = {aqm: part("loss", aqm=aqm) for aqm in ("codel", "codel_dt", "fq_codel", "pie")}
+    least = min(others, key=others.__getitem__)
+    text = (
+        f"intervals of {number(min(xs))} to {number(max(xs))} ms: at most {number(max(delays))} ms of delay and "
+        f"{number(max(lost))} % lost; the others lose {number(others[least])} % or more"
+    )
+    return verdict(max(delays) < 25.0 and max(lost) < others[least], text, *delays, *lost, *others.values())
+
+
+def _adaptive_red_slower(rows: Rows) -> Verdict:
+    part = rows.where(scenario="transoceanic", load="1.1", initial_window="3", cc="newreno", aqm="ared")
+    short, long = part("loss", x=25.0), part("loss", x=200.0)
+    return verdict(long < short, f"{number(short)} % at 25 ms, {number(long)} % at 200 ms", short, long)
+
+
 def _interval(rows: Rows) -> Verdict:
     texts, pairs = [], []
     for scenario, load in (("access-link", "1.1"), ("satellite", "0.85"), ("transoceanic", "1.1")):
@@ -131,6 +151,18 @@ STATEMENTS = (
         "FQ-CoDel has more delay than CoDel on the overloaded satellite uplink",
         "section 6.1, figure 6.3",
         _sparse_overload,
+    ),
+    Statement(
+        "ared-satellite",
+        "Adaptive RED keeps the delay of the overloaded satellite uplink under 25 ms at every interval and loses least",
+        "section 6.1, figures 6.3 and 6.4",
+        _adaptive_red,
+    ),
+    Statement(
+        "ared-interval",
+        "Adaptive RED loses less the longer its interval is on the transoceanic link",
+        "section 7.1, figure 7.4",
+        _adaptive_red_slower,
     ),
     Statement(
         "interval",

@@ -7,20 +7,21 @@
 //! band: 40 to 60 % of the way from min to max
 //! ```
 //!
-//! Thresholds and weight follow the link: min = max(5, half of `target_delay`), max = 3 min, w = 1 − e^(−1/C). Gentle always.
+//! Thresholds and weight follow the link: min = max(5, half of `target_delay`), max = 3 min, w = 1 − e^(−1/C), less where
+//! three times the link's delay is more than 100 ms. Gentle always.
 //! `adapt=feng` is the first adaptive RED (Feng et al., INFOCOM 1999): max_p is divided by 3 when the average falls below
 //! min and doubled when it rises above max.
 //!
 //! Safeguard: as ns-2 does, packets are dropped even if they could be marked once p reaches 10 %.
 //!
-//! Departures: ns-2 adapts at the first arrival after an interval; we adapt at the interval, as the paper says and Linux
-//! does, with the average that an idle link has decayed to by then. What ns-2.35 does besides: no step down below
-//! 80 kbit/s over the rate (0.0008 at 100 Mbit/s: `bottom`), a weight that is less beyond 33 ms of link delay (`weight`), a
-//! gentle slope that begins at the first max_p for good.
+//! `reference` chooses whose details. The paper, which Linux follows, adapts at the interval, with the average that an idle
+//! link has decayed to by then. ns-2.35 adapts at the first arrival after an interval and counts the next one from there;
+//! it steps down to 80 kbit/s over the rate (0.0008 at 100 Mbit/s), lets the gentle band begin at the first max_p for good
+//! and takes packets for 500 B.
 
 use super::Ticker;
 use super::red::{self, Red};
-use crate::{Law, LawKind, LinkInfo, Look, Verdict};
+use crate::{Law, LawKind, LinkInfo, Look, Place, Verdict};
 use params::Auto;
 use units::{Bytes, Duration, Instant, Rng};
 
@@ -33,6 +34,20 @@ params::choice! {
         Feng = "feng",
     }
 }
+
+params::choice! {
+    /// Whose details.
+    pub enum Reference {
+        /// Floyd, Gummadi and Shenker 2001, and Linux.
+        Paper = "paper",
+        /// ns-2.35.
+        Ns2 = "ns-2",
+    }
+}
+
+/// ns-2: the least max_p is one packet a window of a flow of 1000 B packets and 100 ms alone on the link, so many bit/s over
+/// the rate.
+const BOTTOM_BPS: f64 = 80_000.0;
 
 params::params! {
     /// What users may set.
@@ -49,8 +64,8 @@ params::params! {
         max_p: f64 = 0.1, 0.0 => 1.0;
         /// No step up above this.
         top: f64 = 0.5, 0.0 => 1.0;
-        /// No step down below this.
-        bottom: f64 = 0.01, 0.0 => 1.0;
+        /// No step down below this; auto is 0.01, or 80 kbit/s over the rate if that is less (ns-2).
+        bottom: Auto = Auto::of(0.01), Auto::of(0.0) => Auto::of(1.0);
         /// Average queue in packets below which nothing happens; auto follows the link.
         min: Auto = Auto::AUTO, Auto::of(0.0) => Auto::of(1e6);
         /// Average queue in packets where the first band ends; auto is 3 min.
@@ -59,12 +74,16 @@ params::params! {
         weight: Auto = Auto::AUTO, Auto::of(1e-5) => Auto::of(1.0);
         /// Size of a packet on average; 0 is the link's MTU (ns-2 500 B).
         mean_packet: Bytes = Bytes::ZERO, Bytes::ZERO => Bytes::new(65_535);
+        /// Measure the queue in bytes, not in packets. p goes with a packet's size in any case.
+        bytes: bool = true;
         /// Mark packets that can be marked while p is below mark_threshold.
         ecn: bool = false;
         /// From this probability on packets are dropped even if they could be marked.
         mark_threshold: f64 = 0.1, 0.0 => 1.0;
         /// Whose adaptation.
         adapt: Adapt = Adapt::Floyd;
+        /// Whose details where they differ; it brings its own defaults.
+        reference: Reference = Reference::Paper;
     }
     check |p| { ::params::Params::check(&p.red()) }
 }
@@ -80,6 +99,8 @@ impl Params {
             target_delay: self.target_delay,
             ecn: self.ecn,
             mark_threshold: self.mark_threshold,
+            bytes: self.bytes,
+            by_size: true,
             ..red::Params::of(red::Reference::Ns2)
         }
     }
@@ -90,7 +111,11 @@ impl Params {
 pub struct Ared {
     p: Params,
     red: Red,
+    /// The paper's clock.
     ticker: Ticker,
+    /// ns-2: when the last interval ended.
+    adapted: Instant,
+    bottom: f64,
     /// Feng: the side of the thresholds that the average was on last, −1 below, 1 above.
     side: i8,
 }
@@ -103,8 +128,21 @@ impl Ared {
         let p = self.red.max_p();
         if avg > high && *p <= self.p.top {
             *p = (*p + self.p.alpha.min(*p / 4.0)).min(1.0);
-        } else if avg < low && *p >= self.p.bottom {
+        } else if avg < low && *p >= self.bottom {
             *p *= self.p.beta;
+        }
+    }
+
+    /// ns-2 adapts between the average's move and the verdict.
+    fn adapt_by_arrival(&mut self, now: Instant) {
+        let avg = self.red.average_at(now);
+        match (self.p.adapt, self.p.reference) {
+            (Adapt::Feng, _) => self.adapt_as_feng(avg),
+            (Adapt::Floyd, Reference::Ns2) if now > self.adapted + self.p.interval => {
+                self.adapt(avg);
+                self.adapted = now;
+            }
+            (Adapt::Floyd, _) => {}
         }
     }
 
@@ -135,11 +173,9 @@ impl Law for Ared {
     }
 
     fn on_enqueue(&mut self, look: &Look) -> Verdict {
-        let verdict = self.red.on_enqueue(look);
-        if self.p.adapt == Adapt::Feng {
-            self.adapt_as_feng(self.red.average_at(look.now));
-        }
-        verdict
+        let above = self.red.observe(look);
+        self.adapt_by_arrival(look.now);
+        if above { self.red.judge(look) } else { Verdict::Pass }
     }
 
     fn on_dequeue(&mut self, look: &Look) -> Verdict {
@@ -156,6 +192,7 @@ impl Law for Ared {
 
     fn set_link(&mut self, link: &LinkInfo) {
         self.red.set_link(link);
+        self.bottom = self.p.bottom.or((BOTTOM_BPS / link.rate.as_bps().max(1) as f64).min(0.01));
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -168,12 +205,30 @@ impl LawKind for Ared {
     const DOC: &'static str = "RED whose greatest probability is turned until the average queue lies halfway.";
     type Params = Params;
 
+    fn defaults(asked: &Params, _: Place) -> Params {
+        match asked.reference {
+            Reference::Paper => Params::default(),
+            Reference::Ns2 => Params {
+                bottom: Auto::AUTO,
+                mean_packet: Bytes::new(500),
+                reference: Reference::Ns2,
+                ..Params::default()
+            },
+        }
+    }
+
     fn new(p: &Params, link: &LinkInfo, rng: Rng) -> Self {
-        let ticker = match p.adapt {
-            Adapt::Floyd => Ticker::new(Instant::ZERO, p.interval, p.interval),
-            Adapt::Feng => Ticker::NEVER,
+        let ticker = match (p.adapt, p.reference) {
+            (Adapt::Floyd, Reference::Paper) => Ticker::new(Instant::ZERO, p.interval, p.interval),
+            _ => Ticker::NEVER,
         };
-        Ared { p: p.clone(), red: Red::new(&p.red(), link, rng), ticker, side: 0 }
+        let red = Red::new(&p.red(), link, rng);
+        let mut ared = Ared { p: p.clone(), red, ticker, adapted: Instant::ZERO, bottom: 0.0, side: 0 };
+        if p.reference == Reference::Ns2 {
+            ared.red.keep_slope();
+        }
+        ared.set_link(link);
+        ared
     }
 }
 
@@ -201,6 +256,55 @@ mod tests {
         assert!(near(p_at(0.51, 20.0), 0.51) && near(p_at(0.5, 20.0), 0.51), "no step above the top");
         assert!(near(p_at(0.1, 8.9), 0.09) && near(p_at(0.0099, 8.9), 0.0099), "no step below the bottom");
         assert!(near(p_at(0.1, 9.0), 0.1) && near(p_at(0.1, 11.0), 0.1), "inside the band");
+    }
+
+    fn as_ns2(rate_mbps: f64, p: Params) -> Ared {
+        let asked = Params { reference: Reference::Ns2, ..p };
+        Ared::new(&asked, &link(rate_mbps), Rng::new(1, 0, streams::AQM))
+    }
+
+    /// Defaults of ns-2, and thresholds that arrivals at a queue of 40 packets exceed at once.
+    fn eager() -> Params {
+        let ns2 = Ared::defaults(&Params { reference: Reference::Ns2, ..Params::default() }, Place::Alone);
+        Params { weight: Auto::of(1.0), min: Auto::of(5.0), max: Auto::of(15.0), bytes: false, ..ns2 }
+    }
+
+    #[test]
+    fn ns2_adapts_at_the_first_arrival_after_an_interval() {
+        let mut law = as_ns2(10.0, eager());
+        // At 500 ms sharp nothing is due; an arrival at 730 ms is late, and the next interval counts from there.
+        let rows = [(500, 0.1), (501, 0.11), (730, 0.11), (1_001, 0.11), (1_230, 0.12), (1_730, 0.12), (1_731, 0.13)];
+        for (ms, want) in rows {
+            law.on_enqueue(&look(Instant::from_millis(ms), 40));
+            assert!((*law.red.max_p() - want).abs() < 1e-12, "{ms} ms: {}", law.red.max_p());
+        }
+    }
+
+    #[test]
+    fn ns2_steps_down_to_a_packet_a_window() {
+        // 80 kbit/s over the rate, at most 1 %; the paper has 1 % on every link.
+        for (mbps, bottom) in [(1.0, 0.01), (8.0, 0.01), (100.0, 0.0008)] {
+            assert!((as_ns2(mbps, eager()).bottom - bottom).abs() < 1e-12, "{mbps} Mbit/s");
+            assert!(
+                (Ared::new(&Params::default(), &link(mbps), Rng::new(1, 0, streams::AQM)).bottom - 0.01).abs() < 1e-12
+            );
+        }
+        let mut law = as_ns2(100.0, eager());
+        law.set_link(&link(1_000.0));
+        assert!((law.bottom - 0.00008).abs() < 1e-12, "follows the rate");
+    }
+
+    #[test]
+    fn ns2s_gentle_band_begins_at_the_first_max_p() {
+        for (reference, at_max) in [(Reference::Ns2, 0.1), (Reference::Paper, 0.4)] {
+            let mut law = Ared::new(&Params { reference, ..eager() }, &link(10.0), Rng::new(1, 0, streams::AQM));
+            *law.red.max_p() = 0.4;
+            law.red.observe(&look(Instant::ZERO, 21));
+            let mut p = 0.0;
+            law.vars(&mut |name, value| p = if name == "p" { value } else { p });
+            let part = (21.0 - 15.0) / 15.0;
+            assert!((p - (at_max + (1.0 - at_max) * part)).abs() < 1e-12, "{reference:?}: {p}");
+        }
     }
 
     #[test]

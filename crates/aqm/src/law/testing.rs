@@ -7,7 +7,12 @@ use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 
 /// A link with a buffer of 60 full packets.
 pub(crate) fn link(mbps: f64) -> LinkInfo {
-    LinkInfo { rate: Rate::from_mbps(mbps), mtu: Bytes::new(1500), limit: Some(Limit::Packets(60)) }
+    LinkInfo {
+        rate: Rate::from_mbps(mbps),
+        delay: Duration::ZERO,
+        mtu: Bytes::new(1500),
+        limit: Some(Limit::Packets(60)),
+    }
 }
 
 /// A full packet that arrives at a queue of so many.

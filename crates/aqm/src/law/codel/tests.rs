@@ -6,7 +6,8 @@ use units::streams;
 
 fn codel(spec: &str) -> Codel {
     use params::Params as _;
-    let link = LinkInfo { rate: units::Rate::from_mbps(10.0), mtu: Bytes::new(1500), limit: None };
+    let link =
+        LinkInfo { rate: units::Rate::from_mbps(10.0), delay: Duration::ZERO, mtu: Bytes::new(1500), limit: None };
     let p = Params::from_spec(&spec.parse().unwrap()).unwrap();
     Codel::new(&p, &link, Rng::new(1, 0, streams::AQM))
 }

@@ -7,8 +7,12 @@ use std::string::String;
 use std::vec::Vec;
 use units::{Rng, streams};
 
-const LINK: LinkInfo =
-    LinkInfo { rate: Rate::from_bps(10_000_000), mtu: Bytes::new(1500), limit: Some(crate::Limit::Packets(1000)) };
+const LINK: LinkInfo = LinkInfo {
+    rate: Rate::from_bps(10_000_000),
+    delay: Duration::ZERO,
+    mtu: Bytes::new(1500),
+    limit: Some(crate::Limit::Packets(1000)),
+};
 
 fn pie(spec: &str) -> Pie {
     use ::params::Params as _;

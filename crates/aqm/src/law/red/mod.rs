@@ -25,7 +25,7 @@ pub use params::{Params, Reference};
 use crate::{Law, LawKind, LinkInfo, Look, Place, Verdict};
 use average::Average;
 use params::Resolved;
-use units::{Bytes, Instant, Rng};
+use units::{Bytes, Instant, Rng, math};
 
 /// dummynet scales p by a packet's part of this.
 const DUMMYNET_LARGEST: Bytes = Bytes::new(1_500);
@@ -37,6 +37,8 @@ pub struct Red {
     is: Resolved,
     avg: Average,
     max_p: f64,
+    /// p at max where it is not max_p.
+    knee: Option<f64>,
     count: f64,
     /// dummynet and Linux throw once a signal, not once a packet.
     thrown: f64,
@@ -68,6 +70,11 @@ impl Red {
         &mut self.max_p
     }
 
+    /// ns-2 computes the gentle band's slope once: it begins at the first max_p for good, whatever adaptation makes of it.
+    pub fn keep_slope(&mut self) {
+        self.knee = Some(self.max_p);
+    }
+
     fn reference(&self) -> Reference {
         self.params.reference
     }
@@ -80,7 +87,8 @@ impl Red {
         } else if avg < max {
             self.max_p * (avg - min) / (max - min)
         } else if self.params.gentle && avg < 2.0 * max {
-            self.max_p + (1.0 - self.max_p) * (avg - max) / max
+            let knee = self.knee.unwrap_or(self.max_p);
+            knee + (1.0 - knee) * (avg - max) / max
         } else {
             1.0
         }
@@ -88,7 +96,9 @@ impl Red {
 
     /// p_a: gaps between signals become uniform in [1, 1/p], with `wait` in [1/p, 2/p].
     fn spread(&self, p: f64) -> f64 {
-        let sum = self.count * p;
+        // ns-2 counts bytes and divides whole numbers.
+        let count = if self.reference() == Reference::Ns2 { math::floor(self.count + 1e-9) } else { self.count };
+        let sum = count * p;
         match self.params.wait {
             true if sum < 1.0 => 0.0,
             true if sum < 2.0 => p / (2.0 - sum),
@@ -99,7 +109,7 @@ impl Red {
 
     /// Do the dice fall on a packet between the thresholds?
     fn strikes(&mut self, look: &Look, p: f64) -> bool {
-        let part = if self.params.bytes { look.size.packets(self.is.mean) } else { 1.0 };
+        let part = if self.params.bytes || self.params.by_size { look.size.packets(self.is.mean) } else { 1.0 };
         match self.reference() {
             Reference::Paper | Reference::Ns2 => {
                 if self.reference() == Reference::Ns2 && !core::mem::replace(&mut self.crossed, true) {
@@ -121,7 +131,7 @@ impl Red {
                     self.thrown = self.rng.uniform();
                     return false;
                 }
-                let by_size = self.params.bytes && self.reference() == Reference::Dummynet;
+                let by_size = (self.params.bytes || self.params.by_size) && self.reference() == Reference::Dummynet;
                 let part = if by_size { look.size.packets(DUMMYNET_LARGEST) } else { 1.0 };
                 let hit = p * part * self.count > self.thrown;
                 if hit {
@@ -235,6 +245,7 @@ impl LawKind for Red {
             is: params.resolve(link),
             avg: Average::new(params.reference),
             max_p: params.max_p,
+            knee: None,
             count: -1.0,
             thrown: 0.0,
             found_idle: false,

@@ -25,7 +25,7 @@ params::params! {
         min: Auto = Auto::of(5.0), Auto::of(0.0) => Auto::of(1e6);
         /// Average queue in packets where the random band ends; auto is 3 min (Linux: a quarter of the buffer).
         max: Auto = Auto::of(15.0), Auto::of(1e-3) => Auto::of(1e7);
-        /// Weight of an arrival in the average; auto follows the link (ns-2: 1 − e^(−1/packets a second); Linux: by the burst allowed).
+        /// Weight of an arrival in the average; auto follows the link (ns-2: 1 − e^(−1/packets in 10 round trips of 100 ms, or of three times the link's delay; Linux: by the burst allowed).
         weight: Auto = Auto::of(0.002), Auto::of(1e-5) => Auto::of(1.0);
         /// Probability where the band ends (paper and Linux 1/50, ns-2 1/10 as Floyd advised later).
         max_p: f64 = 0.02, 0.0 => 1.0;
@@ -35,6 +35,8 @@ params::params! {
         wait: bool = false;
         /// Measure the queue in bytes, in packets of mean size; the paper, ns-2 and dummynet then let p go with a packet's size.
         bytes: bool = false;
+        /// Let p go with a packet's size even where the queue is measured in packets (ns-2's bytes_ without queue_in_bytes_).
+        by_size: bool = false;
         /// Size of a packet on average, 0 is the link's MTU: for bytes and for idle time (ns-2 500 B, dummynet 512 B, Linux 1000 B).
         mean_packet: Bytes = Bytes::ZERO, Bytes::ZERO => Bytes::new(65_535);
         /// Queueing delay aimed at where thresholds are automatic (ns-2).
@@ -111,11 +113,21 @@ impl Params {
             (min, max, linux_weight(min, (2.0 * min + max) / 3.0))
         } else {
             let min = self.min.or((self.target_delay.as_secs_f64() * rate / 2.0).max(5.0));
-            (min, self.max.or(3.0 * min).max(1e-3), 1.0 - math::exp(-1.0 / rate))
+            (min, self.max.or(3.0 * min).max(1e-3), self.weight_on(link, rate))
         };
         // One that is given moves the other.
         let min = if min < max { min } else { max / 3.0 };
         Resolved { min, max, weight: self.weight.or(weight).clamp(1e-9, 1.0), mean, packet_time: 1.0 / rate }
+    }
+
+    /// The weight for `rate` packets a second: the average forgets in ten round trips. ns-2 (its `q_weight_` of −1) takes
+    /// three times the link's delay for a round trip where that is more than 100 ms.
+    fn weight_on(&self, link: &LinkInfo, rate: f64) -> f64 {
+        let rtt = match self.reference {
+            Reference::Ns2 => (3.0 * (link.delay.as_secs_f64() + 1.0 / rate)).max(0.1),
+            _ => 0.1,
+        };
+        1.0 - math::exp(-1.0 / (10.0 * rtt * rate))
     }
 }
 

@@ -2,10 +2,16 @@
 
 use super::*;
 use crate::{Ecn, Limit};
+use ::params::Auto;
 use units::{Duration, Rate, streams};
 
 fn link(mbps: f64) -> LinkInfo {
-    LinkInfo { rate: Rate::from_mbps(mbps), mtu: Bytes::new(1500), limit: Some(Limit::Packets(120)) }
+    LinkInfo {
+        rate: Rate::from_mbps(mbps),
+        delay: Duration::ZERO,
+        mtu: Bytes::new(1500),
+        limit: Some(Limit::Packets(120)),
+    }
 }
 
 fn red(spec: &str) -> Red {
@@ -150,6 +156,49 @@ fn ns_2_derives_thresholds_from_the_link() {
     let full = Params { mean_packet: Bytes::new(1500), ..Params::of(Reference::Ns2) };
     let is = full.resolve(&link(10.0));
     assert!((is.weight - 1.199e-3).abs() < 1e-6 && is.min == 5.0, "{is:?}");
+}
+
+#[test]
+fn ns_2s_weight_knows_long_links() {
+    // Ten round trips: of 100 ms, or of three times the delay and a packet of 500 B (0.4 ms at 10 Mbit/s).
+    for (delay_ms, rtt) in [(0, 0.1), (32, 0.1), (100, 0.3012), (300, 0.9012)] {
+        let long = LinkInfo { delay: Duration::from_millis(delay_ms), ..link(10.0) };
+        let weight = |reference| Params { weight: Auto::AUTO, ..Params::of(reference) }.resolve(&long).weight;
+        let want = 1.0 - (-1.0f64 / (10.0 * rtt * 2500.0)).exp();
+        assert!((weight(Reference::Ns2) - want).abs() < 1e-12, "{delay_ms} ms");
+        // The paper's rule is of 1993 and knows none; packets are the link's.
+        assert!((weight(Reference::Paper) - (1.0 - (-1.0f64 / 833.333).exp())).abs() < 1e-8);
+    }
+}
+
+#[test]
+fn ns_2_counts_whole_packets_of_mean_size() {
+    // 7 and 9 packets of 40 B since the last signal are none of 500 B, 13 are one; without bytes they are what they are.
+    let mut red = red("x(reference=ns-2, wait=false)");
+    for (count, whole) in [(0.56, 0.0), (0.72, 0.0), (1.04, 1.0), (3.0, 3.0)] {
+        red.count = count;
+        assert!((red.spread(0.1) - 0.1 / (1.0 - whole * 0.1)).abs() < 1e-12, "{count}");
+    }
+}
+
+#[test]
+fn p_goes_with_the_size_where_asked_though_the_queue_is_counted_in_packets() {
+    let p_of = |spec: &str, size: u64| {
+        let mut red = red(spec);
+        (red.crossed, red.avg.value) = (true, 10.0);
+        let hits = (0..20_000).filter(|_| {
+            red.count = 0.0;
+            let look = Look { size: Bytes::new(size), ..arriving(10, Ecn::NotEct) };
+            red.judge(&look) == Verdict::Drop
+        });
+        hits.count() as f64 / 20_000.0
+    };
+    let spec = "x(reference=ns-2, bytes=false, wait=false, weight=0.002, max_p=0.1, min=5, max=15, mean_packet=500B";
+    // p_b = 0.05; a full packet is three of 500 B, 0.05 / (1 - 3 * 0.05) * 3 = 0.176.
+    for (asked, size, want) in [("", 1500, 0.0526), (", by_size=true", 1500, 0.176), (", by_size=true", 250, 0.025)] {
+        let p = p_of(&std::format!("{spec}{asked})"), size);
+        assert!((p - want).abs() < 0.1 * want, "{asked} {size}: {p}");
+    }
 }
 
 #[test]

@@ -35,7 +35,8 @@ impl Sink<Sample> for Count {
     }
 }
 
-const LINK: LinkInfo = LinkInfo { rate: Rate::from_bps(12_000_000), mtu: Bytes::new(1500), limit: None };
+const LINK: LinkInfo =
+    LinkInfo { rate: Rate::from_bps(12_000_000), delay: Duration::ZERO, mtu: Bytes::new(1500), limit: None };
 
 fn dual(spec: &str) -> DualPi2<Sample> {
     use ::params::Params as _;

@@ -35,7 +35,8 @@ impl Sink<Sample> for Vec<Sample> {
     }
 }
 
-const LINK: LinkInfo = LinkInfo { rate: Rate::from_bps(10_000_000), mtu: Bytes::new(1500), limit: None };
+const LINK: LinkInfo =
+    LinkInfo { rate: Rate::from_bps(10_000_000), delay: Duration::ZERO, mtu: Bytes::new(1500), limit: None };
 
 fn fair(params: Params) -> Fair<Sample, Never> {
     Fair::new(&params, &LINK, &mut Rng::new(1, 0, streams::AQM), |_, _| Never)
