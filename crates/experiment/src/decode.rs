@@ -1,5 +1,6 @@
 //! From the tree to structs, by serde, so that every fault carries its place and the keys that lead to it.
 
+use crate::raw;
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::tree::{AT, Any, At, Table, get};
 use serde::de::value::U32Deserializer;
@@ -38,7 +39,11 @@ impl Error for Fault {
         Fault::new(format!("{len} values where {expected} is expected"))
     }
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let near = did_you_mean(field, expected.iter().copied());
+        // Only the file itself has a path: keys of its tables are what people leave the table's name out of.
+        let near = match expected.contains(&"path").then(|| raw::full_key(field)).flatten() {
+            Some(full) => format!("; did you mean {full}?"),
+            None => did_you_mean(field, expected.iter().copied()),
+        };
         Fault::new(format!("unknown key {field:?}{near} (allowed: {})", expected.join(", ")))
     }
     fn missing_field(field: &'static str) -> Self {

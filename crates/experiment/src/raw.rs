@@ -11,7 +11,7 @@ use crate::quantity::{
 use crate::scenario::Vary;
 use crate::sweep::SweepFile;
 use crate::tree::{Any, At};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 use tcp::Stack;
 use units::{Bytes, Duration, Rate};
@@ -53,6 +53,18 @@ pub(crate) struct File {
     /// What a publication printed, cell by cell. One table `[published]` or several `[[published]]`.
     #[schemars(with = "Option<PublishedFile>")]
     pub published: Option<At<Any>>,
+}
+
+/// The key with the table that it belongs to: `path.rtt` for `rtt`, `flow.*.cc` for `cc`.
+pub(crate) fn full_key(key: &str) -> Option<String> {
+    let has = |schema: Schema| schema.get("properties").is_some_and(|keys| keys.get(key).is_some());
+    let tables = [
+        ("path", schema_for!(PathFile)),
+        ("run", schema_for!(RunFile)),
+        ("flow.*", schema_for!(FlowFile)),
+        ("link.*", schema_for!(LinkFile)),
+    ];
+    tables.into_iter().find_map(|(table, schema)| has(schema).then(|| format!("{table}.{key}")))
 }
 
 /// `[path]`: a dumbbell of a link "bottleneck" and a link "return".
