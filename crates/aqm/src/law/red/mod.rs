@@ -118,7 +118,11 @@ impl Red {
                 }
                 let p = if self.reference() == Reference::Ns2 {
                     self.count += part;
-                    self.spread(p) * part
+                    // Certainty is not scaled: a small packet does not escape it.
+                    match self.spread(p) {
+                        p if p < 1.0 => p * part,
+                        certain => certain,
+                    }
                 } else {
                     self.count += 1.0;
                     self.spread(p * part)
@@ -179,9 +183,9 @@ impl Red {
             return Verdict::Mark;
         }
         let p = self.base();
-        if p >= 1.0 {
-            let restart = matches!(self.reference(), Reference::Dummynet | Reference::Linux);
-            self.count = if restart { -1.0 } else { 0.0 };
+        // ns-2 spreads even these, so that a packet less than the mean size after a drop passes.
+        if p >= 1.0 && self.reference() != Reference::Ns2 {
+            self.count = if self.reference() == Reference::Paper { 0.0 } else { -1.0 };
             return self.signal(p);
         }
         if self.strikes(look, p) {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{Ecn, Limit};
 use ::params::Auto;
+use std::vec::Vec;
 use units::{Duration, Rate, streams};
 
 fn link(mbps: f64) -> LinkInfo {
@@ -182,6 +183,18 @@ fn ns_2_counts_whole_packets_of_mean_size() {
 }
 
 #[test]
+fn certainty_is_spread_in_ns_2_but_not_scaled() {
+    // The average above twice max, packets of two thirds of the mean size: of three in a row after a drop the first counts
+    // none, which is no drop with `wait`, the second one, which is certain whatever its size.
+    let mut red = red("x(reference=ns-2, bytes=false, by_size=true, mean_packet=1500B, min=5, max=15, weight=1)");
+    let look = Look { size: Bytes::new(1000), ..arriving(31, Ecn::NotEct) };
+    red.observe(&look);
+    (red.crossed, red.count) = (true, 0.0);
+    let said: Vec<bool> = (0..6).map(|_| red.on_enqueue(&look) == Verdict::Drop).collect();
+    assert_eq!(said, [false, true, false, true, false, true]);
+}
+
+#[test]
 fn p_goes_with_the_size_where_asked_though_the_queue_is_counted_in_packets() {
     let p_of = |spec: &str, size: u64| {
         let mut red = red(spec);
@@ -219,20 +232,20 @@ fn an_average_above_max_falls_although_every_arrival_is_dropped() {
 #[test]
 fn bytes_scale_p_before_it_is_spread_in_the_paper_and_after_in_ns_2() {
     // p_b = 0.05 at the tenth packet since the last, a third of a mean packet long: 0.05/3 / (1 − 10 · 0.05/3) = 0.02, and
-    // 0.05 / (1 − 9.33 · 0.05) / 3 = 0.03125 in ns-2, which counts the third, too.
-    for (reference, expected) in [("paper", 0.02), ("ns-2", 0.03125)] {
+    // 0.05 / (1 − 9 · 0.05) / 3 = 0.0303 in ns-2, which counts whole packets of the mean size.
+    for (reference, expected) in [("paper", 0.02), ("ns-2", 0.0303)] {
         let spec = std::format!(
             "x(reference={reference}, bytes=true, wait=false, mean_packet=1500B, min=5, max=15, gentle=false)"
         );
         let mut red = red(&spec);
         let look = Look { size: Bytes::new(500), ..arriving(10, Ecn::NotEct) };
         let mut hits = 0;
-        for _ in 0..200_000 {
+        for _ in 0..800_000 {
             (red.count, red.crossed) = (9.0, true);
             hits += u32::from(red.strikes(&look, 0.05));
         }
-        let p = f64::from(hits) / 200_000.0;
-        assert!((p - expected).abs() < 0.0015, "{reference}: {p}");
+        let p = f64::from(hits) / 800_000.0;
+        assert!((p - expected).abs() < 0.0006, "{reference}: {p}");
     }
 }
 
