@@ -103,11 +103,11 @@ impl Bbr3 {
 
     /// The loss rate is safe: lift the long-term bound to what was seen to fit, and in UP beyond.
     pub(super) fn raise_long_term(&mut self, flow: &Flow, tx_in_flight: Bytes, acked: Bytes) {
-        let Some(bound) = self.bounds.longterm else { return };
-        self.bounds.longterm = Some(bound.max(tx_in_flight));
+        let Some(bound) = self.bounds.longterm.map(|bound| bound.max(tx_in_flight)) else { return };
+        self.bounds.longterm = Some(bound);
         if self.state.phase == Phase::Up && flow.cwnd_limited && flow.cwnd >= bound {
             let grown = self.state.climb(flow, acked, self.round_start);
-            self.bounds.longterm = self.bounds.longterm.map(|b| b + grown);
+            self.bounds.longterm = Some(bound + grown);
         }
     }
 

@@ -139,7 +139,7 @@ impl Bbr3 {
             Phase::Up => {
                 self.state.feedback = Feedback::Starting;
                 self.start_round(flow);
-                self.plateau = super::Plateau::from(self.bw_latest);
+                self.plateau = super::Plateau::from(self.bw_sample);
                 self.state.steepen(flow);
                 flow.note(causes::ProbeStart { what: probes::BANDWIDTH, base_rtt });
             }
@@ -200,7 +200,7 @@ impl Bbr3 {
                 Feedback::Stopping => {
                     self.state.sampling_probe = false;
                     self.state.feedback = Feedback::None;
-                    if self.state.is_probe_bw() && !ack.rate.is_some_and(|s| s.app_limited) {
+                    if self.state.is_probe_bw() && !ack.rate.is_some_and(|s| self.app_limited(&s)) {
                         self.cycles += 1;
                     }
                     // A cautious probe that lost nothing is followed by a bold one.
@@ -253,7 +253,7 @@ impl Bbr3 {
             }
             if flow.cwnd_limited && flow.cwnd >= bound {
                 // It is the bound that holds the rate back, not the path.
-                self.plateau = super::Plateau::from(self.bw_latest);
+                self.plateau = super::Plateau::from(self.bw_sample);
                 return false;
             }
         }

@@ -76,6 +76,8 @@ pub struct Bbr3 {
     rounds: u64,
     round_start: bool,
     next_round: Bytes,
+    /// The delivery rate of the last sample.
+    bw_sample: Rate,
     /// The largest delivery rate and volume of the round by losses.
     bw_latest: Rate,
     inflight_latest: Bytes,
@@ -90,8 +92,8 @@ pub struct Bbr3 {
     min_rtt: WindowedMin<Duration>,
     probe_rtt_until: Option<Instant>,
     probe_rtt_round: bool,
-    /// Rate samples of data sent in PROBE_RTT count as application-limited: up to this count of delivered bytes.
-    low_until: Bytes,
+    /// Rate samples of data sent in PROBE_RTT count as application-limited: between these counts of delivered bytes.
+    probe_span: Option<(Bytes, Bytes)>,
     idle_restart: bool,
     extra: WindowedMax<Bytes>,
     extra_began: Instant,
@@ -113,6 +115,8 @@ impl Algorithm for Bbr3 {
         departures: &[
             "the send quantum is not told to the host: a window leaves as the host's pacing and offload have it",
             "after a spurious recovery the bounds are restored, but not the state it ended",
+            "after a probe that went too far the next one stops at the long-term bound, and goes on beyond it if its round was \
+             free of losses: that is Linux' code (v3), not the draft",
             "no ECN: the draft specifies none, Linux' code has some",
         ],
         floor: 1.0,
@@ -135,6 +139,7 @@ impl Algorithm for Bbr3 {
             rounds: 0,
             round_start: false,
             next_round: Bytes::ZERO,
+            bw_sample: Rate::ZERO,
             bw_latest: Rate::ZERO,
             inflight_latest: Bytes::ZERO,
             loss_round_end: Bytes::ZERO,
@@ -146,7 +151,7 @@ impl Algorithm for Bbr3 {
             min_rtt: WindowedMin::new((p.probe_rtt_interval * 2).as_nanos()),
             probe_rtt_until: None,
             probe_rtt_round: false,
-            low_until: Bytes::ZERO,
+            probe_span: None,
             idle_restart: false,
             extra: WindowedMax::new(1),
             extra_began: flow.now,

@@ -49,14 +49,15 @@ impl Bbr3 {
         ack.rate.filter(|s| !s.interval.is_zero()).map(|s| (s, s.delivered / s.interval))
     }
 
-    fn app_limited(&self, s: &RateSample) -> bool {
-        s.app_limited || s.prior_delivered < self.low_until
+    pub(super) fn app_limited(&self, s: &RateSample) -> bool {
+        s.app_limited || self.probe_span.is_some_and(|(from, to)| (from..=to).contains(&s.prior_delivered))
     }
 
     /// Rounds, and the rate and volume delivered within one.
     pub(super) fn update_latest(&mut self, flow: &Flow, ack: &Ack) {
         (self.round_start, self.loss_round_start) = (false, false);
         let Some((s, bw)) = Self::sample(ack) else { return };
+        self.bw_sample = bw;
         self.bw_latest = self.bw_latest.max(bw);
         self.inflight_latest = self.inflight_latest.max(s.delivered);
         if s.prior_delivered >= self.loss_round_end {
@@ -135,7 +136,6 @@ impl Bbr3 {
             self.min_rtt.update(flow.now.as_nanos(), rtt);
         }
         if old && !self.idle_restart && self.state.phase != Phase::ProbeRtt {
-            self.save_cwnd(flow);
             self.enter_probe_rtt(flow);
         }
         if self.state.phase == Phase::ProbeRtt {
@@ -148,14 +148,18 @@ impl Bbr3 {
 
     fn enter_probe_rtt(&mut self, flow: &mut Flow) {
         self.enter(flow, Phase::ProbeRtt);
+        self.save_cwnd(flow);
         self.probe_rtt_until = None;
+        self.probe_span = Some((flow.delivered, flow.delivered));
         self.start_round(flow);
         let base_rtt = self.min_rtt.get().unwrap_or_default().as_nanos() as i64;
         flow.note(causes::ProbeStart { what: probes::BASE_RTT, base_rtt });
     }
 
     fn probe_rtt(&mut self, flow: &mut Flow) {
-        self.low_until = flow.delivered + flow.in_flight;
+        if let Some((_, to)) = &mut self.probe_span {
+            *to = flow.delivered + flow.in_flight;
+        }
         match self.probe_rtt_until {
             None if flow.in_flight <= self.probe_rtt_window(flow) => {
                 self.probe_rtt_until = Some(flow.now + self.p.probe_rtt_time);

@@ -208,3 +208,91 @@ fn silence_in_probe_rtt_ends_it_once_its_time_is_over() {
     cc.on_sent(&mut f, &Sent { size: packets(1), in_flight: packets(1), retransmission: false });
     assert_eq!((cc.state.phase, f.cwnd), (Cycle::Cruise, packets(200)));
 }
+
+/// The rate sample of a packet sent when so much was delivered: one packet a ms, but this many of a hundred.
+fn sample(prior_delivered: Bytes, of_a_hundred: u64) -> RateSample {
+    RateSample {
+        delivered: packets(of_a_hundred),
+        prior_delivered,
+        interval: ms(100),
+        tx_in_flight: packets(100),
+        ..RateSample::default()
+    }
+}
+
+#[test]
+fn what_was_sent_in_probe_rtt_is_application_limited_but_not_what_was_sent_before() {
+    let mut f = flow(100, 100);
+    let mut cc = settled(&mut f);
+    (f.delivered, f.in_flight) = (packets(1000), packets(50));
+    cc.enter(&mut f, Cycle::Cruise);
+    cc.probe_rtt_min = Some((ms(100), f.now));
+    f.now += ms(5001);
+    cc.update_min_rtt(&mut f, &ack(1, 100));
+    assert_eq!(cc.state.phase, Cycle::ProbeRtt);
+    let limited = [900, 999, 1000, 1050, 1051].map(|at| cc.app_limited(&sample(packets(at), 50)));
+    assert_eq!(limited, [false, false, true, true, false]);
+}
+
+#[test]
+fn the_cycle_that_probe_rtt_began_does_not_age_the_bandwidth() {
+    for (ended_by_probe_rtt, cycles) in [(true, 0), (false, 1)] {
+        let mut f = flow(100, 100);
+        let mut cc = settled(&mut f);
+        (f.delivered, f.in_flight) = (packets(1000), packets(50));
+        if ended_by_probe_rtt {
+            cc.probe_rtt_min = Some((ms(100), f.now));
+            f.now += ms(5001);
+            cc.update_min_rtt(&mut f, &ack(1, 100));
+            cc.probe_rtt_until = Some(f.now);
+            f.now += ms(1);
+            cc.end_probe_rtt(&mut f);
+            assert_eq!(cc.state.phase, Cycle::Cruise);
+        } else {
+            cc.enter(&mut f, Cycle::Down);
+        }
+        let sent_at = f.delivered;
+        f.delivered += packets(50);
+        cc.on_ack(&mut f, &Ack { rate: Some(sample(sent_at, 50)), ..ack(1, 100) });
+        assert_eq!(cc.cycles, cycles);
+    }
+}
+
+#[test]
+fn probe_rtt_keeps_the_larger_of_two_windows_to_restore() {
+    // The draft is in ProbeRTT already as it calls BBRSaveCwnd (section 5.3.4.3).
+    let mut f = flow(20, 100);
+    let mut cc = settled(&mut f);
+    cc.prior_cwnd = packets(50);
+    cc.probe_rtt_min = Some((ms(100), f.now));
+    f.now += ms(5001);
+    cc.update_min_rtt(&mut f, &ack(1, 100));
+    assert_eq!((cc.state.phase, cc.prior_cwnd), (Cycle::ProbeRtt, packets(50)));
+}
+
+#[test]
+fn a_bound_lifted_to_what_fitted_climbs_no_further_with_a_smaller_window() {
+    for (window, bound) in [(100, 120), (120, 121)] {
+        let mut f = flow(window, 100);
+        let mut cc = settled(&mut f);
+        cc.enter(&mut f, Cycle::Up);
+        cc.bounds.longterm = Some(packets(100));
+        cc.raise_long_term(&f, packets(120), packets(window));
+        assert_eq!(cc.bounds.longterm, Some(packets(bound)), "window {window}");
+    }
+}
+
+#[test]
+fn a_search_for_a_plateau_begins_at_the_rate_of_the_ack_that_starts_it() {
+    let mut f = flow(100, 100);
+    let mut cc = settled(&mut f);
+    cc.enter(&mut f, Cycle::Refill);
+    f.delivered = packets(100);
+    // The round saw 8 Mbit/s; the ACK that ends it brings 6.4.
+    cc.bw_latest = Rate::from_mbps(8.0);
+    cc.on_ack(&mut f, &Ack { rate: Some(sample(packets(90), 80)), ..ack(1, 100) });
+    assert_eq!((cc.state.phase, cc.plateau.bw), (Cycle::Up, Rate::from_mbps(6.4)));
+    cc.bounds.longterm = Some(packets(4));
+    cc.on_ack(&mut f, &Ack { rate: Some(sample(packets(50), 60)), ..ack(1, 100) });
+    assert_eq!((cc.state.phase, cc.plateau.bw), (Cycle::Up, Rate::from_mbps(4.8)), "the bound holds the rate back");
+}
