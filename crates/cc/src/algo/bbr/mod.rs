@@ -174,8 +174,8 @@ impl CongestionControl for Bbr {
         if congestion.signal == Signal::Timeout {
             self.phase_before = Phase::Loss;
             (self.full_bw, self.round_start) = (Rate::ZERO, true);
-            if self.p.policer {
-                self.policer.sample(flow, flow.mss, false, true, &mut self.cycle);
+            if self.p.policer && self.policer.sample(flow, flow.mss, false, true, &mut self.cycle) {
+                self.cycle.probe_bandwidth(flow, &mut self.rng);
             }
             let before = flow.windows();
             flow.cwnd = flow.mss;

@@ -74,9 +74,9 @@ impl Bbr {
 
     pub(super) fn update_min_rtt(&mut self, flow: &mut Flow, ack: &Ack) {
         let expired = flow.now > self.min_rtt_at + self.p.min_rtt_window;
-        // A lone packet's ACK may have been delayed.
+        // The ACK of a lone packet that is not full may have been delayed (Linux' `FLAG_ACK_MAYBE_DELAYED`).
         let lone =
-            ack.rate.is_some_and(|s| s.tx_in_flight <= flow.mss && s.prior_delivered + ack.delivered == flow.delivered);
+            ack.cumulative < flow.mss && ack.rate.is_some_and(|s| s.prior_delivered + ack.delivered == flow.delivered);
         // An RTT that is the same again does not put PROBE_RTT off: two flows with a queue between them would never find it
         // out (Linux since 5.10, `bbr_update_min_rtt`).
         if let Some(rtt) = ack.rtt

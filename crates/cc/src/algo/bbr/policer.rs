@@ -51,6 +51,11 @@ impl Policer {
         self.rate.filter(|_| self.in_force)
     }
 
+    #[cfg(test)]
+    pub(super) fn force(&mut self, rate: Rate, rounds: u32) {
+        (self.rate, self.in_force, self.rounds) = (Some(rate), true, rounds);
+    }
+
     pub(super) fn lost(&mut self, size: Bytes) {
         self.lost += size;
     }

@@ -166,3 +166,38 @@ fn a_timeout_restarts_from_one_packet_without_forgetting_the_path() {
     assert_eq!((f.cwnd, cc.max_bandwidth()), (packets(1), bw));
     assert_eq!(f.pacing.map(|r| r.as_bps() > 0), Some(true));
 }
+
+#[test]
+fn an_old_base_rtt_is_not_renewed_by_a_lone_runt_whose_ack_may_have_been_delayed() {
+    // Linux' FLAG_ACK_MAYBE_DELAYED asks for less than an MSS acknowledged; receivers acknowledge a full one as usual.
+    for (bytes, more, renewed) in [(999, 0, false), (1000, 0, true), (999, 1, true)] {
+        let (mut f, mut cc) = steady();
+        cc.cycle.mode = Mode::ProbeRtt;
+        f.now += ms(10_001);
+        let size = Bytes::new(bytes);
+        let prior_delivered = f.delivered;
+        f.delivered += size + packets(more);
+        let rate = RateSample {
+            delivered: size,
+            prior_delivered,
+            interval: ms(40),
+            tx_in_flight: size,
+            ..RateSample::default()
+        };
+        let lone = Ack { cumulative: size, delivered: size, rtt: Some(ms(40)), rate: Some(rate), ..Ack::default() };
+        cc.update_min_rtt(&mut f, &lone);
+        assert_eq!(cc.min_rtt == Some(ms(40)), renewed, "{bytes} bytes, {more} more since");
+    }
+}
+
+#[test]
+fn a_timeout_counts_as_a_round_at_the_policers_rate() {
+    let (mut f, mut cc) = steady();
+    cc.policer.force(Rate::from_mbps(40.0), 47);
+    cc.cycle.index = 0;
+    let c = Congestion { signal: Signal::Timeout, during: Phase::Open, lost: f.cwnd, cwnd_before: f.cwnd };
+    cc.on_congestion(&mut f, &c);
+    assert_eq!(cc.policer.rate(), None);
+    let again = f.drain_events().filter(|e| e.cause() == Some(CauseKind::ModeSwitch)).count();
+    assert_eq!(again, 1, "the cycle begins anew (`bbr_reset_probe_bw_mode`)");
+}
