@@ -118,13 +118,14 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        let part = if congestion.signal == Signal::Ecn { self.alpha / 2.0 } else { 0.5 };
+        let marked = congestion.signal == Signal::Ecn;
+        let part = if marked { self.alpha / 2.0 } else { 0.5 };
+        let packets = flow.cwnd.get() / flow.mss.get();
         Reaction::Reduce(match self.p.reference {
             Reference::Rfc => flow.cwnd.mul_f64(1.0 - part),
-            Reference::Linux => {
-                let packets = flow.cwnd.get() / flow.mss.get();
-                flow.mss * (packets - (packets as f64 * part) as u64)
-            }
+            // A mark rounds what it takes (`dctcp_ssthresh`), a loss what it leaves (`dctcp_react_to_loss`).
+            Reference::Linux if marked => flow.mss * (packets - (packets as f64 * part) as u64),
+            Reference::Linux => flow.mss * (packets / 2),
         })
     }
 

@@ -171,7 +171,7 @@ impl Linux {
 
     fn back_off(&mut self, flow: &mut Flow) {
         self.shadow = self.shadow.max(flow.cwnd);
-        let to = Bytes::new(flow.cwnd.get() * self.beta.min(1024) as u64 / 1024);
+        let to = flow.mss * (flow.cwnd.get() / flow.mss.get() * self.beta.min(1024) as u64 / 1024);
         let average = |sum: i64| sum * 1000 / self.gradients.len() as i64;
         let why = causes::DelayBackoff {
             g_min: self.last.min * 1000,
@@ -250,9 +250,10 @@ impl CongestionControl for Linux {
             flow.ssthresh = flow.cwnd;
             return if c.signal == Signal::Timeout { Reaction::Reduce(flow.cwnd) } else { Reaction::Own };
         }
-        // Never above the window itself, so that a shadow of twice the window is all that counts.
-        self.shadow = (self.shadow / 2).min(flow.cwnd);
-        let cut = flow.cwnd.mul_f64(self.beta_loss);
+        // Never above the window itself, so that a shadow of twice the window is all that counts. The kernel counts packets.
+        let whole = |bytes: Bytes| flow.mss * (bytes.get() / flow.mss.get());
+        self.shadow = whole((self.shadow / 2).min(flow.cwnd));
+        let cut = whole(whole(flow.cwnd).mul_f64(self.beta_loss));
         Reaction::Reduce(if self.use_shadow { cut.max(self.shadow) } else { cut })
     }
 

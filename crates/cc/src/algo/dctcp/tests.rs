@@ -59,4 +59,6 @@ fn a_mark_takes_half_of_alpha_and_a_loss_takes_half() {
     assert_eq!(after("dctcp(alpha=0.5, reference=linux)", 101, Signal::Ecn), 76_000);
     assert_eq!(after("dctcp(alpha=0.5)", 100, Signal::Loss), 50_000);
     assert_eq!(after("dctcp(alpha=0)", 100, Signal::Timeout), 50_000);
+    assert_eq!(after("dctcp(reference=linux)", 101, Signal::Loss), 50_000, "`tcp_snd_cwnd(tp) >> 1`");
+    assert_eq!(after("dctcp(reference=linux)", 101, Signal::Ecn), 51_000, "what is taken is rounded down");
 }

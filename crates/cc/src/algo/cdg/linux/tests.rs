@@ -56,8 +56,8 @@ fn a_backoff_is_asked_for_gently_and_its_round_is_left_out() {
     round(&mut cc, &mut flow, 100_000);
     assert_eq!(round(&mut cc, &mut flow, 101_000), [CauseKind::DelayBackoff]);
     // One packet of growth in the first round: 101 packets before.
-    let grown = flow.cwnd.get();
-    assert_eq!(flow.take_reduction(), Some(Bytes::new(grown * 724 / 1024)));
+    let grown = flow.cwnd.get() / MSS;
+    assert_eq!(flow.take_reduction(), Some(Bytes::new(grown * 724 / 1024 * MSS)));
     let sums = cc.sum.min;
     flow.phase = Phase::Reduced;
     round(&mut cc, &mut flow, 90_000);
@@ -105,5 +105,19 @@ fn losses_cut_to_half_or_to_the_shadow() {
         [(Signal::Loss, Reaction::Own), (Signal::Ecn, Reaction::Own), (Signal::Timeout, Reaction::Reduce(flow.cwnd))]
     {
         assert_eq!(cc.on_congestion(&mut flow, &Congestion { signal, ..c }), reaction, "{signal:?}");
+    }
+}
+
+#[test]
+fn windows_are_cut_to_whole_packets() {
+    // The kernel counts packets: 101·724 >> 10 = 71, 101 >> 1 = 50; a shadow of 141 and a part leaves 70.
+    let (mut cc, mut flow) = bench("cdg(reference=linux)");
+    flow.cwnd = Bytes::new(101_400);
+    cc.back_off(&mut flow);
+    assert_eq!(flow.take_reduction(), Some(Bytes::new(71 * MSS)));
+    let c = Congestion { signal: Signal::Loss, during: Phase::Open, lost: Bytes::new(MSS), cwnd_before: flow.cwnd };
+    for (shadow, to) in [(0, 50), (141_900, 70)] {
+        cc.shadow = Bytes::new(shadow);
+        assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(to * MSS)));
     }
 }
