@@ -2,7 +2,7 @@
 //! short RTT grow as if theirs were 25 ms, so that they leave room for others.
 //!
 //! ```text
-//! RTT_virt = max(srtt, 25 ms), after the first 500 rounds (until then, srtt)
+//! RTT_virt = max(srtt, 25 ms), after the first 500 rounds of avoidance (until then and in slow start, srtt)
 //! once per RTT_virt:  α += (F − α)/16,  F the fraction of marked bytes; α = 1 until the first mark
 //! a mark:             cwnd = (1 − α/2)·cwnd, once per round, of old flows once per 25 ms
 //! a loss:             cwnd / 2
@@ -14,7 +14,8 @@
 //! window comes down is what makes the window 2/p, as the coupling of DualPI2 wants it; DCTCP has half of that.
 //!
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04, section 2.4, partly from memory; read beside it: Cloudflare's
-//! quiche, and the authors' `tcp_prague.c` for growth (`prague_update_cwnd`). The flow needs `ecn = true`, and a queue that marks early (`dualpi2`, or `codel` with `ce_threshold`).
+//! quiche, and the authors' `tcp_prague.c` for growth (`prague_update_cwnd`) and for what is a round of an old flow (`prague_new_round`,
+//! `prague_is_rtt_indep`). The flow needs `ecn = true`, and a queue that marks early (`dualpi2`, or `codel` with `ce_threshold`).
 
 use crate::filter::Ewma;
 use crate::host::MarkedFraction;
@@ -30,7 +31,7 @@ params::params! {
         gain: f64 = 0.0625, 0.001 => 1.0;
         /// Flows with a shorter RTT grow as if they had this one.
         virtual_rtt: Duration = Duration::from_millis(25), Duration::ZERO => Duration::from_secs(10);
-        /// Rounds until then: short flows keep their speed.
+        /// Rounds of avoidance until then: short flows keep their speed.
         transition: u32 = 500, 0 => 1000000;
     }
 }
@@ -84,8 +85,12 @@ impl Algorithm for Prague {
 }
 
 impl Prague {
+    fn is_old(&self, flow: &Flow) -> bool {
+        self.rounds >= self.p.transition && !flow.in_slow_start()
+    }
+
     fn virtual_rtt(&self, flow: &Flow) -> Duration {
-        if self.rounds < self.p.transition { flow.srtt } else { flow.srtt.max(self.p.virtual_rtt) }
+        if self.is_old(flow) { flow.srtt.max(self.p.virtual_rtt) } else { flow.srtt }
     }
 
     /// Packets a round in avoidance.
@@ -115,7 +120,7 @@ impl Prague {
 
 impl CongestionControl for Prague {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        self.rounds = self.rounds.saturating_add(u32::from(ack.round.is_some()));
+        self.rounds = self.rounds.saturating_add(u32::from(ack.round.is_some() && !flow.in_slow_start()));
         // The end of the first round past RTT_virt.
         let over = ack.round.is_some() && flow.now.since(self.updated) + flow.srtt / 2 >= self.virtual_rtt(flow);
         self.marked |= !ack.ce.is_zero();
@@ -138,8 +143,7 @@ impl CongestionControl for Prague {
             return Reaction::Reduce(flow.cwnd.mul_f64(0.5));
         }
         // Old flows of a short RTT answer once per RTT_virt, as they grow.
-        let old = self.rounds >= self.p.transition;
-        if old && self.reduced.is_some_and(|at| flow.now.since(at) < self.p.virtual_rtt) {
+        if self.is_old(flow) && self.reduced.is_some_and(|at| flow.now.since(at) < self.p.virtual_rtt) {
             return Reaction::Own;
         }
         self.reduced = Some(flow.now);

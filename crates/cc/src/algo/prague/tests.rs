@@ -12,6 +12,7 @@ fn a_short_rtt_grows_as_one_of_25_ms_once_the_flow_is_old() {
     // (10/25)² = 0.16 packets a round, so that a second brings 16 packets instead of 100; at 25 ms it brings 40.
     for (rtt, transition, growth) in [(10, 0, 0.16), (10, 500, 1.0), (50, 0, 1.0)] {
         let mut f = flow(20, rtt);
+        f.ssthresh = packets(2);
         assert!((prague(&mut f, transition).growth(&f) - growth).abs() < 1e-12);
     }
     let mut f = flow(20, 10);
@@ -28,6 +29,7 @@ fn a_short_rtt_grows_as_one_of_25_ms_once_the_flow_is_old() {
 #[test]
 fn alpha_moves_once_in_a_virtual_rtt_and_a_mark_takes_half_of_it() {
     let mut f = flow(100, 10);
+    f.ssthresh = packets(2);
     let mut cc = prague(&mut f, 0);
     cc.marked = true;
     let mut seen = std::vec::Vec::new();
@@ -63,6 +65,7 @@ fn marked_data_earns_no_growth() {
 fn an_old_flow_of_short_rtt_answers_marks_once_in_a_virtual_rtt() {
     for (transition, answers) in [(0, 1), (500, 5)] {
         let mut f = flow(100, 5);
+        f.ssthresh = packets(2);
         let mut cc = prague(&mut f, transition);
         let answered = (1..=5u64).filter(|n| {
             f.now = Instant::ZERO + ms(5 * n);
@@ -84,4 +87,29 @@ fn alpha_stays_until_a_mark_shows_a_queue_that_marks() {
     };
     assert!((1..100).all(|n| round(n, 0) == 1.0));
     assert_eq!((round(100, 10), round(101, 0)), (1.0, 0.9375));
+}
+
+#[test]
+fn rounds_count_once_slow_start_is_over_and_in_it_every_mark_counts() {
+    let mut f = flow(10, 5);
+    let mut cc = prague(&mut f, 3);
+    (0..9).for_each(|_| cc.on_ack(&mut f, &closing(0, 5)));
+    assert_eq!(cc.virtual_rtt(&f), ms(5));
+    f.ssthresh = packets(2);
+    let young = (0..5).map(|_| {
+        cc.on_ack(&mut f, &closing(0, 5));
+        cc.virtual_rtt(&f).as_millis()
+    });
+    assert_eq!(young.collect::<std::vec::Vec<_>>(), [5, 5, 25, 25, 25]);
+    // After a timeout: slow start again, 5 ms after the last mark.
+    let mut answer = |cc: &mut Prague, now| {
+        f.now = Instant::from_millis(now);
+        let c = congestion(Signal::Ecn, &f);
+        cc.on_congestion(&mut f, &c)
+    };
+    assert!(matches!(answer(&mut cc, 100), Reaction::Reduce(_)));
+    assert_eq!(answer(&mut cc, 105), Reaction::Own);
+    f.ssthresh = packets(50);
+    let c = congestion(Signal::Ecn, &f);
+    assert!(matches!(cc.on_congestion(&mut f, &c), Reaction::Reduce(_)));
 }
