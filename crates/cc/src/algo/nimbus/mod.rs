@@ -94,6 +94,9 @@ impl Algorithm for Nimbus {
             "opens with slow start until the queue is twice its target, or a loss; the authors' code sends at 16 Mbit/s for a second",
             "one flow that pulses: pulsers and watchers among several Nimbus flows are not here",
             "a loss in delay mode changes nothing: the queue it came from is in the delay; a timeout starts from one packet",
+            "back in delay mode the target is at once what is set; the authors' code lets it sink there from the present RTT by \
+             RTT_min/2 a second. That code also pulses at 6 Hz in delay mode, adds what it sees at 5 Hz to the 6 of cross \
+             traffic of nearly the whole link, and judges nothing for 10 s, switches nothing for 15",
         ],
         start: StartRule::Fixed,
         ..About::DEFAULT
@@ -192,7 +195,7 @@ impl Nimbus {
         flow.note(causes::ModeSwitch { from, to, queue, bandwidth });
         if compete {
             // The rate before the competitor took it.
-            let rate = self.history.iter().next().unwrap_or(self.rate).max(self.rate);
+            let rate = self.history.iter().next().unwrap_or(self.rate);
             let window = Rate::from_mbps(rate) * flow.srtt;
             self.rival.cwnd = window.max(flow.floor);
             self.rival.ssthresh = self.rival.cwnd;
