@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! RTT_now = smallest of 40 ms and 20 packets;    q = RTT_now − RTT_min;    Q_data = w·q/RTT_now, own bytes in the queue
-//! slow start     ends at q > 2·Q_low (16 samples of a round), with a decrease
+//! slow start     ends at q > 2·Q_low (16 samples of a round), the first one with a decrease
 //! cubic          w = C(t − K)³ + w_max                                  until q > Q_low
 //! fair flow      Q_data < X(t): w += X(t) − Q_data;  X(t) = (t/φ)³ bytes, t in ms       until q > Q_target
 //! hold           w stays for t_sync, so that every flow sees the queue full
@@ -96,6 +96,7 @@ impl Algorithm for Lola {
         departures: &[
             "no region of the cubic that grows as Reno would, and no fast convergence without a loss",
             "no slow start by the spacing of ACKs, which the authors' module takes from HyStart",
+            "an RTT below the smallest so far changes only RTT_min; the module decreases at once where it is 0.1 ms below",
         ],
         ..About::DEFAULT
     };
@@ -188,7 +189,12 @@ impl Lola {
                 let (rtt, base_rtt) = (self.rtt.as_nanos() as i64, self.base.as_nanos() as i64);
                 let why = exits::QUEUED;
                 flow.leave_slow_start(causes::SlowStartExit { reason: why, rtt, base_rtt, ..Default::default() });
-                self.decrease(flow);
+                // Later ones stop at the window they have; there is a plateau to go to.
+                if self.w_max == 0.0 {
+                    self.decrease(flow);
+                } else {
+                    self.begin_cubic(flow, 1.0, self.w_max);
+                }
             }
             return;
         }
@@ -234,6 +240,12 @@ impl Lola {
 impl CongestionControl for Lola {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.heard = flow.now;
+        // As CUBIC's in Linux, the curve begins with the first ACK that it decides on.
+        if let State::Cubic(since) = &mut self.state
+            && (flow.in_slow_start() || !flow.phase.grows())
+        {
+            *since = flow.now;
+        }
         if !flow.phase.grows() {
             return;
         }

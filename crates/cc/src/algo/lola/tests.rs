@@ -104,3 +104,33 @@ fn silence_is_no_time_of_the_curve_nor_of_the_hold() {
     cc.on_ack(&mut f, &ack(1, 20));
     assert_eq!((cc.state, f.ssthresh), (State::Hold(Instant::from_millis(5200)), packets(75)));
 }
+
+#[test]
+fn the_curve_begins_once_a_repair_or_slow_start_is_over() {
+    for phase in [crate::Phase::Recovery, crate::Phase::Loss] {
+        let mut f = flow(100, 20);
+        let mut cc = settled(&mut f);
+        let c = crate::testing::congestion(crate::Signal::Loss, &f);
+        cc.on_congestion(&mut f, &c);
+        // A repair at its threshold, or slow start towards it.
+        (f.phase, f.ssthresh) = (phase, packets(70));
+        f.cwnd = packets(if phase == crate::Phase::Loss { 20 } else { 70 });
+        hear(&mut cc, &mut f, 500, 20);
+        assert_eq!(cc.state, State::Cubic(Instant::from_millis(500)), "{phase:?}");
+        (f.phase, f.cwnd) = (crate::Phase::Open, packets(70));
+        hear(&mut cc, &mut f, 1000, 20);
+        assert_eq!(cc.state, State::Cubic(Instant::from_millis(500)));
+    }
+}
+
+#[test]
+fn only_the_first_slow_start_ends_with_a_decrease() {
+    // `hystart_update` asks for it where no plateau is known.
+    let mut f = flow(40, 20);
+    let mut cc = settled(&mut f);
+    (f.ssthresh, cc.w_max) = (packets(90), 120.0);
+    assert_eq!(hear(&mut cc, &mut f, 1, 25), 55);
+    assert_eq!((f.in_slow_start(), cc.w_max, cc.state), (false, 120.0, State::Cubic(Instant::from_millis(1))));
+    // 55 packets as it left: K = cbrt(65/0.4).
+    assert!((cc.k - 5.457).abs() < 0.1, "{}", cc.k);
+}
