@@ -4,7 +4,7 @@
 //! P(q) reaches one at th₃ = max(2·th_max, 0.65·q_max) instead of 2·th_max;   an early response leaves 1 − q/(q + q_max)
 //! every five RTTs, by where q was for a window of packets or more:
 //!   ≤ th_min           path idle:     α += 0.5, to no more than 32
-//!   ≥ q_max/2          competition:   α += 0.1, to no more than 1 + p_early/p_loss, and 32
+//!   ≥ q_max/2          competition:   α += 0.1, to no more than 1 + p_early/p_loss (less below 0.65·q_max), and 32
 //!   otherwise                         α = max(1, 0.9·α)
 //! ```
 //! q_max = max(10 ms, RTT_max − RTT_min). p_early and p_loss are the inverses of the average interval between early
@@ -22,6 +22,11 @@ const COMPETING_STEP: f64 = 0.1;
 const DECAY: f64 = 0.9;
 /// α is chosen every so many RTTs.
 const RTTS: u64 = 5;
+/// α makes up for all early responses from that part of q_max on, and from half of it for some: a hyperbola that is 0
+/// `SHARP` beyond `HALF`.
+const FULLY: f64 = 0.65;
+const HALF: f64 = 0.49;
+const SHARP: f64 = 0.01;
 /// The part of q_max at which P reaches one.
 const CERTAIN: f64 = 0.65;
 /// q_max is taken for no less than this.
@@ -71,15 +76,18 @@ impl Coexist {
             (self.idle, self.competing) = (0.0, 0.0);
         }
         if flow.now.since(self.chosen_at) >= flow.srtt * RTTS {
-            self.choose(flow.cwnd.packets(flow.mss));
+            self.choose(flow, queue);
             self.chosen_at = flow.now;
         }
     }
 
-    fn choose(&mut self, w: f64) {
+    fn choose(&mut self, flow: &Flow, queue: Duration) {
+        let w = flow.cwnd.packets(flow.mss);
         if self.competing >= w {
             let lost = self.losses.rate();
-            let balanced = if lost > 0.0 { 1.0 + self.early.rate() / lost } else { MOST };
+            let full = queue / range(flow);
+            let part = if full < FULLY { (1.0 - SHARP / (full - HALF)) / (1.0 - SHARP / (FULLY - HALF)) } else { 1.0 };
+            let balanced = if lost > 0.0 { 1.0 + part * self.early.rate() / lost } else { MOST };
             self.alpha = (self.alpha + COMPETING_STEP).min(balanced).min(MOST);
         } else if self.idle >= w {
             self.alpha = (self.alpha + IDLE_STEP).min(MOST);
@@ -120,8 +128,27 @@ mod tests {
             c.early.close();
             c.losses.close();
         });
-        c.choose(20.0);
+        let mut f = flow(20, 100);
+        f.max_rtt = ms(200);
+        c.choose(&f, ms(80));
         assert!((c.alpha - 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn in_a_queue_just_long_enough_to_compete_alpha_makes_up_for_little() {
+        // The port's curve: 1 at half of q_max, all of it at 0.65; between, 16/15·(1 − 0.01/(q/q_max − 0.49)) of it.
+        let mut f = flow(20, 100);
+        f.max_rtt = ms(200);
+        for (queue, alpha) in [(50, 1.0), (55, 1.0 + 16.0 / 15.0 * (1.0 - 1.0 / 6.0)), (65, 2.0), (90, 2.0)] {
+            let mut c = Coexist::new();
+            (c.alpha, c.competing) = (5.0, 30.0);
+            for intervals in [&mut c.early, &mut c.losses] {
+                intervals.pass(100.0);
+                intervals.close();
+            }
+            c.choose(&f, ms(queue));
+            assert!((c.alpha - alpha).abs() < 1e-9, "{queue} ms: {}", c.alpha);
+        }
     }
 
     #[test]
