@@ -42,7 +42,7 @@ params::params! {
         alpha: f64 = 0.02, 0.001 => 1.0;
         /// Multiplicative decrease (β).
         beta: f64 = 0.8, 0.05 => 1.0;
-        /// Segments in a row with a falling RTT that make N = 5.
+        /// Segments in a row, between the two thresholds, without a rising gradient that make N = 5.
         hai_after: u32 = 5, 1 => 1000;
         /// How much is acknowledged between two decisions: 16 to 64 KB in the paper.
         segment: Bytes = Bytes::new(16_000), Bytes::new(1) => Bytes::new(1_000_000);
