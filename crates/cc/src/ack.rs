@@ -153,6 +153,8 @@ pub struct Lost {
     pub tx_in_flight: Bytes,
     /// Lost in all since it was sent, itself included.
     pub lost: Bytes,
+    /// The sender lacked data when it was sent.
+    pub app_limited: bool,
 }
 
 /// Other things an algorithm may want to know.

@@ -69,18 +69,19 @@ impl Sender {
         let size = self.board.mark_lost(id);
         if size > 0 {
             self.stats.lost += size;
-            let (tx_in_flight, lost) = match &mut self.rates {
+            let (tx_in_flight, lost, app_limited) = match &mut self.rates {
                 Some(rates) => {
                     let tag = *rates.tags.get(id);
-                    (tag.tx_in_flight, rates.tracker.on_lost(&tag, size))
+                    (tag.tx_in_flight, rates.tracker.on_lost(&tag, size), tag.app_limited)
                 }
-                None => (0, size),
+                None => (0, size, false),
             };
             let lost = cc::Lost {
                 size: Bytes::new(size),
                 sent_at: r.sent_at,
                 tx_in_flight: Bytes::new(tx_in_flight),
                 lost: Bytes::new(lost),
+                app_limited,
             };
             self.cc.on_lost(&mut self.flow, &lost);
         }

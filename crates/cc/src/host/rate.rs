@@ -13,7 +13,8 @@ pub struct RateTag {
     pub tx_in_flight: u64,
     /// Lost in the flow's life when it left.
     pub lost: u64,
-    app_limited: bool,
+    /// The sender lacked data when it left.
+    pub app_limited: bool,
 }
 
 /// The flow's side of the estimate.

@@ -284,7 +284,7 @@ mod tests {
         let mut f = flow(20, 40);
         let start = build(&Spec::named("hystart"), &mut f, &Rng::new(1, 0, 0)).unwrap().unwrap();
         let mut cc = Composed::new(start, Box::new(Spy(calls.clone())));
-        let lost = Lost { size: f.mss, sent_at: f.now, tx_in_flight: f.cwnd, lost: f.mss };
+        let lost = Lost { size: f.mss, sent_at: f.now, tx_in_flight: f.cwnd, lost: f.mss, app_limited: false };
         let c = congestion(Signal::Loss, &f);
         cc.on_sent(&mut f, &Sent { size: c.lost, in_flight: c.lost, retransmission: false });
         cc.on_ack(&mut f, &ack(1, 40));

@@ -174,7 +174,10 @@ mod tests {
             f.now = Instant::from_millis(100);
             start.on_sent(&mut f, &Sent { size: packets(1), in_flight: packets(96), retransmission: false });
             let sent_at = Instant::from_millis(lost_at);
-            start.on_lost(&mut f, &Lost { size: packets(1), sent_at, tx_in_flight: packets(96), lost: packets(1) });
+            start.on_lost(
+                &mut f,
+                &Lost { size: packets(1), sent_at, tx_in_flight: packets(96), lost: packets(1), app_limited: false },
+            );
             let c = congestion(Signal::Loss, &f);
             assert_eq!(start.answer(&mut f, &c, Reaction::Reduce(packets(48))), Reaction::Reduce(packets(to)));
         }

@@ -284,7 +284,10 @@ impl Host {
         self.lost += MSS;
         self.flow.in_flight = self.flow.in_flight.saturating_sub(MSS);
         let lost = self.lost.saturating_sub(seg.lost_then);
-        self.cc.on_lost(&mut self.flow, &Lost { size: MSS, sent_at: seg.sent, tx_in_flight: seg.tx_in_flight, lost });
+        self.cc.on_lost(
+            &mut self.flow,
+            &Lost { size: MSS, sent_at: seg.sent, tx_in_flight: seg.tx_in_flight, lost, app_limited: false },
+        );
     }
 
     fn congest(&mut self, signal: Signal, lost: Bytes) {

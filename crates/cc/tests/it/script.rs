@@ -191,7 +191,8 @@ impl Script {
             self.lost += seg.size;
             self.newly_lost += seg.size;
             let lost = self.lost - seg.lost_then;
-            let lost = Lost { size: seg.size, sent_at: seg.sent, tx_in_flight: seg.tx_in_flight, lost };
+            let lost =
+                Lost { size: seg.size, sent_at: seg.sent, tx_in_flight: seg.tx_in_flight, lost, app_limited: false };
             self.call(|cc, flow| cc.on_lost(flow, &lost));
             self.congested = Some((signal, self.newly_lost));
         }

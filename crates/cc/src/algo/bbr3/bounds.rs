@@ -84,15 +84,15 @@ impl Bbr3 {
             let (before, lost_before) =
                 (lost.tx_in_flight.saturating_sub(lost.size), lost.lost.saturating_sub(lost.size));
             let part = prefix(before.as_f64(), lost_before.as_f64(), self.p.loss_threshold);
-            self.too_high(flow, Bytes::from_f64((before.as_f64() + part).max(0.0)));
+            self.too_high(flow, Bytes::from_f64((before.as_f64() + part).max(0.0)), lost.app_limited);
         }
     }
 
     /// A probe lost too much at this volume in flight.
-    fn too_high(&mut self, flow: &mut Flow, at: Bytes) {
+    fn too_high(&mut self, flow: &mut Flow, at: Bytes, app_limited: bool) {
         self.state.sampling_probe = false;
         self.state.previous_too_high = true;
-        if !flow.app_limited {
+        if !app_limited {
             let least = self.target_inflight(flow).mul_f64(self.p.beta);
             self.bounds.longterm = Some(at.max(least).max(flow.mss * MIN_WINDOW));
         }

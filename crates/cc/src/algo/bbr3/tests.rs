@@ -80,7 +80,13 @@ fn a_probe_that_loses_more_than_two_percent_sets_the_bound_and_goes_down() {
     let lose = |cc: &mut Bbr3, f: &mut Flow, lost| {
         cc.on_lost(
             f,
-            &Lost { size: packets(1), sent_at: Instant::ZERO, tx_in_flight: packets(150), lost: packets(lost) },
+            &Lost {
+                size: packets(1),
+                sent_at: Instant::ZERO,
+                tx_in_flight: packets(150),
+                lost: packets(lost),
+                app_limited: false,
+            },
         );
     };
     lose(&mut cc, &mut f, 3);
@@ -95,13 +101,34 @@ fn a_probe_that_loses_more_than_two_percent_sets_the_bound_and_goes_down() {
 }
 
 #[test]
+fn a_probe_that_lacked_data_as_it_lost_sets_no_bound() {
+    // IsInflightTooHigh goes by the lost packet (P.is_app_limited), not by what the application does now.
+    for (then, now, bound) in [(true, false, false), (false, true, true)] {
+        let mut f = flow(200, 100);
+        let mut cc = settled(&mut f);
+        cc.enter(&mut f, Cycle::Up);
+        (cc.state.sampling_probe, f.app_limited) = (true, now);
+        let (tx_in_flight, lost) = (packets(150), packets(9));
+        let lost = Lost { size: packets(1), sent_at: Instant::ZERO, tx_in_flight, lost, app_limited: then };
+        cc.on_lost(&mut f, &lost);
+        assert_eq!((cc.bounds.longterm.is_some(), cc.state.phase), (bound, Cycle::Down));
+    }
+}
+
+#[test]
 fn losses_outside_a_probe_take_at_most_three_tenths_a_round() {
     let mut f = flow(200, 100);
     let mut cc = settled(&mut f);
     cc.enter(&mut f, Cycle::Down);
     cc.on_lost(
         &mut f,
-        &Lost { size: packets(1), sent_at: Instant::ZERO, tx_in_flight: packets(100), lost: packets(1) },
+        &Lost {
+            size: packets(1),
+            sent_at: Instant::ZERO,
+            tx_in_flight: packets(100),
+            lost: packets(1),
+            app_limited: false,
+        },
     );
     (f.delivered, f.now) = (packets(500), Instant::from_millis(200));
     let rate = RateSample {
@@ -158,7 +185,13 @@ fn a_spurious_recovery_gives_back_the_bound_that_its_losses_set() {
     let mut cc = settled(&mut f);
     cc.enter(&mut f, Cycle::Up);
     (cc.state.sampling_probe, cc.bounds.longterm) = (true, Some(packets(190)));
-    let lost = Lost { size: packets(1), sent_at: Instant::ZERO, tx_in_flight: packets(150), lost: packets(9) };
+    let lost = Lost {
+        size: packets(1),
+        sent_at: Instant::ZERO,
+        tx_in_flight: packets(150),
+        lost: packets(9),
+        app_limited: false,
+    };
     cc.on_lost(&mut f, &lost);
     assert!(cc.bounds.longterm < Some(packets(150)));
     let c = crate::testing::congestion(Signal::Loss, &f);
@@ -183,7 +216,13 @@ fn losses_in_a_row_are_one_event_of_the_six_that_end_startup() {
         (f.phase, cc.rounds, cc.next_round, cc.loss_round_end) = (Phase::Recovery, 9, packets(9999), packets(9999));
         for n in 1..=acks {
             (0..12 / acks).for_each(|_| {
-                let lost = Lost { size: packets(1), sent_at: f.now, tx_in_flight: packets(100), lost: packets(1) };
+                let lost = Lost {
+                    size: packets(1),
+                    sent_at: f.now,
+                    tx_in_flight: packets(100),
+                    lost: packets(1),
+                    app_limited: false,
+                };
                 cc.on_lost(&mut f, &lost);
             });
             if n == acks {

@@ -36,7 +36,7 @@ fn it_doubles_while_that_arrives_and_the_first_loss_halves_what_did() {
     // In packets per RTT.
     assert_eq!([10, 20, 40].map(|n| round(&mut cc, &mut f, n)), [20.0, 40.0, 80.0]);
     assert_eq!(round(&mut cc, &mut f, 50), 100.0, "no more than twice what arrives");
-    let lost = Lost { size: f.mss, sent_at: f.now, tx_in_flight: f.cwnd, lost: f.mss };
+    let lost = Lost { size: f.mss, sent_at: f.now, tx_in_flight: f.cwnd, lost: f.mss, app_limited: false };
     cc.on_lost(&mut f, &lost);
     assert!((cc.rate / 10_000.0 - 25.0).abs() < 0.1, "{}", cc.rate / 10_000.0);
 }
@@ -98,7 +98,13 @@ fn losses_within_a_round_trip_are_one_event() {
     let mut cc = tfrc(&mut f);
     round(&mut cc, &mut f, 10);
     let mut lose = |at: u64| {
-        let lost = Lost { size: f.mss, sent_at: Instant::from_millis(at), tx_in_flight: f.cwnd, lost: f.mss };
+        let lost = Lost {
+            size: f.mss,
+            sent_at: Instant::from_millis(at),
+            tx_in_flight: f.cwnd,
+            lost: f.mss,
+            app_limited: false,
+        };
         cc.on_lost(&mut f, &lost);
         cc.event_at
     };

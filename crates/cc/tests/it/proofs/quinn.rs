@@ -172,7 +172,8 @@ impl Controller for Adapter {
         self.newly_lost += lost;
         self.lost += lost;
         if let Some(p) = self.take(sent) {
-            let l = Lost { size: lost, sent_at: sent, tx_in_flight: p.tx_in_flight, lost: self.lost };
+            let l =
+                Lost { size: lost, sent_at: sent, tx_in_flight: p.tx_in_flight, lost: self.lost, app_limited: false };
             self.cc.on_lost(&mut self.flow, &l);
         }
         if self.recovery_start.is_some_and(|start| sent <= start) && !is_persistent {
