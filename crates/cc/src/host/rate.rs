@@ -118,6 +118,20 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_is_of_what_was_delivered_and_lost_since_its_segment_left() {
+        let ms = Instant::from_millis;
+        let mut t = RateTracker::default();
+        let old = t.on_sent(ms(0), Bytes::ZERO, 0, 1000);
+        t.on_lost(&old, 1000);
+        let tag = t.on_sent(ms(10), Bytes::new(5000), 3000, 1000);
+        assert_eq!(t.on_lost(&old, 2000), 3000);
+        t.on_delivered(&tag, ms(10));
+        let s = t.sample(ms(40), Bytes::new(9000), Duration::ZERO).unwrap();
+        assert_eq!((s.delivered, s.prior_delivered, s.lost), (Bytes::new(4000), Bytes::new(5000), Bytes::new(2000)));
+        assert_eq!(s.tx_in_flight, Bytes::new(4000));
+    }
+
+    #[test]
     fn app_limited_marks_what_is_sent_until_the_bubble_is_out() {
         let ms = Instant::from_millis;
         let mut t = RateTracker::default();

@@ -52,6 +52,11 @@ impl Policer {
     }
 
     #[cfg(test)]
+    pub(super) fn is_sampling(&self) -> bool {
+        self.sampling
+    }
+
+    #[cfg(test)]
     pub(super) fn force(&mut self, rate: Rate, rounds: u32) {
         (self.rate, self.in_force, self.rounds) = (Some(rate), true, rounds);
     }

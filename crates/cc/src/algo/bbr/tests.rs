@@ -201,3 +201,36 @@ fn a_timeout_counts_as_a_round_at_the_policers_rate() {
     let again = f.drain_events().filter(|e| e.cause() == Some(CauseKind::ModeSwitch)).count();
     assert_eq!(again, 1, "the cycle begins anew (`bbr_reset_probe_bw_mode`)");
 }
+
+#[test]
+fn a_timeout_is_the_first_loss_that_begins_an_interval_of_the_policers() {
+    let (mut f, mut cc) = steady();
+    assert!(!cc.policer.is_sampling());
+    let c = Congestion { signal: Signal::Timeout, during: Phase::Open, lost: f.cwnd, cwnd_before: f.cwnd };
+    cc.on_congestion(&mut f, &c);
+    assert!(cc.policer.is_sampling());
+}
+
+#[test]
+fn phases_last_until_their_time_and_their_goal_or_give_back_no_longer_than_there_is_a_queue() {
+    // Phase, time in units of the base RTT, packets in flight of 150 wanted, a loss: is it over?
+    for (index, time, in_flight, lost, over) in [
+        (0, 11, 149, false, false),
+        (0, 11, 150, false, true),
+        (0, 11, 100, true, true),
+        (0, 10, 150, true, false),
+        (1, 1, 151, false, false),
+        (1, 1, 150, false, true),
+        (1, 11, 200, false, true),
+        (2, 10, 0, false, false),
+        (2, 11, 200, false, true),
+    ] {
+        let mut f = flow(10, 10);
+        let mut cycle = Cycle::new(Instant::ZERO);
+        (cycle.mode, cycle.index) = (Mode::ProbeBw, index);
+        f.now = Instant::from_millis(time);
+        let goal = cycle.goal(&Params::default(), false, |_| packets(150));
+        cycle.advance(&mut f, goal, packets(in_flight), lost, ms(10));
+        assert_eq!(cycle.index != index, over, "phase {index}, {time} ms, {in_flight} packets, lost: {lost}");
+    }
+}

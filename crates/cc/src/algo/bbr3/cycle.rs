@@ -32,7 +32,7 @@ const RENO_ROUNDS: u64 = 63;
 pub(super) struct State {
     pub(super) phase: Phase,
     began: Instant,
-    wait: Duration,
+    pub(super) wait: Duration,
     pub(super) rounds_since_probe: u64,
     feedback: Feedback,
     /// Losses now are those of a probe, not yet answered.
@@ -235,7 +235,7 @@ impl Bbr3 {
         }
     }
 
-    fn is_time_to_probe(&self, flow: &Flow) -> bool {
+    pub(super) fn is_time_to_probe(&self, flow: &Flow) -> bool {
         let reno = (self.target_inflight(flow).get() / flow.mss.get().max(1)).min(RENO_ROUNDS);
         flow.now.since(self.state.began) > self.state.wait || self.state.rounds_since_probe >= reno.max(1)
     }

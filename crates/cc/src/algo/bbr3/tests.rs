@@ -335,3 +335,16 @@ fn a_search_for_a_plateau_begins_at_the_rate_of_the_ack_that_starts_it() {
     cc.on_ack(&mut f, &Ack { rate: Some(sample(packets(50), 60)), ..ack(1, 100) });
     assert_eq!((cc.state.phase, cc.plateau.bw), (Cycle::Up, Rate::from_mbps(4.8)), "the bound holds the rate back");
 }
+
+#[test]
+fn a_probe_waits_as_many_rounds_as_reno_would_need_and_63_at_most() {
+    for (window, rounds, due) in [(20, 19, false), (20, 20, true), (80, 62, false), (80, 63, true)] {
+        let mut f = flow(window, 100);
+        let mut cc = settled(&mut f);
+        cc.enter(&mut f, Cycle::Cruise);
+        (cc.state.rounds_since_probe, cc.state.wait) = (rounds, ms(2500));
+        assert_eq!(cc.is_time_to_probe(&f), due, "{window} packets, {rounds} rounds");
+        f.now = Instant::from_millis(2501);
+        assert!(cc.is_time_to_probe(&f), "or 2.5 s");
+    }
+}

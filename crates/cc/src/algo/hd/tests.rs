@@ -150,3 +150,19 @@ fn a_back_off_forgets_freebsds_count_of_acknowledged_bytes() {
         .collect();
     assert_eq!(windows, [4, 5, 5, 5, 5, 5], "a rest, slow start, and the count from nothing");
 }
+
+#[test]
+fn freebsds_rest_is_over_with_a_repair_or_a_timeout() {
+    let rested = |end: &dyn Fn(&mut dyn CongestionControl, &mut Flow)| {
+        let mut f = flow(40, 40);
+        (f.ssthresh, f.max_rtt, f.rtt, f.in_flight) = (packets(10), ms(140), ms(70), packets(40));
+        let mut cc = hd("hd(p_max=1, q_th=30ms, reference=freebsd)", &mut f);
+        cc.on_ack(&mut f, &ack(2, 70));
+        end(&mut *cc, &mut f);
+        cc.on_ack(&mut f, &ack(2, 70));
+        f.cwnd
+    };
+    assert_eq!(rested(&|_, _| ()), packets(20));
+    assert_eq!(rested(&|cc, f| cc.on_event(f, Event::RecoveryEnd)), packets(10));
+    assert_eq!(rested(&|cc, f| _ = cc.on_congestion(f, &congestion(Signal::Timeout, f))), packets(10));
+}

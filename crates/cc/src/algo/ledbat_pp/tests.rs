@@ -56,3 +56,14 @@ fn it_steps_aside_two_round_trips_after_slow_start_and_then_nine_times_as_rarely
     // It was back at 1720 (the ACK after): 480 ms, so the next comes 4320 ms later.
     assert_eq!([6030, 6050].map(|now| at(now, 0, 120)), [41, 2]);
 }
+
+#[test]
+fn the_base_is_forgotten_with_its_tenth_minute() {
+    let mut cc = ledbat_pp(&mut flow(10, 100));
+    cc.measure(Instant::ZERO, ms(100));
+    let queues = (1..=10).map(|minute| {
+        (0..4).for_each(|_| cc.measure(Instant::from_millis(60_000 * minute), ms(130)));
+        cc.queue.as_millis()
+    });
+    assert_eq!(queues.collect::<std::vec::Vec<_>>(), [30, 30, 30, 30, 30, 30, 30, 30, 30, 0]);
+}

@@ -159,5 +159,7 @@ mod tests {
         assert_eq!(Coexist::certain_at(&f, ms(10)), ms(65));
         f.max_rtt = ms(110);
         assert_eq!(Coexist::certain_at(&f, ms(10)), ms(20));
+        f.max_rtt = ms(101);
+        assert_eq!(Coexist::beta(&f, ms(10)), 0.5, "q_max is 10 ms at least");
     }
 }

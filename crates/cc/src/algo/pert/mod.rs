@@ -197,6 +197,7 @@ impl CongestionControl for Pert {
 mod tests {
     use super::*;
     use crate::testing::{ack, flow, packets};
+    use units::Instant;
 
     #[test]
     fn the_curve_of_figure_2_12() {
@@ -222,6 +223,19 @@ mod tests {
             f.cwnd.get()
         });
         assert_eq!(windows, [65_000, 65_000, 65_000, 42_250]);
+    }
+
+    #[test]
+    fn pi_reckons_with_the_window_that_the_target_would_leave() {
+        // 103 of 206 ms: half of 40 packets.
+        let mut f = flow(40, 100);
+        (f.srtt, f.rtt, f.now) = (Duration::from_millis(206), Duration::from_millis(206), Instant::from_millis(10));
+        let p = Params { law: Law::Pi, ..Params::default() };
+        let mut cc = Pert::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        let mut pi = Pi::default();
+        let queue = Duration::from_millis(50);
+        pi.advance(f.now, queue, p.target, 20.0, Duration::from_millis(103));
+        assert_eq!(cc.respond(&f, queue), pi.probability);
     }
 
     #[test]

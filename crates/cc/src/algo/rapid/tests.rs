@@ -70,3 +70,11 @@ fn a_free_path_is_filled_at_the_same_pace_whatever_its_rate() {
         assert!((88.0..115.0).contains(&ms), "{mbps} Mbit/s: {ms} ms");
     }
 }
+
+#[test]
+fn a_rise_begins_with_the_least_step_that_counts() {
+    for (ms, found) in [(1, (Rate::from_mbps(1.0), true)), (2, (Rate::from_mbps(8.0), false))] {
+        let p = Params { least: Duration::from_millis(ms), ..Params::default() };
+        assert_eq!(judge(&train(&[20, 21, 22, 23, 24, 25, 26, 27]), &p), found, "{ms} ms");
+    }
+}

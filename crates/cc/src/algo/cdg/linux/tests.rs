@@ -121,3 +121,56 @@ fn windows_are_cut_to_whole_packets() {
         assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(to * MSS)));
     }
 }
+
+#[test]
+fn growth_is_a_packet_a_window_and_the_shadows_too() {
+    let (mut cc, mut flow) = bench("cdg(reference=linux)");
+    cc.shadow = Bytes::new(150 * MSS);
+    for n in 0..50 {
+        assert_eq!(flow.cwnd, Bytes::new(100 * MSS), "ACK {n}");
+        cc.round_left = 1 << 30;
+        ack(&mut cc, &mut flow, 100_000);
+    }
+    assert_eq!((flow.cwnd, cc.shadow), (Bytes::new(101 * MSS), Bytes::new(151 * MSS)));
+    flow.cwnd_limited = false;
+    ack(&mut cc, &mut flow, 100_000);
+    assert_eq!(cc.shadow, flow.cwnd, "a window that is not used has no shadow beyond it");
+}
+
+#[test]
+fn a_round_ends_behind_what_was_out_when_it_began() {
+    let (mut cc, mut flow) = bench("cdg(reference=linux)");
+    flow.in_flight = Bytes::new(4 * MSS);
+    round(&mut cc, &mut flow, 100_000);
+    let left = [(); 3].map(|()| {
+        ack(&mut cc, &mut flow, 100_000);
+        cc.round_left / MSS as i64
+    });
+    assert_eq!(left, [2, 0, 4], "`after`, so not with the last of it");
+}
+
+#[test]
+fn the_largest_rtts_count_where_the_smallest_do_not_rise() {
+    let (mut cc, _) = bench("cdg(reference=linux)");
+    cc.rtt_prev = MinMax { min: 1000, max: 1000 };
+    cc.rtt = MinMax { min: 1000, max: 1100 };
+    assert_eq!(cc.gradient(), 800);
+}
+
+#[test]
+fn small_sums_say_nothing_of_the_queue() {
+    // Sums in µs in 64ths, rounded to the nearest.
+    for (min, max, queue) in [
+        (32, 31, QueueState::Full),
+        (32, 32, QueueState::Rising),
+        (31, 31, QueueState::Empty),
+        (0, -31, QueueState::Empty),
+        (0, -32, QueueState::Rising),
+    ] {
+        let (mut cc, _) = bench("cdg(reference=linux, use_tolerance=true)");
+        (cc.queue, cc.rtt_prev) = (QueueState::Empty, MinMax { min: 1000, max: 1000 });
+        cc.rtt = MinMax { min: 1000 + min, max: 1000 + max };
+        cc.gradient();
+        assert_eq!(cc.queue, queue, "{min} and {max}");
+    }
+}
