@@ -132,6 +132,17 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_shorter_than_the_path_tells_nothing() {
+        for (min_rtt, tells) in [(30, true), (31, false)] {
+            let mut t = RateTracker::default();
+            let tag = t.on_sent(Instant::from_millis(10), Bytes::ZERO, 0, 1000);
+            t.on_delivered(&tag, Instant::from_millis(10));
+            let s = t.sample(Instant::from_millis(40), Bytes::new(1000), Duration::from_millis(min_rtt));
+            assert_eq!(s.is_some(), tells, "{min_rtt} ms");
+        }
+    }
+
+    #[test]
     fn app_limited_marks_what_is_sent_until_the_bubble_is_out() {
         let ms = Instant::from_millis;
         let mut t = RateTracker::default();

@@ -160,5 +160,21 @@ mod tests {
         assert_eq!(policer.rate(), Some(Rate::from_mbps(8.0)));
         assert_eq!((1..100).find(|_| round(&mut policer)), Some(48));
         assert_eq!(policer.rate(), None);
+        let again = (1..100).find(|_| round(&mut policer) || policer.rate().is_some());
+        assert_eq!(again, Some(8), "and it looks for one anew");
+    }
+
+    #[test]
+    fn few_losses_are_no_policers() {
+        let mut f = flow(10, 100);
+        let mut cycle = Cycle::new(f.now);
+        let mut policer = Policer::new();
+        for _ in 0..100 {
+            f.now += ms(100);
+            f.delivered += packets(100);
+            policer.lost(packets(19));
+            policer.sample(&f, packets(19), false, true, &mut cycle);
+        }
+        assert_eq!((policer.rate(), policer.rate), (None, None));
     }
 }

@@ -348,3 +348,17 @@ fn a_probe_waits_as_many_rounds_as_reno_would_need_and_63_at_most() {
         assert!(cc.is_time_to_probe(&f), "or 2.5 s");
     }
 }
+
+#[test]
+fn sending_begins_anew_at_the_bandwidth_as_it_is() {
+    let mut f = flow(100, 100);
+    let mut cc = settled(&mut f);
+    cc.enter(&mut f, Cycle::Up);
+    let mut pace = |event| {
+        f.pacing = Some(Rate::from_mbps(10.0));
+        cc.on_event(&mut f, event);
+        (f.pacing.unwrap().as_bps(), core::mem::take(&mut cc.idle_restart))
+    };
+    assert_eq!(pace(Event::RecoveryEnd), (10_000_000, false));
+    assert_eq!(pace(Event::Restart), (7_920_000, true), "0.99 of 8 Mbit/s");
+}

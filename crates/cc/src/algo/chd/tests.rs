@@ -232,3 +232,10 @@ fn a_timeout_ends_the_rest_after_a_back_off() {
     run.cc.on_ack(&mut run.f, &last);
     assert_eq!(run.f.cwnd, packets(5), "the toss that cannot miss");
 }
+
+#[test]
+fn a_tenth_below_the_largest_queue_is_its_end() {
+    let mut f = flow(40, 40);
+    f.max_rtt = ms(140);
+    assert_eq!([89, 90].map(|queue| Params::is_full(ms(queue), &f)), [false, true]);
+}

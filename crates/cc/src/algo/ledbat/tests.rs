@@ -77,3 +77,34 @@ fn after_start(spec: &str, queue: u64) -> u64 {
     (0..10).for_each(|_| cc.on_ack(&mut f, &late(1, queue)));
     f.cwnd.get() / 1000
 }
+
+#[test]
+fn ten_minutes_and_four_delays_are_remembered_and_by_libutp_thirteen_and_three() {
+    for (spec, minutes, delays) in [("ledbat", 10, 4), ("ledbat(reference=libutp)", 13, 3)] {
+        let mut f = flow(10, 100);
+        f.rtt = ms(1000);
+        let mut cc = ledbat(spec, &mut f);
+        let mut queue = |seconds: u64, delay| {
+            f.now = units::Instant::from_millis(seconds * 1000);
+            cc.on_ack(&mut f, &late(0, delay));
+            let mut seen = 0.0;
+            cc.vars(&mut |name, value| seen = if name == "queue_ms" { value } else { seen });
+            seen
+        };
+        queue(0, 0);
+        assert_eq!((1..20).find(|_| queue(1, 30) > 0.0), Some(delays), "{spec}");
+        let forgotten = (1..20).find(|minute| (0..4).map(|_| queue(60 * minute, 40)).sum::<f64>() < 100.0);
+        assert_eq!(forgotten, Some(minutes), "{spec}: the first minute, which 30 ms were in too");
+    }
+}
+
+#[test]
+fn what_is_no_packet_yet_changes_nothing() {
+    let mut f = flow(10, 100);
+    (f.in_flight, f.ssthresh) = (packets(10), packets(100));
+    let mut cc = Ledbat::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    f.ssthresh = packets(100);
+    cc.on_ack(&mut f, &late(1, 0));
+    (0..8).for_each(|_| cc.on_ack(&mut f, &late(1, 101)));
+    assert_eq!((f.cwnd, f.ssthresh, f.has_events()), (packets(10), packets(100), false));
+}

@@ -134,3 +134,14 @@ fn only_the_first_slow_start_ends_with_a_decrease() {
     // 55 packets as it left: K = cbrt(65/0.4).
     assert!((cc.k - 5.457).abs() < 0.1, "{}", cc.k);
 }
+
+#[test]
+fn a_delay_of_just_q_low_is_still_the_curves() {
+    for (rtt, fair) in [(21, false), (22, true)] {
+        let mut f = flow(100, 20);
+        let mut cc = settled(&mut f);
+        cc.w_max = 100.0;
+        hear(&mut cc, &mut f, 1, rtt);
+        assert_eq!(matches!(cc.state, State::Fair(_)), fair, "{rtt} ms");
+    }
+}

@@ -73,3 +73,24 @@ fn a_pace_of_a_packet_in_a_timeout_is_no_silence() {
     };
     assert_eq!([after(false), after(true)], [3.0, 1.0]);
 }
+
+#[test]
+fn it_never_sends_at_less_than_a_twentieth_of_the_link() {
+    let mut f = flow(100, 50);
+    (f.ssthresh, f.rtt, f.srtt) = (packets(10), ms(500), ms(500));
+    let mut cc = nimbus(&mut f);
+    cc.mu = 8.0;
+    for n in 1..=50 {
+        let sent_at = Instant::from_millis(5 * n);
+        f.now = Instant::from_millis(10 * n + 500);
+        f.delivered += packets(1);
+        cc.rates.see(f.now, sent_at, f.delivered, f.srtt);
+    }
+    // 1.6 Mbit/s go in and 0.8 come out of 8; the queue is 450 ms.
+    let slowest = (0..20).map(|n| {
+        f.now = Instant::from_millis(2000 + 10 * n);
+        cc.tick(&mut f);
+        f.pacing.unwrap().as_bps()
+    });
+    assert_eq!((slowest.min(), cc.rate), (Some(400_000), 0.4));
+}

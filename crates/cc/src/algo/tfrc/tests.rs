@@ -121,3 +121,14 @@ fn a_growing_queue_slows_it_before_the_next_report() {
     cc.pace(&mut f);
     assert_eq!(f.pacing.unwrap().as_bps() * 2, before.as_bps());
 }
+
+#[test]
+fn undamped_it_paces_at_its_rate() {
+    let mut f = flow(10, 100);
+    let p = Params { damping: false };
+    let mut cc = Tfrc::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    cc.on_ack(&mut f, &ack(0, 100));
+    f.rtt = ms(400);
+    cc.pace(&mut f);
+    assert_eq!(f.pacing, Some(Rate::from_bps(800_000)), "10 packets of 1000 bytes in 100 ms");
+}
