@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! RTT_virt = max(srtt, 25 ms), after the first 500 rounds of avoidance (until then and in slow start, srtt)
-//! once per RTT_virt:  α += (F − α)/16,  F the fraction of marked bytes; α = 1 until the first mark
+//! once per RTT_virt:  α += (F − α)/16,  F the fraction of marked bytes, where a round ends after it; α = 1 until the
+//!                     first mark
 //! a mark:             cwnd = (1 − α/2)·cwnd, once per round, of old flows once per 25 ms
 //! a loss:             cwnd / 2
 //! avoidance:          cwnd += (srtt / RTT_virt)² packets a round, earned by unmarked data only, in the round that
@@ -14,8 +15,8 @@
 //! window comes down is what makes the window 2/p, as the coupling of DualPI2 wants it; DCTCP has half of that.
 //!
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04, section 2.4, partly from memory; read beside it: Cloudflare's
-//! quiche, and the authors' `tcp_prague.c` for growth (`prague_update_cwnd`) and for what is a round of an old flow (`prague_new_round`,
-//! `prague_is_rtt_indep`). The flow needs `ecn = true`, and a queue that marks early (`dualpi2`, or `codel` with `ce_threshold`).
+//! quiche, and the authors' `tcp_prague.c` for growth (`prague_update_cwnd`), for when α moves and for what is an old flow
+//! (`prague_should_update_ewma`, `prague_new_round`, `prague_is_rtt_indep`). The flow needs `ecn = true`, and a queue that marks early (`dualpi2`, or `codel` with `ce_threshold`).
 
 use crate::filter::Ewma;
 use crate::host::MarkedFraction;
@@ -121,8 +122,9 @@ impl Prague {
 impl CongestionControl for Prague {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.rounds = self.rounds.saturating_add(u32::from(ack.round.is_some() && !flow.in_slow_start()));
-        // The end of the first round past RTT_virt.
-        let over = ack.round.is_some() && flow.now.since(self.updated) + flow.srtt / 2 >= self.virtual_rtt(flow);
+        // The end of the first round past 25 ms, and of any longer one (`prague_should_update_ewma`).
+        let due = !self.is_old(flow) || flow.now.since(self.updated) >= self.p.virtual_rtt;
+        let over = ack.round.is_some() && due;
         self.marked |= !ack.ce.is_zero();
         if let Some(fraction) = self.marks.see(ack, over) {
             // Until a mark shows a queue that marks there is nothing to average.
