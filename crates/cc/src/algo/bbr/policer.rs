@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_fifth_lost_and_rates_within_an_eighth() {
         assert!(lossy(packets(20), packets(100)) && !lossy(packets(19), packets(100)));
-        assert!(!lossy(packets(1), Bytes::ZERO));
+        assert!(!lossy(packets(1), Bytes::ZERO) && lossy(packets(50), packets(256)));
         let mbps = Rate::from_mbps;
         assert!(alike(mbps(1.125), mbps(1.0)) && !alike(mbps(1.13), mbps(1.0)));
         assert!(alike(Rate::from_bps(14_000), Rate::from_bps(10_000)), "4 kbit/s apart");
@@ -173,7 +173,7 @@ mod tests {
             f.now += ms(100);
             f.delivered += packets(100);
             policer.lost(packets(19));
-            policer.sample(&f, packets(19), false, true, &mut cycle);
+            assert!(!policer.sample(&f, packets(19), false, true, &mut cycle), "nothing to begin anew");
         }
         assert_eq!((policer.rate(), policer.rate), (None, None));
     }

@@ -210,10 +210,12 @@ fn losses_in_a_row_are_one_event_of_the_six_that_end_startup() {
         lost: packets(10),
         app_limited: false,
     };
-    for (acks, ends) in [(1, false), (6, true)] {
+    for (acks, since, ends) in [(1, 0, false), (6, 0, true), (6, 10, false)] {
         let mut f = flow(200, 100);
         let mut cc = bbr(&mut f);
         (f.phase, cc.rounds, cc.next_round, cc.loss_round_end) = (Phase::Recovery, 9, packets(9999), packets(9999));
+        // The round that ends below is the tenth.
+        cc.recovery_round = since;
         for n in 1..=acks {
             (0..12 / acks).for_each(|_| {
                 let lost = Lost {
@@ -233,7 +235,7 @@ fn losses_in_a_row_are_one_event_of_the_six_that_end_startup() {
             let sample = rate(&f);
             cc.on_ack(&mut f, &Ack { newly_lost: packets(12 / acks), rate: Some(sample), ..ack(1, 100) });
         }
-        assert_eq!(cc.full, ends, "12 losses on {acks} ACKs");
+        assert_eq!(cc.full, ends, "12 losses on {acks} ACKs, in recovery since round {since}");
     }
 }
 
@@ -361,4 +363,56 @@ fn sending_begins_anew_at_the_bandwidth_as_it_is() {
     };
     assert_eq!(pace(Event::RecoveryEnd), (10_000_000, false));
     assert_eq!(pace(Event::Restart), (7_920_000, true), "0.99 of 8 Mbit/s");
+}
+
+#[test]
+fn after_a_probe_that_went_too_far_the_next_stops_at_the_bound_and_goes_on_if_nothing_was_lost() {
+    for (in_flight, stops) in [(99, false), (100, true)] {
+        let mut f = flow(90, 100);
+        let mut cc = settled(&mut f);
+        cc.enter(&mut f, Cycle::Up);
+        (cc.bounds.longterm, cc.state.previous_too_high) = (Some(packets(100)), true);
+        (f.in_flight, f.delivered) = (packets(in_flight), packets(500));
+        // Sent before the round: nothing but what is in flight is new.
+        cc.on_ack(&mut f, &Ack { rate: Some(sample(Bytes::ZERO, 50)), ..ack(1, 100) });
+        let expected = if stops { (Cycle::Down, false) } else { (Cycle::Up, true) };
+        assert_eq!((cc.state.phase, cc.state.previous_too_high), expected, "{in_flight} packets");
+        if stops {
+            let sent_at = f.delivered;
+            f.delivered += packets(100);
+            cc.on_ack(&mut f, &Ack { rate: Some(sample(sent_at, 50)), ..ack(1, 100) });
+            assert_eq!(cc.state.phase, Cycle::Refill, "its round lost nothing");
+        }
+    }
+}
+
+#[test]
+fn bunched_acks_are_remembered_for_a_round_in_startup_and_ten_later() {
+    for (full, rounds) in [(false, 2), (true, 11)] {
+        let mut f = flow(200, 100);
+        let mut cc = settled(&mut f);
+        cc.full = full;
+        f.now = Instant::from_millis(1000);
+        let rate = Some(sample(Bytes::ZERO, 80));
+        cc.update_aggregation(&f, &Ack { rate, ..ack(40, 100) });
+        assert_eq!(cc.extra.get(), Some(packets(40)), "forty packets at once after a silence");
+        let until = (1..30).find(|_| {
+            (f.now, cc.rounds) = (f.now + ms(100), cc.rounds + 1);
+            cc.update_aggregation(&f, &Ack { rate, ..ack(1, 100) });
+            cc.extra.get() != Some(packets(40))
+        });
+        assert_eq!(until, Some(rounds), "full: {full}");
+    }
+}
+
+#[test]
+fn the_tighter_bound_holds_and_four_packets_are_left() {
+    for (long, short, cap) in [(100, 60, 60), (60, 100, 60), (2, 3, 4)] {
+        let mut f = flow(200, 100);
+        let mut cc = settled(&mut f);
+        cc.enter(&mut f, Cycle::Down);
+        (cc.bounds.longterm, cc.bounds.shortterm) = (Some(packets(long)), Some(packets(short)));
+        cc.set_cwnd(&mut f, &ack(1, 100));
+        assert_eq!(f.cwnd, packets(cap), "{long} and {short}");
+    }
 }

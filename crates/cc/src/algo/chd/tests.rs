@@ -239,3 +239,11 @@ fn a_tenth_below_the_largest_queue_is_its_end() {
     f.max_rtt = ms(140);
     assert_eq!([89, 90].map(|queue| Params::is_full(ms(queue), &f)), [false, true]);
 }
+
+#[test]
+fn the_end_of_a_reduction_without_a_loss_changes_no_window() {
+    let mut run = Run::new("chd(reference=freebsd)", 40);
+    run.f.in_flight = packets(5);
+    run.cc.on_event(&mut run.f, Event::RecoveryEnd);
+    assert_eq!(run.f.cwnd, packets(40));
+}

@@ -166,3 +166,13 @@ fn freebsds_rest_is_over_with_a_repair_or_a_timeout() {
     assert_eq!(rested(&|cc, f| cc.on_event(f, Event::RecoveryEnd)), packets(10));
     assert_eq!(rested(&|cc, f| _ = cc.on_congestion(f, &congestion(Signal::Timeout, f))), packets(10));
 }
+
+#[test]
+fn only_the_first_slow_start_is_left() {
+    for (ssthresh, cause) in [(Bytes::MAX, CauseKind::SlowStartExit), (packets(100), CauseKind::DelayBackoff)] {
+        let mut f = flow(21, 40);
+        (f.ssthresh, f.max_rtt, f.rtt) = (ssthresh, ms(140), ms(70));
+        hd("hd(p_max=1)", &mut f).on_ack(&mut f, &ack(1, 70));
+        assert_eq!(f.drain_events().next().unwrap().cause(), Some(cause));
+    }
+}

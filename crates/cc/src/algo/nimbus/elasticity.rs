@@ -100,10 +100,16 @@ mod tests {
         assert!(after(|t| 0.5 + 0.1 * sine(8.0, t) + 0.01 * sine(5.0, t)) < 0.5);
         assert!(after(|t| 0.5 + 0.01 * sine(5.0, t) + 0.001 * sine(8.0, t)) < 1.0, "a twentieth of our own is a leak");
         assert_eq!(after(|t| 0.05 + 0.04 * sine(5.0, t)), 0.0, "too little to matter");
+        let between = |t: f64| 0.5 + 0.1 * sine(5.0, t) + 0.1 * sine(52.0 / 5.12, t);
+        assert!(after(between) > 5.0, "what is beyond 9.5 Hz does not count");
         // The last quarter of 5.12 s; the thousandth sample is at 10 s.
         let until = |end: f64| move |t: f64| if t < end { 0.5 } else { 0.0 } + 0.04 * sine(5.0, t);
         assert_eq!(after(until(10.0 - 1.28)), 0.0);
         assert!(after(until(10.0 - 0.64)) > 0.0, "half of it: a quarter of the link on average");
+        let mut e = Elasticity::new();
+        (0..SAMPLES + 68).for_each(|_| _ = e.see(0.95, 0.5, 5.0));
+        // 69 samples: 6 − 5·0.99^69.
+        assert!((e.value - 3.5).abs() < 0.01, "half the way from 1 to 6: {}", e.value);
         assert!(after(|t| 0.95 + 0.04 * sine(8.0, t)) > 5.0, "who takes nearly all is elastic");
     }
 }

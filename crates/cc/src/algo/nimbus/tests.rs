@@ -94,3 +94,17 @@ fn it_never_sends_at_less_than_a_twentieth_of_the_link() {
     });
     assert_eq!((slowest.min(), cc.rate), (Some(400_000), 0.4));
 }
+
+#[test]
+fn in_delay_mode_only_a_timeout_and_a_loss_in_slow_start_take_from_the_window() {
+    for (signal, ssthresh, reaction) in [
+        (Signal::Loss, 1000, Reaction::Reduce(packets(50))),
+        (Signal::Loss, 10, Reaction::Own),
+        (Signal::Timeout, 10, Reaction::Reduce(packets(50))),
+    ] {
+        let mut f = flow(100, 50);
+        f.ssthresh = packets(ssthresh);
+        let c = crate::testing::congestion(signal, &f);
+        assert_eq!(nimbus(&mut f).on_congestion(&mut f, &c), reaction, "{signal:?} {ssthresh}");
+    }
+}

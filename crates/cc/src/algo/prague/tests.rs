@@ -113,3 +113,16 @@ fn rounds_count_once_slow_start_is_over_and_in_it_every_mark_counts() {
     let c = congestion(Signal::Ecn, &f);
     assert!(matches!(cc.on_congestion(&mut f, &c), Reaction::Reduce(_)));
 }
+
+#[test]
+fn slow_start_doubles_by_unmarked_data_but_not_while_the_host_brings_the_window_down() {
+    for (phase, window) in [(Phase::Open, 16), (Phase::Reduced, 8)] {
+        let mut f = flow(8, 50);
+        f.phase = phase;
+        let mut cc = prague(&mut f, 500);
+        (0..8).for_each(|_| cc.on_ack(&mut f, &ack(1, 50)));
+        cc.on_ack(&mut f, &Ack { ce: packets(1), ..ack(1, 50) });
+        assert_eq!(f.cwnd, packets(window), "{phase:?}");
+        assert_eq!(f.pacing, Some(packets(2 * window) / ms(50)));
+    }
+}

@@ -174,3 +174,14 @@ fn small_sums_say_nothing_of_the_queue() {
         assert_eq!(cc.queue, queue, "{min} and {max}");
     }
 }
+
+#[test]
+fn a_full_window_of_gradients_is_not_extrapolated() {
+    let (mut cc, _) = bench("cdg(reference=linux)");
+    let seen = (1..=9).map(|n| {
+        (cc.rtt_prev, cc.rtt) = (cc.rtt, MinMax { min: 1000 + 100 * n, max: 1000 + 100 * n });
+        cc.gradient()
+    });
+    // The first one is of 1100 to nothing; it falls out with the ninth.
+    assert_eq!(seen.last(), Some(800));
+}
