@@ -7,16 +7,17 @@
 //! loss:                       ssthresh = cwnd / 2
 //! ```
 //! Source: Brakmo, O'Malley and Peterson, SIGCOMM 1994 (`paper`); Linux 6.1 (`linux`: divides by the base RTT, so that
-//! Δ comes out larger, takes the smallest RTT of a round, doubles every round, and is Reno with fewer than three
-//! samples); FreeBSD 11 (`freebsd`: whole ticks and whole bytes per tick, the marked round's bytes as actual rate, and
-//! slow start ends at β).
+//! Δ comes out larger, takes the smallest RTT of a round, doubles every round, is Reno on the ACK that ends a round of fewer
+//! than three samples and while a timeout is repaired, and forgets the base whenever nothing is outstanding); FreeBSD 11
+//! (`freebsd`: whole ticks and whole bytes per tick, the marked round's bytes as actual rate, slow start ends at β, and its
+//! toggle hands ACKs to NewReno beyond the threshold, too).
 
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Round, Setup,
-    StartRule, causes, exits,
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Phase, Reaction, Round, Sent,
+    Setup, Signal, StartRule, causes, exits,
 };
 use params::{Auto, ParamError};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Instant};
 
 params::choice! {
     /// Whose rules.
@@ -58,16 +59,16 @@ impl Params {
     }
 }
 
-/// State: the base RTT, and whether this round of slow start grows.
+/// State: the base RTT, whether this round of slow start grows, and since when rounds count.
 #[derive(Debug)]
 pub struct Vegas {
     p: Params,
     own_start: bool,
-    /// Smallest RTT of the flow, or since the last restart in Linux.
+    /// Smallest RTT of the flow, in Linux since something was outstanding.
     base: Duration,
     grows: bool,
-    /// This round is Vegas' (enough samples in the last one); otherwise Reno's.
-    trusted: bool,
+    /// Linux judges no round that began before (`vegas_enable`).
+    enabled: Instant,
     delta: f64,
 }
 
@@ -110,7 +111,7 @@ impl Algorithm for Vegas {
         // Whatever host it runs on: a window that comes down to its threshold is in avoidance but in FreeBSD's own Vegas.
         setup.flow.slow_start_at_ssthresh = p.reference == Reference::FreeBsd;
         let base = setup.flow.min_rtt;
-        Vegas { p: p.clone(), own_start: setup.own_start, base, grows: true, trusted: true, delta: 0.0 }
+        Vegas { p: p.clone(), own_start: setup.own_start, base, grows: true, enabled: Instant::ZERO, delta: 0.0 }
     }
 }
 
@@ -166,8 +167,7 @@ impl Vegas {
         if !freebsd {
             self.grows = !self.grows || self.p.reference == Reference::Linux;
         }
-        self.trusted = self.p.reference != Reference::Linux || round.samples >= 3;
-        let Some((delta, rtt)) = self.judge(flow, round).filter(|_| self.trusted) else { return };
+        let Some((delta, rtt)) = self.judge(flow, round) else { return };
         self.delta = delta;
         let exit = if freebsd { self.p.beta() } else { self.p.gamma };
         if freebsd {
@@ -196,6 +196,22 @@ impl Vegas {
             flow.ssthresh = flow.ssthresh.max(flow.cwnd.mul_f64(0.75));
         }
     }
+
+    /// Is this ACK Reno's in Linux? Outside Open all are (`vegas_disable`), else the one that ends a round which tells nothing.
+    fn is_renos(&self, flow: &Flow, ack: &Ack) -> bool {
+        self.p.reference == Reference::Linux
+            && (flow.phase != Phase::Open || ack.round.is_some_and(|round| self.counts(&round) && round.samples < 3))
+    }
+
+    fn counts(&self, round: &Round) -> bool {
+        round.start >= self.enabled
+    }
+
+    fn enable(&mut self, flow: &Flow) {
+        if self.p.reference == Reference::Linux {
+            self.enabled = flow.now;
+        }
+    }
 }
 
 impl CongestionControl for Vegas {
@@ -204,28 +220,48 @@ impl CongestionControl for Vegas {
         if !flow.phase.grows() {
             return;
         }
+        if self.is_renos(flow, ack) {
+            return flow.grow_as_reno(ack.cumulative);
+        }
         let slow_start = flow.in_slow_start();
-        if let Some(round) = &ack.round {
-            self.end_of_round(flow, round);
+        if let Some(round) = ack.round.filter(|round| self.counts(round)) {
+            self.end_of_round(flow, &round);
         }
-        if !flow.may_grow() {
-            return;
-        }
-        if slow_start && flow.in_slow_start() && (self.grows || !self.own_start) {
+        if self.p.reference == Reference::FreeBsd && self.grows && self.own_start {
+            flow.grow_as_reno(ack.cumulative);
+        } else if flow.may_grow() && slow_start && flow.in_slow_start() && (self.grows || !self.own_start) {
             flow.slow_start(ack.cumulative);
-        } else if !slow_start && !self.trusted {
-            flow.additive(flow.cwnd, ack.cumulative);
         }
     }
 
-    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
-        self.grows = true;
-        Reaction::Reduce(flow.cwnd / 2)
+    fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
+        if self.p.reference != Reference::FreeBsd {
+            self.grows = true;
+        } else if congestion.signal != Signal::Timeout {
+            // A window that is not below its threshold when recovery begins (`vegas_cong_signal`).
+            self.grows = false;
+        }
+        Reaction::Reduce(match self.p.reference {
+            Reference::Paper => flow.cwnd / 2,
+            Reference::Linux | Reference::FreeBsd => flow.segments(flow.cwnd / 2),
+        })
     }
 
-    fn on_event(&mut self, _: &mut Flow, event: Event) {
-        if event == Event::Restart && self.p.reference == Reference::Linux {
-            (self.base, self.trusted) = (Duration::ZERO, true);
+    fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
+        // `tcp_event_data_sent`: what was outstanding is acknowledged or lost, and the path may be another one.
+        if self.p.reference == Reference::Linux && sent.in_flight <= sent.size {
+            self.base = Duration::ZERO;
+            self.enable(flow);
+        }
+    }
+
+    fn on_undo(&mut self, flow: &mut Flow) {
+        self.enable(flow);
+    }
+
+    fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        if event == Event::RecoveryEnd {
+            self.enable(flow);
         }
     }
 

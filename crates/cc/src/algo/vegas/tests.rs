@@ -1,6 +1,6 @@
 use super::*;
-use crate::testing::{ack, closing, flow, ms, packets};
-use crate::{CauseKind, build};
+use crate::testing::{ack, closing, congestion, flow, ms, packets};
+use crate::{CauseKind, Phase, Sent, Signal, build};
 use std::boxed::Box;
 use std::vec::Vec;
 use units::Rng;
@@ -83,4 +83,117 @@ fn a_window_that_is_not_used_does_not_grow() {
     let mut cc = vegas("vegas", &mut f);
     cc.on_ack(&mut f, &closing(20, 100));
     assert_eq!(f.cwnd, packets(20));
+}
+
+/// Sends and acknowledges a segment; what a closing ACK of `samples` RTTs says then.
+fn ends_round(f: &Flow, rtt: u64, samples: u32) -> Ack {
+    let mut last = closing(1, rtt);
+    let round = last.round.as_mut().unwrap();
+    (round.samples, round.sent, round.start, round.end) = (samples, f.cwnd, f.now, f.now);
+    last
+}
+
+#[test]
+fn linux_is_reno_for_the_ack_that_ends_a_round_of_two_samples_and_for_no_other() {
+    let mut f = flow(4, 100);
+    f.ssthresh = packets(2);
+    let mut cc = vegas("vegas(reference=linux)", &mut f);
+    // Four packets acknowledged as Reno are one packet more; the ACKs between the ends of rounds count nothing.
+    let windows = [(); 4].map(|()| {
+        let last = ends_round(&f, 100, 2);
+        cc.on_ack(&mut f, &last);
+        (0..3).for_each(|_| cc.on_ack(&mut f, &ack(1, 100)));
+        f.cwnd.get()
+    });
+    assert_eq!(windows, [4000, 4000, 4000, 5000]);
+}
+
+#[test]
+fn linux_is_reno_while_what_a_timeout_lost_is_sent_again() {
+    let mut f = flow(20, 100);
+    (f.ssthresh, f.phase) = (packets(40), Phase::Loss);
+    let mut cc = vegas("vegas(reference=linux)", &mut f);
+    let last = ends_round(&f, 200, 20);
+    cc.on_ack(&mut f, &last);
+    assert_eq!((f.cwnd, f.ssthresh), (packets(21), packets(40)), "a queue of ten packets ends no slow start");
+}
+
+#[test]
+fn linux_forgets_its_base_whenever_nothing_is_outstanding() {
+    let left = |in_flight: u64, spec: &str| {
+        let mut f = flow(20, 100);
+        f.ssthresh = packets(10);
+        let mut cc = vegas(spec, &mut f);
+        cc.on_ack(&mut f, &ack(0, 100));
+        let sent = Sent { size: packets(1), in_flight: packets(in_flight), retransmission: false };
+        cc.on_sent(&mut f, &sent);
+        // Over 100 ms 150 are ten packets queued; without that base they are the path.
+        let last = Ack { cumulative: Bytes::ZERO, ..ends_round(&f, 150, 20) };
+        cc.on_ack(&mut f, &last);
+        f.cwnd.get() / 1000
+    };
+    assert_eq!([2, 1].map(|n| left(n, "vegas(reference=linux)")), [19, 21]);
+    assert_eq!([2, 1].map(|n| left(n, "vegas")), [19, 19]);
+}
+
+#[test]
+fn linux_judges_no_round_that_began_before_a_recovery_ended() {
+    let judged = |later: u64, undone: bool| {
+        let mut f = flow(20, 100);
+        f.ssthresh = packets(10);
+        let mut cc = vegas("vegas(reference=linux)", &mut f);
+        let round = ends_round(&f, 150, 20);
+        f.now += ms(50);
+        if undone {
+            cc.on_undo(&mut f)
+        } else {
+            cc.on_event(&mut f, Event::RecoveryEnd)
+        }
+        let mut last = Ack { cumulative: Bytes::ZERO, ..round };
+        last.round.as_mut().unwrap().start += ms(later);
+        cc.on_ack(&mut f, &last);
+        f.cwnd.get() / 1000
+    };
+    assert_eq!([(49, false), (50, false), (49, true), (50, true)].map(|(at, undo)| judged(at, undo)), [20, 19, 20, 19]);
+}
+
+#[test]
+fn kernels_cut_to_whole_segments() {
+    for (spec, left) in [("vegas", 7500), ("vegas(reference=linux)", 7000), ("vegas(reference=freebsd)", 7000)] {
+        let mut f = flow(15, 100);
+        let mut cc = vegas(spec, &mut f);
+        let c = congestion(Signal::Loss, &f);
+        assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(Bytes::new(left)), "{spec}");
+    }
+}
+
+/// FreeBSD's window after each of these rounds from its threshold of 20 packets, of which so many are queued.
+fn freebsd_after(signal: Option<Signal>, queued: &[u64]) -> Vec<u64> {
+    let mut f = flow(40, 100);
+    let mut cc = vegas("vegas(reference=freebsd)", &mut f);
+    if let Some(signal) = signal {
+        let c = congestion(signal, &f);
+        cc.on_congestion(&mut f, &c);
+    }
+    (f.cwnd, f.ssthresh) = (packets(20), packets(20));
+    let mut round = |queued: &u64| {
+        let mut last = ends_round(&f, 100, 20);
+        last.round.as_mut().unwrap().sent = f.cwnd - packets(*queued);
+        cc.on_ack(&mut f, &last);
+        (0..24).for_each(|_| cc.on_ack(&mut f, &ack(1, 100)));
+        f.cwnd.get() / 1000
+    };
+    queued.iter().map(&mut round).collect()
+}
+
+#[test]
+fn freebsds_toggle_outlasts_the_threshold() {
+    // A timeout leaves the toggle as it was: on here, so that a round without a queue turns it off, and one with a queue
+    // between α and β keeps it. On, it hands ACKs to NewReno, beyond the threshold too.
+    assert_eq!(freebsd_after(Some(Signal::Timeout), &[2, 2, 0, 2]), [22, 23, 24, 24]);
+    assert_eq!(freebsd_after(None, &[2, 2, 0, 2]), [22, 23, 24, 24]);
+    // A loss or a mark turns it off; the first round without a queue turns it on.
+    for signal in [Signal::Loss, Signal::Ecn] {
+        assert_eq!(freebsd_after(Some(signal), &[2, 0, 2, 4, 2]), [20, 22, 23, 22, 22], "{signal:?}");
+    }
 }
