@@ -13,8 +13,8 @@
 //! is γ's value.
 
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Round, Setup, Signal,
-    causes,
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Round, Setup,
+    Signal, causes,
 };
 use units::{Bytes, math};
 
@@ -113,6 +113,10 @@ impl CongestionControl for Compound {
         if !flow.may_grow() {
             return;
         }
+        if self.dwnd > flow.cwnd {
+            // Others cut the window: the whole of it is Reno's then, as in the Linux module.
+            self.dwnd = Bytes::ZERO;
+        }
         let mut acked = ack.cumulative;
         if flow.in_slow_start() {
             acked = flow.slow_start(acked);
@@ -132,6 +136,13 @@ impl CongestionControl for Compound {
         let (reno, total) = (reno / 2, flow.cwnd.mul_f64(1.0 - self.p.beta));
         self.dwnd = if congestion.signal == Signal::Timeout { Bytes::ZERO } else { total.saturating_sub(reno) };
         Reaction::Reduce(total.max(reno))
+    }
+
+    fn on_event(&mut self, _: &mut Flow, event: Event) {
+        // Silence ends it in the Linux module (`tcp_compound_init`).
+        if matches!(event, Event::Timeout | Event::Restart) {
+            self.dwnd = Bytes::ZERO;
+        }
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -11,8 +11,8 @@
 //! close the window within a round.
 
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Round, Setup, Signal,
-    causes,
+    About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Reaction, Round, Setup,
+    Signal, causes,
 };
 use units::Duration;
 
@@ -92,6 +92,12 @@ impl CongestionControl for Dual {
             self.extremes = None;
         }
         Reaction::Reduce(flow.cwnd / 2)
+    }
+
+    fn on_event(&mut self, _: &mut Flow, event: Event) {
+        if event == Event::Timeout {
+            self.extremes = None;
+        }
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -107,6 +107,9 @@ impl CongestionControl for VegasPlus {
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        if event == Event::Timeout {
+            self.count = 0;
+        }
         self.vegas.on_event(flow, event);
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Event;
 use crate::testing::{ack, closing, congestion, flow, ms, packets};
 use units::Rng;
 
@@ -57,4 +58,29 @@ fn gamma_follows_what_reno_alone_would_have_queued() {
     };
     // Twenty packets queued; three quarters are 15. Then γ nears it from above.
     assert_eq!([gammas(), gammas()], [22.5, 18.75]);
+}
+
+#[test]
+fn a_timeout_within_a_recovery_and_silence_leave_reno_too() {
+    for (event, dwnd) in [(Event::Timeout, 0), (Event::Restart, 0), (Event::RecoveryEnd, 40)] {
+        let mut f = flow(100, 100);
+        let mut cc = compound(Params::default(), &mut f);
+        cc.dwnd = packets(40);
+        cc.on_event(&mut f, event);
+        assert_eq!(cc.dwnd, packets(dwnd), "{event:?}");
+    }
+}
+
+#[test]
+fn a_window_cut_below_the_delay_window_is_renos() {
+    let mut f = flow(100, 100);
+    let mut cc = compound(Params::default(), &mut f);
+    cc.dwnd = packets(60);
+    // A repair left ten packets.
+    (f.cwnd, f.ssthresh) = (packets(10), packets(75));
+    cc.on_ack(&mut f, &ack(1, 100));
+    assert_eq!((f.cwnd, cc.dwnd), (packets(11), Bytes::ZERO));
+    cc.dwnd = packets(11);
+    cc.on_ack(&mut f, &ack(1, 100));
+    assert_eq!(cc.dwnd, packets(11));
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Event;
 use crate::testing::{ack, closing, congestion, flow, packets};
 use units::Rng;
 
@@ -36,4 +37,12 @@ fn a_timeout_forgets_the_extremes_and_a_loss_does_not() {
         assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(16)));
         assert_eq!(cc.threshold().map_or(0.0, Duration::as_millis_f64), threshold);
     }
+}
+
+#[test]
+fn a_timeout_within_a_recovery_forgets_the_extremes_too() {
+    let mut f = flow(32, 100);
+    let mut cc = settled(&mut f, Params::default());
+    cc.on_event(&mut f, Event::Timeout);
+    assert_eq!(cc.threshold(), None);
 }

@@ -43,3 +43,12 @@ fn a_grown_window_explains_a_rising_rtt_and_a_timeout_clears() {
     cc.on_congestion(&mut f, &c);
     assert_eq!(hear(&mut cc, &mut f, [139, 139].into_iter()), (0, false));
 }
+
+#[test]
+fn a_timeout_within_a_recovery_clears_too() {
+    let mut f = flow(20, 100);
+    let mut cc = settled(&mut f);
+    hear(&mut cc, &mut f, 100..120);
+    cc.on_event(&mut f, Event::Timeout);
+    assert_eq!(hear(&mut cc, &mut f, [119].into_iter()), (0, false));
+}
