@@ -100,11 +100,15 @@ impl Curve {
         if t < self.k { self.origin.saturating_sub(rise) } else { self.origin.saturating_add(rise) }
     }
 
+    /// How far ahead the curve is looked up, in jiffies, rounded up (`usecs_to_jiffies`).
+    fn ahead(&self) -> u64 {
+        self.smallest_rtt.map_or(0, |rtt| (rtt.as_micros() * HZ).div_ceil(1_000_000))
+    }
+
     /// Packets to be acknowledged per packet of growth on the curve.
     fn curve_count(&self, cwnd: u64, now: u64) -> u64 {
         let passed = now - self.epoch.unwrap_or(now);
-        let ahead = self.smallest_rtt.map_or(0, |rtt| rtt.as_micros() * HZ / 1_000_000);
-        let target = self.target(((passed + ahead) << 10) / HZ);
+        let target = self.target(((passed + self.ahead()) << 10) / HZ);
         let cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         if self.last_max == 0 { cnt.min(20) } else { cnt }
     }
@@ -132,8 +136,8 @@ impl Curve {
                 self.begin(cwnd, acked, now);
             }
             self.cnt = self.curve_count(cwnd, now);
+            (self.last_cwnd, self.last_time) = (cwnd, now);
         }
-        (self.last_cwnd, self.last_time) = (cwnd, now);
         if self.friendliness {
             self.cnt = self.reno_count(cwnd, self.cnt);
         }
@@ -225,6 +229,29 @@ mod tests {
         f.now += ms(60_000);
         curve.avoidance(&mut f, packets(1));
         assert_eq!(curve.cnt, 2, "half the window a round at most");
+    }
+
+    #[test]
+    fn the_curve_is_looked_up_anew_a_jiffy_after_the_window_grew() {
+        let mut curve = Curve::new(&Params { friendliness: false, ..Params::default() });
+        curve.last_max = 200;
+        // At the start of the curve nothing is left to grow: 100 windows for a packet.
+        let counts = [(100, 5000), (101, 5000), (101, 5001), (101, 5032)].map(|(cwnd, now)| {
+            curve.update(cwnd, 1, now);
+            curve.cnt
+        });
+        assert_eq!(counts, [10_000, 10_000, 10_100, 10_100]);
+        assert_eq!(curve.last_time, 5001, "and then not for a 32nd of a second");
+    }
+
+    #[test]
+    fn the_smallest_rtt_is_rounded_up_to_jiffies() {
+        let mut curve = Curve::new(&Params::default());
+        let ahead = [100_001, 100_000, 40_999].map(|us| {
+            curve.sample(Instant::ZERO, Duration::from_micros(us));
+            curve.ahead()
+        });
+        assert_eq!(ahead, [101, 100, 41]);
     }
 
     #[test]
