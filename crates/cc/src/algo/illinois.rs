@@ -64,7 +64,10 @@ impl Algorithm for Illinois {
         family: Family::DualSignal,
         signal: "loss, mean RTT per round",
         evidence: Evidence::Equations,
-        departures: &["in floating point, where Linux has α in 128ths and β in 64ths"],
+        departures: &[
+            "in floating point, where Linux has α in 128ths and β in 64ths",
+            "α is α_max again after θ low rounds in a row, as the paper says; Linux counts low rounds across others",
+        ],
         ..About::DEFAULT
     };
     type Params = Params;
@@ -105,14 +108,13 @@ impl Illinois {
     }
 
     fn end_of_round(&mut self, flow: &Flow) {
-        if self.count > 0 {
+        if flow.cwnd.packets(flow.mss) < self.p.window_threshold {
+            (self.alpha, self.beta) = (1.0, 0.5);
+        } else if self.count > 0 {
             let d_a = (self.sum / self.count).saturating_sub(flow.min_rtt).as_secs_f64();
             let d_m = flow.max_rtt.saturating_sub(flow.min_rtt).as_secs_f64();
             self.update_alpha(d_a, d_m);
             self.beta = if d_m > 0.0 { self.beta(d_a, d_m) } else { self.p.beta_min };
-        }
-        if flow.cwnd.packets(flow.mss) < self.p.window_threshold {
-            (self.alpha, self.beta) = (1.0, 0.5);
         }
         (self.sum, self.count) = (Duration::ZERO, 0);
     }
@@ -120,6 +122,7 @@ impl Illinois {
     /// Linux, at every timeout.
     fn reset(&mut self) {
         (self.alpha, self.beta, self.low_rounds, self.was_above) = (1.0, 0.5, 0, false);
+        (self.sum, self.count) = (Duration::ZERO, 0);
     }
 }
 

@@ -48,3 +48,33 @@ fn a_round_adds_alpha_and_a_loss_takes_beta() {
     cc.on_congestion(&mut f, &c);
     assert_eq!((cc.alpha, cc.beta), (1.0, 0.5));
 }
+
+#[test]
+fn rounds_of_a_small_window_do_not_count() {
+    // Linux does not look at delays there: once large, the window grows at α_max in its first round without a queue.
+    let mut f = flow(14, 100);
+    f.max_rtt = ms(200);
+    let mut cc = illinois(&mut f);
+    cc.on_ack(&mut f, &closing(0, 150));
+    f.cwnd = packets(20);
+    cc.on_ack(&mut f, &closing(0, 100));
+    assert_eq!(cc.alpha, 10.0);
+}
+
+#[test]
+fn a_timeout_forgets_the_rtts_of_its_round() {
+    for told in [true, false] {
+        let mut f = flow(100, 100);
+        f.max_rtt = ms(200);
+        let mut cc = illinois(&mut f);
+        cc.on_ack(&mut f, &ack(0, 200));
+        if told {
+            let c = congestion(Signal::Timeout, &f);
+            cc.on_congestion(&mut f, &c);
+        } else {
+            cc.on_event(&mut f, Event::Timeout);
+        }
+        cc.on_ack(&mut f, &closing(0, 100));
+        assert_eq!((cc.alpha, cc.beta), (10.0, 0.125));
+    }
+}
