@@ -8,7 +8,7 @@
 //! Linux's: the delay test compares with the smallest RTT of the flow's life, not of the round before; a paced sender
 //! makes no bursts, so its train must last the whole base RTT and an allowance for offload.
 
-use crate::{Ack, Flow, SlowStart, causes, exits, start::Start};
+use crate::{Ack, Congestion, Event, Flow, Reaction, Signal, SlowStart, causes, exits, start::Start};
 use units::{Bytes, Duration, Instant, Rng};
 
 params::params! {
@@ -129,8 +129,17 @@ impl SlowStart for HyStart {
     }
 
     fn on_reset(&mut self, flow: &mut Flow) {
-        self.found = false;
         self.begin_round(flow.now);
+    }
+
+    // Linux forgets that it found an exit where it enters Loss (`cubictcp_state`), and nowhere else.
+    fn answer(&mut self, _: &mut Flow, congestion: &Congestion, reaction: Reaction) -> Reaction {
+        self.found &= congestion.signal != Signal::Timeout;
+        reaction
+    }
+
+    fn on_event(&mut self, _: &mut Flow, event: Event) {
+        self.found &= event != Event::Timeout;
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -141,7 +150,7 @@ impl SlowStart for HyStart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, flow, ms};
+    use crate::testing::{ack, congestion, flow, ms};
     use units::Rate;
 
     /// Nine samples of one round, far enough apart to be no train: does slow start end, and at which sample?
@@ -205,5 +214,36 @@ mod tests {
             h.on_ack(&mut f, &ack(1, 90));
         }
         assert!(f.in_slow_start());
+    }
+
+    #[test]
+    fn what_was_found_is_forgotten_by_a_timeout_only() {
+        // Linux clears it where it enters Loss, not when a loss is repaired or after silence (`cubictcp_state`).
+        let leaves_again = |what: &dyn Fn(&mut HyStart, &mut Flow)| {
+            let mut f = flow(20, 40);
+            let mut h = HyStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+            let round = |h: &mut HyStart, f: &mut Flow| {
+                f.ssthresh = Bytes::MAX;
+                (0..9).for_each(|_| {
+                    f.now += ms(10);
+                    h.on_ack(f, &ack(1, 60));
+                });
+                !f.in_slow_start()
+            };
+            assert!(round(&mut h, &mut f));
+            what(&mut h, &mut f);
+            round(&mut h, &mut f)
+        };
+        let told = |signal| {
+            move |h: &mut HyStart, f: &mut Flow| {
+                let c = congestion(signal, f);
+                h.on_reset(f);
+                h.answer(f, &c, Reaction::Own);
+            }
+        };
+        assert!(!leaves_again(&told(Signal::Loss)) && !leaves_again(&told(Signal::Ecn)));
+        assert!(!leaves_again(&|h, f| h.on_reset(f)), "silence");
+        assert!(leaves_again(&told(Signal::Timeout)));
+        assert!(leaves_again(&|h, f| h.on_event(f, Event::Timeout)));
     }
 }
