@@ -58,6 +58,7 @@ impl Algorithm for Bic {
         departures: &[
             "in floating point, on every ACK, where Linux counts whole packets and keeps a growth for 31 ms while the window stands still",
             "no doubling of pace for delayed ACKs: what is counted is packets",
+            "a reduction found spurious gives back W_max, too; Linux keeps the new one",
         ],
         ..About::DEFAULT
     };

@@ -9,7 +9,7 @@
 //!            forgotten after ζ fast rounds
 //! ```
 //! Source: Baiocchi, Castellani and Vacirca, PFLDnet 2007, with what Linux 6.1 adds: at least three samples a round, the
-//! threshold follows the window down when the queue is emptied (the paper has cwnd/2).
+//! threshold becomes the window when the queue is emptied (the paper has cwnd/2).
 
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Round, Setup, causes,
@@ -58,7 +58,10 @@ impl Algorithm for Yeah {
         family: Family::DualMode,
         signal: "loss, smallest RTT per round",
         evidence: Evidence::Equations,
-        departures: &["in floating point, where Linux counts whole packets"],
+        departures: &[
+            "in floating point, where Linux counts whole packets",
+            "the base RTT is the smallest of the flow's life; Linux begins anew whenever nothing is outstanding",
+        ],
         ..About::DEFAULT
     };
     type Params = Params;
@@ -96,7 +99,7 @@ impl Yeah {
             let before = flow.windows();
             let to = (cwnd - (self.queued / self.p.gamma).min(self.p.epsilon * cwnd)).max(self.reno);
             flow.cwnd = flow.mss.mul_f64(to).max(flow.floor).min(flow.cwnd);
-            flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+            flow.ssthresh = flow.cwnd;
             flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
         }
         self.reno =

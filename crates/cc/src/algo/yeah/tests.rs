@@ -72,3 +72,11 @@ fn slow_start_is_judged_too() {
     end_round(&mut cc, &mut f, 130);
     assert_eq!((f.cwnd.get() / 1000, f.in_slow_start(), cc.queued as u64), (307, false, 92));
 }
+
+#[test]
+fn the_threshold_is_the_window_that_emptying_the_queue_left() {
+    let mut f = flow(400, 100);
+    let mut cc = yeah(&mut f);
+    end_round(&mut cc, &mut f, 130);
+    assert_eq!((f.cwnd.get() / 1000, f.ssthresh), (307, f.cwnd));
+}
