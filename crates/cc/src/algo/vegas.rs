@@ -109,7 +109,10 @@ impl Algorithm for Vegas {
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         // Whatever host it runs on: a window that comes down to its threshold is in avoidance but in FreeBSD's own Vegas.
-        setup.flow.slow_start_at_ssthresh = p.reference == Reference::FreeBsd;
+        setup.flow.slow_start_at_ssthresh = false;
+        if p.reference == Reference::FreeBsd {
+            setup.flow.follow_freebsd();
+        }
         let base = setup.flow.min_rtt;
         Vegas { p: p.clone(), own_start: setup.own_start, base, grows: true, enabled: Instant::ZERO, delta: 0.0 }
     }
@@ -141,8 +144,9 @@ impl Vegas {
     }
 
     /// The window comes down to `to`, and the threshold with it, or slow start would begin anew.
-    fn shrink(flow: &mut Flow, to: Bytes) {
-        flow.cwnd = to.max(flow.floor);
+    fn shrink(&self, flow: &mut Flow, to: Bytes) {
+        let least = if self.p.reference == Reference::FreeBsd { flow.mss * 2 } else { flow.floor };
+        flow.cwnd = to.max(least);
         flow.ssthresh = flow.ssthresh.min(flow.cwnd);
     }
 
@@ -156,7 +160,7 @@ impl Vegas {
             }
             Reference::FreeBsd => flow.cwnd.saturating_sub(flow.mss),
         };
-        Self::shrink(flow, to);
+        self.shrink(flow, to);
         let (rtt, base_rtt) = (rtt.as_nanos() as i64, self.base.as_nanos() as i64);
         let bdp = flow.cwnd.get() as i64;
         flow.because(causes::SlowStartExit { reason: exits::QUEUED, rtt, base_rtt, bdp, ..Default::default() }, before);
@@ -188,7 +192,7 @@ impl Vegas {
             }
         } else if delta > self.p.beta() {
             let before = flow.windows();
-            Self::shrink(flow, flow.cwnd.saturating_sub(flow.mss));
+            self.shrink(flow, flow.cwnd.saturating_sub(flow.mss));
             let queue = rtt.saturating_sub(self.base).as_nanos() as i64;
             flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
         }

@@ -197,3 +197,19 @@ fn freebsds_toggle_outlasts_the_threshold() {
         assert_eq!(freebsd_after(Some(signal), &[2, 0, 2, 4, 2]), [20, 22, 23, 22, 22], "{signal:?}");
     }
 }
+
+#[test]
+fn a_freebsd_repair_may_leave_one_packet_and_a_queue_two() {
+    for (reference, floor) in [("paper", 2), ("linux", 2), ("freebsd", 1)] {
+        let mut f = flow(4, 100);
+        f.ssthresh = packets(2);
+        let mut cc = vegas(&std::format!("vegas(alpha=0.1, beta=0.1, reference={reference})"), &mut f);
+        let windows = [(); 3].map(|()| {
+            let mut last = Ack { cumulative: Bytes::ZERO, ..ends_round(&f, 1000, 20) };
+            last.round.as_mut().unwrap().sent = packets(1);
+            cc.on_ack(&mut f, &last);
+            f.cwnd
+        });
+        assert_eq!((f.floor, windows), (packets(floor), [3, 2, 2].map(packets)), "{reference}");
+    }
+}
