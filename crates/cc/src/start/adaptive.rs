@@ -8,7 +8,7 @@
 //! partly from memory. Cheng and Lin's scheme of the same name (2008), which tapers growth near the BDP, is another one.
 
 use crate::host::EligibleRate;
-use crate::{Ack, Flow, SlowStart, causes, start::Start};
+use crate::{Ack, Congestion, Flow, Reaction, SlowStart, causes, start::Start};
 use units::{Bytes, Rate, Rng};
 
 params::params! {
@@ -73,8 +73,9 @@ impl SlowStart for Adaptive {
         !self.over
     }
 
-    fn on_reset(&mut self, _: &mut Flow) {
+    fn answer(&mut self, _: &mut Flow, _: &Congestion, reaction: Reaction) -> Reaction {
         self.over = true;
+        reaction
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -85,8 +86,8 @@ impl SlowStart for Adaptive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Round;
-    use crate::testing::{ack, flow, packets};
+    use crate::testing::{ack, congestion, flow, packets};
+    use crate::{Round, Signal};
     use units::Instant;
 
     #[test]
@@ -108,6 +109,10 @@ mod tests {
         assert!(seen.windows(2).all(|w| w[1] >= w[0]));
         assert!((98_000..=104_000).contains(&f.ssthresh.get()), "{:?}", f.ssthresh);
         start.on_reset(&mut f);
+        assert!(start.watches(), "silence is no congestion");
+        let c = congestion(Signal::Loss, &f);
+        start.on_reset(&mut f);
+        assert_eq!(start.answer(&mut f, &c, Reaction::Own), Reaction::Own);
         assert!(!start.watches(), "over after congestion");
     }
 }
