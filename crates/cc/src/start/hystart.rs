@@ -203,6 +203,8 @@ mod tests {
         };
         // 1 ms and 1 ms, and half of that.
         assert_eq!((exit_after(None), exit_after(Some(Rate::from_mbps(320.0)))), (Some(11), Some(21)));
+        // Four buffers of 64 KiB at 8 Gbit/s: 0.26 ms.
+        assert_eq!(exit_after(Some(Rate::from_mbps(8000.0))), Some(13));
     }
 
     #[test]

@@ -151,7 +151,8 @@ impl SlowStart for Paced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::flow;
+    use crate::testing::{ack, closing, flow, ms, packets};
+    use units::Duration;
 
     /// Trains over a bottleneck of 10 Mbit/s of which so much is free; returns what was found and in how many trains.
     fn search(free: f64) -> (f64, u32) {
@@ -178,5 +179,40 @@ mod tests {
             // A train too fast by 5 % of the link is still taken for free: ACKs that little apart tell nothing.
             assert!(trains <= 5 && found <= free + 0.5 && found > 0.6 * free, "{free}: {found} in {trains}");
         }
+    }
+
+    #[test]
+    fn a_train_is_timed_from_its_first_ack_to_its_last() {
+        let mut f = flow(10, 100);
+        let mut start = Paced::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+        // Packets of 8000 bits, one in 1 ms: 8 Mbit/s, whatever pauses lie between trains and ACKs that bring nothing.
+        let mut train = |start: &mut Paced, gap_us: u64| {
+            f.now += ms(500);
+            for n in 0..10 {
+                start.on_ack(&mut f, &if n == 0 { closing(1, 100) } else { ack(1, 100) });
+                if n < 9 {
+                    f.now += Duration::from_micros(gap_us);
+                }
+            }
+            f.now += ms(5);
+            start.on_ack(&mut f, &ack(0, 100));
+            (f.pacing.map(|rate| rate.as_bps() / 1000), f.cwnd.get(), f.in_slow_start())
+        };
+        assert_eq!(train(&mut start, 1000), (None, 10_000, true));
+        // Nine tenths of the bottleneck's rate next; they come through, so they are it: 7.2 Mbit/s fill 90 packets.
+        assert_eq!(train(&mut start, 1112), (Some(7200), 10_000, true));
+        f.cwnd = packets(100);
+        start.on_ack(&mut f, &closing(0, 100));
+        assert_eq!((f.cwnd.get(), f.ssthresh.get(), f.in_slow_start()), (90_000, 90_000, false));
+        assert_eq!(f.drain_events().count(), 1);
+    }
+
+    #[test]
+    fn congestion_and_silence_end_it_with_what_was_free() {
+        let mut f = flow(10, 100);
+        let mut start = Paced::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+        (start.low, f.pacing) = (Rate::from_mbps(3.0), Some(Rate::from_mbps(5.0)));
+        start.on_reset(&mut f);
+        assert_eq!((start.found, f.pacing), (Some(Rate::from_mbps(3.0)), None));
     }
 }

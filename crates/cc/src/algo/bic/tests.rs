@@ -57,3 +57,37 @@ fn most_of_the_way_back_takes_few_rounds() {
     // A quarter of the rest each round: 100 − 20·e^(−n/4) are 84.4, 90.6 and 95.5.
     assert_eq!((windows[0], windows[2], windows[5]), (84, 90, 95));
 }
+
+#[test]
+fn without_a_maximum_a_round_adds_a_twentieth_at_least() {
+    let cc = bic(Params::default(), &mut flow(10, 100));
+    assert_eq!([14.0, 15.0, 320.0, 400.0].map(|w| cc.growth(w)), [1.0, 5.0, 16.0, 20.0]);
+}
+
+#[test]
+fn a_timeout_forgets_the_maximum_and_what_proves_spurious_gives_it_back() {
+    let mut f = flow(100, 100);
+    let mut cc = bic(Params::default(), &mut f);
+    for told in [Some(Signal::Timeout), None] {
+        cc.w_max = 200.0;
+        match told {
+            Some(signal) => drop(cc.on_congestion(&mut f, &congestion(signal, &flow(100, 100)))),
+            None => cc.on_event(&mut f, Event::Timeout),
+        }
+        assert_eq!(cc.w_max, 0.0, "{told:?}");
+    }
+    cc.on_undo(&mut f);
+    assert_eq!(cc.w_max, 200.0);
+    f.mss = packets(2);
+    cc.on_event(&mut f, Event::MssChanged);
+    assert_eq!((cc.w_max, cc.saved), (100.0, 100.0), "as many bytes");
+}
+
+#[test]
+fn growth_is_a_packet_per_packet_at_most() {
+    let mut f = flow(15, 100);
+    let mut cc = bic(Params { s_max: 100.0, low_window: 2.0, ..Params::default() }, &mut f);
+    cc.w_max = 1000.0;
+    cc.on_ack(&mut f, &ack(1, 100));
+    assert_eq!(f.cwnd, packets(16));
+}

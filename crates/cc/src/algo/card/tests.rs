@@ -1,5 +1,6 @@
 use super::*;
-use crate::testing::{closing, flow, ms, packets};
+use crate::Signal;
+use crate::testing::{ack, closing, congestion, flow, ms, packets};
 use units::Rng;
 
 #[test]
@@ -22,4 +23,40 @@ fn a_cut_to_whole_packets_and_one_packet_more_every_second_round() {
     });
     // The first two have no window to compare with; the last is 9.625 packets without the fraction.
     assert_eq!(windows, [10, 10, 11, 11, 9, 9, 10]);
+}
+
+#[test]
+fn slow_start_and_a_window_that_is_not_used_add_no_packet_at_a_rounds_end() {
+    for (threshold, limited, window) in [(5, true, 11), (5, false, 10), (20, true, 10), (20, false, 10)] {
+        let mut f = flow(10, 100);
+        (f.ssthresh, f.cwnd_limited) = (packets(threshold), limited);
+        let mut cc = Card::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        (0..3).for_each(|_| cc.on_ack(&mut f, &closing(0, 100)));
+        assert_eq!(f.cwnd, packets(window), "{threshold} {limited}");
+    }
+}
+
+#[test]
+fn a_positive_gradient_ends_slow_start() {
+    let mut f = flow(10, 100);
+    let mut cc = Card::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    cc.on_ack(&mut f, &closing(0, 100));
+    cc.on_ack(&mut f, &ack(10, 100));
+    assert_eq!(f.cwnd, packets(20));
+    (0..2).for_each(|_| cc.on_ack(&mut f, &closing(0, 110)));
+    assert_eq!((f.cwnd, f.in_slow_start()), (packets(17), false));
+}
+
+#[test]
+fn a_loss_halves_and_begins_the_comparison_anew() {
+    let mut f = flow(20, 100);
+    f.ssthresh = packets(5);
+    let mut cc = Card::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    cc.on_ack(&mut f, &closing(0, 200));
+    let c = congestion(Signal::Loss, &f);
+    assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(10)));
+    f.cwnd = packets(10);
+    // 200 ms at 20 packets and 100 at 10 would be a gradient of one.
+    cc.on_ack(&mut f, &closing(0, 100));
+    assert_eq!(f.cwnd, packets(10));
 }

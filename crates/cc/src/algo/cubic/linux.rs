@@ -263,6 +263,9 @@ mod tests {
             curve.reno_count(70, 1000);
             assert_eq!(curve.reno, reno);
         }
+        // Two packets ahead of 70 are one for every 35 acknowledged.
+        assert_eq!([40, 30].map(|cnt| curve.reno_count(70, cnt)), [35, 30]);
+        assert_eq!(curve.reno_count(72, 1000), 1000, "not ahead");
     }
 
     #[test]

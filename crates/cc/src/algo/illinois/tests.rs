@@ -78,3 +78,21 @@ fn a_timeout_forgets_the_rtts_of_its_round() {
         assert_eq!((cc.alpha, cc.beta), (10.0, 0.125));
     }
 }
+
+#[test]
+fn delays_count_in_parts_of_the_largest() {
+    let cc = illinois(&mut flow(100, 100));
+    for d_m in [0.02, 3.0] {
+        assert!((cc.curve(0.2 * d_m, d_m) - 1.388).abs() < 0.001, "{d_m}: {}", cc.curve(0.2 * d_m, d_m));
+        assert!((cc.beta(0.2 * d_m, d_m) - 0.1786).abs() < 0.0005, "{d_m}: {}", cc.beta(0.2 * d_m, d_m));
+    }
+}
+
+#[test]
+fn low_rounds_count_from_none_after_each_high_one() {
+    let low = [100; 5];
+    let seen =
+        alphas(&mut flow(100, 100), &[&low[..1], &[150], &low, &[150], &low, &[150], &low[..4], &[150], &low].concat());
+    let full: std::vec::Vec<_> = seen.iter().enumerate().filter(|(_, a)| **a == 10.0).map(|(n, _)| n).collect();
+    assert_eq!(full, [0, 6, 12, 23]);
+}

@@ -1,5 +1,6 @@
 use super::*;
-use crate::testing::{ack, flow, ms, packets};
+use crate::Signal;
+use crate::testing::{ack, congestion, flow, ms, packets};
 use units::Rng;
 
 /// A flow of 20 packets over 40 ms that saw one-way delays of 10 and 110 ms.
@@ -66,4 +67,13 @@ fn a_clock_that_runs_fast_leaves_the_range_as_it_is() {
         }
     }
     assert_eq!(cc.range, ms(40));
+}
+
+#[test]
+fn a_loss_halves_and_signs_count_after_slow_start_only() {
+    let (mut cc, mut f) = settled();
+    let c = congestion(Signal::Loss, &f);
+    assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(10)));
+    f.ssthresh = Bytes::MAX;
+    assert_eq!(hear(&mut cc, &mut f, 1000, 30), 20);
 }

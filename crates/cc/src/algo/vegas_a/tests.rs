@@ -45,3 +45,27 @@ fn a_rising_rate_takes_alpha_and_beta_along() {
     assert_eq!(end(23, 111), (24, 3.0));
     assert_eq!(end(24, 140), (23, 2.0), "7 packets, β was 5");
 }
+
+#[test]
+fn a_window_that_shrinks_takes_the_threshold_along_where_they_meet() {
+    for (threshold, left) in [(10, 10), (20, 19)] {
+        let mut f = flow(20, 100);
+        let mut cc = settled(&mut f);
+        cc.rate = 1.0;
+        f.ssthresh = packets(threshold);
+        cc.on_ack(&mut f, &closing(0, 140));
+        assert_eq!((f.cwnd, f.ssthresh), (packets(19), packets(left)));
+    }
+}
+
+#[test]
+fn a_window_that_is_not_used_takes_nothing_up_and_the_first_rate_has_none_to_compare_with() {
+    for (rate, limited, window) in [(1.0, true, 21), (1.0, false, 20), (0.0, true, 20)] {
+        let mut f = flow(20, 100);
+        let mut cc = settled(&mut f);
+        (cc.rate, f.cwnd_limited) = (rate, limited);
+        cc.on_ack(&mut f, &closing(0, 111));
+        let risen = if window > 20 { 1.0 } else { 0.0 };
+        assert_eq!((f.cwnd, cc.risen), (packets(window), risen), "{rate} {limited}");
+    }
+}
