@@ -215,4 +215,14 @@ mod tests {
         start.on_reset(&mut f);
         assert_eq!((start.found, f.pacing), (Some(Rate::from_mbps(3.0)), None));
     }
+
+    #[test]
+    fn where_no_train_came_through_what_the_last_one_came_through_with_is_found() {
+        let mut start = Paced::new(&Params::default(), &mut flow(10, 100), Rng::new(1, 0, 0));
+        for heard in [10.0, 8.0, 4.0, 2.0, 1.0] {
+            assert_eq!(start.found, None);
+            start.asked = Some(start.next(Rate::from_mbps(heard)));
+        }
+        assert_eq!(start.found, Some(Rate::from_mbps(1.0)));
+    }
 }

@@ -58,3 +58,31 @@ fn a_probe_lifts_the_threshold_to_the_eligible_rate() {
     cc.on_ack(&mut f, &Ack { round: Some(Round { number: 9, ..Round::default() }), ..ack(1, 100) });
     assert!((98_000..=103_000).contains(&f.ssthresh.get()), "{:?}", f.ssthresh);
 }
+
+#[test]
+fn avoidance_begins_with_the_rate_of_the_threshold_that_slow_start_reached() {
+    let mut f = flow(10, 100);
+    let setup = Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true };
+    let mut cc = Agile::new(&Params::default(), setup);
+    (cc.calm, f.ssthresh) = (3, packets(12));
+    cc.on_ack(&mut f, &ack(1, 100));
+    assert_eq!((f.cwnd, cc.calm, cc.initial), (packets(11), 3, 0.0));
+    cc.on_ack(&mut f, &ack(2, 100));
+    assert_eq!((f.cwnd, cc.calm, cc.initial), (packets(12), 0, 120_000.0));
+    assert!(cc.probing, "until a round at the threshold ends");
+    cc.on_ack(&mut f, &Ack { round: Some(Round::default()), ..ack(1, 100) });
+    assert!(!cc.probing);
+}
+
+#[test]
+fn a_repair_ends_the_probe_and_its_end_begins_avoidance() {
+    let mut f = flow(20, 100);
+    let setup = Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true };
+    let mut cc = Agile::new(&Params::default(), setup);
+    let c = crate::testing::congestion(crate::Signal::Loss, &f);
+    assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(10)), "no estimate yet");
+    assert!(!cc.probing);
+    (cc.calm, f.cwnd, f.ssthresh) = (2, packets(10), packets(30));
+    cc.on_event(&mut f, Event::RecoveryEnd);
+    assert_eq!((cc.calm, cc.initial), (0, 100_000.0));
+}

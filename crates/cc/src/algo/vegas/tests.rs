@@ -213,3 +213,17 @@ fn a_freebsd_repair_may_leave_one_packet_and_a_queue_two() {
         assert_eq!((f.floor, windows), (packets(floor), [3, 2, 2].map(packets)), "{reference}");
     }
 }
+
+#[test]
+fn after_congestion_slow_start_grows_in_its_first_round() {
+    let mut f = flow(20, 100);
+    let mut cc = vegas("vegas", &mut f);
+    cc.on_ack(&mut f, &Ack { cumulative: Bytes::ZERO, ..closing(0, 100) });
+    cc.on_ack(&mut f, &ack(4, 100));
+    assert_eq!(f.cwnd, packets(20), "this round rests");
+    let c = congestion(Signal::Timeout, &f);
+    cc.on_congestion(&mut f, &c);
+    (f.cwnd, f.ssthresh, f.phase) = (packets(2), packets(10), Phase::Loss);
+    cc.on_ack(&mut f, &ack(2, 100));
+    assert_eq!(f.cwnd, packets(4));
+}

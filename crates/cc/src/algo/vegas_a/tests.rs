@@ -69,3 +69,15 @@ fn a_window_that_is_not_used_takes_nothing_up_and_the_first_rate_has_none_to_com
         assert_eq!((f.cwnd, cc.risen), (packets(window), risen), "{rate} {limited}");
     }
 }
+
+#[test]
+fn the_rate_is_that_of_the_rounds_window() {
+    for (began, packets_per_s) in [(0, 200), (10, 100)] {
+        let mut f = flow(20, 100);
+        let mut cc = settled(&mut f);
+        let mut last = closing(0, 100);
+        last.round.as_mut().unwrap().cwnd = packets(began);
+        cc.on_ack(&mut f, &last);
+        assert!((cc.rate - packets_per_s as f64).abs() < 1e-9, "{}", cc.rate);
+    }
+}

@@ -80,3 +80,37 @@ fn the_threshold_is_the_window_that_emptying_the_queue_left() {
     end_round(&mut cc, &mut f, 130);
     assert_eq!((f.cwnd.get() / 1000, f.ssthresh), (307, f.cwnd));
 }
+
+#[test]
+fn a_competitor_is_forgotten_after_fifty_one_fast_rounds_since_the_last_loss() {
+    let mut f = flow(100, 100);
+    let mut cc = yeah(&mut f);
+    let mut forgotten = |cc: &mut Yeah| (1..=60).find(|_| (end_round(cc, &mut f, 100), cc.reno == 2.0).1);
+    cc.reno = 40.0;
+    assert_eq!(forgotten(&mut cc), Some(51));
+    cc.reno = 40.0;
+    (0..30).for_each(|_| end_round(&mut cc, &mut flow(100, 100), 100));
+    assert_eq!((loss(&mut cc, &mut flow(100, 100)), cc.reno), (87, 20.0));
+    assert_eq!(forgotten(&mut cc), Some(51));
+}
+
+#[test]
+fn slow_rounds_give_reno_half_the_window_and_then_a_packet_each() {
+    let mut f = flow(100, 100);
+    let mut cc = yeah(&mut f);
+    let renos = [120, 120, 100, 120].map(|rtt| (end_round(&mut cc, &mut f, rtt), (cc.reno, cc.slow_rounds)).1);
+    assert_eq!(renos, [(50.0, 1), (51.0, 2), (51.0, 0), (52.0, 1)]);
+}
+
+#[test]
+fn rounds_of_two_samples_and_windows_that_are_not_used_say_nothing() {
+    for (samples, limited, rounds) in [(3, true, 1), (2, true, 0), (3, false, 0)] {
+        let mut f = flow(100, 100);
+        let mut cc = yeah(&mut f);
+        f.cwnd_limited = limited;
+        let mut last = closing(0, 130);
+        last.round.as_mut().unwrap().samples = samples;
+        cc.on_ack(&mut f, &last);
+        assert_eq!(cc.slow_rounds, rounds, "{samples} {limited}");
+    }
+}
