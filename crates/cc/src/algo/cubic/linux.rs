@@ -169,9 +169,9 @@ impl Curve {
     }
 
     /// Idle time moves the epoch.
-    pub(super) fn shift(&mut self, idle: Duration, now: Instant) {
+    pub(super) fn shift(&mut self, sent: Instant, now: Instant) {
         if let Some(epoch) = &mut self.epoch {
-            *epoch = (*epoch + idle.as_nanos() / (1_000_000_000 / HZ)).min(jiffies(now));
+            *epoch = (*epoch + (jiffies(now) - jiffies(sent))).min(jiffies(now));
         }
     }
 
@@ -282,9 +282,12 @@ mod tests {
     #[test]
     fn idle_time_moves_the_epoch_but_never_past_now() {
         let mut curve = after_loss(100);
-        curve.shift(ms(300), Instant::from_millis(2000));
+        curve.shift(Instant::from_millis(1700), Instant::from_millis(2000));
         assert_eq!(curve.epoch, Some(300));
-        curve.shift(ms(5000), Instant::from_millis(2000));
-        assert_eq!(curve.epoch, Some(2000));
+        // From 1.9 to 2.1 ms the kernel's clock ticks once.
+        curve.shift(Instant::from_nanos(1_900_000), Instant::from_nanos(2_100_000));
+        assert_eq!(curve.epoch, Some(2), "never past now");
+        curve.shift(Instant::from_nanos(8_900_000), Instant::from_nanos(9_100_000));
+        assert_eq!(curve.epoch, Some(3));
     }
 }

@@ -159,7 +159,7 @@ impl CongestionControl for Cubic {
         let idle = sent.in_flight <= sent.size;
         match &mut self.curve {
             Curve::Rfc(curve) if idle => curve.pause(self.last_sent),
-            Curve::Linux(curve) if idle => curve.shift(flow.now.since(self.last_sent), flow.now),
+            Curve::Linux(curve) if idle => curve.shift(self.last_sent, flow.now),
             _ => {}
         }
         self.last_sent = flow.now;
