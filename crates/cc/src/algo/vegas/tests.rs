@@ -106,6 +106,9 @@ fn linux_is_reno_for_the_ack_that_ends_a_round_of_two_samples_and_for_no_other()
         f.cwnd.get()
     });
     assert_eq!(windows, [4000, 4000, 4000, 5000]);
+    let last = ends_round(&f, 100, 3);
+    cc.on_ack(&mut f, &last);
+    assert_eq!(f.cwnd, packets(6), "three samples are Vegas'");
 }
 
 #[test]
@@ -226,4 +229,15 @@ fn after_congestion_slow_start_grows_in_its_first_round() {
     (f.cwnd, f.ssthresh, f.phase) = (packets(2), packets(10), Phase::Loss);
     cc.on_ack(&mut f, &ack(2, 100));
     assert_eq!(f.cwnd, packets(4));
+}
+
+#[test]
+fn linux_keeps_the_threshold_at_three_quarters_of_the_window() {
+    for (threshold, left) in [(10, 15_750), (18, 18_000)] {
+        let mut f = flow(20, 100);
+        f.ssthresh = packets(threshold);
+        let mut cc = vegas("vegas(reference=linux)", &mut f);
+        cc.on_ack(&mut f, &closing(20, 100));
+        assert_eq!((f.cwnd, f.ssthresh.get()), (packets(21), left));
+    }
 }
