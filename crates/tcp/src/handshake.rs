@@ -37,7 +37,6 @@ impl Endpoint {
     /// A segment before the connection is up. True if it is up now and the segment is to be worked through as usual.
     #[cold]
     pub(crate) fn on_opening_segment(&mut self, now: Instant, s: &Segment, heard: &mut Heard) -> bool {
-        self.sender.asleep = false;
         let (syn, ack) = (s.flags.has(Flags::SYN), s.flags.has(Flags::ACK));
         match self.state {
             State::Listen if syn && !ack => {

@@ -44,9 +44,6 @@ impl Rack {
     /// Learns from what an ACK delivered.
     #[inline]
     pub fn on_delivery(&mut self, now: Instant, d: &Delivery, min_rtt: Duration) {
-        if d.bytes == 0 {
-            return;
-        }
         // The ACK of an original would make a retransmission look faster than the path; the originals beside it still tell.
         let told = |turn: Turn, again| if again && now.since(turn.at) < min_rtt { d.youngest } else { turn };
         let (newest, last) = (told(d.newest, d.newest_again), told(d.last, d.last_again));
@@ -163,8 +160,14 @@ mod tests {
             assert_eq!(rack.window(true, 9, ms(40), ms(100)), ms(10 * quarters), "una {una}");
         }
         assert_eq!(rack.window(true, 9, ms(40), ms(15)), ms(15), "never more than the smoothed RTT");
-        (0..PERSIST).for_each(|_| rack.on_recovered());
-        assert_eq!(rack.window(true, 9, ms(40), ms(100)), ms(10));
+        // RFC 8985, section 6.2: until sixteen recoveries have passed without a further one.
+        for (recoveries, dsack, quarters) in [(15, true, 5), (15, false, 5), (1, false, 1), (1, true, 2)] {
+            (0..recoveries).for_each(|_| rack.on_recovered());
+            if dsack {
+                rack.on_dsack(rack.dsack_until, rack.dsack_until + 10);
+            }
+            assert_eq!(rack.window(true, 9, ms(40), ms(100)), ms(10 * quarters), "{recoveries}");
+        }
     }
 
     #[test]

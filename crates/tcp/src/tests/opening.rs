@@ -134,3 +134,38 @@ fn after_a_lost_syn_linux_has_an_rtt_by_its_timestamp() {
         assert_eq!(p.sent.iter().filter(|(_, s)| s.len > 0).nth(1).unwrap().0, AT(again), "{timestamps}");
     }
 }
+
+#[test]
+fn only_what_fits_the_state_opens_a_connection() {
+    // RFC 9293, sections 3.10.7.2 to 3.10.7.4, without the resets. (who, arrivals as flags and ACK number, answers)
+    const BOTH: Flags = Flags::SYN.with(Flags::ACK);
+    type Arrivals<'a> = &'a [(Flags, u64)];
+    let cases: [(bool, Arrivals<'_>, &[Flags], bool); 13] = [
+        (false, &[(Flags::ACK, 0)], &[], false),
+        (false, &[(Flags::ACK, 1)], &[], false),
+        (false, &[(BOTH, 1)], &[], false),
+        (false, &[(Flags::SYN, 0)], &[BOTH], false),
+        (false, &[(Flags::SYN, 0), (Flags::SYN, 0)], &[BOTH, BOTH], false),
+        (false, &[(Flags::SYN, 0), (BOTH, 1)], &[BOTH], false),
+        (false, &[(Flags::SYN, 0), (Flags::ACK, 0)], &[BOTH], false),
+        (false, &[(Flags::SYN, 0), (Flags::ACK, 1)], &[BOTH], true),
+        (true, &[(Flags::SYN, 0)], &[Flags::SYN], false),
+        (true, &[(Flags::ACK, 1)], &[Flags::SYN], false),
+        (true, &[(BOTH, 0)], &[Flags::SYN], false),
+        (true, &[(BOTH, 2)], &[Flags::SYN], false),
+        (true, &[(BOTH, 1)], &[Flags::SYN, Flags::ACK], true),
+    ];
+    for (active, arrivals, answers, open) in cases {
+        let config = Config { timestamps: false, ..linux() };
+        let mut build = |_: &mut _| Box::new(crate::pair::Plain::default()) as Box<dyn cc::CongestionControl>;
+        let mut end = if active { Endpoint::connect(config, &mut build) } else { Endpoint::listen(config, &mut build) };
+        let mut left: Vec<Flags> = end.poll_send(AT(1)).map(|s| s.flags).into_iter().collect();
+        for (flags, ack) in arrivals {
+            let seq = u64::from(!flags.has(Flags::SYN));
+            let s = Segment { seq, ack: *ack, flags: *flags, window: 1000, ..Segment::default() };
+            end.on_segment(AT(2), &s);
+            left.extend(core::iter::from_fn(|| end.poll_send(AT(2))).map(|s| s.flags));
+        }
+        assert_eq!((left.as_slice(), end.is_established()), (answers, open), "{active} {arrivals:?}");
+    }
+}
