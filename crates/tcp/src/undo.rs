@@ -93,7 +93,7 @@ impl Sender {
         if self.stats.duplicates_reported > self.stats.retransmissions {
             return;
         }
-        if self.undo.marker > 0 && end > self.undo.marker && end <= self.recover {
+        if self.undo.marker > 0 && end > self.undo.marker {
             self.undo.unexplained = self.undo.unexplained.saturating_sub(1);
         }
         // A needless tail probe was a timer's mistake, not RACK's (`tcp_dsack_seen`).

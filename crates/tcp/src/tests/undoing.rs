@@ -1,5 +1,6 @@
 //! What may be taken back, and what may not.
 
+use super::alone::Alone;
 use super::*;
 use crate::DelayedAck;
 use crate::pair::{Fate, Pair};
@@ -265,4 +266,35 @@ fn a_needless_tail_probe_makes_no_later_repair_wait() {
     p.run(MS(3000));
     let sent: alloc::vec::Vec<_> = p.sent.iter().filter(|(_, s)| number(s) == 32).map(|(at, _)| *at).collect();
     assert_eq!(sent[1].since(sent[0]), MS(44));
+}
+
+#[test]
+fn a_report_of_a_duplicate_counts_whatever_it_is_of_if_it_lies_beyond_where_the_episode_began() {
+    // Linux' `tcp_check_dsack` and `tcp_sacktag_one` ask for `undo_marker` alone: what was sent again beyond the end of the
+    // recovery was counted as it left, so it counts as it is reported. Sent again are segments 1, 10 and, beyond it, 11.
+    let dsack = Flags::ACK.with(Flags::DSACK);
+    for (reports, undos) in [
+        (&[(1, 2), (10, 11)][..], 0),
+        (&[(1, 2), (10, 11), (11, 12)], 1),
+        (&[(10, 11), (11, 12), (0, 1)], 0),         // from before the episode
+        (&[(1, 2), (10, 11), (11, 99)], 0),         // not sent yet
+        (&[(1, 2), (10, 11), (11, 11)], 0),         // nothing
+        (&[(0, 1), (1, 2), (10, 11), (11, 12)], 0), // more than was sent again: the network copies
+    ] {
+        let mut a = Alone::new(linux(), 10);
+        a.now += MS(39);
+        a.hear(1000, &[]);
+        assert_eq!(a.hear(1000, &[(2000, 5000)])[0], (1000, 1000));
+        assert_eq!(a.end.sender.recover, 11_001);
+        a.threshold(30 * MSS);
+        a.end.flow_mut().cwnd = Bytes::new(30 * MSS);
+        a.hear(1000, &[(2000, 10_000)]);
+        a.now += MS(39);
+        assert_eq!(a.hear(10_000, &[(12_000, 15_000)])[0], (10_000, 1000));
+        assert_eq!(a.hear(10_000, &[(12_000, 16_000)])[0], (11_000, 1000));
+        for (from, to) in reports {
+            a.hear_with(10_000, &[(from * MSS, to * MSS), (12_000, 16_000)], dsack);
+        }
+        assert_eq!((a.end.stats().retransmissions, a.end.stats().undos), (3, undos), "{reports:?}");
+    }
 }
