@@ -32,8 +32,13 @@ impl Sender {
             return self.repair_without_sack(now, cumulative, duplicate);
         }
         let over = self.end_if_over(cumulative, d, duplicate, echo);
+        let mut relapsed = false;
         if self.ways.rack {
+            let resent = self.board.resent;
             let again = self.detect_by_time(now);
+            // A retransmission lost is another congestion (RFC 5681, section 4.3), after a timeout too (Linux'
+            // FLAG_LOST_RETRANS).
+            relapsed = self.flow.phase == Phase::Loss && !over && self.board.resent < resent;
             self.probe.wait_for_reordered(&mut self.probe_at, again);
             // What was sent before the first segment went (again) still arrives, so its answer cannot be overdue
             // (Linux re-arms the timer with such ACKs only, lest recovery never end).
@@ -56,7 +61,7 @@ impl Sender {
             }
         }
         let after_timeout = self.ways.own_window && self.flow.phase == Phase::Loss && self.duplicates >= THRESHOLD;
-        if after_timeout || (self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced)) {
+        if after_timeout || relapsed || (self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced)) {
             self.enter_recovery(now);
         }
         over
@@ -142,7 +147,7 @@ impl Sender {
     pub(crate) fn enter_recovery(&mut self, now: Instant) {
         self.stats.recoveries += 1;
         let during = self.flow.phase;
-        let again_from = if during == Phase::Loss { self.settle_after_timeout() } else { None };
+        let again_from = if during == Phase::Loss && self.ways.own_window { self.settle_after_timeout() } else { None };
         let before = self.flow.windows();
         self.flow.in_flight = Bytes::new(self.pipe());
         // One window is cut once (RFC 3168, section 6.1.2): where a mark began the reduction under way, each stack lets

@@ -131,15 +131,16 @@ impl Sender {
         let before = self.stats.lost;
         let again = self.detect_by_time(now);
         self.probe.wait_for_reordered(&mut self.probe_at, again);
-        let lost = self.stats.lost - before;
-        if lost == 0 {
+        if self.stats.lost == before {
             return;
         }
-        if matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
+        // Within a recovery the window stays: what is lost now makes room for itself (`tcp_rack_reo_timeout`).
+        if self.flow.phase != Phase::Recovery {
             self.enter_recovery(now);
-        }
-        if self.prr.on {
-            self.step_reduction(0, false);
+            if self.prr.on {
+                // One segment counts as delivered there.
+                self.step_reduction(self.mss, false);
+            }
         }
         self.flow.in_flight = Bytes::new(self.pipe());
     }

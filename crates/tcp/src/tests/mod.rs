@@ -12,6 +12,7 @@ mod opening;
 mod properties;
 mod receiving;
 mod recovery;
+mod relapse;
 mod sending;
 mod timing;
 mod undoing;
