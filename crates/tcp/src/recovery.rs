@@ -293,6 +293,8 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(crate) fn on_mark(&mut self, bytes: u64) {
+        // Also of an episode that this very ACK began (`tcp_enter_recovery`).
+        self.undo.proven = true;
         if self.flow.phase != Phase::Open || self.una <= self.ecn.heeded_to {
             return;
         }

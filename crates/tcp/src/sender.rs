@@ -347,6 +347,8 @@ impl Sender {
         }
         let marked =
             if self.ecn.on { self.ecn.on_feedback(s, &self.config, delivery.bytes) } else { Marked::default() };
+        // `tcp_fastretrans_alert` reads the echo first.
+        self.undo.proven |= marked.congested;
         let lost_before = self.stats.lost;
         let mut over = false;
         let trouble = self.board.sacked | self.board.lost | self.probe.high | self.duplicates as u64;

@@ -27,6 +27,8 @@ pub(crate) struct Undo {
     /// Retransmissions not yet reported as duplicates.
     pub unexplained: u32,
     pub retransmitted: bool,
+    /// A mark proved the congestion, if not the losses: the window stays (Linux' `prior_ssthresh` of zero).
+    pub proven: bool,
     pub cwnd: Bytes,
     pub ssthresh: Bytes,
     /// Timestamp of the first retransmission since none was outstanding: it outlives the episode, since an ACK that an
@@ -61,6 +63,7 @@ impl Sender {
             marker: self.una,
             unexplained: outstanding,
             retransmitted: outstanding > 0,
+            proven: false,
             cwnd: windows.0,
             ssthresh: windows.1,
             stamp: self.undo.stamp.filter(|_| unanswered),
@@ -123,7 +126,7 @@ impl Sender {
         (cumulative > 0 && self.is_answered_early(echo)).then_some(Evidence::Timestamp)
     }
 
-    /// Puts the window back and tells the algorithm.
+    /// Puts the window back and tells the algorithm, unless a mark forbids that.
     pub(crate) fn take_back(&mut self, how: Evidence) {
         // That every retransmission was needless does not bring back what was declared lost and not sent again.
         if !matches!(how, Evidence::Dsack) {
@@ -131,8 +134,9 @@ impl Sender {
         }
         let before = self.flow.windows();
         self.prr.on = false;
-        self.ecn.tell_reduced = false;
-        if !self.owns_window {
+        let proven = self.undo.proven;
+        self.ecn.tell_reduced &= proven;
+        if !self.owns_window && !proven {
             self.flow.cwnd = self.flow.cwnd.max(self.undo.cwnd);
             self.flow.ssthresh = self.flow.ssthresh.max(self.undo.ssthresh);
         }
@@ -143,7 +147,9 @@ impl Sender {
         self.force_one = false;
         self.stats.undos += 1;
         self.rtt.reset_back_off();
-        self.cc.on_undo(&mut self.flow);
+        if !proven {
+            self.cc.on_undo(&mut self.flow);
+        }
         self.flow.because(causes::Undo { how: how as i64 }, before);
         self.after_algorithm();
     }

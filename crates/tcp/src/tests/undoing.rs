@@ -298,3 +298,30 @@ fn a_report_of_a_duplicate_counts_whatever_it_is_of_if_it_lies_beyond_where_the_
         assert_eq!((a.end.stats().retransmissions, a.end.stats().undos), (3, undos), "{reports:?}");
     }
 }
+
+#[test]
+fn a_mark_in_an_episode_leaves_its_window_as_it_is_though_the_losses_were_none() {
+    // Linux' `tcp_fastretrans_alert` and `tcp_enter_recovery`: ECE prohibits undoing, though the episode is over.
+    // (marks on the ACK that begins it, within it, on that which ends it; threshold, and whether CWR is still to be sent)
+    let echo = |marked: bool| if marked { Flags::ACK.with(Flags::ECE) } else { Flags::ACK };
+    for (begins, within, ends, threshold, tells) in [
+        (false, false, false, 10_000, false),
+        (true, false, false, 5000, true),
+        (false, true, false, 5000, true),
+        (false, false, true, 3500, true), // and a congestion of its own
+    ] {
+        let mut a = Alone::new(Config { ecn: true, ..linux() }, 10);
+        a.now += MS(39);
+        a.hear(1000, &[]);
+        a.hear_with(1000, &[(2000, 5000)], echo(begins));
+        assert_eq!(a.phase(), Phase::Recovery);
+        a.hear_with(1000, &[(2000, 6000)], echo(within));
+        a.end.sender.ecn.tell_reduced = true;
+        a.end.truncate(a.now);
+        a.hear_with(7000, &[(1000, 2000)], echo(ends).with(Flags::DSACK));
+        assert_eq!(a.end.stats().undos, 1);
+        let seen = (a.end.flow().ssthresh.get(), a.end.sender.ecn.tell_reduced);
+        assert_eq!(seen, (threshold, tells), "{begins} {within} {ends}");
+        assert_eq!(a.end.flow().cwnd < Bytes::new(10 * MSS), tells);
+    }
+}
