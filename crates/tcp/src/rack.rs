@@ -94,7 +94,7 @@ impl Sender {
         let repairing = self.flow.phase.repairs();
         let rack = self.rack;
         let allowed =
-            rack.rtt + rack.window(repairing, self.board.sacked / self.mss.max(1), self.flow.min_rtt, self.flow.srtt);
+            rack.rtt + rack.window(repairing, self.board.sacked / self.mss, self.flow.min_rtt, self.flow.srtt);
         let mut last_due = None;
         // Originals were sent in order of number, so the first that is not yet due ends what is lost.
         let mut id = self.board.judged.max(self.board.ring.first());

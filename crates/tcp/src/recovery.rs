@@ -61,7 +61,8 @@ impl Sender {
             }
         }
         let after_timeout = self.ways.own_window && self.flow.phase == Phase::Loss && self.duplicates >= THRESHOLD;
-        if after_timeout || relapsed || (self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced)) {
+        if after_timeout || relapsed || (self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced))
+        {
             self.enter_recovery(now);
         }
         over

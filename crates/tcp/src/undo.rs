@@ -57,7 +57,7 @@ impl Sender {
         if !self.config.undo {
             return;
         }
-        let outstanding = (self.board.resent / self.mss.max(1)) as u32;
+        let outstanding = (self.board.resent / self.mss) as u32;
         let unanswered = outstanding > 0 || self.board.ring.front().is_some_and(|r| r.is(EVER));
         *self.undo = Undo {
             marker: self.una,
@@ -76,10 +76,8 @@ impl Sender {
     /// A retransmission left, at our timestamp `stamp`.
     pub(crate) fn on_resent(&mut self, stamp: Option<u32>) {
         self.undo.stamp = self.undo.stamp.or(stamp);
-        if self.undo.marker > 0 {
-            self.undo.unexplained += 1;
-            self.undo.retransmitted = true;
-        }
+        self.undo.unexplained += 1;
+        self.undo.retransmitted = true;
     }
 
     /// Nothing is to be taken back any more.
@@ -96,7 +94,7 @@ impl Sender {
         if self.stats.duplicates_reported > self.stats.retransmissions {
             return;
         }
-        if self.undo.marker > 0 && end > self.undo.marker {
+        if end > self.undo.marker {
             self.undo.unexplained = self.undo.unexplained.saturating_sub(1);
         }
         // A needless tail probe was a timer's mistake, not RACK's (`tcp_dsack_seen`).

@@ -325,3 +325,38 @@ fn a_mark_in_an_episode_leaves_its_window_as_it_is_though_the_losses_were_none()
         assert_eq!(a.end.flow().cwnd < Bytes::new(10 * MSS), tells);
     }
 }
+
+#[test]
+fn an_episode_takes_over_the_retransmissions_that_are_out_and_the_stamp_of_the_first() {
+    // Linux' `tcp_init_undo` and `tcp_any_retrans_done`. (sent again, of these lost again; reports that explain all, if any
+    // can, and whether the stamp counts on)
+    for (again, lost, explained, stamp) in [
+        (&[][..], &[][..], None, None),
+        (&[0], &[], Some(1), Some(50)),
+        (&[1], &[], Some(1), Some(50)),
+        (&[0, 1, 2], &[], Some(3), Some(50)),
+        (&[0, 1, 2], &[0, 1], Some(1), Some(50)),
+        (&[0], &[0], None, Some(50)),
+        (&[1], &[1], None, None),
+    ] {
+        let mut a = Alone::new(linux(), 10);
+        let s = &mut a.end.sender;
+        for id in again {
+            s.lose(*id);
+            s.board.resend(*id, AT(1000));
+            s.on_resent(Some(50));
+            s.stats.retransmissions += 1;
+        }
+        lost.iter().for_each(|id| _ = s.lose(*id));
+        s.remember(s.flow.windows());
+        assert_eq!(s.undo.stamp, stamp, "{again:?} {lost:?}");
+        let is_explained = |s: &crate::sender::Sender| s.evidence(0, None).is_some();
+        let count = (0..5).find(|n| {
+            if *n > 0 {
+                s.on_duplicate_reported(1, 1001);
+            }
+            is_explained(s)
+        });
+        assert_eq!(count, explained, "{again:?} {lost:?}");
+    }
+}
