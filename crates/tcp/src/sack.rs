@@ -21,8 +21,7 @@ impl Sender {
         if dsack {
             first = 1;
             self.stats.duplicates_reported += 1;
-            let (start, end) = block(0);
-            self.on_duplicate_reported(start, end);
+            self.on_duplicate_reported(block(0).1);
         }
         let mut blocks = [(0, 0); 3];
         let mut refused = false;

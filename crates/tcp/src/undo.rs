@@ -85,9 +85,9 @@ impl Sender {
         *self.undo = Undo { stamp: self.undo.stamp, timed_out_at: self.undo.timed_out_at, ..Undo::default() };
     }
 
-    /// The other side received [start, end) twice.
-    pub(crate) fn on_duplicate_reported(&mut self, start: u64, end: u64) {
-        if end > self.nxt || start >= end {
+    /// The other side received what ends here twice.
+    pub(crate) fn on_duplicate_reported(&mut self, end: u64) {
+        if end > self.nxt {
             return;
         }
         // More duplicates than retransmissions: the network copies packets, and nothing follows from that.

@@ -6,6 +6,7 @@ mod alone;
 mod counting;
 mod delaying;
 mod episodes;
+mod evidence;
 mod freebsd;
 mod measuring;
 mod opening;

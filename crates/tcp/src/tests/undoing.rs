@@ -1,6 +1,5 @@
 //! What may be taken back, and what may not.
 
-use super::alone::Alone;
 use super::*;
 use crate::DelayedAck;
 use crate::pair::{Fate, Pair};
@@ -77,6 +76,7 @@ fn the_stamp_of_an_older_retransmission_outlives_its_episode() {
     s.remember(windows);
     s.on_resent(Some(70));
     assert_eq!(s.evidence(MSS, Some((60, 0))).map(|e| e as u32), None, "stamped 60: after the first");
+    assert_eq!(s.evidence(0, Some((49, 0))).map(|e| e as u32), None, "nothing was acknowledged in order");
     assert_eq!(s.evidence(MSS, Some((49, 0))).map(|e| e as u32), Some(Evidence::Timestamp as u32));
     // With nothing outstanding that was sent twice, the next episode starts afresh.
     p.run(MS(130));
@@ -266,97 +266,4 @@ fn a_needless_tail_probe_makes_no_later_repair_wait() {
     p.run(MS(3000));
     let sent: alloc::vec::Vec<_> = p.sent.iter().filter(|(_, s)| number(s) == 32).map(|(at, _)| *at).collect();
     assert_eq!(sent[1].since(sent[0]), MS(44));
-}
-
-#[test]
-fn a_report_of_a_duplicate_counts_whatever_it_is_of_if_it_lies_beyond_where_the_episode_began() {
-    // Linux' `tcp_check_dsack` and `tcp_sacktag_one` ask for `undo_marker` alone: what was sent again beyond the end of the
-    // recovery was counted as it left, so it counts as it is reported. Sent again are segments 1, 10 and, beyond it, 11.
-    let dsack = Flags::ACK.with(Flags::DSACK);
-    for (reports, undos) in [
-        (&[(1, 2), (10, 11)][..], 0),
-        (&[(1, 2), (10, 11), (11, 12)], 1),
-        (&[(10, 11), (11, 12), (0, 1)], 0),         // from before the episode
-        (&[(1, 2), (10, 11), (11, 99)], 0),         // not sent yet
-        (&[(1, 2), (10, 11), (11, 11)], 0),         // nothing
-        (&[(0, 1), (1, 2), (10, 11), (11, 12)], 0), // more than was sent again: the network copies
-    ] {
-        let mut a = Alone::new(linux(), 10);
-        a.now += MS(39);
-        a.hear(1000, &[]);
-        assert_eq!(a.hear(1000, &[(2000, 5000)])[0], (1000, 1000));
-        assert_eq!(a.end.sender.recover, 11_001);
-        a.threshold(30 * MSS);
-        a.end.flow_mut().cwnd = Bytes::new(30 * MSS);
-        a.hear(1000, &[(2000, 10_000)]);
-        a.now += MS(39);
-        assert_eq!(a.hear(10_000, &[(12_000, 15_000)])[0], (10_000, 1000));
-        assert_eq!(a.hear(10_000, &[(12_000, 16_000)])[0], (11_000, 1000));
-        for (from, to) in reports {
-            a.hear_with(10_000, &[(from * MSS, to * MSS), (12_000, 16_000)], dsack);
-        }
-        assert_eq!((a.end.stats().retransmissions, a.end.stats().undos), (3, undos), "{reports:?}");
-    }
-}
-
-#[test]
-fn a_mark_in_an_episode_leaves_its_window_as_it_is_though_the_losses_were_none() {
-    // Linux' `tcp_fastretrans_alert` and `tcp_enter_recovery`: ECE prohibits undoing, though the episode is over.
-    // (marks on the ACK that begins it, within it, on that which ends it; threshold, and whether CWR is still to be sent)
-    let echo = |marked: bool| if marked { Flags::ACK.with(Flags::ECE) } else { Flags::ACK };
-    for (begins, within, ends, threshold, tells) in [
-        (false, false, false, 10_000, false),
-        (true, false, false, 5000, true),
-        (false, true, false, 5000, true),
-        (false, false, true, 3500, true), // and a congestion of its own
-    ] {
-        let mut a = Alone::new(Config { ecn: true, ..linux() }, 10);
-        a.now += MS(39);
-        a.hear(1000, &[]);
-        a.hear_with(1000, &[(2000, 5000)], echo(begins));
-        assert_eq!(a.phase(), Phase::Recovery);
-        a.hear_with(1000, &[(2000, 6000)], echo(within));
-        a.end.sender.ecn.tell_reduced = true;
-        a.end.truncate(a.now);
-        a.hear_with(7000, &[(1000, 2000)], echo(ends).with(Flags::DSACK));
-        assert_eq!(a.end.stats().undos, 1);
-        let seen = (a.end.flow().ssthresh.get(), a.end.sender.ecn.tell_reduced);
-        assert_eq!(seen, (threshold, tells), "{begins} {within} {ends}");
-        assert_eq!(a.end.flow().cwnd < Bytes::new(10 * MSS), tells);
-    }
-}
-
-#[test]
-fn an_episode_takes_over_the_retransmissions_that_are_out_and_the_stamp_of_the_first() {
-    // Linux' `tcp_init_undo` and `tcp_any_retrans_done`. (sent again, of these lost again; reports that explain all, if any
-    // can, and whether the stamp counts on)
-    for (again, lost, explained, stamp) in [
-        (&[][..], &[][..], None, None),
-        (&[0], &[], Some(1), Some(50)),
-        (&[1], &[], Some(1), Some(50)),
-        (&[0, 1, 2], &[], Some(3), Some(50)),
-        (&[0, 1, 2], &[0, 1], Some(1), Some(50)),
-        (&[0], &[0], None, Some(50)),
-        (&[1], &[1], None, None),
-    ] {
-        let mut a = Alone::new(linux(), 10);
-        let s = &mut a.end.sender;
-        for id in again {
-            s.lose(*id);
-            s.board.resend(*id, AT(1000));
-            s.on_resent(Some(50));
-            s.stats.retransmissions += 1;
-        }
-        lost.iter().for_each(|id| _ = s.lose(*id));
-        s.remember(s.flow.windows());
-        assert_eq!(s.undo.stamp, stamp, "{again:?} {lost:?}");
-        let is_explained = |s: &crate::sender::Sender| s.evidence(0, None).is_some();
-        let count = (0..5).find(|n| {
-            if *n > 0 {
-                s.on_duplicate_reported(1, 1001);
-            }
-            is_explained(s)
-        });
-        assert_eq!(count, explained, "{again:?} {lost:?}");
-    }
 }
