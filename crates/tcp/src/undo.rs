@@ -162,11 +162,11 @@ impl Sender {
             return true;
         }
         if self.nxt > self.recover {
-            // Any selective acknowledgement, also beside progress.
-            if duplicate || (cumulative == 0 && d.bytes > 0) || self.board.sacked_to > d.known_to {
+            // Any selective acknowledgement, also beside progress (FLAG_DATA_SACKED).
+            if duplicate || d.news {
                 self.undo.frto = Frto::Off;
             }
-        } else if cumulative > 0 && self.una < self.recover {
+        } else if cumulative > 0 {
             self.recover = self.nxt;
             self.undo.frto = Frto::NewData;
         }

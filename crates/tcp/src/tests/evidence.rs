@@ -2,8 +2,9 @@
 
 use super::alone::Alone;
 use super::*;
-use crate::undo::Evidence;
+use crate::undo::{Evidence, Frto};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use cc::{Ack, Congestion, CongestionControl, Flow, Phase, Reaction};
 use units::Bytes;
 
@@ -142,5 +143,47 @@ fn what_is_taken_back_is_all_that_the_episode_changed() {
         assert_eq!(seen, (window, threshold, tells), "{how:?} {owns} {proven} {floor}");
         assert_eq!((s.force_one, s.prr.on, s.rtt.doublings()), (false, false, 0));
         assert_eq!((s.undo.marker, s.undo.timed_out_at, s.flow.phase), (0, 0, Phase::Open));
+    }
+}
+
+#[test]
+fn new_data_behind_a_retransmission_tells_whether_a_timeout_was_needless() {
+    // RFC 5682, section 3.1, with selective acknowledgements, as `tcp_process_loss` has it. Eleven segments, and a probe's; 1 is
+    // sent again. (already received beyond the hole, ACKs with a range; how it stands, undone, what the last lets go first)
+    type Acks<'a> = &'a [(u64, Option<(u64, u64)>)];
+    let cases: [(Option<(u64, u64)>, Acks<'_>, Frto, u64, Option<u64>); 9] = [
+        (None, &[(1, None)], Frto::Retransmitted, 0, Some(2)), // an old duplicate
+        (None, &[(2, None)], Frto::NewData, 0, Some(12)),
+        (None, &[(2, None), (2, None)], Frto::Off, 0, Some(2)),
+        (None, &[(2, None), (2, Some((12, 13)))], Frto::Off, 0, Some(2)),
+        (None, &[(2, None), (2, Some((3, 4)))], Frto::Off, 1, None),
+        (None, &[(2, None), (3, None)], Frto::Off, 1, None),
+        (None, &[(4, None)], Frto::Off, 1, Some(12)), // more than was sent again
+        (None, &[(1, Some((2, 3)))], Frto::Off, 1, None),
+        (Some((2, 4)), &[(4, None)], Frto::NewData, 0, Some(13)),
+    ];
+    for (known, acks, frto, undos, first) in cases {
+        let mut a = Alone::new(linux(), 10);
+        a.now += MS(39);
+        a.hear(1000, &[]);
+        let segments = |(from, to): &(u64, u64)| (from * MSS, to * MSS);
+        if let Some(range) = known {
+            a.end.sender.ways.rack = false; // nothing is lost before the timeout
+            a.end.truncate(a.now);
+            a.hear(1000, &[segments(&range)]);
+            a.end.sender.ways.rack = true;
+            a.end.write(a.now, u64::MAX / 4);
+        }
+        while a.end.stats().timeouts == 0 {
+            a.ring();
+        }
+        let mut left = Vec::new();
+        for (ack, range) in acks {
+            a.end.flow_mut().cwnd = Bytes::new(a.end.sender.pipe() + 2 * MSS);
+            let ranges: Vec<_> = range.iter().map(segments).collect();
+            left = a.hear(ack * MSS, &ranges);
+        }
+        let seen = (a.end.sender.undo.frto, a.end.stats().undos, left.first().map(|l| l.0 / MSS));
+        assert_eq!(seen, (frto, undos, first), "{known:?} {acks:?}");
     }
 }
