@@ -150,8 +150,9 @@ fn what_is_taken_back_is_all_that_the_episode_changed() {
 fn new_data_behind_a_retransmission_tells_whether_a_timeout_was_needless() {
     // RFC 5682, section 3.1, with selective acknowledgements, as `tcp_process_loss` has it. Eleven segments, and a probe's; 1 is
     // sent again. (already received beyond the hole, ACKs with a range; how it stands, undone, what the last lets go first)
-    type Acks<'a> = &'a [(u64, Option<(u64, u64)>)];
-    let cases: [(Option<(u64, u64)>, Acks<'_>, Frto, u64, Option<u64>); 9] = [
+    type Range = Option<(u64, u64)>;
+    type Row<'a> = (Range, &'a [(u64, Range)], Frto, u64, Option<u64>);
+    let cases: [Row<'_>; 9] = [
         (None, &[(1, None)], Frto::Retransmitted, 0, Some(2)), // an old duplicate
         (None, &[(2, None)], Frto::NewData, 0, Some(12)),
         (None, &[(2, None), (2, None)], Frto::Off, 0, Some(2)),
