@@ -165,10 +165,10 @@ fn ns_2s_weight_knows_long_links() {
     for (delay_ms, rtt) in [(0, 0.1), (32, 0.1), (100, 0.3012), (300, 0.9012)] {
         let long = LinkInfo { delay: Duration::from_millis(delay_ms), ..link(10.0) };
         let weight = |reference| Params { weight: Auto::AUTO, ..Params::of(reference) }.resolve(&long).weight;
-        let want = 1.0 - (-1.0f64 / (10.0 * rtt * 2500.0)).exp();
+        let want = 1.0 - units::math::exp(-1.0 / (10.0 * rtt * 2500.0));
         assert!((weight(Reference::Ns2) - want).abs() < 1e-12, "{delay_ms} ms");
         // The paper's rule is of 1993 and knows none; packets are the link's.
-        assert!((weight(Reference::Paper) - (1.0 - (-1.0f64 / 833.333).exp())).abs() < 1e-8);
+        assert!((weight(Reference::Paper) - (1.0 - units::math::exp(-1.0 / 833.333))).abs() < 1e-8);
     }
 }
 
