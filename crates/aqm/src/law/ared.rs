@@ -275,9 +275,23 @@ mod tests {
         // At 500 ms sharp nothing is due; an arrival at 730 ms is late, and the next interval counts from there.
         let rows = [(500, 0.1), (501, 0.11), (730, 0.11), (1_001, 0.11), (1_230, 0.12), (1_730, 0.12), (1_731, 0.13)];
         for (ms, want) in rows {
-            law.on_enqueue(&look(Instant::from_millis(ms), 40));
+            let arrival = look(Instant::from_millis(ms), 40);
+            law.advance(&arrival);
+            law.on_enqueue(&arrival);
             assert!((*law.red.max_p() - want).abs() < 1e-12, "{ms} ms: {}", law.red.max_p());
         }
+    }
+
+    #[test]
+    fn p_goes_with_the_size_of_a_packet_where_the_queue_is_counted_in_packets_too() {
+        let lost = |size: u64| {
+            let mut law =
+                as_ns2(10.0, Params { weight: Auto::of(0.002), interval: Duration::from_secs(10), ..eager() });
+            let arrival = Look { size: Bytes::new(size), ..look(Instant::ZERO, 12) };
+            (0..50_000).filter(|_| law.on_enqueue(&arrival) == Verdict::Drop).count()
+        };
+        let (full, short) = (lost(1500), lost(100));
+        assert!(full > 5_000 && short < full / 8, "{full} of 1500 B, {short} of 100 B");
     }
 
     #[test]

@@ -215,6 +215,19 @@ fn p_goes_with_the_size_where_asked_though_the_queue_is_counted_in_packets() {
 }
 
 #[test]
+fn dummynets_p_goes_with_a_packets_part_of_1500_bytes_where_sizes_count() {
+    let drops = |by_size: bool| {
+        let mut red = red(&std::format!("x(reference=dummynet, max_p=0.1, weight=0.002, by_size={by_size})"));
+        red.avg.value = 10.0;
+        let look = Look { size: Bytes::new(300), ..arriving(10, Ecn::NotEct) };
+        (0..20_000).filter(|_| red.on_enqueue(&look) == Verdict::Drop).count()
+    };
+    // One throw a gap: gaps of 1 to 20 packets, and five times that.
+    let (all_alike, by_size) = (drops(false) as f64, drops(true) as f64);
+    assert!((4.0..6.0).contains(&(all_alike / by_size)), "{all_alike} and {by_size}");
+}
+
+#[test]
 fn an_average_above_max_falls_although_every_arrival_is_dropped() {
     for reference in ["paper", "ns-2", "linux"] {
         let mut red = red(&std::format!("x(reference={reference}, min=5, max=15, gentle=false, weight=0.002)"));
