@@ -422,7 +422,7 @@ def schema() -> dict[str, Any]:
 
 @cache
 def table(kind: str) -> tuple[dict[str, Any], ...]:
-    """Return a registry of the core: `algorithms`, `queues`, `slow_starts`, `stacks` or `causes`."""
+    """Return a registry: `algorithms`, `queues`, `slow_starts`, `traffic`, `figures`, `stacks` or `causes`."""
     entries = json.loads(getattr(_core, kind)())
     return tuple({"name": entry} if isinstance(entry, str) else entry for entry in entries)
 

@@ -251,6 +251,23 @@ def list_slow_starts() -> list[str]:
     return [entry["name"] for entry in _engine.table("slow_starts")]
 
 
+def list_traffic() -> list[str]:
+    """Return the names of the kinds of traffic: values of a flow's `traffic`."""
+    return [entry["name"] for entry in _engine.table("traffic")]
+
+
+def list_figures() -> list[str]:
+    """Return the figures of a summary, for `that` of a claim.
+
+    NAME stands for the name of a flow, a group or a link, `*` for any key.
+
+    >>> import sojourn as sj
+    >>> "flow.NAME.share" in sj.list_figures()
+    True
+    """
+    return [entry["name"] for entry in _engine.table("figures")]
+
+
 def list_stacks() -> list[str]:
     """Return the names of the TCP stacks."""
     return [entry["name"] for entry in _engine.table("stacks")]
@@ -272,9 +289,11 @@ __all__ = [
     "compare",
     "list_causes",
     "list_cc",
+    "list_figures",
     "list_queues",
     "list_slow_starts",
     "list_stacks",
+    "list_traffic",
     "load",
     "place",
     "prepare",

@@ -22,6 +22,8 @@ _LISTS = {
     "cc": ("algorithms", ("name", "title", "family", "signal", "evidence", "paper")),
     "queues": ("queues", ("name", "scheduler", "doc", "paper")),
     "slow-starts": ("slow_starts", ("name", "doc", "paper")),
+    "traffic": ("traffic", ("name", "transport", "doc")),
+    "figures": ("figures", ("name",)),
     "stacks": ("stacks", ("name", "doc")),
     "causes": ("causes", ("number", "name", "doc")),
 }
@@ -86,7 +88,7 @@ def page(entry: Mapping[str, Any]) -> RenderableType:
 
     title = entry.get("title") or ""
     parts: list[RenderableType] = [Text.assemble((entry["name"], "bold"), f"  {title}" if title else "")]
-    for key in ("paper", "family", "signal", "evidence", "slow_start", "scheduler"):
+    for key in ("paper", "family", "signal", "evidence", "slow_start", "scheduler", "transport"):
         if entry.get(key):
             parts.append(Text.assemble((f"{key.replace('_', ' '):<11}", "dim"), str(entry[key])))
     if "floor_packets" in entry:

@@ -21,6 +21,8 @@ class What(StrEnum):
     cc = "cc"
     queues = "queues"
     slow_starts = "slow-starts"
+    traffic = "traffic"
+    figures = "figures"
     stacks = "stacks"
     experiments = "experiments"
     causes = "causes"
@@ -28,7 +30,7 @@ class What(StrEnum):
 
 
 def list_(what: What, as_json: Json = False) -> None:
-    """List what there is: congestion controls, queues, slow starts, stacks, experiments, causes, plots."""
+    """List what there is: the congestion controls, the queues, the figures that a claim may name, and so on."""
     from .catalogue import entries
 
     heads, rows = entries(what)
@@ -54,6 +56,12 @@ def show_queue(name: str, as_json: Json = False) -> None:
 def show_slow_start(name: str, as_json: Json = False) -> None:
     """Show a way out of slow start: source and parameters."""
     _show("slow_starts", "slow start", name, as_json)
+
+
+@show.command("traffic")
+def show_traffic(name: str, as_json: Json = False) -> None:
+    """Show a kind of traffic: what it sends and its settings."""
+    _show("traffic", "traffic", name, as_json)
 
 
 @show.command("schema")

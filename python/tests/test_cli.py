@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from conftest import ENDLESS, SWEEP, command
 
+import sojourn as sj
 from sojourn.cli_group import ORDER
 
 QUICK = ("--set", "run.duration=2s")
@@ -315,10 +316,14 @@ def test_list_and_show(sojourn, tmp_path):
     listed = sojourn("list", "cc")
     assert listed.returncode == 0
     assert {"newreno", "cubic"} <= {line.split()[0] for line in listed.stdout.splitlines() if line.strip()}
-    for what in ("queues", "slow-starts", "stacks", "causes", "experiments", "plots"):
+    for what in ("queues", "slow-starts", "traffic", "figures", "stacks", "causes", "experiments", "plots"):
         assert sojourn("list", what).returncode == 0, what
     for entry in json.loads(sojourn("list", "cc", "--json").stdout):
         assert entry["name"]
+    assert "Size of a datagram" in sojourn("show", "traffic", "cbr").stdout
+    wrong = sojourn("show", "traffic", "cbrr")
+    assert wrong.returncode == 2
+    assert "did you mean 'cbr'" in wrong.stderr
     shown = sojourn("show", "cc", "cubic").stdout
     assert "beta" in shown
     assert "9438" in shown  # the source
@@ -327,6 +332,29 @@ def test_list_and_show(sojourn, tmp_path):
     digests = [json.loads(sojourn("run", source, *QUICK, "--json").stdout)["digest"] for source in (LINE, "mine.toml")]
     assert digests[0] == digests[1]
     assert json.loads(sojourn("show", "experiment", LINE, "--json").stdout)["cases"]
+
+
+def test_every_listed_kind_of_traffic_and_figure_is_understood(sojourn, tmp_path):
+    listed = json.loads(sojourn("list", "traffic", "--json").stdout)
+    flows = [
+        f'[[flow]]\nname = "{kind["name"]}"\ntraffic = "{kind["name"]}"\n'
+        + 'cc = "cubic"\n' * (kind["transport"] == "TCP")
+        for kind in listed
+    ]
+    asked = [
+        figure.replace("flow.NAME", "flow.bulk")
+        .replace("group.NAME", "group.bulk")
+        .replace("link.NAME", "link.bottleneck")
+        .replace("*", "delay")
+        for figure in sj.list_figures()
+    ]
+    claims = [f'[[expect]]\nthat = "{figure}"\nis = ">= 0"\n' for figure in asked]
+    path = '[path]\nrate = "10 Mbit/s"\nrtt = "20 ms"\nbuffer = "1 BDP"\n'
+    file = tmp_path / "all.toml"
+    file.write_text("\n".join(["format = 1", path, *flows, *claims]))
+    assert [claim["that"] for claim in sj.check(file).expect] == asked
+    assert sj.list_traffic() == [kind["name"] for kind in listed]
+    assert len(asked) > 100
 
 
 def test_a_page_looks_at_the_link_that_is_asked_for(sojourn):

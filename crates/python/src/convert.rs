@@ -172,6 +172,22 @@ pub fn slow_starts() -> String {
     json!(all).to_string()
 }
 
+/// Every kind of traffic, as JSON.
+#[pyfunction]
+pub fn traffic() -> String {
+    let all: Vec<Value> = experiment::TRAFFIC
+        .iter()
+        .map(|t| json!({"name": t.name, "doc": t.doc, "transport": if t.udp { "UDP" } else { "TCP" }, "fields": fields((t.fields)())}))
+        .collect();
+    json!(all).to_string()
+}
+
+/// Every figure of a summary, as JSON: its path, with `*` for a key that the algorithm chooses.
+#[pyfunction]
+pub fn figures() -> String {
+    experiment::metrics().iter().map(|(subject, leaf)| format!("{subject}.{leaf}")).collect::<Value>().to_string()
+}
+
 /// Every stack, as JSON.
 #[pyfunction]
 pub fn stacks() -> String {
