@@ -68,6 +68,8 @@ SHORTER: dict[tuple[str, str], Row] = {
 }
 # Simulated seconds of the two runs whose difference counts instructions: past slow start, short under callgrind.
 STEADY = {"W1": (20, 120), "W1-cubic": (20, 120), "W2": (1, 2), "W2-cubic": (1, 2), "W4": (2, 3)}
+# What CI allows: a tenth more than was counted in November 2026, since compilers differ (2,045, 2,083 and 2,928).
+AT_MOST = {"W1": 2250, "W1-cubic": 2290, "W4": 3220}
 
 
 def arguments(load: str, **changes: object) -> list[str]:
@@ -185,17 +187,21 @@ def instructions(tools: list[str], loads: list[str]) -> list[Row]:
     return rows
 
 
-def gate(at_most: float) -> bool:
+def gate(at_most: dict[str, int]) -> bool:
     """Instructions only: a count says the same on a loaded machine, a clock does not."""
-    rows = instructions(["sojourn", FLOOR], ["W1"])
-    print(instruction_table(rows))
-    ours = rows[0].get("per_packet")
-    if ours is None:
-        print(f"bench: no count for sojourn: {rows[0]['refused']}")
-        return False
-    verdict = "holds" if ours <= at_most else "FAILS"
-    print(f"\nbench: W1 takes {ours:.0f} instructions per delivered packet, at most {at_most:.0f} allowed: {verdict}")
-    return bool(ours <= at_most)
+    rows = instructions(["sojourn", FLOOR], list(at_most))
+    print(f"{instruction_table(rows)}\n")
+    holds = True
+    for row in rows:
+        if row["tool"] != "sojourn":
+            continue
+        allowed = at_most[row["load"]]
+        ours = row.get("per_packet")
+        closed = ours is None or ours > allowed
+        count = f"no count ({row.get('refused')})" if ours is None else f"{ours:.0f} instructions per delivered packet"
+        print(f"bench: {row['load']}: {count}, at most {allowed} allowed: {'FAILS' if closed else 'holds'}")
+        holds = holds and not closed
+    return holds
 
 
 def speed_table(rows: list[Row]) -> str:
@@ -259,10 +265,10 @@ def main() -> None:
         sub.add_argument("--out", type=Path, help="append the table here as Markdown, and the rows beside it as JSON")
     verbs.choices["speed"].add_argument("--reps", type=int, default=3)
     verbs.choices["speed"].add_argument("--timeout", type=float, default=300)
-    verbs.add_parser("gate").add_argument("--at-most", type=float, default=2500)
+    verbs.add_parser("gate")
     asked = parser.parse_args()
     if asked.verb == "gate":
-        sys.exit(0 if gate(asked.at_most) else 1)
+        sys.exit(0 if gate(AT_MOST) else 1)
 
     tools = chosen(asked.tools, TOOLS, [tool for tool in TOOLS if installed(tool)], "tool")
     if missing := [tool for tool in tools if not installed(tool)]:

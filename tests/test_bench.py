@@ -64,9 +64,18 @@ def test_rates_are_goodput_over_cpu_time_and_ratios_over_the_floor(
     assert "| W1 | sojourn | 500 | 0.5 | 2.00 | 3 MB | 0.980 |" in run.speed_table([ours, floor])
 
 
-def test_the_gate_closes_on_one_instruction_too_many(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gate_closes_on_one_instruction_too_many_and_without_a_count(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     counts = {("sojourn", 20): (50_000, 10), ("sojourn", 120): (300_100, 110), ("floor", 20): (0, 0)}
-    monkeypatch.setattr(run, "callgrind", lambda tool, load, s: counts.get((tool, s), (100_000, 100)))
+
+    def callgrind(tool: str, load: str, seconds: float) -> tuple[int, float]:
+        if load == "W4":
+            raise run.Refused("no memory")
+        return counts.get((tool, seconds), (100_000, 100))
+
+    monkeypatch.setattr(run, "callgrind", callgrind)
     monkeypatch.setattr(run.shutil, "which", lambda name: name)
-    assert run.gate(at_most=2501)
-    assert not run.gate(at_most=2500)
+    assert run.gate({"W1": 2501})
+    assert not run.gate({"W1": 2500})
+    assert not run.gate({"W1": 2501, "W4": 10_000})
