@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! loss:        W_max = cwnd, or cwnd·(1 + β)/2 if cwnd < the last W_max (fast convergence);   cwnd = β·cwnd
-//! a round of avoidance adds, with d = (W_max − cwnd)/B:
+//! a round of avoidance adds, with d = ⌊(W_max − cwnd)/B⌋:
 //!   S_max                       d > S_max                        additive increase
 //!   d                           1 < d ≤ S_max                    binary search
 //!   B/s                         d ≤ 1, and up to B beyond W_max  smooth at the top
@@ -10,11 +10,13 @@
 //!   S_max                       further on
 //! cwnd ≤ low_window or no W_max yet:  Reno's +1; without W_max at least 1/20 of the window
 //! ```
+//! The kernel divides whole packets (`bictcp_update`), so it is smooth from W_max − 2B on, where its comment says W_max − B.
+//!
 //! Source: Xu, Harfoush and Rhee, INFOCOM 2004, in the form and with the constants of Linux 6.1, whose default it was from
 //! 2.6.8 to 2.6.18. The paper's own are `bic(divisor=2, s_max=32, beta=0.875)`.
 
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup};
-use units::Bytes;
+use units::{Bytes, math};
 
 params::params! {
     /// Values of Linux 6.1's module.
@@ -56,7 +58,7 @@ impl Algorithm for Bic {
         signal: "loss",
         evidence: Evidence::Equations,
         departures: &[
-            "in floating point, on every ACK, where Linux counts whole packets and keeps a growth for 31 ms while the window stands still",
+            "in floating point, but for the distance to W_max, and on every ACK; Linux keeps a growth for 31 ms while the window stands still",
             "no doubling of pace for delayed ACKs: what is counted is packets",
             "a reduction found spurious gives back W_max, too; Linux keeps the new one",
         ],
@@ -76,7 +78,7 @@ impl Bic {
         if w <= low_window {
             return 1.0;
         }
-        let (below, beyond) = ((self.w_max - w) / b, w - self.w_max);
+        let (below, beyond) = (math::floor((self.w_max - w) / b), w - self.w_max);
         let growth = if below > 1.0 {
             below.min(s_max)
         } else if beyond < b {

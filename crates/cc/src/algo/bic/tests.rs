@@ -16,6 +16,9 @@ fn far_below_near_at_and_beyond_the_last_maximum() {
         (10.0, 1.0),   // Reno
         (100.0, 16.0), // 25, but no more than S_max
         (180.0, 5.0),
+        (182.0, 4.0), // 18 packets are missing: 4.5
+        (192.0, 2.0),
+        (193.0, 0.2), // 7 are: whole packets make that 1
         (197.0, 0.2), // 4 packets in 20 rounds
         (203.0, 0.2),
         (209.0, 3.0),
@@ -54,8 +57,8 @@ fn most_of_the_way_back_takes_few_rounds() {
         (0..w).for_each(|_| cc.on_ack(&mut f, &ack(1, 100)));
         f.cwnd.get() / 1000
     });
-    // A quarter of the rest each round: 100 − 20·e^(−n/4) are 84.4, 90.6 and 95.5.
-    assert_eq!((windows[0], windows[2], windows[5]), (84, 90, 95));
+    // A quarter of the rest each round, in whole packets: 100 − 20·e^(−n/4) are 84.4, 90.6 and 95.5, and from 93 on it is 0.2.
+    assert_eq!((windows[0], windows[2], windows[5]), (84, 89, 93));
 }
 
 #[test]
