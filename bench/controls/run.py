@@ -1,32 +1,29 @@
 #!/usr/bin/env python3
 """Runs congestion controls beside the kernel's own C in ns-2 and compares their sawtooth: one flow, one bottleneck.
 
-    bench/controls/run.py                                  every control on every path, as docs/beside-ns-controls.md has it
+    bench/controls/run.py                                      every control on every path: ten minutes
     bench/controls/run.py --controls bic,yeah --paths slow
-    bench/controls/run.py --page                           the same, into the page
+    bench/controls/run.py --json > tables.json                 what docs/beside_ns.py writes into the page
 
 Agent/TCP/Linux of ns-2 2.35 runs the modules of Linux 2.6.22 as they were; window and threshold are traced at every
 change there, and sampled every 5 ms here.
 """
 
 import argparse
+import json
 import shutil
 import statistics
 import subprocess
 import sys
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from pathlib import Path
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "docs"))
-
-import markdown
+from typing import Any
 
 import sojourn as sj
 
-PAGE = ROOT / "docs" / "beside-ns-controls.md"
 MSS = 1448
 
 
@@ -59,7 +56,7 @@ CONTROLS = {
 
 
 @dataclass(frozen=True)
-class Path_:
+class Way:
     """A bottleneck: rate in bit/s, base RTT in seconds, buffer in packets, probability of random loss."""
 
     says: str
@@ -72,10 +69,10 @@ class Path_:
 
 
 PATHS = {
-    "slow": Path_("10 Mbit/s, 40 ms, 1 BDP", 10e6, 0.04, 33, 300, 60),
-    "deep": Path_("10 Mbit/s, 40 ms, 4 BDP", 10e6, 0.04, 133, 600, 100),
-    "fast": Path_("100 Mbit/s, 80 ms, 0.5 BDP", 100e6, 0.08, 333, 600, 100),
-    "lossy": Path_("100 Mbit/s, 80 ms, 1 BDP, 0.01 % random loss", 100e6, 0.08, 667, 600, 50, 1e-4),
+    "slow": Way("10 Mbit/s, 40 ms, 1 BDP", 10e6, 0.04, 33, 300, 60),
+    "deep": Way("10 Mbit/s, 40 ms, 4 BDP", 10e6, 0.04, 133, 600, 100),
+    "fast": Way("100 Mbit/s, 80 ms, 0.5 BDP", 100e6, 0.08, 333, 600, 100),
+    "lossy": Way("100 Mbit/s, 80 ms, 1 BDP, 0.01 % random loss", 100e6, 0.08, 667, 600, 50, 1e-4),
 }
 
 
@@ -89,7 +86,7 @@ class Trace:
     queue: float
 
 
-def theirs(control: Control, path: Path_, seed: int = 1) -> Trace:
+def theirs(control: Control, path: Way, seed: int = 1) -> Trace:
     """The run in ns-2."""
     values = {"cc": control.theirs, "rate": path.rate, "rtt": path.rtt, "buf": path.buffer, "dur": path.seconds}
     values |= {"warm": path.warm, "delack": int(control.delayed), "loss": path.loss, "seed": seed}
@@ -112,7 +109,7 @@ def theirs(control: Control, path: Path_, seed: int = 1) -> Trace:
     return Trace(windows, cuts, float(figures["util"]), float(figures["queue"]))
 
 
-def ours(control: Control, path: Path_, seed: int = 1) -> Trace:
+def ours(control: Control, path: Way, seed: int = 1) -> Trace:
     """The run here."""
     line = f"{path.rate / 1e6:g}Mbit/s {path.rtt * 1e3:g}ms {path.buffer}p {path.loss * 100:g}% fifo: {control.ours}"
     name = control.ours.split("(")[0]
@@ -139,10 +136,10 @@ class Sawtooth:
     #: What a reduction leaves of the window.
     leaves: float | None
     #: How far the window has come from trough to peak after a quarter, a half and three quarters of the time between.
-    climb: tuple[float, float, float] | None
+    climb: tuple[float, ...] | None
 
 
-def sawtooth(trace: Trace, path: Path_) -> Sawtooth:
+def sawtooth(trace: Trace, path: Way) -> Sawtooth:
     """The figures of a run, from the warm-up on."""
     times = [at for at, _ in trace.windows]
 
@@ -154,7 +151,7 @@ def sawtooth(trace: Trace, path: Path_) -> Sawtooth:
     cuts = [cut for cut in trace.cuts if cut[0] >= path.warm]
     climbs = [
         [(window(since + part * (at - since)) - trough) / (peak - trough) for part in (0.25, 0.5, 0.75)]
-        for (since, _, trough), (at, peak, _) in zip(cuts, cuts[1:])
+        for (since, _, trough), (at, peak, _) in pairwise(cuts)
         if peak > trough and at - since > 4 * path.rtt
     ]
     return Sawtooth(
@@ -164,7 +161,7 @@ def sawtooth(trace: Trace, path: Path_) -> Sawtooth:
         60 * len(cuts) / (path.seconds - path.warm),
         statistics.fmean(peak for _, peak, _ in cuts) if cuts else None,
         statistics.fmean(to / peak for _, peak, to in cuts) if cuts else None,
-        tuple(map(statistics.fmean, zip(*climbs))) if climbs else None,
+        tuple(map(statistics.fmean, zip(*climbs, strict=True))) if climbs else None,
     )
 
 
@@ -173,3 +170,106 @@ def beside(control: str, path: str, seeds: Sequence[int] = (1,)) -> tuple[Sawtoo
     chosen, where = CONTROLS[control], PATHS[path]
     pairs = [[sawtooth(run(chosen, where, seed), where) for seed in seeds] for run in (ours, theirs)]
     return averaged(pairs[0]), averaged(pairs[1])
+
+
+def averaged(runs: Sequence[Sawtooth]) -> Sawtooth:
+    """The mean of each figure; None where a run has none."""
+
+    def mean(values: Sequence[Any]) -> Any:
+        if any(value is None for value in values):
+            return None
+        return tuple(map(mean, zip(*values, strict=True))) if isinstance(values[0], tuple) else statistics.fmean(values)
+
+    return Sawtooth(*(mean([getattr(run, field.name) for run in runs]) for field in fields(Sawtooth)))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A column: how its numbers are written, and how far apart the two may be, absolutely or as a part of ns-2's."""
+
+    head: str
+    digits: int
+    absolute: float
+    relative: float = 0.0
+    factor: float = 1.0
+
+    def text(self, value: float | tuple[float, ...] | None) -> str:
+        """A figure of one of the two."""
+        if value is None:
+            return "–"
+        return " ".join(
+            f"{self.factor * one:.{self.digits}f}" for one in (value if isinstance(value, tuple) else (value,))
+        )
+
+    def agrees(self, a: float | tuple[float, ...] | None, b: float | tuple[float, ...] | None) -> bool:
+        """Are they within the bounds?"""
+        if a is None or b is None:
+            return a is b
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return all(map(self.agrees, a, b))
+        return abs(a - b) <= max(self.absolute, self.relative * abs(b))
+
+
+#: Two packets are what a loss found one packet later, and the transmitter's own, are worth.
+FIGURES = {
+    "utilisation": Figure("utilisation, %", 1, 0.01, factor=100),
+    "queue": Figure("queue, packets", 1, 2, 0.05),
+    "window": Figure("window, packets", 1, 2, 0.05),
+    "cuts_a_minute": Figure("reductions a minute", 2, 0, 0.1),
+    "peak": Figure("peak, packets", 1, 2, 0.03),
+    "leaves": Figure("leaves", 3, 0.015),
+    "climb": Figure("climb at ¼, ½, ¾", 2, 0.08),
+}
+#: Of random losses both have their own; so many a run are a tenth apart by chance.
+DICE = 0.15
+SEEDS = 5
+
+
+def differences(a: Sawtooth, b: Sawtooth, dice: bool = False) -> list[str]:
+    """The figures that are out of bounds."""
+    figures = {name: replace(f, relative=max(f.relative, DICE)) if dice else f for name, f in FIGURES.items()}
+    return [name for name, figure in figures.items() if not figure.agrees(getattr(a, name), getattr(b, name))]
+
+
+def section(path: str, controls: Sequence[str]) -> str:
+    """The table of a path: ours, ns-2's; what is out of bounds is bold."""
+    dice = PATHS[path].loss > 0
+    rows = []
+    for control in controls:
+        print(f"controls: {path} {control}", file=sys.stderr, flush=True)
+        a, b = beside(control, path, range(1, SEEDS + 1) if dice else (1,))
+        apart = differences(a, b, dice)
+        cells = [
+            f"**{text}**" if name in apart else text
+            for name, figure in FIGURES.items()
+            for text in [f"{figure.text(getattr(a, name))} / {figure.text(getattr(b, name))}"]
+        ]
+        rows.append([f"`{CONTROLS[control].ours}`", *cells])
+    heads = ["ours / ns-2", *(figure.head for figure in FIGURES.values())]
+    lines = [" | ".join(row) for row in (heads, ["---", *["--:"] * len(FIGURES)], *rows)]
+    return f"{PATHS[path].says}:\n\n" + "\n".join(f"| {line} |" for line in lines)
+
+
+def chosen(text: str | None, known: Sequence[str], what: str) -> list[str]:
+    """Names of a list with commas; all without one."""
+    names = text.split(",") if text else list(known)
+    if unknown := [name for name in names if name not in known]:
+        sys.exit(f'controls: no {what} "{unknown[0]}" (known: {", ".join(known)})')
+    return names
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--controls", help=f"of {','.join(CONTROLS)}")
+    parser.add_argument("--paths", help=f"of {','.join(PATHS)}")
+    parser.add_argument("--json", action="store_true", help="the tables by path, for docs/beside_ns.py")
+    asked = parser.parse_args()
+    if not shutil.which("ns"):
+        sys.exit("controls: ns-2 is not here (Debian, Ubuntu: apt-get install ns2)")
+    controls, paths = chosen(asked.controls, list(CONTROLS), "control"), chosen(asked.paths, list(PATHS), "path")
+    tables = {path: section(path, controls) for path in paths}
+    print(json.dumps(tables, indent=1, ensure_ascii=False) if asked.json else "\n\n".join(tables.values()))
+
+
+if __name__ == "__main__":
+    main()
