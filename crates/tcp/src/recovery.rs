@@ -158,7 +158,6 @@ impl Sender {
         let answered = during == Phase::Reduced && (marked || self.config.stack == Stack::Linux);
         self.recover = self.nxt;
         self.force_one = true;
-        self.rescued = false;
         self.partial_seen = false;
         // What a tail probe may still repair is one of these losses (Linux: `tcp_init_cwnd_reduction`).
         self.probe.high = 0;

@@ -16,8 +16,8 @@ pub(crate) const EVER: u8 = 8;
 pub(crate) const FIN: u8 = 16;
 /// It was selectively acknowledged before the scoreboard was cleared, so it is not delivered a second time.
 pub(crate) const KNOWN: u8 = 32;
-/// Delivered or doubted: what the fast path does not handle.
-const UNUSUAL: u8 = SACKED | LOST | RESENT | EVER;
+/// Delivered or doubted.
+pub(crate) const UNUSUAL: u8 = SACKED | LOST | RESENT | EVER;
 
 /// One segment as it was last sent. Retransmissions keep its borders, but for FreeBSD's (`pieces.rs`).
 #[derive(Clone, Copy, Debug, Default)]

@@ -148,8 +148,6 @@ pub(crate) struct Sender {
     pub suspects: Option<u8>,
     /// Every round leaves two estimates of the bandwidth.
     pub estimating: bool,
-    /// The last segment outstanding was sent again without being thought lost, once per recovery.
-    pub rescued: bool,
     /// The algorithm answered [`Reaction::Own`](cc::Reaction::Own) last time.
     pub owns_window: bool,
 
@@ -208,7 +206,6 @@ impl Sender {
             credit: 0,
             force_one: false,
             partial_seen: false,
-            rescued: false,
             owns_window: false,
             fin: Fin::Open,
             window_probe: false,

@@ -1,7 +1,7 @@
 //! What may leave now: repairs first, then new data, as far as window, pacing and the peer allow.
 
 use crate::config::Offload;
-use crate::scoreboard::{EVER, FIN, LOST, RESENT, Record, SACKED};
+use crate::scoreboard::{FIN, Record, SACKED, UNUSUAL};
 use crate::segment::Segment;
 use crate::sender::{Fin, Sender};
 use crate::undo::Frto;
@@ -97,7 +97,7 @@ impl Sender {
         if len > room {
             if self.is_outstanding() || room == 0 {
                 self.persist(now);
-                self.check_usage();
+                self.note_usage(false);
                 return None;
             }
             len = room;
@@ -114,13 +114,12 @@ impl Sender {
         // FreeBSD's silly-window avoidance takes less than a segment with its options for less than a segment.
         let spare = if len == self.mss { self.flow.mss.get() - len } else { 0 };
         if !self.admits(now, self.nxt, span, spare) {
-            self.check_usage();
+            self.note_usage(false);
             return None;
         }
         if self.ways.bursts && self.holds_back(now, left, room) {
             // What waits for a longer burst waits for the window (`tcp_tso_should_defer`), unless for the peer's.
             let by_window = self.flow.cwnd.get().saturating_sub(self.pipe()) < room;
-            self.sent_since_check |= by_window;
             self.note_usage(by_window);
             return None;
         }
@@ -128,7 +127,8 @@ impl Sender {
         let flags = if fin { FIN } else { 0 };
         self.board.push(seq, span as u32, flags, now);
         if let Some(rates) = &mut self.rates {
-            rates.tags.push(rates.tracker.on_sent(now, self.flow.delivered, flight, span));
+            let outstanding = self.una < self.nxt;
+            rates.tags.push(rates.tracker.on_sent(now, self.flow.delivered, outstanding, flight, span));
         }
         self.nxt = seq + span;
         self.flow.sent_to = self.nxt;
@@ -269,23 +269,21 @@ impl Sender {
                 rates.tracker.on_app_limited(self.flow.delivered, pipe);
             }
         }
-        self.check_usage();
+        if self.sent_since_check {
+            self.note_usage(false);
+        }
     }
 
-    /// Was the window the limit of this flight (Linux's `cwnd_validate`)?
-    #[inline]
-    fn check_usage(&mut self) {
-        self.note_usage(false);
-    }
-
-    /// The same where it is known that something waits for the window (`waits`).
+    /// Was the window the limit of this flight (Linux's `tcp_cwnd_validate`)? Asked where something waits, or has just been sent: a window
+    /// that holds back all there is is the limit though nothing left (`tcp_write_xmit`: `sent_pkts || is_cwnd_limited`). It may be known
+    /// that what waits does so for the window (`waits`).
     #[inline]
     fn note_usage(&mut self, waits: bool) {
-        if !self.sent_since_check {
+        let limited = waits || self.pipe() + self.mss > self.flow.cwnd.get();
+        if !(limited || self.sent_since_check) {
             return;
         }
         self.sent_since_check = false;
-        let limited = waits || self.pipe() + self.mss > self.flow.cwnd.get();
         let out = self.nxt - self.una;
         if self.una >= self.usage_until || limited || (!self.limited && out > self.most_out) {
             self.limited = limited;
@@ -348,7 +346,7 @@ impl Sender {
         if let Some(rates) = &mut self.rates {
             let r = self.board.ring.get(id);
             *rates.tags.get_mut(id) =
-                rates.tracker.on_sent(now, self.flow.delivered, self.board.in_flight, r.len as u64);
+                rates.tracker.on_sent(now, self.flow.delivered, true, self.board.in_flight, r.len as u64);
         }
         let r = self.board.resend(id, now);
         if self.ways.rack {
@@ -405,37 +403,28 @@ impl Sender {
     }
 
     /// RFC 6675, `NextSeg` rules 3 and 4: with neither losses nor new data, a hole not yet thought lost, or once per
-    /// recovery the last segment outstanding.
+    /// recovery the last segment. Nothing that is new in the recovery, since its loss is another congestion (so does FreeBSD's
+    /// rescue since D39274), nor what went again already.
     #[cold]
     #[inline(never)]
     fn poll_unlikely(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
-        let blocked = self.written > self.nxt && self.edge >= self.nxt + self.mss.min(self.written - self.nxt);
-        if blocked || self.board.to_resend > 0 {
+        if self.written > self.nxt && self.edge >= self.nxt + self.mss.min(self.written - self.nxt) {
             return None;
         }
         let first = self.board.ring.first();
         let end = self.board.find(self.recover);
-        let usable = |r: &Record| !r.is(SACKED | LOST | RESENT | EVER);
+        let usable = |r: &Record| !r.is(UNUSUAL);
         let hole = (self.board.judged.max(first)..end)
             .take_while(|id| self.board.ring.get(*id).seq < self.board.sacked_to)
             .find(|id| usable(self.board.ring.get(*id)));
-        let id = match hole {
-            Some(id) => id,
-            None if !self.rescued => {
-                let last = (first..end).rev().find(|id| !self.board.ring.get(*id).is(SACKED))?;
-                if !usable(self.board.ring.get(last)) {
-                    return None;
-                }
-                last
-            }
-            None => return None,
-        };
+        // Once per recovery, since whatever is left as it arrived is a hole.
+        let last = || (first..end).rev().find(|id| !self.board.ring.get(*id).is(SACKED));
+        let id = hole.or_else(last).filter(|id| usable(self.board.ring.get(*id)))?;
         let r = self.board.ring.get(id);
         let (seq, len) = (r.seq, r.len as u64);
         if !self.admits(now, seq, len, 0) {
             return None;
         }
-        self.rescued |= hole.is_none();
         Some(self.resend(now, id, peer))
     }
 }

@@ -31,9 +31,11 @@ pub struct RateTracker {
 }
 
 impl RateTracker {
-    /// A segment of `size` leaves with `in_flight` before it.
-    pub fn on_sent(&mut self, now: Instant, delivered: Bytes, in_flight: u64, size: u64) -> RateTag {
-        if in_flight == 0 {
+    /// A segment of `size` leaves with `in_flight` before it, and perhaps something outstanding. That is not the same: in flight is a
+    /// guess, and after a timeout that takes all for lost an interval that began anew would be too short and its rate too high
+    /// (Linux' `tcp_rate_skb_sent`, which asks `packets_out`).
+    pub fn on_sent(&mut self, now: Instant, delivered: Bytes, outstanding: bool, in_flight: u64, size: u64) -> RateTag {
+        if !outstanding {
             self.first_sent_at = now;
             self.delivered_at = now;
         }
@@ -104,7 +106,7 @@ mod tests {
         let ms = Instant::from_millis;
         let mut t = RateTracker::default();
         let mut delivered = Bytes::ZERO;
-        let tags: std::vec::Vec<_> = (0..10).map(|i| t.on_sent(ms(100), delivered, i * 1000, 1000)).collect();
+        let tags: std::vec::Vec<_> = (0..10).map(|i| t.on_sent(ms(100), delivered, i > 0, i * 1000, 1000)).collect();
         let mut last = None;
         for (i, tag) in tags.iter().enumerate() {
             delivered += Bytes::new(1000);
@@ -121,9 +123,9 @@ mod tests {
     fn a_sample_is_of_what_was_delivered_and_lost_since_its_segment_left() {
         let ms = Instant::from_millis;
         let mut t = RateTracker::default();
-        let old = t.on_sent(ms(0), Bytes::ZERO, 0, 1000);
+        let old = t.on_sent(ms(0), Bytes::ZERO, false, 0, 1000);
         t.on_lost(&old, 1000);
-        let tag = t.on_sent(ms(10), Bytes::new(5000), 3000, 1000);
+        let tag = t.on_sent(ms(10), Bytes::new(5000), true, 3000, 1000);
         assert_eq!(t.on_lost(&old, 2000), 3000);
         t.on_delivered(&tag, ms(10));
         let s = t.sample(ms(40), Bytes::new(9000), Duration::ZERO).unwrap();
@@ -132,10 +134,25 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_begins_anew_where_nothing_is_outstanding_though_all_that_is_may_be_lost() {
+        let ms = Instant::from_millis;
+        for (outstanding, interval) in [(false, 40), (true, 300)] {
+            let mut t = RateTracker::default();
+            let first = t.on_sent(ms(0), Bytes::ZERO, false, 0, 1000);
+            t.on_delivered(&first, ms(0));
+            t.sample(ms(40), Bytes::new(1000), Duration::ZERO);
+            let later = t.on_sent(ms(300), Bytes::new(1000), outstanding, 0, 1000);
+            t.on_delivered(&later, ms(300));
+            let s = t.sample(ms(340), Bytes::new(2000), Duration::ZERO).unwrap();
+            assert_eq!(s.interval, Duration::from_millis(interval), "{outstanding}");
+        }
+    }
+
+    #[test]
     fn an_interval_shorter_than_the_path_tells_nothing() {
         for (min_rtt, tells) in [(30, true), (31, false)] {
             let mut t = RateTracker::default();
-            let tag = t.on_sent(Instant::from_millis(10), Bytes::ZERO, 0, 1000);
+            let tag = t.on_sent(Instant::from_millis(10), Bytes::ZERO, false, 0, 1000);
             t.on_delivered(&tag, Instant::from_millis(10));
             let s = t.sample(Instant::from_millis(40), Bytes::new(1000), Duration::from_millis(min_rtt));
             assert_eq!(s.is_some(), tells, "{min_rtt} ms");
@@ -146,9 +163,9 @@ mod tests {
     fn app_limited_marks_what_is_sent_until_the_bubble_is_out() {
         let ms = Instant::from_millis;
         let mut t = RateTracker::default();
-        let a = t.on_sent(ms(0), Bytes::ZERO, 0, 1000);
+        let a = t.on_sent(ms(0), Bytes::ZERO, false, 0, 1000);
         t.on_app_limited(Bytes::ZERO, 1000);
-        let b = t.on_sent(ms(5), Bytes::ZERO, 1000, 1000);
+        let b = t.on_sent(ms(5), Bytes::ZERO, true, 1000, 1000);
         t.on_delivered(&a, ms(0));
         assert!(!t.sample(ms(10), Bytes::new(1000), Duration::ZERO).unwrap().app_limited);
         t.on_delivered(&b, ms(5));

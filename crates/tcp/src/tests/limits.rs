@@ -1,0 +1,171 @@
+//! Who was the limit: the window, the application or the peer; and what delivery rates make of it.
+
+use super::alone::Alone;
+use super::*;
+use crate::pair::Plain;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use cc::{Ack, Congestion, CongestionControl, Flow, RateSample, Reaction};
+use std::sync::Mutex;
+use units::Bytes;
+
+/// A first segment is acknowledged; then `out` bytes leave with this window, and with slow start below `threshold`.
+fn using(window: u64, threshold: u64, out: u64) -> Alone {
+    let mut a = Alone::with(linux(), 1, Box::new(Plain { fixed: true }), MSS);
+    a.hear(MSS, &[]);
+    widen(&mut a, window, threshold, out);
+    a
+}
+
+fn widen(a: &mut Alone, window: u64, threshold: u64, more: u64) {
+    (a.end.flow_mut().cwnd, a.end.flow_mut().ssthresh) = (Bytes::new(window), Bytes::new(threshold));
+    a.end.write(a.now, more);
+    a.leaving();
+}
+
+#[test]
+fn the_window_is_the_limit_if_it_has_no_room_for_a_segment_and_in_slow_start_if_half_of_it_is_used() {
+    // Linux' `tcp_write_xmit` and `tcp_is_cwnd_limited`. (window, bytes out, above the threshold, below it)
+    for (window, out, steady, starting) in [
+        (10_000, 10_000, true, true),
+        (10_999, 10_000, true, true),
+        (11_000, 10_000, false, true),
+        (10_000, 9001, true, true),
+        (10_000, 9000, false, true),
+        (10_000, 5001, false, true),
+        (10_000, 5000, false, false),
+        (10_000, 1000, false, false),
+    ] {
+        for (threshold, limited) in [(0, steady), (u64::MAX, starting)] {
+            let a = using(window, threshold, out);
+            assert_eq!((a.end.sender.pipe(), a.end.sender.is_window_limited()), (out, limited), "{window}, {out}");
+        }
+    }
+}
+
+#[test]
+fn freebsd_grows_its_window_up_to_the_peer_s() {
+    // `cc_ack_received`: CCF_CWND_LIMITED where `snd_cwnd <= snd_wnd`, however little of it is used.
+    for (window, limited) in [(63_999, true), (64_000, true), (64_001, false)] {
+        let mut a = Alone::new(Config { receive_window: Bytes::new(64_000), ..stack(Stack::FreeBsd11) }, 1);
+        a.end.flow_mut().cwnd = Bytes::new(window);
+        assert_eq!(a.end.sender.is_window_limited(), limited, "{window}");
+    }
+}
+
+#[test]
+fn that_the_window_was_the_limit_holds_for_what_was_out_then() {
+    // `tcp_cwnd_validate`, 6.0: four segments fill the window, which then is larger than what is written.
+    let mut a = using(4000, 0, 4000);
+    for (ack, written, limited) in [
+        (0, 3000, true), // more is out, and no reason
+        (1000, 1000, true),
+        (3000, 1000, true),
+        (3000, 0, true), // nothing left, so that nothing was asked
+        (4000, 0, true),
+        (4000, 1000, false), // all that was out then is acknowledged
+        (5000, 0, false),
+    ] {
+        a.hear(MSS + ack, &[]);
+        widen(&mut a, 20_000, 0, written);
+        assert_eq!(a.end.sender.is_window_limited(), limited, "{ack} {written}");
+    }
+}
+
+#[test]
+fn without_a_limit_the_most_that_was_out_in_a_flight_counts() {
+    // Below the threshold. (ACK, written, most out)
+    let mut a = using(100_000, u64::MAX, 1000);
+    for (ack, written, most) in [
+        (0, 4000, 5000),
+        (4000, 1000, 5000), // 2000 are out
+        (4000, 4000, 6000),
+        (5000, 0, 6000),
+        (10_000, 2000, 2000), // a new flight
+    ] {
+        a.hear(MSS + ack, &[]);
+        widen(&mut a, 100_000, u64::MAX, written);
+        let mut limited = |window| {
+            a.end.flow_mut().cwnd = Bytes::new(window);
+            a.end.sender.is_window_limited()
+        };
+        assert_eq!([limited(2 * most - 1), limited(2 * most)], [true, false], "{ack} {written}");
+    }
+}
+
+#[test]
+fn a_window_that_holds_everything_back_is_the_limit_though_nothing_was_sent() {
+    // `tcp_write_xmit`: `sent_pkts || is_cwnd_limited`. Of ten segments none filled the window, which then shrinks.
+    for (window, waiting, limited) in
+        [(9000, 1000, true), (10_000, 1000, true), (12_000, 1000, false), (9000, 0, false)]
+    {
+        let mut a = using(20_000, 0, 10_000);
+        assert!(!a.end.sender.is_window_limited());
+        a.end.flow_mut().cwnd = Bytes::new(window);
+        a.end.write(a.now, waiting);
+        a.hear(MSS, &[]);
+        let seen = (a.end.sender.is_window_limited(), a.end.unsent() > 0);
+        assert_eq!(seen, (limited, limited), "{window}, {waiting}");
+    }
+}
+
+#[test]
+fn an_application_that_leaves_room_for_a_segment_is_the_limit() {
+    // Of ten segments the window takes five, and the others are given up. (window then)
+    for (window, limited) in [(5000, false), (5999, false), (6000, true), (10_000, true)] {
+        let mut a = using(5000, 0, 10_000);
+        assert!(!a.end.flow().app_limited, "it waits for the window");
+        a.end.truncate(a.now);
+        widen(&mut a, window, 0, 0);
+        assert_eq!(a.end.flow().app_limited, limited, "{window}");
+    }
+}
+
+/// Keeps its window, and the rates that it is told.
+#[derive(Debug)]
+struct Rates(Arc<Mutex<Vec<RateSample>>>);
+
+impl CongestionControl for Rates {
+    fn on_ack(&mut self, _: &mut Flow, ack: &Ack) {
+        self.0.lock().unwrap().extend(ack.rate);
+    }
+    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        Reaction::Reduce(flow.cwnd / 2)
+    }
+}
+
+fn rated(window: u64, written: u64) -> (Alone, Arc<Mutex<Vec<RateSample>>>) {
+    let told = Arc::default();
+    let config = Config { rate_samples: true, undo: false, ..linux() };
+    (Alone::with(config, window, Box::new(Rates(Arc::clone(&told))), written), told)
+}
+
+#[test]
+fn the_rate_of_what_a_timeout_sent_again_counts_the_silence_before_it() {
+    // Linux' `tcp_rate_skb_sent`: all ten are taken for lost, but they are out. The interval begins with the last ACK, at 1040 ms.
+    let (mut a, told) = rated(10, 10 * MSS);
+    a.now += MS(39);
+    a.hear(1000, &[]);
+    while a.end.stats().timeouts == 0 {
+        a.ring();
+    }
+    a.now += MS(60);
+    a.hear(2000, &[]);
+    let last = *told.lock().unwrap().last().unwrap();
+    assert_eq!((last.interval, last.delivered), (a.now.since(AT(1040)), Bytes::new(MSS)));
+    assert_eq!(last.tx_in_flight, Bytes::new(MSS));
+}
+
+#[test]
+fn a_rate_is_the_application_s_until_what_was_out_as_it_had_nothing_more_is_delivered() {
+    // Five of ten that the window would take, then more than it takes. (ACK, whether the newest it covers left app-limited)
+    let (mut a, told) = rated(1, MSS);
+    widen(&mut a, 10_000, 0, 4000);
+    for (ack, written, limited) in [(5000, 2000, false), (7000, 20_000, true), (17_000, 0, true), (27_000, 0, false)] {
+        a.now += MS(40);
+        a.hear(ack, &[]);
+        assert_eq!(told.lock().unwrap().last().unwrap().app_limited, limited, "{ack}");
+        widen(&mut a, 10_000, 0, written);
+    }
+}
