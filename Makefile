@@ -121,6 +121,10 @@ bench/bin/ns3: bench/ns3.cc
 	@mkdir -p bench/bin
 	$(CXX) -O2 -std=c++17 $< -o $@ $(addprefix -lns3-,core network internet point-to-point traffic-control applications)
 
+bench/bin/ns3-controls: bench/controls/ns3.cc
+	@mkdir -p bench/bin
+	$(CXX) -O2 -std=c++17 $< -o $@ $(addprefix -lns3-,core network internet point-to-point traffic-control applications)
+
 .PHONY: bench
 bench: peers .bootstrap/uv-$(UV_VERSION) ## speed and instructions per packet, beside ns-2 and ns-3 where installed
 	.bootstrap/bin/python bench/run.py speed

@@ -42,7 +42,7 @@ def test_the_sawtooth_is_that_of_the_kernels_code_in_ns_2(
     run: ModuleType, monkeypatch: pytest.MonkeyPatch, control: str, path: str, seconds: int
 ) -> None:
     monkeypatch.setitem(run.PATHS, path, replace(run.PATHS[path], seconds=seconds))
-    ours, theirs = run.beside(control, path)
+    ours, theirs = run.beside("ns-2", control, path)
     assert run.differences(ours, theirs) == [], (ours, theirs)
     # Not two flat lines, or two idle links, that agree with each other.
     assert theirs.queue > 10 and (theirs.cuts_a_minute > 1) == (control != "yeah")

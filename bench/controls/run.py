@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs congestion controls beside the kernel's own C in ns-2 and compares their sawtooth: one flow, one bottleneck.
+"""Runs congestion controls beside those of ns-2 and ns-3 and compares their sawtooth: one flow, one bottleneck.
 
     bench/controls/run.py                                      every control on every path: ten minutes
     bench/controls/run.py --controls bic,yeah --paths slow
     bench/controls/run.py --json > tables.json                 what docs/beside_ns.py writes into the page
 
-Agent/TCP/Linux of ns-2 2.35 runs the modules of Linux 2.6.22 as they were; window and threshold are traced at every
-change there, and sampled every 5 ms here.
+Agent/TCP/Linux of ns-2 2.35 runs the modules of Linux 2.6.22 as they were; ns-3's are its own. Window and threshold are
+traced at every change there, and sampled every 5 ms here. `make bench/bin/ns3-controls` builds what ns-3 needs; a
+simulator that is not here is left out.
 """
 
 import argparse
@@ -24,34 +25,48 @@ from typing import Any
 
 import sojourn as sj
 
+HERE = Path(__file__).resolve().parent
 MSS = 1448
 
 
 @dataclass(frozen=True)
 class Control:
-    """One of ours and its counterpart, with the parameters of Linux 2.6.22."""
+    """One of ours and its counterpart, with the parameters that one has."""
 
     ours: str
     theirs: str
-    #: That kernel counts ACKs; where it allows for delayed ones, only with them it grows as by packets.
+    #: Linux 2.6.22 counts ACKs; where it allows for delayed ones, only with them it grows as by packets.
     delayed: bool = False
 
 
 CONTROLS = {
-    "newreno": Control("newreno", "reno"),
-    "bic": Control("bic", "bic", delayed=True),
-    # Version 2.1 left 819/1024 of the window.
-    "cubic": Control("cubic(reference=linux, beta=0.8, slow_start=standard)", "cubic"),
-    "highspeed": Control("highspeed", "highspeed"),
-    # TCP_SCALABLE_AI_CNT was 50.
-    "scalable": Control("scalable(reference=linux, growth=0.02)", "scalable"),
-    # The paper's Δ with the thresholds that Linux has to this day; it divides by the base RTT only since 2.6.28.
-    "vegas": Control("vegas(alpha=2, beta=4)", "vegas"),
-    "westwood": Control("westwood", "westwood"),
-    "yeah": Control("yeah", "yeah"),
-    "illinois": Control("illinois", "illinois"),
-    "compound": Control("compound", "compound"),
-    "tcp_lp": Control("tcp_lp", "lp"),
+    "ns-2": {
+        "newreno": Control("newreno", "reno"),
+        "bic": Control("bic", "bic", delayed=True),
+        # Version 2.1 left 819/1024 of the window.
+        "cubic": Control("cubic(reference=linux, beta=0.8, slow_start=standard)", "cubic"),
+        "highspeed": Control("highspeed", "highspeed"),
+        # TCP_SCALABLE_AI_CNT was 50.
+        "scalable": Control("scalable(reference=linux, growth=0.02)", "scalable"),
+        # The paper's Δ, with the thresholds that Linux has to this day.
+        "vegas": Control("vegas(alpha=2, beta=4)", "vegas"),
+        "westwood": Control("westwood", "westwood"),
+        "yeah": Control("yeah", "yeah"),
+        "illinois": Control("illinois", "illinois"),
+        "compound": Control("compound", "compound"),
+        "tcp_lp": Control("tcp_lp", "lp"),
+    },
+    "ns-3": {
+        "newreno": Control("newreno", "LinuxReno"),
+        "cubic": Control("cubic(reference=linux, slow_start=standard)", "Cubic"),
+        "highspeed": Control("highspeed", "HighSpeed"),
+        "westwood": Control("westwood", "Westwood"),
+        "yeah": Control("yeah", "Yeah"),
+    },
+}
+COMMANDS = {
+    "ns-2": ["ns", str(HERE / "ns2.tcl")],
+    "ns-3": [str(HERE.parent / "bin" / "ns3-controls")],
 }
 
 
@@ -86,11 +101,11 @@ class Trace:
     queue: float
 
 
-def theirs(control: Control, path: Way, seed: int = 1) -> Trace:
-    """The run in ns-2."""
+def theirs(simulator: str, control: Control, path: Way, seed: int = 1) -> Trace:
+    """The run in the other simulator."""
     values = {"cc": control.theirs, "rate": path.rate, "rtt": path.rtt, "buf": path.buffer, "dur": path.seconds}
     values |= {"warm": path.warm, "delack": int(control.delayed), "loss": path.loss, "seed": seed}
-    command = ["ns", str(Path(__file__).with_name("ns2.tcl")), *(f"{key}={value}" for key, value in values.items())]
+    command = [*COMMANDS[simulator], *(f"{key}={value}" for key, value in values.items())]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     windows, cuts, threshold = [(0.0, 10.0)], [], 0.0
     for words in map(str.split, output.splitlines()):
@@ -100,7 +115,7 @@ def theirs(control: Control, path: Way, seed: int = 1) -> Trace:
             case [at, *_, "ncwndcuts_", value] if float(value) > 0:
                 cuts.append((float(at), windows[-1][1], threshold))
             case [at, *_, "ssthresh_", value]:
-                # Traced only where it changes, and after the reduction that it belongs to.
+                # Traced where it changes, and after the reduction that it belongs to.
                 threshold = float(value)
                 if cuts and cuts[-1][0] == float(at):
                     cuts[-1] = (*cuts[-1][:2], threshold)
@@ -165,11 +180,13 @@ def sawtooth(trace: Trace, path: Way) -> Sawtooth:
     )
 
 
-def beside(control: str, path: str, seeds: Sequence[int] = (1,)) -> tuple[Sawtooth, Sawtooth]:
-    """Ours and ns-2's, means over seeds where there are dice."""
-    chosen, where = CONTROLS[control], PATHS[path]
-    pairs = [[sawtooth(run(chosen, where, seed), where) for seed in seeds] for run in (ours, theirs)]
-    return averaged(pairs[0]), averaged(pairs[1])
+def beside(simulator: str, control: str, path: str, seeds: Sequence[int] = (1,)) -> tuple[Sawtooth, Sawtooth]:
+    """Ours and the other's, means over seeds where there are dice."""
+    chosen, where = CONTROLS[simulator][control], PATHS[path]
+    return (
+        averaged([sawtooth(ours(chosen, where, seed), where) for seed in seeds]),
+        averaged([sawtooth(theirs(simulator, chosen, where, seed), where) for seed in seeds]),
+    )
 
 
 def averaged(runs: Sequence[Sawtooth]) -> Sawtooth:
@@ -185,7 +202,7 @@ def averaged(runs: Sequence[Sawtooth]) -> Sawtooth:
 
 @dataclass(frozen=True)
 class Figure:
-    """A column: how its numbers are written, and how far apart the two may be, absolutely or as a part of ns-2's."""
+    """A column: how its numbers are written, and how far apart the two may be, absolute or in parts of the other's."""
 
     head: str
     digits: int
@@ -222,7 +239,7 @@ FIGURES = {
 }
 #: Of random losses both have their own; so many a run are a tenth apart by chance.
 DICE = 0.15
-SEEDS = 5
+SEEDS = 12
 
 
 def differences(a: Sawtooth, b: Sawtooth, dice: bool = False) -> list[str]:
@@ -231,21 +248,21 @@ def differences(a: Sawtooth, b: Sawtooth, dice: bool = False) -> list[str]:
     return [name for name, figure in figures.items() if not figure.agrees(getattr(a, name), getattr(b, name))]
 
 
-def section(path: str, controls: Sequence[str]) -> str:
-    """The table of a path: ours, ns-2's; what is out of bounds is bold."""
+def section(simulator: str, path: str, controls: Sequence[str]) -> str:
+    """The table of a path: ours, the other's; what is out of bounds is bold."""
     dice = PATHS[path].loss > 0
     rows = []
     for control in controls:
-        print(f"controls: {path} {control}", file=sys.stderr, flush=True)
-        a, b = beside(control, path, range(1, SEEDS + 1) if dice else (1,))
+        print(f"controls: {simulator} {path} {control}", file=sys.stderr, flush=True)
+        a, b = beside(simulator, control, path, range(1, SEEDS + 1) if dice else (1,))
         apart = differences(a, b, dice)
         cells = [
             f"**{text}**" if name in apart else text
             for name, figure in FIGURES.items()
             for text in [f"{figure.text(getattr(a, name))} / {figure.text(getattr(b, name))}"]
         ]
-        rows.append([f"`{CONTROLS[control].ours}`", *cells])
-    heads = ["ours / ns-2", *(figure.head for figure in FIGURES.values())]
+        rows.append([f"`{CONTROLS[simulator][control].ours}`", *cells])
+    heads = [f"ours / {simulator}", *(figure.head for figure in FIGURES.values())]
     lines = [" | ".join(row) for row in (heads, ["---", *["--:"] * len(FIGURES)], *rows)]
     return f"{PATHS[path].says}:\n\n" + "\n".join(f"| {line} |" for line in lines)
 
@@ -260,14 +277,24 @@ def chosen(text: str | None, known: Sequence[str], what: str) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--controls", help=f"of {','.join(CONTROLS)}")
+    parser.add_argument("--beside", help=f"of {','.join(CONTROLS)}")
+    parser.add_argument("--controls", help=f"of {','.join(CONTROLS['ns-2'])}")
     parser.add_argument("--paths", help=f"of {','.join(PATHS)}")
     parser.add_argument("--json", action="store_true", help="the tables by path, for docs/beside_ns.py")
     asked = parser.parse_args()
-    if not shutil.which("ns"):
-        sys.exit("controls: ns-2 is not here (Debian, Ubuntu: apt-get install ns2)")
-    controls, paths = chosen(asked.controls, list(CONTROLS), "control"), chosen(asked.paths, list(PATHS), "path")
-    tables = {path: section(path, controls) for path in paths}
+    controls, paths = (
+        chosen(asked.controls, list(CONTROLS["ns-2"]), "control"),
+        chosen(asked.paths, list(PATHS), "path"),
+    )
+    here = [name for name in chosen(asked.beside, list(CONTROLS), "simulator") if shutil.which(COMMANDS[name][0])]
+    if not here:
+        sys.exit("controls: neither ns-2 nor ns-3 is here (bench/README.md)")
+    tables = {}
+    for simulator in here:
+        known = [control for control in controls if control in CONTROLS[simulator]]
+        # A path of 100 Mbit/s takes ns-3 minutes for each.
+        for path in [path for path in paths if known and (simulator == "ns-2" or PATHS[path].rate < 50e6)]:
+            tables[path if simulator == "ns-2" else f"{path}, {simulator}"] = section(simulator, path, known)
     print(json.dumps(tables, indent=1, ensure_ascii=False) if asked.json else "\n\n".join(tables.values()))
 
 
