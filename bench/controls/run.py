@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 """Runs congestion controls beside those of ns-2 and ns-3 and compares their sawtooth: one flow, one bottleneck.
 
-    bench/controls/run.py                                      every control on every path: ten minutes
-    bench/controls/run.py --controls bic,yeah --paths slow
-    bench/controls/run.py --json > tables.json                 what docs/beside_ns.py writes into the page
+    .venv/bin/python bench/controls/run.py                     every control on every path: a quarter of an hour
+    .venv/bin/python bench/controls/run.py --controls bic,yeah --paths slow
+    .venv/bin/python bench/controls/run.py --json > tables.json    what docs/beside_ns.py writes into the page
 
 Agent/TCP/Linux of ns-2 2.35 runs the modules of Linux 2.6.22 as they were; ns-3's are its own. Window and threshold are
 traced at every change there, and sampled every 5 ms here. `make bench/bin/ns3-controls` builds what ns-3 needs; a
