@@ -16,6 +16,7 @@ mod properties;
 mod receiving;
 mod recovery;
 mod relapse;
+mod scoring;
 mod sending;
 mod timing;
 mod undoing;
