@@ -220,23 +220,32 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn holds_back(&mut self, now: Instant, left: u64, room: u64) -> bool {
-        if self.burst_left > 0 {
+        // What is one segment is no burst (`tcp_write_xmit` asks `tcp_tso_should_defer` of several).
+        if self.burst_left > 0 || left <= self.mss {
             return false;
         }
         let (most, waits) = match self.config.offload {
             Offload::Off => return false,
             Offload::Burst(most) => (most.max(1) as u64, true),
-            // Linux waits while nothing is repaired, and no longer than that after it sent something (`tcp_tso_should_defer`).
-            Offload::Auto => (self.auto_burst(), !self.flow.phase.repairs() && now.since(self.last_sent) <= BURST_TIME),
+            Offload::Auto => (self.auto_burst(), self.may_wait(now)),
         };
         let (cwnd, pipe) = (self.flow.cwnd.get(), self.pipe());
         let open = cwnd.saturating_sub(pipe).min(room) / self.mss;
-        let wanted = (cwnd / 3 / self.mss).clamp(1, most).min(left.div_ceil(self.mss).max(1));
+        // `limit >= chunk` there, where the limit is of whole segments and the third is not.
+        let third = (cwnd / self.mss).div_ceil(3);
+        let wanted = third.clamp(1, most).min(left.div_ceil(self.mss));
         if waits && open < wanted && pipe > 0 {
             return true;
         }
         self.burst_left = open.clamp(1, most) as u32;
         false
+    }
+
+    /// Linux waits while nothing is repaired, no longer than a millisecond after it sent something, and only if an ACK is near: for what
+    /// left half an RTT ago (`tcp_tso_should_defer`).
+    fn may_wait(&self, now: Instant) -> bool {
+        let oldest = self.board.ring.front().map_or(now, |r| r.sent_at);
+        !self.flow.phase.repairs() && now.since(self.last_sent) <= BURST_TIME && now.since(oldest) >= self.flow.srtt / 2
     }
 
     /// Segments that Linux puts into one burst (`tcp_tso_autosize`): a millisecond's worth of the pacing rate, which it reckons
@@ -259,11 +268,17 @@ impl Sender {
         self.written = self.written.saturating_add(self.aside.behind.take().unwrap_or(0)).min(u64::MAX / 2);
     }
 
+    /// Is there new data, and does the peer take a segment of it?
+    fn may_send_new(&self) -> bool {
+        self.written > self.nxt && self.edge >= self.nxt + self.mss.min(self.written - self.nxt)
+    }
+
     /// Nothing to send although the window may be open.
     #[inline]
     fn starve(&mut self) {
         let pipe = self.pipe();
-        if pipe + self.mss <= self.flow.cwnd.get() {
+        // What F-RTO keeps from being sent again is something to send (`tcp_rate_check_app_limited`).
+        if pipe + self.mss <= self.flow.cwnd.get() && self.board.to_resend == 0 {
             self.flow.app_limited = true;
             if let Some(rates) = &mut self.rates {
                 rates.tracker.on_app_limited(self.flow.delivered, pipe);
@@ -317,9 +332,9 @@ impl Sender {
                 return Some(Some(chunk));
             }
         }
-        // F-RTO tries new data before it sends more again.
+        // F-RTO tries new data before it sends more again, and waits for the answer, be it one segment (Linux' `tcp_xmit_recovery`).
         if self.undo.frto == Frto::NewData {
-            if self.written > self.nxt && self.edge > self.nxt {
+            if self.nxt > self.recover || self.may_send_new() {
                 return None;
             }
             self.undo.frto = Frto::Off;
@@ -343,6 +358,12 @@ impl Sender {
     }
 
     fn resend(&mut self, now: Instant, id: u64, peer: u32) -> Chunk {
+        let stamp = self.stamped.then(|| self.clock.read(now));
+        self.on_resent(stamp);
+        self.repeat(now, id, peer)
+    }
+
+    fn repeat(&mut self, now: Instant, id: u64, peer: u32) -> Chunk {
         if let Some(rates) = &mut self.rates {
             let r = self.board.ring.get(id);
             *rates.tags.get_mut(id) =
@@ -352,8 +373,6 @@ impl Sender {
         if self.ways.rack {
             self.board.resent_order.push_back((id, self.board.ring.get(id).turn()));
         }
-        let stamp = self.stamped.then(|| self.clock.read(now));
-        self.on_resent(stamp);
         // NewReno's "impatient" variant lets the timer run on from the first partial ACK (RFC 6582, section 4).
         let impatient = self.ways.newreno && self.flow.phase == Phase::Recovery && self.partial_seen;
         if id == self.board.ring.first() && !impatient {
@@ -375,7 +394,8 @@ impl Sender {
         let fits = (self.written.saturating_sub(self.nxt)).min(self.mss);
         let chunk = if fits > 0 && self.nxt + fits <= self.edge {
             let cwnd = self.flow.cwnd;
-            self.flow.cwnd = Bytes::new(self.pipe() + fits + 1).max(cwnd);
+            // Room for a segment as it is counted, and a FIN.
+            self.flow.cwnd = (Bytes::new(self.pipe() + 1) + self.flow.mss).max(cwnd);
             let (pace, burst) = (self.pace_next, self.burst_left);
             (self.pace_next, self.burst_left) = (now, 1);
             let chunk = self.poll_new_outside(now, peer);
@@ -386,20 +406,13 @@ impl Sender {
             None
         };
         self.probe.again = chunk.is_none();
-        let chunk = chunk.or_else(|| {
-            let mut id = self.board.ring.next();
-            while id > self.board.ring.first() {
-                id -= 1;
-                if !self.board.ring.get(id).is(SACKED) {
-                    return Some(self.resend(now, id, peer));
-                }
-            }
-            None
-        });
+        // The last that was sent, whatever is known of others: had it arrived, they would be waited for or lost by now. It proves nothing
+        // about a timeout that follows, so neither its time nor its number is kept (Linux' `tcp_send_loss_probe` calls
+        // `__tcp_retransmit_skb`, which knows no `retrans_stamp` and no `undo_retrans`).
+        let chunk = chunk.unwrap_or_else(|| self.repeat(now, self.board.ring.next() - 1, peer));
         self.probe.high = self.nxt;
         self.probe_at = Instant::MAX;
-        self.rto_at = self.rtt.deadline(now);
-        chunk
+        Some(chunk)
     }
 
     /// RFC 6675, `NextSeg` rules 3 and 4: with neither losses nor new data, a hole not yet thought lost, or once per
@@ -408,7 +421,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn poll_unlikely(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
-        if self.written > self.nxt && self.edge >= self.nxt + self.mss.min(self.written - self.nxt) {
+        if self.may_send_new() {
             return None;
         }
         let first = self.board.ring.first();

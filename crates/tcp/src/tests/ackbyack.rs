@@ -40,10 +40,12 @@ impl CongestionControl for Grower {
 #[test]
 fn a_segment_needs_room_for_its_options_beside_what_is_out() {
     // Silly-window avoidance of `tcp_output`; what is out is payload.
-    for (window, segments) in [(1012, 1), (2011, 1), (2012, 2), (3011, 2), (3012, 3)] {
-        let mut a = alone(1);
-        (a.end.flow_mut().cwnd, a.end.flow_mut().floor) = (Bytes::new(window), Bytes::new(1));
-        assert_eq!(a.hear(1000, &[]).len(), segments, "{window}");
+    for loss in WAYS {
+        for (window, segments) in [(1012, 1), (2011, 1), (2012, 2), (3011, 2), (3012, 3)] {
+            let mut a = Alone::new(Config { loss, ..stack(Stack::FreeBsd11) }, 1);
+            (a.end.flow_mut().cwnd, a.end.flow_mut().floor) = (Bytes::new(window), Bytes::new(1));
+            assert_eq!(a.hear(1000, &[]).len(), segments, "{loss:?}, {window}");
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::alone::Alone;
 use super::*;
+use crate::pair::Plain;
 use crate::undo::{Evidence, Frto};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -186,5 +187,39 @@ fn new_data_behind_a_retransmission_tells_whether_a_timeout_was_needless() {
         }
         let seen = (a.end.sender.undo.frto, a.end.stats().undos, left.first().map(|l| l.0 / MSS));
         assert_eq!(seen, (frto, undos, first), "{known:?} {acks:?}");
+    }
+}
+
+#[test]
+fn f_rto_waits_for_the_answer_to_as_little_new_data_as_there_is_and_does_without_if_there_is_none() {
+    // `tcp_process_loss` and `tcp_xmit_recovery`. The window takes three. (written beyond the ten, what of it the peer takes, what leaves
+    // with the ACK of what was sent again, how F-RTO stands then, what a duplicate lets go)
+    let repairs = &[(1000, 1000), (2000, 1000), (3000, 1000)][..];
+    type Leaves = &'static [(u64, u32)];
+    let rows: [(u64, u64, Leaves, Frto, Leaves); 6] = [
+        (0, 5000, repairs, Frto::Off, &[]),
+        (1000, 5000, &[(10_000, 1000)], Frto::NewData, &[(1000, 1000), (2000, 1000)]),
+        (300, 5000, &[(10_000, 300)], Frto::NewData, &[(1000, 1000), (2000, 1000)]),
+        (9000, 5000, &[(10_000, 1000), (11_000, 1000), (12_000, 1000)], Frto::NewData, &[]),
+        (1000, 0, repairs, Frto::Off, &[]),
+        (1000, 999, repairs, Frto::Off, &[]),
+    ];
+    for (unsent, room, leaves, frto, then) in rows {
+        let receive_window = Bytes::new(10 * MSS + room);
+        let config = Config { receive_window, rate_samples: true, ..with_loss(LossDetection::Sack) };
+        let mut a = Alone::with(config, 10, Box::new(Plain { fixed: true }), 10 * MSS);
+        a.end.write(a.now, unsent);
+        while a.end.stats().timeouts == 0 {
+            a.ring();
+        }
+        a.end.flow_mut().cwnd = Bytes::new(3 * MSS);
+        let mut hear = || {
+            a.now += MS(1);
+            let window = (9 * MSS + room) as u32;
+            a.end.on_segment(a.now, &Segment { seq: 1, ack: 1001, window, flags: Flags::ACK, ..Segment::default() });
+            (a.leaving(), a.end.sender.undo.frto, a.end.flow().app_limited)
+        };
+        assert_eq!(hear(), (leaves.to_vec(), frto, false), "{unsent}, {room}");
+        assert_eq!(hear(), (then.to_vec(), Frto::Off, false), "{unsent}, {room}");
     }
 }

@@ -3,6 +3,7 @@
 mod ackbyack;
 mod algorithm;
 mod alone;
+mod bursts;
 mod counting;
 mod delaying;
 mod episodes;
@@ -12,6 +13,7 @@ mod limits;
 mod measuring;
 mod nextseg;
 mod opening;
+mod probes;
 mod properties;
 mod receiving;
 mod recovery;

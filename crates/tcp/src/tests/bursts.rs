@@ -1,0 +1,108 @@
+//! What waits for a burst's worth of the window, and how long.
+
+use super::alone::Alone;
+use super::*;
+use crate::Offload;
+use crate::pair::Plain;
+use alloc::boxed::Box;
+use cc::Phase;
+use units::Bytes;
+
+/// So many segments out, which fill the window, and bursts from now on.
+fn bursting(config: Config, offload: Offload, window: u64, written: u64) -> Alone {
+    let mut a = Alone::with(config, window, Box::new(Plain { fixed: true }), window * MSS);
+    a.end.sender.config.offload = offload;
+    a.end.sender.ways.bursts = true;
+    a.end.write(a.now, written);
+    assert_eq!(a.leaving(), []);
+    a
+}
+
+#[test]
+fn a_third_of_the_window_a_burst_or_all_there_is_goes_at_once() {
+    // Linux' `tcp_tso_should_defer`: room for segments, against a third that is not rounded. (window, longest burst, written, ACK
+    // in segments, segments that leave)
+    const BULK: u64 = u64::MAX / 4;
+    for (window, most, written, ack, leave) in [
+        (9, 44, BULK, 2, 0),
+        (9, 44, BULK, 3, 3),
+        (10, 44, BULK, 3, 0),
+        (10, 44, BULK, 4, 4),
+        (11, 44, BULK, 4, 4),
+        (12, 44, BULK, 4, 4),
+        (13, 44, BULK, 4, 0),
+        (2, 44, BULK, 1, 1),
+        (12, 3, BULK, 2, 0),
+        (12, 3, BULK, 3, 3),
+        (12, 3, BULK, 5, 3), // two more wait for a third
+        (12, 3, BULK, 6, 6),
+        (12, 44, 3000, 2, 0),
+        (12, 44, 2001, 2, 0),
+        (12, 44, 2000, 2, 2),
+        (12, 44, 1500, 2, 2),
+        (12, 44, 1000, 1, 1),
+        (12, 44, BULK, 12, 12), // nothing is out
+    ] {
+        let mut a = bursting(linux(), Offload::Burst(most), window, written);
+        assert_eq!(a.hear(ack * MSS, &[]).len(), leave, "{window} {most} {written} {ack}");
+    }
+}
+
+#[test]
+fn the_last_segment_waits_for_no_burst() {
+    // 400 bytes and a FIN, or a FIN alone, where the window has no room for a segment.
+    for written in [400, 0] {
+        let mut a = bursting(linux(), Offload::Burst(8), 12, written);
+        a.end.flow_mut().cwnd = Bytes::new(12 * MSS + 500);
+        a.end.close(a.now);
+        assert_eq!(a.leaving(), [(12_000, written as u32)]);
+    }
+}
+
+#[test]
+fn who_waits_for_the_peer_s_window_does_not_wait_for_its_own() {
+    // Of twelve ten are out, so that four are wanted. (what more the peer takes, whether the window is the limit)
+    for (room, limited) in [(3000, true), (2001, true), (2000, false), (1000, false)] {
+        let config = Config { receive_window: Bytes::new(10 * MSS + room), ..linux() };
+        let mut a = bursting(config, Offload::Burst(8), 10, 0);
+        a.end.flow_mut().cwnd = Bytes::new(12 * MSS);
+        (a.end.sender.limited, a.end.flow_mut().ssthresh) = (false, Bytes::ZERO);
+        a.end.write(a.now, 50 * MSS);
+        assert_eq!(a.leaving(), []);
+        assert_eq!(a.end.sender.is_window_limited(), limited, "{room}");
+    }
+}
+
+#[test]
+fn linux_waits_for_a_burst_only_within_a_millisecond_and_where_an_ack_is_near() {
+    // `tcp_tso_should_defer`. (µs since something left, and since the first outstanding did, of an RTT of 40 ms)
+    for (last, oldest, phase, waits) in [
+        (1000, 40_000, Phase::Open, true),
+        (1001, 40_000, Phase::Open, false),
+        (0, 20_000, Phase::Open, true),
+        (0, 19_999, Phase::Open, false),
+        (0, 40_000, Phase::Reduced, true),
+        (0, 40_000, Phase::Recovery, false),
+        (0, 40_000, Phase::Loss, false),
+    ] {
+        let mut a = bursting(linux(), Offload::Auto, 30, 90 * MSS);
+        a.now += MS(39);
+        assert_eq!(a.hear(2000, &[]).len(), 2, "a burst of two");
+        let s = &mut a.end.sender;
+        let ago = |us| AT(2000) - Duration::from_micros(us);
+        let first = s.board.ring.first();
+        s.board.ring.get_mut(first).sent_at = ago(oldest);
+        (s.last_sent, s.flow.phase) = (ago(last), phase);
+        s.flow.cwnd = Bytes::new(31 * MSS);
+        (s.asleep, a.now) = (false, AT(2000));
+        assert_eq!(a.leaving().is_empty(), waits, "{last} {oldest} {phase:?}");
+    }
+}
+
+#[test]
+fn the_longest_burst_of_linux_leaves_room_for_its_headers() {
+    // `sk_setup_caps`: 65,536 less `MAX_TCP_HEADER` of 320 and one.
+    let mut a = Alone::new(linux(), 1);
+    a.end.sender.mss = 1;
+    assert_eq!(a.end.sender.auto_burst(), 65_215);
+}

@@ -1,0 +1,103 @@
+//! Tail probes: what goes, whatever window and pacing say, and what stays as it was.
+
+use super::alone::Alone;
+use super::*;
+use crate::pair::Plain;
+use crate::sender::Fin;
+use alloc::boxed::Box;
+use units::{Bytes, Rate};
+
+/// Ten segments out that fill the window; so much waits, of which the peer's window takes `room`.
+fn waiting(config: Config, unsent: u64, room: u64) -> Alone {
+    let config = Config { receive_window: Bytes::new(10 * MSS + room), loss: LossDetection::RackTlp, ..config };
+    let mut a = Alone::with(config, 10, Box::new(Plain { fixed: true }), 10 * MSS);
+    a.end.flow_mut().cwnd = Bytes::new(10 * MSS);
+    a.end.write(a.now, unsent);
+    assert_eq!(a.leaving(), []);
+    a
+}
+
+#[test]
+fn a_probe_is_of_new_data_if_the_peer_takes_it_and_else_the_last_segment_again() {
+    // RFC 8985, section 7.3: the window is no matter, nor that FreeBSD's segments count with their options.
+    for of in [Stack::Linux, Stack::FreeBsd11] {
+        for (unsent, room, probe) in [
+            (0, 0, (9000, 1000)),
+            (1000, 1000, (10_000, 1000)),
+            (1000, 999, (9000, 1000)),
+            (500, 500, (10_000, 500)),
+            (500, 499, (9000, 1000)),
+            (3000, 5000, (10_000, 1000)),
+        ] {
+            let mut a = waiting(stack(of), unsent, room);
+            assert_eq!(a.ring(), [probe], "{of:?}, {unsent}, {room}");
+            let again = probe.0 < 10_000;
+            let s = &a.end.sender;
+            assert_eq!((s.probe.again, s.stats.retransmissions), (again, u64::from(again)));
+            assert_eq!((s.probe.high, s.stats.tail_probes), (s.nxt, 1));
+            assert_eq!(s.flow.cwnd, Bytes::new(10 * MSS));
+            assert_eq!(s.board.recount(), s.board.sums());
+            // Nothing is to be probed but by the retransmission's timer, which begins anew.
+            assert_eq!(a.end.next_timer().since(a.now), a.end.rto(), "{of:?}, {unsent}, {room}");
+        }
+    }
+}
+
+#[test]
+fn a_probe_takes_the_fin_along() {
+    let mut a = waiting(linux(), 1000, 5000);
+    a.end.close(a.now);
+    assert_eq!((a.leaving().len(), a.end.sender.fin), (0, Fin::Queued));
+    assert_eq!((a.ring(), a.end.sender.fin), ([(10_000, 1000)].to_vec(), Fin::Sent));
+}
+
+#[test]
+fn a_probe_waits_for_no_pace_and_what_follows_waits_for_both() {
+    // A segment in 80 ms. (pace before in ms from the probe, and after it)
+    for (before, after) in [(500, 500), (90, 90), (70, 80), (0, 80)] {
+        let mut a = waiting(linux(), 3000, 5000);
+        let at = a.end.next_timer();
+        a.end.flow_mut().pacing = Some(Rate::from_bps(100_000));
+        a.end.sender.pace_next = at + MS(before);
+        a.end.sender.burst_left = 3;
+        assert_eq!((a.ring(), a.now), ([(10_000, 1000)].to_vec(), at));
+        let s = &a.end.sender;
+        assert_eq!((s.pace_next.since(at), s.burst_left), (MS(after), 3), "{before}");
+    }
+}
+
+#[test]
+fn the_answer_to_a_probe_shows_that_the_timeout_after_it_was_needless() {
+    // Linux' `tcp_send_loss_probe` leaves `retrans_stamp` alone, so that the timeout sets it. (what of it is echoed, undone)
+    for (probe, undos) in [(true, 1), (false, 0)] {
+        let mut a = Alone::with(linux(), 1, Box::new(Plain { fixed: true }), MSS);
+        a.now += MS(39);
+        a.hear(1000, &[]);
+        a.end.write(a.now, MSS);
+        assert_eq!(a.leaving(), [(1000, 1000)]);
+        let sent = [a.ring(), a.ring()].concat();
+        assert_eq!((sent, a.end.stats().timeouts), ([(1000, 1000); 2].to_vec(), 1));
+        let timed_out = a.now;
+        let stamp = if probe { timed_out - MS(100) } else { timed_out };
+        a.now += MS(10);
+        let ts_ecr = a.end.sender.clock.read(stamp);
+        let flags = Flags::ACK.with(Flags::TIMESTAMP);
+        a.end.on_segment(a.now, &Segment { seq: 1, ack: 2001, window: 1 << 20, flags, ts_ecr, ..Segment::default() });
+        assert_eq!(a.end.stats().undos, undos, "{probe}");
+    }
+}
+
+#[test]
+fn the_timer_begins_anew_with_what_the_first_segment_is_sent_again_and_with_no_other() {
+    // RFC 6675, section 5.1; Linux' `tcp_xmit_retransmit_queue` asks `skb == rtx_head`. By count, so that there is one timer.
+    let mut a = Alone::new(stack(Stack::Ns2), 12);
+    let [_, _, first] = a.three(0, 1000);
+    assert_eq!(first, [(0, 1000)]);
+    let due = a.now + a.end.rto();
+    assert_eq!(a.end.next_timer(), due);
+    a.end.flow_mut().cwnd = Bytes::new(30 * MSS);
+    a.end.truncate(a.now);
+    a.now += MS(20);
+    assert_eq!(a.hear(0, &[(5000, 8000), (1000, 4000)])[0], (4000, 1000));
+    assert_eq!(a.end.next_timer(), due);
+}
