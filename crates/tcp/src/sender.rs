@@ -407,7 +407,7 @@ impl Sender {
     /// nobody knows (RFC 3465, section 2.3: one segment an ACK). Once packets were late by more than three, Linux counts what is delivered beyond a hole,
     /// too (`tcp_may_raise_cwnd`).
     #[inline]
-    fn earned(&self, cumulative: u64, delivered: u64) -> u64 {
+    pub(crate) fn earned(&self, cumulative: u64, delivered: u64) -> u64 {
         match self.flow.phase {
             Phase::Open | Phase::Loss if self.ways.by_delivery => {
                 if cumulative > 0 || u64::from(self.rack.most_late) > 3 * self.mss { delivered } else { 0 }

@@ -1,6 +1,7 @@
 //! Whole connections over imaginary paths.
 
 mod ackbyack;
+mod acking;
 mod algorithm;
 mod alone;
 mod bursts;
