@@ -6,7 +6,7 @@ use crate::Offload;
 use crate::pair::Plain;
 use alloc::boxed::Box;
 use cc::Phase;
-use units::Bytes;
+use units::{Bytes, Rate};
 
 /// So many segments out, which fill the window, and bursts from now on.
 fn bursting(config: Config, offload: Offload, window: u64, written: u64) -> Alone {
@@ -105,4 +105,27 @@ fn the_longest_burst_of_linux_leaves_room_for_its_headers() {
     let mut a = Alone::new(linux(), 1);
     a.end.sender.mss = 1;
     assert_eq!(a.end.sender.auto_burst(), 65_215);
+}
+
+#[test]
+fn with_nothing_out_no_ack_is_to_be_waited_for() {
+    // The peer takes two; the window's third would be four.
+    let config = Config { receive_window: Bytes::new(2 * MSS), ..linux() };
+    let mut a = bursting(config, Offload::Burst(8), 2, 50 * MSS);
+    a.end.flow_mut().cwnd = Bytes::new(12 * MSS);
+    a.end.on_segment(a.now, &Segment { seq: 1, ack: 2001, window: 2000, flags: Flags::ACK, ..Segment::default() });
+    assert_eq!(a.leaving(), [(2000, 1000), (3000, 1000)]);
+}
+
+#[test]
+fn a_rate_of_the_algorithm_s_own_makes_bursts_and_that_of_the_host_does_not() {
+    // 80 Mbit/s for a millisecond, and 1 MB/s by the window; below `bbr_min_tso_rate` one.
+    for (host, mbps, segments) in [(false, 80.0, 9), (true, 80.0, 2), (false, 1.1, 1), (false, 1.2, 2), (true, 1.1, 2)]
+    {
+        let mut a = Alone::new(Config { pacing: host, ..linux() }, 10);
+        let flow = a.end.flow_mut();
+        (flow.srtt, flow.min_rtt, flow.cwnd) = (MS(40), MS(40), Bytes::new(20 * MSS));
+        flow.pacing = Some(Rate::from_mbps(mbps));
+        assert_eq!(a.end.sender.auto_burst(), segments, "{host}, {mbps}");
+    }
 }
