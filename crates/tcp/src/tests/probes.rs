@@ -35,7 +35,7 @@ fn a_probe_is_of_new_data_if_the_peer_takes_it_and_else_the_last_segment_again()
             let s = &a.end.sender;
             assert_eq!((s.probe.again, s.stats.retransmissions), (again, u64::from(again)));
             assert_eq!((s.probe.high, s.stats.tail_probes), (s.nxt, 1));
-            assert_eq!(s.flow.cwnd, Bytes::new(10 * MSS));
+            assert_eq!((s.flow.cwnd, s.flow.app_limited), (Bytes::new(10 * MSS), false), "the window is full");
             assert_eq!(s.board.recount(), s.board.sums());
             // Nothing is to be probed but by the retransmission's timer, which begins anew.
             assert_eq!(a.end.next_timer().since(a.now), a.end.rto(), "{of:?}, {unsent}, {room}");
@@ -90,6 +90,11 @@ fn the_answer_to_a_probe_shows_that_the_timeout_after_it_was_needless() {
 #[test]
 fn the_timer_begins_anew_with_what_the_first_segment_is_sent_again_and_with_no_other() {
     // RFC 6675, section 5.1; Linux' `tcp_xmit_retransmit_queue` asks `skb == rtx_head`. By count, so that there is one timer.
+    for loss in [LossDetection::Sack, LossDetection::NewReno] {
+        let mut a = Alone::new(with_loss(loss), 12);
+        let [_, _, first] = a.three(0, 1000);
+        assert_eq!((first, a.end.next_timer()), ([(0, 1000)].to_vec(), a.now + a.end.rto()), "{loss:?}");
+    }
     let mut a = Alone::new(stack(Stack::Ns2), 12);
     let [_, _, first] = a.three(0, 1000);
     assert_eq!(first, [(0, 1000)]);
