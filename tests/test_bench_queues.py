@@ -1,0 +1,60 @@
+"""Our queues drop what ns-2's and ns-3's drop of the same packets."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def run() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("bench_queues", ROOT / "bench" / "queues" / "run.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    # Its dataclasses look their module up.
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_packets_of_a_source_lie_a_rounded_up_gap_apart(run: ModuleType) -> None:
+    times = run.Source(rate=3_000_000, size=1000, start=5, stop=5_333_339).times()
+    assert list(times) == [5, 2_666_672]
+
+
+def test_only_what_is_beyond_the_seeds_spread_differs(run: ModuleType) -> None:
+    def pair(*steps: int) -> bool:
+        ours = [run.Count(1000, 100 + step, 10.0) for step in steps]
+        return run.Pair(ours, [run.Count(1000, 100, 10.0)] * len(steps)).differs("percent")
+
+    assert pair(5, 6, 5, 6)
+    assert not pair(5, -6, 5, 6)
+    assert not pair(0, 0, 0, 0)
+
+
+# Bounds in per cent of theirs: nothing where neither dice nor clocks come in, else about three standard errors.
+@pytest.mark.parametrize(
+    ("ours", "tool", "load", "drops", "queue"),
+    [
+        ("fifo(limit=100)", "ns-3", "steady", 0, 0.01),
+        ("fifo(limit=99)", "ns-2", "steady", 0, 0.01),
+        ("drr_fifo(flows=65536, quantum=500B)", "ns-2", "100 %", 0, 0.01),
+        ("codel(reference=linux, limit=1000)", "ns-3", "90 %", 0.5, 0.5),
+        ("red(reference=ns-2, bytes=false, limit=100)", "ns-2", "100 %", 1, 1),
+        ("pi(limit=100)", "ns-2", "100 %", 1, 1),
+    ],
+)
+def test_both_drop_the_same(run: ModuleType, ours: str, tool: str, load: str, drops: float, queue: float) -> None:
+    if package := run.missing(tool):
+        pytest.skip(f"needs {package}")
+    row = next(row for row in run.ROWS if (row.ours, row.tool) == (ours, tool))
+    pair = run.compare(row, load, seeds=2)
+    for figure, bound in (("percent", drops), ("queue", queue)):
+        a, b = pair.means(figure)
+        assert abs(a - b) <= bound / 100 * b, (figure, a, b)
