@@ -64,9 +64,10 @@ def spurts(peak: int, seed: int) -> list[Source]:
     return sorted(sources, key=lambda source: source.start)
 
 
-#: Rate, size, begin and end in seconds: from 40 to 147 % of the link and back, in packets of 300 to 1500 bytes. Gaps
-#: are odd multiples of 8 ns and not of 5, times on the link multiples of 80,000 ns: with a remainder of 8 for each source
-#: no two packets come in one nanosecond, and none comes as another leaves, where each program has an order of its own.
+#: Rate, size, begin and end in seconds: from 40 to 147 % of the link and back, in packets of 300 to 1500 bytes.
+#: Gaps are odd multiples of 8 ns and not of 5, times on the link multiples of 80,000 ns. With a remainder of 8 for each
+#: source no two packets come in one nanosecond, and none comes as another leaves: whoever was first then would be an
+#: accident of each program.
 STEADY = (
     (4_013_024, 1500, 0.1, 29.5),
     (3_511_002, 1000, 1.3, 24.0),
@@ -341,8 +342,11 @@ def main() -> None:
     import markdown
 
     heads = ["ours", "theirs", *loads, "what makes the difference"]
-    made = markdown.table(heads, lines(rows, loads, asked.seeds))
-    print(made)
+    kept = []
+    for line in lines(rows, loads, asked.seeds):
+        print(markdown.line(line), flush=True)
+        kept.append(line)
+    made = markdown.table(heads, kept)
     if asked.write:
         PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), "beside-ns", made), "utf-8")
 
