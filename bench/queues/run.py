@@ -125,6 +125,7 @@ def red3(limit: str = "100p", **attributes: object) -> tuple[str, ...]:
 
 
 SAME = "none beyond the dice"
+ROOT_16 = "ns-3, as sch_cake, approximates 1/√count from a count of 16 on"
 AS_CODEL = "ns-3 takes Linux's approximate 1/√count, which drops sooner at first"
 PIE3 = {"UseDerandomization": "true", "MaxBurstAllowance": "150ms"}
 FAIR = "flows=65536, limit=1000"
@@ -148,16 +149,25 @@ ROWS = (
     Row(
         "codel(reference=linux, limit=1000)",
         ns3("CoDel", "1000p", MinBytes=1501),
-        "ns-3 counts time in 1024 ns; with that clock ours would drop the same packets",
+        "ns-3 counts time in 1024 ns",
     ),
     Row("codel(limit=1000)", ns3("CoDel", "1000p", MinBytes=1501), AS_CODEL),
-    Row(f"fq_codel({FAIR})", ns3("FqCoDel", "1000p", Flows=65536, MinBytes=1501), AS_CODEL),
-    Row("cobalt(limit=10000)", ns3("Cobalt", "10000p", BlueThreshold="1000s"), "none to speak of"),
+    Row(f"fq_codel({FAIR})", ns3("FqCoDel", "1000p", Flows=65536), AS_CODEL),
+    Row(
+        "cobalt(limit=10000)",
+        ns3("Cobalt", "10000p", BlueThreshold="1000s"),
+        ROOT_16,
+    ),
     Row(
         "cobalt(limit=100)",
         ns3("Cobalt", "100p", BlueThreshold="1000s"),
-        "BLUE: ns-3 keeps the time of its last change in 32 bits of nanoseconds; 4.3 s into a run it acts on every "
-        "overflow, not on one a target",
+        "sch_cake, and so ours, never drops the last packet, not even by BLUE; ns-3 does, and keeps the time of BLUE's "
+        "last change in 32 bits of nanoseconds, so that 4.3 s into a run it no longer waits a target between two",
+    ),
+    Row(
+        "cobalt(limit=100, up=0)",
+        ns3("Cobalt", "100p", BlueThreshold="1000s", Increment=0),
+        f"without BLUE none but that {ROOT_16}",
     ),
     Row(
         f"fq_cobalt({FAIR})",
