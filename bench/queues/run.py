@@ -153,11 +153,7 @@ ROWS = (
     ),
     Row("codel(limit=1000)", ns3("CoDel", "1000p", MinBytes=1501), AS_CODEL),
     Row(f"fq_codel({FAIR})", ns3("FqCoDel", "1000p", Flows=65536), AS_CODEL),
-    Row(
-        "cobalt(limit=10000)",
-        ns3("Cobalt", "10000p", BlueThreshold="1000s"),
-        ROOT_16,
-    ),
+    Row("cobalt(limit=10000)", ns3("Cobalt", "10000p", BlueThreshold="1000s"), ROOT_16),
     Row(
         "cobalt(limit=100)",
         ns3("Cobalt", "100p", BlueThreshold="1000s"),
@@ -177,13 +173,13 @@ ROWS = (
     Row(
         "pie(limit=1000)",
         ns3("Pie", "1000p", **PIE3),
-        "ns-3 takes the delay for nought when a packet leaves nothing behind, as Linux does and RFC 8033 does not; it "
-        "keeps p at 0 while a burst is allowed; it leaves two packets alone, the RFC two times the mean size",
+        "ns-3, as Linux, takes the delay for nought once a packet leaves nothing behind; it keeps p at 0 while a burst "
+        "is allowed; and it leaves two packets alone where RFC 8033 leaves twice the mean size",
     ),
     Row(
         f"fq_pie({FAIR})",
         ns3("FqPie", "1000p", Flows=65536, **PIE3),
-        "as PIE; and ns-3 has no faster growth beyond 250 ms",
+        "as PIE; and in ns-3 p does not grow faster beyond 250 ms",
     ),
     Row(f"red(reference=ns-2, bytes=false, {RED})", red3(), SAME),
     Row(f"red(reference=ns-2, bytes=false, wait=false, {RED})", red3(Wait="false"), SAME),
