@@ -173,8 +173,8 @@ ROWS = (
     Row(
         "pie(limit=1000)",
         ns3("Pie", "1000p", **PIE3),
-        "ns-3, as Linux, takes the delay for nought once a packet leaves nothing behind; it keeps p at 0 while a burst "
-        "is allowed; and it leaves two packets alone where RFC 8033 leaves twice the mean size",
+        "ns-3, as Linux, takes the delay for nought once a packet leaves nothing behind; and it leaves two packets "
+        "alone where RFC 8033 leaves twice the mean size",
     ),
     Row(
         f"fq_pie({FAIR})",
@@ -187,7 +187,7 @@ ROWS = (
     Row(
         "red(mean_packet=1000B, limit=100)",
         red3(Wait="false", Gentle="false"),
-        "the paper drops by the average alone; ns-3 and ns-2 let pass what finds one packet or none",
+        "two thirds: the paper drops by the average alone, ns-3 and ns-2 let pass what finds one packet or none",
     ),
     Row(
         "ared(reference=ns-2, mean_packet=1000B)",
