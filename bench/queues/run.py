@@ -125,6 +125,7 @@ def red3(limit: str = "100p", **attributes: object) -> tuple[str, ...]:
 
 
 SAME = "none beyond the dice"
+BYTES = "the dice; and ns-2 takes a packet of any size while it holds less than the limit, ours one that fits"
 ROOT_16 = "ns-3, as sch_cake, approximates 1/√count from a count of 16 on"
 AS_CODEL = "ns-3 takes Linux's approximate 1/√count, which drops sooner at first"
 PIE3 = {"UseDerandomization": "true", "MaxBurstAllowance": "150ms"}
@@ -195,16 +196,16 @@ ROWS = (
         SAME,
         buffer="100 kB",
     ),
-    Row("red(reference=ns-2)", ns2("RED"), SAME, buffer="50 kB"),
-    Row("red(reference=ns-2, wait=false)", ns2("RED", wait="false"), SAME, buffer="50 kB"),
-    Row("red(reference=ns-2, gentle=false)", ns2("RED", gentle="false"), SAME, buffer="50 kB"),
+    Row("red(reference=ns-2)", ns2("RED"), BYTES, buffer="50 kB"),
+    Row("red(reference=ns-2, wait=false)", ns2("RED", wait="false"), BYTES, buffer="50 kB"),
+    Row("red(reference=ns-2, gentle=false)", ns2("RED", gentle="false"), BYTES, buffer="50 kB"),
     Row(
         "red(reference=ns-2, bytes=false, limit=100)",
         ns2("RED", bytes="false", queue_in_bytes="false"),
         SAME,
     ),
     Row("red(reference=ns-2, bytes=false, by_size=true, limit=100)", ns2("RED", queue_in_bytes="false"), SAME),
-    Row("ared(reference=ns-2)", ns2("RED", adaptive=1), SAME, buffer="50 kB"),
+    Row("ared(reference=ns-2)", ns2("RED", adaptive=1), BYTES, buffer="50 kB"),
     Row("ared(reference=ns-2, bytes=false, limit=100)", ns2("RED", adaptive=1, queue_in_bytes="false"), SAME),
     Row("rem(limit=99)", ns2("REM"), SAME),
     Row("pi(limit=100)", ns2("PI"), SAME),
