@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our queues beside ns-2's and ns-3's under the same packets: what is dropped, and how many wait.
 
-    .venv/bin/python bench/queues/run.py                        every queue, five minutes
+    .venv/bin/python bench/queues/run.py                        every queue, ten minutes
     .venv/bin/python bench/queues/run.py --only codel --loads steady --seeds 2
     .venv/bin/python bench/queues/run.py --write                writes the table of docs/beside-ns.md, too
 
