@@ -391,8 +391,7 @@ impl Sender {
             return None;
         }
         self.stats.tail_probes += 1;
-        let fits = (self.written.saturating_sub(self.nxt)).min(self.mss);
-        let chunk = if fits > 0 && self.nxt + fits <= self.edge {
+        let chunk = if self.may_send_new() {
             let cwnd = self.flow.cwnd;
             // Room for a segment as it is counted, and a FIN.
             self.flow.cwnd = (Bytes::new(self.pipe() + 1) + self.flow.mss).max(cwnd);
