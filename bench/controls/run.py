@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/controls/run.py                     every control on every path: a quarter of an hour
     .venv/bin/python bench/controls/run.py --controls bic,yeah --paths slow
-    .venv/bin/python bench/controls/run.py --json > tables.json    what docs/beside_ns.py writes into the page
+    .venv/bin/python bench/controls/run.py --write             writes the tables of docs/beside-ns-controls.md, too
 
 Agent/TCP/Linux of ns-2 2.35 runs the modules of Linux 2.6.22 as they were; ns-3's are its own. Window and threshold are
 traced at every change there, and sampled every 5 ms here. `make bench/bin/ns3-controls` builds what ns-3 needs; a
@@ -10,7 +10,7 @@ simulator that is not here is left out.
 """
 
 import argparse
-import json
+import importlib
 import shutil
 import statistics
 import subprocess
@@ -25,6 +25,11 @@ from typing import Any
 import sojourn as sj
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "docs"))
+markdown = importlib.import_module("markdown")
+
+PAGE = ROOT / "docs" / "beside-ns-controls.md"
 MSS = 1448
 
 
@@ -262,8 +267,7 @@ def section(simulator: str, path: str, controls: Sequence[str]) -> str:
         ]
         rows.append([f"`{CONTROLS[simulator][control].ours}`", *cells])
     heads = [f"ours / {simulator}", *(figure.head for figure in FIGURES.values())]
-    lines = [" | ".join(row) for row in (heads, ["---", *["--:"] * len(FIGURES)], *rows)]
-    return f"{PATHS[path].says}:\n\n" + "\n".join(f"| {line} |" for line in lines)
+    return f"{PATHS[path].says}:\n\n{markdown.table(heads, rows, 'l' + 'r' * len(FIGURES))}"
 
 
 def chosen(text: str | None, known: Sequence[str], what: str) -> list[str]:
@@ -279,22 +283,27 @@ def main() -> None:
     parser.add_argument("--beside", help=f"of {','.join(CONTROLS)}")
     parser.add_argument("--controls", help=f"of {','.join(CONTROLS['ns-2'])}")
     parser.add_argument("--paths", help=f"of {','.join(PATHS)}")
-    parser.add_argument("--json", action="store_true", help="the tables by path, for docs/beside_ns.py")
+    parser.add_argument("--write", action="store_true", help=f"write the tables into {PAGE.relative_to(ROOT)}")
     asked = parser.parse_args()
+    if asked.write and (asked.beside or asked.controls or asked.paths):
+        sys.exit("controls: --write is for all tables: leave --beside, --controls and --paths out")
     controls, paths = (
         chosen(asked.controls, list(CONTROLS["ns-2"]), "control"),
         chosen(asked.paths, list(PATHS), "path"),
     )
     here = [name for name in chosen(asked.beside, list(CONTROLS), "simulator") if shutil.which(COMMANDS[name][0])]
-    if not here:
-        sys.exit("controls: neither ns-2 nor ns-3 is here (bench/README.md)")
-    tables = {}
+    if not here or (asked.write and len(here) < len(CONTROLS)):
+        sys.exit("controls: ns-2 or ns-3 is not here (bench/README.md)")
+    page = PAGE.read_text("utf-8")
     for simulator in here:
         known = [control for control in controls if control in CONTROLS[simulator]]
         # A path of 100 Mbit/s takes ns-3 minutes for each.
         for path in [path for path in paths if known and (simulator == "ns-2" or PATHS[path].rate < 50e6)]:
-            tables[path if simulator == "ns-2" else f"{path}, {simulator}"] = section(simulator, path, known)
-    print(json.dumps(tables, indent=1, ensure_ascii=False) if asked.json else "\n\n".join(tables.values()))
+            table = section(simulator, path, known)
+            print(f"{table}\n", flush=True)
+            page = markdown.filled(page, path if simulator == "ns-2" else f"{path}, {simulator}", table)
+    if asked.write:
+        PAGE.write_text(page, "utf-8")
 
 
 if __name__ == "__main__":

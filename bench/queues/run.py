@@ -3,7 +3,7 @@
 
     .venv/bin/python bench/queues/run.py                        every queue, ten minutes
     .venv/bin/python bench/queues/run.py --only codel --loads steady --seeds 2
-    .venv/bin/python bench/queues/run.py --write                writes the table of docs/beside-ns.md, too
+    .venv/bin/python bench/queues/run.py --write                writes the table of docs/beside-ns-queues.md, too
 
 Nobody answers to drops here: sources of datagrams at constant rates meet at a link of 10 Mbit/s. All three programs get
 each packet at the same nanosecond, so that a law without dice should drop the same ones, and one with dice as many.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib
 import random
 import re
 import shutil
@@ -26,10 +27,13 @@ from pathlib import Path
 
 import sojourn as sj
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-HERE = ROOT / "bench" / "queues"
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "docs"))
+markdown = importlib.import_module("markdown")
+
 NS3 = ROOT / "bench" / "bin" / "queues-ns3"
-PAGE = ROOT / "docs" / "beside-ns.md"
+PAGE = ROOT / "docs" / "beside-ns-queues.md"
 
 RATE = 10_000_000
 END = 30.0
@@ -339,15 +343,14 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.relative_to(ROOT)}")
     asked = parser.parse_args()
     loads = asked.loads.split(",")
+    if asked.write and (asked.only or loads != list(LOADS)):
+        sys.exit("queues: --write is for the whole table: leave --only and --loads out")
     if unknown := [load for load in loads if load not in LOADS]:
         sys.exit(f'queues: no load "{unknown[0]}" (known: {", ".join(LOADS)})')
     rows = [row for row in ROWS if any(asked.only in word for word in (row.ours, row.tool, *row.theirs))]
     for tool in sorted({row.tool for row in rows}):
         if package := missing(tool):
             sys.exit(f"queues: {tool} is not here: {package} is missing (as root: make setup-linux)")
-    sys.path.insert(0, str(ROOT / "docs"))
-    import markdown
-
     heads = ["ours", "theirs", *loads, "what makes the difference"]
     kept = []
     for line in lines(rows, loads, asked.seeds):

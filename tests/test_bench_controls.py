@@ -25,7 +25,7 @@ def run() -> ModuleType:
     return module
 
 
-@pytest.mark.skipif(shutil.which("ns") is None, reason="needs ns-2 (apt-get install ns2)")
+@pytest.mark.skipif(shutil.which("ns") is None, reason="needs ns (Debian: ns2)")
 @pytest.mark.parametrize(
     ("control", "path", "seconds"),
     [
