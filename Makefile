@@ -157,6 +157,11 @@ docs: build ## every measured page of docs/ anew, from today's runs: five minute
 	.venv/bin/python docs/survey.py runs/docs/survey.json
 	.venv/bin/python docs/generate.py
 
+.PHONY: docs-ns
+docs-ns: build bench/bin/ns3-controls ## the tables of the pages beside ns-2 and ns-3 anew: half an hour, with both installed (setup-linux)
+	.venv/bin/python bench/queues/run.py --write
+	.venv/bin/python bench/controls/run.py --write
+
 .PHONY: docs-linux
 docs-linux: build ## as root: the tables of docs/linux.md anew, three quarters of an hour of real time on an idle machine
 	@if [ "$$(id -u)" != 0 ]; then echo "make: docs-linux makes network namespaces; run it as root: sudo make docs-linux" >&2; exit 1; fi
