@@ -121,7 +121,8 @@ bench/bin/ns3: bench/ns3.cc
 	@mkdir -p bench/bin
 	$(CXX) -O2 -std=c++17 $< -o $@ $(addprefix -lns3-,core network internet point-to-point traffic-control applications)
 
-bench/bin/ns3-controls: bench/controls/ns3.cc
+# Beside whose queues and controls ours are run.
+bench/bin/ns3-%: bench/%/ns3.cc
 	@mkdir -p bench/bin
 	$(CXX) -O2 -std=c++17 $< -o $@ $(addprefix -lns3-,core network internet point-to-point traffic-control applications)
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
-import sys
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-RUN = Path(__file__).resolve().parent.parent / "bench" / "controls" / "run.py"
-
 
 @pytest.fixture(scope="module")
-def run() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bench_controls", RUN)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up.
-    sys.modules["bench_controls"] = module
-    spec.loader.exec_module(module)
-    return module
+def run(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("bench/controls/run.py")
 
 
 @pytest.mark.skipif(shutil.which("ns") is None, reason="needs ns (Debian: ns2)")

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-
 
 @pytest.fixture(scope="module")
-def run() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bench_queues", ROOT / "bench" / "queues" / "run.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    # Its dataclasses look their module up.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def run(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("bench/queues/run.py")
 
 
 def test_packets_of_a_source_lie_a_rounded_up_gap_apart(run: ModuleType) -> None:

@@ -112,6 +112,7 @@ def theirs(simulator: str, control: Control, path: Way, seed: int = 1) -> Trace:
     command = [*COMMANDS[simulator], *(f"{key}={value}" for key, value in values.items())]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     windows, cuts, threshold = [(0.0, 10.0)], [], 0.0
+    figures: dict[str, str] = {}
     for words in map(str.split, output.splitlines()):
         match words:
             case [at, *_, "cwnd_", value]:
@@ -125,6 +126,8 @@ def theirs(simulator: str, control: Control, path: Way, seed: int = 1) -> Trace:
                     cuts[-1] = (*cuts[-1][:2], threshold)
             case ["RESULT", *pairs]:
                 figures = dict(pair.split("=") for pair in pairs)
+    if not figures:
+        raise RuntimeError(f"{simulator} on {control.theirs}: {output.strip()[-300:]}")
     return Trace(windows, cuts, float(figures["util"]), float(figures["queue"]))
 
 

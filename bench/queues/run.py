@@ -32,7 +32,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "docs"))
 markdown = importlib.import_module("markdown")
 
-NS3 = ROOT / "bench" / "bin" / "queues-ns3"
+NS3 = ROOT / "bench" / "bin" / "ns3-queues"
 PAGE = ROOT / "docs" / "beside-ns-queues.md"
 
 RATE = 10_000_000
@@ -272,14 +272,8 @@ def missing(tool: str) -> str | None:
     """What would have to be installed for it; builds the program for ns-3 where it is out of date."""
     if tool == "ns-2":
         return None if shutil.which("ns") else "ns"
-    source = HERE / "ns3.cc"
-    if not NS3.exists() or NS3.stat().st_mtime < source.stat().st_mtime:
-        NS3.parent.mkdir(exist_ok=True)
-        libraries = [f"-lns3-{name}" for name in ("traffic-control", "network", "core")]
-        build = ["g++", "-O2", "-std=c++17", str(source), "-o", str(NS3), *libraries]
-        if not shutil.which("g++") or subprocess.run(build, capture_output=True).returncode:
-            return "libns3-dev"
-    return None
+    build = ["make", str(NS3.relative_to(ROOT))]
+    return "libns3-dev" if subprocess.run(build, cwd=ROOT, capture_output=True).returncode else None
 
 
 @dataclass(frozen=True)
@@ -343,8 +337,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.relative_to(ROOT)}")
     asked = parser.parse_args()
     loads = asked.loads.split(",")
-    if asked.write and (asked.only or loads != list(LOADS)):
-        sys.exit("queues: --write is for the whole table: leave --only and --loads out")
+    if asked.write and (asked.only or loads != list(LOADS) or asked.seeds != parser.get_default("seeds")):
+        sys.exit("queues: --write is for the whole table: leave --only, --loads and --seeds out")
     if unknown := [load for load in loads if load not in LOADS]:
         sys.exit(f'queues: no load "{unknown[0]}" (known: {", ".join(LOADS)})')
     rows = [row for row in ROWS if any(asked.only in word for word in (row.ours, row.tool, *row.theirs))]
