@@ -123,11 +123,10 @@ impl Sender {
             self.note_usage(by_window);
             return None;
         }
-        let (seq, flight) = (self.nxt, self.board.in_flight);
+        let (seq, flight, outstanding) = (self.nxt, self.board.in_flight, self.is_outstanding());
         let flags = if fin { FIN } else { 0 };
         self.board.push(seq, span as u32, flags, now);
         if let Some(rates) = &mut self.rates {
-            let outstanding = self.una < self.nxt;
             rates.tags.push(rates.tracker.on_sent(now, self.flow.delivered, outstanding, flight, span));
         }
         self.nxt = seq + span;
