@@ -35,6 +35,8 @@ pub struct About {
     pub start: StartRule,
     /// Reads `ack.rate`.
     pub needs_rate: bool,
+    /// Reads `ack.one_way` or `ack.received_at`.
+    pub needs_one_way: bool,
     /// What it needs to hear from the receiver.
     pub feedback: Feedback,
 }
@@ -54,6 +56,7 @@ impl About {
         ecn: Ecn::Classic,
         start: StartRule::Any,
         needs_rate: false,
+        needs_one_way: false,
         feedback: Feedback::Usual,
     };
 }

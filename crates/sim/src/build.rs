@@ -32,6 +32,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
         _ => {
             let [mut sending, receiving] = configs(&spec, &scenario.run, seed, entity);
             sending.quick_start = grants_quick_start(scenario, &spec);
+            sending.one_way_delays |= options.tape.is_some();
             let mut failed = None;
             let sender = Endpoint::connect(sending, &mut |flow| {
                 let custom = options.custom.and_then(|build| build(&spec.cc, flow, seed));
@@ -114,6 +115,7 @@ fn grants_quick_start(scenario: &Scenario, flow: &FlowSpec) -> bool {
 /// Gives an algorithm the host it was published with.
 fn suit(config: &mut Config, about: &cc::About) {
     config.rate_samples = about.needs_rate;
+    config.one_way_delays = about.needs_one_way;
     config.ecn &= about.ecn != cc::Ecn::Off;
     config.accurate_ecn = matches!(about.ecn, cc::Ecn::Accurate | cc::Ecn::L4s);
     config.ect1 = about.ecn == cc::Ecn::L4s;

@@ -118,6 +118,8 @@ pub struct Config {
     pub handshake: bool,
     /// Measure delivery rates (an algorithm whose `About` says `needs_rate`).
     pub rate_samples: bool,
+    /// Work out one-way delays (an algorithm whose `About` says `needs_one_way`, a tape, or who knows what).
+    pub one_way_delays: bool,
     /// Keep two estimates of the bandwidth of every round, for whoever asks.
     pub estimates: bool,
     /// Byte-exact CE feedback instead of RFC 3168's echo: the receiver acknowledges every change of CE at once and the
@@ -160,6 +162,7 @@ impl Config {
             quick_start: false,
             handshake: true,
             rate_samples: false,
+            one_way_delays: true,
             estimates: false,
             accurate_ecn: false,
             ect1: false,

@@ -44,9 +44,12 @@ impl Rack {
     /// Learns from what an ACK delivered.
     #[inline]
     pub fn on_delivery(&mut self, now: Instant, d: &Delivery, min_rtt: Duration) {
-        // The ACK of an original would make a retransmission look faster than the path; the originals beside it still tell.
-        let told = |turn: Turn, again| if again && now.since(turn.at) < min_rtt { d.youngest } else { turn };
-        let (newest, last) = (told(d.newest, d.newest_again), told(d.last, d.last_again));
+        let (mut newest, mut last) = (d.newest, d.last);
+        if d.newest_again | d.last_again {
+            // The ACK of an original would make a retransmission look faster than the path; the originals beside it still tell.
+            let told = |turn: Turn, again| if again && now.since(turn.at) < min_rtt { d.youngest } else { turn };
+            (newest, last) = (told(newest, d.newest_again), told(last, d.last_again));
+        }
         if newest.is_after(self.newest) {
             self.newest = newest;
         }
@@ -56,8 +59,10 @@ impl Rack {
         if last != Turn::default() {
             self.rtt = now.since(last.at);
         }
-        self.reordering |= d.late > 0;
-        self.most_late = self.most_late.max(u32::try_from(d.late).unwrap_or(u32::MAX));
+        if d.late > 0 {
+            self.reordering = true;
+            self.most_late = self.most_late.max(u32::try_from(d.late).unwrap_or(u32::MAX));
+        }
     }
 
     /// A retransmission was spurious: wait longer from now on, once a round.

@@ -58,6 +58,10 @@ pub(crate) struct Receiver {
     largest: u32,
     quick: u16,
     stretch: u16,
+    /// Linux's receive window may still be opened.
+    opening: bool,
+    /// When a round trip of it is over; `MAX` elsewhere.
+    round_ends: Instant,
     pub tuning: Option<Box<Autotuning>>,
     /// The other end's writes, by which it pushes: bytes, or 0.
     writes: u32,
@@ -99,6 +103,8 @@ impl Receiver {
             ts_recent: 0,
             largest: 0,
             quick: 0,
+            opening: config.delayed_ack == DelayedAck::Linux,
+            round_ends: Instant::MAX,
             tuning: None,
             delay: Duration::ZERO,
             last_data: Instant::ZERO,
@@ -145,7 +151,7 @@ impl Receiver {
         clock: &mut TickClock,
     ) -> u64 {
         let delivered = self.take_in(now, s, stats, rtt);
-        if self.tuning.as_ref().is_some_and(|tuning| tuning.is_due(now)) {
+        if now >= self.round_ends {
             self.end_round(now, s, rtt, clock);
         }
         delivered
@@ -266,9 +272,23 @@ impl Receiver {
     /// The quick phase lasts as long as segments open Linux's window further (`tcp_grow_window`).
     #[inline]
     fn open_window(&mut self, len: u32) {
-        if self.policy == DelayedAck::Linux {
-            let tuning = self.tuning.get_or_insert_with(|| Box::new(Autotuning::new(self.buffer)));
-            self.quick |= u16::from(tuning.opens(len, self.largest));
+        if self.opening {
+            self.open_window_further(len);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn open_window_further(&mut self, len: u32) {
+        let tuning = self.tuning.get_or_insert_with(|| Box::new(Autotuning::new(self.buffer)));
+        self.quick |= u16::from(tuning.opens(len, self.largest));
+        self.note_tuning();
+    }
+
+    /// Keeps beside what every segment looks at what it asks of the window far away.
+    fn note_tuning(&mut self) {
+        if let Some(tuning) = &self.tuning {
+            (self.opening, self.round_ends) = (tuning.may_open(), tuning.ends());
         }
     }
 
@@ -282,6 +302,7 @@ impl Receiver {
         if let Some(tuning) = &mut self.tuning {
             tuning.end_round(now, read_to, told, rtt.srtt(), self.buffer);
         }
+        self.note_tuning();
     }
 
     /// Does a write of the other end end with what came last? Linux since 6.6 acknowledges a full segment with PSH as soon as

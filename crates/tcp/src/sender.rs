@@ -69,6 +69,8 @@ pub(crate) struct Ways {
     pub own_window: bool,
     /// Growth is earned whenever the peer's window is not the limit (FreeBSD).
     pub lenient: bool,
+    /// Somebody reads one-way delays.
+    pub one_way: bool,
     /// Rounds end by sequence number.
     pub by_sequence: bool,
     /// Segments leave in bursts.
@@ -232,6 +234,7 @@ impl Sender {
                 by_count: config.loss == LossDetection::Sack && config.stack != Stack::FreeBsd11,
                 own_window: config.stack == Stack::FreeBsd11 && config.loss == LossDetection::Sack,
                 lenient: config.stack == Stack::FreeBsd11,
+                one_way: config.one_way_delays,
                 by_sequence: config.round == RoundKind::Sequence,
                 bursts: config.offload != Offload::Off,
                 newreno: config.loss == LossDetection::NewReno,
@@ -367,7 +370,8 @@ impl Sender {
         if delivery.bytes > 0 || duplicate || newly_lost > 0 {
             self.flow.cwnd_limited = self.is_window_limited();
             self.rounds.see(fresh, self.flow.rtt, delivered);
-            let (one_way, received_at) = self.one_way(now, echo, cumulative, &delivery);
+            let (one_way, received_at) =
+                if self.ways.one_way { self.one_way(now, echo, cumulative, &delivery) } else { (None, None) };
             let message = Ack {
                 cumulative: Bytes::new(self.earned(cumulative, delivery.bytes)),
                 delivered,

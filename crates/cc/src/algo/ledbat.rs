@@ -83,6 +83,7 @@ impl Algorithm for Ledbat {
              packets or above, and its corrections for drifting clocks are left out",
         ],
         start: StartRule::Own("ledbat"),
+        needs_one_way: true,
         ..About::DEFAULT
     };
     type Params = Params;

@@ -68,6 +68,7 @@ impl Algorithm for Rapid {
         ecn: crate::Ecn::Off,
         start: StartRule::Fixed,
         feedback: Feedback::EveryPacket,
+        needs_one_way: true,
         ..About::DEFAULT
     };
     type Params = Params;

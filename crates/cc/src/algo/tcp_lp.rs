@@ -1,5 +1,4 @@
-//! TCP-LP: halve at the first sign of a queue on the way forth, drop to one packet if the sign stays, and watch for a while
-//! before growing again.
+//! TCP-LP: halve at the first sign of a queue on the way forth, drop to one packet if it stays, watch before growing again.
 //!
 //! ```text
 //! sowd = 7/8·sowd + 1/8·one-way delay             indication: sowd > min + δ·(max − min)
@@ -63,6 +62,7 @@ impl Algorithm for TcpLp {
             "without timestamps it has no signal and is Reno",
         ],
         floor: 1.0,
+        needs_one_way: true,
         ..About::DEFAULT
     };
     type Params = Params;

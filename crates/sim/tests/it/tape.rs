@@ -27,3 +27,32 @@ fn a_replay_gives_the_recorded_windows_and_finds_a_changed_algorithm() {
         assert!(replay(&entries, &mut *other).is_some(), "{name}");
     }
 }
+
+#[test]
+fn an_algorithm_reads_nothing_that_its_entry_does_not_ask_for() {
+    for entry in cc::ALGORITHMS {
+        let name = entry.about.name;
+        let s = dumbbell(10.0, 40.0, 60, "fifo", &[name], 8);
+        let tape = Tape::new();
+        sim::run(&s, (), Options { tape: Some(&tape), ..Options::default() }).unwrap();
+        let mut entries = tape.entries();
+        for ack in entries.iter_mut().filter_map(|e| if let Call::Ack(ack) = &mut e.call { Some(ack) } else { None }) {
+            // What hosts spare themselves otherwise.
+            ack.rate.take_if(|_| !entry.about.needs_rate);
+            ack.one_way.take_if(|_| !entry.about.needs_one_way);
+            ack.received_at.take_if(|_| !entry.about.needs_one_way);
+        }
+        let mut flow = cc::Flow::new(Bytes::new(1448), Bytes::new(14480));
+        let rng = Rng::new(s.run.seed, 0, streams::CC);
+        let mut cc = cc::build(&name.parse().unwrap(), &mut flow, rng).unwrap();
+        assert_eq!(replay(&entries, &mut *cc), None, "{name}");
+    }
+}
+
+#[test]
+fn a_tape_hears_of_delays_that_its_algorithm_does_not_ask_for() {
+    let s = dumbbell(10.0, 40.0, 60, "fifo", &["newreno"], 8);
+    let tape = Tape::new();
+    sim::run(&s, (), Options { tape: Some(&tape), ..Options::default() }).unwrap();
+    assert!(tape.entries().iter().any(|e| matches!(&e.call, Call::Ack(ack) if ack.one_way.is_some())));
+}
