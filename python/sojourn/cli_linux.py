@@ -32,8 +32,8 @@ def emulate(
     up_buffer: Annotated[str | None, typer.Option(metavar="BUFFER", help="Buffer up; default as down.")] = None,
     queue: Annotated[str, typer.Option(metavar="QUEUE", help="Any of `sojourn list queues`, with settings.")] = "fifo",
     up_queue: Annotated[str | None, typer.Option(metavar="QUEUE", help="Queue up; default as down.")] = None,
-    loss: Annotated[str | None, typer.Option(metavar="P", help="Random loss down: 0.1%, gilbert(…).")] = None,
-    up_loss: Annotated[str | None, typer.Option(metavar="P", help="Random loss up.")] = None,
+    loss: Annotated[str | None, typer.Option(metavar="P", help="Loss down: 0.1%, gilbert(…), periodic(…).")] = None,
+    up_loss: Annotated[str | None, typer.Option(metavar="P", help="Loss up.")] = None,
     change: Annotated[
         list[str] | None, typer.Option(metavar="CHANGE", help='"10s rate=4Mbit/s rtt=80ms", with up= and loss=, too.')
     ] = None,

@@ -96,6 +96,7 @@ fn link(link: &Link) -> Json {
             let bad = if to_bad + to_good > 0.0 { to_bad / (to_bad + to_good) } else { 0.0 };
             bad * loss_bad + (1.0 - bad) * loss_good
         }
+        LossModel::Periodic { every, burst, .. } => burst as f64 / every as f64,
     };
     json!({
         "name": link.name,

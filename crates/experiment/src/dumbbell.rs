@@ -2,7 +2,7 @@
 
 use crate::flows::{Wire, name};
 use crate::limits::{RTT_MAX, RTT_MIN};
-use crate::links::{Written, in_order, loss, new_rate, placed};
+use crate::links::{Written, in_order, new_rate, placed};
 use crate::quantity::{RateText, Word};
 use crate::raw::{Direction, File, PathChange, PathFile};
 use crate::resolve::{Context, Laid, halves, within};
@@ -118,7 +118,7 @@ fn changes(path: &PathFile, end: Instant, laid: &mut [Laid]) -> Checked<()> {
             at,
             rate: new_rate(&change.value.rate, laid[BOTTLENECK].link.rate.as_ref(), "path.changes.rate")?,
             delay: delays.map(|d| d.0),
-            loss: change.value.loss.as_ref().map(|at| loss(&at.value.0)),
+            loss: change.value.loss.as_ref().map(|at| at.value.0.model()),
         };
         let backward = Change {
             at,

@@ -32,6 +32,7 @@ mod hash;
 pub mod limits;
 mod line;
 mod links;
+mod loss;
 mod metric;
 mod printed;
 mod prune;

@@ -175,7 +175,7 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
     }
     Ok(match spec.name.as_str() {
         "trace" => "rate",
-        "gilbert" => "loss",
+        "gilbert" | "periodic" => "loss",
         _ => "queue",
     })
 }

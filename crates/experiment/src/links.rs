@@ -3,8 +3,9 @@
 use crate::clock::clock;
 use crate::flows::Wire;
 use crate::limits::{CHANGES_MAX, LINKS_MAX, RATE_MAX, RATE_MIN, RTT_MAX, RTT_MIN};
+use crate::loss::LossText;
 use crate::quantity::{Buffer, ClockKind, Probability, Q, Queue, RateText, SpecOf, Word};
-use crate::raw::{File, FlowFile, LinkChange, LinkFile, LossText, LossWhere, Opt, ReorderFile};
+use crate::raw::{File, FlowFile, LinkChange, LinkFile, LossWhere, Opt, ReorderFile};
 use crate::resolve::{Context, Laid, buffer, halves, within};
 use crate::scenario::{Change, Clock, Link, LinkId, LossAt, LossModel, RateSpec, Reorder};
 use crate::source::{Checked, Fault, Place, did_you_mean};
@@ -59,7 +60,7 @@ impl Written<'_> {
             delay,
             buffer: limit,
             queue,
-            loss: self.loss.as_ref().map_or(LossModel::None, |at| loss(&at.value.0)),
+            loss: self.loss.as_ref().map_or(LossModel::None, |at| at.value.0.model()),
             loss_at: match self.loss_at.as_ref().map(|at| at.value.0.0) {
                 Some(LossWhere::After) => LossAt::After,
                 Some(LossWhere::Enqueue) | None => LossAt::Enqueue,
@@ -124,20 +125,6 @@ pub(crate) fn access(at: &Opt<RateText>, key: &str) -> Checked<Option<Rate>> {
         RateText::Unlimited => Ok(None),
         RateText::Constant(rate) => rate_within(rate, at.place, key).map(Some),
         RateText::Trace(_) => Err(Fault::at(at.place, "an access link takes a constant rate, not a trace").under(key)),
-    }
-}
-
-pub(crate) fn loss(text: &LossText) -> LossModel {
-    match text {
-        LossText::Random(0.0) => LossModel::None,
-        LossText::Random(p) => LossModel::Random(*p),
-        // A period that lasts n packets on average ends with probability 1/n after each.
-        LossText::Gilbert(g) => LossModel::Gilbert {
-            to_bad: 1.0 / g.good,
-            to_good: 1.0 / g.bad,
-            loss_good: g.loss_good,
-            loss_bad: g.loss_bad,
-        },
     }
 }
 
@@ -261,7 +248,7 @@ pub(crate) fn lay(doc: &At<Any>, file: &File, end: Instant, context: &Context<'_
                     Some(at) => Some(within(at, &format!("{key}.changes.delay"), Duration::ZERO, RTT_MAX)?),
                     None => None,
                 },
-                loss: change.value.loss.as_ref().map(|at| loss(&at.value.0)),
+                loss: change.value.loss.as_ref().map(|at| at.value.0.model()),
             });
         }
         laid.push(made);

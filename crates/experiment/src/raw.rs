@@ -3,6 +3,7 @@
 
 use crate::claim::Over;
 use crate::condition::Condition;
+use crate::loss::LossText;
 use crate::metric::Metric;
 use crate::published::PublishedFile;
 use crate::quantity::{
@@ -94,9 +95,10 @@ pub(crate) struct PathFile {
     /// Queue of the bottleneck: any of `sojourn list queues`, with settings.
     #[schemars(extend("default" = "fifo", "examples" = ["pie(target=20ms)"]))]
     pub queue: Opt<SpecOf<Queue>>,
-    /// Random loss of the data path: a probability, or `gilbert(good=…, bad=…)` with the mean lengths in packets of its
-    /// good and bad periods (and `loss_good`, `loss_bad`).
-    #[schemars(extend("default" = 0, "examples" = ["0.1 %", "gilbert(good=990, bad=10)"]))]
+    /// Loss of the data path that is not its queue's: a probability; `gilbert(good=…, bad=…)` with the mean lengths in packets of its
+    /// good and bad periods (and `loss_good`, `loss_bad`); or `periodic(every=…)`, one packet in so many without dice (and `burst`,
+    /// how many in a row, and `first`, the number of the first).
+    #[schemars(extend("default" = 0, "examples" = ["0.1 %", "gilbert(good=990, bad=10)", "periodic(every=1000)"]))]
     pub loss: Opt<LossText>,
     /// Where random loss happens: before the queue, as in dummynet, or after the transmitter.
     #[schemars(extend("default" = "enqueue"))]
@@ -415,59 +417,5 @@ params::choice! {
         Down = "down",
         /// Through the way back.
         Up = "up",
-    }
-}
-
-/// Random loss, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum LossText {
-    Random(f64),
-    Gilbert(Gilbert),
-}
-
-params::params! {
-    /// Gilbert–Elliott loss by the mean lengths of its periods.
-    pub struct Gilbert {
-        /// Mean length of a good period in packets.
-        good: f64 = 990.0, 1.0 => 1e12;
-        /// Mean length of a bad period in packets.
-        bad: f64 = 10.0, 1.0 => 1e12;
-        /// Loss in good periods.
-        loss_good: f64 = 0.0, 0.0 => 1.0;
-        /// Loss in bad periods.
-        loss_bad: f64 = 1.0, 0.0 => 1.0;
-    }
-}
-
-impl crate::quantity::Quantity for LossText {
-    const NUMERIC: bool = true;
-    fn what() -> String {
-        "a probability such as \"0.1 %\", or \"gilbert(good=990, bad=10)\"".into()
-    }
-    fn read(text: &str) -> Result<Self, String> {
-        if text.trim_start().starts_with(|c: char| c.is_alphabetic()) {
-            let spec: params::Spec = text.parse().map_err(|e: params::SpecError| e.to_string())?;
-            if spec.name != "gilbert" {
-                return Err(format!("{text:?} is not {}", Self::what()));
-            }
-            return params::Params::from_spec(&spec).map(LossText::Gilbert).map_err(|e| e.to_string());
-        }
-        match Probability::read(text) {
-            Ok(p) => Ok(LossText::Random(p.0)),
-            Err(e) if e.contains("is not") => Err(format!("{text:?} is not {}", Self::what())),
-            Err(e) => Err(e),
-        }
-    }
-    fn number(x: f64) -> Result<Self, String> {
-        Probability::number(x).map(|p| LossText::Random(p.0))
-    }
-    fn write(&self) -> Any {
-        match self {
-            LossText::Random(p) => Any::Float(*p),
-            LossText::Gilbert(g) => {
-                let args = params::Params::values(g).into_iter().map(|(k, v)| (k.to_string(), v)).collect();
-                Any::Text(params::Spec { name: "gilbert".into(), args }.to_string())
-            }
-        }
     }
 }

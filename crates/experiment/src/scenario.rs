@@ -84,7 +84,7 @@ pub enum RateSpec {
     Trace(Vec<Instant>),
 }
 
-/// Random loss of a link.
+/// Loss of a link that is not its queue's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossModel {
     /// None.
@@ -101,6 +101,15 @@ pub enum LossModel {
         loss_good: f64,
         /// Loss in the bad state.
         loss_bad: f64,
+    },
+    /// No dice: bursts at equal distances.
+    Periodic {
+        /// Number of the first packet lost, counted from one.
+        first: u64,
+        /// Packets from the first of a burst to the first of the next.
+        every: u64,
+        /// Packets of a burst.
+        burst: u64,
     },
 }
 

@@ -64,11 +64,13 @@ impl Transmitter {
     }
 }
 
-/// Random loss at work.
+/// Loss that is not the queue's at work.
 #[derive(Debug)]
 pub struct Loss {
     model: LossModel,
     bad: bool,
+    /// Packets seen, where they are counted.
+    seen: u64,
     rng: Rng,
 }
 
@@ -88,6 +90,10 @@ impl Loss {
                 let turn = if self.bad { to_good } else { to_bad };
                 self.bad ^= self.rng.chance(turn);
                 self.rng.chance(if self.bad { loss_bad } else { loss_good })
+            }
+            LossModel::Periodic { first, every, burst } => {
+                self.seen += 1;
+                self.seen >= first && (self.seen - first) % every < burst
             }
         }
     }
@@ -210,7 +216,7 @@ impl Link {
             len: 0,
             through: None,
             backlog: Bytes::ZERO,
-            loss: Loss { model: spec.loss, bad: false, rng: Rng::new(seed, entity, streams::LOSS) },
+            loss: Loss { model: spec.loss, bad: false, seen: 0, rng: Rng::new(seed, entity, streams::LOSS) },
             loss_at: spec.loss_at,
             impaired: spec.duplicate > 0.0
                 || spec.reorder.is_some()
@@ -273,7 +279,7 @@ impl Link {
 
     /// A scheduled change of the loss.
     pub fn set_loss(&mut self, model: LossModel) {
-        self.loss.model = model;
+        (self.loss.model, self.loss.seen) = (model, 0);
     }
 
     /// Brings the queue-length integral up to `now`; call before `len` changes.

@@ -24,11 +24,15 @@ fn shares(r: &sim::Summary) -> Vec<f64> {
     r.groups.iter().map(|g| g.share).collect()
 }
 
-/// Mean window in packets of a flow with random loss p that the link never limits: goodput times RTT. Every packet is
-/// acknowledged, as the formulas assume.
+/// Mean window in packets of a flow with random loss p that the link never limits.
 fn window(cc: &str, rtt_ms: f64, p: f64) -> f64 {
+    window_under(LossModel::Random(p), cc, rtt_ms)
+}
+
+/// Goodput times RTT. Every packet is acknowledged, as the formulas assume.
+fn window_under(loss: LossModel, cc: &str, rtt_ms: f64) -> f64 {
     let mut s = dumbbell(1000.0, rtt_ms, 100_000, "fifo", &[cc], 420);
-    s.links[0].loss = LossModel::Random(p);
+    s.links[0].loss = loss;
     s.flows[0].delayed_ack = false;
     let f = &from(s, 20).flows[0];
     f.goodput_mbps * 1e6 / 8.0 / 1448.0 * f.rtt_ms.unwrap().mean / 1000.0
@@ -45,6 +49,16 @@ fn reno_has_the_inverse_root_of_the_loss_rate() {
         for (rtt, p) in [(100.0, 0.0005), (100.0, 0.001), (100.0, 0.003), (100.0, 0.01), (200.0, 0.002)] {
             near(&format!("{cc} at {p}"), window(cc, rtt, p), 1.22 / f64::sqrt(p), 0.15);
         }
+    }
+}
+
+#[test]
+fn without_dice_renos_sawtooth_has_the_height_of_the_formula() {
+    for every in [1000, 3000, 10_000, 30_000] {
+        let loss = LossModel::Periodic { first: every, every, burst: 1 };
+        // Mathis et al., section 2, whose model has no dice: √(3/2p). A recovery takes a round in which nothing grows.
+        let reno = f64::sqrt(1.5 * every as f64);
+        near(&format!("newreno at 1/{every}"), window_under(loss, "newreno", 100.0), reno, 0.05);
     }
 }
 

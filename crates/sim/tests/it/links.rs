@@ -83,6 +83,37 @@ fn random_losses_come_at_their_rates() {
 }
 
 #[test]
+fn periodic_losses_take_the_packets_that_they_name() {
+    for (first, every, burst, want) in [
+        (1000, 1000, 1, vec![1000, 2000, 3000, 4000, 5000]),
+        (7, 2000, 3, vec![7, 8, 9, 2007, 2008, 2009, 4007, 4008, 4009]),
+        (1, 1_000_000, 2, vec![1, 2]),
+    ] {
+        for at in [LossAt::Enqueue, LossAt::After] {
+            let mut s = cbr(6.0, 10, 11);
+            s.links[0].loss = LossModel::Periodic { first, every, burst };
+            s.links[0].loss_at = at;
+            let numbers: Vec<u64> = watch(&s).1.into_iter().map(|(_, number)| number).collect();
+            let missing: Vec<u64> = (1..=5010).filter(|number| !numbers.contains(number)).collect();
+            assert_eq!(missing, want, "{at:?}");
+        }
+    }
+}
+
+#[test]
+fn a_change_of_a_periodic_loss_counts_anew() {
+    let mut s = cbr(6.0, 10, 4);
+    let periodic = |every| LossModel::Periodic { first: every, every, burst: 1 };
+    s.links[0].loss = periodic(600);
+    // A datagram every 2 ms: number 501 leaves at one second.
+    s.links[0].changes =
+        vec![Change { at: Instant::from_millis(999), rate: None, delay: None, loss: Some(periodic(900)) }];
+    let numbers: Vec<u64> = watch(&s).1.into_iter().map(|(_, number)| number).collect();
+    let missing: Vec<u64> = (1..=1900).filter(|number| !numbers.contains(number)).collect();
+    assert_eq!(missing, [500 + 900]);
+}
+
+#[test]
 fn jitter_delays_and_keeps_the_order() {
     let mut s = cbr(6.0, 10, 20);
     s.links[0].jitter = ms(3.0);
