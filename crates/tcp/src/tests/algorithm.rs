@@ -138,6 +138,7 @@ fn an_algorithm_that_owns_its_window_keeps_it_through_losses() {
         let told = told.lock().unwrap();
         assert_eq!(told.congestion, [(Signal::Loss, Phase::Open)]);
         assert_eq!((told.lost, told.newly_lost, told.again), (2 * MSS, 2 * MSS, 2));
+        assert_eq!((told.sent, told.again), (p.ends[0].stats().segments, p.ends[0].stats().retransmissions));
         assert_eq!(told.phases, [Phase::Open, Phase::Recovery, Phase::Open]);
         assert!(told.events.iter().any(|e| e.1 == Event::RecoveryEnd));
     }

@@ -129,3 +129,22 @@ fn a_rate_of_the_algorithm_s_own_makes_bursts_and_that_of_the_host_does_not() {
         assert_eq!(a.end.sender.auto_burst(), segments, "{host}, {mbps}");
     }
 }
+
+#[test]
+fn what_left_without_a_pace_keeps_nothing_waiting() {
+    // Linux' `tcp_update_skb_after_send` moves `tcp_wstamp_ns` on where the flow is paced; FreeBSD 11 paces nothing, windows
+    // below a segment neither.
+    let mut a = Alone::new(linux(), 10);
+    a.now += MS(39);
+    assert_eq!(a.hear(1000, &[]).len(), 1);
+    a.end.flow_mut().pacing = Some(Rate::from_mbps(8.0));
+    assert_eq!(a.hear(2000, &[]).len(), 1);
+    let mut a = Alone::with(stack(Stack::FreeBsd11), 1, Box::new(Plain { fixed: true }), MSS);
+    a.now += MS(39);
+    a.hear(1000, &[]);
+    (a.end.flow_mut().cwnd, a.end.flow_mut().floor) = (Bytes::new(600), Bytes::new(1));
+    for ack in [1000, 1500] {
+        a.end.write(a.now, 500);
+        assert_eq!(a.hear(ack, &[]), [(ack, 500)]);
+    }
+}

@@ -81,8 +81,8 @@ fn without_a_limit_the_most_that_was_out_in_a_flight_counts() {
         (0, 4000, 5000),
         (4000, 1000, 5000), // 2000 are out
         (4000, 4000, 6000),
-        (5000, 0, 6000),
-        (10_000, 2000, 2000), // a new flight
+        (5000, 1000, 6000),   // as much is not more
+        (10_000, 1000, 2000), // a new flight
     ] {
         a.hear(MSS + ack, &[]);
         widen(&mut a, 100_000, u64::MAX, written);

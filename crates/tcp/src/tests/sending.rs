@@ -93,11 +93,13 @@ fn freebsd_holds_a_window_below_one_segment_back_until_the_persist_timer() {
     let told: Vec<_> = p.ends[0].flow_mut().drain_events().map(|e| (e.cause(), e.time / 1_000_000, e.values)).collect();
     let persist = |at| (Some(CauseKind::Persist), at, [600, 5_000_000_000, 0, 0, 0, 0, 0, 0]);
     assert_eq!(told, [persist(40), persist(5180), persist(10_320), persist(15_460)]);
-    // What is left of the stream leaves at once if the window takes it.
-    let mut p = fixed(stack(Stack::FreeBsd11), |f| (f.cwnd, f.floor) = (Bytes::new(600), Bytes::new(1)));
-    p.ends[0].write(p.now, 500);
-    p.run(MS(1000));
-    assert_eq!(times(&p), [40_000]);
+    // What is left of the stream leaves at once if the window takes it (`len + off >= sbavail`).
+    for (written, sent) in [(500, &[40_000][..]), (600, &[40_000]), (601, &[])] {
+        let mut p = fixed(stack(Stack::FreeBsd11), |f| (f.cwnd, f.floor) = (Bytes::new(600), Bytes::new(1)));
+        p.ends[0].write(p.now, written);
+        p.run(MS(1000));
+        assert_eq!(times(&p), sent, "{written}");
+    }
 }
 
 #[test]
