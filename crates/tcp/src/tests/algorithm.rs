@@ -139,8 +139,9 @@ fn an_algorithm_that_owns_its_window_keeps_it_through_losses() {
         assert_eq!(told.congestion, [(Signal::Loss, Phase::Open)]);
         assert_eq!((told.lost, told.newly_lost, told.again), (2 * MSS, 2 * MSS, 2));
         assert_eq!((told.sent, told.again), (p.ends[0].stats().segments, p.ends[0].stats().retransmissions));
+        assert_eq!(p.ends[0].flow().sent_to, p.sent.iter().map(|(_, s)| s.seq + u64::from(s.len)).max().unwrap());
         assert_eq!(told.phases, [Phase::Open, Phase::Recovery, Phase::Open]);
-        assert!(told.events.iter().any(|e| e.1 == Event::RecoveryEnd));
+        assert_eq!(told.events.iter().filter(|e| e.1 == Event::RecoveryEnd).count(), 1);
     }
 }
 

@@ -4,8 +4,10 @@ use super::alone::{Alone, Left};
 use super::*;
 use crate::pair::Plain;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use cc::{CauseKind, Phase};
+use cc::{Ack, CauseKind, Congestion, CongestionControl, Flow, Phase, Reaction};
+use std::sync::Mutex;
 use units::Bytes;
 
 const ECHO: Flags = Flags::ACK.with(Flags::ECE);
@@ -261,4 +263,44 @@ fn a_reduction_for_a_mark_ends_with_the_first_segment_that_told_of_it() {
         a.hear(10_000, &[]);
         assert_eq!(a.phase(), Phase::Open, "{of:?}");
     }
+}
+
+/// Keeps what it is told of ACKs.
+#[derive(Debug)]
+struct Acks(Arc<Mutex<Vec<Ack>>>);
+
+impl CongestionControl for Acks {
+    fn on_ack(&mut self, _: &mut Flow, ack: &Ack) {
+        self.0.lock().unwrap().push(ack.clone());
+    }
+    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        Reaction::Reduce(flow.cwnd / 2)
+    }
+}
+
+#[test]
+fn the_algorithm_hears_of_duplicates_that_deliver_nothing_and_of_losses_that_they_or_others_show() {
+    // Linux' `tcp_ack` ends with `tcp_cong_control` and what was lost; FreeBSD's `cc_ack_received` with CC_DUPACK, which a moved
+    // window is none.
+    for of in [Stack::Linux, Stack::FreeBsd11] {
+        let told = Arc::default();
+        let config = Config { loss: LossDetection::NewReno, ..stack(of) };
+        let mut a = Alone::with(config, 10, Box::new(Acks(Arc::clone(&told))), 10 * MSS);
+        for (edge, told_of) in [(64 << 20, 1), (65 << 20, 1), (65 << 20, 2)] {
+            a.end.on_segment(a.now, &Segment { seq: 1, ack: 1, window: edge, flags: Flags::ACK, ..Segment::default() });
+            assert_eq!(told.lock().unwrap().len(), told_of, "{of:?}");
+        }
+        assert!(told.lock().unwrap().iter().all(|ack| ack.duplicate && ack.delivered.is_zero()));
+    }
+    // RACK waits for what may be late, until a window moves.
+    let told = Arc::default();
+    let mut a = Alone::with(linux(), 10, Box::new(Acks(Arc::clone(&told))), 10 * MSS);
+    a.now += MS(39);
+    a.hear(1000, &[]);
+    a.hear(1000, &[(2000, 3000)]);
+    assert_eq!((a.end.stats().lost, told.lock().unwrap().len()), (0, 2));
+    a.now += MS(40);
+    a.end.on_segment(a.now, &Segment { seq: 1, ack: 1001, window: 65 << 20, flags: Flags::ACK, ..Segment::default() });
+    let told = told.lock().unwrap();
+    assert_eq!((a.end.stats().lost, told.last().unwrap().newly_lost, told.len()), (MSS, Bytes::new(MSS), 3));
 }

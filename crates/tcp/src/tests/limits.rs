@@ -1,6 +1,6 @@
 //! Who was the limit: the window, the application or the peer; and what delivery rates make of it.
 
-use super::alone::Alone;
+use super::alone::{Alone, Left};
 use super::*;
 use crate::pair::Plain;
 use alloc::boxed::Box;
@@ -22,6 +22,13 @@ fn widen(a: &mut Alone, window: u64, threshold: u64, more: u64) {
     (a.end.flow_mut().cwnd, a.end.flow_mut().ssthresh) = (Bytes::new(window), Bytes::new(threshold));
     a.end.write(a.now, more);
     a.leaving();
+}
+
+/// An ACK from a peer that takes so much beyond it.
+fn offer(a: &mut Alone, ack: u64, window: u32) -> Left {
+    a.now += MS(1);
+    a.end.on_segment(a.now, &Segment { seq: 1, ack: 1 + ack, window, flags: Flags::ACK, ..Segment::default() });
+    a.leaving()
 }
 
 #[test]
@@ -111,6 +118,27 @@ fn a_window_that_holds_everything_back_is_the_limit_though_nothing_was_sent() {
 }
 
 #[test]
+fn a_flight_that_the_peer_s_window_ends_is_not_limited_by_ours() {
+    // `tcp_write_xmit` stops at `tcp_snd_wnd_test` and asks `tcp_cwnd_validate` all the same.
+    let config = Config { receive_window: Bytes::new(4000), ..linux() };
+    let mut a = Alone::with(config, 4, Box::new(Plain { fixed: true }), 4000);
+    widen(&mut a, 20_000, 0, 5000);
+    assert!(a.end.sender.is_window_limited());
+    assert_eq!(offer(&mut a, 4000, 2000).len(), 2);
+    assert!(!a.end.sender.is_window_limited());
+}
+
+#[test]
+fn a_peer_that_never_takes_a_segment_gets_what_it_takes() {
+    // RFC 9293, section 3.8.6.2.1, and Linux' `tcp_bound_to_half_wnd`.
+    for of in [Stack::Linux, Stack::FreeBsd11, Stack::Ns2] {
+        let config = Config { receive_window: Bytes::new(500), ..stack(of) };
+        let mut a = Alone::with(config, 1, Box::new(Plain { fixed: true }), 5000);
+        assert_eq!(offer(&mut a, 500, 500), [(500, 500)], "{of:?}");
+    }
+}
+
+#[test]
 fn an_application_that_leaves_room_for_a_segment_is_the_limit() {
     // Of ten segments the window takes five, and the others are given up. (window then)
     for (window, limited) in [(5000, false), (5999, false), (6000, true), (10_000, true)] {
@@ -120,6 +148,18 @@ fn an_application_that_leaves_room_for_a_segment_is_the_limit() {
         widen(&mut a, window, 0, 0);
         assert_eq!(a.end.flow().app_limited, limited, "{window}");
     }
+}
+
+#[test]
+fn a_window_that_comes_with_data_is_used_at_once() {
+    // RFC 9293, section 3.10.7.4: SND.WND is of every segment that is accepted.
+    let config = Config { receive_window: Bytes::new(1000), ..linux() };
+    let mut a = Alone::with(config, 1, Box::new(Plain { fixed: true }), 9000);
+    a.end.flow_mut().cwnd = Bytes::new(9000);
+    assert_eq!(offer(&mut a, 1000, 0), []);
+    let data = Segment { seq: 1, len: 100, ack: 1001, window: 2000, flags: Flags::ACK, ..Segment::default() };
+    a.end.on_segment(a.now, &data);
+    assert_eq!(a.leaving(), [(1000, 1000), (2000, 1000)]);
 }
 
 /// Keeps its window, and the rates that it is told.
@@ -168,4 +208,6 @@ fn a_rate_is_the_application_s_until_what_was_out_as_it_had_nothing_more_is_deli
         assert_eq!(told.lock().unwrap().last().unwrap().app_limited, limited, "{ack}");
         widen(&mut a, 10_000, 0, written);
     }
+    let s = &a.end.sender;
+    assert_eq!(s.rates.as_ref().unwrap().tags.first(), s.board.ring.first(), "what is acknowledged is kept no longer");
 }

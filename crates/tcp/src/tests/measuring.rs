@@ -75,6 +75,7 @@ fn linux_rounds_last_a_round_trip_and_tile_time_and_data() {
     let rounds: Vec<_> = acks.iter().filter_map(|a| a.1.round).collect();
     // 100 segments of 1 ms each: the window takes 100 ms, path and queue together.
     assert!((18..=20).contains(&rounds.len()), "{}", rounds.len());
+    assert_eq!((rounds[0].number, rounds[0].start), (1, AT(40)), "as the connection is up");
     for (n, pair) in rounds.windows(2).enumerate() {
         assert_eq!(pair[1].number, pair[0].number + 1);
         assert_eq!(pair[1].start, pair[0].end);

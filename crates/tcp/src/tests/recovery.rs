@@ -1,3 +1,4 @@
+use super::alone::Alone;
 use super::*;
 use crate::pair::{Fate, Pair};
 use crate::{Config, DelayedAck};
@@ -385,4 +386,27 @@ fn the_order_of_retransmissions_is_kept_for_rack_alone() {
         assert!(stats.retransmissions > 50 && kept < 50, "{loss:?}: {kept} of {}", stats.retransmissions);
         assert!(loss == LossDetection::RackTlp || kept == 0, "{loss:?}");
     }
+}
+
+#[test]
+fn below_its_goal_a_reduction_lets_one_more_go_than_an_ack_delivers_if_that_moves_on_and_shows_no_loss() {
+    // RFC 9937, SafeACK; `tcp_cwnd_reduction`: FLAG_SND_UNA_ADVANCED and no `newly_lost`. (ACK, ranges, delivered, what leaves)
+    let mut a = Alone::new(linux(), 20);
+    a.now += MS(39);
+    a.hear(1000, &[]);
+    assert_eq!(a.hear(1000, &[(8000, 12_000)]), [(1000, 1000)]);
+    a.threshold(40 * MSS);
+    assert_eq!(a.hear(1000, &[(8000, 13_000)]).len(), 4, "as many as were delivered until now");
+    for (ack, ranges, delivered, leave) in [
+        (1000, &[(8000, 14_000)][..], 1, 1),
+        (2000, &[(8000, 14_000)], 1, 2),
+        (2000, &[(8000, 16_000)], 2, 2),
+        (4000, &[(8000, 16_000)], 2, 3),
+        (5000, &[(18_000, 19_000), (8000, 16_000)], 2, 2),
+    ] {
+        let before = a.end.flow().delivered;
+        let left = a.hear(ack, ranges).len();
+        assert_eq!((a.end.flow().delivered - before, left), (Bytes::new(delivered * MSS), leave), "{ack} {ranges:?}");
+    }
+    assert_eq!((a.phase(), a.end.stats().lost), (Phase::Recovery, 9 * MSS));
 }

@@ -128,13 +128,14 @@ fn what_an_ack_delivers_tells_of_the_first_and_last_that_left_and_of_what_left_t
     // (sent again, ranges, ACK; segments; oldest and youngest never sent again, lowest end of these; newest, last, fit for an RTT)
     type Ranges<'a> = &'a [(u64, u64)];
     type Row<'a> = (&'a [u64], Ranges<'a>, u64, u64, (u64, u64, u64), (u64, bool), (u64, bool), bool);
-    let rows: [Row<'_>; 9] = [
+    let rows: [Row<'_>; 10] = [
         (&[], &[], 1, 1, (10, 10, 1), (10, false), (10, false), true),
         (&[], &[], 3, 3, (10, 30, 1), (30, false), (30, false), true),
         (&[], &[(2, 3)], 0, 1, (30, 30, 3), (30, false), (30, false), true),
         (&[], &[(4, 5), (2, 3)], 0, 2, (30, 50, 3), (50, false), (30, false), true),
         (&[], &[(4, 5)], 1, 2, (10, 50, 1), (50, false), (10, false), true),
         (&[1], &[], 1, 1, (10, 10, 1), (10, false), (10, false), true),
+        (&[1], &[], 2, 2, (10, 10, 1), (60, true), (60, true), false),
         (&[1], &[], 3, 3, (10, 30, 1), (60, true), (30, false), false),
         (&[0], &[], 2, 2, (20, 20, 2), (60, true), (20, false), false),
         (&[0], &[(3, 4)], 1, 2, (40, 40, 4), (60, true), (60, true), false),
