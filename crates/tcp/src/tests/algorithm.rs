@@ -30,7 +30,7 @@ pub(super) struct Script {
     pub reaction: Reaction,
     /// Back off to half at this time.
     pub back_off: Option<(Instant, How)>,
-    wake: Option<Instant>,
+    wakes: Vec<Instant>,
     train: bool,
     /// Every ACK of new data during a repair grows the window of the repair.
     grows: bool,
@@ -78,11 +78,11 @@ impl CongestionControl for Script {
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         self.told.lock().unwrap().events.push((flow.now, event));
         if event == Event::Wake {
-            self.wake = None;
+            self.wakes.remove(0);
         }
     }
     fn wake(&self) -> Option<Instant> {
-        self.wake
+        self.wakes.first().copied()
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn script<'a>(
                 told: if core::mem::take(&mut first) { told.clone() } else { Default::default() },
                 reaction: Reaction::Reduce(flow.cwnd / 2),
                 back_off: None,
-                wake: None,
+                wakes: Vec::new(),
                 train: false,
                 grows: false,
                 slow_start_to: Bytes::ZERO,
@@ -237,10 +237,11 @@ fn an_immediate_back_off_leaves_the_phase_alone() {
 
 #[test]
 fn alarms_go_off_on_time_and_once() {
-    let (told, mut p) = script(linux(), 10, |s| s.wake = Some(AT(777)), |_, _, _| Fate::Pass);
+    let (told, mut p) = script(linux(), 10, |s| s.wakes = [AT(777), AT(900)].to_vec(), |_, _, _| Fate::Pass);
     p.run(MS(3000));
-    assert_eq!(told.lock().unwrap().events, [(AT(777), Event::Wake)], "without any traffic after the handshake");
-    let (told, mut p) = script(linux(), 10, |s| s.wake = Some(AT(7)), |_, _, _| Fate::Pass);
+    let rung = [(AT(777), Event::Wake), (AT(900), Event::Wake)];
+    assert_eq!(told.lock().unwrap().events, rung, "without any traffic after the handshake");
+    let (told, mut p) = script(linux(), 10, |s| s.wakes = [AT(7)].to_vec(), |_, _, _| Fate::Pass);
     p.run(MS(3000));
     assert_eq!(told.lock().unwrap().events, [(AT(40), Event::Wake)], "not before the connection is up");
 }
