@@ -16,6 +16,7 @@ fn the_handshake_takes_a_round_trip_and_measures_it() {
     assert!(p.ends[0].is_established() && !p.ends[0].is_closed());
     p.run(MS(100));
     assert_eq!(p.ends[1].received(), 5 * MSS);
+    assert_eq!(p.ends.each_ref().map(|e| e.flow().sent_to), [1 + 5 * MSS, 1], "the SYN counts");
 }
 
 #[test]
