@@ -117,6 +117,14 @@ fn a_partial_ack_makes_room_for_two_segments_if_it_is_for_two_with_their_options
 }
 
 #[test]
+fn where_rates_are_sampled_what_goes_again_keeps_its_borders() {
+    // A tag belongs to a record by its number.
+    let mut a = Alone::new(Config { rate_samples: true, ..stack(Stack::FreeBsd11) }, 30);
+    a.three(0, 20_000);
+    assert_eq!(a.hear(1000, &[(20_000, 23_000)]), [(1000, 1000)], "and no 12 bytes");
+}
+
+#[test]
 fn the_answer_to_a_partial_ack_needs_no_room_for_options_but_what_follows_it_does() {
     // TF_ACKNOW overrules silly-window avoidance for one segment (`tcp_output`). Two holes, both sent again; the first is
     // acknowledged. (threshold less what is out, new segments that leave)

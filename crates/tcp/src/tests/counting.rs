@@ -265,6 +265,21 @@ fn a_reduction_for_a_mark_ends_with_the_first_segment_that_told_of_it() {
     }
 }
 
+#[test]
+fn what_is_lost_goes_again_where_there_is_room_for_all_of_it() {
+    // RFC 6675, section 5, step C. Four are lost, of which the first went at once. (room beside the pipe, segments that leave)
+    for of in [Stack::Linux, Stack::Ns2] {
+        for (room, segments) in [(999, 0), (1000, 1), (1999, 1), (2000, 2)] {
+            let config = Config { loss: LossDetection::Sack, ..stack(of) };
+            let mut a = Alone::with(config, 12, Box::new(Plain { fixed: true }), 12 * MSS);
+            assert_eq!(a.three(0, 4000)[2], [(0, 1000)]);
+            a.end.flow_mut().cwnd = Bytes::new(a.end.sender.pipe() + room);
+            let expected: Vec<_> = (1..=segments).map(|n| (n * MSS, 1000)).collect();
+            assert_eq!(a.hear(0, &[(4000, 7000)]), expected, "{of:?}, {room}");
+        }
+    }
+}
+
 /// Keeps what it is told of ACKs.
 #[derive(Debug)]
 struct Acks(Arc<Mutex<Vec<Ack>>>);
