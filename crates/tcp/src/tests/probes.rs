@@ -67,6 +67,22 @@ fn a_probe_waits_for_no_pace_and_what_follows_waits_for_both() {
 }
 
 #[test]
+fn a_window_that_moves_is_no_answer_to_a_probe() {
+    // `tcp_process_tlp_ack`: FLAG_NOT_DUP, of which FLAG_WIN_UPDATE is one. A duplicate of what the probe repeated is one.
+    for (edge, out) in [(11_000, false), (20_000, true)] {
+        let mut a = waiting(linux(), 0, 0);
+        assert_eq!(a.ring(), [(9000, 1000)]);
+        a.end.write(a.now, 1000);
+        for edge in [11_000, edge] {
+            let window = edge - 10_000;
+            a.end.on_segment(a.now, &Segment { seq: 1, ack: 10_001, window, flags: Flags::ACK, ..Segment::default() });
+            a.leaving();
+        }
+        assert_eq!(a.end.sender.probe.is_out(), out, "{edge}");
+    }
+}
+
+#[test]
 fn the_answer_to_a_probe_shows_that_the_timeout_after_it_was_needless() {
     // Linux' `tcp_send_loss_probe` leaves `retrans_stamp` alone, so that the timeout sets it. (what of it is echoed, undone)
     for (probe, undos) in [(true, 1), (false, 0)] {

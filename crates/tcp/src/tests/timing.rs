@@ -3,6 +3,7 @@
 use super::alone::{Alone, Owner};
 use super::*;
 use crate::pair::Plain;
+use crate::undo::Evidence;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use cc::{CauseKind, Phase};
@@ -288,7 +289,7 @@ fn silence_leaves_no_more_than_the_initial_window_and_no_more_than_there_was() {
         a.now += MS(39);
         a.hear(2 * mss, &[]);
         let flow = a.end.flow_mut();
-        (flow.cwnd, flow.ssthresh) = (flow.mss * cwnd, flow.mss * ssthresh);
+        (flow.cwnd, flow.ssthresh, flow.floor) = (flow.mss * cwnd, flow.mss * ssthresh, Bytes::new(1));
         let before = flow.cwnd;
         flow.drain_events().for_each(drop);
         a.now += a.end.rto() + MS(1);
@@ -349,4 +350,53 @@ fn newreno_is_impatient() {
     let first = a.end.next_timer();
     a.hear(3000, &[]);
     assert_eq!(a.end.next_timer(), first);
+}
+
+#[test]
+fn once_newreno_s_recovery_is_over_every_ack_begins_the_timer_anew() {
+    // RFC 6298, section 5.3; the impatient variant is of recoveries (RFC 6582, section 4).
+    let mut a = ten(LossDetection::NewReno);
+    (0..3).for_each(|_| _ = a.hear(1000, &[]));
+    for (ack, phase, anew) in [
+        (2000, Phase::Recovery, true),
+        (3000, Phase::Recovery, false),
+        (13_000, Phase::Open, true),
+        (14_000, Phase::Open, true),
+    ] {
+        a.now += MS(20);
+        a.hear(ack, &[]);
+        assert_eq!((a.phase(), rings(&a) == a.end.rto()), (phase, anew), "{ack}");
+    }
+}
+
+#[test]
+fn progress_leaves_the_timer_for_reordering_to_what_still_waits() {
+    // RFC 8985, section 6.2, step 5. Of those after the first the fourth arrived; the second was lost and sent again, or is late
+    // as the third is.
+    for lost in [false, true] {
+        let mut a = ten(LossDetection::RackTlp);
+        a.end.sender.rack.reordering = true;
+        if lost {
+            a.end.sender.board.ring.get_mut(2).sent_at = AT(980);
+        }
+        let first = a.hear(1000, &[(4000, 5000)])[0];
+        assert_eq!(first, (if lost { 2000 } else { 11_000 }, 1000));
+        assert_eq!(a.end.next_timer(), AT(1041 + 10 + 2));
+        a.hear(2000, &[(4000, 5000)]);
+        assert_eq!((a.end.sender.probe.reordering, a.end.next_timer()), (true, AT(1042 + 10 + 2)), "{lost}");
+    }
+}
+
+#[test]
+fn a_timeout_after_an_episode_that_was_taken_back_is_a_congestion_of_its_own() {
+    // `tcp_enter_loss` asks for the state first, then whether all of the episode is acknowledged.
+    let mut a = ten(LossDetection::RackTlp);
+    a.three(1000, 2000);
+    let s = &mut a.end.sender;
+    s.take_back(Evidence::Timestamp);
+    assert_eq!((s.flow.phase, s.flow.ssthresh, s.una < s.recover), (Phase::Open, Bytes::new(10 * MSS), true));
+    while a.end.stats().timeouts == 0 {
+        a.ring();
+    }
+    assert_eq!(a.end.flow().ssthresh, Bytes::new(5 * MSS));
 }
