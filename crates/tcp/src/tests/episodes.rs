@@ -40,7 +40,12 @@ fn a_tail_probe_that_shows_a_loss_is_answered_once() {
         let s = p.ends[0].stats();
         assert_eq!((s.tail_probes, s.retransmissions, s.timeouts), (1, sent_again, 0), "{lost:?}");
         assert_eq!(told.lock().unwrap().congestion, [(Signal::Loss, Phase::Open)], "{lost:?}");
-        assert_eq!((p.cwnd(), causes(&mut p)), (Bytes::new(5 * MSS), [CauseKind::LossBackoff].to_vec()), "{lost:?}");
+        let told: Vec<_> = p.ends[0].flow_mut().drain_events().map(|e| (e.cause(), e.values[0])).collect();
+        assert_eq!(
+            (p.cwnd(), told),
+            (Bytes::new(5 * MSS), [(Some(CauseKind::LossBackoff), 1000)].to_vec()),
+            "{lost:?}"
+        );
     }
 }
 

@@ -84,7 +84,8 @@ fn a_window_below_one_segment_sends_one_in_several_round_trips() {
 fn freebsd_holds_a_window_below_one_segment_back_until_the_persist_timer() {
     // As much as the window takes, five seconds after the handshake and after each acknowledgement (a round trip, a
     // delayed ACK), however long the queue of data.
-    let mut p = fixed(stack(Stack::FreeBsd11), |f| (f.cwnd, f.floor) = (Bytes::new(600), Bytes::new(1)));
+    let config = Config { receive_window: Bytes::new(5 * MSS), ..stack(Stack::FreeBsd11) };
+    let mut p = fixed(config, |f| (f.cwnd, f.floor) = (Bytes::new(600), Bytes::new(1)));
     p.ends[0].write(p.now, 4 * MSS);
     p.run(MS(16_000));
     let sent: Vec<_> =
