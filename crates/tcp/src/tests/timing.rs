@@ -400,3 +400,14 @@ fn a_timeout_after_an_episode_that_was_taken_back_is_a_congestion_of_its_own() {
     }
     assert_eq!(a.end.flow().ssthresh, Bytes::new(5 * MSS));
 }
+
+#[test]
+fn a_range_begins_the_timer_anew_if_it_is_of_what_left_before_the_first_segment_did() {
+    // `tcp_clean_rtx_queue`: `sack_rtt_us` beyond the age of the first. (µs before)
+    for (before, anew) in [(0, false), (1, true)] {
+        let mut a = ten(LossDetection::RackTlp);
+        a.end.sender.board.ring.get_mut(2).sent_at = AT(1000) - Duration::from_micros(before);
+        a.hear(1000, &[(2000, 3000)]);
+        assert_eq!(a.end.sender.rto_at == a.now + a.end.rto(), anew, "{before}");
+    }
+}
