@@ -94,9 +94,7 @@ impl Sender {
     #[inline]
     pub(crate) fn take_rtt(&mut self, sample: Duration, acked: u64) {
         self.rtt.sample(sample, acked, self.nxt);
-        let srtt = self.rtt.srtt();
-        self.flow.srtt = srtt;
-        self.pto = srtt * 2;
+        self.flow.srtt = self.rtt.srtt();
     }
 
     /// The rate of flows whose algorithm sets none. With every ACK, as in Linux: a repair may grow the window for long

@@ -10,9 +10,9 @@ use cc::host::RttEstimator;
 use units::{Duration, Instant};
 
 /// Linux acknowledges at once so many segments at the start (`TCP_MAX_QUICKACKS`).
-const QUICK_MAX: u16 = 16;
+const QUICK_MAX: u8 = 16;
 /// Segments that Linux acknowledges at once after a mark.
-const QUICK_MARKED: u16 = 2;
+const QUICK_MARKED: u8 = 2;
 /// Linux's shortest and longest delay of an ACK (`TCP_DELACK_MIN`, `TCP_DELACK_MAX`).
 const DELAY_MIN: Duration = Duration::from_millis(40);
 const DELAY_MAX: Duration = Duration::from_millis(200);
@@ -56,10 +56,10 @@ pub(crate) struct Receiver {
     pending: u32,
     pub ts_recent: u32,
     largest: u32,
-    quick: u16,
-    stretch: u16,
+    quick: u8,
     /// Linux's receive window may still be opened.
     opening: bool,
+    stretch: u16,
     /// When a round trip of it is over; `MAX` elsewhere.
     round_ends: Instant,
     pub tuning: Option<Box<Autotuning>>,
@@ -281,7 +281,7 @@ impl Receiver {
     #[inline(never)]
     fn open_window_further(&mut self, len: u32) {
         let tuning = self.tuning.get_or_insert_with(|| Box::new(Autotuning::new(self.buffer)));
-        self.quick |= u16::from(tuning.opens(len, self.largest));
+        self.quick |= u8::from(tuning.opens(len, self.largest));
         self.note_tuning();
     }
 
@@ -356,7 +356,7 @@ impl Receiver {
     }
 
     /// The next `segments` are acknowledged at once (`tcp_enter_quickack_mode`).
-    fn enter_quick(&mut self, segments: u16) {
+    fn enter_quick(&mut self, segments: u8) {
         self.quick = self.quick.max(segments);
         self.delay = DELAY_MIN;
         self.talks = false;
@@ -365,7 +365,7 @@ impl Receiver {
     /// A segment carrying the ACK leaves.
     #[inline]
     pub fn on_ack_sent(&mut self) {
-        self.quick = self.quick.saturating_sub(self.pending.min(u16::MAX.into()) as u16);
+        self.quick = self.quick.saturating_sub(self.pending.min(u8::MAX.into()) as u8);
         self.pending = 0;
         self.ack_now = false;
         self.ack_at = Instant::MAX;

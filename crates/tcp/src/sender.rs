@@ -130,8 +130,6 @@ pub(crate) struct Sender {
     /// When pacing lets the next segment go.
     pub pace_next: Instant,
     pub last_sent: Instant,
-    /// Probe timeout, worked out with every RTT sample.
-    pub pto: Duration,
     pub most_out: u64,
     pub usage_until: u64,
     /// Without SACK: what duplicate ACKs say has left the network.
@@ -193,7 +191,6 @@ impl Sender {
             // No alarm rings before the connection is up.
             wake_at: Instant::MAX,
             last_sent: Instant::ZERO,
-            pto: Duration::from_secs(1),
             rtt,
             rounds: RoundTracker::new(Instant::ZERO, flow.cwnd, 0),
             recover: 0,

@@ -74,6 +74,12 @@ impl Sender {
         self.plan_probe(now);
     }
 
+    /// RFC 8985, section 7.2, without the receiver's part.
+    #[inline]
+    fn probe_timeout(&self) -> Duration {
+        if self.flow.srtt.is_zero() { Duration::from_secs(1) } else { self.flow.srtt * 2 }
+    }
+
     /// Sets the tail probe where one makes sense.
     #[inline]
     pub(crate) fn plan_probe(&mut self, now: Instant) {
@@ -83,7 +89,7 @@ impl Sender {
         if self.board.sacked | self.board.lost == 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
             // A lone segment may meet a delayed ACK (RFC 8985's WCDelAckT; Linux takes its RTO floor).
             let slack = if self.board.in_flight <= self.mss { self.rtt.min() } else { JIFFIES };
-            self.probe_at = (now + self.pto + slack).min(self.rto_at);
+            self.probe_at = (now + self.probe_timeout() + slack).min(self.rto_at);
         } else {
             self.probe_at = Instant::MAX;
         }
