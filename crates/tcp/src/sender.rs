@@ -391,7 +391,8 @@ impl Sender {
             if self.ways.paced {
                 self.pace_window();
             }
-            if self.prr.on {
+            // An ACK that delivers nothing moves no window (RFC 9937, section 6; `tcp_cwnd_reduction`); without SACK nobody knows.
+            if self.prr.on && (delivery.bytes > 0 || !self.ways.sack) {
                 self.step_reduction(delivery.bytes, cumulative > 0 && newly_lost == 0);
             }
         }

@@ -206,7 +206,6 @@ impl Sender {
         let headers = (ETHERNET + Segment::HEADER + if self.stamped { Segment::TIMESTAMPS } else { 0 }) as u64;
         let largest = self.mss + headers;
         let quantum = self.config.pacing_quantum as u64 * largest;
-        self.pace_next = now;
         self.aside.taken += (len + headers) as i64;
         if self.aside.taken < (INITIAL_QUANTUM * largest) as i64 {
             return 0;
@@ -265,6 +264,11 @@ impl Sender {
     #[inline(never)]
     pub(crate) fn take_behind(&mut self) {
         self.written = self.written.saturating_add(self.aside.behind.take().unwrap_or(0)).min(u64::MAX / 2);
+    }
+
+    /// Is there anything that was not sent yet?
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.written > self.nxt || self.aside.behind.is_some_and(|bytes| bytes > 0) || self.fin == Fin::Queued
     }
 
     /// Is there new data, and does the peer take a segment of it?

@@ -168,7 +168,8 @@ impl Sender {
             }
         } else if cumulative > 0 {
             self.recover = self.nxt;
-            self.undo.frto = Frto::NewData;
+            // With nothing new to try it is over (`tcp_process_loss`, step 2.b).
+            self.undo.frto = if self.has_unsent() && self.edge > self.nxt { Frto::NewData } else { Frto::Off };
         }
         false
     }

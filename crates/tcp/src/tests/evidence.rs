@@ -223,3 +223,44 @@ fn f_rto_waits_for_the_answer_to_as_little_new_data_as_there_is_and_does_without
         assert_eq!(hear(), (then.to_vec(), Frto::Off, false), "{unsent}, {room}");
     }
 }
+
+#[test]
+fn f_rto_is_over_where_there_is_nothing_new_to_try() {
+    // `tcp_process_loss`, step 2.b. Three that RACK spared at the timeout, so that nothing is to be sent again either. (written
+    // behind them, watched, taken back by the ACK of the next)
+    for (written, taken_back) in [(0, 0), (1000, 0), (3000, 1)] {
+        let mut a = Alone::with(linux(), 5, Box::new(Plain { fixed: true }), 5000 + written);
+        a.end.flow_mut().cwnd = Bytes::new(5 * MSS);
+        a.now += MS(39);
+        a.hear(1000, &[]);
+        let s = &mut a.end.sender;
+        let (first, at) = (s.board.ring.first(), s.rto_at);
+        (s.probe_at, s.probe.high) = (Instant::MAX, 0);
+        (first + 1..s.board.ring.next()).for_each(|id| s.board.ring.get_mut(id).sent_at = at - MS(10));
+        a.ring();
+        assert_eq!((a.end.stats().timeouts, a.end.stats().lost), (1, MSS));
+        a.hear(2000, &[]);
+        a.now += MS(20);
+        a.hear(3000, &[]);
+        assert_eq!(a.end.stats().undos, taken_back, "{written}");
+    }
+}
+
+#[test]
+fn a_partial_ack_of_an_original_takes_a_recovery_back_unless_more_that_went_again_is_out() {
+    // `tcp_try_undo_partial`: `tcp_packet_delayed`, then `retrans_out`. Of ten segments that left at a second the first ones are
+    // late and went again 40 ms later; the stamp tells which sending the ACK is for. (late, stamp, taken back)
+    for (late, stamp, undos) in [(1, 1000, 1), (1, 1043, 0), (2, 1000, 0), (2, 1043, 0)] {
+        let mut a = Alone::new(linux(), 10);
+        a.now += MS(39);
+        (1..=8).for_each(|n| _ = a.hear(0, &[(late * MSS, (late + n) * MSS)]));
+        assert_eq!((a.phase(), a.end.sender.board.resent), (Phase::Recovery, late * MSS), "{late}");
+        let flags = Flags::ACK.with(Flags::TIMESTAMP);
+        // Up to the next that is late, or to the end of what arrived.
+        let ack = 1 + if late == 1 { 9 * MSS } else { MSS };
+        let s = Segment { seq: 1, ack, window: 1 << 20, flags, ts_ecr: stamp, ..Segment::default() };
+        a.end.on_segment(a.now, &s);
+        assert_eq!(a.end.stats().undos, undos, "{late} {stamp}");
+        assert!(a.end.sender.una < a.end.sender.recover, "partial");
+    }
+}

@@ -410,3 +410,28 @@ fn below_its_goal_a_reduction_lets_one_more_go_than_an_ack_delivers_if_that_move
     }
     assert_eq!((a.phase(), a.end.stats().lost), (Phase::Recovery, 9 * MSS));
 }
+
+#[test]
+fn an_ack_that_delivers_nothing_moves_no_window_of_a_reduction() {
+    // RFC 9937, section 6, and `tcp_cwnd_reduction` (`newly_acked_sacked <= 0`): what RACK finds lost meanwhile makes room for itself,
+    // be it found by its timer or by a duplicate without news.
+    for by_timer in [true, false] {
+        let mut a = Alone::new(linux(), 20);
+        a.now += MS(39);
+        a.hear(1000, &[]);
+        a.end.sender.rack.reordering = true;
+        let first = a.end.sender.board.ring.first();
+        (first..first + 3).for_each(|id| a.end.sender.board.ring.get_mut(id).sent_at = AT(985));
+        a.hear(1000, &[(8000, 12_000)]);
+        a.hear(1000, &[(8000, 13_000)]);
+        let (window, lost) = (a.end.flow().cwnd, a.end.stats().lost);
+        let left = if by_timer {
+            a.ring()
+        } else {
+            a.now = AT(1052);
+            a.hear(1000, &[(8000, 13_000)])
+        };
+        assert_eq!((a.phase(), a.end.stats().lost - lost, a.end.flow().cwnd), (Phase::Recovery, 4 * MSS, window));
+        assert_eq!(left.iter().filter(|(seq, _)| *seq < 8000).count(), 4, "by timer: {by_timer}");
+    }
+}

@@ -71,6 +71,18 @@ fn fq_lets_ten_go_then_two_for_the_time_that_two_frames_take() {
 }
 
 #[test]
+fn bursts_under_fq_keep_the_rate() {
+    // 8 Mbit/s of frames of 1066 bytes, ten of which are free: `fq_dequeue` waits for all that a burst has.
+    for offload in [Offload::Off, Offload::Burst(2), Offload::Burst(3), Offload::Burst(5), Offload::Auto] {
+        let set = |f: &mut Flow| (f.pacing, f.cwnd) = (Some(Rate::from_mbps(8.0)), Bytes::new(100 * MSS));
+        let mut p = fixed(Config { pacing_quantum: 2, offload, delayed_ack: DelayedAck::None, ..linux() }, set);
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(1040));
+        assert!((945..=953).contains(&times(&p).len()), "{offload:?}: {}", times(&p).len());
+    }
+}
+
+#[test]
 fn a_window_below_one_segment_sends_one_in_several_round_trips() {
     // A quarter of a segment: one in four round trips of 40 ms, not sooner although each is acknowledged after one.
     let config = Config { delayed_ack: DelayedAck::None, ..linux() };
