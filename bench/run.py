@@ -262,7 +262,9 @@ def main() -> None:
         sub.add_argument("--tools", help=f"of {','.join(TOOLS)} (default: those that are built or installed)")
         known = LOADS if verb == "speed" else STEADY
         sub.add_argument("--loads", help=f"of {','.join(known)}, or all")
-        sub.add_argument("--out", type=Path, help="append the table here as Markdown, and the rows beside it as JSON")
+        sub.add_argument(
+            "--out", type=Path, help="append the table here as Markdown, and the rows beside it, in .bench.json"
+        )
     verbs.choices["speed"].add_argument("--reps", type=int, default=3)
     verbs.choices["speed"].add_argument("--timeout", type=float, default=300)
     verbs.add_parser("gate")
@@ -285,7 +287,8 @@ def main() -> None:
         asked.out.parent.mkdir(parents=True, exist_ok=True)
         with asked.out.open("a") as file:
             file.write(f"`bench/run.py {' '.join(sys.argv[1:])}`\n\n{text}\n")
-        with asked.out.with_suffix(".jsonl").open("a") as file:
+        # Not .jsonl: results/DATE.jsonl holds the runs that CI makes again.
+        with asked.out.with_suffix(".bench.json").open("a") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
 
 

@@ -180,7 +180,7 @@ impl Sender {
     fn pace(&mut self, now: Instant, len: u64) {
         let gap = match self.flow.pacing {
             Some(rate) => {
-                let len = if self.ways.by_quantum { self.take_quantum(now, len) } else { len };
+                let len = if self.ways.by_quantum { self.take_quantum(len) } else { len };
                 // At most 2^22 bytes of 8 · 10^9 fit 64 bits easily, so no wide division.
                 (len * 8_000_000_000).checked_div(rate.as_bps()).unwrap_or(u64::MAX)
             }
@@ -202,7 +202,7 @@ impl Sender {
     /// That it fills the credit up after 40 ms of silence, by a frame at most, is left out.
     #[cold]
     #[inline(never)]
-    fn take_quantum(&mut self, now: Instant, len: u64) -> u64 {
+    fn take_quantum(&mut self, len: u64) -> u64 {
         let headers = (ETHERNET + Segment::HEADER + if self.stamped { Segment::TIMESTAMPS } else { 0 }) as u64;
         let largest = self.mss + headers;
         let quantum = self.config.pacing_quantum as u64 * largest;
