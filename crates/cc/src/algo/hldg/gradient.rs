@@ -7,6 +7,9 @@ use units::Duration;
 /// W_size, the gradients in the average.
 pub const WINDOW: usize = 8;
 
+/// Less than any average of gradients but nothing, in ms.
+const LEAST: f64 = 1e-9;
+
 /// Weights of the average, oldest gradient first. The thesis prints them in an order that is not named; "stronger weight
 /// to more recent samples" (5.2.4.2) says which end is the newest. They sum to one.
 const WWMA: [f64; WINDOW] = [0.0625, 0.0625, 0.0625, 0.0625, 0.125, 0.125, 0.25, 0.25];
@@ -43,7 +46,9 @@ impl Signal {
 
     fn push(&mut self, weights: &[f64; WINDOW]) {
         self.ring.push(self.last);
-        self.average = self.ring.weighted(weights);
+        // Gradients are whole nanoseconds: less is what floats leave of nothing, and the queue's state would be read off its sign.
+        let average = self.ring.weighted(weights);
+        self.average = if average.abs() < LEAST { 0.0 } else { average };
     }
 
     fn clear(&mut self) {
@@ -210,6 +215,15 @@ mod tests {
         assert_eq!(last("hldg(wwma=false)", &figure), 1.25);
         assert_eq!(last("hldg(wwma=false, window=4)", &figure), 1.25);
         assert_eq!(last("hldg(weights=old)", &[zeros.as_slice(), &[-16.0]].concat()), -1.0);
+    }
+
+    #[test]
+    fn gradients_that_cancel_leave_nothing_behind_of_either_sign() {
+        // 100 and 200 µs less 300: floats make 3.5e-18 ms of it.
+        for sign in [1.0, -1.0] {
+            let gradients = [0.1, 0.2, -0.3, 0.0, 0.0, 0.0, 0.0, 0.0].map(|ms| sign * ms);
+            assert_eq!(averages("hldg", &gradients)[7], 0.0);
+        }
     }
 
     #[test]
