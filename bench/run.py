@@ -263,7 +263,7 @@ def main() -> None:
         known = LOADS if verb == "speed" else STEADY
         sub.add_argument("--loads", help=f"of {','.join(known)}, or all")
         sub.add_argument(
-            "--out", type=Path, help="append the table here as Markdown, and the rows beside it, in .bench.json"
+            "--out", type=Path, help="append the table here as Markdown, and the rows beside it, in .bench.jsonl"
         )
     verbs.choices["speed"].add_argument("--reps", type=int, default=3)
     verbs.choices["speed"].add_argument("--timeout", type=float, default=300)
@@ -287,8 +287,8 @@ def main() -> None:
         asked.out.parent.mkdir(parents=True, exist_ok=True)
         with asked.out.open("a") as file:
             file.write(f"`bench/run.py {' '.join(sys.argv[1:])}`\n\n{text}\n")
-        # Not .jsonl: results/DATE.jsonl holds the runs that CI makes again.
-        with asked.out.with_suffix(".bench.json").open("a") as file:
+        # results/DATE.jsonl alone holds the runs that CI makes again.
+        with asked.out.with_suffix(".bench.jsonl").open("a") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
 
 

@@ -106,7 +106,7 @@ def write(jobs: int, out: Path, date: str) -> tuple[Path, int]:
 
 def check(fraction: float, jobs: int) -> int:
     """Runs a random part of the newest file again. Returns the number of lines that do not come out again."""
-    files = sorted(RESULTS.glob("*.jsonl"))
+    files = sorted(RESULTS.glob("????-??-??.jsonl"))
     if not files:
         print("results/ holds no file: make full writes one", file=sys.stderr)
         return 1
