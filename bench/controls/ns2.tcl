@@ -2,7 +2,7 @@
 # Linux 2.6.22). Prints what run.py reads: a line for each change of window or threshold, then RESULT.
 #   ns bench/controls/ns2.tcl cc=bic rate=10e6 rtt=0.04 buf=33 dur=300 warm=60
 
-array set work {cc reno rate 10e6 rtt 0.04 buf 33 dur 300 warm 60 delack 0 loss 0 seed 1}
+array set work {cc reno rate 10e6 rtt 0.04 buf 33 dur 300 warm 60 delack 0 loss 0 every 0 seed 1}
 foreach argument $argv {
     if {![regexp {^([a-z]+)=(.*)$} $argument -> key value] || ![info exists work($key)]} {
         puts stderr "ns2.tcl: cannot read \"$argument\" (known: [lsort [array names work]])"
@@ -53,25 +53,32 @@ $tcp trace ncwndcuts_
 set monitor [$ns monitor-queue $left $right ""]
 set waiting [$monitor get-pkts-integrator]
 # Before the queue, as ours, and outside of what the monitor counts: so it comes after it, and drops to nobody.
-if {$work(loss) > 0} {
-    set errors [new ErrorModel]
-    $errors set rate_ $work(loss)
+if {$work(loss) > 0 || $work(every) > 0} {
+    if {$work(every) > 0} {
+        set errors [new ErrorModel/Periodic]
+        $errors set period_ $work(every)
+    } else {
+        set errors [new ErrorModel]
+        $errors set rate_ $work(loss)
+    }
     $errors unit pkt
     $ns lossmodel $errors $left $right
     $errors drop-target [new Agent/Null]
 }
 proc begin {} {
-    global ns monitor waiting packets integral
+    global ns tcp monitor waiting packets integral repeats
     $waiting newpoint [$ns now] [$monitor set pkts_]
     set packets [$monitor set pdepartures_]
     set integral [$waiting set sum_]
+    set repeats [$tcp set nrexmitpack_]
 }
 proc finish {} {
-    global ns monitor waiting packets integral work rate
+    global ns tcp monitor waiting packets integral repeats work rate
     $waiting newpoint [$ns now] [$monitor set pkts_]
     set seconds [expr {$work(dur) - $work(warm)}]
     set bits [expr {12000.0 * ([$monitor set pdepartures_] - $packets)}]
-    puts stderr "RESULT util=[expr {$bits / $seconds / $rate}] queue=[expr {([$waiting set sum_] - $integral) / $seconds}]"
+    puts stderr "RESULT util=[expr {$bits / $seconds / $rate}] queue=[expr {([$waiting set sum_] - $integral) / $seconds}]\
+        repeats=[expr {[$tcp set nrexmitpack_] - $repeats}]"
     exit 0
 }
 $ns at $work(warm) begin

@@ -76,7 +76,7 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class Way:
-    """A bottleneck: rate in bit/s, base RTT in seconds, buffer in packets, probability of random loss."""
+    """A bottleneck: rate in bit/s, base RTT in seconds, buffer in packets, loss by chance or every so many packets."""
 
     says: str
     rate: float
@@ -85,6 +85,7 @@ class Way:
     seconds: int
     warm: int
     loss: float = 0.0
+    every: int = 0
 
 
 PATHS = {
@@ -93,6 +94,9 @@ PATHS = {
     "fast": Way("100 Mbit/s, 80 ms, 0.5 BDP", 100e6, 0.08, 333, 600, 100),
     # ns-2 repairs what its first slow start lost until 55 s.
     "lossy": Way("100 Mbit/s, 80 ms, 1 BDP, 0.01 % random loss", 100e6, 0.08, 667, 600, 100, 1e-4),
+    # Without dice, on request: where a curve is flat CUBIC and BIC keep any of several rhythms.
+    "periodic": Way("100 Mbit/s, 80 ms, 1 BDP, every 10,000th packet lost", 100e6, 0.08, 667, 600, 100, every=10_000),
+    "often": Way("100 Mbit/s, 80 ms, 1 BDP, every 2,000th packet lost", 100e6, 0.08, 667, 600, 100, every=2000),
 }
 
 
@@ -110,6 +114,7 @@ def theirs(simulator: str, control: Control, path: Way, seed: int = 1) -> Trace:
     """The run in the other simulator."""
     values = {"cc": control.theirs, "rate": path.rate, "rtt": path.rtt, "buf": path.buffer, "dur": path.seconds}
     values |= {"warm": path.warm, "delack": int(control.delayed), "loss": path.loss, "seed": seed}
+    values |= {"every": path.every} if path.every else {}
     command = [*COMMANDS[simulator], *(f"{key}={value}" for key, value in values.items())]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     windows, cuts, threshold = [(0.0, 10.0)], [], 0.0
@@ -134,7 +139,8 @@ def theirs(simulator: str, control: Control, path: Way, seed: int = 1) -> Trace:
 
 def ours(control: Control, path: Way, seed: int = 1) -> Trace:
     """The run here."""
-    line = f"{path.rate / 1e6:g}Mbit/s {path.rtt * 1e3:g}ms {path.buffer}p {path.loss * 100:g}% fifo: {control.ours}"
+    loss = f"periodic(every={path.every})" if path.every else f"{path.loss * 100:g}%"
+    line = f"{path.rate / 1e6:g}Mbit/s {path.rtt * 1e3:g}ms {path.buffer}p {loss} fifo: {control.ours}"
     name = control.ours.split("(")[0]
     changes = {"run.duration": f"{path.seconds} s", "run.measure": [f"{path.warm} s", f"{path.seconds} s"]}
     changes |= {"run.vary": "none", "run.seed": seed, f"flow.{name}.delayed_ack": control.delayed}
@@ -293,7 +299,7 @@ def main() -> None:
         sys.exit("controls: --write is for all tables: leave --beside, --controls and --paths out")
     controls, paths = (
         chosen(asked.controls, list(CONTROLS["ns-2"]), "control"),
-        chosen(asked.paths, list(PATHS), "path"),
+        chosen(asked.paths, list(PATHS), "path") if asked.paths else [name for name in PATHS if not PATHS[name].every],
     )
     here = [name for name in chosen(asked.beside, list(CONTROLS), "simulator") if shutil.which(COMMANDS[name][0])]
     if not here or (asked.write and len(here) < len(CONTROLS)):
