@@ -1,6 +1,6 @@
 //! The one-line form: `12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s`.
 //!
-//! Before the colon the path, in any order: a rate, the base RTT, a buffer, a queue, random loss in %, a stack. The unit
+//! Before the colon the path, in any order: a rate, the base RTT, a buffer, a queue, loss in % or as `periodic(…)`, a stack. The unit
 //! tells which is which; of two times the first is the RTT and the second the buffer. Behind the colon the flows: an
 //! optional count, a congestion control or a kind of traffic, `@start` or `@start-stop`.
 

@@ -100,7 +100,7 @@ pub(crate) struct PathFile {
     /// how many in a row, and `first`, the number of the first).
     #[schemars(extend("default" = 0, "examples" = ["0.1 %", "gilbert(good=990, bad=10)", "periodic(every=1000)"]))]
     pub loss: Opt<LossText>,
-    /// Where random loss happens: before the queue, as in dummynet, or after the transmitter.
+    /// Where `loss` happens: before the queue, as in dummynet, or after the transmitter.
     #[schemars(extend("default" = "enqueue"))]
     pub loss_at: Opt<Word<LossWhere>>,
     /// Extra delay per packet of the data path, order kept: the size of a normal number with this standard deviation, so 0.8 of
@@ -149,7 +149,7 @@ pub(crate) struct PathChange {
     /// amount.
     #[schemars(extend("examples" = ["80 ms"]))]
     pub rtt: Opt<Duration>,
-    /// New random loss.
+    /// New loss; `periodic` counts from here.
     #[schemars(extend("examples" = ["1 %"]))]
     pub loss: Opt<LossText>,
 }
@@ -174,10 +174,10 @@ pub(crate) struct LinkFile {
     /// Queue.
     #[schemars(extend("default" = "fifo", "examples" = ["codel"]))]
     pub queue: Opt<SpecOf<Queue>>,
-    /// Random loss, as `path.loss`.
+    /// Loss that is not its queue's, as `path.loss`.
     #[schemars(extend("default" = 0, "examples" = ["0.1 %"]))]
     pub loss: Opt<LossText>,
-    /// Where random loss happens.
+    /// Where `loss` happens.
     #[schemars(extend("default" = "enqueue"))]
     pub loss_at: Opt<Word<LossWhere>>,
     /// Extra delay per packet, order kept: the size of a normal number with this standard deviation, so 0.8 of it on average.
@@ -214,7 +214,7 @@ pub(crate) struct LinkChange {
     /// New propagation delay.
     #[schemars(extend("examples" = ["40 ms"]))]
     pub delay: Opt<Duration>,
-    /// New random loss.
+    /// New loss; `periodic` counts from here.
     #[schemars(extend("examples" = ["1 %"]))]
     pub loss: Opt<LossText>,
 }
@@ -401,7 +401,7 @@ impl JsonSchema for WhenFile {
 }
 
 params::choice! {
-    /// Where random loss happens, in words.
+    /// Where loss happens, in words.
     pub enum LossWhere {
         /// Before the queue.
         Enqueue = "enqueue",

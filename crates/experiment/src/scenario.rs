@@ -36,7 +36,7 @@ pub struct Link {
     pub buffer: Option<Limit>,
     /// The queue.
     pub queue: Spec,
-    /// Random loss.
+    /// Loss that is not its queue's.
     pub loss: LossModel,
     /// Where the loss happens.
     pub loss_at: LossAt,
@@ -113,7 +113,7 @@ pub enum LossModel {
     },
 }
 
-/// Where random loss happens.
+/// Where that loss happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossAt {
     /// Before the queue, as in dummynet.
@@ -149,7 +149,7 @@ pub struct Change {
     pub rate: Option<Rate>,
     /// New propagation delay.
     pub delay: Option<Duration>,
-    /// New random loss.
+    /// New loss.
     pub loss: Option<LossModel>,
 }
 

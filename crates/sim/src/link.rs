@@ -1,4 +1,4 @@
-//! A link: random loss, a queue, a transmitter.
+//! A link: loss, a queue, a transmitter.
 
 use crate::capacity::Capacity;
 use crate::histogram::Histogram;
@@ -167,7 +167,7 @@ pub struct Link {
     pub through: Option<Through>,
     /// Data waiting there.
     pub backlog: Bytes,
-    /// Random loss.
+    /// Loss that is not the queue's.
     pub loss: Loss,
     /// Where it strikes.
     pub loss_at: LossAt,
