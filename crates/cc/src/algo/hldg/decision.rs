@@ -167,6 +167,7 @@ mod tests {
             rounds += 1;
             while !d.round(&p, &g, Rate::from_mbps(100.0), Bytes::new(1448), Duration::ZERO, &mut rng) {
                 rounds += 1;
+                assert!(rounds < 20 * n, "no back-off");
             }
         }
         rounds as f64 / n as f64

@@ -165,7 +165,7 @@ mod tests {
         // W_cubic(1 s) after a loss at 100 packets is 86.68.
         assert_eq!(r.target, Bytes::new(86_680));
         let start = f.now;
-        while l.restoring() {
+        while l.restoring() && f.now.since(start) < ms(1000) {
             f.now = l.wake();
             l.wake_up(&mut f);
         }

@@ -14,6 +14,8 @@ struct Bench {
     cc: Hldg,
     flow: Flow,
     number: u64,
+    /// ACKs and alarms so far: what should end and does not ends here.
+    steps: u32,
 }
 
 /// A flow of 100 packets in congestion avoidance that has seen a base RTT of 100 ms.
@@ -25,7 +27,7 @@ fn bench(spec: &str) -> Bench {
     let p = <Params as ::params::Params>::from_spec(&spec.parse().unwrap()).unwrap();
     let setup = Setup { flow: &mut flow, rng: Rng::new(1, 0, streams::CC), own_start: true };
     let cc = Hldg::new(&p, setup);
-    let mut b = Bench { cc, flow, number: 0 };
+    let mut b = Bench { cc, flow, number: 0, steps: 0 };
     b.round(100, 100);
     b
 }
@@ -79,6 +81,8 @@ impl Bench {
     }
 
     fn kinds(&mut self) -> Vec<CauseKind> {
+        self.steps += 1;
+        assert!(self.steps < 10_000, "no end to it");
         self.events().iter().map(|e| e.cause().unwrap()).collect()
     }
 
@@ -94,7 +98,7 @@ impl Bench {
 
     /// Rounds of rising RTT until one backs off; the bandwidth of each is 8 Mbit/s.
     fn until_backoff(&mut self) -> EventRecord {
-        for rtt in (102..).step_by(10) {
+        for rtt in (102..10_000).step_by(10) {
             let delivered = Bytes::new(1000 * rtt);
             self.number += 1;
             let start = self.flow.now;
@@ -115,7 +119,7 @@ impl Bench {
                 return e;
             }
         }
-        unreachable!()
+        panic!("no back-off")
     }
 }
 
@@ -200,7 +204,7 @@ fn rising_delay_for_ever_is_ineffectual() {
     let mut b = bench("hldg(mode_switch=false, adaptive_g=false, g=0.1)");
     let mut seen = Vec::new();
     let mut rtt = 110;
-    while seen.len() < 12 {
+    while seen.len() < 12 && rtt < 10_000 {
         seen.extend(b.round(rtt, rtt));
         rtt += 20;
     }
@@ -215,6 +219,7 @@ fn an_ignored_indication_is_no_back_off() {
     let mut rtt = 110;
     while !b.round(rtt, rtt).contains(&CauseKind::DelayIgnored) {
         rtt += 20;
+        assert!(rtt < 10_000, "none was ignored");
     }
     // Eq 5.10 counts from the last back-off, so the sum goes on; CDG's next round has no gradient.
     let sum = b.var("accumulated_min");
