@@ -9,6 +9,7 @@ use std::vec::Vec;
 use units::streams;
 
 mod competitors;
+mod rounds;
 
 struct Bench {
     cc: Hldg,

@@ -41,6 +41,7 @@ fn a_probe_finds_a_longer_route() {
     b.sees(at(30), ms(84));
     b.sees(at(31), ms(80));
     b.sees(at(32), ms(82));
+    b.sees(at(32), ms(80));
     assert_eq!(b.rtt, ms(40), "in use until the probe ends");
     assert!(!b.round(at(29)) && b.round(at(31)));
     b.conclude(at(32));

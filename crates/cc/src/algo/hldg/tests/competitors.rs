@@ -44,6 +44,9 @@ fn competitors_make_it_cubic_and_a_probe_finds_them_gone() {
         b.ack(100, None);
         assert_eq!(b.flow.cwnd, before + packets(1), "{phase:?}");
     }
+    b.flow.cwnd = b.flow.ssthresh;
+    b.ack(100, None);
+    assert_eq!(b.flow.cwnd, b.flow.ssthresh, "and no further while they are");
     b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
     let before = b.flow.cwnd;
     b.ack(100, None);
