@@ -1,6 +1,6 @@
 //! What the unit tests share: a flow and ACKs in packets of 1000 bytes and whole milliseconds.
 
-use crate::{Ack, Congestion, Flow, Phase, Round, Signal};
+use crate::{Ack, Congestion, EventRecord, Flow, Phase, Round, Signal};
 use units::{Bytes, Duration};
 
 pub fn ms(n: u64) -> Duration {
@@ -33,4 +33,11 @@ pub fn closing(n: u64, rtt: u64) -> Ack {
 /// Congestion of that kind in an open flow.
 pub fn congestion(signal: Signal, flow: &Flow) -> Congestion {
     Congestion { signal, during: Phase::Open, lost: flow.mss, cwnd_before: flow.cwnd }
+}
+
+/// The value of that name in an event.
+#[track_caller]
+pub fn value(event: &EventRecord, name: &str) -> i64 {
+    let named = event.cause().unwrap().values();
+    event.values[named.iter().position(|(n, _)| *n == name).expect(name)]
 }

@@ -94,18 +94,24 @@ impl Hybrid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::flow;
+    use crate::testing::{flow, value};
 
     /// The ACK at which slow start ends, of 100 that are `gap` apart with this RTT, after a smallest RTT of 40 ms.
     fn exit(detect: u32, gap: Duration, rtt: i64) -> Option<usize> {
         let mut f = flow(10, 40);
         let mut h = Hybrid::new(detect);
         h.delay_min = 40_000;
-        (0..100).find(|_| {
+        let ended = (0..100).find(|_| {
             h.ack(&mut f, rtt);
             f.now += gap;
             f.has_events()
-        })
+        });
+        for e in f.drain_events() {
+            let of = |name: &str| value(&e, name);
+            let reason = if detect == ACK_TRAIN { exits::ACK_TRAIN } else { exits::DELAY };
+            assert_eq!((of("reason"), of("rtt"), of("base_rtt")), (reason, rtt * 1000, 40_000_000));
+        }
+        ended
     }
 
     #[test]

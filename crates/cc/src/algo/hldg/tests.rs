@@ -169,12 +169,11 @@ fn beta_takes_over_without_a_credible_bdp_and_with_the_option_for_company() {
 fn the_event_tells_why() {
     let mut b = bench("hldg");
     let e = b.until_backoff();
-    let named: Vec<_> = CauseKind::DelayBackoff.values().iter().map(|(n, _)| *n).zip(e.values).collect();
-    let value = |name: &str| named.iter().find(|(n, _)| *n == name).unwrap().1;
+    let value = |name: &str| crate::testing::value(&e, name);
     assert!(value("drew") < value("probability"));
     assert!(value("average_min") > 0 && value("g_min") > 0);
     // 8 Mbit/s over 100 ms.
-    assert!((99_000..=100_000).contains(&value("bdp")), "{named:?}");
+    assert!((99_000..=100_000).contains(&value("bdp")), "{e:?}");
     assert_eq!(e.cwnd_after, value("bdp") as u64 * 95 / 100);
     assert_eq!(e.ssthresh_after, e.cwnd_after);
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::algo::cdg::Cdg;
+use crate::testing::value;
 use crate::{Algorithm, CauseKind};
 use params::Params as _;
 use units::{Duration, Instant, streams};
@@ -358,15 +359,14 @@ fn events_tell_the_numbers_and_the_mode_that_begins() {
         Round { min_rtt, max_rtt, min_rtt_reused: min_rtt, max_rtt_reused: max_rtt, samples: 10, ..Round::default() };
     b.cc.on_ack(&mut b.flow, &Ack { round: Some(round), ..Ack::default() });
     let events: Vec<_> = b.flow.drain_events().collect();
-    let value = |event: usize, name: &str| {
-        let e = &events[event];
-        let names = e.cause().unwrap().values();
-        e.values[names.iter().position(|(n, _)| *n == name).expect(name)]
-    };
-    let of = |name: &str| value(0, name);
+    let of = |name: &str| value(&events[0], name);
     assert_eq!((of("g_min"), of("g_max")), (17_000_000, 1_000_000));
     assert_eq!((of("average_min"), of("average_max")), (17_000_000 / 8, 125_000));
-    assert_eq!((value(1, "from"), value(1, "to")), (modes::DELAY, modes::LOSS), "the next indication is ignored");
+    assert_eq!(
+        (value(&events[1], "from"), value(&events[1], "to")),
+        (modes::DELAY, modes::LOSS),
+        "the next indication is ignored"
+    );
 }
 
 #[test]

@@ -185,3 +185,47 @@ fn a_full_window_of_gradients_is_not_extrapolated() {
     // The first one is of 1100 to nothing; it falls out with the ninth.
     assert_eq!(seen.last(), Some(800));
 }
+
+#[test]
+fn a_sum_that_falls_by_four_microseconds_a_round_shows_back_offs_to_work() {
+    for (sums, backoffs) in [((-31, -31), 3), ((-32, 0), 0), ((0, -32), 0), ((31, 31), 3)] {
+        let (mut cc, mut flow) = bench("cdg(reference=linux, backoff_factor=1)");
+        round(&mut cc, &mut flow, 100_000);
+        cc.backoffs = 3;
+        (cc.sum.min, cc.sum.max) = sums;
+        round(&mut cc, &mut flow, 100_000);
+        assert_eq!(cc.backoffs, backoffs, "{sums:?}");
+    }
+}
+
+#[test]
+fn the_event_tells_sums_as_averages_in_ns() {
+    let (mut cc, mut flow) = bench("cdg(reference=linux, backoff_factor=65536)");
+    round(&mut cc, &mut flow, 100_000);
+    cc.sum.max = 7000;
+    cc.round_left = 0;
+    let acked = Bytes::new(2 * MSS);
+    let rtt = Some(Duration::from_micros(101_000));
+    cc.on_ack(&mut flow, &Ack { cumulative: acked, delivered: acked, rtt, ..Ack::default() });
+    let e = flow.drain_events().next().unwrap();
+    let of = |name: &str| crate::testing::value(&e, name);
+    assert_eq!((of("g_min"), of("g_max")), (1_000_000, 1_000_000));
+    assert_eq!((of("average_min"), of("average_max")), (125_000, 1_000_000));
+    let mut seen = Vec::new();
+    cc.vars(&mut |name, value| seen.push((name, value)));
+    for (name, value) in [("g_min", 1.0), ("average_min", 0.125), ("average_max", 1.0)] {
+        assert!(seen.contains(&(name, value)), "{name}: {seen:?}");
+    }
+}
+
+#[test]
+fn what_sack_acknowledges_was_not_delayed() {
+    let (mut cc, mut flow) = bench("cdg(reference=linux)");
+    cc.delack = 3;
+    for (cumulative, max) in [(1, 0), (0, 5000)] {
+        let rtt = Some(Duration::from_micros(5000));
+        let (cumulative, delivered) = (Bytes::new(cumulative * MSS), Bytes::new(MSS));
+        cc.on_ack(&mut flow, &Ack { cumulative, delivered, rtt, ..Ack::default() });
+        assert_eq!(cc.rtt.max, max, "{cumulative:?}");
+    }
+}
