@@ -247,3 +247,35 @@ fn the_end_of_a_reduction_without_a_loss_changes_no_window() {
     run.cc.on_event(&mut run.f, Event::RecoveryEnd);
     assert_eq!(run.f.cwnd, packets(40));
 }
+
+#[test]
+fn marks_and_timeouts_are_newrenos_in_freebsd_and_a_mark_waits_while_a_back_off_is_out() {
+    // (spec, a back-off is out, after a mark, shadow after a timeout)
+    for (spec, out, marked, shadow) in [
+        ("chd(p_max=0)", false, Reaction::Reduce(Bytes::new(10_500)), 0.0),
+        ("chd(p_max=1, once_per_rtt=true)", true, Reaction::Own, 0.0),
+        ("chd(p_max=1)", true, Reaction::Reduce(Bytes::new(5_250)), 0.0),
+        ("chd(reference=freebsd, p_max=0)", false, reduced(10), 21.0),
+        ("chd(reference=freebsd, p_max=1)", true, Reaction::Own, 21.0),
+        ("chd(reference=freebsd, p_max=1, once_per_rtt=false)", true, reduced(5), 21.0),
+    ] {
+        let mut run = Run::new(spec, 21);
+        if out {
+            run.f.rtt = ms(BASE + 20);
+            run.f.in_flight = packets(30);
+            run.f.max_rtt = ms(BASE + 20);
+            let mut last = closing(2, BASE + 20);
+            last.round.as_mut().unwrap().max_rtt_reused = ms(BASE + 20);
+            run.cc.on_ack(&mut run.f, &last);
+            assert_eq!(run.causes(), [CauseKind::DelayBackoff], "{spec}");
+        }
+        let mut congest = |signal| {
+            let c = congestion(signal, &run.f);
+            run.cc.on_congestion(&mut run.f, &c)
+        };
+        assert_eq!(congest(Signal::Ecn), marked, "{spec}");
+        assert_eq!(congest(Signal::Timeout), Reaction::Reduce(run.f.cwnd / 2), "{spec}");
+        assert_eq!(run.shadow(), shadow, "{spec}");
+        assert_ne!(run.lose(), Reaction::Reduce(run.f.cwnd), "{spec}");
+    }
+}

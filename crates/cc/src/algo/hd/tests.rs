@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{ack, congestion, flow, ms, packets};
+use crate::testing::{ack, congestion, flow, ms, packets, value};
 use crate::{CauseKind, build};
 use std::boxed::Box;
 use std::vec::Vec;
@@ -173,6 +173,12 @@ fn only_the_first_slow_start_is_left() {
         let mut f = flow(21, 40);
         (f.ssthresh, f.max_rtt, f.rtt) = (ssthresh, ms(140), ms(70));
         hd("hd(p_max=1)", &mut f).on_ack(&mut f, &ack(1, 70));
-        assert_eq!(f.drain_events().next().unwrap().cause(), Some(cause));
+        let e = f.drain_events().next().unwrap();
+        assert_eq!(e.cause(), Some(cause));
+        if cause == CauseKind::SlowStartExit {
+            assert_eq!((value(&e, "rtt"), value(&e, "base_rtt")), (70_000_000, 40_000_000));
+        }
+        assert_eq!(value(&e, "probability"), 1_000_000_000, "at q_th");
+        assert!((1..1_000_000_000).contains(&value(&e, "drew")));
     }
 }
