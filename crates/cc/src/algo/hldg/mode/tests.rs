@@ -109,3 +109,22 @@ fn loss_mode_does_not_end_by_short_queues() {
     assert_eq!(rounds(&mut m, 2000, &[false; 8]), Turn::Stay);
     assert_eq!(m.mode, Mode::Loss);
 }
+
+#[test]
+fn the_clock_of_a_probe_that_is_over_changes_no_mode() {
+    let mut m = in_loss();
+    m.probe(at(7000), ms(100));
+    assert_eq!((m.wake_up(at(7799)), m.mode), (Turn::Stay, Mode::Probe));
+    assert_eq!(rounds(&mut m, 7000, &[false; 4]), Turn::EnterDelay);
+    assert_eq!((m.wake_up(at(9000)), m.mode), (Turn::Stay, Mode::Delay));
+}
+
+#[test]
+fn the_heuristic_is_drawn_from_0_to_100() {
+    let mut m = modes();
+    let seen = [true, true, false, true, true, true].map(|high| {
+        m.round(at(100), at(0), high);
+        m.detected()
+    });
+    assert_eq!(seen, [25.0, 50.0, 50.0, 75.0, 75.0, 75.0]);
+}

@@ -210,3 +210,18 @@ fn a_repair_that_proves_needless_is_over() {
     b.cc.on_undo(&mut b.flow);
     assert!(!b.cc.repairing);
 }
+
+#[test]
+fn what_delay_mode_left_behind_is_not_done_in_loss_mode() {
+    let mut b = in_loss_mode("hldg");
+    (b.cc.lift, b.flow.ssthresh) = (packets(400), packets(50));
+    b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
+    assert_eq!(b.flow.ssthresh, packets(50), "no threshold is lifted");
+    b.flow.cwnd = packets(100);
+    b.flow.now = b.cc.base.deadline() + ms(1);
+    b.cc.on_event(&mut b.flow, Event::Wake);
+    assert!(!b.cc.base.probing(), "no base RTT is sought");
+    let mut b = bench("hldg");
+    b.cc.on_event(&mut b.flow, Event::Wake);
+    assert!(!b.cc.base.probing(), "nor in delay mode before its time");
+}

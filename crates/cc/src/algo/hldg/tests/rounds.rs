@@ -122,3 +122,19 @@ fn a_probe_of_the_base_rtt_waits_while_the_flow_repairs_grows_or_has_nothing_out
     assert!(!probes(|f| f.ssthresh = f.cwnd + Bytes::new(1)));
     assert!(!probes(|f| f.in_flight = Bytes::ZERO));
 }
+
+#[test]
+fn gradients_across_idleness_are_never_taken_and_across_a_repair_where_every_rounds_are() {
+    for (more, event, gradient) in [
+        ("", Event::RecoveryEnd, 0.0),
+        ("", Event::Restart, 0.0),
+        (", every_round=true", Event::RecoveryEnd, 7.0),
+        (", every_round=true", Event::Restart, 0.0),
+    ] {
+        let mut b = quiet(more);
+        b.cc.on_event(&mut b.flow, event);
+        b.cc.gradients.min.last = 0.0;
+        b.round(117, 127);
+        assert_eq!(b.var("g_min"), gradient, "{more} {event:?}");
+    }
+}
