@@ -394,7 +394,7 @@ impl Experiment {
         if let Some(run) = &mut file.run {
             (run.value.seed, run.value.repeat) = (None, None);
         }
-        let mut text = canonical(&file);
+        let mut text = hash::text(file.clone());
         for rate in rates(&file) {
             if let RateText::Trace(name) = rate
                 && let Ok(trace) = self.traces.read(name)
@@ -414,7 +414,7 @@ impl Experiment {
 
     /// The experiment as TOML, overrides included: keys in a fixed order, values with their units spelled one way.
     pub fn to_toml(&self) -> String {
-        canonical(&self.file)
+        hash::canonical(&self.file)
     }
 
     /// 16 hexadecimal digits of what is run: [`to_toml`](Self::to_toml) without title, figures, claims, published numbers and
@@ -426,7 +426,7 @@ impl Experiment {
         if let Some(run) = &mut file.run {
             run.value.repeat = None;
         }
-        hash::hex(canonical(&file).as_bytes())
+        hash::hex(hash::text(file).as_bytes())
     }
 
     /// Judges every claim in every case it concerns. `summaries` are those of all finished repetitions; a claim that
@@ -464,11 +464,6 @@ impl Experiment {
     pub fn compare(&self, summaries: &[Json]) -> Vec<Comparison> {
         self.published.iter().map(|table| table.compare(summaries)).collect()
     }
-}
-
-fn canonical(file: &File) -> String {
-    // Every value is text, a number, a truth value, a list or a table: TOML has them all.
-    toml::to_string(file).unwrap_or_else(|e| unreachable!("an experiment is always valid TOML: {e}"))
 }
 
 fn rates(file: &File) -> impl Iterator<Item = &RateText> {

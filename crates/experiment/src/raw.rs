@@ -320,7 +320,7 @@ pub(crate) struct FlowFile {
 }
 
 /// `[run]`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table of keys such as duration and repeat")]
 #[schemars(rename = "run")]
 pub(crate) struct RunFile {

@@ -91,10 +91,9 @@ impl Any {
     }
 }
 
-/// Equal but for white space: `"12 Mbit/s"` is `"12Mbit/s"`.
+/// Equal, however they are spelled: `"12 Mbit/s"` is `"12000kbit/s"`.
 pub(crate) fn same_text(a: &str, b: &str) -> bool {
-    let letters = |s: &str| s.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-    letters(a) == letters(b)
+    params::one_spelling(a) == params::one_spelling(b)
 }
 
 /// Reads a whole TOML document.

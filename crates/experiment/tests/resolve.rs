@@ -359,6 +359,29 @@ fn hashes_follow_what_is_run_and_nothing_else() {
 }
 
 #[test]
+fn a_value_spelled_otherwise_is_the_same_question() {
+    let of = |text: &str| (good(text).hash(), cases(&good(text)).iter().map(|c| c.hash.clone()).collect::<Vec<_>>());
+    let base = format!("{PATH}{FLOW}").replace("\"newreno\"", "\"cubic(beta=0.7, c=0.5)\"");
+    let swept =
+        format!("{base}[sweep]\n\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"flow.a.cc\" = [\"hldg(base_window=1s)\"]\n");
+    for (text, same) in [
+        (&base, base.replace("(beta=0.7, c=0.5)", "(c=0.5,beta=0.70)")),
+        (&base, format!("{base}[run]\n")),
+        (&base, format!("{base}[run]\nrepeat = 3\n")),
+        (&swept, swept.replace("10 ms", "0.01s").replace("1s)", "1000ms)")),
+    ] {
+        assert_eq!(of(text), of(&same), "{same}");
+    }
+    assert_ne!(of(&base), of(&base.replace("0.7", "0.71")));
+    // And is no second case.
+    let twice = format!("{base}[sweep]\n\"flow.a.cc\" = [\"cubic(beta=0.7)\", \"cubic(beta=0.70)\"]\n");
+    assert!(parse(&twice, "x.toml").and_then(|e| e.cases()).unwrap_err().to_string().contains("mean the same"));
+    // A claim finds its case.
+    let claim = "[[expect]]\nthat = \"flow.a.share\"\nis = \"> 0\"\nwhen = { \"path.rtt\" = \"0.02s\" }\n";
+    good(&format!("{swept}{claim}"));
+}
+
+#[test]
 fn the_one_line_form_is_a_file() -> Result<(), Error> {
     let e = experiment::one_line("12Mbit/s 40ms 2BDP fifo: newreno, 2 cubic@10s-50s, web, voip@5s")?;
     let s = &e.cases()?[0].scenario;

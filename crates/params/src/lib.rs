@@ -30,6 +30,7 @@ extern crate std;
 mod declare;
 mod error;
 mod spec;
+mod spelling;
 mod value;
 
 #[doc(hidden)]
@@ -37,6 +38,7 @@ pub use declare::checked;
 pub use declare::{Field, Params};
 pub use error::{ParamError, nearest};
 pub use spec::{Spec, SpecError};
+pub use spelling::one_spelling;
 pub use value::{Auto, AutoTime, Value, bytes_a_second, parse_number};
 
 #[doc(hidden)]
