@@ -52,16 +52,16 @@ class Case:
     """One point of the sweep, with every default filled in."""
 
     index: int
-    values: Mapping[str, str]
+    values: Mapping[str, str] = field(hash=False)
     hash: str
     repeat: int
     seed: int
     duration_s: float
     measure_s: tuple[float, float]
     groups: tuple[str, ...]
-    flows: tuple[Mapping[str, Any], ...]
-    links: tuple[Mapping[str, Any], ...]
-    resolved: Mapping[str, Any] = field(repr=False)
+    flows: tuple[Mapping[str, Any], ...] = field(hash=False)
+    links: tuple[Mapping[str, Any], ...] = field(hash=False)
+    resolved: Mapping[str, Any] = field(repr=False, hash=False)
 
     @property
     def label(self) -> str:
@@ -77,10 +77,10 @@ class Plan:
     hash: str
     toml: str
     cases: tuple[Case, ...]
-    expect: tuple[Mapping[str, Any], ...]
-    published: tuple[Mapping[str, Any], ...]
+    expect: tuple[Mapping[str, Any], ...] = field(hash=False)
+    published: tuple[Mapping[str, Any], ...] = field(hash=False)
     #: How the publication draws it: kinds of plots with their options.
-    figures: tuple[tuple[str, Mapping[str, str]], ...]
+    figures: tuple[tuple[str, Mapping[str, str]], ...] = field(hash=False)
     raw: str = field(repr=False)
 
     @classmethod

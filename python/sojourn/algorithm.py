@@ -10,9 +10,10 @@ class CongestionControl:
 
     The host measures, detects and repairs losses and paces; the algorithm sets `flow.cwnd` and `flow.ssthresh` (bytes)
     and `flow.pacing_bps`. Besides these a flow shows `now`, `srtt`, `min_rtt` (seconds), `mss`, `in_flight` (bytes),
-    `cwnd_limited` and `phase` ("open", "reduced", "recovery", "loss"). One object serves one flow; parameters in the
-    experiment, as in `mine(beta=0.7)`, are given to `__init__` by name, and `self.seed` is set afterwards. An exception
-    ends the run with a `RunError`, and so does a window that is negative or no number, or a pacing rate not above 0.
+    `cwnd_limited` and `phase` ("open", "reduced", "recovery", "loss"). Windows and `pacing_bps` count payload, not
+    headers. One object serves one flow; parameters in the experiment, as in `mine(beta=0.7)`, are given to `__init__` by
+    name, `true`, `false` and numbers as such, the rest (`5ms`) as text, and `self.seed` is set afterwards. An exception
+    ends the run with a `RunError`, and so does a window that is negative or no number, or a pacing rate below 1 bit/s.
 
     >>> import sojourn as sj
     >>> class Fixed(sj.CongestionControl):
@@ -26,12 +27,17 @@ class CongestionControl:
     """
 
     seed: int
+    #: What the hosts negotiate where a flow asks for ECN: "off", "classic" (RFC 3168, so that `ack.ce` stays 0), "accurate"
+    #: (every marked byte is told in `ack.ce`, as DCTCP needs it) or "l4s" (the same, with ECT(1)).
+    ecn: str = "classic"
 
     def on_ack(self, flow: Any, ack: Any) -> None:
         """Handle an ACK; in recovery too.
 
-        It has `acked` (bytes in order), `delivered`, `lost`, `ce` (bytes), `duplicate`, `rtt` (seconds, or None when
-        there is no fresh sample) and `round` (smallest and largest RTT of the round this ACK closed, or None).
+        It has `acked` (bytes that a window may grow by: those in order, less what had arrived before and only waited for
+        a hole to be filled), `delivered` (all bytes that have newly arrived), `lost`, `ce` (bytes), `duplicate`, `rtt`
+        (seconds, or None when there is no fresh sample) and `round` (smallest and largest RTT of the round this ACK
+        closed, or None).
         """
         raise NotImplementedError(f"{type(self).__name__} needs on_ack(flow, ack)")
 

@@ -93,10 +93,13 @@ def run(
 
 
 def _refuse_replaced(names: Iterable[str]) -> None:
-    """Refuse a class of one's own under the name of a congestion control that is there: results would not tell."""
+    """Refuse a class of one's own under a name that is there: results would not tell, or a line would mean the other."""
     for name in names:
+        cure = f"call yours otherwise, such as my_{name}"
         if name in list_cc():
-            raise SpecError(f"algorithms: {name!r} is one of sojourn's own; call yours otherwise, such as my_{name}")
+            raise SpecError(f"algorithms: {name!r} is one of sojourn's own; {cure}")
+        if name in list_traffic():
+            raise SpecError(f"algorithms: {name!r} is a kind of traffic, which a line would take it for; {cure}")
 
 
 def check(source: str | Path | Experiment, *, set: Settings | None = None) -> Plan:
@@ -125,7 +128,7 @@ def compare(
     a: str | Path | Result,
     b: str | Path | Result,
     *,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     seed: int | None = None,
     **options: Any,
 ) -> Comparison:
@@ -142,6 +145,7 @@ def compare(
     """
     from .paired import pair
 
+    metrics = (metrics,) if isinstance(metrics, str) else metrics
     if options.get("out") is not None:
         raise SpecError("compare keeps nothing: two experiments need two folders; run each with `out`, compare those")
     first = _result(a, seed, options)

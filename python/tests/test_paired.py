@@ -141,6 +141,7 @@ def test_metrics_by_any_of_their_names():
     for name in ("share", "flow.share", "flow.newreno.share"):
         (pair,) = sj.compare(result, result, metrics=[name]).pairs
         assert pair.metric == "share"
+        assert [pair.metric for pair in sj.compare(result, result, metrics=name).pairs] == ["share"]
     with pytest.raises(sj.SpecError, match="did you mean"):
         sj.compare(result, result, metrics=["shares"])
 

@@ -100,3 +100,77 @@ def test_results_of_classes_are_never_taken_as_done(tmp_path):
     Window.packets = 8
     assert throughput() > 1.5 * slow
     assert sj.load(tmp_path / "out").flows["throughput_mbps"][0] > 1.5 * slow
+
+
+class Additive(sj.CongestionControl):
+    """A segment a window of data, and never less of it."""
+
+    def on_ack(self, flow, ack):
+        flow.cwnd += flow.mss * ack.acked / flow.cwnd
+
+    def on_congestion(self, flow, signal):
+        return flow.cwnd
+
+
+def test_a_window_grows_by_less_than_a_byte_an_ack():
+    # 3000 segments: an ACK of two adds 0.97 bytes.
+    class Large(Additive):
+        def on_ack(self, flow, ack):
+            if flow.now < 1:
+                flow.cwnd = 3000 * flow.mss
+            super().on_ack(flow, ack)
+
+    keys = {"run.duration": "5 s", "run.vary": "none", "path.buffer": "6000 p"}
+    line = "1Gbit/s 36ms fifo: large"
+    windows = sj.run(line, algorithms={"large": Large}, set=keys, series="1s").series.flows["cwnd_bytes"] / 1448
+    # A round of 3000 segments takes 36 ms: 28 rounds a second.
+    assert windows[-1] - windows[-2] == pytest.approx(28, abs=2)
+
+
+@pytest.mark.parametrize(("ecn", "told"), [(None, False), ("classic", False), ("accurate", True), ("l4s", True)])
+def test_marked_bytes_are_told_where_a_class_asks_for_them(ecn, told):
+    marked = []
+
+    class Counts(Additive):
+        def on_ack(self, flow, ack):
+            marked.append(ack.ce)
+            super().on_ack(flow, ack)
+
+        def on_congestion(self, flow, signal):
+            return flow.cwnd / 2
+
+    if ecn:
+        Counts.ecn = ecn
+    line = "10Mbit/s 20ms 200p codel(ecn=true): counts ecn"
+    result = sj.run(line, algorithms={"counts": Counts}, set=SHORT)
+    assert result.links["marked"][0] > 0
+    assert (sum(marked) > 0) is told
+
+
+def test_a_word_for_ecn_that_is_none_says_which_are():
+    class Guess(Additive):
+        ecn = "dctcp"
+
+    with pytest.raises((sj.SpecError, sj.RunError, ValueError), match=r"guess.ecn is 'dctcp'; allowed are \"off\", "):
+        sj.run("5Mbit/s 40ms 1BDP fifo: guess", algorithms={"guess": Guess}, set=SHORT)
+
+
+def test_settings_come_as_what_they_are():
+    seen = {}
+
+    class Takes(Additive):
+        def __init__(self, **settings):
+            seen.update(settings)
+
+    sj.run(
+        "5Mbit/s 40ms 1BDP fifo: takes(a=true, b=false, c=3, d=0.5, e=1e3, f=5ms, g=word)",
+        algorithms={"takes": Takes},
+        set={"run.duration": "1 s"},
+    )
+    assert seen == {"a": True, "b": False, "c": 3, "d": 0.5, "e": 1000.0, "f": "5ms", "g": "word"}
+    assert [type(seen[key]) for key in "abcd"] == [bool, bool, int, float]
+
+
+def test_a_class_takes_the_name_of_no_traffic():
+    with pytest.raises(sj.SpecError, match=r"'web' is a kind of traffic, .* my_web"):
+        sj.run("5Mbit/s 40ms 1BDP fifo: web", algorithms={"web": Additive}, set=SHORT)

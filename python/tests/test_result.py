@@ -91,6 +91,12 @@ def test_a_result_is_frozen_and_knows_itself(result):
     assert result.outcomes[0].digest != result.outcomes[1].digest
 
 
+def test_a_plan_and_its_cases_are_keys(sweep_file):
+    plan = sj.check(sweep_file)
+    assert {plan: 1}[sj.check(sweep_file)] == 1
+    assert len(set(plan.cases)) == len(plan.cases) > 1
+
+
 def test_the_canonical_text_is_the_same_experiment(result, tmp_path):
     path = tmp_path / "spec.toml"
     path.write_text(result.spec)

@@ -6,7 +6,7 @@ use units::{Bytes, Duration, Instant, Rate};
 /// One acknowledgement, as measured by the host.
 #[derive(Clone, Debug, Default)]
 pub struct Ack {
-    /// Newly acknowledged in order.
+    /// Newly acknowledged in order, as far as it may grow a window: what the host delivered long before counts as its stack has it.
     pub cumulative: Bytes,
     /// Newly acknowledged in all, cumulatively or selectively.
     pub delivered: Bytes,

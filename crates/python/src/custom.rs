@@ -1,18 +1,25 @@
 //! A Python class as a congestion control: the same four methods, slow, for trying ideas.
 
-use cc::{Ack, Congestion, CongestionControl, Event, Flow, Reaction, Sent};
+use cc::{About, Ack, Congestion, CongestionControl, Ecn, Event, Flow, Reaction, Sent};
 use params::Spec;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use units::{Bytes, Duration, Rate};
 
 /// The classes given by the caller, and the first exception one of them raised.
 pub(crate) struct Custom {
-    classes: Vec<(String, Py<PyAny>)>,
+    classes: Vec<Class>,
     shared: Arc<Shared>,
+}
+
+struct Class {
+    name: String,
+    class: Py<PyAny>,
+    ecn: Ecn,
 }
 
 struct Shared {
@@ -35,43 +42,74 @@ impl Custom {
             if !class.is_callable() {
                 return Err(PyTypeError::new_err(format!("python_cc[{name}] is no class: {class}")));
             }
-            list.push((name.extract()?, class.unbind()));
+            let name: String = name.extract()?;
+            list.push(Class { ecn: ecn(&name, &class)?, name, class: class.unbind() });
         }
         Ok(Custom { classes: list, shared: Arc::new(Shared { failure: Mutex::new(None), stop }) })
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
-        self.classes.iter().map(|(name, _)| name.clone()).collect()
+        self.classes.iter().map(|c| c.name.clone()).collect()
     }
 
     pub(crate) fn failure(&self) -> Option<PyErr> {
         self.shared.failure.lock().expect("no thread panics while it holds the lock").take()
     }
 
-    pub(crate) fn build(&self, spec: &Spec, flow: &mut Flow, seed: u64) -> Option<Box<dyn CongestionControl>> {
-        let (_, class) = self.classes.iter().find(|(name, _)| *name == spec.name)?;
+    fn find(&self, name: &str) -> Option<&Class> {
+        self.classes.iter().find(|c| c.name == name)
+    }
+}
+
+impl sim::CustomCc for Custom {
+    fn about(&self, name: &str) -> Option<About> {
+        self.find(name).map(|c| About { ecn: c.ecn, ..About::DEFAULT })
+    }
+
+    fn build(&self, spec: &Spec, flow: &mut Flow, seed: u64) -> Option<Box<dyn CongestionControl>> {
+        let class = &self.find(&spec.name)?.class;
         let shared = self.shared.clone();
         let object = Python::attach(|py| -> PyResult<_> {
             let settings = PyDict::new(py);
             for (key, value) in &spec.args {
-                match value.parse::<f64>() {
-                    Ok(number) => settings.set_item(key, number)?,
-                    Err(_) => settings.set_item(key, value)?,
-                }
+                setting(&settings, key, value)?;
             }
             let object = class.call(py, (), Some(&settings))?;
             object.setattr(py, "seed", seed)?;
-            let view = Py::new(py, FlowView::of(flow))?;
+            let view = Py::new(py, FlowView::of(flow, [0.0; 2]))?;
             Ok((object, view))
         });
         match object {
-            Ok((object, view)) => Some(Box::new(PythonCc { object, view, shared })),
+            Ok((object, view)) => Some(Box::new(PythonCc { object, view, shared, exact: Cell::default() })),
             Err(error) => {
                 shared.fail(error);
                 // The run ends before its first event; until then anything will do.
                 cc::build(&Spec::named("newreno"), flow, units::Rng::new(seed, 0, 0)).ok()
             }
         }
+    }
+}
+
+/// What the class says of how it uses ECN, in its attribute `ecn`.
+fn ecn(name: &str, class: &Bound<'_, PyAny>) -> PyResult<Ecn> {
+    let words = [("off", Ecn::Off), ("classic", Ecn::Classic), ("accurate", Ecn::Accurate), ("l4s", Ecn::L4s)];
+    let Ok(given) = class.getattr("ecn") else { return Ok(Ecn::Classic) };
+    words.into_iter().find(|(word, _)| given.eq(*word).unwrap_or(false)).map(|(_, ecn)| ecn).ok_or_else(|| {
+        let allowed = words.map(|(word, _)| format!("{word:?}")).join(", ");
+        PyValueError::new_err(format!("algorithms: {name}.ecn is {given:?}; allowed are {allowed}"))
+    })
+}
+
+/// A setting such as `beta=0.7` becomes an argument: truth values and numbers as such, the rest as text.
+fn setting(settings: &Bound<'_, PyDict>, key: &str, text: &str) -> PyResult<()> {
+    match text {
+        "true" => settings.set_item(key, true),
+        "false" => settings.set_item(key, false),
+        _ => match (text.parse::<i64>(), text.parse::<f64>()) {
+            (Ok(whole), _) => settings.set_item(key, whole),
+            (_, Ok(number)) => settings.set_item(key, number),
+            _ => settings.set_item(key, text),
+        },
     }
 }
 
@@ -84,7 +122,7 @@ struct FlowView {
     /// Slow-start threshold in bytes; infinite until the first congestion.
     #[pyo3(get, set)]
     ssthresh: f64,
-    /// Pacing rate in bits per second, or None.
+    /// Pacing rate in bits of payload per second, or None.
     #[pyo3(get, set)]
     pacing_bps: Option<f64>,
     /// Time in seconds.
@@ -111,11 +149,13 @@ struct FlowView {
 }
 
 impl FlowView {
-    fn of(flow: &Flow) -> Self {
+    /// With `exact` windows where the flow still has them.
+    fn of(flow: &Flow, exact: [f64; 2]) -> Self {
         let seconds = |d: Duration| d.as_secs_f64();
+        let fraction = |window: Bytes, set: f64| if Bytes::from_f64(set) == window { set } else { window.as_f64() };
         FlowView {
-            cwnd: flow.cwnd.as_f64(),
-            ssthresh: if flow.ssthresh == Bytes::MAX { f64::INFINITY } else { flow.ssthresh.as_f64() },
+            cwnd: fraction(flow.cwnd, exact[0]),
+            ssthresh: if flow.ssthresh == Bytes::MAX { f64::INFINITY } else { fraction(flow.ssthresh, exact[1]) },
             pacing_bps: flow.pacing.map(|r| r.as_bps() as f64),
             now: flow.now.as_secs_f64(),
             mss: flow.mss.as_f64(),
@@ -140,10 +180,10 @@ impl FlowView {
             bytes => window("ssthresh", bytes).map_err(|e| e + ", or math.inf")?,
         };
         let pacing = match self.pacing_bps {
-            Some(rate) if rate.is_nan() || rate <= 0.0 => {
+            Some(rate) if rate.is_nan() || rate < 1.0 => {
                 let given = rate.to_string().to_lowercase();
                 return Err(format!(
-                    "pacing_bps = {given}; allowed are bits per second above 0, or None for no pacing"
+                    "pacing_bps = {given}; allowed are bits per second, 1 or more, or None for no pacing"
                 ));
             }
             rate => rate.map(Rate::from_bps_f64),
@@ -167,7 +207,7 @@ fn window(name: &str, bytes: f64) -> Result<Bytes, String> {
 /// An acknowledgement as Python sees it.
 #[pyclass(frozen, get_all, name = "Ack")]
 struct AckView {
-    /// Bytes newly acknowledged in order.
+    /// Bytes newly acknowledged in order, as far as they may grow a window.
     acked: f64,
     /// Bytes newly delivered in all.
     delivered: f64,
@@ -187,6 +227,8 @@ struct PythonCc {
     object: Py<PyAny>,
     view: Py<FlowView>,
     shared: Arc<Shared>,
+    /// `cwnd` and `ssthresh` as the class set them: what is less than a byte of growth an ACK is not lost.
+    exact: Cell<[f64; 2]>,
 }
 
 impl std::fmt::Debug for PythonCc {
@@ -204,9 +246,11 @@ impl PythonCc {
         f: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<FlowView>) -> PyResult<T>,
     ) -> Option<T> {
         let result = Python::attach(|py| {
-            *self.view.borrow_mut(py) = FlowView::of(flow);
+            *self.view.borrow_mut(py) = FlowView::of(flow, self.exact.get());
             let value = f(py, &self.object, &self.view)?;
-            self.view.borrow(py).apply(flow).map_err(|e| self.wrong(py, &format!("{method} set flow.{e}")))?;
+            let view = self.view.borrow(py);
+            view.apply(flow).map_err(|e| self.wrong(py, &format!("{method} set flow.{e}")))?;
+            self.exact.set([view.cwnd, view.ssthresh]);
             Ok(value)
         });
         result.map_err(|e| self.shared.fail(e)).ok()

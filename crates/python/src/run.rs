@@ -116,9 +116,8 @@ pub fn run(
     let keep = Keep { series: series_ms.map(Duration::from_millis_f64), window, events, diftr };
     let tape = acks.then(|| Tape::between(window));
     let outcome = py.detach(|| {
-        let build = |spec: &params::Spec, flow: &mut cc::Flow, seed: u64| custom.build(spec, flow, seed);
         let options =
-            Options { repetition, stop: Some(&*stop), custom: Some(&build), tape: tape.as_ref(), outside: false };
+            Options { repetition, stop: Some(&*stop), custom: Some(&custom), tape: tape.as_ref(), outside: false };
         if keep == Keep::default() {
             sim::run(&case.scenario, (), options).map(|(s, ())| (s, None))
         } else {

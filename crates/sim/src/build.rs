@@ -5,14 +5,20 @@ use crate::network::bottleneck_rate;
 use crate::node::{Datagrams, FlowCount, Node, Tcp, Transport};
 use crate::outside::Told;
 use crate::world::Options;
-use cc::{CongestionControl, Flow};
+use cc::{About, CongestionControl, Flow};
 use experiment::{FlowSpec, Run, Scenario, Traffic, Vary};
 use params::Spec;
 use tcp::{Config, DelayedAck, Endpoint, LossDetection};
 use units::{Duration, Instant, Rng, streams};
 
-/// Builds a congestion control that is not in the registry (a Python class): asked first.
-pub type CustomCc<'a> = &'a dyn Fn(&Spec, &mut Flow, u64) -> Option<Box<dyn CongestionControl>>;
+/// Congestion controls that are not in the registry (Python classes): asked first.
+pub trait CustomCc {
+    /// What the host of one of that name needs; `None` if there is none.
+    fn about(&self, name: &str) -> Option<About>;
+    /// One for a flow, with a seed; `None` if there is none of that name.
+    fn build(&self, spec: &Spec, flow: &mut Flow, seed: u64) -> Option<Box<dyn CongestionControl>>;
+}
+
 /// Builds a flow's hosts.
 pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> Result<Node, RunError> {
     let spec = scenario.flows[f].clone();
@@ -30,12 +36,12 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
             received_bytes: 0,
         }),
         _ => {
-            let [mut sending, receiving] = configs(&spec, &scenario.run, seed, entity);
+            let [mut sending, receiving] = configs(&spec, &scenario.run, seed, entity, options.custom);
             sending.quick_start = grants_quick_start(scenario, &spec);
             sending.one_way_delays |= options.tape.is_some();
             let mut failed = None;
             let sender = Endpoint::connect(sending, &mut |flow| {
-                let custom = options.custom.and_then(|build| build(&spec.cc, flow, seed));
+                let custom = options.custom.and_then(|custom| custom.build(&spec.cc, flow, seed));
                 let cc = custom.unwrap_or_else(|| {
                     let rng = Rng::new(seed, entity, streams::CC);
                     cc::build(&spec.cc, flow, rng).unwrap_or_else(|e| {
@@ -78,7 +84,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
 }
 
 /// The settings of a flow's two ends, the data's sender first.
-pub fn configs(spec: &FlowSpec, run: &Run, seed: u64, entity: u64) -> [Config; 2] {
+pub fn configs(spec: &FlowSpec, run: &Run, seed: u64, entity: u64, custom: Option<&dyn CustomCc>) -> [Config; 2] {
     let mut config = Config::of(spec.stack);
     config.mss = spec.mss;
     config.initial_window = spec.initial_window;
@@ -99,9 +105,10 @@ pub fn configs(spec: &FlowSpec, run: &Run, seed: u64, entity: u64) -> [Config; 2
     receiving.tick_phase = phase(1);
     // Only the difference between the two clocks is ever seen: the receiver's is the true one.
     (sending.clock_skew_ppb, sending.clock_drift) = (spec.clock_skew_ppb, spec.clock_drift_ppb);
-    if let Ok(entry) = cc::find(&spec.cc.name) {
-        suit(&mut sending, &entry.about);
-        suit(&mut receiving, &entry.about);
+    let own = custom.and_then(|custom| custom.about(&spec.cc.name));
+    if let Some(about) = own.or_else(|| cc::find(&spec.cc.name).ok().map(|entry| entry.about)) {
+        suit(&mut sending, &about);
+        suit(&mut receiving, &about);
     }
     [sending, receiving]
 }

@@ -35,6 +35,7 @@ mod traffic;
 mod way;
 pub mod world;
 
+pub use build::CustomCc;
 pub use capture::Capture;
 pub use record::{Column, Keep, Recorder, Table};
 pub use summary::Summary;

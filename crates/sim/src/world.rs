@@ -27,7 +27,7 @@ pub struct Options<'a> {
     /// Set from another thread, it ends the run within a millisecond or so.
     pub stop: Option<&'a AtomicBool>,
     /// Congestion controls from outside the registry.
-    pub custom: Option<CustomCc<'a>>,
+    pub custom: Option<&'a dyn CustomCc>,
     /// Records every call of every flow's congestion control.
     pub tape: Option<&'a Tape>,
     /// No host is simulated: packets come from outside ([`World::inject`]).

@@ -36,9 +36,9 @@ params::params! {
     pub struct Params {
         /// Whose rules.
         reference: Reference = Reference::Paper;
-        /// Grow while fewer packets than this are queued.
+        /// Grow while fewer packets than this are queued: 1, with linux 2.
         alpha: Auto = Auto::AUTO, Auto::of(0.0) => Auto::of(1000.0);
-        /// Shrink while more packets than this are queued.
+        /// Shrink while more packets than this are queued: 3, with linux 4.
         beta: Auto = Auto::AUTO, Auto::of(0.0) => Auto::of(1000.0);
         /// More packets queued than this end slow start.
         gamma: f64 = 1.0, 0.0 => 1000.0;

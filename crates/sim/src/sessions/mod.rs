@@ -86,7 +86,7 @@ impl Sessions {
                 let message = format!("{}: tmix traffic runs with the built-in algorithms only", flow.cc.name);
                 return Err(RunError::Unsupported(message));
             }
-            let configs = build::configs(flow, &scenario.run, seed, f as u64);
+            let configs = build::configs(flow, &scenario.run, seed, f as u64, None);
             let header = if configs[0].timestamps { 52 } else { 40 };
             let end = flow.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.run.duration);
             let horizon = end.since(flow.start);
