@@ -91,6 +91,27 @@ mod tests {
     }
 
     #[test]
+    fn it_looks_until_slow_start_is_over_and_again_after_a_reset() {
+        let capped = |prepare: fn(&mut HldgStart, &mut Flow)| {
+            let mut f = flow(100, 40);
+            let mut start = HldgStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+            prepare(&mut start, &mut f);
+            for _ in 0..9 {
+                start.on_ack(&mut f, &ack(1, 40));
+                f.now += ms(1);
+            }
+            f.ssthresh < packets(100)
+        };
+        assert!(capped(|_, _| ()));
+        assert!(!capped(|start, f| start.on_end(f)));
+        assert!(capped(|start, f| {
+            start.on_end(f);
+            start.on_reset(f);
+        }));
+        assert!(!capped(|_, f| f.min_rtt = units::Duration::ZERO), "no base RTT yet");
+    }
+
+    #[test]
     fn the_second_gradient_ends_it_where_it_is() {
         let mut f = flow(10, 40);
         let mut start = HldgStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));

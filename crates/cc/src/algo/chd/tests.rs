@@ -121,6 +121,11 @@ fn loss_is_tolerated_in_region_a_and_halves_in_region_b() {
     growing.lose();
     growing.f.phase = Phase::Recovery;
     assert_eq!(growing.round(1), 21.0);
+    // Of a loss that was not tolerated nothing grows.
+    let mut cut = Run::new("chd(p_max=0, grow_in_recovery=true, tolerate=false)", 20);
+    cut.lose();
+    cut.f.phase = Phase::Recovery;
+    assert_eq!(cut.round(1), 20.0);
 }
 
 #[test]
@@ -278,4 +283,23 @@ fn marks_and_timeouts_are_newrenos_in_freebsd_and_a_mark_waits_while_a_back_off_
         assert_eq!(run.shadow(), shadow, "{spec}");
         assert_ne!(run.lose(), Reaction::Reduce(run.f.cwnd), "{spec}");
     }
+}
+
+#[test]
+fn the_end_of_the_buffer_once_met_bounds_the_automatic_threshold() {
+    // The largest queue seen is 100 ms: a loss at 95 ms is its end, one at 20 ms is not.
+    let q_th = |losses: &[u64]| {
+        let mut run = Run::new("chd(auto_q_th=2, p_max=0)", 40);
+        for &queue in losses {
+            run.f.rtt = ms(BASE + queue);
+            run.cc.on_ack(&mut run.f, &ack(1, BASE + queue));
+            run.lose();
+            run.cc.on_event(&mut run.f, Event::RecoveryEnd);
+            run.round(1);
+        }
+        let mut seen = Vec::new();
+        run.cc.vars(&mut |name, value| seen.push((String::from(name), value)));
+        seen.iter().find(|v| v.0 == "q_th_ms").unwrap().1
+    };
+    assert_eq!([q_th(&[20]), q_th(&[95]), q_th(&[95, 20]), q_th(&[20, 95])], [80.0, 50.0, 50.0, 50.0]);
 }

@@ -196,6 +196,31 @@ mod tests {
         f.now = l.wake() + r.interval * 9;
         l.ack(&mut f, &ack(1, 100));
         assert_eq!(f.cwnd, packets(12));
+        assert_eq!(l.wake(), f.now + r.interval, "and go on from there");
+    }
+
+    #[test]
+    fn the_curve_stands_still_while_the_window_is_not_used_and_goes_on_while_losses_are_repaired() {
+        let grown = |disturb: fn(&mut Flow, bool)| {
+            let mut f = flow(100, 100);
+            let mut l = LossMode::new(&Params::default(), f.mss);
+            f.cwnd = l.reduce(&f, false);
+            f.ssthresh = f.cwnd;
+            l.ack(&mut f, &ack(1, 100));
+            disturb(&mut f, true);
+            for _ in 0..100 {
+                f.now += ms(100);
+                l.ack(&mut f, &ack(1, 100));
+            }
+            disturb(&mut f, false);
+            for _ in 0..100 {
+                l.ack(&mut f, &ack(1, 100));
+            }
+            f.cwnd
+        };
+        let unused = grown(|f, on| f.cwnd_limited = !on);
+        let repaired = grown(|f, on| f.phase = if on { Phase::Recovery } else { Phase::Open });
+        assert!(unused < packets(80) && repaired > packets(100), "{unused:?} {repaired:?}");
     }
 
     #[test]

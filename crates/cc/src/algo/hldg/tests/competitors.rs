@@ -140,6 +140,13 @@ fn partial_acks_grow_the_window_of_a_repair_in_loss_mode() {
             let before = b.flow.cwnd;
             b.ack(250, None);
             assert_eq!((b.flow.cwnd, b.flow.repair_growth > 0), (before, grows), "{spec}");
+            let grown = u64::from(grows && b.cc.modes.mode == Mode::Delay);
+            let mut shadow_after = |shadow| {
+                b.cc.shadow = packets(shadow);
+                b.ack(250, None);
+                b.cc.shadow
+            };
+            assert_eq!([shadow_after(0), shadow_after(9)], [packets(0), packets(9 + grown)], "{spec}");
         }
     }
 }
@@ -224,4 +231,22 @@ fn what_delay_mode_left_behind_is_not_done_in_loss_mode() {
     let mut b = bench("hldg");
     b.cc.on_event(&mut b.flow, Event::Wake);
     assert!(!b.cc.base.probing(), "nor in delay mode before its time");
+}
+
+#[test]
+fn after_a_probe_that_found_nobody_the_flow_searches_where_asked_and_keeps_the_base_for_its_whole_window() {
+    for (spec, searches, regrows) in
+        [("hldg", false, true), ("hldg(after_probe=search)", true, true), ("hldg(after_probe=stay)", false, false)]
+    {
+        let mut b = in_loss_mode(spec);
+        b.flow.now += ms(40_000);
+        b.paced_round(250, 250, packets(250));
+        b.congest(Signal::Loss);
+        for _ in 0..4 {
+            b.paced_round(100, 100, packets(2));
+        }
+        assert_eq!(b.cc.modes.mode, Mode::Delay, "{spec}");
+        assert_eq!((b.cc.start.searching, b.flow.cwnd < b.flow.ssthresh), (searches, regrows), "{spec}");
+        assert!(b.cc.base.deadline() >= b.flow.now + ms(29_000), "{spec}: it stood still in the other modes");
+    }
 }

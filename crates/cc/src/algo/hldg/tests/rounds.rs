@@ -138,3 +138,14 @@ fn gradients_across_idleness_are_never_taken_and_across_a_repair_where_every_rou
         assert_eq!(b.var("g_min"), gradient, "{more} {event:?}");
     }
 }
+
+#[test]
+fn the_shadow_grows_with_the_window_unless_it_is_forgotten() {
+    for (shadow, after) in [(packets(7), packets(8)), (Bytes::ZERO, Bytes::ZERO)] {
+        let mut b = quiet("");
+        b.cc.shadow = shadow;
+        let before = b.flow.cwnd;
+        b.round(110, 120);
+        assert_eq!((b.flow.cwnd, b.cc.shadow), (before + packets(1), after));
+    }
+}
