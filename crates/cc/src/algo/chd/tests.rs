@@ -303,3 +303,53 @@ fn the_end_of_the_buffer_once_met_bounds_the_automatic_threshold() {
     };
     assert_eq!([q_th(&[20]), q_th(&[95]), q_th(&[95, 20]), q_th(&[20, 95])], [80.0, 50.0, 50.0, 50.0]);
 }
+
+#[test]
+fn automatic_thresholds_keep_what_they_have_where_a_round_tells_nothing() {
+    let params = |spec: &str| <Params as ::params::Params>::from_spec(&spec.parse().unwrap());
+    let p = params("chd(auto_q_th=0.1, auto_p_max=0.1)").unwrap();
+    let mut f = flow(40, 40);
+    f.max_rtt = ms(140);
+    let round = |millis: u64, delivered: u64| Round {
+        end: Instant::from_millis(1000 + millis),
+        start: Instant::from_millis(1000),
+        delivered: packets(delivered),
+        ..Round::default()
+    };
+    let last = Backoff { p_max: 0.123, ..p.backoff() };
+    for (millis, delivered, p_max) in [(0, 40, 0.123), (40, 0, 0.123), (40, 40, 0.9210)] {
+        let next = p.thresholds(last, false, &f, &round(millis, delivered));
+        // A tenth of 40 ms is below twice q_min.
+        assert_eq!(next.q_th, p.q_min * 2);
+        assert!((next.p_max - p_max).abs() < 1e-3, "{}", next.p_max);
+    }
+    let fixed = params("chd(auto_q_th=0.1)").unwrap();
+    assert_eq!(fixed.thresholds(last, false, &f, &round(40, 40)).p_max, 0.123);
+    assert!(params("chd(auto_q_th=1, q_th=20ms)").is_err() && params("chd(auto_p_max=0.1, p_max=0.2)").is_err());
+    assert!(params("chd(q_th=20ms, p_max=0.2)").is_ok());
+}
+
+#[test]
+fn freebsds_shadow_is_whole_segments_or_forgotten_and_is_not_used_where_fairness_is_off() {
+    let mut run = Run::new("chd(reference=freebsd, p_max=0)", 21);
+    let halved = [(); 4].map(|()| {
+        run.lose();
+        run.shadow()
+    });
+    assert_eq!(halved, [10.0, 5.0, 2.0, 2.0]);
+    let mut run = Run::new("chd(reference=freebsd, p_max=1, q_th=10s)", 40);
+    assert_eq!((run.round(9998), run.shadow()), (20.0, 40.0));
+    assert_eq!((run.round(9997), run.shadow()), (10.0, 0.0), "a delay that falls");
+    run.lose();
+    assert_eq!(run.shadow(), 0.0);
+    // A hit in region B competes where fairness is on: what is left then is half of the shadow.
+    for (spec, left) in [("", 12), (", loss_fair=false", 7)] {
+        let mut run = Run::new(&std::format!("chd(reference=freebsd, p_max=1{spec})"), 21);
+        run.round(21);
+        run.f.cwnd = packets(11);
+        run.round(100);
+        run.f.rtt = ms(BASE + 90);
+        run.cc.on_ack(&mut run.f, &ack(1, BASE + 90));
+        assert_eq!(run.lose(), reduced(left), "{spec}");
+    }
+}

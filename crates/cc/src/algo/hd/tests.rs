@@ -182,3 +182,18 @@ fn only_the_first_slow_start_is_left() {
         assert!((1..1_000_000_000).contains(&value(&e, "drew")));
     }
 }
+
+#[test]
+fn a_mark_waits_while_the_window_that_was_halved_is_out_where_once_a_round_is_asked_for() {
+    for (spec, marked) in
+        [("hd(p_max=1, once_per_rtt=true)", Reaction::Own), ("hd(p_max=1)", Reaction::Reduce(packets(10)))]
+    {
+        let mut f = flow(40, 40);
+        (f.ssthresh, f.max_rtt, f.rtt, f.in_flight) = (packets(10), ms(140), ms(70), packets(40));
+        let mut cc = hd(spec, &mut f);
+        let c = congestion(Signal::Ecn, &f);
+        assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(20)), "{spec}: nothing was halved");
+        cc.on_ack(&mut f, &ack(1, 70));
+        assert_eq!((f.cwnd, cc.on_congestion(&mut f, &c)), (packets(20), marked), "{spec}");
+    }
+}
