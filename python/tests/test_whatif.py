@@ -44,6 +44,8 @@ def test_a_mix_is_read():
         ("cubic, , voip", "'' is no entry"),
         ("0 cubic", "leave the entry out"),
         ("voip ecn", "leave ecn out"),
+        ("cubic up down", "up and down; allowed is one of them: up, down, or both for both ways"),
+        ("voip both up", "both and up; allowed is one of them"),
         ("", "nothing in it"),
     ],
 )
@@ -143,8 +145,8 @@ def test_a_queue_under_which_nothing_finished_is_last():
 )
 def test_wrong_weights_are_refused(weights, says):
     with pytest.raises(SpecError) as error:
-        objective.weights(weights, ("goodput", "loss", "delay"))  # goodput is told, and is no cost
-    assert says in str(error.value) and "goodput" not in str(error.value)
+        objective.weights(weights, ("throughput", "loss", "delay"))  # throughput is told, and is no cost
+    assert says in str(error.value) and "throughput" not in str(error.value)
 
 
 def test_the_formula_is_what_is_summed():
@@ -195,6 +197,105 @@ def test_figures_agree_with_the_summary_and_with_each_other(answer):
     assert run["rpm"] == pytest.approx(60_000 / (20 + run["ping"]), rel=0.2)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Question("10 Mbit/s", "20 ms", "dctcp, cubic", queues=("fifo", "codel")),
+        Question("20 Mbit/s", "30 ms", "2 cubic, voip", up="5 Mbit/s", queues=("fifo", "codel"), duration="10 s"),
+    ],
+)
+def test_bulk_is_never_more_than_the_link_carries(asked):
+    # Slow start overflows the FIFO before the window; the holes are filled in it, and what lay behind them counts then.
+    answer = ask(asked, quick=True, repeat=1)
+    mbps = float(asked.down.split()[0])
+    goodput = sum(flow["goodput_mbps"] for flow in answer.result.outcomes[0].summary["flows"] if flow["cc"] != "none")
+    assert goodput > mbps  # so that this is the case at hand
+    for one in answer.measured.values():
+        assert one["throughput"].mean <= mbps * 1.001
+
+
+def test_losses_are_of_packets_whose_fate_the_window_saw():
+    # In overload with a long queue, packets sent before the window are dropped in it: more than were sent in it.
+    answer = ask(Question("20 kbit/s", "20 ms", "cubic, voip, game", queues=("codel", "fq_codel")), quick=True)
+    plain = [outcome.summary for outcome in answer.result.outcomes]
+    assert any(group["loss_pct"] > 100.0 for summary in plain for group in summary["groups"] if "voip" in group["name"])
+    assert any(link["drop_pct"] > 100.0 for summary in plain for link in summary["links"])
+    for one in answer.measured.values():
+        assert all(0.0 <= value <= 100.0 for key in ("loss", "voip_loss") for value in one.values(key))
+    run, summary = answer.measured["codel"].runs[0], plain[0]
+    calls = [group for group in summary["groups"] if group["name"].startswith("voip")]
+    assert run["voip_loss"] == max(100 * one["lost"] / (one["lost"] + one["owd_ms"]["samples"]) for one in calls)
+
+
+def test_a_direction_through_which_no_call_comes_is_not_the_better_one():
+    def group(name, **more):
+        return {"name": name, "lost": 10, "owd_ms": None, "jitter_ms": 0.0} | more
+
+    link = {"dropped": 0, "utilisation": 0.5, "queue_ms": {"mean": 1.0, "p95": 2.0, "samples": 10}}
+    summary = {
+        "links": [{"name": "bottleneck"} | link, {"name": "return"} | link],
+        "groups": [
+            group("voip"),
+            group("voip-up", owd_ms={"mean": 11.0, "samples": 90}, jitter_ms=1.0),
+            group("probe", owd_ms={"mean": 11.0, "samples": 9}),
+            group("probe-up", owd_ms={"mean": 11.0, "samples": 9}),
+        ],
+    }
+    run = figures.of(summary, scene.names(parse("voip")), 20.0)
+    assert str(run["voip"]) == str(run["jitter"]) == "nan" and run["voip_loss"] == 100.0 and run["ping"] == 2.0
+
+
+def test_percentages_and_their_intervals_stay_within_0_and_100_in_print():
+    from sojourn.stats import Interval
+    from sojourn.whatif.words import brief
+
+    loss = next(one for one in figures.ALL if one.key == "loss")
+    given = [(98.0, 5.0), (0.03, 0.05), (40.0, 80.0), (99.98, 0.11), (50.0, 5.0)]
+    printed = [brief(Interval(mean, half, 3), bounds=loss.bounds) for mean, half in given]
+    assert printed == ["98 −5", "0.03 +0.05", "40 +60", "100.0 −0.1", "50 ±5"]
+    assert brief(Interval(98.0, 5.0, 3)) == "98 ±5"  # milliseconds
+
+
+STUCK = Question("100 kbit/s", "20 ms", "10 cubic, web", queues=("fifo", "fq_codel"))
+
+
+def test_where_no_queue_has_a_finite_cost_none_is_chosen_and_it_is_said_why():
+    from io import StringIO
+
+    from rich.console import Console
+
+    from sojourn.whatif.words import show
+
+    answer = ask(STUCK, quick=True)
+    assert answer.choice is None
+    out = StringIO()
+    show(answer, Console(file=out, width=160, color_system=None))
+    text = out.getvalue()
+    assert "(2 of 3)" in text and "Least" not in text and "tc qdisc" not in text
+    assert (
+        "web is missing, and costs ∞ there: no object finished; runs: 1 of 3 under fifo, 1 of 3 under fq_codel" in text
+    )
+    assert (
+        "A longer --duration may measure it; by what there is, of the same runs: --weight delay=1 --weight ping=1"
+        in text
+    )
+    told = answer.data()
+    assert told["choice"] is None and told["commands"] == {"tc": [], "ipfw": []}
+    assert told["unmeasured"][0].startswith("web is missing")
+    assert json.loads(json.dumps(told, allow_nan=False))
+    # By what was measured there is a choice again, and the figure that is missing is still told.
+    other = answer.weigh({"delay": 1.0})
+    assert other.choice == "fq_codel" and other.data()["unmeasured"][0].startswith("web is missing: no object finished")
+
+
+def test_what_no_run_has_counts_as_missing_too():
+    # In six seconds no object of 10 MB comes over 1 Mbit/s.
+    asked = Question("1 Mbit/s", "20 ms", "cubic, web(size=10MB)", queues=("fifo", "fq_codel"), duration="6 s")
+    answer = ask(asked, repeat=1)
+    assert "web" in answer.there and answer.choice is None
+    assert "1 of 1 under fifo, 1 of 1 under fq_codel" in answer.data()["unmeasured"][0]
+
+
 def test_grades_end_where_dslreports_ends_them():
     given = [0, 4.99, 5, 29.9, 30, 60, 199, 200, 399, 400, 1e6]
     assert [figures.grade(ms) for ms in given] == ["A+", "A+", "A", "A", "B", "C", "C", "D", "D", "F", "F"]
@@ -210,8 +311,7 @@ def setup(queue, **changed):
     from sojourn.whatif.answer import ways
 
     both = ways(case, "$LAN", "$WAN")
-    name = queue.partition("(")[0]
-    return commands.tc(name, both), commands.ipfw(name, both)
+    return commands.tc(queue, both), commands.ipfw(queue, both)
 
 
 def test_commands_carry_the_settings_that_were_simulated():
@@ -226,7 +326,7 @@ def test_commands_carry_the_settings_that_were_simulated():
         "tc qdisc replace dev $WAN parent 1:10 handle 10: "
         "fq_codel limit 200 target 8ms interval 80ms flows 1024 quantum 1514 ecn",
     )
-    assert ipfw.lines[1:5] == (
+    assert ipfw.lines[2:6] == (
         "ipfw pipe 1 config bw 50Mbit/s",
         "ipfw sched 1 config pipe 1 type fq_codel target 8ms interval 80ms quantum 1514 limit 1000 flows 1024 ecn",
         "ipfw queue 1 config sched 1",
@@ -238,7 +338,79 @@ def test_pie_has_the_gains_in_each_kernels_units():
     tc, ipfw = setup("pie")
     assert tc.lines[2].endswith("pie limit 1000 target 15ms tupdate 15ms alpha 2 beta 20 noecn")
     assert "sysctl net.inet.ip.dummynet.pipe_slot_limit=1000" in ipfw.lines
-    assert "queue 1000 pie target 15ms tupdate 15ms alpha 0.125 beta 1.25 max_burst 150ms" in ipfw.lines[2]
+    assert "queue 1000 pie target 15ms tupdate 15ms alpha 0.125 beta 1.25 max_burst 150ms" in ipfw.lines[3]
+
+
+@pytest.mark.parametrize("queue", ["fifo", "codel", "fq_codel", "red"])
+def test_a_login_from_afar_outlives_the_loading_of_ipfw(queue):
+    # Loaded without it, ipfw ends in "65535 deny ip from any to any", and no later command arrives.
+    _, ipfw = setup(queue)
+    assert ipfw.lines[:2] == ("kenv net.inet.ip.fw.default_to_accept=1", "kldload -n ipfw dummynet")
+    assert ipfw.notes[0].startswith("kenv comes first: ")
+
+
+LEFT = [
+    (
+        "codel(ecn=true,reference=linux,ce_threshold=2ms)",
+        "",
+        "the command leaves out ce_threshold=2ms, which the run had",
+    ),
+    ("codel(reference=linux)", "", "the run had reference=linux, where FreeBSD goes by rules of its own"),
+    ("codel (drop = head) ", "the command leaves out drop=head, which the run had", "the command leaves out drop=head"),
+    ("pie(burst=100ms, cap=false)", "the command leaves out burst=100ms, cap=false, which the run had", ""),
+    ("fq_pie(mark_threshold=0.25, rate_estimator=true)", "", ""),
+    ("fq_cobalt(ecn=false)", "the command leaves out ecn=false", ""),
+    ("codel(target=5ms, drop=tail)", "", ""),  # as if they had not been given
+]
+
+
+@pytest.mark.parametrize(("queue", "tc_says", "ipfw_says"), LEFT)
+def test_settings_that_a_command_leaves_out_are_noted(queue, tc_says, ipfw_says):
+    for made, says in zip(setup(queue), (tc_says, ipfw_says), strict=True):
+        found = [note for note in made.notes if "leaves out" in note or "reference=" in note]
+        assert any(says in note for note in found) if says else not found, made.notes
+
+
+def test_dummynet_has_fifo_but_no_head_drop():
+    tc, ipfw = setup("fifo(drop=head)")
+    assert "pfifo_head_drop limit 1000" in tc.lines[2]
+    assert ipfw.lines == ()
+    assert ipfw.notes == ("FreeBSD's dummynet has fifo, but drops at its tail alone: drop=head is not there",)
+
+
+@pytest.mark.parametrize(
+    ("queue", "words", "note"),
+    [
+        ("pie(alpha=0.01)", "alpha 1 beta 20", "1 is 0.0625, where the run had 0.01"),
+        ("fq_pie(beta=1.3)", "alpha 2 beta 21", "21 is 1.3125, where the run had 1.3"),
+        ("pie(alpha=7)", "alpha 32 beta 20", "32 is 2, where the run had 7"),
+        ("pie(alpha=0)", "alpha 0 beta 20", None),
+    ],
+)
+def test_gains_that_tc_rounds_are_noted_and_never_switched_off(queue, words, note):
+    tc, _ = setup(queue)
+    assert words in tc.lines[2]
+    found = [one for one in tc.notes if "in whole parts of 1/16 up to 32" in one]
+    assert len(found) == (note is not None) and all(one.endswith(str(note)) for one in found)
+
+
+@pytest.mark.parametrize(("buffer", "octets"), [("120kB", 120000), ("2BDP", 250000), ("1.6 MB", 1600000)])
+def test_a_buffer_in_bytes_is_set_up_in_bytes_where_the_kernel_counts_them(buffer, octets):
+    tc, ipfw = setup("fifo", buffer=buffer)
+    assert tc.lines[2].endswith(f"bfifo limit {octets}")
+    assert f"ipfw pipe 1 config bw 50Mbit/s queue {octets}B" in ipfw.lines
+    assert (f"sysctl net.inet.ip.dummynet.pipe_byte_limit={octets}" in ipfw.lines) == (octets > 1 << 20)
+    assert not any("limit counts packets" in note for note in (*tc.notes, *ipfw.notes))
+    tc, ipfw = setup("codel", buffer=buffer)
+    assert any(f"full ones for the run's {octets} B" in note for note in tc.notes)
+    assert f" queue {octets}B codel " in " ".join(ipfw.lines)
+
+
+def test_what_kernels_hold_less_of_is_noted():
+    assert any("at most 127 packets of a flow" in note for note in setup("sfq_fifo")[0].notes)
+    assert not any("127" in note for note in setup("sfq_fifo", buffer="100p")[0].notes)
+    assert any("skb->truesize" in note for note in setup("fq_cobalt")[0].notes)
+    assert any("holds 20480 packets at most" in note for note in setup("fq_codel", buffer="30000p")[1].notes)
 
 
 @pytest.mark.parametrize("queue", ["codel", "fq_codel", "pie", "fq_pie", "pie(derandomise=false, cap=false)"])
@@ -276,7 +448,7 @@ def test_cobalt_is_cake_and_red_has_its_references_thresholds():
     )
     tc, ipfw = setup("red(reference=linux)", buffer="1200p")
     assert "red limit 1800000 min 150000 max 450000 avpkt 1500 " in tc.lines[2]
-    assert "/100/300/" in ipfw.lines[2]
+    assert "/100/300/" in ipfw.lines[3]
 
 
 def test_what_a_kernel_has_not_is_said():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ QUICK = Question("", "", "", duration="10 s", warm_up="3 s")
 QUICK_REPEAT = 3
 
 #: Figures that say something of a queue only where a flow wants all there is: without, nobody misses what is unused.
-WANTED = ("utilisation", "goodput")
+WANTED = ("utilisation", "throughput")
 
 Runner = Callable[[Experiment, int], Result]
 
@@ -39,21 +40,28 @@ class Answer:
     ranking: tuple[objective.Ranked, ...]
 
     @property
-    def choice(self) -> str:
-        """The queue of least cost, as it was given."""
-        return self.ranking[0].queue
+    def choice(self) -> str | None:
+        """The queue of least cost, as it was given; none where no queue has a cost that ends."""
+        first = self.ranking[0]
+        return first.queue if math.isfinite(first.cost.mean) else None
 
     @property
     def there(self) -> tuple[str, ...]:
-        """Figures that the mix provides."""
-        return tuple(key for key in next(iter(self.measured.values())).runs[0] if _has(self.measured, key))
+        """Figures that the mix provides, though no run may have them."""
+        due = provided(self.question.entries)
+        return tuple(
+            key for key in next(iter(self.measured.values())).runs[0] if key in due or _has(self.measured, key)
+        )
 
     @property
     def setup(self) -> tuple[commands.Setup, commands.Setup]:
         """The choice in commands for Linux and for FreeBSD."""
+        if self.choice is None:
+            nothing = commands.Setup((), ("no queue is chosen, so there is nothing to set up",))
+            return nothing, nothing
         case = next(case for case in self.result.plan.cases if queue_of(case) == self.choice)
-        name = self.choice.partition("(")[0].strip()
-        return commands.tc(name, ways(case, "$LAN", "$WAN")), commands.ipfw(name, ways(case, "$LAN", "$WAN"))
+        both = ways(case, "$LAN", "$WAN")
+        return commands.tc(self.choice, both), commands.ipfw(self.choice, both)
 
     def weigh(self, weights: Mapping[str, float]) -> Answer:
         """Answer again by other weights, without running again."""
@@ -64,7 +72,7 @@ class Answer:
 
     def data(self) -> dict[str, Any]:
         """The answer as JSON has it; figures that a mix has not are left out."""
-        from .words import not_modelled, unmarked
+        from .words import not_modelled, unmarked, unmeasured
 
         def interval(one: stats.Interval) -> dict[str, float | int | None]:
             return {"mean": one.mean if abs(one.mean) < float("inf") else None, "half": one.half, "n": one.n}
@@ -96,6 +104,7 @@ class Answer:
             },
             "choice": self.choice,
             "not_told_apart": [ranked.queue for ranked in self.ranking if ranked.tied],
+            "unmeasured": list(unmeasured(self)),
             "unmarked": list(unmarked(self)),
             "not_modelled": list(not_modelled(self.question)),
             "commands": {"tc": list(tc.lines), "ipfw": list(ipfw.lines)},
@@ -183,8 +192,9 @@ def ways(case: Case, down: str, up: str) -> tuple[commands.Way, ...]:
         if link["rate_mbps"] is None:
             raise SpecError(f"the {direction} link has no rate")
         settings = case.resolved[f"link.{name}.queue"]
-        packets = commands.packets(str(link["buffer"]), float(link["rate_mbps"]), rtt)
-        made.append(commands.Way(direction, device, float(link["rate_mbps"]), packets, settings))
+        mbps, buffer = float(link["rate_mbps"]), str(link["buffer"])
+        packets, octets = commands.packets(buffer, mbps, rtt), commands.octets(buffer, mbps, rtt)
+        made.append(commands.Way(direction, device, mbps, packets, settings, octets))
     return tuple(made)
 
 

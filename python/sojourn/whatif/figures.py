@@ -22,25 +22,47 @@ class Figure:
     head: str
     unit: str
     meaning: str
+    #: What happened in a run that has no such figure.
+    missing: str = ""
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Where it cannot go beyond, and so no interval of it: a percentage's."""
+        return (0.0, 100.0) if self.unit == "%" else None
+
+
+_STUCK = "no packet left the queue"
+_UNHEARD = "none of its packets arrived in one of the directions"
 
 LINK = (
-    Figure("delay", "delay", "ms", "mean queue delay of all packets, in the worse of the loaded directions"),
-    Figure("p95", "p95", "ms", "its 95th percentile"),
-    Figure("loss", "loss", "%", "packets dropped of those that arrived, in the loaded directions"),
+    Figure("delay", "delay", "ms", "mean queue delay of all packets, in the worse of the loaded directions", _STUCK),
+    Figure("p95", "p95", "ms", "its 95th percentile", _STUCK),
+    Figure("loss", "loss", "%", "packets dropped of those dropped or sent on, in the loaded directions", _STUCK),
     Figure("utilisation", "used", "%", "share of the link's rate carried, mean of the loaded directions"),
-    Figure("ping", "ping +", "ms", "what load adds to the round trip of 64-byte packets of a flow of their own"),
-    Figure("rpm", "RPM", "/min", "round trips per minute under load"),
+    Figure(
+        "ping", "ping +", "ms", "what load adds to the round trip of 64-byte packets of a flow of their own", _UNHEARD
+    ),
+    Figure("rpm", "RPM", "/min", "round trips per minute under load", _UNHEARD),
 )
 USES = (
-    Figure("goodput", "bulk", "Mbit/s", "goodput of all bulk flows, both directions"),
+    Figure("throughput", "bulk", "Mbit/s", "what arrives of all bulk flows, both directions, with headers and repeats"),
     Figure(
-        "web", "web", "ms", "mean time from a server's first byte to the browser's last, per object, over the whole run"
+        "web",
+        "web",
+        "ms",
+        "mean time from a server's first byte to the browser's last, per object, over the whole run",
+        "no object finished",
     ),
-    Figure("voip", "voip", "ms", "mean one-way delay of calls, the worse direction"),
-    Figure("jitter", "jitter", "ms", "their jitter (RFC 3550), the worse direction"),
-    Figure("voip_loss", "voip lost", "%", "packets of calls lost, the worse direction"),
-    Figure("game", "game", "ms", "mean one-way delay of games, the worse direction"),
+    Figure("voip", "voip", "ms", "mean one-way delay of calls, the worse direction", _UNHEARD),
+    Figure("jitter", "jitter", "ms", "their jitter (RFC 3550), the worse direction", _UNHEARD),
+    Figure(
+        "voip_loss",
+        "voip lost",
+        "%",
+        "packets of calls lost of those lost or arrived, the worse direction",
+        "all still waited",
+    ),
+    Figure("game", "game", "ms", "mean one-way delay of games, the worse direction", _UNHEARD),
 )
 ALL = (*LINK, *USES)
 
@@ -110,7 +132,7 @@ def of(
         return [groups[name] for name, (entry, _) in named.items() if entry.name == kind]
 
     bulk = [groups[name] for name, (entry, _) in named.items() if entry.bulk]
-    arrived = sum(figure(way, "arrived") for way in ways)
+    calls = [one for one in some("voip") if _count(one, "owd_ms.samples")]
     ping = figure(groups["probe"], "owd_ms.mean") + figure(groups["probe-up"], "owd_ms.mean")
     # The probe is a stranger to the load; a bulk flow's own RTT is what a request behind it sees: half of each.
     own = _mean([(figure(group, "rtt_ms.mean"), figure(group, "rtt_ms.samples")) for group in bulk])
@@ -118,15 +140,19 @@ def of(
     return {
         "delay": _worst(ways, "queue_ms.mean"),
         "p95": _worst(ways, "queue_ms.p95"),
-        "loss": 100.0 * sum(figure(way, "dropped") for way in ways) / arrived if arrived else NAN,
+        "loss": _lost(
+            sum(_count(way, "dropped") for way in ways), sum(_count(way, "queue_ms.samples") for way in ways)
+        ),
         "utilisation": 100.0 * sum(figure(way, "utilisation") for way in ways) / len(ways),
         "ping": ping - base_rtt_ms,
         "rpm": rpm(ping if math.isnan(own) else (ping + own) / 2.0),
-        "goodput": sum(figure(group, "goodput_mbps") for group in bulk) if bulk else NAN,
+        # Not goodput, which moves when a hole is filled: what waited behind it may have come before the window, and
+        # then a flow seems to have more than the link carries.
+        "throughput": sum(figure(group, "throughput_mbps") for group in bulk) if bulk else NAN,
         "web": _mean(web),
         "voip": _worst(some("voip"), "owd_ms.mean"),
-        "jitter": _worst(some("voip"), "jitter_ms"),
-        "voip_loss": _worst(some("voip"), "loss_pct"),
+        "jitter": _worst(calls, "jitter_ms") if len(calls) == len(some("voip")) else NAN,
+        "voip_loss": _most([_lost(figure(one, "lost"), _count(one, "owd_ms.samples")) for one in some("voip")]),
         "game": _worst(some("game"), "owd_ms.mean"),
     }
 
@@ -135,8 +161,28 @@ def _called(entries: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any
     return next(entry for entry in entries if entry["name"] == name)
 
 
+def _count(entry: Mapping[str, Any], metric: str) -> float:
+    """How many there are: where nothing came there are no samples to have a figure of."""
+    value = figure(entry, metric)
+    return 0.0 if math.isnan(value) else value
+
+
+def _lost(lost: float, passed: float) -> float:
+    """Lose so many percent of those whose fate the window saw; what was sent in it may wait, or have been sent before.
+
+    >>> _lost(353.0, 47.0)
+    88.25
+    """
+    return 100.0 * lost / (lost + passed) if lost + passed else NAN
+
+
 def _worst(entries: Iterable[Mapping[str, Any]], metric: str) -> float:
-    return max((value for entry in entries if not math.isnan(value := figure(entry, metric))), default=NAN)
+    return _most([figure(entry, metric) for entry in entries])
+
+
+def _most(values: Sequence[float]) -> float:
+    """The largest; where one is missing, as of a direction through which nothing came, there is no worst to tell."""
+    return NAN if any(map(math.isnan, values)) else max(values, default=NAN)
 
 
 def _mean(weighted: Iterable[tuple[float, float]]) -> float:

@@ -93,10 +93,14 @@ def _entry(piece: str) -> Entry:
         raise SpecError(f"--mix: {piece!r}: no congestion control or traffic {name!r}; {hint}")
     if count < 1:
         raise SpecError(f"--mix: {piece!r}: {count} of them; leave the entry out, or give 1 or more")
-    directions, ecn = KINDS.get(name, DOWN), False
+    directions, ecn, said = KINDS.get(name, DOWN), False, ""
     for word in match["rest"].split():
+        if word in _WORDS and said:
+            raise SpecError(
+                f"--mix: {piece!r}: {said} and {word}; allowed is one of them: up, down, or both for both ways"
+            )
         if word in _WORDS:
-            directions = _WORDS[word]
+            directions, said = _WORDS[word], word
         elif word == "ecn" and name not in UDP:
             ecn = True
         elif word == "ecn":
