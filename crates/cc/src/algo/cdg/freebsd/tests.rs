@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::algo::cdg::Cdg;
-use crate::testing::value;
 use crate::{Algorithm, CauseKind};
 use params::Params as _;
 use units::{Duration, Instant, streams};
@@ -76,6 +75,8 @@ type EventKind = CauseKind;
 use CauseKind::{DelayBackoff, DelayIgnored, LossTolerated, ModeSwitch, SlowStartExit};
 use std::vec;
 use std::vec::Vec;
+
+mod rounds;
 
 #[test]
 fn a_round_without_congestion_adds_one_packet_and_other_acks_none() {
@@ -320,71 +321,4 @@ fn nothing_keeps_two_packets_in_freebsd() {
     b.flow.cwnd = Bytes::new(1300);
     b.round(60, 80);
     assert_eq!(b.flow.cwnd.get().next_multiple_of(10), 910);
-}
-
-/// The round after one of 110 and 120 ms, whose gradients are these.
-fn moved(spec: &str, queue: QueueState, (min, max): (i64, i64)) -> Bench {
-    let mut b = bench(spec);
-    b.round(110, 120);
-    (b.cc.consecutive, b.cc.queue, b.cc.shadow) = (3, queue, Bytes::new(70 * MSS));
-    b.round((110 + min) as u64, (120 + max) as u64);
-    assert_eq!((b.cc.min.average, b.cc.max.average), (min * 16, max * 16));
-    b
-}
-
-#[test]
-fn either_average_that_falls_shows_back_offs_to_work_and_signs_of_an_empty_queue_forget_the_shadow() {
-    // The largest G makes a gradient of a millisecond count for nothing.
-    let spec = "cdg(g=1000)";
-    for queue in [QueueState::Empty, QueueState::Rising] {
-        for min in -1..=1 {
-            for max in -1..=1 {
-                let b = moved(spec, queue, (min, max));
-                let (fell, empty) = (min < 0 || max < 0, min == 0 && max < 0);
-                assert_eq!(b.cc.consecutive, if fell { 0 } else { 3 }, "{min} {max}");
-                assert_eq!(b.cc.shadow.is_zero(), empty, "{queue:?} {min} {max}");
-            }
-        }
-    }
-}
-
-#[test]
-fn events_tell_the_numbers_and_the_mode_that_begins() {
-    let mut b = bench("cdg(g=0.1, consec_cong=1)");
-    b.round(100, 120);
-    b.number += 1;
-    let ms = Duration::from_millis;
-    let (min_rtt, max_rtt) = (ms(117), ms(121));
-    let round =
-        Round { min_rtt, max_rtt, min_rtt_reused: min_rtt, max_rtt_reused: max_rtt, samples: 10, ..Round::default() };
-    b.cc.on_ack(&mut b.flow, &Ack { round: Some(round), ..Ack::default() });
-    let events: Vec<_> = b.flow.drain_events().collect();
-    let of = |name: &str| value(&events[0], name);
-    assert_eq!((of("g_min"), of("g_max")), (17_000_000, 1_000_000));
-    assert_eq!((of("average_min"), of("average_max")), (17_000_000 / 8, 125_000));
-    assert_eq!(
-        (value(&events[1], "from"), value(&events[1], "to")),
-        (modes::DELAY, modes::LOSS),
-        "the next indication is ignored"
-    );
-}
-
-#[test]
-fn only_the_first_slow_start_has_an_exit() {
-    for (ssthresh, expected) in [(Bytes::MAX, SlowStartExit), (Bytes::new(200 * MSS), DelayBackoff)] {
-        let mut b = bench("cdg(g=0.1)");
-        b.flow.ssthresh = ssthresh;
-        b.round(100, 100);
-        assert_eq!(b.round(120, 120), vec![expected]);
-    }
-}
-
-#[test]
-fn duplicates_grow_nothing() {
-    for phase in [Phase::Open, Phase::Recovery] {
-        let mut b = bench("cdg");
-        (b.flow.phase, b.flow.ssthresh) = (phase, Bytes::MAX);
-        b.cc.on_ack(&mut b.flow, &Ack { delivered: Bytes::new(MSS), ..Ack::default() });
-        assert_eq!((b.cwnd(), b.flow.repair_growth), (100 * MSS, 0), "{phase:?}");
-    }
 }

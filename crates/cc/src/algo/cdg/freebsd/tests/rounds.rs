@@ -1,0 +1,130 @@
+//! What signs of a round lead to, what is left alone while a reaction is under way, and who grows.
+
+use super::*;
+use crate::testing::value;
+
+/// The round after one of 110 and 120 ms, whose gradients are these.
+fn moved(spec: &str, queue: QueueState, (min, max): (i64, i64)) -> Bench {
+    let mut b = bench(spec);
+    b.round(110, 120);
+    (b.cc.consecutive, b.cc.queue, b.cc.shadow) = (3, queue, Bytes::new(70 * MSS));
+    b.round((110 + min) as u64, (120 + max) as u64);
+    assert_eq!((b.cc.min.average, b.cc.max.average), (min * 16, max * 16));
+    b
+}
+
+#[test]
+fn either_average_that_falls_shows_back_offs_to_work_and_signs_of_an_empty_queue_forget_the_shadow() {
+    // The largest G makes a gradient of a millisecond count for nothing.
+    let spec = "cdg(g=1000)";
+    for queue in [QueueState::Empty, QueueState::Rising] {
+        for min in -1..=1 {
+            for max in -1..=1 {
+                let b = moved(spec, queue, (min, max));
+                let (fell, empty) = (min < 0 || max < 0, min == 0 && max < 0);
+                assert_eq!(b.cc.consecutive, if fell { 0 } else { 3 }, "{min} {max}");
+                assert_eq!(b.cc.shadow.is_zero(), empty, "{queue:?} {min} {max}");
+            }
+        }
+    }
+}
+
+#[test]
+fn events_tell_the_numbers_and_the_mode_that_begins() {
+    let mut b = bench("cdg(g=0.1, consec_cong=1)");
+    b.round(100, 120);
+    b.number += 1;
+    let ms = Duration::from_millis;
+    let (min_rtt, max_rtt) = (ms(117), ms(121));
+    let round =
+        Round { min_rtt, max_rtt, min_rtt_reused: min_rtt, max_rtt_reused: max_rtt, samples: 10, ..Round::default() };
+    b.cc.on_ack(&mut b.flow, &Ack { round: Some(round), ..Ack::default() });
+    let events: Vec<_> = b.flow.drain_events().collect();
+    let of = |name: &str| value(&events[0], name);
+    assert_eq!((of("g_min"), of("g_max")), (17_000_000, 1_000_000));
+    assert_eq!((of("average_min"), of("average_max")), (17_000_000 / 8, 125_000));
+    assert_eq!(
+        (value(&events[1], "from"), value(&events[1], "to")),
+        (modes::DELAY, modes::LOSS),
+        "the next indication is ignored"
+    );
+}
+
+#[test]
+fn only_the_first_slow_start_has_an_exit() {
+    for (ssthresh, expected) in [(Bytes::MAX, SlowStartExit), (Bytes::new(200 * MSS), DelayBackoff)] {
+        let mut b = bench("cdg(g=0.1)");
+        b.flow.ssthresh = ssthresh;
+        b.round(100, 100);
+        assert_eq!(b.round(120, 120), vec![expected]);
+    }
+}
+
+#[test]
+fn duplicates_grow_nothing() {
+    for phase in [Phase::Open, Phase::Recovery] {
+        let mut b = bench("cdg");
+        (b.flow.phase, b.flow.ssthresh) = (phase, Bytes::MAX);
+        b.cc.on_ack(&mut b.flow, &Ack { delivered: Bytes::new(MSS), ..Ack::default() });
+        assert_eq!((b.cwnd(), b.flow.repair_growth), (100 * MSS, 0), "{phase:?}");
+    }
+}
+
+#[test]
+fn the_round_after_a_back_off_has_no_toss_where_the_toss_is_what_is_skipped() {
+    let mut b = bench("cdg(g=0.1, skip=toss)");
+    b.round(100, 120);
+    assert_eq!(b.round(117, 120), vec![DelayBackoff]);
+    assert_eq!(b.round(134, 137), vec![]);
+    assert_eq!(b.round(151, 154), vec![DelayBackoff]);
+}
+
+#[test]
+fn while_a_reaction_is_under_way_indications_only_count_and_marks_wait() {
+    let ecn = |b: &mut Bench| {
+        let c = Congestion { signal: Signal::Ecn, during: Phase::Open, lost: Bytes::ZERO, cwnd_before: b.flow.cwnd };
+        b.cc.on_congestion(&mut b.flow, &c)
+    };
+    let cases: [(&str, fn(&mut Bench), bool); 3] = [
+        ("nothing", |_| (), true),
+        ("a repair", |b| b.flow.phase = Phase::Recovery, false),
+        ("congestion recovery", |b| b.cc.outstanding = Bytes::new(1000 * MSS), false),
+    ];
+    for (what, under_way, acts) in cases {
+        let mut b = bench("cdg(g=0.1)");
+        b.round(100, 100);
+        under_way(&mut b);
+        let marked = if b.cc.outstanding.is_zero() { Reaction::Reduce(b.flow.newreno_mark()) } else { Reaction::Own };
+        assert_eq!(b.round(117, 117), if acts { vec![DelayBackoff] } else { vec![] }, "{what}");
+        assert_eq!(b.cc.consecutive, 1, "{what}");
+        let mut b = bench("cdg");
+        under_way(&mut b);
+        assert_eq!(ecn(&mut b), marked, "{what}");
+        assert_eq!(ecn(&mut b), Reaction::Own, "{what}: and the mark's own reaction is one");
+    }
+}
+
+#[test]
+fn the_shadow_grows_with_slow_start() {
+    let mut b = bench("cdg");
+    (b.flow.ssthresh, b.cc.shadow) = (Bytes::MAX, Bytes::new(30 * MSS));
+    b.ack();
+    assert_eq!((b.cwnd(), b.cc.shadow.get()), (101 * MSS, 31 * MSS));
+}
+
+#[test]
+fn a_window_that_is_not_filled_grows_where_freebsd_forgets_to_ask() {
+    // (spec, window used, receive window in packets, packets grown)
+    for (spec, used, receive, grown) in [
+        ("cdg", true, 1000, 1),
+        ("cdg", false, 1000, 1),
+        ("cdg", false, 100, 0),
+        ("cdg(reference=paper)", true, 1000, 2),
+        ("cdg(reference=paper)", false, 1000, 0),
+    ] {
+        let mut b = bench(spec);
+        (b.flow.ssthresh, b.flow.cwnd_limited, b.flow.receive_window) = (Bytes::MAX, used, Bytes::new(receive * MSS));
+        b.ack();
+        assert_eq!(b.cwnd(), (100 + grown) * MSS, "{spec}, used {used}, {receive}");
+    }
+}
