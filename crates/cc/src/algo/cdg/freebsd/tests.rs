@@ -33,6 +33,12 @@ fn started(spec: &str, own_start: bool) -> Bench {
 impl Bench {
     /// A round with these smallest and largest RTTs in ms; the whole window is acknowledged with it.
     fn round(&mut self, min: u64, max: u64) -> Vec<EventKind> {
+        self.silent_round(min, max);
+        self.events()
+    }
+
+    /// The same, whose events are still to be taken.
+    fn silent_round(&mut self, min: u64, max: u64) {
         self.number += 1;
         self.flow.now = Instant::from_millis(self.number * 100);
         let (min, max) = (Duration::from_millis(min), Duration::from_millis(max));
@@ -49,7 +55,6 @@ impl Bench {
         let ack = Ack { cumulative: self.flow.in_flight, round: Some(round), rtt: Some(max), ..Ack::default() };
         self.cc.on_ack(&mut self.flow, &ack);
         self.flow.in_flight = self.flow.cwnd;
-        self.events()
     }
 
     fn ack(&mut self) {

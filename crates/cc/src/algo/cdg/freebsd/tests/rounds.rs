@@ -33,12 +33,7 @@ fn either_average_that_falls_shows_back_offs_to_work_and_signs_of_an_empty_queue
 fn events_tell_the_numbers_and_the_mode_that_begins() {
     let mut b = bench("cdg(g=0.1, consec_cong=1)");
     b.round(100, 120);
-    b.number += 1;
-    let ms = Duration::from_millis;
-    let (min_rtt, max_rtt) = (ms(117), ms(121));
-    let round =
-        Round { min_rtt, max_rtt, min_rtt_reused: min_rtt, max_rtt_reused: max_rtt, samples: 10, ..Round::default() };
-    b.cc.on_ack(&mut b.flow, &Ack { round: Some(round), ..Ack::default() });
+    b.silent_round(117, 121);
     let events: Vec<_> = b.flow.drain_events().collect();
     let of = |name: &str| value(&events[0], name);
     assert_eq!((of("g_min"), of("g_max")), (17_000_000, 1_000_000));
@@ -57,6 +52,15 @@ fn only_the_first_slow_start_has_an_exit() {
         b.flow.ssthresh = ssthresh;
         b.round(100, 100);
         assert_eq!(b.round(120, 120), vec![expected]);
+    }
+    // Its gradient is the one that was tossed for: the largest RTT's only where the smallest does not rise.
+    for (min, gradient) in [(104, 4_000_000), (100, 20_000_000)] {
+        let mut b = bench("cdg(g=0.1)");
+        b.flow.ssthresh = Bytes::MAX;
+        b.round(100, 100);
+        b.silent_round(min, 120);
+        let exit = b.flow.drain_events().next().unwrap();
+        assert_eq!(value(&exit, "gradient"), gradient);
     }
 }
 
@@ -85,12 +89,13 @@ fn while_a_reaction_is_under_way_indications_only_count_and_marks_wait() {
         let c = Congestion { signal: Signal::Ecn, during: Phase::Open, lost: Bytes::ZERO, cwnd_before: b.flow.cwnd };
         b.cc.on_congestion(&mut b.flow, &c)
     };
-    let cases: [(&str, fn(&mut Bench), bool); 3] = [
-        ("nothing", |_| (), true),
-        ("a repair", |b| b.flow.phase = Phase::Recovery, false),
-        ("congestion recovery", |b| b.cc.outstanding = Bytes::new(1000 * MSS), false),
-    ];
-    for (what, under_way, acts) in cases {
+    type Begin = fn(&mut Bench);
+    let nothing: Begin = |_| ();
+    let repair: Begin = |b| b.flow.phase = Phase::Recovery;
+    let congestion: Begin = |b| b.cc.outstanding = Bytes::new(1000 * MSS);
+    for (what, under_way, acts) in
+        [("nothing", nothing, true), ("a repair", repair, false), ("congestion recovery", congestion, false)]
+    {
         let mut b = bench("cdg(g=0.1)");
         b.round(100, 100);
         under_way(&mut b);
