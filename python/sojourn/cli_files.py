@@ -157,7 +157,7 @@ def _run(
         raise SpecError(f"--with {next(iter(options))}: {format} has no options; loggers have, and flent")
     run = _chosen(source, case, repetition, set)
     if format in LOGGERS:
-        log = exports.log(run, out, format.value, options=options, flows=flows)
+        log = exports.log(run, out, format.value, options=options, flows=flows, tell=_note)
         lost = f"; {log.lost} more were lost in the buffer" if log.lost else ""
         say(f"{counted(log.records, 'record')}{lost}")
     elif format is Format.diftr:
@@ -178,8 +178,12 @@ def _run(
         packets = exports.pcapng(run, out, points=points or ["sender"], flows=flows)
         say(f"{counted(packets, 'packet')}")
     else:
-        say(f"{counted(exports.qlog(run, out, flows=flows), 'event')}")
+        say(f"{counted(exports.qlog(run, out, flows=flows, tell=_note), 'event')}")
     print(out)
+
+
+def _note(text: str) -> None:
+    say(f"note: {text}")
 
 
 def _ttpb2ascii(binary: Path | None, out: Path | None) -> None:

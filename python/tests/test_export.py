@@ -3,6 +3,7 @@
 import gzip
 import json
 
+import polars as pl
 import pytest
 
 import sojourn as sj
@@ -48,6 +49,20 @@ def test_a_name_that_says_otherwise_is_refused(sojourn, folder, tmp_path, words,
     assert not list(tmp_path.glob("a.*"))
 
 
+def test_no_column_is_empty_because_one_flow_lacks_a_distribution(sojourn, tmp_path):
+    # A call has no RTT and no slow start; behind an unlimited link nothing queues.
+    result = sj.run("10Mbit/s 20ms 1BDP fifo: newreno, voip", set=SHORT, series="100ms", out=tmp_path / "out")
+    for name, lacking in (("flows", {"rtt_ms", "slow_start_exit"}), ("groups", {"rtt_ms"}), ("links", {"queue_ms"})):
+        assert sojourn("export", "out", "--table", name, "-o", f"{name}.csv").returncode == 0
+        heads = set((tmp_path / f"{name}.csv").read_text().splitlines()[0].split(","))
+        assert {f"{lacking}.mean" for lacking in lacking if lacking.endswith("_ms")} <= heads and not lacking & heads
+        assert heads == set(pl.read_parquet(tmp_path / "out" / f"{name}.parquet").columns)
+    assert "completion_s" in result.flows.columns, "a figure that no flow has is a column all the same"
+    assert sojourn("export", "out", "--table", "series.flows", "-o", "series.csv").returncode == 0
+    assert result.series.flows["cwnd_bytes"].is_nan().any()
+    assert "NaN" not in (tmp_path / "series.csv").read_text()
+
+
 def test_flent_counts_no_datagrams_as_tcp(sojourn, tmp_path):
     line = "10Mbit/s 20ms 1BDP fifo: newreno, cbr(rate=1Mbit/s)"
     assert sojourn("export", line, "--set", "run.duration=2 s", "-o", "run.flent.gz").returncode == 0
@@ -55,8 +70,22 @@ def test_flent_counts_no_datagrams_as_tcp(sojourn, tmp_path):
     series = written["results"]
     assert {"TCP download::1", "UDP download::1"} <= set(series)
     assert not {"TCP download::2", "UDP download::1::tcp_cwnd"} & set(series)
-    assert series["TCP download sum"] == [value or 0.0 for value in series["TCP download::1"]]
+    assert series["TCP download sum"] == series["TCP download::1"]
     assert written["metadata"]["TEST_PARAMETERS"] == {"download_streams": "1"}
+
+
+def test_flent_averages_over_the_flows_that_have_a_value(sojourn, tmp_path):
+    line = "10Mbit/s 20ms 1BDP fifo: cbr(rate=1Mbit/s), newreno@0.5s, newreno@1s"
+    assert sojourn("export", line, "--set", "run.duration=2 s", "-o", "run.flent.gz").returncode == 0
+    series = json.loads(gzip.decompress((tmp_path / "run.flent.gz").read_bytes()))["results"]
+    first, second = series["TCP download::1"], series["TCP download::2"]
+    both = zip(first, second, series["TCP download sum"], series["TCP download avg"], strict=True)
+    for a, b, total, mean in both:
+        have = [value for value in (a, b) if value is not None]
+        assert total == (pytest.approx(sum(have)) if have else None)
+        assert mean == (pytest.approx(sum(have) / len(have)) if have else None)
+    assert (first[0], second[0], second[-1] is None) == (None, None, False)
+    assert any(a is not None and b is None for a, b in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,18 @@ def test_acks_that_are_dropped_are_no_loss_of_data(tmp_path: Path) -> None:
     assert pct[0] == pytest.approx(case.outcomes[0].summary["flows"][2]["loss_pct"], abs=0.3)
 
 
+@pytest.mark.parametrize(
+    ("how", "ends"), [({}, (0.0, 8.0)), ({"start": 1.5, "stop": 5.25, "smooth": 1.0}, (1.5, 5.25))]
+)
+def test_loss_is_drawn_from_end_to_end(tmp_path: Path, how: dict[str, float], ends: tuple[float, float]) -> None:
+    with style.styled():
+        ax = plot.make("time", data.shown(ran(tmp_path, MIX)), panels="loss", **how).axes[0]
+    for line in ax.lines:
+        t, y = line.get_xdata(), line.get_ydata()
+        assert (t[0], t[-1]) == pytest.approx(ends, abs=0.02) and np.all(np.diff(t) > 0.49)
+        assert line.get_drawstyle() == "steps-post" and y[-1] == pytest.approx(y[-2], nan_ok=True)
+
+
 def test_one_way_delay_of_unlike_ways_is_that_of_the_way_out(tmp_path: Path) -> None:
     case = data.shown(ran(tmp_path, UNEVEN))[0]
     for i, least in ((0, 50.0), (1, 50.0 + (100.0 - 55.0) / 2)):

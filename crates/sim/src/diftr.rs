@@ -66,20 +66,20 @@ pub struct Diftr {
 }
 
 impl Diftr {
-    /// Adds a row.
+    /// Adds a row of a packet and the flow it belongs to.
     pub fn see(
         &mut self,
         now: Instant,
         link: u32,
         event: Event,
-        packet: &Packet,
+        (packet, flow): (&Packet, u32),
         sojourn: Option<Duration>,
         queue: &dyn Qdisc<Packet>,
     ) {
         self.time_s.push(now.as_secs_f64());
         self.link.push(link);
         self.event.push(event as u16);
-        self.flow.push(packet.flow);
+        self.flow.push(flow);
         self.way.push(packet.way as u16);
         self.size.push(packet.size);
         self.packets.push(queue.len() as u32);

@@ -25,6 +25,9 @@ pub enum Trace<'a> {
         sojourn: Option<Duration>,
         queue: &'a dyn aqm::Qdisc<Packet>,
     },
+    /// A connection of a flow is opened, its `connection`th from 1: until the next one that has its `place`, packets born
+    /// from now on are its own that carry `place` as their flow.
+    Open { place: u32, flow: u32, connection: u32 },
     /// A host handed a packet over.
     Send { packet: &'a Packet },
     /// A packet reached its host.

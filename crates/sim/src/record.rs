@@ -1,7 +1,9 @@
 //! The probe that keeps tables: series at a step, events with causes, drops.
 
 use crate::diftr::Diftr;
+use crate::packet::Packet;
 use crate::probe::{Probe, Trace};
+use crate::sessions::Roll;
 use cc::EventRecord;
 use std::collections::BTreeMap;
 use units::{Duration, Instant};
@@ -100,6 +102,7 @@ pub struct Recorder {
     drops: Drops,
     events: Vec<EventRecord>,
     diftr: Diftr,
+    connections: Roll,
     names: Vec<&'static str>,
     name_index: BTreeMap<&'static str, u32>,
 }
@@ -164,11 +167,11 @@ impl Recorder {
         self.keep.window.is_none_or(|(from, to)| (from..=to).contains(&now))
     }
 
-    fn drop_row(&mut self, now: Instant, link: u32, flow: u32, reason: u16, marked: u16) {
+    fn drop_row(&mut self, now: Instant, link: u32, packet: &Packet, reason: u16, marked: u16) {
         if self.keep.events {
             self.drops.time_s.push(now.as_secs_f64());
             self.drops.link.push(link);
-            self.drops.flow.push(flow);
+            self.drops.flow.push(self.connections.whose(packet).flow);
             self.drops.reason.push(reason);
             self.drops.marked.push(marked);
         }
@@ -178,10 +181,12 @@ impl Recorder {
 impl Probe for Recorder {
     fn see(&mut self, now: Instant, trace: Trace<'_>) {
         match trace {
-            Trace::Drop { link, packet, why } => self.drop_row(now, link, packet.flow, why as u16, 0),
-            Trace::Mark { link, packet } => self.drop_row(now, link, packet.flow, 0, 1),
+            Trace::Open { .. } if self.keep.events || self.keep.diftr => self.connections.hear(now, &trace),
+            Trace::Drop { link, packet, why } => self.drop_row(now, link, packet, why as u16, 0),
+            Trace::Mark { link, packet } => self.drop_row(now, link, packet, 0, 1),
             Trace::Queue { link, event, packet, sojourn, queue } if self.keep.diftr => {
-                self.diftr.see(now, link, event, packet, sojourn, queue);
+                let flow = self.connections.whose(packet).flow;
+                self.diftr.see(now, link, event, (packet, flow), sojourn, queue);
             }
             Trace::Event(e) if self.keep.events => self.events.push(*e),
             Trace::FlowSample { .. } | Trace::LinkSample { .. } | Trace::Var { .. } if !self.in_window(now) => {}

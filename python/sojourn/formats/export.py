@@ -26,6 +26,16 @@ if TYPE_CHECKING:
     from .qlog import Flow
 
 T = TypeVar("T")
+#: Hears in a sentence what a file does not hold.
+Tell = Callable[[str], None]
+
+#: Why a flow has no state of a connection to log, and what tells of it.
+CONNECTIONS = (
+    "tmix: connections come and go, and the state of none is recorded; --format pcapng has their packets, diftr those "
+    "at the queues, flent means over the open ones"
+)
+DATAGRAMS = "datagrams: no TCP"
+SILENT = "it sent nothing"
 
 
 @dataclass(frozen=True)
@@ -113,8 +123,11 @@ def pcapng(run: Run, out: Path, *, points: Sequence[str] = ("sender",), flows: S
     return packets
 
 
-def qlog(run: Run, out: Path, *, flows: Sequence[str] = ()) -> int:
-    """Write flows as qlog: JSON, or JSON text sequences when the name ends in `.sqlog`; return how many events."""
+def qlog(run: Run, out: Path, *, flows: Sequence[str] = (), tell: Tell | None = None) -> int:
+    """Write flows as qlog: JSON, or JSON text sequences when the name ends in `.sqlog`; return how many events.
+
+    `tell` hears of flows that are left out.
+    """
     from . import qlog as form
 
     run.repeatable("qlog")
@@ -123,25 +136,33 @@ def qlog(run: Run, out: Path, *, flows: Sequence[str] = ()) -> int:
     if sequence and len(picked) != 1:
         names = ", ".join(str(run.case.flows[i]["name"]) for i in picked[:20])
         raise SpecError(f"{out}: a .sqlog file holds one flow: choose with --flow one of {names}, or write .qlog")
-    traces = [form.trace(flow) for flow in recorded_flows(run, picked)]
+    traces = [form.trace(flow) for flow in recorded_flows(run, picked, tell)]
     title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
     with replacing(out) as path, path.open("w", encoding="utf-8") as file:
         form.write(file, traces, title, sequence)
     return sum(len(trace["events"]) for trace in traces)
 
 
-def log(run: Run, out: Path, name: str, *, options: Mapping[str, str], flows: Sequence[str] = ()) -> Log:
-    """Write what a logger (`ttprobe`, `tcp_probe`, `web10g`, `siftr`) at the senders would have written."""
+def log(
+    run: Run, out: Path, name: str, *, options: Mapping[str, str], flows: Sequence[str] = (), tell: Tell | None = None
+) -> Log:
+    """Write what a logger (`ttprobe`, `tcp_probe`, `web10g`, `siftr`) at the senders would have written.
+
+    `tell` hears of flows that are left out.
+    """
     from .loggers import LOGGERS
     from .sockets import recorded, states
 
     logger = LOGGERS[name].of(options)
     picked = run.flows(flows)
     if run.outcome is None:
-        repeated = recorded_flows(run, picked)
+        repeated = recorded_flows(run, picked, tell)
         rows = states(repeated, [flow_of(flow.packets.hosts[flow.sender]) for flow in repeated])
     else:
-        rows = recorded(run.outcome, run.case, picked)
+        coming = dict.fromkeys(_of_connections(run.outcome) & set(picked), CONNECTIONS)
+        whole = [i for i in picked if i not in coming]
+        _leave_out(run.case, coming, bool(whole), tell)
+        rows = recorded(run.outcome, run.case, whole)
     made = logger.write(rows, run.case.duration_s)
     write(out, made.data)
     return made
@@ -180,8 +201,11 @@ def _table(run: Run, record: Record, name: str, option: str) -> pl.DataFrame:
     return frame
 
 
-def recorded_flows(run: Run, picked: Sequence[int]) -> list[Flow]:
-    """TCP flows of a run, repeated with everything recorded: packets at the sender, ACKs, causes."""
+def recorded_flows(run: Run, picked: Sequence[int], tell: Tell | None = None) -> list[Flow]:
+    """TCP flows of a run, repeated with everything recorded: packets at the sender, ACKs, causes.
+
+    Flows that are no connection are left out, of which `tell` hears; all of them is an error.
+    """
     import numpy as np
     import polars as pl
 
@@ -200,16 +224,38 @@ def recorded_flows(run: Run, picked: Sequence[int]) -> list[Flow]:
         pcapng(replace(run, digest=outcome.digest), path, points=["sender"])
         seen = packets(read(path))
     numbers = np.array([flow_of(host) for host in seen.hosts])
-    made = []
+    made, out, coming = [], dict[int, str](), _of_connections(outcome)
     for i in picked:
         sender = int(np.flatnonzero(numbers == i)[0]) if i in numbers else -1
         mine = np.flatnonzero((seen.source == sender) | (seen.destination == sender))
-        if len(mine) and (seen.protocol[mine] == TCP).all():
+        if i in coming:
+            out[i] = CONNECTIONS
+        elif not len(mine):
+            out[i] = SILENT
+        elif (seen.protocol[mine] != TCP).any():
+            out[i] = DATAGRAMS
+        else:
             own = [frame.filter(pl.col("flow") == i) if not frame.is_empty() else frame for frame in (acks, events)]
             made.append(Flow(run.case.flows[i], seen.only(mine), sender, *own))
-    if not made:
-        raise SpecError("no TCP packets to write: these flows sent none, or they send datagrams")
+    _leave_out(run.case, out, bool(made), tell)
     return made
+
+
+def _of_connections(outcome: Outcome) -> set[int]:
+    """The flows that stand for connections."""
+    return {i for i, flow in enumerate(outcome.summary["flows"]) if flow.get("connections")}
+
+
+def _leave_out(case: Case, out: Mapping[int, str], others: bool, tell: Tell | None) -> None:
+    """Say which flows are left out and why; refuse where there are no others."""
+    parts = []
+    for why in dict.fromkeys(out.values()):
+        names = [str(case.flows[i]["name"]) for i, reason in out.items() if reason == why]
+        parts.append(f"{', '.join(names[:20])}{' …' if len(names) > 20 else ''} ({why})")
+    if not others:
+        raise SpecError(f"no connection's state to write; left out: {'; '.join(parts)}")
+    if parts and tell is not None:
+        tell(f"left out: {'; '.join(parts)}")
 
 
 def flow_of(host: str) -> int:

@@ -55,9 +55,10 @@ def written(
     raw: dict[str, list[dict[str, float]]] = {}
     frame = pl.DataFrame({"t_s": times})
     called = _called(case, picked)
+    rates_in = {i: _rates_in(flows.filter(pl.col("flow") == i)) for i in called}
     for i, name in called.items():
         mine = frame.join(flows.filter(pl.col("flow") == i), on="t_s", how="left")
-        results[name] = _values(mine["goodput_mbps"])
+        results[name] = _values(mine[rates_in[i]])
         raw[name] = _raw(times, results[name])
         if name.startswith(_UDP):
             continue
@@ -66,16 +67,16 @@ def written(
             results[f"{name}::{suffix}"] = values
             raw[f"{name}::{suffix}"] = _raw(times, values)
     rates = [results[name] for name in called.values() if name.startswith(_TCP)]
-    sums = [sum(v or 0.0 for v in at) for at in zip(*rates, strict=True)]
     if rates:
-        results["TCP download sum"] = list(sums)
-        results["TCP download avg"] = [value / len(rates) for value in sums]
+        known = [[v for v in at if v is not None] for at in zip(*rates, strict=True)]
+        results["TCP download sum"] = [sum(at) if at else None for at in known]
+        results["TCP download avg"] = [sum(at) / len(at) if at else None for at in known]
     results["Ping (ms) ICMP"] = ping = _ping(frame, toml, case, links, picked)
     raw["Ping (ms) ICMP"] = [{**one, "seq": n} for n, one in enumerate(_raw(times, ping))]
     metadata = {
         "NAME": "tcp_ndown",
         "TITLE": title,
-        "NOTE": "; ".join(_note(name, case.flows[i]) for i, name in called.items()),
+        "NOTE": "; ".join(_note(name, case.flows[i], rates_in[i]) for i, name in called.items()),
         "TIME": EPOCH,
         "T0": EPOCH,
         "HOST": "receiver",
@@ -106,8 +107,15 @@ def _called(case: Case, picked: Sequence[int]) -> dict[int, str]:
     return called
 
 
-def _note(series: str, flow: Mapping[str, Any]) -> str:
-    return f"{series.removeprefix(f'{_TCP}::')}: {flow['name']} ({flow['cc']})"
+def _rates_in(mine: pl.DataFrame) -> str:
+    """The column of a flow's rates: of one that stands for connections there is no goodput in the series."""
+    known = mine.is_empty() or mine["goodput_mbps"].cast(float).is_finite().any()
+    return "goodput_mbps" if known else "throughput_mbps"
+
+
+def _note(series: str, flow: Mapping[str, Any], rates_in: str) -> str:
+    with_headers = ", throughput with headers, means of its connections" if rates_in == "throughput_mbps" else ""
+    return f"{series.removeprefix(f'{_TCP}::')}: {flow['name']} ({flow['cc']}{with_headers})"
 
 
 def _values(column: pl.Series) -> list[float | None]:

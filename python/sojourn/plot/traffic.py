@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from .histogram import Floats
 from .samples import averaged, heard
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
     from matplotlib.axes import Axes
 
@@ -55,10 +57,14 @@ def widths(t: Floats) -> Floats:
 def lost(
     case: Shown, flow: int, series: pl.DataFrame, drops: pl.DataFrame, span: tuple[float, float], width: float
 ) -> tuple[Floats, Floats]:
-    """Data packets dropped on their way, in percent of those that were dropped or came, in bins of `width` seconds."""
+    """Data packets dropped on their way, in percent of those dropped or come: edges of bins, and their values.
+
+    Bins are `width` seconds long; what is left in the end is none of its own if it is less than half a bin.
+    """
     import polars as pl
 
-    edges = np.arange(span[0], span[1] + width, width)
+    count = max(round((span[1] - span[0]) / width), 1)
+    edges = np.append(span[0] + width * np.arange(count), span[1])
     rows = series.filter(pl.col("flow") == flow).sort("t_s")
     t, mbps = column(rows, "t_s"), np.nan_to_num(column(rows, "throughput_mbps"))
     came, _ = np.histogram(t - 1e-9, edges, weights=mbps * widths(t) * 125e3 / packet_bytes(case, flow))
@@ -68,7 +74,20 @@ def lost(
     mine = drops.filter((pl.col("flow") == flow) & (pl.col("marked") == 0) & pl.col("link").is_in(out))
     gone, _ = np.histogram(column(mine, "time_s"), edges)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return edges[:-1] + width / 2, 100.0 * gone / (gone + came)
+        return edges, 100.0 * gone / (gone + came)
+
+
+def _of_connections(view: View) -> list[int]:
+    """The flows drawn that stand for connections."""
+    outcomes = view.case.outcomes
+    return [i for i in view.flows if any(o.summary["flows"][i].get("connections") for o in outcomes)]
+
+
+def _not_recorded(name: str, view: View, drops: pl.DataFrame) -> list[int]:
+    """The flows of which a panel has nothing: those of connections, unless the kernel told of their goodput."""
+    if name not in ("goodput", "ackseq"):
+        return []
+    return [i for i in _of_connections(view) if not np.isfinite(_line("goodput", view, i, drops)[1]).any()]
 
 
 def draw(ax: Axes, name: str, view: View, labels: Labels, drops: pl.DataFrame) -> None:
@@ -76,14 +95,34 @@ def draw(ax: Axes, name: str, view: View, labels: Labels, drops: pl.DataFrame) -
     span = view.span
     if name == "loss" and drops.is_empty() and not {"flow", "marked"} <= set(drops.columns):
         raise NotRecorded("no drops were recorded: run again with --events")
+    if name == "loss" and _of_connections(view) and (drops["flow"] >= len(view.case.flows)).any():
+        raise NotRecorded(
+            "this older result has drops of connections that come and go (tmix) under numbers of their own: "
+            "run again with --fresh, or leave these flows out with flows=…"
+        )
     if name == "owd" and "owd_ms" not in view.series.columns:
         raise NotRecorded("this older result has no one-way delays over time: run again with --fresh")
+    unknown = _not_recorded(name, view, drops)
     for i, look in view.looks.items():
+        how: Mapping[str, Any] = {"color": look.colour, "linestyle": look.dash, "linewidth": min(view.thin, 1.0)}
+        if i in unknown:
+            if labels.get(i):
+                ax.plot([], [], **how, label=labels[i])
+            continue
         t, y = _line(name, view, i, drops)
+        if name == "loss":
+            # A bin's value holds until the bin's end, the last one's too.
+            ax.step(t, np.append(y, y[-1]), where="post", **how, label=labels.get(i))
+            continue
         within = (t >= span[0]) & (t <= span[1])
-        ax.plot(t[within], y[within], color=look.colour, linestyle=look.dash, linewidth=min(view.thin, 1.0),
-                drawstyle="steps-mid" if name == "loss" else "default", label=labels.get(i))  # fmt: skip
+        ax.plot(t[within], y[within], **how, label=labels.get(i))
+    if unknown:
+        names = [str(view.case.flows[i]["name"]) for i in unknown]
+        whose, its = (names[0], "its") if len(names) == 1 else (f"{len(names)} flows", "their")
+        ax.plot([], [], linestyle="none", label=f"{whose}: not recorded over time, as {its} connections come and go")
     ax.set_ylim(bottom=0)
+    if len(unknown) == len(view.looks):
+        ax.set_yticks([])  # a scale of nothing
     ax.set_ylabel(PANELS[name])
     style.legend_above(ax)
 

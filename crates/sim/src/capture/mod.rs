@@ -1,7 +1,8 @@
 //! Packet capture: a probe that writes what passes chosen points of the network as pcapng, for Wireshark and its kin.
 //!
-//! `sender` and `receiver` see what their hosts send and receive; a link sees what leaves its queue for the wire, and a
-//! further interface, `NAME-drops`, holds what was dropped there, each packet with the reason as its comment.
+//! `sender` and `receiver`, or what else its [`Content`] calls them, see what their hosts send and receive; a link sees
+//! what leaves its queue for the wire, and a further interface, `NAME-drops`, holds what was dropped there, each packet
+//! with the reason as its comment.
 
 mod pcapng;
 mod wire;
@@ -11,6 +12,7 @@ pub use pcapng::{IPV4, RAW_IP};
 use crate::link::DropWhy;
 use crate::packet::{Packet, Way};
 use crate::probe::{Probe, Trace};
+use crate::sessions::Roll;
 use experiment::{RateSpec, Scenario};
 use pcapng::{Direction, Writer};
 use std::io::{self, Write};
@@ -33,6 +35,22 @@ pub struct Wanted {
 pub trait Content {
     /// What a packet's bytes begin with: [`IPV4`] or [`RAW_IP`].
     const LINK_TYPE: u16;
+    /// The interfaces of the two hosts, each with its description.
+    const HOSTS: [(&str, &str); 2];
+
+    /// Which of the hosts sent a packet: the first is `Out`. A flow made of what one program answers another goes `Out`
+    /// from the second.
+    fn sent_by(&self, packet: &Packet) -> Way {
+        packet.way
+    }
+
+    /// Hears of all that happens, before it is asked about a packet.
+    fn hear(&mut self, _: Instant, _: &Trace<'_>) {}
+
+    /// The flow of the scenario that a packet belongs to.
+    fn flow(&self, packet: &Packet) -> u32 {
+        packet.flow
+    }
 
     /// Writes what is to be captured of a packet into `bytes`; returns its length at the IP layer.
     fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32;
@@ -42,15 +60,24 @@ pub trait Content {
 #[derive(Debug)]
 pub struct Headers {
     agreed: Vec<Agreed>,
-    /// What connections of Tmix flows agreed on: they come after the flows.
-    connections: Agreed,
+    connections: Roll,
 }
 
 impl Content for Headers {
     const LINK_TYPE: u16 = IPV4;
+    const HOSTS: [(&str, &str); 2] = [(SENDER, "hosts that send data"), (RECEIVER, "hosts that receive data")];
+
+    fn hear(&mut self, now: Instant, trace: &Trace<'_>) {
+        self.connections.hear(now, trace);
+    }
+
+    fn flow(&self, packet: &Packet) -> u32 {
+        self.connections.whose(packet).flow
+    }
 
     fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32 {
-        wire::headers(packet, self.agreed.get(packet.flow as usize).unwrap_or(&self.connections), bytes)
+        let whose = self.connections.whose(packet);
+        wire::headers(packet, whose, &self.agreed[whose.flow as usize], bytes)
     }
 }
 
@@ -58,8 +85,7 @@ impl Content for Headers {
 #[derive(Debug)]
 pub struct Capture<W, C = Headers> {
     writer: Result<Writer<W>, io::Error>,
-    sender: Option<u32>,
-    receiver: Option<u32>,
+    hosts: [Option<u32>; 2],
     /// Per link, the interface of what leaves it; the next one is that of its drops.
     links: Vec<Option<u32>>,
     content: C,
@@ -87,11 +113,8 @@ impl<W: Write> Capture<W> {
                     .map(|(host, word)| (wire::address(f as u32, host), format!("{}.{word}", scenario.flows[f].name)))
             })
             .collect();
-        let tmix = scenario.flows.iter().find(|flow| matches!(flow.traffic, experiment::Traffic::Tmix(_)));
-        let content = Headers {
-            agreed: scenario.flows.iter().map(Agreed::of).collect(),
-            connections: Agreed::of(tmix.unwrap_or(&scenario.flows[0])),
-        };
+        let agreed = scenario.flows.iter().map(Agreed::of).collect();
+        let content = Headers { agreed, connections: Roll::default() };
         Capture::with(content, scenario, wanted, out, title, &names)
     }
 }
@@ -108,7 +131,7 @@ impl<W: Write, C: Content> Capture<W, C> {
     ) -> io::Result<Self> {
         let mut writer = Writer::new(out, concat!("sojourn ", env!("CARGO_PKG_VERSION")), title)?;
         let mut next = 0;
-        let mut interface = |writer: &mut Writer<W>, name: &str, description: &str| {
+        let mut interface = |writer: &mut Writer<W>, name: &str, description: &str, drops: bool| {
             let is = wanted.points.is_empty() || wanted.points.iter().any(|p| p == name);
             if !is {
                 return Ok::<_, io::Error>(None);
@@ -118,13 +141,15 @@ impl<W: Write, C: Content> Capture<W, C> {
                 writer.interface(C::LINK_TYPE, name, description).map(|()| next - 1)
             };
             let id = add(name, description)?;
-            if name != SENDER && name != RECEIVER {
+            if drops {
                 add(&format!("{name}-drops"), "dropped there, with the reason as comment")?;
             }
             Ok(Some(id))
         };
-        let sender = interface(&mut writer, SENDER, "hosts that send data")?;
-        let receiver = interface(&mut writer, RECEIVER, "hosts that receive data")?;
+        let mut hosts = [None; 2];
+        for (host, (name, description)) in hosts.iter_mut().zip(C::HOSTS) {
+            *host = interface(&mut writer, name, description, false)?;
+        }
         let mut links = Vec::new();
         for link in &scenario.links {
             let description = match &link.rate {
@@ -133,13 +158,13 @@ impl<W: Write, C: Content> Capture<W, C> {
                 }
                 _ => format!("leaving {} for the wire", link.queue.name),
             };
-            links.push(if link.rate.is_some() { interface(&mut writer, &link.name, &description)? } else { None });
+            let seen = link.rate.is_some();
+            links.push(if seen { interface(&mut writer, &link.name, &description, true)? } else { None });
         }
         writer.names(names.iter().map(|(address, name)| (*address, name.as_str())))?;
         Ok(Capture {
             writer: Ok(writer),
-            sender,
-            receiver,
+            hosts,
             links,
             content,
             wanted: wanted.flows.clone(),
@@ -164,9 +189,10 @@ impl<W: Write, C: Content> Capture<W, C> {
         }
     }
 
-    fn at_host(&mut self, host: Way, now: Instant, packet: &Packet, way: Direction) {
-        let interface = if host == Way::Out { self.sender } else { self.receiver };
-        if let Some(interface) = interface {
+    fn at_host(&mut self, now: Instant, packet: &Packet, way: Direction) {
+        let leaves = matches!(way, Direction::Out);
+        let first = (self.content.sent_by(packet) == Way::Out) == leaves;
+        if let Some(interface) = self.hosts[usize::from(!first)] {
             self.write(interface, now, packet, Some(way), "");
         }
     }
@@ -174,6 +200,7 @@ impl<W: Write, C: Content> Capture<W, C> {
 
 impl<W: Write, C: Content> Probe for Capture<W, C> {
     fn see(&mut self, now: Instant, trace: Trace<'_>) {
+        self.content.hear(now, &trace);
         let (Trace::Send { packet }
         | Trace::Deliver { packet }
         | Trace::Dequeue { packet, .. }
@@ -181,19 +208,18 @@ impl<W: Write, C: Content> Probe for Capture<W, C> {
         else {
             return;
         };
-        if !self.wanted.is_empty() && !self.wanted.contains(&packet.flow) {
+        if !self.wanted.is_empty() && !self.wanted.contains(&self.content.flow(packet)) {
             return;
         }
-        match (trace, packet.way) {
-            (Trace::Send { .. }, host) => self.at_host(host, now, packet, Direction::Out),
-            (Trace::Deliver { .. }, Way::Out) => self.at_host(Way::Back, now, packet, Direction::In),
-            (Trace::Deliver { .. }, Way::Back) => self.at_host(Way::Out, now, packet, Direction::In),
-            (Trace::Dequeue { link, .. }, _) => {
+        match trace {
+            Trace::Send { .. } => self.at_host(now, packet, Direction::Out),
+            Trace::Deliver { .. } => self.at_host(now, packet, Direction::In),
+            Trace::Dequeue { link, .. } => {
                 if let Some(Some(interface)) = self.links.get(link as usize).copied() {
                     self.write(interface, now, packet, Some(Direction::Out), "");
                 }
             }
-            (Trace::Drop { link, why, .. }, _) => {
+            Trace::Drop { link, why, .. } => {
                 if let Some(Some(interface)) = self.links.get(link as usize).copied() {
                     let why = match why {
                         DropWhy::Overflow => "dropped: the buffer was full",

@@ -1,14 +1,19 @@
 //! A simulated packet as the bytes of its headers: IPv4 with TCP or UDP, checksums right for a payload of zeros.
 //!
 //! What the model does not have is made up so that it stays the same on every way through the network: addresses and
-//! initial sequence numbers from the flow's number, the identification from when and what was sent.
+//! initial sequence numbers from the flow's and the connection's number, the identification from when and what was sent.
 
 use crate::packet::{Packet, Way};
+use crate::sessions::Whose;
+use core::ops::Range;
 use experiment::{FlowSpec, Traffic};
 use tcp::{Config, Flags, LossDetection};
 
 /// Ports of the two hosts; iperf listens on the second.
 const PORTS: [u16; 2] = [40_000, 5_001];
+/// What Linux gives to clients (`ip_local_port_range`): of a flow of connections the receiver of the data is the client,
+/// and each of its connections has the next port.
+const CLIENTS: Range<u16> = 32_768..61_000;
 /// 10.0.0.0/9 holds senders, 10.128.0.0/9 receivers.
 const NETWORKS: [u32; 2] = [0x0a00_0000, 0x0a80_0000];
 /// The number that a datagram carries at the start of its payload.
@@ -48,12 +53,12 @@ pub fn address(flow: u32, host: Way) -> [u8; 4] {
 }
 
 /// Writes a packet's headers into `bytes` and returns its length at the IP layer.
-pub fn headers(packet: &Packet, agreed: &Agreed, bytes: &mut Vec<u8>) -> u32 {
+pub fn headers(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u8>) -> u32 {
     bytes.clear();
     bytes.resize(20, 0);
     let (length, protocol) = if agreed.datagrams {
         let payload = packet.size.saturating_sub(28);
-        let [from, to] = ports(packet);
+        let [from, to] = ports(whose, packet.way);
         bytes.extend_from_slice(&from.to_be_bytes());
         bytes.extend_from_slice(&to.to_be_bytes());
         bytes.extend_from_slice(&((payload + 8) as u16).to_be_bytes());
@@ -63,10 +68,10 @@ pub fn headers(packet: &Packet, agreed: &Agreed, bytes: &mut Vec<u8>) -> u32 {
         }
         (28 + payload, 17)
     } else {
-        segment(packet, agreed, bytes);
+        segment(packet, whose, agreed, bytes);
         (bytes.len() as u32 + packet.segment.len, 6)
     };
-    let (source, destination) = (address(packet.flow, packet.way), address(packet.flow, other(packet.way)));
+    let (source, destination) = (address(whose.flow, packet.way), address(whose.flow, other(packet.way)));
     let transport = length - 20;
     let pseudo = sum(&source) + sum(&destination) + protocol as u64 + transport as u64;
     let check = fold(pseudo + sum(&bytes[20..]));
@@ -90,7 +95,7 @@ pub fn headers(packet: &Packet, agreed: &Agreed, bytes: &mut Vec<u8>) -> u32 {
     length
 }
 
-fn segment(packet: &Packet, agreed: &Agreed, bytes: &mut Vec<u8>) {
+fn segment(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u8>) {
     let s = &packet.segment;
     let mut flags = 0;
     for (ours, wire) in
@@ -98,12 +103,12 @@ fn segment(packet: &Packet, agreed: &Agreed, bytes: &mut Vec<u8>) {
     {
         flags |= if s.flags.has(ours) { wire } else { 0 };
     }
-    let seq = initial(packet.flow, packet.way).wrapping_add(s.seq as u32);
-    let ack = initial(packet.flow, other(packet.way)).wrapping_add(s.ack as u32);
+    let seq = initial(whose, packet.way).wrapping_add(s.seq as u32);
+    let ack = initial(whose, other(packet.way)).wrapping_add(s.ack as u32);
     let ack = if s.flags.has(Flags::ACK) { ack } else { 0 };
     let syn = s.flags.has(Flags::SYN);
     let scale = if syn || !agreed.handshake { 0 } else { agreed.scale };
-    let [from, to] = ports(packet);
+    let [from, to] = ports(whose, packet.way);
     bytes.extend_from_slice(&from.to_be_bytes());
     bytes.extend_from_slice(&to.to_be_bytes());
     bytes.extend_from_slice(&seq.to_be_bytes());
@@ -144,14 +149,17 @@ fn other(way: Way) -> Way {
     }
 }
 
-fn ports(packet: &Packet) -> [u16; 2] {
-    let way = packet.way as usize;
-    [PORTS[way], PORTS[1 - way]]
+fn ports(whose: Whose, way: Way) -> [u16; 2] {
+    let ports = match whose.connection.checked_sub(1) {
+        None => PORTS,
+        Some(before) => [PORTS[1], CLIENTS.start + (before % CLIENTS.len() as u32) as u16],
+    };
+    [ports[way as usize], ports[other(way) as usize]]
 }
 
 /// Spread, so that readers meet sequence numbers that wrap, as in the wild.
-fn initial(flow: u32, way: Way) -> u32 {
-    mix((flow as u64) << 1 | way as u64) as u32
+fn initial(whose: Whose, way: Way) -> u32 {
+    mix((whose.connection as u64) << 33 | (whose.flow as u64) << 1 | way as u64) as u32
 }
 
 /// The same wherever the packet is seen, another for what is sent again. A copy made on the way keeps it (RFC 6864

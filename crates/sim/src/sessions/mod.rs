@@ -6,6 +6,7 @@
 
 mod conversation;
 pub mod talk;
+mod whose;
 
 use crate::RunError;
 use crate::build;
@@ -22,6 +23,7 @@ use experiment::{Scenario, Traffic};
 use talk::Talk;
 use tcp::{Config, Endpoint};
 use units::{Bytes, Duration, Instant, Rng, streams};
+pub(crate) use whose::{Roll, Whose};
 
 /// Connections of one flow, and what is known of them.
 #[derive(Debug)]
@@ -293,6 +295,9 @@ impl<P: Probe> World<P> {
             talk: Talk::new(connection.concurrent, if whole { mss as u64 } else { 1 }, now),
         };
         self.sessions.take(node, place);
+        if P::ON {
+            self.probe.see(now, Trace::Open { place: node, flow, connection: serial as u32 });
+        }
         self.converse(node);
         self.pump(node, true);
         self.pump(node, false);

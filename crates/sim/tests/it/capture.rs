@@ -3,6 +3,7 @@
 use crate::common::dumbbell;
 use sim::capture::{Capture, Wanted, points};
 use sim::{Options, run};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// Interface, nanoseconds, captured bytes, length on the wire.
@@ -71,6 +72,48 @@ fn points_and_flows_can_be_chosen() {
     assert_eq!(interfaces, 1);
     assert!(packets.len() > 500);
     assert!(packets.iter().all(|p| p.0 == 0 && p.2[15] == 2 && p.2[19] == 2), "10.0.0.2 and 10.128.0.2 only");
+}
+
+/// Connections that come and go, with a few packets of buffer, and a flow beside them.
+pub fn come_and_go() -> experiment::Scenario {
+    let mut scenario = dumbbell(10.0, 20.0, 15, "fifo", &["cubic", "cubic"], 10);
+    scenario.flows[0].traffic = crate::tmix::traffic("tmix(load=0.9, think=50ms)", None);
+    // Packets of a connection that are late, when another has its place.
+    scenario.links[1].reorder = Some(experiment::Reorder { probability: 0.1, delay: crate::common::ms(80.0) });
+    scenario
+}
+
+#[test]
+fn every_connection_is_told_from_the_others_and_belongs_to_its_flow() {
+    let scenario = come_and_go();
+    let wanted = |flows| Wanted { points: vec!["sender".into()], flows };
+    let (summary, all) = captured(&scenario, &wanted(vec![]));
+    assert!(all.iter().all(|p| p.2[15].max(p.2[19]) <= 2), "hosts are those of the two flows");
+    let (_, own) = captured(&scenario, &wanted(vec![0]));
+    assert_eq!(own, all.iter().filter(|p| p.2[15] == 1).cloned().collect::<Vec<_>>());
+
+    let word = |b: &[u8], at: usize| u32::from_be_bytes(b[at..at + 4].try_into().unwrap());
+    let port = |b: &[u8], at: usize| u16::from_be_bytes(b[at..at + 2].try_into().unwrap());
+    let mut starts: BTreeMap<(u16, u16), u32> = BTreeMap::new();
+    let (mut numbers, mut ahead) = (BTreeSet::new(), 0);
+    for (_, _, b, _) in &own {
+        let (ends, seq) = ((port(b, 20), port(b, 22)), word(b, 24));
+        if b[33] & 2 > 0 {
+            // A SYN is sent again with the number it had.
+            assert_eq!(*starts.entry(ends).or_insert(seq), seq, "{ends:?} is used again");
+            numbers.insert(seq);
+        }
+        // Also of packets that are late, when another connection has the place.
+        let past = seq.wrapping_sub(starts[&ends]);
+        assert!(past < 1 << 25, "{ends:?}: {past} B behind its SYN");
+        ahead = ahead.max(past);
+    }
+    let opened = summary.flows[0].connections.unwrap().opened;
+    assert!(opened > 500 && ahead > 100_000, "{opened} {ahead}");
+    let clients = starts.keys().filter(|ends| ends.1 == 5001).count() as u64;
+    assert!(starts.keys().all(|ends| ends.0 == 5001 || ends.1 == 5001));
+    assert!(clients.abs_diff(opened) <= 10, "{clients} clients, {opened} connections");
+    assert!(numbers.len() + 1 >= starts.len(), "random starts");
 }
 
 #[test]

@@ -25,6 +25,28 @@ fn numbers(table: &Table, name: &str) -> Option<Vec<f64>> {
 }
 
 #[test]
+fn packets_of_connections_are_rows_of_their_flow() {
+    let scenario = crate::capture::come_and_go();
+    let keep = Keep { diftr: true, events: true, ..Keep::default() };
+    let (summary, recorder) = sim::run(&scenario, Recorder::new(keep), Options::default()).unwrap();
+    assert_eq!(summary.digest, run(&scenario).digest);
+    let tables: BTreeMap<_, _> = recorder.tables().into_iter().collect();
+    for (name, dropped) in [("drops", &[0u16, 1][..]), ("diftr", &[3, 4])] {
+        let column = |column| numbers(&tables[name], column).unwrap();
+        let (flow, link, what) =
+            (column("flow"), column("link"), column(if name == "drops" { "reason" } else { "event" }));
+        assert!(flow.iter().all(|f| *f < 2.0), "{name}: numbers of flows alone");
+        for f in 0..2 {
+            let lost = (0..flow.len())
+                .filter(|&i| flow[i] as usize == f && link[i] == 0.0 && dropped.contains(&(what[i] as u16)))
+                .count() as u64;
+            assert_eq!(lost, summary.flows[f].lost, "{name}, flow {f}");
+            assert!(lost > 20, "{name}, flow {f}: {lost}");
+        }
+    }
+}
+
+#[test]
 fn rows_add_up_to_the_queue_they_describe() {
     for queue in ["fifo", "codel", "pie", "fq_codel", "fq_pie", "sfq_fifo", "dualpi2", "red", "choke"] {
         let (table, watched, alone) = recorded(queue);

@@ -10,10 +10,14 @@ use tcp::Stack;
 
 fn scenario(spec: &str, vectors: Option<&str>, mbps: f64, seconds: u64) -> Scenario {
     let mut s = dumbbell(mbps, 40.0, 200, "fifo", &["newreno"], seconds);
+    s.flows[0].traffic = traffic(spec, vectors);
+    s
+}
+
+pub fn traffic(spec: &str, vectors: Option<&str>) -> Traffic {
     let params = TmixParams::from_spec(&spec.parse().unwrap()).unwrap();
     let file = vectors.map(|text| (Arc::new(Vectors::read(text, "vectors").unwrap()), 0));
-    s.flows[0].traffic = Traffic::Tmix(Box::new(Tmix { params, file }));
-    s
+    Traffic::Tmix(Box::new(Tmix { params, file }))
 }
 
 fn run(s: &Scenario) -> Summary {
