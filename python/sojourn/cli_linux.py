@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,6 @@ from .cli_options import Json, Set, Source, settings
 from .errors import SpecError
 
 if TYPE_CHECKING:
-    from ._engine import Record
     from .linux.programs import Emulated
 
 Rate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate down, at the IP layer: 10Mbit/s, trace(file).")]
@@ -45,6 +45,7 @@ def emulate(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the dice of loss and queues.", min=0)] = 1,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Replace the emulation that the folder holds.")] = False,
     series: Annotated[str | None, typer.Option(metavar="STEP", help="Record series at this step.")] = None,
     diftr: Annotated[bool, typer.Option("--diftr", help="Record every packet at every queue.")] = False,
     record: Annotated[
@@ -66,11 +67,12 @@ def emulate(
     sojourn emulate --rate "trace(lte.trace)" --up 5Mbit/s --rtt 60ms --queue codel --change "10s loss=1%"
     """
     from . import _engine
+    from .linux.keeping import keep, reserved
+    from .linux.net import require
     from .linux.programs import Kept
     from .linux.programs import emulate as run
     from .linux.scene import Scene
     from .linux.status import shown
-    from .store import refuse_simulated
 
     scene = Scene(
         rate=rate,
@@ -87,21 +89,28 @@ def emulate(
     )
     if (series or diftr or record) and out is None:
         raise SpecError("--series, --diftr and --record need a folder to keep what they record: -o DIR")
-    if out is not None:
-        refuse_simulated(out)
+    terminal.target("--pcap", pcap, out)
     step = None if series is None else _engine.milliseconds(series)
     wanted = _engine.Record(step, events=record or diftr, diftr=diftr)
     kept = Kept(wanted, arrivals=record or diftr, capture=pcap)
-    with shown(status) as seen:
-        done = run(scene, command or [], serve=serve or (), cc=cc, kept=kept, realtime=realtime, seen=seen)
-    if out is not None:
-        _keep(done, wanted, out)
-    if as_json:
-        print(json.dumps(done.summary), file=sys.stderr)
-    else:
-        for line in _told(done):
-            terminal.say(line)
-    raise typer.Exit(done.code)
+    require()  # who cannot have packets need not hear of folders
+    lost = []
+    with nullcontext() if out is None else reserved(out, fresh=fresh):
+        with shown(status) as seen:
+            done = run(scene, command or [], serve=serve or (), cc=cc, kept=kept, realtime=realtime, seen=seen)
+        if as_json:
+            print(json.dumps(done.summary), file=sys.stderr)
+        else:
+            for line in _told(done):
+                terminal.say(line)
+        if done.uncaptured:
+            lost.append(f"--pcap {pcap}: cannot be written whole: {done.uncaptured}; it ends before the run does")
+        if out is not None and (less := keep(done, wanted, out)):
+            lost.append(less)
+    for line in lost:
+        terminal.say(f"error: {line}")
+    # A command that failed says more than what was lost of it.
+    raise typer.Exit(done.code or int(bool(lost)))
 
 
 def _told(done: Emulated) -> list[str]:
@@ -120,18 +129,6 @@ def _told(done: Emulated) -> list[str]:
     word = "valid" if check["valid"] else "suspect: " + "; ".join(check["reasons"])
     lines.append(f"lateness p50 {late['p50']:.0f} us, p99 {late['p99']:.0f} us; {word}")
     return lines
-
-
-def _keep(done: Emulated, record: Record, out: Path) -> None:
-    from .store import Store
-
-    result, outcome = done.result(record)
-    store = Store(out, result.experiment, result.plan, fresh=True, on="linux")
-    try:
-        store.add(outcome)
-        store.finish(result, complete=True)
-    finally:
-        store.close()
 
 
 def verify(

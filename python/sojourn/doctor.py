@@ -157,6 +157,9 @@ def _bpf() -> Finding:
         known_kernel()
     except SetupError:
         return Finding("BPF", False, found, "sojourn kernel load --untried NAME")
+    except (OSError, RuntimeError) as error:  # sudo and setpriv may keep the HOME of somebody else, or leave none
+        closed = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        return Finding("BPF", False, f"{found}; {closed}", "let HOME, or XDG_CACHE_HOME, be a folder of this user's")
     return Finding("BPF", True, found)
 
 

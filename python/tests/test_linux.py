@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import sojourn as sj
+from sojourn import doctor
 from sojourn.errors import SetupError, SpecError
 from sojourn.linux import flows, net
 from sojourn.linux.scene import Scene
@@ -34,6 +35,18 @@ def test_a_missing_tool_is_named_with_its_package(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(net.Path, "exists", lambda _: True)
     with pytest.raises(SetupError, match="ip: not found: apt-get install iproute2"):
         net.require()
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied", "/closed/.cache"), RuntimeError("no home")])
+def test_doctor_finds_a_home_that_is_somebody_elses(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def closed() -> None:
+        raise error
+
+    monkeypatch.setattr("sojourn.linux.build.known_kernel", closed)
+    monkeypatch.setattr(doctor.Path, "exists", lambda _: True)
+    found = doctor._bpf()
+    assert not found.ok and found.found.endswith(("/closed/.cache: Permission denied", "no home"))
+    assert "HOME" in found.mend
 
 
 def test_a_scene_is_two_links_each_with_half_of_the_rtt() -> None:

@@ -18,6 +18,13 @@ from sojourn.suite import find, run
         ({"loss": "200%"}, r'--loss 200%: "200%" is out of range'),
         ({"changes": ("10s loss=5",)}, r'--change: "5" is out of range'),
         ({"seed": 10**20}, r"^1000000\d+ is too large"),
+        ({"rtt": "0ms"}, "--rtt 0ms: out of range: an RTT is from 1us to 60s"),
+        ({"rtt": "0 min"}, "--rtt 0 min: out of range: an RTT is from 1us to 60s"),
+        ({"rtt": "61s"}, "--rtt 61s: out of range: an RTT is from 1us to 60s"),
+        ({"rtt": "0x"}, "--rtt 0x: expected a time such as 40ms"),
+        ({"changes": ("1s rtt=0ms",)}, "--change rtt 0ms: out of range: an RTT is from 1us"),
+        ({"changes": ("0s rate=4Mbit/s",)}, "--change '0s rate=4Mbit/s': 0s: a change comes later than the beginning"),
+        ({"changes": ("1s loss=1% loss=2%",)}, "--change '1s loss=1% loss=2%': loss is given twice"),
     ],
 )
 def test_what_is_wrong_is_told_of_the_option(options, says):

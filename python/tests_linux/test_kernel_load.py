@@ -72,6 +72,47 @@ def test_it_becomes_the_default_and_is_taken_back() -> None:
     assert default() == before
 
 
+@pytest.mark.parametrize("order", [("hldg", "cdg"), ("cdg", "hldg")])
+def test_in_whatever_order_they_are_unloaded_the_first_default_is_back(
+    order: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = core().Namespace()
+
+    class Inside:
+        """A setting of that network, whoever asks."""
+
+        def __init__(self, name: str) -> None:
+            self.name = f"ipv4/{name}"
+
+        def read_text(self) -> str:
+            return str(space.read_sysctl(self.name))
+
+        def write_text(self, value: str) -> None:
+            space.sysctl(self.name, value)
+
+    monkeypatch.setattr(kernel, "DEFAULT", default := Inside("tcp_congestion_control"))
+    allowed = kernel.ALLOWED.read_text()
+    space.sysctl("ipv4/tcp_congestion_control", "reno")
+    kernel.load("hldg", default=True)
+    kernel.load("cdg", default=True)
+    left = {"hldg": "cdg", "cdg": "hldg"}
+    for name, then in zip(order, (left[order[0]], "reno"), strict=True):
+        kernel.unload(name)
+        assert default.read_text() == then
+    assert kernel.ALLOWED.read_text() == allowed
+
+
+def test_what_becomes_the_default_again_is_not_allowed_to_more_than_it_was() -> None:
+    before, allowed = DEFAULT.read_text(), kernel.ALLOWED.read_text()
+    if (name := "cubic") in allowed.split() or name not in kernel.available():
+        pytest.skip(f"here {name} is allowed to everybody already, or is not to be had")
+    try:
+        kernel._make_default(name)
+        assert kernel.ALLOWED.read_text() == allowed
+    finally:
+        DEFAULT.write_text(before)
+
+
 def test_other_parameters_are_another_object_and_the_same_are_not() -> None:
     one, again, other = build.build("hldg"), build.build("hldg"), build.build("hldg(g=4)")
     assert one == again != other

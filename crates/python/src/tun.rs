@@ -17,8 +17,9 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 use units::Duration;
 
-/// The run, the flows that programs made with whether each goes by the first link, and its end in seconds.
-type Finished = (RunResult, Vec<(String, bool)>, f64);
+/// The run, the flows that programs made with whether each goes by the first link, its end in seconds, and why the capture
+/// is not whole.
+type Finished = (RunResult, Vec<(String, bool)>, f64, Option<String>);
 /// Recorded arrivals: `time_ns`, `flow`, `way`, `size`, `ecn`.
 type Columns = (Vec<u64>, Vec<u32>, Vec<u16>, Vec<u32>, Vec<u16>);
 
@@ -195,7 +196,8 @@ impl Emulator {
         summary["validity"] = json!(outcome.validity);
         let flows = outcome.flows.iter().map(|f| (f.name.clone(), f.route.first() == Some(&0))).collect();
         let end = outcome.end.as_nanos() as f64 * 1e-9;
-        Ok((RunResult::new(summary.to_string(), outcome.names, outcome.tables), flows, end))
+        let uncaptured = outcome.uncaptured.map(|e| e.to_string());
+        Ok((RunResult::new(summary.to_string(), outcome.names, outcome.tables), flows, end, uncaptured))
     }
 }
 

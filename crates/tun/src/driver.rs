@@ -106,6 +106,8 @@ pub struct Outcome {
     pub flows: Vec<FlowSpec>,
     /// How long it took.
     pub end: Instant,
+    /// Why the capture is not whole, if it is not: that costs nothing but the capture.
+    pub uncaptured: Option<std::io::Error>,
 }
 
 /// Runs until the scenario's end or until it is stopped.
@@ -307,7 +309,7 @@ impl Driver {
             if let Some(all) = &mut self.arrivals {
                 all.push(Arrival { at: now, flow, way, size, ecn });
             }
-            let handle = self.frames.borrow_mut().keep(bytes);
+            let handle = self.frames.borrow_mut().keep(bytes, end);
             self.world.inject(flow, way, size, ecn, handle);
         }
         Ok(TURN)
@@ -381,10 +383,7 @@ impl Driver {
         v.load_1min = v.load_1min.max(check::load());
         v.achieved = self.glances.iter().filter_map(achieved).collect();
         let (summary, watch) = self.world.finish();
-        if let Some(capture) = watch.capture {
-            let written = capture.finish().and_then(|(_, chunks)| chunks.close());
-            written.map_err(|e| Failure::at("the capture could not be written", e))?;
-        }
+        let closed = watch.capture.map(|capture| capture.finish().and_then(|(_, chunks)| chunks.close()));
         let mut tables = summary.tables.clone();
         tables.extend(watch.recorder.tables());
         if let Some(all) = &self.arrivals {
@@ -399,6 +398,7 @@ impl Driver {
             validity: self.validity.judge(),
             flows: sorter.specs().to_vec(),
             end: self.ended,
+            uncaptured: closed.and_then(Result::err),
         })
     }
 }

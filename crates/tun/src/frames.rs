@@ -1,9 +1,10 @@
 //! The packets under way, byte for byte, in buffers that are used again: the simulator's packets carry only the number of
 //! theirs.
 
+use crate::flows::End;
 use crate::frame;
 use sim::capture::{Content, RAW_IP};
-use sim::packet::Packet;
+use sim::packet::{Packet, Way};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -14,6 +15,7 @@ pub const MTU: usize = 1500;
 struct Buffer {
     bytes: Box<[u8; MTU]>,
     length: u16,
+    from: End,
     /// Fates to come: more than one for a packet that was doubled on the way.
     uses: u16,
 }
@@ -36,19 +38,19 @@ impl Frames {
     fn grow(&mut self, more: usize) {
         for _ in 0..more {
             self.free.push(self.all.len() as u32);
-            self.all.push(Buffer { bytes: Box::new([0; MTU]), length: 0, uses: 0 });
+            self.all.push(Buffer { bytes: Box::new([0; MTU]), length: 0, from: End::Near, uses: 0 });
         }
     }
 
-    /// Keeps a packet; its handle.
-    pub fn keep(&mut self, bytes: &[u8]) -> u32 {
+    /// Keeps a packet that comes from one of the ends; its handle.
+    pub fn keep(&mut self, bytes: &[u8], from: End) -> u32 {
         if self.free.is_empty() {
             self.grow(256);
         }
         let handle = self.free.pop().expect("there is room now");
         let buffer = &mut self.all[handle as usize];
         buffer.bytes[..bytes.len()].copy_from_slice(bytes);
-        (buffer.length, buffer.uses) = (bytes.len() as u16, 1);
+        (buffer.length, buffer.from, buffer.uses) = (bytes.len() as u16, from, 1);
         handle
     }
 
@@ -85,6 +87,14 @@ pub struct Real(pub Rc<RefCell<Frames>>);
 
 impl Content for Real {
     const LINK_TYPE: u16 = RAW_IP;
+    const HOSTS: [(&str, &str); 2] = [("near", "the host where the command runs"), ("far", "the host at the far end")];
+
+    fn sent_by(&self, packet: &Packet) -> Way {
+        match self.0.borrow().all[packet.segment.ts_val as usize].from {
+            End::Near => Way::Out,
+            End::Far => Way::Back,
+        }
+    }
 
     fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32 {
         bytes.extend_from_slice(self.0.borrow().get(packet.segment.ts_val));
@@ -102,13 +112,13 @@ mod tests {
     #[test]
     fn a_buffer_is_used_again_after_its_last_fate() {
         let mut frames = Frames::new(1);
-        let a = frames.keep(&[1, 2, 3]);
+        let a = frames.keep(&[1, 2, 3], End::Near);
         frames.copied(a);
         frames.done(a);
         assert_eq!(frames.get(a), [1, 2, 3]);
-        let b = frames.keep(&[4]);
+        let b = frames.keep(&[4], End::Far);
         assert_ne!(a, b);
         frames.done(a);
-        assert_eq!(frames.keep(&[5]), a);
+        assert_eq!(frames.keep(&[5], End::Near), a);
     }
 }

@@ -38,7 +38,7 @@ pub struct Wanted {
     pub delay_based: bool,
     /// The kernel's pacing rate is in force.
     pub paced: bool,
-    /// Reductions are the algorithm's own business: recovery does not tell of them.
+    /// The window is the algorithm's own business: the kernel's CWR state does not tell of reductions.
     pub own_window: bool,
     /// It tells of its reductions itself ([`Listener`](crate::listener::Listener)): they are not guessed from samples.
     pub tells: bool,

@@ -79,8 +79,11 @@ impl Watched {
         if known && !std::mem::replace(&mut self.threshold, true) {
             news.slow_start = Some(i.snd_ssthresh as u64 * i.snd_mss as u64);
         }
-        if i.ca_state != self.ca_state && !wanted.own_window {
+        if i.ca_state != self.ca_state {
             match i.ca_state {
+                // The kernel's answer to a mark, which changes no window of such an algorithm's (BBR). A recovery does:
+                // it begins with what is in flight.
+                CWR if wanted.own_window => {}
                 CWR => news.backoffs[if wanted.delay_based { 0 } else { 2 }] += 1,
                 RECOVERY => news.backoffs[1] += 1,
                 LOSS => news.backoffs[3] += 1,

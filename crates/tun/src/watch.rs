@@ -67,16 +67,21 @@ impl Chunks {
 
     fn hand_over(&mut self) -> io::Result<()> {
         let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK));
-        let gone = || io::Error::other("the capture could not be written");
-        self.to.as_ref().ok_or_else(gone)?.send(chunk).map_err(|_| gone())
+        let sent = self.to.as_ref().is_some_and(|to| to.send(chunk).is_ok());
+        if sent { Ok(()) } else { self.ended().and_then(|()| Err(io::Error::other("its writer has ended"))) }
+    }
+
+    /// What the writer came to: it alone knows what the disk said.
+    fn ended(&mut self) -> io::Result<()> {
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        writer.join().unwrap_or_else(|_| Err(io::Error::other("the capture's writer panicked")))
     }
 
     /// Waits until all of it is in the file.
     pub fn close(mut self) -> io::Result<()> {
         self.hand_over()?;
         self.to = None;
-        let writer = self.writer.take().expect("closed once");
-        writer.join().unwrap_or_else(|_| Err(io::Error::other("the capture's writer panicked")))
+        self.ended()
     }
 }
 
@@ -91,5 +96,24 @@ impl Write for Chunks {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_disk_said_is_told_however_early_it_was() {
+        let mut out = Chunks::create(Path::new("/dev/full")).unwrap();
+        // The writer gives up with the first chunk; one of the next finds nobody.
+        let refused = (0..1000).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            out.write_all(&[0; CHUNK]).err()
+        });
+        assert_eq!(refused.unwrap().kind(), io::ErrorKind::StorageFull);
+        let mut short = Chunks::create(Path::new("/dev/full")).unwrap();
+        short.write_all(&[0]).unwrap();
+        assert_eq!(short.close().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }

@@ -164,7 +164,7 @@ def perform(
             break
         time.sleep(0.1)
     try:
-        result, _, seconds = run.finish()
+        result, _, seconds, _ = run.finish()
     except RuntimeError as error:
         raise RunError(f"{e.file}, case {task.case}, repetition {task.repetition}: {error}") from None
     if seconds < case.duration_s - 1e-3:

@@ -10,15 +10,17 @@ import sys
 
 
 def main() -> int:
-    """Run the command and return its exit code as a shell would tell it."""
-    command = sys.argv[1:]
+    """Run the command and return its exit code as a shell would tell it; first comes what it is to ignore: `1,3`."""
+    kept, *command = sys.argv[1:]
+    ignored = {int(number) for number in kept.split(",") if number}
     endings = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
     for number in endings:
         signal.signal(number, signal.SIG_IGN)
     child = os.fork()
     if child == 0:
         for number in endings:
-            signal.signal(number, signal.SIG_DFL)
+            if number not in ignored:
+                signal.signal(number, signal.SIG_DFL)
         try:
             os.execvp(command[0], command)
         except OSError as error:

@@ -29,6 +29,8 @@ from . import build
 
 DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+#: What a program without privileges may ask for.
+ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 REMEMBERED = Path("/run/sojourn/kernel")
 UNITS = Path("/etc/systemd/system")
 
@@ -61,7 +63,9 @@ def load(spec: str, *, record: bool = False, default: bool = False, untried: boo
     root(f"loading {name}")
     build.known_kernel(untried)
     target = build.build(spec, record)
-    before = _remembered(name).get("default", DEFAULT.read_text().strip())
+    before = DEFAULT.read_text().strip()
+    if before == name:
+        before = _remembered(name).get("default", name)
     if name in registered():
         unload(name)
     elif name in available():
@@ -84,10 +88,9 @@ def unload(name: str, wait: float = 3) -> list[str]:
     if name not in there:
         raise SpecError(_not_loaded(name))
     if DEFAULT.read_text().strip() == name:
-        DEFAULT.write_text(_fallback(name))
+        _make_default(_fallback(name))
     left = unregister(there[name], wait)
-    (REMEMBERED / f"{name}.json").unlink(missing_ok=True)
-    tidy(REMEMBERED)
+    _forget(name)
     if not left:
         return []
     return [f"{left} maps of {name} stay until the last socket that uses it is closed and the kernel lets go"]
@@ -182,6 +185,26 @@ def uninstall(name: str, folder: Path = UNITS) -> None:
 def _systemctl(verb: str, name: str) -> None:
     if Path("/run/systemd/system").is_dir() and shutil.which("systemctl"):
         subprocess.run(["systemctl", verb, name], check=False, capture_output=True)
+
+
+def _make_default(name: str) -> None:
+    """Makes it the system's default, and nothing more."""
+    allowed = ALLOWED.read_text()
+    DEFAULT.write_text(name)
+    # The kernel allows whatever becomes the default to everybody, for good.
+    with suppress(OSError):  # the list is the machine's: another network namespace may only read it
+        ALLOWED.write_text(allowed)
+
+
+def _forget(name: str) -> None:
+    """Those that took the default over from it remember what it had taken over: they may be unloaded in any order."""
+    before = _remembered(name).get("default", "")
+    (REMEMBERED / f"{name}.json").unlink(missing_ok=True)
+    for path in REMEMBERED.glob("*.json"):
+        state = _remembered(path.stem)
+        if state.get("default") == name:
+            path.write_text(json.dumps(state | {"default": before}), "utf-8")
+    tidy(REMEMBERED)
 
 
 def _fallback(name: str) -> str:

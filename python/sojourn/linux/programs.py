@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from .. import _core, _engine
@@ -22,6 +19,9 @@ from ..errors import RunError, SetupError, SpecError
 from ..result import Outcome, Result
 from .net import DEVICE, End, core, require
 from .scene import Scene
+from .serving import Server, words
+from .serving import serve as served
+from .signals import handed_on
 
 #: The far end's addresses: what the command talks to.
 SERVER, SERVER6 = "10.201.0.1", "fd00:736f:6a::1"
@@ -51,6 +51,8 @@ class Emulated:
     scene: Scene
     flows: tuple[tuple[str, bool], ...]
     seconds: float
+    #: Why the capture is not whole, if it is not.
+    uncaptured: str | None = None
 
     @property
     def validity(self) -> dict[str, Any]:
@@ -81,8 +83,12 @@ def emulate(
     `serve`: commands for the far end, ended with the run. `cc`: the congestion control of both ends, as the kernel
     calls it.
     """
+    # What is wrong is told before anything is made.
+    servers = [(text, words(text)) for text in serve]
+    if command and not command[0]:
+        raise SpecError('the command has an empty name: "-- iperf3 -c 10.201.0.1", for instance, or none for a shell')
     require()
-    experiment = scene.checked()  # what is wrong is told before anything is made
+    experiment = scene.checked()
     near, far = End(), End()
     _address(near, CLIENT, CLIENT6, cc)
     _address(far, SERVER, SERVER6, cc)
@@ -105,33 +111,37 @@ def emulate(
         )
     except _core.SpecError as error:
         raise SpecError(str(error)) from None
-    servers: list[subprocess.Popen[bytes]] = []
-    with _handed_on() as handle:
+    serving: list[Server] = []
+    with handed_on() as foreground:
+        start = partial(_start, ignored=foreground.ignored)
         try:
-            for text in serve:
-                there = _listening(far)
-                servers.append(_start(far, shlex.split(text), quiet=True))
-                _wait_until_it_listens(far, servers[-1], text, there)
-            child = handle(_start(near, command or [os.environ.get("SHELL", "/bin/sh")]))
+            for text, program in servers:
+                serving.append(served(far, text, program, start))
+            child = foreground.command = start(near, command or [os.environ.get("SHELL") or "/bin/sh"])
             while child.poll() is None:
                 if seen:
                     seen(json.loads(run.status()))
                 if not run.running():
                     break
+                for server in serving:
+                    server.tell_of_its_end()
                 with suppress(subprocess.TimeoutExpired):
                     child.wait(0.25)
+            for server in serving if not foreground.interrupted else ():
+                server.tell_of_its_end(whatever=bool(child.returncode))
         finally:
-            for process in (*servers, *handle.children):
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
+            for server in serving:
+                server.end()
+            if (left := foreground.command) and left.poll() is None:
+                left.kill()
+                left.wait()
             for end in (near, far):
                 # What the programs left unsent would be retransmitted for minutes to a network that is gone, and keep
                 # it, and its congestion control, alive.
                 end.space.sysctl("ipv4/tcp_orphan_retries", "1")
             run.stop()
     try:
-        result, flows, seconds = run.finish()
+        result, flows, seconds, uncaptured = run.finish()
     except RuntimeError as error:
         raise RunError(f"emulate: {error}") from None
     summary = json.loads(result.summary)
@@ -140,7 +150,8 @@ def emulate(
         flow["cc"] = "outside"
     raw = Raw(0, 0, json.dumps(summary), result.tables, tuple(result.names))
     code = child.returncode
-    return Emulated(code if code >= 0 else 128 - code, raw, summary, scene, tuple(flows), seconds)
+    code = code if code >= 0 else 128 - code
+    return Emulated(code, raw, summary, scene, tuple(flows), seconds, uncaptured)
 
 
 def _address(end: End, v4: str, v6: str, cc: str | None) -> None:
@@ -165,61 +176,12 @@ def _address(end: End, v4: str, v6: str, cc: str | None) -> None:
         raise
 
 
-def _start(end: End, command: Sequence[str], quiet: bool = False) -> subprocess.Popen[bytes]:
+def _start(
+    end: End, command: Sequence[str], *, ignored: frozenset[int], quiet: bool = False
+) -> subprocess.Popen[bytes]:
     """Start a command inside; it and all that it starts end with this process, even if that is killed."""
     inner = ["unshare", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"]
-    outer = ["setpriv", "--pdeathsig", "KILL", *end.inside(inner), sys.executable, "-I", "-S", str(_INIT), *command]
+    first = [sys.executable, "-I", "-S", str(_INIT), ",".join(map(str, sorted(map(int, ignored))))]
+    outer = ["setpriv", "--pdeathsig", "KILL", *end.inside(inner), *first, *command]
     environment = {**os.environ, "SOJOURN_SERVER": SERVER, "SOJOURN_SERVER6": SERVER6}
     return subprocess.Popen(outer, env=environment, stdout=subprocess.DEVNULL if quiet else None)
-
-
-def _listening(end: End) -> set[str]:
-    """The sockets in its namespace that anybody may talk to, by kind and inode."""
-    found = set()
-    for name, text in end.space.sockets():
-        rows = [line.split() for line in text.splitlines()[1:]]
-        # 0A is LISTEN; a UDP socket that waits for anyone is 07.
-        found |= {f"{name} {row[9]}" for row in rows if row[3] in ("0A", "07")}
-    return found
-
-
-def _wait_until_it_listens(
-    end: End, process: subprocess.Popen[bytes], text: str, there: set[str], most: float = 2.0
-) -> None:
-    """A server that is not up yet would refuse the command's first connection; `there` are the sockets before it."""
-    latest = time.monotonic() + most
-    while time.monotonic() < latest:
-        if process.poll() is not None:
-            raise SpecError(f"--serve {text!r} ended at once, with exit code {process.returncode}")
-        if _listening(end) - there:
-            return
-        time.sleep(0.02)
-
-
-class _Children:
-    def __init__(self) -> None:
-        self.children: list[subprocess.Popen[bytes]] = []
-
-    def __call__(self, child: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
-        self.children.append(child)
-        return child
-
-
-@contextmanager
-def _handed_on() -> Iterator[_Children]:
-    """Ctrl-C is the command's, as under a shell: the terminal sends it to both. A request to end, ends all."""
-    handle = _Children()
-
-    def end(number: int, _: FrameType | None) -> None:
-        for child in handle.children:
-            child.kill()
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    signal.signal(signal.SIGINT, lambda *_: None)
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGHUP, end)
-    try:
-        yield handle
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from .. import _engine
@@ -15,6 +16,9 @@ FOREVER = "1000000 s"
 #: What errors call the experiment, which nobody has written.
 FILE = "emulate"
 _CHANGES = ("rate", "up", "rtt", "loss")
+#: What crates/experiment/src/limits.rs allows; said here of the RTT, and not of links and a flow that nobody wrote.
+_RTT_MIN_MS, _RTT_MAX_MS = 1e-3, 60e3
+_BEGINNING = "a change comes later than the beginning, where --rate, --up, --rtt and --loss say what holds"
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,9 @@ class Scene:
         }
         changed = [_change(text) for text in self.changes]
         if seconds is not None:  # what was never reached is no part of the run
-            changed = [change for change in changed if _milliseconds(change["at"], "--change") < seconds * 1e3]
+            changed = [
+                change for change in changed if _milliseconds(change["at"], "--change", _BEGINNING) < seconds * 1e3
+            ]
         lines = ["format = 1", f"title = {_quote(self.title)}"]
         for name, keys in (("down", down), ("up", up)):
             lines += ["[[link]]", f'name = "{name}"', f"delay = {_quote(half)}"]
@@ -99,19 +105,29 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _milliseconds(text: str, option: str) -> float:
-    for unit, factor in (("min", 60.0), ("h", 3600.0)):
-        number = text.removesuffix(unit).strip()
-        if number != text.strip():
-            return _milliseconds(f"{number} s", option) * factor
+def _milliseconds(text: str, option: str, zero: str) -> float:
+    """Read a time; `zero` is what is said of none at all."""
+    given, factor = text.strip(), 1.0
+    for unit, seconds in (("min", 60.0), ("h", 3600.0)):
+        if given.endswith(unit):
+            given, factor = f"{given.removesuffix(unit)} s", seconds
     try:
-        return _engine.milliseconds(text)
+        return _engine.milliseconds(given) * factor
     except SpecError:
-        raise SpecError(f"{option} {text}: expected a time such as 40ms") from None
+        said = "expected a time such as 40ms"
+        if given[:1].isdigit():
+            with suppress(SpecError):
+                _engine.milliseconds(f"1{given}")  # then it is written as a time, and none is meant
+                said = zero
+        raise SpecError(f"{option} {text}: {said}") from None
 
 
 def _half(text: str, option: str) -> str:
-    return f"{_milliseconds(text, option) / 2:.9g} ms"
+    said = "out of range: an RTT is from 1us to 60s"
+    rtt = _milliseconds(text, option, said)
+    if not _RTT_MIN_MS <= rtt <= _RTT_MAX_MS:
+        raise SpecError(f"{option} {text}: {said}")
+    return f"{rtt / 2:.9g} ms"
 
 
 def _change(text: str) -> dict[str, str]:
@@ -119,12 +135,14 @@ def _change(text: str) -> dict[str, str]:
     at, *pairs = re.sub(r"(?<=\d) +(?=[a-zA-Zµ%/]+(\s|$))", "", text).split() or [""]
     if "=" in at or not at:
         raise SpecError(f'--change {text!r}: the time is missing: "10s {text.strip() or "rate=4Mbit/s"}", for instance')
-    _milliseconds(at, f"--change {text!r}:")
+    _milliseconds(at, f"--change {text!r}:", _BEGINNING)
     change = {"at": at}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if key not in _CHANGES or not equals or not value:
             raise SpecError(f"--change {text!r}: {pair!r}: expected a time and {', '.join(_CHANGES)} with =VALUE")
+        if key in change:
+            raise SpecError(f"--change {text!r}: {key} is given twice; leave one out, or give it a --change of its own")
         change[key] = value
     if len(change) == 1:
         raise SpecError(f'--change {text!r} changes nothing: "10s rate=4Mbit/s", for instance')

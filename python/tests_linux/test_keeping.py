@@ -1,0 +1,117 @@
+"""What an emulation keeps: packets at either host, results that nothing replaces unasked, the rest on a full disk."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import SOJOURN, Ran
+
+import sojourn as sj
+
+Emulate = Callable[..., Ran]
+LINK = ("--rate", "20Mbit/s", "--rtt", "10ms")
+PING = ("--", "ping", "-q", "-c", "2", "-i", "0.2", "10.201.0.1")
+FETCH = ("--serve", "iperf3 -s -1", "--", "iperf3", "-c", "10.201.0.1", "-n")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A disk of a hundred kilobytes."""
+    disk = tmp_path / "small"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", disk], check=True)
+    yield disk
+    subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_a_capture_is_of_either_host_and_shows_the_round_trip_from_both(emulate: Emulate, tmp_path: Path) -> None:
+    file = tmp_path / "x.pcapng"
+    ran = emulate("--rate", "10Mbit/s", "--rtt", "40ms", "--pcap", str(file), *FETCH, "100K")
+    assert ran.code == 0, ran.err
+    for here, there in (("near", "far"), ("far", "near")):
+        trips = [t for c in sj.spp(f"{file}#{here}", f"{file}#{there}").trips for t in c.rtt / 1e6]
+        assert len(trips) > 10
+        assert 40.0 <= min(trips) < 41.5, (here, ran.about())
+    names = subprocess.run(
+        [SOJOURN, "spp", f"{file}#sender", f"{file}#far"], capture_output=True, text=True, check=False
+    )
+    assert names.returncode != 0, "whoever sends data is at both ends here"
+
+
+def test_a_folder_that_cannot_take_results_is_refused_before_the_command_runs(emulate: Emulate, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ran_at_all = tmp_path / "ran"
+    for out in (
+        "/proc/nothing/here",
+        str(tmp_path / "file"),
+        str(tmp_path / "file/below"),
+        str(tmp_path / ("x" * 300)),
+    ):
+        ran = emulate(*LINK, "-o", out, "--", "touch", str(ran_at_all))
+        assert ran.code == 2 and "error: " in ran.err and "Traceback" not in ran.err, (out, ran.err)
+    ran = emulate(*LINK, "--pcap", str(tmp_path / "no/x.pcapng"), "--", "touch", str(ran_at_all))
+    assert ran.code == 2 and "there is no folder" in ran.err
+    assert not ran_at_all.exists()
+    assert emulate(*LINK, "-o", str(tmp_path / "a/b"), "--queue", "nix", "--", "true").code == 2
+    assert not (tmp_path / "a").exists(), "a folder for results that never came"
+
+
+def test_an_emulation_is_replaced_only_when_asked(emulate: Emulate, tmp_path: Path) -> None:
+    out, other = str(tmp_path / "out"), ("--rate", "5Mbit/s", "--rtt", "20ms")
+    assert emulate(*LINK, "-o", out, *PING).code == 0
+    digest = sj.load(out).digest
+    again = emulate(*other, "-o", out, *PING)
+    assert again.code == 2 and "cannot be made again" in again.err and "--fresh" in again.err and not again.out
+    assert sj.load(out).digest == digest
+    assert emulate(*other, "-o", out, "--fresh", *PING).code == 0
+    assert sj.load(out).digest != digest
+
+
+def test_two_do_not_write_into_one_folder(emulate: Emulate, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    nested = f"{SOJOURN} emulate {' '.join(LINK)} -o {out} -- true; test $? = 1 || exit 9"
+    ran = emulate(*LINK, "-o", out, "--", "sh", "-c", nested)
+    assert ran.code == 0 and "another emulation is to be written there" in ran.err, ran.err
+    assert len(sj.load(out)) == 1
+
+
+def test_what_the_command_puts_beside_its_results_is_no_harm(emulate: Emulate, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ran = emulate(*LINK, "-o", str(out), "--pcap", str(out / "x.pcapng"), "--", "touch", str(out / "log"))
+    assert ran.code == 0, ran.err
+    assert len(sj.load(out)) == 1 and (out / "log").exists() and (out / "x.pcapng").exists()
+
+
+@pytest.mark.parametrize(("inner", "code"), [(0, 1), (7, 7)])
+def test_a_capture_that_fails_costs_nothing_else(emulate: Emulate, tmp_path: Path, inner: int, code: int) -> None:
+    out = tmp_path / "out"
+    ran = emulate(*LINK, "-o", str(out), "--pcap", "/dev/full", "--", "sh", "-c", f"ping -qc1 10.201.0.1; exit {inner}")
+    assert ran.code == code and ran.summary
+    (line,) = [line for line in ran.err.splitlines() if "error: " in line]
+    assert "--pcap /dev/full" in line and "No space left" in line and line.count("cannot be written") == 1
+    assert len(sj.load(out)) == 1
+
+
+@pytest.mark.parametrize(("inner", "code"), [(0, 1), (7, 7)])
+def test_on_a_full_disk_what_is_small_is_kept(emulate: Emulate, small: Path, inner: int, code: int) -> None:
+    ran = emulate(
+        *(*LINK, "-o", str(small / "out"), "--diftr", *FETCH[:2], "--", "sh", "-c"),
+        f"iperf3 -c $SOJOURN_SERVER -n 3M; exit {inner}",
+    )
+    assert ran.code == code and ran.summary
+    (line,) = [line for line in ran.err.splitlines() if "error: " in line]
+    assert "diftr" in line and "lost" in line and "give the same command" not in line, line
+    (outcome,) = sj.load(small / "out")
+    assert outcome.digest == ran.summary["digest"] and "diftr" not in outcome.tables_held
+
+
+def test_on_a_disk_without_any_room_the_summary_is_still_told(emulate: Emulate, small: Path) -> None:
+    fill = f"ping -qc1 10.201.0.1; cat /dev/zero > {small}/fill; exit 7"
+    ran = emulate(*LINK, "-o", str(small / "out"), "--", "sh", "-c", fill)
+    assert ran.code == 7 and ran.summary
+    assert "nothing of the results is kept" in ran.err and "Traceback" not in ran.err, ran.err
+    (small / "fill").unlink()
+    assert emulate(*LINK, "-o", str(small / "out"), "--", "true").code == 0
