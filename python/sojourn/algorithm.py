@@ -11,9 +11,10 @@ class CongestionControl:
     The host measures, detects and repairs losses and paces; the algorithm sets `flow.cwnd` and `flow.ssthresh` (bytes)
     and `flow.pacing_bps`. Besides these a flow shows `now`, `srtt`, `min_rtt` (seconds), `mss`, `in_flight` (bytes),
     `cwnd_limited` and `phase` ("open", "reduced", "recovery", "loss"). Windows and `pacing_bps` count payload, not
-    headers. One object serves one flow; parameters in the experiment, as in `mine(beta=0.7)`, are given to `__init__` by
-    name, `true`, `false` and numbers as such, the rest (`5ms`) as text, and `self.seed` is set afterwards. An exception
-    ends the run with a `RunError`, and so does a window that is negative or no number, or a pacing rate below 1 bit/s.
+    headers. One object serves one flow; parameters in the experiment, as in `mine(beta=0.7)`, are given to `__init__`
+    by name, `true`, `false` and numbers as such, the rest (`5ms`) as text, and `self.seed` is set afterwards. An
+    exception ends the run with a `RunError`, and so does a window that is negative or no number, or a pacing rate
+    below 1 bit/s.
 
     >>> import sojourn as sj
     >>> class Fixed(sj.CongestionControl):
@@ -27,8 +28,8 @@ class CongestionControl:
     """
 
     seed: int
-    #: What the hosts negotiate where a flow asks for ECN: "off", "classic" (RFC 3168, so that `ack.ce` stays 0), "accurate"
-    #: (every marked byte is told in `ack.ce`, as DCTCP needs it) or "l4s" (the same, with ECT(1)).
+    #: What the hosts negotiate where a flow asks for ECN: "off", "classic" (RFC 3168, so that `ack.ce` stays 0),
+    #: "accurate" (every marked byte is told in `ack.ce`, as DCTCP needs it) or "l4s" (the same, with ECT(1)).
     ecn: str = "classic"
 
     def on_ack(self, flow: Any, ack: Any) -> None:

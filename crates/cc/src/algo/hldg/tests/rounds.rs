@@ -79,7 +79,7 @@ fn the_smallest_rtts_probability_decides_where_there_is_one_and_where_asked_whil
         assert_eq!(decision.toss.hit, decision.toss.drew < decision.toss.probability);
         decision.toss.probability
     };
-    let p = |gradient: f64| 1.0 - (-gradient / 3.0f64).exp();
+    let p = |gradient: f64| 1.0 - units::math::exp(-gradient / 3.0);
     let cases = [
         ((0.3, 1.0), p(0.3), p(0.3)),
         ((0.0, 1.0), p(1.0), p(1.0)),
