@@ -93,7 +93,7 @@ def run(
 
 
 def _refuse_replaced(names: Iterable[str]) -> None:
-    """Refuse a class of one's own under a name that is there: results would not tell, or a line would mean the other."""
+    """Refuse a class under a name that is there: results would not tell, or a line would mean the other."""
     for name in names:
         cure = f"call yours otherwise, such as my_{name}"
         if name in list_cc():

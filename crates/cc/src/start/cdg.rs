@@ -86,7 +86,7 @@ impl SlowStart for CdgStart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{closing, flow, packets};
+    use crate::testing::{closing, flow, ms, packets, value};
 
     /// Of 1000 flows whose RTT rises by so many ms in the second round, how many leave slow start then.
     fn exits_of_1000(rise: u64) -> usize {
@@ -107,5 +107,27 @@ mod tests {
         assert_eq!(exits_of_1000(0), 0);
         assert!((260..=310).contains(&exits_of_1000(1)), "{}", exits_of_1000(1));
         assert!((605..=660).contains(&exits_of_1000(3)), "{}", exits_of_1000(3));
+    }
+
+    #[test]
+    fn the_largest_rtts_gradient_counts_where_the_smallest_does_not_rise_and_none_across_a_reset() {
+        let told = |rounds: &[(u64, u64)], reset: bool| {
+            let mut f = flow(100, 40);
+            // A G this small makes any rise certain.
+            let mut start = CdgStart::new(&Params { g: 0.1, ..Params::default() }, &mut f, Rng::new(1, 0, 0));
+            for (min, max) in rounds {
+                if reset {
+                    start.on_reset(&mut f);
+                }
+                let mut last = closing(1, *max);
+                last.round.as_mut().unwrap().min_rtt = ms(*min);
+                start.on_ack(&mut f, &last);
+            }
+            f.drain_events().next().map(|e| (value(&e, "gradient"), value(&e, "probability"), value(&e, "drew") > 0))
+        };
+        assert_eq!(told(&[(40, 60), (40, 62)], false), Some((2_000_000, 1_000_000_000, true)));
+        assert_eq!(told(&[(40, 60), (43, 62)], false), Some((3_000_000, 1_000_000_000, true)));
+        assert_eq!(told(&[(40, 60), (39, 60)], false), None);
+        assert_eq!(told(&[(40, 60), (43, 62)], true), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Numbers of the reference (section 3.5) and the rules that differ from FreeBSD's.
 
 use super::*;
+use crate::testing::value;
 use crate::{Algorithm, CauseKind};
 use params::Params as _;
 use std::vec::Vec;
@@ -208,7 +209,7 @@ fn the_event_tells_sums_as_averages_in_ns() {
     let rtt = Some(Duration::from_micros(101_000));
     cc.on_ack(&mut flow, &Ack { cumulative: acked, delivered: acked, rtt, ..Ack::default() });
     let e = flow.drain_events().next().unwrap();
-    let of = |name: &str| crate::testing::value(&e, name);
+    let of = |name: &str| value(&e, name);
     assert_eq!((of("g_min"), of("g_max")), (1_000_000, 1_000_000));
     assert_eq!((of("average_min"), of("average_max")), (125_000, 1_000_000));
     let mut seen = Vec::new();
@@ -227,5 +228,71 @@ fn what_sack_acknowledges_was_not_delayed() {
         let (cumulative, delivered) = (Bytes::new(cumulative * MSS), Bytes::new(MSS));
         cc.on_ack(&mut flow, &Ack { cumulative, delivered, rtt, ..Ack::default() });
         assert_eq!(cc.rtt.max, max, "{cumulative:?}");
+    }
+}
+
+#[test]
+fn slow_start_is_left_to_another_if_another_is_in_charge() {
+    for (own_start, ssthresh, expected) in [
+        (true, Bytes::MAX, vec![CauseKind::DelayBackoff]),
+        (false, Bytes::MAX, vec![]),
+        (true, Bytes::new(50 * MSS), vec![CauseKind::DelayBackoff]),
+        (false, Bytes::new(50 * MSS), vec![CauseKind::DelayBackoff]),
+    ] {
+        let (mut cc, mut flow) = bench("cdg(reference=linux, backoff_factor=65536, hystart=0)");
+        (cc.own_start, flow.ssthresh) = (own_start, ssthresh);
+        round(&mut cc, &mut flow, 100_000);
+        assert_eq!(round(&mut cc, &mut flow, 101_000), expected, "{own_start} {ssthresh:?}");
+    }
+}
+
+#[test]
+fn the_hybrid_slow_start_looks_below_the_threshold_alone() {
+    for (ssthresh, ended) in [(Bytes::MAX, true), (Bytes::new(50 * MSS), false)] {
+        let (mut cc, mut flow) = bench("cdg(reference=linux, backoff_factor=1)");
+        flow.ssthresh = ssthresh;
+        cc.round_left = 1 << 30;
+        let seen: Vec<_> = (0..100)
+            .flat_map(|n| {
+                flow.now += Duration::from_millis(1);
+                ack(&mut cc, &mut flow, if n == 0 { 40_000 } else { 41_000 })
+            })
+            .collect();
+        assert_eq!(seen.contains(&CauseKind::SlowStartExit), ended, "{ssthresh:?}");
+    }
+}
+
+#[test]
+fn a_lone_packets_ack_counts_while_none_for_several_came() {
+    let (mut cc, _) = bench("cdg(reference=linux)");
+    let us = Duration::from_micros;
+    cc.sample(us(5000), 1, false);
+    assert_eq!((cc.rtt.min, cc.rtt.max), (5000, 5000));
+    cc.sample(us(7000), 3, false);
+    assert_eq!((cc.rtt.min, cc.rtt.max, cc.delack), (5000, 7000, 1));
+}
+
+#[test]
+fn queues_between_the_signs_are_what_they_were() {
+    for was in [QueueState::Full, QueueState::Unknown] {
+        for (min, max) in [(-64, 64), (0, 64), (0, 0), (-64, 0)] {
+            let (mut cc, _) = bench("cdg(reference=linux, use_tolerance=true)");
+            (cc.queue, cc.rtt_prev) = (was, MinMax { min: 1000, max: 1000 });
+            cc.rtt = MinMax { min: 1000 + min, max: 1000 + max };
+            cc.gradient();
+            assert_eq!(cc.queue, was, "{min} and {max}");
+        }
+    }
+}
+
+#[test]
+fn the_mode_that_begins_is_told() {
+    let (mut cc, mut flow) = bench("cdg(reference=linux)");
+    for (backoffs, expected) in
+        [(4, None), (5, Some((modes::DELAY, modes::LOSS))), (6, None), (0, Some((modes::LOSS, modes::DELAY)))]
+    {
+        cc.count(&mut flow, backoffs);
+        let told = flow.drain_events().next().map(|e| (value(&e, "from"), value(&e, "to")));
+        assert_eq!(told, expected, "{backoffs}");
     }
 }
