@@ -261,4 +261,53 @@ mod tests {
         let heard = Heard { acked: 4 * MSS, ack: 4 * MSS, tick: 110, ..Heard::default() };
         assert_eq!(e.on_ack(&heard, MSS).1.unwrap().sent, Bytes::new(4 * MSS));
     }
+
+    #[test]
+    fn the_guess_goes_by_what_an_ack_covers_beside_a_segment_and_the_record_it_meets() {
+        // (record's length, bytes acknowledged, guess of 2 after it), segments of 1000 bytes.
+        for (len, acked, delayed) in [
+            (1000, 2000, 3),
+            (1000, 1000, 1),
+            (1000, 1001, 3),
+            // The last segment of a write is shorter.
+            (24, 24, 1),
+            (24, 1000, 3),
+            (24, 500, 3),
+            (1000, 500, 2),
+        ] {
+            let mut e = EnhancedRtt { delayed: 2, ..EnhancedRtt::new() };
+            e.on_sent(5000, len, 100, 0);
+            let heard = Heard { acked, ack: 5000 + u64::from(len), tick: 110, ..Heard::default() };
+            let (fresh, _) = e.on_ack(&heard, MSS);
+            assert_eq!(e.delayed, delayed, "{len} {acked}");
+            assert_eq!(fresh.is_some(), delayed == 3, "{len} {acked}: one of several is not late");
+        }
+        // With SACK nothing is guessed, and all is sampled.
+        let mut e = EnhancedRtt { delayed: 2, ..EnhancedRtt::new() };
+        send(&mut e, 5, 100);
+        let heard = Heard { acked: MSS, ack: 6 * MSS, sacked_to: 9 * MSS, tick: 110, ..Heard::default() };
+        assert_eq!((e.on_ack(&heard, MSS).0, e.delayed), (Some(11), 2));
+    }
+
+    #[test]
+    fn timestamps_that_run_backwards_ten_times_are_not_believed_any_more() {
+        // The peer's own timestamp is older than the newest that was known when the segment left.
+        let backwards = |e: &mut EnhancedRtt, n: u64, echo: u32, peer: u32| {
+            e.on_sent(n * MSS, MSS as u32, 100, 50);
+            let heard =
+                Heard { acked: MSS, ack: (n + 1) * MSS, tick: 140, echo: Some((echo, peer)), ..Heard::default() };
+            e.on_ack(&heard, MSS)
+        };
+        let mut e = EnhancedRtt::new();
+        for (echo, peer, errors) in [(100, 50, 0), (100, 51, 0), (99, 49, 0), (100, 49, 1)] {
+            e.flying.clear();
+            backwards(&mut e, 0, echo, peer);
+            assert_eq!(e.timestamp_errors, errors, "{echo} {peer}");
+        }
+        e.flying.clear();
+        (0..9).for_each(|n| _ = backwards(&mut e, n, 100, 49));
+        assert_eq!(e.timestamp_errors, 10);
+        // An echo that would have told an old record from its retransmission says nothing now.
+        assert_eq!(backwards(&mut e, 9, 200, 60).0, Some(41));
+    }
 }

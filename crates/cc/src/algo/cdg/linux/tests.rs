@@ -100,7 +100,18 @@ fn losses_cut_to_half_or_to_the_shadow() {
     assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(50 * MSS)));
     cc.shadow = Bytes::new(500 * MSS);
     assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(100 * MSS)), "capped at the window");
+    (cc.queue, cc.shadow) = (QueueState::Rising, Bytes::ZERO);
+    assert_eq!(
+        cc.on_congestion(&mut flow, &c),
+        Reaction::Reduce(Bytes::new(50 * MSS)),
+        "not tolerated unless asked for"
+    );
     let (mut cc, mut flow) = bench("cdg(reference=linux, use_tolerance=true)");
+    assert_eq!(
+        cc.on_congestion(&mut flow, &c),
+        Reaction::Reduce(Bytes::new(50 * MSS)),
+        "nothing is known of the queue"
+    );
     cc.queue = QueueState::Rising;
     for (signal, reaction) in
         [(Signal::Loss, Reaction::Own), (Signal::Ecn, Reaction::Own), (Signal::Timeout, Reaction::Reduce(flow.cwnd))]
