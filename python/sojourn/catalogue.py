@@ -157,7 +157,8 @@ def exported(result: Result, name: str, format: str) -> str:
         pl.Series(column, [None if v is None else json.dumps(_list(v)) for v in frame[column]], pl.String)
         for column in nested
     )
-    return flat.write_csv()
+    # A sample that there is not is an empty cell, as a figure that there is not.
+    return flat.with_columns(pl.selectors.float().fill_nan(None)).write_csv()
 
 
 def _list(value: Any) -> Any:

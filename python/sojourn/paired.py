@@ -50,6 +50,11 @@ class Pair:
         return 100.0 * self.difference.mean / abs(self.a) if self.a else float("nan")
 
     @property
+    def n(self) -> int:
+        """How many pairs tell something: those that are all alike say no more than one of them."""
+        return 1 if self.difference.exact and self.difference.n else self.difference.n
+
+    @property
     def verdict(self) -> str:
         """`higher`, `lower`, `same`, `unclear` when the interval holds zero, `one pair` where there is none."""
         if self.difference.mean == 0.0 and self.difference.exact:
@@ -96,7 +101,7 @@ class Comparison:
                 "low": p.difference.low,
                 "high": p.difference.high,
                 "percent": p.percent,
-                "n": p.difference.n,
+                "n": p.n,
                 "verdict": p.verdict,
             }
             for p in self.pairs
@@ -183,12 +188,10 @@ def _cells(p: Pair) -> tuple[str, ...]:
     column = COLUMNS.get(p.metric)
     scale = column.scale if column else 1.0
     interval = "–" if d.exact else f"{number(scale * d.low)} … {number(scale * d.high)}"
-    # Pairs that are all alike say no more than one of them.
-    n = 1 if d.exact and d.n else d.n
     percent = "–" if p.percent != p.percent else f"{p.percent:+.1f}"
     name = column.title if column else p.metric
     figures = (number(scale * value) for value in (p.a, p.b, d.mean))
-    return (p.case, p.where, name, *figures, interval, percent, str(n), p.verdict)
+    return (p.case, p.where, name, *figures, interval, percent, str(p.n), p.verdict)
 
 
 def _foot(c: Comparison) -> str:
@@ -199,9 +202,14 @@ def _foot(c: Comparison) -> str:
     )
 
 
-def pair(a: Result, b: Result, metrics: Sequence[str] = ()) -> Comparison:
-    """Pair the cases by their swept values and the repetitions by their seeds."""
+def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
+    """Pair the cases by their swept values and the repetitions by their seeds.
+
+    One text names one metric, or several with commas between them.
+    """
     _refuse_mixed(a, b)
+    if isinstance(metrics, str):  # a text is a sequence, too: of letters
+        metrics = [name.strip() for name in metrics.split(",")]
     wanted = tuple(metrics) or DEFAULT
     known: dict[str, None] = {}
     pairs: list[Pair] = []

@@ -311,6 +311,9 @@ def _rows(rows: Any) -> pl.DataFrame:
 
     rows = list(rows)
     frame = pl.DataFrame(rows, infer_schema_length=None, strict=False)
+    # A distribution that one flow or link lacks and another has is no figure of its own.
+    empty = [name for name, dtype in frame.schema.items() if dtype == pl.Null]
+    frame = frame.drop(name for name in empty if any(other.startswith(f"{name}.") for other in frame.columns))
     # A figure that no run has (no ECN backoff, no completion) is still a column of numbers.
     return frame.with_columns(pl.selectors.by_dtype(pl.Null).cast(pl.Float64))
 

@@ -91,7 +91,9 @@ def paired_difference(a: Sequence[float], b: Sequence[float]) -> Difference:
     differences = [value for value in differences if not math.isnan(value)]
     if not differences:
         return Difference(math.nan, math.nan, math.nan, 0)
-    if min(differences) == max(differences):
+    # Each is off by the rounding of the figures that it is the difference of, which may be far larger than it.
+    noise = 2.0 * _noise([*a, *b])
+    if min(differences) == max(differences) or max(differences) - min(differences) <= noise:
         return Difference(differences[0], differences[0], differences[0], len(differences))
     mean, half, n = astuple(mean_interval(differences))
     return Difference(mean, mean - half, mean + half, n)
@@ -102,8 +104,12 @@ def _beyond_rounding(one: float, other: float) -> float:
     difference = other - one
     if math.isinf(difference):
         return difference
-    noise = 8.0 * sys.float_info.epsilon * max(abs(one), abs(other))
-    return 0.0 if abs(difference) <= noise else difference
+    return 0.0 if abs(difference) <= _noise((one, other)) else difference
+
+
+def _noise(figures: Sequence[float]) -> float:
+    """By how much rounding may part equal figures of this size; not of any that is infinite."""
+    return 8.0 * sys.float_info.epsilon * max((abs(one) for one in figures if math.isfinite(one)), default=0.0)
 
 
 @cache

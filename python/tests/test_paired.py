@@ -129,6 +129,32 @@ def test_rounding_is_no_difference():
     assert paired_difference([0.3, 0.7], [0.3 + 1e-12, 0.7]).mean > 0.0
 
 
+def test_differences_that_rounding_parts_are_alike():
+    assert 0.4 - 0.3 != 0.8 - 0.7, "by rounding alone"
+    alike = paired_difference([0.3, 0.7], [0.4, 0.8])
+    assert alike.exact and alike.n == 2 and alike.mean == pytest.approx(0.1)
+    assert not paired_difference([0.3, 0.7], [0.4, 0.8 + 1e-12]).exact
+    # Of figures a hundred times as large as their difference rounding leaves more.
+    assert paired_difference([96.87, 92.3], [97.6, 93.03]).exact
+    assert not paired_difference([96.87, 92.3], [97.6, 93.04]).exact
+
+
+def test_pairs_that_are_all_alike_count_as_one_for_programs_too():
+    line = LINE.format(buffer="1BDP", cc="newreno")
+    both = sj.compare(line, line, set=SET, repeat=3)
+    assert {pair.difference.n for pair in both.pairs} == {3}
+    assert {row["n"] for row in both.rows()} == {1}
+    assert all(cells.split(" | ")[-2] == "1" for cells in both.markdown().splitlines() if cells.startswith("|  | flow"))
+
+
+def test_one_metric_is_no_sequence_of_letters():
+    result = sj.run(LINE.format(buffer="1BDP", cc="newreno"), set=SET)
+    assert [p.metric for p in sj.compare(result, result, metrics="queue_ms.mean").pairs] == ["queue_ms.mean"]
+    assert len(paired.pair(result, result, "queue_ms.mean, share").pairs) == 2
+    with pytest.raises(sj.SpecError, match="no metric 'q'"):
+        paired.pair(result, result, "q")
+
+
 def test_results_without_common_seeds_are_refused():
     line = LINE.format(buffer="1BDP", cc="newreno")
     with pytest.raises(sj.SpecError, match="no common seeds"):

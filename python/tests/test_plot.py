@@ -371,7 +371,7 @@ def test_scatter_of_groups() -> None:
         ("heat", {"metric": "flow.a.ratio", "low": 5, "high": 2}, "low=5 is not below high=2"),
         ("heat", {"x": "path.rtt", "y": "path.rtt"}, "x and y are both 'path.rtt'"),
         ("cdf", {"labels": "a, b"}, "2 labels for 18 cases; give one each, as in labels=a,b"),
-        ("cdf", {"labels": 7}, "1 labels for 18 cases"),
+        ("cdf", {"labels": 7}, "1 label for 18 cases"),
     ],
 )
 def test_wrong_options_teach(grid: Result, tmp_path: Path, kind: str, given: dict[str, object], words: str) -> None:
@@ -391,7 +391,9 @@ def test_a_title_may_be_a_year_and_one_label_needs_no_list(pair: Result, tmp_pat
 def test_labels_may_stand_between_commas(tmp_path: Path, pair: Result) -> None:
     two = synthetic.result(sweep={"path.rate": ["1 Mbit/s", "2 Mbit/s"]})
     assert [case.label for case in data.shown(two, "slow, fast")] == ["slow", "fast"]
-    assert [case.label for case in data.shown(pair, "slow, fast")] == ["slow, fast"], "of one case there is one"
+    assert [case.label for case in data.shown(pair, ["slow, fast"])] == ["slow, fast"]
+    with pytest.raises(SpecError, match=r'2 labels for 1 case; one with a comma in it is labels=\["a, b"\]'):
+        data.shown(pair, "slow, fast")
 
 
 def test_a_case_or_flow_that_is_not_there(pair: Result, tmp_path: Path) -> None:

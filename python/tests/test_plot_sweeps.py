@@ -17,9 +17,10 @@ from matplotlib.text import Text
 import sojourn as sj
 from sojourn import plot
 from sojourn.errors import NotRecorded, SpecError
-from sojourn.plot import data, scatter, style
+from sojourn.plot import data, hues, scatter, style
 from sojourn.plot.links import words
 from sojourn.result import Result
+from sojourn.whatif import scene
 
 QUEUES = ["fifo", "codel", "pie", "fq_codel"]
 RATES = ["1.5 Mbit/s", "4 Mbit/s", "12 Mbit/s"]
@@ -245,6 +246,60 @@ def test_variants_of_one_algorithm_do_not_look_like_those_of_another() -> None:
         colours = [looks[3 * cc + variant].colour for cc in range(3)]
         rgb = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours])
         assert min(np.abs(rgb[a] - rgb[b]).sum() for a, b in ((0, 1), (0, 2), (1, 2))) > 100
+
+
+SECOND = "4Mbit/s 20ms 1BDP fifo: cubic, cubic"
+CCS = ["hldg", "bbr", "vegas"]
+
+
+@pytest.fixture(scope="module")
+def second() -> Result:
+    return sj.run(SECOND, set={"run.duration": "1 s", "sweep.flow.cubic-2.cc": CCS})
+
+
+def colours(fig: Any, kind: str) -> list[str]:
+    from matplotlib.colors import to_hex
+
+    ax = fig.axes[0]
+    if kind == "box":
+        return [to_hex(patch.get_facecolor()).upper() for patch in ax.patches]
+    return [str(line.get_color()).upper() for line in ax.lines if not line.get_label().startswith("_")]
+
+
+@pytest.mark.parametrize("kind", ["cdf", "box", "scatter"])
+def test_a_control_that_is_swept_gives_the_colour_whichever_flow_it_is_of(second: Result, kind: str) -> None:
+    assert colours(drawn(kind, second), kind) == [style.colour_of(cc).upper() for cc in CCS]
+
+
+def test_lines_have_the_colours_of_the_control_that_parts_them() -> None:
+    keys = {"run.duration": "1 s", "sweep.flow.cubic-2.cc": CCS, "sweep.path.rtt": ["10 ms", "20 ms"]}
+    fig = drawn("lines", sj.run(SECOND, set=keys))
+    assert colours(fig, "lines") == [style.colour_of(cc).upper() for cc in CCS]
+
+
+def test_of_one_control_no_queue_takes_the_colour_of_another() -> None:
+    swept = synthetic.result(("cubic",), sweep={"path.queue": list(scene.QUEUES)})
+    ax = drawn("cdf", swept).axes[0]
+    assert set(colours(ax.figure, "cdf")) == {style.colour_of("cubic").upper()}
+    dashes = [line._unscaled_dash_pattern for line in ax.lines]
+    assert len(set(map(str, dashes))) == len(scene.QUEUES)
+
+
+def test_a_queue_that_is_swept_gives_the_dash_wherever_it_is() -> None:
+    one = data.shown(synthetic.result(sweep={"path.queue": ["fifo", "codel"]}))
+    links = [[{**case.links[0], "queue": "fifo"}, {**case.links[1], "queue": case.queue}] for case in one]
+    moved = [replace(case, case=replace(case.case, links=tuple(two))) for case, two in zip(one, links, strict=True)]
+    assert hues.queues(moved) == ["fifo", "codel"] and {case.queue for case in moved} == {"fifo"}
+    assert [look.dash for look in hues.looks(moved)] == [style.dash_of("fifo"), style.dash_of("codel")]
+
+
+def test_names_decide_before_parameters_and_places_only_where_there_are_as_many() -> None:
+    cases = data.shown(synthetic.result(("cubic", "hldg"), sweep={"flow.a.cc": ["cubic", "cubic(beta=0.5)"]}))
+    assert hues.controls(cases) == ["cubic", "cubic(beta=0.5)"]
+    other = data.shown(synthetic.result(("cubic", "cdg"), sweep={"flow.a.cc": ["cubic", "cubic(beta=0.5)"]}))
+    assert hues.controls([*cases, *other]) == ["hldg", "hldg", "cdg", "cdg"]
+    alone = data.shown(synthetic.result(("cubic",)))
+    assert hues.controls([*cases, *alone]) == ["cubic", "cubic(beta=0.5)", "cubic"]
 
 
 def test_a_buffer_in_p_is_one_in_packets() -> None:

@@ -164,10 +164,7 @@ impl Claim {
         };
         let not = if holds { "" } else { "not " };
         let mut why = format!("{} is {}{what}; {not}{}", self.that, short(measured), self.is);
-        if !self.against.is_empty() {
-            let other: Vec<String> = self.against.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-            why.push_str(&format!(" with {}", other.join(", ")));
-        }
+        why.push_str(&with(&self.against));
         verdict(holds, Some(measured), why)
     }
 
@@ -213,6 +210,12 @@ pub(crate) fn judge_all(claims: &[Claim], expected: impl Iterator<Item = Json>, 
         judged.collect()
     };
     claims.iter().flat_map(concerned).collect()
+}
+
+/// The case that a claim is held against, behind what it says; nothing if there is none.
+pub(crate) fn with(against: &[(String, String)]) -> String {
+    let other: Vec<String> = against.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    if other.is_empty() { String::new() } else { format!(" with {}", other.join(", ")) }
 }
 
 /// Do the case's swept values agree with `when`? Of several values of a key one is enough.

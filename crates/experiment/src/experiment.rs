@@ -1,6 +1,6 @@
 //! The experiment: a tree of values, overridden, swept, and resolved case by case.
 
-use crate::claim::{Claim, Over, Verdict, judge_all, matches_case};
+use crate::claim::{Claim, Over, Verdict, judge_all, matches_case, with};
 use crate::compare::Comparison;
 use crate::decode::decode;
 use crate::limits::{RUNS_MAX, TEXT_MAX};
@@ -179,11 +179,11 @@ fn claim(at: &At<ExpectFile>, number: usize, axes: &[Axis]) -> Checked<Claim> {
         let message = "nothing on the right side of `is` comes from that case: write a figure there, as in \">= 2 * flow.a.share\"";
         return Err(Fault::at(other.place, message).under(format!("expect[{number}].against")));
     }
-    let with = |key: &str| against.iter().any(|(k, _)| k == key);
-    let groups = axes.iter().filter(|axis| axis.columns.iter().any(|c| with(&c.key.value)));
+    let given = |key: &str| against.iter().any(|(k, _)| k == key);
+    let groups = axes.iter().filter(|axis| axis.columns.iter().any(|c| given(&c.key.value)));
     let moved = groups.flat_map(|axis| axis.columns.iter().map(|c| c.key.value.clone())).collect();
     let (that, is) = (metric.to_string(), condition.write().show());
-    let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}"));
+    let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}{}", with(&against)));
     let over = expect.over.as_ref().map_or(Over::Mean, |at| at.value.0.0);
     Ok(Claim { name, that, is, over, when, against, moved, metric, condition })
 }

@@ -17,8 +17,9 @@ import numpy as np
 from .._engine import Case
 from ..errors import NotRecorded, SpecError
 from ..result import Outcome, Result
+from ..stats import counted
 from .choose import matching
-from .histogram import Floats, Histogram, pool
+from .histogram import Floats
 from .units import number
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Shown:
     result: Result = field(repr=False)
     at: int | None = None
     """The link that was asked for, by its number."""
+    only: Mapping[str, object] = field(default_factory=dict, repr=False)
+    """The values of swept keys that were asked for."""
 
     @property
     def index(self) -> int:
@@ -91,12 +94,12 @@ class Shown:
 
     @property
     def cc(self) -> str:
-        """The congestion control of the first flow: what gives a case its colour."""
+        """The congestion control of the first flow."""
         return str(self.flows[0]["cc"]) if self.flows else ""
 
     @property
     def queue(self) -> str:
-        """The queue of the bottleneck: what gives a case its dash."""
+        """The queue of the bottleneck."""
         return str(self.links[self.bottleneck].get("queue", "fifo")) if self.links else "fifo"
 
 
@@ -107,12 +110,12 @@ def shown(
 ) -> list[Shown]:
     """All finished cases of one or several results, with labels that say in what they differ.
 
-    Labels of one's own are a list, or one text: of several cases, with commas between them. `only` leaves those whose
-    swept keys have these values.
+    Labels of one's own are a list, or one text with commas between them. `only` leaves those whose swept keys have
+    these values.
     """
     many = [results] if isinstance(results, Result) else list(results)
     found = [
-        Shown(case, "", outcomes, result)
+        Shown(case, "", outcomes, result, only=only or {})
         for result in many
         for case in matching(result.plan.cases, only or {})
         if (outcomes := tuple(sorted(result.of(case), key=lambda o: o.repetition)))
@@ -121,9 +124,10 @@ def shown(
         which = " of these" if only else ""
         raise NotRecorded(f"no finished case{which} in this result: run the experiment first")
     if isinstance(labels, str):
-        labels = [name.strip() for name in labels.split(",")] if len(found) > 1 else [labels]
+        labels = [name.strip() for name in labels.split(",")]
     if labels is not None and len(labels) != len(found):
-        raise SpecError(f"{len(labels)} labels for {len(found)} cases; give one each, as in labels=a,b")
+        how = "give one each, as in labels=a,b" if len(found) > 1 else 'one with a comma in it is labels=["a, b"]'
+        raise SpecError(f"{counted(len(labels), 'label')} for {counted(len(found), 'case')}; {how}")
     names = list(labels) if labels is not None else _labels(found, several=len(many) > 1)
     return [replace(s, label=name) for s, name in zip(found, names, strict=True)]
 
@@ -154,26 +158,6 @@ def column(frame: pl.DataFrame, name: str) -> Floats:
     return frame[name].to_numpy().astype(np.float64)
 
 
-def queue_histogram(case: Shown, link: int | None = None) -> Histogram:
-    """Queue delay of packets (ms) at a link, over all repetitions, in the measure window."""
-    import polars as pl
-
-    frame = table(case, "queue_delay")
-    if not frame.is_empty():
-        frame = frame.filter(pl.col("link") == (case.bottleneck if link is None else link))
-    return _histogram(frame, "packets")
-
-
-def rtt_histogram(case: Shown, flows: Sequence[int] | None = None) -> Histogram:
-    """RTT samples (ms) of flows, by index (default all), over all repetitions, in the measure window."""
-    import polars as pl
-
-    frame = table(case, "rtt")
-    if flows is not None and not frame.is_empty():
-        frame = frame.filter(pl.col("flow").is_in(list(flows)))
-    return _histogram(frame, "samples")
-
-
 def metric(summary: Mapping[str, Any], path: str, link: str = "bottleneck") -> float:
     """A figure of a summary by its path, such as `link.bottleneck.queue_ms.mean` or `flow.a.share`.
 
@@ -199,19 +183,37 @@ def metric(summary: Mapping[str, Any], path: str, link: str = "bottleneck") -> f
                 break
         else:
             raise SpecError(_nowhere(summary, path))
+    entry: Any = summary
     for part in parts:
         if node is None:  # an unlimited link has no queue, a flow that never ended slow start no exit
             return math.nan
         if not isinstance(node, Mapping) or part not in node:
             have = ", ".join(sorted(map(str, node))) if isinstance(node, Mapping) else "nothing below it"
             raise SpecError(f"no figure {path!r}: after {'.'.join(walked) or 'the summary'!r} there is {have}")
-        node = node[part]
+        entry, node = node, node[part]
         walked.append(part)
+    # Datagrams have no RTT: what is a distribution elsewhere is no number here, either.
+    node = _elsewhere(summary, walked) if node is None else node
     if node is None:
         return math.nan
     if isinstance(node, bool | int | float):
         return float(node)
-    raise SpecError(f"{path!r} is not a number; go on with {', '.join(map(str, node)) if node else 'another figure'}")
+    raise SpecError(f"{path!r} is not a number{_instead(node, entry)}")
+
+
+def _elsewhere(summary: Mapping[str, Any], walked: Sequence[str]) -> Mapping[str, Any] | None:
+    """The distribution that another flow or link has under the last of these words."""
+    entries = (entry for part in ("flows", "groups", "links") for entry in summary[part])
+    return next((entry[walked[-1]] for entry in entries if isinstance(entry.get(walked[-1]), Mapping)), None)
+
+
+def _instead(node: Any, entry: Any) -> str:
+    """What to write instead of what is no number: what is below it, or stands beside it."""
+    if isinstance(node, Mapping) and node:
+        return f"; go on with {', '.join(map(str, node))}"
+    what = f"a word ({node})" if isinstance(node, str) else "a list" if isinstance(node, list) else "empty"
+    beside = [str(key) for key, value in entry.items() if value != {} and isinstance(value, (int, float, Mapping))]
+    return f" but {what}; beside it there are {', '.join(beside)}"
 
 
 def _nowhere(summary: Mapping[str, Any], path: str) -> str:
@@ -324,9 +326,13 @@ def footer(cases: Sequence[Shown]) -> str:
 
 
 def partial(cases: Sequence[Shown]) -> str:
-    """How many of a result's cases there are, where some are not finished or were not run."""
-    planned = sum(len(r.plan.cases) for r in {id(c.result): c.result for c in cases}.values())
-    return f" ({len(cases)} of {planned} cases were run)" if len(cases) < planned else ""
+    """How many of a result's cases there are, where some were not chosen, are not finished or were not run."""
+    results = {id(c.result): c for c in cases}.values()
+    planned = sum(len(c.result.plan.cases) for c in results)
+    wanted = sum(len(matching(c.result.plan.cases, c.only)) for c in results)
+    words = [f"--only left {wanted} of {planned} cases"] if wanted < planned else []
+    words += [f"{len(cases)} of {wanted} cases were run"] if len(cases) < wanted else []
+    return f" ({'; '.join(words)})" if words else ""
 
 
 def title_of(cases: Sequence[Shown]) -> str:
@@ -382,12 +388,6 @@ def _short(key: str, value: str) -> str:
     if given is not None and (given[1] == "" or given[1].lower() in ("ms", "%", "s")):
         return f"{key.rsplit('.', 1)[-1]} {value}"
     return short_spec(value)
-
-
-def _histogram(frame: pl.DataFrame, count: str) -> Histogram:
-    if frame.is_empty():
-        return pool(np.zeros(0), np.zeros(0), np.zeros(0))
-    return pool(column(frame, "low_ms"), column(frame, "high_ms"), column(frame, count))
 
 
 def _named(entries: Sequence[Mapping[str, Any]], name: str, path: str, word: str) -> Mapping[str, Any]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import NotRecorded, SpecError
-from . import histogram, style
-from .data import Shown, axis_label, over_repeats, quantity, queue_histogram, rtt_histogram, runs
-from .histogram import Floats, Histogram
+from . import histogram, hues, style
+from .data import Shown, axis_label, column, over_repeats, quantity, runs, table
+from .histogram import Floats, Histogram, pool
 from .links import chosen, looking, place, words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DELAYS = {"queue": "queue delay", "rtt": "RTT"}
+#: The table that holds each, and what its bins count.
+HELD = {"queue": ("queue_delay", "packets"), "rtt": ("rtt", "samples")}
 #: Of fewer runs quartiles say nothing that the runs do not: they are drawn themselves.
 QUARTILES = 5
+#: Where logarithmic axes of delays begin: less is no delay to speak of.
+LEAST_MS = 0.01
 
 
 def cdf(
@@ -50,8 +55,8 @@ def cdf(
         raise SpecError(f"limit={limit:g}: the axis of delays ends above 0 ms")
     if limit is None:
         limit = 1.02 * max(h.high[-1] if tail else histogram.quantile(h, 0.999) for h in there)
-    left = max(0.01, min(histogram.quantile(h, 0.01) for h in there)) if log else 0.0
-    for (case, h), look in zip(drawn, style.looks([(c.cc, c.queue) for c in cases]), strict=True):
+    left = max(LEAST_MS, min(histogram.quantile(h, 0.01) for h in there)) if log else 0.0
+    for (case, h), look in zip(drawn, hues.looks(cases), strict=True):
         x, y = histogram.cdf(h)
         if len(x) == 0:
             continue
@@ -62,7 +67,7 @@ def cdf(
     if log:
         style.logarithmic(ax, "x")
     if tail:
-        style.logarithmic(ax, "y", (1,))
+        style.logarithmic(ax, "y", ((1,),))
         ax.set_ylim(1e-4, 1)
     else:
         ax.set_ylim(0, 1)
@@ -72,8 +77,7 @@ def cdf(
     what = "packets" if of == "queue" else "samples"
     ax.set_ylabel(f"Fraction of {what} {'above' if tail else 'up to'} x")
     style.legend(ax, size)
-    if title:
-        fig.suptitle(title, fontsize=9)
+    style.heading(fig, title)
     return fig
 
 
@@ -94,7 +98,7 @@ def box(
     is whose queue or figure (default each case's bottleneck).
     """
     cases = _at(cases, of, link) if metric is None else chosen(cases, link, [metric])
-    fig = style.figure(size, max(1.2, 0.55 + 0.21 * len(cases)))
+    fig = style.figure(size)
     ax = fig.add_subplot()
     boxes: list[dict[str, Any]] = []
     few: list[Floats] = []
@@ -113,8 +117,9 @@ def box(
             at = np.percentile(good, [5, 25, 50, 75, 95]) if len(good) >= QUARTILES else np.full(5, math.nan)
             boxes.append(dict(zip(("whislo", "q1", "med", "q3", "whishi"), map(float, at), strict=True)))
     rows = list(range(len(cases)))[::-1]
-    for row, values, case in zip(rows, few, cases, strict=False):
-        ax.plot(values, [row] * len(values), "o", color=style.colour_of(case.cc), markersize=4, alpha=0.85,
+    colours = [style.colour_of(cc) for cc in hues.controls(cases)]
+    for row, values, colour in zip(rows, few, colours, strict=False):
+        ax.plot(values, [row] * len(values), "o", color=colour, markersize=4, alpha=0.85,
                 markeredgecolor=style.INK, markeredgewidth=0.5)  # fmt: skip
     drawn_boxes = ax.bxp(
         boxes,
@@ -127,27 +132,40 @@ def box(
         whiskerprops={"color": style.FAINT, "linewidth": 0.8},
         capprops={"color": style.FAINT, "linewidth": 0.8},
     )
-    for patch, case in zip(drawn_boxes["boxes"], cases, strict=True):
-        patch.set(facecolor=style.colour_of(case.cc), edgecolor=style.INK, linewidth=0.6, alpha=0.85)
+    for patch, colour in zip(drawn_boxes["boxes"], colours, strict=True):
+        patch.set(facecolor=colour, edgecolor=style.INK, linewidth=0.6, alpha=0.85)
     ax.set_yticks(rows, [case.label for case in cases])
     ax.grid(visible=False, axis="y")
     ax.tick_params(axis="y", length=0)
+    ends = [one["whishi"] for one in boxes if math.isfinite(one["whishi"])] + [float(v.max()) for v in few if len(v)]
     if log:
+        if max(ends) <= 0:
+            raise SpecError(f"log=true: {called} is zero everywhere, which has no place on a logarithmic axis")
         style.logarithmic(ax, "x")
+        if unit == "ms":
+            ax.set_xlim(left=max(ax.get_xlim()[0], LEAST_MS))
     elif unit == "ms":
-        ends = [one["whishi"] for one in boxes if math.isfinite(one["whishi"])] + [
-            float(v.max()) for v in few if len(v)
-        ]
         ax.set_xlim(0, max(ax.get_xlim()[1], 1.03 * max(ends, default=1.0)))
     of_runs = f" of {runs(cases)}" if metric is not None and runs(cases) else ""
     how = [f"box: quartiles{of_runs}", "whiskers: 5th and 95th percentile"]
     if any(map(len, few)):
         how = ["dots: runs", *(how if len(few) > sum(map(bool, map(len, few))) else [])]
-    # A column has room for half of it.
-    ax.set_xlabel(f"{called}  ({', '.join(how)})" if size == "double" else "\n".join((called, *how)))
-    if title:
-        fig.suptitle(title, fontsize=9)
+    # Axes are as wide as the names beside them leave.
+    names = max(len(line) for case in cases for line in case.label.splitlines() or [""])
+    wide, whole = (round((style.SIZES[size] - 0.2 - 0.058 * beside) / 0.064) for beside in (names, 0))
+    below = _below(called, how, wide, whole)
+    fig.set_figheight(max(1.2, 0.55 + 0.21 * len(cases)) + 0.13 * below.count("\n"))
+    ax.set_xlabel(below, loc="center" if max(map(len, below.splitlines())) <= wide else "right")
+    style.heading(fig, title)
     return fig
+
+
+def _below(called: str, how: Sequence[str], letters: int, most: int) -> str:
+    """An axis' words, its figure and how it is drawn: in one or two lines of so many letters, or several of `most`."""
+    for text in (f"{called}  ({', '.join(how)})", f"{called}\n({', '.join(how)})"):
+        if max(map(len, text.splitlines())) <= letters:
+            return text
+    return "\n".join(line for part in (called, *how) for line in textwrap.wrap(part, most))
 
 
 def _at(cases: Sequence[Shown], of: str, link: str | None) -> list[Shown]:
@@ -159,9 +177,17 @@ def _at(cases: Sequence[Shown], of: str, link: str | None) -> list[Shown]:
 
 
 def _delays(case: Shown, of: str) -> Histogram:
+    """Queue delays of packets or RTT samples (ms) over all repetitions, in the measure window."""
     if of not in DELAYS:
         raise SpecError(f"of is {of!r}; it may be {' or '.join(map(repr, DELAYS))}")
-    return queue_histogram(case) if of == "queue" else rtt_histogram(case)
+    import polars as pl
+
+    frame, count = table(case, HELD[of][0]), HELD[of][1]
+    if of == "queue" and not frame.is_empty():
+        frame = frame.filter(pl.col("link") == case.bottleneck)
+    if frame.is_empty():
+        return pool(np.zeros(0), np.zeros(0), np.zeros(0))
+    return pool(column(frame, "low_ms"), column(frame, "high_ms"), column(frame, count))
 
 
 def _someone(drawn: Sequence[tuple[Shown, Histogram]], of: str) -> None:

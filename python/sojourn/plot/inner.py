@@ -46,6 +46,8 @@ class Inner:
 
 
 THIN, DOTTED, DASHED = 0.7, (0, (1, 1.2)), (0, (4, 2))
+# Letters that a line beside a panel has room for.
+BESIDE = 15
 # Tosses of a long run would be a cloud that hides the probability.
 MOST_DOTS = 300
 
@@ -195,6 +197,12 @@ def _words(value: str) -> list[str]:
     return list(next(values)["words"])
 
 
+def _cut(text: str, most: int) -> str:
+    """A text with its middle left out where it has more letters than so many."""
+    kept = most - 1
+    return text if len(text) <= most else f"{text[: kept - kept // 3]}…{text[len(text) - kept // 3 :]}"
+
+
 def draw(ax: Axes, frame: pl.DataFrame, panel: Inner, span: tuple[float, float], owner: str = "") -> None:
     """Draws a panel into axes; `owner` says beside it whose variables these are."""
     low = 0.0
@@ -220,5 +228,7 @@ def draw(ax: Axes, frame: pl.DataFrame, panel: Inner, span: tuple[float, float],
     else:
         ax.set_ylim(bottom=0)
     below = ", ".join(filter(None, (owner, panel.unit)))
+    if len(below) > BESIDE:  # the name on a line of its own, with both its ends: they tell a and a-2 apart
+        below = "\n".join(filter(None, (panel.unit, _cut(owner, BESIDE - 2))))
     ax.set_ylabel(f"{panel.label}\n{below}" if below else panel.label)
     style.legend_above(ax)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..errors import SpecError
-from .data import Shown, axis_label, quantity
+import numpy as np
+
+from ..errors import NotRecorded, SpecError
+from .data import Shown, axis_label, over_repeats, quantity
 
 #: More names than this, or longer ones, make a line nobody reads.
 NAMES, NAME = 20, 64
@@ -56,9 +58,9 @@ def bare(cases: Sequence[Shown], path: str) -> bool:
 def words(cases: Sequence[Shown], path: str, upright: bool = False) -> str:
     """A metric on an axis, with whose it is; what needs many words on a line of its own beside an upright axis."""
     called, unit, _ = quantity(path)
-    if bare(cases, path):
-        where = place(cases)
-        if upright and where:
+    where = place(cases) if bare(cases, path) else _named(cases, path)
+    if where:
+        if upright:
             return f"{axis_label(called, unit)}\n{where.strip().replace(EACH, 'each bottleneck')}"
         return axis_label(called + where, unit)
     owner, share = _owner(cases, path)
@@ -66,6 +68,18 @@ def words(cases: Sequence[Shown], path: str, upright: bool = False) -> str:
     if upright and share:
         return f"{axis_label(called, unit)}\n({share})"
     return axis_label(f"{called} ({share})" if share else called, unit)
+
+
+def _named(cases: Sequence[Shown], path: str) -> str:
+    """Where a figure is of that a path has with its link's name (or number); nothing for the usual bottleneck."""
+    head, _, rest = path.partition(".")
+    name = rest.partition(".")[0]
+    if head not in ("link", "links") or not name:
+        return ""
+    names = [str(link["name"]) for link in cases[0].links]
+    if name not in names and name.isdigit() and int(name) < len(names):
+        name = names[int(name)]
+    return "" if name == "bottleneck" else f" at {name}"
 
 
 def _owner(cases: Sequence[Shown], path: str) -> tuple[str, str]:
@@ -94,10 +108,14 @@ def _owner(cases: Sequence[Shown], path: str) -> tuple[str, str]:
 
 
 def chosen(cases: Sequence[Shown], link: object, paths: Sequence[str]) -> list[Shown]:
-    """`looking`, for figures of metrics; refuses a link that none of them would look at."""
+    """`looking`, for figures of metrics; refuses a link that none of them would look at, and one without any value."""
     if link is not None and not any(bare(cases, path) for path in paths):
         raise SpecError(
             f"link={link} changes nothing here: {', '.join(paths)} "
             f"{'is' if len(paths) == 1 else 'are'} not a link's figure without a name, such as queue_ms.mean"
         )
-    return looking(cases, link)
+    cases = looking(cases, link)
+    for path in paths:
+        if "*" not in path and not any(np.isfinite(over_repeats(case, path)).any() for case in cases):
+            raise NotRecorded(f"{path} has no value in any of these cases")
+    return cases

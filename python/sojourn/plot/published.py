@@ -60,8 +60,7 @@ def beside(comparison: Comparison, size: str = "double", title: str | None = Non
     for ax in axes[len(columns) :]:
         ax.set_visible(False)
     heading = comparison.title if title is None else title
-    if heading:
-        fig.suptitle(heading, fontsize=9)
+    style.heading(fig, heading)
     return fig
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import NotRecorded
-from . import style
+from . import hues, style
 from .data import Shown, bounds, over_repeats, quantity, runs
 from .histogram import Floats
 from .links import chosen, words
@@ -75,8 +75,7 @@ def scatter(
     ax.annotate("better", xy=(0.985, 0.97), xytext=(0.925, 0.87), xycoords="axes fraction", fontsize=7,
                 color=style.FAINT, ha="center", va="center",
                 arrowprops={"arrowstyle": "->", "color": style.FAINT, "linewidth": 0.8})  # fmt: skip
-    if title:
-        fig.suptitle(title, fontsize=9)
+    style.heading(fig, title)
     return fig
 
 
@@ -86,8 +85,8 @@ Cloud = tuple[str, str, str, Floats, Floats]
 def _clouds(cases: Sequence[Shown], delay: str, throughput: str) -> list[Cloud]:
     """Label, congestion control, queue, delays (ms) and throughputs of each cloud."""
     clouds: list[Cloud] = []
-    for case in cases:
-        parts: list[tuple[str, str, str, str]] = [(case.label, case.cc, delay, throughput)]
+    for case, told, queue in zip(cases, hues.controls(cases), hues.queues(cases), strict=True):
+        parts: list[tuple[str, str, str, str]] = [(case.label, told, delay, throughput)]
         if "*" in delay or "*" in throughput:
             parts = [
                 (f"{case.label}: {group}" if len(cases) > 1 else group, _cc_of(case, group), delay.replace("*", group),
@@ -99,7 +98,7 @@ def _clouds(cases: Sequence[Shown], delay: str, throughput: str) -> list[Cloud]:
             y = quantity(y_path)[2] * over_repeats(case, y_path)
             good = np.isfinite(x) & np.isfinite(y)
             if good.any():
-                clouds.append((label, cc, case.queue, x[good], y[good]))
+                clouds.append((label, cc, queue, x[good], y[good]))
     return clouds
 
 
@@ -144,17 +143,12 @@ def _ellipse(ax: Axes, x: Floats, y: Floats, colour: str, limits: tuple[float, f
 
 
 def _delay_axis(ax: Axes, logs: Floats) -> None:
+    from .ticks import powers_of_two
+
     low, high = float(logs.min()), float(logs.max())
     room = max(0.35, 0.12 * (high - low))
     ax.set_xlim(high + room, low - room)
-    ticks: Floats = np.arange(math.ceil(low - room), math.floor(high + room) + 1, dtype=np.float64)
-    if len(ticks) < 3:  # too narrow for powers of two
-        from matplotlib.ticker import MaxNLocator
-
-        round_ = np.array(MaxNLocator(5).tick_values(2.0 ** (low - room), 2.0 ** (high + room)))
-        logs_ = np.log2(round_[round_ > 0])
-        ticks = logs_[(logs_ > low - room) & (logs_ < high + room)]
-    ax.set_xticks(ticks, [f"{2.0**t:.3g}" for t in ticks])
+    powers_of_two(ax, "x")
 
 
 Box = tuple[float, float, float, float]

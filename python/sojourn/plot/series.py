@@ -76,16 +76,17 @@ def time(
     names = _names(panels)
     if names == []:
         raise SpecError(f"panels is empty; name some of {', '.join(HEIGHTS)}, or leave it out")
-    if why and not table(one, "events", run).height:
-        raise NotRecorded("no causes were recorded: run again with --events, or draw without --why")
     every = table(one, "vars", run)
+    if why:
+        _explained(one, table(one, "events", run), every)
     looks, about = _looks(one, picked), inner.subject(every, picked)
     view = usual.View(one, series, links, looks, span, smooth, zoomed, about)
     variables = inner.of_flow(every, picked, one.bottleneck)
     lanes = causes.lanes(events, picked) if why and "cwnd" in (names or PANELS) else []
     kinds = _kinds(names, why, bool(lanes), variables, span)
     inches = [_inches(kind, len(lanes), why) for kind in kinds]
-    fig = style.figure(size, (sum(inches) + 0.75) * (1.0 if size == "double" else 0.9))
+    tall = (sum(inches) + 0.75) * (1.0 if size == "double" else 0.9)
+    fig = style.figure(size, tall)
     axes = np.atleast_1d(fig.subplots(len(kinds), 1, sharex=True, height_ratios=inches)).tolist()
     style.spacing(fig, hspace=0.02, h_pad=0.02)
     # Flows have their names in the first panel that has a line for each of them.
@@ -97,12 +98,13 @@ def time(
             causes.draw(ax, lanes, _rows(view, lanes), span, style.SIZES[size] - 1.2)
         else:
             _panel(ax, kind, view, run, view.labels() if kind == named else {}, variables if why else None)
+    # A legend of several lines is no reason for flat panels.
+    fig.set_figheight(tall + 0.14 * sum(max(style.rows(ax) - 1, 0) for ax in axes))
     axes[-1].set_xlabel("Time, s")
     axes[-1].set_xlim(*span)
     fig.align_ylabels([ax for ax, kind in zip(axes, kinds, strict=True) if kind != "why"])
     heading = _heading(cases, one) if title is None else title
-    if heading:
-        fig.suptitle(heading, fontsize=9)
+    style.heading(fig, heading)
     return fig
 
 
@@ -116,6 +118,17 @@ def subject(cases: Sequence[Shown], case: int | None = None, repetition: int | N
         listed = ", ".join(map(str, have[:12])) + (" …" if len(have) > 12 else "")
         raise SpecError(f"repetition {run} of case {one.index} is not in this result; it has {listed}")
     return replace(one, outcomes=found)
+
+
+def _explained(one: Shown, events: pl.DataFrame, every: pl.DataFrame) -> None:
+    """Refuse to say why where nothing was recorded, or nothing happened that has a reason."""
+    if "events" not in one.outcomes[0].tables_held:
+        raise NotRecorded("no causes were recorded: run again with --events, or draw without --why")
+    if events.is_empty() and every.is_empty():
+        raise NotRecorded(
+            "there is nothing to explain: in this run no window changed for a cause (datagrams have none), and no "
+            "algorithm has inner variables; draw without --why"
+        )
 
 
 def _heading(cases: Sequence[Shown], one: Shown) -> str:

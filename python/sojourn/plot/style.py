@@ -5,6 +5,7 @@ from __future__ import annotations
 import colorsys
 import math
 import re
+import textwrap
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -42,6 +43,11 @@ KNOWN_QUEUE: dict[str, Any] = {
     "pie": (0, (5, 1.5, 1, 1.5)),
     "fq_codel": (0, (2, 1)),
     "fq_pie": (0, (2, 1, 1, 1)),
+    "red": (0, (1, 2.5)),
+    "ared": (0, (7, 1.5, 1, 1.5, 1, 1.5, 1, 1.5)),
+    "cobalt": (0, (10, 2)),
+    "fq_cobalt": (0, (2, 1, 2, 1, 1, 1)),
+    "dualpi2": (0, (5, 1.5, 1, 1.5, 1, 1.5)),
 }
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1, 1.5)))
 
@@ -143,13 +149,11 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
     """Looks for the lines of one figure, each a pair (congestion control, queue).
 
     The congestion control gives the hue, the queue the dash and, where there are several, the marker. Lines that share
-    both (variants of one algorithm, flows of one kind) run from a light to a dark shade of their hue, in the order
-    given. Where one congestion control meets more queues than there are dashes for, hues tell the queues apart.
+    hue and dash (variants of one algorithm, flows of one kind, more queues than there are dashes for) run from a light
+    to a dark shade of their hue, in the order given.
     """
     names = [(name_of(cc), name_of(queue)) for cc, queue in lines]
     queues = list(dict.fromkeys(queue for _, queue in names))
-    if len({cc for cc, _ in names}) == 1 and len({str(dash_of(queue)) for queue in queues}) < len(queues):
-        return [_hue(names[0][0], place) for place in range(len(names))]
     kinds = [(cc, dash_of(queue) if len(queues) > 1 else "solid") for cc, queue in names]
     made: list[Look] = []
     for index, kind in enumerate(kinds):
@@ -168,13 +172,6 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
                 dash = DASHES[place % len(DASHES)]
         made.append(Look(colour, dash, marker))
     return made
-
-
-def _hue(cc: str, place: int) -> Look:
-    """The look of one line of many, the hue of `cc` first."""
-    colours = (_known(cc)[0], *(colour for colour in PALETTE if colour != _known(cc)[0]))
-    dash = DASHES[place // len(colours) % len(DASHES)]
-    return Look(colours[place % len(colours)], dash, MARKERS[place % len(MARKERS)])
 
 
 def shade(colour: str, place: float) -> str:
@@ -209,15 +206,11 @@ def figure(size: str = "double", height: float = 2.6) -> Figure:
     return fig
 
 
-def logarithmic(ax: Axes, way: Literal["x", "y"], subs: Sequence[float] = (1, 2, 5)) -> None:
-    """Makes an axis logarithmic, with numbers as they are written elsewhere: 1000, not a power of ten."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+def logarithmic(ax: Axes, way: Literal["x", "y"], subs: Sequence[Sequence[int]] | None = None) -> None:
+    """Makes an axis logarithmic, with as many numbers as there is room for: `subs` in a decade, finest first."""
+    from . import ticks  # needs matplotlib, which is slow to load
 
-    ax.set(**{f"{way}scale": "log"})
-    axis = ax.xaxis if way == "x" else ax.yaxis
-    axis.set_major_locator(LogLocator(base=10, subs=subs))
-    axis.set_major_formatter(StrMethodFormatter("{x:.12g}"))
-    axis.set_minor_formatter(NullFormatter())
+    ticks.logarithmic(ax, way, subs or ticks.SUBS)
 
 
 def save(fig: Figure, out: Path, title: str, footer: str) -> Path:
@@ -254,6 +247,16 @@ def spacing(fig: Figure, **what: Any) -> None:
         engine.set(**what)
 
 
+def heading(fig: Figure, text: str | None) -> None:
+    """A title over the figure, in as many lines as its width asks for."""
+    if not text:
+        return
+    letters = round(fig.get_figwidth() / 0.077)
+    lines = [line for part in text.splitlines() for line in textwrap.wrap(part, letters)]
+    fig.set_figheight(fig.get_figheight() + 0.15 * (len(lines) - 1))
+    fig.suptitle("\n".join(lines), fontsize=9)
+
+
 # Names longer than this leave too little room for the data beside them.
 BESIDE = 26
 
@@ -265,7 +268,9 @@ def room(labels: Sequence[str], size: str, height: float, above: bool = False) -
         return 0.0
     if not above and size == "double" and max(map(len, labels)) <= BESIDE:
         return max(0.0, 0.157 * len(labels) + 0.25 - height)
-    return 0.15 * math.ceil(len(labels) / _fitting(labels, SIZES[size]))
+    wide = SIZES[size] - LEFT[size]
+    labels = _folded(labels, wide)
+    return 0.15 * math.ceil(len(labels) / _fitting(labels, wide)) * max(label.count("\n") + 1 for label in labels)
 
 
 def legend(ax: Axes, size: str) -> None:
@@ -276,16 +281,21 @@ def legend(ax: Axes, size: str) -> None:
     if size == "double" and max(map(len, labels)) <= BESIDE:
         ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0)
     else:
-        legend_above(ax)
+        legend_above(ax, LEFT[size])
 
 
-def legend_above(ax: Axes) -> None:
+#: Inches beside the axes, for the words of an axis; those of a panel over time may have lanes with names.
+LEFT, LEFT_OF_LANES = {"single": 0.4, "double": 0.84}, 0.85
+
+
+def legend_above(ax: Axes, left: float = LEFT_OF_LANES) -> None:
     """A legend over the axes, never over the data; as many columns as its words leave room for."""
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
     fig = ax.get_figure(root=True)
-    width = fig.get_figwidth() if fig is not None else SIZES["double"]
+    width = (fig.get_figwidth() if fig is not None else SIZES["double"]) - left
+    labels = _folded(labels, width)
     ax.legend(
         handles,
         labels,
@@ -302,9 +312,28 @@ def _sized(size: str) -> float:
     return SIZES[size]
 
 
+def rows(ax: Axes) -> int:
+    """Lines of text in the legend above a panel over time."""
+    legend, fig = ax.get_legend(), ax.get_figure(root=True)
+    if legend is None or fig is None:
+        return 0
+    texts = [text.get_text() for text in legend.get_texts()]
+    high = math.ceil(len(texts) / _fitting(texts, fig.get_figwidth() - LEFT_OF_LANES))  # column by column
+    return max(sum(text.count("\n") + 1 for text in texts[k : k + high]) for k in range(0, len(texts), high))
+
+
+#: Points of a letter in a legend, of what stands before its names, and between them.
+LETTER, HANDLE, GAP = 4.1, 19, 8
+
+
+def _folded(labels: Sequence[str], width: float) -> list[str]:
+    """Names in lines no longer than a legend of so many inches."""
+    return [textwrap.fill(label, int((width * 72 - HANDLE) / LETTER)) for label in labels]
+
+
 def _fitting(labels: Sequence[str], width: float) -> int:
-    room = width * 72 * 0.88
-    widths = [len(label) * 3.9 + 32 for label in labels]
+    room = width * 72 + GAP
+    widths = [max(map(len, label.splitlines()), default=0) * LETTER + HANDLE + GAP for label in labels]
     return len(labels) if sum(widths) <= room else max(1, int(room // max(widths)))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import NotRecorded, SpecError
 from ..stats import mean_interval
-from . import style
+from . import hues, style
 from .data import Shown, axis_label, bounds, over_repeats, partial, quantity, runs, short_spec, swept
 from .histogram import Floats
 from .links import chosen, words
@@ -68,12 +68,19 @@ def heat(
     letters = max(12, round(wide * len(below) / 0.06))  # in a line above a panel
     upright = 0.06 * max(map(len, below)) > wide  # names that would run into each other
     room = 0.055 * max(map(len, below)) if upright else 0.0
-    fig = style.figure(size, down * (0.95 + cell * len(keys[y])) + 0.25 + room)
+    along = {axis: "\nwith ".join([_key_label(axis, keys[axis]), *with_axes[axis]]) for axis in (x, y)}
+    many = runs(cases)
+    shown = words(cases, metric, upright=True) + (f"\nmedian of {many}" if many else "")
+    tall = cell * len(keys[y])
+    aside, shown = _folded(along[y], tall), _folded(shown, down * (0.95 + tall) - 0.95)
+    # Words beside a map reach a little beyond it, above and below.
+    tall = max(tall, _tall(aside) - 0.2, _tall(shown) - 0.2 if down == 1 else 0.0)
+    fig = style.figure(size, down * (0.95 + tall) + 0.25 + room)
     axes = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True)
     grids = [_grid(cases, metric, factor, x, y, keys, dict(zip(others, panel, strict=True))) for panel in panels]
     values = np.concatenate([g.reshape(-1) for g in grids])
-    if not np.isfinite(values).any():
-        raise NotRecorded(f"{metric} has no value in any of these cases")
+    if not np.isfinite(values).any():  # of several results, the cases that have both keys may have none
+        raise NotRecorded(f"{metric} has no value in any case over {x} and {y}")
     colours = _colours(metric, values[np.isfinite(values)], low, high)
     image = None
     for ax, panel, grid in itertools.zip_longest(axes.flat, panels, grids):
@@ -90,20 +97,17 @@ def heat(
         ax.spines[:].set_visible(False)
         if panel:
             ax.set_title(textwrap.fill(", ".join(map(short_spec, panel)), letters), loc="left")
-    along = {axis: "\nwith ".join([_key_label(axis, keys[axis]), *with_axes[axis]]) for axis in (x, y)}
     for ax in axes[:, 0]:
-        ax.set_ylabel(along[y])
+        ax.set_ylabel(aside)
     for column in axes.T:
         lowest = [ax for ax in column if ax.get_visible()][-1]
         lowest.set_xlabel(along[x])
         lowest.tick_params(labelbottom=True)
     if image is not None:
         bar = fig.colorbar(image, ax=axes, shrink=0.9, aspect=24, pad=0.02)
-        many = runs(cases)
-        bar.set_label(words(cases, metric, upright=True) + (f"\nmedian of {many}" if many else ""))
+        bar.set_label(shown)
         bar.outline.set_visible(False)
-    if title:
-        fig.suptitle(title, fontsize=9)
+    style.heading(fig, title)
     return fig
 
 
@@ -149,9 +153,7 @@ def lines(
     axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for ax, path in zip(axes, metrics, strict=True):
         _, unit, factor = quantity(path)
-        for combination, label, look in zip(
-            combinations, labels, style.looks([(c.cc, c.queue) for c in firsts]), strict=True
-        ):
+        for combination, label, look in zip(combinations, labels, hues.looks(firsts), strict=True):
             mine = sorted(_with(cases, dict(zip(others, combination, strict=True))), key=lambda c: at[str(c.values[x])])
             xs = np.array([at[str(c.values[x])] for c in mine])
             bands = np.array([_band(factor * over_repeats(c, path), bounds(path)) for c in mine])
@@ -159,7 +161,7 @@ def lines(
                     label=label)  # fmt: skip
             if (bands[:, 2] > bands[:, 1]).any():
                 ax.fill_between(xs, bands[:, 1], bands[:, 2], color=look.colour, alpha=0.18, linewidth=0)
-        ax.set_ylabel(words(cases, path, upright=True))
+        ax.set_ylabel(_folded(words(cases, path, upright=True), tall / len(metrics)))
         if unit != "":
             ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
         if unit == "%" and ax.get_ylim()[1] > 85:
@@ -171,9 +173,8 @@ def lines(
     if len(metrics) == 1:
         style.legend(axes[0], size)
     elif len(combinations) > 1:
-        style.legend_above(axes[0])
-    if title:
-        fig.suptitle(title, fontsize=9)
+        style.legend_above(axes[0], style.LEFT[size])
+    style.heading(fig, title)
     return fig
 
 
@@ -182,6 +183,20 @@ def _band(values: Floats, limits: tuple[float, float]) -> tuple[float, float, fl
     i = mean_interval(values.tolist())
     low, high = min(limits[0], i.mean), max(limits[1], i.mean)
     return i.mean, max(i.mean - i.half, low), min(i.mean + i.half, high)
+
+
+#: Inches of a letter of an axis' words, and the fewest that they are folded to.
+LETTER, FEWEST = 0.064, 20
+
+
+def _folded(text: str, inches: float) -> str:
+    """Words beside an upright axis in lines no longer than it, as far as words can be."""
+    return "\n".join(textwrap.fill(line, max(FEWEST, int(inches / LETTER))) for line in text.splitlines())
+
+
+def _tall(text: str) -> float:
+    """Inches that words take beside an upright axis."""
+    return LETTER * max(map(len, text.splitlines()))
 
 
 def _together(cases: Sequence[Shown], one: str, other: str) -> bool:
@@ -326,11 +341,7 @@ def _scale(ax: Axes, values: Sequence[str], numbers: tuple[list[float], str] | N
     elif log and places[0] <= 0:
         raise SpecError(f"log=true: {places[0]:g} has no place on a logarithmic axis; leave log out")
     if log:
-        from matplotlib.ticker import NullFormatter, NullLocator
-
         style.logarithmic(ax, "x")
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_minor_formatter(NullFormatter())
     if len(places) <= 10:
         ax.set_xticks(places, _legible(places, log, ax))
 
