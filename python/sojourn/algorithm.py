@@ -35,10 +35,10 @@ class CongestionControl:
     def on_ack(self, flow: Any, ack: Any) -> None:
         """Handle an ACK; in recovery too.
 
-        It has `acked` (bytes that a window may grow by: those in order, less what had arrived before and only waited for
-        a hole to be filled), `delivered` (all bytes that have newly arrived), `lost`, `ce` (bytes), `duplicate`, `rtt`
-        (seconds, or None when there is no fresh sample) and `round` (smallest and largest RTT of the round this ACK
-        closed, or None).
+        It has `acked` (bytes that a window may grow by: those in order, less what had arrived before and only waited
+        for a hole to be filled), `delivered` (all bytes that have newly arrived), `lost`, `ce` (bytes), `duplicate`,
+        `rtt` (seconds, or None when there is no fresh sample) and `round` (smallest and largest RTT of the round this
+        ACK closed, or None).
         """
         raise NotImplementedError(f"{type(self).__name__} needs on_ack(flow, ack)")
 
