@@ -315,4 +315,17 @@ mod tests {
         assert_eq!((law.count, law.dropping), (3, false));
         assert_eq!(law.drop_next.since(Instant::from_millis(1_000)).as_nanos(), 57_735_027, "100 ms/√3");
     }
+
+    #[test]
+    fn an_overflow_raises_blues_probability_whoever_made_room() {
+        let raised = |overflow: fn(&mut Cobalt)| {
+            let mut law = cobalt(Params::default());
+            law.advance(&waited(1_000.0, 1.0));
+            overflow(&mut law);
+            law.drop_probability > 0.0
+        };
+        assert!(!raised(|_| ()));
+        assert!(raised(|law| law.on_refused()));
+        assert!(raised(|law| law.on_forced_drop(1)));
+    }
 }

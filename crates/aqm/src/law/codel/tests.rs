@@ -287,3 +287,14 @@ fn a_drop_is_due_at_its_very_time() {
         assert_eq!([1, 0].map(|nanos| law.on_dequeue(&looks(nanos))), [Verdict::Pass, Verdict::Drop], "{spec}");
     }
 }
+
+#[test]
+fn only_freebsds_sub_queue_forgets_when_it_comes_back() {
+    for (spec, forgets) in [("x", false), ("x(reference=linux)", false), ("x(reference=freebsd)", true)] {
+        let mut law = codel(spec);
+        (0..200).for_each(|ms| _ = law.on_dequeue(&waited(ms as f64, 20.0)));
+        assert!(law.dropping && law.first_above.is_some(), "{spec}");
+        law.on_activate(Instant::from_millis(200));
+        assert_eq!((law.dropping, law.first_above.is_some()), (!forgets, !forgets), "{spec}");
+    }
+}

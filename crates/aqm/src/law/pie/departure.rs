@@ -129,6 +129,14 @@ mod tests {
     }
 
     #[test]
+    fn after_a_reset_nothing_is_known_and_a_measurement_begins_anew() {
+        let mut d = drain(Reference::Linux, 400);
+        assert!(d.is_known());
+        d.reset();
+        assert!(!d.is_known() && d.measuring.is_none());
+    }
+
+    #[test]
     fn linux_counts_the_packet_that_starts_the_clock() {
         // The first measurement has 15 gaps for 16 packets, later ones start at a departure and have 16.
         assert_eq!(drain(Reference::Linux, 16).delay(Bytes::new(16_384)), Duration::from_micros(9_375));

@@ -403,3 +403,24 @@ fn what_the_buffer_drops_starts_the_sum_again() {
         assert_eq!(pie.state.accu, 0.0);
     }
 }
+
+#[test]
+fn the_burst_comes_back_and_pie_falls_asleep_only_when_all_is_calm() {
+    let short = Duration::from_millis(1);
+    // (p, delays, burst allowance again, asleep with an empty queue)
+    for (p, delay, updated, calm) in [
+        (0.0, short, short, true),
+        (0.1, short, short, false),
+        (0.0, Duration::from_millis(40), short, false),
+        (0.0, short, Duration::from_millis(40), false),
+    ] {
+        for backlog in [0, 90_000] {
+            let mut pie = congested("x(on_off=true)", p);
+            (pie.state.delay, pie.state.updated) = (delay, updated);
+            pie.on_enqueue(&arriving(Instant::ZERO, backlog));
+            let case = (p, delay, updated, backlog);
+            assert_eq!(pie.state.burst > Duration::ZERO, calm, "{case:?}");
+            assert_eq!(pie.state.activity == Activity::Asleep, calm && backlog == 0, "{case:?}");
+        }
+    }
+}

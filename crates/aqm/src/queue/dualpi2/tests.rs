@@ -264,3 +264,15 @@ fn even_gaps_are_kept_for_each_line_by_itself() {
         assert_eq!(matches!(dual.fate(false, Ecn::NotEct, 0.0, held), Fate::Drop), i % 16 == 0, "C {i}");
     }
 }
+
+#[test]
+fn l_is_for_those_who_say_so_and_for_what_was_marked_on_the_way() {
+    use Ecn::{Ce, Ect0, Ect1, NotEct};
+    let low = |classify| {
+        let mut dual = dual("x");
+        dual.params.classify = classify;
+        [NotEct, Ect0, Ect1, Ce].map(|ecn| dual.is_low(ecn))
+    };
+    assert_eq!(low(Classify::L4s), [false, false, true, true]);
+    assert_eq!(low(Classify::AnyEct), [false, true, true, true]);
+}

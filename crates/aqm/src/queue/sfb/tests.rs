@@ -153,3 +153,27 @@ fn each_departure_leaves_each_of_its_bins_once() {
         assert_eq!(queue.banks[0].least(&queue.params, 7).1, left);
     }
 }
+
+#[test]
+fn flows_spread_over_all_bins_of_a_level_and_meet_others_in_each() {
+    let queue = sfb(Params::default());
+    let (p, bank) = (&queue.params, &queue.banks[0]);
+    let places = |level: usize| (0..4096).map(|flow| bank.place(p, flow, level) - level * p.bins).collect::<Vec<_>>();
+    let all: Vec<_> = (0..p.levels).map(places).collect();
+    for level in &all {
+        let mut held = std::vec![0; p.bins];
+        level.iter().for_each(|&bin| held[bin] += 1);
+        // 256 in each of 16 bins, and five standard deviations.
+        assert!(held.iter().all(|n| (180..=335).contains(n)), "{held:?}");
+    }
+    let together = all[0].iter().zip(&all[1]).filter(|(a, b)| a == b).count();
+    assert!((180..=335).contains(&together), "{together}: levels hash by themselves");
+}
+
+#[test]
+fn a_packet_in_the_queue_is_marked_as_it_would_be_outside() {
+    for ecn in [Ecn::NotEct, Ecn::Ect0] {
+        let mut counted = Counted { packet: Sample(1, ecn), lives: [0; 2] };
+        assert_eq!(counted.mark(), ecn != Ecn::NotEct);
+    }
+}
