@@ -280,9 +280,13 @@ def test_lines_have_the_colours_of_the_control_that_parts_them() -> None:
 def test_of_one_control_no_queue_takes_the_colour_of_another() -> None:
     swept = synthetic.result(("cubic",), sweep={"path.queue": list(scene.QUEUES)})
     ax = drawn("cdf", swept).axes[0]
-    assert set(colours(ax.figure, "cdf")) == {style.colour_of("cubic").upper()}
+    many = len(scene.QUEUES)
+    shades = [style.shade(style.colour_of("cubic"), place / (many - 1)).upper() for place in range(many)]
+    assert colours(ax.figure, "cdf") == shades
     dashes = [line._unscaled_dash_pattern for line in ax.lines]
-    assert len(set(map(str, dashes))) == len(scene.QUEUES)
+    assert len(set(map(str, dashes))) == many
+    few = synthetic.result(("cubic",), sweep={"path.queue": ["fifo", "codel", "pie", "red"]})
+    assert set(colours(drawn("cdf", few), "cdf")) == {style.colour_of("cubic").upper()}, "dashes tell these apart"
 
 
 def test_a_queue_that_is_swept_gives_the_dash_wherever_it_is() -> None:

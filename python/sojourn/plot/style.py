@@ -149,15 +149,16 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
     """Looks for the lines of one figure, each a pair (congestion control, queue).
 
     The congestion control gives the hue, the queue the dash and, where there are several, the marker. Lines that share
-    hue and dash (variants of one algorithm, flows of one kind, more queues than there are dashes for) run from a light
-    to a dark shade of their hue, in the order given.
+    hue and dash (variants of one algorithm, flows of one kind) run from a light to a dark shade of their hue, in the
+    order given, and so do queues that are more than the eye tells apart by their dashes.
     """
     names = [(name_of(cc), name_of(queue)) for cc, queue in lines]
     queues = list(dict.fromkeys(queue for _, queue in names))
     kinds = [(cc, dash_of(queue) if len(queues) > 1 else "solid") for cc, queue in names]
+    many = len(queues) > len(DASHES)
     made: list[Look] = []
     for index, kind in enumerate(kinds):
-        twins = [i for i, other in enumerate(kinds) if other == kind]
+        twins = [i for i, (cc, dash) in enumerate(kinds) if cc == kind[0] and (many or dash == kind[1])]
         place = twins.index(index)
         colour, marker = _known(kind[0])
         dash = kind[1]
