@@ -118,6 +118,28 @@ mod tests {
     }
 
     #[test]
+    fn half_of_a_whole_g_is_added_and_of_one_nothing() {
+        for (gradient, g, index) in [(130, 4.0, 33), (129, 4.0, 32), (300, 1.0, 300), (10, 0.5, 20)] {
+            assert_eq!(threshold(gradient, g), Some(131_071 * table(index)), "{gradient} {g}");
+        }
+    }
+
+    #[test]
+    fn a_toss_tells_what_it_drew_and_how_likely_a_hit_was() {
+        let mut rng = Rng::new(1, 0, units::streams::CC);
+        for (dice, gradient, expected) in [(Dice::Table, 160, p(1.25)), (Dice::Exact, 1_250_000, exact(1.25, 3.0))] {
+            let tosses: std::vec::Vec<_> = (0..1000).map(|_| dice.toss(gradient, 3.0, &mut rng)).collect();
+            assert!(
+                tosses.iter().all(|t| (t.probability - expected).abs() < 1e-12 && t.hit == (t.drew < t.probability))
+            );
+            let mean = tosses.iter().map(|t| t.drew).sum::<f64>() / 1000.0;
+            assert!((mean - 0.5).abs() < 0.04, "{mean}");
+        }
+        let certain = Dice::Table.toss(2000, 3.0, &mut rng);
+        assert!(certain.hit && certain.probability == 1.0 && certain.drew < 1.0);
+    }
+
+    #[test]
     fn more_than_five_times_g_is_certain() {
         assert!(threshold(15 * 128, 3.0).is_some());
         assert!(threshold(15 * 128 + 1, 3.0).is_none());

@@ -250,3 +250,31 @@ fn after_a_probe_that_found_nobody_the_flow_searches_where_asked_and_keeps_the_b
         assert!(b.cc.base.deadline() >= b.flow.now + ms(29_000), "{spec}: it stood still in the other modes");
     }
 }
+
+#[test]
+fn a_probe_that_no_ack_ends_is_told_as_one() {
+    let mut b = in_loss_mode("hldg");
+    b.flow.now += ms(5001);
+    b.flow.cwnd = packets(200);
+    b.congest(Signal::Loss);
+    b.kinds();
+    b.flow.now = b.cc.wake().expect("a probe has an end");
+    b.cc.on_event(&mut b.flow, Event::Wake);
+    let events = b.events();
+    let switch = events.iter().find(|e| e.cause() == Some(CauseKind::ModeSwitch)).expect("back to loss mode");
+    let value = |name| crate::testing::value(switch, name);
+    assert_eq!((value("from"), value("to")), (modes::PROBE, modes::LOSS));
+    assert!(events.iter().any(|e| e.cause() == Some(CauseKind::ProbeEnd)));
+}
+
+#[test]
+fn a_repair_in_delay_mode_grows_no_window_below_the_threshold() {
+    for (repairing, grown) in [(false, 0), (true, 1)] {
+        let mut b = bench("hldg");
+        (b.flow.phase, b.cc.repairing) = (Phase::Recovery, repairing);
+        b.flow.ssthresh = b.flow.cwnd + packets(50);
+        let before = b.flow.cwnd;
+        b.ack(100, None);
+        assert_eq!(b.flow.cwnd, before + packets(grown), "of what was lost before a probe: {repairing}");
+    }
+}

@@ -29,9 +29,9 @@ fn no_gradients_in_loss_mode_nor_while_the_base_rtt_is_probed_for_or_the_window_
     };
     let mut loss = bench("hldg");
     loss.cc.modes.mode = Mode::Loss;
-    let mut probing = bench("hldg(base_hold=100, mode_switch=false)");
+    let mut probing = bench("hldg(base_hold=100, mode_switch=false, every_round=true)");
     probing.cc.probe_base_rtt(&mut probing.flow);
-    let mut regrowing = bench("hldg(mode_switch=false)");
+    let mut regrowing = bench("hldg(mode_switch=false, every_round=true)");
     regrowing.cc.regrowing = true;
     regrowing.flow.ssthresh = packets(1000);
     for (b, why) in [(&mut loss, "loss mode"), (&mut probing, "probe"), (&mut regrowing, "regrowth")] {

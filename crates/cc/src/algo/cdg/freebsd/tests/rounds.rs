@@ -79,7 +79,7 @@ fn the_round_after_a_back_off_has_no_toss_where_the_toss_is_what_is_skipped() {
     let mut b = bench("cdg(g=0.1, skip=toss)");
     b.round(100, 120);
     assert_eq!(b.round(117, 120), vec![DelayBackoff]);
-    assert_eq!(b.round(134, 137), vec![]);
+    assert_eq!((b.round(134, 137), b.cc.consecutive), (vec![], 1));
     assert_eq!(b.round(151, 154), vec![DelayBackoff]);
 }
 
