@@ -194,9 +194,8 @@ impl CongestionControl for Hldg {
             }
             Event::Wake => {
                 self.loss_mode.wake_up(flow);
-                let probing = self.modes.mode == Mode::Probe;
                 let turn = self.modes.wake_up(flow.now);
-                self.turn(flow, turn, probing);
+                self.turn(flow, turn);
                 if self.modes.mode == Mode::Delay && flow.now >= self.base.deadline() {
                     self.probe_base_rtt(flow);
                 }

@@ -53,7 +53,10 @@ pub enum Turn {
     /// Delay → loss mode, which begins with slow start.
     EnterLoss,
     /// Probe, or loss, → delay mode: nobody there.
-    EnterDelay,
+    EnterDelay {
+        /// A probe has found it.
+        probed: bool,
+    },
     /// Probe → loss mode: they are still there; restore the window.
     BackToLoss,
 }
@@ -125,14 +128,14 @@ impl Modes {
             // back during these five seconds"). So the rounds after a probe, with the window not restored yet, count.
             Mode::Loss if self.leave_loss && now.since(self.switched) > self.dwell && self.detection.mostly_low() => {
                 self.mode = Mode::Delay;
-                Turn::EnterDelay
+                Turn::EnterDelay { probed: false }
             }
             Mode::Loss => Turn::Stay,
             Mode::Probe => {
                 self.probe_rounds += 1;
                 if self.detection.mostly_low() {
                     self.mode = Mode::Delay;
-                    Turn::EnterDelay
+                    Turn::EnterDelay { probed: true }
                 } else if self.probe_rounds >= self.m {
                     self.return_to_loss(now)
                 } else {

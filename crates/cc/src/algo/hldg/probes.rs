@@ -8,7 +8,7 @@ use units::Bytes;
 
 impl Hldg {
     /// Carries out a change of mode.
-    pub(super) fn turn(&mut self, flow: &mut Flow, turn: Turn, probing: bool) {
+    pub(super) fn turn(&mut self, flow: &mut Flow, turn: Turn) {
         let before = flow.windows();
         let (from, to) = match turn {
             Turn::Stay => return,
@@ -21,7 +21,7 @@ impl Hldg {
                 flow.ssthresh = Bytes::MAX;
                 (modes::DELAY, modes::LOSS)
             }
-            Turn::EnterDelay => {
+            Turn::EnterDelay { probed } => {
                 self.forget_delay();
                 self.loss_mode.leave();
                 // The thesis gives no window. Staying at the probe's would starve the flow for as many rounds as its
@@ -29,7 +29,7 @@ impl Hldg {
                 // ends the growth earlier: the probe's own end raises the RTT.
                 if self.p.after_probe != Return::Stay {
                     // A probe's own window says nothing about the rate; loss mode left without one had the whole window.
-                    let bandwidth = if probing { self.bandwidth_before_probe } else { self.bandwidth };
+                    let bandwidth = if probed { self.bandwidth_before_probe } else { self.bandwidth };
                     let bdp = bandwidth * self.base.rtt;
                     flow.ssthresh = bdp.mul_f64(self.p.lambda()).max(flow.floor);
                     flow.cwnd = flow.cwnd.min(flow.ssthresh);
@@ -41,7 +41,7 @@ impl Hldg {
                     self.shadow = flow.cwnd;
                 }
                 self.base.renew(flow.now);
-                (if probing { modes::PROBE } else { modes::LOSS }, modes::DELAY)
+                (if probed { modes::PROBE } else { modes::LOSS }, modes::DELAY)
             }
             Turn::BackToLoss => {
                 if let Some(r) = self.loss_mode.restore(flow) {

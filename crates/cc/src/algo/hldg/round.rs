@@ -23,9 +23,8 @@ impl Hldg {
             (round.min_rtt, round.max_rtt)
         };
         self.queue_min = min_rtt.saturating_sub(self.base.rtt);
-        let probing = self.modes.mode == Mode::Probe;
         let turn = self.modes.round(flow.now, round.start, self.queue_min > self.p.queue_threshold);
-        self.turn(flow, turn, probing);
+        self.turn(flow, turn);
         if self.base.round(round.start) {
             self.end_base_probe(flow);
         }

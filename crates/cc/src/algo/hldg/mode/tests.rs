@@ -71,9 +71,10 @@ fn a_loss_probes_only_after_five_seconds_and_longer_than_the_last_probe() {
 #[test]
 fn one_long_round_of_four_is_tolerated_two_are_not() {
     // sum = 100 ≤ 25·4; 200 is not.
-    for (high, turn) in
-        [([true, false, false, false], Turn::EnterDelay), ([true, true, false, false], Turn::BackToLoss)]
-    {
+    for (high, turn) in [
+        ([true, false, false, false], Turn::EnterDelay { probed: true }),
+        ([true, true, false, false], Turn::BackToLoss),
+    ] {
         let mut m = in_loss();
         m.probe(at(7000), ms(200));
         assert_eq!(rounds(&mut m, 7000, &high), turn);
@@ -115,7 +116,7 @@ fn the_clock_of_a_probe_that_is_over_changes_no_mode() {
     let mut m = in_loss();
     m.probe(at(7000), ms(100));
     assert_eq!((m.wake_up(at(7799)), m.mode), (Turn::Stay, Mode::Probe));
-    assert_eq!(rounds(&mut m, 7000, &[false; 4]), Turn::EnterDelay);
+    assert_eq!(rounds(&mut m, 7000, &[false; 4]), Turn::EnterDelay { probed: true });
     assert_eq!((m.wake_up(at(9000)), m.mode), (Turn::Stay, Mode::Delay));
 }
 

@@ -13,6 +13,16 @@ fn in_loss_mode(spec: &str) -> Bench {
     b
 }
 
+/// In a probe for competitors, from a window of 200 packets five seconds after loss mode began.
+fn in_probe(spec: &str) -> Bench {
+    let mut b = in_loss_mode(spec);
+    b.flow.now += ms(5001);
+    b.flow.cwnd = packets(200);
+    b.congest(Signal::Loss);
+    b.kinds();
+    b
+}
+
 #[test]
 fn competitors_make_it_cubic_and_a_probe_finds_them_gone() {
     let mut b = in_loss_mode("hldg");
@@ -69,11 +79,7 @@ fn a_probe_keeps_its_two_packets_through_losses_and_marks() {
 
 #[test]
 fn a_probe_that_finds_them_restores_the_window_in_two_rtts() {
-    let mut b = in_loss_mode("hldg");
-    b.flow.now += ms(5001);
-    b.flow.cwnd = packets(200);
-    b.congest(Signal::Loss);
-    b.kinds();
+    let mut b = in_probe("hldg");
     let mut seen = Vec::new();
     for _ in 0..4 {
         seen.extend(b.paced_round(250, 250, packets(2)));
@@ -94,11 +100,7 @@ fn a_probe_that_finds_them_restores_the_window_in_two_rtts() {
 #[test]
 fn a_literal_probe_ends_with_its_fourth_round_and_short_ones_end_loss_mode_later() {
     // Two long rounds of four: back to loss mode, where the next short round makes it one of four.
-    let mut b = in_loss_mode("hldg(probe_rounds=ended, leave_loss=true)");
-    b.flow.now += ms(5001);
-    b.flow.cwnd = packets(200);
-    b.congest(Signal::Loss);
-    b.kinds();
+    let mut b = in_probe("hldg(probe_rounds=ended, leave_loss=true)");
     let mut seen = Vec::new();
     for rtt in [250, 250, 100, 100] {
         seen.extend(b.paced_round(rtt, rtt, packets(2)));
@@ -111,10 +113,7 @@ fn a_literal_probe_ends_with_its_fourth_round_and_short_ones_end_loss_mode_later
 #[test]
 fn the_dwell_counts_from_delay_mode_or_from_every_return() {
     for (spec, probes) in [("hldg", true), ("hldg(dwell_again=true)", false)] {
-        let mut b = in_loss_mode(spec);
-        b.flow.now += ms(5001);
-        b.flow.cwnd = packets(200);
-        b.congest(Signal::Loss);
+        let mut b = in_probe(spec);
         while b.cc.modes.mode == Mode::Probe {
             b.paced_round(250, 250, packets(2));
         }
@@ -253,11 +252,7 @@ fn after_a_probe_that_found_nobody_the_flow_searches_where_asked_and_keeps_the_b
 
 #[test]
 fn a_probe_that_no_ack_ends_is_told_as_one() {
-    let mut b = in_loss_mode("hldg");
-    b.flow.now += ms(5001);
-    b.flow.cwnd = packets(200);
-    b.congest(Signal::Loss);
-    b.kinds();
+    let mut b = in_probe("hldg");
     b.flow.now = b.cc.wake().expect("a probe has an end");
     b.cc.on_event(&mut b.flow, Event::Wake);
     let events = b.events();
