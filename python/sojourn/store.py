@@ -74,8 +74,12 @@ class Store:
         fresh: bool = False,
         on: str = "sim",
         same_step: bool = False,
+        ours: bool = False,
     ) -> None:
-        """Check the folder; with `same_step` a finer series than the one asked for will not do in its place."""
+        """Check the folder, unless it is ours already, whatever lies in it.
+
+        With `same_step` a finer series than the one asked for will not do in its place.
+        """
         self.path = path
         self.on = on
         self._same_step = same_step
@@ -86,7 +90,8 @@ class Store:
         self._meta: dict[str, Any] = {}
         #: How many runs the command asks for that adds to it; who finds the folder unfinished is told.
         self.asked: int | None = None
-        self._check()
+        if not ours:
+            self._check()
 
     def _check(self) -> None:
         """Refuse a folder that is someone else's before any time is spent."""
@@ -188,7 +193,7 @@ class Store:
         self.path.mkdir(parents=True, exist_ok=True)
         lines = _open_locked(self.path / "summary.jsonl")
         if self._fresh:
-            self._clear()
+            clear(self.path, but="summary.jsonl")  # which is open
             lines.truncate(0)
         _cut_torn_line(lines)
         self._lines = lines
@@ -197,13 +202,6 @@ class Store:
         self._meta = {**_meta(self.experiment, self.plan), "on": self.on}
         self._write_meta(complete=False, asked=self.asked)
         return lines
-
-    def _clear(self) -> None:
-        for name in _FILES:
-            if name != "summary.jsonl":
-                (self.path / name).unlink(missing_ok=True)
-        for name in _TABLES:
-            shutil.rmtree(self.path / name, ignore_errors=True)
 
     def finish(self, result: Result, *, complete: bool) -> None:
         """Write the summary tables and the meta file; called at the end and on interruption."""
@@ -253,6 +251,15 @@ def _host_of(path: Path) -> str:
             return str(json.loads(lines.readline()).get("on", "sim"))
     except (OSError, ValueError, AttributeError):
         return "sim"
+
+
+def clear(path: Path, but: str = "") -> None:
+    """Take a result out of a folder, and leave what else lies there."""
+    for name in _FILES:
+        if name != but:
+            (path / name).unlink(missing_ok=True)
+    for name in _TABLES:
+        shutil.rmtree(path / name, ignore_errors=True)
 
 
 def refuse_simulated(path: Path) -> None:

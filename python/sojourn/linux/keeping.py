@@ -4,7 +4,6 @@ them cannot be written, for a disk that is full, costs the rest nothing.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +14,7 @@ from .._engine import Columns, Record
 from ..errors import SetupError, SojournError, SpecError
 from ..held import read_json
 from ..result import Outcome, Result
-from ..store import _FILES, Store, refuse_simulated
+from ..store import Store, clear, refuse_simulated
 from ..writing import takes_files
 from .programs import Emulated
 
@@ -76,9 +75,8 @@ def keep(done: Emulated, record: Record, path: Path) -> str | None:
         except OSError as error:
             why = why or str(error.strerror or error)
         if not tables:
-            for name in _FILES:  # of nothing but them nobody can tell whose they are
-                with suppress(OSError):
-                    (path / name).unlink()
+            with suppress(OSError):  # a part of a result says nothing
+                clear(path)
             return f"-o {path}: cannot be written: {why}; nothing of the results is kept"
         # The summary is small, and so are most tables: what takes the room goes first.
         largest = max(tables, key=lambda name: _size(tables[name]))
@@ -90,13 +88,9 @@ def keep(done: Emulated, record: Record, path: Path) -> str | None:
 
 
 def _write(result: Result, outcome: Outcome, path: Path) -> None:
-    path.mkdir(parents=True, exist_ok=True)
     # The folder has been ours since before the command ran: what the command, or a capture, has put there is no reason
     # to take it for somebody else's.
-    meta = path / "meta.json"
-    if read_json(meta) is None:
-        meta.write_text(json.dumps({"spec_hash": result.hash, "on": "linux"}), "utf-8")
-    store = Store(path, result.experiment, result.plan, fresh=True, on="linux")
+    store = Store(path, result.experiment, result.plan, fresh=True, on="linux", ours=True)
     try:
         store.add(outcome)
         store.finish(replace(result, outcomes=(outcome,)), complete=True)

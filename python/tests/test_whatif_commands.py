@@ -1,0 +1,164 @@
+"""The commands that whatif prints: the settings that were simulated, and a note where a kernel has them otherwise."""
+
+import pytest
+
+from sojourn.whatif import commands, scene
+from sojourn.whatif.answer import ways
+from sojourn.whatif.scene import Question
+
+
+def setup(queue, **changed):
+    case = scene.plan(
+        Question("50 Mbit/s", "20 ms", "cubic", **{"up": "10 Mbit/s", "queues": (queue,)} | changed)
+    ).cases[0]
+    both = ways(case, "$LAN", "$WAN")
+    return commands.tc(queue, both), commands.ipfw(queue, both)
+
+
+def test_commands_carry_the_settings_that_were_simulated():
+    tc, ipfw = setup("fq_codel(target=8ms, interval=80ms)", up_buffer="200p")
+    assert tc.lines == (
+        "tc qdisc replace dev $LAN root handle 1: htb default 10   # down",
+        "tc class replace dev $LAN parent 1: classid 1:10 htb rate 50mbit",
+        "tc qdisc replace dev $LAN parent 1:10 handle 10: "
+        "fq_codel limit 1000 target 8ms interval 80ms flows 1024 quantum 1514 ecn",
+        "tc qdisc replace dev $WAN root handle 1: htb default 10   # up",
+        "tc class replace dev $WAN parent 1: classid 1:10 htb rate 10mbit",
+        "tc qdisc replace dev $WAN parent 1:10 handle 10: "
+        "fq_codel limit 200 target 8ms interval 80ms flows 1024 quantum 1514 ecn",
+    )
+    assert ipfw.lines[2:6] == (
+        "ipfw pipe 1 config bw 50Mbit/s",
+        "ipfw sched 1 config pipe 1 type fq_codel target 8ms interval 80ms quantum 1514 limit 1000 flows 1024 ecn",
+        "ipfw queue 1 config sched 1",
+        "ipfw add queue 1 ip from any to any out xmit $LAN   # down",
+    )
+
+
+def test_pie_has_the_gains_in_each_kernels_units():
+    tc, ipfw = setup("pie")
+    assert tc.lines[2].endswith("pie limit 1000 target 15ms tupdate 15ms alpha 2 beta 20 noecn")
+    assert "sysctl net.inet.ip.dummynet.pipe_slot_limit=1000" in ipfw.lines
+    assert "queue 1000 pie target 15ms tupdate 15ms alpha 0.125 beta 1.25 max_burst 150ms" in ipfw.lines[3]
+
+
+@pytest.mark.parametrize("queue", ["fifo", "codel", "fq_codel", "red"])
+def test_a_login_from_afar_outlives_the_loading_of_ipfw(queue):
+    # Loaded without it, ipfw ends in "65535 deny ip from any to any", and no later command arrives.
+    _, ipfw = setup(queue)
+    assert ipfw.lines[:2] == ("kenv net.inet.ip.fw.default_to_accept=1", "kldload -n ipfw dummynet")
+    assert ipfw.notes[0].startswith("kenv comes first: ")
+
+
+LEFT = [
+    (
+        "codel(ecn=true,reference=linux,ce_threshold=2ms)",
+        "",
+        "the command leaves out ce_threshold=2ms, which the run had",
+    ),
+    ("codel(reference=linux)", "", "the run had reference=linux, where FreeBSD goes by rules of its own"),
+    ("codel (drop = head) ", "the command leaves out drop=head, which the run had", "the command leaves out drop=head"),
+    ("pie(burst=100ms, cap=false)", "the command leaves out burst=100ms, cap=false, which the run had", ""),
+    ("fq_pie(mark_threshold=0.25, rate_estimator=true)", "", ""),
+    ("fq_cobalt(ecn=false)", "the command leaves out ecn=false", ""),
+    ("codel(target=5ms, drop=tail)", "", ""),  # as if they had not been given
+]
+
+
+@pytest.mark.parametrize(("queue", "tc_says", "ipfw_says"), LEFT)
+def test_settings_that_a_command_leaves_out_are_noted(queue, tc_says, ipfw_says):
+    for made, says in zip(setup(queue), (tc_says, ipfw_says), strict=True):
+        found = [note for note in made.notes if "leaves out" in note or "reference=" in note]
+        assert any(says in note for note in found) if says else not found, made.notes
+
+
+def test_dummynet_has_fifo_but_no_head_drop():
+    tc, ipfw = setup("fifo(drop=head)")
+    assert "pfifo_head_drop limit 1000" in tc.lines[2]
+    assert ipfw.lines == ()
+    assert ipfw.notes == ("FreeBSD's dummynet has fifo, but drops at its tail alone: drop=head is not there",)
+
+
+@pytest.mark.parametrize(
+    ("queue", "words", "note"),
+    [
+        ("pie(alpha=0.01)", "alpha 1 beta 20", "1 is 0.0625, where the run had 0.01"),
+        ("fq_pie(beta=1.3)", "alpha 2 beta 21", "21 is 1.3125, where the run had 1.3"),
+        ("pie(alpha=7)", "alpha 32 beta 20", "32 is 2, where the run had 7"),
+        ("pie(alpha=0)", "alpha 0 beta 20", None),
+    ],
+)
+def test_gains_that_tc_rounds_are_noted_and_never_switched_off(queue, words, note):
+    tc, _ = setup(queue)
+    assert words in tc.lines[2]
+    found = [one for one in tc.notes if "in whole parts of 1/16 up to 32" in one]
+    assert len(found) == (note is not None) and all(one.endswith(str(note)) for one in found)
+
+
+@pytest.mark.parametrize(("buffer", "octets"), [("120kB", 120000), ("2BDP", 250000), ("1.6 MB", 1600000)])
+def test_a_buffer_in_bytes_is_set_up_in_bytes_where_the_kernel_counts_them(buffer, octets):
+    tc, ipfw = setup("fifo", buffer=buffer)
+    assert tc.lines[2].endswith(f"bfifo limit {octets}")
+    assert f"ipfw pipe 1 config bw 50Mbit/s queue {octets}B" in ipfw.lines
+    assert (f"sysctl net.inet.ip.dummynet.pipe_byte_limit={octets}" in ipfw.lines) == (octets > 1 << 20)
+    assert not any("limit counts packets" in note for note in (*tc.notes, *ipfw.notes))
+    tc, ipfw = setup("codel", buffer=buffer)
+    assert any(f"full ones for the run's {octets} B" in note for note in tc.notes)
+    assert f" queue {octets}B codel " in " ".join(ipfw.lines)
+
+
+def test_what_kernels_hold_less_of_is_noted():
+    assert any("at most 127 packets of a flow" in note for note in setup("sfq_fifo")[0].notes)
+    assert not any("127" in note for note in setup("sfq_fifo", buffer="100p")[0].notes)
+    assert any("skb->truesize" in note for note in setup("fq_cobalt")[0].notes)
+    assert any("holds 20480 packets at most" in note for note in setup("fq_codel", buffer="30000p")[1].notes)
+
+
+@pytest.mark.parametrize("queue", ["codel", "fq_codel", "pie", "fq_pie", "pie(derandomise=false, cap=false)"])
+def test_ipfw_knows_every_word_after_the_queue_s_name(queue):
+    # aqm_params of FreeBSD 11.0's sbin/ipfw/dummynet.c; it skips words that it does not know, with a message.
+    known = {"target", "interval", "limit", "flows", "quantum", "ecn", "noecn", "tupdate", "max_burst", "max_ecnth"}
+    known |= {"alpha", "beta", "capdrop", "nocapdrop", "onoff", "dre", "ts", "derand", "noderand"}
+    name = queue.partition("(")[0]
+    _, ipfw = setup(queue)
+    (line,) = [line for line in ipfw.lines if f" {name} " in line and " 1 config " in line]
+    words = line.split(f" {name} ")[1].split("#")[0].split()
+    assert {word for word in words if not word[0].isdigit()} <= known
+
+
+@pytest.mark.parametrize(
+    ("queue", "note"),
+    [
+        ("fq_cobalt", None),
+        ("fq_cobalt(interval=80ms)", "CAKE's target is a twentieth of rtt, 4 ms, where the run had 5"),
+        ("cobalt(interval=80ms, target=4ms)", None),
+        ("dualpi2", "Linux marks from step_thresh on, where the run had a ramp of 400us there"),
+        ("dualpi2(reference=linux)", None),
+    ],
+)
+def test_what_a_command_cannot_say_is_noted(queue, note):
+    notes = [one for one in setup(queue)[0].notes if "where the run had" in one]
+    assert notes == ([] if note is None else [note])
+
+
+def test_cobalt_is_cake_and_red_has_its_references_thresholds():
+    tc, _ = setup("fq_cobalt(interval=80ms)")
+    assert (
+        tc.lines[0]
+        == "tc qdisc replace dev $LAN root cake bandwidth 50mbit besteffort flows rtt 80ms memlimit 1514000   # down"
+    )
+    tc, ipfw = setup("red(reference=linux)", buffer="1200p")
+    assert "red limit 1800000 min 150000 max 450000 avpkt 1500 " in tc.lines[2]
+    assert "/100/300/" in ipfw.lines[3]
+
+
+def test_what_a_kernel_has_not_is_said():
+    tc, ipfw = setup("rem")
+    assert (tc.lines, ipfw.lines) == ((), ())
+    assert "Linux has no queue like rem" in tc.notes and "dummynet has no rem" in ipfw.notes[0]
+
+
+@pytest.mark.parametrize("queue", scene.QUEUES)
+def test_every_usual_queue_has_linux_commands(queue):
+    tc, _ = setup(queue)
+    assert len(tc.lines) in (2, 6)  # CAKE shapes by itself
