@@ -2,7 +2,7 @@
 """Puts what `make demo` shows into the README: its tables and its figure beside this file.
 
 .venv/bin/python docs/demo.py            runs the demo's experiments and writes README.md and docs/demo.png
-.venv/bin/python docs/demo.py --check    runs them and tells whether the README's tables are what comes out today
+.venv/bin/python docs/demo.py --check    runs them and tells whether the README's tables and the figure are of today
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 import markdown
 
 from sojourn import _engine, demo, plot, reproduce
+from sojourn.plot.data import footer, shown
 from sojourn.reproduce import Comparison
 from sojourn.result import Result
 
@@ -33,8 +34,8 @@ def section(comparison: Comparison) -> str:
             if (cell := cells.get((row, column))) is None:
                 line += ["", ""]
             else:
-                shown = reproduce.texts(cell)
-                line += [shown.published, f"**{shown.ours}**{demo.MARKS.get(cell.verdict, '')}"]
+                texts = reproduce.texts(cell)
+                line += [texts.published, f"**{texts.ours}**{demo.MARKS.get(cell.verdict, '')}"]
         lines.append(line)
     made = markdown.table(["", *(text for head in heads for text in (head, "**ours**"))], lines, "lr")
     return f"{reproduce.heading(comparison)}: {comparison.score}.\n\n{made}"
@@ -53,8 +54,11 @@ def main(arguments: list[str]) -> int:
     text = README.read_text("utf-8")
     wanted = markdown.filled(text, "demo", "\n\n".join(section(comparison) for comparison in comparisons))
     if arguments:
-        print("the README's tables are what comes out" if wanted == text else "out of date: README.md (docs/demo.py)")
-        return int(wanted != text)
+        # The picture is signed with the experiment, the seeds and the model it is of.
+        signed = footer(shown(results[0])).encode() in PICTURE.read_bytes()
+        old = [file.name for file, same in ((README, wanted == text), (PICTURE, signed)) if not same]
+        print(f"out of date: {', '.join(old)} (docs/demo.py)" if old else "the README's tables are what comes out")
+        return int(bool(old))
     README.write_text(wanted, "utf-8")
     labels = reproduce.labels(results[0], comparisons[0])
     title = "Queue delay of one flow over 10 Mbit/s, 2 ms"
