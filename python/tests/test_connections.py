@@ -85,14 +85,14 @@ def test_what_is_dropped_at_queues_has_the_flows_name(result: sj.Result, run: ex
     assert set(result.diftr["flow_name"]) == {"c", "tm"}
 
 
-def test_flent_has_the_throughput_of_connections(result: sj.Result, run: export.Run, tmp_path: Path) -> None:
+def test_flent_has_the_goodput_of_connections(result: sj.Result, run: export.Run, tmp_path: Path) -> None:
     path = tmp_path / "run.flent.gz"
     export.flent(run, path, flows=["tm"])
     written = json.loads(gzip.decompress(path.read_bytes()))
     rates = written["results"]["TCP download::1"]
-    assert np.mean(rates) == pytest.approx(figures(result, 1)["throughput_mbps"])
+    assert np.mean(rates) == pytest.approx(figures(result, 1)["goodput_mbps"])
     assert written["results"]["TCP download avg"] == rates
-    assert "1: tm (cubic, throughput with headers" in written["metadata"]["NOTE"]
+    assert written["metadata"]["NOTE"] == "1: tm (cubic, window and RTT are means of its connections)"
 
 
 @pytest.mark.parametrize("name", ["qlog", "siftr", "ttprobe", "web10g", "tcp_probe"])
@@ -132,19 +132,34 @@ def test_loss_of_connections_is_their_flows(result: sj.Result) -> None:
     assert pct[0] == pytest.approx(figures(result, 1)["loss_pct"], rel=0.02)
 
 
-def test_a_panel_says_what_is_not_recorded_of_connections(result: sj.Result) -> None:
+def test_goodput_of_connections_over_time_adds_up_to_what_arrived(result: sj.Result) -> None:
+    case = data.shown(result)[0]
+    mine = data.table(case, "flows").filter(pl.col("flow") == 1)
+    mbps = data.column(mine, "goodput_mbps")
+    assert np.isfinite(mbps).all() and (mbps >= 0).all()
+    assert mbps.sum() * 0.01 / 10 == pytest.approx(figures(result, 1)["goodput_mbps"])
+    # No step has more of it than the packets that arrived in it and those that waited for a hole to fill.
+    through = data.column(mine, "throughput_mbps")
+    assert (mbps.cumsum() <= through.cumsum()).all()
     with style.styled():
-        fig = plot.make("time", data.shown(result), panels="goodput,ackseq,loss")
-        goodput, ackseq, loss = fig.axes
-    for ax, there in ((goodput, True), (ackseq, True), (loss, False)):
-        legend = ax.get_legend()
-        said = [] if legend is None else [text.get_text() for text in legend.get_texts()]
-        assert ("tm: not recorded over time, as its connections come and go" in said) == there
-        drawn = [line for line in ax.lines if len(line.get_xdata()) > 1]
-        assert len(drawn) == (1 if there else 2)
-    with style.styled():
-        (alone,) = plot.make("time", data.shown(result), panels="goodput", flows="tm").axes
-    assert not len(alone.get_yticks())
+        fig = plot.make("time", [case], panels="goodput,ackseq")
+    assert all(len(ax.lines) == 2 for ax in fig.axes)
+
+
+def test_goodput_that_an_older_result_lacks_is_not_drawn_as_none(
+    result: sj.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = data.table
+
+    def older(case: data.Shown, name: str, run: int = 0) -> pl.DataFrame:
+        frame = full(case, name, run)
+        lacks = pl.when(pl.col("flow") == 1).then(float("nan")).otherwise("goodput_mbps")
+        return frame.with_columns(goodput_mbps=lacks) if name == "flows" else frame
+
+    monkeypatch.setattr(series, "table", older)
+    with pytest.raises(NotRecorded, match=r"older result .* of tm, .* --fresh"):
+        plot.svg("time", result, panels="ackseq")
+    plot.svg("time", result, panels="ackseq", flows="c")
 
 
 def test_drops_of_an_older_result_are_not_drawn_as_none(result: sj.Result, monkeypatch: pytest.MonkeyPatch) -> None:

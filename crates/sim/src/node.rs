@@ -143,6 +143,8 @@ pub struct FlowCount {
     pub completions: Vec<Completion>,
     /// IP bytes and in-order payload at the last sample.
     pub sampled: (u64, u64),
+    /// In-order payload of the flow's connections that are through (Tmix).
+    pub ended_goodput: u64,
     /// Delay back-offs on the heels of another, both below the BDP; when the last one below it was; the windows that all left.
     pub doubles: (u64, Option<Instant>, u64),
     /// Delay indications that were ignored; losses that were tolerated, or answered with a larger shadow window; of those

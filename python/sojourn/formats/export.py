@@ -172,8 +172,7 @@ def diftr(run: Run, out: Path) -> int:
     """Write every packet at every queue as text; return how many events."""
     from . import diftr as form
 
-    record = Record(diftr=True)
-    rows = _table(run, record, "diftr", "--diftr")
+    rows = _table(_outcome(run, Record(diftr=True)), "diftr", "--diftr")
     write(out, form.written(rows, *([str(one["name"]) for one in part] for part in (run.case.links, run.case.flows))))
     return len(rows)
 
@@ -182,19 +181,25 @@ def flent(run: Run, out: Path, *, step_ms: float = 200.0, flows: Sequence[str] =
     """Write the series of a run as a result of Flent; return how many steps."""
     from . import flent as form
 
-    record = Record(step_ms)
-    series, links = (_table(run, record, name, "--series 200ms") for name in ("flows", "links"))
+    outcome = _outcome(run, Record(step_ms))
+    series, links = (_table(outcome, name, "--series 200ms") for name in ("flows", "links"))
     title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
-    write(out, form.written(title, _engine.check(run.experiment).toml, run.case, series, links, run.flows(flows)))
+    of = form.Source(title, _engine.check(run.experiment).toml, run.case, _of_connections(outcome))
+    write(out, form.written(of, series, links, run.flows(flows)))
     return int(series["t_s"].n_unique())
 
 
-def _table(run: Run, record: Record, name: str, option: str) -> pl.DataFrame:
-    outcome = run.outcome
-    if outcome is None:
-        raw = _interruptible(lambda stop: _engine.run(run.experiment, run.case.index, run.repetition, record, stop))
-        outcome = Outcome.of(run.case, raw, record)
-        run.check(outcome.digest)
+def _outcome(run: Run, record: Record) -> Outcome:
+    """What the run recorded on Linux, or records now that it is repeated."""
+    if run.outcome is not None:
+        return run.outcome
+    raw = _interruptible(lambda stop: _engine.run(run.experiment, run.case.index, run.repetition, record, stop))
+    outcome = Outcome.of(run.case, raw, record)
+    run.check(outcome.digest)
+    return outcome
+
+
+def _table(outcome: Outcome, name: str, option: str) -> pl.DataFrame:
     frame = outcome.frame(name)
     if frame is None:
         raise SpecError(f"the run on Linux did not record it: run again with --on linux {option}")
@@ -214,9 +219,7 @@ def recorded_flows(run: Run, picked: Sequence[int], tell: Tell | None = None) ->
     from .qlog import Flow
 
     record = Record(events=True, acks=True)
-    raw = _interruptible(lambda stop: _engine.run(run.experiment, run.case.index, run.repetition, record, stop))
-    outcome = Outcome.of(run.case, raw, record)
-    run.check(outcome.digest)
+    outcome = _outcome(replace(run, outcome=None), record)
     tables = [outcome.frame(name) for name in ("acks", "events")]
     acks, events = (frame if frame is not None else pl.DataFrame() for frame in tables)
     with TemporaryDirectory() as folder:

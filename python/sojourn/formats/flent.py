@@ -11,7 +11,7 @@ import gzip
 import json
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,10 +41,18 @@ class Series:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def written(
-    title: str, toml: str, case: Case, flows: pl.DataFrame, links: pl.DataFrame, picked: Sequence[int]
-) -> bytes:
-    """Write the series of a run, whose experiment is `toml`; the same series give the same bytes."""
+@dataclass(frozen=True)
+class Source:
+    """A run to be written: its title, its experiment as TOML, its case, and which flows stand for connections."""
+
+    title: str
+    toml: str
+    case: Case
+    connections: Collection[int]
+
+
+def written(run: Source, flows: pl.DataFrame, links: pl.DataFrame, picked: Sequence[int]) -> bytes:
+    """Write the series of a run; the same series give the same bytes."""
     import polars as pl
 
     times = flows["t_s"].unique().sort().to_list()
@@ -54,11 +62,10 @@ def written(
     results: dict[str, list[float | None]] = {}
     raw: dict[str, list[dict[str, float]]] = {}
     frame = pl.DataFrame({"t_s": times})
-    called = _called(case, picked)
-    rates_in = {i: _rates_in(flows.filter(pl.col("flow") == i)) for i in called}
+    called = _called(run.case, picked)
     for i, name in called.items():
         mine = frame.join(flows.filter(pl.col("flow") == i), on="t_s", how="left")
-        results[name] = _values(mine[rates_in[i]])
+        results[name] = _values(mine["goodput_mbps"])
         raw[name] = _raw(times, results[name])
         if name.startswith(_UDP):
             continue
@@ -71,12 +78,12 @@ def written(
         known = [[v for v in at if v is not None] for at in zip(*rates, strict=True)]
         results["TCP download sum"] = [sum(at) if at else None for at in known]
         results["TCP download avg"] = [sum(at) / len(at) if at else None for at in known]
-    results["Ping (ms) ICMP"] = ping = _ping(frame, toml, case, links, picked)
+    results["Ping (ms) ICMP"] = ping = _ping(frame, run, links, picked)
     raw["Ping (ms) ICMP"] = [{**one, "seq": n} for n, one in enumerate(_raw(times, ping))]
     metadata = {
         "NAME": "tcp_ndown",
-        "TITLE": title,
-        "NOTE": "; ".join(_note(name, case.flows[i], rates_in[i]) for i, name in called.items()),
+        "TITLE": run.title,
+        "NOTE": "; ".join(_note(name, run, i) for i, name in called.items()),
         "TIME": EPOCH,
         "T0": EPOCH,
         "HOST": "receiver",
@@ -107,15 +114,10 @@ def _called(case: Case, picked: Sequence[int]) -> dict[int, str]:
     return called
 
 
-def _rates_in(mine: pl.DataFrame) -> str:
-    """The column of a flow's rates: of one that stands for connections there is no goodput in the series."""
-    known = mine.is_empty() or mine["goodput_mbps"].cast(float).is_finite().any()
-    return "goodput_mbps" if known else "throughput_mbps"
-
-
-def _note(series: str, flow: Mapping[str, Any], rates_in: str) -> str:
-    with_headers = ", throughput with headers, means of its connections" if rates_in == "throughput_mbps" else ""
-    return f"{series.removeprefix(f'{_TCP}::')}: {flow['name']} ({flow['cc']}{with_headers})"
+def _note(series: str, run: Source, flow: int) -> str:
+    of = run.case.flows[flow]
+    means = ", window and RTT are means of its connections" if flow in run.connections else ""
+    return f"{series.removeprefix(f'{_TCP}::')}: {of['name']} ({of['cc']}{means})"
 
 
 def _values(column: pl.Series) -> list[float | None]:
@@ -126,18 +128,18 @@ def _raw(times: Sequence[float], values: Sequence[float | None]) -> list[dict[st
     return [{"t": t, "val": v} for t, v in zip(times, values, strict=True) if v is not None]
 
 
-def _ping(frame: pl.DataFrame, toml: str, case: Case, links: pl.DataFrame, picked: Sequence[int]) -> list[float | None]:
+def _ping(frame: pl.DataFrame, run: Source, links: pl.DataFrame, picked: Sequence[int]) -> list[float | None]:
     """Base RTT of the first flow, and the queue of each link on its way, there and back, in its step."""
     import polars as pl
 
-    flow = case.flows[picked[0]]
+    flow = run.case.flows[picked[0]]
     queues = (
         links.filter(pl.col("name").is_in([*flow["route"], *flow["back"]]))
         .group_by("t_s")
         .agg(pl.col("queue_ms").fill_nan(0).sum())
     )
     times = frame["t_s"].sort().to_numpy()
-    base = base_rtt(toml, case, picked[0], (0.0, float(times[-1])))
+    base = base_rtt(run.toml, run.case, picked[0], (0.0, float(times[-1])))
     # What a step ends with is of the time before.
     bases = before(base, times) if base is not None else [0.0] * len(times)
     seen = frame.join(queues, on="t_s", how="left").sort("t_s")["queue_ms"].fill_null(0).to_list()

@@ -83,11 +83,10 @@ def _of_connections(view: View) -> list[int]:
     return [i for i in view.flows if any(o.summary["flows"][i].get("connections") for o in outcomes)]
 
 
-def _not_recorded(name: str, view: View, drops: pl.DataFrame) -> list[int]:
-    """The flows of which a panel has nothing: those of connections, unless the kernel told of their goodput."""
-    if name not in ("goodput", "ackseq"):
-        return []
-    return [i for i in _of_connections(view) if not np.isfinite(_line("goodput", view, i, drops)[1]).any()]
+def _without_goodput(view: View) -> list[int]:
+    """The flows of connections of which the series has no goodput: it was not always recorded."""
+    flows = [(i, _line("goodput", view, i, view.series)[1]) for i in _of_connections(view)]
+    return [i for i, mbps in flows if not np.isfinite(mbps).any()]
 
 
 def draw(ax: Axes, name: str, view: View, labels: Labels, drops: pl.DataFrame) -> None:
@@ -102,13 +101,14 @@ def draw(ax: Axes, name: str, view: View, labels: Labels, drops: pl.DataFrame) -
         )
     if name == "owd" and "owd_ms" not in view.series.columns:
         raise NotRecorded("this older result has no one-way delays over time: run again with --fresh")
-    unknown = _not_recorded(name, view, drops)
+    if name in ("goodput", "ackseq") and (old := _without_goodput(view)):
+        names = ", ".join(str(view.case.flows[i]["name"]) for i in old)
+        raise NotRecorded(
+            f"this older result has no goodput over time of {names}, whose connections come and go (tmix): "
+            "run again with --fresh, or leave these flows out with flows=…"
+        )
     for i, look in view.looks.items():
         how: Mapping[str, Any] = {"color": look.colour, "linestyle": look.dash, "linewidth": min(view.thin, 1.0)}
-        if i in unknown:
-            if labels.get(i):
-                ax.plot([], [], **how, label=labels[i])
-            continue
         t, y = _line(name, view, i, drops)
         if name == "loss":
             # A bin's value holds until the bin's end, the last one's too.
@@ -116,13 +116,7 @@ def draw(ax: Axes, name: str, view: View, labels: Labels, drops: pl.DataFrame) -
             continue
         within = (t >= span[0]) & (t <= span[1])
         ax.plot(t[within], y[within], **how, label=labels.get(i))
-    if unknown:
-        names = [str(view.case.flows[i]["name"]) for i in unknown]
-        whose, its = (names[0], "its") if len(names) == 1 else (f"{len(names)} flows", "their")
-        ax.plot([], [], linestyle="none", label=f"{whose}: not recorded over time, as {its} connections come and go")
     ax.set_ylim(bottom=0)
-    if len(unknown) == len(view.looks):
-        ax.set_yticks([])  # a scale of nothing
     ax.set_ylabel(PANELS[name])
     style.legend_above(ax)
 

@@ -395,7 +395,7 @@ impl<P: Probe> World<P> {
         if measuring {
             (child.count.goodput[1], child.count.retransmits[1]) = (child.goodput(), child.retransmits());
         }
-        let sent = child.sent_packets();
+        let (sent, goodput) = (child.sent_packets(), child.goodput());
         if let Transport::Tcp(tcp) = &mut child.transport {
             tcp.sent = 0;
         }
@@ -403,6 +403,7 @@ impl<P: Probe> World<P> {
         let count = &mut self.nodes[flow as usize].count;
         count.lost_packets += c.lost_packets;
         count.sent_packets += sent;
+        count.ended_goodput += goodput;
         count.goodput[1] += c.goodput[1] - c.goodput[0];
         count.retransmits[1] += c.retransmits[1] - c.retransmits[0];
         for (sum, n) in count.backoffs.iter_mut().zip(c.backoffs) {
@@ -451,9 +452,14 @@ impl<P: Probe> World<P> {
                 continue;
             }
             let (mut n, mut cwnd, mut flying, mut srtt, mut timed) = (0u64, 0.0, 0.0, 0.0, 0u64);
+            let mut goodput = self.nodes[f as usize].count.ended_goodput;
             for (place, node) in self.sessions.places.iter().zip(&self.nodes[self.sessions.fixed as usize..]) {
                 let Transport::Tcp(tcp) = &node.transport else { continue };
-                if place.flow == f && node.started && tcp.sender.is_established() {
+                if place.flow != f || !node.started {
+                    continue;
+                }
+                goodput += node.goodput();
+                if tcp.sender.is_established() {
                     let flow = tcp.sender.flow();
                     n += 1;
                     cwnd += flow.cwnd.as_f64();
@@ -465,18 +471,18 @@ impl<P: Probe> World<P> {
             }
             let mean = |sum: f64, n: u64| if n > 0 { sum / n as f64 } else { f64::NAN };
             let count = &mut self.nodes[f as usize].count;
-            let before = core::mem::replace(&mut count.sampled.0, count.total_bytes);
-            let through = mbps(count.total_bytes - before);
+            let (total, owd_ms) = (count.total_bytes, count.step_owd_ms());
+            let before = core::mem::replace(&mut count.sampled, (total, goodput));
             let sample = FlowSample {
-                throughput_mbps: through,
-                goodput_mbps: f64::NAN,
+                throughput_mbps: mbps(total - before.0),
+                goodput_mbps: mbps(goodput - before.1),
                 cwnd_bytes: mean(cwnd, n),
                 ssthresh_bytes: f64::NAN,
                 rtt_ms: mean(srtt, timed),
                 srtt_ms: mean(srtt, timed),
                 in_flight_bytes: flying,
                 pacing_mbps: f64::NAN,
-                owd_ms: count.step_owd_ms(),
+                owd_ms,
             };
             self.probe.see(now, Trace::FlowSample { flow: f, sample });
         }
