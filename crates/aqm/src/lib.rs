@@ -186,8 +186,8 @@ impl Limit {
 pub trait Law: Debug + Send {
     /// False for a law that never says anything: queues then skip looking.
     const ACTIVE: bool = true;
-    /// Arrivals that do not fit are looked at like the others before they are refused: [`on_enqueue`](Law::on_enqueue) and then
-    /// [`on_refused`](Law::on_refused), if it lets them pass.
+    /// Arrivals that do not fit are shown to the law like the others before they are refused:
+    /// [`on_enqueue`](Law::on_enqueue) and then [`on_refused`](Law::on_refused), if it lets them pass.
     const SEES_REFUSED: bool = false;
     /// Periodic updates, caught up to `look.now`. Called before every decision and before an overflow.
     fn advance(&mut self, _look: &Look) {}
@@ -246,9 +246,9 @@ pub trait LawKind: Law + Sized + 'static {
     fn under_fair(_asked: &Self::Params) -> queue::fair::Params {
         queue::fair::Params::default()
     }
-    /// Puts it to work on a queue. `link.limit` is there.
+    /// Puts it to work on a queue. `link.limit` is always given here.
     fn new(params: &Self::Params, link: &LinkInfo, rng: Rng) -> Self;
-    /// It is one of so many under a scheduler whose own limit is so many packets.
+    /// Told when this law serves one sub-queue: the scheduler's limit in packets and its number of sub-queues.
     fn among(self, _limit: usize, _flows: usize) -> Self {
         self
     }
@@ -320,8 +320,8 @@ pub trait Qdisc<P: Packet>: Debug + Send {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// The limit of a queue that is nothing but a line in order of arrival and turns away who finds it full. A host that keeps
-    /// its packets in order anyway may hold those itself and never call this queue.
+    /// The limit, if this queue is only a line in order of arrival that turns away what finds it full. A host that
+    /// keeps its packets in order anyway may hold those itself and never call this queue.
     fn plain(&self) -> Option<Limit> {
         None
     }

@@ -29,7 +29,7 @@ macro_rules! queues {
             $( About::of::<Whole<$kind>>(stringify!($whole), stringify!($whole)), )*
         ];
 
-        /// Builds the queue a spec names.
+        /// Builds the queue a spec names. An error if there is none of that name, or it does not take a setting.
         pub fn build<P: Packet + Debug + Send + 'static>(
             spec: &Spec,
             link: &LinkInfo,
@@ -226,7 +226,7 @@ impl<L: LawKind> Entry for Drr<L> {
 struct Whole<K>(PhantomData<K>);
 
 params::params! {
-    /// A whole queue has one set of parameters, and this is the empty other.
+    /// The second set of parameters of a whole queue, which has only one: nothing.
     pub struct NoMore {}
 }
 
@@ -303,12 +303,12 @@ fn unknown(name: &str) -> ParamError {
     ParamError::NoSuch { kind: "queue", name: name.into(), allowed: QDISCS.iter().map(|a| a.name).collect() }
 }
 
-/// The line of that name.
+/// The line of that name; an error with the names there are.
 pub fn find(name: &str) -> Result<&'static About, ParamError> {
     QDISCS.iter().find(|a| a.name == name).ok_or_else(|| unknown(name))
 }
 
-/// Checks a spec and returns every parameter with its value.
+/// Checks a spec and returns every parameter with its value, or what is wrong with the spec.
 pub fn resolve(spec: &Spec) -> Result<Vec<(&'static str, String)>, ParamError> {
     (find(&spec.name)?.resolve)(spec)
 }

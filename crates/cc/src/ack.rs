@@ -6,7 +6,8 @@ use units::{Bytes, Duration, Instant, Rate};
 /// One acknowledgement, as measured by the host.
 #[derive(Clone, Debug, Default)]
 pub struct Ack {
-    /// Newly acknowledged in order, as far as it may grow a window: what the host delivered long before counts as its stack has it.
+    /// Bytes that may grow a window: those newly acknowledged in order, save that data SACKed before, or now beyond a
+    /// hole, counts as in the host's stack.
     pub cumulative: Bytes,
     /// Newly acknowledged in all, cumulatively or selectively.
     pub delivered: Bytes,
@@ -33,14 +34,14 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// What moved the window on. The ACK that ends a recovery covers much that was selectively acknowledged, and sent
-    /// for, before.
+    /// Bytes both newly acknowledged in order and newly delivered. The ACK that ends a recovery covers much that was
+    /// selectively acknowledged before and has let new data go already.
     pub fn advance(&self) -> Bytes {
         self.cumulative.min(self.delivered)
     }
 
-    /// What slow start grows by on this ACK: one segment of `mss` with `ack_counting`, as in FreeBSD's CDG, whatever may
-    /// end that slow start; else what moved the window on.
+    /// Bytes that slow start grows by on this ACK: one segment of `mss` with `ack_counting`, as in any slow start of
+    /// FreeBSD's CDG; else [`advance`](Self::advance).
     pub fn growth(&self, mss: Bytes, ack_counting: bool) -> Bytes {
         if ack_counting { mss } else { self.advance() }
     }

@@ -50,7 +50,7 @@ pub struct EventRecord {
     pub cwnd_after: u64,
     /// Threshold before, in bytes; `u64::MAX` means unset.
     pub ssthresh_before: u64,
-    /// Threshold after.
+    /// Threshold after, in bytes; `u64::MAX` means unset.
     pub ssthresh_after: u64,
     /// The values named by [`CauseKind::values`].
     pub values: [i64; 8],
@@ -148,11 +148,11 @@ table! {
     6 Timeout "timeout" { in_flight: Bytes, timeouts: Count, rto: Nanos }
     /// A reduction was found spurious and taken back: by duplicates reported (`how` 1), timestamps (2), F-RTO (3), or an ACK too soon for an answer (4, FreeBSD).
     7 Undo "undo" { how: Count }
-    /// Slow start ended by other means than loss; `reason` is one of `cc::exits`.
+    /// Slow start ended by other means than loss; `reason` says by which.
     8 SlowStartExit "slow_start_exit" { reason: Count, rtt: Nanos, base_rtt: Nanos, gradient: Nanos, probability: Ppb, drew: Ppb, bandwidth: Bps, bdp: Bytes }
-    /// The algorithm changed its mode; the numbers are those of `cc::modes`.
+    /// The algorithm changed its mode; `from` and `to` say which.
     9 ModeSwitch "mode_switch" { from: Count, to: Count, queue: Nanos, bandwidth: Bps }
-    /// A probe began; `what` is one of `cc::probes`.
+    /// A probe began; `what` says of what.
     10 ProbeStart "probe_start" { what: Count, base_rtt: Nanos }
     /// A probe ended.
     11 ProbeEnd "probe_end" { what: Count, base_rtt: Nanos, queue: Nanos }
@@ -276,9 +276,53 @@ mod tests {
 
     #[test]
     fn words_go_with_their_numbers() {
-        assert_eq!(words("reason")[exits::GRANTED as usize], "granted");
-        assert_eq!(words("what")[probes::COMPETITORS as usize], "competitors");
-        assert_eq!(words("to")[modes::PROBE_RTT as usize], mode_name(modes::PROBE_RTT));
+        let table: [(&str, &[(i64, &str)]); 3] = [
+            (
+                "reason",
+                &[
+                    (exits::ACK_TRAIN, "ACK train"),
+                    (exits::DELAY, "delay"),
+                    (exits::CONSERVATIVE, "conservative"),
+                    (exits::QUEUED, "queued"),
+                    (exits::PLATEAU, "plateau"),
+                    (exits::GRADIENT, "gradient"),
+                    (exits::BANDWIDTH, "bandwidth"),
+                    (exits::LOSS, "loss"),
+                    (exits::DISPERSION, "dispersion"),
+                    (exits::TRAINS, "trains"),
+                    (exits::GRANTED, "granted"),
+                ],
+            ),
+            (
+                "what",
+                &[
+                    (probes::BASE_RTT, "base RTT"),
+                    (probes::BANDWIDTH, "bandwidth"),
+                    (probes::COMPETITORS, "competitors"),
+                ],
+            ),
+            (
+                "to",
+                &[
+                    (modes::DELAY, "delay"),
+                    (modes::LOSS, "loss"),
+                    (modes::PROBE, "probe"),
+                    (modes::RESTORE, "restore"),
+                    (modes::STARTUP, "startup"),
+                    (modes::DRAIN, "drain"),
+                    (modes::PROBE_BW, "probe_bw"),
+                    (modes::PROBE_RTT, "probe_rtt"),
+                ],
+            ),
+        ];
+        for (value, numbers) in table {
+            let used = words(value).iter().filter(|word| !word.is_empty()).count();
+            assert_eq!(used, numbers.len(), "every word of {value} has a number");
+            for (number, word) in numbers {
+                assert_eq!(words(value)[*number as usize], *word, "{value} {number}");
+            }
+        }
+        assert_eq!((mode_name(modes::PROBE_BW), mode_name(8), mode_name(-1)), ("probe_bw", "other", "other"));
         let named = CauseKind::ALL.iter().flat_map(|k| k.values()).map(|(name, _)| *name);
         for value in ["reason", "what", "from", "to", "queue_state"] {
             assert!(named.clone().any(|name| name == value), "{value} is the value of no cause");

@@ -55,7 +55,9 @@ impl Growth {
     pub const STANDARD: Growth = Growth { divisor: 1, per_ack: Bytes::MAX };
 }
 
-/// One flow. The host measures and fills in the second group; the algorithm sets the first three.
+/// One flow. The algorithm sets `cwnd`, `ssthresh` and `pacing`, and where it needs to `growth`,
+/// `slow_start_at_ssthresh`, `repair_growth`, `slow_start_to`, `floor` and `request`. All other public fields are
+/// measured and filled in by the host.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// Congestion window. Below one MSS (if `floor` allows) the host sends a segment every `mss / cwnd` RTTs.
@@ -95,7 +97,8 @@ pub struct Flow {
     pub growth: Growth,
     /// `cwnd == ssthresh` still counts as slow start (FreeBSD).
     pub slow_start_at_ssthresh: bool,
-    /// So many bytes the ACK grows the window of a repair by, for hosts that keep one apart from `cwnd` (FreeBSD).
+    /// Bytes by which this ACK grows the repair's own window, on hosts that keep one apart from `cwnd` (FreeBSD); the
+    /// host takes them and sets zero.
     pub repair_growth: u16,
     /// Once the repair (or the reduction) is over, slow start goes on up to here; zero if it does not.
     pub slow_start_to: Bytes,
@@ -174,7 +177,7 @@ impl Flow {
         self.cwnd < self.ssthresh || (self.slow_start_at_ssthresh && self.cwnd == self.ssthresh)
     }
 
-    /// The ACK grows the window of a repair.
+    /// Has this ACK grow the repair's own window ([`repair_growth`](Self::repair_growth)), by 65,535 bytes at most.
     pub fn grow_repair(&mut self, by: Bytes) {
         self.repair_growth = by.get().min(u16::MAX.into()) as u16;
     }
@@ -215,7 +218,8 @@ impl Flow {
             return Bytes::ZERO;
         }
         self.cwnd = self.ssthresh;
-        // What a slowed start did not use is not owed to congestion avoidance either.
+        // The acknowledged bytes behind the growth that found no room. What `per_ack` held back is not owed to
+        // congestion avoidance.
         (grow - room) * self.growth.divisor as u64
     }
 

@@ -1,9 +1,10 @@
 //! Congestion control: the host measures, the algorithm decides.
 //!
-//! A host (the simulator's TCP, a QUIC stack, …) keeps a [`Flow`], fills in what it measured, and calls the four
-//! methods of [`CongestionControl`]. The algorithm answers by setting `cwnd`, `ssthresh` and `pacing`. What several
-//! algorithms need (RTT, rounds, delivery rate, enhanced RTT) is measured once, in [`host`]; an algorithm in [`algo`]
-//! is one file that reads like its paper. [`ALGORITHMS`] is the only list of them.
+//! A host (the simulator's TCP, a QUIC stack, …) keeps a [`Flow`], fills in what it measured, and calls the methods of
+//! [`CongestionControl`]: `on_ack` and `on_congestion` must be written, all others have defaults. The algorithm answers
+//! by setting `cwnd`, `ssthresh` and `pacing`. What several algorithms need (RTT, rounds, delivery rate, enhanced RTT)
+//! is measured once, in [`host`]; an algorithm in [`algo`] is one file that reads like its paper. [`ALGORITHMS`] is the
+//! only list of them.
 #![no_std]
 
 extern crate alloc;
@@ -61,7 +62,8 @@ pub trait CongestionControl: Debug + Send {
     }
     /// Shows inner state by name, for plots.
     fn vars(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
-    /// Shadow window and BDP that the answer to the last loss was chosen from, for the host's record; zero where they had no part.
+    /// Shadow window and BDP that the answer to the last loss was chosen from, for the host's record of that loss; zero
+    /// where they had no part.
     fn weighed(&self) -> [Bytes; 2] {
         [Bytes::ZERO; 2]
     }

@@ -145,8 +145,8 @@ pub enum Ecn {
 pub enum StartRule {
     /// Any; standard unless set.
     Any,
-    /// Its own (`setup.own_start`), unless another is set; `slow_start=standard` switches the own one off. With settings
-    /// (`slow_start=vegas(gamma=2)`) the part of that name is meant, if there is one.
+    /// Its own (`setup.own_start`), unless another is set; `slow_start=standard` switches the own one off. With
+    /// settings, as in `slow_start=vegas(gamma=2)`, the separate slow start of that name is taken, if there is one.
     Own(&'static str),
     /// Its own only: the key is refused.
     Fixed,
@@ -243,7 +243,7 @@ impl Entry {
         own || self.about.start == StartRule::Fixed
     }
 
-    /// Builds the algorithm, composed with its slow start.
+    /// Builds the algorithm, composed with its slow start. An error if either does not take a setting.
     pub fn build(&self, spec: &Spec, flow: &mut Flow, rng: Rng) -> Result<Box<dyn CongestionControl>, ParamError> {
         let (rest, start) = self.split(spec)?;
         flow.floor = flow.mss.mul_f64(self.about.floor).max(Bytes::new(1));
@@ -312,7 +312,7 @@ pub static ALGORITHMS: &[Entry] = &[
 
 pub use crate::start::SLOW_STARTS;
 
-/// The entry of that name.
+/// The entry of that name; an error with the names there are.
 pub fn find(name: &str) -> Result<&'static Entry, ParamError> {
     ALGORITHMS.iter().find(|e| e.about.name == name).ok_or_else(|| ParamError::NoSuch {
         kind: "congestion control",
@@ -321,7 +321,7 @@ pub fn find(name: &str) -> Result<&'static Entry, ParamError> {
     })
 }
 
-/// Builds the algorithm a spec names.
+/// Builds the algorithm a spec names. An error if there is none of that name, or it does not take a setting.
 pub fn build(spec: &Spec, flow: &mut Flow, rng: Rng) -> Result<Box<dyn CongestionControl>, ParamError> {
     find(&spec.name)?.build(spec, flow, rng)
 }

@@ -33,7 +33,8 @@ fn whole(field: &Field, text: &str) -> Option<i64> {
 }
 
 impl Entry {
-    /// The parameters of a spec as whole numbers, and `own_start`: 1 if the algorithm's own slow start is in charge.
+    /// The parameters of a spec as whole numbers, and `own_start`: 1 if the algorithm's own slow start is in charge. An
+    /// error if it does not take a setting.
     pub fn whole_numbers(&self, spec: &Spec) -> Result<Vec<(&'static str, i64)>, ParamError> {
         let fields = (self.fields)();
         let values = self.resolve(spec)?;

@@ -132,8 +132,8 @@ impl Claim {
             match self.metric.of(summary) {
                 Some(x) => values.push(x),
                 None => {
-                    let seed = summary.get("seed").map_or(String::new(), |s| format!(" with seed {s}"));
-                    return verdict(false, None, format!("{} has no value in the run{seed}", self.that));
+                    let why = format!("{} has no value in the run{}", self.that, seed_of(summary));
+                    return verdict(false, None, why);
                 }
             }
         }
@@ -143,10 +143,16 @@ impl Claim {
             if m == 0.0 && !closed { -f64::MIN_POSITIVE } else { m }
         };
         let worst = if self.over == Over::Each {
-            let each = values.iter().zip(against).map(|(x, s)| {
-                let bounds = self.condition.bounds(unit, &[*s], self.over)?;
-                Some((margin(*x, bounds), *x))
-            });
+            let mut each = Vec::new();
+            for (x, own) in values.iter().zip(repetitions) {
+                let Some(other) = self.partner(own, against) else {
+                    let why = format!("no repetition{} of the case it is compared with has finished", seed_of(own));
+                    return Verdict { judged: false, ..verdict(false, None, why) };
+                };
+                let bounds = self.condition.bounds(unit, &[other], self.over);
+                each.push(bounds.map(|bounds| (margin(*x, bounds), *x)));
+            }
+            let each = each.into_iter();
             each.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)))
         } else {
             let bounds = self.condition.bounds(unit, against, self.over);
@@ -168,11 +174,23 @@ impl Claim {
         verdict(holds, Some(measured), why)
     }
 
+    /// The repetition of the right side that one of the left is set beside: itself, or the one of the same seed.
+    fn partner<'a>(&self, own: &'a Json, against: &[&'a Json]) -> Option<&'a Json> {
+        if self.against.is_empty() {
+            return Some(own);
+        }
+        against.iter().copied().find(|other| other.get("seed") == own.get("seed"))
+    }
+
     /// Is `other` the case that this one is compared with?
     pub(crate) fn compares(&self, case: &Json, other: &Json) -> bool {
         let same = |(key, value): (&String, &Json)| self.moved.contains(key) || other.get(key) == Some(value);
         matches_case(&self.against, other) && case.as_object().is_none_or(|keys| keys.iter().all(same))
     }
+}
+
+fn seed_of(summary: &Json) -> String {
+    summary.get("seed").map_or(String::new(), |s| format!(" with seed {s}"))
 }
 
 /// The case of a summary; none without a sweep.
@@ -289,6 +307,20 @@ mod tests {
         let v = claim("flow.c.share", ">= 0.4", Over::Mean).evaluate(&runs);
         assert_eq!((v.holds, v.why.as_str()), (false, "flow.c.share has no value in the run"));
         assert!(!claim("flow.a.share", ">= 0", Over::Mean).evaluate(&[]).holds);
+    }
+
+    #[test]
+    fn each_repetition_is_set_beside_the_one_of_its_seed() {
+        let run = |cc: &str, seed: u64, share: f64| serde_json::json!({"case": {"flow.a.cc": cc}, "seed": seed, "flows": [{"name": "a", "share": share}]});
+        let mut c = claim("flow.a.share", "<= flow.a.share", Over::Each);
+        c.against = vec![("flow.a.cc".into(), "cubic".into())];
+        let own = [run("hldg", 1, 0.2), run("hldg", 2, 0.8)];
+        let judged = |others: &[Json]| c.judge(&own[0]["case"], &own.each_ref(), &others.iter().collect::<Vec<_>>());
+        let v = judged(&[run("cubic", 2, 0.9), run("cubic", 1, 0.3)]);
+        assert!(v.holds && v.judged, "{}", v.why);
+        let v = judged(&[run("cubic", 1, 0.3)]);
+        assert!(!v.holds && !v.judged);
+        assert_eq!(v.why, "no repetition with seed 2 of the case it is compared with has finished");
     }
 
     #[test]

@@ -43,7 +43,8 @@ params::params! {
         io_fast: bool = false;
         /// The packet that overdraws the credit is held back for what it owes, as dummynet does.
         adjust_last: bool = true;
-        /// Share of the coarse clock's readings that come some microseconds early, so that the last of the ticks they stand for counts one tick later; two readings of one jittering clock differ either way as often.
+        /// Share of the coarse clock's readings that come a few microseconds early: the tick at that reading is then
+        /// counted one tick later. One half, since two readings of one jittering clock differ either way as often.
         early: f64 = 0.5, 0.0 => 1.0;
     }
     check |p| {

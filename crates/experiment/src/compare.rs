@@ -43,16 +43,17 @@ pub struct Compared {
     pub verdict: Agreement,
 }
 
-/// With fewer runs of a cell it is not asked what one of them would score in print's place.
+/// [`OwnRuns`] are worked out only if every cell has this many runs.
 const LEAST_RUNS: usize = 5;
 
-/// What is within tolerance if a run of ours stands in print's place and the others are compared with it: the score of a
-/// perfect copy, which is less than all where single runs differ by more than the tolerance. Of [`OwnRuns::cells`] cells.
+/// How many cells agree if one of our own runs replaces the printed value and is judged against our other runs: the
+/// score that a perfect copy could expect, less than all where single runs differ by more than the tolerance. Counts of
+/// cells; the quantiles are over the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OwnRuns {
     /// Cells that take part: numbers with a tolerance.
     pub cells: usize,
-    /// Those of them that print has within tolerance.
+    /// Those of them whose printed value agrees: the real score.
     pub within: usize,
     /// 5th percentile over the runs.
     pub p5: f64,
@@ -77,7 +78,7 @@ pub struct Comparison {
     pub within: usize,
     /// Cells with a tolerance: within, outside, undecided and missing ones. An undecided cell is no pass.
     pub judged: usize,
-    /// What a run of ours would score in print's place; `None` if a cell has fewer than five runs.
+    /// What one of our runs would score in place of the printed values; `None` if a cell has fewer than five runs.
     pub own: Option<OwnRuns>,
 }
 
@@ -141,7 +142,7 @@ impl Cell {
         Compared { cell: self.clone(), n: values.len(), median, p20, p80, difference, verdict }
     }
 
-    /// Is `values[printed]` within tolerance of the others?
+    /// Would the cell agree if `values[printed]` had been printed and the others were all our runs?
     fn agrees_with_itself(&self, values: &[f64], printed: usize) -> bool {
         let mut others = values.to_vec();
         let printed = others.swap_remove(printed);

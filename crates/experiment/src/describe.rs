@@ -102,10 +102,7 @@ fn link(link: &Link) -> Json {
         "name": link.name,
         "rate_mbps": match &link.rate {
             Some(RateSpec::Constant(rate)) => Some(rate.as_mbps()),
-            Some(RateSpec::Trace(times)) => times.last().map(|end| {
-                let period: Duration = end.since(Instant::ZERO);
-                ((crate::trace::OPPORTUNITY * times.len() as u64) / period).as_mbps()
-            }),
+            Some(RateSpec::Trace(times)) => Some(crate::trace::mean_rate(times).as_mbps()),
             None => None,
         },
         "trace": matches!(link.rate, Some(RateSpec::Trace(_))),

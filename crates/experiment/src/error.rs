@@ -11,7 +11,7 @@ pub struct Error {
     pub(crate) line: Option<usize>,
     pub(crate) column: Option<usize>,
     pub(crate) message: String,
-    /// Where in the message what leads to the mistake ends, and where what is wrong.
+    /// Where in the message the keys end that lead to the mistake, and where what is wrong ends.
     pub(crate) parts: Parts,
     pub(crate) excerpt: String,
 }

@@ -52,7 +52,8 @@ pub struct Case {
 }
 
 /// Parses a file, or the one-line form: of a file too, unless its name says otherwise. Without a name, or with one such
-/// as `<command line>`, the text did not come from a file. Traces named in it are looked for beside `file`.
+/// as `<command line>`, the text did not come from a file. Traces named in it are looked for beside `file`. The error
+/// is the first mistake, with its place.
 pub fn parse(text: &str, file: &str) -> Result<Experiment, Error> {
     parse_with(text, file, &[])
 }
@@ -260,7 +261,8 @@ impl Experiment {
             let narrowed = sweep.map_or(Ok(false), |sweep| sweep::narrow(sweep, &key, &node))?;
             let beneath = !narrowed && sweep::is_beneath(&self.axes, &key.value);
             if beneath {
-                // Every case sets the whole anew; as an axis of its own the setting comes after that.
+                // Every case sets the whole value (`flow.a.cc`) anew. As an axis of its own the setting is applied
+                // after that.
                 sweep::over(doc, key.clone(), At { value: Any::List(vec![node]), place })?;
             } else if !narrowed {
                 assign::assign(doc, &key, node)?;
@@ -380,7 +382,8 @@ impl Experiment {
         let mut doc = bare.clone();
         let mut picked = sweep::case(&self.axes, index);
         let values: Vec<(String, String)> = picked.iter().map(|(k, v)| (k.value.clone(), v.show())).collect();
-        // The whole before what leads into it, in whatever order they were written.
+        // Whole values before settings inside them (`flow.a.cc` before `flow.a.cc.beta`), in whatever order they were
+        // written.
         picked.sort_by_key(|(key, _)| key.value.matches('.').count());
         for (key, value) in picked {
             assign::assign(&mut doc, key, value.clone()).map_err(|f| f.under("sweep"))?;

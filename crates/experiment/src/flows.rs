@@ -7,7 +7,7 @@ use crate::limits::{
 use crate::links::access;
 use crate::quantity::{Burst, Cc, Q, SpecOf};
 use crate::raw::{File, FlowFile};
-use crate::resolve::{Context, headers, whole, within};
+use crate::resolve::{Context, whole, within};
 use crate::scenario::{FlowSpec, LinkId, Traffic};
 use crate::source::{Checked, Fault, did_you_mean};
 use crate::tmix::Origin;
@@ -266,6 +266,14 @@ fn refuse_tcp_keys(flow: &FlowFile, entry: &str) -> Checked<()> {
 pub(crate) fn packet(flow: &FlowSpec) -> Bytes {
     match flow.traffic {
         Traffic::Cbr { size, .. } => size,
-        _ => flow.mss + headers(Config::of(flow.stack).timestamps),
+        _ => flow.mss + Config::of(flow.stack).headers(),
+    }
+}
+
+/// The largest acknowledgement of a flow at the IP layer, with three ranges; none of datagrams.
+pub(crate) fn ack(flow: &FlowSpec) -> Bytes {
+    match flow.traffic {
+        Traffic::Cbr { .. } => Bytes::ZERO,
+        _ => Config::of(flow.stack).headers() + Bytes::new(28),
     }
 }

@@ -10,8 +10,8 @@ pub(crate) fn canonical(file: &File) -> String {
     toml::to_string(file).unwrap_or_else(|e| unreachable!("an experiment is always valid TOML: {e}"))
 }
 
-/// What a hash is taken of: settings in parentheses and swept values are spelled one way, too, and a `[run]` without keys
-/// is none. Not to run: what a value means is asked with the text as it was written.
+/// What a hash is taken of: settings in parentheses and swept values are spelled one way, too, and a `[run]` without
+/// keys is left out. Only for hashing. Do not run this text: values are resolved from the text as written.
 pub(crate) fn text(mut file: File) -> String {
     if let Some(path) = &mut file.path {
         spell(&mut path.value.queue);
@@ -57,10 +57,7 @@ pub(crate) fn fnv(bytes: &[u8]) -> u64 {
 
 /// FNV-1a with SplitMix64's finaliser: FNV alone spreads short differences badly over the high digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    let mut z = fnv(bytes);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    format!("{:016x}", z ^ (z >> 31))
+    format!("{:016x}", units::avalanche(fnv(bytes)))
 }
 
 #[cfg(test)]

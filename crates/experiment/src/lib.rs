@@ -62,5 +62,6 @@ pub use scenario::{
     Band, Change, Clock, FlowSpec, Link, LinkId, LossAt, LossModel, RateSpec, Reorder, Run, Scenario, Traffic, Vary,
 };
 pub use schema::schema;
-pub use trace::OPPORTUNITY;
+pub use stats::quantile;
+pub use trace::{OPPORTUNITY, mean_rate};
 pub use traffic::{TRAFFIC, TrafficKind};

@@ -14,7 +14,7 @@ pub const RTT_MIN: Duration = Duration::from_micros(1);
 pub const RTT_MAX: Duration = Duration::from_secs(60);
 /// Longest run: eleven days.
 pub const DURATION_MAX: Duration = Duration::from_secs(1_000_000);
-/// Of a host, for a packet.
+/// Longest time a host may take to process one packet (`run.processing`).
 pub const PROCESSING_MAX: Duration = Duration::from_secs(1);
 /// Largest buffer; in packets, a thousandth of it.
 pub const BUFFER_MAX: Bytes = Bytes::new(1_000_000_000_000);
@@ -52,8 +52,8 @@ pub const CHANGES_MAX: usize = 100_000;
 pub const TRACE_MAX: u64 = 256 << 20;
 /// Fastest tick of an emulated clock.
 pub const TICK_HZ_MAX: u64 = 1_000_000;
-/// Most parts of a dotted key, and most tables within one another; no key that exists has a third of it. Whatever goes
-/// down a tree does so by recursion.
+/// Most parts of a dotted key, and most tables within one another: whatever walks the tree recurses. No key that exists
+/// has a third of it.
 pub const KEY_PARTS_MAX: usize = 32;
 /// Longest name of a flow or link.
 pub const NAME_MAX: usize = 64;

@@ -43,6 +43,9 @@ params::params! {
             let burst = p.burst;
             return Err(ParamError::Conflict(format!("burst = {burst} of every {} is every packet: at most {most}", p.every)));
         }
+        if let Some(first) = p.first.0 && first.fract() != 0.0 {
+            return Err(ParamError::Conflict(format!("first = {first} is no number of a packet: a whole one from 1 on")));
+        }
         Ok(())
     }
 }

@@ -156,7 +156,7 @@ pub struct Cell {
     pub(crate) range: (f64, f64),
     #[serde(skip)]
     pub(crate) metric: Metric,
-    /// Of a number that is judged: what made `low` and `high` of it.
+    /// The tolerance that gave `low` and `high`; only of a number, which a range or a bound is not.
     #[serde(skip)]
     pub(crate) tolerance: Option<Tolerance>,
     #[serde(skip)]

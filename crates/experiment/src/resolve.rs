@@ -12,7 +12,7 @@ use crate::tree::{Any, At};
 use crate::{dumbbell, flows, links};
 use aqm::Limit;
 use params::Value;
-use units::{Bytes, Duration, Instant, Rate};
+use units::{Duration, Instant, Rate};
 
 /// What resolving needs besides the file.
 pub(crate) struct Context<'a> {
@@ -50,18 +50,19 @@ pub(crate) fn scenario(doc: &At<Any>, file: &File, context: &Context<'_>) -> Che
         }
     };
     let flows = flows::expand(file, &wires, end, context)?;
-    // The buffer must hold the largest packet of any flow that sends data through it.
+    // The buffer must hold the largest packet of any flow that sends through it.
     for flow in &flows {
-        let packet = flows::packet(flow);
-        for id in &flow.route {
+        let data = flow.route.iter().map(|id| (id, flows::packet(flow), "packet"));
+        let acks = flow.back.iter().map(|id| (id, flows::ack(flow), "acknowledgement"));
+        for (id, size, what) in data.chain(acks) {
             let Laid { link, buffer_at: Some((place, key)) } = &laid[*id] else { continue };
             if let Some(Limit::Bytes(n)) = link.buffer
-                && n < packet
+                && n < size
             {
                 let message = format!(
-                    "{} bytes hold no packet of {} bytes (flow {}); make it at least \"1 packet\"",
+                    "{} bytes hold no {what} of {} bytes (flow {}); make it at least \"1 packet\"",
                     n.get(),
-                    packet.get(),
+                    size.get(),
                     flow.name
                 );
                 return Err(Fault::at(*place, message).under(key.clone()));
@@ -212,9 +213,4 @@ pub(crate) fn buffer(
 pub(crate) fn halves(rtt: Duration) -> (Duration, Duration) {
     let there = rtt / 2;
     (there, rtt - there)
-}
-
-/// Bytes of IPv4 and TCP headers, and of the timestamps option.
-pub(crate) fn headers(timestamps: bool) -> Bytes {
-    Bytes::new(if timestamps { 52 } else { 40 })
 }

@@ -6,7 +6,7 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// A quantile by linear interpolation between order statistics (Hyndman and Fan's type 7, numpy's default).
-pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;

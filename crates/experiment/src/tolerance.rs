@@ -48,7 +48,7 @@ impl Number {
         parse_number(text).map(|_| Number { text: text.into() })
     }
 
-    /// The value in the unit of a figure.
+    /// The value in the unit of a figure; an error if its own unit does not fit.
     pub fn as_unit(&self, unit: Unit) -> Result<f64, String> {
         let (x, written) = parse_number(&self.text).unwrap_or((0.0, ""));
         let value = match (unit, written) {
@@ -144,7 +144,8 @@ impl Tolerance {
         matches!(self.0.as_slice(), [Part::Factor(_)])
     }
 
-    /// Least and greatest value allowed around `centre`.
+    /// Least and greatest value allowed around `centre`; an error if a part of it has a unit that does not fit the
+    /// figure's.
     pub fn bounds(&self, centre: f64, unit: Unit) -> Result<(f64, f64), String> {
         let (mut low, mut high) = (centre, centre);
         for part in &self.0 {

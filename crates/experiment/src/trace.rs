@@ -103,11 +103,16 @@ fn parse(text: &str, name: &str, hash: u64) -> Result<Trace, String> {
     Ok(Trace { times, hash })
 }
 
+/// Over one repetition of delivery opportunities, which ends with the last.
+pub fn mean_rate(times: &[Instant]) -> Rate {
+    let period = times.last().map_or(units::Duration::ZERO, |t| t.since(Instant::ZERO));
+    (OPPORTUNITY * times.len() as u64) / period
+}
+
 impl Trace {
     /// Its mean rate.
     pub fn rate(&self) -> Rate {
-        let period = self.times.last().map_or(units::Duration::ZERO, |t| t.since(Instant::ZERO));
-        (OPPORTUNITY * self.times.len() as u64) / period
+        mean_rate(&self.times)
     }
 }
 

@@ -182,6 +182,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("buffer = \"2 BDP\"", "loss = \"periodic(every=1)\""),
         ("buffer = \"2 BDP\"", "loss = \"periodic(every=3, burst=3)\""),
         ("buffer = \"2 BDP\"", "loss = \"periodic(evry=3)\""),
+        ("buffer = \"2 BDP\"", "loss = \"periodic(first=1.5)\""),
         ("buffer = \"2 BDP\"", "loss_at = \"before\""),
         ("buffer = \"2 BDP\"", "clock = \"tick(hz=0)\""),
         ("buffer = \"2 BDP\"", "clock = \"ticks\""),
@@ -222,6 +223,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("buffer = \"2 BDP\"", "changes = [{at = \"7 s\", up = \"1 Mbit/s\"}]"),
         // Topology of a dumbbell.
         ("buffer = \"2 BDP\"", "up_buffer = \"10 packets\""),
+        ("buffer = \"2 BDP\"", "up = \"1 Mbit/s\"\nup_buffer = \"60 B\""),
         ("buffer = \"2 BDP\"", "up_queue = \"fifo\""),
         ("start = \"10 s\"", "direction = \"up\""),
         ("start = \"10 s\"", "route = [\"core\"]"),

@@ -27,7 +27,8 @@ pub struct SpecError {
 
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\": expected {} at character {}, as in cubic(beta=0.7)", self.given, self.expected, self.at + 1)
+        let character = self.given.get(..self.at).map_or(self.at, |before| before.chars().count()) + 1;
+        write!(f, "\"{}\": expected {} at character {character}, as in cubic(beta=0.7)", self.given, self.expected)
     }
 }
 
@@ -162,5 +163,7 @@ mod tests {
             let e = text.parse::<Spec>().unwrap_err();
             assert_eq!(e.at, at, "{text}: {e}");
         }
+        let e = "cübic(béta)".parse::<Spec>().unwrap_err().to_string();
+        assert!(e.contains("at character 7,"), "counted as read, not in bytes: {e}");
     }
 }

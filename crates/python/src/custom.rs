@@ -1,4 +1,5 @@
-//! A Python class as a congestion control: the same four methods, slow, for trying ideas.
+//! A Python class as a congestion control: slow, for trying ideas. It has `on_ack` and `on_congestion`, and may have
+//! `on_sent` and `on_event`.
 
 use cc::{About, Ack, Congestion, CongestionControl, Ecn, Event, Flow, Reaction, Sent};
 use params::Spec;

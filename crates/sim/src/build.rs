@@ -1,7 +1,7 @@
 //! From a scenario to a flow's hosts at rest.
 
 use crate::RunError;
-use crate::network::bottleneck_rate;
+use crate::network::Network;
 use crate::node::{Datagrams, FlowCount, Node, Tcp, Transport};
 use crate::outside::Told;
 use crate::world::Options;
@@ -20,7 +20,7 @@ pub trait CustomCc {
 }
 
 /// Builds a flow's hosts.
-pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> Result<Node, RunError> {
+pub fn node(scenario: &Scenario, net: &Network, f: usize, seed: u64, options: &Options<'_>) -> Result<Node, RunError> {
     let spec = scenario.flows[f].clone();
     let entity = f as u64;
     let transport = match &spec.traffic {
@@ -68,7 +68,6 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
             Duration::from_nanos(Rng::new(seed, entity, streams::START).below(spec.base_rtt.as_nanos().max(1)))
         }
     };
-    let rate = bottleneck_rate(scenario, &spec).map_or(f64::INFINITY, |r| r.bytes_per_sec());
     Ok(Node {
         transport,
         count: FlowCount::new(&scenario.run),
@@ -78,7 +77,7 @@ pub fn node(scenario: &Scenario, f: usize, seed: u64, options: &Options<'_>) -> 
         rng: Rng::new(seed, entity, streams::TRAFFIC),
         transfer: None,
         spurt_until: Instant::ZERO,
-        bdp: rate * spec.base_rtt.as_secs_f64(),
+        bdp: net.bdp(scenario, &spec),
         spec: Box::new(spec),
     })
 }

@@ -105,13 +105,8 @@ impl<P: Probe> World<P> {
             let mut sample = FlowSample {
                 throughput_mbps: mbps(total - before.0),
                 goodput_mbps: mbps(goodput - before.1),
-                cwnd_bytes: f64::NAN,
-                ssthresh_bytes: f64::NAN,
-                pacing_mbps: f64::NAN,
-                rtt_ms: f64::NAN,
-                srtt_ms: f64::NAN,
-                in_flight_bytes: f64::NAN,
                 owd_ms: node.count.step_owd_ms(),
+                ..FlowSample::default()
             };
             if let Transport::Outside(told) = &node.transport {
                 sample = FlowSample {

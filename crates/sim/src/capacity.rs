@@ -2,7 +2,7 @@
 //! packet, before or after a change of the rate. Nothing is counted per packet beyond the bytes sent; the rest is read off
 //! at the two edges, and brought up to date at changes.
 //!
-//! Bits are counted in 10⁻⁹, so that a rate in bits per second times nanoseconds needs no division.
+//! Amounts are in 10⁻⁹ bit, so that a rate in bits per second times nanoseconds needs no division.
 
 use crate::link::{Link, Transmitter};
 use units::{Instant, Rate};
@@ -73,7 +73,8 @@ impl Capacity {
 pub struct Edge {
     at: Instant,
     carried: Carried,
-    /// Of what counts as sent, the part still to be passed; negative: what has been passed of those that still wait.
+    /// In 10⁻⁹ bit: what is already counted in `sent_bytes` and the transmitter has not passed yet. Negative on a
+    /// ticking link: credit already earned for packets still queued.
     ahead: i128,
 }
 

@@ -54,7 +54,7 @@ impl Delays {
         let mut buckets = [0; FETCHED];
         for some in self.one_way.chunks(FETCHED) {
             some.iter().for_each(|noted| nodes[noted.flow as usize].prefetch_one_way());
-            // Where the buckets are, the counters tell.
+            // The counters, fetched above, tell where the buckets are.
             for (noted, bucket) in some.iter().zip(&mut buckets) {
                 *bucket = Histogram::bucket(noted.delay);
                 nodes[noted.flow as usize].count.one_way.prefetch(*bucket);

@@ -49,9 +49,7 @@ impl Digest {
 
     /// The digest as 16 hexadecimal digits, finished with SplitMix64's avalanche.
     pub fn text(self) -> String {
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        format!("{:016x}", z ^ (z >> 31))
+        format!("{:016x}", units::avalanche(self.0))
     }
 }
 

@@ -101,7 +101,7 @@ impl Histogram {
         self.max = self.max.max(ns);
     }
 
-    /// The first time so long: room for its octave.
+    /// The first time in its octave: makes room for the octave's buckets.
     #[cold]
     fn grow(&mut self, b: usize) {
         let octave = b & !(SUB - 1);
@@ -113,7 +113,7 @@ impl Histogram {
         }
         let needed = octave + SUB - self.first;
         if needed > self.counts.len() {
-            // Exactly: doubling would only spread the flows over more pages.
+            // No more than needed: doubling would only spread the flows over more pages.
             self.counts.reserve_exact(needed - self.counts.len());
             self.counts.resize(needed, 0);
         }
@@ -182,7 +182,7 @@ impl Histogram {
         Some(Spread {
             mean: mean_us * 1e-3,
             median: p50,
-            sd: libm_sqrt((self.squares / n - mean_us * mean_us).max(0.0)) * 1e-3,
+            sd: units::math::sqrt((self.squares / n - mean_us * mean_us).max(0.0)) * 1e-3,
             p5,
             p50,
             p95,
@@ -200,10 +200,6 @@ impl Histogram {
             (from as f64 * 1e-6, to as f64 * 1e-6, n as u64)
         })
     }
-}
-
-fn libm_sqrt(x: f64) -> f64 {
-    units::math::sqrt(x)
 }
 
 #[cfg(test)]

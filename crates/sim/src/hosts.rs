@@ -10,8 +10,8 @@ use crate::scheduler::Scheduler;
 use crate::timers::{Owners, Strict, Timer};
 use crate::traffic;
 use crate::world::World;
-use tcp::Segment;
-use units::{Bytes, Instant};
+use tcp::{Config, Segment};
+use units::Instant;
 
 /// Two delay back-offs less than so many RTTs apart are a double one: "two successive back-offs with a two RTT interval
 /// gap between them", "while cwnd was below BDP" (HLDG thesis, section 4.2.2). A round takes a little longer than an RTT.
@@ -119,8 +119,8 @@ impl<P: Probe> World<P> {
             if self.scenario.run.estimates
                 && let Some(estimates) = tcp.sender.take_estimates()
             {
-                let mss = node.spec.mss;
-                node.count.round(estimates, mss, mss + Bytes::new(52));
+                let (mss, headers) = (node.spec.mss, Config::of(node.spec.stack).headers());
+                node.count.round(estimates, mss, mss + headers);
             }
             if let Some(rtt) = heard.rtt {
                 if !self.many {
@@ -158,7 +158,8 @@ impl<P: Probe> World<P> {
     #[inline(never)]
     pub(crate) fn timer(&mut self) {
         let now = self.now;
-        // With few hosts a slot is asked for long before its time, when nothing is put off yet.
+        // With few flows a slot is loaded long before it is due: asked then, the owners would know of no deadline that
+        // has moved.
         let timer = if self.many {
             self.timers.pop(&mut Hosts { nodes: &mut self.nodes, scheduler: &mut self.scheduler })
         } else {
@@ -189,7 +190,7 @@ impl<P: Probe> World<P> {
         if receiver { self.pump_end::<true>(flow) } else { self.pump_end::<false>(flow) }
     }
 
-    /// [`pump`](Self::pump) for one end: most of what either is asked is idle at the other.
+    /// [`pump`](Self::pump) for one end, known when compiling: most of what is asked here concerns one of the two only.
     #[inline(always)]
     fn pump_end<const RECEIVER: bool>(&mut self, flow: u32) {
         let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };

@@ -56,6 +56,11 @@ impl Line {
         Line { source, delay, jitter, last: Instant::ZERO, row: Ring::new(), waiting: 0 }
     }
 
+    /// Is nothing on it, nor waiting for it?
+    pub fn is_idle(&self) -> bool {
+        self.row.is_empty()
+    }
+
     /// When a packet arrives that leaves its origin at `depart`.
     #[inline(always)]
     fn arrival(&mut self, depart: Instant) -> Instant {
@@ -103,7 +108,7 @@ impl Line {
         let first = self.row.nth_mut(n);
         (first.at, first.order) = (at, order);
         self.waiting -= 1;
-        // Those who wait came long ago.
+        // Packets that wait came long ago and may have left the caches.
         self.row.prefetch(n + AHEAD);
         if n == 0 {
             scheduler.set(self.source, at, order);

@@ -64,12 +64,12 @@ impl Transmitter {
     }
 }
 
-/// Loss that is not the queue's at work.
+/// Loss other than the queue's, at work.
 #[derive(Debug)]
 pub struct Loss {
     model: LossModel,
     bad: bool,
-    /// Packets seen, where they are counted.
+    /// Packets seen, counted for periodic loss only.
     seen: u64,
     rng: Rng,
 }
@@ -108,7 +108,7 @@ pub struct LinkCount {
     pub arrived_bytes: u64,
     /// Dropped by the queue, by its law, by chance.
     pub dropped: [u64; 3],
-    /// Marked.
+    /// Packets marked.
     pub marked: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
@@ -254,7 +254,7 @@ impl Link {
         self.queue.set_link(&self.info);
     }
 
-    /// It has nothing to do but to delay, so that packets' way is a delay line and none of them comes here.
+    /// It only delays: packets pass it as a part of a delay line, and none of them comes here.
     pub fn is_plain(&self, spec: &Spec) -> bool {
         spec.rate.is_none()
             && spec.clock == Clock::Exact
@@ -285,9 +285,8 @@ impl Link {
     /// Brings the queue-length integral up to `now`; call before `len` changes.
     #[inline]
     pub fn account(&mut self, now: Instant) {
-        // A million packets for a thousand seconds still fit.
-        self.count.packet_time += (self.len as u64 * now.since(self.count.since).as_nanos()) as u128;
-        // Once the window is over it lies beyond any time.
+        self.count.packet_time += self.len as u128 * now.since(self.count.since).as_nanos() as u128;
+        // `measure_ends` sets `since` to `MAX` and `max` keeps it there, so nothing after the window is added.
         self.count.since = self.count.since.max(now);
     }
 
@@ -301,7 +300,7 @@ impl Link {
         }
     }
 
-    /// The transmission of a packet begins that waited for so long.
+    /// The transmission of a packet begins, which waited for `sojourn`.
     #[inline(always)]
     pub fn sends(&mut self, now: Instant, size: u32, sojourn: Duration, measuring: bool) {
         self.free_at = self.transmitter.sent_by(now, size);

@@ -9,7 +9,11 @@ use crate::tick::{self, Tick};
 use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Vary};
 use params::Spec;
 use std::collections::BTreeMap;
-use units::{Bytes, Duration, Rate, Rng, streams};
+use tcp::Config;
+use units::{Duration, Rate, Rng, streams};
+
+/// After so many new lines, look for some that are used no more.
+const LOOK_EVERY: usize = 1 << 16;
 
 /// What an event source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +85,10 @@ pub struct Network {
     known: BTreeMap<(Option<u32>, u64, Option<u32>), u32>,
     /// Where routes begin, by what they are made of: flows on one path share its hops, which every packet reads.
     routes: BTreeMap<Vec<(Hop, Origin)>, u32>,
+    /// Lines that may be used again.
+    left: Vec<u32>,
+    /// With so many lines, look for such.
+    look_at: usize,
     jitter: Vec<Duration>,
     seed: u64,
 }
@@ -103,11 +111,12 @@ impl Network {
         }
     }
 
-    /// The BDP of a flow's path as it is by now, in bytes.
+    /// The BDP of a flow's path as it is by now, in bytes; that of a trace by its mean rate. Infinite where nothing has a rate.
     pub fn bdp(&self, scenario: &Scenario, flow: &FlowSpec) -> f64 {
-        let rates = flow.route.iter().filter_map(|&l| match self.links[l].transmitter {
-            Transmitter::Constant { rate, .. } => Some(rate),
-            Transmitter::Trace(_) | Transmitter::Unlimited => None,
+        let rates = flow.route.iter().filter_map(|&l| match &self.links[l].transmitter {
+            Transmitter::Constant { rate, .. } => Some(*rate),
+            Transmitter::Trace(trace) => Some(trace.mean_rate()),
+            Transmitter::Unlimited => None,
         });
         let rate = rates.chain(flow.access).min().map_or(f64::INFINITY, |rate| rate.bytes_per_sec());
         let sum = |delay: &dyn Fn(LinkId) -> Duration| {
@@ -146,18 +155,42 @@ impl Network {
         if let Some(&line) = self.known.get(&key) {
             return line;
         }
-        let id = self.lines.len() as u32;
-        let source = self.source(scheduler, Kind::Line(id));
+        let left = self.left_behind();
+        let id = left.unwrap_or(self.lines.len() as u32);
+        let source = match left {
+            Some(id) => self.lines[id as usize].source,
+            None => self.source(scheduler, Kind::Line(id)),
+        };
         let jitter = match (own, from.map(|l| self.jitter[l as usize])) {
             (Some((_, jitter)), _) => Some(jitter),
             (None, Some(sd)) if !sd.is_zero() => {
-                Some(Jitter::HalfNormal(sd, Rng::new(self.seed, id as u64, streams::JITTER)))
+                // By link and delay, not by number: a flow on another path has dice of its own.
+                let whose = from.map_or(0, u64::from) | delay.as_nanos() << 16;
+                Some(Jitter::HalfNormal(sd, Rng::new(self.seed, whose, streams::JITTER)))
             }
             _ => None,
         };
-        self.lines.push(Line::new(source, delay, jitter));
+        let line = Line::new(source, delay, jitter);
+        match left {
+            Some(id) => self.lines[id as usize] = line,
+            None => self.lines.push(line),
+        }
         self.known.insert(key, id);
         id
+    }
+
+    /// A line that changes of delays have left behind: no hop names it and nothing is on it. Without these, a hundred
+    /// thousand changes for a hundred flows would be more lines than an event can name.
+    fn left_behind(&mut self) -> Option<u32> {
+        if self.left.is_empty() && self.lines.len() >= self.look_at {
+            let mut named = vec![false; self.lines.len()];
+            self.hops.iter().filter(|hop| hop.line != DIRECT).for_each(|hop| named[hop.line as usize] = true);
+            let is_left = |l: u32| !named[l as usize] && self.lines[l as usize].is_idle();
+            self.left = (0..self.lines.len() as u32).filter(|l| is_left(*l)).collect();
+            self.known.retain(|_, line| !is_left(*line));
+            self.look_at = self.lines.len() + LOOK_EVERY;
+        }
+        self.left.pop()
     }
 
     /// Gives every hop that leaves link `l` the line of the link's present delay.
@@ -247,7 +280,7 @@ impl Network {
         let host = (scenario.run.vary == Vary::StartHost).then(|| {
             let most = scenario.run.processing.unwrap_or_else(|| {
                 let rate = bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
-                (flow.mss + Bytes::new(52)) / rate
+                (flow.mss + Config::of(flow.stack).headers()) / rate
             });
             (f as u32, Jitter::Uniform(most, Rng::new(seed, f as u64, streams::HOST)))
         });
@@ -270,6 +303,8 @@ pub fn build(scenario: &Scenario, seed: u64, scheduler: &mut Scheduler) -> Resul
         first: Vec::new(),
         known: BTreeMap::new(),
         routes: BTreeMap::new(),
+        left: Vec::new(),
+        look_at: LOOK_EVERY,
         jitter: scenario.links.iter().map(|l| l.jitter).collect(),
         seed,
     };

@@ -43,11 +43,11 @@ impl Tcp {
 /// A source of datagrams.
 #[derive(Debug)]
 pub struct Datagrams {
-    /// Size at the IP layer.
+    /// Bytes at the IP layer.
     pub size: u32,
     /// From one to the next.
     pub gap: Duration,
-    /// Mean talk spurt and silence; zero: always on.
+    /// Mean talk spurt; zero: always on.
     pub on: Duration,
     /// Mean silence.
     pub off: Duration,
@@ -55,9 +55,9 @@ pub struct Datagrams {
     pub until: Instant,
     /// Number of the next one.
     pub number: u64,
-    /// Arrived.
+    /// Datagrams that arrived.
     pub received: u64,
-    /// Payload arrived.
+    /// Bytes of payload that arrived.
     pub received_bytes: u64,
 }
 
@@ -145,10 +145,12 @@ pub struct FlowCount {
     pub sampled: (u64, u64),
     /// In-order payload of the flow's connections that are through (Tmix).
     pub ended_goodput: u64,
-    /// Delay back-offs on the heels of another, both below the BDP; when the last one below it was; the windows that all left.
+    /// Delay back-offs sooner than `ON_THE_HEELS` RTTs after another, both with a window below the BDP; when the last
+    /// delay back-off was, if its window was below, too; the sum of the windows that all delay back-offs left, in
+    /// bytes.
     pub doubles: (u64, Option<Instant>, u64),
-    /// Delay indications that were ignored; losses that were tolerated, or answered with a larger shadow window; of those
-    /// tolerated, how many with a larger shadow window.
+    /// Counts: delay indications ignored; losses tolerated; losses answered with a threshold above the window; of the
+    /// tolerated losses, those with a shadow window above the window.
     pub unanswered: [u64; 4],
     /// What its lost packets came to, over the whole run.
     pub losses: Losses,

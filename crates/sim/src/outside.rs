@@ -19,7 +19,7 @@ use tcp::Segment;
 use units::{Duration, Instant};
 
 /// What the driver knows of the hosts of a flow, such as the kernel's view of its sockets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Told {
     /// Window, RTTs and the like; its two rates and its one-way delay are not looked at.
     pub sample: FlowSample,
@@ -27,23 +27,6 @@ pub struct Told {
     pub goodput: u64,
     /// Segments sent again.
     pub retransmits: u64,
-}
-
-impl Default for Told {
-    fn default() -> Self {
-        let sample = FlowSample {
-            throughput_mbps: 0.0,
-            goodput_mbps: 0.0,
-            cwnd_bytes: f64::NAN,
-            ssthresh_bytes: f64::NAN,
-            rtt_ms: f64::NAN,
-            srtt_ms: f64::NAN,
-            in_flight_bytes: f64::NAN,
-            pacing_mbps: f64::NAN,
-            owd_ms: f64::NAN,
-        };
-        Told { sample, goodput: 0, retransmits: 0 }
-    }
 }
 
 /// What became of a packet; `handle` is what [`World::inject`] was given.
@@ -90,7 +73,7 @@ pub struct Arrival {
     pub flow: u32,
     /// Its way.
     pub way: Way,
-    /// Size at the IP layer.
+    /// Bytes at the IP layer.
     pub size: u32,
     /// The IP header's ECN field.
     pub ecn: u8,
@@ -148,7 +131,7 @@ impl<P: Probe> World<P> {
         self.scenario.flows.push(spec);
         self.net.add_flow(&self.scenario, f, self.seed, &mut self.scheduler)?;
         let options = Options { outside: true, ..Options::default() };
-        let mut node = build::node(&self.scenario, f, self.seed, &options)?;
+        let mut node = build::node(&self.scenario, &self.net, f, self.seed, &options)?;
         (node.start, node.started) = (self.now, true);
         self.nodes.push(node);
         self.sessions.add_flow();
@@ -193,7 +176,7 @@ impl<P: Probe> World<P> {
         let soon = Duration::from_millis_f64(srtt * ON_THE_HEELS);
         count.caused(&event, Instant::from_nanos(event.time), *start, *bdp, soon);
         if matches!(spec.traffic, Traffic::Tmix(_)) {
-            // Modes, and what follows on the heels of what, are one connection's; here are many.
+            // Modes and double back-offs are defined for one connection; this flow stands for many.
             (count.mode, count.doubles.0, count.doubles.1) = (None, 0, None);
             count.modes.clear();
         }
@@ -263,9 +246,9 @@ pub struct Look {
     pub queue: Duration,
     /// Packets waiting.
     pub packets: usize,
-    /// Dropped in the measure window.
+    /// Packets dropped in the measure window.
     pub dropped: u64,
-    /// Marked in the measure window.
+    /// Packets marked in the measure window.
     pub marked: u64,
 }
 

@@ -23,7 +23,7 @@ pub struct Packet {
     pub born: Instant,
     /// Its flow.
     pub flow: u32,
-    /// Size at the IP layer.
+    /// Bytes at the IP layer.
     pub size: u32,
     /// The step of its route it is on: an index into the network's hops.
     pub hop: u32,

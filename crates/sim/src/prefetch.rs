@@ -18,8 +18,8 @@ pub fn line<T>(at: *const T) {
 #[inline(always)]
 pub fn line<T>(_: *const T) {}
 
-/// Fetches the cache lines of something that begins on one, from byte `FROM` to before byte `TO`: so many that the
-/// compiler knows their number, since a loop whose end is guessed wrong costs more than it fetches.
+/// Fetches the cache lines of something that begins on one, from byte `FROM` to before byte `TO`. Both are constants,
+/// so that the compiler knows how many lines they are: a loop whose end is guessed wrong costs more than it fetches.
 #[inline(always)]
 pub fn lines<const FROM: usize, const TO: usize, T>(base: *const T) {
     for i in FROM / LINE..TO.div_ceil(LINE) {

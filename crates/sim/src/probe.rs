@@ -25,8 +25,8 @@ pub enum Trace<'a> {
         sojourn: Option<Duration>,
         queue: &'a dyn aqm::Qdisc<Packet>,
     },
-    /// A connection of a flow is opened, its `connection`th from 1: until the next one that has its `place`, packets born
-    /// from now on are its own that carry `place` as their flow.
+    /// A connection of a flow is opened, its `connection`th from 1. Packets born from now on with `place` as their flow
+    /// are this connection's, until the next one opens at the same `place`.
     Open { place: u32, flow: u32, connection: u32 },
     /// A host handed a packet over.
     Send { packet: &'a Packet },
@@ -42,22 +42,36 @@ pub enum Trace<'a> {
     Var { source: u32, index: u32, name: &'static str, value: f64 },
 }
 
-/// A flow at one step.
-#[derive(Clone, Copy, Debug, Default)]
+/// A flow at one step. What nobody knows, or what is not set, is NaN.
+#[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct FlowSample {
     pub throughput_mbps: f64,
     pub goodput_mbps: f64,
     pub cwnd_bytes: f64,
-    /// NaN while unset.
     pub ssthresh_bytes: f64,
     pub rtt_ms: f64,
     pub srtt_ms: f64,
     pub in_flight_bytes: f64,
-    /// NaN without pacing.
     pub pacing_mbps: f64,
     /// Mean one-way delay of the data packets that arrived in this step; NaN if none did.
     pub owd_ms: f64,
+}
+
+impl Default for FlowSample {
+    fn default() -> Self {
+        FlowSample {
+            throughput_mbps: f64::NAN,
+            goodput_mbps: f64::NAN,
+            cwnd_bytes: f64::NAN,
+            ssthresh_bytes: f64::NAN,
+            rtt_ms: f64::NAN,
+            srtt_ms: f64::NAN,
+            in_flight_bytes: f64::NAN,
+            pacing_mbps: f64::NAN,
+            owd_ms: f64::NAN,
+        }
+    }
 }
 
 /// A link at one step.
@@ -68,11 +82,11 @@ pub struct LinkSample {
     pub queue_ms: f64,
     pub queue_packets: u32,
     pub queue_bytes: f64,
-    /// Of what the rate would have carried in this step; NaN where it would have carried nothing.
+    /// Share of what the rate would have carried in this step; NaN where it would have carried nothing.
     pub utilisation: f64,
     pub dropped: u32,
     pub marked: u32,
-    /// NaN, as are the departed, where packets' way is a delay line alone and nobody counts.
+    /// NaN, as is `departed_bytes`, on a link that only delays: nobody counts there.
     pub arrived_bytes: f64,
     pub departed_bytes: f64,
     /// Mean sojourn of the packets that left in this step; NaN if none did.

@@ -223,7 +223,7 @@ impl Scheduler {
     }
 }
 
-/// Puts `entry` in the last place's stead, then before all that come earlier.
+/// Overwrites the last place with `entry`, and moves it in front of all that come earlier.
 #[inline(always)]
 fn slide_back(near: &mut [Entry], entry: Entry) {
     let mut i = near.len() - 1;

@@ -134,8 +134,9 @@ impl Tick {
         Some(now + wait)
     }
 
-    /// Of the packets taken from the queue, what time has yet to earn, in 10⁻⁹ bit; negative: what it has earned for those
-    /// that wait until the next tick. Between ticks the credit is taken to grow steadily.
+    /// Debt in 10⁻⁹ bit: what must still be earned for packets already taken from the queue. Negative: credit earned
+    /// since the last service, at most what `waiting` needs and what one interval between services earns. Between ticks
+    /// the credit is taken to grow steadily.
     pub(crate) fn owed(&self, now: Instant, waiting: Bytes) -> i128 {
         let Some(rate) = self.rate.filter(|_| self.active) else { return 0 };
         let (rate, hz) = (rate as i128, self.counter.hz() as i128);

@@ -1,6 +1,6 @@
 //! A link's rate as a trace: opportunities to deliver, one a line.
 
-use units::{Bytes, Duration, Instant, Rate};
+use units::{Duration, Instant, Rate};
 
 /// Delivery opportunities of a mahimahi trace, repeated.
 #[derive(Debug)]
@@ -21,13 +21,13 @@ impl Trace {
         Trace { times, next: 0, base: Instant::ZERO, taken: Instant::ZERO, credit: 0 }
     }
 
-    /// Over the whole of it.
+    /// Mean over one whole repetition.
     pub(crate) fn mean_rate(&self) -> Rate {
-        Bytes::new(OPPORTUNITY as u64 * self.times.len() as u64) / self.period()
+        experiment::mean_rate(&self.times)
     }
 
-    /// When a packet of `size` waiting since `now` has been sent. Opportunities before `now` are lost, and so is what nobody
-    /// waited for of one that was taken in part (mahimahi's `LinkQueue::rationalize`).
+    /// When a packet of `size` bytes that waits since `now` has been sent. Opportunities before `now` are lost, and so
+    /// is what is left of one that was taken in part before (mahimahi's `LinkQueue::rationalize`).
     pub(crate) fn sent_by(&mut self, now: Instant, size: u32) -> Instant {
         let period = self.period();
         let mut at = now;
@@ -81,7 +81,7 @@ impl Trace {
             }
             given += OPPORTUNITY as u64;
         }
-        // What is left belongs to the last of them.
+        // Less what the last of them has left.
         given.saturating_sub(self.credit as u64)
     }
 }

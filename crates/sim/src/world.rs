@@ -105,16 +105,17 @@ pub struct World<P: Probe> {
 }
 
 impl<P: Probe> World<P> {
-    /// A world at rest.
+    /// A world at rest. An error if the scenario asks for what the simulator cannot do or a parameter is refused, or if
+    /// `options.stop` is set meanwhile.
     pub fn new(scenario: &Scenario, probe: P, options: Options<'_>) -> Result<Self, RunError> {
         let seed = scenario.run.seed.wrapping_add(options.repetition as u64);
         let mut scheduler = Scheduler::new(0);
         let mut net = network::build(scenario, seed, &mut scheduler)?;
         let mut nodes = Vec::with_capacity(scenario.flows.len());
         for f in 0..scenario.flows.len() {
-            nodes.push(build::node(scenario, f, seed, &options)?);
+            nodes.push(build::node(scenario, &net, f, seed, &options)?);
         }
-        let sessions = Sessions::new(scenario, seed, options.custom.is_some())?;
+        let sessions = Sessions::new(scenario, seed, &options)?;
         let calendar_source = scheduler.add_source();
         net.kinds.push(Kind::Calendar);
         let late_source = scheduler.add_source();
@@ -189,7 +190,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Runs to the end and sums up.
+    /// Runs to the end and sums up; [`RunError::Stopped`] if `stop` is set before.
     pub fn run(mut self, stop: Option<&AtomicBool>) -> Result<(Summary, P), RunError> {
         let end = Instant::ZERO + self.scenario.run.duration;
         let mut until_look: u32 = 8192;
@@ -256,7 +257,7 @@ impl<P: Probe> World<P> {
     }
 }
 
-/// Runs one repetition of a case.
+/// Runs one repetition of a case. The errors are those of [`World::new`] and [`World::run`].
 pub fn run<P: Probe>(scenario: &Scenario, probe: P, options: Options<'_>) -> Result<(Summary, P), RunError> {
     World::new(scenario, probe, options)?.run(options.stop)
 }

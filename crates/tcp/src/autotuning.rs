@@ -1,6 +1,6 @@
-//! How far Linux lets its receive window grow. What is offered here is the whole window from the beginning, which Linux's
-//! grows ahead of; what shows is that Linux acknowledges at once whatever opens the window further, so that a sender in
-//! slow start hears of nearly every segment.
+//! How far Linux lets its receive window grow. Here the whole window is offered from the beginning: Linux's grows ahead
+//! of what a sender can use, so it limits nothing. What shows is that Linux acknowledges at once whatever opens the
+//! window further, so that a sender in slow start hears of nearly every segment.
 
 use units::{Duration, Instant};
 
@@ -57,10 +57,11 @@ impl Autotuning {
         self.ends
     }
 
-    /// The application has read up to `nxt` in a round trip. What may be grown to becomes twice what was read, and more by
-    /// twice the share by which that was more than before (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`). The next takes as long
-    /// as is `told` by what the segment echoes, or as the handshake took (`srtt`) if it comes so late that the echo is of
-    /// before a pause, of which Linux takes no sample. Without either there are no rounds.
+    /// Ends a round trip in which the application read up to `nxt`. If it read more than in the best round before, by a
+    /// share x, the window may grow to 2 (1 + 2x) times what it read (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`). The
+    /// next round lasts `told`, the RTT by the echoed stamp; or `srtt`, the handshake's, where nothing is told or this
+    /// segment is so late that the echo predates a pause, of which Linux takes no sample. Without either there are no
+    /// rounds.
     pub fn end_round(&mut self, now: Instant, nxt: u64, told: Option<Duration>, srtt: Duration, buffer: u32) {
         let begins = self.ends == Instant::ZERO;
         let late = if begins { Duration::ZERO } else { now.since(self.ends) };

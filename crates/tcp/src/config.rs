@@ -1,11 +1,13 @@
 //! How an endpoint behaves: presets of whole stacks, and what a flow may set.
 
+use crate::Segment;
 use units::{Bytes, Duration};
 
 params::choice! {
     /// Whose TCP.
     pub enum Stack {
-        /// Linux 6.1: nanosecond RTT, rounds by sequence number, RACK-TLP, PRR, 200 ms RTO floor.
+        /// Linux 6.1: RTTs to the nanosecond (the kernel's are whole microseconds), rounds by sequence number,
+        /// RACK-TLP, PRR, 200 ms RTO floor.
         Linux = "linux",
         /// FreeBSD 11: 1 ms clock (h_ertt: elapsed ticks plus one), rounds by marked packet, SACK recovery with a window
         /// of its own and no pipe, `cwnd == ssthresh` counts as slow start, windows grow by segments with their options.
@@ -82,7 +84,8 @@ pub struct Config {
     pub ecn: bool,
     /// Timestamps option on every segment.
     pub timestamps: bool,
-    /// Step of the clock RTTs are measured with.
+    /// FreeBSD: step of the clock that RTTs are read off. ns-2: step that timeouts are counted in, 10 ms at least.
+    /// Linux does not read it: its RTTs are exact.
     pub rtt_tick: Duration,
     /// Step of the timestamp clock; with marked rounds it is `rtt_tick`, since h_ertt reads RTTs off timestamps.
     pub timestamp_tick: Duration,
@@ -134,6 +137,16 @@ pub struct Config {
 }
 
 impl Config {
+    /// Of a data segment, IPv4's and TCP's with its usual options.
+    pub fn headers(&self) -> Bytes {
+        Bytes::new((Segment::HEADER + if self.timestamps { Segment::TIMESTAMPS } else { 0 }) as u64)
+    }
+
+    /// Do the two ends agree on selective acknowledgements (RFC 2018)?
+    pub fn sack(&self) -> bool {
+        matches!(self.loss, LossDetection::RackTlp | LossDetection::Sack)
+    }
+
     /// The preset of a stack.
     pub fn of(stack: Stack) -> Config {
         let linux = Config {

@@ -39,8 +39,9 @@ impl Sender {
         self.board.judged = self.board.judged.max(id);
     }
 
-    /// Three duplicate ACKs condemn the first segment, whatever lies above it; FreeBSD's also where it was sent again, which a
-    /// timeout leaves behind that was taken back or whose retransmissions count as originals.
+    /// Three duplicate ACKs condemn the first segment, whatever lies above it, unless it was ever sent again. FreeBSD's
+    /// condemn it then too: such segments are left by a timeout that was taken back, or whose retransmissions count as
+    /// originals.
     pub(crate) fn lose_first(&mut self) {
         let first = self.board.ring.first();
         let spared = SACKED | LOST | if self.ways.own_window { 0 } else { EVER };

@@ -101,8 +101,8 @@ impl Endpoint {
         }
     }
 
-    /// What is written so far and what follows share no segment, as if the host had sent the one before it got the other.
-    /// One border stands at a time, the first.
+    /// What is written from here on shares no segment with what is not sent yet, as if the host had sent the first
+    /// before it got the rest. Only the first border stands: further pushes before it is reached do nothing.
     pub fn push(&mut self) {
         if self.sender.written > self.sender.nxt {
             self.sender.aside.behind.get_or_insert(0);
@@ -295,8 +295,8 @@ impl Endpoint {
         !self.sender.asleep || self.receiver.ack_now
     }
 
-    /// [`poll_send`](Self::poll_send) in place: true if `s` is now a segment to send. A segment just written is slow to copy, since its fields
-    /// must reach the cache before they can be read in larger pieces.
+    /// [`poll_send`](Self::poll_send) in place: true if `s` is now a segment to send. A segment just written is slow to
+    /// copy, since its fields must reach the cache before they can be read in larger pieces.
     #[inline(always)]
     pub fn poll_into(&mut self, now: Instant, s: &mut Segment) -> bool {
         // Nothing has happened since the last `None` that could change it.
@@ -337,7 +337,7 @@ impl Endpoint {
             return opening.is_some();
         }
         // Ranges travel on ACKs without data, so that data segments keep their size.
-        if self.receiver.ack_now && self.receiver.has_blocks() {
+        if self.receiver.ack_now && self.receiver.is_out_of_order() {
             self.pure_ack(now, s);
             return true;
         }
@@ -372,7 +372,7 @@ impl Endpoint {
         self.segment(now, s);
         s.seq = self.sender.nxt;
         self.sender.stats.acks += 1;
-        if self.receiver.has_blocks() {
+        if self.receiver.is_out_of_order() {
             let (blocks, duplicate) = self.receiver.blocks();
             s.sack = blocks;
             if duplicate {
@@ -453,7 +453,7 @@ impl Endpoint {
         self.sender.written.saturating_sub(self.sender.nxt.max(1))
     }
 
-    /// Is the opening over and no reset seen?
+    /// Is the opening over? It stays so, since the model has no resets.
     pub fn is_established(&self) -> bool {
         self.state == State::Established
     }

@@ -15,12 +15,12 @@ pub(crate) const HOLES_MAX: u64 = 128;
 /// What may leave beside the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OwnWindow {
-    /// During recovery: what was sent again and is not acknowledged, and what was new, fit into it.
+    /// During recovery, bytes: retransmissions not yet acknowledged and new data must fit into it.
     pub window: u64,
     /// Where the new data of this recovery begins (`sack_newdata`).
     pub from: u64,
-    /// Where new data goes on while a recovery that began after a timeout still has some of what that took back to send
-    /// again (`snd_nxt`, below `snd_max`).
+    /// In a recovery that began after a timeout: where data that the timeout took back has not been sent again, so that
+    /// "new" data goes on there (`snd_nxt`, below `snd_max`).
     again_from: Option<u64>,
     /// After a duplicate ACK that began no recovery: so much more may leave, whatever the window.
     limited: Option<u64>,
@@ -28,12 +28,12 @@ pub(crate) struct OwnWindow {
     limited_sent: u16,
     /// A partial ACK asks for an answer at once, be it less than a segment with its options (`TF_ACKNOW`).
     answers: bool,
-    /// The ACK at hand took a timeout back and so the repair up again.
+    /// This ACK took a timeout back, so that the repair before it goes on.
     resumed: bool,
     /// The algorithm grew it by so much on the last ACK.
     grew: u16,
-    /// A partial ACK of so much lets things leave before `snd_una` moves and the algorithm hears of it
-    /// (`tcp_sack_partialack`), and again after that, when the window has grown by `growth`.
+    /// Bytes that a partial ACK acknowledged: segments may leave before it moves `snd_una` and the algorithm hears of
+    /// it (`tcp_sack_partialack`), and again after that, when the window has grown by `growth`.
     acked: u32,
     growth: u32,
 }
@@ -83,8 +83,9 @@ impl Sender {
         seq < self.aside.own_window.from.max(self.board.sacked_to)
     }
 
-    /// Where new data goes on, which after a timeout is what has not been sent again (`snd_nxt`). Where selective
-    /// acknowledgements are ahead of it the holes below them are not new (FreeBSD sends the rest of the hole that it lies in twice).
+    /// Where new data goes on; after a timeout that is what has not been sent again (`snd_nxt`). Holes below what is
+    /// selectively acknowledged are not new even if they lie beyond it. FreeBSD resends the rest of the hole that
+    /// `snd_nxt` lies in twice; we do not.
     #[inline]
     fn next_new(&self) -> u64 {
         self.aside.own_window.again_from.map_or(self.nxt, |from| from.max(self.board.sacked_to).max(self.una))
@@ -129,7 +130,7 @@ impl Sender {
     /// What a timeout is about to replace; none if it is not the first in a row.
     pub(crate) fn before_timeout(&self, now: Instant) -> Option<BeforeTimeout> {
         let repair = (self.flow.phase == Phase::Recovery).then_some((self.recover, self.aside.own_window));
-        (self.ways.lenient && self.rtt.doublings() == 0).then(|| BeforeTimeout {
+        (self.ways.freebsd && self.rtt.doublings() == 0).then(|| BeforeTimeout {
             until: now + self.rtt.srtt() / 2,
             cwnd: self.flow.cwnd,
             ssthresh: self.flow.ssthresh,
@@ -147,7 +148,7 @@ impl Sender {
         if now >= was.until || self.owns_window {
             return;
         }
-        self.board.start_anew();
+        self.board.forget_losses();
         let before = self.flow.windows();
         (self.flow.cwnd, self.flow.ssthresh) = (was.cwnd, was.ssthresh);
         self.stats.undos += 1;
@@ -170,8 +171,9 @@ impl Sender {
         self.lose_holes();
     }
 
-    /// A third duplicate after a timeout: what that sent again is as if new, and a recovery may begin. To FreeBSD no repair
-    /// is under way then. The start of what has not been sent again, if anything.
+    /// A third duplicate after a timeout: what the timeout sent again counts as new from here on, and a recovery may
+    /// begin, since to FreeBSD no repair is under way then. Returns where the data begins that was not sent again, if
+    /// there is any.
     pub(crate) fn settle_after_timeout(&mut self) -> Option<u64> {
         for id in self.board.ring.first()..self.board.ring.next() {
             self.board.settle(id);
@@ -182,7 +184,8 @@ impl Sender {
         again_from
     }
 
-    /// What the algorithm, whose window was `before`, made of an ACK of a repair.
+    /// Adds to the repair's window what the algorithm, whose `cwnd` was `before`, grew by on this ACK; after a partial
+    /// ACK only with the second output.
     pub(crate) fn grow_own_window(&mut self, before: Bytes) {
         let asked = core::mem::take(&mut self.flow.repair_growth);
         let grew = if self.ways.own_window { asked } else { 0 };
@@ -196,7 +199,8 @@ impl Sender {
         }
     }
 
-    /// Nothing more leaves for a partial ACK itself. True if something may after the algorithm has heard of it.
+    /// A partial ACK's first output is over: the window grows by what the algorithm made of that ACK. True if more may
+    /// leave now.
     #[cold]
     #[inline(never)]
     pub(crate) fn begin_second_output(&mut self) -> bool {

@@ -151,7 +151,7 @@ impl Endpoint {
     #[cold]
     pub(crate) fn on_opening_timer(&mut self, now: Instant) {
         if self.sender.rto_at <= now {
-            if !self.sender.ways.lenient || self.opening.tries >= FREEBSD_EVEN_SYNS {
+            if !self.sender.ways.freebsd || self.opening.tries >= FREEBSD_EVEN_SYNS {
                 self.sender.rtt.back_off();
             }
             self.sender.rto_at = Instant::MAX;

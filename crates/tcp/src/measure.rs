@@ -139,9 +139,9 @@ impl Sender {
         delivery: &Delivery,
     ) -> (Option<Duration>, Option<Instant>) {
         const OFFSET: i64 = 1 << 24;
-        // An ACK for several shows a receiver that delays: until as many in a row are for one with another on its way, all
-        // for one are suspect, and from then on those that leave nothing in flight, of which the timer's 40 ms, believed,
-        // hold TCP-LP at its one packet for good.
+        // An ACK for more than one segment shows that the receiver delays. Until this many ACKs in a row were for one
+        // segment with more in flight, every ACK for one is suspect; after that, only those that leave nothing in
+        // flight: they may have waited 40 ms for the timer, and believing them holds TCP-LP at one packet for good.
         const SUSPECTS: u8 = 8;
         let leaves_some = self.nxt > self.una;
         let may_be_late = cumulative <= self.mss && self.suspects.is_some_and(|n| n > 0 || !leaves_some);
@@ -153,8 +153,8 @@ impl Sender {
         let Some((_, theirs)) = echo else { return (None, None) };
         let tick = self.clock.tick();
         let ticks = OFFSET + theirs.wrapping_sub(self.clock.read(now)) as i32 as i64;
-        // When the newest left is known here. The echo is of the first behind the last ACK that was sent, which need not
-        // have come.
+        // The echo is not used: it is the stamp of the first segment after the receiver's last ACK, which may have been
+        // lost. When the newest segment left is known here.
         let valid = cumulative > 0 && delivery.is_clean() && !may_be_late;
         let delay = valid.then(|| tick * ticks.max(0) as u64 + now.since(delivery.youngest.at));
         (delay, Some(Instant::ZERO + tick * theirs as u64))

@@ -1,5 +1,6 @@
-//! What FreeBSD's scoreboard does otherwise: it has room for so many holes only, sends again what fits of a hole, not the segments
-//! as they first left, so that borders of records move, and may take what it sent again for new.
+//! What FreeBSD's scoreboard does otherwise: it has room for only so many holes; it resends what fits of a hole, not
+//! the segments as they first left, so that borders of records move; and it may count a retransmission as an original
+//! (`settle`).
 
 use crate::scoreboard::{Delivery, EVER, FIN, KNOWN, LOST, RESENT, Record, SACKED, Scoreboard};
 
@@ -9,9 +10,10 @@ fn waits(r: &Record) -> bool {
 }
 
 impl Scoreboard {
-    /// Makes record `id`, which waits for retransmission, `len` long if what waits behind it allows that: the border moves,
-    /// records behind it are taken in, or one is made of what is left over. What of it was received before a timeout forgot that
-    /// is taken for new, so that less than a segment counts as delivered twice.
+    /// Makes record `id`, which waits for retransmission, `len` bytes long, as far as the records behind it wait too:
+    /// the border moves, records behind it are taken in, or what is left over becomes a record. If only a part of it
+    /// was received before a timeout cleared the scoreboard, all of it counts as new, so that less than a segment is
+    /// counted as delivered twice.
     pub fn recut(&mut self, id: u64, len: u32) {
         let mut r = *self.ring.get(id);
         if !waits(&r) || r.len == len || len == 0 {
@@ -82,7 +84,7 @@ impl Scoreboard {
         }
     }
 
-    /// An acknowledgement up to the middle of the first record: what came was cut otherwise.
+    /// The ACK ends inside the first record: its borders have moved since that data was sent.
     #[cold]
     #[inline(never)]
     pub fn trim(&mut self, ack: u64, delivery: &mut Delivery) {

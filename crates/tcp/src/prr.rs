@@ -3,7 +3,7 @@
 /// One reduction under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
-    /// `RecoverFS`: the window (Linux) when the reduction began.
+    /// `RecoverFS`: the window (Linux) when the reduction began. Like all amounts here, in bytes.
     pub prior: u64,
     /// Delivered since.
     pub delivered: u64,

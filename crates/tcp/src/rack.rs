@@ -17,7 +17,7 @@ pub(crate) struct Rack {
     pub rtt: Duration,
     /// Reordering has been seen.
     pub reordering: bool,
-    /// The most bytes that something was late by.
+    /// The largest lateness seen, in bytes (see `Delivery::late`).
     pub most_late: u32,
     /// Width of the window in quarters of the smallest RTT; saturates, as Linux's does.
     steps: u8,
@@ -46,7 +46,8 @@ impl Rack {
     pub fn on_delivery(&mut self, now: Instant, d: &Delivery, min_rtt: Duration) {
         let (mut newest, mut last) = (d.newest, d.last);
         if d.newest_again | d.last_again {
-            // The ACK of an original would make a retransmission look faster than the path; the originals beside it still tell.
+            // Sooner than `min_rtt` after the retransmission the ACK answers the original, and would make the path look
+            // too fast. The originals beside it still tell.
             let told = |turn: Turn, again| if again && now.since(turn.at) < min_rtt { d.youngest } else { turn };
             (newest, last) = (told(newest, d.newest_again), told(last, d.last_again));
         }

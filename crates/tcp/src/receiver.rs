@@ -19,6 +19,17 @@ const DELAY_MAX: Duration = Duration::from_millis(200);
 /// Receive offload waits so long for the next segment of a train (a common interrupt coalescing time).
 const TRAIN_GAP: Duration = Duration::from_micros(20);
 
+/// What ACKs may say beyond what has come in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ranges {
+    /// Nothing: the two ends did not agree on SACK.
+    None,
+    /// What is held beyond a gap (RFC 2018).
+    Held,
+    /// That, and what came twice (RFC 2883).
+    HeldAndTwice,
+}
+
 /// What segments seldom ask for comes first, so that the rest lies next to the sender's first fields.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -35,7 +46,7 @@ pub(crate) struct Receiver {
     /// The application does not read; `unread` waits.
     held: bool,
     accurate: bool,
-    dsack: bool,
+    ranges: Ranges,
     /// Data goes both ways by turns and at once, so ACKs may wait for it.
     pub talks: bool,
     /// Data is missing below some that arrived.
@@ -98,7 +109,11 @@ impl Receiver {
             stretch: config.stretch_ack.clamp(1, u16::MAX.into()) as u16,
             writes: config.writes.get().min(u32::MAX.into()) as u32,
             accurate: config.accurate_ecn,
-            dsack: config.dsack,
+            ranges: match (config.sack(), config.dsack) {
+                (false, _) => Ranges::None,
+                (true, false) => Ranges::Held,
+                (true, true) => Ranges::HeldAndTwice,
+            },
             ecn: ecn::Receiver::default(),
             ts_recent: 0,
             largest: 0,
@@ -254,7 +269,8 @@ impl Receiver {
     }
 
     /// Linux: more than one full segment unacknowledged, or still in the quick phase, or a short segment, which counts as
-    /// pushed whatever its flags (`tcp_measure_rcv_mss`). None of the last two where this end talks, too.
+    /// pushed whatever its flags (`tcp_measure_rcv_mss`). The last two do not count while this end sends data too
+    /// (`talks`): its data will carry the ACK.
     #[inline(always)]
     fn schedule_linux(&mut self, now: Instant, len: u32, rtt: &RttEstimator) -> bool {
         let idle = now.since(self.last_data);
@@ -285,15 +301,15 @@ impl Receiver {
         self.note_tuning();
     }
 
-    /// Keeps beside what every segment looks at what it asks of the window far away.
+    /// Copies what every segment asks of the boxed window to the fields that every segment reads.
     fn note_tuning(&mut self) {
         if let Some(tuning) = &self.tuning {
             (self.opening, self.round_ends) = (tuning.may_open(), tuning.ends());
         }
     }
 
-    /// A round trip of Linux's receive window is over. The segment tells when the ACK left that let it go
-    /// (`tcp_rcv_rtt_measure_ts`; smoothed there).
+    /// A round trip of Linux's receive window is over. The segment's echo tells when the ACK left that released it, and
+    /// so the RTT (`tcp_rcv_rtt_measure_ts`; smoothed there).
     #[cold]
     #[inline(never)]
     fn end_round(&mut self, now: Instant, s: &Segment, rtt: &RttEstimator, clock: &mut TickClock) {
@@ -401,9 +417,9 @@ impl Receiver {
         }
     }
 
-    /// Has the next ACK ranges to report?
+    /// Does the next ACK answer data that came twice or leaves a gap? It travels alone then, so that it counts as a duplicate.
     #[inline]
-    pub fn has_blocks(&self) -> bool {
+    pub fn is_out_of_order(&self) -> bool {
         self.gap || self.twice.is_some()
     }
 
@@ -413,9 +429,13 @@ impl Receiver {
         self.acked_to
     }
 
-    /// The ranges for this ACK; true if the first reports a duplicate.
+    /// The ranges for this ACK, none if the two ends did not agree on SACK; true if the first reports a duplicate.
     pub fn blocks(&mut self) -> (SackBlocks, bool) {
         let mut blocks = SackBlocks::default();
+        if self.ranges == Ranges::None {
+            self.twice = None;
+            return (blocks, false);
+        }
         let mut free = blocks.blocks.iter_mut();
         let mut put = |range: (u64, u64)| {
             if let Some(block) = free.next() {
@@ -424,7 +444,7 @@ impl Receiver {
             }
         };
         let twice = self.twice.take();
-        let told = twice.filter(|_| self.dsack);
+        let told = twice.filter(|_| self.ranges == Ranges::HeldAndTwice);
         let gaps = self.gaps.as_deref().filter(|_| self.gap);
         // RFC 2883: the larger range the duplicate lies in comes second; first, if the duplicate is not told.
         let around = twice.and_then(|t| gaps?.around(t.0));

@@ -166,7 +166,7 @@ impl Sender {
             self.probe_at = Instant::MAX;
         }
         // The reduction under way told the receiver of itself; FreeBSD tells it again (`cc_cong_signal`).
-        self.ecn.tell_reduced |= !answered || self.ways.lenient;
+        self.ecn.tell_reduced |= !answered || self.ways.freebsd;
         if answered && self.config.loss != LossDetection::Tahoe {
             self.enter(Phase::Recovery);
             return self.begin_repair(again_from);

@@ -1,5 +1,6 @@
-//! A queue with numbers: what was pushed keeps its number until it is popped from the front, but where something is inserted
-//! before it or removed. Whoever keeps numbers (RACK's order of retransmissions, tags of rates) must not let that happen.
+//! A queue with numbers: what was pushed keeps its number until it is popped from the front, unless something before it
+//! is inserted or removed. That must not happen where numbers are kept (RACK's order of retransmissions, tags of
+//! rates).
 
 use alloc::vec::Vec;
 

@@ -296,7 +296,8 @@ impl Scoreboard {
     /// Number of the first record that starts at `seq` or later.
     pub fn find(&self, seq: u64) -> u64 {
         let (mut low, mut high) = (self.ring.first(), self.ring.next());
-        // Segments mostly have one length, so where it would be then is where it is: no search, whose every step is a guess.
+        // Most segments have one length, so a guess from it is mostly right; a binary search mispredicts a branch at
+        // every step.
         if let Some(front) = self.ring.front() {
             let guess = (low + seq.saturating_sub(front.seq) / front.len.max(1) as u64).min(high);
             let is_above = |id: u64| id == high || self.ring.get(id).seq >= seq;
@@ -391,7 +392,7 @@ impl Scoreboard {
     }
 
     /// Takes every loss back.
-    pub fn find_all(&mut self) {
+    pub fn unmark_lost(&mut self) {
         for id in self.ring.first()..self.ring.next() {
             let slot = self.ring.get_mut(id);
             if slot.is(LOST) {
@@ -409,8 +410,8 @@ impl Scoreboard {
     }
 
     /// Nothing was lost or sent again, as far as is known (FreeBSD empties its scoreboard at a timeout).
-    pub fn start_anew(&mut self) {
-        self.find_all();
+    pub fn forget_losses(&mut self) {
+        self.unmark_lost();
         for id in self.ring.first()..self.ring.next() {
             let slot = self.ring.get_mut(id);
             if slot.is(RESENT) {

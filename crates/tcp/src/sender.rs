@@ -67,8 +67,8 @@ pub(crate) struct Ways {
     pub by_count: bool,
     /// FreeBSD's own window in recovery instead of a pipe.
     pub own_window: bool,
-    /// Growth is earned whenever the peer's window is not the limit (FreeBSD).
-    pub lenient: bool,
+    /// FreeBSD's ways, wherever they are not those of the others.
+    pub freebsd: bool,
     /// Somebody reads one-way delays.
     pub one_way: bool,
     /// Rounds end by sequence number.
@@ -132,7 +132,7 @@ pub(crate) struct Sender {
     pub last_sent: Instant,
     pub most_out: u64,
     pub usage_until: u64,
-    /// Without SACK: what duplicate ACKs say has left the network.
+    /// Without SACK: bytes that duplicate ACKs say have left the network.
     pub credit: u64,
     pub duplicates: u32,
     pub burst_left: u32,
@@ -144,7 +144,8 @@ pub(crate) struct Sender {
     pub probe: Probe,
     pub prr: Prr,
     pub ecn: ecn::Sender,
-    /// So many more ACKs for a single segment are suspected of having been delayed, if ever one was for several.
+    /// So many more ACKs for a single segment are suspected of having been delayed, for one-way delays; `None` until
+    /// one ACK was for several.
     pub suspects: Option<u8>,
     /// Every round leaves two estimates of the bandwidth.
     pub estimating: bool,
@@ -166,7 +167,7 @@ impl Sender {
         let mut flow = Flow::new(Bytes::new(unit), Bytes::new(window));
         flow.slow_start_at_ssthresh = config.stack == Stack::FreeBsd11;
         let cc = build(&mut flow);
-        let sack = matches!(config.loss, LossDetection::RackTlp | LossDetection::Sack);
+        let sack = config.sack();
         let rule = match config.stack {
             Stack::Linux => RttRule::Linux,
             Stack::FreeBsd11 => RttRule::FreeBsd { tick: config.rtt_tick },
@@ -230,7 +231,7 @@ impl Sender {
                 rack: config.loss == LossDetection::RackTlp,
                 by_count: config.loss == LossDetection::Sack && config.stack != Stack::FreeBsd11,
                 own_window: config.stack == Stack::FreeBsd11 && config.loss == LossDetection::Sack,
-                lenient: config.stack == Stack::FreeBsd11,
+                freebsd: config.stack == Stack::FreeBsd11,
                 one_way: config.one_way_delays,
                 by_sequence: config.round == RoundKind::Sequence,
                 bursts: config.offload != Offload::Off,
@@ -322,7 +323,7 @@ impl Sender {
                 heard.acked -= 1;
                 self.aside.ended = now;
             }
-            if self.flow.phase == Phase::Loss && self.ways.lenient {
+            if self.flow.phase == Phase::Loss && self.ways.freebsd {
                 self.take_timeout_back(now);
             }
         }
@@ -404,17 +405,18 @@ impl Sender {
         }
     }
 
-    /// What an ACK may grow the window by. It may cover what arrived long before and only waited for a hole to be filled:
-    /// Linux counts what was newly delivered, others after a timeout (FreeBSD bounds its growth instead), and without SACK
-    /// nobody knows (RFC 3465, section 2.3: one segment an ACK). Once packets were late by more than three, Linux counts what is delivered beyond a hole,
-    /// too (`tcp_may_raise_cwnd`).
+    /// Bytes by which this ACK may grow the window: it may cover what arrived long before and only waited for a hole to
+    /// be filled. Linux with SACK: what was newly delivered, and only if `una` moved or a packet was ever late by more
+    /// than three segments (`tcp_may_raise_cwnd`). Others: what was acknowledged in order; after a timeout no more than
+    /// was newly delivered, or without SACK than one segment (RFC 3465, section 2.3). FreeBSD caps its growth after a
+    /// timeout elsewhere ([`Flow::slow_start`]).
     #[inline]
     pub(crate) fn earned(&self, cumulative: u64, delivered: u64) -> u64 {
         match self.flow.phase {
             Phase::Open | Phase::Loss if self.ways.by_delivery => {
                 if cumulative > 0 || u64::from(self.rack.most_late) > 3 * self.mss { delivered } else { 0 }
             }
-            Phase::Loss if self.ways.lenient => cumulative,
+            Phase::Loss if self.ways.freebsd => cumulative,
             Phase::Loss if self.ways.sack => cumulative.min(delivered),
             Phase::Loss => cumulative.min(self.mss),
             _ => cumulative,

@@ -160,9 +160,9 @@ impl Sender {
             timeouts: self.rtt.doublings() as i64 + 1,
             rto: self.rtt.rto().as_nanos() as i64,
         };
-        // A first timeout of a segment is news, though it was sent again already (RFC 5681, section 3.1); to Linux it is
-        // not while losses of the same window are being repaired. An algorithm that owns its window must be told, or
-        // it would not.
+        // A first timeout of a segment is news, though it was sent again already (RFC 5681, section 3.1); to Linux it
+        // is not while losses of the same window are being repaired. An algorithm that owns its window must always be
+        // told: nobody else cuts it.
         let phase = self.flow.phase;
         let recurring = self.undo.timed_out_at == self.una;
         self.undo.timed_out_at = self.una;
@@ -189,7 +189,7 @@ impl Sender {
         let to = if fresh || self.owns_window {
             match self.ask(Signal::Timeout) {
                 // FreeBSD's host takes whole segments, two at least, whatever the algorithm's floor (`cc_cong_signal`).
-                Reaction::Reduce(to) if self.ways.lenient => Some(Bytes::new((to.get() / self.mss).max(2) * self.mss)),
+                Reaction::Reduce(to) if self.ways.freebsd => Some(Bytes::new((to.get() / self.mss).max(2) * self.mss)),
                 Reaction::Reduce(to) | Reaction::ResendAll(to) => Some(to),
                 Reaction::Own => None,
                 Reaction::Repeat => {
@@ -198,14 +198,15 @@ impl Sender {
                     None
                 }
             }
-        } else if self.ways.lenient {
+        } else if self.ways.freebsd {
             // RFC 5681 leaves the threshold alone when the same segment times out again; FreeBSD's host does not
             // (`cc_cong_signal`). Its modules set none after a timeout, so the algorithm has no say.
             let usable = self.flow.cwnd.min(self.flow.receive_window).get();
             Some(Bytes::new((usable / 2 / self.mss).max(2) * self.mss))
         } else {
             if linux {
-                // `tcp_enter_loss` asks for no `ssthresh` here, and sets the state all the same.
+                // `tcp_enter_loss` does not ask for `ssthresh` here, but sets the state, of which the algorithm is
+                // told.
                 self.cc.on_event(&mut self.flow, Event::Timeout);
             }
             Some(self.flow.ssthresh)
@@ -216,7 +217,7 @@ impl Sender {
         }
         self.enter(Phase::Loss);
         // FreeBSD 11 tells of fast retransmissions and of marks only (`cc_cong_signal`).
-        self.ecn.tell_reduced |= !self.ways.lenient;
+        self.ecn.tell_reduced |= !self.ways.freebsd;
         // Not where losses were already being repaired (RFC 5682, section 3.2): there a late original proves nothing.
         let watch = recurring || matches!(phase, Phase::Open | Phase::Reduced);
         self.undo.frto = if self.config.undo && watch { Frto::Retransmitted } else { Frto::Off };
@@ -281,7 +282,7 @@ impl Sender {
     /// Nothing is outstanding and FreeBSD's window is less than a segment.
     #[inline]
     pub(crate) fn is_sliver(&self) -> bool {
-        self.ways.lenient
+        self.ways.freebsd
             && self.flow.cwnd < self.flow.mss
             && !self.is_outstanding()
             && self.edge >= self.nxt + self.mss
@@ -302,7 +303,7 @@ impl Sender {
     pub(crate) fn restart_after_idle(&mut self, now: Instant) {
         let linux = self.config.stack == Stack::Linux;
         // FreeBSD is idle since it last heard of the other side (`t_rcvtime`), be that a request this is the answer to.
-        let last = if self.ways.lenient { self.aside.heard_at.max(self.last_sent) } else { self.last_sent };
+        let last = if self.ways.freebsd { self.aside.heard_at.max(self.last_sent) } else { self.last_sent };
         let (idle, rto) = (now.since(last), self.rtt.rto());
         if self.last_sent == Instant::ZERO || idle <= rto || self.flow.phase != Phase::Open {
             return;
@@ -310,7 +311,7 @@ impl Sender {
         if self.ways.paced || self.flow.pacing.is_none() {
             let before = self.flow.windows();
             let initial = Bytes::new(self.mss * self.config.initial_window.max(1) as u64);
-            let restart = if self.ways.lenient { rfc3390(self.flow.mss) } else { initial }.min(self.flow.cwnd);
+            let restart = if self.ways.freebsd { rfc3390(self.flow.mss) } else { initial }.min(self.flow.cwnd);
             let mut cwnd = self.flow.cwnd;
             if linux {
                 // Half for every timeout of silence.
@@ -323,7 +324,7 @@ impl Sender {
                 cwnd = restart;
             }
             // FreeBSD 11 forgets how large the window was.
-            if !self.ways.lenient {
+            if !self.ways.freebsd {
                 self.flow.ssthresh = self.flow.ssthresh.max(before.0 / 4 * 3);
             }
             self.flow.cwnd = cwnd.max(restart);

@@ -118,7 +118,8 @@ impl Sender {
             return None;
         }
         if self.ways.bursts && self.holds_back(now, left, room) {
-            // What waits for a longer burst waits for the window (`tcp_tso_should_defer`), unless for the peer's.
+            // What is held back for a longer burst counts as held back by cwnd (`tcp_tso_should_defer`), unless the
+            // peer's window leaves less room.
             let by_window = self.flow.cwnd.get().saturating_sub(self.pipe()) < room;
             self.note_usage(by_window);
             return None;
@@ -181,12 +182,13 @@ impl Sender {
         let gap = match self.flow.pacing {
             Some(rate) => {
                 let len = if self.ways.by_quantum { self.take_quantum(len) } else { len };
-                // At most 2^22 bytes of 8 · 10^9 fit 64 bits easily, so no wide division.
+                // `len` is at most 64 segments of 65 kB (2^22 bytes), so the product fits 64 bits and needs no 128-bit
+                // division.
                 (len * 8_000_000_000).checked_div(rate.as_bps()).unwrap_or(u64::MAX)
             }
             None => {
                 let cwnd = self.flow.cwnd.get();
-                if cwnd >= self.mss || self.ways.lenient {
+                if cwnd >= self.mss || self.ways.freebsd {
                     return;
                 }
                 // Less than one segment per RTT: one segment in so many RTTs (NICE).
@@ -197,9 +199,9 @@ impl Sender {
         self.pace_next = self.pace_next.max(now) + Duration::from_nanos(gap);
     }
 
-    /// What Linux' `fq` waits for once this packet has left: nothing while there is credit, then for a quantum's time. It
-    /// counts Ethernet frames, though the rate is of payload, and makes up for nothing that left late (`fq_dequeue`, 4.9).
-    /// That it fills the credit up after 40 ms of silence, by a frame at most, is left out.
+    /// Bytes whose time at the pacing rate Linux' `fq` lets pass before the next packet: none while there is credit,
+    /// then a quantum. It counts Ethernet frames, though the rate is of payload, and does not make up for what left
+    /// late (`fq_dequeue`, 4.9). Left out: after 40 ms of silence it fills the credit up, by a frame at most.
     #[cold]
     #[inline(never)]
     fn take_quantum(&mut self, len: u64) -> u64 {
@@ -229,7 +231,8 @@ impl Sender {
         };
         let (cwnd, pipe) = (self.flow.cwnd.get(), self.pipe());
         let open = cwnd.saturating_sub(pipe).min(room) / self.mss;
-        // `limit >= chunk` there, where the limit is of whole segments and the third is not.
+        // `tcp_tso_should_defer` sends if `limit >= chunk`. Its limit is in whole segments, its third of the window is
+        // not: so the third is rounded up.
         let third = (cwnd / self.mss).div_ceil(3);
         let wanted = third.clamp(1, most).min(left.div_ceil(self.mss));
         if waits && open < wanted && pipe > 0 {
@@ -239,16 +242,17 @@ impl Sender {
         false
     }
 
-    /// Linux waits while nothing is repaired, no longer than a millisecond after it sent something, and only if an ACK is near: for what
-    /// left half an RTT ago (`tcp_tso_should_defer`).
+    /// Does Linux wait for a longer burst (`tcp_tso_should_defer`)? Only while nothing is repaired, within a
+    /// millisecond of the last segment sent, and if an ACK is near: the oldest segment out left half an RTT ago.
     fn may_wait(&self, now: Instant) -> bool {
         let oldest = self.board.ring.front().map_or(now, |r| r.sent_at);
         !self.flow.phase.repairs() && now.since(self.last_sent) <= BURST_TIME && now.since(oldest) >= self.flow.srtt / 2
     }
 
-    /// Segments that Linux puts into one burst (`tcp_tso_autosize`): a millisecond's worth of the pacing rate, which it reckons
-    /// whether it paces or not, and 64 KB halved with every 512 µs of the smallest RTT (`tcp_tso_rtt_log`), never more than
-    /// that; two at least (`tcp_min_tso_segs`), for an algorithm with a rate of its own below 1.2 Mbit/s one (`bbr_min_tso_segs`).
+    /// Segments that Linux puts into one burst (`tcp_tso_autosize`): what its pacing rate, which it reckons whether it
+    /// paces or not, sends in a millisecond, and 64 KB halved with every 512 µs of the smallest RTT
+    /// (`tcp_tso_rtt_log`), together 64 KB at most. At least two segments (`tcp_min_tso_segs`); for an algorithm with a
+    /// rate of its own below 1.2 Mbit/s, one (`bbr_min_tso_segs`).
     pub(crate) fn auto_burst(&self) -> u64 {
         let own = self.flow.pacing.filter(|_| !self.ways.paced);
         // Before anything is measured Linux' rate is infinite.
@@ -292,9 +296,9 @@ impl Sender {
         }
     }
 
-    /// Was the window the limit of this flight (Linux's `tcp_cwnd_validate`)? Asked where something waits, or has just been sent: a window
-    /// that holds back all there is is the limit though nothing left (`tcp_write_xmit`: `sent_pkts || is_cwnd_limited`). It may be known
-    /// that what waits does so for the window (`waits`).
+    /// Was cwnd the limit of this flight (Linux's `tcp_cwnd_validate`)? Asked when sending stops. If nothing left since
+    /// the last time, only a cwnd that holds data back counts (`tcp_write_xmit`: `sent_pkts || is_cwnd_limited`).
+    /// `waits`: the caller knows that it does.
     #[inline]
     fn note_usage(&mut self, waits: bool) {
         let limited = waits || self.pipe() + self.mss > self.flow.cwnd.get();
@@ -313,7 +317,7 @@ impl Sender {
     /// Growth is earned only where the window was the limit; in slow start half of it in use is enough.
     #[inline]
     pub(crate) fn is_window_limited(&self) -> bool {
-        if self.ways.lenient {
+        if self.ways.freebsd {
             return self.flow.cwnd <= self.flow.receive_window;
         }
         self.limited || (self.flow.in_slow_start() && self.flow.cwnd.get() < 2 * self.most_out)
@@ -345,12 +349,12 @@ impl Sender {
         let id = self.board.next_lost()?;
         let r = self.board.ring.get(id);
         let (seq, mut len) = (r.seq, r.len as u64);
-        // Rates are sampled by segment.
+        // A rate tag belongs to a whole record: where rates are sampled, records keep their borders.
         let cuts = self.ways.own_window && self.rates.is_none();
         if cuts {
             len = self.piece(seq);
         }
-        // Where there is no room for a piece, there is none for a byte.
+        // A piece of 0 bytes means that there is no room: ask for one byte, which is then refused.
         if !self.force_one && !self.admits(now, seq, len.max(1), 0) {
             return Some(None);
         }
@@ -408,8 +412,8 @@ impl Sender {
             None
         };
         self.probe.again = chunk.is_none();
-        // The last that was sent, whatever is known of others: had it arrived, they would be waited for or lost by now. It proves nothing
-        // about a timeout that follows, so neither its time nor its number is kept (Linux' `tcp_send_loss_probe` calls
+        // The last segment, even if others may be lost: had it arrived, RACK would have judged them by now. The probe
+        // is no evidence for a later undo, so its time and number are not kept (Linux' `tcp_send_loss_probe` calls
         // `__tcp_retransmit_skb`, which knows no `retrans_stamp` and no `undo_retrans`).
         let chunk = chunk.unwrap_or_else(|| self.repeat(now, self.board.ring.next() - 1, peer));
         self.probe.high = self.nxt;
@@ -418,8 +422,8 @@ impl Sender {
     }
 
     /// RFC 6675, `NextSeg` rules 3 and 4: with neither losses nor new data, a hole not yet thought lost, or once per
-    /// recovery the last segment. Nothing that is new in the recovery, since its loss is another congestion (so does FreeBSD's
-    /// rescue since D39274), nor what went again already.
+    /// recovery the last segment. No data first sent in this recovery, since its loss is another congestion (so does
+    /// FreeBSD's rescue since D39274), and nothing that went again already.
     #[cold]
     #[inline(never)]
     fn poll_unlikely(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
@@ -432,7 +436,8 @@ impl Sender {
         let hole = (self.board.judged.max(first)..end)
             .take_while(|id| self.board.ring.get(*id).seq < self.board.sacked_to)
             .find(|id| usable(self.board.ring.get(*id)));
-        // Once per recovery, since whatever is left as it arrived is a hole.
+        // Once per recovery: sent again, it stays the last and is not usable; once it is SACKed, whatever is left below
+        // it is a hole.
         let last = || (first..end).rev().find(|id| !self.board.ring.get(*id).is(SACKED));
         let id = hole.or_else(last).filter(|id| usable(self.board.ring.get(*id)))?;
         let r = self.board.ring.get(id);

@@ -128,7 +128,7 @@ impl Sender {
     pub(crate) fn take_back(&mut self, how: Evidence) {
         // That every retransmission was needless does not bring back what was declared lost and not sent again.
         if !matches!(how, Evidence::Dsack) {
-            self.board.find_all();
+            self.board.unmark_lost();
         }
         let before = self.flow.windows();
         self.prr.on = false;

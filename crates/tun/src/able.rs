@@ -22,7 +22,7 @@ pub fn burst(flow: &FlowSpec) -> u32 {
     match flow.offload {
         Offload::Off => 1,
         Offload::Burst(n) => n,
-        // What a device takes that says nothing of it (`GSO_MAX_SEGS`): the kernel sizes its bursts itself.
+        // The limit of a device that announces none (`GSO_MAX_SEGS`): the kernel sizes its bursts itself.
         Offload::Auto => 65_535,
     }
 }

@@ -15,9 +15,9 @@ pub const LATE: Duration = Duration::from_micros(200);
 pub const HOSTS_LATE: Duration = Duration::from_millis(1);
 /// A pause that any AQM of the internet would take for congestion: CoDel's target.
 pub const STALL: Duration = Duration::from_millis(5);
-/// Time taken by the hypervisor, in percent of all CPUs' time.
+/// Most time that the hypervisor may take, in percent of all CPUs' time.
 const STEAL_PCT: f64 = 1.0;
-/// Of the asked rate, while the queue was never empty.
+/// Most by which the rate sent may miss the rate asked, in percent of that, while the queue was never empty.
 const RATE_PCT: f64 = 1.0;
 
 /// Quantiles of lateness in microseconds, and the share beyond its limit ([`LATE`], [`HOSTS_LATE`]) in percent.
@@ -33,7 +33,7 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// Of packets written after they were due.
+    /// Of times by which packets, or what hosts do, came late; `limit` is what is too late.
     pub fn of(histogram: &Histogram, limit: Duration) -> Self {
         let us = |d: Duration| d.as_nanos() as f64 * 1e-3;
         let [p50, p95, p99, max] = histogram.quantiles([0.5, 0.95, 0.99, 1.0]);
@@ -53,7 +53,7 @@ pub struct Achieved {
     pub asked_mbps: f64,
     /// Absent if the queue was never busy for long.
     pub sent_mbps: Option<f64>,
-    /// Time for which it was.
+    /// Seconds for which it was busy.
     pub busy_s: f64,
 }
 
@@ -68,7 +68,7 @@ pub struct Validity {
     pub realtime: bool,
     pub memory_locked: bool,
     pub lateness_us: Lateness,
-    /// Of the hosts of an experiment: of what was due when something was to be sent, asked or read. Empty for programs.
+    /// How late the hosts of an experiment sent, asked or read what was due. Empty for programs.
     pub hosts_us: Lateness,
     /// Packets that the kernel threw away before the driver had read them.
     pub tun_dropped: u64,

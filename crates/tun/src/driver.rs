@@ -110,7 +110,8 @@ pub struct Outcome {
     pub uncaptured: Option<std::io::Error>,
 }
 
-/// Runs until the scenario's end or until it is stopped.
+/// Runs until the scenario's end or until it is stopped. An error if a device, the capture's file or a host's thread
+/// fails.
 pub fn drive(setup: Setup, mut sorter: Sorter, mut hosts: Option<Hosts>, shared: &Shared) -> Result<Outcome, Failure> {
     sys::no_signals();
     let memory_locked = setup.realtime && sys::lock_memory().is_ok();

@@ -26,7 +26,7 @@ pub const PORT: u16 = 5001;
 /// packet would cost more than everything else it does.
 const NAP: Duration = Duration::from_micros(500);
 
-/// Of hosts' threads, where real-time scheduling is allowed: after the links' ten.
+/// Priority of the hosts' threads, where real-time scheduling is allowed: behind the links, which have 10.
 pub const HOSTS_PRIORITY: i32 = 5;
 
 /// How one flow is to be run.
@@ -51,7 +51,7 @@ pub struct News {
     pub told: Told,
     /// Reductions since they were last taken: for delay, loss, ECN, timeout.
     pub backoffs: [u64; 4],
-    /// Threshold with which slow start ended, until it is taken.
+    /// Threshold in bytes with which slow start ended, until it is taken.
     pub slow_start: Option<u64>,
     /// What became of connections, until it is taken.
     pub heard: Vec<Heard>,
@@ -195,7 +195,7 @@ impl Hosts {
         Ok(Hosts { common, flows, starts: Vec::new(), begin, threads, completed })
     }
 
-    /// Now.
+    /// Starts all threads; `at` is the run's time zero. An error if one has ended before.
     pub fn begin<P: Probe>(&mut self, at: Instant, world: &World<P>, realtime: bool) -> Result<(), Failure> {
         let flows = 0..self.flows.len() as u32;
         self.starts = flows.clone().map(|f| world.start_of(f)).collect();
@@ -254,7 +254,7 @@ impl Hosts {
         self.common.late.lock().map(|late| late.clone()).unwrap_or_default()
     }
 
-    /// Ends the threads.
+    /// Ends the threads; the error of one that has failed.
     pub fn end(self) -> Result<(), Failure> {
         self.common.stop.store(true, Ordering::Relaxed);
         drop(self.begin);

@@ -12,7 +12,7 @@ mod random;
 mod time;
 
 pub use quantity::{Bytes, Packets, Rate};
-pub use random::{Rng, streams};
+pub use random::{Rng, avalanche, splitmix, streams};
 pub use time::{Duration, Instant};
 
 /// Transcendental functions from `libm`: the standard library's differ between platforms, and a digest must not.

@@ -37,12 +37,18 @@ pub mod streams {
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
-/// One step of SplitMix64 (Steele, Lea, Flood 2014): a well-mixed 64-bit hash of `x`.
-const fn splitmix(x: u64) -> u64 {
-    let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+/// SplitMix64's finaliser, Stafford's 13th variant of murmur's: every bit of `x` reaches every bit of the result.
+#[inline]
+pub const fn avalanche(x: u64) -> u64 {
+    let z = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// One step of SplitMix64 (Steele, Lea, Flood 2014): a well-mixed 64-bit hash of `x`.
+#[inline]
+pub const fn splitmix(x: u64) -> u64 {
+    avalanche(x.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
 impl Rng {
@@ -97,7 +103,9 @@ impl Rng {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
     use super::*;
+    use std::vec::Vec;
 
     #[test]
     fn streams_differ_by_entity_and_purpose_and_repeat_by_seed() {
@@ -121,5 +129,27 @@ mod tests {
         assert!((mean(&mut || rng.normal(2.0, 4.0)) - 2.0).abs() < 0.05);
         let mut rng = Rng::new(7, 0, 0);
         assert!((mean(&mut || rng.below(10) as f64) - 4.5).abs() < 0.05);
+        // Its mean is m e^(σ²/2): 20 e^(1/8).
+        let mut rng = Rng::new(7, 0, 0);
+        assert!((mean(&mut || rng.lognormal(20.0, 0.5)) - 22.663).abs() < 0.1);
+        // α/(α−1) (L^(1−α) − H^(1−α)) / (L^−α − H^−α), with α = 1.5 between 1 and 1000.
+        let mut rng = Rng::new(7, 0, 0);
+        assert!((mean(&mut || rng.bounded_pareto(1.5, 1.0, 1000.0)) - 2.9052).abs() < 0.08);
+    }
+
+    #[test]
+    fn skewed_samplers_have_the_right_medians_and_bounds() {
+        let mut rng = Rng::new(8, 0, 0);
+        let mut sample = |f: &mut dyn FnMut(&mut Rng) -> f64| {
+            let mut all: Vec<f64> = (0..100_001).map(|_| f(&mut rng)).collect();
+            all.sort_by(f64::total_cmp);
+            (all[0], all[50_000], all[100_000])
+        };
+        let (least, median, _) = sample(&mut |rng| rng.lognormal(20.0, 0.5));
+        assert!(least > 0.0 && (median - 20.0).abs() < 0.2, "{least} {median}");
+        // Half of the mass lies below (½ (L^−α + H^−α))^(−1/α).
+        let (least, median, most) = sample(&mut |rng| rng.bounded_pareto(1.5, 1.0, 1000.0));
+        assert!((1.0..1.001).contains(&least) && (100.0..=1000.0).contains(&most), "{least} {most}");
+        assert!((median - 1.58738).abs() < 0.02, "{median}");
     }
 }

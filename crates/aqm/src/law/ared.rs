@@ -45,8 +45,7 @@ params::choice! {
     }
 }
 
-/// ns-2: the least max_p is one packet a window of a flow of 1000 B packets and 100 ms alone on the link, so many bit/s over
-/// the rate.
+/// ns-2's least max_p is this, in bit/s, divided by the link's rate: one packet of 1000 B in 100 ms.
 const BOTTOM_BPS: f64 = 80_000.0;
 
 params::params! {
@@ -58,7 +57,7 @@ params::params! {
         interval: Duration = Duration::from_millis(500), Duration::from_millis(1) => Duration::from_secs(100);
         /// Greatest step up.
         alpha: f64 = 0.01, 0.0 => 1.0;
-        /// Factor down.
+        /// What max_p is multiplied by in a step down.
         beta: f64 = 0.9, 0.0 => 1.0;
         /// max_p at the start (ns-2: 1/linterm).
         max_p: f64 = 0.1, 0.0 => 1.0;

@@ -34,7 +34,7 @@ pub struct Blue {
     params: Params,
     p: f64,
     changed: Option<Instant>,
-    /// The time of the last look: an overflow comes without one of its own.
+    /// Time of the last look: `on_refused` and `on_forced_drop` are not told the time.
     now: Instant,
     rng: Rng,
 }

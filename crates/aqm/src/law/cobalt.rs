@@ -43,7 +43,7 @@ params::params! {
 pub struct Cobalt {
     p: Params,
     count: u32,
-    /// 1/√count is that of a count, not the zero of the kernel's beginning.
+    /// 1/√count has been computed; until then it is the kernel's zero, and the first signal waits for no interval.
     rooted: bool,
     dropping: bool,
     drop_next: Instant,

@@ -23,9 +23,9 @@ params::params! {
     pub struct Params {
         /// Queueing delay that is acceptable, request and grant of the modem included.
         target: Duration = Duration::from_millis(20), Duration::from_micros(1) => Duration::from_secs(5);
-        /// What of the target goes to request and grant.
+        /// Part of the target that the modem's request and grant take.
         allowance: Duration = Duration::from_millis(6), Duration::ZERO => Duration::from_secs(5);
-        /// Time the delay must stay above before the first drop.
+        /// Time the delay must stay above target less allowance before the first drop.
         interval: Duration = Duration::from_millis(100), Duration::from_micros(1) => Duration::from_secs(100);
         /// Bytes that must leave for a measurement of the rate (as PIE's).
         measure: Bytes = Bytes::new(16_384), Bytes::new(1) => Bytes::new(1_000_000);

@@ -53,7 +53,7 @@ pub struct Rem {
     /// Packets the link can send in a period.
     capacity: f64,
     mean: Bytes,
-    /// What the packet that comes counts for: one that does not fit comes without a look.
+    /// What the arriving packet counts for, in packets: `on_refused` gets no look.
     part: f64,
     ticker: Ticker,
     rng: Rng,

@@ -155,11 +155,6 @@ impl<P: Packet, L: Law> Fair<P, L> {
         &self.flows[index].law
     }
 
-    /// Data held in a sub-queue.
-    pub fn flow_backlog(&self, index: usize) -> Bytes {
-        self.backlogs[index]
-    }
-
     #[inline(always)]
     fn look(&self, i: usize, now: Instant, packet: &P, since: Instant) -> Look {
         let flow = &self.flows[i];
@@ -234,7 +229,8 @@ impl<P: Packet, L: Law> Fair<P, L> {
         if L::ACTIVE
             && let Some((since, head)) = self.slab.get(self.flows[i].head)
         {
-            // Its own last event may lie long ago: what was due since then saw what it held since then.
+            // The last event of this sub-queue may lie long ago. Its law first catches up on the updates due since
+            // then, over the backlog that it has held all the while.
             let look = self.look(i, now, head, since);
             self.flows[i].law.advance(&look);
         }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! a flow has one bin on each of `levels` levels
-//! arrival:  for each of its bins:  more than bin_size held: p += up     none held: p −= down
+//! arrival:  for each of its bins:  bin_size or more held: p += up       none held: p −= down
 //!           p of the flow = the least of its bins'                      so that sharing some bins with a flood does not matter
 //!           p = 1: it does not listen, and gets `penalty_rate` packets a second
 //! ```
@@ -34,19 +34,19 @@ params::params! {
         bins: usize = 16, 1 => 65_536;
         /// Packets in a bin from which on its probability rises.
         bin_size: u32 = 20, 1 => 1_000_000;
-        /// Packets at which a flow's bins are full.
+        /// A flow whose every bin holds this many packets gets no more in.
         bin_max: u32 = 25, 1 => 1_000_000;
-        /// Step up.
+        /// Step up of a bin's probability.
         up: f64 = 0.001, 0.0 => 1.0;
-        /// Step down.
+        /// Step down of a bin's probability.
         down: f64 = 0.00016666666666666666, 0.0 => 1.0;
         /// Packets a second for flows that do not listen, all together.
         penalty_rate: f64 = 10.0, 0.0 => 1e9;
-        /// As many of them at once.
+        /// Most of these packets at once, after a time without any.
         penalty_burst: f64 = 20.0, 0.0 => 1e9;
         /// Time between two hashes; 0 is never.
         rehash: Duration = Duration::from_secs(600), Duration::ZERO => Duration::from_secs(1_000_000);
-        /// Time new bins learn before.
+        /// Time for which new bins learn before they count.
         warmup: Duration = Duration::from_secs(60), Duration::ZERO => Duration::from_secs(1_000_000);
         /// Mark packets that can be marked instead of dropping them.
         ecn: bool = true;
@@ -81,7 +81,7 @@ impl Bank {
         self.bins.fill(Bin::default());
     }
 
-    /// Moves the bins of a flow; the least p and length.
+    /// Updates p of the flow's bins. Returns the least p and the least length among them.
     fn learn(&mut self, p: &Params, flow: u64) -> (f64, u32) {
         let mut least = (1.0f64, u32::MAX);
         for level in 0..p.levels {

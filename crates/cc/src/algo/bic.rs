@@ -25,7 +25,7 @@ params::params! {
         low_window: f64 = 14.0, 2.0 => 1000.0;
         /// Most that a round adds, in packets (S_max; 32 in the paper).
         s_max: f64 = 16.0, 1.0 => 1000.0;
-        /// What part of the distance to W_max is not taken in a round (B; the paper's middle is 2).
+        /// A round adds one part in this many of the distance to W_max (B; the paper's middle is 2).
         divisor: f64 = 4.0, 2.0 => 64.0;
         /// Rounds that the last B packets up to W_max take (smooth_part).
         smooth: f64 = 20.0, 1.0 => 1000.0;

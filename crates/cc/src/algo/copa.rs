@@ -35,7 +35,8 @@ params::params! {
 const SAME_WAY: u32 = 3;
 /// The queue is nearly empty below this part of its range.
 const NEARLY_EMPTY: f64 = 0.1;
-/// RTT_max is of so many smoothed RTTs, and a queue not nearly empty for so many means competitors.
+/// RTT_max is taken over this many smoothed RTTs; competitors are assumed once the queue was not nearly empty for
+/// `FULL_RTTS` of them.
 const MAX_RTTS: u64 = 4;
 const FULL_RTTS: u64 = 5;
 

@@ -109,7 +109,7 @@ impl CongestionControl for Dctcp {
         if let Some(fraction) = self.marks.see(ack, ack.round.is_some()) {
             self.alpha = self.average(fraction);
         }
-        // Then the host sets the window; what it would have grown by comes as the host is done.
+        // While the window comes down the host sets it; the growth is saved up and added when the host is done.
         if self.p.growth == Growth::Always && flow.phase == Phase::Reduced {
             self.banked += ack.cumulative;
         } else {

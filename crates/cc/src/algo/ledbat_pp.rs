@@ -23,7 +23,8 @@ params::params! {
     pub struct Params {
         /// Queueing delay to hold.
         target: Duration = Duration::from_millis(60), Duration::from_millis(1) => Duration::from_secs(1);
-        /// Of each so many parts of the time one is a slowdown: the next comes after so many times the length of the last.
+        /// A slowdown starts this many times the previous slowdown's length after that one's end: at 9, slowdowns take
+        /// about a tenth of the time.
         slowdown_every: f64 = 9.0, 1.0 => 1000.0;
         /// Newest RTTs of which the smallest counts (the draft leaves the filter open; LEDBAT's four).
         current_filter: u32 = 4, 1 => 64;

@@ -56,11 +56,11 @@ enum State {
     Hold(Instant),
 }
 
-/// An RTT_now is of this much time (the authors' `measurement_time`) …
+/// RTT_now is the smallest RTT over at least this much time (the authors' `measurement_time`) …
 const INTERVAL: Duration = Duration::from_millis(40);
-/// … and of this many packets.
+/// … and at least this many packets.
 const PACKETS: f64 = 20.0;
-/// Slow start asks for fewer (HyStart's way), in windows from that many on.
+/// In slow start this many are enough (HyStart's way), and only a window of at least as many ends it.
 const START_PACKETS: f64 = 16.0;
 /// A sample this near RTT_min confirms it.
 const NEAR: Duration = Duration::from_micros(100);

@@ -108,7 +108,7 @@ impl Algorithm for Vegas {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
-        // Whatever host it runs on: a window that comes down to its threshold is in avoidance but in FreeBSD's own Vegas.
+        // Whatever the host's stack: at its threshold a window is in congestion avoidance, except in FreeBSD's Vegas.
         setup.flow.slow_start_at_ssthresh = false;
         if p.reference == Reference::FreeBsd {
             setup.flow.follow_freebsd();
@@ -179,7 +179,7 @@ impl Vegas {
             self.grows =
                 if delta < self.p.alpha() { flow.in_slow_start() && !self.grows } else { self.grows && delta <= exit };
         }
-        // Down to its threshold FreeBSD is in slow start by name, but goes on as in avoidance.
+        // At its threshold FreeBSD is in slow start by name, but a long queue shrinks the window as in avoidance.
         let at_threshold = freebsd && flow.cwnd == flow.ssthresh;
         if flow.in_slow_start() && !(at_threshold && delta > exit) {
             if self.own_start && delta > exit {
@@ -201,7 +201,8 @@ impl Vegas {
         }
     }
 
-    /// Is this ACK Reno's in Linux? Outside Open all are (`vegas_disable`), else the one that ends a round which tells nothing.
+    /// Does Linux leave this ACK to Reno? All outside Open (`vegas_disable`), and one that ends a round of too few
+    /// samples.
     fn is_renos(&self, flow: &Flow, ack: &Ack) -> bool {
         self.p.reference == Reference::Linux
             && (flow.phase != Phase::Open || ack.round.is_some_and(|round| self.counts(&round) && round.samples < 3))

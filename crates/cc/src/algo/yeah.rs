@@ -22,9 +22,9 @@ params::params! {
         alpha: f64 = 80.0, 1.0 => 10_000.0;
         /// Delay that makes it slow: this part of the base RTT, one in φ.
         phi: f64 = 8.0, 1.0 => 1000.0;
-        /// Of the queue, one in γ is given up to empty it.
+        /// A slow round gives up the packets queued divided by this, to empty the queue (γ).
         gamma: f64 = 1.0, 0.1 => 100.0;
-        /// No more than this part of the window is (ε).
+        /// But no more than this part of the window (ε).
         epsilon: f64 = 0.5, 0.01 => 0.9;
         /// So many slow rounds and a loss is taken for that of a greedy competitor (ρ).
         rho: u64 = 16, 0 => 1000;

@@ -29,7 +29,7 @@ struct Transmission {
 /// What an ACK says, in the words of this helper.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heard {
-    /// Newly acknowledged in order.
+    /// Bytes newly acknowledged in order.
     pub acked: u64,
     /// The acknowledgement number.
     pub ack: u64,

@@ -9,14 +9,14 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use units::{Instant, Rate};
 
-/// One segment of a train: the rate asked for between the one before it and itself, and its one-way delay in nanoseconds,
-/// which is that of the two clocks: a constant is added to all of a train, and it may be negative.
+/// One segment of a train.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
-    /// Asked for.
+    /// Rate asked for between the segment before and this one.
     pub rate: Rate,
-    /// Seen; `None` if later segments came and this did not. From when the receiver says that the segment came: the
-    /// echoed stamp on the ACK of a segment behind a hole is an older one's.
+    /// One-way delay in nanoseconds between two clocks: all of a train have one constant added, and it may be negative.
+    /// `None` if later segments came and this one did not. It is reckoned from when the receiver says that the segment
+    /// came: the echoed stamp on the ACK of a segment behind a hole is an older one's.
     pub delay: Option<i64>,
 }
 

@@ -9,9 +9,9 @@ pub struct RateTag {
     delivered: u64,
     delivered_at: Instant,
     first_sent_at: Instant,
-    /// In flight when it left, itself included.
+    /// Bytes in flight when it left, itself included.
     pub tx_in_flight: u64,
-    /// Lost in the flow's life when it left.
+    /// Bytes lost in the flow's life when it left.
     pub lost: u64,
     /// The sender lacked data when it left.
     pub app_limited: bool,
@@ -31,9 +31,9 @@ pub struct RateTracker {
 }
 
 impl RateTracker {
-    /// A segment of `size` leaves with `in_flight` before it, and perhaps something outstanding. That is not the same: in flight is a
-    /// guess, and after a timeout that takes all for lost an interval that began anew would be too short and its rate too high
-    /// (Linux' `tcp_rate_skb_sent`, which asks `packets_out`).
+    /// A segment of `size` bytes leaves with `in_flight` bytes before it. `outstanding`: is anything unacknowledged?
+    /// That is not the same: in flight is a guess, and after a timeout that takes all for lost an interval that began
+    /// anew would be too short and its rate too high (Linux' `tcp_rate_skb_sent`, which asks `packets_out`).
     pub fn on_sent(&mut self, now: Instant, delivered: Bytes, outstanding: bool, in_flight: u64, size: u64) -> RateTag {
         if !outstanding {
             self.first_sent_at = now;

@@ -159,8 +159,9 @@ impl RttEstimator {
             return;
         }
         if self.srtt8 > 0 {
-            // The timeout under way is still the old mean's. The mean is to live on in the variance, but joins it in ticks
-            // where that counts sixteenths (`tcp_timer_rexmt`): a quarter of it is left in four deviations.
+            // The timeout under way still has the old mean in it. Then FreeBSD adds the mean to the variance, but in
+            // ticks where the variance counts sixteenths (`tcp_timer_rexmt`): a quarter of the mean is left in the
+            // timeout's four deviations.
             self.var4 += self.srtt8 >> 5;
             self.srtt8 = 0;
         } else {

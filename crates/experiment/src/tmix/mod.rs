@@ -124,9 +124,10 @@ params::params! {
     pub struct TmixParams {
         /// A file of connection vectors (Tmix v1 or v2 text) beside the experiment file, or `mix`, the synthetic mix.
         file: Origin = Origin::Mix;
-        /// Load offered to the slowest link of the route, as the vectors say: start times are stretched until it is this.
+        /// Load offered to the slowest link of the route, as a part of its rate and by the vectors' own sizes: start
+        /// times are stretched until it is this.
         load: f64 = 0.85, 0.0001 => 10.0;
-        /// The load is one of so many equal parts: those of the other flows of the experiment.
+        /// Number of flows that share `load` equally; this one offers load / parts.
         parts: u32 = 1, 1 => 10_000;
         /// Stretch start times by this instead of by `load`; zero: by `load`.
         scale: f64 = 0.0, 0.0 => 1e9;
@@ -134,7 +135,8 @@ params::params! {
         bin: Duration = Duration::ZERO, Duration::ZERO => DAY;
         /// Shuffle the bins (Fisher and Yates).
         shuffle: bool = true;
-        /// What began in so much time before and would be open still begins with the run, close together.
+        /// Begin with connections that are open already: those that would have begun in this much time before the run
+        /// and still be open start first, close together. Zero: none.
         prefill: Duration = Duration::ZERO, Duration::ZERO => DAY;
         /// Share of the connections with packets of 536 bytes, where vectors name no MSS.
         small: f64 = 0.1, 0.0 => 1.0;

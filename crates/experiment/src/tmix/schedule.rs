@@ -23,7 +23,8 @@ pub struct Replay {
 
 impl Replay {
     /// What `flow` plays in the run of `seed` on a route whose slowest link has `rate`, until `horizon` after its start.
-    /// `header` is the size of the headers of a segment, `flow_number` its number in the experiment.
+    /// `header` is the size of the headers of a segment, `flow_number` its number in the experiment. Once `stop` says so the
+    /// drawing ends early, and what comes back is not to be used.
     pub fn new(
         tmix: &Tmix,
         flow: &FlowSpec,
@@ -31,6 +32,7 @@ impl Replay {
         rate: Option<Rate>,
         horizon: Duration,
         (seed, flow_number): (u64, u64),
+        stop: &dyn Fn() -> bool,
     ) -> Result<Replay, String> {
         let p = &tmix.params;
         let mut rng = Rng::new(seed, flow_number, streams::TRAFFIC);
@@ -63,7 +65,7 @@ impl Replay {
                 let mut number = 0;
                 let (vectors, starts) = mix::draw(p, &mut rng, |c, units| {
                     number += 1;
-                    count(c, units) >= target * needed || number == MOST
+                    count(c, units) >= target * needed || number == MOST || (number % 1024 == 0 && stop())
                 });
                 (Arc::new(vectors), starts)
             }
@@ -79,7 +81,7 @@ impl Replay {
         }
         let bin = if p.bin.is_zero() { BIN_BITS / rate.as_bps() as f64 } else { p.bin.as_secs_f64() };
         if p.shuffle {
-            shuffle(&mut starts, period, bin, &mut rng);
+            shuffle(&mut starts, period, bin, &mut rng)?;
         }
         let mut order = repeated(&starts, period, needed, &payloads)?;
         if !p.prefill.is_zero() {
@@ -112,11 +114,17 @@ pub(super) fn offered(units: &[Adu], side: Side, mss: u32, header: u32, whole: b
 }
 
 /// Bins of `bin` seconds change places.
-fn shuffle(starts: &mut [f64], period: f64, bin: f64, rng: &mut Rng) {
+fn shuffle(starts: &mut [f64], period: f64, bin: f64, rng: &mut Rng) -> Result<(), String> {
     // The last bin is whole or none: what is left over keeps its place.
     let bins = (period / bin) as usize;
     if bins < 2 {
-        return;
+        return Ok(());
+    }
+    if bins > MOST {
+        return Err(format!(
+            "tmix would cut {period} s of traffic into {bins} bins of {bin} s, and {MOST} is the most: take a longer bin, \
+             a smaller scale, or shuffle=false"
+        ));
     }
     let mut places: Vec<usize> = (0..bins).collect();
     for i in (1..bins).rev() {
@@ -128,6 +136,7 @@ fn shuffle(starts: &mut [f64], period: f64, bin: f64, rng: &mut Rng) {
             *start += (*to as f64 - from as f64) * bin;
         }
     }
+    Ok(())
 }
 
 /// The trace over and over, until the run is covered.
@@ -161,8 +170,8 @@ fn lifetime(vectors: &Vectors, i: u32, mss: u32, flow: &FlowSpec, rate: Rate, lo
     1.5 * rtt + units.iter().map(|a| a.wait.as_secs_f64() + rtt * rounds(a) + 8.0 * a.bytes as f64 / share).sum::<f64>()
 }
 
-/// Of the first `length` seconds only connections that would be open at their end are kept; they start in the time that
-/// their bits take at the load, and everything after follows on.
+/// Of the connections of the first `length` seconds keeps those that would be open at its end. They start in the time
+/// that their bits take at `target` bit/s, and everything later follows on.
 fn prefill(
     order: &mut Vec<(f64, u32, u32)>,
     length: f64,
@@ -194,7 +203,7 @@ mod tests {
         let flow = flow(traffic);
         let Traffic::Tmix(tmix) = &flow.traffic else { panic!("not tmix") };
         let rate = Rate::from_mbps(100.0);
-        Replay::new(tmix, &flow, 52, Some(rate), Duration::from_secs(seconds), (seed, 0)).unwrap()
+        Replay::new(tmix, &flow, 52, Some(rate), Duration::from_secs(seconds), (seed, 0), &|| false).unwrap()
     }
 
     fn bits(r: &Replay, from: f64, to: f64) -> f64 {
@@ -233,12 +242,14 @@ mod tests {
     fn bins_change_places_and_lose_nothing() {
         let mut starts: Vec<f64> = (0..1000).map(|i| i as f64 * 0.1).collect();
         let before = starts.clone();
-        shuffle(&mut starts, 100.0, 5.0, &mut Rng::new(1, 0, 0));
+        shuffle(&mut starts, 100.0, 5.0, &mut Rng::new(1, 0, 0)).unwrap();
         assert_ne!(starts, before);
         // What was together stays together.
         assert!((starts[7] - starts[5] - 0.2).abs() < 1e-9);
         starts.sort_by(f64::total_cmp);
         assert!(starts.iter().zip(&before).all(|(a, b)| (a - b).abs() < 1e-6));
+        let e = shuffle(&mut starts, 100.0, 1e-9, &mut Rng::new(1, 0, 0)).unwrap_err();
+        assert!(e.contains("100 s of traffic into 100000000000 bins") && e.contains("shuffle=false"), "{e}");
     }
 
     #[test]

@@ -10,7 +10,10 @@ use std::fmt::Write;
 use units::Duration;
 
 const EXPECTED: &str = "a line of connection vectors, such as \"S 3412 1 0 0\" and \"I 0 0 253\" (v2), \
-                        or \"SEQ 3412 1 0 0\" and \"> 253\" (v1)";
+                        or \"SEQ 3412 1 0 0\" and \"> 253\" (v1), with at most 10^12 bytes a unit";
+
+/// More bytes than anybody sends at a time; the load of many such still fits 64 bits.
+const UNIT_MOST: u64 = 1_000_000_000_000;
 
 struct Reader {
     vectors: Vectors,
@@ -59,6 +62,7 @@ impl Reader {
 
     fn line(&mut self, words: &[&str]) -> Option<()> {
         let number = |i: usize| words.get(i)?.parse::<u64>().ok();
+        let bytes = |i| number(i).filter(|n| *n <= UNIT_MOST);
         // Some v1 files give times with a fraction.
         let time = |i: usize| {
             let us: f64 = words.get(i)?.parse().ok()?;
@@ -85,12 +89,12 @@ impl Reader {
                 self.waits[usize::from(words[0] == "t<")] += time(1)?;
                 Some(())
             }
-            ">" | "c>" => self.unit(Side::Initiator, number(1)?),
-            "<" | "c<" => self.unit(Side::Acceptor, number(1)?),
+            ">" | "c>" => self.unit(Side::Initiator, bytes(1)?),
+            "<" | "c<" => self.unit(Side::Acceptor, bytes(1)?),
             "I" | "A" => {
                 let from = if words[0] == "I" { Side::Initiator } else { Side::Acceptor };
                 self.present.as_ref()?;
-                self.push(Adu { from, wait: time(1)? + time(2)?, bytes: number(3)? })
+                self.push(Adu { from, wait: time(1)? + time(2)?, bytes: bytes(3)? })
             }
             _ => None,
         }

@@ -113,7 +113,8 @@ impl<W: Write> Capture<W> {
                     .map(|(host, word)| (wire::address(f as u32, host), format!("{}.{word}", scenario.flows[f].name)))
             })
             .collect();
-        let agreed = scenario.flows.iter().map(Agreed::of).collect();
+        let agreed =
+            scenario.flows.iter().enumerate().map(|(f, spec)| Agreed::of(spec, &scenario.run, f as u64)).collect();
         let content = Headers { agreed, connections: Roll::default() };
         Capture::with(content, scenario, wanted, out, title, &names)
     }

@@ -3,11 +3,12 @@
 //! What the model does not have is made up so that it stays the same on every way through the network: addresses and
 //! initial sequence numbers from the flow's and the connection's number, the identification from when and what was sent.
 
+use crate::build;
 use crate::packet::{Packet, Way};
 use crate::sessions::Whose;
 use core::ops::Range;
-use experiment::{FlowSpec, Traffic};
-use tcp::{Config, Flags, LossDetection};
+use experiment::{FlowSpec, Run, Traffic};
+use tcp::Flags;
 
 /// Ports of the two hosts; iperf listens on the second.
 const PORTS: [u16; 2] = [40_000, 5_001];
@@ -31,17 +32,16 @@ pub struct Agreed {
 }
 
 impl Agreed {
-    /// As a flow's stack and algorithm have it.
-    pub fn of(spec: &FlowSpec) -> Self {
-        let config = Config::of(spec.stack);
-        let without = cc::find(&spec.cc.name).ok().is_some_and(|entry| entry.about.recovery.is_some());
+    /// As the hosts of the flow with this number have it.
+    pub fn of(spec: &FlowSpec, run: &Run, number: u64) -> Self {
+        let [config, _] = build::configs(spec, run, 0, number, None);
         let buffer = spec.receive_window.get().min(u32::MAX as u64 / 2);
         let timestamps = if config.timestamps { 12 } else { 0 };
         Agreed {
             datagrams: matches!(spec.traffic, Traffic::Cbr { .. }),
             mss: (spec.mss.get() + timestamps).min(u16::MAX as u64) as u16,
             scale: (0..14).find(|s| buffer >> s <= 65_535).unwrap_or(14),
-            sack: !without && matches!(config.loss, LossDetection::RackTlp | LossDetection::Sack),
+            sack: config.sack(),
             handshake: config.handshake,
         }
     }
@@ -159,22 +159,14 @@ fn ports(whose: Whose, way: Way) -> [u16; 2] {
 
 /// Spread, so that readers meet sequence numbers that wrap, as in the wild.
 fn initial(whose: Whose, way: Way) -> u32 {
-    mix((whose.connection as u64) << 33 | (whose.flow as u64) << 1 | way as u64) as u32
+    units::splitmix((whose.connection as u64) << 33 | (whose.flow as u64) << 1 | way as u64) as u32
 }
 
 /// The same wherever the packet is seen, another for what is sent again. A copy made on the way keeps it (RFC 6864
 /// leaves the field of packets that may not be fragmented to the sender).
 fn identification(packet: &Packet) -> u16 {
     let s = &packet.segment;
-    mix(packet.born.as_nanos() ^ s.seq.rotate_left(20) ^ s.ack.rotate_left(40)) as u16
-}
-
-/// SplitMix64's avalanche.
-fn mix(x: u64) -> u64 {
-    let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    units::splitmix(packet.born.as_nanos() ^ s.seq.rotate_left(20) ^ s.ack.rotate_left(40)) as u16
 }
 
 /// The sum of 16-bit words (RFC 1071).

@@ -17,7 +17,8 @@ use crate::node::{FlowCount, Node, Tcp, Transport};
 use crate::packet::{Packet, Way};
 use crate::probe::{FlowSample, Probe, Trace};
 use crate::summary::{BINS, Connections};
-use crate::world::{Entry, World};
+use crate::world::{Entry, Options, World};
+use core::sync::atomic::Ordering;
 use experiment::tmix::{Adu, Replay};
 use experiment::{Scenario, Traffic};
 use talk::Talk;
@@ -77,24 +78,28 @@ pub(crate) struct Sessions {
 
 impl Sessions {
     /// Every connection of the run, known in advance.
-    pub fn new(scenario: &Scenario, seed: u64, custom: bool) -> Result<Sessions, RunError> {
+    pub fn new(scenario: &Scenario, seed: u64, options: &Options<'_>) -> Result<Sessions, RunError> {
+        let stopped = || options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         let mut sources = Vec::with_capacity(scenario.flows.len());
         for (f, flow) in scenario.flows.iter().enumerate() {
             let Traffic::Tmix(tmix) = &flow.traffic else {
                 sources.push(None);
                 continue;
             };
-            if custom && cc::find(&flow.cc.name).is_err() {
+            if options.custom.is_some() && cc::find(&flow.cc.name).is_err() {
                 let message = format!("{}: tmix traffic runs with the built-in algorithms only", flow.cc.name);
                 return Err(RunError::Unsupported(message));
             }
             let configs = build::configs(flow, &scenario.run, seed, f as u64, None);
-            let header = if configs[0].timestamps { 52 } else { 40 };
+            let header = configs[0].headers().get() as u32;
             let end = flow.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.run.duration);
             let horizon = end.since(flow.start);
             let rate = network::bottleneck_rate(scenario, flow);
-            let replay = Replay::new(tmix, flow, header, rate, horizon, (seed, f as u64))
+            let replay = Replay::new(tmix, flow, header, rate, horizon, (seed, f as u64), &stopped)
                 .map_err(|e| RunError::Unsupported(format!("{}: {e}", flow.name)))?;
+            if stopped() {
+                return Err(RunError::Stopped);
+            }
             let source = Source { replay, next: 0, free: Vec::new(), configs, count: Count::default() };
             sources.push(Some(Box::new(source)));
         }
@@ -477,12 +482,11 @@ impl<P: Probe> World<P> {
                 throughput_mbps: mbps(total - before.0),
                 goodput_mbps: mbps(goodput - before.1),
                 cwnd_bytes: mean(cwnd, n),
-                ssthresh_bytes: f64::NAN,
                 rtt_ms: mean(srtt, timed),
                 srtt_ms: mean(srtt, timed),
                 in_flight_bytes: flying,
-                pacing_mbps: f64::NAN,
                 owd_ms,
+                ..FlowSample::default()
             };
             self.probe.see(now, Trace::FlowSample { flow: f, sample });
         }

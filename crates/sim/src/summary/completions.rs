@@ -14,19 +14,16 @@ pub(super) fn completion_bins(all: &[Completion]) -> Vec<CompletionBin> {
     let mut low = 0;
     let mut bins = Vec::new();
     for high in BINS {
-        let mut s: Vec<f64> = all.iter().filter(|c| c.bytes > low && c.bytes <= high).map(|c| c.seconds).collect();
+        let s: Vec<f64> = all.iter().filter(|c| c.bytes > low && c.bytes <= high).map(|c| c.seconds).collect();
         low = high;
-        if s.is_empty() {
-            continue;
-        }
-        s.sort_by(f64::total_cmp);
-        let at = |q: f64| s[((s.len() as f64 * q) as usize).min(s.len() - 1)];
+        let at = |q| experiment::quantile(&s, q);
+        let (Some(median_s), Some(p95_s)) = (at(0.5), at(0.95)) else { continue };
         bins.push(CompletionBin {
             up_to_bytes: high,
             transfers: s.len(),
             mean_s: s.iter().sum::<f64>() / s.len() as f64,
-            median_s: at(0.5),
-            p95_s: at(0.95),
+            median_s,
+            p95_s,
         });
     }
     bins
@@ -49,4 +46,17 @@ pub(super) fn exchange_bins<P: Probe>(world: &World<P>, flows: &[usize]) -> Vec<
         }
     }
     bins
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_two_lies_between_them() {
+        let took = |seconds| Completion { bytes: 1000, seconds, at: 0.0 };
+        let bins = completion_bins(&[took(2.0), took(1.0), took(4.0), took(3.0)]);
+        assert_eq!((bins.len(), bins[0].transfers, bins[0].mean_s, bins[0].median_s), (1, 4, 2.5, 2.5));
+        assert!((bins[0].p95_s - 3.85).abs() < 1e-12);
+    }
 }

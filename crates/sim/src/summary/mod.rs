@@ -61,7 +61,7 @@ pub struct Backoffs {
     pub below_bdp: u64,
     /// Of those for delay, within two and a half RTTs of another, both below the BDP.
     pub double: u64,
-    /// Mean window that those for delay left.
+    /// Mean window that those for delay left, in bytes; `None` if there were none.
     pub to_bytes: Option<f64>,
     /// Delay indications that were ignored.
     pub ignored: u64,
@@ -71,8 +71,9 @@ pub struct Backoffs {
     pub shadow: u64,
     /// Losses tolerated though the shadow window was larger than the window.
     pub unused: u64,
-    /// Of the losses answered or tolerated, how many were tolerated, and how many though the shadow window was larger.
+    /// `tolerated` in percent of `loss + tolerated`; `None` if that is none.
     pub tolerated_pct: Option<f64>,
+    /// `unused` in percent of the same.
     #[allow(missing_docs)]
     pub unused_pct: Option<f64>,
 }
@@ -92,8 +93,9 @@ pub struct Losses {
     pub shadow: u64,
     /// Left to the retransmission timer.
     pub timeout: u64,
-    /// Of those answered or tolerated.
+    /// `tolerated` in percent of `answered + tolerated`; `None` if that is none.
     pub tolerated_pct: Option<f64>,
+    /// `unused` in percent of the same.
     #[allow(missing_docs)]
     pub unused_pct: Option<f64>,
 }
@@ -236,7 +238,8 @@ pub struct LinkSummary {
     pub utilisation: Option<f64>,
     /// What came, dropped or not, over what the rate would have carried: above 1 in overload.
     pub load: Option<f64>,
-    /// Absent, as are the packets and what departed, on an unlimited link that only delays: nobody counts there.
+    /// Megabytes that came. Absent, as are `arrived` and `departed_mb`, on an unlimited link that only delays: nobody
+    /// counts there.
     pub arrived_mb: Option<f64>,
     /// In whole packets, those whose transmission began in the window.
     pub departed_mb: Option<f64>,

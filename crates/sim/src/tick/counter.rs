@@ -36,7 +36,7 @@ impl Counter {
         self.stride
     }
 
-    /// What of ticks, in 10⁻⁹, has passed by `now` since tick `count`.
+    /// Time from tick `count` to `now`, in 10⁻⁹ ticks.
     pub(super) fn nanoticks(&self, count: i64, now: Instant) -> i128 {
         (now + self.phase).as_nanos() as i128 * self.hz as i128 - count as i128 * SECOND as i128
     }
@@ -69,7 +69,8 @@ impl Counter {
         if self.stride == 1 {
             return k as i64;
         }
-        // Between two readings, every tick is added and taken back; at a reading all of them are made good.
+        // Between two readings the count stands still, since dummynet takes back every tick that it adds; a reading
+        // makes all of them good.
         let read = k - k % self.stride;
         read as i64 - i64::from(read == k && self.is_early(k))
     }

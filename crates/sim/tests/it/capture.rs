@@ -62,6 +62,28 @@ fn a_capture_changes_nothing_and_holds_what_happened() {
     assert!((left as f64 - 5.0 * 10e6 / 12e3).abs() < 250.0, "{left}");
 }
 
+/// The kinds of TCP options of a captured segment.
+fn options(ip: &[u8]) -> BTreeSet<u8> {
+    let tcp = &ip[20..];
+    let (mut at, end, mut kinds) = (20, (tcp[12] >> 4) as usize * 4, BTreeSet::new());
+    while at < end && tcp[at] != 0 {
+        kinds.insert(tcp[at]);
+        at += if tcp[at] == 1 { 1 } else { tcp[at + 1] as usize };
+    }
+    kinds
+}
+
+#[test]
+fn ranges_are_told_where_the_hosts_agreed_on_them() {
+    const PERMITTED: u8 = 4;
+    const RANGES: u8 = 5;
+    for (cc, agreed) in [("newreno", true), ("sack_reno", true), ("tahoe", false), ("reno", false), ("cubic", true)] {
+        let (_, packets) = captured(&dumbbell(10.0, 20.0, 10, "fifo", &[cc], 5), &Wanted::default());
+        let seen = packets.iter().map(|p| options(&p.2)).fold(BTreeSet::new(), |all, kinds| &all | &kinds);
+        assert_eq!((seen.contains(&PERMITTED), seen.contains(&RANGES)), (agreed, agreed), "{cc}: {seen:?}");
+    }
+}
+
 #[test]
 fn points_and_flows_can_be_chosen() {
     let scenario = dumbbell(10.0, 20.0, 20, "fifo", &["newreno", "cubic"], 1);

@@ -1,9 +1,9 @@
 //! The digest is equal where the run is equal, and only there.
 
 use crate::common::{dumbbell, ms, run};
-use experiment::Change;
+use experiment::{Change, RateSpec, Scenario};
 use sim::{Keep, Options, Recorder, Tape};
-use units::{Duration, Instant};
+use units::{Duration, Instant, Rate};
 
 #[test]
 fn equal_twice_and_with_probes_on_and_off() {
@@ -56,4 +56,22 @@ fn a_second_flow_does_not_reroll_the_first_ones_dice() {
     one.run.vary = experiment::Vary::Start;
     assert_eq!(run(&one).flows[0].start_s, run(&two).flows[0].start_s);
     assert!(run(&one).flows[0].start_s > 0.0);
+}
+
+#[test]
+fn a_flow_on_another_path_does_not_reroll_the_jitter_of_the_first() {
+    let mut one = dumbbell(10.0, 40.0, 500, "fifo", &["newreno"], 2);
+    for link in &mut one.links {
+        (link.jitter, link.rate) = (ms(3.0), Some(RateSpec::Constant(Rate::from_mbps(10.0))));
+    }
+    let mut two = one.clone();
+    let mut late = two.flows[0].clone();
+    (late.name, late.edge_back, late.start) = ("late".into(), ms(10.0), Instant::ZERO + ms(1900.0));
+    late.base_rtt += ms(10.0);
+    two.flows.insert(0, late);
+    for s in [&mut one, &mut two] {
+        s.run.measure.1 = Instant::ZERO + ms(1900.0);
+    }
+    let rtt = |s: &Scenario| run(s).flows.last().unwrap().rtt_ms.unwrap().mean;
+    assert_eq!(rtt(&one), rtt(&two));
 }

@@ -2,10 +2,11 @@
 
 use crate::common::{dumbbell, ms, run};
 use cc::CauseKind;
-use experiment::{Band, Change, Scenario};
+use experiment::{Band, Change, RateSpec, Scenario};
 use sim::Options;
 use sim::packet::Way;
 use sim::probe::{Probe, Trace};
+use tcp::Stack;
 use units::{Instant, Rate};
 
 #[test]
@@ -22,6 +23,25 @@ fn gaps_are_those_of_the_bottleneck_and_the_bdp_is_that_of_the_path() {
     assert_eq!(exit.bdp_ratio, exit.ssthresh_bytes as f64 / 15_000.0);
     s.run.gaps.clear();
     assert!(run(&s).flows[0].data_gaps.is_empty());
+}
+
+#[test]
+fn the_bdp_of_a_trace_is_that_of_its_mean_rate() {
+    let mut s = dumbbell(12.0, 10.0, 100, "fifo", &["newreno"], 20);
+    s.links[0].rate = Some(RateSpec::Trace((1..=4).map(Instant::from_millis).collect()));
+    let exit = run(&s).flows[0].slow_start_exit.unwrap();
+    assert_eq!(exit.bdp_ratio, exit.ssthresh_bytes as f64 / 15_000.0);
+}
+
+#[test]
+fn rates_of_rounds_are_those_of_the_link_with_timestamps_and_without() {
+    for stack in [Stack::Linux, Stack::Ns2] {
+        let mut s = dumbbell(12.0, 10.0, 100, "fifo", &["newreno"], 20);
+        (s.flows[0].stack, s.run.estimates) = (stack, true);
+        s.run.measure.0 = Instant::from_millis(5_000);
+        let rate = run(&s).flows[0].ack_rate_mbps.unwrap().median;
+        assert!((rate - 12.0).abs() < 0.03, "{stack:?}: {rate}");
+    }
 }
 
 /// The delay back-offs of the first flow: time and the window before.

@@ -54,6 +54,36 @@ fn twice_the_rate_fills_the_buffer_and_loses_half() {
 }
 
 #[test]
+fn many_packets_that_wait_for_days_are_all_in_the_mean() {
+    let mut s = cbr(10.0, 1_000_000, 1_000_000);
+    s.flows[0].traffic =
+        Traffic::Cbr { rate: Rate::from_mbps(10.0), size: Bytes::new(65_535), on: Duration::ZERO, off: Duration::ZERO };
+    s.flows[0].stop = Some(Instant::from_millis(2_000_000));
+    s.links[0].rate = Some(RateSpec::Constant(Rate::from_mbps(1e-6)));
+    let (r, _) = watch(&s);
+    let (mean, arrived) = (r.links[0].queue_packets.mean, r.links[0].arrived.unwrap() as f64);
+    assert!(arrived > 38_000.0 && mean > 0.998 * arrived && mean < arrived, "{mean} of {arrived}");
+}
+
+#[test]
+fn more_changes_of_delays_than_an_event_can_name_lines() {
+    let mut s = dumbbell(10.0, 40.0, 500, "fifo", &["newreno"; 200], 6);
+    s.links[1].rate = Some(RateSpec::Constant(Rate::from_mbps(10.0)));
+    for (f, flow) in s.flows.iter_mut().enumerate() {
+        flow.edge_back = Duration::from_nanos(f as u64);
+    }
+    let change = |i: u64| Change {
+        at: Instant::from_millis(1 + i),
+        rate: None,
+        delay: Some(ms(20.0) + Duration::from_nanos(i * 1000)),
+        loss: None,
+    };
+    s.links[1].changes = (0..5300).map(change).collect();
+    let (r, _) = watch(&s);
+    assert!(r.links[0].utilisation.unwrap() > 0.9);
+}
+
+#[test]
 fn what_waits_after_the_window_is_not_in_its_mean() {
     let mean = |seconds| {
         let mut s = cbr(24.0, 10, seconds);

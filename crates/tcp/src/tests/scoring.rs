@@ -56,8 +56,8 @@ fn whatever_happens_the_sums_are_those_of_the_records_and_every_byte_is_delivere
                 }
                 (10, _) => match dice.below(8) {
                     0 => b.forget_sacks(),
-                    1 => b.find_all(),
-                    2 => b.start_anew(),
+                    1 => b.unmark_lost(),
+                    2 => b.forget_losses(),
                     _ => {}
                 },
                 _ => {}
@@ -193,9 +193,9 @@ fn what_is_found_again_is_to_be_judged_anew() {
         b.resent_order.push_back((1, b.ring.get(1).turn()));
         b.judged = 5;
         if anew {
-            b.start_anew()
+            b.forget_losses()
         } else {
-            b.find_all()
+            b.unmark_lost()
         };
         let left = if anew { 0 } else { 1000 };
         assert_eq!((b.judged, b.sums()), (1, [4000 + left, 0, 0, 0, left]));

@@ -213,7 +213,8 @@ impl Player {
         if let Some([window, _]) = windows {
             set(libc::TCP_WINDOW_CLAMP, window.max(mss).min(i32::MAX as u32) as i32)?;
         }
-        // Its port is chosen when the other end is known: as many connections as ports to each server.
+        // The port is chosen in `connect`, when the other end is known: so each server can have as many connections as
+        // there are ports.
         sys::set(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1).map_err(failed)?;
         sys::bind(&socket, address(RECEIVERS, f, 0)).map_err(failed)?;
         sys::connect(&socket, address(SENDERS, f, PORT)).map_err(failed)?;

@@ -74,7 +74,7 @@ pub struct Pie {
     ticker: Ticker,
     /// A third of the buffer.
     third: Bytes,
-    /// It is what `among` made of it.
+    /// `third` was set by `among` and does not follow the buffer.
     third_is_quirk: bool,
     rate: Rate,
     rng: Rng,

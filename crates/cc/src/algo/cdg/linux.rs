@@ -239,7 +239,7 @@ impl CongestionControl for Linux {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
-        // Whatever the signal: `ssthresh` is not told.
+        // For every signal: the kernel's `ssthresh` is not told which it was.
         if self.use_tolerance && self.queue == QueueState::Rising {
             flow.note(causes::LossTolerated {
                 lost: c.lost.get() as i64,
@@ -250,7 +250,8 @@ impl CongestionControl for Linux {
             flow.ssthresh = flow.cwnd;
             return if c.signal == Signal::Timeout { Reaction::Reduce(flow.cwnd) } else { Reaction::Own };
         }
-        // Never above the window itself, so that a shadow of twice the window is all that counts. The kernel counts packets.
+        // Half the shadow, but no more than the window: of a shadow, no more than twice the window counts. The kernel
+        // counts packets.
         let whole = |bytes: Bytes| flow.mss * (bytes.get() / flow.mss.get());
         self.shadow = whole((self.shadow / 2).min(flow.cwnd));
         let cut = whole(whole(flow.cwnd).mul_f64(self.beta_loss));

@@ -133,13 +133,15 @@ params::params! {
         /// A loss within the round after a delay back-off cuts nothing, and cancels the shadow ramp (thesis section
         /// 4.3.3.2, footnote 6). auto: freebsd only.
         recovery_bug: Switch = Switch::Auto;
-        /// Unused in the round after a back-off: gradient, round or toss. auto: gradient in freebsd, toss in paper.
+        /// What is ignored in the round after a back-off: its gradients, the whole round, or only the toss. auto:
+        /// gradient in freebsd, toss in paper.
         skip: Skip = Skip::Auto;
         /// Toss on gradients as they are, not only on smoothed ones, in slow start. auto: freebsd only.
         raw_slow_start: Switch = Switch::Auto;
-        /// In slow start toss on the gradient of the smallest RTT as it is, the first one left out, and on no other, and leave
-        /// with the window as it is: what the thesis tries first against early exits (section 5.4.1). Its Table 5.4 shows
-        /// windows of 33, 49, 110 and 247 packets, which are 10 times powers of 1.5: no factor, and growth by ACKs.
+        /// In slow start toss only on the unsmoothed gradient of the smallest RTT, skip the first one, and leave with
+        /// the window uncut: what the thesis tries first against early exits (section 5.4.1). Its Table 5.4 shows
+        /// windows of 33, 49, 110 and 247 packets, which are 10 times powers of 1.5: nothing is cut, and growth is by
+        /// ACKs.
         slow_start_min: bool = false;
         /// Slow start grows by one packet per ACK, so 1.5 times a round with delayed ACKs. auto: freebsd only.
         ack_counting: Switch = Switch::Auto;

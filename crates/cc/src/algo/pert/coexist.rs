@@ -22,8 +22,8 @@ const COMPETING_STEP: f64 = 0.1;
 const DECAY: f64 = 0.9;
 /// α is chosen every so many RTTs.
 const RTTS: u64 = 5;
-/// α makes up for all early responses from that part of q_max on, and from half of it for some: a hyperbola that is 0
-/// `SHARP` beyond `HALF`.
+/// The part of the early responses that α makes up for, by x = queue/q_max: all where x is this or more; below, the
+/// hyperbola 1 − `SHARP`/(x − `HALF`), scaled to meet that, and so none at one half.
 const FULLY: f64 = 0.65;
 const HALF: f64 = 0.49;
 const SHARP: f64 = 0.01;

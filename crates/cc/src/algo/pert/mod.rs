@@ -122,9 +122,10 @@ impl Pert {
     fn respond(&mut self, flow: &Flow, queue: Duration) -> f64 {
         match self.p.law {
             Law::Pi => {
-                // A small window takes the average along slowly: what is gone has not to be acted on any longer.
+                // With a small window the average follows slowly: a queue that the newest RTT shows to be gone needs no
+                // answer.
                 let queue = queue.min(flow.rtt.saturating_sub(flow.min_rtt));
-                // The point it is designed for is the target's, whatever the queue is now.
+                // The gains are those at the target, whatever the queue is now (`pi.rs`).
                 let rtt = flow.min_rtt + self.p.target;
                 let w = flow.cwnd.packets(flow.mss) * (rtt / flow.srtt.max(rtt));
                 if flow.delivered >= self.felt {
