@@ -29,18 +29,42 @@ static u64 hldg_accumulate(u64 sum, u64 chance, const volatile struct hldg_param
 	return p->accumulate && chance ? sum + chance : chance;
 }
 
+/* The packets that may queue (Eq 5.4), Q16. */
+static u64 hldg_gamma(u64 bps, u64 window)
+{
+	if (bps < 2000000)
+		return 0;
+	return law_min(law_max(law_mul_div(bps, 1 << 16, 10000000), 2 << 16), (window - 1) << 16);
+}
+
+static u64 hldg_window(const volatile struct hldg_params *p)
+{
+	return law_max(law_min(p->window, HLDG_WINDOW), 1);
+}
+
+/* The gradient below which slow start goes on, ns: that of γ packets, which are not averaged there. */
+static u64 hldg_start_threshold(const struct hldg *s, const struct law_flow *f, const volatile struct hldg_params *p)
+{
+	u64 bps = law_mul_div(s->bandwidth, p->mtu, f->mss), window = hldg_window(p);
+	/* packets, window, none */
+	u64 over = p->start_threshold ? window : 1;
+
+	if (!p->threshold || p->start_threshold == 2 || !bps)
+		return 0;
+	return law_mul_div(hldg_gamma(bps, window) / over, law_mul_div(8000000000ULL, p->mtu, bps), 1 << 16);
+}
+
 /* The gradient below which nothing happens, in HLDG_UNIT ns (Eq 5.3, 5.4); B counts payload, packets the network layer. */
 static u64 hldg_threshold(const struct hldg *s, const struct law_flow *f, const volatile struct hldg_params *p)
 {
 	u64 bps = law_mul_div(s->bandwidth, p->mtu, f->mss), packet, gamma, sum = 0;
-	u64 window = law_max(law_min(p->window, HLDG_WINDOW), 1);
+	u64 window = hldg_window(p);
 	int i;
 
 	if (!p->threshold || !bps)
 		return 0;
 	packet = law_mul_div(8000000000ULL, p->mtu, bps);
-	/* In Q16. */
-	gamma = bps < 2000000 ? 0 : law_min(law_max(law_mul_div(bps, 1 << 16, 10000000), 2 << 16), (window - 1) << 16);
+	gamma = hldg_gamma(bps, window);
 	if (!p->threshold_by)
 		/* γ packets over W_size; the bits per packet go first, lest the quotient lose them. */
 		return law_mul_div(gamma * HLDG_UNIT / window, law_mul_div(8000000000ULL, p->mtu << 8, bps), 1 << 24);
@@ -152,9 +176,10 @@ static bool hldg_round(struct hldg *s, struct law_flow *f, const struct law_roun
 	u32 outcome;
 
 	if (!p->bandwidth)
-		s->bandwidth = hldg_rate(r->delivered, law_less(r->end, r->start));
+		s->bandwidth = hldg_rate(p->acked ? r->delivered : s->acked, law_less(r->end, r->start));
 	else
 		s->bandwidth = hldg_rate(f->cwnd, f->srtt);
+	s->acked = 0;
 	if (!r->samples)
 		return false;
 	s->queue_min = law_less(min, s->base.rtt);
@@ -170,7 +195,7 @@ static bool hldg_round(struct hldg *s, struct law_flow *f, const struct law_roun
 		return false;
 	outcome = hldg_measure(s, f, min, max, p);
 	if (f->phase != LAW_RECOVERY && f->cwnd < f->ssthresh) {
-		ended = hldg_start_round(s, f, min, p);
+		ended = hldg_start_round(s, f, min, hldg_start_threshold(s, f, p), p);
 		if (ended)
 			s->gradients.stage = HLDG_SKIP;
 		return ended;
@@ -214,6 +239,7 @@ static void hldg_ack(struct hldg *s, struct law_flow *f, const struct law_ack *a
 {
 	if (a->rtt && (p->base_in_repairs || (f->phase != LAW_RECOVERY && f->phase != LAW_TIMED_OUT)))
 		hldg_base_sees(s, f->now, a->rtt, p);
+	s->acked += a->cumulative;
 	if (a->closed && hldg_round(s, f, &a->round, p))
 		return;
 	if (a->cumulative || s->repairing)

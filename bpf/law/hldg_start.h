@@ -60,7 +60,8 @@ static void hldg_start_ack(struct hldg *s, struct law_flow *f, const struct law_
 }
 
 /* A round ended in slow start. True if its gradient ended slow start too: the window stays as it is. */
-static bool hldg_start_round(struct hldg *s, struct law_flow *f, u64 min, const volatile struct hldg_params *p)
+static bool hldg_start_round(struct hldg *s, struct law_flow *f, u64 min, u64 threshold,
+			     const volatile struct hldg_params *p)
 {
 	u64 previous = s->start.previous, ssthresh = f->ssthresh;
 
@@ -73,7 +74,7 @@ static bool hldg_start_round(struct hldg *s, struct law_flow *f, u64 min, const 
 		s->start.previous = 0;
 		return false;
 	}
-	if (!s->start.searching || s->start.gradient <= 0)
+	if (!s->start.searching || s->start.gradient <= 0 || s->start.gradient < (s64)threshold)
 		return false;
 	s->start.chance = law_probability(s->start.gradient, law_ms(p->g));
 	s->start.drew = host_draw(f);

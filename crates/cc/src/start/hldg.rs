@@ -3,13 +3,14 @@
 //!
 //! ```text
 //! ssthresh = bytes of 8 ACKs / their time · RTT_base, each round anew;  cwnd down to it if it is larger
-//! g_min, the first one left out:  with P = 1 − e^(−g_min/G): ssthresh = cwnd
+//! g_min, the first one left out:  if that of γ packets or more, with P = 1 − e^(−g_min/G): ssthresh = cwnd
 //! ```
 //! Source: Al-Saadi, HLDG thesis, section 5.4, Algorithm 5.3. The state is HLDG's own; in HLDG it is built in, with the
 //! base RTT it keeps itself. Here the base RTT is the smallest of the flow.
 
-use crate::algo::hldg::slow_start::SlowStart as Search;
-use crate::{Ack, Flow, SlowStart, start::Start};
+use crate::algo::hldg::decision::{network_bps, start_threshold};
+use crate::algo::hldg::{self, slow_start::SlowStart as Search};
+use crate::{Ack, Flow, Round, SlowStart, start::Start};
 use units::{Rate, Rng};
 
 params::params! {
@@ -19,6 +20,8 @@ params::params! {
         train: u32 = 8, 2 => 1000;
         /// Scale G of the probability in ms.
         g: f64 = 3.0, 0.1 => 10000.0;
+        /// Only gradients of at least γ packets (Eq 5.4) may end slow start; else any rise may.
+        threshold: bool = true;
     }
 }
 
@@ -41,6 +44,14 @@ impl Start for HldgStart {
     }
 }
 
+impl HldgStart {
+    /// In ms.
+    fn threshold(&self, flow: &Flow, round: &Round) -> f64 {
+        let p = hldg::Params { threshold: self.p.threshold, ..Default::default() };
+        start_threshold(&p, network_bps(&p, round.delivered / round.end.since(round.start), flow.mss))
+    }
+}
+
 impl SlowStart for HldgStart {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         let base = flow.min_rtt;
@@ -48,7 +59,8 @@ impl SlowStart for HldgStart {
             return;
         }
         if let Some(round) = ack.round.as_ref().filter(|r| !r.min_rtt.is_zero())
-            && self.search.round(flow, round.min_rtt, base, self.p.g, &mut self.rng)
+            && let threshold = self.threshold(flow, round)
+            && self.search.round(flow, round.min_rtt, base, (threshold, self.p.g), &mut self.rng)
         {
             return;
         }

@@ -24,13 +24,15 @@ fn simulated(ccs: &[&str], mbps: f64, rtt: f64, buffer: usize, seconds: u64) -> 
     told::of_tape(&tape.entries())
 }
 
-const SPECS: [&str; 15] = [
+const SPECS: [&str; 17] = [
     "hldg",
     "hldg(lpcc=true)",
     "hldg(slow_start=standard)",
     "hldg(base_window=1s)",
     "hldg(least=0)",
     "hldg(dwell_again=true, base_in_repairs=false)",
+    "hldg(start_threshold=window, acked=delivered)",
+    "hldg(start_threshold=none)",
     "hldg(wwma=false, window=4, zsgw=false, bdp=false, accumulate=false, threshold_by=weights)",
     "cdg",
     "cdg(reference=paper)",

@@ -11,7 +11,7 @@ pub struct BaseRtt {
     window: Duration,
     /// When to probe if nothing lower is seen.
     due: Instant,
-    /// A due probe waits for the next back-off of a flow whose last one is no longer ago.
+    /// A due probe waits for the flow's next back-off if the last one was no longer ago than this.
     wait: Duration,
     /// The last indication of delay.
     backed_off: Instant,
@@ -69,7 +69,7 @@ impl BaseRtt {
         self.backed_off = now;
     }
 
-    /// When to probe whatever the occasion: at once, if back-offs are rare.
+    /// When to probe even without a back-off: when it is due, but no sooner than `wait` after the last back-off.
     pub fn deadline(&self) -> Instant {
         if self.probe.is_some() { Instant::MAX } else { self.due.max(self.backed_off + self.wait) }
     }
@@ -99,7 +99,8 @@ impl BaseRtt {
         probe.left == 0
     }
 
-    /// The probe was cut short, and what it saw may be competitors' queue: the base stays, and the next occasion probes again.
+    /// The probe was cut short, and what it saw may be competitors' queue: the base stays, and the next occasion probes
+    /// again.
     pub fn abandon(&mut self, now: Instant) {
         self.probe = None;
         self.due = now;

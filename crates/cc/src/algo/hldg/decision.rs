@@ -2,12 +2,13 @@
 //! probabilities that add up (Eq 5.10).
 
 use super::gradient::{Gradients, WINDOW, weights};
-use super::{Params, Threshold};
+use super::{Params, StartThreshold, Threshold};
 use crate::algo::cdg::probability::{Toss, exact};
 use units::{Bytes, Duration, Rate, Rng, math};
 
-/// γ, the packets that may queue unpunished (Eq 5.4), for a bandwidth in bit/s and W_size: 2 from 2 Mbit/s on, from 20 Mbit/s on
-/// what makes 1.2 ms, at most W_size − 1. None below 2 Mbit/s, where two packets would already be a long queue.
+/// γ, the packets that may queue without a back-off (Eq 5.4), for a bandwidth in bit/s and W_size: none below 2 Mbit/s,
+/// where two packets would already be a long queue; then 2; from 20 Mbit/s on what passes in 1.2 ms, but fewer than
+/// W_size.
 pub fn gamma(bps: f64, window: u32) -> f64 {
     if bps < 2e6 { 0.0 } else { (bps / 1e7).max(2.0).min(window as f64 - 1.0) }
 }
@@ -33,6 +34,26 @@ pub fn threshold(p: &Params, bps: f64, weights: &[f64; WINDOW]) -> f64 {
             sum * packet
         }
     }
+}
+
+/// The gradient (ms) below which slow start goes on. HLDG's back-off probability is that of Eq 5.3, and Algorithm 5.3 asks
+/// for it with a gradient that is no average: "the magnitude of an unsmoothed gradient sample is equivalent to the
+/// bottleneck serialisation delay of one packet" (5.2.2), so γ packets are not divided by W_size here.
+pub fn start_threshold(p: &Params, bps: f64) -> f64 {
+    if !p.threshold || bps <= 0.0 {
+        return 0.0;
+    }
+    let packets = gamma(bps, p.window) * (8.0 * p.mtu.as_f64() / bps * 1e3);
+    match p.start_threshold {
+        StartThreshold::Packets => packets,
+        StartThreshold::Window => packets / p.window as f64,
+        StartThreshold::None => 0.0,
+    }
+}
+
+/// `bandwidth` counts payload; thresholds want the network layer's packets.
+pub fn network_bps(p: &Params, bandwidth: Rate, mss: Bytes) -> f64 {
+    bandwidth.as_bps() as f64 * p.mtu.as_f64() / mss.as_f64()
 }
 
 /// G in ms for a queueing delay in ms (Figure 5.25).
@@ -67,9 +88,7 @@ impl Decision {
         Decision { weights: weights(p), min: 0.0, max: 0.0, threshold: 0.0, g: p.g, toss: Toss::default() }
     }
 
-    /// After a round with gradients: is this congestion?
-    ///
-    /// `bandwidth` counts payload; the threshold wants the network layer's packets.
+    /// After a round with gradients: is this congestion? `bandwidth` counts payload.
     pub fn round(
         &mut self,
         p: &Params,
@@ -79,8 +98,7 @@ impl Decision {
         queue: Duration,
         rng: &mut Rng,
     ) -> bool {
-        let bps = bandwidth.as_bps() as f64 * p.mtu.as_f64() / mss.as_f64();
-        self.threshold = threshold(p, bps, &self.weights);
+        self.threshold = threshold(p, network_bps(p, bandwidth, mss), &self.weights);
         self.g = adaptive_g(p, queue.as_millis_f64());
         let probability = |average: f64| if average < self.threshold { 0.0 } else { exact(average, self.g) };
         let (min, max) = (probability(gradients.min.average), probability(gradients.max.average));
@@ -136,6 +154,16 @@ mod tests {
         }
         // Two one-packet gradients under the weights of the average: half a packet.
         assert!((threshold(&params("hldg(threshold_by=weights)"), 1e7, &w) - 0.6).abs() < 1e-12);
+        // Slow start's is of packets that are not averaged: two of 1.2 ms at 10 Mbit/s.
+        for (spec, ms) in [
+            ("hldg", 2.4),
+            ("hldg(start_threshold=window)", 0.3),
+            ("hldg(start_threshold=none)", 0.0),
+            ("hldg(threshold=false)", 0.0),
+        ] {
+            assert!((start_threshold(&params(spec), 1e7) - ms).abs() < 1e-12, "{spec}");
+        }
+        assert_eq!((start_threshold(&params("hldg"), 1.9e6), start_threshold(&params("hldg"), 0.0)), (0.0, 0.0));
         assert_eq!(threshold(&params("hldg(threshold=false)"), 1e7, &w), 0.0);
         // W_size is that of the average in use: γ = min(2, 3), over 4.
         let four = params("hldg(wwma=false, window=4)");

@@ -7,7 +7,7 @@ use units::Duration;
 /// W_size, the gradients in the average.
 pub const WINDOW: usize = 8;
 
-/// Less than any average of gradients but nothing, in ms.
+/// In ms: less than any average of whole nanoseconds but zero.
 const LEAST: f64 = 1e-9;
 
 /// Weights of the average, oldest gradient first. The thesis prints them in an order that is not named; "stronger weight
@@ -46,7 +46,8 @@ impl Signal {
 
     fn push(&mut self, weights: &[f64; WINDOW]) {
         self.ring.push(self.last);
-        // Gradients are whole nanoseconds: less is what floats leave of nothing, and the queue's state would be read off its sign.
+        // Gradients are whole nanoseconds, so an average smaller than that is what rounding leaves of zero. Its sign
+        // would be taken for the queue's state.
         let average = self.ring.weighted(weights);
         self.average = if average.abs() < LEAST { 0.0 } else { average };
     }

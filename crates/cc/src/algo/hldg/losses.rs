@@ -31,10 +31,10 @@ impl Hldg {
         to
     }
 
-    /// What a loss in delay mode leaves (section 5.5): the BDP, if it lies within reason, as in Westwood; never less than
-    /// half of what a loss-based flow would have, and of that at once no more than there was. The rest is the threshold's
-    /// from the end of the repair on ("cwnd will increase exponentially", 4.3.3.2), not the window's: hosts that put the window
-    /// at the threshold would jump.
+    /// What a loss in delay mode leaves (section 5.5): the BDP if that is between `beta_delay` of the window and all of
+    /// it, as in Westwood, else `beta_loss` of it; but at least half of the shadow window, up to the window itself. If
+    /// half of the shadow is more, it becomes the threshold when the repair ends ("cwnd will increase exponentially",
+    /// 4.3.3.2), not now: hosts that put the window at the threshold would jump.
     fn after_loss(&mut self, flow: &Flow) -> Bytes {
         let (window, bdp) = (flow.cwnd, self.bdp());
         let within = bdp < window && bdp > window.mul_f64(self.p.beta_delay);

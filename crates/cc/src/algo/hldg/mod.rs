@@ -22,7 +22,7 @@
 //! parameters (docs/what-the-thesis-leaves-open.md).
 
 mod base_rtt;
-mod decision;
+pub(crate) mod decision;
 mod gradient;
 mod loss_mode;
 mod losses;
@@ -33,7 +33,9 @@ mod round;
 pub(crate) mod slow_start;
 mod window;
 
-pub use self::params::{BandwidthBy, DelayForG, Params, ProbeRounds, RepairGrowth, Return, Threshold, Weights};
+pub use self::params::{
+    Acked, BandwidthBy, DelayForG, Params, ProbeRounds, RepairGrowth, Return, StartThreshold, Threshold, Weights,
+};
 
 use crate::algo::cdg::queue_state::QueueState;
 use crate::{
@@ -57,6 +59,8 @@ pub struct Hldg {
     /// B_n (Eq 5.5).
     bandwidth: Rate,
     base: BaseRtt,
+    /// Acknowledged in order in the round under way.
+    acked: Bytes,
     /// The window given up for a probe of the base RTT is growing back.
     regrowing: bool,
     gradients: Gradients,
@@ -108,6 +112,7 @@ impl Algorithm for Hldg {
             own_start: setup.own_start,
             rng: setup.rng,
             bandwidth: Rate::ZERO,
+            acked: Bytes::ZERO,
             base: BaseRtt::new(p.base_window, p.base_wait, p.base_hold),
             regrowing: false,
             gradients: Gradients::new(&p),
@@ -147,6 +152,8 @@ impl CongestionControl for Hldg {
         {
             self.base.sees(flow.now, rtt);
         }
+        // What comes with the ACK that closes a round belongs to it.
+        self.acked += ack.cumulative;
         if let Some(round) = &ack.round
             && self.end_of_round(flow, round)
         {

@@ -35,6 +35,28 @@ params::choice! {
 }
 
 params::choice! {
+    /// Below what a gradient does not end slow start. It is no average, so what γ packets add to it is their whole time.
+    pub enum StartThreshold {
+        /// The time of γ packets.
+        Packets = "packets",
+        /// That of Eq 5.3 as printed for an average: γ packets over W_size.
+        Window = "window",
+        /// Nothing: any rise may end it.
+        None = "none",
+    }
+}
+
+params::choice! {
+    /// The bytes of Eq 5.5.
+    pub enum Acked {
+        /// Those acknowledged in order, as FreeBSD tells its modules.
+        Cumulative = "cumulative",
+        /// Those that SACK reports, too, when it reports them.
+        Delivered = "delivered",
+    }
+}
+
+params::choice! {
     /// The queueing delay that G adapts to.
     pub enum DelayForG {
         /// That of the latest RTT (Eq 5.12).
@@ -126,12 +148,14 @@ params::params! {
         base_window: Duration = Duration::from_secs(30), Duration::ZERO => Duration::from_secs(3600);
         /// What a probe of the base RTT leaves of the window.
         base_probe: f64 = 0.8, 0.05 => 1.0;
-        /// A probe of the base RTT that is due begins with the next delay back-off, if the last one is no longer ago; else at once.
+        /// A probe of the base RTT that is due waits for the next delay back-off if the last one was no longer ago than
+        /// this; else it begins at once.
         base_wait: Duration = Duration::from_secs(1), Duration::ZERO => Duration::from_secs(3600);
         /// Rounds for which that smaller window is kept; 0 lets it grow back at once.
         base_hold: u32 = 1, 0 => 100;
-        /// RTTs of repairs and after timeouts count for the base RTT, as all do in Algorithm 5.2. There h_ertt may take an ACK
-        /// of what had come long before for a segment just sent again.
+        /// RTTs measured in repairs and after timeouts count for the base RTT too, as all do in Algorithm 5.2. Such an
+        /// RTT may be too short: h_ertt may take an ACK of data that came long before for that of a segment just sent
+        /// again.
         base_in_repairs: bool = true;
         /// Back-offs in a row that count as too many.
         consec_cong: u32 = 5, 0 => 1000;
@@ -165,6 +189,10 @@ params::params! {
         weights: Weights = Weights::Recent;
         /// What γ packets are spread over: window or weights.
         threshold_by: Threshold = Threshold::Window;
+        /// Below what a gradient does not end slow start: that of packets, window (Eq 5.3 as printed) or none. Part of threshold.
+        start_threshold: StartThreshold = StartThreshold::Packets;
+        /// What counts as acknowledged in a round (Eq 5.5): cumulative or delivered.
+        acked: Acked = Acked::Cumulative;
         /// The negative gradient that zeroes the window enters it.
         zsgw_push: bool = false;
         /// A gradient that falls two rounds after a back-off ends the count of ineffectual ones, though the zeroed

@@ -1,8 +1,9 @@
 //! What happens once per round.
 
+use super::decision::{network_bps, start_threshold};
 use super::gradient::Outcome;
 use super::mode::Mode;
-use super::{BandwidthBy, DelayForG, Hldg};
+use super::{Acked, BandwidthBy, DelayForG, Hldg};
 use crate::algo::cdg::queue_state::QueueState;
 use crate::{Flow, Phase, Round};
 use units::{Bytes, Duration};
@@ -10,8 +11,13 @@ use units::{Bytes, Duration};
 impl Hldg {
     /// Everything that happens once per round. True if the round indicated congestion: then the window does not grow.
     pub(super) fn end_of_round(&mut self, flow: &mut Flow, round: &Round) -> bool {
+        let cumulative = core::mem::take(&mut self.acked);
+        let acked = match self.p.acked {
+            Acked::Cumulative => cumulative,
+            Acked::Delivered => round.delivered,
+        };
         self.bandwidth = match self.p.bandwidth {
-            BandwidthBy::AckRate => round.delivered / round.end.since(round.start),
+            BandwidthBy::AckRate => acked / round.end.since(round.start),
             BandwidthBy::Vegas => flow.cwnd / flow.srtt,
         };
         if round.samples == 0 {
@@ -41,7 +47,8 @@ impl Hldg {
         let slow_start = !repair && flow.cwnd < flow.ssthresh;
         let outcome = self.measure(repair, slow_start, min_rtt, max_rtt);
         if slow_start {
-            let ended = self.start.round(flow, min_rtt, self.base.rtt, self.p.g, &mut self.rng);
+            let threshold = start_threshold(&self.p, network_bps(&self.p, self.bandwidth, flow.mss));
+            let ended = self.start.round(flow, min_rtt, self.base.rtt, (threshold, self.p.g), &mut self.rng);
             if ended {
                 self.gradients.skip();
             }

@@ -73,17 +73,25 @@ impl SlowStart {
     }
 
     /// A round ended in slow start. True if its gradient ended slow start too: the window stays as it is, without β.
-    pub fn round(&mut self, flow: &mut Flow, min: Duration, base: Duration, g: f64, rng: &mut Rng) -> bool {
+    /// `threshold` and `g` are in ms.
+    pub fn round(
+        &mut self,
+        flow: &mut Flow,
+        min: Duration,
+        base: Duration,
+        (threshold, g): (f64, f64),
+        rng: &mut Rng,
+    ) -> bool {
         let Some(previous) = self.previous.replace(min) else { return false };
         self.gradient = min.diff_millis(previous);
         if core::mem::take(&mut self.first) {
             self.previous = None;
             return false;
         }
-        if !self.searching || self.gradient <= 0.0 {
+        if !self.searching || self.gradient <= 0.0 || self.gradient < threshold {
             return false;
         }
-        // Neither smoothed, nor accumulated, nor held to a threshold: "probabilistic_backoff(g_min,n)".
+        // Neither smoothed nor accumulated: "probabilistic_backoff(g_min,n)".
         let (probability, drew) = (exact(self.gradient, g), rng.uniform());
         self.toss = Toss { probability, drew, hit: drew < probability };
         if self.toss.hit {
@@ -151,14 +159,27 @@ mod tests {
     }
 
     #[test]
+    fn a_gradient_below_the_threshold_tosses_no_coin() {
+        let mut rng = Rng::new(1, 0, streams::CC);
+        for (threshold, ends) in [(0.0, true), (900.0, true), (900.1, false)] {
+            let mut f = flow(10, 40);
+            let mut s = SlowStart::new(true, 8);
+            s.first = false;
+            assert!(!s.round(&mut f, ms(40), ms(40), (threshold, 3.0), &mut rng));
+            assert_eq!(s.round(&mut f, ms(940), ms(40), (threshold, 3.0), &mut rng), ends, "{threshold}");
+            assert_eq!(s.searching, !ends);
+        }
+    }
+
+    #[test]
     fn the_first_gradient_is_ignored_and_a_later_one_ends_slow_start_where_it_is() {
         let mut f = flow(10, 40);
         let mut rng = Rng::new(1, 0, streams::CC);
         let mut s = SlowStart::new(true, 8);
-        assert!(!s.round(&mut f, ms(40), ms(40), 3.0, &mut rng));
-        assert!(!s.round(&mut f, ms(940), ms(40), 3.0, &mut rng), "900 ms up, but the first");
-        assert!(!s.round(&mut f, ms(1840), ms(40), 3.0, &mut rng), "nothing to compare with");
-        assert!(s.round(&mut f, ms(2740), ms(40), 3.0, &mut rng));
+        assert!(!s.round(&mut f, ms(40), ms(40), (0.0, 3.0), &mut rng));
+        assert!(!s.round(&mut f, ms(940), ms(40), (0.0, 3.0), &mut rng), "900 ms up, but the first");
+        assert!(!s.round(&mut f, ms(1840), ms(40), (0.0, 3.0), &mut rng), "nothing to compare with");
+        assert!(s.round(&mut f, ms(2740), ms(40), (0.0, 3.0), &mut rng));
         assert_eq!((f.ssthresh, f.cwnd), (packets(10), packets(10)));
         let seen = events(&mut f);
         assert_eq!(seen[0].values[0], exits::GRADIENT);

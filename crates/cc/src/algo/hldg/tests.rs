@@ -62,6 +62,8 @@ impl Bench {
 
     fn ack(&mut self, rtt: u64, round: Option<Round>) -> Vec<CauseKind> {
         let ack = Ack { round, ..crate::testing::ack(1, rtt) };
+        // What the ACKs that are not given here would have acknowledged.
+        self.cc.acked = ack.round.as_ref().map_or(Bytes::ZERO, |r| r.delivered.saturating_sub(ack.cumulative));
         self.cc.on_ack(&mut self.flow, &ack);
         self.kinds()
     }
@@ -115,6 +117,7 @@ impl Bench {
                 ..Round::default()
             };
             let ack = Ack { round: Some(round), ..crate::testing::ack(1, rtt) };
+            self.cc.acked = delivered - ack.cumulative;
             self.cc.on_ack(&mut self.flow, &ack);
             if let Some(e) = self.events().into_iter().find(|e| e.cause() == Some(CauseKind::DelayBackoff)) {
                 return e;

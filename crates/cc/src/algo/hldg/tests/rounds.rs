@@ -149,3 +149,25 @@ fn the_shadow_grows_with_the_window_unless_it_is_forgotten() {
         assert_eq!((b.flow.cwnd, b.cc.shadow), (before + packets(1), after));
     }
 }
+
+#[test]
+fn the_rate_of_a_round_is_of_what_was_acknowledged_in_order() {
+    // Two ACKs of a packet each in 100 ms, and 40 packets that SACK told of.
+    for (spec, packets_acked) in [("hldg", 2), ("hldg(acked=delivered)", 40)] {
+        let mut b = bench(spec);
+        b.flow.now += ms(100);
+        let start = b.flow.now - ms(100);
+        let round = Round {
+            start,
+            end: b.flow.now,
+            min_rtt: ms(100),
+            max_rtt: ms(100),
+            samples: 2,
+            delivered: packets(40),
+            ..Round::default()
+        };
+        b.cc.on_ack(&mut b.flow, &crate::testing::ack(1, 100));
+        b.cc.on_ack(&mut b.flow, &Ack { round: Some(round), ..crate::testing::ack(1, 100) });
+        assert_eq!(b.cc.bandwidth, packets(packets_acked) / ms(100), "{spec}");
+    }
+}
