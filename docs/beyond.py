@@ -20,6 +20,7 @@ import markdown
 
 import sojourn
 from sojourn import _core
+from sojourn.figures import value
 from sojourn.result import Result
 from sojourn.stats import number
 
@@ -41,20 +42,7 @@ Pick = Callable[[dict[str, Any]], float]
 
 def values(path: str) -> Pick:
     """A figure of the summary by its path, as claims name it."""
-    kind, *rest = path.split(".")
-
-    def pick(summary: dict[str, Any]) -> float:
-        node: Any = summary
-        if kind in ("flow", "group", "link"):
-            node = next(x for x in summary[f"{kind}s"] if x["name"] == rest[0])
-            keys = rest[1:]
-        else:
-            node, keys = summary[kind], rest
-        for key in keys:
-            node = node[key]
-        return float(node)
-
-    return pick
+    return lambda summary: value(summary, path)
 
 
 UTILISATION = values("link.bottleneck.utilisation")

@@ -83,7 +83,7 @@ def algorithm(entry: Entry) -> str:
         ("Family", entry["family"]),
         ("Reacts to", entry["signal"]),
         ("Slow start", slow_start(entry["slow_start"])),
-        ("Keeps", catalogue.keeps(entry["floor_packets"])),
+        ("Smallest window", catalogue.smallest_window(entry["floor_packets"])),
         ("Evidence", entry["evidence"]),
     ]
     page = f"# {entry['title']}: `{entry['name']}`\n\n" + header("cc", "src", "algo", name=entry["name"]) + "\n\n"

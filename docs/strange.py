@@ -22,7 +22,7 @@ import markdown
 
 import sojourn as sj
 from sojourn import _engine
-from sojourn.plot.data import metric, quantity
+from sojourn.figures import quantity, value
 from sojourn.result import Result
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,7 +113,7 @@ def cells(row: Row, result: Result) -> Iterator[tuple[list[str], str]]:
         found = []
         for path in row.show.values():
             _, _, scale = quantity(path)
-            found.append(spread([scale * metric(summary, path) for summary in runs]))
+            found.append(spread([scale * value(summary, path) for summary in runs]))
         yield [label(key, value) for key, value in case if key in varied], "; ".join(found)
 
 

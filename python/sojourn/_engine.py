@@ -138,7 +138,7 @@ class Record:
         return tables and self._samples(other) and (self._spans(other) or not (other.series_ms or other.acks))
 
     def joined(self, earlier: Record) -> Record:
-        """What holds all of this and, of what was recorded earlier, whatever is not at odds with it.
+        """The union of two recordings; where they conflict (series step, window), this one wins.
 
         There is one step of series: the earlier one where all that is asked now is among its samples, else this one.
         """
@@ -207,8 +207,11 @@ class Version:
     git: str
 
 
-def read(source: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Experiment:
-    """Take a path to an experiment file, or an experiment in one line."""
+def read(source: str | Path, overrides: Sequence[tuple[str, str]] = (), *, or_folder: bool = False) -> Experiment:
+    """Take a path to an experiment file, or an experiment in one line.
+
+    `or_folder`: a results folder would have done, too, which a refusal says.
+    """
     pairs = tuple((key, value) for key, value in overrides)
     path = Path(source)
     if isinstance(source, str) and not source.strip():
@@ -222,13 +225,15 @@ def read(source: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Exper
             raise
         except FileNotFoundError:
             one_line = "" if path.suffix == ".toml" else f"; an experiment in one line has a colon, {_LIKE}"
-            raise SpecError(f"{path}: no such file{_near(path) or one_line}") from None
+            kind = "results folder or experiment file" if or_folder and path.suffix != ".toml" else "file"
+            raise SpecError(f"{path}: no such {kind}{_near(path) or one_line}") from None
         except IsADirectoryError:
-            held = (path / "meta.json").is_file()
-            look = f" of results, of which `sojourn report {path}` makes a page" if held else ""
-            raise SpecError(
-                f"{path} is a folder{look}; give an experiment file in it, or a one-line experiment"
-            ) from None
+            if (path / "meta.json").is_file():
+                raise SpecError(
+                    f"{path} is a results folder, not an experiment. To see it: sojourn report {path}. "
+                    f"To run it again: sojourn run {path / 'spec.toml'}"
+                ) from None
+            raise SpecError(f"{path} is a folder; give an experiment file in it, or a one-line experiment") from None
         except UnicodeDecodeError as error:
             raise SpecError(
                 f"{path}: not UTF-8 text (byte {error.start}); experiment files are TOML in UTF-8"

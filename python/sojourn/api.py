@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +14,9 @@ from .algorithm import CongestionControl
 from .errors import RunError, SpecError
 from .held import is_results, load
 from .result import Outcome, Result
-from .store import Store, place
+from .store import IN_PYTHON, Store, place
 from .sweep import sweep
+from .toml import written
 
 if TYPE_CHECKING:
     from .packet_pairs import Pairs
@@ -82,7 +81,7 @@ def run(
         algorithms=algorithms,
         jobs=jobs,
         executor=executor,
-        store=None if out is None else lambda plan: Store(Path(out), experiment, plan, fresh=fresh),
+        store=None if out is None else lambda plan: Store(Path(out), experiment, plan, fresh=fresh, cure=IN_PYTHON),
         seen=seen,
     )
     if result.failures:
@@ -169,17 +168,22 @@ def _result(source: str | Path | Result, seed: int | None, options: Mapping[str,
     return load(source) if is_results(source) else run(source, seed=seed, **options)
 
 
-def prepare(source: str | Path | Experiment, set: Settings | None = None, seed: int | None = None) -> Experiment:
-    """Read an experiment and apply changes; with a seed, what can be checked before the cases are known is."""
+def prepare(
+    source: str | Path | Experiment, set: Settings | None = None, seed: int | None = None, *, or_folder: bool = False
+) -> Experiment:
+    """Read an experiment and apply changes; with a seed, what can be checked before the cases are known is.
+
+    `or_folder`: a results folder would have done, too, which a refusal says.
+    """
     if isinstance(source, Experiment):
         experiment = source
     elif Path(source).suffix == ".py":
         experiment = _from_teacup(Path(source))
     else:
-        experiment = _engine.read(source)
+        experiment = _engine.read(source, or_folder=or_folder)
     if not isinstance(set or {}, Mapping):
         raise SpecError(f"set={set!r}: expected keys with their values, such as set={{'path.rtt': '80ms'}}")
-    changes = [(key, value if isinstance(value, str) else _toml(key, value)) for key, value in (set or {}).items()]
+    changes = [(key, value if isinstance(value, str) else written(key, value)) for key, value in (set or {}).items()]
     changed = experiment.change(*changes)
     if seed is None:
         return changed
@@ -200,29 +204,6 @@ def _from_teacup(path: Path) -> Experiment:
     for line in made.left:
         say(f"note: {line}")
     return Experiment(made.toml, str(path))
-
-
-def _toml(key: str, value: object) -> str:
-    """A value as a file has it: `[{at = "1s", loss = 0.1}]`.
-
-    >>> _toml("path.changes", [{"at": "1s", "loss": 0.1}]), _toml("sweep.flow.a.ecn", (True, False))
-    ('[{"at" = "1s", "loss" = 0.1}]', '[true, false]')
-    """
-    match value:
-        case bool():
-            return str(value).lower()
-        case Real():  # numpy's, too
-            return str(value)
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-        case list() | tuple():
-            return f"[{', '.join(_toml(key, one) for one in value)}]"
-        case Mapping():
-            pairs = (f"{json.dumps(str(name), ensure_ascii=False)} = {_toml(key, one)}" for name, one in value.items())
-            return f"{{{', '.join(pairs)}}}"
-    raise SpecError(
-        f"set: {key} is {value!r}, a {type(value).__name__}; a file has text, numbers, true or false, lists"
-    )
 
 
 def spp(reference: str | Path, monitor: str | Path) -> Pairs:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ._engine import Plan, table
 from .errors import SpecError
+from .figures import HEADS, quantity
 from .result import Result
 from .stats import counted
+from .toml import written
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,9 +25,8 @@ _LISTS = {
     "queues": ("queues", ("name", "scheduler", "doc", "paper")),
     "slow-starts": ("slow_starts", ("name", "doc", "paper")),
     "traffic": ("traffic", ("name", "transport", "doc")),
-    "figures": ("figures", ("name",)),
     "stacks": ("stacks", ("name", "doc")),
-    "causes": ("causes", ("number", "name", "doc")),
+    "causes": ("causes", ("number", "name", "doc", "values")),
 }
 
 
@@ -37,22 +38,41 @@ def entries(what: str) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         from . import plot
 
         return ("name", "doc"), [(name, doc) for name, doc in plot.KINDS.items()]
+    if what == "figures":
+        return ("name", "meaning", "unit"), [_figure(str(row["name"])) for row in table("figures")]
     registry, keys = _LISTS[what]
     rows = table(registry)
     heads = tuple(key for key in keys if any(row.get(key) for row in rows))
-    return heads, [tuple(_first_sentence(row.get(head, "")) for head in heads) for row in rows]
+    return heads, [tuple(_in_a_cell(row.get(head, "")) for head in heads) for row in rows]
 
 
-def _first_sentence(text: Any) -> Any:
-    return text.strip().split("\n\n")[0].replace("\n", " ") if isinstance(text, str) else text
+def _figure(path: str) -> tuple[str, str, str]:
+    """A figure, what it means, and its unit in claims: what a picture shows in % may be a fraction there."""
+    owner, name, inner = path.split(".", 2) if path.count(".") > 1 else ("", "", path)
+    called, unit, scale = quantity(inner if owner in HEADS and name == "NAME" else path)
+    return path, called, unit if scale == 1.0 else "fraction"
+
+
+def _in_a_cell(value: Any) -> Any:
+    if isinstance(value, list):
+        return "; ".join(map(_meaning, value))
+    return value.strip().split("\n\n")[0].replace("\n", " ") if isinstance(value, str) else value
+
+
+def _meaning(value: Mapping[str, Any]) -> str:
+    """A value of an event, with the words that its numbers stand for."""
+    words = ", ".join(f"{number} {word}" for number, word in enumerate(value["words"]) if word)
+    return f"{value['name']}: {words}" if words else str(value["name"])
 
 
 def experiments() -> list[tuple[str, str]]:
-    """List the experiment files in `experiments/` here, or in the source tree this package is built from."""
+    """List the experiment files in `experiments/` here, then those in the source tree this package is built from."""
     found = []
     source_tree = Path(__file__).resolve().parents[2] / "experiments"
-    folder = next((f for f in (Path("experiments"), source_tree) if f.is_dir()), None)
-    for path in sorted(folder.glob("**/*.toml")) if folder else ():
+    here = Path("experiments")
+    # In the source tree itself both are the same.
+    folders = [here] if here.is_dir() and here.samefile(source_tree) else [here, source_tree]
+    for path in (path for folder in folders for path in sorted(folder.glob("**/*.toml"))):
         try:
             title = tomllib.loads(path.read_text("utf-8")).get("title", "")
         except (OSError, ValueError) as error:
@@ -88,11 +108,13 @@ def page(entry: Mapping[str, Any]) -> RenderableType:
 
     title = entry.get("title") or ""
     parts: list[RenderableType] = [Text.assemble((entry["name"], "bold"), f"  {title}" if title else "")]
-    for key in ("paper", "family", "signal", "evidence", "slow_start", "scheduler", "transport"):
-        if entry.get(key):
-            parts.append(Text.assemble((f"{key.replace('_', ' '):<11}", "dim"), str(entry[key])))
-    if "floor_packets" in entry:
-        parts.append(Text.assemble((f"{'keeps':<11}", "dim"), keeps(entry["floor_packets"])))
+    facts = {key: str(entry.get(key) or "") for key in ("paper", "family", "signal", "evidence")}
+    facts["slow start"] = slow_start(entry["slow_start"]) if "slow_start" in entry else ""
+    facts |= {key: str(entry.get(key) or "") for key in ("scheduler", "transport")}
+    facts["smallest window"] = smallest_window(entry["floor_packets"]) if "floor_packets" in entry else ""
+    known = {key: value for key, value in facts.items() if value}
+    width = max(map(len, known), default=0) + 2
+    parts += [Text.assemble((f"{key + ':':<{width}}", "dim"), value) for key, value in known.items()]
     if entry.get("doc"):
         parts += [Text(), Text(str(entry["doc"]).strip())]
     if entry.get("departures"):
@@ -108,13 +130,21 @@ def page(entry: Mapping[str, Any]) -> RenderableType:
     return Group(*parts)
 
 
-def keeps(packets: float) -> str:
+def slow_start(rule: str) -> str:
+    """Say which slow starts an algorithm takes."""
+    if rule == "fixed":
+        return "its own"
+    name = "" if rule == "any" else rule.removeprefix("own:")
+    return f"its own ({name}), or any of `sojourn list slow-starts`" if name else "any of `sojourn list slow-starts`"
+
+
+def smallest_window(packets: float) -> str:
     """Say how small an algorithm's window may become."""
     if not packets:
-        return "no packet: a window below one sends a packet now and then"
+        return "none: a window below one packet sends a packet now and then"
     if packets < 1:
-        return f"a window of 1/{1 / packets:.0f} packet: one packet in so many RTTs"
-    return f"a window of {packets:g} packet{'s' * (packets != 1)}"
+        return f"1/{1 / packets:.0f} packet: one packet in so many RTTs"
+    return f"{packets:g} packet{'s' * (packets != 1)}"
 
 
 def allowed(field: Mapping[str, Any]) -> str:
@@ -137,7 +167,7 @@ def describe(plan: Plan) -> str:
         notes += ["", "Case 0 in full:"]
     for kind, parts in (("flow", first.flows), ("link", first.links)):
         for part in parts:
-            known = [f"{key} = {value}" for key, value in part.items() if key != "name" and value not in (None, "")]
+            known = [f"{key} = {written(key, v)}" for key, v in part.items() if key != "name" and v not in (None, "")]
             notes.append(f"{kind} {part['name']}: {', '.join(known)}")
     for what, parameters in first.resolved.items():
         notes += ["", f"{what}:", *(f"    {key} = {value}" for key, value in parameters.items())]

@@ -21,7 +21,23 @@ from .cli_group import Commands
 from .cli_kernel import kernel
 from .cli_linux import emulate, verify
 from .cli_list import list_, show
-from .cli_options import Jobs, Json, Quick, Repeat, Seed, Set, Source, refuse_changes, settings
+from .cli_options import (
+    Cluster,
+    Fresh,
+    Jobs,
+    Json,
+    On,
+    Out,
+    Quick,
+    Repeat,
+    Seed,
+    Set,
+    Source,
+    checked_host,
+    exclusive,
+    refuse_changes,
+    settings,
+)
 from .cli_suite import suite
 from .cli_whatif import whatif
 from .errors import SpecError
@@ -55,15 +71,6 @@ app.command(short_help="Run a command behind an emulated link.")(emulate)
 app.command(short_help="Say where the simulator and Linux differ.")(verify)
 app.add_typer(show, name="show", short_help="Show one thing in full: its parameters, equations, sources.")
 app.add_typer(kernel, name="kernel", short_help="Load congestion controls into the running Linux kernel.")
-
-Cluster = Annotated[
-    str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster; `local` starts one here.")
-]
-Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")]
-On = Annotated[
-    str, typer.Option(metavar="HOST", help="What runs the experiment: sim, or linux (the kernel's TCP, in real time).")
-]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Do not go on from earlier results: replace them.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -111,7 +118,7 @@ def run(
     from .api import claims, prepare
     from .junit import write
 
-    _host(on, cluster)
+    checked_host(on, cluster)
     experiment = prepare(source, settings(set), seed)
     record = _engine.Record(None if series is None else _engine.milliseconds(series), events, acks, diftr=diftr)
     terminal.target("--junit", junit)
@@ -159,7 +166,10 @@ def compare(
     within: Annotated[
         str | None,
         typer.Option(
-            "--in", metavar="FILE|LINE", help="The experiment of which A and B are variants: cubic, or key=value."
+            "--in",
+            metavar="FILE|LINE",
+            help="Base experiment. A and B are then changes to it: a congestion control for its first flow, or "
+            "key=value (several: separate with ;).",
         ),
     ] = None,
     metric: Annotated[
@@ -186,14 +196,19 @@ def compare(
 
     sojourn compare path.queue=fifo "path.queue=pie(target=20ms)" --in experiment.toml --markdown
     """
+    from dataclasses import replace
+
     from . import _engine
     from .api import prepare, seeded
     from .held import is_results
     from .paired import pair
     from .result import Result
+    from .store import HERE
 
-    _host(on, cluster)
+    exclusive(json=as_json, markdown=markdown)
+    checked_host(on, cluster)
     changes = settings(set)
+    cure = replace(HERE, fresh="--fresh")
 
     def side(text: str, seed: int | None) -> Experiment | Result:
         if within is not None:
@@ -202,18 +217,18 @@ def compare(
         if is_results(text):
             return terminal.loaded(text)
         _refuse_bare_variant(text, a, b)
-        return prepare(text, changes, seed)
+        return prepare(text, changes, seed, or_folder=True)
 
     def result(side: Experiment | Result) -> Result:
         if isinstance(side, Result):
             return side
-        made = terminal.run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh, on=on)
+        made = terminal.run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh, on=on, cure=cure)
         for failure in made.failures:
             raise failure
         return made
 
     if within is None and is_results(a) and is_results(b):
-        refuse_changes("compare", set=set, seed=seed, repeat=repeat, quick=quick, fresh=fresh)
+        refuse_changes(set=set, seed=seed, repeat=repeat, quick=quick, fresh=fresh)
     first = side(a, seed)
     common = first.seed if isinstance(first, Result) else _engine.check(first).cases[0].seed
     second = side(b, seed)
@@ -317,13 +332,6 @@ def _refuse_bare_variant(text: str, a: str, b: str) -> None:
             f"{text!r} is a variant of an experiment, and none is named: sojourn compare {shlex.join((a, b))} "
             '--in FILE, or --in "10Mbit/s 40ms 2BDP fifo: cubic"'
         )
-
-
-def _host(on: str, cluster: str | None = None) -> None:
-    if on not in ("sim", "linux"):
-        raise SpecError(f"--on {on}: experiments run on sim, the packet simulator, or on linux, this machine's kernel")
-    if on == "linux" and cluster:
-        raise SpecError("--cluster: real packets are of this machine alone; leave --on linux or --cluster out")
 
 
 def _plain(value: Any) -> Any:

@@ -25,10 +25,17 @@ def plot(
         list[str] | None, typer.Option("--only", metavar="KEY=VALUE", help="The cases with this value: path.rtt=40ms.")
     ] = None,
     why: Annotated[
-        bool, typer.Option("--why", help="With time: every cause of a window change as a tick, inner variables.")
+        bool,
+        typer.Option(
+            "--why",
+            help="For `plot time`: mark each window change with its cause; add panels of the algorithm's internal "
+            "variables.",
+        ),
     ] = False,
-    start: Annotated[float | None, typer.Option("--from", metavar="S", help="With time: from this second on.")] = None,
-    stop: Annotated[float | None, typer.Option("--to", metavar="S", help="With time: up to this second.")] = None,
+    start: Annotated[
+        float | None, typer.Option("--from", metavar="S", help="For `plot time`: from this second on.")
+    ] = None,
+    stop: Annotated[float | None, typer.Option("--to", metavar="S", help="For `plot time`: up to this second.")] = None,
     set: Set = None,
     seed: Seed = None,
     repeat: Repeat = None,
@@ -45,7 +52,7 @@ def plot(
     from .held import is_results
     from .plot.choose import matching, room
     from .plot.options import read
-    from .store import place
+    from .store import HERE, place
 
     chosen = settings(only, "--only", "path.rtt=40ms")
     options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}
@@ -62,11 +69,11 @@ def plot(
     plots.check(kind, out or f"{kind}.pdf", options)
     terminal.target("-o", out)
     if is_results(source):
-        refuse_changes("draw", set=set, seed=seed, repeat=repeat, quick=quick)
+        refuse_changes(set=set, seed=seed, repeat=repeat, quick=quick)
         result = terminal.loaded(source)
         terminal.span(options.get("start"), options.get("stop"), [result])
     else:
-        experiment = prepare(source, settings(set), seed)
+        experiment = prepare(source, settings(set), seed, or_folder=True)
         plan = check(experiment)
         shown = matching(plan.cases, chosen)
         if not quick:
@@ -74,7 +81,7 @@ def plot(
         record = plots.recording(kind, why, options.get("start"), options.get("stop"), experiment)
         # A fine series of some seconds would take the place of a coarse one of the whole run.
         folder = place(experiment, plan, on="close") if record.window else None
-        result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs, out=folder)
+        result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs, out=folder, cure=HERE)
     target = out or (result.path or Path()) / f"{kind}.pdf"
     print(plots.draw(kind, result, target, only=chosen, **options))
 
@@ -86,7 +93,12 @@ def report(
     stop: Annotated[float | None, typer.Option("--to", metavar="S", help="Over time: up to this second.")] = None,
     link: Annotated[
         str | None,
-        typer.Option("--link", metavar="NAME", help="Over time: this link's queue; default: where data wait longest."),
+        typer.Option(
+            "--link",
+            metavar="NAME",
+            help="Link whose queue the time plots show (default: the one named bottleneck, else the longest mean "
+            "queue).",
+        ),
     ] = None,
 ) -> None:
     """Write one self-contained HTML page about results; it opens without a network."""

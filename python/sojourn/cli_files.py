@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .cli_options import Json, Set, settings
+from .cli_options import Json, Set, exclusive, refuse_changes, settings
 from .errors import SpecError
 from .stats import counted
 from .terminal import console, loaded, say, target
@@ -57,7 +57,9 @@ def export(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="DIR|FILE|LINE", help="A results folder; for runs also an experiment; or ttpb2ascii and a log."
+            metavar="DIR|FILE|LINE",
+            help="A results folder. For formats that hold one run (pcapng, qlog, …) also an experiment. Or the word "
+            "ttpb2ascii, then LOG.",
         ),
     ],
     binary: Annotated[
@@ -73,13 +75,16 @@ def export(
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Default: standard output, run.pcapng, run.qlog, …"),
     ] = None,
-    case: Annotated[int, typer.Option("--case", min=0, help="Of runs: which case of the sweep.")] = 0,
-    repetition: Annotated[int, typer.Option("--repetition", min=0, help="Of runs: which repetition.")] = 0,
+    case: Annotated[int, typer.Option("--case", min=0, help="For formats that hold one run: number of the case.")] = 0,
+    repetition: Annotated[
+        int, typer.Option("--repetition", min=0, help="For formats that hold one run: number of the repetition.")
+    ] = 0,
     at: Annotated[
         list[str] | None, typer.Option("--at", metavar="POINT", help="pcapng: sender (default), receiver, a link, all.")
     ] = None,
     flow: Annotated[
-        list[str] | None, typer.Option("--flow", metavar="NAME", help="Of runs: only this flow or group.")
+        list[str] | None,
+        typer.Option("--flow", metavar="NAME", help="For formats that hold one run: only this flow or group."),
     ] = None,
     option: Annotated[
         list[str] | None,
@@ -89,7 +94,7 @@ def export(
 ) -> None:
     """Export a table of a result as CSV or JSON, or a run: pcapng, qlog, logs of TCP's state, DIFTR, Flent.
 
-    A simulated run is repeated for it, which is exact. Examples:
+    The run is simulated again; it gives the same digest, so the file is of the very run in the folder. Examples:
 
     sojourn export "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s" --format pcapng -o run.pcapng
 
@@ -215,13 +220,19 @@ def log(
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="With --csv: a file instead of standard output.")
     ] = None,
     mss: Annotated[
-        int, typer.Option(metavar="BYTES", min=1, max=65_535, help="tcp_probe counts in packets of this.")
+        int,
+        typer.Option(
+            metavar="BYTES",
+            min=1,
+            max=65_535,
+            help="Segment size for turning tcp_probe's windows (in packets) into bytes.",
+        ),
     ] = 1448,
     as_json: Json = False,
 ) -> None:
     """Read a log of TCP's state or of a queue, whoever wrote it: a line per connection, or every record as a table.
 
-    Of DIFTR a line stands for a flow at a link, of Flent for a series.
+    For DIFTR logs a line is one flow at one link; for Flent files, one data series.
 
     sojourn log siftr.log
 
@@ -229,6 +240,7 @@ def log(
     """
     from .formats import logs
 
+    exclusive(csv=csv, json=as_json)
     target("-o", out)
     read = logs.read(file, mss)
     if read.cut:
@@ -263,9 +275,8 @@ def _chosen(source: str, case: int, repetition: int, set: list[str] | None) -> R
     from .held import called, is_results
 
     if not is_results(source):
-        return Run.of(prepare(source, settings(set)), case, repetition)
-    if set:
-        raise SpecError(f"--set {set[0]}: a result is what it is; export the experiment's file with --set instead")
+        return Run.of(prepare(source, settings(set), or_folder=True), case, repetition)
+    refuse_changes(set=set)
     result, ours = loaded(source), version()
     run = Run.of(result, case, repetition)
     if run.outcome is None and result.version.model != ours.model:
@@ -289,12 +300,15 @@ def spp(
 
     sojourn spp sender.pcapng receiver.pcapng
 
-    sojourn spp run.pcapng#sender run.pcapng#receiver --csv
+    sojourn spp every-hop.pcapng#sender every-hop.pcapng#receiver --csv
+
+    (such a file of a run is made by `sojourn export RUN --at all -o every-hop.pcapng`)
     """
     from .packet_pairs import csv as as_csv
     from .packet_pairs import spp as paired
-    from .packet_pairs import summary
+    from .packet_pairs import summary, table
 
+    exclusive(csv=csv, json=as_json)
     target("-o", out)
     target("--plot", plot)
     pairs = paired(reference, monitor)
@@ -314,15 +328,7 @@ def spp(
 
         print(json.dumps({"connections": summary(pairs), "packets": pairs.reference, "matched": pairs.matched}))
         return
-    from rich import box
-    from rich.table import Table
-
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("connection", "pairs", "min ms", "median", "mean", "p95", "max"):
-        grid.add_column(head, justify="left" if head == "connection" else "right")
-    for row in summary(pairs):
-        figures = (f"{row[key]:.3f}" for key in ("min_ms", "median_ms", "mean_ms", "p95_ms", "max_ms"))
-        grid.add_row(row["connection"], str(row["pairs"]), *figures)
-    console().print(grid)
+    screen = console()
+    screen.print(table(pairs, screen.width))
     lost = f", {pairs.ambiguous} alike and left out" if pairs.ambiguous else ""
     say(f"{pairs.matched} of {pairs.reference} packets matched with {pairs.monitor}{lost}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .cli_options import Json, settings
+from .cli_options import Json, exclusive, settings
 from .errors import SpecError
 from .terminal import print_rows, say, target
 
@@ -23,10 +23,10 @@ kernel = typer.Typer(
 
 Spec = Annotated[str, typer.Argument(metavar="NAME|SPEC", help="cdg, hldg, chd, hd; also hldg(g=5).")]
 Parameters = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter: --set G=3. May be repeated.")
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter: --set g=5. May be repeated.")
 ]
 Default = Annotated[bool, typer.Option("--default", help="Make it the system's default, until it is unloaded.")]
-Untried = Annotated[bool, typer.Option("--untried", help="Load on a kernel that nobody has tried.")]
+Untried = Annotated[bool, typer.Option("--untried", help="Load although this kernel version is untested.")]
 
 
 @kernel.command("load")
@@ -34,24 +34,27 @@ def load(
     spec: Spec,
     set: Parameters = None,
     default: Default = False,
-    record: Annotated[bool, typer.Option("--record-acks", help="Tell every ACK too, for watch --tape.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record-acks", help="Also record every ACK (needed by `watch --tape`).")
+    ] = False,
     untried: Untried = False,
 ) -> None:
     """Compile an algorithm (the first time) and load it; it stays until `unload` or a reboot.
 
-    sojourn kernel load hldg --set G=3
+    sojourn kernel load hldg --set g=5
 
     iperf3 -c SERVER -C hldg
     """
-    from .linux import build
     from .linux.kernel import load, root
     from .linux.lent import sweep
 
     root("loading")
     sweep()
-    name = load(build.spec(spec, settings(set, like="G=3")), record=record, default=default, untried=untried)
-    say(f"{name} is loaded; a program asks for it by name (iperf3 -C {name}), all do after")
-    say(f"  sysctl net.ipv4.tcp_congestion_control={name}")
+    name = load(_wanted(spec, set), record=record, default=default, untried=untried)
+    say(
+        f"{name} is loaded. For one program: iperf3 -C {name}. For all new connections: "
+        f"sysctl net.ipv4.tcp_congestion_control={name}"
+    )
 
 
 @kernel.command("unload")
@@ -82,6 +85,9 @@ def list_(as_json: Json = False) -> None:
         keys = ("name", "spec", "default", "records_acks")
         print(json.dumps([{key: getattr(row, key) for key in keys} for row in rows]))
         return
+    if not rows:
+        print("nothing is loaded")
+        return
     shown = [(r.name, r.spec or "?", "yes" if r.default else "", "yes" if r.records_acks else "") for r in rows]
     print_rows(["name", "loaded as", "default", "records ACKs"], shown)
 
@@ -98,7 +104,8 @@ def install(
     from .linux import build
     from .linux.kernel import install, uninstall, unit
 
-    wanted = build.spec(spec, settings(set, like="G=3"))
+    exclusive("one deletes the unit, the other only shows it", remove=remove, print=only_print)
+    wanted = _wanted(spec, set)
     if remove:
         uninstall(wanted)
     elif only_print:
@@ -137,6 +144,24 @@ def watch(
                 print(_line(event(record)), flush=True)
     if lost := ring.lost():
         say(f"{lost} records were lost: they came faster than they were read")
+
+
+def _wanted(spec: str, set: list[str] | None) -> str:
+    """The spec with its `--set` changes; a value that will not do is named as it was given."""
+    from .linux import build
+
+    changes = settings(set, like="g=5")
+    wanted = build.spec(spec, changes)
+    try:
+        if changes:
+            build.parameters(wanted)
+    except SpecError as error:
+        said = str(error)
+        for key, value in changes.items():
+            if said.startswith(f"{key.lower()} = "):
+                raise SpecError(f"--set {key}={value}: {said.removeprefix(f'{key.lower()} = ')}") from None
+        raise
+    return wanted
 
 
 def _line(e: Event) -> str:

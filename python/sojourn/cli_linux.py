@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import terminal
-from .cli_options import Json, Set, Source, settings
+from .cli_options import Fresh, Json, Out, Set, refuse_changes, settings
 from .errors import SpecError
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def emulate(
     cc: Annotated[
         str | None, typer.Option(metavar="NAME", help="The kernel's congestion control at both ends.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the dice of loss and queues.", min=0)] = 1,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of random loss and of the queues' random decisions.", min=0)] = 1,
+    out: Out = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Replace the emulation that the folder holds.")] = False,
     series: Annotated[str | None, typer.Option(metavar="STEP", help="Record series at this step.")] = None,
     diftr: Annotated[bool, typer.Option("--diftr", help="Record every packet at every queue.")] = False,
@@ -60,7 +60,8 @@ def emulate(
 ) -> None:
     """Run a command behind an emulated link, both directions, in a network namespace; without one, a shell.
 
-    The command finds the far end at $SOJOURN_SERVER (10.201.0.1) and $SOJOURN_SERVER6. Its exit code is ours. Examples:
+    The command finds the far end at $SOJOURN_SERVER (10.201.0.1) and $SOJOURN_SERVER6. sojourn exits with the command's
+    exit code. Examples:
 
     sojourn emulate --rate 10Mbit/s --rtt 40ms --buffer 2BDP --queue fq_pie --serve "iperf3 -s" -- iperf3 -c 10.201.0.1
 
@@ -132,24 +133,33 @@ def _told(done: Emulated) -> list[str]:
 
 
 def verify(
-    source: Source,
+    source: Annotated[
+        str, typer.Argument(metavar="DIR|FILE|LINE", help="An experiment, or a results folder with recorded arrivals.")
+    ],
     set: Set = None,
     repeat: Annotated[int | None, typer.Option(help="Repetitions on either side.", min=1)] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder for both results.")] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the aligned series: .pdf, .svg or .png.")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from earlier results: replace them.")] = False,
+    fresh: Fresh = False,
     as_json: Json = False,
 ) -> None:
-    """Run an experiment in the simulator and on Linux; say where and by how much they part, a verdict a line.
+    """Run an experiment in the simulator and on Linux and compare their figures, one verdict per line.
 
-    Given a folder that `sojourn emulate --record` or `sojourn run --on linux --diftr` wrote, play its arrivals through
-    the simulator's links: the drops must be the same.
+    Given a folder that `sojourn emulate --record` or `sojourn run --on linux --diftr --events` wrote, play its arrivals
+    through the simulator's links: the drops must be the same.
     """
     from .held import is_results
 
     if is_results(source):
+        refuse_changes(set=set, repeat=repeat, fresh=fresh)
+        for option, value in (("-o", out), ("--plot", plot)):
+            if value is not None:
+                raise SpecError(
+                    f"{option} {value}: arrivals are only played again, which leaves nothing to keep or to draw; "
+                    "give the experiment file instead of the folder"
+                )
         from .linux.replay import replay
 
         checked = replay(source)
@@ -161,7 +171,7 @@ def verify(
     from .linux import verify as verification
 
     terminal.target("--plot", plot)
-    report = verification.verify(prepare(source, settings(set)), repeat=repeat, out=out, fresh=fresh)
+    report = verification.verify(prepare(source, settings(set), or_folder=True), repeat=repeat, out=out, fresh=fresh)
     if as_json:
         print(json.dumps(report.data()))
     else:
@@ -169,23 +179,15 @@ def verify(
     if plot:
         from .linux.picture import draw
 
-        print(draw(report, plot))
+        (terminal.say if as_json else print)(str(draw(report, plot)))
     if not report.agrees:
         raise typer.Exit(1)
 
 
 def _show(report: Any) -> None:
-    from rich import box
-    from rich.table import Table
-
     screen = terminal.console()
     for case in report.cases:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=case.label or None, title_justify="left")
-        for head in ("figure", "sim", "linux", "apart", "allowed", "verdict", "where"):
-            table.add_column(head, no_wrap=head == "figure")
-        for row in case.rows:
-            table.add_row(*row.cells())
-        screen.print(table)
+        screen.print(case.table(screen.width))
     for line in report.suspect:
         terminal.say(f"suspect: {line}")
     print(report.verdict)

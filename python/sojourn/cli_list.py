@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -40,28 +41,30 @@ def list_(what: What, as_json: Json = False) -> None:
     print_rows(heads, rows)
 
 
-@show.command("cc")
-def show_cc(name: str, as_json: Json = False) -> None:
-    """Show a congestion control: paper, parameters, evidence, departures."""
-    _show("algorithms", "congestion control", name, as_json)
+#: What an entry of a registry is called by whoever asks for it: the registry, its name in errors, the help.
+ENTRIES = {
+    "cc": ("algorithms", "congestion control", "Show a congestion control: paper, parameters, evidence, departures."),
+    "queue": ("queues", "queue", "Show a queue: source and parameters."),
+    "slow-start": ("slow_starts", "slow start", "Show a way out of slow start: source and parameters."),
+    "traffic": ("traffic", "traffic", "Show a kind of traffic: what it sends and its settings."),
+}
 
 
-@show.command("queue")
-def show_queue(name: str, as_json: Json = False) -> None:
-    """Show a queue: source and parameters."""
-    _show("queues", "queue", name, as_json)
+def _shows(registry: str, kind: str) -> Callable[..., None]:
+    def command(name: str, as_json: Json = False) -> None:
+        from .catalogue import find, page
+
+        entry = find(registry, kind, name)
+        if as_json:
+            print(json.dumps(entry, ensure_ascii=False))
+        else:
+            console(words=True).print(page(entry))
+
+    return command
 
 
-@show.command("slow-start")
-def show_slow_start(name: str, as_json: Json = False) -> None:
-    """Show a way out of slow start: source and parameters."""
-    _show("slow_starts", "slow start", name, as_json)
-
-
-@show.command("traffic")
-def show_traffic(name: str, as_json: Json = False) -> None:
-    """Show a kind of traffic: what it sends and its settings."""
-    _show("traffic", "traffic", name, as_json)
+for _word, (_registry, _kind, _help) in ENTRIES.items():
+    show.command(_word, help=_help)(_shows(_registry, _kind))
 
 
 @show.command("schema")
@@ -107,13 +110,3 @@ def show_teacup(
     plan = check(prepare(str(out), {}))
     say(f"{counted(len(plan.cases), 'case')}, {counted(sum(case.repeat for case in plan.cases), 'run')}")
     print(out)
-
-
-def _show(registry: str, kind: str, name: str, as_json: bool) -> None:
-    from .catalogue import find, page
-
-    entry = find(registry, kind, name)
-    if as_json:
-        print(json.dumps(entry, ensure_ascii=False))
-    else:
-        console(words=True).print(page(entry))

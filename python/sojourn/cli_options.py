@@ -1,7 +1,8 @@
-"""Options that several commands have."""
+"""Options that several commands have, and what is refused of them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,8 +18,32 @@ Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", 
 Repeat = Annotated[int | None, typer.Option(help="Repetitions per case.", min=1)]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Runs at a time; default one per CPU.", min=1)]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="One repetition, unless told, of at most nine cases spread over the sweep.")
+    bool,
+    typer.Option(
+        "--quick",
+        help="Run a sample: at most nine cases, spread evenly over the sweep, one repetition each (or as many as "
+        "--repeat says).",
+    ),
 ]
+Cluster = Annotated[
+    str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster; `local` starts one here.")
+]
+On = Annotated[
+    str, typer.Option(metavar="HOST", help="What runs the experiment: sim, or linux (the kernel's TCP, in real time).")
+]
+Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Discard the folder's earlier results and run everything again (default: resume)."),
+]
+
+
+def checked_host(on: str, cluster: str | None = None) -> None:
+    """Refuse what --on does not know, and a cluster of real packets."""
+    if on not in ("sim", "linux"):
+        raise SpecError(f"--on {on}: experiments run on sim, the packet simulator, or on linux, this machine's kernel")
+    if on == "linux" and cluster:
+        raise SpecError("--cluster: real packets are of this machine alone; leave --on linux or --cluster out")
 
 
 def settings(pairs: list[str] | None, option: str = "--set", like: str = "path.rtt=80ms") -> dict[str, str]:
@@ -35,10 +60,17 @@ def settings(pairs: list[str] | None, option: str = "--set", like: str = "path.r
     return read
 
 
-def refuse_changes(what: str, **options: Any) -> None:
+def exclusive(why: str = "each prints the same in its own form", **options: bool) -> None:
+    """Refuse options of which one would win without a word."""
+    given = [f"--{name}" for name, value in options.items() if value]
+    if len(given) > 1:
+        raise SpecError(f"{' and '.join(given)}: {why}; give one")
+
+
+def refuse_changes(**options: Any) -> None:
     """Refuse options that change what is run where all there is to do is to read results."""
     for name, value in options.items():
         if value is None or value is False:
             continue
         shown = f"--{name}" if value is True else f"--{name} {value[0] if isinstance(value, list) else value}"
-        raise SpecError(f"{shown}: a result is what it is; {what} the experiment's file with --{name} instead")
+        raise SpecError(f"{shown} cannot change existing results; give the experiment file instead of the folder")

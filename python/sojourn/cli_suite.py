@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import terminal
-from .cli_options import Json, Set, settings
-from .commas import split
+from .cli_options import Cluster, Fresh, Jobs, Json, On, Out, Repeat, Set, checked_host, settings
+from .commas import entries
 from .errors import SpecError
-from .terminal import INTERRUPTED, console, print_rows, say
+from .terminal import console, print_rows, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,22 +30,29 @@ def suite(
     ] = None,
     cc: Annotated[
         str | None,
-        typer.Option("--cc", metavar="LIST", help='Congestion controls: "newreno, bbr"; others than its own too.'),
+        typer.Option(
+            "--cc",
+            metavar="LIST",
+            help='Congestion controls to run instead of the suite\'s, such as "newreno, bbr"; any of '
+            "`sojourn list cc`.",
+        ),
     ] = None,
     aqm: Annotated[
-        str | None, typer.Option("--aqm", metavar="LIST", help='Queues: "codel, pie(tupdate=15ms)"; the same.')
+        str | None,
+        typer.Option(
+            "--aqm",
+            metavar="LIST",
+            help='Queues to run instead of the suite\'s, such as "codel, pie(tupdate=15ms)"; any of '
+            "`sojourn list queues`.",
+        ),
     ] = None,
     set: Set = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs of fewer cases.")] = False,
-    repeat: Annotated[int | None, typer.Option(help="Repetitions per case.", min=1)] = None,
-    jobs: Annotated[
-        int | None, typer.Option("-j", "--jobs", help="Runs at a time; default one per CPU.", min=1)
-    ] = None,
-    cluster: Annotated[str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster.")] = None,
-    on: Annotated[
-        str, typer.Option(metavar="HOST", help="What runs it: sim, or linux (the kernel's TCP, in real time).")
-    ] = "sim",
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")] = None,
+    repeat: Repeat = None,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    on: On = "sim",
+    out: Out = None,
     series: Annotated[
         str | None,
         typer.Option(metavar="STEP", help="Record series at this step, such as 300ms; the page draws them."),
@@ -53,7 +60,7 @@ def suite(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="The page; default report.html in the folder.")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from earlier results: replace them.")] = False,
+    fresh: Fresh = False,
     as_json: Json = False,
 ) -> None:
     """Run a suite of experiments; print its tables and statements, and write one page.
@@ -67,7 +74,6 @@ def suite(
     sojourn suite tcpeval --on linux --quick
     """
     from ._engine import milliseconds
-    from .cli import _host
     from .suite import NAMES, find, run
     from .suite.run import place
     from .suite.show import listing as listed
@@ -84,7 +90,7 @@ def suite(
         else:
             print_rows(heads, rows)
         return
-    _host(on, cluster)
+    checked_host(on, cluster)
     folder = out or place(name, on)
     terminal.target("--html", html, folder)
     wanted = find(name)
@@ -93,8 +99,8 @@ def suite(
         return run(
             wanted,
             scenarios=scenario or [],
-            cc=entries(cc),
-            aqm=entries(aqm),
+            cc=entries(cc, "--cc"),
+            aqm=entries(aqm, "--aqm"),
             changes=settings(set),
             quick=quick,
             repeat=repeat,
@@ -130,29 +136,15 @@ def _watched(
     folder: Path,
 ) -> Answer:
     """Makes the attempt with a progress bar; says how to go on where it is interrupted."""
-    from .stats import counted
-    from .sweep import cluster as connect
-
-    done = 0
-    with terminal._executor(cluster, connect) as executor, terminal._progress(title, 1) as progress:
+    runs = 0
+    with terminal.executor(cluster) as executor, terminal.progress(title, 1) as progress:
 
         def seen(n: int, total: int) -> None:
-            nonlocal done
-            done = n
+            nonlocal runs
+            runs = total
             progress(n, total)
 
         try:
             return attempt(executor, seen)
         except KeyboardInterrupt:
-            say(f"interrupted: {counted(done, 'run')} finished, in {folder}; the same command goes on from there")
-            raise typer.Exit(INTERRUPTED) from None
-
-
-def entries(text: str | None) -> list[str]:
-    """Split a list at its commas, but for those inside parentheses."""
-    if text is None:
-        return []
-    listed = split(text)
-    if text.count("(") != text.count(")") or not all(listed):
-        raise SpecError(f'{text!r} is not a list such as "codel, pie(target=20ms)"')
-    return listed
+            terminal.interrupted(progress.done, runs, folder)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import terminal
-from .cli_options import Json, settings
+from .cli_options import Fresh, Jobs, Json, Out, Repeat, Seed, settings
 from .errors import SpecError
 
 if TYPE_CHECKING:
@@ -32,24 +31,28 @@ def whatif(
         typer.Option("--weight", metavar="FIGURE=N", help="What counts, and how much; figures not named do not count."),
     ] = None,
     duration: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Simulated time of a run, default 60 s; 5 s warm it up.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Simulated time per run (default 60 s); the first 5 s are not measured (3 s with --quick).",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the first repetition.", min=0)] = 1,
-    repeat: Annotated[int | None, typer.Option(help="Repetitions; default 5.", min=1)] = None,
-    jobs: Annotated[
-        int | None, typer.Option("-j", "--jobs", help="Runs at a time; default one per CPU.", min=1)
-    ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from earlier results: replace them.")] = False,
+    seed: Seed = 1,
+    repeat: Repeat = None,
+    jobs: Jobs = None,
+    out: Out = None,
+    fresh: Fresh = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three runs of 10 s instead of five of 60 s, unless told.")
+        bool,
+        typer.Option("--quick", help="Three 10 s runs instead of five 60 s runs; --repeat and --duration override."),
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Compare queues for a link and its traffic; say which to choose, by what, and how to set it up.
 
-    A mix is entries with a count: a congestion control is bulk; voip and game go both ways, web comes down; `up`,
-    `down` and `both` say otherwise, `ecn` negotiates it. Examples:
+    MIX lists flows, comma-separated, each with an optional count. A congestion control's name is a bulk download, web
+    is downloads, voip and game send both ways. Add up, down or both to change the direction, ecn to negotiate ECN.
+    Examples:
 
     sojourn whatif --down 50Mbit/s --up 10Mbit/s --rtt 20ms --buffer 1000p --mix "4 cubic, voip, web, game"
 
@@ -68,7 +71,7 @@ def whatif(
         up_buffer=up_buffer or "",
         queues=scene.queues(queues) if queues else (),
         duration=duration or "",
-        seed=seed,
+        seed=1 if seed is None else seed,
     )
 
     def runner(experiment: Experiment, times: int) -> Result:

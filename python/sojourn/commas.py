@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .errors import SpecError
+
 
 def split(text: str) -> list[str]:
     """Split at commas outside parentheses.
@@ -19,3 +21,17 @@ def split(text: str) -> list[str]:
         else:
             pieces[-1] += letter
     return [piece.strip() for piece in pieces]
+
+
+def entries(text: str | None, option: str = "") -> list[str]:
+    """Read a list of an option; one that was not given is empty.
+
+    Raises:
+        SpecError: If a piece is empty or a parenthesis is left open.
+    """
+    if text is None:
+        return []
+    listed = split(text)
+    if text.count("(") != text.count(")") or not all(listed):
+        raise SpecError(f'{f"{option}: " if option else ""}{text!r} is not a list such as "codel, pie(target=20ms)"')
+    return listed

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 # For terminals without colours.
 MARKS = {"outside": "✗", "undecided": "?"}
-EXPERIMENTS = ("thesis/table-5.1", "thesis/steps-10mbit-100ms")
+EXPERIMENTS = ("thesis/table-5.1", "thesis/steps-10mbit-100ms", "thesis/figure-5.16")
 
 
 def run(out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
-    """Runs both experiments, prints them beside the thesis, writes the figure and the page into `out`.
+    """Runs the experiments, prints them beside the thesis, writes the figure and the page into `out`.
 
     Nothing is taken from an earlier run. Returns 0 when all runs finished, 1 otherwise.
     """

@@ -88,7 +88,7 @@ def _package(name: str) -> Finding:
 
 
 def _cpus() -> Finding:
-    from .sweep import cores
+    from .pool import cores
 
     count = cores()
     return Finding("CPUs", True, f"{count} for this process of {os.cpu_count()}: {count} runs at a time")

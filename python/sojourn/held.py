@@ -42,6 +42,10 @@ def load(path: str | Path) -> Result:
         runs = sum(case.repeat for case in plan.cases)
         asked = None if meta.get("complete", True) else int(meta.get("asked") or runs)
         failures = tuple(RunError(said, case, repetition) for said, case, repetition in meta.get("failed", ()))
+    except FileNotFoundError:
+        raise SpecError(
+            f"{file}: missing; give the command that made these results again: it writes it anew and keeps the runs"
+        ) from None
     except OSError as error:
         raise _unreadable(file, error) from None
     except _DAMAGE as error:

@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import SpecError
+from .fitting import Column, fitted
 from .formats.packets import Packets, Words, fingerprints, packets
 from .formats.pcap import Capture, Ints, read
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 # So many bytes of payload tell packets apart whose headers do not (datagrams of one size); more only cost time.
 PAYLOAD = 16
@@ -66,6 +70,12 @@ def spp(reference: str | Path, monitor: str | Path) -> Pairs:
     trips = tuple(_trips(here.only(mine), there.time[theirs]))
     if not any(len(trip.rtt) for trip in trips):
         raise SpecError(f"{captures[0].path} and {captures[1].path} have packets of one direction only in common")
+    # Between two points a packet takes time, and two clocks never agree to the nanosecond.
+    if np.array_equal(here.time[mine], there.time[theirs]):
+        raise SpecError(
+            f"A and B are the same capture point: every packet passed {reference} and {monitor} at the same instant; "
+            "give captures of two points, such as run.pcapng#sender run.pcapng#receiver of `sojourn export --at all`"
+        )
     return Pairs(trips, len(here), len(there), len(mine), ambiguous, cut)
 
 
@@ -173,6 +183,19 @@ def summary(pairs: Pairs) -> list[dict[str, Any]]:
             row: dict[str, Any] = {"connection": trip.name, "pairs": len(ms)}
             rows.append(row | {name: round(float(value), 6) for name, value in figures.items()})
     return rows
+
+
+def table(pairs: Pairs, width: int = 160) -> RenderableType:
+    """What `summary` says, for a terminal of this width."""
+    from rich.text import Text
+
+    heads = {"min_ms": "min ms", "median_ms": "median", "mean_ms": "mean", "p95_ms": "p95", "max_ms": "max"}
+    columns = [Column("connection", words=True, key=True), Column("pairs"), *map(Column, heads.values())]
+    rows = [
+        [*map(Text, (row["connection"], str(row["pairs"]), *(f"{row[key]:.3f}" for key in heads)))]
+        for row in summary(pairs)
+    ]
+    return fitted(columns, rows, width)
 
 
 def csv(trips: Sequence[Trip]) -> str:

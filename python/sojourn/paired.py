@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from ._engine import Case
 from .errors import SpecError
+from .figures import below, figure
 from .held import called
+from .plot.units import on_axis
 from .result import Outcome, Result
 from .stats import Difference, counted, mean_interval, number, paired_difference
-from .tables import COLUMNS, figure
+from .tables import COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,6 +76,8 @@ class Comparison:
     b: Result
     pairs: tuple[Pair, ...]
     left_out: str = ""
+    fixed: tuple[str, ...] = ()
+    """Swept keys of which each side has one value, and not the same: `path.queue = fifo → codel`."""
 
     def __getitem__(self, metric: str) -> Pair:
         for pair in self.pairs:
@@ -111,7 +115,8 @@ class Comparison:
         """Return a table for a pull request."""
         lines = [
             f"**A** {_who(self.a, self.b)} (`{self.a.hash[:12]}`)  ",
-            f"**B** {_who(self.b, self.a)} (`{self.b.hash[:12]}`)",
+            f"**B** {_who(self.b, self.a)} (`{self.b.hash[:12]}`)" + ("  " if self.fixed else ""),
+            *(["; ".join(f"`{words}`" for words in self.fixed)] if self.fixed else []),
             "",
             "| " + " | ".join(_HEADS) + " |",
             "|" + "|".join(":--" if head in _LEFT else "--:" for head in _HEADS) + "|",
@@ -133,7 +138,7 @@ class Comparison:
                 break
             heads.remove(head)
             left_out.append(head)
-        title = Text(f"A  {_who(self.a, self.b)}\nB  {_who(self.b, self.a)}", style="bold")
+        title = Text("\n".join([f"A  {_who(self.a, self.b)}", f"B  {_who(self.b, self.a)}", *self.fixed]), style="bold")
         parts: list[RenderableType] = [title, self._drawn(heads), Text(_foot(self), style="dim")]
         if left_out:
             parts.insert(2, Text(f"too narrow for {', '.join(left_out)}", style="dim"))
@@ -197,7 +202,8 @@ def _cells(p: Pair) -> tuple[str, ...]:
 def _foot(c: Comparison) -> str:
     return (
         f"Means of paired differences over common seeds from {c.a.seed}, 95 % intervals; "
-        f"n pairs (1: all pairs alike, or one: chance shows with --repeat 10). Digests {c.a.digest}, {c.b.digest}; "
+        "n: pairs of runs; 1 if all pairs are alike or only one was run (--repeat 10 then gives an interval). "
+        f"Digests {c.a.digest}, {c.b.digest}; "
         f"sojourn {c.a.version.version}, model {c.a.version.model}.{c.left_out}"
     )
 
@@ -205,7 +211,8 @@ def _foot(c: Comparison) -> str:
 def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
     """Pair the cases by their swept values and the repetitions by their seeds.
 
-    One text names one metric, or several with commas between them.
+    A key that has one value on each side tells no case of a side from another: it is what is compared, and pairs
+    nothing. One text names one metric, or several with commas between them.
     """
     _refuse_mixed(a, b)
     if isinstance(metrics, str):  # a text is a sequence, too: of letters
@@ -214,8 +221,9 @@ def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
     known: dict[str, None] = {}
     pairs: list[Pair] = []
     without: dict[str, None] = {}
-    cases = _cases(a, b)
+    cases, fixed = _cases(a, b)
     for case_a, case_b in cases:
+        name = "  ".join(f"{key}={value}" for key, value in case_a.values.items() if key not in fixed)
         by_seed = {outcome.seed: outcome for outcome in b.of(case_b)}
         both = [(outcome, by_seed[outcome.seed]) for outcome in a.of(case_a) if outcome.seed in by_seed]
         if not both:
@@ -229,7 +237,7 @@ def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
             # Unasked, a link without a rate is left out: no queue forms there.
             tells = metrics or not full.startswith("link.") or sides[0][0]["utilisation"] is not None
             if tells and any(_matches(want, full, metric) for want in wanted):
-                pairs.append(_pair(case_a.label, where, metric, sides))
+                pairs.append(_pair(name, where, metric, sides))
     if metrics:
         for want in metrics:
             if not any(_matches(want, *split) for split in map(_split, known)):
@@ -239,7 +247,7 @@ def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
     alone = [sum(map(bool, map(side.of, side.plan.cases))) - len(cases) for side in (a, b)]
     left_out = [f"{counted(alone[0], 'case')} of A alone, {alone[1]} of B alone"] if any(alone) else []
     told = f" Not compared: {'; '.join([*left_out, *without])}." if left_out or without else ""
-    return Comparison(a, b, tuple(pairs), told)
+    return Comparison(a, b, tuple(pairs), told, tuple(filter(None, fixed.values())))
 
 
 def _refuse_mixed(a: Result, b: Result) -> None:
@@ -255,27 +263,58 @@ def _refuse_mixed(a: Result, b: Result) -> None:
     raise SpecError(f"{told[0]}, {told[1]}; differences would mix the two: give the command that made {older} again")
 
 
-def _cases(a: Result, b: Result) -> list[tuple[Case, Case]]:
-    in_a = [case for case in a.plan.cases if a.of(case)]
-    in_b = [case for case in b.plan.cases if b.of(case)]
-    if len(in_a) == len(in_b) == 1:
-        return [(in_a[0], in_b[0])]
-    by_values = {_spelled(case): case for case in in_b}
-    found = [(case, by_values[key]) for case in in_a if (key := _spelled(case)) in by_values]
+def _cases(a: Result, b: Result) -> tuple[list[tuple[Case, Case]], dict[str, str]]:
+    """The cases that have the same values, and the keys with one value on each side, with how these differ."""
+    sides = [[case for case in side.plan.cases if side.of(case)] for side in (a, b)]
+    alone = all(len(cases) == 1 for cases in sides)
+    # Of an unfinished sweep a key is not constant because of what is missing.
+    swept = [_values(cases if alone else side.plan.cases) for cases, side in zip(sides, (a, b), strict=True)]
+    fixed: dict[str, str] = {}
+    for key in swept[0] | swept[1]:
+        one, other = (side.get(key, []) for side in swept)
+        if len(one) < 2 and len(other) < 2:
+            same = {_spelled(value) for value in (*one, *other)}
+            fixed[key] = f"{key} = {one[0]} → {other[0]}" if one and other and len(same) > 1 else ""
+    by_values = {_key(case, fixed): case for case in sides[1]}
+    found = [(case, by_values[place]) for case in sides[0] if (place := _key(case, fixed)) in by_values]
     if not found:
+        values = [_values(cases) for cases in sides]
+        free = [key for key in values[0] | values[1] if key not in fixed]
+        apart = [key for key in free if not set.intersection(*({*map(_spelled, v.get(key, []))} for v in values))]
+        told = (f"{name} has {_told(own, apart or free)}" for name, own in zip("AB", values, strict=True))
         raise SpecError(
-            f"A and B share no case: A sweeps {_swept(in_a)}, B {_swept(in_b)}; compare sweeps with equal values"
+            f"no case has the same values on both sides: {'; '.join(told)}; run both with the same, or each with one"
         )
-    return found
+    return found, fixed
 
 
-def _swept(cases: Sequence[Case]) -> str:
-    return f"{', '.join(cases[0].values) or 'nothing'} in {counted(len(cases), 'case')}"
+def _values(cases: Sequence[Case]) -> dict[str, list[str]]:
+    """The swept keys with their values, each value once."""
+    found: dict[str, dict[str, str]] = {}
+    for case in cases:
+        for key, value in case.values.items():
+            found.setdefault(key, {}).setdefault(_spelled(value), str(value))
+    return {key: list(values.values()) for key, values in found.items()}
 
 
-def _spelled(case: Case) -> tuple[tuple[str, str], ...]:
-    """The swept values, with `20 ms` and `20ms` one."""
-    return tuple(sorted((key, "".join(str(value).split())) for key, value in case.values.items()))
+def _key(case: Case, fixed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((key, _spelled(value)) for key, value in case.values.items() if key not in fixed))
+
+
+def _spelled(value: object) -> str:
+    """A swept value, with `20 ms` and `20ms` one."""
+    return "".join(str(value).split())
+
+
+def _told(swept: Mapping[str, Sequence[str]], keys: Sequence[str]) -> str:
+    """`path.rtt = 10, 40 ms`: the values of keys by which cases would be paired."""
+    words = []
+    for key in keys:
+        values = swept.get(key, ())
+        axis = on_axis(values)
+        listed = f"{', '.join(f'{one:g}' for one in axis[0])} {axis[1]}".strip() if axis else ", ".join(values)
+        words.append(f"{key} = {listed}" if values else f"no sweep of {key}")
+    return " and ".join(words) or "nothing swept"
 
 
 Entries = list[tuple[Mapping[str, Any], Mapping[str, Any]]]
@@ -321,17 +360,7 @@ def _without_partner(a: Outcome, b: Outcome) -> Iterator[str]:
 
 def _known(entries: Entries) -> dict[str, None]:
     """Figures that some run of A has, in the order of the summary: the first may have ended before its file did."""
-    return dict.fromkeys(metric for one, _ in entries for metric in _figures(one))
-
-
-def _figures(entry: Mapping[str, Any], prefix: str = "") -> list[str]:
-    names: list[str] = []
-    for key, value in entry.items():
-        if isinstance(value, Mapping):
-            names += _figures(value, f"{prefix}{key}.")
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            names.append(prefix + key)
-    return names
+    return dict.fromkeys(metric for one, _ in entries for metric in below(one))
 
 
 def _split(known: str) -> tuple[str, str]:

@@ -33,7 +33,7 @@ class Interval:
         digits = min(_decimals(self.half, 2), _decimals(self.mean, 5)) if self.mean else _decimals(self.half, 2)
         mean, half = f"{self.mean:.{max(digits, 0)}f}", f"{self.half:.{max(digits, 0)}f}"
         if float(half) == 0.0:
-            half = f"{self.half:.0e}".replace("e-0", "e-")
+            half = f"<{10.0 ** -max(digits, 0):.{max(digits, 0)}f}"  # an exponent beside a fixed point is misread
         return f"{mean} ± {half}"
 
 

@@ -25,7 +25,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from io import BytesIO, FileIO
 from pathlib import Path
@@ -35,6 +35,7 @@ from ._engine import Experiment, Plan, Record, version
 from .errors import SetupError, SpecError
 from .held import in_order, opens, outcomes, read_json
 from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, Outcome, Result
+from .stats import counted
 from .writing import takes_files
 
 if TYPE_CHECKING:
@@ -44,6 +45,31 @@ LAYOUT = 1
 _TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS, *DIFTR, *ARRIVALS)
 _SUMMARIES = ("cases", "flows", "groups", "links")
 _FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in _SUMMARIES))
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """What whoever asks for results can do about a folder that will not do; each command, and Python, has its own."""
+
+    #: Have another folder,
+    elsewhere: str
+    #: one that can be written to,
+    writable: str
+    #: or replace what is there; empty where that cannot be asked for.
+    fresh: str = ""
+
+    def choose(self) -> str:
+        """What there is to do about a folder that holds something else."""
+        return f"{self.elsewhere}, or {self.fresh} to replace them" if self.fresh else self.elsewhere
+
+
+_OPTION = "choose another folder (-o DIR)"
+_KEYWORD = "choose another folder (out=)"
+WITH_OPTION = Cure(_OPTION, _OPTION, "--fresh")
+WITHOUT_FRESH = Cure(_OPTION, _OPTION)
+IN_PYTHON = Cure(_KEYWORD, _KEYWORD, "fresh=True")
+#: Of commands whose results have their folder below the current one.
+HERE = Cure("run it from another folder", "run it from a folder that can be written to")
 
 
 def place(experiment: Experiment, plan: Plan, root: Path = Path("runs"), on: str = "sim") -> Path:
@@ -59,11 +85,11 @@ def place(experiment: Experiment, plan: Plan, root: Path = Path("runs"), on: str
 
 def opener(experiment: Experiment, folder: Path | None = None) -> Callable[[Plan], Store]:
     """How a sweep opens its results folder (`place`'s where none is named) once the experiment is known to be sound."""
-    return lambda plan: Store(folder or place(experiment, plan), experiment, plan)
+    return lambda plan: Store(folder or place(experiment, plan), experiment, plan, cure=WITHOUT_FRESH)
 
 
 class Store:
-    """One results folder, open for adding runs. Nothing is created before the first run is added."""
+    """One results folder, open for adding runs. Nothing is created before it is reserved, or a run is added."""
 
     def __init__(
         self,
@@ -75,10 +101,11 @@ class Store:
         on: str = "sim",
         same_step: bool = False,
         ours: bool = False,
+        cure: Cure = WITH_OPTION,
     ) -> None:
-        """Check the folder, unless it is ours already, whatever lies in it.
+        """Refuse a folder that holds someone else's files, unless `ours` says that the caller has reserved it.
 
-        With `same_step` a finer series than the one asked for will not do in its place.
+        With `same_step` a finer series than the one asked for will not do in its place. `cure` is for what is refused.
         """
         self.path = path
         self.on = on
@@ -86,7 +113,12 @@ class Store:
         self.experiment = experiment
         self.plan = plan
         self._fresh = fresh
+        self._cure = cure
         self._lines: FileIO | None = None
+        #: What was made for these runs alone, and is taken away if none of them is kept.
+        self._made: list[Path] = []
+        self._new = False
+        self._kept = False
         self._meta: dict[str, Any] = {}
         #: How many runs the command asks for that adds to it; who finds the folder unfinished is told.
         self.asked: int | None = None
@@ -95,23 +127,22 @@ class Store:
 
     def _check(self) -> None:
         """Refuse a folder that is someone else's before any time is spent."""
-        meta = _results_or_room(self.path)
+        meta = _results_or_room(self.path, self._cure)
         if meta is None:
             pass
         elif meta.get("spec_hash") is None and not self._fresh:
             raise SpecError(
                 f"{self.path}: meta.json and plan.json are damaged, and nothing else says whose results these are; "
-                "choose another folder (-o DIR), or --fresh to replace them"
+                + self._cure.choose()
             )
         elif meta.get("spec_hash") != self.plan.hash and not self._fresh:
             raise SpecError(
                 f"{self.path} holds the results of another experiment ({meta.get('title') or meta.get('spec_hash')}); "
-                "choose another folder (-o DIR), or --fresh to replace them"
+                + self._cure.choose()
             )
         elif meta.get("on", "sim") != self.on and not self._fresh:
             raise SpecError(
-                f"{self.path} holds runs on {meta.get('on', 'sim')}, these are on {self.on}; "
-                "choose another folder (-o DIR), or --fresh to replace them"
+                f"{self.path} holds runs on {meta.get('on', 'sim')}, these are on {self.on}; {self._cure.choose()}"
             )
 
     @cached_property
@@ -130,9 +161,10 @@ class Store:
         held = {} if again else self.finished(record)
         missing = sum(run not in held for run in runs)
         if missing:
+            closed = "the current folder" if self.closed_at.resolve() == Path.cwd() else self.closed_at
             raise SpecError(
-                f"{self.path}: {self.closed_at} cannot be written to, and of {len(runs)} runs {missing} are still to "
-                "be made; choose another folder (-o DIR)"
+                f"{self.path}: {closed} is not writable, and {missing} of {counted(len(runs), 'run')} "
+                f"{'is' if missing == 1 else 'are'} missing; {self._cure.writable}"
             )
 
     # -- resuming ---------------------------------------------------------------------------------------------------
@@ -185,23 +217,43 @@ class Store:
                 "tables": list(files),
             }
             _append(lines, json.dumps(line, separators=(",", ":")).encode() + b"\n")
+            self._kept = True
         return replace(outcome, tables={}, files=files)
 
+    def reserve(self) -> None:
+        """Have the folder for this command alone before any time is spent; a new one says at once whose it is.
+
+        What an older one holds stays as it is until the first run is added.
+        """
+        with _full_disk(self.path):
+            self._reserved()
+
+    def _reserved(self) -> FileIO:
+        if self._lines is None:
+            self._made = [each for each in (self.path, *self.path.parents) if not each.exists()]
+            self._lines = _open_locked(self.path / "summary.jsonl", self._cure)
+            others = ((self.path / name).exists() for name in _FILES if name != "summary.jsonl")
+            self._new = self._lines.seek(0, os.SEEK_END) == 0 and not any(others)
+            if self._new:
+                self._describe()
+        return self._lines
+
     def _open(self) -> FileIO:
-        if self._lines is not None:
-            return self._lines
-        self.path.mkdir(parents=True, exist_ok=True)
-        lines = _open_locked(self.path / "summary.jsonl")
-        if self._fresh:
-            clear(self.path, but="summary.jsonl")  # which is open
-            lines.truncate(0)
-        _cut_torn_line(lines)
-        self._lines = lines
-        _write(self.path / "spec.toml", self.plan.toml.encode())
+        lines = self._reserved()
+        if not self._meta:
+            if self._fresh:
+                clear(self.path, but="summary.jsonl")  # which is open
+                lines.truncate(0)
+            _cut_torn_line(lines)
+            self._describe()
+        return lines
+
+    def _describe(self) -> None:
+        # The plan first: by it a folder is known for ours, whenever a kill comes.
         _write(self.path / "plan.json", self.plan.raw.encode())
+        _write(self.path / "spec.toml", self.plan.toml.encode())
         self._meta = {**_meta(self.experiment, self.plan), "on": self.on}
         self._write_meta(complete=False, asked=self.asked)
-        return lines
 
     def finish(self, result: Result, *, complete: bool) -> None:
         """Write the summary tables and the meta file; called at the end and on interruption."""
@@ -220,28 +272,40 @@ class Store:
         _write(self.path / "meta.json", json.dumps({**self._meta, "finished": _now(), **more}, indent=2).encode())
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Let go of the folder; one that is new and has no run in it is taken away."""
+        with suppress(OSError):
+            if self._new and not self._kept:
+                clear(self.path, but="summary.jsonl")
+                (self.path / "summary.jsonl").unlink()  # last, and while it is locked
+            if not self._kept:
+                for each in self._made:
+                    each.rmdir()  # unless there is something in it
         if self._lines is not None:
             self._lines.close()
             self._lines = None
 
 
-def _results_or_room(path: Path) -> dict[str, Any] | None:
+def _results_or_room(path: Path, cure: Cure) -> dict[str, Any] | None:
     """The meta file of the results in a folder, or nothing where there is room for some; refuses what is neither."""
     if path.exists() and not path.is_dir():
-        raise SpecError(f"{path} is a file; results need a folder (-o DIR)")
+        raise SpecError(f"{path} is a file, and results need a folder; {cure.elsewhere}")
     file = path / "meta.json"
     meta = read_json(file)
     if meta is not None and "spec_hash" in meta:
         return meta
-    if not path.is_dir() or not any(path.iterdir()):
+    if not path.is_dir() or all(_barely_begun(each) for each in path.iterdir()):
         return None
     # The run that goes on here writes it anew; whose folder it is, its neighbours know, too.
     plan = read_json(path / "plan.json") or {}
     if not file.exists() and "hash" not in plan:
-        raise SpecError(f"{path} is not empty and holds no results; choose another folder (-o DIR)")
+        raise SpecError(f"{path} is not empty and holds no results; {cure.elsewhere}")
     trouble = "is damaged" if file.exists() else "is gone"
     return {"spec_hash": plan.get("hash"), "title": f"{file} {trouble}", "on": _host_of(path)}
+
+
+def _barely_begun(file: Path) -> bool:
+    """Whether this is what a command has made of a folder that was killed before it could say whose it is."""
+    return file.name == ".plan.json.tmp" or (file.name == "summary.jsonl" and file.stat().st_size == 0)
 
 
 def _host_of(path: Path) -> str:
@@ -264,11 +328,11 @@ def clear(path: Path, but: str = "") -> None:
 
 def refuse_simulated(path: Path) -> None:
     """Refuse a folder that real packets must not replace: anything but an earlier result of real packets."""
-    meta = _results_or_room(path)
+    meta = _results_or_room(path, WITHOUT_FRESH)
     if meta is not None and meta.get("on", "sim") == "sim":
         raise SpecError(
             f"{path} holds runs of the simulator ({meta.get('title') or meta.get('spec_hash')}); "
-            "choose another folder (-o DIR)"
+            f"{WITHOUT_FRESH.elsewhere}"
         )
 
 
@@ -301,19 +365,28 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _open_locked(path: Path) -> FileIO:
-    """Open for appending, for this process alone: two writers would interleave their lines."""
-    lines = path.open("a+b", buffering=0)  # a buffer would write on closing what a full disk refused before
-    try:
-        import fcntl
-    except ImportError:  # Windows has no flock; two writers there are the user's to avoid
-        return lines
-    try:
-        fcntl.flock(lines, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lines.close()
-        raise SetupError(f"{path.parent} is being written by another run; wait for it, or use -o DIR") from None
-    return lines
+def _open_locked(path: Path, cure: Cure = WITH_OPTION) -> FileIO:
+    """Open for appending, for this process alone: two writers would interleave their lines. Makes the folder."""
+    for _ in range(9):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lines = path.open("a+b", buffering=0)  # a buffer would write on closing what a full disk refused before
+        except FileNotFoundError:  # another command has just taken away the folder, having kept nothing
+            continue
+        try:
+            import fcntl
+        except ImportError:  # Windows has no flock; two writers there are the user's to avoid
+            return lines
+        try:
+            fcntl.flock(lines, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lines.close()
+            break
+        with suppress(FileNotFoundError):
+            if os.path.samestat(path.stat(), os.fstat(lines.fileno())):
+                return lines
+        lines.close()  # taken away before it was locked: lines in it would be nobody's
+    raise SetupError(f"{path.parent} is being written by another run; wait for it, or {cure.elsewhere}")
 
 
 def _append(lines: FileIO, data: bytes) -> None:

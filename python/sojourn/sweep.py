@@ -1,27 +1,22 @@
-"""Run every case and repetition of an experiment through an executor.
+"""Run every case and repetition of an experiment through an executor: which runs there are, and what becomes of them.
 
-Any PEP 3148 executor will do: threads by default, since the core releases the interpreter lock, or Dask's, which sends
-the same tasks to other machines. A task is text and two numbers, so it pickles anywhere.
+`pool` keeps the executor busy.
 """
 
 from __future__ import annotations
 
-import logging
-import os
-import re
-import signal
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from contextlib import suppress
 from itertools import accumulate, groupby
-from typing import Any, TypeVar, overload
+from typing import TypeVar, overload
 
 from . import _engine
-from ._engine import Experiment, Plan, Raw, Record, StopFlag
+from ._engine import Experiment, Plan, Raw, Record
 from .algorithm import CongestionControl
-from .errors import RunError, SetupError, SpecError
+from .errors import RunError, SpecError
+from .pool import Pool, Task
 from .result import Outcome, Result
 from .store import Store
 
@@ -31,29 +26,6 @@ QUICK_CASES = 9
 
 Algorithms = Mapping[str, type[CongestionControl]]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One run, described so that any machine with this package can do it."""
-
-    experiment: Experiment
-    case: int
-    repetition: int
-    record: Record
-    algorithms: tuple[tuple[str, type[CongestionControl]], ...] = ()
-
-
-def work(task: Task, stop: StopFlag | None = None) -> Raw:
-    """Do one task, here."""
-    return _engine.run(task.experiment, task.case, task.repetition, task.record, stop, dict(task.algorithms))
-
-
-def cores() -> int:
-    """Return the number of CPUs this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Runs(Sequence[tuple[int, int]]):
@@ -154,6 +126,7 @@ class Sweep:
             self.folder.expect(self.runs, record, again=bool(algorithms))
         self.done: dict[tuple[int, int], Outcome] = {}
         self.failures: list[RunError] = []
+        self._held: dict[tuple[int, int], Outcome] = {}
 
     def result(self) -> Result:
         """What there is by now."""
@@ -162,14 +135,21 @@ class Sweep:
         path = self.folder.path if self.folder else None
         return Result(self.experiment, self.plan, outcomes, _engine.version(), failed, path)
 
+    def begin(self) -> None:
+        """Look at what the folder holds already; where runs are missing, reserve it before the first of them."""
+        if self.folder is None:
+            return
+        if not self.algorithms:  # the code of a Python algorithm is in no hash: never taken as done
+            self._held = self.folder.finished(self.record)
+        if any(key not in self._held for key in self.runs):
+            self.folder.reserve()
+
     def resume(self) -> Iterator[Outcome]:
         """Take what the folder holds already."""
-        if self.folder and not self.algorithms:  # the code of a Python algorithm is in no hash: never taken as done
-            held = self.folder.finished(self.record)
-            for key in self.runs if held else ():
-                if key in held:
-                    self.done[key] = held[key]
-                    yield held[key]
+        for key in self.runs if self._held else ():
+            if key in self._held:
+                self.done[key] = self._held[key]
+                yield self._held[key]
 
     def tasks(self, case: int, repetitions: Sequence[int]) -> Iterator[Task]:
         """Make the tasks of a case that are still to be done, each when it is asked for."""
@@ -258,13 +238,15 @@ def run_all(
     """
     try:
         for one in sweeps:
+            one.begin()
+        for one in sweeps:
             for outcome in one.resume():
                 seen(one, outcome)
         groups = [(one, case, repetitions) for one in sweeps for case, repetitions in one.runs.groups]
         if weight:
             groups.sort(key=lambda group: -weight(group[0], group[1]))
         tasks = ((one, task) for one, case, repetitions in groups for task in one.tasks(case, repetitions))
-        pool = _Pool(jobs, executor)
+        pool: Pool[Sweep] = Pool(jobs, executor)
 
         def take(one: Sweep, raw: Raw | RunError) -> None:
             if outcome := one.take(raw):
@@ -308,137 +290,3 @@ def _refuse_huge(plan: Plan, record: Record) -> None:
                 f"series every {record.series_ms:g} ms over {case.duration_s:g} s and {len(case.flows)} flows would be "
                 f"{rows:.2g} rows a run; at most {MOST_ROWS:.0e} are kept: use a longer step"
             )
-
-
-class _Pool:
-    """An executor with a bounded number of runs in flight, that can be stopped."""
-
-    def __init__(self, jobs: int | None, executor: Executor | None) -> None:
-        self._flags: dict[Future[Raw], StopFlag] = {}
-        self._own = None
-        if executor is None:
-            jobs = jobs or cores()
-            executor = self._own = ThreadPoolExecutor(jobs, thread_name_prefix="sojourn")
-            self._window = jobs + 1  # one waiting, so that no thread idles while an outcome is written
-        else:
-            self._window = 4 * (getattr(executor, "_max_workers", None) or 64)
-        self._executor: Executor = executor
-        self._owners: dict[Future[Raw], tuple[Sweep, Task]] = {}
-        self._flying: set[Future[Raw]] = set()
-        self._landed: list[Future[Raw]] = []
-
-    def finished(self, tasks: Iterator[tuple[Sweep, Task]]) -> Iterator[tuple[Sweep, Raw | RunError]]:
-        """Yield runs as they finish, in any order, with the sweeps they belong to."""
-        while True:
-            while len(self._flying) < self._window and (owned := next(tasks, None)):
-                future = self._submit(owned[1])
-                self._owners[future] = owned
-                self._flying.add(future)
-            if not self._flying:
-                return
-            # The timeout lets Windows see Ctrl-C, which does not wake a thread from an endless wait there.
-            ready, self._flying = wait(self._flying, timeout=0.5, return_when=FIRST_COMPLETED)
-            self._landed.extend(ready)
-            while self._landed:
-                yield self._outcome(self._landed[-1])
-                # Only once the consumer is done with it: an interrupt must not lose it.
-                future = self._landed.pop()
-                del self._owners[future]
-                self._flags.pop(future, None)
-
-    def _submit(self, task: Task) -> Future[Raw]:
-        if not self._own:
-            return self._executor.submit(work, task)  # a flag is of this process; runs elsewhere are abandoned
-        # One flag each: a class in Python that raises sets the flag of its run.
-        flag = StopFlag()
-        future = self._own.submit(work, task, flag)
-        self._flags[future] = flag
-        return future
-
-    def stop(self) -> list[tuple[Sweep, Raw | RunError]]:
-        """Stop what is under way; return what had finished and was not handed over."""
-        for flag in self._flags.values():
-            flag.set()
-        for future in self._flying:
-            future.cancel()
-        if self._own:
-            wait(self._flying, timeout=5)
-        ready = [f for f in (*self._landed, *self._flying) if f.done() and not f.cancelled() and f.exception() is None]
-        return [self._outcome(future) for future in ready]
-
-    def _outcome(self, future: Future[Raw]) -> tuple[Sweep, Raw | RunError]:
-        sweep, task = self._owners[future]
-        try:
-            return sweep, future.result()
-        except RunError as error:
-            return sweep, error
-        except Exception as error:
-            if self._own:
-                raise
-            # A worker that died, or could not make sense of the task: this run is lost, the others are not.
-            where = f"{task.experiment.file}, case {task.case}, repetition {task.repetition}"
-            lost = RunError(
-                f"{where}: the cluster lost this run ({type(error).__name__}: {error})", task.case, task.repetition
-            )
-            lost.__cause__ = error
-            return sweep, lost
-
-    def close(self) -> None:
-        """Let go of the threads."""
-        if self._own:
-            self._own.shutdown(wait=True, cancel_futures=True)
-
-
-#: A host and a port, with or without the protocol; Dask has several.
-_SCHEDULER = re.compile(r"(?:[a-z]+://)?(?:[^\s:/\[\]]+|\[[0-9a-fA-F:.%]+\]):[0-9]{1,5}(?:/\S*)?|inproc://\S+")
-
-
-@contextmanager
-def cluster(address: str) -> Iterator[Executor]:
-    """Connect to a Dask cluster: `local` starts one here, anything else is a scheduler's address."""
-    if address != "local" and not _SCHEDULER.fullmatch(address):
-        raise SpecError(
-            f"--cluster {address!r}: expected local, or the address of a Dask scheduler such as tcp://10.0.0.5:8786"
-        )
-    try:
-        import distributed
-    except ImportError:
-        raise SetupError("--cluster needs Dask: pip install 'sojourn[cluster]'") from None
-    dask: Any = distributed  # it has no types
-    local = None
-    try:
-        if address == "local":
-            # One process per CPU and one thread each: a run is single-threaded.
-            local = dask.LocalCluster(
-                n_workers=cores(), threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-            )
-        client = dask.Client(local or address, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise SetupError(f"--cluster {address}: no Dask scheduler answers there ({error})") from None
-    try:
-        yield _Cluster(client)
-        client.close()
-        if local:
-            local.close()
-    except BaseException:
-        # An interrupt must not wait for what the workers are doing; of another's cluster we only take our leave.
-        for worker in local.workers.values() if local else ():
-            with suppress(OSError, TypeError):  # it may be gone, or not have come up
-                os.kill(worker.pid, signal.SIGKILL)
-        for side in (client, local) if local else (client,):
-            with suppress(TimeoutError):
-                side.close(timeout=0.3)
-        raise
-
-
-class _Cluster(Executor):
-    """Dask's executor, which does not say how many workers it has."""
-
-    def __init__(self, client: Any) -> None:
-        self._dask = client.get_executor(pure=False)
-        # Where the executors of the standard library keep it; PEP 3148 has no word for it.
-        self._max_workers: int = sum(client.ncores().values()) or 1
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = self._dask.submit(fn, *args, **kwargs)
-        return future

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from .figures import figure as figure
 from .remarks import remarks
 from .stats import Interval, counted, mean_interval
 
@@ -73,14 +74,6 @@ class Row:
     kind: str
     n: int
     cells: tuple[Interval, ...]
-
-
-def figure(entry: Mapping[str, Any], metric: str) -> float:
-    """Look up `rtt_ms.mean` and the like in a summary; NaN when the run has none."""
-    value: Any = entry
-    for key in metric.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return float(value) if isinstance(value, (int, float)) else float("nan")
 
 
 def group_columns(result: Result) -> tuple[Column, ...]:
@@ -243,21 +236,18 @@ def html(result: Result) -> str:
         ("groups", group_columns(result), ("flow", "cc")),
         ("links", LINK, ("link", "")),
     ):
-        head = "".join(f"<th>{escape(text)}</th>" for text in ("case", *heads, "n", *(c.title for c in columns)))
+        lines = list(rows(result, part, columns))
+        shown = telling(lines, columns)
+        titles = ("case", *heads, "n", *(columns[i].title for i in shown))
+        head = "".join(f"<th>{escape(text)}</th>" for text in titles)
         body = "".join(
             "<tr>"
             + "".join(
                 f"<td>{escape(text)}</td>"
-                for text in (
-                    r.case,
-                    r.name,
-                    r.kind,
-                    str(r.n),
-                    *(c.text(one) for c, one in zip(columns, r.cells, strict=True)),
-                )
+                for text in (r.case, r.name, r.kind, str(r.n), *(columns[i].text(r.cells[i]) for i in shown))
             )
             + "</tr>"
-            for r in rows(result, part, columns)
+            for r in lines
         )
         parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
     parts += [f"<p>Mind: {escape(line)}</p>" for line in remarks(result)]

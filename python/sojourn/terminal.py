@@ -6,10 +6,10 @@ import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ._engine import Claim, Experiment, Record
     from .result import Outcome, Result
+    from .store import Cure
 
 INTERRUPTED = 130
 #: What an open file, which has no name by then, may answer to a write.
@@ -109,7 +110,7 @@ def print_rows(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, whole: bo
     def table(columns: int) -> Table:
         made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for head in heads[:columns]:
-            made.add_column(head, no_wrap=whole or head == heads[0])
+            made.add_column(head, no_wrap=whole or head == heads[0], overflow="fold")
         for row in rows:
             made.add_row(*(Text(str(cell)) for cell in row[:columns]))
         return made
@@ -147,26 +148,30 @@ def run(
     fresh: bool = False,
     lines: bool = False,
     on: str = "sim",
-    arrivals: bool = False,
+    cure: Cure | None = None,
 ) -> Result:
-    """Run into a results folder with a progress bar; say where to go on after Ctrl-C."""
+    """Run into a results folder with a progress bar; say where to go on after Ctrl-C.
+
+    `cure` is what the command offers where the folder will not do; without one, -o DIR and --fresh.
+    """
     from ._engine import Record, check
     from .result import title
-    from .stats import counted
-    from .store import Store, place
+    from .store import WITH_OPTION, Store, place
     from .sweep import choose, sweep
-    from .sweep import cluster as connect
 
     plan = check(experiment)
     folder = out or place(experiment, plan, on=on)
     order = choose(plan, repeat, quick)
     printer = _Lines(order) if lines else None
-    acks = record is not None and record.acks
-    host = _kernel(experiment, arrivals, acks) if on == "linux" else _executor(cluster, connect)
-    with host as executor, _progress(title(experiment, plan), len(order)) as progress:
+    host: AbstractContextManager[Executor | None] = executor(cluster)
+    if on == "linux":
+        from .linux.flows import kernel
+
+        host = kernel(experiment, record is not None and record.acks)
+    with host as pool, progress(title(experiment, plan), len(order)) as bar:
 
         def seen(outcome: Outcome, done: int, total: int) -> None:
-            progress(done, total)
+            bar(done, total)
             if printer:
                 printer.add(outcome)
 
@@ -177,34 +182,42 @@ def run(
                 quick=quick,
                 record=record or Record(),
                 jobs=jobs,
-                executor=executor,
-                store=lambda plan: Store(folder, experiment, plan, fresh=fresh, on=on),
+                executor=pool,
+                store=lambda plan: Store(folder, experiment, plan, fresh=fresh, on=on, cure=cure or WITH_OPTION),
                 seen=seen,
             )
         except KeyboardInterrupt:
             if printer:
                 printer.flush()
-            done = progress.done
-            kept = f"{done} of {counted(len(order), 'run')} finished, in {folder}" if done else "no run had finished"
-            say(f"interrupted: {kept}; the same command goes on from there")
-            raise typer.Exit(INTERRUPTED) from None
+            interrupted(bar.done, len(order), folder)
     if printer:
         printer.flush()
     return result
 
 
+def interrupted(done: int, total: int, folder: Path) -> NoReturn:
+    """Say what is kept of a command that Ctrl-C has ended, and end it."""
+    from .stats import counted
+
+    if done:
+        say(
+            f"interrupted: {done} of {counted(total, 'run')} finished, in {folder}; the same command goes on from there"
+        )
+    else:
+        say("interrupted: no run had finished, so nothing was kept")
+    raise typer.Exit(INTERRUPTED) from None
+
+
 @contextmanager
-def _kernel(experiment: Experiment, arrivals: bool, acks: bool) -> Iterator[Executor | None]:
-    from .linux.flows import kernel
+def executor(address: str | None) -> Iterator[Executor | None]:
+    """What --cluster names; nothing where runs are threads of this process."""
+    if address is None:
+        yield None
+        return
+    from .cluster import cluster
 
-    with kernel(experiment, arrivals, acks) as bed:
-        yield bed
-
-
-@contextmanager
-def _executor(address: str | None, connect: Any) -> Iterator[Executor | None]:
-    with nullcontext() if address is None else connect(address) as executor:
-        yield executor
+    with cluster(address) as connected:
+        yield connected
 
 
 class _Lines:
@@ -229,7 +242,7 @@ class _Lines:
         sys.stdout.flush()
 
 
-class _Progress:
+class Progress:
     """Counts runs; draws a bar only on a terminal."""
 
     def __init__(self) -> None:
@@ -238,26 +251,30 @@ class _Progress:
         self.task: Any = None
 
     def __call__(self, done: int, total: int) -> None:
+        """Take in how many are done."""
         self.done = done
         if self.bar is not None:
             self.bar.update(self.task, completed=done, total=total)
 
 
 @contextmanager
-def _progress(title: str, total: int) -> Iterator[_Progress]:
-    progress = _Progress()
+def progress(title: str, total: int) -> Iterator[Progress]:
+    """Show how many runs of how many are done."""
+    counting = Progress()
     if not sys.stderr.isatty():
-        yield progress
+        yield counting
         return
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
-        Progress,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
+    )
+    from rich.progress import (
+        Progress as Bar,
     )
 
     columns = (
@@ -267,6 +284,6 @@ def _progress(title: str, total: int) -> Iterator[_Progress]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        progress.bar, progress.task = bar, bar.add_task(escape(title[:50]), total=total)
-        yield progress
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        counting.bar, counting.task = bar, bar.add_task(escape(title[:50]), total=total)
+        yield counting

@@ -9,11 +9,8 @@ from pathlib import Path
 
 import pytest
 
-#: Two cases of three repetitions that differ, each a fraction of a second of work.
-SWEEP = """
-format = 1
-title = "two rates"
-
+#: A path and a flow that cost next to nothing.
+ONE_FLOW = """
 [path]
 rate = "2 Mbit/s"
 rtt = "20 ms"
@@ -22,7 +19,13 @@ buffer = "1 BDP"
 [[flow]]
 name = "a"
 cc = "newreno"
+"""
 
+#: Two cases of three repetitions that differ, each a fraction of a second of work.
+SWEEP = f"""
+format = 1
+title = "two rates"
+{ONE_FLOW}
 [[flow]]
 name = "b"
 cc = "cubic"

@@ -252,13 +252,27 @@ def test_a_key_that_goes_too_deep_is_named(sojourn, sweep_file, key):
         ),
         (["plot", "lines", "out"], """--set 'sweep.path.rtt=["10 ms", "40 ms"]'"""),
         (["reproduce", "thesis/table-5.1", "--all"], "both thesis/table-5.1 and --all are given"),
-        (["plot", "cdf", "out", "--set", "path.rtt=5ms"], "--set path.rtt=5ms: a result is what it is"),
-        (["plot", "cdf", "out", "--seed", "0"], "--seed 0: a result is what it is"),
-        (["plot", "cdf", "out", "--repeat", "3"], "--repeat 3: a result is what it is"),
-        (["plot", "cdf", "out", "--quick"], "--quick: a result is what it is"),
-        (["compare", "out", "out", "--set", "path.rtt=5ms"], "--set path.rtt=5ms: a result is what it is"),
-        (["compare", "out", "out", "--repeat", "3"], "--repeat 3: a result is what it is"),
-        (["compare", "out", "out", "--seed", "3"], "--seed 3: a result is what it is"),
+        (["plot", "cdf", "out", "--set", "path.rtt=5ms"], "--set path.rtt=5ms cannot change existing results"),
+        (["plot", "cdf", "out", "--seed", "0"], "--seed 0 cannot change existing results"),
+        (["plot", "cdf", "out", "--repeat", "3"], "--repeat 3 cannot change existing results"),
+        (["plot", "cdf", "out", "--quick"], "--quick cannot change existing results"),
+        (["compare", "out", "out", "--set", "path.rtt=5ms"], "--set path.rtt=5ms cannot change existing results"),
+        (["compare", "out", "out", "--repeat", "3"], "--repeat 3 cannot change existing results"),
+        (["compare", "out", "out", "--seed", "3"], "--seed 3 cannot change existing results; give the experiment file"),
+        (["export", "out", "--format", "qlog", "--set", "path.rtt=5ms"], "--set path.rtt=5ms cannot change existing"),
+        (["verify", "out", "--set", "path.rtt=5ms"], "--set path.rtt=5ms cannot change existing results"),
+        (["verify", "out", "--repeat", "9"], "--repeat 9 cannot change existing results"),
+        (["verify", "out", "--fresh"], "--fresh cannot change existing results"),
+        (["verify", "out", "--plot", "foo.png"], "--plot foo.png: arrivals are only played again"),
+        (["verify", "out", "-o", "nowhere"], "-o nowhere: arrivals are only played again"),
+        (["verify", "out"], "sojourn run --on linux --diftr --events"),
+        (["compare", "out", "out", "--json", "--markdown"], "--json and --markdown: each prints the same in its own"),
+        (["log", "x.log", "--csv", "--json"], "--csv and --json: each prints the same in its own form; give one"),
+        (["spp", "a.pcap", "b.pcap", "--csv", "--json"], "--csv and --json: each prints the same in its own form"),
+        (["plot", "cdf", "uot"], "uot: no such results folder or experiment file"),
+        (["export", "uot", "--format", "qlog"], "uot: no such results folder or experiment file"),
+        (["compare", "out", "uot"], "uot: no such results folder or experiment file"),
+        (["run", "uot"], "uot: no such file; an experiment in one line has a colon"),
     ],
     ids=lambda x: " ".join(x)[:60] if isinstance(x, list) else "",
 )
@@ -478,3 +492,13 @@ def test_a_page_is_named_as_one(sojourn, tmp_path):
 def test_a_dash_is_no_file(sojourn):
     refused = sojourn("export", "5Mbit/s 20ms: cubic", "--format", "siftr", "-o", "-")
     assert refused.returncode == 2 and "/dev/stdout" in refused.stderr
+
+
+def test_an_interrupt_before_the_first_run_ends_promises_nothing(sojourn, tmp_path, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sojourn._engine.run", stop)
+    told = sojourn("run", LINE, *QUICK, "-o", "out")
+    assert (told.returncode, told.stderr) == (130, "sojourn: interrupted: no run had finished, so nothing was kept\n")
+    assert not (tmp_path / "out").exists()

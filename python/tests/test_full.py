@@ -29,13 +29,18 @@ duration = "2 s"
 """
 
 
-def test_lines_are_written_resumed_and_found_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture(autouse=True)
+def one_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All experiments that there are, and where lines about them go."""
     (tmp_path / "experiments" / "some").mkdir(parents=True)
     (tmp_path / "experiments" / "some" / "small.toml").write_text(SMALL)
     monkeypatch.setattr(full, "EXPERIMENTS", tmp_path / "experiments")
     monkeypatch.setattr(full, "RESULTS", tmp_path / "results")
+
+
+def test_lines_are_written_resumed_and_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     written, failed = full.write(2, tmp_path / "runs", "2026-01-31")
     assert written == tmp_path / "results" / "2026-01-31.jsonl"
     assert failed == 0
@@ -57,10 +62,6 @@ def test_lines_are_written_resumed_and_found_again(
 def test_a_run_that_fails_fails_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "experiments" / "some").mkdir(parents=True)
-    (tmp_path / "experiments" / "some" / "small.toml").write_text(SMALL)
-    monkeypatch.setattr(full, "EXPERIMENTS", tmp_path / "experiments")
-    monkeypatch.setattr(full, "RESULTS", tmp_path / "results")
     real = _engine._core.run
 
     def sometimes(text: str, file: str, overrides: list[str], case: int, repetition: int, **options: object) -> object:

@@ -116,7 +116,8 @@ def test_finished_results_on_a_read_only_medium_are_shown(folder, sojourn, monke
     assert before == {file: file.read_bytes() for file in folder.rglob("*.*") if file.is_file()}
     for more in (("--repeat", "4"), ("--repeat", "3", "--fresh"), ("--repeat", "3", "--events")):
         refused = sojourn(*again, *more)
-        assert refused.returncode == 2 and "cannot be written to" in refused.stderr, more
+        assert refused.returncode == 2 and "missing; choose another folder (-o DIR)" in refused.stderr, more
+        assert f"{folder} is not writable, and " in refused.stderr
 
 
 def test_a_file_where_a_folder_is_wanted_gets_the_way_there(sojourn, sweep_file):
@@ -159,7 +160,11 @@ def test_what_another_model_made_is_neither_mixed_nor_taken_for_ours(folder, soj
 
 def test_a_folder_of_results_given_to_run_leads_to_its_page(folder, sojourn, tmp_path):
     done = sojourn("run", str(folder))
-    assert f"is a folder of results, of which `sojourn report {folder}` makes a page; give an experiment" in done.stderr
+    assert (
+        f"{folder} is a results folder, not an experiment. To see it: sojourn report {folder}. "
+        f"To run it again: sojourn run {folder / 'spec.toml'}" in done.stderr
+    )
+    assert sojourn("run", folder / "spec.toml").returncode == 0
     assert "is a folder; give an experiment" in sojourn("run", str(tmp_path)).stderr
 
 
@@ -170,3 +175,21 @@ def test_text_for_a_pipe_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "mean ± 95 %" in done.stdout.decode("utf-8")
+
+
+def test_a_plan_that_is_missing_is_written_anew_by_the_command_that_made_it(folder):
+    (folder / "plan.json").unlink()
+    with pytest.raises(sj.SpecError, match=r"plan\.json: missing; give the command that made these results again"):
+        sj.load(folder)
+    kept = (folder / "summary.jsonl").read_bytes()
+    sj.run(LINE, set=SHORT, repeat=3, out=folder)
+    assert len(sj.load(folder)) == 3 and (folder / "summary.jsonl").read_bytes() == kept
+
+
+@pytest.mark.parametrize("words", [("compare", LINE, LINE), ("plot", "cdf", LINE, "-o", "cdf.svg")])
+def test_where_no_option_names_the_folder_the_cure_is_another_place(sojourn, monkeypatch, words):
+    monkeypatch.setattr(stores, "takes_files", lambda _: False)
+    refused = sojourn(*words, "--set", "run.duration=2 s")
+    assert refused.returncode == 2
+    assert "the current folder is not writable, and 1 of 1 run is missing; run it from a folder" in refused.stderr
+    assert "-o DIR" not in refused.stderr and "--fresh" not in refused.stderr

@@ -121,3 +121,25 @@ def test_the_law_headers_know_no_kernel_type():
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--set", "G=abc", "--print"), '--set G=abc: "abc" is not a number'),
+        (("--set", "window=4", "--set", "g=-3", "--print"), "--set g=-3: -3 is out of range: allowed is 0.1 to 10000"),
+        (("--remove", "--print"), "--remove and --print: one deletes the unit, the other only shows it; give one"),
+    ],
+)
+def test_what_is_wrong_with_an_installation_is_named_as_it_was_given(sojourn, words, says):
+    told = sojourn("kernel", "install", "hldg", *words)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert says in told.stderr
+
+
+def test_an_empty_kernel_is_told(sojourn, monkeypatch):
+    monkeypatch.setattr("sojourn.linux.kernel.root", lambda _: None)
+    monkeypatch.setattr("sojourn.linux.lent.sweep", lambda: None)
+    monkeypatch.setattr("sojourn.linux.kernel.loaded", list)
+    assert sojourn("kernel", "list").stdout == "nothing is loaded\n"
+    assert sojourn("kernel", "list", "--json").stdout == "[]\n"

@@ -150,11 +150,9 @@ def test_packets_that_a_capture_missed_make_no_wrong_rtt(captured, tmp_path, see
         capture = pcap.read(f"{captured}#{name}")
         kept = {i for i in range(len(capture)) if dice.random() >= missing}
         files.append(rewritten(tmp_path / name, capture, magic=b"\x4d\x3c\xb2\xa1", kept=kept))
-    try:
-        trips = sj.spp(*files).trips
-    except sj.SpecError:
-        assert missing > 0.4
-        return
+    trips = sj.spp(*files).trips
+    # Where each capture lacks half, a quarter of the packets is in both, and an eighth of the pairs or more.
+    assert len(trips) == 2 and sum(len(trip.rtt) for trip in trips) > 200
     # Every pair is a way there and a way back of one flow: never under the path's, never over a full buffer's twice.
     for trip in trips:
         assert trip.rtt.min() >= 40e6 and trip.rtt.max() <= 40e6 + 2 * 21e6
@@ -209,6 +207,7 @@ def test_spp_on_the_command_line(sojourn, captured):
         ((f"{captured}#moon", captured), "no interface 'moon'"),
         (("missing.pcap", captured), "no such file"),
         ((f"{captured}#sender", f"{captured}#bottleneck-drops"), "one direction only"),
+        ((f"{captured}#sender", f"{captured}#sender"), "A and B are the same capture point"),
     ):
         wrong = sojourn("spp", *arguments)
         assert wrong.returncode == 2 and said in wrong.stderr

@@ -143,6 +143,7 @@ def test_pairs_that_are_all_alike_count_as_one_for_programs_too():
     line = LINE.format(buffer="1BDP", cc="newreno")
     both = sj.compare(line, line, set=SET, repeat=3)
     assert {pair.difference.n for pair in both.pairs} == {3}
+    assert "n: pairs of runs; 1 if all pairs are alike or only one was run" in both.markdown()
     assert {row["n"] for row in both.rows()} == {1}
     assert all(cells.split(" | ")[-2] == "1" for cells in both.markdown().splitlines() if cells.startswith("|  | flow"))
 
@@ -179,8 +180,35 @@ def test_sweeps_pair_by_value(sweep_file, tmp_path):
     assert {pair.case for pair in both.pairs} == {"path.rate=1 Mbit/s", "path.rate=2 Mbit/s"}
     other = tmp_path / "other.toml"
     other.write_text(sweep_file.read_text().replace('["1 Mbit/s", "2 Mbit/s"]', '["3 Mbit/s", "4 Mbit/s"]'))
-    with pytest.raises(sj.SpecError, match="share no case"):
+    with pytest.raises(
+        sj.SpecError,
+        match=r"no case has the same values .*: A has path\.rate = 1, 2 Mbit/s; B has path\.rate = 3, 4 Mbit/s",
+    ):
         sj.compare(a, other)
+
+
+def test_two_values_of_a_swept_key_are_compared_case_by_case(sweep_file):
+    """`compare path.queue=fifo path.queue=codel --in` a file that sweeps the queue and something else."""
+    sweep_file.write_text(sweep_file.read_text() + '"path.queue" = ["fifo", "codel"]\n')
+    short = {"run.duration": "1 s", "run.repeat": "1"}
+    a, b = (sj.run(sweep_file, set=short | {"path.queue": queue}) for queue in ("fifo", "codel"))
+    both = paired.pair(a, b, "queue_ms.mean")
+    assert [pair.case for pair in both.pairs] == ["path.rate=1 Mbit/s", "path.rate=2 Mbit/s"]
+    assert both.fixed == ("path.queue = fifo → codel",)
+    assert "`path.queue = fifo → codel`" in both.markdown()
+    # Of one case each, none is labelled with a value that only A has.
+    one, other = (sj.run(sweep_file, set=short | {"path.queue": q, "path.rate": "1 Mbit/s"}) for q in ("fifo", "codel"))
+    single = paired.pair(one, other, "queue_ms.mean")
+    assert [pair.case for pair in single.pairs] == [""] and single.fixed == ("path.queue = fifo → codel",)
+
+
+def test_sides_that_share_no_value_are_told_what_they_have(sweep_file):
+    one, other = (
+        sj.run(sweep_file, set={"run.duration": "1 s", "run.repeat": "1", key: value})
+        for key, value in (("sweep.path.rtt", ["20 ms", "40 ms"]), ("path.rtt", "30 ms"))
+    )
+    with pytest.raises(sj.SpecError, match=r"A has path\.rtt = 20, 40 ms; B has no sweep of path\.rtt; run both with"):
+        paired.pair(one, other)
 
 
 def test_a_run_without_the_figure_takes_its_pair_along():

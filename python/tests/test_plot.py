@@ -8,6 +8,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ import sojourn as sj
 from sojourn import plot
 from sojourn.errors import NotRecorded, SpecError
 from sojourn.plot import data, histogram, inner, options, series, style, units
+from sojourn.plot.why import lane
 from sojourn.report.result import over_time
 from sojourn.result import Result
 from sojourn.whatif.scene import QUEUES
@@ -92,35 +94,6 @@ def test_runs_whose_last_bins_differ_pool_to_a_function_that_never_turns_back() 
     assert at == sorted(at)
 
 
-def test_metrics_by_path(pair: Result) -> None:
-    summary = pair.outcomes[0].summary
-    assert data.metric(summary, "link.bottleneck.queue_ms.mean") == summary["links"][0]["queue_ms"]["mean"]
-    assert data.metric(summary, "queue_ms.mean") == data.metric(summary, "link.0.queue_ms.mean")
-    assert data.metric(summary, "flow.b.share") + data.metric(summary, "flow.a.share") == pytest.approx(1)
-    assert data.metric(summary, "fairness.jain") == summary["fairness"]["jain"]
-    assert math.isnan(data.metric(summary, "flow.a.completion_s"))
-    assert math.isnan(data.metric(summary, "link.return.queue_ms.mean"))
-
-
-def test_a_group_has_the_figures_of_a_flow(pair: Result) -> None:
-    group = pair.outcomes[0].summary["groups"][0]
-    assert data.metric(pair.outcomes[0].summary, f"group.{group['name']}.rtt_ms.p95") == group["rtt_ms"]["p95"]
-
-
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ("flow.z.share", "flows are a, b"),
-        ("flow.a.shares", "share"),
-        ("queue_ms", "not a number; go on with"),
-        ("fairness.jane", "jain"),
-    ],
-)
-def test_a_wrong_metric_says_what_there_is(pair: Result, path: str, words: str) -> None:
-    with pytest.raises(SpecError, match=words):
-        data.metric(pair.outcomes[0].summary, path)
-
-
 def test_axes_are_named_with_units() -> None:
     assert data.quantity("link.bottleneck.queue_ms.p95") == ("95th percentile queue delay", "ms", 1.0)
     assert data.quantity("flow.a.share") == ("share of a", "%", 100.0)
@@ -135,7 +108,7 @@ def test_swept_values_on_one_axis() -> None:
 
 def test_labels_say_in_what_cases_differ(grid: Result) -> None:
     labels = [s.label for s in data.shown(grid)]
-    assert labels[0] == "hldg, 1.5 Mbit/s, rtt 10 ms" and len(set(labels)) == 18
+    assert labels[0] == "hldg, 1.5 Mbit/s, RTT 10 ms" and len(set(labels)) == 18
     assert data.short_spec("hldg(accumulate=false, beta=0.7, bdp=true)") == "hldg −accumulate beta=0.7 +bdp"
     assert data.shown(grid, [str(i) for i in range(18)])[17].label == "17"
     with pytest.raises(SpecError, match="2 labels for 18 cases"):
@@ -224,7 +197,7 @@ def test_time_has_its_panels_and_causes(pair: Result) -> None:
     words = [text.get_text() for text in fig.axes[2].get_yticklabels()]
     events = pair.table("events").filter(data_between(5, 25))
     expected = events.group_by("cause").len().sort("cause")
-    assert sorted(words) == sorted(f"{c.replace('_', ' ')} {n}" for c, n in expected.iter_rows())
+    assert sorted(words) == sorted(f"{lane(cause)} ({n})" for cause, n in expected.iter_rows())
 
 
 def test_time_has_the_panels_of_teacup_where_they_are_asked_for(pair: Result) -> None:
@@ -263,11 +236,13 @@ def test_drops_are_counted_from_the_log_or_from_the_steps() -> None:
     assert words(without) == [f"{without.table('links')['dropped'].sum()} drops"]
 
 
-def test_heat_has_the_median_of_every_cell(grid: Result) -> None:
-    fig = drawn("heat", grid, metric="queue_ms.mean")
+@pytest.mark.parametrize(("given", "over"), [({}, np.mean), ({"statistic": "median"}, np.median)])
+def test_heat_has_the_mean_of_every_cell_or_the_median(grid: Result, given: dict[str, str], over: Any) -> None:
+    fig = drawn("heat", grid, metric="queue_ms.mean", **given)
     panel = fig.axes[0]
     cells = [t.get_text() for t in panel.texts]
-    means = [np.median([o.summary["links"][0]["queue_ms"]["mean"] for o in grid.of(c)]) for c in grid.plan.cases[:9]]
+    assert fig.axes[-1].get_ylabel().endswith(f"\n{over.__name__} of 3 runs")
+    means = [over([o.summary["links"][0]["queue_ms"]["mean"] for o in grid.of(c)]) for c in grid.plan.cases[:9]]
     assert [float(t) for t in cells] == pytest.approx(means, abs=0.051)
     assert [t.get_text() for t in panel.get_xticklabels()] == ["10", "40", "180"]
     assert [t.get_text() for t in panel.get_yticklabels()] == ["1.5", "4", "12"]
@@ -367,6 +342,7 @@ def test_scatter_of_groups() -> None:
         ("time", {"why": 7}, "expected true or false"),
         ("time", {"panels": ["cwnd", 3]}, "expected a list of names"),
         ("cdf", {"limit": -5}, "limit=-5: the axis of delays ends above 0"),
+        ("heat", {"statistic": "mode"}, "statistic is 'mode'; it may be 'mean' or 'median'"),
         ("heat", {"low": 5, "high": 5}, "low=5 is not below high=5"),
         ("heat", {"metric": "flow.a.ratio", "low": 5, "high": 2}, "low=5 is not below high=2"),
         ("heat", {"x": "path.rtt", "y": "path.rtt"}, "x and y are both 'path.rtt'"),

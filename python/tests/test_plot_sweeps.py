@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import synthetic
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 import sojourn as sj
@@ -97,8 +98,6 @@ def test_bands_of_shares_end_at_0_and_100(queues: Result) -> None:
         ends = np.concatenate([path.vertices[:, 1] for band in ax.collections for path in band.get_paths()])
         assert ends.min() >= 0.0 and ends.max() <= 100.0
         assert ends.max() == pytest.approx(100.0) if high == 100.0 else ends.min() == pytest.approx(low)
-    assert data.bounds("fairness.jain") == (0.0, 1.0)
-    assert data.bounds("queue_ms.mean") == (0.0, float("inf"))
 
 
 def test_clouds_of_shares_end_at_100(queues: Result) -> None:
@@ -110,13 +109,25 @@ def test_clouds_of_shares_end_at_100(queues: Result) -> None:
 
 def test_pictures_say_what_they_are_a_statistic_of(queues: Result) -> None:
     once = synthetic.result(sweep={"path.queue": QUEUES, "path.rate": RATES})
-    assert drawn("heat", queues).axes[-1].get_ylabel() == "Utilisation, %\nmedian of 3 runs"
+    assert drawn("heat", queues).axes[-1].get_ylabel() == "Utilisation, %\nmean of 3 runs"
     assert drawn("heat", once).axes[-1].get_ylabel() == "Utilisation, %"
     assert drawn("lines", queues).axes[-1].get_xlabel() == "Bottleneck rate, Mbit/s\n(means of 3 runs, 95 % bands)"
     assert drawn("lines", once).axes[-1].get_xlabel() == "Bottleneck rate, Mbit/s"
     assert "large: means of 3 runs, ellipses: 1 σ" in drawn("scatter", queues).axes[0].get_xlabel()
     five = synthetic.result(sweep={"path.queue": QUEUES}, repeat=5)
     assert drawn("box", five, metric="utilisation").axes[0].get_xlabel().count("quartiles of 5 runs")
+
+
+def test_a_scatter_plot_is_what_the_list_of_plots_says(queues: Result) -> None:
+    ax = drawn("scatter", queues).axes[0]
+    words = plot.KINDS["scatter"]
+    assert words.startswith("utilisation ") and ax.get_ylabel().startswith("Utilisation")
+    assert "to the left" in words and ax.get_xlim()[0] > ax.get_xlim()[1]
+    spread = [outcome.summary["links"][0]["queue_ms"]["p95"] for outcome in queues.of(queues.plan.cases[0])]
+    ellipse = ax.patches[0]
+    wide = ellipse.get_width() * np.abs(np.cos(np.radians(ellipse.angle)))
+    wide = max(wide, ellipse.get_height() * np.abs(np.sin(np.radians(ellipse.angle))))
+    assert "1 σ over repetitions" in words and wide == pytest.approx(2 * np.log2(spread).std(ddof=1), rel=0.2)
 
 
 def test_few_runs_are_dots_and_no_quartiles(queues: Result) -> None:
@@ -285,8 +296,31 @@ def test_of_one_control_no_queue_takes_the_colour_of_another() -> None:
     assert colours(ax.figure, "cdf") == shades
     dashes = [line._unscaled_dash_pattern for line in ax.lines]
     assert len(set(map(str, dashes))) == many
-    few = synthetic.result(("cubic",), sweep={"path.queue": ["fifo", "codel", "pie", "red"]})
-    assert set(colours(drawn("cdf", few), "cdf")) == {style.colour_of("cubic").upper()}, "dashes tell these apart"
+
+
+def test_queues_of_one_control_have_shades_of_their_own_and_bands_their_dashes() -> None:
+    few = synthetic.result(("cubic",), sweep={"path.queue": QUEUES, "path.rtt": ["10 ms", "20 ms", "40 ms"]}, repeat=3)
+    ax = drawn("lines", few, x="path.rtt", metric="queue_ms.mean").axes[0]
+    assert len(set(colours(ax.figure, "lines"))) == len(QUEUES)
+    assert len(ax.collections) == len(QUEUES)
+    for line, band in zip(ax.lines, ax.collections, strict=True):
+        (_, dash), width = band.get_linestyle()[0], band.get_linewidth()[0]
+        assert (
+            dash == pytest.approx([width * on for on in style.dash_of(line.get_label())[1]])
+            if dash
+            else (style.dash_of(line.get_label()) == "solid")
+        )
+        assert tuple(band.get_facecolor()[0][:3]) == pytest.approx(to_rgb(line.get_color()))
+
+
+def test_queues_keep_to_the_middle_of_their_hue_beside_other_controls() -> None:
+    looks = style.looks([(cc, queue) for cc in ("cubic", "bbr") for queue in QUEUES])
+    assert len({look.colour for look in looks}) == 2 * len(QUEUES)
+    ends = [[to_rgb(looks[4 * cc + i].colour) for i in (0, 3)] for cc in (0, 1)]
+    assert min(np.abs(np.subtract(one, other)).sum() for one in ends[0] for other in ends[1]) > 0.35
+    # Variants have the shades, and a queue its marker and dash alone.
+    variants = style.looks([(cc, queue) for cc in ("cubic", "cubic(beta=0.5)") for queue in QUEUES])
+    assert len({look.colour for look in variants}) == 2
 
 
 def test_a_queue_that_is_swept_gives_the_dash_wherever_it_is() -> None:
@@ -304,6 +338,48 @@ def test_names_decide_before_parameters_and_places_only_where_there_are_as_many(
     assert hues.controls([*cases, *other]) == ["hldg", "hldg", "cdg", "cdg"]
     alone = data.shown(synthetic.result(("cubic",)))
     assert hues.controls([*cases, *alone]) == ["cubic", "cubic(beta=0.5)", "cubic"]
+
+
+RTTS_OF_TWO = """
+format = 1
+path = { rate = "4 Mbit/s", rtt = "20 ms" }
+flow = [{ name = "a", cc = "cubic" }, { name = "b", cc = "newreno" }]
+run = { duration = "500 ms" }
+[sweep]
+"""
+
+
+def test_where_two_keys_end_alike_a_label_says_whose_a_value_is(tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(RTTS_OF_TWO + '"flow.a.rtt" = ["10 ms", "40 ms"]\n"flow.b.rtt" = ["10 ms", "40 ms"]\n', "utf-8")
+    result = sj.run(file)
+    assert data.shown(result)[1].label in (
+        "base RTT of a 10 ms, base RTT of b 40 ms",
+        "base RTT of a 40 ms, base RTT of b 10 ms",
+    )
+    names = [text.get_text() for text in drawn("lines", result, x="flow.a.rtt").axes[0].get_legend().get_texts()]
+    assert names == ["base RTT of b 10 ms", "base RTT of b 40 ms"]
+    file.write_text(RTTS_OF_TWO + '"flow.a.cc" = ["hldg", "cubic"]\n"flow.b.cc" = ["hldg", "cubic"]\n', "utf-8")
+    labels = {case.label for case in data.shown(sj.run(file))}
+    assert {"a: hldg, b: cubic", "a: cubic, b: hldg"} < labels and len(labels) == 4
+
+
+def test_names_of_a_heat_map_are_read_from_the_top_and_numbers_from_below(queues: Result) -> None:
+    ax = drawn("heat", queues, x="path.rate", y="path.queue").axes[0]
+    assert [text.get_text() for text in ax.get_yticklabels()] == QUEUES
+    assert ax.get_ylim()[0] > ax.get_ylim()[1], "the first is above"
+    ax = drawn("heat", queues, x="path.queue", y="path.rate").axes[0]
+    assert ax.get_ylim()[0] < ax.get_ylim()[1]
+
+
+def test_what_is_near_100_is_not_called_100(queues: Result) -> None:
+    made = []
+    for outcome in queues.outcomes:
+        summary = json.loads(outcome.raw)
+        summary["links"][0]["utilisation"] = (1.0, 0.9992, 0.98)[outcome.case.index % 3]
+        made.append(replace(outcome, raw=json.dumps(summary)))
+    cells = [text.get_text() for text in drawn("heat", replace(queues, outcomes=tuple(made))).axes[0].texts]
+    assert set(cells) == {"100.0", "99.9", "98.0"}
 
 
 def test_a_buffer_in_p_is_one_in_packets() -> None:

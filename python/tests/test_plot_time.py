@@ -11,7 +11,7 @@ import synthetic
 import sojourn as sj
 from sojourn import plot
 from sojourn.errors import SpecError
-from sojourn.plot import data, style
+from sojourn.plot import data, inner, style
 from sojourn.result import Result
 
 
@@ -70,12 +70,43 @@ def test_inner_variables_are_of_a_flow_that_is_named(why: Result) -> None:
 
 def test_of_a_sweep_the_picture_says_which_run_it_is(swept: Result, tmp_path: Path) -> None:
     fig = drawn(swept, case=1, repetition=2)
-    assert fig.get_suptitle() == "codel · case 1 · repetition 2 (seed 3)"
+    assert fig.get_suptitle() == "codel · seed 3 (1 of 3 repetitions)"
     text = plot.draw("time", swept, tmp_path / "one.svg", case=1, repetition=2).read_text("utf-8")
     assert "· case 1 · seed 3 ·" in text and "seeds" not in text
     whole = plot.draw("cdf", swept, tmp_path / "all.svg").read_text("utf-8")
     assert "seeds 1–3" in whole and "case" not in whole.split("<metadata>")[0]
     assert drawn(synthetic.result(step=0.1)).get_suptitle() == ""
+
+
+def test_a_title_has_all_keys_that_were_swept_and_a_label_that_was_given() -> None:
+    sweep = {"path.queue": ["fifo", "codel"], "path.rtt": ["10 ms", "40 ms"]}
+    result = synthetic.result(("cubic", "hldg"), sweep, repeat=3, step=0.1)
+
+    def title(labels: list[str] | None = None, **only: str) -> str:
+        only = {key.replace("_", "."): value for key, value in only.items()}
+        with style.styled():
+            return plot.make("time", data.shown(result, labels, only)).get_suptitle()
+
+    assert title(path_queue="fifo", path_rtt="40ms") == "fifo, RTT 40 ms · seed 1 (1 of 3 repetitions)"
+    assert title(path_queue="codel") == "codel, RTT 10 ms · seed 1 (1 of 3 repetitions)"
+    assert title(["mine"], path_queue="fifo", path_rtt="40ms") == "mine · seed 1 (1 of 3 repetitions)"
+    once = synthetic.result(("cubic",), {"path.queue": ["fifo", "codel"]}, step=0.1)
+    assert drawn(once, case=1).get_suptitle() == "codel"
+
+
+def test_inner_variables_have_shades_of_their_own_flows_colour(why: Result) -> None:
+    own = {style.shade(style.colour_of("hldg"), depth) for depth in (inner.MIN, inner.OWN, inner.MAX)}
+    neutral = {style.INK, style.FAINT}
+    axes = {ax.get_ylabel().split("\n")[0]: ax for ax in drawn(why, why=True, start=2, stop=5).axes}
+    for panel in ("Gradient", "Probability", "Estimates", "Bandwidth"):
+        lines = [line for line in axes[panel].lines if not line.get_label().startswith("_")]
+        assert lines and {line.get_color() for line in lines} <= own | neutral, panel
+    looks = [(line.get_color(), line.get_linestyle()) for line in axes["Gradient"].lines if line.get_label()[0] in "gḡ"]
+    assert len(set(looks)) == 2, "of smallest and of largest RTTs"
+    rounds = [line for line in axes["Delay"].lines if line.get_label() in ("smallest of a round of hldg", "largest")]
+    assert [(line.get_marker(), line.get_color()) for line in rounds] == [
+        (marker, style.shade(style.colour_of("hldg"), depth)) for marker, depth in (("v", inner.MIN), ("^", inner.MAX))
+    ]
 
 
 @pytest.mark.parametrize(

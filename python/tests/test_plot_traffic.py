@@ -103,6 +103,7 @@ def test_acks_that_are_dropped_are_no_loss_of_data(tmp_path: Path) -> None:
 def test_loss_is_drawn_from_end_to_end(tmp_path: Path, how: dict[str, float], ends: tuple[float, float]) -> None:
     with style.styled():
         ax = plot.make("time", data.shown(ran(tmp_path, MIX)), panels="loss", **how).axes[0]
+    assert len(ax.lines) == 3, "one of each flow"
     for line in ax.lines:
         t, y = line.get_xdata(), line.get_ydata()
         assert (t[0], t[-1]) == pytest.approx(ends, abs=0.02) and np.all(np.diff(t) > 0.49)

@@ -16,22 +16,6 @@ import synthetic
 
 import sojourn
 from sojourn import report
-from sojourn.report import (
-    Badge,
-    Badges,
-    Cell,
-    Code,
-    Column,
-    Facts,
-    Figure,
-    Line,
-    Page,
-    Panel,
-    Section,
-    Series,
-    Table,
-    Tick,
-)
 from sojourn.report.render import clean_svg
 from sojourn.report.result import over_time
 
@@ -74,27 +58,31 @@ def outline(html: str) -> Outline:
     return parser
 
 
-def everything() -> Page:
+def everything() -> report.Page:
     figure = '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><path id="a"/><use href="#a"/></svg>'
     time = np.arange(5.0)
-    panel = Panel("cwnd" + NASTY, "kB", [Line(NASTY, time)], [Tick(1.0, "#ff0000", NASTY, NASTY)])
-    return Page(
+    panel = report.Panel("cwnd" + NASTY, "kB", [report.Line(NASTY, time)], [report.Tick(1.0, "#ff0000", NASTY, NASTY)])
+    return report.Page(
         NASTY,
         [
             NASTY,
-            Section(
+            report.Section(
                 NASTY,
                 [
-                    Table([Column(NASTY, NASTY), "b"], [[NASTY, 1.5], [Cell(NASTY, NASTY, "ok", "x"), None]], NASTY),
-                    Figure(figure, NASTY),
-                    Series(time, [panel], NASTY),
-                    Facts({NASTY: NASTY, "n": 3}),
-                    Code(NASTY, NASTY),
-                    Code(NASTY),
-                    Badges([Badge(NASTY, NASTY, "ok")]),
+                    report.Table(
+                        [report.Column(NASTY, NASTY), "b"],
+                        [[NASTY, 1.5], [report.Cell(NASTY, NASTY, "ok", "x"), None]],
+                        NASTY,
+                    ),
+                    report.Figure(figure, NASTY),
+                    report.Series(time, [panel], NASTY),
+                    report.Facts({NASTY: NASTY, "n": 3}),
+                    report.Code(NASTY, NASTY),
+                    report.Code(NASTY),
+                    report.Badges([report.Badge(NASTY, NASTY, "ok")]),
                 ],
             ),
-            Section(NASTY, [], folded=True),
+            report.Section(NASTY, [], folded=True),
         ],
         NASTY,
         NASTY,
@@ -129,7 +117,7 @@ def test_nothing_is_fetched() -> None:
 def test_uplot_comes_with_its_licence_and_only_when_needed() -> None:
     with_series = report.render(everything())
     assert "Permission is hereby granted" in with_series and "var uPlot=" in with_series
-    assert "uPlot=" not in report.render(Page("a", [Table(["b"], [[1]])]))
+    assert "uPlot=" not in report.render(report.Page("a", [report.Table(["b"], [[1]])]))
 
 
 def test_ids_are_unique_and_links_lead_somewhere() -> None:
@@ -158,13 +146,13 @@ def test_an_svg_is_cleaned() -> None:
 
 
 def test_cells_sort_by_number_and_missing_ones_are_empty() -> None:
-    rows = [["a", 10.0, None], ["b", 9.5, math.nan], ["c", Cell("9 ± 1", 9.0), 2]]
-    page = report.render(Page("t", [Table(["name", Column("x", "ms"), "y"], rows)]))
+    rows = [["a", 10.0, None], ["b", 9.5, math.nan], ["c", report.Cell("9 ± 1", 9.0), 2]]
+    page = report.render(report.Page("t", [report.Table(["name", report.Column("x", "ms"), "y"], rows)]))
     assert re.findall(r'<td class="n" data-sort="([^"]*)">([^<]*)', page) == [
         ("10.0", "10.0"), ("", "–"), ("9.5", "9.50"), ("", "–"), ("9.0", "9 ± 1"), ("2", "2"),
     ]  # fmt: skip
     with pytest.raises(ValueError, match="has 1 cells for 2 columns"):
-        report.render(Page("t", [Table(["a", "b"], [[1]])]))
+        report.render(report.Page("t", [report.Table(["a", "b"], [[1]])]))
 
 
 def floats(text: str) -> list[float]:
@@ -173,12 +161,14 @@ def floats(text: str) -> list[float]:
 
 def test_series_carry_what_was_given() -> None:
     time, values = np.array([0.0, 0.5, 1.0]), np.array([1.0, math.nan, 3.25])
-    page = report.render(Page("t", [Series(time, [Panel("p", "ms", [Line("a", values)])])]))
+    page = report.render(report.Page("t", [report.Series(time, [report.Panel("p", "ms", [report.Line("a", values)])])]))
     data = json.loads(outline(page).text["script"][0])
     assert floats(data["time"]) == [0, 0.5, 1]
     assert floats(data["panels"][0]["lines"][0]["values"])[::2] == [1, 3.25]
     with pytest.raises(ValueError, match="2 values for 3 times"):
-        report.render(Page("t", [Series(time, [Panel("p", "ms", [Line("a", values[:2])])])]))
+        report.render(
+            report.Page("t", [report.Series(time, [report.Panel("p", "ms", [report.Line("a", values[:2])])])])
+        )
 
 
 def test_thinning_keeps_spikes_and_gaps() -> None:
@@ -331,3 +321,49 @@ def test_a_real_run_over_time_names_the_numbers_behind_every_cause(tmp_path: Pat
     used = series.panels[0].lines[0].values
     assert 8 < np.nanmean(used[len(used) // 2 :]) < 10.5
     outline(report.write([result], tmp_path / "r.html").read_text("utf-8"))
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Path:
+    """Results on whose queue delays something else was written."""
+    sojourn.run("5Mbit/s 20ms 1BDP fifo: cubic", set={"run.duration": "2 s"}, series="100ms", out=tmp_path / "kept")
+    for file in (tmp_path / "kept" / "queue_delay").iterdir():
+        file.write_text("junk")
+    return tmp_path / "kept"
+
+
+def test_a_picture_of_damaged_data_is_told_of_in_its_place(damaged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from sojourn.held import load
+
+    page = report.write([load(damaged)], damaged / "r.html").read_text("utf-8")
+    told = [text for text in outline(page).text["p"] if text.startswith("No picture: ")]
+    assert len(told) == 1 and "queue_delay" in told[0] and "damaged" in told[0]
+    assert capsys.readouterr().err == f"sojourn: {told[0]}\n"
+    # What was recorded over time is as whole as before, until that is damaged, too.
+    assert outline(page).text["h2"].count("Over time") == 1
+    for file in (damaged / "flows").iterdir():
+        file.write_text("junk")
+    page = report.write([load(damaged)], damaged / "r.html").read_text("utf-8")
+    assert len([text for text in outline(page).text["p"] if text.startswith("No picture: ")]) == 2
+
+
+def test_what_a_run_never_had_leaves_no_gap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = report.write([synthetic.result(sweep={"path.rate": ["4 Mbit/s", "8 Mbit/s"]})], tmp_path / "r.html")
+    assert "No picture" not in page.read_text("utf-8") and not capsys.readouterr().err
+
+
+def test_a_result_given_twice_is_refused(damaged: Path) -> None:
+    from sojourn.held import load
+
+    again = load(damaged.parent / "." / "kept" / ".." / "kept")
+    with pytest.raises(sojourn.SpecError, match="kept: given more than once; a page has each result once"):
+        report.write([load(damaged), again], damaged / "r.html")
+    assert not (damaged / "r.html").exists()
+
+
+def test_remarks_are_notes() -> None:
+    from sojourn.report.result import tables
+
+    one = sojourn.run("5Mbit/s 20ms 1BDP fifo: dctcp", set={"run.duration": "2 s"})
+    said = [piece for piece in tables(one) if isinstance(piece, str)]
+    assert any(piece.startswith("note: ") for piece in said) and not any("Mind" in piece for piece in said)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import html
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic
+import typer
+from conftest import ONE_FLOW
 from rich.console import Console
 
 from sojourn import _engine, demo, reproduce
@@ -78,28 +81,28 @@ def test_the_terminal_has_every_verdict(result: Any) -> None:
     (comparison,) = reproduce.compare(result)
     long = text(reproduce.table(comparison))
     assert long.count(" ok") == 2 and " off" in long and " undecided" in long
-    assert "the rows do NOT stand in the printed order" in long and "2 of 4" in long
+    assert "our rows do NOT rank in the published order" in long and "2 of 4" in long
     unrun = {**TABLE, "cells": [TABLE["cells"][0], *({**c, "n": 0, "verdict": "missing"} for c in TABLE["cells"][1:])]}
     (sampled,) = reproduce.parse(json.dumps([{**unrun, "order": [["mean", True]]}]))
-    assert "mean: the rows that were run stand in the printed order" in text(reproduce.table(sampled))
+    assert "mean: our rows rank in the published order (rows not run left out)" in text(reproduce.table(sampled))
     short = text(demo.beside(comparison))
     assert "45.1✗" in short and "4.00?" in short and short.count("CDG") == 1
 
 
 def test_what_a_run_of_ours_would_score_is_told_where_chance_is_in_the_table(result: Any, tmp_path: Path) -> None:
     (comparison,) = reproduce.compare(result)
-    said = "run of ours in print's place would have 3 of 4 within (2 to 4 in nine runs of ten)"
+    said = "one of our own runs, taken as the published one, would match 3 of 4 cells (2 to 4 in 90 % of runs)"
     assert said in text(reproduce.table(comparison))
     assert said in html.unescape(reproduce.write_page(result, [comparison], tmp_path).read_text("utf-8"))
     assert "3/4 (2–4)" in text(words.index([("one", comparison)]))
     certain, untold = (
         reproduce.parse(json.dumps([{**TABLE, "own": own}]))[0] for own in ({**TABLE["own"], "median": 4.0}, None)
     )
-    assert "print's place" not in text(reproduce.table(certain)) + text(reproduce.table(untold))
+    assert "our own runs" not in text(reproduce.table(certain)) + text(reproduce.table(untold))
     (ranges,) = reproduce.parse(
         json.dumps([{**TABLE, "own": {**TABLE["own"], "cells": 3, "within": 1, "median": 2.0}}])
     )
-    assert "1 of the 3 printed as numbers; a run of ours" in text(reproduce.table(ranges))
+    assert "1 of the 3 printed as numbers; for comparison: one of our own" in text(reproduce.table(ranges))
 
 
 def test_rows_name_the_cases(result: Any) -> None:
@@ -146,19 +149,10 @@ def test_a_printed_range_is_a_frame_from_end_to_end(result: Any, ends: Any, fram
     assert (16.28 in _diamonds(fig)) == (frame is None)
 
 
-PUBLISHED = """
+PUBLISHED = f"""
 format = 1
 title = "A small table"
-
-[path]
-rate = "2 Mbit/s"
-rtt = "20 ms"
-buffer = "1 BDP"
-
-[[flow]]
-name = "a"
-cc = "newreno"
-
+{ONE_FLOW}
 [run]
 duration = "4 s"
 repeat = 2
@@ -173,11 +167,11 @@ is = ">= 0.1"
 [published]
 title = "Table 1"
 source = "nowhere"
-columns.use = { that = "link.bottleneck.utilisation", tolerance = "90 points" }
+columns.use = {{ that = "link.bottleneck.utilisation", tolerance = "90 points" }}
 columns.queue = "link.bottleneck.queue_ms.mean"
 row = [
-  { name = "Reno", when = { "flow.a.cc" = "newreno" }, values = { use = "90 %", queue = 12 } },
-  { name = "CUBIC", when = { "flow.a.cc" = "cubic" }, values = { use = "300 %" } },
+  {{ name = "Reno", when = {{ "flow.a.cc" = "newreno" }}, values = {{ use = "90 %", queue = 12 }} }},
+  {{ name = "CUBIC", when = {{ "flow.a.cc" = "cubic" }}, values = {{ use = "300 %" }} }},
 ]
 """
 
@@ -375,3 +369,51 @@ def test_two_files_of_one_name_are_not_put_into_one_folder(tmp_path: Path) -> No
         files.expand(both)
     assert files.expand([both[0], both[0]]) == [tmp_path / "a" / "x.toml"]
     assert len(files.expand(["thesis/table-5.1", "thesis/table-5.1", "chd"])) > 5
+
+
+def test_an_interrupt_says_what_was_kept_and_a_pipe_gets_no_bar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sojourn import sweep, terminal
+
+    file = tmp_path / "small.toml"
+    file.write_text(PUBLISHED)
+    real = sweep.Sweep.take
+
+    def interrupted(one: sweep.Sweep, raw: Any) -> Any:
+        kept = real(one, raw)
+        if one.done:
+            raise KeyboardInterrupt
+        return kept
+
+    monkeypatch.setattr(sweep.Sweep, "take", interrupted)
+    with pytest.raises(typer.Exit) as ended:
+        reproduce.run([str(file)], out=tmp_path / "out", jobs=1)
+    assert ended.value.exit_code == terminal.INTERRUPTED
+    told = capsys.readouterr()
+    assert re.fullmatch(
+        rf"sojourn: interrupted: [1-4] of 4 runs finished, in {re.escape(str(tmp_path / 'out'))}; .* goes on .*\n",
+        told.err,
+    )
+    assert told.out == ""
+    monkeypatch.undo()
+    assert reproduce.run([str(file)], out=tmp_path / "out", page_each=False) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_figure_that_cannot_be_drawn_is_told(
+    result: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sojourn import plot
+    from sojourn.errors import NotRecorded
+    from sojourn.reproduce.figures import drawn
+
+    drawable = replace(result, plan=replace(result.plan, figures=(("cdf", {}), ("box", {}))))
+    assert [path.name for path in drawn(drawable, tmp_path)] == ["figure-1.pdf", "figure-2.pdf"]
+
+    def damaged(kind: str, *_: Any, **__: Any) -> Path:
+        raise NotRecorded("too little was run") if kind == "box" else SpecError("rtt.parquet: damaged")
+
+    monkeypatch.setattr(plot, "draw", damaged)
+    assert list(drawn(drawable, tmp_path)) == []
+    assert capsys.readouterr().err == "sojourn: no figure-1.pdf: rtt.parquet: damaged\n"

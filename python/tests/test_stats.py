@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.stats import Interval, incomplete_beta, mean_interval, number, paired_difference, t_quantile
@@ -32,6 +32,7 @@ def test_t_quantile_tends_to_the_normal_one():
     assert t_quantile(0.5, 3) == 0.0
 
 
+@settings(deadline=None)  # a busy machine is no defect
 @given(st.floats(0.501, 0.9999), st.floats(0.5, 500))
 def test_t_quantile_inverts_the_distribution(p, df):
     t = t_quantile(p, df)
@@ -109,8 +110,10 @@ def test_number():
         (97.8123, 0.041, "97.812 ± 0.041"),
         (7.9, 5.29, "7.9 ± 5.3"),
         (1281.0, 33.0, "1281 ± 33"),
-        (0.174657, 2.1e-7, "0.17466 ± 2e-7"),
-        (9.999762, 1.5e-5, "9.9998 ± 2e-5"),
+        (0.174657, 2.1e-7, "0.17466 ± <0.00001"),
+        (9.999762, 1.5e-5, "9.9998 ± <0.0001"),
+        (159.2203, 0.004, "159.22 ± <0.01"),
+        (123456.0, 0.3, "123456 ± <1"),
         (0.0, 0.02, "0.000 ± 0.020"),
         (5.0, 0.0, "5.00"),
     ],

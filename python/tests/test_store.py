@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from conftest import LONG_SWEEP, command
 from polars.testing import assert_frame_equal
 
 import sojourn as sj
+from sojourn import _engine
 from sojourn import store as stores
 
 SHORT = {"run.duration": "2 s"}
@@ -247,7 +249,7 @@ def test_a_folder_that_says_nothing_of_itself_is_replaced_only_when_told(sweep_f
     sj.run(sweep_file, out=tmp_path / "out")
     for name in ("meta.json", "plan.json"):
         (tmp_path / "out" / name).write_bytes(b"")
-    with pytest.raises(sj.SpecError, match=r"meta\.json and plan\.json are damaged.*--fresh"):
+    with pytest.raises(sj.SpecError, match=r"meta\.json and plan\.json are damaged.*fresh=True"):
         sj.run(sweep_file, out=tmp_path / "out")
     same_tables(sj.run(sweep_file, out=tmp_path / "out", fresh=True), sj.load(tmp_path / "out"))
 
@@ -354,7 +356,7 @@ def test_the_system_refusing_to_write_mid_line_is_survived(sweep_file, tmp_path)
 def test_a_folder_belongs_to_one_experiment(sweep_file, tmp_path):
     line = "2Mbit/s 20ms 1BDP fifo: newreno"
     sj.run(line, set=SHORT, out=tmp_path / "out")
-    with pytest.raises(sj.SpecError, match=r"another experiment.*--fresh"):
+    with pytest.raises(sj.SpecError, match=r"another experiment.*\(out=\), or fresh=True"):
         sj.run(sweep_file, out=tmp_path / "out")
     replaced = sj.run(sweep_file, out=tmp_path / "out", fresh=True)
     assert sj.load(tmp_path / "out").hash == replaced.hash
@@ -385,3 +387,76 @@ def test_load_finds_the_only_result_and_names_several(sweep_file, tmp_path):
         sj.load(tmp_path / "nowhere")
     with pytest.raises(sj.SpecError, match="an experiment, where the results of one are wanted"):
         sj.load(sweep_file.parent / "two-rates.toml")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no flock")
+def test_a_second_writer_is_refused_before_it_has_run_anything(sweep_file, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    seen = []
+
+    def second(*_):
+        if not seen:
+            with pytest.raises(sj.SetupError, match=r"out is being written by another run; wait for it, or choose"):
+                sj.run(sweep_file, out=out, jobs=1, seen=lambda *_: seen.append("a run of the second"))
+            seen.append("refused")
+
+    ran = _engine.run
+
+    def run(*arguments):  # the very first moment: no run has been added
+        second()
+        return ran(*arguments)
+
+    monkeypatch.setattr(_engine, "run", run)
+    assert len(sj.run(sweep_file, out=out, jobs=1)) == 6
+    assert seen == ["refused"]
+
+
+def test_a_folder_says_whose_it_is_before_its_first_run_ends_and_is_resumed(sweep_file, tmp_path, monkeypatch):
+    out = tmp_path / "new" / "out"
+
+    def killed(*_):
+        """As a kill would find it."""
+        copy = tmp_path / "copy"
+        if not copy.exists():
+            shutil.copytree(out, copy)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_engine, "run", killed)
+        with pytest.raises(KeyboardInterrupt):
+            sj.run(sweep_file, out=out, jobs=1)
+    assert not (tmp_path / "new").exists(), "what keeps nothing leaves nothing"
+    with pytest.raises(sj.SpecError, match="no run in it has finished yet"):
+        sj.load(tmp_path / "copy")
+    assert len(sj.run(sweep_file, out=tmp_path / "copy")) == 6
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "summary.jsonl").touch()  # killed before it could say so
+    assert len(sj.run(sweep_file, out=tmp_path / "empty")) == 6
+
+
+def test_fresh_keeps_what_is_there_until_a_run_has_finished(sweep_file, tmp_path, monkeypatch):
+    before = sj.run(sweep_file, out=tmp_path / "out")
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_engine, "run", stop)
+    with pytest.raises(KeyboardInterrupt):
+        sj.run(sweep_file, out=tmp_path / "out", fresh=True, jobs=1)
+    same_tables(sj.load(tmp_path / "out"), before)
+
+
+def test_a_lock_on_a_file_that_was_taken_away_is_none(tmp_path, monkeypatch):
+    """One command may open what another, which kept nothing, is about to take away."""
+    fcntl = pytest.importorskip("fcntl")
+    path, flock, others = tmp_path / "out" / "summary.jsonl", fcntl.flock, []
+
+    def lock(*arguments):
+        if not others:
+            others.append(path.unlink())
+        flock(*arguments)
+
+    monkeypatch.setattr(fcntl, "flock", lock)
+    with stores._open_locked(path) as lines:
+        assert os.path.samestat(path.stat(), os.fstat(lines.fileno()))
+    assert others

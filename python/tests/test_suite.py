@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from sojourn._engine import check
-from sojourn.cli_suite import entries
+from sojourn.commas import entries
 from sojourn.errors import SpecError
 from sojourn.suite import NAMES, Row, Rows, find, run, verdict
 from sojourn.suite.run import experiment
-from sojourn.suite.show import labels, page
+from sojourn.suite.show import labels, page, terminal
 from sojourn.suite.steady import warm_up
 from sojourn.suite.survey_table import overview, ranked
 
@@ -107,6 +110,10 @@ def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
         assert answer.scenarios[0].result.digest in text
         assert answer.ok
         assert all(one.verdict.holds is None for one in answer.statements)
+        said = io.StringIO()
+        terminal(answer, Console(file=said, width=80))
+        (line,) = [line for line in said.getvalue().splitlines() if "not run" in line]
+        assert re.match(r"\d+ statements not judged: cases on which they rest were not run", line)
         return counts, answer.data()
 
     counts, first = once()

@@ -8,7 +8,9 @@ from conftest import ENDLESS
 
 import sojourn as sj
 from sojourn import _engine, sweep
-from sojourn.sweep import QUICK_CASES, Task, choose, spread
+from sojourn.cluster import cluster
+from sojourn.pool import Task
+from sojourn.sweep import QUICK_CASES, choose, spread
 
 
 def test_any_executor_gives_the_same_digests(sweep_file):
@@ -20,7 +22,7 @@ def test_any_executor_gives_the_same_digests(sweep_file):
 
 def test_a_local_dask_cluster_gives_the_same_digests(sweep_file, tmp_path):
     here = sj.run(sweep_file)
-    with sweep.cluster("local") as executor:
+    with cluster("local") as executor:
         there = sj.run(sweep_file, executor=executor, out=tmp_path / "out", events=True)
     assert list(there.cases["digest"]) == list(here.cases["digest"])
     assert there.events.height > 0  # tables travel too
@@ -170,7 +172,7 @@ def test_an_interrupt_leaves_a_cluster_at_once(tmp_path):
         began.append(time.monotonic())
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), sweep.cluster("local") as executor:
+    with pytest.raises(KeyboardInterrupt), cluster("local") as executor:
         sj.run(path, executor=executor, out=tmp_path / "out", seen=stop)
     assert time.monotonic() - began[0] < 10  # the endless run would hold a patient leave for ever
     assert len(sj.load(tmp_path / "out")) == 1

@@ -110,7 +110,7 @@ def test_nothing_is_executed(tmp_path):
         ("'delays': (", "'delay': (", "TPCONF_parameter_list: 'delays' is not in it"),
         ("TPCONF_traffic_gens = traffic", "TPCONF_traffic_gens = made()", "no TPCONF_traffic_gens, or none that"),
         ("= traffic\n", "= 7\n", "TPCONF_traffic_gens: a list of tuples of 3 is wanted"),
-        ("import sys,", "import sys;;", "line 2: no Python"),
+        ("import sys,", "import sys;;", r"\.py: not a TEACUP .* \(Python syntax error in line 2: invalid syntax\)"),
     ],
 )  # fmt: skip
 def test_errors_name_the_variable(old, new, says, tmp_path):

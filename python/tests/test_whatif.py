@@ -252,7 +252,8 @@ def test_percentages_and_their_intervals_stay_within_0_and_100_in_print():
     loss = next(one for one in figures.ALL if one.key == "loss")
     given = [(98.0, 5.0), (0.03, 0.05), (40.0, 80.0), (99.98, 0.11), (50.0, 5.0)]
     printed = [brief(Interval(mean, half, 3), bounds=loss.bounds) for mean, half in given]
-    assert printed == ["98 −5", "0.03 +0.05", "40 +60", "100.0 −0.1", "50 ±5"]
+    assert printed == ["98 [93, 100]", "0.03 [0, 0.08]", "40 [0, 100]", "100.0 [99.9, 100]", "50 ±5"]
+    assert brief(Interval(98.0, 5.0, 3), False, loss.bounds) == "98.0"
     assert brief(Interval(98.0, 5.0, 3)) == "98 ±5"  # milliseconds
 
 
@@ -271,7 +272,7 @@ def test_where_no_queue_has_a_finite_cost_none_is_chosen_and_it_is_said_why():
     out = StringIO()
     show(answer, Console(file=out, width=160, color_system=None))
     text = out.getvalue()
-    assert "(2 of 3)" in text and "Least" not in text and "tc qdisc" not in text
+    assert "(2 of 3)" in text and "Recommended" not in text and "tc qdisc" not in text
     assert (
         "web is missing, and costs ∞ there: no object finished; runs: 1 of 3 under fifo, 1 of 3 under fq_codel" in text
     )
@@ -320,7 +321,7 @@ def test_who_gets_no_marks_is_told():
 def test_the_command_prints_an_answer_and_keeps_results(sojourn, tmp_path):
     done = sojourn("whatif", *OPTIONS)
     assert done.returncode == 0, done.stderr
-    for word in ("fq_codel", "RPM", "grade", "cost = ", "Least: ", "Not modelled", "tc qdisc", "ipfw"):
+    for word in ("fq_codel", "RPM", "grade", "cost = ", "Recommended: ", "Not modelled", "tc qdisc", "ipfw"):
         assert word in done.stdout
     (folder,) = (tmp_path / "runs" / "whatif").iterdir()
     assert len((folder / "summary.jsonl").read_text().splitlines()) == 6
@@ -345,3 +346,37 @@ def test_bad_input_is_exit_2_before_anything_runs(sojourn, tmp_path):
     done = sojourn("whatif", *OPTIONS, "--weight", "delay=much")
     assert done.returncode == 2 and "is no number" in done.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_lists_of_queues_are_read_as_in_suites(sojourn):
+    done = sojourn("whatif", *OPTIONS[:-3], "--queues", "fifo,,")
+    assert (
+        done.returncode == 2
+        and """--queues: 'fifo,,' is not a list such as "codel, pie(target=20ms)\"""" in done.stderr
+    )
+
+
+def test_paths_and_specs_are_printed_as_they_are(sojourn, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    done = sojourn("whatif", *OPTIONS, "-o", "w [bold]x")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("\nw [bold]x\n")
+
+
+def test_the_choice_and_what_equals_it_are_named():
+    from io import StringIO
+
+    from rich.console import Console
+
+    from sojourn.whatif.words import choice, show, unmarked
+
+    asked = Question("2 Mbit/s", "20 ms", "cubic, dctcp", queues=("fifo", "codel", "cobalt"), duration="8 s")
+    answer = ask(asked, repeat=3)
+    said = list(choice(answer))
+    first = answer.ranking[0]
+    assert f"Recommended: {first.queue} (lowest cost, {first.cost})" in said
+    tied = [ranked.queue for ranked in answer.ranking if ranked.tied]
+    assert (f"Not distinguishable from it in these runs: {', '.join(tied)}" in said) == bool(tied)
+    out = StringIO()
+    show(answer, Console(file=out, width=160, color_system=None))
+    assert all(f"note: {line}"[:60] in out.getvalue() for line in unmarked(answer))

@@ -56,10 +56,10 @@ def test_a_delay_back_off_has_its_numbers(cc):
 
 def test_words_stand_for_numbers():
     event = {"kind": 9, "cwnd_before": 1000, "cwnd_after": 1000, "v0": 0, "v1": 2, "v2": 60_000_000, "v3": 5_000_000}
-    assert note(event) == "→ probe q 60 ms B 5 Mbit/s"
+    assert note(event) == "→ probe; q = 60 ms; B = 5 Mbit/s"
     assert [text for _, _, text in named_values(event)] == ["delay", "probe", "60 ms", "5 Mbit/s"]
     event = {"kind": 18, "cwnd_before": 5_012_345, "cwnd_after": 1013, "v0": 1013, "v1": 5_000_000_000}
-    assert note(event) == "5010→1.01 kB room 1.01 kB wait 5000 ms", "no exponents"
+    assert note(event) == "5010 → 1.01 kB; room = 1.01 kB; wait = 5000 ms", "no exponents"
 
 
 def test_every_cause_has_a_lane_with_its_ticks(result):
@@ -69,7 +69,10 @@ def test_every_cause_has_a_lane_with_its_ticks(result):
     events = result.events.filter(pl.col("time_s").is_between(1, 9))
     counts = events.group_by("kind", "cause").len().sort("kind")
     words = [text.get_text() for text in lanes.get_yticklabels()]
-    assert words == [f"{cause.replace('_', ' ')} {n}" for _, cause, n in counts.iter_rows()]
+    assert words == [
+        f"{cause.replace('_', ' ').replace('backoff', 'back-off')} ({n})" for _, cause, n in counts.iter_rows()
+    ]
+    assert any(word.startswith("delay back-off (") for word in words)
     ticks = sum(len(lines.get_segments()) for lines in lanes.collections)
     assert ticks == events.height
     assert {ax.get_xlim() for ax in fig.axes} == {(1.0, 9.0)}
@@ -79,7 +82,7 @@ def test_numbers_stand_beside_ticks_where_there_is_room(result):
     few = result.events.filter((pl.col("cause") == "delay_backoff") & (pl.col("flow") == 0))["time_s"][3]
     fig = drawn(result, why=True, start=few - 0.05, stop=few + 0.05)
     texts = [text.get_text() for text in fig.axes[2].texts]
-    assert any(re.search(r"kB .*P \S+ X \S+", text) for text in texts)
+    assert any(re.search(r"^\S+ → \S+ kB; ḡ = .*; P = [\d.]+; ", text) for text in texts)
 
 
 def test_inner_variables_are_panels(result):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import NASTY, WRITERS, Opened
+from PIL import Image
 from playwright.sync_api import Locator, expect
+
+from sojourn import report
+from sojourn.report import Cell, Column, Table
 
 Read = Callable[..., Opened]
 
@@ -167,6 +172,32 @@ def test_paper_has_every_series_at_its_own_width(real: Path, read: Read) -> None
     opened.page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert set(series.evaluate_all("fs => fs.flatMap((f) => f.plots.map((p) => p.width))")).isdisjoint({680})
     assert opened.page.pdf()[:4] == b"%PDF" and opened.complaints == []
+
+
+def test_a_table_wider_than_the_page_shows_where_it_goes_on(tmp_path: Path, read: Read) -> None:
+    heads = [Column(f"throughput {n}", "Mbit/s") for n in range(12)]
+    rows = [[Cell(f"{n}.25 ± 0.125", float(n)) for n in range(12)]]
+    wide, few = Table(heads, rows, "Flows"), Table(heads[:2], [rows[0][:2]], "Links")
+    opened = read(report.save(report.Page("Wide", [wide, few]), tmp_path / "wide.html"), color_scheme="light")
+
+    def edges(n: int) -> list[int]:
+        """How bright the outermost pixels at the left and at the right are, in the table's caption."""
+        box = opened.page.locator(".wide").nth(n).bounding_box()
+        assert box
+        picture = Image.open(io.BytesIO(opened.page.screenshot())).convert("L")
+        y = int(box["y"]) + 3
+        return [picture.getpixel((int(x), y)) for x in (box["x"] + 1, box["x"] + box["width"] - 2)]
+
+    left, right = edges(0)
+    assert left > 250 and right < 220
+    opened.page.locator(".wide").first.evaluate("e => e.scrollLeft = 1e4")
+    left, right = edges(0)
+    assert left < 220 and right > 250
+    assert min(edges(1)) > 250
+    # A unit stands under its name, so that heads make no column wider than its figures.
+    head = opened.page.locator("th button").first
+    name, unit = head.bounding_box(), head.locator(".unit").bounding_box()
+    assert name and unit and unit["y"] > name["y"] + 10
 
 
 @pytest.mark.parametrize("name", ["small", "report", *WRITERS])

@@ -55,6 +55,8 @@ def read(path: str | Path, mss: int = MSS) -> Log:
         data = content(path, pipe=True)
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
+    if not data:
+        raise SpecError(f"{path}: an empty file; was the logger running?")
     if data[:2] == b"\x1f\x8b":
         from . import flent
 

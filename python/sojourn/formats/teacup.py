@@ -109,9 +109,11 @@ def _assigned(path: Path) -> _Config:
         raise
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        where = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise SpecError(f"{path}{where}: no Python, so no TEACUP configuration: {str(error)[:100]}") from None
+    except SyntaxError as error:
+        where = f" in line {error.lineno}" if error.lineno else ""
+        raise SpecError(f"{path}: not a TEACUP configuration (Python syntax error{where}: {error.msg[:100]})") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SpecError(f"{path}: not a TEACUP configuration (no Python: {str(error)[:100]})") from None
     config = _Config(path)
     for node in tree.body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

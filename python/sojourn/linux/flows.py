@@ -16,7 +16,7 @@ from typing import Any
 from .. import _core, _engine
 from .._engine import Case, Experiment, Plan, Raw
 from ..errors import RunError, SpecError
-from ..sweep import Task
+from ..pool import Task
 from . import build
 from . import kernel as programs
 from .lent import Lent, Loans
@@ -93,7 +93,6 @@ def check(experiment: Experiment, plan: Plan) -> None:
 
 def perform(
     task: Task,
-    arrivals: bool = False,
     stopped: Callable[[], bool] = lambda: False,
     ours: Mapping[str, Lent] = MappingProxyType({}),
 ) -> Raw:
@@ -146,7 +145,7 @@ def perform(
             series_ms=task.record.series_ms,
             events=task.record.events,
             diftr=task.record.diftr,
-            arrivals=arrivals or task.record.diftr,
+            arrivals=task.record.diftr,
             namespaces=(near.space, far.space),
             congestion_controls=wanted,
             rings=list(rings.values()),
@@ -202,9 +201,8 @@ class Testbed(ThreadPoolExecutor):
 
     __test__ = False  # it is no test, whatever its name begins with
 
-    def __init__(self, arrivals: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__(1, thread_name_prefix="testbed")
-        self.arrivals = arrivals
         self.loans = Loans()
         self._ended = False
 
@@ -216,7 +214,7 @@ class Testbed(ThreadPoolExecutor):
     def _perform(self, task: Task) -> Raw:
         case = _engine.check(task.experiment).cases[task.case]
         ours = self.loans.of(_brought(case), task.record.acks)
-        return perform(task, self.arrivals, lambda: self._ended, ours)
+        return perform(task, lambda: self._ended, ours)
 
     def end(self) -> None:
         """Stop what is under way."""
@@ -230,12 +228,12 @@ def _brought(case: Case) -> list[str]:
 
 
 @contextmanager
-def kernel(experiment: Experiment, arrivals: bool = False, acks: bool = False) -> Iterator[Testbed]:
+def kernel(experiment: Experiment, acks: bool = False) -> Iterator[Testbed]:
     """Make ready to run an experiment on the kernel; refuse what it cannot do."""
     require()
     plan = _engine.check(experiment)
     check(experiment, plan)
-    bed = Testbed(arrivals)
+    bed = Testbed()
     try:
         # What cannot be loaded is told before anything has run.
         bed.loans.of([cc for case in plan.cases for cc in _brought(case)], acks)

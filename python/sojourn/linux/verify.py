@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from .. import _engine
 from .._engine import Case, Experiment, Record
 from ..errors import RunError
+from ..fitting import Column, fitted
 from ..result import Result
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import RenderableType
 
 #: Series are recorded at the step at which the kernel is asked, and compared by the second: what lies between two
 #: seconds differs from repetition to repetition, too.
@@ -155,6 +157,18 @@ class CaseReport:
     def agrees(self) -> bool:
         """Whether the figures that decide agree."""
         return all(row.agrees for row in self.rows if row.figure.decides)
+
+    def table(self, width: int = 160) -> RenderableType:
+        """One line per figure, for a terminal of this width."""
+        from rich.text import Text
+
+        columns = [
+            Column("figure", words=True, key=True),
+            *map(Column, ("sim", "linux", "apart", "allowed")),
+            Column("verdict", left=True),
+            Column("where", words=True),
+        ]
+        return fitted(columns, [[*map(Text, row.cells())] for row in self.rows], width, self.label)
 
 
 @dataclass(frozen=True)

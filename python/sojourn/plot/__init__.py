@@ -23,8 +23,11 @@ KINDS: dict[str, str] = {
     "time": "throughput, cwnd with ssthresh, RTT with queue delay, queue with drops and marks, over time",
     "cdf": "distribution of queue delay or RTT, all cases in one",
     "box": "quartiles and 5th to 95th percentile per case, of a delay or of a metric over repetitions",
-    "heat": "a metric over two swept keys, numbers in the cells",
-    "scatter": "throughput against delay (axis reversed: up and right is better), 1-sigma ellipses over repetitions",
+    "heat": "a metric over two swept keys, numbers in the cells: means over repetitions, or medians",
+    "scatter": (
+        "utilisation (or another metric) against delay; delay grows to the left, so up and right is better; "
+        "ellipses: 1 σ over repetitions"
+    ),
     "lines": "a metric against one swept key, with 95 % bands over repetitions",
 }
 

@@ -16,11 +16,14 @@ import numpy as np
 
 from .._engine import Case
 from ..errors import NotRecorded, SpecError
+from ..figures import quantity as quantity  # beside what makes an axis' words of it
+from ..figures import value
 from ..result import Outcome, Result
 from ..stats import counted
+from . import keys
 from .choose import matching
 from .histogram import Floats
-from .units import number
+from .keys import short_spec as short_spec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +41,8 @@ class Shown:
     """The link that was asked for, by its number."""
     only: Mapping[str, object] = field(default_factory=dict, repr=False)
     """The values of swept keys that were asked for."""
+    named: bool = False
+    """Whether its label is one that was asked for."""
 
     @property
     def index(self) -> int:
@@ -129,7 +134,7 @@ def shown(
         how = "give one each, as in labels=a,b" if len(found) > 1 else 'one with a comma in it is labels=["a, b"]'
         raise SpecError(f"{counted(len(labels), 'label')} for {counted(len(found), 'case')}; {how}")
     names = list(labels) if labels is not None else _labels(found, several=len(many) > 1)
-    return [replace(s, label=name) for s, name in zip(found, names, strict=True)]
+    return [replace(s, label=name, named=labels is not None) for s, name in zip(found, names, strict=True)]
 
 
 def chosen(cases: Sequence[Shown], case: int | None) -> Shown:
@@ -158,81 +163,9 @@ def column(frame: pl.DataFrame, name: str) -> Floats:
     return frame[name].to_numpy().astype(np.float64)
 
 
-def metric(summary: Mapping[str, Any], path: str, link: str = "bottleneck") -> float:
-    """A figure of a summary by its path, such as `link.bottleneck.queue_ms.mean` or `flow.a.share`.
-
-    A flow or group may be left out when it is the first, a link when it is `link`, or the first where none is called
-    so: `utilisation`, `queue_ms.mean`, `throughput_mbps`.
-    Raises `ValueError` with what there is when the path leads nowhere; NaN where the figure has no value.
-    """
-    parts = path.split(".")
-    node: Any = summary
-    walked: list[str] = []
-    heads = {"flow": "flows", "group": "groups", "link": "links"}
-    if parts[0] in heads or parts[0] in heads.values():
-        word = heads.get(parts[0], parts[0])
-        entries = summary[word]
-        node = _named(entries, parts[1] if len(parts) > 1 else "", path, word)
-        walked, parts = parts[:2], parts[2:]
-    elif parts[0] not in summary:
-        for word in ("links", "groups", "flows"):
-            entries = summary[word]
-            if entries and parts[0] in entries[0]:
-                here = (one for one in entries if word == "links" and one.get("name") == link)
-                node = next(here, entries[0])
-                break
-        else:
-            raise SpecError(_nowhere(summary, path))
-    entry: Any = summary
-    for part in parts:
-        if node is None:  # an unlimited link has no queue, a flow that never ended slow start no exit
-            return math.nan
-        if not isinstance(node, Mapping) or part not in node:
-            have = ", ".join(sorted(map(str, node))) if isinstance(node, Mapping) else "nothing below it"
-            raise SpecError(f"no figure {path!r}: after {'.'.join(walked) or 'the summary'!r} there is {have}")
-        entry, node = node, node[part]
-        walked.append(part)
-    # Datagrams have no RTT: what is a distribution elsewhere is no number here, either.
-    node = _elsewhere(summary, walked) if node is None else node
-    if node is None:
-        return math.nan
-    if isinstance(node, bool | int | float):
-        return float(node)
-    raise SpecError(f"{path!r} is not a number{_instead(node, entry)}")
-
-
-def _elsewhere(summary: Mapping[str, Any], walked: Sequence[str]) -> Mapping[str, Any] | None:
-    """The distribution that another flow or link has under the last of these words."""
-    entries = (entry for part in ("flows", "groups", "links") for entry in summary[part])
-    return next((entry[walked[-1]] for entry in entries if isinstance(entry.get(walked[-1]), Mapping)), None)
-
-
-def _instead(node: Any, entry: Any) -> str:
-    """What to write instead of what is no number: what is below it, or stands beside it."""
-    if isinstance(node, Mapping) and node:
-        return f"; go on with {', '.join(map(str, node))}"
-    what = f"a word ({node})" if isinstance(node, str) else "a list" if isinstance(node, list) else "empty"
-    beside = [str(key) for key, value in entry.items() if value != {} and isinstance(value, (int, float, Mapping))]
-    return f" but {what}; beside it there are {', '.join(beside)}"
-
-
-def _nowhere(summary: Mapping[str, Any], path: str) -> str:
-    """What there is where a path's first word leads nowhere."""
-    from difflib import get_close_matches
-
-    words = ("name", "cc", "flows", "stack", "completions")
-    link, group = ([k for k in next(iter(summary[part]), {}) if k not in words] for part in ("links", "groups"))
-    near = get_close_matches(path.split(".")[0], [*link, *group, "flow", "group", "link", "fairness"], n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return (
-        f"no figure {path!r}{hint}; of the bottleneck there are {', '.join(link)}; "
-        f"of the first group {', '.join(group)}; of others link.NAME.…, group.NAME.…, flow.NAME.…; and fairness.jain"
-    )
-
-
 def over_repeats(case: Shown, path: str) -> Floats:
     """A figure in every repetition of a case, in order of repetition; a link's without a name is the bottleneck's."""
-    return np.array([metric(o.summary, path, case.place) for o in case.outcomes])
+    return np.array([value(o.summary, path, case.place) for o in case.outcomes])
 
 
 def runs(cases: Sequence[Shown]) -> str:
@@ -241,71 +174,30 @@ def runs(cases: Sequence[Shown]) -> str:
     return "" if counts[-1] < 2 else f"{'–'.join(map(str, (counts[0], counts[-1])[: len(counts)]))} runs"
 
 
-# The last words of a path: how it is called on an axis, its unit, the factor from the summary's unit.
-QUANTITIES: tuple[tuple[str, str, str, float], ...] = (
-    ("utilisation", "utilisation", "%", 100.0),
-    ("queue_ms", "queue delay", "ms", 1.0),
-    ("rtt_ms", "RTT", "ms", 1.0),
-    ("owd_ms", "one-way delay", "ms", 1.0),
-    ("jitter_ms", "jitter", "ms", 1.0),
-    ("throughput_mbps", "throughput", "Mbit/s", 1.0),
-    ("goodput_mbps", "goodput", "Mbit/s", 1.0),
-    ("window_rate_mbps", "bandwidth by window / RTT", "Mbit/s", 1.0),
-    ("ack_rate_mbps", "bandwidth by ACK rate", "Mbit/s", 1.0),
-    ("share", "share", "%", 100.0),
-    ("jain", "Jain index", "", 1.0),
-    ("max_min", "max–min fairness", "", 1.0),
-    ("loss_pct", "loss", "%", 1.0),
-    ("drop_pct", "drops", "%", 1.0),
-    ("queue_packets", "queue length", "packets", 1.0),
-    ("completion_s", "completion time", "s", 1.0),
-    ("bdp_ratio", "slow-start exit / BDP", "", 1.0),
-    ("backoffs", "back-offs", "", 1.0),
-)
-STATISTICS = {"mean": "mean", "median": "median", "p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
-STATISTICS |= {"min": "smallest", "max": "largest", "sd": "standard deviation of"}
-
-
-def quantity(path: str) -> tuple[str, str, float]:
-    """How a metric's axis is called, its unit, and the factor from the summary's unit to that one."""
-    parts = path.split(".")
-    for word, called, unit, factor in QUANTITIES:
-        if word in parts:
-            rest = parts[parts.index(word) + 1 :]
-            if word == "backoffs" and rest:
-                called = f"{rest[0].removesuffix('_pct').replace('_', ' ')} back-offs"
-                unit = "%" if rest[0].endswith("_pct") else unit
-            elif rest and rest[0] in STATISTICS:
-                called = f"{STATISTICS[rest[0]]} {called}"
-            owner = parts[1] if parts[0] in ("flow", "group", "flows", "groups") and len(parts) > 2 else ""
-            owner = "" if owner == "*" else owner  # every group's, each named in the picture
-            return f"{called} of {owner}" if owner else called, unit, factor
-    return path.replace("_", " "), "", 1.0
-
-
-def bounds(path: str) -> tuple[float, float]:
-    """Between what a metric lies whatever was measured, in the unit of its axis: a share has no more than 100 %."""
-    parts = path.split(".")
-    known = any(word in parts for word, _, _, _ in QUANTITIES)
-    top = 1.0 if {"jain", "max_min"} & set(parts) else 100.0 if quantity(path)[1] == "%" else math.inf
-    return (0.0 if known else -math.inf), top
-
-
 def axis_label(called: str, unit: str) -> str:
     """`Queue delay, ms`."""
     text = called[:1].upper() + called[1:]
     return f"{text}, {unit}" if unit else text
 
 
-def swept(cases: Sequence[Shown]) -> dict[str, list[str]]:
+def swept(cases: Sequence[Shown | Case]) -> dict[str, list[str]]:
     """The keys in which cases differ, each with its values in order of appearance."""
-    keys: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for case in cases:
-        for key, value in case.values.items():
-            values = keys.setdefault(key, [])
-            if str(value) not in values:
-                values.append(str(value))
-    return {key: values for key, values in keys.items() if len(values) > 1}
+        for key, one in case.values.items():
+            values = found.setdefault(key, [])
+            if str(one) not in values:
+                values.append(str(one))
+    return {key: values for key, values in found.items() if len(values) > 1}
+
+
+def planned(one: Shown, cases: Sequence[Shown]) -> str:
+    """Which case of its experiment this is, by all keys that are swept there, whatever others are at hand."""
+    name = keys.values(one.values, swept(one.result.plan.cases))
+    titles = {case.result.title for case in cases}
+    if one.named or not name or (len({id(case.result) for case in cases}) > 1 and len(titles) == 1):
+        return one.label if len(cases) > 1 or one.named else ""
+    return f"{one.result.title}: {name}" if len(titles) > 1 else name
 
 
 def footer(cases: Sequence[Shown]) -> str:
@@ -341,8 +233,8 @@ def title_of(cases: Sequence[Shown]) -> str:
 
 
 def _labels(cases: Sequence[Shown], several: bool) -> list[str]:
-    keys = swept(cases)
-    names = [", ".join(_short(key, c.values[key]) for key in keys if key in c.values) for c in cases]
+    differing = swept(cases)
+    names = [keys.values(c.values, differing) for c in cases]
     titles = [c.result.title for c in cases]
     if several and len(set(titles)) > 1:
         names = [f"{title}: {name}" if name else title for title, name in zip(titles, names, strict=True)]
@@ -350,18 +242,6 @@ def _labels(cases: Sequence[Shown], several: bool) -> list[str]:
         ccs = [" + ".join(dict.fromkeys(kind_of(f) for f in c.flows)) for c in cases]
         names = [f"{name}, {cc}" if name else cc for name, cc in zip(names, ccs, strict=True)]
     return names
-
-
-def short_spec(spec: str) -> str:
-    """`hldg(accumulate=false, beta=0.7)` as `hldg −accumulate beta=0.7`: shorter, and as clear, in a legend."""
-    match = re.fullmatch(r"\s*([\w-]+)\((.*)\)\s*", str(spec))
-    if match is None or "(" in match[2]:
-        return str(spec)
-    words = []
-    for part in filter(None, (p.strip() for p in match[2].split(","))):
-        name, _, value = (word.strip() for word in part.partition("="))
-        words.append({"false": f"−{name}", "true": f"+{name}"}.get(value, part))
-    return " ".join([match[1], *words])
 
 
 def while_heard(rtt: Floats, in_flight: Floats) -> Floats:
@@ -380,21 +260,3 @@ def flow_label(flow: Mapping[str, Any]) -> str:
 def kind_of(flow: Mapping[str, Any]) -> str:
     """A flow's congestion control, or what it is without one."""
     return "datagrams" if flow["cc"] == "none" else short_spec(flow["cc"])
-
-
-def _short(key: str, value: str) -> str:
-    # A bare number needs its key; "hldg", "12 Mbit/s" and "pie" speak for themselves.
-    given = number(str(value))
-    if given is not None and (given[1] == "" or given[1].lower() in ("ms", "%", "s")):
-        return f"{key.rsplit('.', 1)[-1]} {value}"
-    return short_spec(value)
-
-
-def _named(entries: Sequence[Mapping[str, Any]], name: str, path: str, word: str) -> Mapping[str, Any]:
-    for entry in entries:
-        if entry.get("name") == name:
-            return entry
-    if name.isdigit() and int(name) < len(entries):
-        return entries[int(name)]
-    have = ", ".join(str(e.get("name")) for e in entries) or "none"
-    raise SpecError(f"no figure {path!r}: {word} are {have}")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import NotRecorded, SpecError
+from ..figures import quantity
 from . import histogram, hues, style
-from .data import Shown, axis_label, column, over_repeats, quantity, runs, table
+from .data import Shown, axis_label, column, over_repeats, runs, table
 from .histogram import Floats, Histogram, pool
 from .links import chosen, looking, place, words
 

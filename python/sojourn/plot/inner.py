@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,8 @@ class Variable:
     width: float = 1.0
     dots: bool = False
     """Only where it is not zero, as dots: what was drawn in a toss."""
+    depth: float | None = None
+    """How deep a shade of its flow's colour it has in a picture, 0 to 1; none for what is no flow's, or a bound."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,17 @@ class Inner:
     unit: str
     variables: tuple[Variable, ...]
 
+    def of(self, colour: str) -> Inner:
+        """The same in shades of a flow's colour: in its picture another hue would be another flow's."""
+        shades = [one.colour if one.depth is None else style.shade(colour, one.depth) for one in self.variables]
+        return replace(
+            self, variables=tuple(replace(one, colour=c) for one, c in zip(self.variables, shades, strict=True))
+        )
+
 
 THIN, DOTTED, DASHED = 0.7, (0, (1, 1.2)), (0, (4, 2))
+#: Depths of what is made of smallest RTTs and of largest ones (these are dashed, too), and of anything else.
+MIN, MAX, OWN = 0.2, 0.85, 0.5
 # Letters that a line beside a panel has room for.
 BESIDE = 15
 # Tosses of a long run would be a cloud that hides the probability.
@@ -55,21 +66,21 @@ PANELS = (
     Inner(
         "gradient", "Gradient", "ms",
         (
-            Variable("g_min", "g min", style.SKY, width=THIN),
-            Variable("average_min", "ḡ min", style.BLUE, width=1.2),
-            Variable("g_max", "g max", style.ORANGE, width=THIN),
-            Variable("average_max", "ḡ max", style.VERMILLION, width=1.2),
+            Variable("g_min", "g min", style.SKY, width=THIN, depth=MIN),
+            Variable("average_min", "ḡ min", style.BLUE, width=1.4, depth=MIN),
+            Variable("g_max", "g max", style.ORANGE, DASHED, width=THIN, depth=MAX),
+            Variable("average_max", "ḡ max", style.VERMILLION, DASHED, width=1.4, depth=MAX),
             Variable("threshold", "threshold", style.INK, DOTTED),
         ),
     ),
     Inner(
         "probability", "Probability", "",
         (
-            Variable("probability", "P", style.VERMILLION, width=1.2),
-            Variable("accumulated_min", "accumulated, min", style.BLUE, DOTTED),
-            Variable("accumulated_max", "accumulated, max", style.ORANGE, DOTTED),
+            Variable("probability", "P", style.VERMILLION, width=1.2, depth=OWN),
+            Variable("accumulated_min", "accumulated, min", style.BLUE, DOTTED, depth=MIN),
+            Variable("accumulated_max", "accumulated, max", style.ORANGE, DASHED, depth=MAX),
             Variable("drew", "drawn", style.INK, dots=True),
-            Variable("p", "p of the queue", style.GREEN),
+            Variable("p", "p of the queue", style.FAINT),
         ),
     ),
     Inner(
@@ -78,25 +89,27 @@ PANELS = (
             Variable("base_rtt", "base RTT", style.INK, DASHED),
             Variable("base_rtt_ms", "base RTT", style.INK, DASHED),
             Variable("min_rtt_ms", "base RTT", style.INK, DASHED),
-            Variable("queue_min", "queue, of the round's smallest RTT", style.BLUE),
-            Variable("queue_ms", "queue", style.BLUE),
-            Variable("h_ms", "h", style.BLUE),
-            Variable("h_b_ms", "h at the back-off", style.VERMILLION, DASHED),
-            Variable("qdelay_ms", "queue's own estimate", style.GREEN),
+            Variable("queue_min", "queue, of the round's smallest RTT", style.BLUE, depth=OWN),
+            Variable("queue_ms", "queue", style.BLUE, depth=OWN),
+            Variable("h_ms", "h", style.BLUE, depth=OWN),
+            Variable("h_b_ms", "h at the back-off", style.VERMILLION, DASHED, depth=MAX),
+            Variable("qdelay_ms", "queue's own estimate", style.FAINT),
         ),
     ),
     Inner(
         "bandwidth", "Bandwidth", "Mbit/s",
         (
-            Variable("bandwidth", "bandwidth", style.GREEN, factor=1e-6),
-            Variable("bandwidth_mbps", "bandwidth", style.GREEN),
-            Variable("departure_mbps", "departure rate", style.BLUE),
+            Variable("bandwidth", "bandwidth", style.GREEN, factor=1e-6, depth=OWN),
+            Variable("bandwidth_mbps", "bandwidth", style.GREEN, depth=OWN),
+            Variable("departure_mbps", "departure rate", style.FAINT),
         ),
     ),
-    Inner("mode", "Mode", "", (Variable("mode", "mode", style.PURPLE),)),
-    Inner("detection", "Detection", "%", (Variable("detection", "rounds with a long queue", style.PURPLE),)),
-    Inner("consecutive", "Counter", "", (Variable("consecutive", "back-offs without effect", style.PURPLE),)),
-    Inner("queue_state", "Inferred", "", (Variable("queue_state", "state of the queue", style.GREEN),)),
+    Inner("mode", "Mode", "", (Variable("mode", "mode", style.PURPLE, depth=OWN),)),
+    Inner("detection", "Detection", "%", (Variable("detection", "rounds with a long queue", style.PURPLE, depth=OWN),)),
+    Inner(
+        "consecutive", "Counter", "", (Variable("consecutive", "back-offs without effect", style.PURPLE, depth=OWN),)
+    ),
+    Inner("queue_state", "Inferred", "", (Variable("queue_state", "state of the queue", style.GREEN, depth=OWN),)),
 )  # fmt: skip
 #: Panels whose numbers are words, those of a value in the table of causes.
 WORDS = {"mode": "to", "queue_state": "queue_state"}

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import NotRecorded, SpecError
-from .data import Shown, axis_label, over_repeats, quantity
+from ..figures import quantity
+from .data import Shown, axis_label, over_repeats
 
 #: More names than this, or longer ones, make a line nobody reads.
 NAMES, NAME = 20, 64

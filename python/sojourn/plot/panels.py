@@ -194,8 +194,11 @@ def _rounds(ax: Axes, view: View, acks: pl.DataFrame) -> None:
     if not rounds.height or rounds.height > MOST_ROUNDS:
         return
     of = f" of {view.whose}" if view.whose else ""
-    for name, label, colour in (("min", f"smallest of a round{of}", style.BLUE), ("max", "largest", style.ORANGE)):
-        ax.plot(rounds["time_s"], rounds[f"round_{name}_rtt_ms"], ".", color=colour, markersize=3, label=label)
+    colour = view.looks[view.subject].colour
+    ends = (("min", f"smallest of a round{of}", "v", inner.MIN), ("max", "largest", "^", inner.MAX))
+    for name, label, marker, depth in ends:
+        ax.plot(rounds["time_s"], rounds[f"round_{name}_rtt_ms"], marker, color=style.shade(colour, depth),
+                markersize=3, markeredgewidth=0, label=label)  # fmt: skip
 
 
 def queue(ax: Axes, view: View, drops: pl.DataFrame) -> None:

@@ -6,8 +6,9 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
+from ..figures import quantity
 from . import style
-from .data import axis_label, quantity
+from .data import axis_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import NotRecorded
+from ..figures import bounds, quantity
 from . import hues, style
-from .data import Shown, bounds, over_repeats, quantity, runs
+from .data import Shown, over_repeats, runs
 from .histogram import Floats
 from .links import chosen, words
 

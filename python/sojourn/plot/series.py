@@ -12,7 +12,7 @@ from ..errors import NotRecorded, SpecError
 from . import inner, style, traffic
 from . import panels as usual
 from . import why as causes
-from .data import Shown, chosen, column, table
+from .data import Shown, chosen, column, planned, table
 from .links import numbered
 from .samples import within
 
@@ -93,7 +93,8 @@ def time(
     named = next((kind for kind in kinds if isinstance(kind, str) and kind in HEIGHTS and kind != "queue"), None)
     for ax, kind in zip(axes, kinds, strict=True):
         if isinstance(kind, inner.Inner):
-            inner.draw(ax, variables, kind, span, inner.owner(variables, kind, one, view.whose))
+            whose = inner.owner(variables, kind, one, view.whose)
+            inner.draw(ax, variables, kind.of(looks[about].colour), span, whose)
         elif kind == "why":
             causes.draw(ax, lanes, _rows(view, lanes), span, style.SIZES[size] - 1.2)
         else:
@@ -133,12 +134,11 @@ def _explained(one: Shown, events: pl.DataFrame, every: pl.DataFrame) -> None:
 
 def _heading(cases: Sequence[Shown], one: Shown) -> str:
     """Which of several cases and repetitions it is; nothing where there is only one."""
-    words = [one.label] if len(cases) > 1 else []
-    if len(one.result.plan.cases) > 1:
-        words.append(f"case {one.index}")
-    if len(one.result.of(one.case)) > 1:
-        words.append(f"repetition {one.outcomes[0].repetition} (seed {one.outcomes[0].seed})")
-    return " · ".join(words)
+    words = [planned(one, cases)]
+    repetitions = len(one.result.of(one.case))
+    if repetitions > 1:
+        words.append(f"seed {one.outcomes[0].seed} (1 of {repetitions} repetitions)")
+    return " · ".join(filter(None, words))
 
 
 def _names(given: Sequence[str] | str | None) -> list[str] | None:

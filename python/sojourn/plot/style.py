@@ -150,7 +150,8 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
 
     The congestion control gives the hue, the queue the dash and, where there are several, the marker. Lines that share
     hue and dash (variants of one algorithm, flows of one kind) run from a light to a dark shade of their hue, in the
-    order given, and so do queues that are more than the eye tells apart by their dashes.
+    order given. Where there are none such, the queues of one congestion control do: dashes say which of two lines is
+    which, but nothing in a band between them, nor where many are.
     """
     names = [(name_of(cc), name_of(queue)) for cc, queue in lines]
     queues = list(dict.fromkeys(queue for _, queue in names))
@@ -158,15 +159,20 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
     many = len(queues) > len(DASHES)
     made: list[Look] = []
     for index, kind in enumerate(kinds):
-        twins = [i for i, (cc, dash) in enumerate(kinds) if cc == kind[0] and (many or dash == kind[1])]
+        mine = [i for i, (cc, _) in enumerate(kinds) if cc == kind[0]]
+        alone = len({kinds[i] for i in mine}) == len(mine)
+        twins = mine if many or alone else [i for i in mine if kinds[i] == kind]
         place = twins.index(index)
         colour, marker = _known(kind[0])
         dash = kind[1]
         if len(queues) > 1:
             marker = MARKERS[queues.index(names[index][1]) % len(MARKERS)]
         if len(twins) > 1:
-            # Blue and sky meet at the ends of their shades: where dashes tell twins apart, these stay in the middle.
-            reach = 0.4 if len({cc for cc, _ in names}) > 1 and len(queues) == 1 and len(twins) <= len(DASHES) else 1.0
+            # Blue and sky meet at the ends of their shades, and the palest is near another's hue: where dashes tell
+            # twins apart, too, these stay in the middle.
+            dashed = len(twins) <= len(DASHES) and (len(queues) == 1 or alone)
+            several = len({cc for cc, _ in names}) > 1
+            reach = 0.4 if dashed and several else 0.7 if dashed and len(queues) > 1 else 1.0
             colour = shade(colour, 0.5 + reach * (place / (len(twins) - 1) - 0.5))
             if len(queues) == 1:  # else they already say which queue
                 marker = MARKERS[(MARKERS.index(marker) + place) % len(MARKERS)]

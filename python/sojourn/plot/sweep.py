@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..errors import NotRecorded, SpecError
+from ..figures import bounds, quantity
 from ..stats import mean_interval
 from . import hues, style
-from .data import Shown, axis_label, bounds, over_repeats, partial, quantity, runs, short_spec, swept
+from .data import Shown, axis_label, over_repeats, partial, runs, short_spec, swept
 from .histogram import Floats
+from .keys import called
+from .keys import values as spelled
 from .links import chosen, words
 from .units import on_axis
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 # More panels than this are unreadable on one page.
 PANELS = 12
+# What a cell of a heat map shows of its repetitions.
+OVER_RUNS: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "median": np.median}
 
 
 def heat(
@@ -33,14 +37,15 @@ def heat(
     metric: str = "utilisation",
     x: str | None = None,
     y: str | None = None,
+    statistic: str = "mean",
     low: float | None = None,
     high: float | None = None,
     link: str | None = None,
     size: str = "double",
     title: str | None = None,
 ) -> Figure:
-    """The median of `metric` over repetitions in cells, `x` and `y` two swept keys (default the last two that do not
-    move together).
+    """The mean of `metric` over repetitions in cells, `x` and `y` two swept keys (default the last two that do not
+    move together); with `statistic="median"` the median, which one odd run does not move.
 
     Further swept keys make one panel for each combination. Ratios are coloured to both sides of 1, everything else
     from dark to bright; `low` and `high` fix the ends of the colours, in the unit shown. `link` is whose figure it is
@@ -48,6 +53,8 @@ def heat(
     """
     if low is not None and high is not None and low >= high:
         raise SpecError(f"low={low:g} is not below high={high:g}: they are the ends of the colours, darkest first")
+    if statistic not in OVER_RUNS:
+        raise SpecError(f"statistic is {statistic!r}; it may be {' or '.join(map(repr, OVER_RUNS))}")
     cases = chosen(cases, link, [metric])
     keys = swept(cases)
     x, y = _axes(cases, keys, x, y)
@@ -70,33 +77,37 @@ def heat(
     room = 0.055 * max(map(len, below)) if upright else 0.0
     along = {axis: "\nwith ".join([_key_label(axis, keys[axis]), *with_axes[axis]]) for axis in (x, y)}
     many = runs(cases)
-    shown = words(cases, metric, upright=True) + (f"\nmedian of {many}" if many else "")
+    shown = words(cases, metric, upright=True) + (f"\n{statistic} of {many}" if many else "")
     tall = cell * len(keys[y])
     aside, shown = _folded(along[y], tall), _folded(shown, down * (0.95 + tall) - 0.95)
     # Words beside a map reach a little beyond it, above and below.
     tall = max(tall, _tall(aside) - 0.2, _tall(shown) - 0.2 if down == 1 else 0.0)
     fig = style.figure(size, down * (0.95 + tall) + 0.25 + room)
     axes = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True)
-    grids = [_grid(cases, metric, factor, x, y, keys, dict(zip(others, panel, strict=True))) for panel in panels]
+    over = OVER_RUNS[statistic]
+    grids = [factor * _grid(cases, metric, over, x, y, keys, dict(zip(others, panel, strict=True))) for panel in panels]
     values = np.concatenate([g.reshape(-1) for g in grids])
     if not np.isfinite(values).any():  # of several results, the cases that have both keys may have none
         raise NotRecorded(f"{metric} has no value in any case over {x} and {y}")
     colours = _colours(metric, values[np.isfinite(values)], low, high)
+    digits = _digits(values[np.isfinite(values)], wide)
+    # Numbers grow upwards; names are read from the top, in the order of every legend.
+    origin: Literal["lower", "upper"] = "lower" if on_axis(keys[y]) else "upper"
     image = None
     for ax, panel, grid in itertools.zip_longest(axes.flat, panels, grids):
         if grid is None:
             ax.set_visible(False)
             continue
-        image = ax.imshow(grid, aspect="auto", origin="lower", **colours)
+        image = ax.imshow(grid, aspect="auto", origin=origin, **colours)
         if wide > 0.26:  # figures that run into each other say nothing
-            _cells(ax, grid, image)
+            _cells(ax, grid, image, digits)
         ax.set_xticks(range(len(below)), below, rotation=90 if upright else 0)
         ax.set_yticks(range(len(beside)), beside)
         ax.grid(visible=False)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         if panel:
-            ax.set_title(textwrap.fill(", ".join(map(short_spec, panel)), letters), loc="left")
+            ax.set_title(textwrap.fill(spelled(dict(zip(others, panel, strict=True)), keys), letters), loc="left")
     for ax in axes[:, 0]:
         ax.set_ylabel(aside)
     for column in axes.T:
@@ -147,7 +158,10 @@ def lines(
         c for c in itertools.product(*(keys[k] for k in others)) if _with(cases, dict(zip(others, c, strict=True)))
     ]
     firsts = [_with(cases, dict(zip(others, c, strict=True)))[0] for c in combinations]
-    labels = [", ".join(map(short_spec, c)) or short_spec(f.cc) for c, f in zip(combinations, firsts, strict=True)]
+    labels = [
+        spelled(dict(zip(others, c, strict=True)), keys) or short_spec(f.cc)
+        for c, f in zip(combinations, firsts, strict=True)
+    ]
     tall = 0.7 + 1.75 * len(metrics)
     fig = style.figure(size, tall + style.room(labels, size, tall, above=len(metrics) > 1))
     axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
@@ -160,7 +174,9 @@ def lines(
             ax.plot(xs, bands[:, 0], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.5,
                     label=label)  # fmt: skip
             if (bands[:, 2] > bands[:, 1]).any():
-                ax.fill_between(xs, bands[:, 1], bands[:, 2], color=look.colour, alpha=0.18, linewidth=0)
+                # Edges have the line's dash: where bands lie over each other it says whose each is.
+                ax.fill_between(xs, bands[:, 1], bands[:, 2], facecolor=(look.colour, 0.18),
+                                edgecolor=(look.colour, 0.7), linewidth=0.5, linestyle=look.dash)  # fmt: skip
         ax.set_ylabel(_folded(words(cases, path, upright=True), tall / len(metrics)))
         if unit != "":
             ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
@@ -242,7 +258,7 @@ def _with(cases: Sequence[Shown], wanted: Mapping[str, str]) -> list[Shown]:
 def _grid(
     cases: Sequence[Shown],
     metric: str,
-    factor: float,
+    over: Callable[[Floats], Any],
     x: str,
     y: str,
     keys: Mapping[str, Sequence[str]],
@@ -255,7 +271,7 @@ def _grid(
             good = values[np.isfinite(values)]
             if len(good):
                 row, col = keys[y].index(str(case.values[y])), keys[x].index(str(case.values[x]))
-                grid[row, col] = factor * float(np.median(good))
+                grid[row, col] = float(over(good))
     return grid
 
 
@@ -275,9 +291,15 @@ def _colours(metric: str, values: Floats, low: float | None, high: float | None)
     return {"cmap": "cividis", "vmin": bottom, "vmax": top}
 
 
-def _cells(ax: Axes, grid: Floats, image: Any) -> None:
-    biggest = float(np.nanmax(np.abs(grid))) if np.isfinite(grid).any() else 0.0
-    digits = 0 if biggest >= 100 else 1 if biggest >= 10 else 2
+def _digits(values: Floats, wide: float) -> int:
+    """Decimals of the figures in cells of so many inches: with none, 99.92 would be 100 beside 98."""
+    biggest = float(np.abs(values).max())
+    if biggest < 100:
+        return 1 if biggest >= 10 else 2
+    return int(biggest < 1000 and float(values.max() - values.min()) < 30 and wide > 0.32)
+
+
+def _cells(ax: Axes, grid: Floats, image: Any, digits: int) -> None:
     for row, col in np.ndindex(grid.shape):
         value = grid[row, col]
         if not np.isfinite(value):
@@ -296,37 +318,10 @@ def _bare(value: str, values: Sequence[str]) -> str:
     return f"{numbers[0][list(values).index(value)]:g}" if numbers else short_spec(value)
 
 
-#: How swept keys are called on an axis: those of the path, of a flow or link (with its name), of what is in them.
-KEYS = {
-    "path.rate": "bottleneck rate",
-    "path.rtt": "base RTT",
-    "path.buffer": "buffer",
-    "path.loss": "random loss",
-    "path.queue": "queue",
-    "path.up": "reverse rate",
-    "cc": "congestion control",
-    "rtt": "base RTT",
-    "extra_rtt": "extra RTT",
-    "count": "number of flows",
-    "stack": "TCP stack",
-}
-
-
 def _key_label(key: str, values: Sequence[str]) -> str:
     numbers = on_axis(values)
     unit = numbers[1] if numbers else ""
-    return axis_label(_called(key), "packets" if unit in ("p", "packet") else unit)
-
-
-def _called(key: str) -> str:
-    """`flow.long.cc` as `congestion control of long`, `flow.a.cc.beta` as `beta of a`."""
-    owner, _, rest = key.partition(".")
-    name, _, what = rest.partition(".")
-    if key in KEYS:
-        return KEYS[key]
-    if owner in ("flow", "link") and what:
-        return f"{KEYS.get(what, re.sub('[._]', ' ', what.removeprefix('cc.')))} of {name}"
-    return rest.replace("_", " ") if owner in ("path", "run") and rest else key
+    return axis_label(called(key), "packets" if unit in ("p", "packet") else unit)
 
 
 def _scale(ax: Axes, values: Sequence[str], numbers: tuple[list[float], str] | None, log: bool | None) -> None:

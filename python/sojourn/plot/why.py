@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +38,8 @@ LETTERS = {
     "queue": "q",
     "bdp": "BDP",
     "bandwidth": "B",
-    "base_rtt": "base",
+    "rtt": "RTT",
+    "base_rtt": "base RTT",
     "consecutive": "n",
     "shadow": "s",
     "reason": "",
@@ -68,13 +69,19 @@ def _plain(number: float, digits: int) -> str:
 def note(event: Mapping[str, Any]) -> str:
     """What a figure says beside a tick: the window's change and the numbers that are not zero."""
     before, after = event["cwnd_before"], event["cwnd_after"]
-    words = [f"{_plain(before / 1e3, 3)}→{_plain(after / 1e3, 3)} kB"] if before is not None and before != after else []
+    changed = before is not None and before != after
+    words = [f"{_plain(before / 1e3, 3)} → {_plain(after / 1e3, 3)} kB"] if changed else []
     # Of a toss that hit, one gradient was the reason; the raw ones are in the panel below.
     for name, value, text in named_values(event, 3):
         if name == "to" or (value and name not in ("g_min", "g_max", "from")):
             letters = LETTERS.get(name, name.replace("_", " "))
-            words.append(f"{letters} {text}".strip())
-    return " ".join(words)
+            words.append(f"{letters} {text}".strip() if letters in ("", "→") else f"{letters} = {text}")
+    return "; ".join(words)
+
+
+def lane(cause: str) -> str:
+    """How a cause is called beside its lane."""
+    return cause.replace("_", " ").replace("backoff", "back-off")
 
 
 def lanes(events: pl.DataFrame, picked: Sequence[int]) -> list[tuple[int, str, pl.DataFrame]]:
@@ -102,7 +109,7 @@ def draw(
     """
     ax.set_ylim(len(rows), 0)
     ax.set_yticks([i + 0.5 for i in range(len(rows))])
-    ax.set_yticklabels([f"{name.replace('_', ' ')} {part.height}" for _, name, part in rows], fontsize=6)
+    ax.set_yticklabels([f"{lane(name)} ({part.height})" for _, name, part in rows], fontsize=6)
     ax.tick_params(axis="y", length=0)
     ax.grid(False, axis="y")
     several = len(flows) > 1
@@ -121,19 +128,28 @@ def draw(
 
 
 def _notes(ax: Axes, place: int, part: pl.DataFrame, span: tuple[float, float], width: float) -> None:
-    """Numbers to the right of ticks, to the left near the end; those that would hide others are left out."""
+    """Numbers to the right of ticks, to the left near the end; as many as hide no others."""
     size = 5.2
-    per_letter = 0.56 * size / 72 * (span[1] - span[0]) / width
+    per_letter = 0.53 * size / 72 * (span[1] - span[0]) / width  # of DejaVu Sans, as notes are written
     ticks = column(part, "time_s")
     taken = -np.inf
     for i, event in enumerate(part.iter_rows(named=True)):
-        text, at = note(event), float(event["time_s"])
-        long, gap = len(text) * per_letter, 1.2 * per_letter
-        left = at + gap + long > span[1]
-        start, end = (at - gap - long, at - gap) if left else (at + gap, at + gap + long)
+        text, at, gap = note(event), float(event["time_s"]), 1.2 * per_letter
         others = np.delete(ticks, i)
-        if not text or start < max(taken, span[0]) or ((others > start) & (others < end)).any():
-            continue
-        taken = end
-        ax.text(at - gap if left else at + gap, place + 0.52, text, fontsize=size, color=style.INK,
-                ha="right" if left else "left", va="center", clip_on=True)  # fmt: skip
+        for shorter in _shorter(text):
+            long = len(shorter) * per_letter
+            left = at + gap + long > span[1]
+            start, end = (at - gap - long, at - gap) if left else (at + gap, at + gap + long)
+            if start < max(taken, span[0]) or ((others > start) & (others < end)).any():
+                continue
+            taken = end
+            ax.text(at - gap if left else at + gap, place + 0.52, shorter, fontsize=size, color=style.INK,
+                    ha="right" if left else "left", va="center", clip_on=True)  # fmt: skip
+            break
+
+
+def _shorter(text: str) -> Iterator[str]:
+    """A note, and what is left of it where there is less and less room."""
+    parts = text.split("; ") if text else []
+    for most in range(len(parts), 0, -1):
+        yield "; ".join(parts[:most]) + ("; …" if most < len(parts) else "")

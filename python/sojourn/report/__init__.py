@@ -73,8 +73,13 @@ def write(
     Runs over time are drawn within `span` (seconds) alone, then as finely as they were recorded. Queues in pictures are
     those of `link`, by default of each case's bottleneck.
     """
+    from ..errors import SpecError
     from ..reproduce import compare, section
 
+    folders = [result.path.resolve() for result in results if result.path]
+    for result in results:
+        if result.path and folders.count(result.path.resolve()) > 1:
+            raise SpecError(f"{result.path}: given more than once; a page has each result once")
     before = [section(comparison) for result in results for comparison in compare(result)]
     return save(page_of(results, title, before, span=span, link=link), Path(out))
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .. import plot, schedule
-from ..errors import NotRecorded, SojournError
+from ..errors import NotRecorded, SojournError, SpecError
 from ..plot import inner, rates, style
 from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, table, while_heard
 from ..plot.links import looking, place
 from ..plot.why import named_values
 from ..remarks import remarks
 from ..tables import LINK, group_columns, legend, rows, telling
+from ..terminal import say
 from .pieces import Cell, Column, Figure, Line, Panel, Piece, Section, Series, Table, Tick, Value, thinned
 from .provenance import provenance
 
@@ -61,7 +62,7 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     where = {c.case.label: [c.label] if labels is not None else [_swept(c.values.get(k)) for k in keys] for c in cases}
     heads = ["case"] if labels is not None else [key.removeprefix("path.").removeprefix("flow.") for key in keys]
     mean = "Mean ± 95 % interval over repetitions (n); no interval where repetitions do not differ."
-    pieces: list[Piece] = [f"Mind: {line}." for line in remarks(result)]
+    pieces: list[Piece] = [f"note: {line}." for line in remarks(result)]
     pieces += [mean] if max(len(c.outcomes) for c in cases) > 1 else []
     pieces += legend(result)
     for part, columns, names, caption in (
@@ -109,8 +110,8 @@ def figures(cases: Sequence[Shown]) -> list[Piece]:
     elif len(cases) <= CASES_IN_A_BOX:
         made += _drawn("box", cases, f"Queue delay{where} in the measure window.")
     if len(numeric) >= 2:
-        made += _drawn("heat", cases, f"Utilisation{where}, median over repetitions.", metric="utilisation")
-        made += _drawn("heat", cases, f"Mean queue delay{where}, median over repetitions.", metric="queue_ms.mean")
+        made += _drawn("heat", cases, f"Utilisation{where}, mean over repetitions.", metric="utilisation")
+        made += _drawn("heat", cases, f"Mean queue delay{where}, mean over repetitions.", metric="queue_ms.mean")
     elif len(numeric) == 1 and len(keys[numeric[0]]) > 2:
         made += _drawn(
             "lines", cases, f"Means{where} over repetitions with 95 % bands.",
@@ -133,15 +134,28 @@ def _numeric(values: Sequence[str]) -> bool:
 def _drawn(kind: str, cases: Sequence[Shown], caption: str, **options: object) -> list[Piece]:
     try:
         return [Figure(plot.svg_of(kind, cases, **options), caption, f"{plot.KINDS[kind]}. {caption}")]
-    except SojournError:  # a metric without values in this result: the page does without the drawing
+    except NotRecorded:  # a metric without values in this result: the page does without the drawing
         return []
+    except SojournError as error:
+        return [_no_picture(error)]
+
+
+def _no_picture(error: SojournError) -> str:
+    """What stands in a picture's place, told to whoever made the page as well: damaged data are not passed over."""
+    said = f"No picture: {error}"
+    say(said)
+    return said
 
 
 def series(cases: Sequence[Shown], span: Span = WHOLE) -> list[Piece]:
     """The first repetition of each case over time, for looking into; nothing when no series were recorded."""
     pieces: list[Piece] = []
     for case in cases[:CASES_OVER_TIME]:
-        one = over_time(case, case.outcomes[0].repetition, 6000 if len(cases) == 1 else 2500, span)
+        one: Series | str | None
+        try:
+            one = over_time(case, case.outcomes[0].repetition, 6000 if len(cases) == 1 else 2500, span)
+        except SpecError as error:
+            one = _no_picture(error)
         if one is not None:
             pieces.append(Section(case.label, [one]) if len(cases) > 1 else one)
     if pieces and len(cases) > CASES_OVER_TIME:
@@ -163,89 +177,132 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     )
     if flows.is_empty() or links.is_empty():
         return None
-    picked = list(range(min(len(case.flows), FLOWS_OVER_TIME)))
-    looks = style.looks([(str(case.flows[i]["cc"]), "") for i in picked])
     link = _of(links, "link", case.bottleneck)
     time = column(link, "t_s")
-    names = ("throughput_mbps", "cwnd_bytes", "ssthresh_bytes", "rtt_ms")
-    raw = [_aligned(_of(flows, "flow", i), name, time) for name in names for i in picked]
-    flying = [_aligned(_of(flows, "flow", i), "in_flight_bytes", time) for i in picked]
-    raw[-len(picked) :] = map(while_heard, raw[-len(picked) :], flying)
+    step = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
     # Bytes delivered in one short step are a few packets or none: a mean over more of them is what a reader means.
     smooth = max(1, len(time) // 400)
-    raw[: len(picked)] = [_moving_mean(values, smooth) for values in raw[: len(picked)]]
-    raw += [column(link, name) for name in ("queue_ms", "queue_packets")]
-    step = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
-    steps = rates.steps(case, case.bottleneck, (time[0] - step, time[-1]), smooth * step) if step else None
-    raw.append(schedule.before(steps, time) if steps is not None else np.full(len(time), np.nan))
-    own_variables = inner.of_flow(variables, picked, case.bottleneck)
+    picked = list(range(min(len(case.flows), FLOWS_OVER_TIME)))
+    own = inner.of_flow(variables, picked, case.bottleneck)
     whose = str(case.flows[inner.subject(variables, picked)]["name"]) if len(case.flows) > 1 else ""
-    further = _inner(own_variables, time)
-    raw += [values for _, _, values in further]
-    at, thin = thinned(time, raw, points)
-    n = len(picked)
-    rate, window, threshold, rtt = (thin[k * n : (k + 1) * n] for k in range(4))
-    queue_ms, queue_packets, limit = thin[4 * n : 4 * n + 3]
-    inner_values = thin[4 * n + 3 :]
-    where = place([case])
-    called = f"rate of {case.place}" if where else "bottleneck rate"
-    rated = [Line(called, limit, "faint", dashed=True, stepped=True)] if steps is not None else []
-    labels = [flow_label(case.flows[i]) for i in picked]
-
-    def lines(values: Sequence[Floats], word: str = "", **kind: bool) -> list[Line]:
-        # Datagrams have no window and no RTT, nor has a flow an ssthresh before its first back-off: no line, no name.
-        return [
-            Line(f"{label}{word}", v, look.colour, **kind)
-            for label, look, v in zip(labels, looks, values, strict=True)
-            if np.isfinite(v).any()
-        ]
-
-    top = max((float(np.nanmax(w)) for w in window if np.isfinite(w).any()), default=1.0) / 1e3
-
-    def beside_the_window(kilobytes: Floats) -> Floats:
-        """An ssthresh or a shadow window far above every window would flatten them."""
-        return np.where(kilobytes <= 1.5 * top, kilobytes, np.nan)
-
-    shown_threshold = [beside_the_window(t / 1e3) for t in threshold]
+    further = _inner(own, time)
+    values = _of_flows(flows, picked, time, smooth) | _of_link(case, link, step, smooth)
+    values["inner"] = [y for _, _, y in further]
+    at, values = _thinned(time, values, points)
+    inside = [(panel, variable, y) for (panel, variable, _), y in zip(further, values["inner"], strict=True)]
     ticks, cut_off = _ticks(events, picked)
-    under_it = [values for (panel, _, _), values in zip(further, inner_values, strict=True) if panel is None]
-    cut = any((kilobytes > 1.5 * top).any() for kilobytes in (*(t / 1e3 for t in threshold), *under_it))
-    own = [
-        Line(
-            f"{variable.label} of {whose}" if panel is None and whose else variable.label,
-            beside_the_window(values) if panel is None else values,
-            _ink(variable.colour),
-            dashed=variable.dash != "solid",
-            stepped=True,
-            dots=variable.dots,
-        )
-        for (panel, variable, _), values in zip(further, inner_values, strict=True)
-    ]
-    under = [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is None]
     lost, more_lost = _losses(link)
-    empty = _base_rtts(case, picked, at)
-    panels_of = dict.fromkeys(panel for panel, _, _ in further if panel is not None)
+    window, cut = _window(case, picked, values, inside, whose, ticks)
     panels = [
-        Panel("Throughput", "Mbit/s", [*lines(rate), *rated]),
-        Panel("cwnd", "kB", [*lines([w / 1e3 for w in window], stepped=True),
-                             *lines(shown_threshold, " ssthresh", dashed=True, stepped=True), *under], ticks, 170),
-        Panel("Delay", "ms",
-              [Line(f"queue delay{where}", queue_ms, "faint", filled=True), *lines(rtt, " RTT"), *empty]),
-        Panel("Queue", "packets", [Line(f"queue{where}", queue_packets, "faint", filled=True, stepped=True)], lost,
-              height=110),
-        *(Panel(f"{of.label} {inner.owner(own_variables, of, case, whose)}".strip(), of.unit,
-                [line for line, (panel, _, _) in zip(own, further, strict=True) if panel is of])
-          for of in panels_of),
+        _throughput(case, picked, values),
+        window,
+        _delay(case, picked, values, at),
+        Panel("Queue", "packets", [Line(f"queue{place([case])}", values["queue_packets"][0], "faint", filled=True,
+              stepped=True)], lost, height=110),
+        *_inner_panels(case, own, inside, whose),
     ]  # fmt: skip
-    step *= 1e3
-    caption = f"Repetition {repetition}, seed {case.case.seed + repetition}, sampled every {step:g} ms"
-    caption += f", throughput as a mean over {step * smooth / 1e3:g} s" if smooth > 1 else ""
+    caption = f"Repetition {repetition}, seed {case.case.seed + repetition}, sampled every {1e3 * step:g} ms"
+    caption += f", throughput as a mean over {1e3 * step * smooth / 1e3:g} s" if smooth > 1 else ""
     caption += "; smallest and largest value of each stretch." if len(time) > points else "."
-    if len(case.flows) > n:
-        caption += f" The first {n} of {len(case.flows)} flows."
+    if len(case.flows) > len(picked):
+        caption += f" The first {len(picked)} of {len(case.flows)} flows."
     caption += " Thresholds and shadow windows far above the window are not drawn." if cut else ""
-    caption += cut_off + more_lost
-    return Series(at, panels, caption)
+    return Series(at, panels, caption + cut_off + more_lost)
+
+
+# What panels are drawn of, by name, with a line per flow or per variable; a link's are alone in their list.
+Values: TypeAlias = "dict[str, list[Floats]]"
+# Inner variables, each with its panel; without one it stands under the window.
+Inside: TypeAlias = "Sequence[tuple[inner.Inner | None, inner.Variable, Floats]]"
+
+
+def _of_flows(flows: pl.DataFrame, picked: Sequence[int], time: Floats, smooth: int) -> Values:
+    """The columns of each flow on the link's times, throughput as a moving mean over `smooth` of them."""
+
+    def aligned(name: str) -> list[Floats]:
+        return [_aligned(_of(flows, "flow", i), name, time) for i in picked]
+
+    return {
+        "throughput_mbps": [_moving_mean(values, smooth) for values in aligned("throughput_mbps")],
+        "cwnd_bytes": aligned("cwnd_bytes"),
+        "ssthresh_bytes": aligned("ssthresh_bytes"),
+        "rtt_ms": [*map(while_heard, aligned("rtt_ms"), aligned("in_flight_bytes"))],
+    }
+
+
+def _of_link(case: Shown, link: pl.DataFrame, step: float, smooth: int) -> Values:
+    """The link's queue, and its rate where it has one."""
+    time = column(link, "t_s")
+    values = {name: [column(link, name)] for name in ("queue_ms", "queue_packets")}
+    steps = rates.steps(case, case.bottleneck, (time[0] - step, time[-1]), smooth * step) if step else None
+    return values | ({} if steps is None else {"rate_mbps": [schedule.before(steps, time)]})
+
+
+def _thinned(time: Floats, values: Values, points: int) -> tuple[Floats, Values]:
+    at, thin = thinned(time, [line for lines in values.values() for line in lines], points)
+    rest = iter(thin)
+    return at, {name: [next(rest) for _ in lines] for name, lines in values.items()}
+
+
+def _lines(case: Shown, picked: Sequence[int], values: Sequence[Floats], word: str = "", **kind: bool) -> list[Line]:
+    """A line per flow. Datagrams have no window and no RTT, nor has a flow an ssthresh before its first back-off: no
+    line, no name.
+    """
+    looks = style.looks([(str(case.flows[i]["cc"]), "") for i in picked])
+    return [
+        Line(f"{flow_label(case.flows[i])}{word}", line, look.colour, **kind)
+        for i, look, line in zip(picked, looks, values, strict=True)
+        if np.isfinite(line).any()
+    ]
+
+
+def _throughput(case: Shown, picked: Sequence[int], values: Values) -> Panel:
+    called = f"rate of {case.place}" if place([case]) else "bottleneck rate"
+    rated = [Line(called, rate, "faint", dashed=True, stepped=True) for rate in values.get("rate_mbps", ())]
+    return Panel("Throughput", "Mbit/s", [*_lines(case, picked, values["throughput_mbps"]), *rated])
+
+
+def _window(
+    case: Shown, picked: Sequence[int], values: Values, inside: Inside, whose: str, ticks: list[Tick]
+) -> tuple[Panel, bool]:
+    """Windows with what stands beside them, and whether some of that is left out: far above they would be flattened."""
+    windows, thresholds = ([y / 1e3 for y in values[name]] for name in ("cwnd_bytes", "ssthresh_bytes"))
+    under = [(variable, y) for panel, variable, y in inside if panel is None]
+    most = 1.5 * max((float(np.nanmax(y)) for y in windows if np.isfinite(y).any()), default=1e-3)
+
+    def near(kilobytes: Floats) -> Floats:
+        return np.where(kilobytes <= most, kilobytes, np.nan)
+
+    cut = any((y > most).any() for y in (*thresholds, *(y for _, y in under)))
+    drawn = [
+        *_lines(case, picked, windows, stepped=True),
+        *_lines(case, picked, [near(y) for y in thresholds], " ssthresh", dashed=True, stepped=True),
+        *(_inner_line(variable, near(y), f" of {whose}" if whose else "") for variable, y in under),
+    ]
+    return Panel("cwnd", "kB", drawn, ticks, 170), cut
+
+
+def _delay(case: Shown, picked: Sequence[int], values: Values, time: Floats) -> Panel:
+    waited = Line(f"queue delay{place([case])}", values["queue_ms"][0], "faint", filled=True)
+    trips = _lines(case, picked, values["rtt_ms"], " RTT")
+    return Panel("Delay", "ms", [waited, *trips, *_base_rtts(case, picked, time)])
+
+
+def _inner_panels(case: Shown, variables: pl.DataFrame, inside: Inside, whose: str) -> list[Panel]:
+    """A panel for each group of inner variables."""
+    drawn: dict[inner.Inner, list[Line]] = {}
+    for panel, variable, y in inside:
+        if panel is not None:
+            drawn.setdefault(panel, []).append(_inner_line(variable, y))
+    return [
+        Panel(f"{panel.label} {inner.owner(variables, panel, case, whose)}".strip(), panel.unit, lines)
+        for panel, lines in drawn.items()
+    ]
+
+
+def _inner_line(variable: inner.Variable, values: Floats, whose: str = "") -> Line:
+    return Line(f"{variable.label}{whose}", values, _ink(variable.colour), dashed=variable.dash != "solid",
+                stepped=True, dots=variable.dots)  # fmt: skip
 
 
 def _base_rtts(case: Shown, flows: Sequence[int], time: Floats) -> list[Line]:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._engine import Record
-from ..errors import SojournError
+from ..errors import NotRecorded, SojournError
 from ..plot.options import read
+from ..terminal import say
 
 if TYPE_CHECKING:
     from ..report import Piece
@@ -42,8 +43,10 @@ def drawn(result: Result, folder: Path) -> Iterator[Path]:
         try:
             subject, options = _subject(result, kind, wanted)
             yield plot.draw(kind, subject, folder / name, **options)
-        except SojournError:
-            continue  # the page says why
+        except NotRecorded:
+            continue  # too little was run: the page says so
+        except SojournError as error:
+            say(f"no {name}: {error}")
 
 
 def _subject(result: Result, kind: str, wanted: Mapping[str, str]) -> tuple[Result, dict[str, Any]]:

@@ -14,7 +14,7 @@ from .. import _engine, junit
 from .._engine import Experiment, Plan
 from ..errors import SojournError, SpecError
 from ..stats import counted
-from ..terminal import console
+from ..terminal import console, interrupted
 from . import files, page, words
 from .cells import Score, compare
 from .page import Reproduced
@@ -60,7 +60,7 @@ def run(
     alone = len(paths) == 1
     if alone:
         _refuse_unpublished(_engine.read(paths[0]))
-    done = reproduce(paths, quick=quick, out=out, jobs=jobs, set=set)
+    done = reproduce(paths, quick=quick, out=out, jobs=jobs, set=set, stopped=interrupted)
     if as_json:
         print(json.dumps(report(done, quick, set), ensure_ascii=False))
     else:
@@ -88,8 +88,12 @@ def reproduce(
     out: Path | None = None,
     jobs: int | None = None,
     set: Mapping[str, str] | None = None,
+    stopped: Callable[[int, int, Path], object] | None = None,
 ) -> list[Reproduced]:
-    """Runs these files through one pool. With `out`, several keep their results in folders below it."""
+    """Runs these files through one pool. With `out`, several keep their results in folders below it.
+
+    After Ctrl-C `stopped` is told how many runs of how many are kept, and where, before the interrupt goes on.
+    """
     from ..api import claims
     from ..store import opener
     from ..sweep import Sweep, run_all
@@ -108,8 +112,15 @@ def reproduce(
         except SojournError as error:
             sweeps.append((path, str(error)))
     running = [one for _, one in sweeps if not isinstance(one, str)]
-    with _bar(running) as seen:
-        run_all(running, jobs=jobs, seen=seen, weight=weigh)
+    try:
+        with _bar(running) as seen:
+            run_all(running, jobs=jobs, seen=seen, weight=weigh)
+    except KeyboardInterrupt:
+        where = [one.folder.path for one in running if one.folder is not None]
+        if stopped is not None and where:
+            kept = where[0] if len(where) == 1 else out or Path(*where[0].parts[:1])  # `place` has all below runs/
+            stopped(sum(len(one.done) for one in running), sum(len(one.runs) for one in running), kept)
+        raise
     done = []
     for path, ran in sweeps:
         name = files.title(path)
@@ -195,18 +206,20 @@ def _score(score: Score) -> dict[str, Any]:
 
 
 def _print(done: Sequence[Reproduced], screen: Console) -> None:
+    from rich.text import Text
+
     for one in done:
         if len(done) > 1:
-            screen.rule(one.name, align="left")
+            screen.rule(Text(one.name, "rule.text"), align="left")
         for comparison in one.tables:
-            screen.print(words.table(comparison))
+            screen.print(words.table(comparison, screen.width))
         for claim in one.claims:
             sign = "holds" if claim.holds else "FAILS"
             screen.print(f"{sign}: {junit.title(claim)}", markup=False, highlight=False, soft_wrap=True)
     tables = [(one.name, table) for one in done for table in one.tables]
     if len(tables) > 1:
         if len(done) > 1:
-            screen.print(words.index(tables))
+            screen.print(words.index(tables, screen.width))
         screen.print(words.total(Score.of(table for _, table in tables)), style="bold", highlight=False)
     claims = [claim for one in done for claim in one.claims]
     if len(done) > 1 and claims:
@@ -225,7 +238,10 @@ def simulate(experiment: Experiment, jobs: int | None = None) -> Result:
 
 @contextmanager
 def _bar(sweeps: Sequence[Sweep]) -> Iterator[Any]:
-    """One progress bar over all runs; it counts what they cost, so that its forecast is fair."""
+    """One progress bar over all runs, on a terminal alone; it counts what they cost, so that its forecast is fair."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..fitting import Column, fitted
 from ..stats import number
 from .cells import VERDICTS, Cell, Comparison, Score
 
@@ -69,40 +70,43 @@ def heading(comparison: Comparison) -> str:
 
 
 def order_sentences(comparison: Comparison) -> list[tuple[str, bool]]:
-    """Whether our rows stand in the printed order, in words and as such, for each column that should."""
+    """Whether our rows rank as published, in words and as such, for each column that should."""
     said = []
     for column, kept in comparison.order:
         whole = all(cell.n for cell in comparison.cells if cell.column == column)
-        rows = "the rows" if whole else "the rows that were run"
-        said.append((f"{column}: {rows} {'stand' if kept else 'do NOT stand'} in the printed order", kept))
+        left_out = "" if whole else " (rows not run left out)"
+        said.append((f"{column}: our rows {'rank' if kept else 'do NOT rank'} in the published order{left_out}", kept))
     return said
 
 
-def table(comparison: Comparison) -> RenderableType:
-    """One line per cell: published, ours, difference, verdict."""
-    from rich import box
+def table(comparison: Comparison, width: int = 160) -> RenderableType:
+    """One line per cell for a terminal of this width: published, ours, difference, verdict."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     words = [texts(cell) for cell in comparison.cells]
     spread = any(w.spread for w in words)
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    grid.add_column("row", min_width=12)
-    grid.add_column("column", no_wrap=True)
-    for head in ("published", "ours", *(["20–80 %"] if spread else []), "difference"):
-        grid.add_column(head, justify="right", no_wrap=True)
-    grid.add_column("verdict", no_wrap=True)
+    columns = [
+        Column("row", words=True, key=True),
+        Column("column", words=True, key=True),
+        Column("published"),
+        Column("ours"),
+        *([Column("20–80 %", spare=2)] if spread else []),
+        Column("difference", spare=1),
+        Column("verdict", left=True),
+    ]
+    rows: list[list[Text]] = []
     before = None
     for cell, w in zip(comparison.cells, words, strict=True):
         word, colour = VERDICTS[cell.verdict]
         figures = [w.published, w.ours, *([w.spread] if spread else []), w.difference]
-        grid.add_row(Text(cell.row if cell.row != before else ""), Text(w.column), *figures, Text(word, style=colour))
+        named = cell.row if cell.row != before else ""
+        rows.append([*map(Text, (named, w.column, *figures)), Text(word, style=colour)])
         before = cell.row
     order = [Text(sentence, style="" if kept else "red") for sentence, kept in order_sentences(comparison)]
     own = own_sentence(comparison)
     score = [Text(comparison.score, style="bold"), *([Text(own)] if own else [])]
-    return Group(Text(heading(comparison), style="bold"), grid, *order, *score)
+    return Group(Text(heading(comparison), style="bold"), fitted(columns, rows, width), *order, *score)
 
 
 def own_sentence(comparison: Comparison) -> str | None:
@@ -112,27 +116,30 @@ def own_sentence(comparison: Comparison) -> str | None:
         return None
     of_numbers = f"{own.within} of the {own.cells} printed as numbers; " if own.cells < comparison.judged else ""
     return (
-        f"{of_numbers}a run of ours in print's place would have {own.median:.0f} of {own.cells} within "
-        f"({own.p5:.0f} to {own.p95:.0f} in nine runs of ten)"
+        f"{of_numbers}for comparison: one of our own runs, taken as the published one, would match {own.median:.0f} of "
+        f"{own.cells} cells ({own.p5:.0f} to {own.p95:.0f} in 90 % of runs)"
     )
 
 
-def index(tables: Iterable[tuple[str, Comparison]]) -> RenderableType:
-    """A line per table: its file, its title and its score."""
-    from rich import box
-    from rich.table import Table
+def index(tables: Iterable[tuple[str, Comparison]], width: int = 160) -> RenderableType:
+    """A line per table for a terminal of this width: its file, its title and its score."""
     from rich.text import Text
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    grid.add_column("experiment", no_wrap=True)
-    grid.add_column("table")
-    for head in ("within", "off", "undecided", "not run", "%", "own runs"):
-        grid.add_column(head, justify="right", no_wrap=True)
+    columns = [
+        Column("experiment", words=True, key=True),
+        Column("table", words=True, key=True),
+        *map(Column, ("within", "off", "undecided", "not run", "%")),
+        Column("own runs", spare=1),
+    ]
+    rows: list[list[Text]] = []
     before = None
     for name, comparison in tables:
         score = Score.of([comparison])
         share = "–" if score.share is None else f"{100 * score.share:.0f}"
-        figures = [
+        style = "" if score.share is None or score.reached else "red"
+        cells = [
+            name if name != before else "",
+            comparison.title,
             f"{score.within}/{score.judged}",
             str(score.outside),
             score.undecided_text,
@@ -140,10 +147,9 @@ def index(tables: Iterable[tuple[str, Comparison]]) -> RenderableType:
             share,
             comparison.own.text if comparison.own else "–",
         ]
-        style = "" if score.share is None or score.reached else "red"
-        grid.add_row(Text(name if name != before else ""), Text(comparison.title), *figures, style=style)
+        rows.append([Text(cell, style=style) for cell in cells])
         before = name
-    return grid
+    return fitted(columns, rows, width)
 
 
 def altered(changes: Mapping[str, str]) -> str:

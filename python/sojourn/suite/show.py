@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..fitting import Column, fitted
 from ..plot.style import name_of
 from ..stats import counted, number
 from .pieces import Measure, Row, Suite
@@ -33,50 +34,54 @@ WORDS = {True: "holds", False: "FAILS", None: "not run"}
 
 def terminal(answer: Answer, console: Console) -> None:
     """Print a table per scenario and a line per statement."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     if answer.suite.overview:
         _overview(answer.suite.overview(answer).brief, console)
     for ran in () if answer.suite.overview else answer.scenarios:
-        rows = list(ran.rows)
-        measures = ran.scenario.measures[: ran.scenario.brief]
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=ran.scenario.name, title_justify="left")
-        named = [(name, texts) for name, texts in zip(("cc", "queue", "case"), labels(rows), strict=True) if any(texts)]
-        for name, _ in named:
-            table.add_column(name, no_wrap=name != "case")
-        for measure in measures:
-            table.add_column(_head(measure), justify="right")
-        for i, row in enumerate(rows[:MOST_ROWS]):
-            cells = [Text(texts[i]) for _, texts in named]
-            table.add_row(*cells, *(number(row.figures[m.name]) for m in measures))
-        console.print(table)
-        if len(rows) > MOST_ROWS:
-            console.print(f"… and {len(rows) - MOST_ROWS} more cases: on the page, or with --json", highlight=False)
+        _table(ran, console)
         for claim in ran.claims:
             console.print(f"{WORDS[claim.holds]}: {claim.name or claim.that}", markup=False, highlight=False)
-    for one in answer.statements:
+    judged = [one for one in answer.statements if one.verdict.holds is not None]
+    for one in judged:
         why = f"; {one.statement.why}" if one.verdict.holds is False and one.statement.why else ""
         line = f"{WORDS[one.verdict.holds]}: {one.statement.says} ({one.verdict.measured}){why}"
+        console.print(line, markup=False, highlight=False)
+    if left := len(answer.statements) - len(judged):
+        whose = "they rest" if left > 1 else "it rests"
+        line = f"{counted(left, 'statement')} not judged: cases on which {whose} were not run (--json lists them)"
         console.print(line, markup=False, highlight=False)
     for failure in answer.failures:
         console.print(f"failed: {failure}", markup=False, highlight=False)
 
 
-def _overview(table: ReportTable, console: Console) -> None:
-    from rich import box
-    from rich.table import Table
+def _table(ran: Ran, console: Console) -> None:
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=table.caption, title_justify="left")
+    rows = list(ran.rows)
+    measures = ran.scenario.measures[: ran.scenario.brief]
+    named = [(name, texts) for name, texts in zip(("cc", "queue", "case"), labels(rows), strict=True) if any(texts)]
+    columns = [Column(name, words=True, key=True) for name, _ in named] + [Column(_head(m)) for m in measures]
+    lines = [
+        [*(Text(texts[i]) for _, texts in named), *(Text(number(row.figures[m.name])) for m in measures)]
+        for i, row in enumerate(rows[:MOST_ROWS])
+    ]
+    console.print(fitted(columns, lines, console.width, ran.scenario.name))
+    if len(rows) > MOST_ROWS:
+        console.print(f"… and {len(rows) - MOST_ROWS} more cases: on the page, or with --json", highlight=False)
+
+
+def _overview(table: ReportTable, console: Console) -> None:
+    from rich.text import Text
+
+    columns = []
     for i, head in enumerate(table.columns):
         name, unit = (head, "") if isinstance(head, str) else (head.name, head.unit)
-        numbers = any(isinstance(row[i], float) for row in table.rows)
-        drawn.add_column(f"{name} {unit}".strip(), justify="right" if numbers else "left")
-    for row in table.rows:
-        drawn.add_row(*(Text(number(v) if isinstance(v, float) else str(v if v is not None else "–")) for v in row))
-    console.print(drawn)
+        words = not any(isinstance(row[i], float) for row in table.rows)
+        columns.append(Column(f"{name} {unit}".strip(), words=words, key=i == 0))
+    lines = [
+        [Text(number(v) if isinstance(v, float) else str(v if v is not None else "–")) for v in row]
+        for row in table.rows
+    ]
+    console.print(fitted(columns, lines, console.width, table.caption))
 
 
 def labels(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str]]:

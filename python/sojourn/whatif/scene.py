@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .._engine import Experiment, Plan, check, table
 from ..catalogue import find
-from ..commas import split
+from ..commas import entries, split
 from ..errors import SpecError
 from .mix import CARRIER, Direction, Entry, parse
 
@@ -51,7 +51,7 @@ class Question:
 
 def queues(text: str) -> tuple[str, ...]:
     """Read `fifo, codel(target=10ms), fq_codel`."""
-    read = tuple(dict.fromkeys(split(text)))
+    read = tuple(dict.fromkeys(entries(text, "--queues")))
     for queue in read:
         name, _, settings = queue.partition("(")
         find("queues", "queue", name.strip())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..fitting import Column, fitted, one_part
 from ..remarks import marks, of_family
 from ..stats import Interval, number
 from . import figures, objective
@@ -13,8 +14,7 @@ from .figures import Figure, Measured
 from .scene import Question, title
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console, RenderableType
 
     from .answer import Answer
 
@@ -23,29 +23,32 @@ def show(answer: Answer, screen: Console) -> None:
     """Print tables, choice, limits and commands; a table too wide for the screen goes without intervals."""
     from rich.text import Text
 
+    def say(text: str, style: str = "", **how: Any) -> None:
+        """Print as it is: in a path or a spec, brackets are no markup."""
+        screen.print(Text(text, style=style), **how)
+
     question = answer.question
-    screen.print(Text(title(question), style="bold"))
+    say(title(question), "bold")
     repeats = len(next(iter(answer.measured.values())).runs)
-    screen.print(
+    say(
         f"{repeats} runs of {question.duration} for each queue, measured from {question.warm_up}; "
         f"the same queue both ways; mean ± 95 %",
-        highlight=False,
-        style="dim",
+        "dim",
     )
     for columns, last in ((figures.LINK, True), (figures.USES, False)):
         shown = [column for column in columns if column.key in answer.there]
         if shown:
-            _table(answer, shown, last, screen)
+            screen.print(*_table(answer, shown, last, screen.width), sep="\n")
     for line in legend(answer):
-        screen.print(line, highlight=False, style="dim")
-    screen.print()
+        say(line, "dim")
+    say("")
     for line in choice(answer):
-        screen.print(line, highlight=False)
+        say(line)
     for line in unmarked(answer):
-        screen.print(f"Mind: {line}", highlight=False, style="yellow")
-    screen.print("\nNot modelled", style="bold")
+        say(f"note: {line}", "yellow")
+    say("\nNot modelled", "bold")
     for line in not_modelled(question):
-        screen.print(f"  {line}", highlight=False)
+        say(f"  {line}")
     tc, ipfw = answer.setup
     for head, setup in (
         ()
@@ -55,14 +58,14 @@ def show(answer: Answer, screen: Console) -> None:
             ("FreeBSD: ipfw and dummynet", ipfw),
         )
     ):
-        screen.print(f"\n{head}", style="bold", highlight=False)
+        say(f"\n{head}", "bold")
         for line in setup.lines:
             # Never wrapped: a command is there to be copied.
-            screen.print(f"  {line}", highlight=False, no_wrap=True, overflow="ignore", crop=False)
+            say(f"  {line}", no_wrap=True, overflow="ignore", crop=False)
         for note in setup.notes:
-            screen.print(f"  # {note}", highlight=False, style="dim")
+            say(f"  # {note}", "dim")
     if answer.result.path:
-        screen.print(f"\n{answer.result.path}", highlight=False, style="dim", soft_wrap=True)
+        say(f"\n{answer.result.path}", "dim", soft_wrap=True)
 
 
 def legend(answer: Answer) -> Iterator[str]:
@@ -78,8 +81,6 @@ def legend(answer: Answer) -> Iterator[str]:
     ends = ", ".join(f"{letter} < {end:g}" for end, letter in figures.GRADES[:-1])
     yield f"grade: of ping +, ms: {ends}, else F (dslreports.com/faq/17930)"
     cells = [cell(one, column) for column in shown for one in answer.measured.values()]
-    if any(" +" in text or " −" in text for text in cells):
-        yield "+ or − alone: on the other side the interval ends at 0 or 100 %, which no share can pass"
     if any(" of " in text for text in cells):
         yield "(n of m): over the n runs of m that have such a figure"
 
@@ -91,14 +92,14 @@ def choice(answer: Answer) -> Iterator[str]:
     if answer.choice is None:
         yield "No queue is chosen: none has all that the cost is made of in all of its runs"
     else:
-        yield f"Least: {first.queue}, at {first.cost}"
+        yield f"Recommended: {first.queue} (lowest cost, {first.cost})"
     yield from unmeasured(answer)
     if answer.choice is None:
         yield "A longer --duration may measure it" + "".join(_without(answer))
         return
     tied = [ranked.queue for ranked in answer.ranking if ranked.tied]
     if tied:
-        yield f"Not told apart from it by these runs: {', '.join(tied)}"
+        yield f"Not distinguishable from it in these runs: {', '.join(tied)}"
     elif len(answer.ranking) > 1 and len(next(iter(answer.measured.values())).runs) < 2:
         yield "One run each: no telling whether the next is worse by more than chance"
 
@@ -153,39 +154,27 @@ def not_modelled(question: Question) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _table(answer: Answer, columns: Sequence[Figure], cost: bool, screen: Console) -> None:
-    from rich.console import Console
-
-    measure = Console(width=10_000)
-    for intervals in (True, False):
-        drawn = _draw(answer, columns, cost, intervals)
-        if measure.measure(drawn).maximum <= screen.width:
-            break
-    screen.print(drawn)
-    if not intervals:
-        screen.print("too narrow for intervals", style="dim")
-
-
-def _draw(answer: Answer, columns: Sequence[Figure], cost: bool, intervals: bool) -> Table:
-    from rich import box
-    from rich.table import Table
+def _table(answer: Answer, columns: Sequence[Figure], cost: bool, width: int) -> Iterator[RenderableType]:
+    """One line per queue, without intervals where they do not fit beside each other."""
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("queue", no_wrap=True)
-    for column in columns:
-        table.add_column(f"{column.head}\n{column.unit}", justify="right", no_wrap=True)
-    if cost:
-        table.add_column("grade", justify="center", no_wrap=True)
-        table.add_column("cost", justify="right", no_wrap=True)
-    for place, ranked in enumerate(answer.ranking):
-        one = answer.measured[ranked.queue]
-        cells = [cell(one, column, intervals) for column in columns]
-        if cost:
-            cells += [one.grade, brief(ranked.cost, intervals)]
-        style = "bold" if place == 0 and answer.choice is not None else ""
-        table.add_row(*(Text(cell, style=style) for cell in (ranked.queue, *cells)))
-    return table
+    heads = [Column("queue", words=True, key=True)]
+    heads += [Column(f"{column.head}\n{column.unit}") for column in columns]
+    heads += [Column("grade", left=True), Column("cost")] if cost else []
+    for intervals in (True, False):
+        rows: list[list[Text]] = []
+        for place, ranked in enumerate(answer.ranking):
+            one = answer.measured[ranked.queue]
+            cells = [ranked.queue, *(cell(one, column, intervals) for column in columns)]
+            if cost:
+                cells += [one.grade, brief(ranked.cost, intervals)]
+            style = "bold" if place == 0 and answer.choice is not None else ""
+            rows.append([Text(text, style=style) for text in cells])
+        if one_part(heads, rows, width):
+            break
+    yield fitted(heads, rows, width)
+    if not intervals:
+        yield Text("too narrow for intervals", style="dim")
 
 
 def cell(one: Measured, column: Figure, spread: bool = True) -> str:
@@ -198,13 +187,12 @@ def cell(one: Measured, column: Figure, spread: bool = True) -> str:
 def brief(interval: Interval, spread: bool = True, bounds: tuple[float, float] | None = None) -> str:
     """A mean and its half width in few letters: no digit of the mean is finer than the first of the half width.
 
-    An interval that would pass a bound ends there and has its other side only; one that would pass both has what is
-    above the mean.
+    An interval that would pass a bound ends there: then both its ends are given.
 
     >>> brief(Interval(12.345, 0.678, 5)), brief(Interval(1234.5, 67.8, 5)), brief(Interval(0.5, 0.0, 5))
     ('12.3 ±0.7', '1234 ±68', '0.50')
     >>> [brief(Interval(mean, half, 5), bounds=(0, 100)) for mean, half in ((98, 5), (0.03, 0.05), (40, 80))]
-    ['98 −5', '0.03 +0.05', '40 +60']
+    ['98 [93, 100]', '0.03 [0, 0.08]', '40 [0, 100]']
     """
     if not math.isfinite(interval.mean) or not interval.mean:
         return number(interval.mean)
@@ -213,13 +201,14 @@ def brief(interval: Interval, spread: bool = True, bounds: tuple[float, float] |
     if not spread or interval.exact:
         return f"{interval.mean:.{digits}f}"
     digits = min(digits, max(0, -math.floor(math.log10(interval.half))))
-    mean = f"{interval.mean:.{digits}f}"
-    sign, half = "±", f"{interval.half:.{digits}f}"
+    mean, half = f"{interval.mean:.{digits}f}", f"{interval.half:.{digits}f}"
+    if not float(half):
+        return mean
     if bounds:
         # By what is printed: a reader adds what is there.
-        below, above = float(mean) - bounds[0], bounds[1] - float(mean)
-        if float(half) > below + 1e-9:
-            sign, half = "+", f"{min(float(half), above):.{digits}f}"
-        elif float(half) > above + 1e-9:
-            sign = "−"
-    return mean + (f" {sign}{half}" if float(half) else "")
+        low, high = float(mean) - float(half), float(mean) + float(half)
+        if low < bounds[0] - 1e-9 or high > bounds[1] + 1e-9:
+            below = f"{bounds[0]:g}" if low < bounds[0] else f"{low:.{digits}f}"
+            above = f"{bounds[1]:g}" if high > bounds[1] else f"{high:.{digits}f}"
+            return f"{mean} [{below}, {above}]"
+    return f"{mean} ±{half}"
