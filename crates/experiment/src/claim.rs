@@ -182,6 +182,24 @@ impl Claim {
         against.iter().copied().find(|other| other.get("seed") == own.get("seed"))
     }
 
+    /// The repetitions of the case that this one is compared with. Of several, keys that a zip moves along must be the same.
+    fn other<'a>(&self, case: &Json, cases: &'a [(Json, Vec<&'a Json>)]) -> Result<&'a [&'a Json], String> {
+        let fit: Vec<_> = cases.iter().filter(|(other, _)| self.compares(case, other)).collect();
+        let free = |key: &String| self.against.iter().any(|(given, _)| given == key);
+        let same = |other: &Json| {
+            case.as_object().is_none_or(|keys| keys.iter().all(|(k, v)| free(k) || other.get(k) == Some(v)))
+        };
+        match (&fit[..], fit.iter().find(|(other, _)| same(other))) {
+            ([], _) => Ok(&[]),
+            ([(_, one)], _) | (_, Some((_, one))) => Ok(one),
+            (several, None) => {
+                let differ = |key: &&String| several.iter().any(|(other, _)| other.get(*key) != several[0].0.get(*key));
+                let keys: Vec<&str> = self.moved.iter().filter(differ).map(String::as_str).collect();
+                Err(format!("against fits {} cases: name {} in it, too", several.len(), keys.join(", ")))
+            }
+        }
+    }
+
     /// Is `other` the case that this one is compared with?
     pub(crate) fn compares(&self, case: &Json, other: &Json) -> bool {
         let same = |(key, value): (&String, &Json)| self.moved.contains(key) || other.get(key) == Some(value);
@@ -219,11 +237,13 @@ pub(crate) fn judge_all(claims: &[Claim], expected: impl Iterator<Item = Json>, 
     let concerned = |claim: &Claim| -> Vec<Verdict> {
         let concerned = cases.iter().filter(|(case, _)| claim.concerns(case));
         let judged = concerned.map(|(case, repetitions)| {
-            let other = match claim.against[..] {
-                [] => repetitions.as_slice(),
-                _ => cases.iter().find(|(other, _)| claim.compares(case, other)).map_or(&[][..], |(_, all)| all),
-            };
-            claim.judge(case, repetitions, other)
+            if claim.against.is_empty() {
+                return claim.judge(case, repetitions, repetitions);
+            }
+            match claim.other(case, &cases) {
+                Ok(other) => claim.judge(case, repetitions, other),
+                Err(why) => Verdict { judged: false, why, holds: false, ..claim.judge(case, &[], &[]) },
+            }
         });
         judged.collect()
     };
@@ -307,6 +327,28 @@ mod tests {
         let v = claim("flow.c.share", ">= 0.4", Over::Mean).evaluate(&runs);
         assert_eq!((v.holds, v.why.as_str()), (false, "flow.c.share has no value in the run"));
         assert!(!claim("flow.a.share", ">= 0", Over::Mean).evaluate(&[]).holds);
+    }
+
+    #[test]
+    fn of_several_cases_of_a_zip_the_like_one_is_compared_or_none() {
+        let run = |cc: &str, rate: &str, buffer: &str, share: f64| serde_json::json!({"case": {"flow.a.cc": cc, "path.rate": rate, "path.buffer": buffer}, "seed": 1, "flows": [{"name": "a", "share": share}]});
+        let runs = [
+            run("hldg", "4 Mbit/s", "10 packets", 0.2),
+            run("cubic", "12 Mbit/s", "10 packets", 0.1),
+            run("cubic", "4 Mbit/s", "10 packets", 0.3),
+            run("cubic", "4 Mbit/s", "40 packets", 0.1),
+        ];
+        let mut c = claim("flow.a.share", "<= flow.a.share", Over::Mean);
+        c.when = vec![("flow.a.cc".into(), "hldg".into())];
+        c.against = vec![("flow.a.cc".into(), "cubic".into())];
+        c.moved = vec!["flow.a.cc".into(), "path.rate".into(), "path.buffer".into()];
+        let judged = |runs: &[Json]| judge_all(std::slice::from_ref(&c), std::iter::empty(), runs).remove(0);
+        assert!(judged(&runs).holds, "with the same rate and buffer");
+        let unlike = [runs[0].clone(), runs[1].clone(), runs[3].clone()];
+        let v = judged(&unlike);
+        assert_eq!((v.holds, v.judged), (false, false));
+        assert_eq!(v.why, "against fits 2 cases: name path.rate, path.buffer in it, too");
+        assert!(judged(&[runs[0].clone(), runs[2].clone()]).holds, "the only one there is");
     }
 
     #[test]

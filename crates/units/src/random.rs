@@ -103,9 +103,7 @@ impl Rng {
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
     use super::*;
-    use std::vec::Vec;
 
     #[test]
     fn streams_differ_by_entity_and_purpose_and_repeat_by_seed() {
@@ -141,15 +139,16 @@ mod tests {
     fn skewed_samplers_have_the_right_medians_and_bounds() {
         let mut rng = Rng::new(8, 0, 0);
         let mut sample = |f: &mut dyn FnMut(&mut Rng) -> f64| {
-            let mut all: Vec<f64> = (0..100_001).map(|_| f(&mut rng)).collect();
-            all.sort_by(f64::total_cmp);
-            (all[0], all[50_000], all[100_000])
+            let mut all = [0.0; 10_001];
+            all.iter_mut().for_each(|x| *x = f(&mut rng));
+            all.sort_unstable_by(f64::total_cmp);
+            (all[0], all[5_000], all[10_000])
         };
         let (least, median, _) = sample(&mut |rng| rng.lognormal(20.0, 0.5));
-        assert!(least > 0.0 && (median - 20.0).abs() < 0.2, "{least} {median}");
+        assert!(least > 0.0 && (median - 20.0).abs() < 0.4, "{least} {median}");
         // Half of the mass lies below (½ (L^−α + H^−α))^(−1/α).
         let (least, median, most) = sample(&mut |rng| rng.bounded_pareto(1.5, 1.0, 1000.0));
-        assert!((1.0..1.001).contains(&least) && (100.0..=1000.0).contains(&most), "{least} {most}");
-        assert!((median - 1.58738).abs() < 0.02, "{median}");
+        assert!((1.0..1.01).contains(&least) && (100.0..=1000.0).contains(&most), "{least} {most}");
+        assert!((median - 1.58738).abs() < 0.04, "{median}");
     }
 }

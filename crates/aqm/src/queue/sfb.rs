@@ -38,7 +38,7 @@ params::params! {
         bin_max: u32 = 25, 1 => 1_000_000;
         /// Step up of a bin's probability.
         up: f64 = 0.001, 0.0 => 1.0;
-        /// Step down of a bin's probability.
+        /// Step down of a bin's probability; Linux's is 1/6000.
         down: f64 = 0.00016666666666666666, 0.0 => 1.0;
         /// Packets a second for flows that do not listen, all together.
         penalty_rate: f64 = 10.0, 0.0 => 1e9;

@@ -54,13 +54,13 @@ params::params! {
         flows: usize = 1_024, 1 => 65_536;
         /// Bytes a flow may send a turn; 0 is the link's MTU, as Linux has it.
         quantum: Bytes = Bytes::new(1_514), Bytes::ZERO => Bytes::new(1_000_000);
-        /// What an overflow costs, and whom.
+        /// What an overflow costs: the fattest flow half its backlog (batch) or a packet (one), or the arriving packet (refuse).
         overflow: Overflow = Overflow::Batch;
-        /// How the fattest flow is found.
+        /// How the fattest flow is found: by bytes or by packets.
         fattest: Fattest = Fattest::Bytes;
-        /// When a flow's turn ends.
+        /// When a flow's turn ends: with its credit spent (at 0) or overdrawn (below 0).
         rotate: Rotate = Rotate::Spent;
-        /// What becomes of a new flow found empty.
+        /// What becomes of a new flow found empty: last of the old ones (old), or forgotten if there are none (old_if_any).
         emptied: Emptied = Emptied::Old;
     }
     check |p| {
