@@ -98,7 +98,7 @@ format: build ## mend what lint says of formatting
 	.venv/bin/ruff format $(wildcard $(PY_FILES))
 
 .PHONY: demo
-demo: build ## two tables and a figure of the HLDG thesis beside ours, and a page about them
+demo: build ## tables and a figure of the HLDG thesis beside ours, and a page about them
 	.venv/bin/python -m sojourn.demo
 
 .PHONY: recheck

@@ -64,6 +64,9 @@ READINGS = {
     "CDG: none": "least=0",
     "CDG: rounds": "every_round=true",
     "loss mode: ACKs": "loss_ack_counting=true",
+    "slow start: none": "start_threshold=none",
+    "slow start: Eq 5.3": "start_threshold=window",
+    "Eq 5.5": "acked=cumulative",
 }
 
 

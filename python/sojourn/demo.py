@@ -1,4 +1,4 @@
-"""The main claims of the HLDG thesis, out of the simulator: two tables beside ours, a figure, a page.
+"""The main claims of the HLDG thesis, out of the simulator: tables beside ours, a figure, a page.
 
 Thesis Table 5.1 and Figure 5.18 (one flow over 10 Mbit/s, 2 ms, 1000 packets) and the 10 Mbit/s, 100 ms path of
 sections 4.2.2 and 5.2.

@@ -66,7 +66,10 @@ def heading(comparison: Comparison) -> str:
 
     title = f"{comparison.title} ({comparison.source})" if comparison.source else comparison.title
     figures = {cell.that for cell in comparison.cells}
-    return f"{title}: {axis_label(*quantity(figures.pop())[:2])}" if len(figures) == 1 else title
+    if len(figures) != 1:
+        return title
+    called, unit, _ = quantity(figures.pop())
+    return title if called.lower() in comparison.title.lower() else f"{title}: {axis_label(called, unit)}"
 
 
 def order_sentences(comparison: Comparison) -> list[tuple[str, bool]]:

@@ -31,7 +31,7 @@ const SPECS: [&str; 17] = [
     "hldg(base_window=1s)",
     "hldg(least=0)",
     "hldg(dwell_again=true, base_in_repairs=false)",
-    "hldg(start_threshold=window, acked=delivered)",
+    "hldg(start_threshold=window, acked=cumulative)",
     "hldg(start_threshold=none)",
     "hldg(wwma=false, window=4, zsgw=false, bdp=false, accumulate=false, threshold_by=weights)",
     "cdg",

@@ -192,7 +192,7 @@ params::params! {
         /// Below what a gradient does not end slow start: that of packets, window (Eq 5.3 as printed) or none. Part of threshold.
         start_threshold: StartThreshold = StartThreshold::Packets;
         /// What counts as acknowledged in a round (Eq 5.5): cumulative or delivered.
-        acked: Acked = Acked::Cumulative;
+        acked: Acked = Acked::Delivered;
         /// The negative gradient that zeroes the window enters it.
         zsgw_push: bool = false;
         /// A gradient that falls two rounds after a back-off ends the count of ineffectual ones, though the zeroed
