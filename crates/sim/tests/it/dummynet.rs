@@ -96,9 +96,9 @@ fn figures_b4_to_b6_what_a_tick_lets_through_leaves_at_once() {
     let printed: [(&str, [f64; 6]); 4] = [
         ("tick(hz=1000)", [75.0, 0.0, 0.0, 0.0, 0.0, 25.0]),
         ("tick(hz=10000, clock=coarse)", [65.0, 10.0, 0.0, 0.0, 10.0, 15.0]),
-        ("tick(hz=10000, round=floor)", [0.0, 0.0, 50.0, 50.0, 0.0, 0.0]),
+        ("tick(hz=10000)", [0.0, 0.0, 50.0, 50.0, 0.0, 0.0]),
         // The text's remark on 20 kHz: 250 µs, the rate itself.
-        ("tick(hz=20000, round=floor)", [0.0, 0.0, 0.0, 100.0, 0.0, 0.0]),
+        ("tick(hz=20000)", [0.0, 0.0, 0.0, 100.0, 0.0, 0.0]),
     ];
     for ((clock, scenario), (want, shares_printed)) in all.iter().zip(printed) {
         assert_eq!(clock, want);
