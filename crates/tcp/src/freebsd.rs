@@ -68,7 +68,8 @@ impl Sender {
         let (own, resent) = (&self.aside.own_window, self.board.resent);
         match self.flow.phase {
             Phase::Recovery if self.is_hole(seq) => own.window.saturating_sub(resent),
-            Phase::Recovery if resent > 0 => own.window.saturating_sub(resent + seq - own.from),
+            // Before where the repair began, as after a timeout, there is none.
+            Phase::Recovery if resent > 0 => own.window.saturating_sub((resent + seq).wrapping_sub(own.from)),
             Phase::Recovery => own.window.saturating_sub(seq - self.una + u64::from(own.acked)),
             _ if let Some(limited) = own.limited => limited,
             // `snd_nxt` went back: what was received beyond a hole takes its part of the window. The first hole needs none.
@@ -231,10 +232,13 @@ impl Sender {
             // Segments count with their options here (`t_maxseg`): an ACK of two counts for one, and what room is left, 12
             // bytes a segment, leaves as a segment of its own.
             let segments = if cumulative >= 2 * with_options { 2 } else { 1 };
-            own.window = (resent + (next - own.from) + segments * with_options).min(ssthresh);
+            // After a timeout `snd_nxt` may lie before where the repair began. FreeBSD's sum is unsigned, too: below nought it
+            // is as large as it gets, which leaves ssthresh.
+            let sent = resent.wrapping_add(next.wrapping_sub(own.from));
+            own.window = sent.wrapping_add(segments * with_options).min(ssthresh);
             own.answers = true;
             own.acked = cumulative as u32;
-        } else if d.news && next - self.board.sacked_to + resent < ssthresh {
+        } else if d.news && next.wrapping_sub(self.board.sacked_to).wrapping_add(resent) < ssthresh {
             own.window = (own.window + mss).min(ssthresh);
         }
         self.lose_holes();

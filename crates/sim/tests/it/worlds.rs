@@ -136,3 +136,13 @@ fn a_window_never_closes() {
         sim::run(&s, Bounds::default(), Options::default()).unwrap();
     }
 }
+
+#[test]
+fn a_repair_after_a_timeout_may_begin_beyond_what_is_to_be_sent_next() {
+    // Found by the property above: FreeBSD's `snd_nxt` lay before `sack_newdata` when a partial ACK came.
+    let mut s = dumbbell(5.0, 0.2, 200, "rem", &["cubic"], 4);
+    s.links[0].loss_at = LossAt::After;
+    s.flows[0].stack = Stack::FreeBsd11;
+    (s.run.vary, s.run.seed) = (Vary::StartHost, 88);
+    assert!(run(&s).flows[0].retransmits > 0);
+}
