@@ -226,6 +226,8 @@ pub mod modes {
     pub const PROBE_BW: i64 = 6;
     /// BBR's ProbeRTT.
     pub const PROBE_RTT: i64 = 7;
+    /// BBR's, the first one first.
+    pub const BBR: [i64; 4] = [STARTUP, DRAIN, PROBE_BW, PROBE_RTT];
 }
 
 /// Words for the values that are numbers of something: reasons of [`exits`], [`probes`], [`modes`], CDG's queue states.

@@ -39,6 +39,8 @@ pub struct About {
     pub needs_one_way: bool,
     /// What it needs to hear from the receiver.
     pub feedback: Feedback,
+    /// Its [`modes`](crate::modes), that of a new flow first; empty if it has none.
+    pub modes: &'static [i64],
 }
 
 impl About {
@@ -58,6 +60,7 @@ impl About {
         needs_rate: false,
         needs_one_way: false,
         feedback: Feedback::Usual,
+        modes: &[],
     };
 }
 

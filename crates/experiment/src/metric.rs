@@ -179,10 +179,6 @@ impl std::fmt::Display for Metric {
     }
 }
 
-fn is_mode(word: &str) -> bool {
-    cc::words("to").contains(&word)
-}
-
 impl Metric {
     /// The figure in the summary of one repetition; `None` if it is not there or not a number.
     pub fn of(&self, summary: &Json) -> Option<f64> {
@@ -196,14 +192,7 @@ impl Metric {
             Subject::Fairness => summary.get("fairness")?,
         };
         for key in self.leaf.split('.') {
-            node = match (node.get(key), self.leaf.strip_prefix("mode_s.")) {
-                (Some(below), _) => below,
-                // A flow that has modes has spent no time in the others.
-                (None, Some(mode)) if node.as_object().is_some_and(|modes| is_mode(mode) && !modes.is_empty()) => {
-                    return Some(0.0);
-                }
-                (None, _) => return None,
-            };
+            node = node.get(key)?;
         }
         node.as_f64().filter(|x| x.is_finite())
     }
@@ -255,7 +244,6 @@ mod tests {
         assert_eq!(of("flow.a.share"), Some(0.3));
         assert_eq!(of("flow.a.rtt_ms.p95"), Some(52.5));
         assert_eq!(of("flow.a.mode_s.delay"), Some(12.0));
-        assert_eq!((of("flow.a.mode_s.loss"), of("flow.a.mode_s.lost")), (Some(0.0), None));
         assert_eq!(of("link.bottleneck.queue_ms.mean"), Some(2.3));
         assert_eq!(of("fairness.jain"), Some(0.98));
         assert_eq!(of("link.bottleneck.utilisation"), None);

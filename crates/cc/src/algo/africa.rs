@@ -39,6 +39,7 @@ impl Algorithm for Africa {
         signal: "loss, RTT per round",
         evidence: Evidence::Equations,
         departures: &["the mode is chosen at the end of each round, by the host's smoothed RTT"],
+        modes: &[modes::DELAY, modes::LOSS],
         ..About::DEFAULT
     };
     type Params = Params;

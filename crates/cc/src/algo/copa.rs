@@ -73,6 +73,7 @@ impl Algorithm for Copa {
             "a loss in the default mode changes nothing, as in the authors' code; a timeout halves the window",
         ],
         start: StartRule::Fixed,
+        modes: &[modes::DELAY, modes::LOSS],
         ..About::DEFAULT
     };
     type Params = Params;

@@ -56,6 +56,7 @@ impl Algorithm for VegasPlus {
             "losses in either mode halve the window, as Vegas' here",
         ],
         start: StartRule::Own("vegas"),
+        modes: &[modes::DELAY, modes::LOSS],
         ..About::DEFAULT
     };
     type Params = Params;

@@ -206,6 +206,19 @@ mod tests {
         Replay::new(tmix, &flow, 52, Some(rate), Duration::from_secs(seconds), (seed, 0), &|| false).unwrap()
     }
 
+    #[test]
+    fn drawing_ends_where_it_is_told_to() {
+        let flow = flow("tmix(prefill=60s)");
+        let Traffic::Tmix(tmix) = &flow.traffic else { panic!("not tmix") };
+        let drawn = |stop| {
+            let made =
+                Replay::new(tmix, &flow, 52, Some(Rate::from_mbps(100.0)), Duration::from_secs(60), (1, 0), stop);
+            made.unwrap().vectors.connections.len()
+        };
+        assert_eq!(drawn(&|| true), 1024);
+        assert!(drawn(&|| false) > 10_000);
+    }
+
     fn bits(r: &Replay, from: f64, to: f64) -> f64 {
         r.order
             .iter()

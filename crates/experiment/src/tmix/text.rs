@@ -190,6 +190,8 @@ mod tests {
             ("I 0 0 1\n", "line 1"),
             ("S 1\nX 2\n", "line 2"),
             ("S 1 1 0 0\nI 0 0 9\nI 0 0 0\nI 0 0 9\n", "line 4"),
+            ("S 1 1 0 0\nI 0 0 1000000000001\n", "at most 10^12 bytes"),
+            ("SEQ 1 1 0 0\n> 1000000000001\n", "at most 10^12 bytes"),
         ] {
             let error = read(text, "f").unwrap_err();
             assert!(error.contains(want), "{error}");

@@ -84,17 +84,16 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
         Transport::Tcp(tcp) => tcp.sender.finished_at().unwrap_or(world.now),
         _ => world.now,
     };
-    match (c.mode, &node.transport) {
-        (Some((mode, since)), _) => add_mode(&mut modes, mode, end.since(since)),
-        // An algorithm with modes that never left its first.
-        (None, Transport::Tcp(tcp)) if node.started && connections.is_none() => {
-            tcp.sender.cc().vars(&mut |name, value| {
-                if name == "mode" {
-                    add_mode(&mut modes, value as i64, end.since(node.start));
-                }
-            })
+    let all = cc::find(&node.spec.cc.name).map_or(&[][..], |entry| entry.about.modes);
+    match (c.mode, all.first(), &node.transport) {
+        (Some((mode, since)), ..) => add_mode(&mut modes, mode, end.since(since)),
+        (None, Some(first), Transport::Tcp(_)) if node.started && connections.is_none() => {
+            add_mode(&mut modes, *first, end.since(node.start));
         }
         _ => {}
+    }
+    if !modes.is_empty() {
+        all.iter().for_each(|mode| add_mode(&mut modes, *mode, Duration::ZERO));
     }
     let bands = &world.scenario.run.gaps;
     let gaps = |way: usize| c.gaps.as_ref().map_or_else(BTreeMap::new, |g| g[way].shares(bands));

@@ -135,6 +135,7 @@ pub struct Figures {
     /// Time spent on repairs, from the signal of a loss to the ACK that ends its repair; of several flows the mean.
     pub repair_s: Option<f64>,
     pub slow_start_exit: Option<SlowStartExit>,
+    /// Of an algorithm with modes, the time in each, also in those it was never in.
     pub mode_s: BTreeMap<String, f64>,
     /// Shares of the bands of gaps between packets at the receiver.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -206,6 +206,31 @@ fn an_algorithm_has_been_in_its_mode_no_longer_than_its_flow_had_data() {
 }
 
 #[test]
+fn a_mode_that_a_flow_was_never_in_has_no_time() {
+    for (cc, modes) in [
+        ("hldg", &["delay", "loss", "probe"][..]),
+        ("cdg", &["delay", "loss"]),
+        ("bbr", &["drain", "probe_bw", "probe_rtt", "startup"]),
+        ("cubic", &[]),
+    ] {
+        let seen = &run(&dumbbell(10.0, 40.0, 500, "fifo", &[cc], 4)).flows[0].mode_s;
+        assert_eq!(seen.keys().collect::<Vec<_>>(), modes, "{cc}");
+        if cc == "cdg" {
+            assert!(seen["loss"] == 0.0 && seen["delay"] > 3.9, "{seen:?}");
+        }
+    }
+}
+
+#[test]
+fn every_mode_an_algorithm_tells_of_is_one_of_its_own() {
+    for entry in cc::ALGORITHMS.iter().filter(|entry| !entry.about.modes.is_empty()) {
+        let name = entry.about.name;
+        let seen = &run(&dumbbell(12.0, 20.0, 300, "fifo", &[name, "cubic"], 40)).flows[0].mode_s;
+        assert_eq!(seen.len(), entry.about.modes.len(), "{name}: {seen:?}");
+    }
+}
+
+#[test]
 fn the_bdp_is_that_of_the_path_by_now() {
     let mut s = dumbbell(10.0, 40.0, 40, "fifo", &["hldg", "newreno"], 60);
     s.flows[1].start = Instant::ZERO + ms(31_000.0);

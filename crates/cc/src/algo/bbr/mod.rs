@@ -102,6 +102,7 @@ impl Algorithm for Bbr {
         ecn: Ecn::Off,
         start: StartRule::Fixed,
         needs_rate: true,
+        modes: &crate::modes::BBR,
         ..About::DEFAULT
     };
     type Params = Params;

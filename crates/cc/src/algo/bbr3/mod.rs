@@ -123,6 +123,7 @@ impl Algorithm for Bbr3 {
         ecn: Ecn::Off,
         start: StartRule::Fixed,
         needs_rate: true,
+        modes: &crate::modes::BBR,
         ..About::DEFAULT
     };
     type Params = Params;

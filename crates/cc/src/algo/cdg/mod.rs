@@ -205,6 +205,7 @@ impl Algorithm for Cdg {
         ],
         floor: 0.0,
         start: StartRule::Own("cdg"),
+        modes: &[crate::modes::DELAY, crate::modes::LOSS],
         ..About::DEFAULT
     };
     type Params = Params;

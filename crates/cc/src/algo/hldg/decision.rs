@@ -13,14 +13,16 @@ pub fn gamma(bps: f64, window: u32) -> f64 {
     if bps < 2e6 { 0.0 } else { (bps / 1e7).max(2.0).min(window as f64 - 1.0) }
 }
 
+/// How long the bottleneck takes for a packet; `None` without a threshold, or a bandwidth to tell it.
+fn packet_ms(p: &Params, bps: f64) -> Option<f64> {
+    (p.threshold && bps > 0.0).then(|| 8.0 * p.mtu.as_f64() / bps * 1e3)
+}
+
 /// The gradient (ms) below which the probability is zero (Eq 5.3).
 ///
 /// The equation's B is in bit/s at the network layer and its result in seconds, while G is in ms.
 pub fn threshold(p: &Params, bps: f64, weights: &[f64; WINDOW]) -> f64 {
-    if !p.threshold || bps <= 0.0 {
-        return 0.0;
-    }
-    let packet = 8.0 * p.mtu.as_f64() / bps * 1e3;
+    let Some(packet) = packet_ms(p, bps) else { return 0.0 };
     match p.threshold_by {
         Threshold::Window => gamma(bps, p.window) * packet / p.window as f64,
         // What γ one-packet gradients in a row give with the weights in use.
@@ -40,13 +42,10 @@ pub fn threshold(p: &Params, bps: f64, weights: &[f64; WINDOW]) -> f64 {
 /// for it with a gradient that is no average: "the magnitude of an unsmoothed gradient sample is equivalent to the
 /// bottleneck serialisation delay of one packet" (5.2.2), so γ packets are not divided by W_size here.
 pub fn start_threshold(p: &Params, bps: f64) -> f64 {
-    if !p.threshold || bps <= 0.0 {
-        return 0.0;
-    }
-    let packets = gamma(bps, p.window) * (8.0 * p.mtu.as_f64() / bps * 1e3);
+    let Some(packet) = packet_ms(p, bps) else { return 0.0 };
     match p.start_threshold {
-        StartThreshold::Packets => packets,
-        StartThreshold::Window => packets / p.window as f64,
+        StartThreshold::Packets => gamma(bps, p.window) * packet,
+        StartThreshold::Window => gamma(bps, p.window) * packet / p.window as f64,
         StartThreshold::None => 0.0,
     }
 }

@@ -100,6 +100,7 @@ impl Algorithm for Hldg {
         ],
         floor: 1.0,
         start: StartRule::Own("hldg"),
+        modes: &[modes::DELAY, modes::LOSS, modes::PROBE],
         ..About::DEFAULT
     };
     type Params = Params;

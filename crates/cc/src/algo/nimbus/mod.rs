@@ -99,6 +99,7 @@ impl Algorithm for Nimbus {
              traffic of nearly the whole link, and judges nothing for 10 s, switches nothing for 15",
         ],
         start: StartRule::Fixed,
+        modes: &[modes::DELAY, modes::LOSS],
         ..About::DEFAULT
     };
     type Params = Params;
