@@ -13,7 +13,7 @@ from pathlib import Path
 import markdown
 
 import sojourn
-from sojourn.plot.data import quantity
+from sojourn.figures import quantity
 from sojourn.stats import number
 
 ROOT = Path(__file__).resolve().parent.parent

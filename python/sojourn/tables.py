@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .figures import figure as figure
+from .figures import figure
 from .remarks import remarks
 from .stats import Interval, counted, mean_interval
 

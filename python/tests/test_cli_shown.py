@@ -4,8 +4,11 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 import sojourn as sj
 
+QUICK = ("--set", "run.duration=2s")
 LINE = "2Mbit/s 20ms 1BDP fifo: newreno"
 
 
@@ -78,3 +81,71 @@ def test_figures_are_listed_with_their_meaning_and_the_unit_of_claims(sojourn):
     assert listed["flow.NAME.share"] == ("share", "fraction")
     assert listed["flow.NAME.loss_pct"] == ("loss", "%")
     assert listed["fairness.jain"] == ("Jain index", "")
+
+
+def test_list_and_show(sojourn, tmp_path):
+    listed = sojourn("list", "cc")
+    assert listed.returncode == 0
+    assert {"newreno", "cubic"} <= {line.split()[0] for line in listed.stdout.splitlines() if line.strip()}
+    for what in ("queues", "slow-starts", "traffic", "figures", "stacks", "causes", "experiments", "plots"):
+        assert sojourn("list", what).returncode == 0, what
+    for entry in json.loads(sojourn("list", "cc", "--json").stdout):
+        assert entry["name"]
+    assert "Size of a datagram" in sojourn("show", "traffic", "cbr").stdout
+    wrong = sojourn("show", "traffic", "cbrr")
+    assert wrong.returncode == 2
+    assert "did you mean 'cbr'" in wrong.stderr
+    shown = sojourn("show", "cc", "cubic").stdout
+    assert "beta" in shown
+    assert "9438" in shown  # the source
+    assert json.loads(sojourn("show", "schema").stdout)["$schema"]
+    (tmp_path / "mine.toml").write_text(sojourn("show", "experiment", LINE).stdout)  # it is a file again
+    digests = [json.loads(sojourn("run", source, *QUICK, "--json").stdout)["digest"] for source in (LINE, "mine.toml")]
+    assert digests[0] == digests[1]
+    assert json.loads(sojourn("show", "experiment", LINE, "--json").stdout)["cases"]
+
+
+def test_every_listed_kind_of_traffic_and_figure_is_understood(sojourn, tmp_path):
+    listed = json.loads(sojourn("list", "traffic", "--json").stdout)
+    flows = [
+        f'[[flow]]\nname = "{kind["name"]}"\ntraffic = "{kind["name"]}"\n'
+        + 'cc = "cubic"\n' * (kind["transport"] == "TCP")
+        for kind in listed
+    ]
+    asked = [
+        figure.replace("flow.NAME", "flow.bulk")
+        .replace("group.NAME", "group.bulk")
+        .replace("link.NAME", "link.bottleneck")
+        .replace("*", "delay")
+        for figure in sj.list_figures()
+    ]
+    claims = [f'[[expect]]\nthat = "{figure}"\nis = ">= 0"\n' for figure in asked]
+    path = '[path]\nrate = "10 Mbit/s"\nrtt = "20 ms"\nbuffer = "1 BDP"\n'
+    file = tmp_path / "all.toml"
+    file.write_text("\n".join(["format = 1", path, *flows, *claims]))
+    assert [claim["that"] for claim in sj.check(file).expect] == asked
+    assert sj.list_traffic() == [kind["name"] for kind in listed]
+    assert len(asked) > 100
+
+
+@pytest.mark.parametrize("columns", ["40", None])
+def test_a_table_of_figures_leaves_columns_out_whole_where_there_is_a_width(capsys, monkeypatch, columns):
+    from sojourn import terminal
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    heads = ["connection", *(f"figure {i}" for i in range(20))]
+    terminal.print_rows(heads, [["10.0.0.1:40000", *(f"{i}.23456" for i in range(20))]], whole=True)
+    text = capsys.readouterr().out
+    assert "0.23456" in text and "…" not in text
+    assert ("too narrow for" in text, "19.23456" in text) == (bool(columns), not columns)
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_only_sentences_fold_in_a_pipe(capsys, monkeypatch, words):
+    from sojourn import terminal
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    terminal.print_rows(["name", "what"], [["a", "word " * 80]], whole=not words)
+    assert (max(map(len, capsys.readouterr().out.splitlines())) <= 160) == words

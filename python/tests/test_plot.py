@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sojourn as sj
-from sojourn import plot
+from sojourn import figures, plot
 from sojourn.errors import NotRecorded, SpecError
-from sojourn.plot import data, histogram, inner, options, series, style, units
+from sojourn.plot import data, histogram, inner, keys, options, series, style, units
 from sojourn.plot.why import lane
 from sojourn.report.result import over_time
 from sojourn.result import Result
@@ -95,8 +95,8 @@ def test_runs_whose_last_bins_differ_pool_to_a_function_that_never_turns_back() 
 
 
 def test_axes_are_named_with_units() -> None:
-    assert data.quantity("link.bottleneck.queue_ms.p95") == ("95th percentile queue delay", "ms", 1.0)
-    assert data.quantity("flow.a.share") == ("share of a", "%", 100.0)
+    assert figures.quantity("link.bottleneck.queue_ms.p95") == ("95th percentile queue delay", "ms", 1.0)
+    assert figures.quantity("flow.a.share") == ("share of a", "%", 100.0)
     assert data.axis_label("utilisation", "%") == "Utilisation, %"
 
 
@@ -109,7 +109,7 @@ def test_swept_values_on_one_axis() -> None:
 def test_labels_say_in_what_cases_differ(grid: Result) -> None:
     labels = [s.label for s in data.shown(grid)]
     assert labels[0] == "hldg, 1.5 Mbit/s, RTT 10 ms" and len(set(labels)) == 18
-    assert data.short_spec("hldg(accumulate=false, beta=0.7, bdp=true)") == "hldg −accumulate beta=0.7 +bdp"
+    assert keys.short_spec("hldg(accumulate=false, beta=0.7, bdp=true)") == "hldg −accumulate beta=0.7 +bdp"
     assert data.shown(grid, [str(i) for i in range(18)])[17].label == "17"
     with pytest.raises(SpecError, match="2 labels for 18 cases"):
         data.shown(grid, ["a", "b"])
@@ -427,7 +427,7 @@ def test_the_rtt_of_a_flow_that_has_gone_is_not_drawn() -> None:
 
 
 def test_any_group_is_no_name_on_an_axis() -> None:
-    assert data.quantity("group.*.rtt_ms.mean")[0] == "mean RTT"
+    assert figures.quantity("group.*.rtt_ms.mean")[0] == "mean RTT"
 
 
 @pytest.mark.parametrize("size", ["single", "double"])

@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 import sojourn as sj
-from sojourn import plot
+from sojourn import figures, plot
 from sojourn.errors import NotRecorded, SpecError
 from sojourn.plot import data, hues, scatter, style
 from sojourn.plot.links import words
@@ -184,7 +184,7 @@ def test_more_cases_than_a_figure_has_room_for_are_refused(tmp_path: Path) -> No
 def test_an_axis_says_whether_it_is_of_one_flow_or_of_a_group(counted: Result, path: str, label: str) -> None:
     cases = data.shown(counted)
     if path == "fairness.jain":
-        label = data.axis_label(*data.quantity(path)[:2])
+        label = data.axis_label(*figures.quantity(path)[:2])
     assert words(cases, path) == label
     note = label[label.find("(") : label.find(")") + 1]
     if note:
@@ -215,7 +215,7 @@ def test_a_long_legend_fits_its_figure(tmp_path: Path) -> None:
 
 
 def test_shares_of_back_offs_are_percentages() -> None:
-    assert data.quantity("flow.a.backoffs.tolerated_pct") == ("tolerated back-offs of a", "%", 1.0)
+    assert figures.quantity("flow.a.backoffs.tolerated_pct") == ("tolerated back-offs of a", "%", 1.0)
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,13 @@ import numpy as np
 
 from .._engine import Case
 from ..errors import NotRecorded, SpecError
-from ..figures import quantity as quantity  # beside what makes an axis' words of it
 from ..figures import value
 from ..result import Outcome, Result
 from ..stats import counted
 from . import keys
 from .choose import matching
 from .histogram import Floats
-from .keys import short_spec as short_spec
+from .keys import short_spec
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,8 @@ import numpy as np
 from .. import plot, schedule
 from ..errors import NotRecorded, SojournError, SpecError
 from ..plot import inner, rates, style
-from ..plot.data import Shown, column, flow_label, short_spec, shown, swept, table, while_heard
+from ..plot.data import Shown, column, flow_label, shown, swept, table, while_heard
+from ..plot.keys import short_spec
 from ..plot.links import looking, place
 from ..plot.why import named_values
 from ..remarks import remarks

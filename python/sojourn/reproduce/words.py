@@ -45,7 +45,7 @@ def texts(cell: Cell) -> Texts:
 
 def unit_of(cell: Cell) -> tuple[str, float]:
     """The unit in which a cell is shown, and the factor from its own to that one."""
-    from ..plot.data import quantity
+    from ..figures import quantity
 
     _, unit, scale = quantity(cell.that)
     return unit, scale
@@ -62,7 +62,8 @@ def _difference(cell: Cell, scale: float) -> str:
 
 def heading(comparison: Comparison) -> str:
     """The title of a table with its source, and its quantity where all cells have the same."""
-    from ..plot.data import axis_label, quantity
+    from ..figures import quantity
+    from ..plot.data import axis_label
 
     title = f"{comparison.title} ({comparison.source})" if comparison.source else comparison.title
     figures = {cell.that for cell in comparison.cells}

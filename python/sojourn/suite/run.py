@@ -366,7 +366,7 @@ def figure(summary: Mapping[str, Any], measure: Measure) -> float:
     """A figure of a summary by the words of claims; a `*` in the name stands for the mean over all that fit."""
     from fnmatch import fnmatchcase
 
-    from ..tables import figure as look_up
+    from ..figures import figure as look_up
 
     subject, _, rest = measure.metric.partition(".")
     if subject == "fairness":

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..figures import figure
 from ..stats import Interval, mean_interval
-from ..tables import figure
 from .mix import Direction, Entry
 
 NAN = float("nan")
