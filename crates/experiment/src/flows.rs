@@ -15,7 +15,7 @@ use crate::traffic;
 use crate::tree::At;
 use params::{Spec, Value};
 use std::collections::BTreeMap;
-use tcp::{Config, Offload, Stack};
+use tcp::{Config, Offload, Segment, Stack};
 use units::{Bytes, Duration, Instant};
 
 /// A flow's way through the topology.
@@ -274,6 +274,6 @@ pub(crate) fn packet(flow: &FlowSpec) -> Bytes {
 pub(crate) fn ack(flow: &FlowSpec) -> Bytes {
     match flow.traffic {
         Traffic::Cbr { .. } => Bytes::ZERO,
-        _ => Config::of(flow.stack).headers() + Bytes::new(28),
+        _ => Config::of(flow.stack).headers() + Bytes::new(Segment::RANGES.into()),
     }
 }

@@ -85,6 +85,8 @@ impl Segment {
     pub const HEADER: u32 = 40;
     /// Bytes that time stamps add to it.
     pub const TIMESTAMPS: u32 = 12;
+    /// Bytes that three ranges, the most there are, add to it (RFC 2018, section 3, with two of padding).
+    pub const RANGES: u32 = 4 + 8 * 3;
 
     /// Size at the IP layer: headers, options and payload.
     #[inline]
