@@ -108,4 +108,4 @@ def report(
     if out.suffix.lower() not in (".html", ".htm"):
         raise SpecError(f"-o {out}: what is written is a page; end its name with .html")
     results = [terminal.loaded(source) for source in sources]
-    print(reports.write(results, out, span=terminal.span(start, stop, results), link=link))
+    print(reports.write(results, out, span=terminal.span(start, stop, results), link=link, tell=terminal.say))

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,11 +67,12 @@ def write(
     title: str | None = None,
     span: tuple[float | None, float | None] = (None, None),
     link: str | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Path:
     """Writes one page about results, with published values beside ours where there are some; returns its path.
 
     Runs over time are drawn within `span` (seconds) alone, then as finely as they were recorded. Queues in pictures are
-    those of `link`, by default of each case's bottleneck.
+    those of `link`, by default of each case's bottleneck. `tell` hears of pictures that could not be drawn.
     """
     from ..errors import SpecError
     from ..reproduce import compare, section
@@ -81,7 +82,11 @@ def write(
         if result.path and folders.count(result.path.resolve()) > 1:
             raise SpecError(f"{result.path}: given more than once; a page has each result once")
     before = [section(comparison) for result in results for comparison in compare(result)]
-    return save(page_of(results, title, before, span=span, link=link), Path(out))
+    page = page_of(results, title, before, span=span, link=link)
+    if tell:
+        for said in page.missing():
+            tell(said)
+    return save(page, Path(out))
 
 
 def page_of(

@@ -138,6 +138,12 @@ class Badges:
     badges: Sequence[Badge]
 
 
+class Missing(str):
+    """A paragraph in the place of a picture that could not be drawn; whoever makes the page is told as well."""
+
+    __slots__ = ()
+
+
 Piece: TypeAlias = "str | Table | Figure | Series | Facts | Code | Badges | Section"
 
 
@@ -159,6 +165,20 @@ class Page:
     lead: str = ""
     footer: str = ""
     contents: bool = field(default=True)
+
+    def missing(self) -> list[Missing]:
+        """What is said in the place of pictures."""
+        return _missing(self.pieces)
+
+
+def _missing(pieces: Sequence[Piece]) -> list[Missing]:
+    found: list[Missing] = []
+    for piece in pieces:
+        if isinstance(piece, Section):
+            found += _missing(piece.pieces)
+        elif isinstance(piece, Missing):
+            found.append(piece)
+    return found
 
 
 def thinned(time: Floats, columns: Sequence[Floats], points: int = 3000) -> tuple[Floats, list[Floats]]:

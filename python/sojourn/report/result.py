@@ -16,8 +16,7 @@ from ..plot.links import looking, place
 from ..plot.why import named_values
 from ..remarks import remarks
 from ..tables import LINK, group_columns, legend, rows, telling
-from ..terminal import say
-from .pieces import Cell, Column, Figure, Line, Panel, Piece, Section, Series, Table, Tick, Value, thinned
+from .pieces import Cell, Column, Figure, Line, Missing, Panel, Piece, Section, Series, Table, Tick, Value, thinned
 from .provenance import provenance
 
 if TYPE_CHECKING:
@@ -141,18 +140,16 @@ def _drawn(kind: str, cases: Sequence[Shown], caption: str, **options: object) -
         return [_no_picture(error)]
 
 
-def _no_picture(error: SojournError) -> str:
-    """What stands in a picture's place, told to whoever made the page as well: damaged data are not passed over."""
-    said = f"No picture: {error}"
-    say(said)
-    return said
+def _no_picture(error: SojournError) -> Missing:
+    """What stands in a picture's place: damaged data are not passed over."""
+    return Missing(f"No picture: {error}")
 
 
 def series(cases: Sequence[Shown], span: Span = WHOLE) -> list[Piece]:
     """The first repetition of each case over time, for looking into; nothing when no series were recorded."""
     pieces: list[Piece] = []
     for case in cases[:CASES_OVER_TIME]:
-        one: Series | str | None
+        one: Series | Missing | None
         try:
             one = over_time(case, case.outcomes[0].repetition, 6000 if len(cases) == 1 else 2500, span)
         except SpecError as error:

@@ -70,7 +70,9 @@ def heading(comparison: Comparison) -> str:
     if len(figures) != 1:
         return title
     called, unit, _ = quantity(figures.pop())
-    return title if called.lower() in comparison.title.lower() else f"{title}: {axis_label(called, unit)}"
+    if called.lower() not in comparison.title.lower():
+        return f"{title}: {axis_label(called, unit)}"
+    return f"{title}, in {unit}" if unit else title
 
 
 def order_sentences(comparison: Comparison) -> list[tuple[str, bool]]:
