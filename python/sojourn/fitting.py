@@ -43,13 +43,14 @@ def fitted(columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int
         if _fits(columns, rows, kept, width) or not columns[least].spare:
             break
         kept.remove(least)
-        left_out.append(columns[least].head.replace("\n", " "))
+        left_out.append(least)
     made: list[RenderableType] = [
         _drawn(columns, rows, part, width, title if n == 0 else "")
         for n, part in enumerate(_parts(columns, rows, kept, width))
     ]
     if left_out:
-        made.append(Text(f"too narrow for {', '.join(left_out)}", style="dim"))
+        heads = (columns[i].head.replace("\n", " ") for i in sorted(left_out))
+        made.append(Text(f"too narrow for {', '.join(heads)}", style="dim"))
     return made[0] if len(made) == 1 else Group(*made)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from . import fitting
 from ._engine import Case
 from .errors import SpecError
 from .figures import below, figure
@@ -126,44 +127,23 @@ class Comparison:
 
     def table(self, width: int = 160) -> RenderableType:
         """Draw the table for a terminal of this width; columns of figures that do not fit are left out and named."""
-        from rich.console import Console, Group
+        from rich.console import Group
         from rich.text import Text
 
-        heads = [head for head in _HEADS if head != "case" or any(p.case for p in self.pairs)]
-        measure, left_out = Console(width=10_000), []
-        # A cut figure would be a wrong figure: a column is shown whole or not at all.
-        # What the comparison is about goes last.
-        for head in ("n", "%", "B", "A", "95 % interval", "B − A"):
-            if measure.measure(self._drawn(heads)).minimum <= width:
-                break
-            heads.remove(head)
-            left_out.append(head)
-        title = Text("\n".join([f"A  {_who(self.a, self.b)}", f"B  {_who(self.b, self.a)}", *self.fixed]), style="bold")
-        parts: list[RenderableType] = [title, self._drawn(heads), Text(_foot(self), style="dim")]
-        if left_out:
-            parts.insert(2, Text(f"too narrow for {', '.join(left_out)}", style="dim"))
-        return Group(*parts)
-
-    def _drawn(self, heads: Sequence[str]) -> RenderableType:
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        cells = [dict(zip(_HEADS, _cells(p), strict=True)) for p in self.pairs]
-        for name in heads:
-            longest = max((len(row[name]) for row in cells), default=0)
-            table.add_column(
-                name,
-                justify="left" if name in _LEFT else "right",
-                no_wrap=name not in _WORDS,
-                overflow="fold",
-                min_width=min(longest, _LEGIBLE) if name in _WORDS else longest,
+        shown = [head for head in _HEADS if head != "case" or any(p.case for p in self.pairs)]
+        columns = [
+            fitting.Column(
+                head, left=head in _LEFT, words=head in _WORDS, key=head in _KEYS,
+                spare=_SPARE.index(head) + 1 if head in _SPARE else 0,
             )
-        for p, row in zip(self.pairs, cells, strict=True):
-            style = "bold" if p.verdict in ("higher", "lower") else ""
-            table.add_row(*(Text(row[name]) for name in heads), style=style)
-        return table
+            for head in shown
+        ]  # fmt: skip
+        rows = []
+        for p in self.pairs:
+            cells, style = dict(zip(_HEADS, _cells(p), strict=True)), "bold" if p.verdict in ("higher", "lower") else ""
+            rows.append([Text(cells[head], style=style) for head in shown])
+        title = Text("\n".join([f"A  {_who(self.a, self.b)}", f"B  {_who(self.b, self.a)}", *self.fixed]), style="bold")
+        return Group(title, fitting.fitted(columns, rows, width), Text(_foot(self), style="dim"))
 
     def __repr__(self) -> str:
         return self.markdown()
@@ -183,8 +163,9 @@ def _who(result: Result, other: Result) -> str:
 _HEADS = ("case", "where", "metric", "A", "B", "B − A", "95 % interval", "%", "n", "")
 _LEFT = ("case", "where", "metric", "")
 _WORDS = ("case", "where")
-#: Words are folded to no less.
-_LEGIBLE = 15
+_KEYS = ("case", "where", "metric")
+#: What is left out where there is no room, the last first: what the comparison is about stays longest.
+_SPARE = ("B − A", "95 % interval", "A", "B", "%", "n")
 
 
 def _cells(p: Pair) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from . import fitting
 from .figures import figure
 from .remarks import remarks
 from .stats import Interval, counted, mean_interval
@@ -141,68 +142,37 @@ def summary(result: Result, width: int = 160) -> RenderableType:
     swept = any(case.values for case in result.plan.cases)
     of_groups = group_columns(result)
     parts: list[RenderableType] = [
-        _rich(
-            ("flow", "cc"), rows(result, "groups", of_groups), of_groups, swept,
+        _drawn(
+            ("flow", "cc"), list(rows(result, "groups", of_groups)), of_groups, swept,
             lambda row: (row.name, row.kind), width,
         ),
-        _rich(("link",), rows(result, "links", LINK), LINK, swept, lambda row: (row.name,), width),
+        _drawn(("link",), list(rows(result, "links", LINK)), LINK, swept, lambda row: (row.name,), width),
         *(Text(f"Mind: {line}", style="yellow") for line in remarks(result)),
         *(Text(line, style="dim") for line in legend(result)),
     ]  # fmt: skip
     return Group(Text(_title(result), style="bold"), *parts, Text(_foot(result), style="dim"))
 
 
-def _rich(
-    heads: Sequence[str],
-    lines: Iterable[Row],
-    columns: Sequence[Column],
-    swept: bool,
-    names: Callable[[Row], tuple[str, ...]],
-    width: int,
-) -> RenderableType:
-    from rich.console import Console, Group
-    from rich.text import Text
-
-    lines = list(lines)
-    shown = telling(lines, columns)
-    most = len(shown)
-    measure = Console(width=10_000)
-    while True:
-        drawn = _draw(heads, lines, columns, swept, names, shown[:most])
-        # A cut figure would be a wrong figure: a column is shown whole or not at all.
-        if most <= 1 or measure.measure(drawn).maximum <= width:
-            break
-        most -= 1
-    left_out = ", ".join(columns[i].title for i in shown[most:])
-    return Group(drawn, Text(f"too narrow for {left_out}", style="dim")) if left_out else drawn
-
-
-def _draw(
+def _drawn(
     heads: Sequence[str],
     lines: Sequence[Row],
     columns: Sequence[Column],
     swept: bool,
     names: Callable[[Row], tuple[str, ...]],
-    shown: Sequence[int],
+    width: int,
 ) -> RenderableType:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    if swept:
-        table.add_column("case")
-    for head in heads:
-        table.add_column(head, no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    for i in shown:
-        table.add_column("\n".join(columns[i].title.rsplit(" ", 1)), justify="right", no_wrap=True)
-    before = None
+    shown = telling(lines, columns)
+    words = [fitting.Column(head, left=True, words=True, key=True) for head in (*(["case"] if swept else []), *heads)]
+    titles = ["\n".join(columns[i].title.rsplit(" ", 1)) for i in shown]
+    figures = [fitting.Column(title, spare=n) for n, title in enumerate(titles)]
+    cells, before = [], None
     for row in lines:
-        cells = [*([row.case if row.case != before else ""] if swept else []), *names(row), str(row.n)]
+        texts = [*([row.case if row.case != before else ""] if swept else []), *names(row), str(row.n)]
         before = row.case
-        table.add_row(*(Text(cell) for cell in cells), *(columns[i].text(row.cells[i]) for i in shown))
-    return table
+        cells.append([*map(Text, texts), *(Text(columns[i].text(row.cells[i])) for i in shown)])
+    return fitting.fitted([*words, fitting.Column("n"), *figures], cells, width)
 
 
 def _title(result: Result) -> str:

@@ -101,26 +101,16 @@ def span(start: float | None, stop: float | None, results: Sequence[Result] = ()
 
 
 def print_rows(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, whole: bool = False) -> None:
-    """Print a plain table; `whole`: columns that do not fit are left out and named, for a cut figure is a wrong one."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    """Print a plain table of words, which fold; `whole`: of figures, of which columns that do not fit are left out."""
     from rich.text import Text
 
-    def table(columns: int) -> Table:
-        made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for head in heads[:columns]:
-            made.add_column(head, no_wrap=whole or head == heads[0], overflow="fold")
-        for row in rows:
-            made.add_row(*(Text(str(cell)) for cell in row[:columns]))
-        return made
+    from .fitting import Column, fitted
 
-    screen, ruler, shown = console(words=not whole), Console(width=10_000), len(heads)
-    while whole and shown > 1 and ruler.measure(table(shown)).maximum > screen.width:
-        shown -= 1
-    screen.print(table(shown))
-    if shown < len(heads):
-        screen.print(f"too narrow for {', '.join(heads[shown:])}", style="dim")
+    screen = console(words=not whole)
+    columns = [
+        Column(head, left=True, words=n > 0 and not whole, spare=n if whole else 0) for n, head in enumerate(heads)
+    ]
+    screen.print(fitted(columns, [[Text(str(cell)) for cell in row] for row in rows], screen.width))
 
 
 def print_claims(verdicts: Sequence[Claim], *, to_stderr: bool) -> None:

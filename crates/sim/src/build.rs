@@ -1,8 +1,9 @@
 //! From a scenario to a flow's hosts at rest.
 
 use crate::RunError;
+use crate::count::FlowCount;
 use crate::network::Network;
-use crate::node::{Datagrams, FlowCount, Node, Tcp, Transport};
+use crate::node::{Datagrams, Node, Tcp, Transport};
 use crate::outside::Told;
 use crate::world::Options;
 use cc::{About, CongestionControl, Flow};

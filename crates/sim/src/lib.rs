@@ -3,10 +3,12 @@
 //! [`run`] takes a resolved scenario and gives a [`Summary`]; a [`Probe`](probe::Probe) watches on the way. The same
 //! scenario and seed give the same [`digest`], on every machine, with or without probes.
 
+pub mod backoffs;
 pub mod build;
 mod calendar;
 pub mod capacity;
 pub mod capture;
+pub mod count;
 pub mod delays;
 pub mod diftr;
 pub mod digest;

@@ -5,8 +5,10 @@
 //! with what has come, and takes what became of it from [`World::fates`]. Decisions are made at the times at which
 //! events are due, however late the driver wakes, so the same arrivals give the same run: [`replay`] plays them again.
 
+use crate::backoffs::Reductions;
+use crate::count::Completion;
 use crate::hosts::ON_THE_HEELS;
-use crate::node::{Completion, Node, Transport};
+use crate::node::{Node, Transport};
 use crate::packet::{Packet, Way};
 use crate::probe::{FlowSample, Probe, Trace};
 use crate::record::{Column, Table};
@@ -158,11 +160,9 @@ impl<P: Probe> World<P> {
         self.nodes[flow as usize].count.completions.push(completion);
     }
 
-    /// Reductions of a flow's window: for delay, loss, ECN and timeout.
-    pub fn backed_off(&mut self, flow: u32, kinds: [u64; 4]) {
-        for (count, more) in self.nodes[flow as usize].count.backoffs.iter_mut().zip(kinds) {
-            *count += more;
-        }
+    /// Reductions of a flow's window.
+    pub fn backed_off(&mut self, flow: u32, made: Reductions) {
+        self.nodes[flow as usize].count.backoffs.made += made;
     }
 
     /// What a flow's algorithm told, at the time of the record: counted and shown as a simulated flow's is. It is not in the
@@ -177,7 +177,8 @@ impl<P: Probe> World<P> {
         count.caused(&event, Instant::from_nanos(event.time), *start, *bdp, soon);
         if matches!(spec.traffic, Traffic::Tmix(_)) {
             // Modes and double back-offs are defined for one connection; this flow stands for many.
-            (count.mode, count.doubles.0, count.doubles.1) = (None, 0, None);
+            count.backoffs.of_many();
+            count.mode = None;
             count.modes.clear();
         }
         if P::ON {

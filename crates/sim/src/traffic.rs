@@ -1,6 +1,7 @@
 //! Applications: what flows send, and when.
 
-use crate::node::{Completion, Transport};
+use crate::count::Completion;
+use crate::node::Transport;
 use crate::packet::Way;
 use crate::probe::Probe;
 use crate::world::{BULK, Entry, World};

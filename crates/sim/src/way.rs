@@ -79,7 +79,7 @@ impl<P: Probe> World<P> {
         if packet.way == Way::Out {
             let count = &mut self.nodes[packet.flow as usize].count;
             // A lost SYN is no loss that an algorithm would hear of.
-            count.losses.silent += u64::from(packet.segment.len > 0);
+            count.backoffs.losses.silent += u64::from(packet.segment.len > 0);
             count.lost_packets += u64::from(self.measuring);
         }
         if P::ON {

@@ -9,6 +9,7 @@ use crate::{Failure, sys};
 use experiment::tmix::Replay;
 use experiment::{FlowSpec, Traffic};
 use sim::World;
+use sim::backoffs::Reductions;
 use sim::histogram::Histogram;
 use sim::outside::Told;
 use sim::probe::Probe;
@@ -49,8 +50,8 @@ pub struct Wanted {
 pub struct News {
     /// The kernel's view.
     pub told: Told,
-    /// Reductions since they were last taken: for delay, loss, ECN, timeout.
-    pub backoffs: [u64; 4],
+    /// Reductions since they were last taken.
+    pub made: Reductions,
     /// Threshold in bytes with which slow start ended, until it is taken.
     pub slow_start: Option<u64>,
     /// What became of connections, until it is taken.
@@ -224,7 +225,7 @@ impl Hosts {
             if let Ok(mut news) = cell.news.try_lock() {
                 news.told.goodput = received;
                 world.tell(f as u32, news.told);
-                world.backed_off(f as u32, std::mem::take(&mut news.backoffs));
+                world.backed_off(f as u32, std::mem::take(&mut news.made));
                 if let Some(ssthresh) = news.slow_start.take() {
                     world.slow_start_over(f as u32, ssthresh);
                 }

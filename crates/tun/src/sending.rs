@@ -84,15 +84,16 @@ impl Watched {
                 // The kernel's answer to a mark, which changes no window of such an algorithm's (BBR). A recovery does:
                 // it begins with what is in flight.
                 CWR if wanted.own_window => {}
-                CWR => news.backoffs[if wanted.delay_based { 0 } else { 2 }] += 1,
-                RECOVERY => news.backoffs[1] += 1,
-                LOSS => news.backoffs[3] += 1,
+                CWR if wanted.delay_based => news.made.delay += 1,
+                CWR => news.made.ecn += 1,
+                RECOVERY => news.made.loss += 1,
+                LOSS => news.made.timeout += 1,
                 _ => {}
             }
         }
         // An algorithm in BPF cuts its window without the kernel's states: a smaller one while nothing is wrong is its doing.
         if wanted.delay_based && self.ca_state.max(i.ca_state) < CWR && i.snd_cwnd < self.cwnd {
-            news.backoffs[0] += 1;
+            news.made.delay += 1;
         }
         (self.ca_state, self.cwnd) = (i.ca_state, i.snd_cwnd);
     }

@@ -10,10 +10,11 @@ mod whose;
 
 use crate::RunError;
 use crate::build;
+use crate::count::FlowCount;
 use crate::digest::Fact;
 use crate::histogram::Histogram;
 use crate::network;
-use crate::node::{FlowCount, Node, Tcp, Transport};
+use crate::node::{Node, Tcp, Transport};
 use crate::packet::{Packet, Way};
 use crate::probe::{FlowSample, Probe, Trace};
 use crate::summary::{BINS, Connections};
@@ -411,16 +412,7 @@ impl<P: Probe> World<P> {
         count.ended_goodput += goodput;
         count.goodput[1] += c.goodput[1] - c.goodput[0];
         count.retransmits[1] += c.retransmits[1] - c.retransmits[0];
-        for (sum, n) in count.backoffs.iter_mut().zip(c.backoffs) {
-            *sum += n;
-        }
-        for (sum, n) in count.unanswered.iter_mut().zip(c.unanswered) {
-            *sum += n;
-        }
-        count.losses.add(&c.losses);
-        count.below_bdp += c.below_bdp;
-        count.doubles.0 += c.doubles.0;
-        count.doubles.2 += c.doubles.2;
+        count.backoffs.add(&c.backoffs);
     }
 
     /// The run is over: connections that are still open count as far as they got. None is lost.

@@ -1,8 +1,8 @@
 //! Completion times by size.
 
 use super::CompletionBin;
+use crate::count::Completion;
 use crate::histogram::Histogram;
-use crate::node::Completion;
 use crate::probe::Probe;
 use crate::world::World;
 

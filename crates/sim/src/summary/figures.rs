@@ -5,9 +5,10 @@ use super::{
     Backoffs, Connections, Figures, FlowSummary, GroupSummary, LinkSummary, Losses, QueuePackets, SlowStartExit,
 };
 use crate::capacity::Used;
+use crate::count::Completion;
 use crate::histogram::Spread;
 use crate::link::DropWhy;
-use crate::node::{Completion, Transport};
+use crate::node::Transport;
 use crate::probe::Probe;
 use crate::world::World;
 use experiment::Traffic;
@@ -77,7 +78,7 @@ fn percent(part: u64, of: u64) -> f64 {
 pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f64) -> FlowSummary {
     let node = &world.nodes[f];
     let connections = world.sessions.figures(f, Duration::from_secs_f64(seconds));
-    let c = &node.count;
+    let (c, b) = (&node.count, &node.count.backoffs);
     let throughput = c.delivered_bytes as f64 * 8e-6 / seconds;
     let mut modes = c.modes.clone();
     let end = match &node.transport {
@@ -115,26 +116,26 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
             all => Some(all.iter().map(|c| c.seconds).sum::<f64>() / all.len() as f64),
         },
         backoffs: Backoffs {
-            delay: c.backoffs[0],
-            loss: c.backoffs[1],
-            ecn: c.backoffs[2],
-            timeout: c.backoffs[3],
-            below_bdp: c.below_bdp,
-            double: c.doubles.0,
-            to_bytes: (c.backoffs[0] > 0).then(|| c.doubles.2 as f64 / c.backoffs[0] as f64),
-            ignored: c.unanswered[0],
-            tolerated: c.unanswered[1],
-            shadow: c.unanswered[2],
-            unused: c.unanswered[3],
+            delay: b.made.delay,
+            loss: b.made.loss,
+            ecn: b.made.ecn,
+            timeout: b.made.timeout,
+            below_bdp: b.below_bdp,
+            double: b.double,
+            to_bytes: (b.made.delay > 0).then(|| b.left as f64 / b.made.delay as f64),
+            ignored: b.ignored,
+            tolerated: b.tolerated,
+            shadow: b.shadow,
+            unused: b.unused,
             ..Default::default()
         }
         .with_shares(),
         losses: Losses {
-            tolerated: c.losses.tolerated,
-            unused: c.losses.unused,
-            answered: c.losses.answered,
-            shadow: c.losses.shadow,
-            timeout: c.losses.timeout,
+            tolerated: b.losses.tolerated,
+            unused: b.losses.unused,
+            answered: b.losses.answered,
+            shadow: b.losses.shadow,
+            timeout: b.losses.timeout,
             ..Default::default()
         }
         .with_shares(),
