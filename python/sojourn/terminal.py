@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -113,17 +114,31 @@ def print_rows(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, whole: bo
     screen.print(fitted(columns, [[Text(str(cell)) for cell in row] for row in rows], screen.width))
 
 
+#: A claim that holds in more cases than these has one line for them all; where it fails each case has its own.
+FEW_CASES = 4
+
+
 def print_claims(verdicts: Sequence[Claim], *, to_stderr: bool) -> None:
-    """Print a line per claim."""
+    """Print a line per claim and case, or one for all the cases in which a claim of many holds."""
     from .junit import title
 
+    stream = sys.stderr if to_stderr else sys.stdout
+    claims: dict[tuple[str, str, str], list[Claim]] = {}
     for claim in verdicts:
-        measured = "" if claim.measured is None else f", measured {claim.measured:.6g}"
-        why = "" if claim.holds or not claim.why else f"\n  {claim.why}"
-        print(
-            f"{'holds' if claim.holds else 'FAILS'}: {title(claim)}{measured}{why}",
-            file=sys.stderr if to_stderr else sys.stdout,
-        )
+        claims.setdefault((claim.name, claim.that, claim.wanted), []).append(claim)
+    for cases in claims.values():
+        held = [claim for claim in cases if claim.holds]
+        together = len(held) > FEW_CASES
+        if together:
+            values = [claim.measured for claim in held if claim.measured is not None]
+            span = f", measured {min(values):.6g} to {max(values):.6g}" if values else ""
+            print(f"holds: {title(replace(held[0], case={}))} [{len(held)} cases]{span}", file=stream)
+        for claim in cases:
+            if together and claim.holds:
+                continue
+            measured = "" if claim.measured is None else f", measured {claim.measured:.6g}"
+            why = "" if claim.holds or not claim.why else f"\n  {claim.why}"
+            print(f"{'holds' if claim.holds else 'FAILS'}: {title(claim)}{measured}{why}", file=stream)
 
 
 def run(

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -121,6 +122,21 @@ def test_claims_decide_the_exit_code(sojourn, sweep_file, tmp_path):
     suite = ElementTree.parse(tmp_path / "claims.xml").getroot()[0]
     assert suite.get("failures") == suite.get("tests")
     assert suite.find("testcase/failure") is not None
+
+
+def test_a_claim_of_many_cases_is_one_line_for_those_in_which_it_holds(sojourn, sweep_file):
+    claim = '\n[[expect]]\nname = "some"\nthat = "flow.a.throughput_mbps"\nis = ">= 0.2"\n'
+    sweep_file.write_text(SWEEP + claim)
+    rates = [f"{n} Mbit/s" for n in range(1, 6)]
+    for shown in (rates[:4], rates, [*rates, "150 kbit/s"]):
+        buffer = ("--set", "path.buffer=8 packets")  # one BDP of the slowest holds no packet
+        swept = ("--set", f"sweep.path.rate={json.dumps(shown)}")
+        done = sojourn("run", sweep_file, *QUICK, *buffer, *swept, "--repeat", 1)
+        lines = [line for line in done.stdout.splitlines() if line.startswith(("holds: ", "FAILS: "))]
+        together = [line for line in lines if re.match(r"holds: some \[5 cases\], measured 0\.\d+ to [1-5]\.\d", line)]
+        assert len(together) == (len(shown) > 4), lines
+        assert len(lines) == (len(shown) - 4 if together else len(shown)), lines
+        assert any(line.startswith("FAILS: some [path.rate=150 kbit/s]") for line in lines) == (len(shown) > 5), lines
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
