@@ -77,6 +77,20 @@ def test_cells_in_words(result: Any) -> None:
     assert comparison.score == "2 of 4 cells within tolerance (50 %), 1 undecided, of 1 our median is within"
 
 
+@pytest.mark.parametrize(
+    ("title", "heading"),
+    [
+        ("Table 4.2", "Table 4.2 (thesis, section 5.2.8): Utilisation, %"),
+        ("Table 4.2: utilisation", "Table 4.2: utilisation (thesis, section 5.2.8), in %"),
+    ],
+)
+def test_a_heading_names_the_quantity_of_all_cells_or_keeps_its_unit(result: Any, title: str, heading: str) -> None:
+    (comparison,) = reproduce.compare(result)
+    assert words.heading(comparison) == "Table 5.1 (thesis, section 5.2.8)", "two quantities stand in its columns"
+    one = tuple(c for c in comparison.cells if c.that == USED)
+    assert words.heading(replace(comparison, cells=one, title=title)) == heading
+
+
 def test_the_terminal_has_every_verdict(result: Any) -> None:
     (comparison,) = reproduce.compare(result)
     long = text(reproduce.table(comparison))
