@@ -258,7 +258,12 @@ pub(crate) fn narrow(sweep: &mut At<Any>, key: &At<String>, value: &At<Any>) -> 
         let keep: Vec<bool> = values.iter().map(|v| same_text(&v.show(), &value.show())).collect();
         if !keep.contains(&true) {
             let all: Vec<String> = values.iter().map(|v| v.show()).collect();
-            let message = format!("{} moves with others in [sweep.zip]; it takes one of {}", key.value, all.join(", "));
+            let message = format!(
+                "{0} moves with others in [sweep.zip]; it takes one of {1}, or --set 'sweep.{0}=[…]' gives it {2} others",
+                key.value,
+                all.join(", "),
+                all.len()
+            );
             return Err(Fault::at(value.place, message));
         }
         for (_, column) in columns.iter_mut() {
@@ -272,8 +277,13 @@ pub(crate) fn narrow(sweep: &mut At<Any>, key: &At<String>, value: &At<Any>) -> 
     Ok(false)
 }
 
-/// Makes `key` an axis, the last one.
+/// `--set sweep.KEY=[…]`: a key of a zip gets as many other values; any other becomes an axis, the last one.
 pub(crate) fn over(doc: &mut At<Any>, key: At<String>, values: At<Any>) -> Checked<()> {
+    let sweep = doc.value.as_table_mut().and_then(|root| get_mut(root, "sweep"));
+    let name = key.value.strip_prefix("zip.").unwrap_or(&key.value);
+    if let Some(column) = sweep.and_then(|sweep| of_zip(sweep, name)) {
+        return replace(column, name, values);
+    }
     let place = values.place;
     let Some(root) = doc.value.as_table_mut() else { return Err(Fault::new("the experiment is not a table")) };
     if get(root, "sweep").is_none() {
@@ -284,6 +294,26 @@ pub(crate) fn over(doc: &mut At<Any>, key: At<String>, values: At<Any>) -> Check
         table.retain(|(k, _)| k.value != key.value);
         table.push((key, values));
     }
+    Ok(())
+}
+
+/// The values of a key that moves with others.
+fn of_zip<'a>(sweep: &'a mut At<Any>, key: &str) -> Option<&'a mut At<Any>> {
+    let Any::Table(table) = &mut sweep.value else { return None };
+    let Some(At { value: Any::List(groups), .. }) = get_mut(table, "zip") else { return None };
+    groups.iter_mut().find_map(|group| group.value.as_table_mut().and_then(|columns| get_mut(columns, key)))
+}
+
+fn replace(column: &mut At<Any>, key: &str, values: At<Any>) -> Checked<()> {
+    let many = |node: &At<Any>| if let Any::List(values) = &node.value { Some(values.len()) } else { None };
+    if let (Some(old), new) = (many(column), many(&values))
+        && new != Some(old)
+    {
+        let got = new.map_or_else(|| values.value.kind().to_string(), |n| n.to_string());
+        let message = format!("{key} moves with others in [sweep.zip]; give a list of {old} values, not {got}");
+        return Err(Fault::at(values.place, message));
+    }
+    *column = values;
     Ok(())
 }
 

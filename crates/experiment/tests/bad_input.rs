@@ -340,6 +340,10 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         "{GOOD}[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"path.rate\" = [\"1 Mbit/s\", \"2 Mbit/s\"]\n"
     );
     show("--set path.rtt=30ms, which moves with path.rate", error(&zip, &[("path.rtt", "30ms")]));
+    for value in ["[\"30 ms\"]", "30 ms"] {
+        let given = format!("--set sweep.path.rtt={value}, which moves with path.rate");
+        show(&given, error(&zip, &[("sweep.path.rtt", value)]));
+    }
 
     for line in [
         "12Mbit/s 40ms 2BDP fifo",

@@ -285,8 +285,17 @@ fn overrides_may_complete_a_file_and_hide_a_sweep() {
     let mut zip = good(&format!(
         "{PATH}{FLOW}[sweep.zip]\npath.rtt = [\"10 ms\", \"20 ms\"]\n\"path.rate\" = [\"1 Mbit/s\", \"2 Mbit/s\"]\n"
     ));
+    let text = zip.to_toml();
     zip.set("path.rtt", "20ms").unwrap();
     assert_eq!(cases(&zip)[0].values[1].1, "2 Mbit/s");
+
+    // A key of a zip takes as many other values, by either name.
+    for key in ["sweep.path.rate", "sweep.zip.path.rate"] {
+        let mut zip = good(&text);
+        zip.set(key, "[\"3 Mbit/s\", \"4 Mbit/s\"]").unwrap();
+        let values: Vec<_> = cases(&zip).iter().map(|c| format!("{} {}", c.values[0].1, c.values[1].1)).collect();
+        assert_eq!(values, ["10 ms 3 Mbit/s", "20 ms 4 Mbit/s"], "{key}");
+    }
 }
 
 #[test]
