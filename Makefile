@@ -146,7 +146,7 @@ full: build peers ## an hour: every experiment, long property tests, all workloa
 	@echo "results/$(TODAY).md"
 
 # Pages that the simulator's figures stand in; each script says which. `generate` is last: it reads what they wrote.
-MEASURED := ablation close_views demo queue_state whatif loggers strange readings beyond
+MEASURED := ablation windows close_views demo queue_state whatif loggers strange readings beyond
 
 .PHONY: docs
 docs: build ## every measured page of docs/ anew, from today's runs: five minutes

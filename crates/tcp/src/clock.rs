@@ -64,6 +64,17 @@ impl TickClock {
         self.now
     }
 
+    /// When a FreeBSD kernel's callout for so long goes off that is set `now`. It counts from the last tick, and an idle
+    /// processor may sleep on for a sixteenth of the time, until something else wakes it: chance, here. (`callout_when`
+    /// with `C_HARDCLOCK`; `tc_precexp` is 4 by the 5 % of `kern.timecounter.alloweddeviation`, since FreeBSD 10.)
+    pub fn callout(&self, now: Instant, wait: Duration) -> Instant {
+        let local = now.as_nanos() + self.phase;
+        let dice = u128::from(units::splitmix(now.as_nanos() ^ self.phase.rotate_left(32)));
+        let late = (dice * u128::from(wait.as_nanos() >> 4)) >> 64;
+        let behind = local - self.ticks(local) * self.tick;
+        now + wait.saturating_sub(Duration::from_nanos(behind)) + Duration::from_nanos(late as u64)
+    }
+
     /// The length of a tick.
     #[inline]
     pub fn tick(&self) -> Duration {
@@ -93,6 +104,29 @@ mod tests {
             for ns in [ns, beside] {
                 proptest::prop_assert_eq!(c.ticks(ns), ns / tick, "{} / {}", ns, tick);
             }
+        }
+    }
+
+    #[test]
+    fn callouts_count_from_the_last_tick_and_are_up_to_a_sixteenth_late() {
+        let c = TickClock::new(Duration::from_millis(1), Duration::from_micros(300), 0, 0);
+        let wait = Duration::from_millis(160);
+        let waits: alloc::vec::Vec<f64> = (0..2000u64)
+            .map(|n| {
+                let now = Instant::from_nanos(n * 777_777);
+                let ms = (c.callout(now, wait).since(now)
+                    + Duration::from_nanos((now.as_nanos() + 300_000) % 1_000_000))
+                .as_millis_f64();
+                assert_eq!(c.callout(now, wait), c.callout(now, wait), "no other dice for the same time");
+                ms
+            })
+            .collect();
+        assert!(waits.iter().all(|ms| (160.0..170.0).contains(ms)));
+        // Anywhere in between: every tenth has its share.
+        for tenth in 0..10 {
+            let from = 160.0 + tenth as f64;
+            let n = waits.iter().filter(|ms| (from..from + 1.0).contains(*ms)).count();
+            assert!((150..250).contains(&n), "{n} of 2000 from {from} ms on");
         }
     }
 

@@ -36,6 +36,8 @@ pub enum DelayedAck {
         /// Longest wait.
         timeout: Duration,
     },
+    /// FreeBSD: the same by a callout of its kernel, which goes off when it may, 99 to 106 ms later.
+    FreeBsd,
     /// Linux: immediate ACKs at the start of a connection (and after idleness), then every second, 40–200 ms timer.
     Linux,
 }
@@ -190,7 +192,7 @@ impl Config {
                 counted_options: Bytes::new(12),
                 rtt_tick: Duration::from_millis(1),
                 round: RoundKind::Marked,
-                delayed_ack: DelayedAck::EverySecond { timeout: Duration::from_millis(100) },
+                delayed_ack: DelayedAck::FreeBsd,
                 loss: LossDetection::Sack,
                 min_rto: Duration::from_millis(230),
                 max_rto: Duration::from_secs(64),

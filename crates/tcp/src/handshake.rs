@@ -119,7 +119,7 @@ impl Endpoint {
         self.opening.sent_at = now;
         let sender = &mut self.sender;
         sender.nxt = 1;
-        sender.rto_at = sender.rtt.deadline(now);
+        sender.rto_at = sender.deadline(now);
         let passive = self.state == State::SynReceived;
         let mut flags = Flags::SYN;
         if passive {

@@ -16,6 +16,8 @@ const QUICK_MARKED: u8 = 2;
 /// Linux's shortest and longest delay of an ACK (`TCP_DELACK_MIN`, `TCP_DELACK_MAX`).
 const DELAY_MIN: Duration = Duration::from_millis(40);
 const DELAY_MAX: Duration = Duration::from_millis(200);
+/// FreeBSD's (`TCPTV_DELACK`).
+const FREEBSD_DELAY: Duration = Duration::from_millis(100);
 /// Receive offload waits so long for the next segment of a train (a common interrupt coalescing time).
 const TRAIN_GAP: Duration = Duration::from_micros(20);
 
@@ -165,7 +167,7 @@ impl Receiver {
         rtt: &RttEstimator,
         clock: &mut TickClock,
     ) -> u64 {
-        let delivered = self.take_in(now, s, stats, rtt);
+        let delivered = self.take_in(now, s, stats, rtt, clock);
         if now >= self.round_ends {
             self.end_round(now, s, rtt, clock);
         }
@@ -173,7 +175,7 @@ impl Receiver {
     }
 
     #[inline(always)]
-    fn take_in(&mut self, now: Instant, s: &Segment, stats: &mut Stats, rtt: &RttEstimator) -> u64 {
+    fn take_in(&mut self, now: Instant, s: &Segment, stats: &mut Stats, rtt: &RttEstimator, clock: &TickClock) -> u64 {
         const SPECIAL: u8 = Flags::FIN.0 | Flags::CWR.0;
         let end = s.seq + s.len as u64;
         let unusual = s.ecn == ecn::CE || (self.ecn.on && s.ecn == 0);
@@ -181,15 +183,22 @@ impl Receiver {
         if plain && !self.gap && !self.held && end <= self.edge && !(self.accurate && self.ecn.echo) {
             self.nxt = end;
             self.largest = self.largest.max(s.len);
-            self.schedule(now, s.len, rtt);
+            self.schedule(now, s.len, rtt, clock);
             return s.len as u64;
         }
-        self.on_special(now, s, stats, rtt)
+        self.on_special(now, s, stats, rtt, clock)
     }
 
     #[cold]
     #[inline(never)]
-    fn on_special(&mut self, now: Instant, s: &Segment, stats: &mut Stats, rtt: &RttEstimator) -> u64 {
+    fn on_special(
+        &mut self,
+        now: Instant,
+        s: &Segment,
+        stats: &mut Stats,
+        rtt: &RttEstimator,
+        clock: &TickClock,
+    ) -> u64 {
         let end = s.seq + s.span();
         stats.ce_received += u64::from(s.ecn == ecn::CE);
         let news = self.ecn.on_data(s, self.accurate);
@@ -243,19 +252,23 @@ impl Receiver {
         if self.held {
             self.unread += delivered as u32;
         }
-        self.schedule(now, self.largest, rtt);
+        self.schedule(now, self.largest, rtt, clock);
         delivered
     }
 
     /// In-order data arrived: acknowledge now, or when?
     #[inline(always)]
-    fn schedule(&mut self, now: Instant, len: u32, rtt: &RttEstimator) {
+    fn schedule(&mut self, now: Instant, len: u32, rtt: &RttEstimator, clock: &TickClock) {
         self.pending += 1;
         let due = match self.policy {
             DelayedAck::None => true,
             DelayedAck::EverySecond { timeout } => {
+                self.ack_at = self.ack_at.min(now + timeout);
+                self.pending >= 2
+            }
+            DelayedAck::FreeBsd => {
                 if self.ack_at == Instant::MAX {
-                    self.ack_at = now + timeout;
+                    self.ack_at = clock.callout(now, FREEBSD_DELAY);
                 }
                 self.pending >= 2
             }

@@ -43,7 +43,7 @@ impl Sender {
             // What was sent before the first segment went (again) still arrives, so its answer cannot be overdue
             // (Linux re-arms the timer with such ACKs only, lest recovery never end).
             if cumulative == 0 && self.board.ring.front().is_some_and(|r| d.oldest < r.sent_at) {
-                self.rto_at = self.rtt.deadline(now);
+                self.rto_at = self.deadline(now);
             }
         } else {
             if self.ways.own_window {
@@ -219,7 +219,7 @@ impl Sender {
         self.forget_undo();
         self.lose_everything(true);
         self.enter(Phase::Loss);
-        self.rto_at = self.rtt.deadline(now);
+        self.rto_at = self.deadline(now);
     }
 
     /// Everything outstanding counts as lost; with `go_back`, what was selectively acknowledged too.

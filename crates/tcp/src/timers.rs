@@ -63,7 +63,7 @@ impl Sender {
         // NewReno's "impatient" variant restarts the timer on the first partial ACK only (RFC 6582, section 4).
         let impatient = self.ways.newreno && self.flow.phase == Phase::Recovery;
         if !impatient || !self.partial_seen {
-            self.rto_at = self.rtt.deadline(now);
+            self.rto_at = self.deadline(now);
         }
         self.partial_seen |= impatient;
         if self.board.sacked | self.board.lost == 0 {
@@ -72,6 +72,17 @@ impl Sender {
             self.probe.reordering = false;
         }
         self.plan_probe(now);
+    }
+
+    /// When the retransmission timer goes off if it is set `now`.
+    #[inline]
+    pub(crate) fn deadline(&self, now: Instant) -> Instant {
+        self.timer(now, self.rtt.rto())
+    }
+
+    #[inline]
+    fn timer(&self, now: Instant, wait: Duration) -> Instant {
+        if self.ways.freebsd { self.clock.callout(now, wait) } else { now + wait }
     }
 
     /// RFC 8985, section 7.2, without the receiver's part.
@@ -105,7 +116,7 @@ impl Sender {
                 self.on_reordering_timer(now);
             } else if !self.probe.is_out() {
                 self.probe.due = self.is_outstanding();
-                self.rto_at = self.rtt.deadline(now);
+                self.rto_at = self.deadline(now);
             }
         }
         if self.rto_at <= now {
@@ -117,7 +128,7 @@ impl Sender {
             } else {
                 self.window_probe = true;
                 self.rtt.back_off();
-                self.rto_at = self.rtt.deadline(now);
+                self.rto_at = self.deadline(now);
             }
         }
         if self.pace_at <= now {
@@ -227,7 +238,7 @@ impl Sender {
         if doubles {
             self.rtt.back_off();
         }
-        self.rto_at = self.rtt.deadline(now);
+        self.rto_at = self.deadline(now);
         self.pace_next = now;
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
     }
@@ -274,7 +285,7 @@ impl Sender {
 
     fn wait_for_room(&mut self, now: Instant, wait: Duration, room: u64) {
         if self.rto_at == Instant::MAX {
-            self.rto_at = now + wait;
+            self.rto_at = self.timer(now, wait);
             self.flow.note(causes::Persist { room: room as i64, wait: wait.as_nanos() as i64 });
         }
     }

@@ -136,7 +136,7 @@ impl Sender {
             self.fin = Fin::Sent;
         }
         if self.rto_at == Instant::MAX {
-            self.rto_at = self.rtt.deadline(now);
+            self.rto_at = self.deadline(now);
         }
         self.plan_probe(now);
         self.sent_since_check = true;
@@ -383,7 +383,7 @@ impl Sender {
         // NewReno's "impatient" variant lets the timer run on from the first partial ACK (RFC 6582, section 4).
         let impatient = self.ways.newreno && self.flow.phase == Phase::Recovery && self.partial_seen;
         if id == self.board.ring.first() && !impatient {
-            self.rto_at = self.rtt.deadline(now);
+            self.rto_at = self.deadline(now);
         }
         self.stats.retransmissions += 1;
         let fin = r.is(FIN);

@@ -1,6 +1,6 @@
 //! Smoothed RTT and the retransmission timeout it gives (RFC 6298; Linux's variant with the floor in the variance).
 
-use units::{Duration, Instant};
+use units::Duration;
 
 /// Whose rule turns samples into a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,12 +183,6 @@ impl RttEstimator {
     /// How often the timeout has been doubled since the last sample.
     pub fn doublings(&self) -> u32 {
         self.doublings
-    }
-
-    /// When a timer started now goes off.
-    #[inline]
-    pub fn deadline(&self, now: Instant) -> Instant {
-        now + self.rto()
     }
 
     /// Sets the timeout used until the first sample (3 s once a SYN was lost: RFC 6298, section 5.7).

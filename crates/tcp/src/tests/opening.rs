@@ -48,10 +48,15 @@ fn lost_syns_are_sent_again_and_leave_a_window_of_one_segment_where_it_was_no_ha
             if drop { Fate::Drop } else { Fate::Pass }
         });
         p.ends[0].write(p.now, 4 * MSS);
-        let opened = seconds.last().unwrap() * 1000 + 45;
+        // FreeBSD's timers may be a sixteenth late.
+        let opened = seconds.last().unwrap() * if of == Stack::Linux { 1000 } else { 1062 } + 45;
         p.run(MS(opened));
         let syns: Vec<_> = p.sent.iter().filter(|(_, s)| s.flags.has(Flags::SYN)).map(|(at, _)| *at).collect();
-        assert_eq!(syns, seconds.iter().map(|s| AT(s * 1000)).collect::<Vec<_>>(), "{of:?}, {lost} lost");
+        assert_eq!(syns.len(), seconds.len(), "{of:?}, {lost} lost");
+        for (gap, wanted) in syns.windows(2).zip(seconds.windows(2)) {
+            let waits = gap[1].since(gap[0]);
+            assert!(may_wait(of, waits, MS((wanted[1] - wanted[0]) * 1000)), "{of:?}, {lost} lost: {syns:?}");
+        }
         assert_eq!(p.cwnd(), Bytes::new(window * MSS), "{of:?}, {lost} lost");
         // RFC 6298, section 5.7; Linux knows by the timestamp which SYN was answered.
         let unknown = lost > 0 && of == Stack::FreeBsd11;

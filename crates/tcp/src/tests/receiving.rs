@@ -59,6 +59,15 @@ fn every_second_segment_or_after_the_timeout() {
 }
 
 #[test]
+fn freebsd_acknowledges_every_second_segment_or_when_its_kernel_wakes() {
+    for n in 0..50 {
+        let got = acks(&mut receiver(stack(Stack::FreeBsd11)), &[(n, 1), (n, 2), (n + 2, 3), (n + 300, 4)], 1000);
+        assert_eq!((got[0].0, got[0].1, got[1].1), (n, 2, 3));
+        assert!((n + 101..=n + 109).contains(&got[1].0), "{got:?}");
+    }
+}
+
+#[test]
 fn every_segment_without_delay() {
     let config = Config { delayed_ack: DelayedAck::None, ..linux() };
     let got = acks(&mut receiver(config), &[(0, 1), (1, 2)], 1000);

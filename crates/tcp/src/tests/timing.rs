@@ -128,7 +128,8 @@ fn every_partial_ack_starts_the_timer_over_where_holes_are_known() {
         for una in [1000, 2000] {
             a.now += MS(3);
             a.hear(una, &[(3000, 11_000)]);
-            assert_eq!((a.phase(), rings(&a)), (Phase::Recovery, a.end.rto()), "{of:?}, {una}");
+            assert_eq!(a.phase(), Phase::Recovery, "{of:?}, {una}");
+            assert!(may_wait(of, rings(&a), a.end.rto()), "{of:?}, {una}: {:?}", rings(&a));
         }
     }
 }
