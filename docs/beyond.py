@@ -197,10 +197,10 @@ def queues() -> str:
     text = text.replace(", 109 s", " alone").replace(", 10 s", " against CUBIC")
     return (
         "12 Mbit/s, 40 ms, 340 packets: utilisation and share in per cent, mean queueing delay in ms.\n\n" + text + "\n"
-        "Alone HLDG hardly meets a queue's target. Against CUBIC the FIFO keeps it in loss mode, BLUE for a tenth of the "
-        "time, no other queue at all. It has half the link where flows have sub-queues of their own, nearly half where "
-        "drops leave CUBIC little of the only queue, and less the more delay that queue leaves. Low-priority HLDG gives "
-        "way only where there is delay.\n"
+        "Alone HLDG hardly meets a queue's target. Against CUBIC the FIFO keeps it in loss mode, BLUE for a tenth of "
+        "the time, no other queue at all. It has half the link where flows have sub-queues of their own, nearly half "
+        "where drops leave CUBIC little of the only queue, and less the more delay that queue leaves. Low-priority "
+        "HLDG gives way only where there is delay.\n"
     )
 
 

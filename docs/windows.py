@@ -3,8 +3,8 @@
 
 .venv/bin/python docs/windows.py
 
-A slow start may end where a round does, so every cell prints a window at the end of a round. Here runs that toss no coin
-(`g=10000`) say which windows those are. What is looked at is which windows there can be, not where the dice stop.
+A slow start may end where a round does, so every cell prints a window at the end of a round. Here runs that toss no
+coin (`g=10000`) say which windows those are. What is looked at is which windows there can be, not where the dice stop.
 """
 
 from __future__ import annotations
