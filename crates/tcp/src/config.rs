@@ -10,7 +10,8 @@ params::choice! {
         /// RACK-TLP, PRR, 200 ms RTO floor.
         Linux = "linux",
         /// FreeBSD 11: 1 ms clock (h_ertt: elapsed ticks plus one), rounds by marked packet, SACK recovery with a window
-        /// of its own and no pipe, `cwnd == ssthresh` counts as slow start, windows grow by segments with their options.
+        /// of its own and no pipe, `cwnd == ssthresh` counts as slow start, windows grow by segments with their options,
+        /// timers up to a sixteenth late.
         FreeBsd11 = "freebsd-11",
         /// ns-2's one-way agents: no handshake, every-other-segment delayed ACK, 200 ms minimum RTO.
         Ns2 = "ns-2",
