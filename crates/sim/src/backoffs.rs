@@ -140,3 +140,39 @@ impl Backoffs {
         all.timeout += lost.timeout;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_connections_did_adds_up_but_for_what_is_not_heard_yet() {
+        let made = Reductions { delay: 1, loss: 2, ecn: 3, timeout: 4 };
+        let losses = Losses { silent: 5, tolerated: 6, unused: 7, answered: 8, shadow: 9, timeout: 10 };
+        let one = Backoffs {
+            made,
+            below_bdp: 11,
+            double: 12,
+            last_below: Some(Instant::ZERO),
+            left: 13,
+            ignored: 14,
+            tolerated: 15,
+            unused: 16,
+            shadow: 17,
+            losses,
+        };
+        let mut all = Backoffs::default();
+        all.add(&one);
+        let own = Backoffs { last_below: None, losses: Losses { silent: 0, ..losses }, ..one };
+        assert_eq!(format!("{all:?}"), format!("{own:?}"));
+        all.add(&one);
+        assert_eq!((all.made.timeout, all.left, all.losses.timeout), (8, 26, 20));
+    }
+
+    #[test]
+    fn double_back_offs_are_one_connections() {
+        let mut backoffs = Backoffs { double: 3, last_below: Some(Instant::ZERO), ignored: 2, ..Backoffs::default() };
+        backoffs.of_many();
+        assert_eq!((backoffs.double, backoffs.last_below, backoffs.ignored), (0, None, 2));
+    }
+}

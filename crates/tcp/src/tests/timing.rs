@@ -135,6 +135,25 @@ fn every_partial_ack_starts_the_timer_over_where_holes_are_known() {
 }
 
 #[test]
+fn freebsds_retransmission_timer_is_late_by_chance_and_no_other() {
+    for of in [Stack::Linux, Stack::Ns2, Stack::FreeBsd11] {
+        let late: Vec<f64> = (0..50)
+            .map(|n| {
+                let mut a = Alone::new(stack(of), 12);
+                a.now += MS(n);
+                a.hear(1000, &[]);
+                // The timer of a stack with tail probes lies behind the probe's.
+                let waits = a.end.sender.rto_at.since(a.now);
+                assert!(may_wait(of, waits, a.end.rto()), "{of:?}: {waits:?}");
+                waits.as_millis_f64() / a.end.rto().as_millis_f64() - 1.0
+            })
+            .collect();
+        let any = late.iter().any(|part| *part > 0.04) && late.iter().any(|part| *part < 0.02);
+        assert_eq!(any, of == Stack::FreeBsd11, "{of:?}: {late:?}");
+    }
+}
+
+#[test]
 fn after_a_timeout_selective_acknowledgements_are_forgotten_but_under_rack_unless_the_receiver_forgot_too() {
     // RFC 2018, section 8: a first segment that was reported and still is not acknowledged shows that it was given up.
     for (loss, range, again) in [
