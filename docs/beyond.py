@@ -184,7 +184,7 @@ def uplinks() -> str:
         "the download.\n\n" + text + "\n"
         "The upload's queue makes ACKs late. Where HLDG's slow start into loss mode overflows the buffer and the "
         "repair ends in a timeout, duplicates still come, and FreeBSD's host begins a repair with what it then has for "
-        "a window, one segment: a hole a round trip, for minutes. Three of the five runs at 50 Mbit/s and 40 ms do so "
+        "a window, one segment: a hole a round trip, for minutes. Four of the five runs at 50 Mbit/s and 40 ms do so "
         "to their end (`--events` shows `timeout`, then `loss_backoff`); NewReno in its place has 35 Mbit/s in each.\n"
     )
 

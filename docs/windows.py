@@ -23,26 +23,27 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "testbed.md"
 RUNS = 20
 #: The control, and what it leaves of the window: Table 5.4 prints the window itself.
-TABLES = {"table-4.4": ("cdg(g=10000)", 0.7, 2), "table-5.4": ("cdg(g=10000, slow_start_min=true)", 1.0, 2)}
+TABLES = {"table-4.4": ("cdg(g=10000)", 0.7), "table-5.4": ("cdg(g=10000, slow_start_min=true)", 1.0)}
+#: Both print ratios to the hundredth.
+HALF_A_DIGIT = 0.005
+#: A window is in whole bytes, and the cut one rounded down: of a step of 1460 bytes that is less than this.
+WHOLE_BYTES = 0.02
 #: Windows are this and a segment with its options for every ACK.
 FIRST, STEP = 14_480, 1460
 
 
 @dataclass(frozen=True)
 class Window:
-    """A printed cell as a number of ACKs, and in how many runs of ours a round ends there."""
+    """A printed cell, and in how many runs of ours a round ends with its window."""
 
-    table: str
     rate: str
     rtt: str
-    least: float
-    most: float
     found: int
 
 
 def windows(name: str) -> Iterator[Window]:
     """Every cell of a table."""
-    control, kept, digits = TABLES[name]
+    control, kept = TABLES[name]
     file = ROOT / "experiments" / "thesis" / f"{name}.toml"
     (_, *rtts), *rows = tomllib.loads(file.read_text("utf-8"))["published"]["grid"]
     printed = {(rate, rtt): value for rate, *values in rows for rtt, value in zip(rtts, values, strict=True)}
@@ -52,23 +53,22 @@ def windows(name: str) -> Iterator[Window]:
         where = dict(case.values)
         key = (where["path.rate"], where["path.rtt"])
         bdp = float(key[0].split()[0]) * 125 * float(key[1].split()[0])
-        half = 0.5 * 10.0**-digits
-        least, most = (((printed[key] + d) * bdp / kept - FIRST) / STEP for d in (-half, half))
+        ends = (printed[key] + by for by in (-HALF_A_DIGIT, HALF_A_DIGIT))
+        least, most = ((ratio * bdp / kept - FIRST) / STEP for ratio in ends)
         acks = rounds.filter(pl.col("case") == case.index).with_columns(n=(pl.col("cwnd_before") - FIRST) / STEP)
-        found = acks.filter(pl.col("n").is_between(least - 0.02, most + 0.02))["repetition"].n_unique()
-        yield Window(name, *key, least, most, found)
+        found = acks.filter(pl.col("n").is_between(least - WHOLE_BYTES, most + WHOLE_BYTES))["repetition"].n_unique()
+        yield Window(*key, found)
 
 
 def main() -> None:
     """Runs both tables and writes the page's part."""
-    cells = [window for name in TABLES for window in windows(name)]
     rows = []
     for name in TABLES:
-        own = [w for w in cells if w.table == name]
-        some = [w for w in own if 0 < w.found < RUNS]
-        none = [w for w in own if not w.found]
-        rows.append([f"Table {name[6:]}", str(sum(w.found > 0 for w in own)), _named(some), _named(none)])
-    heads = ["", "of 25 in some run", f"not in all {RUNS}", "in none"]
+        cells = list(windows(name))
+        some = [w for w in cells if 0 < w.found < RUNS]
+        none = [w for w in cells if not w.found]
+        rows.append([f"Table {name[6:]}", f"{len(cells) - len(none)} of {len(cells)}", _named(some), _named(none)])
+    heads = ["", "in some run", f"not in all {RUNS}", "in none"]
     made = markdown.table(heads, rows, "lrl")
     PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), "windows", made), "utf-8")
     print(made)
