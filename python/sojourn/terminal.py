@@ -131,8 +131,8 @@ def print_claims(verdicts: Sequence[Claim], *, to_stderr: bool) -> None:
         together = len(held) > FEW_CASES
         if together:
             values = [claim.measured for claim in held if claim.measured is not None]
-            span = f", measured {min(values):.6g} to {max(values):.6g}" if values else ""
-            print(f"holds: {title(replace(held[0], case={}))} [{len(held)} cases]{span}", file=stream)
+            measured = f", measured {min(values):.6g} to {max(values):.6g}" if values else ""
+            print(f"holds: {title(replace(held[0], case={}))} [{len(held)} cases]{measured}", file=stream)
         for claim in cases:
             if together and claim.holds:
                 continue

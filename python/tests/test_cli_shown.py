@@ -149,3 +149,9 @@ def test_only_sentences_fold_in_a_pipe(capsys, monkeypatch, words):
     monkeypatch.delenv("COLUMNS", raising=False)
     terminal.print_rows(["name", "what"], [["a", "word " * 80]], whole=not words)
     assert (max(map(len, capsys.readouterr().out.splitlines())) <= 160) == words
+
+
+def test_the_experiment_through_every_queue_has_every_queue():
+    file = Path(__file__).parents[2] / "experiments" / "beyond" / "queues.toml"
+    swept = {dict(case.values)["path.queue"] for case in sj.check(file).cases}
+    assert sorted(swept) == sorted(sj.list_queues())

@@ -50,7 +50,8 @@ pub struct FlowCount {
     /// If asked for: what each round in the window says of the bandwidth, at the IP layer in bit/s, by the ACKs' rate and
     /// by the window over the RTT. A bit a second counts as a nanosecond, so that milliseconds are Mbit/s.
     pub bandwidth: Option<Box<[Histogram; 2]>>,
-    /// Packets handed over in the window by others than a connection's data sender, which [counts](crate::node::Tcp::sent) itself.
+    /// Packets handed over in the window by others than a connection's data sender, which
+    /// [counts](crate::node::Tcp::sent) itself.
     pub sent_packets: u64,
 
     /// RTT samples in the window.
