@@ -438,19 +438,8 @@ def diftr_events() -> tuple[str, ...]:
     return tuple(str(event["name"]) for event in json.loads(_core.diftr())["events"])
 
 
-_DURATION = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(us|µs|ms|s)\s*")
-_TO_MS = {"us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
-
-
-def milliseconds(text: str | float) -> float:
-    """Read a step such as `10ms` or `0.1 s`; a bare number is milliseconds."""
-    if isinstance(text, (int, float)):
-        value = float(text)
-    else:
-        match = _DURATION.fullmatch(text)
-        if not match:
-            raise SpecError(f"series step {text!r}: expected a number and us, ms or s, such as 10ms")
-        value = float(match[1]) * _TO_MS[match[2]]
-    if not 0 < value < float("inf"):
-        raise SpecError(f"series step {text!r}: must be more than zero")
-    return value
+@cache
+def units() -> Mapping[str, Mapping[str, float]]:
+    """Return the units of values by kind (`time`, `rate`, `size`, `packets`): in seconds, bit/s, bytes, packets."""
+    listed: dict[str, dict[str, float]] = json.loads(_core.units())
+    return listed

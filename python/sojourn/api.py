@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _engine
+from . import _engine, units
 from ._engine import Claim, Experiment, Plan, Record
 from .algorithm import CongestionControl
 from .errors import RunError, SpecError
@@ -72,7 +72,7 @@ def run(
     """
     _refuse_replaced(algorithms or ())
     experiment = replace(prepare(source, set, seed), classes=tuple(algorithms or ()))
-    record = Record(None if series is None else _engine.milliseconds(series), events, acks, diftr=diftr)
+    record = Record(None if series is None else units.series_step(series), events, acks, diftr=diftr)
     result = sweep(
         experiment,
         repeat=repeat,

@@ -114,13 +114,13 @@ def run(
 
     Results are kept in runs/NAME/HASH (or -o DIR); the same command goes on from what is there.
     """
-    from . import _engine
+    from . import _engine, units
     from .api import claims, prepare
     from .junit import write
 
     checked_host(on, cluster)
     experiment = prepare(source, settings(set), seed)
-    record = _engine.Record(None if series is None else _engine.milliseconds(series), events, acks, diftr=diftr)
+    record = _engine.Record(None if series is None else units.series_step(series), events, acks, diftr=diftr)
     terminal.target("--junit", junit)
     result = terminal.run(
         experiment,

@@ -172,12 +172,12 @@ def _run(
             )
         say(f"{counted(exports.diftr(run, out), 'event')}")
     elif format is Format.flent:
-        from ._engine import milliseconds
+        from .units import series_step
 
         unknown = [key for key in options if key != "step"]
         if unknown:
             raise SpecError(f"--with {unknown[0]}={options[unknown[0]]}: flent has step=200ms")
-        step = milliseconds(options.get("step", "200ms"))
+        step = series_step(options.get("step", "200ms"))
         say(f"{counted(exports.flent(run, out, step_ms=step, flows=flows), 'step')}")
     elif format is Format.pcapng:
         packets = exports.pcapng(run, out, points=points or ["sender"], flows=flows)

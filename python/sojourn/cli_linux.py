@@ -67,7 +67,7 @@ def emulate(
 
     sojourn emulate --rate "trace(lte.trace)" --up 5Mbit/s --rtt 60ms --queue codel --change "10s loss=1%"
     """
-    from . import _engine
+    from . import _engine, units
     from .linux.keeping import keep, reserved
     from .linux.net import require
     from .linux.programs import Kept
@@ -91,7 +91,7 @@ def emulate(
     if (series or diftr or record) and out is None:
         raise SpecError("--series, --diftr and --record need a folder to keep what they record: -o DIR")
     terminal.target("--pcap", pcap, out)
-    step = None if series is None else _engine.milliseconds(series)
+    step = None if series is None else units.series_step(series)
     wanted = _engine.Record(step, events=record or diftr, diftr=diftr)
     kept = Kept(wanted, arrivals=record or diftr, capture=pcap)
     require()  # who cannot have packets need not hear of folders

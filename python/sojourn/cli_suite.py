@@ -73,12 +73,12 @@ def suite(
 
     sojourn suite tcpeval --on linux --quick
     """
-    from ._engine import milliseconds
     from .suite import NAMES, find, run
     from .suite.run import place
     from .suite.show import listing as listed
     from .suite.show import page
     from .suite.show import terminal as show
+    from .units import series_step
 
     if listing or name is None:
         if not listing:
@@ -108,7 +108,7 @@ def suite(
             executor=executor,
             out=folder,
             fresh=fresh,
-            series_ms=None if series is None else milliseconds(series),
+            series_ms=None if series is None else series_step(series),
             on=on,
             seen=seen,
             told=say if on == "linux" else None,

@@ -13,10 +13,10 @@ from ._engine import Case
 from .errors import SpecError
 from .figures import below, figure
 from .held import called
-from .plot.units import on_axis
 from .result import Outcome, Result
 from .stats import Difference, counted, mean_interval, number, paired_difference
 from .tables import COLUMNS
+from .units import on_axis
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._engine import Case
-from .plot.units import SCALES, number
+from .units import quantity
 
 Floats: TypeAlias = "NDArray[np.float64]"
 #: Seconds in rising order, and what holds from each of them on.
@@ -79,10 +79,10 @@ def changes(case: Case, table: Mapping[str, Any], prefix: str, key: str) -> list
     for change in listed:
         if key not in change:
             continue
-        at, new = number(str(change.get("at"))), number(str(change[key]))
+        at, new = quantity(str(change.get("at"))), quantity(str(change[key]))
         if at is None or new is None:
             return None
-        found.append((at[0] * SCALES[at[1].lower()], new[0] * SCALES[new[1].lower()]))
+        found.append((at.amount, new.amount))
     return sorted(found, key=lambda change: change[0])
 
 

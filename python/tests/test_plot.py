@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import sojourn as sj
 from sojourn import figures, plot
 from sojourn.errors import NotRecorded, SpecError
-from sojourn.plot import data, histogram, inner, keys, options, series, style, units
+from sojourn.plot import data, histogram, inner, keys, options, series, style
 from sojourn.plot.why import lane
-from sojourn.report.result import over_time
+from sojourn.report.over_time import over_time
 from sojourn.result import Result
 from sojourn.whatif.scene import QUEUES
 
@@ -98,12 +98,6 @@ def test_axes_are_named_with_units() -> None:
     assert figures.quantity("link.bottleneck.queue_ms.p95") == ("95th percentile queue delay", "ms", 1.0)
     assert figures.quantity("flow.a.share") == ("share of a", "%", 100.0)
     assert data.axis_label("utilisation", "%") == "Utilisation, %"
-
-
-def test_swept_values_on_one_axis() -> None:
-    assert units.on_axis(["500 kbit/s", "1.5 Mbit/s", "1 Gbit/s"]) == ([500.0, 1500.0, 1e6], "kbit/s")
-    assert units.on_axis(["1 BDP", "80 packets"]) is None
-    assert units.on_axis(["pie(target=20ms)", "fifo"]) is None
 
 
 def test_labels_say_in_what_cases_differ(grid: Result) -> None:
@@ -397,21 +391,6 @@ def test_a_window_of_a_series_counts_no_time_before_it(since):
     t = np.arange(since + 1, 101) / 10
     assert widths(t) == pytest.approx(np.full(len(t), 0.1))
     assert acked(t, np.full(len(t), 8.0))[-1] == pytest.approx((100 - since) / 10)
-
-
-@pytest.mark.parametrize(
-    ("texts", "places"),
-    [
-        (["1Mbps", "10 mbit", "4000kbit"], [1, 10, 4]),
-        (["10 kB", "20 KiB", "1 MiB"], [10, 20.48, 1048.576]),
-        (["0.001", "0.5 %", "0.01"], [0.001, 0.005, 0.01]),
-        (["0.1 %", "1 %"], [0.1, 1.0]),
-        (["30 min", "2 h"], [30, 120]),
-    ],
-)
-def test_every_spelling_of_a_unit_has_its_place_on_an_axis(texts: list[str], places: list[float]) -> None:
-    found = units.on_axis(texts)
-    assert found is not None and found[0] == pytest.approx(places)
 
 
 def test_the_rtt_of_a_flow_that_has_gone_is_not_drawn() -> None:

@@ -9,6 +9,7 @@ use crate::quantity::{Buffer, Quantity, read_rate};
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::traffic::TRAFFIC;
 use crate::tree::{Any, At, Table};
+use params::unit::{RATES, SIZES, TIMES, names};
 use params::{Spec, Value, bytes_a_second, parse_number};
 use tcp::Stack;
 use units::{Duration, Rate};
@@ -153,9 +154,8 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
         } else if bytes_a_second(unit) {
             Err(Fault::at(word.place(), read_rate(text, Rate::KIND).unwrap_err()))
         } else {
-            let units =
-                ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "ms", "s", "us", "BDP", "packets", "B", "kB", "MB", "%"];
-            let near = did_you_mean(unit, units);
+            let units = [&RATES[..], &TIMES, &SIZES].into_iter().flat_map(names);
+            let near = did_you_mean(unit, units.chain(["BDP", "packets", "%"]));
             // A word that took the next one along, which is no unit: `40 fifo`.
             if let (true, Some((number, _))) = (near.is_empty(), text.split_once(char::is_whitespace)) {
                 return Err(without_unit(word, number));

@@ -31,6 +31,7 @@ mod declare;
 mod error;
 mod spec;
 mod spelling;
+pub mod unit;
 mod value;
 
 #[doc(hidden)]

@@ -1,8 +1,10 @@
-//! Values as text: the only place where units are read and written.
+//! Values as text: the only place where they are read and written.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
+
+use crate::unit::{PACKETS, SIZES, TIMES, scale, scale_of_rate};
 use units::{Bytes, Duration, Packets, Rate};
 
 /// A type a parameter may have.
@@ -109,17 +111,8 @@ impl Value for Duration {
     const KIND: &'static str = "a time such as 15ms (ns, us, ms, s, min, h)";
     fn parse(text: &str) -> Option<Self> {
         let (x, unit) = parse_number(text)?;
-        let ns = match unit {
-            "ns" => 1.0,
-            "us" | "µs" => 1e3,
-            "ms" => 1e6,
-            "s" => 1e9,
-            "min" => 60e9,
-            "h" => 3600e9,
-            "" if x == 0.0 => 0.0,
-            _ => return None,
-        };
-        let ns = units::math::round(x * ns);
+        let one = if unit.is_empty() && x == 0.0 { 1.0 } else { scale(&TIMES, unit)? };
+        let ns = units::math::round(x * one);
         (0.0..9.2e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
     }
     fn show(&self) -> String {
@@ -149,14 +142,7 @@ impl Value for Rate {
         if bytes_a_second(unit) {
             return None;
         }
-        let bps = match unit.to_lowercase().as_str() {
-            "bit/s" | "bit" | "bps" => 1.0,
-            "kbit/s" | "kbit" | "kbps" => 1e3,
-            "mbit/s" | "mbit" | "mbps" => 1e6,
-            "gbit/s" | "gbit" | "gbps" => 1e9,
-            _ => return None,
-        };
-        let bps = units::math::round(x * bps);
+        let bps = units::math::round(x * scale_of_rate(unit)?);
         (0.0..1.8e19).contains(&bps).then(|| Rate::from_bps(bps as u64))
     }
     fn show(&self) -> String {
@@ -174,21 +160,11 @@ impl Value for Rate {
 }
 
 impl Value for Bytes {
-    const KIND: &'static str = "a size such as 120kB (B, kB, MB decimal; KiB, MiB binary)";
+    const KIND: &'static str = "a size such as 120kB (B, kB, MB, GB decimal; KiB, MiB, GiB binary)";
     fn parse(text: &str) -> Option<Self> {
         let (x, unit) = parse_number(text)?;
-        let bytes = match unit {
-            "B" => 1.0,
-            "kB" | "KB" => 1e3,
-            "MB" => 1e6,
-            "GB" => 1e9,
-            "KiB" => 1024.0,
-            "MiB" => 1048576.0,
-            "GiB" => 1073741824.0,
-            "" if x == 0.0 => 0.0,
-            _ => return None,
-        };
-        let n = units::math::round(x * bytes);
+        let one = if unit.is_empty() && x == 0.0 { 1.0 } else { scale(&SIZES, unit)? };
+        let n = units::math::round(x * one);
         (0.0..1.8e19).contains(&n).then(|| Bytes::new(n as u64))
     }
     fn show(&self) -> String {
@@ -208,7 +184,7 @@ impl Value for Packets {
     const KIND: &'static str = "a number of packets";
     fn parse(text: &str) -> Option<Self> {
         match parse_number(text)? {
-            (x, "" | "p" | "packets" | "packet" | "pkts" | "pkt") if x >= 0.0 => Some(Packets(x)),
+            (x, unit) if x >= 0.0 && (unit.is_empty() || PACKETS.names.contains(&unit)) => Some(Packets(x)),
             _ => None,
         }
     }

@@ -16,7 +16,7 @@ mod _core {
     #[pymodule_export]
     use crate::convert::{
         SpecError, algorithms, asked, causes, check, compare, diftr, evaluate, figures, limits, queues, schema,
-        slow_starts, stacks, swept, traffic, version, whole_numbers,
+        slow_starts, stacks, swept, traffic, units, version, whole_numbers,
     };
     #[pymodule_export]
     use crate::run::{RunResult, StopFlag, Stopped, run};

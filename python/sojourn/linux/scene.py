@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from .. import _engine
 from .._engine import Experiment
 from ..errors import SpecError
+from ..units import milliseconds
 
 #: Nothing is that long; the experiment file's limit is.
 FOREVER = "1000000 s"
@@ -107,19 +108,12 @@ def _quote(text: str) -> str:
 
 def _milliseconds(text: str, option: str, zero: str) -> float:
     """Read a time; `zero` is what is said of none at all."""
-    given, factor = text.strip(), 1.0
-    for unit, seconds in (("min", 60.0), ("h", 3600.0)):
-        if given.endswith(unit):
-            given, factor = f"{given.removesuffix(unit)} s", seconds
-    try:
-        return _engine.milliseconds(given) * factor
-    except SpecError:
-        said = "expected a time such as 40ms"
-        if given[:1].isdigit():
-            with suppress(SpecError):
-                _engine.milliseconds(f"1{given}")  # then it is written as a time, and none is meant
-                said = zero
-        raise SpecError(f"{option} {text}: {said}") from None
+    value = milliseconds(text)
+    if value is None or value < 0:
+        raise SpecError(f"{option} {text}: expected a time such as 40ms")
+    if not 0 < value < math.inf:
+        raise SpecError(f"{option} {text}: {zero}")
+    return value
 
 
 def _half(text: str, option: str) -> str:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from .._engine import Case
 from ..errors import SpecError
-from .units import on_axis
+from ..units import on_axis
 
 #: Cases that can be told apart in one figure of a kind. Those of the other kinds have axes for swept keys, or show one.
 ROOM = {"cdf": 24, "scatter": 48, "box": 60}

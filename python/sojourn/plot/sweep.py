@@ -13,13 +13,13 @@ import numpy as np
 from ..errors import NotRecorded, SpecError
 from ..figures import bounds, quantity
 from ..stats import mean_interval
+from ..units import on_axis
 from . import hues, style
 from .data import Shown, axis_label, over_repeats, partial, runs, swept
 from .histogram import Floats
 from .keys import called, short_spec
 from .keys import values as spelled
 from .links import chosen, words
-from .units import on_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..fitting import Column, fitted
 from ..stats import number
+from ..units import quantity
 from .cells import VERDICTS, Cell, Comparison, Score
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ class Texts:
 
 def texts(cell: Cell) -> Texts:
     """A cell as tables print it, in the unit a reader expects (utilisation in per cent)."""
-    from ..plot.units import number as parsed
 
     unit, scale = unit_of(cell)
     spread = ""
@@ -35,7 +35,7 @@ def texts(cell: Cell) -> Texts:
         spread = f"{number(scale * cell.p20)} – {number(scale * cell.p80)}"
     return Texts(
         # A column that is itself a swept value, such as "10 ms", would be misread with a second unit.
-        column=cell.column if parsed(cell.column) or not unit else f"{cell.column}, {unit}",
+        column=cell.column if quantity(cell.column) or not unit else f"{cell.column}, {unit}",
         published=cell.printed or f"{scale * cell.value:.6g}",
         ours="–" if cell.median is None else number(scale * cell.median),
         spread=spread,

@@ -23,6 +23,7 @@ from ..result import Outcome, Result
 from ..stats import counted
 from ..store import Store
 from ..sweep import Runs, Sweep, repeated, run_all
+from ..units import quantity
 from .pieces import Measure, Row, Rows, Scenario, Statement, Suite, Verdict, same
 
 if TYPE_CHECKING:
@@ -383,8 +384,8 @@ def _mean(values: Sequence[float]) -> float:
 
 def spec_number(case: Case, key: str, name: str) -> float | None:
     """A setting of the queue (or algorithm) at `key`: milliseconds of a time, else the bare number."""
-    found = re.search(rf"\b{name}=([0-9.eE+-]+)\s*(us|ms|s|p)?", case.values.get(key, ""))
-    if not found:
+    given = re.search(rf"\b{name}=([^,()]+)", case.values.get(key, ""))
+    found = quantity(given[1]) if given else None
+    if found is None:
         return None
-    scale = {"us": 1e-3, "ms": 1.0, "s": 1e3}.get(found[2] or "", 1.0)
-    return float(found[1]) * scale
+    return found.amount * 1e3 if found.kind == "time" else found.value

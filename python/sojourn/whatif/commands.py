@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .._engine import milliseconds, table
+from .._engine import table
 from ..commas import split
+from ..units import milliseconds, quantity
 
 #: Largest pipe queue in slots and in bytes that ipfw takes as delivered (net.inet.ip.dummynet.pipe_*_limit).
 SLOTS = 100
@@ -98,17 +99,11 @@ def octets(buffer: str, mbps: float, rtt_ms: float) -> int | None:
     >>> octets("120kB", 50.0, 20.0), octets("2 BDP", 12.0, 40.0), octets("1000 packets", 50.0, 20.0)
     (120000, 120000, None)
     """
-    value, _, unit = buffer.replace("packets", " packets").strip().partition(" ")
-    unit = unit.strip()
-    if not unit:  # "120kB": no space
-        digits = len(value) - len(value.lstrip("0123456789.e+-"))
-        value, unit = value[:digits], value[digits:]
-    amount, per_ms = float(value), mbps * 1e3 / 8.0
-    times = {"us": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4, "BDP": rtt_ms}
-    sizes = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
-    if unit.startswith("packet"):
-        return None
-    return round(amount * times[unit] * per_ms if unit in times else amount * sizes[unit])
+    found = quantity(buffer)
+    if found is None:
+        raise ValueError(f"{buffer!r} is no buffer")
+    in_bytes = {"size": 1.0, "time": mbps * 1e6 / 8.0, "BDP": rtt_ms * mbps * 1e3 / 8.0}.get(found.kind)
+    return None if in_bytes is None else round(found.amount * in_bytes)
 
 
 def left_out(queue: str, settings: Settings, carried: tuple[str, ...], system: str, own: tuple[str, ...]) -> list[str]:
@@ -249,7 +244,7 @@ def _qdisc(queue: str, way: Way) -> tuple[str, tuple[str, ...]]:
 
 def _cakes_target(settings: Settings) -> tuple[str, ...]:
     """CAKE takes a twentieth of its interval for the target (tc-cake(8))."""
-    target, interval = (milliseconds(settings[key]) for key in ("target", "interval"))
+    target, interval = (_ms(settings[key]) for key in ("target", "interval"))
     own = interval / 20.0
     differs = abs(target - own) > 1e-6
     return (f"CAKE's target is a twentieth of rtt, {own:g} ms, where the run had {target:g}",) if differs else ()
@@ -362,5 +357,7 @@ def _bytes(text: str) -> str:
 
 
 def _ms(text: str) -> float:
-    digits = text.rstrip("numsµ")
-    return float(digits) * {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}[text[len(digits) :]]
+    value = milliseconds(text)
+    if value is None:
+        raise ValueError(f"{text!r} is no time")
+    return value

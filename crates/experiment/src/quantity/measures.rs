@@ -1,0 +1,214 @@
+//! Times, rates and sizes, and what a link takes of them: all that has a unit.
+
+use super::Quantity;
+use crate::source::did_you_mean;
+use crate::tree::Any;
+use params::unit::{PACKETS, RATES, SIZES, TIMES, names};
+use params::{Value, bytes_a_second, parse_number};
+use units::{Bytes, Duration, Rate};
+
+/// Explains why `text` is no value of a kind with units.
+fn no_unit(text: &str, kind: &str, noun: &str, units: impl Iterator<Item = &'static str>, likely: &[&str]) -> String {
+    let units: Vec<_> = units.collect();
+    match parse_number(text) {
+        None => format!("{text:?} is not {kind}"),
+        Some((x, _)) if x < 0.0 => format!("{text:?} is negative; {noun} is not"),
+        Some((x, "")) => {
+            let cures: Vec<_> = likely.iter().map(|unit| format!("\"{x} {unit}\"")).collect();
+            format!("{text:?} has no unit: write {}; allowed are {}", cures.join(" or "), units.join(", "))
+        }
+        Some((_, unit)) if units.contains(&unit) => format!("{text:?} is too large for {noun}"),
+        Some((_, unit)) => {
+            let near = did_you_mean(unit, units.iter().copied());
+            format!("{unit:?} in {text:?} is no unit of {noun}{near} (allowed: {})", units.join(", "))
+        }
+    }
+}
+
+impl Quantity for Duration {
+    fn what() -> String {
+        "a time such as \"40 ms\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        <Duration as Value>::parse(text)
+            .ok_or_else(|| no_unit(text, &Self::what(), "a time", names(&TIMES), &["ms", "s"]))
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} has no unit: write \"{x} ms\" or \"{x} s\""))
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.show())
+    }
+}
+
+pub(crate) fn read_rate(text: &str, kind: &str) -> Result<Rate, String> {
+    <Rate as Value>::parse(text).ok_or_else(|| match parse_number(text) {
+        // MB/s and friends: the commonest slip is bytes for bits.
+        Some((x, unit)) if (unit.contains('B') || bytes_a_second(unit)) && x >= 0.0 => {
+            // A prefix before the B or byte: none, k, M, G, and Ki, Mi, Gi.
+            let scale = match unit.to_lowercase().as_bytes() {
+                [b'k', b'i', ..] => 1024e-6,
+                [b'm', b'i', ..] => 1.048_576,
+                [b'g', b'i', ..] => 1_073.741_824,
+                [b'k', ..] => 1e-3,
+                [b'm', ..] => 1.0,
+                [b'g', ..] => 1e3,
+                _ => 1e-6,
+            };
+            let rate = Rate::from_mbps(x * 8.0 * scale);
+            format!("{text:?} counts bytes; rates are in bits per second, such as \"{}\"", rate.show())
+        }
+        _ => no_unit(text, kind, "a rate", names(&RATES), &["Mbit/s"]),
+    })
+}
+
+impl Quantity for Rate {
+    fn what() -> String {
+        "a rate such as \"12 Mbit/s\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        read_rate(text, &Self::what())
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} has no unit: write \"{x} Mbit/s\""))
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.show())
+    }
+}
+
+impl Quantity for Bytes {
+    fn what() -> String {
+        "a size such as \"1448 B\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        <Bytes as Value>::parse(text).ok_or_else(|| no_unit(text, &Self::what(), "a size", names(&SIZES), &["B"]))
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} has no unit: write \"{x} B\""))
+    }
+    fn write(&self) -> Any {
+        Any::Text(self.show())
+    }
+}
+
+/// How fast a link sends, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RateText {
+    Constant(Rate),
+    Trace(String),
+    Unlimited,
+}
+
+impl Quantity for RateText {
+    fn what() -> String {
+        "a rate such as \"12 Mbit/s\", \"trace(file)\" or \"unlimited\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let trimmed = text.trim();
+        if trimmed == "unlimited" {
+            return Ok(RateText::Unlimited);
+        }
+        if let Some(rest) = trimmed.strip_prefix("trace(") {
+            return match rest.strip_suffix(')').map(str::trim) {
+                Some(file) if !file.is_empty() => Ok(RateText::Trace(file.into())),
+                _ => Err(format!("{text:?} names no file: write trace(file), the file beside this one")),
+            };
+        }
+        read_rate(text, &Self::what()).map(RateText::Constant)
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        <Rate as Quantity>::number(x).map(RateText::Constant)
+    }
+    fn write(&self) -> Any {
+        match self {
+            RateText::Constant(rate) => rate.write(),
+            RateText::Trace(file) => Any::Text(format!("trace({file})")),
+            RateText::Unlimited => Any::Text("unlimited".into()),
+        }
+    }
+}
+
+/// The size of a buffer, as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Buffer {
+    Packets(u64),
+    Bytes(Bytes),
+    Time(Duration),
+    Bdp(f64),
+}
+
+impl Quantity for Buffer {
+    fn what() -> String {
+        "a buffer such as \"80 packets\", \"2 BDP\", \"340 ms\" or \"120 kB\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let Some((x, unit)) = parse_number(text) else { return Err(format!("{text:?} is not {}", Self::what())) };
+        match unit {
+            _ if x < 0.0 => Err(format!("{text:?} is negative; a buffer is not")),
+            _ if PACKETS.names.contains(&unit) && (x.fract() != 0.0 || x > 1e18) => {
+                Err(format!("{text:?} is not a whole number of packets"))
+            }
+            _ if PACKETS.names.contains(&unit) => Ok(Buffer::Packets(x as u64)),
+            "BDP" | "bdp" => Ok(Buffer::Bdp(x)),
+            _ => {
+                let time = <Duration as Value>::parse(text).filter(|_| !unit.is_empty()).map(Buffer::Time);
+                let size = || <Bytes as Value>::parse(text).filter(|_| !unit.is_empty()).map(Buffer::Bytes);
+                time.or_else(size).ok_or_else(|| {
+                    let units = ["packets", "p", "BDP"].into_iter().chain(names(&TIMES)).chain(names(&SIZES));
+                    no_unit(text, &Self::what(), "a buffer", units, &["packets"])
+                })
+            }
+        }
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} has no unit: write \"{x} packets\", \"{x} ms\" or \"{x} BDP\""))
+    }
+    fn write(&self) -> Any {
+        Any::Text(match self {
+            Buffer::Packets(1) => "1 packet".into(),
+            Buffer::Packets(n) => format!("{n} packets"),
+            Buffer::Bytes(n) => n.show(),
+            Buffer::Time(t) => t.show(),
+            Buffer::Bdp(x) => format!("{x} BDP"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_read_in_all_four_ways_and_written_back() {
+        for (text, want) in [
+            ("80 packets", Buffer::Packets(80)),
+            ("1000p", Buffer::Packets(1000)),
+            ("2BDP", Buffer::Bdp(2.0)),
+            ("0.5 bdp", Buffer::Bdp(0.5)),
+            ("340 ms", Buffer::Time(Duration::from_millis(340))),
+            ("120kB", Buffer::Bytes(Bytes::new(120_000))),
+        ] {
+            let read = Buffer::read(text).unwrap();
+            assert_eq!(read, want);
+            let Any::Text(written) = read.write() else { panic!("{read:?} is not written as text") };
+            assert_eq!(Buffer::read(&written), Ok(want));
+        }
+    }
+
+    #[test]
+    fn bits_and_bytes_are_told_apart() {
+        for (bytes, bits) in [
+            ("2 MB/s", "16Mbit/s"),
+            ("1500 KB/s", "12Mbit/s"),
+            ("1500kBps", "12Mbit/s"),
+            ("1 GB/s", "8Gbit/s"),
+            ("1500 B/s", "12kbit/s"),
+            ("2 MiB/s", "16.777216Mbit/s"),
+            ("3 mbytes/s", "24Mbit/s"),
+        ] {
+            let e = RateText::read(bytes).unwrap_err();
+            assert_eq!(e, format!("{bytes:?} counts bytes; rates are in bits per second, such as {bits:?}"));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+"""What the core lists as units is read alike in both languages."""
+
+import pytest
+
+import sojourn as sj
+from sojourn import _engine, units
+from sojourn.errors import SpecError
+from sojourn.whatif.commands import octets
+
+KEYS = {"time": "path.rtt", "rate": "path.rate", "size": "path.buffer", "packets": "path.buffer"}
+ALL = [(kind, unit) for kind, named in _engine.units().items() for unit in named]
+
+
+@pytest.mark.parametrize(("kind", "unit"), ALL, ids=[unit for _, unit in ALL])
+def test_a_unit_means_the_same_to_the_core_and_here(kind: str, unit: str) -> None:
+    scale = _engine.units()[kind][unit]
+    most = {"time": 30.0, "rate": 1e9, "size": 1e6, "packets": 1e4}[kind]
+    value = max(most / scale, 1e-9)
+    text = f"{value:.9g} {unit}" if kind != "packets" else f"7 {unit}"
+    case = sj.check("10Mbit/s 20ms 80packets fifo: cubic", set={KEYS[kind]: text}).cases[0]
+    found = units.quantity(text)
+    assert found is not None and found.kind == kind
+    rate = {"time": case.flows[0]["base_rtt_ms"] / 1e3, "rate": case.links[0]["rate_mbps"] * 1e6}
+    if kind in rate:
+        assert found.amount == pytest.approx(rate[kind], rel=1e-6)
+    else:
+        shown = units.quantity(case.links[0]["buffer"])
+        assert shown is not None and shown.kind == kind and shown.amount == pytest.approx(found.amount, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12.5 Mbit/s", (12.5, "Mbit/s", "rate", 1e6)),
+        ("10 MBPS", (10.0, "MBPS", "rate", 1e6)),
+        ("1e3 kbit/s", (1e3, "kbit/s", "rate", 1e3)),
+        ("10_000 packets", (10_000.0, "packets", "packets", 1.0)),
+        (".5BDP", (0.5, "BDP", "BDP", 1.0)),
+        ("-3 %", (-3.0, "%", "share", 0.01)),
+        ("0.5", (0.5, "", "share", 1.0)),
+        ("10 MB/s", None),
+        ("10 mb", None),
+        ("ms", None),
+        ("1.2.3 ms", None),
+        ("pie(target=20ms)", None),
+    ],
+)
+def test_what_is_a_quantity(text: str, value: tuple[float, str, str, float] | None) -> None:
+    assert units.quantity(text) == value
+
+
+@pytest.mark.parametrize(("text", "ms"), [("20 µs", 0.02), ("1 min", 6e4), ("2 ns", 2e-6), ("0.1s", 100.0)])
+def test_any_unit_of_time_does_for_a_step(text: str, ms: float) -> None:
+    assert units.series_step(text) == pytest.approx(ms)
+
+
+@pytest.mark.parametrize("text", ["10", "10 kB", "0 ms", "-1 ms", "ten ms", ""])
+def test_a_step_is_a_time_and_more_than_none(text: str) -> None:
+    with pytest.raises(SpecError, match="series step"):
+        units.series_step(text)
+
+
+@pytest.mark.parametrize(
+    ("buffer", "size"),
+    [("500 us", 3125), ("20 µs", 125), ("1 h", 22_500_000_000), ("2e3 kB", 2_000_000), ("80 pkts", None)],
+)
+def test_buffers_of_any_unit_come_to_bytes(buffer: str, size: int | None) -> None:
+    assert octets(buffer, 50.0, 20.0) == size
+
+
+def test_swept_values_on_one_axis() -> None:
+    assert units.on_axis(["500 kbit/s", "1.5 Mbit/s", "1 Gbit/s"]) == ([500.0, 1500.0, 1e6], "kbit/s")
+    assert units.on_axis(["1 BDP", "80 packets"]) is None
+    assert units.on_axis(["pie(target=20ms)", "fifo"]) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "places"),
+    [
+        (["1Mbps", "10 mbit", "4000kbit"], [1, 10, 4]),
+        (["10 kB", "20 KiB", "1 MiB"], [10, 20.48, 1048.576]),
+        (["0.001", "0.5 %", "0.01"], [0.001, 0.005, 0.01]),
+        (["0.1 %", "1 %"], [0.1, 1.0]),
+        (["30 min", "2 h"], [30, 120]),
+    ],
+)
+def test_every_spelling_of_a_unit_has_its_place_on_an_axis(texts: list[str], places: list[float]) -> None:
+    found = units.on_axis(texts)
+    assert found is not None and found[0] == pytest.approx(places)
