@@ -17,29 +17,26 @@ torn last line or an unnamed temporary file: both are discarded. DuckDB and pola
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from io import BytesIO, FileIO
+from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._engine import Experiment, Plan, Record, version
-from .errors import SetupError, SpecError
+from .disk import append, cut_torn_line, full_disk, open_locked, write, write_parquet
+from .errors import SpecError
 from .held import in_order, opens, outcomes, read_json
 from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, Outcome, Result
 from .stats import counted
 from .writing import takes_files
-
-if TYPE_CHECKING:
-    import polars as pl
 
 LAYOUT = 1
 _TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS, *DIFTR, *ARRIVALS)
@@ -200,14 +197,14 @@ class Store:
 
     def add(self, outcome: Outcome) -> Outcome:
         """Make one finished run durable; return it with its tables on disk instead of in memory."""
-        with _full_disk(self.path):
+        with full_disk(self.path):
             lines = self._open()
             files: dict[str, Path] = {}
             for name in outcome.tables:
                 frame = outcome.frame(name)
                 if frame is not None:
                     files[name] = self.path / name / f"{outcome.case.hash}-{outcome.repetition}.parquet"
-                    _write_parquet(files[name], frame)
+                    write_parquet(files[name], frame)
             line = json.loads(outcome.raw)
             line["run"] = {
                 "index": outcome.case.index,
@@ -216,7 +213,7 @@ class Store:
                 "record": asdict(outcome.record),
                 "tables": list(files),
             }
-            _append(lines, json.dumps(line, separators=(",", ":")).encode() + b"\n")
+            append(lines, json.dumps(line, separators=(",", ":")).encode() + b"\n")
             self._kept = True
         return replace(outcome, tables={}, files=files)
 
@@ -225,13 +222,13 @@ class Store:
 
         What an older one holds stays as it is until the first run is added.
         """
-        with _full_disk(self.path):
+        with full_disk(self.path):
             self._reserved()
 
     def _reserved(self) -> FileIO:
         if self._lines is None:
             self._made = [each for each in (self.path, *self.path.parents) if not each.exists()]
-            self._lines = _open_locked(self.path / "summary.jsonl", self._cure)
+            self._lines = open_locked(self.path / "summary.jsonl", self._cure.elsewhere)
             others = ((self.path / name).exists() for name in _FILES if name != "summary.jsonl")
             self._new = self._lines.seek(0, os.SEEK_END) == 0 and not any(others)
             if self._new:
@@ -244,14 +241,14 @@ class Store:
             if self._fresh:
                 clear(self.path, but="summary.jsonl")  # which is open
                 lines.truncate(0)
-            _cut_torn_line(lines)
+            cut_torn_line(lines)
             self._describe()
         return lines
 
     def _describe(self) -> None:
         # The plan first: by it a folder is known for ours, whenever a kill comes.
-        _write(self.path / "plan.json", self.plan.raw.encode())
-        _write(self.path / "spec.toml", self.plan.toml.encode())
+        write(self.path / "plan.json", self.plan.raw.encode())
+        write(self.path / "spec.toml", self.plan.toml.encode())
         self._meta = {**_meta(self.experiment, self.plan), "on": self.on}
         self._write_meta(complete=False, asked=self.asked)
 
@@ -259,17 +256,17 @@ class Store:
         """Write the summary tables and the meta file; called at the end and on interruption."""
         if not result.outcomes or self.closed_at is not None:
             return
-        with _full_disk(self.path):
+        with full_disk(self.path):
             self._open()
             # The tables are of the folder: what an earlier command ran and this one did not ask for is in them, too.
             held = replace(result, outcomes=in_order(self.path, self.plan, version()))
             for name in _SUMMARIES:
-                _write_parquet(self.path / f"{name}.parquet", getattr(held, name))
+                write_parquet(self.path / f"{name}.parquet", getattr(held, name))
             failed = [[str(failure), failure.case, failure.repetition] for failure in result.failures]
             self._write_meta(complete=complete, asked=self.asked, runs=len(held.outcomes), failed=failed)
 
     def _write_meta(self, **more: Any) -> None:
-        _write(self.path / "meta.json", json.dumps({**self._meta, "finished": _now(), **more}, indent=2).encode())
+        write(self.path / "meta.json", json.dumps({**self._meta, "finished": _now(), **more}, indent=2).encode())
 
     def close(self) -> None:
         """Let go of the folder; one that is new and has no run in it is taken away."""
@@ -363,81 +360,3 @@ def _now() -> str:
     from datetime import UTC, datetime
 
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _open_locked(path: Path, cure: Cure = WITH_OPTION) -> FileIO:
-    """Open for appending, for this process alone: two writers would interleave their lines. Makes the folder."""
-    for _ in range(9):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lines = path.open("a+b", buffering=0)  # a buffer would write on closing what a full disk refused before
-        except FileNotFoundError:  # another command has just taken away the folder, having kept nothing
-            continue
-        try:
-            import fcntl
-        except ImportError:  # Windows has no flock; two writers there are the user's to avoid
-            return lines
-        try:
-            fcntl.flock(lines, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lines.close()
-            break
-        with suppress(FileNotFoundError):
-            if os.path.samestat(path.stat(), os.fstat(lines.fileno())):
-                return lines
-        lines.close()  # taken away before it was locked: lines in it would be nobody's
-    raise SetupError(f"{path.parent} is being written by another run; wait for it, or {cure.elsewhere}")
-
-
-def _append(lines: FileIO, data: bytes) -> None:
-    """Write whole or not at all, and wait until it is on the disk."""
-    end = lines.seek(0, os.SEEK_END)
-    left = memoryview(data)
-    try:
-        while left:
-            left = left[lines.write(left) :]
-        os.fsync(lines.fileno())
-    except OSError:
-        with suppress(OSError):  # a torn line is discarded on reading, too
-            lines.truncate(end)
-        raise
-
-
-def _cut_torn_line(lines: FileIO) -> None:
-    lines.seek(0)
-    data = lines.read()
-    whole = data.rfind(b"\n") + 1
-    if whole != len(data):
-        lines.truncate(whole)
-
-
-def _write_parquet(path: Path, frame: pl.DataFrame) -> None:
-    path.parent.mkdir(exist_ok=True)
-    table = BytesIO()  # polars has errors of its own for a full disk
-    frame.write_parquet(table, compression="zstd")
-    _write(path, table.getbuffer())
-
-
-def _write(path: Path, data: bytes | memoryview) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def _full_disk(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        raise SetupError(
-            f"{path}: cannot write: {error.strerror or error}. Finished runs in it are safe; "
-            f"{'make room' if full else 'mend that'} and give the same command again: it goes on from there"
-        ) from error

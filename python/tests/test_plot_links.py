@@ -17,7 +17,7 @@ import sojourn as sj
 from sojourn import plot, report, schedule
 from sojourn.errors import SpecError
 from sojourn.plot import data, links, rates, samples, style
-from sojourn.report.result import over_time
+from sojourn.report.over_time import over_time
 from sojourn.result import Result
 
 # The slowest link is the one that only ACKs pass, and the first in the file; the data queue at core.

@@ -16,8 +16,8 @@ import synthetic
 
 import sojourn
 from sojourn import report
+from sojourn.report.over_time import over_time
 from sojourn.report.render import clean_svg
-from sojourn.report.result import over_time
 
 NASTY = "</script><script>alert('1')</script> & \"quotes\" <b>"
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -204,7 +204,7 @@ def test_a_run_over_time_shows_its_flows_and_causes() -> None:
 
 def test_ticks_for_which_a_page_has_no_room_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     from sojourn.plot.data import shown
-    from sojourn.report import result as over
+    from sojourn.report import over_time as over
 
     cases = shown(synthetic.result(("hldg", "cubic"), step=0.1, events=True))
     whole = over_time(cases[0], 0)
@@ -218,7 +218,7 @@ def test_ticks_for_which_a_page_has_no_room_are_counted(monkeypatch: pytest.Monk
 
 def test_the_queue_bears_its_drops_and_the_delay_its_base(monkeypatch: pytest.MonkeyPatch) -> None:
     from sojourn.plot.data import shown
-    from sojourn.report import result as over
+    from sojourn.report import over_time as over
 
     line = "4Mbit/s 40ms 10p codel(ecn=true): cubic ecn, newreno"
     result = sojourn.run(line, set={"run.duration": "10 s"}, series="100 ms")

@@ -284,7 +284,7 @@ def test_a_killed_sweep_resumes_to_the_same_tables(tmp_path):
 
 
 def test_a_full_disk_loses_no_finished_run(sweep_file, tmp_path, monkeypatch):
-    written = stores._write_parquet
+    written = stores.write_parquet
     room = [6]  # files that still fit: two runs of two or more tables each
 
     def write(path: Path, frame: pl.DataFrame) -> None:
@@ -293,7 +293,7 @@ def test_a_full_disk_loses_no_finished_run(sweep_file, tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         written(path, frame)
 
-    monkeypatch.setattr(stores, "_write_parquet", write)
+    monkeypatch.setattr(stores, "write_parquet", write)
     with pytest.raises(sj.SetupError, match=r"No space left on device.*same command again"):
         sj.run(sweep_file, out=tmp_path / "out", jobs=1)
     monkeypatch.undo()
@@ -310,7 +310,7 @@ def test_no_other_error_takes_the_place_of_the_prepared_one(sweep_file, tmp_path
     written = stores.Store.add
 
     def add(self, outcome):
-        with stores._full_disk(self.path):
+        with stores.full_disk(self.path):
             if outcome.repetition == 1:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return written(self, outcome)
@@ -370,7 +370,7 @@ def test_a_folder_belongs_to_one_experiment(sweep_file, tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="no flock")
 def test_two_writers_do_not_mix(sweep_file, tmp_path):
     sj.run(sweep_file, out=tmp_path / "out")
-    held = stores._open_locked(tmp_path / "out" / "summary.jsonl")
+    held = stores.open_locked(tmp_path / "out" / "summary.jsonl", "choose another")
     with pytest.raises(sj.SetupError, match="another run"):
         sj.run(sweep_file, out=tmp_path / "out", repeat=4)
     held.close()
@@ -457,6 +457,6 @@ def test_a_lock_on_a_file_that_was_taken_away_is_none(tmp_path, monkeypatch):
         flock(*arguments)
 
     monkeypatch.setattr(fcntl, "flock", lock)
-    with stores._open_locked(path) as lines:
+    with stores.open_locked(path, "choose another") as lines:
         assert os.path.samestat(path.stat(), os.fstat(lines.fileno()))
     assert others

@@ -1,10 +1,12 @@
 //! One end of a connection.
 
+mod arriving;
+mod leaving;
+
 use crate::handshake::{Opening, State};
 use crate::receiver::Receiver;
 use crate::sender::{Fin, Sender};
-use crate::transmit::Chunk;
-use crate::{Config, Flags, Segment, Stack, Stats};
+use crate::{Config, Stack, Stats};
 use alloc::boxed::Box;
 use cc::{CongestionControl, Flow};
 use core::mem::offset_of;
@@ -153,119 +155,6 @@ impl Endpoint {
         [front.cast(), back.cast(), core::ptr::from_ref(&*self.sender.cc).cast(), aside.cast()]
     }
 
-    /// A segment arrived.
-    #[inline(never)]
-    pub fn on_segment(&mut self, now: Instant, s: &Segment) -> Heard {
-        if self.is_plain_data(s) {
-            self.on_plain_data(now, s)
-        } else if self.is_pure_ack(s) {
-            self.on_pure_ack(now, s)
-        } else {
-            self.on_any_segment(now, s)
-        }
-    }
-
-    /// [`on_segment`](Self::on_segment) where it mostly is data.
-    #[inline(always)]
-    pub fn on_data(&mut self, now: Instant, s: &Segment) -> Heard {
-        if self.is_plain_data(s) { self.on_plain_data(now, s) } else { self.on_segment(now, s) }
-    }
-
-    /// [`on_segment`](Self::on_segment) where it mostly is an acknowledgement.
-    #[inline(always)]
-    pub fn on_ack(&mut self, now: Instant, s: &Segment) -> Heard {
-        if self.is_pure_ack(s) { self.on_pure_ack(now, s) } else { self.on_segment(now, s) }
-    }
-
-    /// Data, and no news about ours?
-    #[inline(always)]
-    fn is_plain_data(&self, s: &Segment) -> bool {
-        const FLAGS: u8 = Flags::ACK.0 | Flags::TIMESTAMP.0;
-        self.state == State::Established
-            && s.len > 0
-            && s.ack == self.sender.una
-            && s.flags.0 & !FLAGS == 0
-            && s.sack.is_empty()
-    }
-
-    /// An ACK and nothing else? One with ranges is: under heavy loss every fifth has some.
-    #[inline(always)]
-    fn is_pure_ack(&self, s: &Segment) -> bool {
-        const FLAGS: u8 = Flags::ACK.0 | Flags::TIMESTAMP.0 | Flags::DSACK.0 | Flags::ECE.0;
-        self.state == State::Established && s.len == 0 && s.seq == self.receiver.nxt && s.flags.0 & !FLAGS == 0
-    }
-
-    #[inline(always)]
-    fn hear(&mut self, now: Instant) {
-        if self.hears {
-            self.sender.aside.heard_at = now;
-        }
-    }
-
-    #[inline(always)]
-    fn on_plain_data(&mut self, now: Instant, s: &Segment) -> Heard {
-        self.hear(now);
-        self.sender.see_window(s);
-        self.note_stamp(s);
-        let delivered = self.take_in(now, s);
-        Heard { rtt: None, acked: 0, delivered }
-    }
-
-    #[inline(always)]
-    fn take_in(&mut self, now: Instant, s: &Segment) -> u64 {
-        let Sender { stats, rtt, clock, .. } = &mut self.sender;
-        self.receiver.on_data(now, s, stats, rtt, clock)
-    }
-
-    #[inline(always)]
-    fn on_pure_ack(&mut self, now: Instant, s: &Segment) -> Heard {
-        let mut heard = Heard::default();
-        self.sender.flow.now = now;
-        self.hear(now);
-        self.sender.on_ack(now, s, self.echo(s), &mut heard);
-        self.note_stamp(s);
-        heard
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn on_any_segment(&mut self, now: Instant, s: &Segment) -> Heard {
-        let mut heard = Heard::default();
-        self.sender.flow.now = now;
-        self.hear(now);
-        if self.state != State::Established && !self.on_opening_segment(now, s, &mut heard) {
-            return heard;
-        }
-        if s.flags.has(Flags::SYN) {
-            // Our last ACK of the opening was lost.
-            self.receiver.ack_now = true;
-            return heard;
-        }
-        if s.flags.has(Flags::ACK) {
-            self.sender.on_ack_outside(now, s, self.echo(s), &mut heard);
-        }
-        self.note_stamp(s);
-        if s.span() > 0 || s.seq < self.receiver.nxt {
-            heard.delivered = self.take_in(now, s);
-        }
-        heard
-    }
-
-    #[inline]
-    fn echo(&self, s: &Segment) -> Option<(u32, u32)> {
-        if self.sender.stamped && s.flags.has(Flags::TIMESTAMP) { Some((s.ts_ecr, s.ts_val)) } else { None }
-    }
-
-    /// RFC 7323, section 4.3: what is echoed is the stamp of the first segment not yet acknowledged.
-    #[inline]
-    fn note_stamp(&mut self, s: &Segment) {
-        let before = self.receiver.ts_recent;
-        let newer = (s.ts_val.wrapping_sub(before) as i32) >= 0;
-        // Every other segment is one not yet acknowledged: a choice of two values is cheaper than a branch.
-        let taken = newer & (s.seq <= self.receiver.acked_to());
-        self.receiver.ts_recent = if taken { s.ts_val } else { before };
-    }
-
     /// Some time has come: call at (or after) [`next_timer`](Self::next_timer).
     pub fn on_timer(&mut self, now: Instant) {
         self.sender.flow.now = now;
@@ -280,129 +169,6 @@ impl Endpoint {
             self.receiver.talks = false;
         }
         self.sender.on_timer(now);
-    }
-
-    /// The next segment to send now, until `None`.
-    #[inline]
-    pub fn poll_send(&mut self, now: Instant) -> Option<Segment> {
-        let mut s = Segment::default();
-        self.poll_outside(now, &mut s).then_some(s)
-    }
-
-    /// May [`poll_send`](Self::poll_send) give something? If not, it need not be asked.
-    #[inline]
-    pub fn may_send(&self) -> bool {
-        !self.sender.asleep || self.receiver.ack_now
-    }
-
-    /// [`poll_send`](Self::poll_send) in place: true if `s` is now a segment to send. A segment just written is slow to
-    /// copy, since its fields must reach the cache before they can be read in larger pieces.
-    #[inline(always)]
-    pub fn poll_into(&mut self, now: Instant, s: &mut Segment) -> bool {
-        // Nothing has happened since the last `None` that could change it.
-        if self.sender.asleep {
-            return self.acknowledge_into(now, s);
-        }
-        self.poll_awake(now, s)
-    }
-
-    #[inline]
-    fn acknowledge_into(&mut self, now: Instant, s: &mut Segment) -> bool {
-        if self.receiver.ack_now {
-            self.pure_ack(now, s);
-            return true;
-        }
-        false
-    }
-
-    /// [`poll_into`](Self::poll_into) for an end that seldom has more to send than acknowledgements.
-    #[inline]
-    pub fn poll_outside(&mut self, now: Instant, s: &mut Segment) -> bool {
-        if self.sender.asleep {
-            return self.acknowledge_into(now, s);
-        }
-        self.poll_awake_outside(now, s)
-    }
-
-    #[inline(never)]
-    fn poll_awake_outside(&mut self, now: Instant, s: &mut Segment) -> bool {
-        self.poll_awake(now, s)
-    }
-
-    #[inline(always)]
-    fn poll_awake(&mut self, now: Instant, s: &mut Segment) -> bool {
-        if self.state != State::Established {
-            let opening = self.poll_opening(now);
-            *s = opening.unwrap_or_default();
-            return opening.is_some();
-        }
-        // Ranges travel on ACKs without data, so that data segments keep their size.
-        if self.receiver.ack_now && self.receiver.is_out_of_order() {
-            self.pure_ack(now, s);
-            return true;
-        }
-        self.sender.flow.now = now;
-        if let Some(chunk) = self.sender.poll(now, self.receiver.ts_recent) {
-            self.data(now, chunk, s);
-            return true;
-        }
-        self.sender.asleep = true;
-        self.acknowledge_into(now, s)
-    }
-
-    #[inline]
-    fn data(&mut self, now: Instant, chunk: Chunk, s: &mut Segment) {
-        self.segment(now, s);
-        s.seq = chunk.seq;
-        s.len = chunk.len;
-        if chunk.fin {
-            s.flags = s.flags.with(Flags::FIN);
-        }
-        if self.sender.ecn.on && !chunk.again {
-            s.ecn = if self.sender.config.ect1 { 1 } else { 2 };
-            if self.sender.ecn.tell_reduced && chunk.len > 0 {
-                self.sender.ecn.tell_reduced = false;
-                s.flags = s.flags.with(Flags::CWR);
-            }
-        }
-        self.receiver.note_answer(now);
-    }
-
-    fn pure_ack(&mut self, now: Instant, s: &mut Segment) {
-        self.segment(now, s);
-        s.seq = self.sender.nxt;
-        self.sender.stats.acks += 1;
-        if self.receiver.is_out_of_order() {
-            let (blocks, duplicate) = self.receiver.blocks();
-            s.sack = blocks;
-            if duplicate {
-                s.flags = s.flags.with(Flags::DSACK);
-            }
-        }
-    }
-
-    /// A segment with everything but sequence, data and ranges.
-    #[inline]
-    fn segment(&mut self, now: Instant, s: &mut Segment) {
-        let mut flags = Flags::ACK;
-        let (mut ts_val, mut ts_ecr) = (0, 0);
-        if self.sender.stamped {
-            flags = flags.with(Flags::TIMESTAMP);
-            (ts_val, ts_ecr) = (self.sender.clock.read(now), self.receiver.ts_recent);
-        }
-        if self.receiver.ecn.echo {
-            flags = flags.with(Flags::ECE);
-        }
-        *s = Segment {
-            ack: self.receiver.nxt,
-            window: self.receiver.window(),
-            ts_val,
-            ts_ecr,
-            ce_bytes: self.receiver.ecn.bytes,
-            flags,
-            ..Segment::default()
-        };
-        self.receiver.on_ack_sent();
     }
 
     /// The earliest time [`on_timer`](Self::on_timer) is wanted; [`Instant::MAX`] for never.

@@ -1,5 +1,9 @@
 //! What was sent and is not yet acknowledged in order: one record a segment, and sums over them.
 
+mod delivery;
+
+pub(crate) use self::delivery::Delivery;
+
 use crate::ring::Ring;
 use alloc::collections::VecDeque;
 use units::Instant;
@@ -84,96 +88,6 @@ pub(crate) struct Scoreboard {
     pub resent_order: VecDeque<(u64, Turn)>,
     /// The next transmission's [`Record::order`].
     order: u16,
-}
-
-/// What the records an ACK delivered add up to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivery {
-    pub bytes: u64,
-    /// Earliest and latest sending among those never retransmitted; `oldest` is `MAX` if there is none.
-    pub oldest: Instant,
-    pub youngest: Turn,
-    /// Lowest end among those never retransmitted (F-RTO).
-    pub original_end: u64,
-    /// The one sent last, and whether it was a retransmission.
-    pub newest: Turn,
-    pub newest_again: bool,
-    /// The one looked at last, selective acknowledgements first, and whether it was a retransmission.
-    pub last: Turn,
-    pub last_again: bool,
-    /// The ACK covers a retransmission, so it says nothing of when the segments around it arrived (Karn).
-    pub ambiguous: bool,
-    /// The highest selective acknowledgement before this ACK.
-    pub known_to: u64,
-    /// By how many bytes an original was late: it was delivered after higher ones (reordering).
-    pub late: u64,
-    /// A selective acknowledgement that was not on the scoreboard, which a timeout may have cleared.
-    pub news: bool,
-}
-
-impl Delivery {
-    #[inline]
-    pub fn new(known_to: u64) -> Self {
-        Delivery {
-            bytes: 0,
-            oldest: Instant::MAX,
-            youngest: Turn::default(),
-            original_end: u64::MAX,
-            newest: Turn::default(),
-            newest_again: false,
-            last: Turn::default(),
-            last_again: false,
-            ambiguous: false,
-            known_to,
-            late: 0,
-            news: false,
-        }
-    }
-
-    /// Is there a segment that was never retransmitted, fit for an RTT sample?
-    #[inline]
-    pub fn is_clean(&self) -> bool {
-        self.oldest != Instant::MAX && !self.ambiguous
-    }
-
-    #[inline]
-    fn note(&mut self, turn: Turn, again: bool) {
-        (self.last, self.last_again) = (turn, again);
-        if turn.is_after(self.newest) {
-            (self.newest, self.newest_again) = (turn, again);
-        }
-    }
-
-    /// A run of neighbours never retransmitted, sent in order: its bytes, its first and its last.
-    #[inline]
-    fn add_run(&mut self, bytes: u64, first: &Record, last: &Record) {
-        self.late = self.late.max(self.known_to.saturating_sub(first.seq));
-        if self.bytes == 0 {
-            // The common case: nothing to compare with.
-            self.bytes = bytes;
-            (self.oldest, self.youngest) = (first.sent_at, last.turn());
-            self.original_end = first.end();
-            (self.newest, self.newest_again) = (last.turn(), false);
-            (self.last, self.last_again) = (last.turn(), false);
-            return;
-        }
-        self.bytes += bytes;
-        self.oldest = self.oldest.min(first.sent_at);
-        if last.turn().is_after(self.youngest) {
-            self.youngest = last.turn();
-        }
-        self.original_end = self.original_end.min(first.end());
-        self.note(last.turn(), false);
-    }
-
-    fn add(&mut self, r: &Record) {
-        if r.is(EVER) {
-            self.bytes += r.len as u64;
-            self.note(r.turn(), true);
-        } else {
-            self.add_run(r.len as u64, r, r);
-        }
-    }
 }
 
 impl Scoreboard {

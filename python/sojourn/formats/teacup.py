@@ -1,36 +1,21 @@
-"""A TEACUP configuration (`config.py` with TPCONF variables) as an experiment file, read and never executed.
-
-Assignments are evaluated as far as they are literals, names assigned before, and the few operations that configurations
-use (`range`, `str`, `map`, `join`, indexing, arithmetic). What cannot be carried over is listed.
+"""A TEACUP configuration (`config.py` with TPCONF variables) as an experiment file. What cannot be carried over is
+listed.
 """
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
-from ..errors import SpecError
-from ..reading import content
+from .tpconf import Config, amount, arguments, assigned, varied
 
-LARGEST = 4 * 1024 * 1024
 #: Base RTT that stands for a testbed's wires where no delay is emulated.
 WIRES = 0.2
-#: Settings of machines, of files and of loggers: an experiment of ours has no use for them.
-OF_THE_TESTBED = re.compile(
-    r"TPCONF_(script_path|debug_level|router|hosts|host_internal_ip|.*topology.*|max_time_diff|test_id|remote_dir|"
-    r"linux_kern_.*|.*reboot.*|boot_timeout|.*power.*|os_partition|tftp.*|bc_ping.*|web10g.*|.*logger.*|ttprobe.*|"
-    r"pcap_snaplen|.*password.*|user)"
-)
 QUEUES = {"pfifo": "fifo", "bfifo": "fifo", "fifo": "fifo"}
-_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,40 +26,11 @@ class Teacup:
     left: tuple[str, ...]
 
 
-@dataclass
-class _Config:
-    path: Path
-    values: dict[str, Any] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)
-
-    def get(self, name: str) -> Any:
-        if name not in self.values:
-            raise SpecError(f"{self.path}: no {name}, or none that can be read without executing the file")
-        return self.values[name]
-
-    def rows(self, name: str, width: int) -> list[tuple[Any, ...]]:
-        """A list of tuples."""
-        made = self.get(name)
-        if not isinstance(made, list) or any(not isinstance(one, tuple) or len(one) != width for one in made):
-            raise self.wrong(name, f"a list of tuples of {width} is wanted")
-        return made
-
-    def by_host(self, name: str, host: str) -> Any:
-        """An entry of a dictionary whose keys are hosts."""
-        made = self.values.get(name, {})
-        if not isinstance(made, dict):
-            raise self.wrong(name, "a dictionary whose keys are hosts is wanted")
-        return made.get(host)
-
-    def wrong(self, name: str, what: str) -> SpecError:
-        return SpecError(f"{self.path}: {name}: {what}")
-
-
 def read(path: Path) -> Teacup:
     """Read a configuration; errors name the variable."""
-    config = _assigned(path)
-    varied = _varied(config)
-    defaults = {name: values[0][name] for _, values in varied for name in values[0]}
+    config = assigned(path)
+    varying = varied(config)
+    defaults = {name: values[0][name] for _, values in varying for name in values[0]}
     given = config.values.get("TPCONF_variable_defaults", {})
     if not isinstance(given, dict):
         raise config.wrong("TPCONF_variable_defaults", "a dictionary of V_ variables is wanted")
@@ -83,7 +39,7 @@ def read(path: Path) -> Teacup:
     base = _experiment(config, defaults, left)
     sweep: dict[str, list[str]] = {}
     zips: list[dict[str, list[str]]] = []
-    for name, values in varied:
+    for name, values in varying:
         cases = [_experiment(config, {**defaults, **value}, []) for value in values]
         if any(set(case) != set(base) for case in cases):
             raise config.wrong(
@@ -101,124 +57,13 @@ def read(path: Path) -> Teacup:
     return Teacup(_toml(path, base, sweep, zips, runs), tuple(dict.fromkeys(left)))
 
 
-def _assigned(path: Path) -> _Config:
-    try:
-        data = content(path, LARGEST)
-        tree = ast.parse(data.decode("utf-8"))
-    except SpecError:
-        raise
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
-    except SyntaxError as error:
-        where = f" in line {error.lineno}" if error.lineno else ""
-        raise SpecError(f"{path}: not a TEACUP configuration (Python syntax error{where}: {error.msg[:100]})") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SpecError(f"{path}: not a TEACUP configuration (no Python: {str(error)[:100]})") from None
-    config = _Config(path)
-    for node in tree.body:
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            if getattr(node.value.func, "id", "") == "execfile":
-                config.unread.append(f"line {node.lineno}: another file (execfile) is not read; paste it in")
-            continue
-        if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
-            continue
-        name = node.targets[0].id
-        try:
-            config.values[name] = _value(node.value, config.values)
-        except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError) as error:
-            config.values.pop(name, None)
-            if name.startswith("TPCONF_") and not OF_THE_TESTBED.fullmatch(name):
-                config.unread.append(f"{name} (line {node.lineno}): {error}")
-    if not any(name.startswith("TPCONF_") for name in config.values):
-        raise SpecError(f"{path}: no TPCONF_ variable in it: no TEACUP configuration")
-    return config
-
-
-def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    """Evaluate what needs no execution."""
-    match node:
-        case ast.Constant():
-            return node.value
-        case ast.Name():
-            if node.id not in names:
-                raise ValueError(f"{node.id} is not known without executing the file")
-            return names[node.id]
-        case ast.List() | ast.Tuple():
-            made = [_value(one, names) for one in node.elts]
-            return made if isinstance(node, ast.List) else tuple(made)
-        case ast.Dict():
-            return {_value(k, names): _value(v, names) for k, v in zip(node.keys, node.values, strict=True) if k}
-        case ast.Subscript():
-            return _value(node.value, names)[_value(node.slice, names)]
-        case ast.UnaryOp(op=ast.USub()):
-            return -_value(node.operand, names)
-        case ast.BinOp() if type(node.op) in _OPERATIONS:
-            left, right = _value(node.left, names), _value(node.right, names)
-            both = isinstance(left, (int, float)) and isinstance(right, (int, float))
-            if not both and (not isinstance(node.op, ast.Add) or len(left) + len(right) > 100_000):
-                raise ValueError("is no sum of texts or lists of a sensible length")
-            return _OPERATIONS[type(node.op)](left, right)
-        case ast.Call(func=ast.Name(id="range"), args=[one]):
-            count = int(_value(one, names))
-            if count > 1_000_000:
-                raise ValueError("too many values")
-            return list(range(count))
-        case ast.Call(func=ast.Name(id="str"), args=[one]):
-            return str(_value(one, names))
-        case ast.Call(func=ast.Name(id="map"), args=[ast.Name(id="str"), one]):
-            return [str(each) for each in _value(one, names)]
-        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(glue)), attr="join"), args=[one]):
-            return glue.join(str(each) for each in _value(one, names))
-    raise ValueError("is computed; it is not read, since nothing is executed")
-
-
-def _varied(config: _Config) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Parameters that vary, each with the V_ variables of every value."""
-    made = []
-    parameters = config.values.get("TPCONF_parameter_list", {})
-    names = config.values.get("TPCONF_vary_parameters", [])
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise config.wrong("TPCONF_vary_parameters", "a list of names is wanted")
-    for name in names:
-        entry = parameters.get(name) if isinstance(parameters, dict) else None
-        if not (
-            isinstance(entry, tuple)
-            and len(entry) == 4
-            and isinstance(entry[0], list)
-            and isinstance(entry[2], list)
-            and entry[2]
-        ):
-            raise config.wrong("TPCONF_parameter_list", f"{name!r} is not in it as (variables, names, values, more)")
-        if entry[0] == ["V_runs"]:
-            continue
-        rows = []
-        for value in entry[2]:
-            parts = value if isinstance(value, (tuple, list)) else (value,)
-            if len(parts) != len(entry[0]):
-                raise config.wrong("TPCONF_parameter_list", f"{name!r}: {value!r} is no value of {', '.join(entry[0])}")
-            rows.append({**dict(zip(entry[0], parts, strict=True)), **(entry[3] if isinstance(entry[3], dict) else {})})
-        made.append((name, rows))
-    return made
-
-
-def _arguments(config: _Config, variable: str, text: Any, names: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Read " start_iperf, client='a', duration=V_duration ": the task and its settings."""
-    try:
-        call = ast.parse(f"f({str(text).strip()})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        task = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
-        return task, {one.arg: _value(one.value, names) for one in call.keywords if one.arg}
-    except (SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, AssertionError, RecursionError) as error:
-        raise config.wrong(variable, f"{str(text).strip()[:80]!r}: {error}") from None
-
-
-def _experiment(config: _Config, names: Mapping[str, Any], left: list[str]) -> dict[str, str]:
+def _experiment(config: Config, names: Mapping[str, Any], left: list[str]) -> dict[str, str]:
     """Keys of our experiment for one setting of the V_ variables."""
     variable = "TPCONF_router_queues"
-    pipes = [_arguments(config, variable, text, names)[1] for _, text in config.rows(variable, 2)]
+    pipes = [arguments(config, variable, text, names)[1] for _, text in config.rows(variable, 2)]
     variable = "TPCONF_traffic_gens"
     tasks = [
-        (_number(config, variable, start), str(number), *_arguments(config, variable, text, names))
+        (amount(config, variable, start), str(number), *arguments(config, variable, text, names))
         for start, number, text in config.rows(variable, 3)
     ]
     flows = [flow for task in tasks for flow in _flow(config, names, left, *task)]
@@ -226,7 +71,7 @@ def _experiment(config: _Config, names: Mapping[str, Any], left: list[str]) -> d
         raise config.wrong("TPCONF_traffic_gens", "none of its tasks can be carried over")
     ways = flows[0]["from"], flows[0]["to"]
     down, up = _pipe(config, pipes, *ways), _pipe(config, pipes, *reversed(ways))
-    delay = sum(_number(config, "TPCONF_router_queues", pipe.get("delay", 0)) for pipe in (down, up))
+    delay = sum(amount(config, "TPCONF_router_queues", pipe.get("delay", 0)) for pipe in (down, up))
     if not delay:
         left.append(f"delay 0: a base RTT of {WIRES:g} ms stands for the testbed's own wires")
     aqm = str(down.get("queue_disc", "fifo"))
@@ -236,7 +81,7 @@ def _experiment(config: _Config, names: Mapping[str, Any], left: list[str]) -> d
         "path.rtt": f"{delay or WIRES:g} ms",
         "path.queue": QUEUES.get(aqm, aqm),
         "path.up_queue": QUEUES.get(str(up.get("queue_disc", "fifo")), str(up.get("queue_disc", "fifo"))),
-        "path.loss": f"{100 * _number(config, 'TPCONF_router_queues', down.get('loss', 0)):g} %",
+        "path.loss": f"{100 * amount(config, 'TPCONF_router_queues', down.get('loss', 0)):g} %",
     }
     for key, pipe in (("path.buffer", down), ("path.up_buffer", up)):
         if "queue_size" in pipe:
@@ -257,7 +102,7 @@ def _experiment(config: _Config, names: Mapping[str, Any], left: list[str]) -> d
 
 
 def _flow(
-    config: _Config,
+    config: Config,
     names: Mapping[str, Any],
     left: list[str],
     start: float,
@@ -266,7 +111,7 @@ def _flow(
     say: dict[str, Any],
 ) -> list[dict[str, Any]]:
     def seconds() -> float:
-        return _number(config, "TPCONF_traffic_gens", say.get("duration", names.get("V_duration", 0)))
+        return amount(config, "TPCONF_traffic_gens", say.get("duration", names.get("V_duration", 0)))
 
     def host(key: str) -> str:
         if not say.get(key):
@@ -284,20 +129,20 @@ def _flow(
             made["cc"] = _algorithm(config, names, made["from"], str(say.get("congestion_algo", "")))
         return [made]
     if task == "start_ping":
-        rate = _number(config, "TPCONF_traffic_gens", say.get("rate", 1))
+        rate = amount(config, "TPCONF_traffic_gens", say.get("rate", 1))
         # 56 bytes of data, 8 of ICMP, 20 of IP.
         left.append(f"start_ping {number}: datagrams of its size and rate one way; nothing answers them")
         return [made | {"name": f"ping-{number}", "duration": seconds(), "from": host("client"), "to": host("dest"),
                         "traffic": f"cbr(rate={84 * 8 * rate:g}bit/s, size=84B)"}]  # fmt: skip
     if task == "start_fps_game" or task == "start_nttcp":
         made |= {"name": f"game-{number}", "duration": seconds(), "from": host("client"), "to": host("server")}
-        size = _number(config, "TPCONF_traffic_gens", say.get("psize", 100)) + 28
-        gap = _number(config, "TPCONF_traffic_gens", say.get("interval") or 20)
+        size = amount(config, "TPCONF_traffic_gens", say.get("psize", 100)) + 28
+        gap = amount(config, "TPCONF_traffic_gens", say.get("interval") or 20)
         made["traffic"] = f"cbr(rate={size * 8e3 / max(gap, 0.001):.0f}bit/s, size={size:.0f}B)"
         return [made]
     if task in ("start_httperf_incast", "start_httperf_incast_n"):
-        period = _number(config, "TPCONF_traffic_gens", say.get("period", names.get("V_inc_period", 1)))
-        size = _number(config, "TPCONF_traffic_gens", say.get("response_size", names.get("V_inc_size", 1)))
+        period = amount(config, "TPCONF_traffic_gens", say.get("period", names.get("V_inc_period", 1)))
+        size = amount(config, "TPCONF_traffic_gens", say.get("response_size", names.get("V_inc_size", 1)))
         servers = [one.split(":")[0] for one in str(say.get("servers", "")).split(",") if one]
         if not servers or period <= 0:
             raise config.wrong("TPCONF_traffic_gens", f"task {number}, {task}: no servers, or no period")
@@ -310,11 +155,11 @@ def _flow(
             for i, server in enumerate(servers, 1)
         ]  # fmt: skip
     if task == "start_httperf_dash":
-        rate = _number(config, "TPCONF_traffic_gens", say.get("rate", names.get("V_dash_rate", 500)))
-        cycle = _number(config, "TPCONF_traffic_gens", say.get("cycle", names.get("V_dash_cycle", 5)))
+        rate = amount(config, "TPCONF_traffic_gens", say.get("rate", names.get("V_dash_rate", 500)))
+        cycle = amount(config, "TPCONF_traffic_gens", say.get("cycle", names.get("V_dash_cycle", 5)))
         if rate <= 0 or cycle <= 0:
             raise config.wrong("TPCONF_traffic_gens", f"task {number}, {task}: no rate, or no cycle")
-        if _number(config, "TPCONF_traffic_gens", say.get("prefetch", 0)) > 0:
+        if amount(config, "TPCONF_traffic_gens", say.get("prefetch", 0)) > 0:
             left.append(f"{task} {number}: nothing is fetched ahead: the first chunk is as large as the others")
         server = host("server")
         return [made | {"name": f"dash-{number}", "duration": seconds(), "from": server, "to": host("client"),
@@ -327,13 +172,13 @@ def _flow(
 
 
 def _pages(
-    config: _Config, names: Mapping[str, Any], left: list[str], number: str, say: Mapping[str, Any]
+    config: Config, names: Mapping[str, Any], left: list[str], number: str, say: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Sessions of httperf: so many a second, each of some calls. One connection here asks as often for as much."""
     variable = "TPCONF_traffic_gens"
-    sessions = _number(config, variable, say.get("rate", 1) or 1)
-    calls = _number(config, variable, say.get("calls", 1) or 1)
-    size = _number(config, variable, say.get("response_size", 1) or 1)
+    sessions = amount(config, variable, say.get("rate", 1) or 1)
+    calls = amount(config, variable, say.get("calls", 1) or 1)
+    size = amount(config, variable, say.get("response_size", 1) or 1)
     client, server = (str(say.get(key, "")) for key in ("client", "server"))
     if not client or not server or not sessions:
         raise config.wrong(variable, f"task {number}, start_httperf: no client, no server, or no rate")
@@ -345,7 +190,7 @@ def _pages(
             "traffic": f"web(size={size:g}kB, sigma=0, think={1 / (sessions * calls):g}s)"}  # fmt: skip
 
 
-def _algorithm(config: _Config, names: Mapping[str, Any], host: str, own: str) -> str:
+def _algorithm(config: Config, names: Mapping[str, Any], host: str, own: str) -> str:
     name = own or str(names.get("V_tcp_cc_algo", "default"))
     there = config.by_host("TPCONF_host_TCP_algos", host) or ["default"]
     if not isinstance(there, list):
@@ -367,7 +212,7 @@ def _algorithm(config: _Config, names: Mapping[str, Any], host: str, own: str) -
     return name
 
 
-def _pipe(config: _Config, pipes: Sequence[dict[str, Any]], source: str, destination: str) -> dict[str, Any]:
+def _pipe(config: Config, pipes: Sequence[dict[str, Any]], source: str, destination: str) -> dict[str, Any]:
     """The router's queue that a host's packets to another go through."""
     one, other = _address(config, source), _address(config, destination)
     for pipe in pipes:
@@ -378,12 +223,12 @@ def _pipe(config: _Config, pipes: Sequence[dict[str, Any]], source: str, destina
     raise config.wrong("TPCONF_router_queues", f"none takes packets from {source} to {destination}")
 
 
-def _address(config: _Config, host: str) -> str:
+def _address(config: Config, host: str) -> str:
     inside = config.by_host("TPCONF_host_internal_ip", host)
     return str(inside[0]) if isinstance(inside, list) and inside else host
 
 
-def _within(config: _Config, host: str, network: Any) -> bool:
+def _within(config: Config, host: str, network: Any) -> bool:
     if network is None:
         return True
     try:
@@ -392,24 +237,14 @@ def _within(config: _Config, host: str, network: Any) -> bool:
         return host == _address(config, str(network))
 
 
-def _number(config: _Config, variable: str, value: Any) -> float:
-    try:
-        number = float(re.sub(r"(?<=\d)ms$", "", str(value)))
-    except ValueError:
-        number = float("nan")
-    if not 0 <= number < 1e9:
-        raise config.wrong(variable, f"{value!r} is no number from 0 on")
-    return number
-
-
-def _rate(config: _Config, value: Any) -> str:
+def _rate(config: Config, value: Any) -> str:
     match = re.fullmatch(r"([0-9.]+)\s*([kmg]?)(?:bits?/s|bits?|bps|)", str(value).strip(), re.IGNORECASE)
     if not match:
         raise config.wrong("TPCONF_bandwidths", f"{value!r} is no rate such as 8mbit")
     return f"{match[1]}{match[2].upper().replace('K', 'k')}bit/s"
 
 
-def _buffer(config: _Config, value: Any, in_bytes: bool) -> str:
+def _buffer(config: Config, value: Any, in_bytes: bool) -> str:
     match = re.fullmatch(r"(\d+)\s*(k?)(bytes)?", str(value).strip(), re.IGNORECASE)
     if not match:
         raise config.wrong("TPCONF_buffer_sizes", f"{value!r} is no number of packets, nor of bytes such as 4Kbytes")

@@ -144,6 +144,11 @@ class Missing(str):
     __slots__ = ()
 
 
+def no_picture(error: Exception) -> Missing:
+    """What stands in a picture's place: damaged data are not passed over."""
+    return Missing(f"No picture: {error}")
+
+
 Piece: TypeAlias = "str | Table | Figure | Series | Facts | Code | Badges | Section"
 
 

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from .. import plot, schedule
-from ..errors import NotRecorded, SojournError, SpecError
-from ..plot import inner, rates, style
-from ..plot.data import Shown, column, flow_label, shown, swept, table, while_heard
+from .. import plot
+from ..errors import NotRecorded, SojournError
+from ..plot.data import Shown, shown, swept
 from ..plot.keys import short_spec
 from ..plot.links import looking, place
-from ..plot.why import named_values
 from ..remarks import remarks
 from ..tables import LINK, group_columns, legend, rows, telling
-from .pieces import Cell, Column, Figure, Line, Missing, Panel, Piece, Section, Series, Table, Tick, Value, thinned
+from ..units import on_axis, quantity
+from .over_time import WHOLE, Span, series
+from .pieces import Cell, Column, Figure, Piece, Section, Table, Value, no_picture
 from .provenance import provenance
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from ..plot.histogram import Floats
     from ..result import Result
 
-# A page of a large sweep stays readable and small: these many cases are drawn over time, the rest are in the tables.
-CASES_OVER_TIME = 8
+# A page of a large sweep stays readable and small: so many cases are drawn, the rest are in the tables.
 CASES_IN_A_CDF = 12
 CASES_IN_A_BOX = 40
-FLOWS_OVER_TIME = 12
-
-
-# Between these seconds; None is the beginning or the end of the run.
-Span: TypeAlias = "tuple[float | None, float | None]"
-WHOLE: Span = (None, None)
 
 
 def sections(
@@ -85,11 +73,9 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
 
 def _swept(value: object) -> Cell:
     """A swept value, sorted by its number where it is one."""
-    from ..plot.units import SCALES, number
-
     text = "–" if value is None else str(value)
-    given = number(text)
-    return Cell(short_spec(text), given[0] * SCALES[given[1].lower()] if given else text)
+    given = quantity(text)
+    return Cell(short_spec(text), given.amount if given else text)
 
 
 def _unit(title: str) -> tuple[str, str]:
@@ -126,8 +112,6 @@ def figures(cases: Sequence[Shown]) -> list[Piece]:
 
 
 def _numeric(values: Sequence[str]) -> bool:
-    from ..plot.units import on_axis
-
     return on_axis(values) is not None
 
 
@@ -137,304 +121,7 @@ def _drawn(kind: str, cases: Sequence[Shown], caption: str, **options: object) -
     except NotRecorded:  # a metric without values in this result: the page does without the drawing
         return []
     except SojournError as error:
-        return [_no_picture(error)]
-
-
-def _no_picture(error: SojournError) -> Missing:
-    """What stands in a picture's place: damaged data are not passed over."""
-    return Missing(f"No picture: {error}")
-
-
-def series(cases: Sequence[Shown], span: Span = WHOLE) -> list[Piece]:
-    """The first repetition of each case over time, for looking into; nothing when no series were recorded."""
-    pieces: list[Piece] = []
-    for case in cases[:CASES_OVER_TIME]:
-        one: Series | Missing | None
-        try:
-            one = over_time(case, case.outcomes[0].repetition, 6000 if len(cases) == 1 else 2500, span)
-        except SpecError as error:
-            one = _no_picture(error)
-        if one is not None:
-            pieces.append(Section(case.label, [one]) if len(cases) > 1 else one)
-    if pieces and len(cases) > CASES_OVER_TIME:
-        pieces.append(
-            f"The first {CASES_OVER_TIME} of {len(cases)} cases; `sojourn plot time DIR --with case=N` draws any."
-        )
-    return pieces
-
-
-def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHOLE) -> Series | None:
-    """One run as stacked panels: throughput, cwnd with ssthresh and causes, RTT with base RTT and queue delay, queue
-    length with drops and marks.
-
-    The queue, and the dashed rate, are those of the link that the case looks at, named where it is none of the usual.
-    Under them are the inner variables of the first algorithm that has some.
-    """
-    flows, links, variables, events = (
-        _between(table(case, name, repetition), span) for name in ("flows", "links", "vars", "events")
-    )
-    if flows.is_empty() or links.is_empty():
-        return None
-    link = _of(links, "link", case.bottleneck)
-    time = column(link, "t_s")
-    step = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
-    # Bytes delivered in one short step are a few packets or none: a mean over more of them is what a reader means.
-    smooth = max(1, len(time) // 400)
-    picked = list(range(min(len(case.flows), FLOWS_OVER_TIME)))
-    own = inner.of_flow(variables, picked, case.bottleneck)
-    whose = str(case.flows[inner.subject(variables, picked)]["name"]) if len(case.flows) > 1 else ""
-    further = _inner(own, time)
-    values = _of_flows(flows, picked, time, smooth) | _of_link(case, link, step, smooth)
-    values["inner"] = [y for _, _, y in further]
-    at, values = _thinned(time, values, points)
-    inside = [(panel, variable, y) for (panel, variable, _), y in zip(further, values["inner"], strict=True)]
-    ticks, cut_off = _ticks(events, picked)
-    lost, more_lost = _losses(link)
-    window, cut = _window(case, picked, values, inside, whose, ticks)
-    panels = [
-        _throughput(case, picked, values),
-        window,
-        _delay(case, picked, values, at),
-        Panel("Queue", "packets", [Line(f"queue{place([case])}", values["queue_packets"][0], "faint", filled=True,
-              stepped=True)], lost, height=110),
-        *_inner_panels(case, own, inside, whose),
-    ]  # fmt: skip
-    caption = f"Repetition {repetition}, seed {case.case.seed + repetition}, sampled every {1e3 * step:g} ms"
-    caption += f", throughput as a mean over {1e3 * step * smooth / 1e3:g} s" if smooth > 1 else ""
-    caption += "; smallest and largest value of each stretch." if len(time) > points else "."
-    if len(case.flows) > len(picked):
-        caption += f" The first {len(picked)} of {len(case.flows)} flows."
-    caption += " Thresholds and shadow windows far above the window are not drawn." if cut else ""
-    return Series(at, panels, caption + cut_off + more_lost)
-
-
-# What panels are drawn of, by name, with a line per flow or per variable; a link's are alone in their list.
-Values: TypeAlias = "dict[str, list[Floats]]"
-# Inner variables, each with its panel; without one it stands under the window.
-Inside: TypeAlias = "Sequence[tuple[inner.Inner | None, inner.Variable, Floats]]"
-
-
-def _of_flows(flows: pl.DataFrame, picked: Sequence[int], time: Floats, smooth: int) -> Values:
-    """The columns of each flow on the link's times, throughput as a moving mean over `smooth` of them."""
-
-    def aligned(name: str) -> list[Floats]:
-        return [_aligned(_of(flows, "flow", i), name, time) for i in picked]
-
-    return {
-        "throughput_mbps": [_moving_mean(values, smooth) for values in aligned("throughput_mbps")],
-        "cwnd_bytes": aligned("cwnd_bytes"),
-        "ssthresh_bytes": aligned("ssthresh_bytes"),
-        "rtt_ms": [*map(while_heard, aligned("rtt_ms"), aligned("in_flight_bytes"))],
-    }
-
-
-def _of_link(case: Shown, link: pl.DataFrame, step: float, smooth: int) -> Values:
-    """The link's queue, and its rate where it has one."""
-    time = column(link, "t_s")
-    values = {name: [column(link, name)] for name in ("queue_ms", "queue_packets")}
-    steps = rates.steps(case, case.bottleneck, (time[0] - step, time[-1]), smooth * step) if step else None
-    return values | ({} if steps is None else {"rate_mbps": [schedule.before(steps, time)]})
-
-
-def _thinned(time: Floats, values: Values, points: int) -> tuple[Floats, Values]:
-    at, thin = thinned(time, [line for lines in values.values() for line in lines], points)
-    rest = iter(thin)
-    return at, {name: [next(rest) for _ in lines] for name, lines in values.items()}
-
-
-def _lines(case: Shown, picked: Sequence[int], values: Sequence[Floats], word: str = "", **kind: bool) -> list[Line]:
-    """A line per flow. Datagrams have no window and no RTT, nor has a flow an ssthresh before its first back-off: no
-    line, no name.
-    """
-    looks = style.looks([(str(case.flows[i]["cc"]), "") for i in picked])
-    return [
-        Line(f"{flow_label(case.flows[i])}{word}", line, look.colour, **kind)
-        for i, look, line in zip(picked, looks, values, strict=True)
-        if np.isfinite(line).any()
-    ]
-
-
-def _throughput(case: Shown, picked: Sequence[int], values: Values) -> Panel:
-    called = f"rate of {case.place}" if place([case]) else "bottleneck rate"
-    rated = [Line(called, rate, "faint", dashed=True, stepped=True) for rate in values.get("rate_mbps", ())]
-    return Panel("Throughput", "Mbit/s", [*_lines(case, picked, values["throughput_mbps"]), *rated])
-
-
-def _window(
-    case: Shown, picked: Sequence[int], values: Values, inside: Inside, whose: str, ticks: list[Tick]
-) -> tuple[Panel, bool]:
-    """Windows with what stands beside them, and whether some of that is left out: far above they would be flattened."""
-    windows, thresholds = ([y / 1e3 for y in values[name]] for name in ("cwnd_bytes", "ssthresh_bytes"))
-    under = [(variable, y) for panel, variable, y in inside if panel is None]
-    most = 1.5 * max((float(np.nanmax(y)) for y in windows if np.isfinite(y).any()), default=1e-3)
-
-    def near(kilobytes: Floats) -> Floats:
-        return np.where(kilobytes <= most, kilobytes, np.nan)
-
-    cut = any((y > most).any() for y in (*thresholds, *(y for _, y in under)))
-    drawn = [
-        *_lines(case, picked, windows, stepped=True),
-        *_lines(case, picked, [near(y) for y in thresholds], " ssthresh", dashed=True, stepped=True),
-        *(_inner_line(variable, near(y), f" of {whose}" if whose else "") for variable, y in under),
-    ]
-    return Panel("cwnd", "kB", drawn, ticks, 170), cut
-
-
-def _delay(case: Shown, picked: Sequence[int], values: Values, time: Floats) -> Panel:
-    waited = Line(f"queue delay{place([case])}", values["queue_ms"][0], "faint", filled=True)
-    trips = _lines(case, picked, values["rtt_ms"], " RTT")
-    return Panel("Delay", "ms", [waited, *trips, *_base_rtts(case, picked, time)])
-
-
-def _inner_panels(case: Shown, variables: pl.DataFrame, inside: Inside, whose: str) -> list[Panel]:
-    """A panel for each group of inner variables."""
-    drawn: dict[inner.Inner, list[Line]] = {}
-    for panel, variable, y in inside:
-        if panel is not None:
-            drawn.setdefault(panel, []).append(_inner_line(variable, y))
-    return [
-        Panel(f"{panel.label} {inner.owner(variables, panel, case, whose)}".strip(), panel.unit, lines)
-        for panel, lines in drawn.items()
-    ]
-
-
-def _inner_line(variable: inner.Variable, values: Floats, whose: str = "") -> Line:
-    return Line(f"{variable.label}{whose}", values, _ink(variable.colour), dashed=variable.dash != "solid",
-                stepped=True, dots=variable.dots)  # fmt: skip
-
-
-def _base_rtts(case: Shown, flows: Sequence[int], time: Floats) -> list[Line]:
-    """The base RTTs that flows have, each once."""
-    found = (rates.base_rtt(case, i, (float(time[0]), float(time[-1]))) for i in flows)
-    bases = sorted({tuple(schedule.at(base, time)) for base in found if base is not None})
-    names = ["base RTT"] if len(bases) == 1 else [f"base RTT {base[0]:g} ms" for base in bases]
-    return [
-        Line(name, np.array(base), "ink", dashed=True, stepped=True) for name, base in zip(names, bases, strict=True)
-    ]
-
-
-def _between(frame: pl.DataFrame, span: Span) -> pl.DataFrame:
-    import polars as pl
-
-    for name in ("t_s", "time_s"):
-        if name in frame.columns and span != WHOLE:
-            low, high = (end if end is not None else far for end, far in zip(span, (-np.inf, np.inf), strict=True))
-            return frame.filter(pl.col(name).is_between(low, high))
-    return frame
-
-
-def _inner(frame: pl.DataFrame, time: Floats) -> list[tuple[inner.Inner | None, inner.Variable, Floats]]:
-    """Inner variables with their panel (None: under the window) on the link's times."""
-    if frame.is_empty():
-        return []
-    whole = (-np.inf, np.inf)
-    found: list[tuple[inner.Inner | None, inner.Variable, Floats]] = []
-
-    def put(panel: inner.Inner | None, variable: inner.Variable, t: Floats, y: Floats) -> None:
-        place = np.minimum(np.searchsorted(time, t - 1e-9), len(time) - 1)
-        values = np.full(len(time), np.nan)
-        if variable.dots:
-            fresh = (y != 0) & np.concatenate([[True], np.diff(y) != 0])
-            place, y = place[fresh], y[fresh]
-        values[place] = y
-        found.append((panel, variable, values))
-
-    for name, (label, dash) in inner.WINDOWS.items():
-        t, y = inner.values(frame, name, whole)
-        if len(y) and np.nanmax(y, initial=0.0) > 0:
-            put(None, inner.Variable(name, label, dash=dash), t, y / 1e3)
-    for panel in inner.chosen(frame, None, whole):
-        for variable, t, y in inner.lines(frame, panel, whole):
-            put(panel, variable, t, y)
-    return found
-
-
-def _of(frame: pl.DataFrame, key: str, index: int) -> pl.DataFrame:
-    import polars as pl
-
-    return frame.filter(pl.col(key) == index).sort("t_s")
-
-
-def _aligned(frame: pl.DataFrame, name: str, time: Floats) -> Floats:
-    """A flow's column on the link's times: a flow that starts late has no rows before."""
-    values = np.full(len(time), np.nan)
-    if frame.height:
-        at = column(frame, "t_s")
-        place = np.searchsorted(time, at - 1e-9)
-        good = (place < len(time)) & (np.abs(time[np.minimum(place, len(time) - 1)] - at) < 1e-6)
-        values[place[good]] = column(frame, name)[good]
-    return values
-
-
-def _moving_mean(values: Floats, width: int) -> Floats:
-    if width < 2:
-        return values
-    good = np.isfinite(values)
-    kernel = np.ones(width)
-    sums = np.convolve(np.where(good, values, 0.0), kernel, "same")
-    counts = np.convolve(good, kernel, "same")
-    return np.where(good, sums / np.maximum(counts, 1), np.nan)
-
-
-# A page with every tick of a long run would be mostly ticks.
-MOST_TICKS = 4000
-
-
-def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> tuple[list[Tick], str]:
-    """The first ticks, as many as a page bears, and words on those that are not among them."""
-    if events.is_empty():
-        return [], ""
-    import polars as pl
-
-    every = events.filter(pl.col("flow").is_in(list(picked))).sort("time_s")
-    mine, left_out = every.head(MOST_TICKS), every.height - MOST_TICKS
-    cut_off = (
-        f" {left_out} of {every.height} window changes are not drawn, those after {mine['time_s'][-1]:.3f} s: "
-        "`sojourn report DIR --from S --to S` shows a shorter span."
-        if left_out > 0
-        else ""
-    )
-    made = []
-    # Lanes in the order of the causes' numbers, as in figures.
-    for row in mine.sort("kind", "time_s").iter_rows(named=True):
-        before, after = row["cwnd_before"], row["cwnd_after"]
-        cut = [f"cwnd {before / 1e3:.1f} → {after / 1e3:.1f} kB"] if before is not None and before != after else []
-        name = row.get("name") or f"flow {row['flow']}"
-        cause = str(row["cause"])
-        note = ", ".join([*cut, *values(row)])
-        made.append(
-            Tick(
-                float(row["time_s"]),
-                _ink(style.cause_colour(cause)),
-                f"{name} {cause.replace('_', ' ')}",
-                note,
-                cause.replace("_", " "),
-            )
-        )
-    return made, cut_off
-
-
-def _losses(link: pl.DataFrame) -> tuple[list[Tick], str]:
-    """The first steps in which the queue dropped or marked packets, and words on those that are not among them."""
-    made, more = [], ""
-    for what, word, colour in (("dropped", "drops", style.VERMILLION), ("marked", "marks", style.BLUE)):
-        counts = column(link, what)
-        at = np.flatnonzero(counts)
-        for i in at[:MOST_TICKS]:
-            made.append(Tick(float(link["t_s"][int(i)]), colour, f"{counts[i]:g} {what}", "", word))
-        if len(at) > MOST_TICKS:
-            more += f" {word.capitalize()} after {link['t_s'][int(at[MOST_TICKS - 1])]:.3f} s are not drawn."
-    return made, more
-
-
-def values(event: Mapping[str, Any]) -> list[str]:
-    """The named numbers behind a window change, such as `probability 0.13` and `drew 0.09`."""
-    return [f"{name.replace('_', ' ')} {text}" for name, _, text in named_values(event)]
-
-
-def _ink(colour: str) -> str:
-    """The page's own ink where a figure uses paper's."""
-    return "ink" if colour == style.INK else colour
+        return [no_picture(error)]
 
 
 def _claims(result: Result) -> Section | None:

@@ -1,0 +1,112 @@
+//! The table of queues.
+
+use super::*;
+use std::string::ToString;
+
+fn value(spec: &str, name: &str) -> String {
+    let values = resolve(&spec.parse().unwrap()).unwrap_or_else(|e| panic!("{spec}: {e}"));
+    values.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{spec} has no {name}")).1.clone()
+}
+
+#[test]
+fn every_law_is_there_alone_and_under_each_scheduler() {
+    // No list of names: adding a law or a whole queue changes no test.
+    for about in QDISCS.iter().filter(|a| a.scheduler == Fifo::<(), Never>::SCHEDULER) {
+        assert_eq!(about.name, about.law);
+        for (prefix, scheduler) in [
+            ("fq_", Fair::<(), Never>::SCHEDULER),
+            ("sfq_", Sfq::<Never>::SCHEDULER),
+            ("drr_", Drr::<Never>::SCHEDULER),
+        ] {
+            let found = find(&alloc::format!("{prefix}{}", about.name)).unwrap();
+            assert_eq!((found.scheduler, found.law), (scheduler, about.name));
+        }
+    }
+    let mut names: Vec<_> = QDISCS.iter().map(|a| a.name).collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|w| w[0] != w[1]), "{names:?}");
+}
+
+#[test]
+fn no_parameter_of_a_law_has_the_name_of_one_of_its_queue() {
+    for about in QDISCS {
+        let mut names: Vec<_> = (about.fields)().iter().map(|f| f.name).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|w| w[0] != w[1]), "{}: {names:?}", about.name);
+    }
+}
+
+#[test]
+fn fields_show_the_defaults_in_force() {
+    for about in QDISCS {
+        let resolved = resolve(&Spec::named(about.name)).unwrap();
+        let fields: Vec<_> = (about.fields)().into_iter().map(|f| (f.name, f.default)).collect();
+        assert_eq!(resolved, fields, "{}", about.name);
+    }
+}
+
+#[test]
+fn a_reference_brings_its_defaults_and_what_is_set_wins() {
+    assert_eq!(value("codel", "ecn"), "false");
+    assert_eq!(value("fq_codel", "ecn"), "true");
+    assert_eq!(value("fq_codel(reference=freebsd)", "ecn"), "true");
+    assert_eq!(value("fq_codel(reference=freebsd)", "overflow"), "one");
+    assert_eq!(value("fq_codel(reference=linux)", "quantum"), "0B");
+    assert_eq!(value("fq_codel(reference=linux, quantum=300B)", "quantum"), "300B");
+    assert_eq!(value("fq_pie(reference=linux)", "overflow"), "refuse");
+    assert_eq!(value("pie(reference=freebsd)", "rate_estimator"), "true");
+    assert_eq!(value("fq_pie(reference=freebsd)", "rate_estimator"), "false");
+    assert_eq!(value("fq_pie(reference=freebsd)", "ecn"), "true");
+    assert_eq!(value("pie(reference=draft)", "tupdate"), "30ms");
+    assert_eq!(value("pie(tupdate=7ms, reference=draft)", "tupdate"), "7ms");
+    assert_eq!(value("pie(reference=docsis)", "target"), "10ms");
+    assert_eq!(value("codel(reference=linux)", "reference"), "linux");
+}
+
+#[test]
+fn defaults_are_those_of_the_sources() {
+    for (spec, want) in [
+        ("red", "min=5, max=15, weight=0.002, max_p=0.02, gentle=false, wait=false, bytes=false, ecn=false"),
+        ("red(reference=ns-2)", "min=auto, max=auto, weight=auto, max_p=0.1, gentle=true, wait=true, bytes=true"),
+        ("red(reference=ns-2)", "mean_packet=500B, target_delay=5ms, mark_threshold=0.1, hard_drop=true"),
+        ("red(reference=dummynet)", "mean_packet=512B, bytes=false, gentle=false, max_p=0.02"),
+        ("red(reference=linux)", "min=auto, max=auto, bytes=true, mean_packet=1kB, hard_drop=false"),
+        ("ared", "alpha=0.01, beta=0.9, interval=500ms, top=0.5, max_p=0.1, target_delay=5ms, mark_threshold=0.1"),
+        ("ared", "bottom=0.01, mean_packet=0B, bytes=true"),
+        ("ared(reference=ns-2)", "bottom=auto, mean_packet=500B, bytes=true, max_p=0.1, top=0.5"),
+        ("rem", "q_ref=20, gamma=0.001, phi=1.001, alpha=0.1, tupdate=2ms, weight=1, mean_packet=1kB, ecn=false"),
+        ("pi", "q_ref=50, a=0.00001822, b=0.00001816, hz=170, bytes=false, ecn=false"),
+        ("codel_dt", "allowance=6ms, interval=100ms, measure=16384B"),
+        ("cobalt", "target=5ms, interval=100ms, up=0.00390625, down=0.000244140625, ecn=true"),
+        ("pie", "target=15ms, tupdate=15ms, alpha=0.125, beta=1.25, burst=150ms, ecn=false, mark_threshold=0.1"),
+        ("pie", "derandomise=true, cap=true, rate_estimator=false, on_off=false, mean_packet=0B"),
+        ("pie(reference=draft)", "target=20ms, tupdate=30ms, alpha=0.125, beta=1.25, mean_packet=1504B"),
+        ("pie(reference=draft)", "derandomise=false, cap=false, rate_estimator=true"),
+        ("pie(reference=docsis)", "target=10ms, tupdate=16ms, alpha=0.25, beta=2.5, burst=142ms, mean_packet=1024B"),
+        ("fq_codel", "limit=10240, flows=1024, quantum=1514B, overflow=batch, fattest=bytes, rotate=spent"),
+        ("fq_codel(reference=freebsd)", "quantum=1514B, fattest=packets, rotate=overdrawn, emptied=old"),
+        ("fq_codel(reference=linux)", "overflow=batch, fattest=bytes, rotate=spent, emptied=old_if_any"),
+        ("drr_fifo", "quantum=0B, overflow=one, fattest=bytes"),
+        ("sfb", "levels=8, bins=16, bin_size=20, bin_max=25, up=0.001, penalty_rate=10, penalty_burst=20"),
+        ("sfb", "rehash=600s, warmup=60s, ecn=true"),
+        ("dualpi2", "target=15ms, tupdate=16ms, alpha=0.16, beta=3.2, coupling=2, step=800us, ramp=400us"),
+        ("dualpi2(reference=linux)", "step=1ms, ramp=0ms, step_behind=0, c_share=10, limit=10000"),
+    ] {
+        for pair in want.split(", ") {
+            let (name, default) = pair.split_once('=').unwrap();
+            assert_eq!(value(spec, name), default, "{spec}: {name}");
+        }
+    }
+}
+
+#[test]
+fn refusals_name_the_parameters_of_both_parts() {
+    let refused = |spec: &str| resolve(&spec.parse().unwrap()).unwrap_err().to_string();
+    let text = refused("fq_codel(quantm=300B)");
+    assert!(text.contains("did you mean \"quantum\"") && text.contains("target") && text.contains("flows"), "{text}");
+    assert!(refused("codel(flows=3)").starts_with("codel has no parameter \"flows\""));
+    assert!(refused("fq_codel(quantum=10B)").contains("too small"));
+    assert!(refused("pie(alpha=9)").contains("allowed is 0 to 7"));
+    assert!(refused("pie(target=1ms, target=2ms)").contains("twice"));
+    assert!(refused("fqcodel").contains("did you mean \"fq_codel\""));
+}

@@ -1,0 +1,97 @@
+//! What is read from an experiment's tree, but for what a single case makes of it: the sweep, claims, printed numbers.
+
+use crate::claim::{Claim, Over, with};
+use crate::decode::decode;
+use crate::published::{self, Published};
+use crate::quantity::Quantity;
+use crate::raw::{ExpectFile, File, WhenFile};
+use crate::source::{Checked, Fault, Place, did_you_mean};
+use crate::sweep::{self, Axis};
+use crate::tree::{Any, At, Table};
+use params::Spec;
+
+/// Everything that is read from the tree.
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    pub file: File,
+    pub axes: Vec<Axis>,
+    pub claims: Vec<Claim>,
+    /// Where each claim's figure and condition were written.
+    pub claim_places: Vec<[Place; 2]>,
+    pub published: Vec<Published>,
+}
+
+impl Parts {
+    pub fn of(doc: &At<Any>) -> Checked<Parts> {
+        let file: File = decode(doc)?;
+        let axes = sweep::axes(file.sweep.as_ref())?;
+        sweep::refuse_repeats(&axes)?;
+        let claims = file.expect.iter().enumerate().map(|(i, at)| claim(at, i + 1, &axes)).collect::<Checked<_>>()?;
+        let claim_places = file.expect.iter().map(|at| [at.value.that.place, at.value.is.place]).collect();
+        for figure in &file.figure {
+            figure.value.parse::<Spec>().map_err(|e| Fault::at(figure.place, e.to_string()).under("figure"))?;
+        }
+        let mut published = published::read(file.published.as_ref())?;
+        for cell in published.iter_mut().flat_map(|table| &mut table.cells) {
+            if let Some(when) = &cell.when_at {
+                check_when(&when.value, &axes).map_err(|f| f.under("published"))?;
+                cell.when = sweep::alternatives(&when.value, &axes);
+            }
+        }
+        Ok(Parts { file, axes, claims, claim_places, published })
+    }
+}
+
+fn claim(at: &At<ExpectFile>, number: usize, axes: &[Axis]) -> Checked<Claim> {
+    let expect = &at.value;
+    let (metric, condition) = (expect.that.value.0.clone(), expect.is.value.0.clone());
+    condition.check(&metric).map_err(|e| Fault::at(expect.is.place, e).under(format!("expect[{number}].is")))?;
+    let when = pairs(expect.when.as_ref(), axes).map_err(|f| f.under(format!("expect[{number}].when")))?;
+    let against = pairs(expect.against.as_ref(), axes).map_err(|f| f.under(format!("expect[{number}].against")))?;
+    if let Some(other) = &expect.against
+        && condition.figures().is_empty()
+    {
+        let message = "nothing on the right side of `is` comes from that case: write a figure there, as in \">= 2 * flow.a.share\"";
+        return Err(Fault::at(other.place, message).under(format!("expect[{number}].against")));
+    }
+    let given = |key: &str| against.iter().any(|(k, _)| k == key);
+    let groups = axes.iter().filter(|axis| axis.columns.iter().any(|c| given(&c.key.value)));
+    let moved = groups.flat_map(|axis| axis.columns.iter().map(|c| c.key.value.clone())).collect();
+    let (that, is) = (metric.to_string(), condition.write().show());
+    let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}{}", with(&against)));
+    let over = expect.over.as_ref().map_or(Over::Mean, |at| at.value.0.0);
+    Ok(Claim { name, that, is, over, when, against, moved, metric, condition })
+}
+
+/// Keys and values of a `when` or `against`, checked; several values of a key one after the other.
+fn pairs(when: Option<&At<WhenFile>>, axes: &[Axis]) -> Checked<Vec<(String, String)>> {
+    let Some(when) = when else { return Ok(Vec::new()) };
+    let Any::Table(table) = &when.value.0 else {
+        return Err(Fault::at(when.place, "expected a table such as {\"path.rtt\" = \"40 ms\"}"));
+    };
+    check_when(table, axes)?;
+    Ok(sweep::alternatives(table, axes))
+}
+
+/// Keys of a `when` must be swept, and to these values.
+fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
+    for (key, value) in when {
+        let columns = || axes.iter().flat_map(|axis| &axis.columns);
+        let Some(column) = columns().find(|c| c.key.value == key.value) else {
+            let keys: Vec<&str> = columns().map(|c| c.key.value.as_str()).collect();
+            let near = did_you_mean(&key.value, keys.iter().copied());
+            let all =
+                if keys.is_empty() { "nothing is swept".into() } else { format!("swept are {}", keys.join(", ")) };
+            return Err(Fault::at(key.place, format!("{:?} is not swept{near} ({all})", key.value)));
+        };
+        for one in column.alternatives(value) {
+            if !column.takes(one) {
+                let all: Vec<String> = column.values.iter().map(|v| v.show()).take(20).collect();
+                let given = one.show();
+                let message = format!("{} does not take the value {given:?} (it takes {})", key.value, all.join(", "));
+                return Err(Fault::at(one.place, message));
+            }
+        }
+    }
+    Ok(())
+}
