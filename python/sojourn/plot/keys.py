@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from .units import number
+from ..units import quantity
 
 #: How swept keys are called on an axis: those of the path, of a flow or link (with its name), of what is in them.
 KEYS = {
@@ -46,8 +46,8 @@ def _value(key: str, value: str, several: bool) -> str:
     if several:
         return f"{called(key)} {short_spec(value)}"
     # A bare number needs its key; "hldg", "12 Mbit/s" and "pie" speak for themselves.
-    given = number(value)
-    bare = given is not None and given[1].lower() in ("", "ms", "%", "s")
+    given = quantity(value)
+    bare = given is not None and given.unit in ("", "ms", "%", "s")
     switch = value in ("true", "false")
     return f"{_last(key)} {value}" if bare or switch else short_spec(value)
 
