@@ -5,7 +5,7 @@ sudo .venv/bin/python docs/linux.py              all of them: three quarters of 
 sudo .venv/bin/python docs/linux.py verify acks  some
 
 Results lie in runs/linux/, from which a second call goes on. Runs on Linux that say of themselves that they were held
-up do not count.
+up do not count, and over each table stands how many did.
 """
 
 from __future__ import annotations
@@ -42,9 +42,15 @@ def called(command: str, source: str, settings: Settings, *options: str) -> str:
     return done.stdout
 
 
+#: Of each result on Linux that a table has, how many runs there are, and how many of them count.
+counted: dict[Path | None, tuple[int, int]] = {}
+
+
 def sound(result: sj.Result, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of runs that do not say of themselves that they were held up."""
     runs = [(o.case.index, o.repetition) for o in result.outcomes if o.summary.get("validity", {}).get("valid", True)]
+    if any("validity" in o.summary for o in result.outcomes):
+        counted[result.path] = len(result.outcomes), len(runs)
     if not runs:
         sys.exit(f"{result.title}: every run was held up; try again on an idle machine")
     good = pl.DataFrame(runs, schema={"case": pl.UInt32, "repetition": pl.UInt32}, orient="row")
@@ -179,9 +185,12 @@ def main() -> None:
     wanted = sys.argv[1:] or list(TABLES)
     if unknown := set(wanted) - set(TABLES):
         sys.exit(f"docs/linux.py: no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
-    told = f"Kernel {'.'.join(platform.release().split('.')[:2])}, model {version().model}:"
+    told = f"Kernel {'.'.join(platform.release().split('.')[:2])}, model {version().model}"
     for name in wanted:
-        made = f"{told}\n\n{TABLES[name]()}"
+        counted.clear()
+        table = TABLES[name]()
+        there, count = (sum(numbers) for numbers in zip(*counted.values(), strict=True))
+        made = f"{told}, {count} of {there} runs of the kernel's count:\n\n{table}"
         PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), f"linux {name}", made), "utf-8")
         print(made)
 
