@@ -5,7 +5,7 @@ import pytest
 import sojourn as sj
 from sojourn import _engine, units
 from sojourn.errors import SpecError
-from sojourn.whatif.commands import octets
+from sojourn.whatif.commands import octets, packets
 
 KEYS = {"time": "path.rtt", "rate": "path.rate", "size": "path.buffer", "packets": "path.buffer"}
 ALL = [(kind, unit) for kind, named in _engine.units().items() for unit in named]
@@ -61,11 +61,20 @@ def test_a_step_is_a_time_and_more_than_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("buffer", "size"),
-    [("500 us", 3125), ("20 µs", 125), ("1 h", 22_500_000_000), ("2e3 kB", 2_000_000), ("80 pkts", None)],
+    ("buffer", "size", "full"),
+    [
+        ("5000 µs", 12_500, 8),
+        ("1 h", 9_000_000_000, 6_000_000),
+        ("3e4 B", 30_000, 20),
+        ("2 BDP", 100_000, 67),
+        ("80 pkts", None, 80),
+        ("1 packet", None, 1),
+    ],
 )
-def test_buffers_of_any_unit_come_to_bytes(buffer: str, size: int | None) -> None:
-    assert octets(buffer, 50.0, 20.0) == size
+def test_a_plan_has_buffers_of_any_unit_in_bytes_or_packets(buffer: str, size: int | None, full: int) -> None:
+    plan = sj.check("20Mbit/s 20ms 2BDP fifo: cubic", set={"path.buffer": buffer})
+    held = str(plan.cases[0].links[0]["buffer"])
+    assert (octets(held), packets(held)) == (size, full)
 
 
 def test_swept_values_on_one_axis() -> None:

@@ -1,10 +1,9 @@
 //! Values as text: the only place where they are read and written.
 
+use crate::unit::{PACKETS, SIZES, TIMES, Unit, scale, scale_of_rate};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
-
-use crate::unit::{PACKETS, SIZES, TIMES, scale, scale_of_rate};
 use units::{Bytes, Duration, Packets, Rate};
 
 /// A type a parameter may have.
@@ -48,6 +47,14 @@ pub fn parse_number(text: &str) -> Option<(f64, &str)> {
     let number: String = text[..end].chars().filter(|c| *c != '_').collect();
     let value: f64 = number.parse().ok()?;
     value.is_finite().then(|| (value, text[end..].trim()))
+}
+
+/// How many of the base unit `text` is; zero needs no unit.
+fn amount(text: &str, units: &[Unit]) -> Option<f64> {
+    match parse_number(text)? {
+        (x, "") if x == 0.0 => Some(x),
+        (x, unit) => Some(x * scale(units, unit)?),
+    }
 }
 
 /// The shortest text that reads back as `x`.
@@ -110,9 +117,7 @@ impl Value for bool {
 impl Value for Duration {
     const KIND: &'static str = "a time such as 15ms (ns, us, ms, s, min, h)";
     fn parse(text: &str) -> Option<Self> {
-        let (x, unit) = parse_number(text)?;
-        let one = if unit.is_empty() && x == 0.0 { 1.0 } else { scale(&TIMES, unit)? };
-        let ns = units::math::round(x * one);
+        let ns = units::math::round(amount(text, &TIMES)?);
         (0.0..9.2e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
     }
     fn show(&self) -> String {
@@ -162,9 +167,7 @@ impl Value for Rate {
 impl Value for Bytes {
     const KIND: &'static str = "a size such as 120kB (B, kB, MB, GB decimal; KiB, MiB, GiB binary)";
     fn parse(text: &str) -> Option<Self> {
-        let (x, unit) = parse_number(text)?;
-        let one = if unit.is_empty() && x == 0.0 { 1.0 } else { scale(&SIZES, unit)? };
-        let n = units::math::round(x * one);
+        let n = units::math::round(amount(text, &SIZES)?);
         (0.0..1.8e19).contains(&n).then(|| Bytes::new(n as u64))
     }
     fn show(&self) -> String {

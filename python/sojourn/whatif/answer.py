@@ -185,7 +185,6 @@ def queue_of(case: Case) -> str:
 
 def ways(case: Case, down: str, up: str) -> tuple[commands.Way, ...]:
     """Both directions as the commands need them."""
-    rtt = sum(float(link["delay_ms"]) for link in case.links)
     made = []
     for direction, device, name in (("down", down, "bottleneck"), ("up", up, "return")):
         link = next(link for link in case.links if link["name"] == name)
@@ -193,8 +192,7 @@ def ways(case: Case, down: str, up: str) -> tuple[commands.Way, ...]:
             raise SpecError(f"the {direction} link has no rate")
         settings = case.resolved[f"link.{name}.queue"]
         mbps, buffer = float(link["rate_mbps"]), str(link["buffer"])
-        packets, octets = commands.packets(buffer, mbps, rtt), commands.octets(buffer, mbps, rtt)
-        made.append(commands.Way(direction, device, mbps, packets, settings, octets))
+        made.append(commands.Way(direction, device, mbps, commands.packets(buffer), settings, commands.octets(buffer)))
     return tuple(made)
 
 

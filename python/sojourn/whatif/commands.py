@@ -83,27 +83,24 @@ class Setup:
     notes: tuple[str, ...] = ()
 
 
-def packets(buffer: str, mbps: float, rtt_ms: float, mtu: int = 1500) -> int:
-    """Turn a buffer as the plan prints it into full packets.
+def packets(buffer: str) -> int:
+    """Turn a buffer as the plan has it, in bytes or in packets, into full packets.
 
-    >>> packets("1000 packets", 50.0, 20.0), packets("2 BDP", 12.0, 40.0), packets("30 ms", 10.0, 20.0)
-    (1000, 80, 25)
+    >>> packets("1000 packets"), packets("120kB")
+    (1000, 80)
     """
-    size = octets(buffer, mbps, rtt_ms)
-    return int(buffer.partition("p")[0]) if size is None else max(1, round(size / mtu))
+    size = octets(buffer)
+    return int(buffer.partition(" ")[0]) if size is None else max(1, round(size / 1500))
 
 
-def octets(buffer: str, mbps: float, rtt_ms: float) -> int | None:
-    """Turn a buffer into bytes, as the run has any that is not said in packets.
+def octets(buffer: str) -> int | None:
+    """Bytes of a buffer as the plan has it; none of one in packets.
 
-    >>> octets("120kB", 50.0, 20.0), octets("2 BDP", 12.0, 40.0), octets("1000 packets", 50.0, 20.0)
-    (120000, 120000, None)
+    >>> octets("120kB"), octets("1000 packets")
+    (120000, None)
     """
     found = quantity(buffer)
-    if found is None:
-        raise ValueError(f"{buffer!r} is no buffer")
-    in_bytes = {"size": 1.0, "time": mbps * 1e6 / 8.0, "BDP": rtt_ms * mbps * 1e3 / 8.0}.get(found.kind)
-    return None if in_bytes is None else round(found.amount * in_bytes)
+    return round(found.amount) if found and found.kind == "size" else None
 
 
 def left_out(queue: str, settings: Settings, carried: tuple[str, ...], system: str, own: tuple[str, ...]) -> list[str]:
