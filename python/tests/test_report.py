@@ -368,3 +368,16 @@ def test_remarks_are_notes() -> None:
     one = sojourn.run("5Mbit/s 20ms 1BDP fifo: dctcp", set={"run.duration": "2 s"})
     said = [piece for piece in tables(one) if isinstance(piece, str)]
     assert any(piece.startswith("note: ") for piece in said) and not any("Mind" in piece for piece in said)
+
+
+def test_swept_values_of_other_units_are_sorted_by_what_they_are() -> None:
+    from sojourn.report.pieces import Cell, Table
+    from sojourn.report.result import tables
+
+    rates = ["2 Mbit/s", "900 kbit/s", "10 Mbit/s"]
+    result = sojourn.run(
+        "5Mbit/s 20ms 1BDP fifo: cubic", set={"run.duration": "1 s", "sweep.path.rate": json.dumps(rates)}
+    )
+    table = next(piece for piece in tables(result) if isinstance(piece, Table))
+    cells = [row[0] for row in table.rows]
+    assert [cell.sort for cell in cells if isinstance(cell, Cell)] == pytest.approx([2e6, 9e5, 1e7])

@@ -14,7 +14,7 @@ from conftest import LONG_SWEEP, command
 from polars.testing import assert_frame_equal
 
 import sojourn as sj
-from sojourn import _engine
+from sojourn import _engine, disk
 from sojourn import store as stores
 
 SHORT = {"run.duration": "2 s"}
@@ -460,3 +460,10 @@ def test_a_lock_on_a_file_that_was_taken_away_is_none(tmp_path, monkeypatch):
     with stores.open_locked(path, "choose another") as lines:
         assert os.path.samestat(path.stat(), os.fstat(lines.fileno()))
     assert others
+
+
+def test_a_file_that_could_not_be_written_leaves_no_part_of_it(tmp_path):
+    (tmp_path / "meta.json").mkdir()  # which no file replaces
+    with pytest.raises(OSError):
+        disk.write(tmp_path / "meta.json", b"{}")
+    assert [file.name for file in tmp_path.iterdir()] == ["meta.json"]

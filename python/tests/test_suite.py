@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sojourn._engine import check
+from sojourn._engine import check, read
 from sojourn.commas import entries
 from sojourn.errors import SpecError
 from sojourn.suite import NAMES, Row, Rows, find, run, verdict
-from sojourn.suite.run import experiment
+from sojourn.suite.run import experiment, spec_number
 from sojourn.suite.show import labels, page, terminal
 from sojourn.suite.steady import warm_up
 from sojourn.suite.survey_table import overview, ranked
@@ -176,3 +176,18 @@ def test_of_real_time_the_cases_that_come_first_get_their_part():
     assert [case.index for case in within(cases, lambda case: case.index in (4, 5))] == [0, 4, 5, 9]
     assert [case.index for case in within(cases[:2])] == [0, 1]
     assert len(within([SimpleNamespace(index=0, duration_s=3000.0)])) == 1
+
+
+@pytest.mark.parametrize(
+    ("queue", "name", "number"),
+    [
+        ("codel(interval=0.1s)", "interval", 100.0),
+        ("pie(target=15ms, tupdate=500us)", "tupdate", 0.5),
+        ("fifo(limit=60p)", "limit", 60.0),
+        ("rem(q_ref=12.5)", "q_ref", 12.5),
+        ("codel", "interval", None),
+    ],
+)
+def test_a_setting_of_a_queue_is_read_with_its_unit(queue: str, name: str, number: float | None) -> None:
+    case = check(read("5Mbit/s 20ms 1BDP fifo: cubic")).cases[0]
+    assert spec_number(replace(case, values={"path.queue": queue}), "path.queue", name) == number

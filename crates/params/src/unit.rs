@@ -67,6 +67,23 @@ mod tests {
     use units::{Bytes, Duration, Rate};
 
     #[test]
+    fn every_unit_is_so_many_of_the_one_before() {
+        for (units, steps) in [
+            (&TIMES[..], &[1e3, 1e3, 1e3, 60.0, 60.0][..]),
+            (&RATES, &[1e3; 3]),
+            (&SIZES[..4], &[1e3; 3]),
+            (&SIZES[4..], &[1024.0; 2]),
+        ] {
+            let scales = units.windows(2).map(|pair| pair[1].scale / pair[0].scale);
+            assert!(scales.eq(steps.iter().copied()), "{units:?}");
+        }
+        for (units, name, one) in [(&TIMES[..], "ns", 1.0), (&SIZES, "B", 1.0), (&SIZES, "KiB", 1024.0)] {
+            assert_eq!(scale(units, name), Some(one), "{name}");
+        }
+        assert_eq!((scale_of_rate("BPS"), scale(&SIZES, "b")), (Some(1.0), None));
+    }
+
+    #[test]
     fn what_a_kind_says_of_its_units_is_all_of_them() {
         for (kind, units) in [(Duration::KIND, &TIMES[..]), (Rate::KIND, &RATES), (Bytes::KIND, &SIZES)] {
             let said: std::vec::Vec<_> =

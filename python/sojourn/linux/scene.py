@@ -109,7 +109,7 @@ def _quote(text: str) -> str:
 def _milliseconds(text: str, option: str, zero: str) -> float:
     """Read a time; `zero` is what is said of none at all."""
     value = milliseconds(text)
-    if value is None or value < 0:
+    if value is None:
         raise SpecError(f"{option} {text}: expected a time such as 40ms")
     if not 0 < value < math.inf:
         raise SpecError(f"{option} {text}: {zero}")
