@@ -1,8 +1,8 @@
 """Real packets: as root, in namespaces of our own, in real time. `make test-linux` runs what is here.
 
-Real-time figures are those of the machine as it is: each test that asserts one tries up to three times and says what it
-found and how loaded the machine was. Only whether to try again depends on that, and a limit that is a ratio to what
-`witness.py` measured in the same seconds.
+Real-time figures are those of the machine as it is: each test that asserts one (`timely`, in a `Try`) does so up to
+three times and says what it found and how loaded the machine was. Only whether to try again depends on that, and a
+limit that is a ratio to what `witness.py` measured in the same seconds. What is no matter of time is asserted plainly.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
@@ -68,45 +68,75 @@ class Ran:
         v = self.validity
         return f"load {v['load_1min']}, steal {v['steal_pct']:.1f} %, late {v['lateness_us']}, {v['reasons']}"
 
-    @property
-    def stolen(self) -> float:
-        """Per cent of the CPUs' time that the hypervisor took."""
-        return float(self.validity["steal_pct"])
+
+class OffTime(AssertionError):
+    """A real-time figure that is not as it should be; `held_up` where the run itself says so of it (`Validity`)."""
+
+    def __init__(self, about: str, held_up: bool) -> None:
+        super().__init__(about)
+        self.held_up = held_up
+
+
+def timely(holds: bool, *about: object, held_up: bool = False) -> None:
+    """An assertion that a loaded machine can break."""
+    said = " ".join(map(str, about))
+    print(said)
+    if not holds:
+        raise OffTime(said, held_up)
+
+
+def cpu_time() -> tuple[int, int]:
+    """Ticks that the hypervisor took, and all ticks, of all CPUs since the start."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return ticks[7], sum(ticks)
 
 
 @dataclass
 class Try:
+    number: int
+    #: Per cent of the CPUs' time that the hypervisor took.
     stolen: float = 0.0
-    #: The run itself says that it was held up (`Validity`).
-    suspect: bool = False
+    off: OffTime | None = None
+    began: tuple[int, int] = (0, 0)
+
+    def __enter__(self) -> Try:
+        self.began = cpu_time()
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        stolen, of = (now - then for now, then in zip(cpu_time(), self.began, strict=True))
+        self.stolen = 100.0 * stolen / max(of, 1)
+        self.off = error if isinstance(error, OffTime) else None
+        return self.off is not None
 
 
 class Tries:
-    """So many tries. One without its CPUs, or held up, says nothing of us and is made again, six times at most."""
+    """Tries until one ends well. One without its CPUs, or held up, says nothing of us and does not count, six at most.
+
+    Fails after the last; where a twentieth of the CPUs was missing in every single one, the machine could not run the
+    test.
+    """
 
     def __init__(self, count: int = 3) -> None:
         self.count = count
-        self.made: list[Try] = []
 
     def __iter__(self) -> Iterator[Try]:
-        spare = 6
-        while self.count > 0:
-            self.made.append(Try())
-            yield self.made[-1]
-            last = self.made[-1]
-            if (last.stolen > LATE or last.suspect) and spare > 0:
+        left, spare = self.count, 6
+        made: list[Try] = []
+        while left > 0:
+            made.append(Try(len(made)))
+            yield made[-1]
+            if made[-1].off is None:
+                return
+            if (made[-1].stolen > LATE or made[-1].off.held_up) and spare > 0:
                 spare -= 1
                 time.sleep(5)
             else:
-                self.count -= 1
-
-    def give_up(self, why: str) -> NoReturn:
-        """Fails; where a twentieth of the CPUs was missing in every single try, the machine could not run the test."""
-        if all(attempt.stolen > AWAY for attempt in self.made):
-            pytest.xfail(
-                f"the hypervisor took over {AWAY:g} % of the CPUs' time in each of {len(self.made)} tries: {why}"
-            )
-        pytest.fail(why)
+                left -= 1
+        seen = "".join(f"\n{attempt.off} (the hypervisor took {attempt.stolen:.1f} %)" for attempt in made)
+        if all(attempt.stolen > AWAY for attempt in made):
+            pytest.xfail(f"the hypervisor took over {AWAY:g} % of the CPUs' time in each of {len(made)} tries:{seen}")
+        pytest.fail(f"in none of {len(made)} tries:{seen}")
 
 
 def run(*arguments: str, timeout: float = 60) -> Ran:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SOJOURN, Tries
+from conftest import SOJOURN, Tries, timely
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments" / "verify"
 
@@ -23,30 +22,39 @@ def sojourn(*arguments: str, code: int | None = 0) -> subprocess.CompletedProces
 def test_an_experiment_runs_on_the_kernel_in_the_simulators_words(tmp_path: Path) -> None:
     line = "10Mbit/s 40ms 2BDP fifo: cubic, newreno@2s-5s, voip"
     common = ("--set", "run.duration=7s", "--series", "10ms", "--events")
-    done = sojourn("run", line, *common, "--on", "linux", "--diftr", "--json", "-o", str(tmp_path / "linux"))
-    simulated = sojourn("run", line, *common, "--json", "-o", str(tmp_path / "sim"))
-    ours, theirs = json.loads(simulated.stdout), json.loads(done.stdout)
+    ours = json.loads(sojourn("run", line, *common, "--json", "-o", str(tmp_path / "sim")).stdout)
+    for attempt in Tries():
+        folder = str(tmp_path / f"linux{attempt.number}")
+        with attempt:
+            done = sojourn("run", line, *common, "--on", "linux", "--diftr", "--json", "-o", folder)
+            in_the_simulators_words(json.loads(done.stdout), ours)
+    # The same figures can be drawn, and another host's runs are not mixed in.
+    sojourn("plot", "time", folder, "-o", str(tmp_path / "time.png"))
+    assert (tmp_path / "time.png").stat().st_size > 10_000
+    mixed = sojourn("run", line, "--set", "run.duration=7s", "-o", folder, code=2)
+    assert "holds runs on linux, these are on sim" in mixed.stderr
+    # What the kernel's packets met can be played again, drop for drop.
+    assert "identical" in sojourn("verify", folder).stdout
 
+
+def in_the_simulators_words(theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     def shape(value: Any) -> Any:
         return {k: shape(v) for k, v in value.items()} if isinstance(value, dict) else None
 
     for part in ("flows", "links", "groups"):
         for one, other in zip(ours[part], theirs[part], strict=True):
-            assert one.keys() == other.keys()
-    assert theirs["on"] == "linux" and theirs["links"][0]["utilisation"] > 0.9
-    cubic, reno, voip = theirs["flows"]
-    assert cubic["throughput_mbps"] > 3 and reno["throughput_mbps"] > 0.3 and cubic["backoffs"]["loss"] >= 1
+            assert shape(one) == shape(other)
+    assert theirs["on"] == "linux"
+    cubic, _, voip = theirs["flows"]
+    assert cubic["backoffs"]["loss"] >= 1 and voip["cc"] == "none"
+    rates = [flow["throughput_mbps"] for flow in theirs["flows"]]
+    about = f"{rates} Mbit/s, {cubic['rtt_ms']}, {theirs['links'][0]}, {theirs['validity']}"
+    timely(theirs["links"][0]["utilisation"] > 0.9 and rates[0] > 3 and rates[1] > 0.3, about)
     # 80 kbit/s, less what the drop-tail queue took.
-    assert 0.07 < voip["throughput_mbps"] <= 0.0805 and voip["cc"] == "none"
+    timely(0.07 < rates[2] <= 0.0805, about)
     # The path's 40 ms, and a queue of at most 80 ms.
-    assert 40 <= cubic["rtt_ms"]["min"] < 45 and 60 < cubic["rtt_ms"]["max"] < 160
-    # The same figures can be drawn, and another host's runs are not mixed in.
-    sojourn("plot", "time", str(tmp_path / "linux"), "-o", str(tmp_path / "time.png"))
-    assert (tmp_path / "time.png").stat().st_size > 10_000
-    mixed = sojourn("run", line, "--set", "run.duration=7s", "-o", str(tmp_path / "linux"), code=2)
-    assert "holds runs on linux, these are on sim" in mixed.stderr
-    # What the kernel's packets met can be played again, drop for drop.
-    assert "identical" in sojourn("verify", str(tmp_path / "linux")).stdout
+    assert cubic["rtt_ms"]["min"] >= 40
+    timely(cubic["rtt_ms"]["min"] < 45 and 60 < cubic["rtt_ms"]["max"] < 160, about)
 
 
 @pytest.mark.parametrize("queue", ["pie", "fq_codel", "red"])
@@ -111,22 +119,15 @@ def test_simulator_and_kernel_agree(tmp_path: Path, name: str, end: str) -> None
     A single pause of 6 ms is enough for BBR to part: it makes one sample of the bandwidth 2 % too large, and the queue
     grows to 40 ms over the ten rounds in which that counts (docs/linux.md).
     """
-    seen = ""
-    attempts = Tries(2)
-    for number, attempt in enumerate(attempts):
-        window = f'run.measure=["5s", "{end}"]'
-        arguments = ("--set", f"run.duration={end}", "--set", window, "--repeat", "1", "--json")
-        done = sojourn(
-            "verify", str(EXPERIMENTS / f"{name}.toml"), *arguments, "-o", str(tmp_path / str(number)), code=None
-        )
-        report = json.loads(done.stdout)
-        decided = [row for case in report["cases"] for row in case["rows"] if row["decides"]]
-        assert {row["figure"] for row in decided} == {"utilisation", "mean queue"}
-        seen += f"\n{name}: {[(r['figure'], r['sim'], r['linux'], r['where']) for r in decided]}, {report['suspect']}"
-        stolen = re.findall(r"the hypervisor took ([\d.]+) %", " ".join(report["suspect"]))
-        attempt.stolen, attempt.suspect = max(map(float, stolen), default=0.0), bool(report["suspect"])
-        assert done.returncode == (0 if report["agrees"] else 1)
-        if report["agrees"]:
-            print(seen)
-            return
-    attempts.give_up(seen)
+    for attempt in Tries(2):
+        with attempt:
+            window = f'run.measure=["5s", "{end}"]'
+            arguments = ("--set", f"run.duration={end}", "--set", window, "--repeat", "1", "--json")
+            folder = str(tmp_path / str(attempt.number))
+            done = sojourn("verify", str(EXPERIMENTS / f"{name}.toml"), *arguments, "-o", folder, code=None)
+            report = json.loads(done.stdout)
+            decided = [row for case in report["cases"] for row in case["rows"] if row["decides"]]
+            assert {row["figure"] for row in decided} == {"utilisation", "mean queue"}
+            assert done.returncode == (0 if report["agrees"] else 1)
+            rows = [(r["figure"], r["sim"], r["linux"], r["where"]) for r in decided]
+            timely(report["agrees"], f"{name}: {rows}, {report['suspect']}", held_up=bool(report["suspect"]))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import SOJOURN, Ran
+from conftest import SOJOURN, Ran, Tries, timely
 
 import sojourn as sj
 
@@ -29,12 +29,14 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_capture_is_of_either_host_and_shows_the_round_trip_from_both(emulate: Emulate, tmp_path: Path) -> None:
     file = tmp_path / "x.pcapng"
-    ran = emulate("--rate", "10Mbit/s", "--rtt", "40ms", "--pcap", str(file), *FETCH, "100K")
-    assert ran.code == 0, ran.err
-    for here, there in (("near", "far"), ("far", "near")):
-        trips = [t for c in sj.spp(f"{file}#{here}", f"{file}#{there}").trips for t in c.rtt / 1e6]
-        assert len(trips) > 10
-        assert 40.0 <= min(trips) < 41.5, (here, ran.about())
+    for attempt in Tries():
+        with attempt:
+            ran = emulate("--rate", "10Mbit/s", "--rtt", "40ms", "--pcap", str(file), *FETCH, "100K")
+            assert ran.code == 0, ran.err
+            for here, there in (("near", "far"), ("far", "near")):
+                trips = [t for c in sj.spp(f"{file}#{here}", f"{file}#{there}").trips for t in c.rtt / 1e6]
+                assert len(trips) > 10 and min(trips) >= 40.0
+                timely(min(trips) < 41.5, here, min(trips), ran.about())
     names = subprocess.run(
         [SOJOURN, "spp", f"{file}#sender", f"{file}#far"], capture_output=True, text=True, check=False
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Listener, Tries, answers, beside_cubic, carry, used
+from conftest import Listener, Tries, answers, beside_cubic, carry, timely, used
 
 Loaded = Callable[..., str]
 
@@ -17,20 +17,14 @@ Loaded = Callable[..., str]
 def test_hldg_keeps_a_long_buffer_short_where_cubic_fills_it(loaded: Loaded) -> None:
     path = ("--rate", "10Mbit/s", "--rtt", "100ms", "--buffer", "1000p")
     loaded("hldg")
-    seen = ""
-    attempts = Tries()
-    for attempt in attempts:
-        hldg = carry("hldg", 60, *path)
-        share, queue = used(hldg, 10), hldg.link("up")["queue_ms"]["mean"]
-        seen += f"\nHLDG: {share:.1%} used, {queue:.2f} ms of queue; {hldg.about()}"
-        attempt.stolen = hldg.stolen
-        if share > 0.93 and queue < 5.0:
-            break
-    else:
-        attempts.give_up(f"wanted over 93 % and under 5 ms:{seen}")
+    for attempt in Tries():
+        with attempt:
+            hldg = carry("hldg", 60, *path)
+            filled, queue = used(hldg, 10), hldg.link("up")["queue_ms"]["mean"]
+            timely(filled > 0.93 and queue < 5.0, f"{filled:.1%} used, {queue:.2f} ms of queue; {hldg.about()}")
     cubic = carry("cubic", 30, *path)
     queue = cubic.link("up")["queue_ms"]["mean"]
-    print(f"{seen}\nCUBIC: {used(cubic, 10):.1%} used, {queue:.0f} ms of queue")
+    print(f"CUBIC: {used(cubic, 10):.1%} used, {queue:.0f} ms of queue")
     assert queue > 200.0
 
 
@@ -45,13 +39,7 @@ def test_the_kernel_answers_as_the_c_and_the_rust_do(spec: str, loaded: Loaded, 
 
 def test_beside_cubic_hldg_keeps_a_quarter(loaded: Loaded, tmp_path: Path) -> None:
     loaded("hldg")
-    seen = ""
-    attempts = Tries()
-    for attempt in attempts:
-        share, ran = beside_cubic(60, 3, 15, tmp_path)
-        seen += f"\nHLDG has {share:.1%}; {ran.about()}"
-        attempt.stolen = ran.stolen
-        if share > 0.25:
-            print(seen)
-            return
-    attempts.give_up(f"wanted over 25 %:{seen}")
+    for attempt in Tries():
+        with attempt:
+            share, ran = beside_cubic(60, 3, 15, tmp_path)
+            timely(share > 0.25, f"HLDG has {share:.1%}; {ran.about()}")

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
-from conftest import SOJOURN, Listener, Tries, answers, beside_cubic, bpf_objects, carry, gone, held, run, used
+from conftest import SOJOURN, Listener, Tries, answers, beside_cubic, bpf_objects, carry, gone, held, run, timely, used
 
-from sojourn.held import load
+from sojourn.held import Outcome, load
 from sojourn.linux import build, kernel, lent
 from sojourn.linux.ring import Ring
 
@@ -43,23 +44,18 @@ def test_hldg_keeps_queues_short_and_its_part_of_the_link(loaded: Loaded, tmp_pa
     """HLDG and CUBIC alone over 1000 packets, and beside each other over 340 ms: three links at the same time."""
     path = ("--rate", "10Mbit/s", "--rtt", "100ms", "--buffer", "1000p")
     loaded("hldg")
-    seen = ""
-    attempts = Tries()
-    for attempt in attempts:
-        with ThreadPoolExecutor(3) as links:
-            ours = links.submit(carry, "hldg", 17, *path)
-            theirs = links.submit(carry, "cubic", 17, *path)
-            both = links.submit(beside_cubic, 20, 0.5, 5, tmp_path)
-            hldg, cubic, (share, _) = ours.result(), theirs.result(), both.result()
-        filled, queue = used(hldg, 10), hldg.link("up")["queue_ms"]["mean"]
-        long = cubic.link("up")["queue_ms"]["mean"]
-        seen += f"\nHLDG: {filled:.1%} used, {queue:.2f} ms of queue; CUBIC: {used(cubic, 10):.1%}, {long:.0f} ms; "
-        seen += f"beside each other HLDG has {share:.1%}; {hldg.about()}"
-        attempt.stolen = hldg.stolen
-        if filled > 0.93 and queue < 5.0 and long > 200.0 and share > 0.25:
-            print(seen)
-            return
-    attempts.give_up(f"wanted over 93 %, under 5 ms where CUBIC has over 200, and over 25 % beside it:{seen}")
+    for attempt in Tries():
+        with attempt:
+            with ThreadPoolExecutor(3) as links:
+                ours = links.submit(carry, "hldg", 17, *path)
+                theirs = links.submit(carry, "cubic", 17, *path)
+                both = links.submit(beside_cubic, 20, 0.5, 5, tmp_path)
+                hldg, cubic, (share, _) = ours.result(), theirs.result(), both.result()
+            filled, queue = used(hldg, 10), hldg.link("up")["queue_ms"]["mean"]
+            long = cubic.link("up")["queue_ms"]["mean"]
+            about = f"HLDG: {filled:.1%} used, {queue:.2f} ms of queue; CUBIC: {used(cubic, 10):.1%}, {long:.0f} ms; "
+            about += f"beside each other HLDG has {share:.1%}; {hldg.about()}"
+            timely(filled > 0.93 and queue < 5.0 and long > 200.0 and share > 0.25, about)
 
 
 def test_the_kernel_answers_as_the_c_and_the_rust_do(loaded: Loaded, tmp_path: Path) -> None:
@@ -81,13 +77,32 @@ def test_an_experiment_brings_its_algorithms_with_their_parameters(loaded: Loade
     loaded("cdg(g=9)")
     # CDG is alone for 2.5 s: where CUBIC's slow start takes nearly all, it hardly backs off any more.
     line = "10Mbit/s 40ms 4BDP fifo: cdg(g=2), cdg(g=20)@0.5s, cubic@3s"
-    folder = str(tmp_path / "run")
     record = ("--series", "10ms", "--events", "--acks", "--diftr")
-    text = sojourn("run", line, "--set", "run.duration=7s", "--on", "linux", *record, "--json", "-o", folder)
-    summary = json.loads(text)
-    assert [row.spec for row in kernel.loaded()] == ["cdg(g=9)"]
-    assert summary["validity"]["untold"] == 0
+    for attempt in Tries():
+        folder = str(tmp_path / f"run{attempt.number}")
+        with attempt:
+            text = sojourn("run", line, "--set", "run.duration=7s", "--on", "linux", *record, "--json", "-o", folder)
+            assert [row.spec for row in kernel.loaded()] == ["cdg(g=9)"]
+            (outcome,) = load(folder)
+            as_its_algorithms_say(outcome, json.loads(text))
+    # Plots and loggers work on it as on a simulated run.
+    sojourn("plot", "time", folder, "--why", "--from", "2", "--to", "4", "-o", str(tmp_path / "why.png"))
+    assert (tmp_path / "why.png").stat().st_size > 10_000
     (outcome,) = load(folder)
+    acks = outcome.frame("acks")
+    assert acks is not None
+    for options, kinds in (((), "i"), (("--with", "direction=io"), "io")):
+        log = str(tmp_path / "run.ttp")
+        sojourn("export", folder, "--format", "ttprobe", "--flow", "cdg", *options, "-o", log)
+        rows = Path(log).read_text().splitlines()
+        assert {row[0] for row in rows} == set(kinds)
+        assert sum(row[0] == "i" for row in rows) == acks.filter(flow=0).height
+
+
+def as_its_algorithms_say(outcome: Outcome, summary: dict[str, Any]) -> None:
+    """The record of a run of `cdg(g=2)`, of `cdg(g=20)` and of the kernel's own CUBIC."""
+    validity = summary["validity"]
+    timely(validity["untold"] == 0, validity)
     events, acks, series = (outcome.frame(name) for name in ("events", "acks", "flows"))
     assert events is not None and acks is not None and series is not None
     for f, scale_ms in ((0, 2.0), (1, 20.0)):
@@ -100,25 +115,17 @@ def test_an_experiment_brings_its_algorithms_with_their_parameters(loaded: Loade
             by = [1 - math.exp(-max(row[v], 0) * 1e-6 / scale_ms) for v in ("v0", "v1", "v2", "v3")]
             assert min(abs(row["v4"] * 1e-9 - p) for p in by) < 0.01, row
             assert row["v5"] <= row["v4"]
-    assert summary["flows"][0]["backoffs"]["delay"] >= 5
+    timely(summary["flows"][0]["backoffs"]["delay"] >= 5, summary["flows"][0], validity)
     # CUBIC is the kernel's: samples of it, and no ACKs.
-    assert set(acks["flow"].unique()) == {0, 1} and acks.filter(flow=0).height > 300
-    assert series.filter((pl.col("flow") == 2) & pl.col("cwnd_bytes").is_finite()).height > 300
+    assert set(acks["flow"].unique()) == {0, 1}
+    sampled = series.filter((pl.col("flow") == 2) & pl.col("cwnd_bytes").is_finite())
+    timely(acks.filter(flow=0).height > 300 and sampled.height > 300, acks, sampled, validity)
     # What an ACK left is what TCP_INFO shows until the next; a sample is 10 ms old at most when it is written down.
     told = acks.filter(flow=0, phase=0).select("time_s", after=pl.col("cwnd_after") // 1448)
     shown = series.filter((pl.col("flow") == 0) & pl.col("cwnd_bytes").is_finite()).select("t_s", "cwnd_bytes")
     joined = shown.join_asof(told, left_on="t_s", right_on="time_s", strategy="backward").drop_nulls()
     apart = (joined["cwnd_bytes"] / 1448 - joined["after"]).abs()
-    assert (apart <= 1).mean() > 0.9, joined
-    # Plots and loggers work on it as on a simulated run.
-    sojourn("plot", "time", folder, "--why", "--from", "2", "--to", "4", "-o", str(tmp_path / "why.png"))
-    assert (tmp_path / "why.png").stat().st_size > 10_000
-    for options, kinds in (((), "i"), (("--with", "direction=io"), "io")):
-        log = str(tmp_path / "run.ttp")
-        sojourn("export", folder, "--format", "ttprobe", "--flow", "cdg", *options, "-o", log)
-        rows = Path(log).read_text().splitlines()
-        assert {row[0] for row in rows} == set(kinds)
-        assert sum(row[0] == "i" for row in rows) == acks.filter(flow=0).height
+    timely((apart <= 1).mean() > 0.9, joined, validity)
 
 
 def test_a_window_keeps_so_many_packets_as_its_parameter_says(tmp_path: Path) -> None:
@@ -141,20 +148,23 @@ def test_a_window_keeps_so_many_packets_as_its_parameter_says(tmp_path: Path) ->
 
 
 def test_every_timeout_of_an_outage_is_told(tmp_path: Path) -> None:
-    folder = str(tmp_path / "run")
     outage = 'path.changes=[{at="1 s", loss="100 %"}, {at="4 s", loss="0 %"}]'
     line = "10Mbit/s 40ms 2BDP fifo: hldg"
-    sojourn("run", line, "--set", "run.duration=6s", "--set", outage, "--on", "linux", "--events", "-o", folder)
-    (outcome,) = load(folder)
-    events = outcome.frame("events")
-    assert events is not None
-    told = events.filter(cause="timeout")
-    # Three seconds have room for waits of a quarter of a second, of twice and of four times that.
-    assert told.height >= 3, told
-    assert told["v1"].to_list() == list(range(1, told.height + 1)), told
-    waits = told["time_s"].diff().drop_nulls().to_list()
-    for rto, wait in zip(told["v2"].to_list()[1:], waits, strict=True):
-        assert abs(rto * 1e-9 / wait - 1) < 0.2, told
+    for attempt in Tries():
+        folder = str(tmp_path / str(attempt.number))
+        with attempt:
+            length = ("--set", "run.duration=6s", "--set", outage)
+            sojourn("run", line, *length, "--on", "linux", "--events", "-o", folder)
+            (outcome,) = load(folder)
+            events = outcome.frame("events")
+            assert events is not None
+            told = events.filter(cause="timeout")
+            # Three seconds have room for waits of a quarter of a second, of twice and of four times that.
+            timely(told.height >= 3, told)
+            assert told["v1"].to_list() == list(range(1, told.height + 1)), told
+            waits = told["time_s"].diff().drop_nulls().to_list()
+            for rto, wait in zip(told["v2"].to_list()[1:], waits, strict=True):
+                timely(abs(rto * 1e-9 / wait - 1) < 0.2, told)
 
 
 def test_the_ack_that_fills_a_hole_grows_the_window_by_what_is_new(tmp_path: Path) -> None:
