@@ -60,6 +60,7 @@ LEFT = [
     ("codel (drop = head) ", "the command leaves out drop=head, which the run had", "the command leaves out drop=head"),
     ("pie(burst=100ms, cap=false)", "the command leaves out burst=100ms, cap=false, which the run had", ""),
     ("fq_pie(mark_threshold=0.25, rate_estimator=true)", "", ""),
+    ("fq_pie(afresh=true)", "the command leaves out afresh=true", ""),
     ("fq_cobalt(ecn=false)", "the command leaves out ecn=false", ""),
     ("codel(target=5ms, drop=tail)", "", ""),  # as if they had not been given
 ]

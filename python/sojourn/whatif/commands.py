@@ -45,7 +45,8 @@ IPFW: Mapping[str, tuple[str, ...]] = {
     "codel": _CODEL,
     "fq_codel": (*_CODEL, *_FAIR),
     "pie": (*_PIE, *_SWITCHES),
-    "fq_pie": (*_PIE, *_SWITCHES, *_FAIR),
+    # dummynet's always begins afresh.
+    "fq_pie": (*_PIE, *_SWITCHES, *_FAIR, "afresh"),
     "red": (*_RED, "gentle", "weight"),
 }
 #: References that are nobody's but the text's that published the law.

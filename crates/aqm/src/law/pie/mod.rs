@@ -267,8 +267,7 @@ impl Law for Pie {
     }
 
     fn on_activate(&mut self, now: Instant) {
-        // FQ-PIE in dummynet starts a flow's PIE afresh each time the flow comes back, on_off or not.
-        if self.is(Reference::FreeBsd) {
+        if self.params.afresh {
             self.state.delay = Duration::ZERO;
             self.wake(now);
         }

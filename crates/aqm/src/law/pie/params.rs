@@ -49,14 +49,16 @@ params::params! {
         mean_packet: Bytes = Bytes::ZERO, Bytes::ZERO => Bytes::new(65_535);
         /// Sleep until the buffer is a third full, and again when the queue has been empty with p = 0.
         on_off: bool = false;
+        /// A flow that comes back to a fair queue begins anew, with p = 0 and all of burst (default in FreeBSD's fq_pie).
+        afresh: bool = false;
         /// Whose rules where implementations differ; it brings its own defaults.
         reference: Reference = Reference::Rfc;
     }
     check |p| {
-        if p.reference == Reference::Docsis && (p.on_off || p.rate_estimator || p.ecn) {
+        if p.reference == Reference::Docsis && (p.on_off || p.afresh || p.rate_estimator || p.ecn) {
             return Err(ParamError::Conflict(
                 "DOCSIS-PIE does not mark, sleeps by rules of its own and predicts the delay from the link: \
-                 leave out ecn, on_off and rate_estimator".into(),
+                 leave out ecn, on_off, afresh and rate_estimator".into(),
             ));
         }
         Ok(())
@@ -73,6 +75,8 @@ impl Params {
                 // What ipfw(8) passes unless told otherwise: the estimator with pie, ECN with fq_pie.
                 rate_estimator: place == Place::Alone,
                 ecn: place == Place::Fair,
+                // `fq_activate_pie` of dn_sched_fq_pie.c, on_off or not.
+                afresh: place == Place::Fair,
                 mean_packet: Bytes::new(800),
                 ..Params::default()
             },

@@ -381,13 +381,30 @@ fn linux_first_updates_half_a_second_after_the_start() {
 }
 
 #[test]
-fn a_flow_that_comes_back_starts_afresh_in_dummynet() {
-    let mut pie = congested("x(reference=freebsd)", 0.5);
-    pie.state.accu = 1.0;
-    pie.on_activate(Instant::from_millis(70));
-    let s = &pie.state;
-    assert_eq!((s.p, s.accu, s.burst, s.updated), (0.0, 0.0, Duration::from_millis(150), Duration::ZERO));
-    assert_eq!(pie.ticker.due(Instant::from_millis(85)), Some(Instant::from_millis(85)), "its own beat");
+fn a_flow_that_comes_back_starts_afresh_in_dummynets_fair_queue_or_where_asked() {
+    let of = |reference, place| Params::of(reference, place).afresh;
+    assert!(of(Reference::FreeBsd, Place::Fair) && !of(Reference::FreeBsd, Place::Alone));
+    assert!(!of(Reference::Rfc, Place::Fair) && !of(Reference::Linux, Place::Fair));
+    for (spec, afresh) in [
+        ("x(reference=freebsd, afresh=true)", true),
+        ("x(reference=freebsd)", false),
+        ("x(reference=linux, afresh=true)", true),
+        ("x(afresh=true)", true),
+        ("x", false),
+    ] {
+        let mut pie = congested(spec, 0.5);
+        pie.state.accu = 1.0;
+        let before = pie.state;
+        pie.on_activate(Instant::from_millis(70));
+        let s = &pie.state;
+        if !afresh {
+            assert_eq!(*s, before, "{spec}");
+            continue;
+        }
+        assert_eq!((s.p, s.accu, s.delay, s.updated), (0.0, 0.0, Duration::ZERO, Duration::ZERO), "{spec}");
+        assert_eq!(s.burst, Duration::from_millis(150), "{spec}");
+        assert_eq!(pie.ticker.due(Instant::from_millis(85)), Some(Instant::from_millis(85)), "{spec}: its own beat");
+    }
 }
 
 #[test]
