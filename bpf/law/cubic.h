@@ -61,6 +61,12 @@ static u64 cubic_window(const struct cubic *s, u64 t, u64 c)
 	return at > s->k ? s->w_max + cube : law_less(s->w_max, cube);
 }
 
+/* Is the curve past its plateau? */
+LAW_INLINE bool cubic_past(const struct cubic *s, u64 t)
+{
+	return law_mul_div(t, 1 << 20, 1000000000) > s->k;
+}
+
 /* C Q30, beta Q30; alpha as in section 4.3. */
 static void cubic_avoidance(struct cubic *s, struct law_flow *f, u64 acked, u64 c, u64 beta)
 {
@@ -84,6 +90,9 @@ static void cubic_avoidance(struct cubic *s, struct law_flow *f, u64 acked, u64 
 	target = law_min(cubic_window(s, t + f->srtt, c), cwnd + cwnd / 2);
 	if (target > cwnd)
 		law_additive(f, law_mul_div(f->cwnd, 1ULL << 16, target - cwnd), acked);
+	else if (target == cwnd && cubic_past(s, t + f->srtt))
+		/* Less than 2^-16 of a packet, for 34 ms after the plateau: what is acknowledged counts all the same. */
+		f->credit += acked;
 }
 
 /* What a reduction leaves. */

@@ -79,3 +79,13 @@ fn a_byte_of_credit_makes_one_step_late_at_most() {
     let a = random::calls("hldg(slow_start=standard)", 8_408_957_933_170_319_006, 1500, random::EXACT);
     assert!(a.late <= 1, "{a:?}");
 }
+
+/// In the 34 ms after its plateau the C's curve is less than 2^-16 of a packet higher, and what was acknowledged then did
+/// not count.
+#[test]
+fn what_is_acknowledged_just_after_the_plateau_counts() {
+    for spec in ["hldg(slow_start=standard)", "hldg(least=0)"] {
+        let a = random::calls(spec, 15_415_986_093_552_705_542, 1500, random::EXACT);
+        assert!(a.late == 0, "{spec}: {a:?}");
+    }
+}
