@@ -16,6 +16,9 @@ pub struct Apart {
     /// Calls that left one of them a packet ahead: additive growth waits for a window of bytes, and one byte more makes
     /// an ACK of it; or that one of them counted for growth, and the other had Reno's window for the larger.
     pub late: usize,
+    /// Calls that left one of them a packet ahead by Reno's window, which keeps no bytes for later: a window grows by
+    /// parts that add up to a whole packet, and their last bit says with which ACK.
+    pub ties: usize,
     /// Of a probability.
     pub probability: f64,
     /// Calls made.
@@ -101,7 +104,9 @@ impl Both {
                 }
             }
         }
-        most.late += usize::from(late);
+        let reno = before.cwnd >= a.ssthresh && before.credit == 0 && a.credit == 0 && b.credit == 0;
+        most.ties += usize::from(late && reno);
+        most.late += usize::from(late && !reno);
         most.windows = most.windows.max(apart);
         most.probability = most.probability.max(probability);
         most.calls += 1;
@@ -112,6 +117,7 @@ impl Both {
     pub fn end(self) -> Apart {
         self.native.end();
         assert!(self.apart.late <= 2 + self.apart.calls / 2000, "{}: {:?}", self.spec, self.apart);
+        assert!(self.apart.ties <= 2 + self.apart.calls / 300, "{}: {:?}", self.spec, self.apart);
         self.apart
     }
 }
