@@ -50,21 +50,21 @@ static void cubic_begin(struct cubic *s, u64 cwnd, u64 at, u64 c)
 	s->epoch = at;
 }
 
+/* `t` ns of the present stage as the curve counts them, Q20 s. */
+LAW_INLINE u64 cubic_time(u64 t)
+{
+	return law_mul_div(t, 1 << 20, 1000000000);
+}
+
 /* Equation 1 at `t` ns of the present stage, Q16; zero below. */
 static u64 cubic_window(const struct cubic *s, u64 t, u64 c)
 {
-	u64 at = law_mul_div(t, 1 << 20, 1000000000), d = at > s->k ? at - s->k : s->k - at, cube;
+	u64 at = cubic_time(t), d = at > s->k ? at - s->k : s->k - at, cube;
 
 	d = law_min(d, CUBIC_FAR);
 	cube = (d * d >> 20) * d >> 24; /* Q16 */
 	cube = law_mul_div(cube, c, 1ULL << 30);
 	return at > s->k ? s->w_max + cube : law_less(s->w_max, cube);
-}
-
-/* Is the curve past its plateau? */
-LAW_INLINE bool cubic_past(const struct cubic *s, u64 t)
-{
-	return law_mul_div(t, 1 << 20, 1000000000) > s->k;
 }
 
 /* C Q30, beta Q30; alpha as in section 4.3. */
@@ -90,7 +90,7 @@ static void cubic_avoidance(struct cubic *s, struct law_flow *f, u64 acked, u64 
 	target = law_min(cubic_window(s, t + f->srtt, c), cwnd + cwnd / 2);
 	if (target > cwnd)
 		law_additive(f, law_mul_div(f->cwnd, 1ULL << 16, target - cwnd), acked);
-	else if (target == cwnd && cubic_past(s, t + f->srtt))
+	else if (target == cwnd && cubic_time(t + f->srtt) > s->k)
 		/* Less than 2^-16 of a packet, for 34 ms after the plateau: what is acknowledged counts all the same. */
 		f->credit += acked;
 }
