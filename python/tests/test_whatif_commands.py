@@ -61,6 +61,10 @@ LEFT = [
     ("pie(burst=100ms, cap=false)", "the command leaves out burst=100ms, cap=false, which the run had", ""),
     ("fq_pie(mark_threshold=0.25, rate_estimator=true)", "", ""),
     ("fq_pie(afresh=true)", "the command leaves out afresh=true", ""),
+    # dummynet's begins afresh and leaves queues of two such packets alone, whatever the command.
+    ("fq_pie(reference=freebsd, afresh=false)", "reference=freebsd", "the command leaves out afresh=false"),
+    ("pie(mean_packet=800B)", "the command leaves out mean_packet=800B", ""),
+    ("pie(mean_packet=900B)", "the command leaves out mean_packet=900B", "leaves out mean_packet=900B"),
     ("fq_cobalt(ecn=false)", "the command leaves out ecn=false", ""),
     ("codel(target=5ms, drop=tail)", "", ""),  # as if they had not been given
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from .._engine import table
 from ..commas import split
@@ -20,6 +21,8 @@ OCTETS = 1 << 20
 FAIR = 20480
 #: Most that Linux's SFQ holds of a flow (SFQ_MAX_DEPTH): its `depth` makes it fewer, never more.
 DEPTH = 127
+
+Settings = Mapping[str, str]
 
 _CODEL = ("target", "interval", "ecn")
 _PIE = ("target", "tupdate", "alpha", "beta", "ecn", "rate_estimator")
@@ -45,14 +48,16 @@ IPFW: Mapping[str, tuple[str, ...]] = {
     "codel": _CODEL,
     "fq_codel": (*_CODEL, *_FAIR),
     "pie": (*_PIE, *_SWITCHES),
-    # dummynet's always begins afresh.
-    "fq_pie": (*_PIE, *_SWITCHES, *_FAIR, "afresh"),
+    "fq_pie": (*_PIE, *_SWITCHES, *_FAIR),
     "red": (*_RED, "gentle", "weight"),
+}
+#: What dummynet does and no command can change (dn_aqm_pie.c, dn_sched_fq_pie.c).
+DUMMYNET: Mapping[str, Settings] = {
+    "pie": {"mean_packet": "800B"},
+    "fq_pie": {"mean_packet": "800B", "afresh": "true"},
 }
 #: References that are nobody's but the text's that published the law.
 PUBLISHED = ("rfc", "paper")
-
-Settings = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +109,18 @@ def octets(buffer: str) -> int | None:
     return round(found.amount) if found and found.kind == "size" else None
 
 
-def left_out(queue: str, settings: Settings, carried: tuple[str, ...], system: str, own: tuple[str, ...]) -> list[str]:
-    """Note settings that the user gave and the command does not carry."""
+def left_out(
+    queue: str,
+    settings: Settings,
+    carried: tuple[str, ...],
+    system: str,
+    own: tuple[str, ...],
+    fixed: Settings = MappingProxyType({}),
+) -> list[str]:
+    """Note settings that the user gave, the command does not carry and the system does not have of itself (`fixed`)."""
     text = queue.strip().removesuffix(")").partition("(")[2]
     fields = next(one["fields"] for one in table("queues") if one["name"] == _name(queue))
-    usual = {field["name"]: field["default"] for field in fields}
+    usual = {field["name"]: field["default"] for field in fields} | dict(fixed)
     named = [part.partition("=")[0].strip() for part in split(text)] if text.strip() else []
     given = [key for key in named if settings[key] != usual[key]]
     lost = [f"{key}={settings[key]}" for key in given if key not in carried and key != "reference"]
@@ -289,7 +301,7 @@ def ipfw(queue: str, ways: tuple[Way, ...]) -> Setup:
         if law is None:
             return Setup((), (f"FreeBSD's dummynet has no {name}",))
         carried = tuple(key for key in IPFW.get(name, ()) if way.settings[key] != "auto" or key != "weight")
-        more = left_out(queue, way.settings, carried, "FreeBSD", ("freebsd", "dummynet"))
+        more = left_out(queue, way.settings, carried, "FreeBSD", ("freebsd", "dummynet"), DUMMYNET.get(name, {}))
         if law.startswith("fq_") and way.packets > FAIR:
             more.append(f"dummynet's {name} holds {FAIR} packets at most, where the run held {way.packets}")
         if law.startswith("fq_") or name == "red":
