@@ -39,6 +39,9 @@ pub struct Claim {
     /// Swept keys with other values: figures on the right side are those of the case that has them; empty for the same case.
     #[serde(serialize_with = "pairs")]
     pub against: Vec<(String, String)>,
+    /// Swept keys whose cases count as repetitions of one, with those that a zip moves along; empty to judge every case.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pool: Vec<String>,
     /// Keys that move with those of `against`, so that the other case may differ in them too.
     #[serde(skip)]
     pub(crate) moved: Vec<String>,
@@ -67,6 +70,9 @@ fn pairs<S: serde::Serializer>(when: &[(String, String)], s: S) -> Result<S::Ok,
     }))
 }
 
+/// A case and the summaries of its repetitions.
+type Runs<'a> = (Json, Vec<&'a Json>);
+
 /// What became of a claim in one case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
@@ -82,7 +88,7 @@ pub struct Verdict {
     pub judged: bool,
     /// The figure: the mean or median, or with `over = "each"` the one furthest from the condition.
     pub measured: Option<f64>,
-    /// The case, as in the summary.
+    /// The case, as in the summary, but for keys that the claim pools.
     pub case: Json,
     /// In words.
     pub why: String,
@@ -174,6 +180,53 @@ impl Claim {
         verdict(holds, Some(measured), why)
     }
 
+    /// Judges it in every case it concerns, or in all those together that differ in pooled keys alone.
+    fn verdicts(&self, cases: &[Runs]) -> Vec<Verdict> {
+        let mut groups: Vec<(Json, Vec<&Runs>)> = Vec::new();
+        for runs in cases.iter().filter(|(case, _)| self.concerns(case)) {
+            let common = self.common(&runs.0);
+            let like = groups.iter_mut().find(|(case, _)| !self.pool.is_empty() && *case == common);
+            match like {
+                Some((_, pooled)) => pooled.push(runs),
+                None => groups.push((common, vec![runs])),
+            }
+        }
+        groups.iter().map(|(case, pooled)| self.judge_together(case, pooled, cases)).collect()
+    }
+
+    /// Judges it on the repetitions of several cases as if they were of one.
+    fn judge_together(&self, common: &Json, pooled: &[&Runs], cases: &[Runs]) -> Verdict {
+        let unjudged = |why| Verdict { judged: false, holds: false, why, ..self.judge(common, &[], &[]) };
+        let (mut own, mut others, mut unrun) = (Vec::new(), Vec::new(), 0);
+        for (case, repetitions) in pooled {
+            let beside = match self.against.is_empty() {
+                true => repetitions,
+                false => match self.other(case, cases) {
+                    Ok(beside) => beside,
+                    Err(why) => return unjudged(why),
+                },
+            };
+            unrun += usize::from(repetitions.is_empty() || beside.is_empty());
+            own.extend_from_slice(repetitions);
+            others.extend_from_slice(beside);
+        }
+        match (unrun, pooled.len()) {
+            (1.., all @ 2..) => {
+                unjudged(format!("{unrun} of the {all} cases that it pools lack a repetition that has finished"))
+            }
+            _ => self.judge(common, &own, &others),
+        }
+    }
+
+    /// The swept values of a case but for those of pooled keys.
+    fn common(&self, case: &Json) -> Json {
+        let mut common = case.clone();
+        if let Json::Object(values) = &mut common {
+            values.retain(|key, _| !self.pool.contains(key));
+        }
+        common
+    }
+
     /// The repetition of the right side that one of the left is set beside: itself, or the one of the same seed.
     fn partner<'a>(&self, own: &'a Json, against: &[&'a Json]) -> Option<&'a Json> {
         if self.against.is_empty() {
@@ -183,7 +236,7 @@ impl Claim {
     }
 
     /// The repetitions of the case that this one is compared with. Of several, keys that a zip moves along must be the same.
-    fn other<'a>(&self, case: &Json, cases: &'a [(Json, Vec<&'a Json>)]) -> Result<&'a [&'a Json], String> {
+    fn other<'a, 'b>(&self, case: &Json, cases: &'a [Runs<'b>]) -> Result<&'a [&'b Json], String> {
         let fit: Vec<_> = cases.iter().filter(|(other, _)| self.compares(case, other)).collect();
         let free = |key: &String| self.against.iter().any(|(given, _)| given == key);
         let same = |other: &Json| {
@@ -219,9 +272,9 @@ fn case_of(summary: Option<&Json>) -> Json {
 /// Judges every claim in every case that `expected` lists and in every case that has summaries, in this order. A claim
 /// that concerns a case without summaries fails.
 pub(crate) fn judge_all(claims: &[Claim], expected: impl Iterator<Item = Json>, summaries: &[Json]) -> Vec<Verdict> {
-    let mut cases: Vec<(Json, Vec<&Json>)> = Vec::new();
+    let mut cases: Vec<Runs> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    let mut index = |case: Json, cases: &mut Vec<(Json, Vec<&Json>)>| {
+    let mut index = |case: Json, cases: &mut Vec<Runs>| {
         *known.entry(case.to_string()).or_insert_with(|| {
             cases.push((case, Vec::new()));
             cases.len() - 1
@@ -234,20 +287,7 @@ pub(crate) fn judge_all(claims: &[Claim], expected: impl Iterator<Item = Json>, 
         let i = index(case_of(Some(summary)), &mut cases);
         cases[i].1.push(summary);
     }
-    let concerned = |claim: &Claim| -> Vec<Verdict> {
-        let concerned = cases.iter().filter(|(case, _)| claim.concerns(case));
-        let judged = concerned.map(|(case, repetitions)| {
-            if claim.against.is_empty() {
-                return claim.judge(case, repetitions, repetitions);
-            }
-            match claim.other(case, &cases) {
-                Ok(other) => claim.judge(case, repetitions, other),
-                Err(why) => Verdict { judged: false, why, holds: false, ..claim.judge(case, &[], &[]) },
-            }
-        });
-        judged.collect()
-    };
-    claims.iter().flat_map(concerned).collect()
+    claims.iter().flat_map(|claim| claim.verdicts(&cases)).collect()
 }
 
 /// The case that a claim is held against, behind what it says; nothing if there is none.
@@ -273,123 +313,4 @@ fn short(x: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::quantity::Quantity;
-
-    fn claim(that: &str, is: &str, over: Over) -> Claim {
-        let (metric, condition) = (Metric::read(that).unwrap(), Condition::read(is).unwrap());
-        condition.check(&metric).unwrap();
-        Claim {
-            name: format!("{that} {is}"),
-            that: that.into(),
-            is: is.into(),
-            over,
-            when: Vec::new(),
-            against: Vec::new(),
-            moved: Vec::new(),
-            metric,
-            condition,
-        }
-    }
-
-    fn shares(values: &[(f64, f64)]) -> Vec<Json> {
-        let run = |&(a, b): &(f64, f64)| serde_json::json!({"case": {}, "flows": [{"name": "a", "share": a}, {"name": "b", "share": b}]});
-        values.iter().map(run).collect()
-    }
-
-    #[test]
-    fn conditions_of_every_kind_are_judged() {
-        let runs = shares(&[(0.2, 0.8), (0.3, 0.7), (0.4, 0.6)]);
-        for (is, over, holds) in [
-            (">= 0.25", Over::Mean, true),
-            (">= 25 %", Over::Each, false),
-            (">= 0.2", Over::Each, true),
-            ("> 0.2", Over::Each, false),
-            ("0.3 ± 0.02", Over::Median, true),
-            ("0.33 ± 5 %", Over::Mean, false),
-            ("30 % +- 2 points", Over::Mean, true),
-            ("between 0.25 and 0.35", Over::Mean, true),
-            ("< flow.b.share", Over::Each, true),
-            ("<= 0.25 * flow.b.share", Over::Each, false),
-            ("< 0.5 * flow.b.share", Over::Mean, true),
-        ] {
-            let verdict = claim("flow.a.share", is, over).evaluate(&runs);
-            assert_eq!(verdict.holds, holds, "{is} {over:?}: {}", verdict.why);
-        }
-    }
-
-    #[test]
-    fn a_verdict_says_why() {
-        let runs = shares(&[(0.2, 0.8), (0.3, 0.7)]);
-        let v = claim("flow.a.share", ">= 0.4", Over::Each).evaluate(&runs);
-        assert_eq!((v.measured, v.why.as_str()), (Some(0.2), "flow.a.share is 0.2000, the worst of 2; not >= 0.4"));
-        let v = claim("flow.c.share", ">= 0.4", Over::Mean).evaluate(&runs);
-        assert_eq!((v.holds, v.why.as_str()), (false, "flow.c.share has no value in the run"));
-        assert!(!claim("flow.a.share", ">= 0", Over::Mean).evaluate(&[]).holds);
-    }
-
-    #[test]
-    fn of_several_cases_of_a_zip_the_like_one_is_compared_or_none() {
-        let run = |cc: &str, rate: &str, buffer: &str, share: f64| serde_json::json!({"case": {"flow.a.cc": cc, "path.rate": rate, "path.buffer": buffer}, "seed": 1, "flows": [{"name": "a", "share": share}]});
-        let runs = [
-            run("hldg", "4 Mbit/s", "10 packets", 0.2),
-            run("cubic", "12 Mbit/s", "10 packets", 0.1),
-            run("cubic", "4 Mbit/s", "10 packets", 0.3),
-            run("cubic", "4 Mbit/s", "40 packets", 0.1),
-        ];
-        let mut c = claim("flow.a.share", "<= flow.a.share", Over::Mean);
-        c.when = vec![("flow.a.cc".into(), "hldg".into())];
-        c.against = vec![("flow.a.cc".into(), "cubic".into())];
-        c.moved = vec!["flow.a.cc".into(), "path.rate".into(), "path.buffer".into()];
-        let judged = |runs: &[Json]| judge_all(std::slice::from_ref(&c), std::iter::empty(), runs).remove(0);
-        assert!(judged(&runs).holds, "with the same rate and buffer");
-        let unlike = [runs[0].clone(), runs[1].clone(), runs[3].clone()];
-        let v = judged(&unlike);
-        assert_eq!((v.holds, v.judged), (false, false));
-        assert_eq!(v.why, "against fits 2 cases: name path.rate, path.buffer in it, too");
-        assert!(judged(&[runs[0].clone(), runs[2].clone()]).holds, "the only one there is");
-    }
-
-    #[test]
-    fn each_repetition_is_set_beside_the_one_of_its_seed() {
-        let run = |cc: &str, seed: u64, share: f64| serde_json::json!({"case": {"flow.a.cc": cc}, "seed": seed, "flows": [{"name": "a", "share": share}]});
-        let mut c = claim("flow.a.share", "<= flow.a.share", Over::Each);
-        c.against = vec![("flow.a.cc".into(), "cubic".into())];
-        let own = [run("hldg", 1, 0.2), run("hldg", 2, 0.8)];
-        let judged = |others: &[Json]| c.judge(&own[0]["case"], &own.each_ref(), &others.iter().collect::<Vec<_>>());
-        let v = judged(&[run("cubic", 2, 0.9), run("cubic", 1, 0.3)]);
-        assert!(v.holds && v.judged, "{}", v.why);
-        let v = judged(&[run("cubic", 1, 0.3)]);
-        assert!(!v.holds && !v.judged);
-        assert_eq!(v.why, "no repetition with seed 2 of the case it is compared with has finished");
-    }
-
-    #[test]
-    fn a_case_is_compared_with_another_one() {
-        let run = |cc: &str, stack: &str, share: f64| serde_json::json!({"case": {"flow.a.cc": cc, "flow.a.stack": stack, "path.rtt": "10 ms"}, "flows": [{"name": "a", "share": share}]});
-        let runs = [run("hldg", "freebsd-11", 0.4), run("cubic", "linux", 0.9), run("cdg", "freebsd-11", 0.1)];
-        let mut c = claim("flow.a.share", ">= 4 * flow.a.share", Over::Each);
-        c.when = vec![("flow.a.cc".into(), "hldg".into())];
-        c.against = vec![("flow.a.cc".into(), "cdg".into())];
-        c.moved = vec!["flow.a.cc".into(), "flow.a.stack".into()];
-        let holds = |c: &Claim, runs: &[Json]| judge_all(std::slice::from_ref(c), [].into_iter(), runs);
-        let v = holds(&c, &runs);
-        assert_eq!((v.len(), v[0].holds), (1, true), "{v:?}");
-        assert!(!holds(&c, &[run("hldg", "freebsd-11", 0.4), run("cdg", "freebsd-11", 0.11)])[0].holds);
-        let v = holds(&c, &runs[..2]);
-        assert_eq!(v[0].why, "no repetition of the case it is compared with has finished");
-        // A path of its own is not the case to compare with.
-        let mut other = runs[2].clone();
-        other["case"]["path.rtt"] = "40 ms".into();
-        assert!(!holds(&c, &[runs[0].clone(), other])[0].holds);
-    }
-
-    #[test]
-    fn a_case_has_one_of_the_values() {
-        let when = [("path.rtt", "10 ms"), ("path.rtt", "40 ms"), ("a", "1")].map(|(k, v)| (k.into(), v.into()));
-        for (rtt, a, fits) in [("10 ms", 1, true), ("40ms", 1, true), ("80 ms", 1, false), ("40 ms", 2, false)] {
-            assert_eq!(matches_case(&when, &serde_json::json!({"path.rtt": rtt, "a": a})), fits, "{rtt} {a}");
-        }
-    }
-}
+mod tests;

@@ -1,10 +1,7 @@
 //! The file as users write it. The doc comments here are the reference: the JSON schema and
 //! `docs/experiment-file.md` are made from them.
 
-use crate::claim::Over;
-use crate::condition::Condition;
 use crate::loss::LossText;
-use crate::metric::Metric;
 use crate::published::PublishedFile;
 use crate::quantity::{
     Buffer, Burst, Cc, ClockKind, Kind, Name, Parts, Probability, Q, Queue, RateText, SpecOf, Version, Whole, Word,
@@ -16,6 +13,10 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 use tcp::Stack;
 use units::{Bytes, Duration, Rate};
+
+mod expect;
+
+pub(crate) use expect::{ExpectFile, WhenFile};
 
 /// A key that may be left out.
 pub(crate) type Opt<T> = Option<At<Q<T>>>;
@@ -356,49 +357,6 @@ pub(crate) struct RunFile {
 
 /// Bands of gaps by name.
 pub(crate) type Bands = std::collections::BTreeMap<String, At<Vec<At<Q<Duration>>>>>;
-
-/// `[[expect]]`: a claim.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table such as {that = \"flow.a.share\", is = \">= 0.25\"}")]
-#[schemars(rename = "expect")]
-pub(crate) struct ExpectFile {
-    /// What it says, in words. Default: the two keys below.
-    #[schemars(extend("examples" = ["HLDG keeps a quarter"]))]
-    pub name: Option<String>,
-    /// The figure: a path into the summary. Needed.
-    #[schemars(extend("examples" = ["flow.a.share", "link.bottleneck.queue_ms.mean"]))]
-    pub that: At<Q<Metric>>,
-    /// The condition. Needed.
-    #[schemars(extend("examples" = [">= 0.25", "97.8 % ± 2 points", "between 1 and 3", "< 0.5 * flow.b.share"]))]
-    pub is: At<Q<Condition>>,
-    /// Repetitions: their mean, their median, or each of them must fulfil it.
-    #[schemars(extend("default" = "mean"))]
-    pub over: Opt<Word<Over>>,
-    /// Only for the cases of a sweep with these values; a list allows several.
-    #[schemars(extend("examples" = [{"path.rtt": "40 ms"}, {"path.rtt": ["10 ms", "40 ms"]}]))]
-    pub when: Option<At<WhenFile>>,
-    /// Figures on the right side of `is` are those of the case with these values instead, so that cases of a sweep are
-    /// compared.
-    #[schemars(extend("examples" = [{"flow.a.cc": "cdg"}]))]
-    pub against: Option<At<WhenFile>>,
-}
-
-/// Swept keys and the value, or the list of values, that they must have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct WhenFile(pub Any);
-
-impl JsonSchema for WhenFile {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "when".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "object", "additionalProperties": true })
-    }
-}
 
 params::choice! {
     /// Where loss happens, in words.

@@ -296,6 +296,15 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
     }
     let when = "[[expect]]\nthat = \"flow.a.share\"\nis = \">= 0.25\"\nwhen = {\"path.rtt\" = \"80 ms\"}\n";
     show("a value that is not swept", error(&format!("{GOOD}{SWEEP}{when}"), &[]));
+    let pooled = |rest: &str| {
+        let claim = format!("[[expect]]\nthat = \"flow.a.share\"\nis = \"<= flow.a.share\"\n{rest}\n");
+        error(&format!("{GOOD}{SWEEP}{claim}"), &[])
+    };
+    show("a pool of what is not swept", pooled("pool = [\"path.rt\"]"));
+    show("a pool of single runs", pooled("pool = [\"path.rtt\"]\nover = \"each\""));
+    let against = "pool = [\"path.rtt\"]\nagainst = {\"path.rtt\" = \"40 ms\"}";
+    show("a pool of the cases that are compared", pooled(against));
+    show("a pool that is one word", pooled("pool = \"path.rtt\""));
     let fine = (0..400).map(|i| format!("\"{} ms\"", i + 1)).collect::<Vec<_>>().join(", ");
     let rates = fine.replace("ms", "Mbit/s");
     let large = format!("{GOOD}[sweep]\n\"path.rtt\" = [{fine}]\n\"path.rate\" = [{rates}]\n");

@@ -430,48 +430,6 @@ fn an_error_has_its_parts() {
 }
 
 #[test]
-fn claims_are_judged_case_by_case() {
-    let e = good(&format!(
-        "{PATH}{FLOW}[sweep]\npath.rtt = [\"10 ms\", \"40 ms\"]\n[[expect]]\nthat = \"link.bottleneck.utilisation\"\n\
-         is = \">= 90 %\"\n[[expect]]\nname = \"short\"\nthat = \"link.bottleneck.queue_ms.mean\"\nis = \"< 5 ms\"\n\
-         over = \"each\"\nwhen = {{\"path.rtt\" = \"10ms\"}}\n"
-    ));
-    let run = |rtt: &str, utilisation: f64, queue: f64| {
-        serde_json::json!({"case": {"path.rtt": rtt}, "seed": 1, "links": [
-            {"name": "bottleneck", "utilisation": utilisation, "queue_ms": {"mean": queue}}]})
-    };
-    let runs = [run("10 ms", 0.9375, 4.0), run("40 ms", 0.8, 50.0), run("10 ms", 0.90625, 6.0)];
-    let verdicts = e.evaluate(&runs);
-    let short: Vec<(bool, &str)> = verdicts.iter().map(|v| (v.holds, v.case["path.rtt"].as_str().unwrap())).collect();
-    assert_eq!(short, [(true, "10 ms"), (false, "40 ms"), (false, "10 ms")]);
-    assert_eq!((verdicts[0].measured, verdicts[2].measured), (Some(0.921875), Some(6.0)));
-    let unrun = e.evaluate(&runs[..1]);
-    assert_eq!((unrun[1].holds, unrun[1].why.as_str()), (false, "no repetition has finished"));
-}
-
-#[test]
-fn what_is_asked_are_the_cases_that_claims_speak_of_with_those_they_compare() {
-    // The buffer moves with the queue; the RTT must be the same.
-    let sweep = "[sweep]\npath.rtt = [\"10 ms\", \"40 ms\"]\n[sweep.zip]\npath.queue = [\"fifo\", \"codel\"]\n\
-                 path.buffer = [\"1 BDP\", \"2 BDP\"]\n";
-    let claim = "[[expect]]\nthat = \"flow.newreno.throughput_mbps\"\nis = \">= 2 * flow.newreno.throughput_mbps\"\n\
-                 when = {\"path.queue\" = \"codel\"}\nagainst = {\"path.queue\" = \"fifo\"}\n";
-    let names =
-        |e: &Experiment, index: usize| e.case(index).unwrap().values.into_iter().map(|(_, value)| value).collect();
-    let all = good(&format!("{PATH}{FLOW}{sweep}"));
-    assert_eq!(all.asked(), (0..4).map(|index| (index, vec![])).collect::<Vec<_>>(), "nothing is claimed: all");
-    let e = good(&format!("{PATH}{FLOW}{sweep}{claim}"));
-    let asked: Vec<(Vec<String>, Vec<Vec<String>>)> = e
-        .asked()
-        .iter()
-        .map(|(case, others)| (names(&e, *case), others.iter().map(|i| names(&e, *i)).collect()))
-        .collect();
-    let case = |rtt: &str, queue: &str, buffer: &str| vec![rtt.to_string(), queue.into(), buffer.into()];
-    let expected = ["10 ms", "40 ms"].map(|rtt| (case(rtt, "codel", "2 BDP"), vec![case(rtt, "fifo", "1 BDP")]));
-    assert_eq!(asked, expected);
-}
-
-#[test]
 fn the_description_tells_a_front_end_everything() {
     let mut e = good(&format!("{PATH}buffer = \"80 packets\"\nqueue = \"pie(target=20ms)\"\n{FLOW}"));
     e.set("sweep.path.rate", "[\"12 Mbit/s\"]").unwrap();

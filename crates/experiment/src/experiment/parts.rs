@@ -6,7 +6,7 @@ use crate::published::{self, Published};
 use crate::quantity::Quantity;
 use crate::raw::{ExpectFile, File, WhenFile};
 use crate::source::{Checked, Fault, Place, did_you_mean};
-use crate::sweep::{self, Axis};
+use crate::sweep::{self, Axis, Column};
 use crate::tree::{Any, At, Table};
 use params::Spec;
 
@@ -54,13 +54,36 @@ fn claim(at: &At<ExpectFile>, number: usize, axes: &[Axis]) -> Checked<Claim> {
         let message = "nothing on the right side of `is` comes from that case: write a figure there, as in \">= 2 * flow.a.share\"";
         return Err(Fault::at(other.place, message).under(format!("expect[{number}].against")));
     }
-    let given = |key: &str| against.iter().any(|(k, _)| k == key);
-    let groups = axes.iter().filter(|axis| axis.columns.iter().any(|c| given(&c.key.value)));
-    let moved = groups.flat_map(|axis| axis.columns.iter().map(|c| c.key.value.clone())).collect();
+    let moved = with_zipped(|key| against.iter().any(|(k, _)| k == key), axes);
+    let over = expect.over.as_ref().map_or(Over::Mean, |at| at.value.0.0);
+    let pool = pooled(expect, over, &moved, axes).map_err(|f| f.under(format!("expect[{number}].pool")))?;
     let (that, is) = (metric.to_string(), condition.write().show());
     let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}{}", with(&against)));
-    let over = expect.over.as_ref().map_or(Over::Mean, |at| at.value.0.0);
-    Ok(Claim { name, that, is, over, when, against, moved, metric, condition })
+    Ok(Claim { name, that, is, over, when, against, pool, moved, metric, condition })
+}
+
+/// Swept keys, and those that a zip moves along.
+fn with_zipped(named: impl Fn(&str) -> bool, axes: &[Axis]) -> Vec<String> {
+    let groups = axes.iter().filter(|axis| axis.columns.iter().any(|c| named(&c.key.value)));
+    groups.flat_map(|axis| axis.columns.iter().map(|c| c.key.value.clone())).collect()
+}
+
+/// The keys of `pool`, checked, and those that a zip moves along.
+fn pooled(expect: &ExpectFile, over: Over, moved: &[String], axes: &[Axis]) -> Checked<Vec<String>> {
+    let Some(pool) = &expect.pool else { return Ok(Vec::new()) };
+    if over == Over::Each {
+        let message = "over = \"each\" asks every run by itself: leave out pool, or let a mean or median fulfil it";
+        return Err(Fault::at(pool.place, message));
+    }
+    for key in &pool.value {
+        swept(key, axes)?;
+    }
+    let keys = with_zipped(|key| pool.value.iter().any(|k| k.value == key), axes);
+    if let Some(both) = keys.iter().find(|key| moved.contains(key)) {
+        let message = format!("{both:?} tells the cases of `against` from these, so it cannot be pooled");
+        return Err(Fault::at(pool.place, message));
+    }
+    Ok(keys)
 }
 
 /// Keys and values of a `when` or `against`, checked; several values of a key one after the other.
@@ -76,14 +99,7 @@ fn pairs(when: Option<&At<WhenFile>>, axes: &[Axis]) -> Checked<Vec<(String, Str
 /// Keys of a `when` must be swept, and to these values.
 fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
     for (key, value) in when {
-        let columns = || axes.iter().flat_map(|axis| &axis.columns);
-        let Some(column) = columns().find(|c| c.key.value == key.value) else {
-            let keys: Vec<&str> = columns().map(|c| c.key.value.as_str()).collect();
-            let near = did_you_mean(&key.value, keys.iter().copied());
-            let all =
-                if keys.is_empty() { "nothing is swept".into() } else { format!("swept are {}", keys.join(", ")) };
-            return Err(Fault::at(key.place, format!("{:?} is not swept{near} ({all})", key.value)));
-        };
+        let column = swept(key, axes)?;
         for one in column.alternatives(value) {
             if !column.takes(one) {
                 let all: Vec<String> = column.values.iter().map(|v| v.show()).take(20).collect();
@@ -94,4 +110,15 @@ fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
         }
     }
     Ok(())
+}
+
+/// The column of a key, which must be swept.
+fn swept<'a>(key: &At<String>, axes: &'a [Axis]) -> Checked<&'a Column> {
+    let columns = || axes.iter().flat_map(|axis| &axis.columns);
+    columns().find(|c| c.key.value == key.value).ok_or_else(|| {
+        let keys: Vec<&str> = columns().map(|c| c.key.value.as_str()).collect();
+        let near = did_you_mean(&key.value, keys.iter().copied());
+        let all = if keys.is_empty() { "nothing is swept".into() } else { format!("swept are {}", keys.join(", ")) };
+        Fault::at(key.place, format!("{:?} is not swept{near} ({all})", key.value))
+    })
 }

@@ -1,0 +1,133 @@
+//! Which cases a claim is judged in, alone or pooled, and which of them must run.
+
+use experiment::{Experiment, Verdict, parse};
+use serde_json::Value as Json;
+
+const PATH: &str = "[path]\nrate = \"12 Mbit/s\"\nrtt = \"40 ms\"\n";
+const FLOW: &str = "[[flow]]\nname = \"a\"\ncc = \"newreno\"\n";
+
+fn good(text: &str) -> Experiment {
+    parse(text, "x.toml").unwrap_or_else(|e| panic!("{e:#}"))
+}
+
+#[test]
+fn claims_are_judged_case_by_case() {
+    let e = good(&format!(
+        "{PATH}{FLOW}[sweep]\npath.rtt = [\"10 ms\", \"40 ms\"]\n[[expect]]\nthat = \"link.bottleneck.utilisation\"\n\
+         is = \">= 90 %\"\n[[expect]]\nname = \"short\"\nthat = \"link.bottleneck.queue_ms.mean\"\nis = \"< 5 ms\"\n\
+         over = \"each\"\nwhen = {{\"path.rtt\" = \"10ms\"}}\n"
+    ));
+    let run = |rtt: &str, utilisation: f64, queue: f64| {
+        serde_json::json!({"case": {"path.rtt": rtt}, "seed": 1, "links": [
+            {"name": "bottleneck", "utilisation": utilisation, "queue_ms": {"mean": queue}}]})
+    };
+    let runs = [run("10 ms", 0.9375, 4.0), run("40 ms", 0.8, 50.0), run("10 ms", 0.90625, 6.0)];
+    let verdicts = e.evaluate(&runs);
+    let short: Vec<(bool, &str)> = verdicts.iter().map(|v| (v.holds, v.case["path.rtt"].as_str().unwrap())).collect();
+    assert_eq!(short, [(true, "10 ms"), (false, "40 ms"), (false, "10 ms")]);
+    assert_eq!((verdicts[0].measured, verdicts[2].measured), (Some(0.921875), Some(6.0)));
+    let unrun = e.evaluate(&runs[..1]);
+    assert_eq!((unrun[1].holds, unrun[1].why.as_str()), (false, "no repetition has finished"));
+}
+
+#[test]
+fn what_is_asked_are_the_cases_that_claims_speak_of_with_those_they_compare() {
+    // The buffer moves with the queue; the RTT must be the same.
+    let sweep = "[sweep]\npath.rtt = [\"10 ms\", \"40 ms\"]\n[sweep.zip]\npath.queue = [\"fifo\", \"codel\"]\n\
+                 path.buffer = [\"1 BDP\", \"2 BDP\"]\n";
+    let claim = "[[expect]]\nthat = \"flow.newreno.throughput_mbps\"\nis = \">= 2 * flow.newreno.throughput_mbps\"\n\
+                 when = {\"path.queue\" = \"codel\"}\nagainst = {\"path.queue\" = \"fifo\"}\n";
+    let names =
+        |e: &Experiment, index: usize| e.case(index).unwrap().values.into_iter().map(|(_, value)| value).collect();
+    let all = good(&format!("{PATH}{FLOW}{sweep}"));
+    assert_eq!(all.asked(), (0..4).map(|index| (index, vec![])).collect::<Vec<_>>(), "nothing is claimed: all");
+    let e = good(&format!("{PATH}{FLOW}{sweep}{claim}"));
+    let asked: Vec<(Vec<String>, Vec<Vec<String>>)> = e
+        .asked()
+        .iter()
+        .map(|(case, others)| (names(&e, *case), others.iter().map(|i| names(&e, *i)).collect()))
+        .collect();
+    let case = |rtt: &str, queue: &str, buffer: &str| vec![rtt.to_string(), queue.into(), buffer.into()];
+    let expected = ["10 ms", "40 ms"].map(|rtt| (case(rtt, "codel", "2 BDP"), vec![case(rtt, "fifo", "1 BDP")]));
+    assert_eq!(asked, expected);
+}
+
+/// Drops of two controls over three paths; the buffer moves with the RTT.
+fn drops(claim: &str) -> Experiment {
+    let sweep = "[sweep]\n\"flow.a.cc\" = [\"newreno\", \"cubic\"]\n[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"40 ms\", \"80 ms\"]\n\
+                 \"path.buffer\" = [\"10 packets\", \"40 packets\", \"80 packets\"]\n";
+    good(&format!("{PATH}{FLOW}{sweep}[[expect]]\nthat = \"link.bottleneck.dropped\"\n{claim}"))
+}
+
+fn run(cc: &str, rtt: u32, seed: u32, dropped: u32) -> Json {
+    serde_json::json!({
+        "case": {"flow.a.cc": cc, "path.rtt": format!("{rtt} ms"), "path.buffer": format!("{rtt} packets")},
+        "seed": seed, "links": [{"name": "bottleneck", "dropped": dropped}],
+    })
+}
+
+/// NewReno drops 10, 60 and 20, CUBIC 100, 50 and 150; of the shortest path there are two runs.
+fn runs() -> Vec<Json> {
+    let of = |cc: &'static str, [short, middle, long]: [u32; 3]| {
+        [run(cc, 10, 1, short - 4), run(cc, 10, 2, short + 4), run(cc, 40, 1, middle), run(cc, 80, 1, long)]
+    };
+    [of("newreno", [10, 60, 20]), of("cubic", [100, 50, 150])].concat()
+}
+
+fn told(verdicts: &[Verdict]) -> Vec<(bool, Option<f64>, String)> {
+    verdicts.iter().map(|v| (v.holds, v.measured, v.case.to_string())).collect()
+}
+
+#[test]
+fn pooled_cases_are_judged_as_repetitions_of_one() {
+    // 6, 14, 60 and 20, and 96, 104, 50 and 150: means of 25 and 100, medians of 17 and 100.
+    let pooled = |is: &str, more: &str| {
+        let claim = format!("is = \"{is}\"\npool = [\"path.rtt\"]\n{more}");
+        told(&drops(&claim).evaluate(&runs()))
+    };
+    let case = |cc: &str| format!("{{\"flow.a.cc\":\"{cc}\"}}");
+    assert_eq!(pooled("<= 25", ""), [(true, Some(25.0), case("newreno")), (false, Some(100.0), case("cubic"))]);
+    assert_eq!(
+        pooled("between 17 and 99.9", "over = \"median\"\n"),
+        [(true, Some(17.0), case("newreno")), (false, Some(100.0), case("cubic"))]
+    );
+    // On the path of 40 ms NewReno drops more; of all paths a quarter.
+    let beside = "when = {\"flow.a.cc\" = \"newreno\"}\nagainst = {\"flow.a.cc\" = \"cubic\"}\n";
+    for (is, holds) in [("<= 0.25 * link.bottleneck.dropped", true), ("< 0.25 * link.bottleneck.dropped", false)] {
+        assert_eq!(pooled(is, beside), [(holds, Some(25.0), case("newreno"))], "{is}");
+    }
+    // Those of two paths: 80 of 3, and 250 of 3.
+    let two = "when = {\"flow.a.cc\" = \"newreno\", \"path.rtt\" = [\"10 ms\", \"40 ms\"]}\nagainst = {\"flow.a.cc\" = \"cubic\"}\n";
+    assert_eq!(pooled("<= 0.32 * link.bottleneck.dropped", two), [(true, Some(80.0 / 3.0), case("newreno"))]);
+    assert!(!pooled("< 0.32 * link.bottleneck.dropped", two)[0].0);
+}
+
+#[test]
+fn a_pool_of_which_a_case_has_not_run_is_not_judged() {
+    let e = drops(
+        "is = \"< link.bottleneck.dropped\"\npool = [\"path.rtt\"]\nwhen = {\"flow.a.cc\" = \"newreno\"}\nagainst = {\"flow.a.cc\" = \"cubic\"}\n",
+    );
+    let all = runs();
+    assert!(e.evaluate(&all)[0].judged);
+    for lacks in [3, 7] {
+        let some: Vec<Json> = all.iter().enumerate().filter(|(i, _)| *i != lacks).map(|(_, run)| run.clone()).collect();
+        let [v] = &e.evaluate(&some)[..] else { panic!("one verdict") };
+        assert_eq!((v.holds, v.judged, v.measured), (false, false, None));
+        assert_eq!(v.why, "1 of the 3 cases that it pools lack a repetition that has finished");
+    }
+}
+
+#[test]
+fn an_override_leaves_a_pool_what_is_left_of_the_sweep() {
+    for (key, value) in [("sweep.flow.a.cc", "[\"cubic\"]"), ("flow.a.cc", "cubic")] {
+        let mut e = drops("is = \"<= 25\"\npool = [\"flow.a.cc\"]\nwhen = {\"path.rtt\" = \"10 ms\"}\n");
+        assert_eq!(told(&e.evaluate(&runs())), [(false, Some(55.0), case_of_10_ms())]);
+        e.set(key, value).unwrap_or_else(|e| panic!("{key}: {e:#}"));
+        let verdicts = e.evaluate(&[run("cubic", 10, 1, 7), run("cubic", 40, 1, 9)]);
+        assert_eq!(told(&verdicts), [(true, Some(7.0), case_of_10_ms())], "{key}");
+    }
+}
+
+fn case_of_10_ms() -> String {
+    serde_json::json!({"path.rtt": "10 ms", "path.buffer": "10 packets"}).to_string()
+}
