@@ -114,13 +114,12 @@ def check(source: str | Path | Experiment, *, set: Settings | None = None) -> Pl
 def claims(result: Result) -> list[Claim]:
     """Judge the `[[expect]]` claims of the experiment on its result.
 
-    Those of cases that were not run, or are compared with one that was not, are left out.
+    Those of cases that were not run, or are compared or pooled with one that was not, are left out.
     """
     if not result.plan.expect or not result.outcomes:
         return []
     verdicts = _engine.evaluate(result.experiment, [outcome.raw for outcome in result.outcomes])
-    there = [dict(outcome.case.values) for outcome in result.outcomes]
-    return [c for c in verdicts if c.judged and (not c.case or dict(c.case) in there)]
+    return [c for c in verdicts if c.judged]
 
 
 def compare(

@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 from conftest import ENDLESS, SWEEP, command
 
+import sojourn as sj
 from sojourn.cli_group import ORDER
 
 QUICK = ("--set", "run.duration=2s")
@@ -137,6 +139,21 @@ def test_a_claim_of_many_cases_is_one_line_for_those_in_which_it_holds(sojourn, 
         assert len(together) == (len(shown) > 4), lines
         assert len(lines) == (len(shown) - 4 if together else len(shown)), lines
         assert any(line.startswith("FAILS: some [path.rate=150 kbit/s]") for line in lines) == (len(shown) > 5), lines
+
+
+def test_a_claim_that_pools_the_cases_is_one_and_waits_for_all_of_them(sojourn, sweep_file):
+    claim = '\n[[expect]]\nname = "both"\nthat = "flow.a.throughput_mbps"\nis = ">= 9"\npool = ["path.rate"]\n'
+    sweep_file.write_text(SWEEP + claim)
+    done = sojourn("run", sweep_file, *QUICK, "--repeat", 2, "-o", "runs/both")
+    assert done.returncode == 1
+    both = sj.load("runs/both")
+    (judged,) = sj.claims(both)
+    assert judged.measured == pytest.approx(both.flows.filter(name="a")["throughput_mbps"].mean())
+    assert judged.case == {} and not judged.holds
+    line = r"FAILS: both, measured (.*)\n *flow.a.throughput_mbps is (.*), the mean of 4; not >= 9\n"
+    said = re.search(line, done.stdout)
+    assert said and all(float(text) == pytest.approx(judged.measured, rel=1e-3) for text in said.groups())
+    assert sj.claims(replace(both, outcomes=[o for o in both.outcomes if o.case.index == 0])) == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
