@@ -15,7 +15,7 @@ from statistics import median
 import markdown
 
 import sojourn as sj
-from sojourn import _engine
+from sojourn._types import Experiment
 from sojourn.reproduce.cells import compare
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -90,7 +90,7 @@ def row(name: str, switches: str) -> list[str]:
     ours: list[tuple[str, str, str, float]] = []
     for table in TABLES:
         text = changed((THESIS / f"{table}.toml").read_text("utf-8"), switches)
-        tables = compare(sj.run(_engine.Experiment(text, f"{table}.toml", ()), repeat=REPEAT))
+        tables = compare(sj.run(Experiment(text, f"{table}.toml", ()), repeat=REPEAT))
         scores.append(f"{sum(t.within for t in tables)}/{sum(t.judged for t in tables)}")
         ours += [(table, c.row, c.that, c.median) for t in tables for c in t.cells if c.median is not None]
 

@@ -22,6 +22,7 @@ import markdown
 
 import sojourn as sj
 from sojourn import _engine
+from sojourn._types import Experiment
 from sojourn.figures import quantity, value
 from sojourn.result import Result
 
@@ -69,7 +70,7 @@ class Row:
         sets = (word for key, value in self.changes.items() for word in ("--set", f"{key}={value}"))
         return shlex.join(["sojourn", "run", self.source, "--repeat", str(self.repeat), *sets])
 
-    def experiment(self) -> _engine.Experiment:
+    def experiment(self) -> Experiment:
         """The experiment with the row's changes."""
         source = self.source if ":" in self.run else ROOT / self.source
         return sj.api.prepare(source, self.changes)

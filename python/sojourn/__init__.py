@@ -9,7 +9,8 @@
 `queue_delay`, …). Rates are in Mbit/s (10^6 bits per second at the IP layer), delays in ms, windows in bytes.
 """
 
-from ._engine import Case, Claim, Experiment, Plan, Record, Version, version
+from ._engine import version
+from ._types import Case, Claim, Experiment, Plan, Record, Version
 from .algorithm import CongestionControl
 from .api import (
     check,

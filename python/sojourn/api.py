@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _engine, units
-from ._engine import Claim, Experiment, Plan, Record
+from ._types import Claim, Experiment, Plan, Record
 from .algorithm import CongestionControl
 from .errors import RunError, SpecError
 from .held import is_results, load

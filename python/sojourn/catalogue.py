@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._engine import Plan, table
+from ._engine import table
+from ._types import Plan
 from .errors import SpecError
 from .figures import HEADS, quantity
 from .result import Result

@@ -44,7 +44,7 @@ from .errors import SpecError
 from .terminal import INTERRUPTED, console, print_claims, say
 
 if TYPE_CHECKING:
-    from ._engine import Experiment
+    from ._types import Experiment
     from .result import Result
 
 
@@ -114,13 +114,14 @@ def run(
 
     Results are kept in runs/NAME/HASH (or -o DIR); the same command goes on from what is there.
     """
-    from . import _engine, units
+    from . import units
+    from ._types import Record
     from .api import claims, prepare
     from .junit import write
 
     checked_host(on, cluster)
     experiment = prepare(source, settings(set), seed)
-    record = _engine.Record(None if series is None else units.series_step(series), events, acks, diftr=diftr)
+    record = Record(None if series is None else units.series_step(series), events, acks, diftr=diftr)
     terminal.target("--junit", junit)
     result = terminal.run(
         experiment,

@@ -67,7 +67,8 @@ def emulate(
 
     sojourn emulate --rate "trace(lte.trace)" --up 5Mbit/s --rtt 60ms --queue codel --change "10s loss=1%"
     """
-    from . import _engine, units
+    from . import units
+    from ._types import Record
     from .linux.keeping import keep, reserved
     from .linux.net import require
     from .linux.programs import Kept
@@ -92,7 +93,7 @@ def emulate(
         raise SpecError("--series, --diftr and --record need a folder to keep what they record: -o DIR")
     terminal.target("--pcap", pcap, out)
     step = None if series is None else units.series_step(series)
-    wanted = _engine.Record(step, events=record or diftr, diftr=diftr)
+    wanted = Record(step, events=record or diftr, diftr=diftr)
     kept = Kept(wanted, arrivals=record or diftr, capture=pcap)
     require()  # who cannot have packets need not hear of folders
     lost = []

@@ -12,7 +12,7 @@ from .cli_options import Fresh, Jobs, Json, Out, Repeat, Seed, settings
 from .errors import SpecError
 
 if TYPE_CHECKING:
-    from ._engine import Experiment
+    from ._types import Experiment
     from .result import Result
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _engine
-from ._engine import Record
+from ._types import Record
 from .reproduce import files
 from .reproduce.run import weigh
 from .result import Outcome

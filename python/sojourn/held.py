@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._engine import Case, Experiment, Plan, Record, Version, version
+from ._engine import version
+from ._types import Case, Experiment, Plan, Record, Version
 from .errors import RunError, SpecError
 from .result import Outcome, Result
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree as xml
 
 from . import writing
-from ._engine import Claim
+from ._types import Claim
 from .errors import RunError
 
 

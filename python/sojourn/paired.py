@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from . import fitting
-from ._engine import Case
+from ._types import Case
 from .errors import SpecError
 from .figures import below, figure
 from .held import called

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from . import _engine
-from ._engine import Experiment, Raw, Record, StopFlag
+from ._engine import StopFlag
+from ._types import Experiment, Raw, Record
 from .algorithm import CongestionControl
 from .errors import RunError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._engine import Case, table
+from ._engine import table
+from ._types import Case
 
 if TYPE_CHECKING:
     from .result import Outcome, Result

@@ -14,7 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._engine import Case, Columns, Experiment, Plan, Raw, Record, Version, diftr_events, table
+from ._engine import diftr_events, table
+from ._types import Case, Columns, Experiment, Plan, Raw, Record, Version
 from .errors import NotRecorded, RunError, SpecError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ._engine import Case
+from ._types import Case
 from .units import quantity
 
 Floats: TypeAlias = "NDArray[np.float64]"

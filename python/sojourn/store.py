@@ -30,7 +30,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from ._engine import Experiment, Plan, Record, version
+from ._engine import version
+from ._types import Experiment, Plan, Record
 from .disk import append, cut_torn_line, full_disk, open_locked, write, write_parquet
 from .errors import SpecError
 from .held import in_order, opens, outcomes, read_json

@@ -13,7 +13,7 @@ from itertools import accumulate, groupby
 from typing import TypeVar, overload
 
 from . import _engine
-from ._engine import Experiment, Plan, Raw, Record
+from ._types import Experiment, Plan, Raw, Record
 from .algorithm import CongestionControl
 from .errors import RunError, SpecError
 from .pool import Pool, Task

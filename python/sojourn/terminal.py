@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ._engine import Claim, Experiment, Record
+    from ._types import Claim, Experiment, Record
     from .result import Outcome, Result
     from .store import Cure
 
@@ -159,7 +159,8 @@ def run(
 
     `cure` is what the command offers where the folder will not do; without one, -o DIR and --fresh.
     """
-    from ._engine import Record, check
+    from ._engine import check
+    from ._types import Record
     from .result import title
     from .store import WITH_OPTION, Store, place
     from .sweep import choose, sweep

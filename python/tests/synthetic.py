@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn._engine import Experiment, Plan, Raw, Record, Version
+from sojourn._types import Experiment, Plan, Raw, Record, Version
 from sojourn.result import Outcome, Result
 
 DTYPES = {"f64": "<f8", "u64": "<u8", "i64": "<i8", "u32": "<u4", "u16": "<u2"}

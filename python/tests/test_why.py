@@ -11,7 +11,7 @@ import pytest
 
 import sojourn as sj
 from sojourn import plot
-from sojourn._engine import Record
+from sojourn._types import Record
 from sojourn.plot import data, style
 from sojourn.plot.why import named_values, note
 from sojourn.report.provenance import command

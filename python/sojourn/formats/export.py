@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
 from .. import _engine
-from .._engine import Case, Experiment, Record, StopFlag
+from .._engine import StopFlag
+from .._types import Case, Experiment, Record
 from ..errors import RunError, SpecError
 from ..result import Outcome, Result
 from ..writing import replacing, write

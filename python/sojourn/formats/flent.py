@@ -22,7 +22,7 @@ from ..schedule import base_rtt, before
 if TYPE_CHECKING:
     import polars as pl
 
-    from .._engine import Case
+    from .._types import Case
 
 #: Version of Flent's file format that is written; nothing newer is read.
 VERSION = 3

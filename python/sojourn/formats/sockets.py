@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._engine import Case
+from .._types import Case
 from ..errors import SpecError
 from .qlog import ACK, FIN, SYN, Flow, unwrapped
 

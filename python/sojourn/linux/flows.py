@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import _core, _engine
-from .._engine import Case, Experiment, Plan, Raw
+from .._types import Case, Experiment, Plan, Raw
 from ..errors import RunError, SpecError
 from ..pool import Task
 from . import build

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from .._engine import Columns, Record
+from .._types import Columns, Record
 from ..errors import SetupError, SojournError, SpecError
 from ..held import read_json
 from ..result import Outcome, Result

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core, _engine
-from .._engine import Raw, Record
+from .._types import Raw, Record
 from ..errors import RunError, SetupError, SpecError
 from ..result import Outcome, Result
 from .net import DEVICE, End, core, require

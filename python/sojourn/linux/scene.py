@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import _engine
-from .._engine import Experiment
+from .._types import Experiment
 from ..errors import SpecError
 from ..units import milliseconds
 

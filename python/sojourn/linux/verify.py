@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from .._engine import Case, Experiment, Record
+from .._types import Case, Experiment, Record
 from ..errors import RunError
 from ..fitting import Column, fitted
 from ..result import Result

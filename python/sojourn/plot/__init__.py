@@ -13,7 +13,7 @@ from .options import checked
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .._engine import Experiment, Record
+    from .._types import Experiment, Record
     from ..result import Result
     from .data import Shown
 
@@ -77,8 +77,8 @@ COARSE = 10.0
 
 def recording(kind: str, why: bool, start: float | None, stop: float | None, experiment: Experiment) -> Record:
     """What a run must record for a picture: of a short span a fine series, and with `why` each round's RTTs."""
-    from .._engine import Record
     from .._engine import check as plan
+    from .._types import Record
 
     if kind != "time":
         return Record()

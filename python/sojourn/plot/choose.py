@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
-from .._engine import Case
+from .._types import Case
 from ..errors import SpecError
 from ..units import on_axis
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._engine import Case
+from .._types import Case
 from ..errors import NotRecorded, SpecError
 from ..figures import value
 from ..result import Outcome, Result

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._engine import Record
+from .._types import Record
 from ..errors import NotRecorded, SojournError
 from ..plot.options import read
 from ..terminal import say

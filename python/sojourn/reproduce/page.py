@@ -12,7 +12,7 @@ from .figures import drawn, figures
 from .words import altered, order_sentences, own_sentence, texts, unit_of
 
 if TYPE_CHECKING:
-    from .._engine import Claim
+    from .._types import Claim
     from ..report import Piece, Section, Value
     from ..result import Result
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine, junit
-from .._engine import Experiment, Plan
+from .._types import Experiment, Plan
 from ..errors import SojournError, SpecError
 from ..stats import counted
 from ..terminal import console, interrupted

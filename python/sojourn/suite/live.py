@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .. import _core
-from .._engine import Case, Experiment
+from .._types import Case, Experiment
 from ..errors import SetupError, SpecError
 from ..linux.flows import possible
 from ..linux.net import core

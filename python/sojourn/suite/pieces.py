@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .._engine import Case
+from .._types import Case
 from ..plot.style import name_of
 from ..sweep import spread
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from .._engine import Case
+from .._types import Case
 from ..plot.style import name_of
 from ..stats import number
 from .pieces import Changes, Measure, Rows, Scenario, Statement, Suite, Verdict, verdict

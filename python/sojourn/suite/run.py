@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from .._engine import Case, Claim, Experiment, Plan, Record
+from .._types import Case, Claim, Experiment, Plan, Record
 from ..api import claims
 from ..errors import SpecError
 from ..plot.style import name_of

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import metrics
-from .._engine import Case, table
+from .._engine import table
+from .._types import Case
 from ..result import Outcome
 from .pieces import Changes, Measure, Scenario, Suite
 from .survey_table import overview

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .._engine import Case
+from .._types import Case
 from ..plot.style import name_of
 from .pieces import Axis, Changes, Measure, Scenario, Suite
 from .run import spec_number

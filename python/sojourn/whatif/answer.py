@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import stats
-from .._engine import Case, Experiment
+from .._types import Case, Experiment
 from ..errors import SpecError
 from ..result import Outcome, Result
 from . import commands, figures, objective, scene

@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .._engine import Experiment, Plan, check, table
+from .._engine import check, table
+from .._types import Experiment, Plan
 from ..catalogue import find
 from ..commas import entries, split
 from ..errors import SpecError

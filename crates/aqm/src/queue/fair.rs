@@ -13,6 +13,7 @@ pub mod drr;
 mod params;
 pub mod sfq;
 mod slab;
+mod turns;
 
 pub use params::{Emptied, Fattest, Overflow, Params, Rotate};
 
@@ -22,6 +23,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use params::LEAST_QUANTUM;
 use slab::{NONE, Slab};
+use turns::{Flow, On, Turns};
 use units::{Bytes, Duration, Instant, Rng};
 
 /// RFC 8290 section 4.1.
@@ -36,56 +38,6 @@ pub enum Discipline {
     Deficit,
     /// SFQ: a packet a turn.
     Packets,
-}
-
-/// The list a flow is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum On {
-    Neither,
-    New,
-    Old,
-}
-
-/// A sub-queue.
-#[derive(Debug)]
-struct Flow<L> {
-    law: L,
-    head: u32,
-    tail: u32,
-    /// The next flow on the same list.
-    next: u32,
-    on: On,
-    /// Bytes it may still send this turn.
-    credit: i64,
-    largest: Bytes,
-}
-
-/// A list of flows threaded through their `next`.
-#[derive(Clone, Copy, Debug)]
-struct Turns {
-    first: u32,
-    last: u32,
-    len: u32,
-}
-
-impl Turns {
-    const EMPTY: Turns = Turns { first: NONE, last: NONE, len: 0 };
-
-    fn push<L>(&mut self, flows: &mut [Flow<L>], i: u32) {
-        flows[i as usize].next = NONE;
-        if self.first == NONE {
-            self.first = i;
-        } else {
-            flows[self.last as usize].next = i;
-        }
-        self.last = i;
-        self.len += 1;
-    }
-
-    fn pop<L>(&mut self, flows: &[Flow<L>]) {
-        self.first = flows[self.first as usize].next;
-        self.len -= 1;
-    }
 }
 
 /// DRR++ over hashed flows, each under its own law.
