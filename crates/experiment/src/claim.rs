@@ -199,12 +199,10 @@ impl Claim {
         let unjudged = |why| Verdict { judged: false, holds: false, why, ..self.judge(common, &[], &[]) };
         let (mut own, mut others, mut unrun) = (Vec::new(), Vec::new(), 0);
         for (case, repetitions) in pooled {
-            let beside = match self.against.is_empty() {
-                true => repetitions,
-                false => match self.other(case, cases) {
-                    Ok(beside) => beside,
-                    Err(why) => return unjudged(why),
-                },
+            let beside = if self.against.is_empty() { Ok(&repetitions[..]) } else { self.other(case, cases) };
+            let beside = match beside {
+                Ok(beside) => beside,
+                Err(why) => return unjudged(why),
             };
             unrun += usize::from(repetitions.is_empty() || beside.is_empty());
             own.extend_from_slice(repetitions);
@@ -212,7 +210,7 @@ impl Claim {
         }
         match (unrun, pooled.len()) {
             (1.., all @ 2..) => {
-                unjudged(format!("{unrun} of the {all} cases that it pools lack a repetition that has finished"))
+                unjudged(format!("no repetition has finished for {unrun} of the {all} cases that it pools"))
             }
             _ => self.judge(common, &own, &others),
         }

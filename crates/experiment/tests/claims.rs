@@ -108,12 +108,16 @@ fn a_pool_of_which_a_case_has_not_run_is_not_judged() {
         "is = \"< link.bottleneck.dropped\"\npool = [\"path.rtt\"]\nwhen = {\"flow.a.cc\" = \"newreno\"}\nagainst = {\"flow.a.cc\" = \"cubic\"}\n",
     );
     let all = runs();
-    assert!(e.evaluate(&all)[0].judged);
+    let whole = &e.evaluate(&all)[0];
+    assert!(whole.judged);
+    let says =
+        "link.bottleneck.dropped < link.bottleneck.dropped with flow.a.cc = cubic, pooled over path.rtt, path.buffer";
+    assert_eq!(whole.name, says, "of a claim without a name");
     for lacks in [3, 7] {
         let some: Vec<Json> = all.iter().enumerate().filter(|(i, _)| *i != lacks).map(|(_, run)| run.clone()).collect();
         let [v] = &e.evaluate(&some)[..] else { panic!("one verdict") };
         assert_eq!((v.holds, v.judged, v.measured), (false, false, None));
-        assert_eq!(v.why, "1 of the 3 cases that it pools lack a repetition that has finished");
+        assert_eq!(v.why, "no repetition has finished for 1 of the 3 cases that it pools");
     }
 }
 

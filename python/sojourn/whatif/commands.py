@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from .._engine import table
 from ..commas import split
@@ -115,9 +114,9 @@ def left_out(
     carried: tuple[str, ...],
     system: str,
     own: tuple[str, ...],
-    fixed: Settings = MappingProxyType({}),
+    fixed: Settings,
 ) -> list[str]:
-    """Note settings that the user gave, the command does not carry and the system does not have of itself (`fixed`)."""
+    """Note settings that the user gave, and neither the command carries nor the system has of itself (`fixed`)."""
     text = queue.strip().removesuffix(")").partition("(")[2]
     fields = next(one["fields"] for one in table("queues") if one["name"] == _name(queue))
     usual = {field["name"]: field["default"] for field in fields} | dict(fixed)
@@ -151,7 +150,7 @@ def tc(queue: str, ways: tuple[Way, ...]) -> Setup:
     for way in ways:
         discipline, note = _qdisc(name, way)
         if discipline:
-            note = (*note, *left_out(queue, way.settings, TC.get(name, ()), "Linux", ("linux",)))
+            note = (*note, *left_out(queue, way.settings, TC.get(name, ()), "Linux", ("linux",), {}))
         notes += [n for n in note if n not in notes]
         if not discipline:
             return Setup((), tuple(notes))

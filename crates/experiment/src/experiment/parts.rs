@@ -58,7 +58,8 @@ fn claim(at: &At<ExpectFile>, number: usize, axes: &[Axis]) -> Checked<Claim> {
     let over = expect.over.as_ref().map_or(Over::Mean, |at| at.value.0.0);
     let pool = pooled(expect, over, &moved, axes).map_err(|f| f.under(format!("expect[{number}].pool")))?;
     let (that, is) = (metric.to_string(), condition.write().show());
-    let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}{}", with(&against)));
+    let together = if pool.is_empty() { String::new() } else { format!(", pooled over {}", pool.join(", ")) };
+    let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}{}{together}", with(&against)));
     Ok(Claim { name, that, is, over, when, against, pool, moved, metric, condition })
 }
 

@@ -127,8 +127,8 @@ pub struct Figures {
     pub window_rate_mbps: Option<Spread>,
     pub sent: u64,
     pub lost: u64,
-    /// `lost` over `sent`, both of the window: a queue that drops at its head, or late, takes packets sent before it, so
-    /// that overload of a short window may pass 100.
+    /// `lost` over `sent`, both in the measured window. What is lost in it may have been sent before it, so that a short
+    /// window in overload may have more than 100.
     pub loss_pct: f64,
     pub retransmits: u64,
     pub completion_s: Option<f64>,
@@ -252,7 +252,7 @@ pub struct LinkSummary {
     pub dropped_overflow: u64,
     pub dropped_law: u64,
     pub dropped_random: u64,
-    /// Drops over arrivals, both of the window; may pass 100 as `loss_pct` may.
+    /// Drops over arrivals, both in the measured window; may pass 100 as `loss_pct` may.
     pub drop_pct: f64,
     pub marked: u64,
     pub queue_packets: QueuePackets,
