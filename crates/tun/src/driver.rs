@@ -1,9 +1,10 @@
 //! The loop: packets from one device through the world to the other, by the machine's clock.
 
-use crate::check::{self, Achieved, Lateness, Validity};
+use crate::check::{self, Lateness, Validity};
 use crate::flows::{End, Sorter};
 use crate::frame::{Bad, Frame};
 use crate::frames::{Frames, MTU, Real};
+use crate::glance::{self, Glance, Shared};
 use crate::hosts::Hosts;
 use crate::listener::Listener;
 use crate::namespace::Device;
@@ -11,18 +12,16 @@ use crate::rtt::Meters;
 use crate::watch::{Chunks, Watch};
 use crate::{Failure, sys};
 use experiment::{FlowSpec, RateSpec, Scenario};
-use serde::Serialize;
 use sim::capture::{Capture, Wanted};
 use sim::histogram::Histogram;
-use sim::outside::{Arrival, Fate, Look};
+use sim::outside::{Arrival, Fate};
 use sim::packet::Way;
 use sim::{Keep, Options, Summary, Table, World};
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use units::{Duration, Instant};
 
 /// Packets taken from one device before the other has its turn.
@@ -34,7 +33,6 @@ const NAP: Duration = Duration::from_micros(40);
 const IDLE: Duration = Duration::from_micros(400);
 /// How often hosts are asked for news, at least: the finest step of their series.
 const NEWS: Duration = Duration::from_millis(5);
-const GLANCE: Duration = Duration::from_millis(100);
 /// The longest sleep: how soon a stop is heard.
 const DOZE: Duration = Duration::from_millis(20);
 
@@ -59,36 +57,6 @@ pub struct Setup {
     pub rings: Vec<(u32, Option<u32>)>,
     /// Keep their ACKs.
     pub acks: bool,
-}
-
-/// What others see of a run under way.
-#[derive(Debug, Default)]
-pub struct Shared {
-    /// Ends the run.
-    pub stop: AtomicBool,
-    /// The latest glance.
-    pub status: Mutex<Status>,
-}
-
-/// A glance at a run.
-#[derive(Clone, Debug, Default, Serialize)]
-#[allow(missing_docs)]
-pub struct Status {
-    pub time_s: f64,
-    pub links: Vec<LinkStatus>,
-    pub late_p99_us: f64,
-}
-
-/// A glance at a link; drops and marks since the beginning of the window.
-#[derive(Clone, Debug, Default, Serialize)]
-#[allow(missing_docs)]
-pub struct LinkStatus {
-    pub name: String,
-    pub rate_mbps: f64,
-    pub queue_ms: f64,
-    pub packets: usize,
-    pub dropped: u64,
-    pub marked: u64,
 }
 
 /// What a run gave.
@@ -144,20 +112,10 @@ struct Driver {
     listener: Listener,
     fates: Vec<Fate>,
     validity: Validity,
-    glances: Vec<Glances>,
+    glances: Vec<Glance>,
     before: (u64, u64),
     lost_before: u64,
     ended: Instant,
-}
-
-/// A link's figures from one glance to the next.
-struct Glances {
-    rate: Option<f64>,
-    name: String,
-    last: Look,
-    emptied: bool,
-    busy: (u64, Duration),
-    status: LinkStatus,
 }
 
 impl Driver {
@@ -175,20 +133,9 @@ impl Driver {
         };
         let options = Options { repetition: setup.repetition, outside: true, ..Options::default() };
         let world = World::new(&setup.scenario, Watch::new(setup.keep, capture), options)?;
-        let glances = setup.scenario.links.iter().map(|l| Glances {
-            rate: match &l.rate {
-                Some(RateSpec::Constant(rate)) if l.changes.is_empty() => Some(rate.as_mbps()),
-                _ => None,
-            },
-            name: l.name.clone(),
-            last: Look::default(),
-            emptied: true,
-            busy: (0, Duration::ZERO),
-            status: LinkStatus { name: l.name.clone(), ..LinkStatus::default() },
-        });
         let lost_before = setup.ends.iter().map(|d| d.dropped().unwrap_or(0)).sum();
         Ok(Driver {
-            glances: glances.collect(),
+            glances: setup.scenario.links.iter().map(Glance::new).collect(),
             world,
             frames,
             began: std::time::Instant::now(),
@@ -223,7 +170,7 @@ impl Driver {
             _ => false,
         });
         let mut buffer = [0; 65_536];
-        let (mut glance_at, mut news_at) = (Instant::ZERO + GLANCE, Instant::ZERO);
+        let (mut glance_at, mut news_at) = (Instant::ZERO + glance::EVERY, Instant::ZERO);
         self.began = std::time::Instant::now();
         self.listener.begin();
         if let Some(hosts) = &mut hosts {
@@ -252,11 +199,11 @@ impl Driver {
             self.world.advance(now);
             self.deliver(setup, sorter);
             for (l, g) in self.glances.iter_mut().enumerate() {
-                g.emptied |= self.world.look(l).packets == 0;
+                g.notice(self.world.look(l));
             }
             if now >= glance_at {
                 self.glance(now, shared);
-                glance_at = now + GLANCE;
+                glance_at = now + glance::EVERY;
             }
             let next = self.world.due().unwrap_or(Instant::MAX).min(now + DOZE).min(end);
             let next = if hosts.is_some() { next.min(news_at) } else { next };
@@ -351,19 +298,8 @@ impl Driver {
     }
 
     fn glance(&mut self, now: Instant, shared: &Shared) {
-        let seconds = GLANCE.as_secs_f64();
         for (l, g) in self.glances.iter_mut().enumerate() {
-            let look = self.world.look(l);
-            let sent = look.sent_bytes.saturating_sub(g.last.sent_bytes);
-            let counted = look.measuring && g.last.sent_bytes > 0;
-            if !std::mem::replace(&mut g.emptied, look.packets == 0) && counted {
-                g.busy.0 += sent;
-                g.busy.1 += now.since(g.last.at);
-            }
-            g.last = look;
-            g.status.rate_mbps = sent as f64 * 8e-6 / seconds;
-            (g.status.queue_ms, g.status.packets) = (look.queue.as_millis_f64(), look.packets);
-            (g.status.dropped, g.status.marked) = (look.dropped, look.marked);
+            g.take(now, self.world.look(l));
         }
         if let Ok(mut status) = shared.status.try_lock() {
             status.time_s = now.as_secs_f64();
@@ -382,7 +318,7 @@ impl Driver {
         v.lateness_us = Lateness::of(&self.late, check::LATE);
         v.steal_pct = 100.0 * (stolen - self.before.0) as f64 / (all - self.before.1).max(1) as f64;
         v.load_1min = v.load_1min.max(check::load());
-        v.achieved = self.glances.iter().filter_map(achieved).collect();
+        v.achieved = self.glances.iter().filter_map(Glance::achieved).collect();
         let (summary, watch) = self.world.finish();
         let closed = watch.capture.map(|capture| capture.finish().and_then(|(_, chunks)| chunks.close()));
         let mut tables = summary.tables.clone();
@@ -402,13 +338,6 @@ impl Driver {
             uncaptured: closed.and_then(Result::err),
         })
     }
-}
-
-fn achieved(g: &Glances) -> Option<Achieved> {
-    let busy_s = g.busy.1.as_secs_f64();
-    // Under a second or so, the packet under way at either end is a percent of the whole.
-    let sent_mbps = (busy_s >= 1.0).then(|| g.busy.0 as f64 * 8e-6 / busy_s);
-    Some(Achieved { link: g.name.clone(), asked_mbps: g.rate?, sent_mbps, busy_s })
 }
 
 /// The standard library's duration.

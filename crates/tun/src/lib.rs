@@ -18,6 +18,8 @@ pub mod flows;
 #[cfg(target_os = "linux")]
 pub mod frames;
 #[cfg(target_os = "linux")]
+pub mod glance;
+#[cfg(target_os = "linux")]
 pub mod hosts;
 #[cfg(target_os = "linux")]
 pub mod listener;
@@ -37,9 +39,11 @@ pub mod sys;
 pub mod watch;
 
 #[cfg(target_os = "linux")]
-pub use driver::{Outcome, Setup, Shared, Status, drive};
+pub use driver::{Outcome, Setup, drive};
 #[cfg(target_os = "linux")]
 pub use flows::Sorter;
+#[cfg(target_os = "linux")]
+pub use glance::{Shared, Status};
 #[cfg(target_os = "linux")]
 pub use hosts::{Hosts, Wanted};
 #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@
 //! BPF's ring buffer, read without a library (Linux, Documentation/bpf/ringbuf.rst): a page with our position, one with the
 //! kernel's, and the data, mapped twice in a row so that no record is cut. One reader at a time.
 
-use crate::sys;
+use crate::sys::bpf;
 use std::io::Result;
 use std::os::fd::OwnedFd;
 
@@ -14,8 +14,8 @@ const HEAD: usize = 8;
 /// A ring that is being read.
 #[derive(Debug)]
 pub struct Ring {
-    position: sys::Pages,
-    data: sys::Pages,
+    position: bpf::Pages,
+    data: bpf::Pages,
     page: usize,
     size: u64,
     at: u64,
@@ -28,11 +28,11 @@ impl Ring {
     /// Opens the ring that is this map of BPF; another map counts what there was no room for. What is in the ring already
     /// is passed over.
     pub fn new(ring: u32, lost: Option<u32>) -> Result<Self> {
-        let (file, _, size) = sys::bpf_map(ring)?;
-        let page = sys::page();
-        let position = sys::Pages::map(&file, 0, page, true)?;
-        let data = sys::Pages::map(&file, page, page + 2 * size as usize, false)?;
-        let lost = lost.map(sys::bpf_map).transpose()?.map(|(file, value, _)| (file, value));
+        let (file, _, size) = bpf::map(ring)?;
+        let page = bpf::page();
+        let position = bpf::Pages::map(&file, 0, page, true)?;
+        let data = bpf::Pages::map(&file, page, page + 2 * size as usize, false)?;
+        let lost = lost.map(bpf::map).transpose()?.map(|(file, value, _)| (file, value));
         let record = Vec::new();
         let mut ring = Ring { position, data, page, size: size as u64, at: 0, lost, lost_before: 0, record };
         ring.release(ring.data.u64(0));
@@ -67,7 +67,7 @@ impl Ring {
     /// How many records found no room since this reader came.
     pub fn lost(&self) -> Result<u64> {
         let Some((map, size)) = &self.lost else { return Ok(0) };
-        let value = sys::bpf_first_value(map, *size)?;
+        let value = bpf::first_value(map, *size)?;
         let all = value.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
         Ok(all.saturating_sub(self.lost_before))
     }
