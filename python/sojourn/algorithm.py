@@ -47,5 +47,6 @@ class CongestionControl:
         raise NotImplementedError(f"{type(self).__name__} needs on_congestion(flow, signal)")
 
     # Also called, where defined: on_sent(flow, size), on_event(flow, event) with "restart", "recovery_end", "timeout"
-    # (one that asks for no reduction), "mss_changed" or "wake". They are not defined here, since every call costs as
-    # much as handling an ACK.
+    # (one that asks for no reduction), "mss_changed" or "wake". The core has a name for one more, "granted" (the rate
+    # that Quick-Start got), which never comes: a class has nothing to ask the routers with. They are not defined here,
+    # since every call costs as much as handling an ACK.

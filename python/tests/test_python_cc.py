@@ -72,6 +72,35 @@ def test_a_window_that_makes_no_sense_ends_the_run(method, what, told):
     assert isinstance(caught.value.__cause__, ValueError)
 
 
+def test_a_class_is_granted_no_rate_since_it_cannot_ask_for_one():
+    heard = []
+
+    class Asking(sj.CongestionControl):
+        def __init__(self, ask=False):
+            self.ask = ask
+
+        def on_ack(self, flow, ack):
+            if self.ask:
+                flow.request = 11
+            flow.cwnd += ack.acked
+
+        def on_congestion(self, flow, signal):
+            return flow.cwnd / 2
+
+        def on_event(self, flow, event):
+            heard.append(event)
+
+    def run(cc):
+        path = '[path]\nrate = "5 Mbit/s"\nrtt = "40 ms"\nbuffer = "10 packets"\nquick_start = "90 %"\n'
+        text = f'format = 1\n{path}[[flow]]\ncc = "{cc}"\n'
+        sj.run(sj.Experiment(text, "granting.toml"), algorithms={"asking": Asking}, set=SHORT)
+
+    run("asking")
+    assert heard and set(heard) <= {"restart", "recovery_end", "timeout", "mss_changed", "wake"}
+    with pytest.raises(sj.RunError, match="no attribute 'request'"):
+        run("asking(ask=true)")
+
+
 def test_a_class_without_its_methods_says_which():
     with pytest.raises(sj.RunError, match=r"needs on_ack"):
         sj.run("5Mbit/s 40ms 1BDP fifo: bare", algorithms={"bare": sj.CongestionControl}, set=SHORT)
