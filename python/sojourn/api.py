@@ -14,7 +14,7 @@ from .algorithm import CongestionControl
 from .errors import RunError, SpecError
 from .held import is_results, load
 from .result import Outcome, Result
-from .store import IN_PYTHON, Store, place
+from .store import IN_PYTHON, Store
 from .sweep import sweep
 from .toml import written
 
@@ -279,8 +279,8 @@ __all__ = [
     "list_stacks",
     "list_traffic",
     "load",
-    "place",
     "prepare",
     "run",
     "schema",
+    "spp",
 ]
