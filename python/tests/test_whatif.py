@@ -131,7 +131,15 @@ def test_of_equals_the_first_named_is_chosen_and_the_other_is_not_told_apart():
 
 def test_a_queue_under_which_nothing_finished_is_last():
     ranking = objective.rank({"stuck": [{"web": float("nan")}], "slow": [{"web": 9e9}]}, {"web": 1.0})
-    assert [one.queue for one in ranking] == ["slow", "stuck"]
+    assert [(one.queue, one.tied) for one in ranking] == [("slow", False), ("stuck", False)]
+
+
+@pytest.mark.parametrize(("runs", "tied"), [(1, [False, True, True]), (2, [False, False, False])])
+def test_of_one_run_each_none_is_told_apart_from_the_cheapest(runs, tied):
+    queues = {name: [{"delay": delay}] * runs for name, delay in (("long", 9.0), ("short", 1.0), ("middle", 5.0))}
+    ranking = objective.rank(queues, {"delay": 1.0})
+    assert [one.queue for one in ranking] == ["short", "middle", "long"]
+    assert [one.tied for one in ranking] == tied
 
 
 @pytest.mark.parametrize(
@@ -338,6 +346,14 @@ def test_quick_leaves_what_is_asked_for_by_name(sojourn):
     done = sojourn("whatif", *OPTIONS, "--duration", "6s", "--repeat", "2")
     assert done.returncode == 0, done.stderr
     assert "2 runs of 6s for each queue" in done.stdout
+
+
+def test_one_run_each_tells_nothing_apart_at_the_terminal_and_in_json(sojourn):
+    once = ("whatif", *OPTIONS, "--duration", "6s", "--repeat", "1")
+    told = json.loads(sojourn(*once, "--json").stdout)
+    assert sorted([told["choice"], *told["not_told_apart"]]) == ["fifo", "fq_codel"]
+    printed = sojourn(*once).stdout
+    assert "One run each: no telling" in printed and "Not distinguishable" not in printed
 
 
 def test_bad_input_is_exit_2_before_anything_runs(sojourn, tmp_path):

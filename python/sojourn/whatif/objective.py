@@ -124,7 +124,8 @@ class Ranked:
 def rank(queues: Mapping[str, Sequence[Run]], settled: Mapping[str, float]) -> tuple[Ranked, ...]:
     """Order queues by mean cost; of equals the one named first comes first.
 
-    Repetitions with the same seed are compared with each other: chance struck both alike.
+    Repetitions with the same seed are compared with each other: chance struck both alike. Of one repetition nobody knows
+    what chance does, so none is told apart.
     """
     costs = {queue: [cost(run, settled) for run in runs] for queue, runs in queues.items()}
     means = {queue: _mean(values) for queue, values in costs.items()}
@@ -135,7 +136,7 @@ def rank(queues: Mapping[str, Sequence[Run]], settled: Mapping[str, float]) -> t
         if queue == best or not (math.isfinite(means[queue]) and math.isfinite(means[best])):
             return False
         difference = paired_difference(costs[best], costs[queue])
-        return not difference.clear
+        return difference.n < 2 or not difference.clear
 
     return tuple(Ranked(queue, _interval(costs[queue]), tied(queue)) for queue in order)
 

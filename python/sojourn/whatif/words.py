@@ -98,10 +98,10 @@ def choice(answer: Answer) -> Iterator[str]:
         yield "A longer --duration may measure it" + "".join(_without(answer))
         return
     tied = [ranked.queue for ranked in answer.ranking if ranked.tied]
-    if tied:
-        yield f"Not distinguishable from it in these runs: {', '.join(tied)}"
-    elif len(answer.ranking) > 1 and len(next(iter(answer.measured.values())).runs) < 2:
+    if tied and first.cost.n < 2:
         yield "One run each: no telling whether the next is worse by more than chance"
+    elif tied:
+        yield f"Not distinguishable from it in these runs: {', '.join(tied)}"
 
 
 def _without(answer: Answer) -> Iterator[str]:
