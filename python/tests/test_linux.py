@@ -14,7 +14,7 @@ from sojourn.errors import SetupError, SpecError
 from sojourn.linux import flows, net
 from sojourn.linux.scene import Scene
 from sojourn.linux.status import line
-from sojourn.linux.verify import BIN_S, CWND, QUEUE, UTILISATION, Aligned, Allowed, CaseReport, Report, Row
+from sojourn.linux.verify import BIN_S, CWND, QUEUE, UTILISATION, Aligned, Allowed, CaseReport, Report, Row, report
 
 
 def test_without_root_one_sentence_and_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,3 +144,26 @@ def test_a_verdict_rests_on_utilisation_and_queue() -> None:
     assert Report("x", (CaseReport("", (good, told)),)).verdict.endswith("of the figures told, 1 of 1 agree")
     off = Row(QUEUE, "bottleneck", (40.0,), (48.1,))
     assert not Report("x", (CaseReport("", (off,)),)).agrees
+
+
+def test_the_mean_window_is_over_the_measure_window_as_all_else() -> None:
+    class Grown(sj.CongestionControl):
+        """Four packets for two seconds, then sixteen."""
+
+        def on_ack(self, flow: Any, ack: Any) -> None:
+            flow.cwnd = (4 if flow.now < 2.0 else 16) * flow.mss
+
+        def on_congestion(self, flow: Any, signal: str) -> float:
+            return float(flow.cwnd)
+
+    def windows(measure: list[str]) -> tuple[float, ...]:
+        sets = {"run.duration": "6 s", "run.measure": measure}
+        ran = sj.run("5Mbit/s 20ms 50p fifo: grown", algorithms={"grown": Grown}, set=sets, series="10ms")
+        (case,) = report(ran, ran).cases
+        (row,) = (row for row in case.rows if row.figure is CWND)
+        assert row.series is not None and len(row.series.seconds) == 6, "where they part is told of the whole run"
+        return row.sim
+
+    assert windows(["3 s", "6 s"]) == pytest.approx((16.0,))
+    assert windows(["1 s", "2 s"]) == pytest.approx((4.0,))
+    assert windows(["1 s", "3 s"]) == pytest.approx((10.0,), rel=0.02)

@@ -269,15 +269,18 @@ def _rows(case: Case, sim: Result, linux: Result) -> Iterator[Row]:
             continue
         windows = _aligned(both, "flows", f, "cwnd_bytes", 1 / float(flow["mss"]))
         if windows:
-            of_sim, of_linux = (tuple(_in_window(o, f) / float(flow["mss"]) for o in side) for side in both)
+            of_sim, of_linux = (tuple(_mean_cwnd(o, f, case.measure_s) / float(flow["mss"]) for o in side) for side in both)
             yield Row(CWND, name, of_sim, of_linux, windows)
         yield Row(BACKOFFS, name, *told(lambda s: sum(s["backoffs"][k] for k in KINDS) / case.duration_s))
 
 
-def _in_window(outcome: Any, f: int) -> float:
+def _mean_cwnd(outcome: Any, f: int, window: tuple[float, float]) -> float:
+    """Bytes, over the measure window as the figures of the summary; 0 where the flow has no sample in it."""
     import polars as pl
 
-    frame = outcome.frame("flows").filter((pl.col("flow") == f) & pl.col("cwnd_bytes").is_finite())
+    # A sample stands for the step that ends at its time.
+    within = (pl.col("t_s") - 1e-6).is_between(*window, closed="left")
+    frame = outcome.frame("flows").filter((pl.col("flow") == f) & pl.col("cwnd_bytes").is_finite() & within)
     return float(frame["cwnd_bytes"].mean() or 0.0)
 
 
