@@ -269,7 +269,8 @@ def _rows(case: Case, sim: Result, linux: Result) -> Iterator[Row]:
             continue
         windows = _aligned(both, "flows", f, "cwnd_bytes", 1 / float(flow["mss"]))
         if windows:
-            of_sim, of_linux = (tuple(_mean_cwnd(o, f, case.measure_s) / float(flow["mss"]) for o in side) for side in both)
+            mss = float(flow["mss"])
+            of_sim, of_linux = (tuple(_mean_cwnd(o, f, case.measure_s) / mss for o in side) for side in both)
             yield Row(CWND, name, of_sim, of_linux, windows)
         yield Row(BACKOFFS, name, *told(lambda s: sum(s["backoffs"][k] for k in KINDS) / case.duration_s))
 

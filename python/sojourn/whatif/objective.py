@@ -124,8 +124,8 @@ class Ranked:
 def rank(queues: Mapping[str, Sequence[Run]], settled: Mapping[str, float]) -> tuple[Ranked, ...]:
     """Order queues by mean cost; of equals the one named first comes first.
 
-    Repetitions with the same seed are compared with each other: chance struck both alike. Of one repetition nobody knows
-    what chance does, so none is told apart.
+    Repetitions with the same seed are compared with each other: chance struck both alike. Of one repetition each nobody
+    knows what chance does, so none is told apart.
     """
     costs = {queue: [cost(run, settled) for run in runs] for queue, runs in queues.items()}
     means = {queue: _mean(values) for queue, values in costs.items()}
