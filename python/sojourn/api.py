@@ -19,8 +19,8 @@ from .sweep import sweep
 from .toml import written
 
 if TYPE_CHECKING:
+    from .comparison import Comparison
     from .packet_pairs import Pairs
-    from .paired import Comparison
 
 Settings = Mapping[str, Any]
 

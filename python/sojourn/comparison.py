@@ -1,0 +1,181 @@
+"""A comparison of two results pair by pair: how a pair is found, called and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import fitting
+from .result import Result
+from .stats import Difference, number
+from .tables import COLUMNS
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One metric of one flow or link in one case: a, b, and b - a."""
+
+    case: str
+    where: str
+    metric: str
+    a: float
+    b: float
+    difference: Difference
+
+    @property
+    def percent(self) -> float:
+        """The difference relative to a; NaN where a is zero."""
+        return 100.0 * self.difference.mean / abs(self.a) if self.a else float("nan")
+
+    @property
+    def n(self) -> int:
+        """How many pairs tell something: those that are all alike say no more than one of them."""
+        return 1 if self.difference.exact and self.difference.n else self.difference.n
+
+    @property
+    def verdict(self) -> str:
+        """`higher`, `lower`, `same`, `unclear` when the interval holds zero, `one pair` where there is none."""
+        if self.difference.mean == 0.0 and self.difference.exact:
+            return "same"
+        if self.difference.n == 1:  # one throw of the dice tells nothing of chance
+            return "one pair"
+        if not self.difference.clear:
+            return "unclear"
+        return "higher" if self.difference.mean > 0 else "lower"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The paired comparison of two results; `comparison["queue_ms.mean"]` finds a metric."""
+
+    a: Result
+    b: Result
+    pairs: tuple[Pair, ...]
+    left_out: str = ""
+    fixed: tuple[str, ...] = ()
+    """Swept keys of which each side has one value, and not the same: `path.queue = fifo → codel`."""
+
+    def __getitem__(self, metric: str) -> Pair:
+        for pair in self.pairs:
+            if metric in (pair.metric, f"{pair.where}.{pair.metric}") or pair.metric.endswith(f".{metric}"):
+                return pair
+        raise KeyError(metric)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row per case and metric, as a polars frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one dictionary per case and metric."""
+        return [
+            {
+                "case": p.case,
+                "where": p.where,
+                "metric": p.metric,
+                "a": p.a,
+                "b": p.b,
+                "difference": p.difference.mean,
+                "low": p.difference.low,
+                "high": p.difference.high,
+                "percent": p.percent,
+                "n": p.n,
+                "verdict": p.verdict,
+            }
+            for p in self.pairs
+        ]
+
+    def markdown(self) -> str:
+        """Return a table for a pull request."""
+        lines = [
+            f"**A** {_who(self.a, self.b)} (`{self.a.hash[:12]}`)  ",
+            f"**B** {_who(self.b, self.a)} (`{self.b.hash[:12]}`)" + ("  " if self.fixed else ""),
+            *(["; ".join(f"`{words}`" for words in self.fixed)] if self.fixed else []),
+            "",
+            "| " + " | ".join(_HEADS) + " |",
+            "|" + "|".join(":--" if head in _LEFT else "--:" for head in _HEADS) + "|",
+        ]
+        lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in _cells(p)) + " |" for p in self.pairs]
+        return "\n".join([*lines, "", _foot(self)])
+
+    def table(self, width: int = 160) -> RenderableType:
+        """Draw the table for a terminal of this width; columns of figures that do not fit are left out and named."""
+        from rich.console import Group
+        from rich.text import Text
+
+        shown = [head for head in _HEADS if head != "case" or any(p.case for p in self.pairs)]
+        columns = [
+            fitting.Column(
+                head, left=head in _LEFT, words=head in _WORDS, key=head in _KEYS,
+                spare=_SPARE.index(head) + 1 if head in _SPARE else 0,
+            )
+            for head in shown
+        ]  # fmt: skip
+        rows = []
+        for p in self.pairs:
+            cells, style = dict(zip(_HEADS, _cells(p), strict=True)), "bold" if p.verdict in ("higher", "lower") else ""
+            rows.append([Text(cells[head], style=style) for head in shown])
+        title = Text("\n".join([f"A  {_who(self.a, self.b)}", f"B  {_who(self.b, self.a)}", *self.fixed]), style="bold")
+        return Group(title, fitting.fitted(columns, rows, width), Text(_foot(self), style="dim"))
+
+    def __repr__(self) -> str:
+        return self.markdown()
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown()
+
+
+def _who(result: Result, other: Result) -> str:
+    """The title, with what was set on this side only; of seeds the foot of the table tells."""
+    common = other.experiment.overrides
+    changes = ((key, value) for key, value in result.experiment.overrides if key != "run.seed")
+    own = [f"{key}={value}" for key, value in changes if (key, value) not in common]
+    return "  ".join([result.title, *own, *([f"({result.partial})"] if result.partial else [])])
+
+
+_HEADS = ("case", "where", "metric", "A", "B", "B − A", "95 % interval", "%", "n", "")
+_LEFT = ("case", "where", "metric", "")
+_WORDS = ("case", "where")
+_KEYS = ("case", "where", "metric")
+#: What is left out where there is no room, the last first: what the comparison is about stays longest.
+_SPARE = ("B − A", "95 % interval", "A", "B", "%", "n")
+
+
+def _cells(p: Pair) -> tuple[str, ...]:
+    """A pair in the words and units of a run's table."""
+    d = p.difference
+    column = COLUMNS.get(p.metric)
+    scale = column.scale if column else 1.0
+    interval = "–" if d.exact else f"{number(scale * d.low)} … {number(scale * d.high)}"
+    percent = "–" if p.percent != p.percent else f"{p.percent:+.1f}"
+    name = column.title if column else p.metric
+    figures = (number(scale * value) for value in (p.a, p.b, d.mean))
+    return (p.case, p.where, name, *figures, interval, percent, str(p.n), p.verdict)
+
+
+def _foot(c: Comparison) -> str:
+    return (
+        f"Means of paired differences over common seeds from {c.a.seed}, 95 % intervals; "
+        "n: pairs of runs; 1 if all pairs are alike or only one was run (--repeat 10 then gives an interval). "
+        f"Digests {c.a.digest}, {c.b.digest}; "
+        f"sojourn {c.a.version.version}, model {c.a.version.model}.{c.left_out}"
+    )
+
+
+def matches(want: str, full: str, metric: str) -> bool:
+    """`share`, `rtt_ms.mean`, `flow.share` (of every flow) and `flow.a.share` all name a metric, and so does the title
+    of a run's table, with or without its unit.
+    """
+    kind = full.partition(".")[0]
+    if (column := COLUMNS.get(metric)) and want in (column.title, column.title.rpartition(" ")[0]):
+        return True
+    if want.startswith("group."):  # as claims call it; a flow here is a [[flow]] entry
+        want = f"flow.{want.removeprefix('group.')}"
+    return want in (metric, f"{kind}.{metric}", f"{full}.{metric}")
