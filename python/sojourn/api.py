@@ -133,7 +133,8 @@ def compare(
     """Compare two experiments, results folders or results by paired differences under common random numbers.
 
     Both run with the same seeds, so that arrivals, losses and start times agree and only the difference of interest
-    is left. Further options are those of `run`.
+    is left. Further options are those of `run`. Of what is returned, `["queue_ms.mean"]` is the pair of a metric, and
+    `["queue_ms.mean", "path.rtt=40 ms"]` that of one case of several; a key that fits more than one is a `KeyError`.
 
     >>> import sojourn as sj
     >>> short = {"run.duration": "2 s"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from . import fitting
@@ -26,6 +27,11 @@ class Pair:
     a: float
     b: float
     difference: Difference
+
+    @property
+    def name(self) -> str:
+        """Whose metric it is: `link.bottleneck.queue_ms.mean`."""
+        return f"{self.where}.{self.metric}"
 
     @property
     def percent(self) -> float:
@@ -51,7 +57,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The paired comparison of two results; `comparison["queue_ms.mean"]` finds a metric."""
+    """The paired comparison of two results; `comparison["queue_ms.mean"]` finds a metric of which there is one.
+
+    `comparison["link.core.queue_ms.mean", "path.rtt=40 ms"]` says whose and in which case.
+    """
 
     a: Result
     b: Result
@@ -60,11 +69,20 @@ class Comparison:
     fixed: tuple[str, ...] = ()
     """Swept keys of which each side has one value, and not the same: `path.queue = fifo → codel`."""
 
-    def __getitem__(self, metric: str) -> Pair:
-        for pair in self.pairs:
-            if metric in (pair.metric, f"{pair.where}.{pair.metric}") or pair.metric.endswith(f".{metric}"):
-                return pair
-        raise KeyError(metric)
+    def __getitem__(self, key: str | tuple[str, ...]) -> Pair:
+        """Find the pair of a metric, as `--metric` names it or by the end of its name.
+
+        Where there are several cases, their values follow: `comparison["queue_ms.mean", "path.rtt=40 ms"]`.
+        Raises `KeyError` with what there is where no pair fits, or more than one.
+        """
+        metric, *cases = (key,) if isinstance(key, str) else key
+        named = [p for p in self.pairs if matches(metric, p.where, p.metric)]
+        named = named or [p for p in self.pairs if p.metric.endswith(f".{metric}")]
+        values = {value for case in cases for value in case.split("  ")}
+        fits = [p for p in named if values <= set(p.case.split("  "))]
+        if len(fits) == 1:
+            return fits[0]
+        raise KeyError(f"{key!r} fits {len(fits) or 'no'} pairs; {_cure(metric, self.pairs, named, fits)}")
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -130,6 +148,18 @@ class Comparison:
 
     def _repr_markdown_(self) -> str:
         return self.markdown()
+
+
+def _cure(metric: str, pairs: Sequence[Pair], named: Sequence[Pair], fits: Sequence[Pair]) -> str:
+    """Say what to ask for instead of what is no pair's name, no case of it, or the name of several."""
+    if not named:
+        names = list(dict.fromkeys(p.name for p in pairs))
+        near = get_close_matches(metric, [*names, *{p.metric for p in pairs}], n=3)
+        return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
+    names, cases = (list(dict.fromkeys(part)) for part in ((p.name for p in fits), (p.case for p in fits or named)))
+    one_name = [f"name one of {', '.join(names)}"] if len(names) > 1 else []
+    one_case = [f"name a case behind it, of {', '.join(map(repr, cases))}"] if len(cases) > 1 or not fits else []
+    return "; ".join([*one_name, *one_case])
 
 
 def _who(result: Result, other: Result) -> str:

@@ -162,6 +162,65 @@ def test_results_without_common_seeds_are_refused():
         sj.compare(sj.run(line, set=SET, seed=1), sj.run(line, set=SET, seed=50))
 
 
+@pytest.fixture(scope="module")
+def swept():
+    """Two cases by two keys, two flows."""
+    file = """format = 1
+[path]
+rtt = "20 ms"
+[[flow]]
+name = "a"
+cc = "newreno"
+[[flow]]
+name = "b"
+cc = "cubic"
+[sweep]
+"path.rate" = ["1 Mbit/s", "2 Mbit/s"]
+"path.buffer" = ["5 packets", "9 packets"]
+"""
+    result = sj.run(sj.Experiment(file, "swept.toml"), set={"run.duration": "1 s"})
+    return paired.pair(result, result, "share, rtt_ms.mean, queue_ms.mean, jain")
+
+
+SLOW = "path.rate=1 Mbit/s"
+SLOW_SHORT = f"path.buffer=5 packets  {SLOW}"
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        (("link.bottleneck.queue_ms.mean", SLOW_SHORT), "link.bottleneck.queue_ms.mean"),
+        (("queue_ms.mean", SLOW, "path.buffer=5 packets"), "link.bottleneck.queue_ms.mean"),
+        (("link.queue_ms.mean", SLOW_SHORT), "link.bottleneck.queue_ms.mean"),
+        (("flow.b.share", SLOW_SHORT), "flow.b.share"),
+        (("group.b.share", SLOW_SHORT), "flow.b.share"),
+        (("queue ms", SLOW_SHORT), "link.bottleneck.queue_ms.mean"),
+        (("fairness.jain", SLOW_SHORT), "fairness.jain"),
+    ],
+)
+def test_a_pair_is_found_by_its_metric_and_its_case(swept, key, found):
+    assert (swept[key].name, swept[key].case) == (found, SLOW_SHORT)
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("queue_ms.mean", f"'queue_ms.mean' fits 4 pairs; name a case behind it, of '{SLOW_SHORT}', .*=2 Mbit/s'"),
+        (("queue_ms.mean", SLOW), "fits 2 pairs; name a case behind it"),
+        (("mean", SLOW_SHORT), "fits 3 pairs; name one of flow.a.rtt_ms.mean, flow.b.rtt_ms.mean, link.bottleneck.q"),
+        (("share", SLOW_SHORT), "fits 2 pairs; name one of flow.a.share, flow.b.share"),
+        ("mean", "fits 12 pairs; name one of .*; name a case behind it"),
+        ("shares", "'shares' fits no pairs; did you mean share"),
+        ("utilisation", "fits no pairs; there are flow.a.share, flow.a.rtt_ms.mean, "),
+        (("flow.a.share", "path.rate=3 Mbit/s"), f"fits no pairs; name a case behind it, of '{SLOW_SHORT}', "),
+    ],
+)
+def test_a_key_that_fits_no_pair_or_several_is_refused_with_what_there_is(swept, key, said):
+    with pytest.raises(KeyError) as error:
+        swept[key]
+    assert re.search(said, error.value.args[0]), error.value.args[0]
+
+
 def test_metrics_by_any_of_their_names():
     line = LINE.format(buffer="1BDP", cc="newreno")
     result = sj.run(line, set=SET)
