@@ -48,7 +48,11 @@ class Case:
     @property
     def label(self) -> str:
         """The swept values in one line, such as `path.rate=12 Mbit/s path.rtt=40 ms`; empty without a sweep."""
-        return "  ".join(f"{key}={value}" for key, value in self.values.items())
+        return _in_one_line(self.values)
+
+
+def _in_one_line(values: Mapping[str, str]) -> str:
+    return "  ".join(f"{key}={value}" for key, value in values.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,11 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The verdict on one `[[expect]]` of the file."""
+    """The verdict on one `[[expect]]` of the file in one case.
+
+    One that was not `judged`, since runs on which it rests have not finished, neither `holds` nor `fails`. `measured`
+    is in the figure's unit.
+    """
 
     name: str
     that: str
@@ -176,6 +184,44 @@ class Claim:
     case: Mapping[str, str]
     why: str
     judged: bool = True
+
+    @property
+    def fails(self) -> bool:
+        """Whether it was judged and does not hold."""
+        return self.judged and not self.holds
+
+    @property
+    def verdict(self) -> str:
+        """`holds`, `FAILS` or `not judged`."""
+        return "holds" if self.holds else "FAILS" if self.judged else "not judged"
+
+    @property
+    def says(self) -> str:
+        """Its name, or figure and condition."""
+        return self.name or f"{self.that} {self.wanted}"
+
+    @property
+    def where(self) -> str:
+        """The case in one line, such as `path.rate=12 Mbit/s path.rtt=40 ms`; empty without a sweep."""
+        return _in_one_line(self.case)
+
+    @property
+    def title(self) -> str:
+        """What it says and where, in one line, by which it is known from all others of its file."""
+        return f"{self.says} [{self.where}]" if self.case else self.says
+
+    def data(self) -> dict[str, Any]:
+        """As JSON has it: `holds` is null where it was not judged."""
+        return {
+            "name": self.says,
+            "that": self.that,
+            "wanted": self.wanted,
+            "case": dict(self.case),
+            "holds": self.holds if self.judged else None,
+            "judged": self.judged,
+            "measured": self.measured,
+            "why": self.why,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,14 +112,14 @@ def check(source: str | Path | Experiment, *, set: Settings | None = None) -> Pl
 
 
 def claims(result: Result) -> list[Claim]:
-    """Judge the `[[expect]]` claims of the experiment on its result.
+    """Judge the `[[expect]]` claims of the experiment on its result, each in every case that it is of.
 
-    Those of cases that were not run, or are compared or pooled with one that was not, are left out.
+    Those of cases that were not run, or are compared or pooled with one that was not, are not `judged`: they neither
+    hold nor fail. Failed are `[claim for claim in claims(result) if claim.fails]`.
     """
-    if not result.plan.expect or not result.outcomes:
+    if not result.plan.expect:
         return []
-    verdicts = _engine.evaluate(result.experiment, [outcome.raw for outcome in result.outcomes])
-    return [c for c in verdicts if c.judged]
+    return _engine.evaluate(result.experiment, [outcome.raw for outcome in result.outcomes])
 
 
 def compare(

@@ -41,7 +41,7 @@ from .cli_options import (
 from .cli_suite import suite
 from .cli_whatif import whatif
 from .errors import SpecError
-from .terminal import INTERRUPTED, console, print_claims, say
+from .terminal import INTERRUPTED, console, say
 
 if TYPE_CHECKING:
     from ._types import Experiment
@@ -118,6 +118,7 @@ def run(
     from ._types import Record
     from .api import claims, prepare
     from .junit import write
+    from .verdicts import lines, unrun
 
     checked_host(on, cluster)
     experiment = prepare(source, settings(set), seed)
@@ -146,7 +147,10 @@ def run(
         for remark in remarks(result):
             say(f"note: {remark}")
     verdicts = claims(result)
-    print_claims(verdicts, to_stderr=as_json)
+    for line in lines(verdicts):
+        print(line, file=sys.stderr if as_json else sys.stdout)
+    for line in unrun(verdicts):
+        say(line)
     for failure in result.failures:
         say(f"failed: {failure}")
     if on == "linux":
@@ -156,7 +160,7 @@ def run(
             say(f"suspect: {line}")
     if junit:
         write(junit, result.title, verdicts, result.failures)
-    if result.failures or not all(claim.holds for claim in verdicts):
+    if result.failures or any(claim.fails for claim in verdicts):
         raise typer.Exit(1)
 
 

@@ -1,4 +1,4 @@
-"""What commands share at the terminal: running into a folder with a progress bar, tables, claims, messages."""
+"""What commands share at the terminal: running into a folder with a progress bar, tables, messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ._types import Claim, Experiment, Record
+    from ._types import Experiment, Record
     from .result import Outcome, Result
     from .store import Cure
 
@@ -112,33 +111,6 @@ def print_rows(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, whole: bo
         Column(head, left=True, words=n > 0 and not whole, spare=n if whole else 0) for n, head in enumerate(heads)
     ]
     screen.print(fitted(columns, [[Text(str(cell)) for cell in row] for row in rows], screen.width))
-
-
-#: A claim that holds in more cases than these has one line for them all; where it fails each case has its own.
-FEW_CASES = 4
-
-
-def print_claims(verdicts: Sequence[Claim], *, to_stderr: bool) -> None:
-    """Print a line per claim and case, or one for all the cases in which a claim of many holds."""
-    from .junit import title
-
-    stream = sys.stderr if to_stderr else sys.stdout
-    claims: dict[tuple[str, str, str], list[Claim]] = {}
-    for claim in verdicts:
-        claims.setdefault((claim.name, claim.that, claim.wanted), []).append(claim)
-    for cases in claims.values():
-        held = [claim for claim in cases if claim.holds]
-        together = len(held) > FEW_CASES
-        if together:
-            values = [claim.measured for claim in held if claim.measured is not None]
-            measured = f", measured {min(values):.6g} to {max(values):.6g}" if values else ""
-            print(f"holds: {title(replace(held[0], case={}))} [{len(held)} cases]{measured}", file=stream)
-        for claim in cases:
-            if together and claim.holds:
-                continue
-            measured = "" if claim.measured is None else f", measured {claim.measured:.6g}"
-            why = "" if claim.holds or not claim.why else f"\n  {claim.why}"
-            print(f"{'holds' if claim.holds else 'FAILS'}: {title(claim)}{measured}{why}", file=stream)
 
 
 def run(

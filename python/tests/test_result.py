@@ -11,7 +11,15 @@ import pytest
 import sojourn as sj
 
 WHATIF = tuple(f"sojourn.whatif.{name}" for name in ("answer", "commands", "figures", "mix", "objective", "words"))
-MODULES = ("sojourn", "sojourn.algorithm", "sojourn.api", "sojourn.result", "sojourn.stats", *WHATIF)
+MODULES = (
+    "sojourn",
+    "sojourn.algorithm",
+    "sojourn.api",
+    "sojourn.result",
+    "sojourn.stats",
+    "sojourn.verdicts",
+    *WHATIF,
+)
 
 
 @pytest.fixture(scope="module")

@@ -126,6 +126,7 @@ def _drawn(kind: str, cases: Sequence[Shown], caption: str, **options: object) -
 
 def _claims(result: Result) -> Section | None:
     from ..api import claims
+    from ..verdicts import table
 
     if not result.plan.expect:
         return None
@@ -133,9 +134,4 @@ def _claims(result: Result) -> Section | None:
         verdicts = claims(result)
     except (SojournError, NotRecorded) as error:
         return Section("Claims", [f"Not judged: {error}"])
-    body: list[list[Value]] = [
-        [Cell("holds" if c.holds else "fails", "holds" if c.holds else "fails", "ok" if c.holds else "off"),
-         c.name or c.that, c.that, c.wanted, c.measured, ", ".join(map(str, c.case.values())), c.why]
-        for c in verdicts
-    ]  # fmt: skip
-    return Section("Claims", [Table(["verdict", "claim", "that", "is", "measured", "case", "why"], body)])
+    return Section("Claims", [table(verdicts)])

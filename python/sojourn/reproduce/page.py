@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import verdicts
 from .cells import VERDICTS, Comparison, Score
 from .figures import drawn, figures
 from .words import altered, order_sentences, own_sentence, texts, unit_of
@@ -30,8 +31,8 @@ class Reproduced:
 
     @property
     def ok(self) -> bool:
-        """Everything ran and every claim holds."""
-        return not self.failures and all(claim.holds for claim in self.claims)
+        """Everything ran and no claim fails."""
+        return not self.failures and not any(claim.fails for claim in self.claims)
 
 
 def section(comparison: Comparison) -> Section:
@@ -120,7 +121,9 @@ def write_all(
     badges = scored if tables else []
     claims = [claim for one in everything for claim in one.claims]
     if claims:
-        badges.append(report.Badge(f"{sum(c.holds for c in claims)} of {len(claims)}", "claims hold"))
+        held, left = verdicts.score(claims)
+        badges.append(report.Badge(held, "claims hold"))
+        badges += [report.Badge(left, "claims not judged")] if left else []
     rows: list[list[Value]] = []
     sections: list[Piece] = []
     for one in everything:
@@ -160,18 +163,9 @@ def _pieces(one: Reproduced) -> list[Piece]:
     if one.result is not None and one.result.outcomes:
         pieces += figures(one.result)
     if one.claims:
-        body: list[list[Value]] = [
-            [claim.name or claim.that, claim.wanted, claim.measured, _holds(claim)] for claim in one.claims
-        ]
-        pieces.append(report.Table(["claim", "wanted", "measured", "verdict"], body))
+        pieces.append(verdicts.table(one.claims))
     pieces += [report.Code(failure) for failure in one.failures]
     return pieces
-
-
-def _holds(claim: Claim) -> Value:
-    from .. import report
-
-    return report.Cell("holds", "holds", "ok") if claim.holds else report.Cell("fails", "fails", "off")
 
 
 def _slug(title: str) -> str:

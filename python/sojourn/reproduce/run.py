@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _engine, junit
+from .. import _engine, verdicts
 from .._types import Experiment, Plan
 from ..errors import SojournError, SpecError
 from ..stats import counted
@@ -49,7 +49,7 @@ def run(
 
     `set` changes every file, to score the same tables under another reading of the text or another emulator; one that
     cannot take it fails alone. One experiment also gets drawings and a page of its own in its folder. Returns 0 when
-    every run finished and every claim of the files holds, 1 otherwise. Cells outside their tolerance lower the score,
+    every run finished and no claim of the files fails, 1 otherwise. Cells outside their tolerance lower the score,
     they are no failure.
     """
     if names and everything:
@@ -129,8 +129,7 @@ def reproduce(
             continue
         result = ran.result()
         failures = tuple(str(failure) for failure in result.failures)
-        tables, verdicts = tuple(compare(result)), tuple(claims(result))
-        done.append(Reproduced(name, ran.plan.title, tables, verdicts, failures, result))
+        done.append(Reproduced(name, ran.plan.title, tuple(compare(result)), tuple(claims(result)), failures, result))
     return done
 
 
@@ -193,7 +192,7 @@ def report(done: Sequence[Reproduced], quick: bool, set: Mapping[str, str] | Non
                 "name": one.name,
                 "title": one.title,
                 "tables": [{**asdict(table), "score": _score(Score.of([table]))} for table in one.tables],
-                "claims": [asdict(claim) for claim in one.claims],
+                "claims": [claim.data() for claim in one.claims],
                 "failures": list(one.failures),
             }
             for one in done
@@ -213,9 +212,8 @@ def _print(done: Sequence[Reproduced], screen: Console) -> None:
             screen.rule(Text(one.name, "rule.text"), align="left")
         for comparison in one.tables:
             screen.print(words.table(comparison, screen.width))
-        for claim in one.claims:
-            sign = "holds" if claim.holds else "FAILS"
-            screen.print(f"{sign}: {junit.title(claim)}", markup=False, highlight=False, soft_wrap=True)
+        for line in (*verdicts.lines(one.claims), *verdicts.unrun(one.claims)):
+            screen.print(line, markup=False, highlight=False, soft_wrap=True)
     tables = [(one.name, table) for one in done for table in one.tables]
     if len(tables) > 1:
         if len(done) > 1:
@@ -223,7 +221,9 @@ def _print(done: Sequence[Reproduced], screen: Console) -> None:
         screen.print(words.total(Score.of(table for _, table in tables)), style="bold", highlight=False)
     claims = [claim for one in done for claim in one.claims]
     if len(done) > 1 and claims:
-        screen.print(f"{sum(c.holds for c in claims)} of {len(claims)} claims hold.", style="bold", highlight=False)
+        held, left = verdicts.score(claims)
+        said = f"{held} claims hold{f', {left} not judged' if left else ''}."
+        screen.print(said, style="bold", highlight=False)
 
 
 def simulate(experiment: Experiment, jobs: int | None = None) -> Result:

@@ -73,10 +73,10 @@ class Answer:
 
     @property
     def ok(self) -> bool:
-        """Everything ran, claims hold, and so do the statements that could be judged and are not known to fail."""
-        claims_hold = all(claim.holds for ran in self.scenarios for claim in ran.claims)
+        """Everything ran, and of what could be judged claims hold, and statements that are not known to fail."""
+        failed = any(claim.fails for ran in self.scenarios for claim in ran.claims)
         unknown = [j for j in self.statements if j.verdict.holds is False and not j.statement.why]
-        return not self.failures and claims_hold and not unknown
+        return not self.failures and not failed and not unknown
 
     def _live(self) -> dict[str, Any]:
         refused = [{"scenario": one.scenario, "cases": one.cases, "why": one.why} for one in self.refused]
@@ -104,10 +104,7 @@ class Answer:
                         }
                         for row in ran.rows
                     ],
-                    "claims": [
-                        {"name": c.name or f"{c.that} {c.wanted}", "holds": c.holds, "measured": c.measured}
-                        for c in ran.claims
-                    ],
+                    "claims": [claim.data() for claim in ran.claims],
                     "failures": [str(failure) for failure in ran.result.failures],
                 }
                 for ran in self.scenarios
@@ -204,8 +201,7 @@ def run(
         if held and not one.runs:
             continue
         result = one.result()
-        verdicts = tuple(claims(result))
-        ran.append(Ran(scenario, result, Rows(list(_rows(scenario, result))), verdicts))
+        ran.append(Ran(scenario, result, Rows(list(_rows(scenario, result))), tuple(claims(result))))
     everything = Rows([row for one in ran for row in one.rows])
     judged = tuple(Judged(statement, statement.check(everything)) for statement in suite.statements)
     suspect = _suspect(ran) if held else ()

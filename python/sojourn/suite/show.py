@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import verdicts
 from ..fitting import Column, fitted
 from ..plot.style import name_of
 from ..stats import counted, number
@@ -38,16 +39,16 @@ def terminal(answer: Answer, console: Console) -> None:
         _overview(answer.suite.overview(answer).brief, console)
     for ran in () if answer.suite.overview else answer.scenarios:
         _table(ran, console)
-        for claim in ran.claims:
-            console.print(f"{WORDS[claim.holds]}: {claim.name or claim.that}", markup=False, highlight=False)
+        for line in verdicts.lines(ran.claims):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
     judged = [one for one in answer.statements if one.verdict.holds is not None]
     for one in judged:
         why = f"; {one.statement.why}" if one.verdict.holds is False and one.statement.why else ""
         line = f"{WORDS[one.verdict.holds]}: {one.statement.says} ({one.verdict.measured}){why}"
         console.print(line, markup=False, highlight=False)
     if left := len(answer.statements) - len(judged):
-        whose = "they rest" if left > 1 else "it rests"
-        line = f"{counted(left, 'statement')} not judged: cases on which {whose} were not run (--json lists them)"
+        console.print(verdicts.not_judged(left, "statement"), markup=False, highlight=False)
+    for line in verdicts.unrun([claim for ran in answer.scenarios for claim in ran.claims]):
         console.print(line, markup=False, highlight=False)
     for failure in answer.failures:
         console.print(f"failed: {failure}", markup=False, highlight=False)
@@ -218,15 +219,7 @@ def _scenario(ran: Ran) -> Section:
     if drawn and any(outcome.record.series_ms for outcome in ran.result.outcomes):
         pieces.append(_over_time(ran))
     if ran.claims:
-        verdicts: list[list[Value]] = [
-            [
-                c.name or f"{c.that} {c.wanted}",
-                c.measured,
-                report.Cell(WORDS[c.holds], None, "ok" if c.holds else "off"),
-            ]
-            for c in ran.claims
-        ]
-        pieces.append(report.Table(["claim", "measured", "verdict"], verdicts))
+        pieces.append(verdicts.table(ran.claims))
     pieces += [report.Code(str(failure)) for failure in ran.result.failures]
     pieces.append(report.Code(ran.result.plan.toml, "The experiment"))
     return report.Section(ran.scenario.name, pieces)

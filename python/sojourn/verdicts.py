@@ -1,0 +1,86 @@
+"""Verdicts on claims in words: lines for a terminal, a table for pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .stats import counted
+
+if TYPE_CHECKING:
+    from ._types import Claim
+    from .report import Table, Value
+
+#: A claim that holds in more cases than these has one line for them all; where it fails each case has its own.
+FEW_CASES = 4
+
+
+def lines(claims: Sequence[Claim]) -> Iterator[str]:
+    """A line per claim and case, or one for all the cases in which a claim of many holds.
+
+    Those whose cases were not run have none: `unrun` counts them.
+    """
+    same: dict[tuple[str, str, str], list[Claim]] = {}
+    for claim in claims:
+        same.setdefault((claim.name, claim.that, claim.wanted), []).append(claim)
+    for cases in same.values():
+        held = [claim for claim in cases if claim.holds]
+        together = len(held) > FEW_CASES
+        if together:
+            values = [claim.measured for claim in held if claim.measured is not None]
+            measured = f", measured {min(values):.6g} to {max(values):.6g}" if values else ""
+            yield f"holds: {replace(held[0], case={}).title} [{len(held)} cases]{measured}"
+        for claim in cases:
+            if not (_unrun(claim) or (together and claim.holds)):
+                yield _line(claim)
+
+
+def _line(claim: Claim) -> str:
+    measured = "" if claim.measured is None else f", measured {claim.measured:.6g}"
+    why = "" if claim.holds or not claim.why else f"\n  {claim.why}"
+    return f"{claim.verdict}: {claim.title}{measured}{why}"
+
+
+def unrun(claims: Sequence[Claim]) -> Iterator[str]:
+    """How many could not be judged since not all was run; nothing where there are none."""
+    if left := sum(map(_unrun, claims)):
+        yield not_judged(left, "claim")
+
+
+def not_judged(n: int, what: str) -> str:
+    """Say of what rests on runs how much had none.
+
+    >>> not_judged(1, "claim")
+    '1 claim not judged: cases on which it rests were not run (--json lists them)'
+    """
+    whose = "they rest" if n > 1 else "it rests"
+    return f"{counted(n, what)} not judged: cases on which {whose} were not run (--json lists them)"
+
+
+def _unrun(claim: Claim) -> bool:
+    # The other reason is a mistake in the file, an `against` that fits several cases, which no further run mends.
+    return not claim.judged and claim.why.startswith("no repetition")
+
+
+def score(claims: Sequence[Claim]) -> tuple[str, str]:
+    """How many of those judged hold, as `3 of 4`, and how many were not judged; empty where all were."""
+    judged = [claim for claim in claims if claim.judged]
+    left = len(claims) - len(judged)
+    return f"{sum(claim.holds for claim in judged)} of {len(judged)}", str(left or "")
+
+
+def table(claims: Sequence[Claim]) -> Table:
+    """The claims of a page, one to a row; those that were not judged come last."""
+    from . import report
+
+    heads = ["verdict", "claim", "that", "is", "measured", "case", "why"]
+    kinds = {"holds": "ok", "FAILS": "off"}
+    body: list[list[Value]] = [
+        [
+            report.Cell(claim.verdict, claim.verdict, kinds.get(claim.verdict, "")),
+            *(claim.says, claim.that, claim.wanted, claim.measured, claim.where, claim.why),
+        ]
+        for claim in sorted(claims, key=lambda claim: not claim.judged)
+    ]
+    return report.Table(heads, body)

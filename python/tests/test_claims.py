@@ -1,0 +1,145 @@
+"""Verdicts on claims, in Python, at the terminal, in JSON and on pages; those that could not be judged above all."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from conftest import ONE_FLOW
+from rich.console import Console
+
+import sojourn as sj
+from sojourn import reproduce, verdicts
+from sojourn.reproduce.run import _print
+from sojourn.suite.pieces import Measure, Row, Rows, Scenario, Suite
+from sojourn.suite.run import Answer, Ran
+from sojourn.suite.show import page, terminal
+
+RATES = [f"{n} Mbit/s" for n in range(1, 13)]
+#: A share of one flow alone is 1: none of these holds. --quick leaves the case of 3 Mbit/s out.
+FALSE = '[[expect]]\nthat = "flow.a.share"\nis = "<= 0.5"\nwhen = { "path.rate" = "RATE" }\n'
+MISSED = "3 Mbit/s"
+WORDS = "1 claim not judged: cases on which it rests were not run (--json lists them)"
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> Path:
+    """A sweep of which --quick leaves cases out, with a claim about one of those."""
+    path = tmp_path / "wide.toml"
+    run = '[run]\nduration = "1 s"\n[sweep]\n"path.rate" = '
+    path.write_text(f"format = 1\n{ONE_FLOW}\n{run}{json.dumps(RATES)}\n{FALSE.replace('RATE', MISSED)}")
+    return path
+
+
+def claim(**changed: Any) -> sj.Claim:
+    base = sj.Claim("", "flow.a.share", ">= 0.5", True, 0.75, {"path.rtt": "40 ms"}, "because")
+    return replace(base, **changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "verdict", "fails", "holds"),
+    [
+        ({}, "holds", False, True),
+        ({"holds": False}, "FAILS", True, False),
+        ({"holds": False, "judged": False}, "not judged", False, None),
+    ],
+)
+def test_what_was_not_judged_neither_holds_nor_fails(changed: Any, verdict: str, fails: bool, holds: bool) -> None:
+    one = claim(**changed)
+    assert (one.verdict, one.fails, one.data()["holds"]) == (verdict, fails, holds)
+    assert one.data()["judged"] is one.judged
+
+
+@pytest.mark.parametrize(
+    ("changed", "title"),
+    [
+        ({}, "flow.a.share >= 0.5 [path.rtt=40 ms]"),
+        ({"case": {}}, "flow.a.share >= 0.5"),
+        ({"name": "A fair half"}, "A fair half [path.rtt=40 ms]"),
+        ({"name": "Half", "case": {"path.rate": "1 Mbit/s", "path.rtt": "9 ms"}},
+         "Half [path.rate=1 Mbit/s  path.rtt=9 ms]"),
+    ],
+)  # fmt: skip
+def test_a_title_is_what_it_says_and_where(changed: Any, title: str) -> None:
+    assert claim(**changed).title == title
+
+
+def test_lines_of_those_judged_and_a_count_of_those_without_runs() -> None:
+    unrun = claim(holds=False, judged=False, measured=None, why="no repetition has finished")
+    mistaken = replace(unrun, name="x", why="against fits 3 cases: name path.rate in it, too")
+    told = [claim(), claim(holds=False, why="it is 0.4"), unrun, mistaken]
+    assert list(verdicts.lines(told)) == [
+        "holds: flow.a.share >= 0.5 [path.rtt=40 ms], measured 0.75",
+        "FAILS: flow.a.share >= 0.5 [path.rtt=40 ms], measured 0.75\n  it is 0.4",
+        "not judged: x [path.rtt=40 ms]\n  against fits 3 cases: name path.rate in it, too",
+    ]
+    assert list(verdicts.unrun(told)) == [WORDS]
+    assert list(verdicts.unrun([claim()])) == []
+    assert verdicts.score(told) == ("1 of 2", "2") and verdicts.score(told[:2]) == ("1 of 2", "")
+
+
+def test_run_counts_what_it_did_not_judge_and_junit_skips_it(sojourn: Any, wide: Path, tmp_path: Path) -> None:
+    done = sojourn("run", wide, "--quick", "--junit", "claims.xml")
+    assert done.returncode == 0 and f"sojourn: {WORDS}\n" in done.stderr and "FAILS" not in done.stdout
+    tests = ElementTree.parse(tmp_path / "claims.xml").getroot()[0]
+    counts = {key: tests.get(key) for key in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "1", "failures": "0", "errors": "0", "skipped": "1"}
+    skipped = tests.find("testcase/skipped")
+    assert skipped is not None and skipped.get("message") == "no repetition has finished"
+    whole = sojourn("run", wide, "--junit", "claims.xml")
+    assert whole.returncode == 1 and "not judged" not in whole.stderr
+    assert f"FAILS: flow.a.share <= 0.5 [path.rate={MISSED}]" in whole.stdout
+    assert ElementTree.parse(tmp_path / "claims.xml").getroot()[0].get("skipped") == "0"
+
+
+def test_python_has_them_too(wide: Path) -> None:
+    (one,) = sj.claims(sj.run(wide, quick=True))
+    assert not one.judged and not one.fails and not one.holds
+    (none_ran,) = sj.claims(replace(sj.run(wide, quick=True), outcomes=[]))
+    assert not none_ran.judged
+    (whole,) = sj.claims(sj.run(wide))
+    assert whole.judged and whole.fails
+
+
+def test_reproduce_says_so_in_print_in_json_and_on_its_page(wide: Path, tmp_path: Path) -> None:
+    holds = FALSE.replace("RATE", RATES[0]).replace("<=", ">=")
+    wide.write_text(wide.read_text().replace(FALSE.replace("RATE", MISSED), holds + FALSE.replace("RATE", RATES[-1])))
+    whole = sj.run(wide)
+    assert [c.fails for c in sj.claims(whole)] == [False, True]
+    done = [
+        reproduce.Reproduced("a/b", "", (), tuple(sj.claims(replace(whole, outcomes=whole.outcomes[:1]))), (), whole),
+        reproduce.Reproduced("a/c", "", (), (), ()),
+    ]
+    told = reproduce.report(done, quick=True)["experiments"][0]["claims"]
+    assert [(c["holds"], c["judged"]) for c in told] == [(True, True), (None, False)]
+    assert all(one.ok for one in done)
+    said = io.StringIO()
+    _print(done, Console(file=said, width=200))
+    assert "holds: flow.a.share >= 0.5 [path.rate=1 Mbit/s], measured 1\n" in said.getvalue()
+    assert WORDS in said.getvalue() and "1 of 1 claims hold, 1 not judged." in said.getvalue()
+    text = reproduce.write_all(done, tmp_path / "all.html", quick=True).read_text("utf-8")
+    assert "claims not judged" in text and "path.rate=12 Mbit/s" in text
+
+
+def test_a_suite_names_condition_and_case_of_a_claim(wide: Path, tmp_path: Path) -> None:
+    result = sj.run(wide, quick=True)
+    judged = sj.claims(sj.run(wide))
+    scenario = Scenario(
+        "some", "About.", "wide.toml", (Measure("used", "utilisation", "", "link.bottleneck.utilisation"),)
+    )
+    rows = Rows([Row("some", "newreno", "fifo", None, {}, {"used": 1.0}, 1)])
+    ran = Ran(scenario, result, rows, (*judged, *sj.claims(result)))
+    answer = Answer(Suite("made", "Made", "Of one.", (scenario,)), True, (ran,), ())
+    said = io.StringIO()
+    terminal(answer, Console(file=said, width=200))
+    assert f"FAILS: flow.a.share <= 0.5 [path.rate={MISSED}], measured 1\n" in said.getvalue()
+    assert WORDS in said.getvalue()
+    text = page(answer, tmp_path / "page.html").read_text("utf-8")
+    assert f"path.rate={MISSED}" in text and "not judged" in text and "<= 0.5" in text.replace("&lt;", "<")
+    assert [c["holds"] for c in answer.data()["scenarios"][0]["claims"]] == [False, None]
+    assert not answer.ok
