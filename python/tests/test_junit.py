@@ -2,10 +2,16 @@
 
 from xml.etree import ElementTree
 
+import pytest
+from conftest import SWEEP
+
+import sojourn as sj
+from sojourn import junit
+from sojourn.errors import RunError
+
 
 def test_a_failed_run_is_an_error_of_junit_that_says_which(sojourn, sweep_file, tmp_path, monkeypatch):
     from sojourn import _engine
-    from sojourn.errors import RunError
 
     ran = _engine.run
 
@@ -36,3 +42,43 @@ def test_a_claim_says_which_case_it_is_compared_with(sojourn, sweep_file, tmp_pa
     names = [case.get("name") for case in ElementTree.parse(tmp_path / "claims.xml").getroot()[0]]
     assert len(set(names)) == len(names) == 6
     assert f"{said}1 Mbit/s [path.rate=2 Mbit/s]" in names and "about as long [path.rate=1 Mbit/s]" in names
+
+
+def test_a_title_that_no_xml_may_hold_is_written_without_it(sojourn, sweep_file, tmp_path):
+    claim = '\n[[expect]]\nname = "x\\u0001y"\nthat = "flow.a.share"\nis = ">= 0"\n'
+    sweep_file.write_text(SWEEP.replace("two rates", "a\\u0007b") + claim)
+    done = sojourn("run", sweep_file, "--junit", "claims.xml")
+    assert done.returncode == 0, done.stderr
+    suite = ElementTree.parse(tmp_path / "claims.xml").getroot()[0]
+    assert suite.get("name") == "ab"
+    assert [case.get("name") for case in suite] == [f"xy [path.rate={n} Mbit/s]" for n in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("a\x00b\x07c\x1fd\ufffee\ud800f", "abcdef"),
+        ("tab\tline\nend", "tab\tline\nend"),
+        ('<&>"é–\U0001f600 \x7f', '<&>"é–\U0001f600 \x7f'),
+    ],
+)
+def test_texts_of_all_kinds_make_well_formed_xml(text, read, tmp_path):
+    failing = sj.Claim(text, "that", "is", False, None, {}, text)
+    unjudged = sj.Claim("", "that", "is", False, None, {"key": text}, text, judged=False)
+    junit.write(tmp_path / "claims.xml", text, [failing, unjudged], [RunError(text, 0, 0)])
+    suite = ElementTree.parse(tmp_path / "claims.xml").getroot()[0]
+    failed, skipped, error = suite
+    assert (suite.get("name"), failed.get("name"), skipped.get("name")) == (read, read, f"that is [key={read}]")
+    assert [case[0].get("message") for case in (failed, skipped, error)] == [read] * 3
+    assert failed[0].text == read
+
+
+def test_a_claim_without_a_figure_says_why_it_fails(sojourn, sweep_file, tmp_path):
+    # Bulk is never complete.
+    claim = '\n[[expect]]\nthat = "flow.a.completion_s"\nis = "<= 1 s"\n'
+    sweep_file.write_text(sweep_file.read_text() + claim)
+    assert sojourn("run", sweep_file, "--junit", "claims.xml").returncode == 1
+    failures = ElementTree.parse(tmp_path / "claims.xml").getroot().iter("failure")
+    assert {failure.get("message") for failure in failures} == {
+        "flow.a.completion_s has no value in the run with seed 1"
+    }
