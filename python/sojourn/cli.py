@@ -6,11 +6,10 @@ needs it, so that `sojourn --help` answers at once.
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -41,7 +40,7 @@ from .cli_options import (
 from .cli_suite import suite
 from .cli_whatif import whatif
 from .errors import SpecError
-from .terminal import INTERRUPTED, console, say
+from .terminal import INTERRUPTED, console, print_json, say
 
 if TYPE_CHECKING:
     from ._types import Experiment
@@ -243,7 +242,7 @@ def compare(
     one, other = result(first), result(second)
     comparison = pair(one, other, metric or ())
     if as_json:
-        print(json.dumps([{k: _plain(v) for k, v in row.items()} for row in comparison.rows()]))
+        print_json(comparison.rows())
     elif markdown:
         print(comparison.markdown())
     else:
@@ -293,7 +292,7 @@ def doctor(as_json: Json = False) -> None:
 
     findings = examine()
     if as_json:
-        print(json.dumps([asdict(finding) for finding in findings]))
+        print_json([asdict(finding) for finding in findings])
     else:
         out = console(words=True)
         for finding in findings:
@@ -337,11 +336,6 @@ def _refuse_bare_variant(text: str, a: str, b: str) -> None:
             f"{text!r} is a variant of an experiment, and none is named: sojourn compare {shlex.join((a, b))} "
             '--in FILE, or --in "10Mbit/s 40ms 2BDP fifo: cubic"'
         )
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no NaN."""
-    return None if isinstance(value, float) and value != value else value
 
 
 def main() -> None:

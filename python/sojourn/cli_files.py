@@ -12,7 +12,7 @@ import typer
 from .cli_options import Json, Set, exclusive, refuse_changes, settings
 from .errors import SpecError
 from .stats import counted
-from .terminal import console, loaded, say, target
+from .terminal import console, loaded, print_json, say, target
 
 if TYPE_CHECKING:
     from .formats.export import Run
@@ -252,10 +252,8 @@ def log(
         raise SpecError(f"-o {out} goes with --csv")
     rows = logs.summary(read)
     if as_json:
-        import json
-
         about = logs.ABOUT.get(read.kind, "connections")
-        print(json.dumps({"kind": read.kind, "records": len(read.frame), "cut": read.cut, about: rows}))
+        print_json({"kind": read.kind, "records": len(read.frame), "cut": read.cut, about: rows})
         return
     say(f"{read.kind}, {counted(len(read.frame), 'record')}")
     if rows:
@@ -324,9 +322,7 @@ def spp(
     if out is not None:
         raise SpecError(f"-o {out} goes with --csv")
     if as_json:
-        import json
-
-        print(json.dumps({"connections": summary(pairs), "packets": pairs.reference, "matched": pairs.matched}))
+        print_json({"connections": summary(pairs), "packets": pairs.reference, "matched": pairs.matched})
         return
     screen = console()
     screen.print(table(pairs, screen.width))

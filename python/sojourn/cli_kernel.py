@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 
 from .cli_options import Json, exclusive, settings
 from .errors import SpecError
-from .terminal import print_rows, say, target
+from .terminal import print_json, print_rows, say, target
 
 if TYPE_CHECKING:
     from .linux.ring import Event
@@ -83,7 +82,7 @@ def list_(as_json: Json = False) -> None:
     rows = loaded()
     if as_json:
         keys = ("name", "spec", "default", "records_acks")
-        print(json.dumps([{key: getattr(row, key) for key in keys} for row in rows]))
+        print_json([{key: getattr(row, key) for key in keys} for row in rows])
         return
     if not rows:
         print("nothing is loaded")
@@ -139,7 +138,7 @@ def watch(
             if not is_event(record):
                 file.write(record)
             elif as_json:
-                print(json.dumps(asdict(event(record))), flush=True)
+                print_json(asdict(event(record)))
             elif not tape:
                 print(_line(event(record)), flush=True)
     if lost := ring.lost():

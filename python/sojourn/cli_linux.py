@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -101,7 +99,7 @@ def emulate(
         with shown(status) as seen:
             done = run(scene, command or [], serve=serve or (), cc=cc, kept=kept, realtime=realtime, seen=seen)
         if as_json:
-            print(json.dumps(done.summary), file=sys.stderr)
+            terminal.print_json(done.summary, to_stderr=True)
         else:
             for line in _told(done):
                 terminal.say(line)
@@ -164,7 +162,10 @@ def verify(
         from .linux.replay import replay
 
         checked = replay(source)
-        print(json.dumps([c.data() for c in checked]) if as_json else "\n".join(c.line() for c in checked))
+        if as_json:
+            terminal.print_json([c.data() for c in checked])
+        else:
+            print("\n".join(c.line() for c in checked))
         if not all(c.same for c in checked):
             raise typer.Exit(1)
         return
@@ -174,7 +175,7 @@ def verify(
     terminal.target("--plot", plot)
     report = verification.verify(prepare(source, settings(set), or_folder=True), repeat=repeat, out=out, fresh=fresh)
     if as_json:
-        print(json.dumps(report.data()))
+        terminal.print_json(report.data())
     else:
         _show(report)
     if plot:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .cli_options import Json, Set, Source, settings
-from .terminal import console, print_rows, target
+from .terminal import console, print_json, print_rows, target
 
 show = typer.Typer(help="Show one thing in full.", no_args_is_help=True)
 
@@ -36,7 +35,7 @@ def list_(what: What, as_json: Json = False) -> None:
 
     heads, rows = entries(what)
     if as_json:
-        print(json.dumps([dict(zip(heads, row, strict=True)) for row in rows], ensure_ascii=False))
+        print_json([dict(zip(heads, row, strict=True)) for row in rows])
         return
     print_rows(heads, rows)
 
@@ -56,7 +55,7 @@ def _shows(registry: str, kind: str) -> Callable[..., None]:
 
         entry = find(registry, kind, name)
         if as_json:
-            print(json.dumps(entry, ensure_ascii=False))
+            print_json(entry)
         else:
             console(words=True).print(page(entry))
 
@@ -72,7 +71,7 @@ def show_schema() -> None:
     """Print the JSON schema of the experiment file."""
     from .api import schema
 
-    print(json.dumps(schema(), indent=2, ensure_ascii=False))
+    print_json(schema(), indent=2)
 
 
 @show.command("experiment")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ from . import terminal
 from .cli_options import Cluster, Fresh, Jobs, Json, On, Out, Repeat, Set, checked_host, settings
 from .commas import entries
 from .errors import SpecError
-from .terminal import console, print_rows, say
+from .terminal import console, print_json, print_rows, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +85,7 @@ def suite(
         rows = listed([find(one) for one in ([name] if name else NAMES)])
         heads = ("suite", "scenario", "about")
         if as_json:
-            print(json.dumps([dict(zip(heads, row, strict=True)) for row in rows], ensure_ascii=False))
+            print_json([dict(zip(heads, row, strict=True)) for row in rows])
         else:
             print_rows(heads, rows)
         return
@@ -117,7 +116,7 @@ def suite(
     answer = _watched(attempt, wanted.title, cluster, folder)
     made = page(answer, html or folder / "report.html")
     if as_json:
-        print(json.dumps(answer.data(), ensure_ascii=False))
+        print_json(answer.data())
     else:
         show(answer, console())
         print(made)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -79,7 +78,7 @@ def whatif(
 
     answer = what.ask(question, weights=_weights(weight), repeat=repeat, quick=quick, runner=runner)
     if as_json:
-        print(json.dumps(answer.data(), ensure_ascii=False))
+        terminal.print_json(answer.data())
     else:
         show(answer, terminal.console())
 

@@ -1,11 +1,13 @@
-"""What commands share at the terminal: running into a folder with a progress bar, tables, messages."""
+"""What commands share at the terminal: running into a folder with a progress bar, tables, JSON, messages."""
 
 from __future__ import annotations
 
 import errno
+import json
+import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
@@ -27,6 +29,20 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 #: What an open file, which has no name by then, may answer to a write.
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF)
+
+
+def print_json(data: Any, *, indent: int | None = None, to_stderr: bool = False) -> None:
+    """Print JSON, at once and as a line unless indented; what it has no numbers for (NaN, ∞) is null."""
+    text = json.dumps(_finite(data), indent=indent, ensure_ascii=False, allow_nan=False)
+    print(text, file=sys.stderr if to_stderr else sys.stdout, flush=True)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {key: _finite(value) for key, value in data.items()}
+    return [_finite(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 def say(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from .. import _engine, verdicts
 from .._types import Experiment, Plan
 from ..errors import SojournError, SpecError
 from ..stats import counted
-from ..terminal import console, interrupted
+from ..terminal import console, interrupted, print_json
 from . import files, page, words
 from .cells import Score, compare
 from .page import Reproduced
@@ -62,7 +61,7 @@ def run(
         _refuse_unpublished(_engine.read(paths[0]))
     done = reproduce(paths, quick=quick, out=out, jobs=jobs, set=set, stopped=interrupted)
     if as_json:
-        print(json.dumps(report(done, quick, set), ensure_ascii=False))
+        print_json(report(done, quick, set))
     else:
         if set:
             print(words.altered(set))
