@@ -95,7 +95,13 @@ def run(
     jobs: Jobs = None,
     cluster: Cluster = None,
     out: Out = None,
-    as_json: Json = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Print one line of JSON per run on standard output, and of a file with claims one more with them.",
+        ),
+    ] = False,
     quick: Quick = False,
     on: On = "sim",
     series: Annotated[
@@ -150,6 +156,8 @@ def run(
         print(line, file=sys.stderr if as_json else sys.stdout)
     for line in unrun(verdicts):
         say(line)
+    if as_json and verdicts:
+        print_json({"claims": [claim.data() for claim in verdicts]})
     for failure in result.failures:
         say(f"failed: {failure}")
     if on == "linux":

@@ -97,6 +97,24 @@ def test_run_counts_what_it_did_not_judge_and_junit_skips_it(sojourn: Any, wide:
     assert ElementTree.parse(tmp_path / "claims.xml").getroot()[0].get("skipped") == "0"
 
 
+@pytest.mark.parametrize("quick", [True, False])
+def test_json_of_a_run_has_claims_in_a_line_of_their_own_behind_the_runs(sojourn: Any, wide: Path, quick: bool) -> None:
+    done = sojourn("run", wide, "--json", *(["--quick"] if quick else []))
+    *runs, last = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(runs) == (9 if quick else 12) and all("digest" in run and "claims" not in run for run in runs)
+    assert list(last) == ["claims"]
+    assert last["claims"] == [claim.data() for claim in sj.claims(sj.run(wide, quick=quick))]
+    assert [(c["holds"], c["judged"]) for c in last["claims"]] == [(None, False) if quick else (False, True)]
+    wide.write_text(wide.read_text().split("[[expect]]")[0])
+    assert all("digest" in json.loads(line) for line in sojourn("run", wide, "--json", "--quick").stdout.splitlines())
+
+
+def test_help_of_run_says_that_its_json_is_lines(sojourn: Any) -> None:
+    said = " ".join(sojourn("run", "--help").stdout.split())
+    assert "one line of JSON per run" in said
+    assert "Print JSON on standard output, and nothing else." in " ".join(sojourn("suite", "--help").stdout.split())
+
+
 def test_python_has_them_too(wide: Path) -> None:
     (one,) = sj.claims(sj.run(wide, quick=True))
     assert not one.judged and not one.fails and not one.holds
