@@ -147,7 +147,7 @@ pub struct LinkInfo {
 pub enum Limit {
     /// So many packets.
     Packets(usize),
-    /// So many bytes.
+    /// So many bytes. What does not fit whole is turned away, as Linux does; ns-2 and dummynet take the packet that crosses it.
     Bytes(Bytes),
 }
 
@@ -186,8 +186,7 @@ impl Limit {
 pub trait Law: Debug + Send {
     /// False for a law that never says anything: queues then skip looking.
     const ACTIVE: bool = true;
-    /// Arrivals that do not fit are shown to the law like the others before they are refused:
-    /// [`on_enqueue`](Law::on_enqueue) and then [`on_refused`](Law::on_refused), if it lets them pass.
+    /// Arrivals that do not fit are shown to the law like the others before they are [refused](Law::refuse).
     const SEES_REFUSED: bool = false;
     /// Periodic updates, caught up to `look.now`. Called before every decision and before an overflow.
     fn advance(&mut self, _look: &Look) {}
@@ -204,16 +203,20 @@ pub trait Law: Debug + Send {
     /// A queue of its own among others (a flow's) wakes up: its first packet is about to come.
     fn on_activate(&mut self, _now: Instant) {}
     /// The queue dropped `n` packets it held (head drop, or the fattest flow paying for an overflow).
-    fn on_forced_drop(&mut self, _n: u32) {}
+    fn on_forced_drop(&mut self, _look: &Look, _n: u32) {}
     /// The buffer was full and the arriving packet was turned away.
-    fn on_refused(&mut self) {}
-    /// Who drops an arrival that does not fit: the law, which sees it first, or the overflow.
-    fn look_at_refused(&mut self, look: &Look) -> Reason {
-        match self.on_enqueue(look) {
-            Verdict::Drop => Reason::Law,
-            Verdict::Mark if !look.markable() => Reason::Law,
-            Verdict::Pass | Verdict::Mark => Reason::Overflow,
+    fn on_refused(&mut self, _look: &Look) {}
+    /// An arrival does not fit. Who drops it: the law, if it sees such packets, or the overflow.
+    fn refuse(&mut self, look: &Look) -> Reason {
+        if Self::SEES_REFUSED {
+            match self.on_enqueue(look) {
+                Verdict::Drop => return Reason::Law,
+                Verdict::Mark if !look.markable() => return Reason::Law,
+                Verdict::Pass | Verdict::Mark => {}
+            }
         }
+        self.on_refused(look);
+        Reason::Overflow
     }
     /// The buffer or the link changed.
     fn set_link(&mut self, _link: &LinkInfo) {}

@@ -116,6 +116,8 @@ pub struct Congestion {
     pub lost: Bytes,
     /// The window just before.
     pub cwnd_before: Bytes,
+    /// The window that a timeout leaves: what is still thought in flight, and a segment.
+    pub restart: Bytes,
 }
 
 /// What the algorithm wants done about congestion.

@@ -149,7 +149,8 @@ impl Flow {
 
     /// The pacing rate that Linux reckons for flows whose algorithm sets none (`tcp_pacing_ss_ratio`,
     /// `tcp_pacing_ca_ratio`): twice the window over the RTT while the window may double once more below the threshold, and
-    /// 1.2 times later, so that pacing does not limit it. None before an RTT is known.
+    /// 1.2 times later, so that pacing does not limit it. None before an RTT is known. In a repair the kernel takes what is out
+    /// there for the window, if that is more.
     pub fn window_rate(&self) -> Option<Rate> {
         let percent = if self.cwnd < self.ssthresh / 2 { 200 } else { 120 };
         (!self.srtt.is_zero()).then(|| self.cwnd * percent / 100 / self.srtt)

@@ -32,7 +32,7 @@ pub fn closing(n: u64, rtt: u64) -> Ack {
 
 /// Congestion of that kind in an open flow.
 pub fn congestion(signal: Signal, flow: &Flow) -> Congestion {
-    Congestion { signal, during: Phase::Open, lost: flow.mss, cwnd_before: flow.cwnd }
+    Congestion { signal, during: Phase::Open, lost: flow.mss, cwnd_before: flow.cwnd, restart: flow.mss }
 }
 
 /// The value of that name in an event.

@@ -37,6 +37,7 @@ mod tests;
 mod timers;
 mod transmit;
 mod undo;
+mod usage;
 
 pub use config::{Config, DelayedAck, LossDetection, Offload, RoundKind, Stack};
 pub use endpoint::{BandwidthEstimates, Build, Endpoint, Heard};

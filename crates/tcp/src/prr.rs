@@ -47,7 +47,7 @@ impl Prr {
             }
             limit.min(s.ssthresh - s.in_flight)
         };
-        // The fast retransmission itself never waits.
+        // The fast retransmission itself never waits; Linux lets a segment go where nothing is to be repaired, too.
         if self.out == 0 { count.max(s.mss) } else { count }
     }
 }

@@ -124,6 +124,7 @@ impl Sender {
             during: self.flow.phase,
             lost: Bytes::new(self.board.lost),
             cwnd_before: self.flow.cwnd,
+            restart: self.restart_window(),
         };
         let reaction = self.cc.on_congestion(&mut self.flow, &congestion);
         self.owns_window = matches!(reaction, Reaction::Own | Reaction::Repeat);
@@ -153,9 +154,11 @@ impl Sender {
         self.flow.in_flight = Bytes::new(self.pipe());
         // One window is cut once (RFC 3168, section 6.1.2): where a mark began the reduction under way, each stack lets
         // it answer for these losses too (FreeBSD's modules where `IN_CONGRECOVERY`, ns-2 after `CWND_ACTION_ECN`), and
-        // Linux whatever began it.
+        // Linux whatever began it. Not for algorithms that answer marks with less than losses (RFC 8257, section 3.5;
+        // `dctcp_state`, `prague_state`).
         let marked = self.ecn.heeded_to == self.recover;
-        let answered = during == Phase::Reduced && (marked || self.config.stack == Stack::Linux);
+        let reducing = during == Phase::Reduced && (marked || self.config.stack == Stack::Linux);
+        let answered = reducing && !self.config.accurate_ecn;
         self.recover = self.nxt;
         self.force_one = true;
         self.partial_seen = false;
@@ -172,6 +175,7 @@ impl Sender {
             return self.begin_repair(again_from);
         }
         self.remember(before);
+        self.undo.proven |= reducing;
         let (lost, in_flight) = (self.board.lost as i64, self.flow.in_flight.get() as i64);
         let reaction = self.ask(Signal::Loss);
         let [shadow, bdp] = self.cc.weighed().map(|w| w.get() as i64);
@@ -183,11 +187,11 @@ impl Sender {
             Reaction::ResendAll(to) => self.restart_from_one(now, to, why, before),
             Reaction::Reduce(to) => {
                 self.record(to, to, why, before);
-                if self.ways.rack {
-                    self.prr = Prr::start(before.0.get());
-                } else {
+                if !self.ways.rack {
                     self.prr.on = false;
                     self.flow.cwnd = to;
+                } else if !(reducing && self.prr.on) {
+                    self.prr = Prr::start(before.0.get());
                 }
                 self.enter(Phase::Recovery);
             }
@@ -326,8 +330,6 @@ impl Sender {
             phase => {
                 if !self.prr.on {
                     self.prr = Prr::start(self.flow.cwnd.get());
-                    // Nothing is to be repaired, so no segment need leave at once.
-                    self.prr.out = u64::from(phase == Phase::Open);
                 }
                 if phase == Phase::Open {
                     self.begin_reduced();

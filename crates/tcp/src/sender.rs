@@ -9,7 +9,7 @@ use crate::freebsd::OwnWindow;
 use crate::handshake::CAUTIOUS_RTO;
 use crate::ring::Ring;
 use crate::scoreboard::Scoreboard;
-use crate::{BandwidthEstimates, Segment, Stats, prr::Prr, rack::Rack, timers::Probe, undo::Undo};
+use crate::{BandwidthEstimates, Segment, Stats, prr::Prr, rack::Rack, timers::Probe, undo::Undo, usage::Usage};
 use alloc::boxed::Box;
 use cc::host::{EnhancedRtt, RateTag, RateTracker, RoundTracker, RttEstimator, RttRule};
 use cc::{CongestionControl, Event, Flow, Phase};
@@ -115,8 +115,9 @@ pub(crate) struct Sender {
     pub force_one: bool,
     /// Window probe to be sent.
     pub window_probe: bool,
-    /// Linux's test of whether the window was the limit.
+    /// The window was the limit when its use was noted last.
     pub limited: bool,
+    /// Something left since then.
     pub sent_since_check: bool,
     pub partial_seen: bool,
     pub clock: TickClock,
@@ -132,10 +133,9 @@ pub(crate) struct Sender {
     /// When pacing lets the next segment go.
     pub pace_next: Instant,
     pub last_sent: Instant,
-    pub most_out: u64,
-    pub usage_until: u64,
+    pub usage: Usage,
     /// Without SACK: bytes that duplicate ACKs say have left the network.
-    pub credit: u64,
+    pub credit: u32,
     pub duplicates: u32,
     pub burst_left: u32,
     pub ways: Ways,
@@ -212,8 +212,7 @@ impl Sender {
             fin: Fin::Open,
             window_probe: false,
             limited: false,
-            most_out: 0,
-            usage_until: 0,
+            usage: Usage::default(),
             sent_since_check: false,
             burst_left: 0,
             ertt: (config.round == RoundKind::Marked).then(Box::default),
@@ -264,7 +263,7 @@ impl Sender {
     /// In flight as the window sees it.
     #[inline]
     pub fn pipe(&self) -> u64 {
-        self.board.in_flight.saturating_sub(self.credit)
+        self.board.in_flight.saturating_sub(self.credit.into())
     }
 
     #[inline]
@@ -307,6 +306,7 @@ impl Sender {
     pub fn end_episode(&mut self) {
         self.prr.on = false;
         self.enter(Phase::Open);
+        self.use_window();
         self.flow.reset_credit();
         self.flow.in_flight = Bytes::new(if self.ways.own_window { self.nxt - self.una } else { self.pipe() });
         let to = core::mem::take(&mut self.flow.slow_start_to);

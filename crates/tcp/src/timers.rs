@@ -99,7 +99,7 @@ impl Sender {
         }
         if self.board.sacked | self.board.lost == 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
             // A lone segment may meet a delayed ACK (RFC 8985's WCDelAckT; Linux takes its RTO floor).
-            let slack = if self.board.in_flight <= self.mss { self.rtt.min() } else { JIFFIES };
+            let slack = if self.board.ring.next() - self.board.ring.first() == 1 { self.rtt.min() } else { JIFFIES };
             self.probe_at = (now + self.probe_timeout() + slack).min(self.rto_at);
         } else {
             self.probe_at = Instant::MAX;
@@ -195,7 +195,7 @@ impl Sender {
         } else {
             self.lose_overdue(now);
         }
-        let window = Bytes::new(if self.ways.rack { self.pipe() } else { 0 } + self.mss);
+        let window = self.restart_window();
         let mut doubles = true;
         let to = if fresh || self.owns_window {
             match self.ask(Signal::Timeout) {
@@ -227,6 +227,7 @@ impl Sender {
             self.flow.cwnd = window;
         }
         self.enter(Phase::Loss);
+        self.use_window();
         // FreeBSD 11 tells of fast retransmissions and of marks only (`cc_cong_signal`).
         self.ecn.tell_reduced |= !self.ways.freebsd;
         // Not where losses were already being repaired (RFC 5682, section 3.2): there a late original proves nothing.
@@ -241,6 +242,12 @@ impl Sender {
         self.rto_at = self.deadline(now);
         self.pace_next = now;
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
+    }
+
+    /// The window that a timeout leaves. Where what is in flight is known, there is room for it and the first repair (Linux'
+    /// `tcp_enter_loss`).
+    pub(crate) fn restart_window(&self) -> Bytes {
+        Bytes::new(if self.ways.rack { self.pipe() } else { 0 } + self.mss)
     }
 
     /// What became of a tail probe (RFC 8985, section 7.4; Linux's reading).
@@ -319,7 +326,8 @@ impl Sender {
         if self.last_sent == Instant::ZERO || idle <= rto || self.flow.phase != Phase::Open {
             return;
         }
-        if self.ways.paced || self.flow.pacing.is_none() {
+        if !self.has_own_rate() {
+            self.use_window();
             let before = self.flow.windows();
             let initial = Bytes::new(self.mss * self.config.initial_window.max(1) as u64);
             let restart = if self.ways.freebsd { rfc3390(self.flow.mss) } else { initial }.min(self.flow.cwnd);

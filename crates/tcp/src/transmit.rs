@@ -255,7 +255,7 @@ impl Sender {
     /// (`tcp_tso_rtt_log`), together 64 KB at most. At least two segments (`tcp_min_tso_segs`); for an algorithm with a
     /// rate of its own below 1.2 Mbit/s, one (`bbr_min_tso_segs`).
     pub(crate) fn auto_burst(&self) -> u64 {
-        let own = self.flow.pacing.filter(|_| !self.ways.paced);
+        let own = self.flow.pacing.filter(|_| self.has_own_rate());
         // Before anything is measured Linux' rate is infinite.
         let rate = own.or_else(|| self.flow.window_rate()).map_or(GSO_MAX, |rate| (rate.as_bps() / 8) >> PACING_SHIFT);
         let halvings = u32::try_from((self.flow.min_rtt.as_nanos() / 1000) >> TSO_RTT_LOG).unwrap_or(u32::MAX);
@@ -295,32 +295,5 @@ impl Sender {
         if self.sent_since_check {
             self.note_usage(false);
         }
-    }
-
-    /// Was cwnd the limit of this flight (Linux's `tcp_cwnd_validate`)? Asked when sending stops. If nothing left since
-    /// the last time, only a cwnd that holds data back counts (`tcp_write_xmit`: `sent_pkts || is_cwnd_limited`).
-    /// `waits`: the caller knows that it does.
-    #[inline]
-    fn note_usage(&mut self, waits: bool) {
-        let limited = waits || self.pipe() + self.mss > self.flow.cwnd.get();
-        if !(limited || self.sent_since_check) {
-            return;
-        }
-        self.sent_since_check = false;
-        let out = self.nxt - self.una;
-        if self.una >= self.usage_until || limited || (!self.limited && out > self.most_out) {
-            self.limited = limited;
-            self.most_out = out;
-            self.usage_until = self.nxt;
-        }
-    }
-
-    /// Growth is earned only where the window was the limit; in slow start half of it in use is enough.
-    #[inline]
-    pub(crate) fn is_window_limited(&self) -> bool {
-        if self.ways.freebsd {
-            return self.flow.cwnd <= self.flow.receive_window;
-        }
-        self.limited || (self.flow.in_slow_start() && self.flow.cwnd.get() < 2 * self.most_out)
     }
 }

@@ -57,7 +57,7 @@ impl Sender {
         if !self.config.undo {
             return;
         }
-        let outstanding = (self.board.resent / self.mss) as u32;
+        let outstanding = self.board.resent.div_ceil(self.mss) as u32;
         let unanswered = outstanding > 0 || self.board.ring.front().is_some_and(|r| r.is(EVER));
         *self.undo = Undo {
             marker: self.una,
@@ -139,6 +139,7 @@ impl Sender {
             self.flow.ssthresh = self.flow.ssthresh.max(self.undo.ssthresh);
         }
         self.enter(Phase::Open);
+        self.use_window();
         self.flow.in_flight = Bytes::new(self.pipe());
         self.forget_undo();
         self.undo.timed_out_at = 0;

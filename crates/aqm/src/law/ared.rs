@@ -14,10 +14,11 @@
 //!
 //! Safeguard: as ns-2 does, packets are dropped even if they could be marked once p reaches 10 %.
 //!
-//! `reference` chooses whose details. The paper, which Linux follows, adapts at the interval, with the average that an idle
-//! link has decayed to by then. ns-2.35 adapts at the first arrival after an interval and counts the next one from there;
-//! it steps down to 80 kbit/s over the rate (0.0008 at 100 Mbit/s), lets the gentle band begin at the first max_p for good
-//! and takes packets for 500 B.
+//! `reference` chooses whose details of the adaptation. The paper adapts at the interval, with the average that an idle
+//! link has decayed to by then, and so does Linux. ns-2.35 adapts at the first arrival that comes an interval after the last
+//! step and finds the average outside the band, and neither from the top nor from the bottom itself; it steps down to 80 kbit/s
+//! over the rate (0.0008 at 100 Mbit/s), lets the gentle band begin at the first max_p for good and takes packets for 500 B. The
+//! RED that is turned is ns-2's under both.
 
 use super::Ticker;
 use super::red::{self, Red};
@@ -38,7 +39,7 @@ params::choice! {
 params::choice! {
     /// Whose details.
     pub enum Reference {
-        /// Floyd, Gummadi and Shenker 2001, and Linux.
+        /// Floyd, Gummadi and Shenker 2001.
         Paper = "paper",
         /// ns-2.35.
         Ns2 = "ns-2",
@@ -112,7 +113,7 @@ pub struct Ared {
     red: Red,
     /// The paper's clock.
     ticker: Ticker,
-    /// ns-2: when the last interval ended.
+    /// ns-2: when max_p last moved.
     adapted: Instant,
     bottom: f64,
     /// Feng: the side of the thresholds that the average was on last, −1 below, 1 above.
@@ -120,16 +121,20 @@ pub struct Ared {
 }
 
 impl Ared {
-    /// One adaptation to the average `avg`.
-    fn adapt(&mut self, avg: f64) {
+    /// One adaptation to the average `avg`. True if max_p moved.
+    fn adapt(&mut self, avg: f64) -> bool {
         let (min, max) = self.red.thresholds();
         let (low, high) = (min + 0.4 * (max - min), min + 0.6 * (max - min));
+        // ns-2 takes no step from the ends themselves (`updateMaxP` of its red.cc).
+        let from_ends = self.p.reference == Reference::Paper;
         let p = self.red.max_p();
-        if avg > high && *p <= self.p.top {
-            *p = (*p + self.p.alpha.min(*p / 4.0)).min(1.0);
-        } else if avg < low && *p >= self.bottom {
+        let before = *p;
+        if avg > high && (before < self.p.top || from_ends && before == self.p.top) {
+            *p = (before + self.p.alpha.min(before / 4.0)).min(1.0);
+        } else if avg < low && (before > self.bottom || from_ends && before == self.bottom) {
             *p *= self.p.beta;
         }
+        *p != before
     }
 
     /// ns-2 adapts between the average's move and the verdict.
@@ -138,8 +143,9 @@ impl Ared {
         match (self.p.adapt, self.p.reference) {
             (Adapt::Feng, _) => self.adapt_as_feng(avg),
             (Adapt::Floyd, Reference::Ns2) if now > self.adapted + self.p.interval => {
-                self.adapt(avg);
-                self.adapted = now;
+                if self.adapt(avg) {
+                    self.adapted = now;
+                }
             }
             (Adapt::Floyd, _) => {}
         }
@@ -161,11 +167,11 @@ impl Law for Ared {
 
     fn advance(&mut self, look: &Look) {
         while let Some(tick) = self.ticker.due(look.now) {
-            let (before, avg) = (*self.red.max_p(), self.red.average_at(tick));
-            self.adapt(avg);
+            let avg = self.red.average_at(tick);
+            let moved = self.adapt(avg);
             // An average that rests, or has fallen below the band, will do no more.
             let rests = !self.red.is_decaying() || avg < self.red.thresholds().0;
-            if *self.red.max_p() == before && rests {
+            if !moved && rests {
                 self.ticker.skip(look.now);
             }
         }
@@ -185,8 +191,8 @@ impl Law for Ared {
         self.red.on_empty(now);
     }
 
-    fn on_refused(&mut self) {
-        self.red.on_refused();
+    fn on_refused(&mut self, look: &Look) {
+        self.red.on_refused(look);
     }
 
     fn set_link(&mut self, link: &LinkInfo) {
@@ -257,6 +263,19 @@ mod tests {
         assert!(near(p_at(0.1, 9.0), 0.1) && near(p_at(0.1, 11.0), 0.1), "inside the band");
     }
 
+    #[test]
+    fn only_the_paper_steps_from_the_ends_themselves() {
+        for (reference, up, down) in [(Reference::Paper, 0.51, 0.009), (Reference::Ns2, 0.5, 0.01)] {
+            let ends = Params { reference, bottom: Auto::of(0.01), ..eager() };
+            let mut law = Ared::new(&ends, &link(10.0), Rng::new(1, 0, streams::AQM));
+            for (p, avg, want) in [(0.5, 20.0, up), (0.01, 1.0, down)] {
+                *law.red.max_p() = p;
+                assert_eq!(law.adapt(avg), p != want, "{reference:?}");
+                assert!((*law.red.max_p() - want).abs() < 1e-12, "{reference:?} from {p}");
+            }
+        }
+    }
+
     fn as_ns2(rate_mbps: f64, p: Params) -> Ared {
         let asked = Params { reference: Reference::Ns2, ..p };
         Ared::new(&asked, &link(rate_mbps), Rng::new(1, 0, streams::AQM))
@@ -269,12 +288,23 @@ mod tests {
     }
 
     #[test]
-    fn ns2_adapts_at_the_first_arrival_after_an_interval() {
+    fn ns2_adapts_at_the_first_arrival_outside_the_band_an_interval_after_the_last_step() {
         let mut law = as_ns2(10.0, eager());
-        // At 500 ms sharp nothing is due; an arrival at 730 ms is late, and the next interval counts from there.
-        let rows = [(500, 0.1), (501, 0.11), (730, 0.11), (1_001, 0.11), (1_230, 0.12), (1_730, 0.12), (1_731, 0.13)];
-        for (ms, want) in rows {
-            let arrival = look(Instant::from_millis(ms), 40);
+        // (ms, packets, max_p). At 500 ms sharp nothing is due; a look at an average within the band (9 to 11) begins no interval.
+        let rows = [
+            (500, 40, 0.1),
+            (501, 10, 0.1),
+            (510, 40, 0.11),
+            (730, 40, 0.11),
+            (1_001, 40, 0.11),
+            (1_230, 40, 0.12),
+            (1_730, 40, 0.12),
+            (1_731, 40, 0.13),
+            (2_300, 10, 0.13),
+            (2_301, 0, 0.117),
+        ];
+        for (ms, packets, want) in rows {
+            let arrival = look(Instant::from_millis(ms), packets);
             law.advance(&arrival);
             law.on_enqueue(&arrival);
             assert!((*law.red.max_p() - want).abs() < 1e-12, "{ms} ms: {}", law.red.max_p());

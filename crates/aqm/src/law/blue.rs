@@ -34,8 +34,6 @@ pub struct Blue {
     params: Params,
     p: f64,
     changed: Option<Instant>,
-    /// Time of the last look: `on_refused` and `on_forced_drop` are not told the time.
-    now: Instant,
     rng: Rng,
 }
 
@@ -49,10 +47,6 @@ impl Blue {
 }
 
 impl Law for Blue {
-    fn advance(&mut self, look: &Look) {
-        self.now = look.now;
-    }
-
     fn on_enqueue(&mut self, look: &Look) -> Verdict {
         if self.params.threshold > 0 && look.len >= self.params.threshold {
             self.change(look.now, self.params.d1);
@@ -67,12 +61,12 @@ impl Law for Blue {
         self.change(now, -self.params.d2);
     }
 
-    fn on_forced_drop(&mut self, _: u32) {
-        self.change(self.now, self.params.d1);
+    fn on_forced_drop(&mut self, look: &Look, _: u32) {
+        self.change(look.now, self.params.d1);
     }
 
-    fn on_refused(&mut self) {
-        self.change(self.now, self.params.d1);
+    fn on_refused(&mut self, look: &Look) {
+        self.change(look.now, self.params.d1);
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -86,7 +80,7 @@ impl LawKind for Blue {
     type Params = Params;
 
     fn new(params: &Params, _: &LinkInfo, rng: Rng) -> Self {
-        Blue { params: params.clone(), p: 0.0, changed: None, now: Instant::ZERO, rng }
+        Blue { params: params.clone(), p: 0.0, changed: None, rng }
     }
 }
 
@@ -105,9 +99,8 @@ mod tests {
         let mut blue = blue(Params::default());
         let p_after = |blue: &mut Blue, ms: u64, overflow: bool| {
             let now = Instant::from_millis(ms);
-            blue.advance(&look(now, 60));
             if overflow {
-                blue.on_refused()
+                blue.on_refused(&look(now, 60))
             } else {
                 blue.on_empty(now)
             }

@@ -12,8 +12,10 @@
 //! Safeguard: BLUE's drops fall on packets that could be marked, too, so that senders that ignore marks are held back
 //! once they have filled the buffer.
 //!
-//! Departures: 1/√count is exact (CAKE takes a Newton step, from a table of exact values up to 16). CAKE's bulk flows,
-//! of which each adds two packet times to the target, are one here. CAKE's shaper, hosts and tins are not this law's. A
+//! Departures: 1/√count is exact (CAKE takes a Newton step, from a table of exact values up to 16). A queue of its own forgets
+//! while it is away as if others had sent all the while, and at every idle moment of the link, where sch_cake does neither while
+//! it holds nothing. CAKE's shaper, hosts and tins are not this law's, nor what they add to target and interval: two packet times
+//! for each bulk flow under its `ingress`, more on slow links. A
 //! flow begins as in a slot that another has used before it, on a router that has been up for long: `fresh=true` begins as
 //! after boot, where the kernel's first signal comes with the first packet behind the one that waited too long.
 
@@ -51,7 +53,6 @@ pub struct Cobalt {
     changed: Option<Instant>,
     /// A full packet's time on the link.
     packet_time: Duration,
-    now: Instant,
     rng: Rng,
 }
 
@@ -76,19 +77,15 @@ impl Cobalt {
         may
     }
 
-    fn on_overflow(&mut self) {
-        if self.may_change(self.now) {
+    fn on_overflow(&mut self, now: Instant) {
+        if self.may_change(now) {
             self.drop_probability = (self.drop_probability + self.p.up).min(1.0);
         }
-        (self.dropping, self.drop_next, self.count) = (true, self.now, self.count.max(1));
+        (self.dropping, self.drop_next, self.count) = (true, now, self.count.max(1));
     }
 }
 
 impl Law for Cobalt {
-    fn advance(&mut self, look: &Look) {
-        self.now = look.now;
-    }
-
     fn on_dequeue(&mut self, look: &Look) -> Verdict {
         let now = look.now;
         let over = look.sojourn > self.p.target && look.sojourn > self.packet_time * 4;
@@ -137,12 +134,24 @@ impl Law for Cobalt {
         }
     }
 
-    fn on_forced_drop(&mut self, _: u32) {
-        self.on_overflow();
+    /// While its flow was away sch_cake passed by with every packet of the others, and let it come to rest a step at a time.
+    fn on_activate(&mut self, now: Instant) {
+        if let Some(changed) = self.changed {
+            let steps = now.since(changed).as_nanos() / self.p.target.as_nanos();
+            self.drop_probability = (self.drop_probability - self.p.down * steps as f64).max(0.0);
+            self.changed = Some(changed + self.p.target * steps);
+        }
+        while self.count > 0 && now >= self.drop_next {
+            self.wind_down();
+        }
     }
 
-    fn on_refused(&mut self) {
-        self.on_overflow();
+    fn on_forced_drop(&mut self, look: &Look, _: u32) {
+        self.on_overflow(look.now);
+    }
+
+    fn on_refused(&mut self, look: &Look) {
+        self.on_overflow(look.now);
     }
 
     fn set_link(&mut self, link: &LinkInfo) {
@@ -172,7 +181,6 @@ impl LawKind for Cobalt {
             drop_probability: 0.0,
             changed: None,
             packet_time: link.mtu / link.rate,
-            now: Instant::ZERO,
             rng,
         }
     }
@@ -250,8 +258,7 @@ mod tests {
     fn blue_moves_once_a_target() {
         let mut law = cobalt(Params::default());
         let mut overflow = |ms: f64| {
-            law.advance(&waited(ms, 0.0));
-            law.on_refused();
+            law.on_refused(&waited(ms, 0.0));
             law.drop_probability * 256.0
         };
         assert_eq!([0.0, 4.0, 5.1, 10.3].map(&mut overflow), [1.0, 1.0, 2.0, 3.0]);
@@ -266,14 +273,14 @@ mod tests {
         let ect = |ms| Look { ecn: crate::Ecn::Ect0, ..waited(ms, 20.0) };
         law.on_dequeue(&ect(0.0));
         assert_eq!(law.on_dequeue(&ect(100.0)), Verdict::Mark);
-        law.on_refused();
+        law.on_refused(&ect(100.1));
         assert_eq!(law.on_dequeue(&ect(100.1)), Verdict::Drop);
     }
 
     #[test]
     fn the_last_packet_is_marked_but_not_dropped() {
         let mut law = cobalt(Params { up: 1.0, ..Params::default() });
-        law.on_refused();
+        law.on_refused(&waited(0.0, 1.0));
         for (len, verdict) in [(1, Verdict::Drop), (0, Verdict::Pass)] {
             assert_eq!(law.on_dequeue(&Look { len, ..waited(0.0, 1.0) }), verdict, "{len} behind it");
         }
@@ -317,15 +324,30 @@ mod tests {
     }
 
     #[test]
-    fn an_overflow_raises_blues_probability_whoever_made_room() {
-        let raised = |overflow: fn(&mut Cobalt)| {
+    fn a_flow_that_was_away_comes_back_rested() {
+        // 18/256 needs 288 steps of 5 ms to come to nought.
+        for (away_ms, steps) in
+            [(0.0, 0.0), (4.9, 0.0), (5.0, 1.0), (1_000.0, 200.0), (1_440.0, 288.0), (60_000.0, 288.0)]
+        {
             let mut law = cobalt(Params::default());
-            law.advance(&waited(1_000.0, 1.0));
-            overflow(&mut law);
+            (0..18).for_each(|n| law.on_refused(&waited(6.0 * f64::from(n), 20.0)));
+            law.count = 9;
+            law.on_activate(waited(102.0 + away_ms, 0.0).now);
+            let left = 18.0 / 256.0 - steps / 4096.0;
+            assert!((law.drop_probability - left).abs() < 1e-12, "{away_ms} ms: {}", law.drop_probability);
+            assert_eq!(law.count == 0, away_ms > 300.0, "{away_ms} ms: {}", law.count);
+        }
+    }
+
+    #[test]
+    fn an_overflow_raises_blues_probability_whoever_made_room() {
+        let raised = |overflow: fn(&mut Cobalt, &Look)| {
+            let mut law = cobalt(Params::default());
+            overflow(&mut law, &waited(1_000.0, 1.0));
             law.drop_probability > 0.0
         };
-        assert!(!raised(|_| ()));
-        assert!(raised(|law| law.on_refused()));
-        assert!(raised(|law| law.on_forced_drop(1)));
+        assert!(!raised(|_, _| ()));
+        assert!(raised(|law, look| law.on_refused(look)));
+        assert!(raised(|law, look| law.on_forced_drop(look, 1)));
     }
 }

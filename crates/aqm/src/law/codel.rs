@@ -36,7 +36,7 @@ params::params! {
         target: Duration = Duration::from_millis(5), Duration::from_micros(1) => Duration::from_secs(5);
         /// Time the sojourn must stay above the target before the first drop: about the longest RTT.
         interval: Duration = Duration::from_millis(100), Duration::from_micros(1) => Duration::from_secs(100);
-        /// Mark packets that can be marked instead of dropping them; on by default under the fair queue (RFC 8290), not in FreeBSD.
+        /// Mark packets that can be marked instead of dropping them; on by default under the fair queue (RFC 8290; ipfw(8)).
         ecn: bool = false;
         /// Mark every packet that waited longer than this, whatever the law says; 0 is off. Linux's alone.
         ce_threshold: Duration = Duration::ZERO, Duration::ZERO => Duration::from_secs(10);
@@ -221,7 +221,7 @@ impl Law for Codel {
         }
     }
 
-    fn on_forced_drop(&mut self, n: u32) {
+    fn on_forced_drop(&mut self, _look: &Look, n: u32) {
         // fq_codel_drop: the fattest flow's CoDel goes on from where the overflow brought it.
         if self.p.reference == Reference::Linux {
             self.count = self.count.wrapping_add(n);

@@ -53,8 +53,6 @@ pub struct Rem {
     /// Packets the link can send in a period.
     capacity: f64,
     mean: Bytes,
-    /// What the arriving packet counts for, in packets: `on_refused` gets no look.
-    part: f64,
     ticker: Ticker,
     rng: Rng,
 }
@@ -86,25 +84,26 @@ impl Rem {
         self.probability = 1.0 - math::pow(self.p.phi, -self.price.get());
     }
 
+    /// What a packet counts for, in packets.
+    fn part(&self, look: &Look) -> f64 {
+        if self.p.bytes { look.size.packets(self.mean) } else { 1.0 }
+    }
+
     fn strikes(&mut self, look: &Look) -> bool {
-        let part = if self.p.bytes { look.size.packets(self.mean) } else { 1.0 };
-        self.rng.chance((self.probability * part).min(1.0))
+        self.rng.chance((self.probability * self.part(look)).min(1.0))
     }
 }
 
 impl Law for Rem {
     #[inline]
     fn advance(&mut self, look: &Look) {
-        if self.p.bytes {
-            self.part = look.size.packets(self.mean);
-        }
         if self.ticker.is_due(look.now) {
             self.catch_up(look.now, self.length(look));
         }
     }
 
     fn on_enqueue(&mut self, look: &Look) -> Verdict {
-        self.count += if self.p.bytes { look.size.packets(self.mean) } else { 1.0 };
+        self.count += self.part(look);
         let later = self.p.ecn && look.markable();
         if !later && self.strikes(look) { Verdict::Drop } else { Verdict::Pass }
     }
@@ -114,8 +113,8 @@ impl Law for Rem {
         if now && self.strikes(look) { Verdict::Mark } else { Verdict::Pass }
     }
 
-    fn on_refused(&mut self) {
-        self.count += self.part;
+    fn on_refused(&mut self, look: &Look) {
+        self.count += self.part(look);
     }
 
     fn set_link(&mut self, link: &LinkInfo) {
@@ -145,7 +144,6 @@ impl LawKind for Rem {
             probability: 0.0,
             capacity: 0.0,
             mean: link.mtu,
-            part: 1.0,
             ticker: Ticker::new(Instant::ZERO, p.tupdate, p.tupdate),
             rng,
         };
@@ -198,8 +196,7 @@ mod tests {
     fn what_does_not_fit_counts_with_its_size() {
         for (bytes, count) in [(false, 1.0), (true, 1.5)] {
             let mut rem = rem(Params { bytes, ..Params::default() }, 10.0);
-            rem.advance(&look(Instant::from_millis(1), 60));
-            rem.on_refused();
+            rem.on_refused(&look(Instant::from_millis(1), 60));
             assert_eq!(rem.count, count);
         }
     }

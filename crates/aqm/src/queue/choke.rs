@@ -104,15 +104,16 @@ impl<P: Packet + Debug + Send> Qdisc<P> for Choke<P> {
             drops.dropped(packet, Reason::Law);
             return false;
         }
-        if self.limit.full(self.lane.len(), self.lane.backlog(), packet.size()) {
-            self.red.on_refused();
-            drops.dropped(packet, Reason::Overflow);
-            return false;
-        }
+        // RED decides before the limit is looked at, as in sch_choke.
         let verdict = if above { self.red.judge(&look) } else { Verdict::Pass };
         let marked = verdict == Verdict::Mark && packet.mark();
         if !marked && verdict != Verdict::Pass {
             drops.dropped(packet, Reason::Law);
+            return false;
+        }
+        if self.limit.full(self.lane.len(), self.lane.backlog(), packet.size()) {
+            self.red.on_refused(&look);
+            drops.dropped(packet, Reason::Overflow);
             return false;
         }
         self.lane.push(now, packet);
@@ -241,6 +242,27 @@ mod tests {
         // By load it would have 2 of 2.9, 69 %.
         let share = f64::from(sent[1]) / f64::from(sent[0] + sent[1]);
         assert!(share < 0.4, "{share}");
+    }
+
+    #[test]
+    fn red_decides_before_a_full_buffer_does() {
+        struct Whys(Vec<Reason>);
+        impl Sink<Sample> for Whys {
+            fn dropped(&mut self, _: Sample, reason: Reason) {
+                self.0.push(reason);
+            }
+        }
+        // Four packets fit; the average follows at once, and nobody meets itself.
+        let reasons = |max: f64| {
+            let params = Params { weight: Auto::of(1.0), min: Auto::of(1.0), max: Auto::of(max), ..Params::default() };
+            let link = LinkInfo { limit: Some(Limit::Packets(4)), ..link(10.0) };
+            let mut queue = Choke::new(&Params { max_p: 0.0, ..params }, &link, Rng::new(1, 0, streams::AQM));
+            let mut whys = Whys(Vec::new());
+            (0..5).for_each(|flow| _ = queue.enqueue(Instant::ZERO, Sample(flow), &mut whys));
+            whys.0
+        };
+        assert_eq!(reasons(3.5), [Reason::Law], "above max");
+        assert_eq!(reasons(100.0), [Reason::Overflow]);
     }
 
     #[test]

@@ -178,14 +178,11 @@ impl<P: Packet, L: Law> Fair<P, L> {
     #[cold]
     fn overflow(&mut self, now: Instant, drops: &mut dyn Sink<P>) {
         let i = self.fattest();
-        if L::ACTIVE
-            && let Some((since, head)) = self.slab.get(self.flows[i].head)
-        {
-            // The last event of this sub-queue may lie long ago. Its law first catches up on the updates due since
-            // then, over the backlog that it has held all the while.
-            let look = self.look(i, now, head, since);
-            self.flows[i].law.advance(&look);
-        }
+        let Some((since, head)) = self.slab.get(self.flows[i].head) else { return };
+        let look = self.look(i, now, head, since);
+        // The last event of this sub-queue may lie long ago. Its law first catches up on the updates due since then, over the
+        // backlog that it has held all the while.
+        self.flows[i].law.advance(&look);
         let (most, enough) = match self.params.overflow {
             Overflow::Batch => (BATCH, self.backlogs[i] / 2),
             Overflow::One | Overflow::Refuse => (1, Bytes::MAX),
@@ -197,7 +194,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
             n += 1;
             drops.dropped(packet, Reason::Overflow);
         }
-        self.flows[i].law.on_forced_drop(n);
+        self.flows[i].law.on_forced_drop(&look, n);
     }
 
     /// The packet of one flow that its law lets go; `None` if it runs out of packets.
@@ -267,11 +264,7 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
             self.flows[i].law.advance(&look);
         }
         if self.params.overflow == Overflow::Refuse && self.limit.full(self.len, self.backlog, packet.size()) {
-            let law = &mut self.flows[i].law;
-            let reason = if L::SEES_REFUSED { law.look_at_refused(&look) } else { Reason::Overflow };
-            if reason == Reason::Overflow {
-                law.on_refused();
-            }
+            let reason = self.flows[i].law.refuse(&look);
             drops.dropped(packet, reason);
             return false;
         }
@@ -289,7 +282,8 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
         while self.limit.exceeded(self.len, self.backlog) {
             self.overflow(now, drops);
         }
-        marked
+        // What made room may be this very packet, whose mark nobody will see.
+        marked && self.lens[i] > 0
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut dyn Sink<P>) -> Option<Dequeued<P>> {

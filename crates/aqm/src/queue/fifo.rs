@@ -73,10 +73,7 @@ impl<P: Packet, L: Law> Fifo<P, L> {
         }
         if self.victim == Victim::Tail || self.limit.full(0, Bytes::ZERO, size) {
             let look = self.lane.look(now, &packet, now, self.mtu);
-            let reason = if L::SEES_REFUSED { self.law.look_at_refused(&look) } else { Reason::Overflow };
-            if reason == Reason::Overflow {
-                self.law.on_refused();
-            }
+            let reason = self.law.refuse(&look);
             drops.dropped(packet, reason);
             return false;
         }
@@ -86,8 +83,8 @@ impl<P: Packet, L: Law> Fifo<P, L> {
             drops.dropped(packet, Reason::Overflow);
             n += 1;
         }
-        self.law.on_forced_drop(n);
         let look = self.lane.look(now, &packet, now, self.mtu);
+        self.law.on_forced_drop(&look, n);
         self.take_in(&look, packet, drops)
     }
 
@@ -220,7 +217,7 @@ mod tests {
             self.seen += 1;
             if self.seen > self.pass { Verdict::Drop } else { Verdict::Pass }
         }
-        fn on_refused(&mut self) {
+        fn on_refused(&mut self, _: &Look) {
             self.refused += 1;
         }
     }

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Every `rehash` the bins are hashed anew, so that nobody suffers for ever from meeting a flood on all levels; the new bins
-//! learn for `warmup` before they count.
+//! are filled for `warmup` before they count, by the packets let in of flows that do not listen. These are few (`penalty_rate`),
+//! so that the new bins know little of a flood yet when they take over, in Linux as here.
 //!
 //! Safeguards, as Linux has them: above p = 1/2 more and more is dropped even if it could be marked; no flow holds more than
 //! `bin_max` packets.
@@ -212,7 +213,7 @@ impl<P: Packet + Debug + Send> Qdisc<P> for Sfb<P> {
         self.rehash(now);
         let flow = packet.flow();
         let (p, len) = self.banks[self.active].learn(&self.params, flow);
-        // Only flows that do not respond warm the bins of the next hash: they are not to escape with it.
+        // Only flows that do not respond warm the bins of the next hash.
         let warms = self.warming && p >= 1.0;
         if warms {
             self.banks[1 - self.active].learn(&self.params, flow);

@@ -37,7 +37,7 @@ params::params! {
     }
 }
 
-/// State: α, and the growth that is owed.
+/// State: α, and the weight of the flow's next steps.
 #[derive(Debug)]
 pub struct L2dct {
     p: Params,

@@ -133,12 +133,15 @@ impl Vegas {
         if rtt.is_zero() || self.base.is_zero() {
             return None;
         }
-        // The window whose data the round measured.
-        let window = if round.cwnd.is_zero() { flow.cwnd } else { round.cwnd };
+        // The kernels take the window at the round's end (h_ertt's `marked_snd_cwnd` too: it is set when the mark comes back),
+        // the paper that whose data the round measured.
         let delta = match self.p.reference {
-            Reference::Paper => delta_paper(window.packets(flow.mss), rtt, self.base),
+            Reference::Paper => {
+                let window = if round.cwnd.is_zero() { flow.cwnd } else { round.cwnd };
+                delta_paper(window.packets(flow.mss), rtt, self.base)
+            }
             Reference::Linux => delta_linux(flow.cwnd.get() / flow.mss.get(), rtt, self.base) as f64,
-            Reference::FreeBsd => delta_freebsd(window, round.sent, rtt, self.base, flow.mss) as f64,
+            Reference::FreeBsd => delta_freebsd(flow.cwnd, round.sent, rtt, self.base, flow.mss) as f64,
         };
         Some((delta, rtt))
     }
@@ -186,8 +189,7 @@ impl Vegas {
                 self.end_slow_start(flow, rtt);
             }
         } else if delta < self.p.alpha() {
-            // The kernels do not ask.
-            if flow.cwnd_limited || self.p.reference != Reference::Paper {
+            if self.may_grow(flow) {
                 flow.cwnd += flow.mss;
             }
         } else if delta > self.p.beta() {
@@ -206,6 +208,11 @@ impl Vegas {
     fn is_renos(&self, flow: &Flow, ack: &Ack) -> bool {
         self.p.reference == Reference::Linux
             && (flow.phase != Phase::Open || ack.round.is_some_and(|round| self.counts(&round) && round.samples < 3))
+    }
+
+    /// The kernels' own steps do not ask whether the window was what held the flow back; FreeBSD's slow start is NewReno's.
+    fn may_grow(&self, flow: &Flow) -> bool {
+        self.p.reference != Reference::Paper || flow.may_grow()
     }
 
     fn counts(&self, round: &Round) -> bool {
@@ -234,7 +241,7 @@ impl CongestionControl for Vegas {
         }
         if self.p.reference == Reference::FreeBsd && self.grows && self.own_start {
             flow.grow_as_reno(ack.cumulative);
-        } else if flow.may_grow() && slow_start && flow.in_slow_start() && (self.grows || !self.own_start) {
+        } else if self.may_grow(flow) && slow_start && flow.in_slow_start() && (self.grows || !self.own_start) {
             flow.slow_start(ack.cumulative);
         }
     }

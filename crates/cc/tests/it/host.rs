@@ -291,7 +291,8 @@ impl Host {
     }
 
     fn congest(&mut self, signal: Signal, lost: Bytes) {
-        let c = Congestion { signal, during: self.flow.phase, lost, cwnd_before: self.flow.cwnd };
+        let c =
+            Congestion { signal, during: self.flow.phase, lost, cwnd_before: self.flow.cwnd, restart: self.flow.mss };
         let reaction = self.cc.on_congestion(&mut self.flow, &c);
         if let Reaction::Reduce(to) | Reaction::ResendAll(to) = reaction {
             self.flow.ssthresh = to.max(self.flow.floor);

@@ -208,7 +208,8 @@ impl Script {
             return;
         }
         self.before_cut = Some(self.flow.windows());
-        let c = Congestion { signal, during: self.flow.phase, lost, cwnd_before: self.flow.cwnd };
+        let c =
+            Congestion { signal, during: self.flow.phase, lost, cwnd_before: self.flow.cwnd, restart: self.flow.mss };
         let (cwnd, ssthresh) = self.flow.windows();
         let reaction = self.cc.on_congestion(&mut self.flow, &c);
         self.events.extend(self.flow.drain_events());

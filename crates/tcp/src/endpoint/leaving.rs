@@ -83,9 +83,13 @@ impl Endpoint {
         if chunk.fin {
             s.flags = s.flags.with(Flags::FIN);
         }
-        if self.sender.ecn.on && !chunk.again {
-            s.ecn = if self.sender.config.ect1 { 1 } else { 2 };
-            if self.sender.ecn.tell_reduced && chunk.len > 0 {
+        if self.sender.ecn.on {
+            // Repairs cannot be marked (RFC 3168, section 6.1.5), but for algorithms that live by marks (RFC 8311, section 4.3;
+            // `tcp_ecn_send`).
+            if !chunk.again || self.sender.config.accurate_ecn {
+                s.ecn = if self.sender.config.ect1 { 1 } else { 2 };
+            }
+            if !chunk.again && self.sender.ecn.tell_reduced && chunk.len > 0 {
                 self.sender.ecn.tell_reduced = false;
                 s.flags = s.flags.with(Flags::CWR);
             }

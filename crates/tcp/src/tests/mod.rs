@@ -10,6 +10,7 @@ mod delaying;
 mod episodes;
 mod evidence;
 mod freebsd;
+mod kernel;
 mod limits;
 mod measuring;
 mod nextseg;

@@ -229,8 +229,9 @@ fn the_ce_threshold_marks_what_the_law_passes() {
 #[test]
 fn an_overflow_under_linux_counts_as_so_many_drops() {
     let (mut linux, mut rfc) = (codel("x(reference=linux)"), codel("x"));
-    linux.on_forced_drop(64);
-    rfc.on_forced_drop(64);
+    let full = waited(0.0, 20.0);
+    linux.on_forced_drop(&full, 64);
+    rfc.on_forced_drop(&full, 64);
     assert_eq!((linux.count, rfc.count), (64, 0));
 }
 
@@ -251,7 +252,7 @@ fn lone_packets_that_wait_over_the_target_are_not_dropped() {
 fn an_overflow_before_the_first_dropping_state_leaves_linux_a_schedule() {
     // sch_fq_codel adds the overflow's drops to the count, but the time of a next drop that never was is not near.
     let mut law = codel("x(reference=linux)");
-    law.on_forced_drop(64);
+    law.on_forced_drop(&waited(0.0, 20.0), 64);
     let (mut times, mut step) = (Vec::new(), 0u64);
     while step < 30_000 {
         let now = step as f64 * 0.01;

@@ -273,11 +273,11 @@ impl Law for Pie {
         }
     }
 
-    fn on_forced_drop(&mut self, _n: u32) {
+    fn on_forced_drop(&mut self, _look: &Look, _n: u32) {
         self.state.accu = 0.0;
     }
 
-    fn on_refused(&mut self) {
+    fn on_refused(&mut self, _look: &Look) {
         self.state.accu = 0.0;
     }
 

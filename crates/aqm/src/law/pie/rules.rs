@@ -49,7 +49,8 @@ const SHIFT_DECAY: f64 = 1.0 - 1.0 / 64.0;
 
 static RFC: Rules =
     Rules { bands: BANDS, alarm: Some(Duration::from_millis(250)), decay: 0.98, low: Duration::ZERO, most: 1.0 };
-/// Linux adds to a 64-bit p whose one is 2^56 and stops it only when it wraps, at 256.
+/// Linux adds to a 64-bit p whose one is 2^56 and stops it only when it wraps, at 256 (and begins again at one there: no load that
+/// we know of brings it so far).
 static LINUX: Rules = Rules { decay: SHIFT_DECAY, most: 256.0, ..RFC };
 static FREEBSD: Rules = Rules { decay: SHIFT_DECAY, alarm: None, ..RFC };
 static DOCSIS: Rules = Rules {

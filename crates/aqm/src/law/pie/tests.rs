@@ -1,6 +1,7 @@
 //! Dice, safeguards and the beat. The controller's numbers are tested beside it in `rules.rs`.
 
 use super::*;
+use crate::law::testing::look;
 use crate::{Ecn, Qdisc, Sink};
 use proptest::prelude::*;
 use std::string::String;
@@ -413,9 +414,9 @@ fn what_the_buffer_drops_starts_the_sum_again() {
         let mut pie = congested("x", 0.5);
         pie.state.accu = 0.8;
         if forced {
-            pie.on_forced_drop(1)
+            pie.on_forced_drop(&look(Instant::ZERO, 60), 1)
         } else {
-            pie.on_refused()
+            pie.on_refused(&look(Instant::ZERO, 60))
         }
         assert_eq!(pie.state.accu, 0.0);
     }

@@ -213,7 +213,7 @@ impl Law for Red {
         self.avg.on_idle(now);
     }
 
-    fn on_refused(&mut self) {
+    fn on_refused(&mut self, _look: &Look) {
         // In ns-2 a forced drop counts as the signal.
         if self.reference() == Reference::Ns2 {
             self.count = 0.0;

@@ -1,6 +1,7 @@
 //! The paper's numbers, and what the implementations make of them.
 
 use super::*;
+use crate::law::testing::look;
 use crate::{Ecn, Limit};
 use ::params::Auto;
 use std::vec::Vec;
@@ -289,7 +290,7 @@ fn what_a_full_buffer_refuses_counts_as_the_signal_in_ns_2_alone() {
     for (reference, count) in [("paper", 7.0), ("ns-2", 0.0), ("dummynet", 7.0), ("linux", 7.0)] {
         let mut red = red(&std::format!("x(reference={reference})"));
         red.count = 7.0;
-        red.on_refused();
+        red.on_refused(&look(Instant::ZERO, 60));
         assert_eq!(red.count, count, "{reference}");
     }
 }

@@ -27,11 +27,11 @@ params::params! {
     pub struct Params {
         /// Queueing delay that the classic line is held at.
         target: Duration = Duration::from_millis(15), Duration::from_micros(1) => Duration::from_secs(10);
-        /// Time between updates of p′ (RFC 9332: the smaller of target and a third of the longest RTT).
+        /// Time between updates of p′ (Linux; RFC 9332 takes the smaller of target and a third of the longest RTT).
         tupdate: Duration = Duration::from_millis(16), Duration::from_micros(100) => Duration::from_secs(10);
         /// Weight of the distance from the target, per second of delay (0.1 tupdate / (100 ms)²).
         alpha: f64 = 0.16, 0.0 => 1_000.0;
-        /// Weight of the change since the last update, per second of delay (0.3 / 100 ms, rounded up by the RFC to 3.2).
+        /// Weight of the change since the last update, per second of delay (Linux' 819/256; RFC 9332 reckons 0.3 / 100 ms).
         beta: f64 = 3.2, 0.0 => 1_000.0;
         /// k: the low-latency line is marked with k p′ where the classic one is signalled with p′².
         coupling: f64 = 2.0, 1.0 => 255.0;

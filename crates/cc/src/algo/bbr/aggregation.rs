@@ -8,6 +8,8 @@ use units::{Bytes, Duration, Instant, Rate};
 const HALF: u32 = 5;
 /// Never more than this of the bandwidth.
 const MOST: Duration = Duration::from_millis(100);
+/// Packets after which an epoch is too old (`bbr_ack_epoch_acked_reset_thresh`).
+const EPOCH: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Aggregation {
@@ -40,7 +42,7 @@ impl Aggregation {
             }
         }
         let mut expected = bw * flow.now.since(self.began);
-        if self.acked <= expected {
+        if self.acked <= expected || self.acked + acked >= flow.mss * EPOCH {
             self.restart(flow.now);
             expected = Bytes::ZERO;
         }
@@ -58,6 +60,22 @@ impl Aggregation {
 mod tests {
     use super::*;
     use crate::testing::{flow, ms, packets};
+
+    #[test]
+    fn an_epoch_is_over_after_a_million_packets() {
+        // Faster than the bandwidth that is known, for long: 4 ms of ACKs every ms.
+        let mut f = flow(1 << 22, 100);
+        let mut a = Aggregation::new(f.now);
+        let bw = Rate::from_mbps(8.0);
+        let mut epochs = 0;
+        for _ in 0..3 << 18 {
+            f.now += ms(1);
+            let began = a.began;
+            a.sample(&f, packets(4), false, bw);
+            epochs += u32::from(a.began > began);
+        }
+        assert_eq!(epochs, 4, "the first of them with the first ACK");
+    }
 
     #[test]
     fn a_bunch_of_acks_is_remembered_for_five_to_ten_rounds() {

@@ -179,7 +179,7 @@ impl CongestionControl for Bbr {
                 self.cycle.probe_bandwidth(flow, &mut self.rng);
             }
             let before = flow.windows();
-            flow.cwnd = flow.mss;
+            flow.cwnd = congestion.restart;
             let in_flight = flow.in_flight.get() as i64;
             flow.because(causes::Timeout { in_flight, ..Default::default() }, before);
         }

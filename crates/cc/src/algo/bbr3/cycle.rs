@@ -177,15 +177,14 @@ impl Bbr3 {
         if self.startup_lost_too_much(flow, lost, tx) {
             self.end_startup_by_loss(flow);
         }
-        match self.state.phase {
-            Phase::Startup if self.full => {
-                self.enter(flow, Phase::Drain);
-                flow.ssthresh = self.bdp(flow, 1.0).max(flow.floor);
-            }
-            Phase::Drain if flow.in_flight <= self.inflight(flow, 1.0) || self.rounds > self.drain_began + 3 => {
-                self.enter(flow, Phase::Down);
-            }
-            _ => {}
+        if self.state.phase == Phase::Startup && self.full {
+            self.enter(flow, Phase::Drain);
+            flow.ssthresh = self.bdp(flow, 1.0).max(flow.floor);
+        }
+        // A queue that never formed need not be drained: both may come with one ACK.
+        let drained = flow.in_flight <= self.inflight(flow, 1.0) || self.rounds > self.drain_began + 3;
+        if self.state.phase == Phase::Drain && drained {
+            self.enter(flow, Phase::Down);
         }
         if self.full && !self.adapt_long_term(flow, ack, lost, tx) {
             self.advance_probe_bw(flow);

@@ -10,8 +10,8 @@
 //! STARTUP 2.77 → DRAIN 0.5 → DOWN 0.9 → CRUISE 1 → REFILL 1, one round → UP 1.25 → DOWN …     (pacing gains; window 2,
 //! PROBE_RTT: after 5 s without a smaller RTT, half a BDP in flight for 200 ms                    in UP 2.25)
 //! ```
-//! STARTUP ends at a plateau of the delivery rate (three rounds without 25 % more) or at six losses and 2 % in a round of
-//! recovery; DOWN when the pipe is no longer over-full; CRUISE after 2 to 3 s or as many rounds as a Reno flow would need,
+//! STARTUP ends at a plateau of the delivery rate (three rounds without 25 % more) or at six ACKs with losses and 2 % in a
+//! round of recovery (Linux; the draft has six ranges); DOWN when the pipe is no longer over-full; CRUISE after 2 to 3 s or as many rounds as a Reno flow would need,
 //! 63 at most; UP at a plateau or at a loss of more than 2 %.
 //!
 //! Source: draft-ietf-ccwg-bbr-05, sections 4 and 5. Beside this file: `model` (what the path carries), `bounds` (what
@@ -207,7 +207,7 @@ impl CongestionControl for Bbr3 {
         if congestion.signal == Signal::Timeout {
             self.phase_before = Phase::Loss;
             let before = flow.windows();
-            flow.cwnd = flow.mss;
+            flow.cwnd = congestion.restart;
             let in_flight = flow.in_flight.get() as i64;
             flow.because(causes::Timeout { in_flight, ..Default::default() }, before);
         }

@@ -8,10 +8,6 @@ use units::{Bytes, Duration, Rate};
 /// Pace one percent below the estimate, so that queues drain (PacingMarginPercent).
 const MARGIN: f64 = 0.99;
 
-fn repairing(phase: crate::Phase) -> bool {
-    matches!(phase, crate::Phase::Recovery | crate::Phase::Loss)
-}
-
 impl Bbr3 {
     fn product(&self, flow: &Flow, bw: Rate, gain: f64) -> Bytes {
         self.min_rtt.get().map_or(flow.mss * 10, |rtt| (bw * rtt).mul_f64(gain))
@@ -63,13 +59,13 @@ impl Bbr3 {
     }
 
     pub(super) fn save_cwnd(&mut self, flow: &Flow) {
-        let temporary = repairing(self.phase_before) || self.state.phase == Phase::ProbeRtt;
+        let temporary = self.phase_before.repairs() || self.state.phase == Phase::ProbeRtt;
         self.prior_cwnd = if temporary { self.prior_cwnd.max(flow.cwnd) } else { flow.cwnd };
     }
 
     pub(super) fn set_cwnd(&mut self, flow: &mut Flow, ack: &Ack) {
         let (before, was) = (flow.windows(), core::mem::replace(&mut self.phase_before, flow.phase));
-        if repairing(was) && !repairing(flow.phase) {
+        if was.repairs() && !flow.phase.repairs() {
             flow.cwnd = flow.cwnd.max(self.prior_cwnd);
             flow.because(causes::Restore { target: self.prior_cwnd.get() as i64, interval: 0 }, before);
         }

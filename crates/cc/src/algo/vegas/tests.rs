@@ -241,3 +241,32 @@ fn linux_keeps_the_threshold_at_three_quarters_of_the_window() {
         assert_eq!((f.cwnd, f.ssthresh.get()), (packets(21), left));
     }
 }
+
+#[test]
+fn the_kernels_judge_a_round_by_the_window_at_its_end() {
+    // It began with 10 packets and ends with 20, of which 10 were sent: 120 over 100 ms.
+    for (spec, delta) in [("vegas", 1.666), ("vegas(reference=linux)", 3.0), ("vegas(reference=freebsd)", 11.0)] {
+        let mut f = flow(20, 100);
+        f.ssthresh = packets(5);
+        let mut cc = vegas(spec, &mut f);
+        let mut last = closing(20, 120);
+        let round = last.round.as_mut().unwrap();
+        (round.cwnd, round.sent) = (packets(10), packets(10));
+        cc.on_ack(&mut f, &last);
+        let mut seen = f64::NAN;
+        cc.vars(&mut |name, value| seen = if name == "delta" { value } else { seen });
+        assert!((seen - delta).abs() < 0.01, "{spec}: {seen}");
+    }
+}
+
+#[test]
+fn slow_start_does_not_ask_whether_the_window_was_used_in_linux_alone() {
+    // FreeBSD's is NewReno's (`newreno_ack_received`).
+    for (spec, window) in [("vegas", 20), ("vegas(reference=linux)", 21), ("vegas(reference=freebsd)", 20)] {
+        let mut f = flow(20, 100);
+        let mut cc = vegas(spec, &mut f);
+        f.cwnd_limited = false;
+        cc.on_ack(&mut f, &ack(1, 100));
+        assert_eq!(f.cwnd, packets(window), "{spec}");
+    }
+}

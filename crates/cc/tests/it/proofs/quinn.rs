@@ -184,7 +184,8 @@ impl Controller for Adapter {
             (false, 0) => Signal::Ecn,
             (false, _) => Signal::Loss,
         };
-        let c = Congestion { signal, during: self.flow.phase, lost, cwnd_before: self.flow.cwnd };
+        let c =
+            Congestion { signal, during: self.flow.phase, lost, cwnd_before: self.flow.cwnd, restart: self.flow.mss };
         if let Reaction::Reduce(to) | Reaction::ResendAll(to) = self.cc.on_congestion(&mut self.flow, &c) {
             self.flow.ssthresh = to.max(self.flow.floor);
             self.flow.cwnd = if is_persistent { self.flow.floor } else { self.flow.ssthresh };

@@ -53,7 +53,7 @@ impl Replay {
             CONGESTION => {
                 let signal = [Signal::Loss, Signal::Ecn, Signal::Timeout][words.get("detail") as usize];
                 let (lost, cwnd_before) = (Bytes::new(words.get("lost")), flow.cwnd);
-                let c = Congestion { signal, during: flow.phase, lost, cwnd_before };
+                let c = Congestion { signal, during: flow.phase, lost, cwnd_before, restart: flow.mss };
                 reaction = match cc.on_congestion(flow, &c) {
                     Reaction::Reduce(to) | Reaction::ResendAll(to) => to.get(),
                     Reaction::Own | Reaction::Repeat => u64::MAX,

@@ -63,7 +63,13 @@ impl Bench {
     }
 
     fn lose(&mut self, during: Phase) -> Reaction {
-        let c = Congestion { signal: Signal::Loss, during, lost: Bytes::new(MSS), cwnd_before: self.flow.cwnd };
+        let c = Congestion {
+            signal: Signal::Loss,
+            during,
+            lost: Bytes::new(MSS),
+            cwnd_before: self.flow.cwnd,
+            restart: self.flow.mss,
+        };
         self.cc.on_congestion(&mut self.flow, &c)
     }
 

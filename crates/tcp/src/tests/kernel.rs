@@ -1,0 +1,174 @@
+//! What Linux does around losses, marks and windows that are not used, for algorithms that take part in it.
+
+use super::*;
+use crate::Endpoint;
+use crate::pair::{Fate, Pair};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use cc::{CongestionControl, Flow, Phase};
+use units::Rng;
+
+fn built(spec: &str, flow: &mut Flow) -> Box<dyn CongestionControl> {
+    cc::build(&spec.parse().unwrap(), flow, Rng::new(1, 0, 0)).unwrap()
+}
+
+/// A connection that has sent all that a window of so many segments allows, at its threshold.
+fn sending(spec: &str, config: Config, window: u64) -> (Endpoint, Instant) {
+    let mut end = Endpoint::connect(Config { handshake: false, ..config }, &mut |flow| {
+        (flow.cwnd, flow.ssthresh) = (flow.mss * window, flow.mss * window);
+        built(spec, flow)
+    });
+    let now = AT(1000);
+    end.write(now, u64::MAX / 4);
+    drain(&mut end, now);
+    (end, now)
+}
+
+fn drain(end: &mut Endpoint, now: Instant) -> Vec<Segment> {
+    core::iter::from_fn(|| end.poll_send(now)).collect()
+}
+
+/// An ACK of so many bytes, with marks and one range beyond it; what leaves then.
+fn hear(end: &mut Endpoint, now: Instant, ack: u64, ce: u32, beyond: Option<(u64, u64)>) -> Vec<Segment> {
+    let mut s =
+        Segment { seq: 1, ack: 1 + ack, window: 1 << 20, flags: Flags::ACK, ce_bytes: ce, ..Segment::default() };
+    if let Some((from, to)) = beyond {
+        s.sack.blocks[0] = ((from - ack) as i32, (to - from) as u32);
+    }
+    end.on_segment(now, &s);
+    drain(end, now)
+}
+
+#[test]
+fn after_a_timeout_the_first_segment_goes_again_though_later_ones_are_on_their_way() {
+    // An application writes now and then, one segment each time; of the first alone the ACK arrives.
+    for spec in ["newreno", "cubic(reference=linux)", "bbr", "bbr3"] {
+        let config = Config { handshake: false, timestamps: false, rate_samples: true, ..linux() };
+        let mut end = Endpoint::connect(config, &mut |flow| built(spec, flow));
+        let mut writes = [1000, 1100, 1200, 1290, 1400, 1500, 1570, 1575].map(AT).into_iter().peekable();
+        let (mut acked, mut sent) = (false, Vec::new());
+        loop {
+            let ack_at = if acked { Instant::MAX } else { AT(1040) };
+            let now = end.next_timer().min(ack_at).min(writes.peek().copied().unwrap_or(Instant::MAX));
+            if now > AT(1600) {
+                break;
+            }
+            if writes.next_if_eq(&now).is_some() {
+                end.write(now, MSS);
+                sent.extend(drain(&mut end, now).iter().map(|s| (now, s.seq)));
+            } else if ack_at == now {
+                acked = true;
+                hear(&mut end, now, MSS, 0, None);
+            } else {
+                end.on_timer(now);
+                sent.extend(drain(&mut end, now).iter().map(|s| (now, s.seq)));
+            }
+        }
+        assert_eq!(end.stats().timeouts, 1, "{spec}");
+        let again: Vec<_> = sent.iter().filter(|(at, seq)| *seq == 1 + MSS && *at > AT(1100)).collect();
+        assert!(again.iter().any(|(at, _)| *at > AT(1400) && *at < AT(1600)), "{spec}: {sent:?}");
+    }
+}
+
+#[test]
+fn who_lives_by_marks_answers_losses_though_a_mark_began_the_reduction() {
+    // With an α of 0.1 the mark takes a twentieth, with one of 1 as much as a loss. Then 39 of a hundred segments are found lost.
+    for (spec, marked, lost) in [
+        ("newreno", 50, 50),
+        ("dctcp(alpha=0.1)", 95, 49),
+        ("dctcp(alpha=0.1, reference=linux)", 95, 49),
+        ("prague", 50, 49),
+    ] {
+        let accurate_ecn = spec != "newreno";
+        let (mut end, mut now) = sending(spec, Config { ecn: true, accurate_ecn, ..linux() }, 100);
+        now += MS(40);
+        let mut first = Segment {
+            seq: 1,
+            ack: 1 + MSS,
+            window: 1 << 20,
+            flags: Flags::ACK,
+            ce_bytes: MSS as u32,
+            ..Segment::default()
+        };
+        if !accurate_ecn {
+            first.flags = first.flags.with(Flags::ECE);
+        }
+        end.on_segment(now, &first);
+        drain(&mut end, now);
+        assert_eq!((end.flow().phase, end.flow().ssthresh.get() / MSS), (Phase::Reduced, marked), "{spec}");
+        let mut repaired = Vec::new();
+        for n in 1..=20 {
+            now += MS(1);
+            repaired.extend(hear(&mut end, now, MSS, MSS as u32, Some((40 * MSS, (40 + n) * MSS))));
+        }
+        let threshold = end.flow().ssthresh.get() / MSS;
+        assert_eq!((end.flow().phase, threshold), (Phase::Recovery, lost), "{spec}");
+        let again: Vec<_> = repaired.iter().filter(|s| s.seq < 1 + 40 * MSS).collect();
+        assert!(
+            !again.is_empty() && again.iter().all(|s| (s.ecn != 0) == accurate_ecn),
+            "{spec}: repairs that can be marked"
+        );
+    }
+}
+
+#[test]
+fn a_reduction_without_losses_lets_one_segment_go_at_once() {
+    // From 100 to 50 segments: half of what is acknowledged, and the first segment before it is earned.
+    let (mut end, mut now) = sending("newreno", Config { ecn: true, ..linux() }, 100);
+    let left: Vec<usize> = (1..=6)
+        .map(|n| {
+            now += MS(1);
+            let flags = Flags::ACK.with(Flags::ECE);
+            end.on_segment(now, &Segment { seq: 1, ack: 1 + MSS * n, window: 1 << 20, flags, ..Segment::default() });
+            drain(&mut end, now).len()
+        })
+        .collect();
+    assert_eq!(left, [1, 0, 0, 1, 0, 1]);
+}
+
+#[test]
+fn a_tail_probe_waits_for_a_delayed_ack_of_one_segment_not_of_few_bytes() {
+    for (segments, wait) in [(1, 280), (2, 82), (3, 82)] {
+        let (mut end, mut now) = (
+            Endpoint::connect(Config { handshake: false, timestamps: false, ..linux() }, &mut |flow| {
+                built("newreno", flow)
+            }),
+            AT(1000),
+        );
+        let write = |end: &mut Endpoint, now| {
+            end.write(now, 100);
+            drain(end, now);
+        };
+        write(&mut end, now);
+        now += MS(40);
+        hear(&mut end, now, 100, 0, None);
+        now += MS(60);
+        (0..segments).for_each(|_| write(&mut end, now));
+        // RFC 8985: twice the RTT of 40 ms, and 200 ms or 2.
+        assert_eq!(end.next_timer().since(now), MS(wait).min(end.sender.rto_at.since(now)), "{segments}");
+    }
+}
+
+#[test]
+fn a_window_that_the_application_does_not_use_is_forgotten_by_halves() {
+    for (spec, rate_samples, kept) in
+        [("newreno", false, false), ("cubic(reference=linux)", false, false), ("bbr", true, true)]
+    {
+        let config = Config { rate_samples, ..linux() };
+        let mut p = Pair::with(config.clone(), config, &mut |flow| built(spec, flow), |_, _, _| Fate::Pass);
+        p.service = MS(1);
+        p.room = 200;
+        p.ends[0].write(p.now, u64::MAX / 4);
+        p.run(MS(8_000));
+        let now = p.now;
+        p.ends[0].truncate(now);
+        let before = p.cwnd().get();
+        // From now on two segments every 40 ms, for 10 s, some forty timeouts: down to the initial window.
+        for n in 1..=250 {
+            p.ends[0].write(p.now, 2 * MSS);
+            p.run(MS(8_000 + 40 * n));
+        }
+        let after = p.cwnd().get();
+        assert_eq!(after <= 11 * MSS, !kept, "{spec}: {before} to {after}");
+    }
+}
