@@ -58,6 +58,7 @@ const GROUP: &[(&str, &[&str])] = &[
     ("loss_pct", &[]),
     ("retransmits", &[]),
     ("completion_s", &[]),
+    ("unfinished", &[]),
     ("backoffs", BACKOFFS),
     ("losses", LOSSES),
     ("repair_s", &[]),

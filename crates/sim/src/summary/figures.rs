@@ -8,17 +8,17 @@ use crate::capacity::Used;
 use crate::count::Completion;
 use crate::histogram::Spread;
 use crate::link::DropWhy;
-use crate::node::Transport;
+use crate::node::{Node, Transport};
 use crate::probe::Probe;
 use crate::world::World;
 use experiment::Traffic;
 use std::collections::BTreeMap;
 use units::Duration;
 
-/// (Σx)² / (n Σx²); 1 where nothing is shared.
-pub(super) fn jain(x: &[f64]) -> f64 {
+/// (Σx)² / (n Σx²); `None` where nothing is shared.
+pub(super) fn jain(x: &[f64]) -> Option<f64> {
     let (sum, squares) = x.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
-    if squares > 0.0 { sum * sum / (x.len() as f64 * squares) } else { 1.0 }
+    (squares > 0.0).then(|| sum * sum / (x.len() as f64 * squares))
 }
 
 /// Adds time to a mode's account.
@@ -115,6 +115,7 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
             [] => None,
             all => Some(all.iter().map(|c| c.seconds).sum::<f64>() / all.len() as f64),
         },
+        unfinished: unfinished(node),
         backoffs: Backoffs {
             delay: b.made.delay,
             loss: b.made.loss,
@@ -167,6 +168,20 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
     }
 }
 
+/// Transfers begun and not done; `None` if the flow's traffic is not transfers, or nobody tells.
+fn unfinished(node: &Node) -> Option<u64> {
+    match (&node.spec.traffic, &node.transport) {
+        // A host outside tells the end of a transfer only.
+        (Traffic::Bytes(_), Transport::Outside(_)) => {
+            Some(u64::from(node.started && node.count.completions.is_empty()))
+        }
+        (Traffic::Bytes(_) | Traffic::Web { .. } | Traffic::Dash { .. }, Transport::Tcp(_)) => {
+            Some(u64::from(node.transfer.is_some()))
+        }
+        _ => None,
+    }
+}
+
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, n) = values.fold((0.0, 0), |(s, n), x| (s + x, n + 1));
     (n > 0).then(|| sum / n as f64)
@@ -178,7 +193,7 @@ fn mean_by_name<'a>(all: impl Iterator<Item = &'a BTreeMap<String, f64>> + Clone
     all.clone().flat_map(BTreeMap::keys).map(|name| (name.clone(), of(name))).collect()
 }
 
-/// Each figure averaged over the flows that have it.
+/// Each figure averaged over the flows that have it, but for the extremes, which are those of all flows.
 fn mean_spread<'a>(spreads: impl Iterator<Item = &'a Spread> + Clone) -> Option<Spread> {
     let of = |figure: fn(&Spread) -> f64| mean(spreads.clone().map(figure));
     Some(Spread {
@@ -189,8 +204,8 @@ fn mean_spread<'a>(spreads: impl Iterator<Item = &'a Spread> + Clone) -> Option<
         p50: of(|s| s.p50)?,
         p95: of(|s| s.p95)?,
         p99: of(|s| s.p99)?,
-        min: of(|s| s.min)?,
-        max: of(|s| s.max)?,
+        min: spreads.clone().map(|s| s.min).reduce(f64::min)?,
+        max: spreads.clone().map(|s| s.max).reduce(f64::max)?,
         samples: spreads.map(|s| s.samples).sum(),
     })
 }
@@ -221,6 +236,7 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
         loss_pct: percent(count(|f| f.lost), count(|f| f.sent)),
         retransmits: count(|f| f.retransmits),
         completion_s: mean(flows.iter().filter_map(|f| f.completion_s)),
+        unfinished: flows.iter().filter_map(|f| f.unfinished).reduce(|a, b| a + b),
         backoffs: Backoffs {
             delay: count(|f| f.backoffs.delay),
             loss: count(|f| f.backoffs.loss),

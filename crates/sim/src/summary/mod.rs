@@ -110,7 +110,8 @@ pub struct SlowStartExit {
 }
 
 /// What flows did over the measure window; back-offs, slow start, modes and completions over the whole run. Of several
-/// flows, rates, shares and counts are sums; delays, their quantiles and the end of slow start are means.
+/// flows, rates, shares and counts are sums; delays, their quantiles and the end of slow start are means, the least and the
+/// largest delay those of all flows.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Figures {
@@ -131,7 +132,10 @@ pub struct Figures {
     /// window in overload may have more than 100.
     pub loss_pct: f64,
     pub retransmits: u64,
+    /// Of the transfers that were done by the end of the run.
     pub completion_s: Option<f64>,
+    /// Transfers begun and not done by then, which `completion_s` leaves out; `None` where traffic is not transfers.
+    pub unfinished: Option<u64>,
     pub backoffs: Backoffs,
     pub losses: Losses,
     /// Time spent on repairs, from the signal of a loss to the ACK that ends its repair; of several flows the mean.
@@ -174,8 +178,8 @@ pub struct GroupSummary {
     pub flows: usize,
     #[serde(flatten)]
     pub figures: Figures,
-    /// Among the flows of the group.
-    pub jain: f64,
+    /// Among the flows of the group; `None` if nothing flowed.
+    pub jain: Option<f64>,
     /// Flow completion times by size, for finite transfers; of Tmix traffic, exchanges by the size of the reply.
     pub completions: Vec<CompletionBin>,
 }
@@ -258,14 +262,14 @@ pub struct LinkSummary {
     pub queue_packets: QueuePackets,
 }
 
-/// Shares of the bottleneck.
+/// Shares of the bottleneck; `None` if nothing flowed.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Fairness {
     /// (Σx)² / (n Σx²) of throughput (thesis, Equation 2.3).
-    pub jain: f64,
+    pub jain: Option<f64>,
     /// Least over greatest throughput.
-    pub max_min: f64,
+    pub max_min: Option<f64>,
 }
 
 fn distribution<'a>(key: &'static str, of: impl Iterator<Item = &'a Histogram>, count: &'static str) -> Table {
@@ -307,7 +311,7 @@ pub(crate) fn of<P: Probe>(world: &World<P>) -> Summary {
         groups: (0..world.scenario.groups.len()).map(|g| group(world, g, &flows, window)).collect(),
         flows,
         links: (0..world.scenario.links.len()).map(|l| link(world, l, window)).collect(),
-        fairness: Fairness { jain: jain(&shares), max_min: if most > 0.0 { least / most } else { 1.0 } },
+        fairness: Fairness { jain: jain(&shares), max_min: (most > 0.0).then(|| least / most) },
         wall_s: 0.0,
         packets: world.packets.delivered,
         dropped: world.packets.dropped,

@@ -2,12 +2,12 @@
 
 use crate::common::{dumbbell, ms, run};
 use cc::CauseKind;
-use experiment::{Band, Change, RateSpec, Scenario};
+use experiment::{Band, Change, RateSpec, Scenario, Traffic};
 use sim::Options;
 use sim::packet::Way;
 use sim::probe::{Probe, Trace};
 use tcp::Stack;
-use units::{Instant, Rate};
+use units::{Bytes, Instant, Rate};
 
 #[test]
 fn gaps_are_those_of_the_bottleneck_and_the_bdp_is_that_of_the_path() {
@@ -249,4 +249,48 @@ fn the_bdp_is_that_of_the_path_by_now() {
         let (threshold, of_bdp) = ratio(&s);
         assert_eq!(of_bdp, threshold as f64 / bdp, "{change:?}");
     }
+}
+
+/// Two flows in one group, the second on a path ten times as long.
+fn group_of_two() -> Scenario {
+    let mut s = dumbbell(12.0, 10.0, 100, "fifo", &["newreno", "newreno"], 20);
+    (s.flows[1].group, s.flows[1].edge) = (0, ms(90.0));
+    s.groups.truncate(1);
+    s
+}
+
+#[test]
+fn the_extremes_of_a_group_are_those_of_its_flows_and_its_means_are_means() {
+    let summary = run(&group_of_two());
+    let [a, b] = [0, 1].map(|f| summary.flows[f].rtt_ms.unwrap());
+    let both = summary.groups[0].rtt_ms.unwrap();
+    assert!(b.min > a.min + 80.0, "{a:?} {b:?}");
+    assert_eq!((both.min, both.max), (a.min, b.max));
+    assert_eq!((both.mean, both.p95), ((a.mean + b.mean) / 2.0, (a.p95 + b.p95) / 2.0));
+}
+
+#[test]
+fn nobody_shares_what_does_not_flow() {
+    let mut s = group_of_two();
+    let fair = run(&s);
+    assert!(fair.fairness.jain.is_some() && fair.fairness.max_min.is_some() && fair.groups[0].jain.is_some());
+    s.flows.iter_mut().for_each(|f| f.start = Instant::from_millis(15_000));
+    s.run.measure.1 = Instant::from_millis(10_000);
+    let nothing = run(&s);
+    assert_eq!((nothing.fairness.jain, nothing.fairness.max_min, nothing.groups[0].jain), (None, None, None));
+}
+
+#[test]
+fn transfers_that_did_not_end_are_counted_where_their_times_are_not() {
+    // 300 kB at 12 Mbit/s take 0.2 s and some round trips; a flow that starts 50 ms before the end is not done by then.
+    let mut s = group_of_two();
+    s.flows.iter_mut().for_each(|f| f.traffic = Traffic::Bytes(Bytes::new(300_000)));
+    s.flows[1].start = Instant::from_millis(19_950);
+    let summary = run(&s);
+    let told = |f: &sim::summary::Figures| (f.completion_s.is_some(), f.unfinished);
+    assert_eq!(told(&summary.flows[0]), (true, Some(0)));
+    assert_eq!(told(&summary.flows[1]), (false, Some(1)));
+    assert_eq!(told(&summary.groups[0]), (true, Some(1)));
+    assert_eq!(summary.groups[0].completion_s, summary.flows[0].completion_s);
+    assert_eq!(told(&run(&group_of_two()).flows[0]), (false, None), "bulk has no end");
 }
