@@ -73,6 +73,9 @@ fn pairs<S: serde::Serializer>(when: &[(String, String)], s: S) -> Result<S::Ok,
 /// A case and the summaries of its repetitions.
 type Runs<'a> = (Json, Vec<&'a Json>);
 
+/// The numbers of the cases that a claim compares others with, by the values that both must share.
+pub(crate) struct Others(BTreeMap<String, Vec<usize>>);
+
 /// What became of a claim in one case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
@@ -182,47 +185,61 @@ impl Claim {
 
     /// Judges it in every case it concerns, or in all those together that differ in pooled keys alone.
     fn verdicts(&self, cases: &[Runs]) -> Vec<Verdict> {
+        // Sweeps may have 100 000 cases: none is looked for among all others.
         let mut groups: Vec<(Json, Vec<&Runs>)> = Vec::new();
+        let mut known: BTreeMap<String, usize> = BTreeMap::new();
         for runs in cases.iter().filter(|(case, _)| self.concerns(case)) {
-            let common = self.common(&runs.0);
-            let like = groups.iter_mut().find(|(case, _)| !self.pool.is_empty() && *case == common);
-            match like {
+            let common = without(&runs.0, &self.pool);
+            let group = if self.pool.is_empty() {
+                groups.len()
+            } else {
+                *known.entry(common.to_string()).or_insert(groups.len())
+            };
+            match groups.get_mut(group) {
                 Some((_, pooled)) => pooled.push(runs),
                 None => groups.push((common, vec![runs])),
             }
         }
-        groups.iter().map(|(case, pooled)| self.judge_together(case, pooled, cases)).collect()
+        let others = self.others(cases.iter().map(|(case, _)| case));
+        groups.iter().map(|(case, pooled)| self.judge_together(case, pooled, cases, &others)).collect()
+    }
+
+    /// The cases with the values of `against`; none without any.
+    pub(crate) fn others<'a>(&self, cases: impl Iterator<Item = &'a Json>) -> Others {
+        let mut by = BTreeMap::<String, Vec<usize>>::new();
+        for (i, case) in cases.enumerate().filter(|(_, case)| matches_case(&self.against, case)) {
+            if !self.against.is_empty() {
+                by.entry(without(case, &self.moved).to_string()).or_default().push(i);
+            }
+        }
+        Others(by)
+    }
+
+    /// Those among them that this case may be compared with.
+    pub(crate) fn beside<'a>(&self, case: &Json, others: &'a Others) -> &'a [usize] {
+        others.0.get(&without(case, &self.moved).to_string()).map_or(&[], Vec::as_slice)
     }
 
     /// Judges it on the repetitions of several cases as if they were of one.
-    fn judge_together(&self, common: &Json, pooled: &[&Runs], cases: &[Runs]) -> Verdict {
+    fn judge_together(&self, common: &Json, pooled: &[&Runs], cases: &[Runs], others: &Others) -> Verdict {
         let unjudged = |why| Verdict { judged: false, holds: false, why, ..self.judge(common, &[], &[]) };
-        let (mut own, mut others, mut unrun) = (Vec::new(), Vec::new(), 0);
+        let (mut own, mut against, mut unrun) = (Vec::new(), Vec::new(), 0);
         for (case, repetitions) in pooled {
-            let beside = if self.against.is_empty() { Ok(&repetitions[..]) } else { self.other(case, cases) };
+            let beside = if self.against.is_empty() { Ok(&repetitions[..]) } else { self.other(case, cases, others) };
             let beside = match beside {
                 Ok(beside) => beside,
                 Err(why) => return unjudged(why),
             };
             unrun += usize::from(repetitions.is_empty() || beside.is_empty());
             own.extend_from_slice(repetitions);
-            others.extend_from_slice(beside);
+            against.extend_from_slice(beside);
         }
         match (unrun, pooled.len()) {
             (1.., all @ 2..) => {
                 unjudged(format!("no repetition has finished for {unrun} of the {all} cases that it pools"))
             }
-            _ => self.judge(common, &own, &others),
+            _ => self.judge(common, &own, &against),
         }
-    }
-
-    /// The swept values of a case but for those of pooled keys.
-    fn common(&self, case: &Json) -> Json {
-        let mut common = case.clone();
-        if let Json::Object(values) = &mut common {
-            values.retain(|key, _| !self.pool.contains(key));
-        }
-        common
     }
 
     /// The repetition of the right side that one of the left is set beside: itself, or the one of the same seed.
@@ -234,8 +251,8 @@ impl Claim {
     }
 
     /// The repetitions of the case that this one is compared with. Of several, keys that a zip moves along must be the same.
-    fn other<'a, 'b>(&self, case: &Json, cases: &'a [Runs<'b>]) -> Result<&'a [&'b Json], String> {
-        let fit: Vec<_> = cases.iter().filter(|(other, _)| self.compares(case, other)).collect();
+    fn other<'a, 'b>(&self, case: &Json, cases: &'a [Runs<'b>], others: &Others) -> Result<&'a [&'b Json], String> {
+        let fit: Vec<_> = self.beside(case, others).iter().map(|i| &cases[*i]).collect();
         let free = |key: &String| self.against.iter().any(|(given, _)| given == key);
         let same = |other: &Json| {
             case.as_object().is_none_or(|keys| keys.iter().all(|(k, v)| free(k) || other.get(k) == Some(v)))
@@ -250,12 +267,15 @@ impl Claim {
             }
         }
     }
+}
 
-    /// Is `other` the case that this one is compared with?
-    pub(crate) fn compares(&self, case: &Json, other: &Json) -> bool {
-        let same = |(key, value): (&String, &Json)| self.moved.contains(key) || other.get(key) == Some(value);
-        matches_case(&self.against, other) && case.as_object().is_none_or(|keys| keys.iter().all(same))
+/// The swept values of a case but for those of some keys.
+fn without(case: &Json, keys: &[String]) -> Json {
+    let mut rest = case.clone();
+    if let Json::Object(values) = &mut rest {
+        values.retain(|key, _| !keys.contains(key));
     }
+    rest
 }
 
 fn seed_of(summary: &Json) -> String {

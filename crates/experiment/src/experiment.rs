@@ -230,12 +230,11 @@ impl Experiment {
             let mut cells = self.parts.published.iter().flat_map(|table| &table.cells);
             cells.any(|cell| matches_case(&cell.when, case))
         };
-        let compared = |claim: &Claim, case: &Json| cases.iter().position(|other| claim.compares(case, other));
+        let claims: Vec<_> = self.parts.claims.iter().map(|claim| (claim, claim.others(cases.iter()))).collect();
         let asked = cases.iter().enumerate().filter_map(|(index, case)| {
-            let claims: Vec<&Claim> = self.parts.claims.iter().filter(|claim| claim.concerns(case)).collect();
-            let others = claims.iter().filter(|claim| !claim.against.is_empty());
-            (!claims.is_empty() || printed(case))
-                .then(|| (index, others.filter_map(|claim| compared(claim, case)).collect()))
+            let of: Vec<_> = claims.iter().filter(|(claim, _)| claim.concerns(case)).collect();
+            let compared = of.iter().filter_map(|(claim, others)| claim.beside(case, others).first().copied());
+            (!of.is_empty() || printed(case)).then(|| (index, compared.collect()))
         });
         let asked: Vec<_> = asked.collect();
         if asked.is_empty() { (0..cases.len()).map(|index| (index, Vec::new())).collect() } else { asked }

@@ -5,6 +5,7 @@ use crate::limits::CASES_MAX;
 use crate::source::{Checked, Fault, Place};
 use crate::tree::{Any, At, Table, get, get_mut, same_text};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::collections::BTreeSet;
 
 /// Keys that move together and the values they take.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,10 +157,10 @@ fn zipped(group: &At<Any>) -> Checked<Axis> {
             return Err(Fault::at(other.key.place, message).under("sweep.zip"));
         }
     }
-    let rows = |i: usize| columns.iter().map(|c| c.values[i].show()).collect::<Vec<_>>();
-    for i in 0..first.values.len() {
-        if (0..i).any(|j| rows(j) == rows(i)) {
-            return Err(Fault::at(first.values[i].place, "the same combination is given twice").under("sweep.zip"));
+    let mut rows = BTreeSet::new();
+    for (i, value) in first.values.iter().enumerate() {
+        if !rows.insert(columns.iter().map(|c| c.values[i].show()).collect::<Vec<_>>()) {
+            return Err(Fault::at(value.place, "the same combination is given twice").under("sweep.zip"));
         }
     }
     Ok(Axis { columns })

@@ -249,7 +249,7 @@ pub fn swept(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc:
 /// Versions, as JSON.
 #[pyfunction]
 pub fn version() -> String {
-    json!({"version": env!("CARGO_PKG_VERSION"), "schema": sim::SCHEMA, "model": sim::MODEL, "format": 1,
+    json!({"version": env!("CARGO_PKG_VERSION"), "schema": sim::SCHEMA, "model": sim::MODEL, "format": experiment::limits::FORMAT,
            "event": cc::EVENT_VERSION, "git": option_env!("SOJOURN_COMMIT").unwrap_or_default()})
     .to_string()
 }
