@@ -87,6 +87,10 @@ impl Quantity for Condition {
     fn read(text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
         let malformed = || format!("{text:?} is not {}", Self::what());
+        if let Some(turned) = ["=>", "=<"].into_iter().find(|turned| trimmed.starts_with(turned)) {
+            let meant = if turned == "=>" { ">=" } else { "<=" };
+            return Err(format!("{turned:?} is no comparison: write \"{meant} {}\"", trimmed[2..].trim()));
+        }
         if let Some((word, sign)) = SIGNS.iter().find(|(word, _)| trimmed.starts_with(word)) {
             return Operand::read(&trimmed[word.len()..]).map(|operand| Condition::Compare(*sign, operand));
         }

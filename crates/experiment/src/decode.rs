@@ -151,7 +151,11 @@ impl<'de> de::SeqAccess<'de> for Items<'_> {
 
 /// What errors call an element of a list: its name if it has one, else its number.
 fn label(item: &At<Any>, number: usize) -> String {
-    let name = if let Any::Table(table) = &item.value { get(table, "name").and_then(|n| n.as_text()) } else { None };
+    let name = if let Any::Table(table) = &item.value {
+        get(table, "name").and_then(|n| n.as_text()).filter(|name| !name.is_empty())
+    } else {
+        None
+    };
     name.map_or_else(|| format!("[{number}]"), str::to_string)
 }
 

@@ -11,7 +11,7 @@ use crate::resolve::{Context, whole, within};
 use crate::scenario::{FlowSpec, LinkId, Traffic};
 use crate::source::{Checked, Fault, did_you_mean};
 use crate::tmix::Origin;
-use crate::traffic;
+use crate::traffic::{self, TRAFFIC};
 use crate::tree::At;
 use params::{Spec, Value};
 use std::collections::BTreeMap;
@@ -230,7 +230,11 @@ fn checked_cc(at: &At<Q<SpecOf<Cc>>>, context: &Context<'_>) -> Checked<Spec> {
     let Ok(entry) = cc::find(&spec.name) else {
         let mut names: Vec<&str> = cc::ALGORITHMS.iter().map(|e| e.about.name).collect();
         names.extend(context.extra_cc.iter().map(String::as_str));
-        let near = did_you_mean(&spec.name, names.iter().copied());
+        let near = if TRAFFIC.iter().any(|kind| kind.name == spec.name) {
+            format!("; it is traffic: write traffic = {:?}", spec.to_string())
+        } else {
+            did_you_mean(&spec.name, names.iter().copied())
+        };
         let message = format!("there is no congestion control {:?}{near} (there are {})", spec.name, names.join(", "));
         return Err(Fault::at(at.place, message));
     };

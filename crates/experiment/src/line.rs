@@ -102,8 +102,16 @@ fn path_keys(path: Piece<'_>) -> Checked<Table> {
     for word in words(path) {
         let name = classify(word, &table)?;
         if let Some((_, old)) = table.iter().find(|(k, _)| k.value == name) {
-            let message = format!("{:?} is a second {name} beside {:?}", word.text, old.show());
-            return Err(Fault::at(word.place(), message));
+            // Any word may be a queue; which of the two is one?
+            let stray = [(old.place, old.show()), (word.place(), word.text.to_string())]
+                .into_iter()
+                .find(|(_, text)| name == "queue" && text.parse::<Spec>().is_ok_and(|s| aqm::find(&s.name).is_err()));
+            return Err(match stray {
+                Some((place, text)) => {
+                    Fault::at(place, format!("{text:?} is no rate, time, buffer, loss or queue, {LIKE}"))
+                }
+                None => Fault::at(word.place(), format!("{:?} is a second {name} beside {:?}", word.text, old.show())),
+            });
         }
         table.push((key(name, word), word.node()));
     }
@@ -210,7 +218,10 @@ fn flow_keys(item: Piece<'_>, flows: Place) -> Checked<Table> {
     if let Some(word) = ecn {
         table.push((key("ecn", word), At { value: Any::Bool(true), place: word.place() }));
     }
-    let spec = what.text.parse::<Spec>().map_err(|e| Fault::at(what.place(), format!("a flow is {e}")))?;
+    let spec = what.text.parse::<Spec>().map_err(|e| {
+        let last = what.text.rsplit_once(char::is_whitespace).map_or("", |(_, word)| word);
+        Fault::at(what.place(), format!("a flow is {e}{}", did_you_mean(last, ["ecn"])))
+    })?;
     match TRAFFIC.iter().find(|kind| kind.name == spec.name) {
         Some(kind) => {
             if !kind.udp {

@@ -147,7 +147,8 @@ fn from_table(table: &DeTable<'_>, place: Place, source: u32) -> Checked<At<Any>
     let mut entries = Table::new();
     for (key, value) in table.iter() {
         let at = At { value: key.get_ref().to_string(), place: Place::new(source, key.span()) };
-        entries.push((at, from_value(value, source)?));
+        let value = from_value(value, source).map_err(|fault| fault.under(&at.value))?;
+        entries.push((at, value));
     }
     // The parser sorts by name; a sweep's axes and a table's columns want the order of the file.
     entries.sort_by_key(|(key, _)| key.place.start);

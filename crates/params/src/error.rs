@@ -3,6 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use alloc::{format, vec};
+use core::cmp::Reverse;
 use core::fmt;
 
 /// Why a setting was refused.
@@ -76,7 +77,9 @@ impl fmt::Display for ParamError {
                 write!(f, " (there are {})", allowed.join(", "))
             }
             ParamError::Malformed { name, given, expected } => {
-                write!(f, "{name} = \"{given}\" is not {expected}")
+                let negative = crate::parse_number(given).is_some_and(|(x, unit)| x < 0.0 && !unit.is_empty());
+                let why = if negative { "negative, " } else { "" };
+                write!(f, "{name} = \"{given}\" is {why}not {expected}")
             }
             ParamError::OutOfRange { name, given, allowed } => {
                 write!(f, "{name} = {given} is out of range: {allowed}")
@@ -106,8 +109,13 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .filter(|c| short(c))
         .map(|c| (distance(&given, &c.to_lowercase()), c))
         .filter(|(d, c)| *d <= limit || (given.len() >= 3 && c.starts_with(given.as_str())))
-        .min_by_key(|(d, _)| *d)
+        // Of equals the one as long, then the one that begins alike: "sm" is rather "ms" than "s", "rat" rather "rate" than "at".
+        .min_by_key(|(d, c)| (*d, given.len().abs_diff(c.len()), Reverse(begins_alike(&given, c))))
         .map(|(_, c)| c)
+}
+
+fn begins_alike(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
 }
 
 /// Edits between two words; two neighbours swapped count as one (Damerau's restricted distance).
@@ -154,6 +162,8 @@ mod tests {
         assert_eq!(nearest("bta", ["alpha", "beta"]), Some("beta"));
         assert_eq!(nearest("fqcodel", ["fq_codel", "codel"]), Some("fq_codel"));
         assert_eq!(nearest("hdlg", ["hldg", "cdg"]), Some("hldg"));
+        assert_eq!(nearest("rat", ["at", "rate"]), Some("rate"));
+        assert_eq!(nearest("sm", ["s", "ms", "min"]), Some("ms"));
         assert_eq!(nearest("qwertz", ["hldg", "cdg"]), None);
     }
 }
