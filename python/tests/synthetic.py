@@ -132,14 +132,14 @@ def _run(case: Any, repetition: int, step: float | None, events: bool) -> Raw:
         for name in case.groups
         if (mine := [f for f in flows if f["group"] == name])
     ]  # fmt: skip
-    idle = {"name": "return", "utilisation": None, "queue_ms": None, "arrived": 0, "dropped": 0, "drop_pct": 0.0,
-            "marked": 0, "queue_packets": {"mean": 0.0, "max": 0}}  # fmt: skip
+    idle = {"name": "return", "rate_mbps": None, "utilisation": None, "queue_ms": None, "arrived": 0, "dropped": 0,
+            "drop_pct": 0.0, "marked": 0, "queue_packets": {"mean": 0.0, "max": 0}}  # fmt: skip
     summary = {
         "case": dict(case.values), "seed": case.seed + repetition, "schema": 1, "model": 1,
         "digest": f"{rng.integers(2**63):016x}", "flows": flows, "groups": groups,
         "links": [
-            {"name": "bottleneck", "utilisation": used, "queue_ms": spread, "arrived": 50000, "dropped": 12,
-             "drop_pct": 0.024, "marked": 0, "queue_packets": {"mean": 8.1, "max": 41}},
+            {"name": "bottleneck", "rate_mbps": rate, "utilisation": used, "queue_ms": spread, "arrived": 50000,
+             "dropped": 12, "drop_pct": 0.024, "marked": 0, "queue_packets": {"mean": 8.1, "max": 41}},
             idle,
         ],
         "fairness": {"jain": float(1 / (n * (shares**2).sum())), "max_min": float(shares.min() / shares.max())},

@@ -381,3 +381,17 @@ def test_swept_values_of_other_units_are_sorted_by_what_they_are() -> None:
     table = next(piece for piece in tables(result) if isinstance(piece, Table))
     cells = [row[0] for row in table.rows]
     assert [cell.sort for cell in cells if isinstance(cell, Cell)] == pytest.approx([2e6, 9e5, 1e7])
+
+
+def test_a_page_has_every_line_of_a_terminal() -> None:
+    from sojourn.report.pieces import Table
+    from sojourn.report.result import tables
+    from sojourn.tables import GROUP, LINK, rows
+
+    # The second flow starts when all is measured: what is looked for has figures of zero or none at all.
+    window = {"run.duration": "3 s", "run.measure": '["1 s", "2 s"]'}
+    starved = sojourn.run("5Mbit/s 20ms 1BDP fifo: newreno, cubic@2.98s", set=window)
+    groups, links = (piece for piece in tables(starved) if isinstance(piece, Table))
+    assert [row[0] for row in groups.rows] == [row.name for row in rows(starved, "groups", GROUP)]
+    assert [row[0] for row in groups.rows] == ["newreno", "cubic"]
+    assert [row[0] for row in links.rows] == [row.name for row in rows(starved, "links", LINK)] == ["bottleneck"]

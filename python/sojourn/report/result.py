@@ -57,7 +57,7 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
         ("groups", group_columns(result), ("flow", "cc"), "Flows"),
         ("links", LINK, ("link",), "Links"),
     ):
-        lines = [row for row in rows(result, part, columns) if any(cell.n and cell.mean for cell in row.cells)]
+        lines = list(rows(result, part, columns))
         kept = telling(lines, columns)
         body: list[list[Value]] = []
         for row in lines:
