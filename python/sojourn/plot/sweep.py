@@ -18,8 +18,8 @@ from . import hues, style
 from .data import Shown, axis_label, over_repeats, partial, runs, swept
 from .histogram import Floats
 from .keys import called, short_spec
-from .keys import values as spelled
 from .links import chosen, words
+from .parts import parted, shared
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,9 +47,9 @@ def heat(
     """The mean of `metric` over repetitions in cells, `x` and `y` two swept keys (default the last two that do not
     move together); with `statistic="median"` the median, which one odd run does not move.
 
-    Further swept keys make one panel for each combination. Ratios are coloured to both sides of 1, everything else
-    from dark to bright; `low` and `high` fix the ends of the colours, in the unit shown. `link` is whose figure it is
-    when `metric` names none (default each case's bottleneck).
+    Further swept keys make one panel for each combination, and for each of several results. Ratios are coloured to both
+    sides of 1, everything else from dark to bright; `low` and `high` fix the ends of the colours, in the unit shown.
+    `link` is whose figure it is when `metric` names none (default each case's bottleneck).
     """
     if low is not None and high is not None and low >= high:
         raise SpecError(f"low={low:g} is not below high={high:g}: they are the ends of the colours, darkest first")
@@ -57,13 +57,14 @@ def heat(
         raise SpecError(f"statistic is {statistic!r}; it may be {' or '.join(map(repr, OVER_RUNS))}")
     cases = chosen(cases, link, [metric])
     keys = swept(cases)
-    x, y = _axes(cases, keys, x, y)
+    x, y = _axes(cases, shared(cases, keys), x, y)
     with_axes = {axis: [key for key in keys if key not in (x, y) and _together(cases, axis, key)] for axis in (x, y)}
     others = [key for key in keys if key not in (x, y, *with_axes[x], *with_axes[y])]
-    panels = list(itertools.product(*(keys[key] for key in others)))
+    panels = parted(cases, keys, (x, y), others)
     if len(panels) > PANELS:
+        results = ["results"] if len({case.result.title for case in cases}) > 1 else []
         raise SpecError(
-            f"{len(panels)} panels for {' × '.join(others)} do not fit on a page; "
+            f"{len(panels)} panels for {' × '.join([*results, *others])} do not fit on a page; "
             f"choose other axes with x= and y=, or fewer cases"
         )
     _, _, factor = quantity(metric)
@@ -85,10 +86,8 @@ def heat(
     fig = style.figure(size, down * (0.95 + tall) + 0.25 + room)
     axes = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True)
     over = OVER_RUNS[statistic]
-    grids = [factor * _grid(cases, metric, over, x, y, keys, dict(zip(others, panel, strict=True))) for panel in panels]
+    grids = [factor * _grid(panel.cases, metric, over, x, y, keys) for panel in panels]
     values = np.concatenate([g.reshape(-1) for g in grids])
-    if not np.isfinite(values).any():  # of several results, the cases that have both keys may have none
-        raise NotRecorded(f"{metric} has no value in any case over {x} and {y}")
     colours = _colours(metric, values[np.isfinite(values)], low, high)
     digits = _digits(values[np.isfinite(values)], wide)
     # Numbers grow upwards; names are read from the top, in the order of every legend.
@@ -106,8 +105,8 @@ def heat(
         ax.grid(visible=False)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        if panel:
-            ax.set_title(textwrap.fill(spelled(dict(zip(others, panel, strict=True)), keys), letters), loc="left")
+        if panel.label:
+            ax.set_title(textwrap.fill(panel.label, letters), loc="left")
     for ax in axes[:, 0]:
         ax.set_ylabel(aside)
     for column in axes.T:
@@ -134,41 +133,31 @@ def lines(
 ) -> Figure:
     """The mean of `metric` against the swept key `x` (default the longest sweep of numbers), 95 % bands.
 
-    A line for every combination of the other keys. Several metrics make panels over one axis. `log` makes x
-    logarithmic (default: when its values span more than a factor of 12). `link` is whose figures they are when
-    `metric` names none (default each case's bottleneck).
+    A line for every combination of the other keys, and for each of several results. Several metrics make panels over
+    one axis. `log` makes x logarithmic (default: when its values span more than a factor of 12). `link` is whose
+    figures they are when `metric` names none (default each case's bottleneck).
     """
     metrics = [name.strip() for name in (metric.split(",") if isinstance(metric, str) else metric)]
     if not metrics:
         raise SpecError("metric is an empty list; name some, such as utilisation, or leave it out")
     cases = chosen(cases, link, metrics)
     keys = swept(cases)
-    if not keys:
-        raise NotRecorded(
-            "nothing was swept: lines need cases that differ in a key; run with "
-            f"""--set 'sweep.path.rtt=["10 ms", "40 ms"]', for instance{partial(cases)}"""
-        )
-    x = _line_axis(keys, x)
+    x = _line_axis(cases, shared(cases, keys), x)
     numbers = on_axis(keys[x])
     places = numbers[0] if numbers else [float(i) for i in range(len(keys[x]))]
     at = dict(zip(keys[x], places, strict=True))
     along = [key for key in keys if key != x and _together(cases, x, key)]  # keys of a zip are one axis
     others = [key for key in keys if key != x and key not in along]
-    combinations = [
-        c for c in itertools.product(*(keys[k] for k in others)) if _with(cases, dict(zip(others, c, strict=True)))
-    ]
-    firsts = [_with(cases, dict(zip(others, c, strict=True)))[0] for c in combinations]
-    labels = [
-        spelled(dict(zip(others, c, strict=True)), keys) or short_spec(f.cc)
-        for c, f in zip(combinations, firsts, strict=True)
-    ]
+    parts = parted(cases, keys, (x,), others)
+    firsts = [part.cases[0] for part in parts]
+    labels = [part.label or short_spec(part.cases[0].cc) for part in parts]
     tall = 0.7 + 1.75 * len(metrics)
     fig = style.figure(size, tall + style.room(labels, size, tall, above=len(metrics) > 1))
     axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for ax, path in zip(axes, metrics, strict=True):
         _, unit, factor = quantity(path)
-        for combination, label, look in zip(combinations, labels, hues.looks(firsts), strict=True):
-            mine = sorted(_with(cases, dict(zip(others, combination, strict=True))), key=lambda c: at[str(c.values[x])])
+        for part, label, look in zip(parts, labels, hues.looks(firsts), strict=True):
+            mine = sorted(part.cases, key=lambda c: at[str(c.values[x])])
             xs = np.array([at[str(c.values[x])] for c in mine])
             bands = np.array([_band(factor * over_repeats(c, path), bounds(path)) for c in mine])
             ax.plot(xs, bands[:, 0], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.5,
@@ -188,7 +177,7 @@ def lines(
     axes[-1].set_xlabel(named + (f"\n(means of {many}, 95 % bands)" if many else ""))
     if len(metrics) == 1:
         style.legend(axes[0], size)
-    elif len(combinations) > 1:
+    elif len(parts) > 1:
         style.legend_above(axes[0], style.LEFT[size])
     style.heading(fig, title)
     return fig
@@ -223,16 +212,14 @@ def _together(cases: Sequence[Shown], one: str, other: str) -> bool:
 
 def _axes(cases: Sequence[Shown], keys: Mapping[str, Sequence[str]], x: str | None, y: str | None) -> tuple[str, str]:
     for given in (x, y):
-        if given is not None and given not in keys:
-            raise SpecError(f"{given!r} is not swept; swept are {', '.join(keys) or 'none'}")
+        _refuse_unswept(cases, keys, given)
     if x is not None and x == y:
         raise SpecError(f"x and y are both {x!r}; name two keys, or one and the other is chosen")
     # Numbers make the better axes; the last two of a sweep are the ones its author varies fastest.
     free = sorted((k for k in keys if k not in (x, y)), key=lambda k: on_axis(keys[k]) is not None)
     if len(free) < (x is None) + (y is None):
-        raise NotRecorded(
-            f"a heat map needs two swept keys; this result has {', '.join(keys) or 'none'}{partial(cases)}"
-        )
+        who = "these results share" if _by_all(cases) else "this result has"
+        raise NotRecorded(f"a heat map needs two swept keys; {who} {', '.join(keys) or 'none'}{partial(cases)}")
     # Keys of a zip are one axis, not two.
     if x is None:
         x = ([key for key in free if y is None or not _together(cases, y, key)] or free)[-1]
@@ -242,17 +229,26 @@ def _axes(cases: Sequence[Shown], keys: Mapping[str, Sequence[str]], x: str | No
     return x, y
 
 
-def _line_axis(keys: Mapping[str, Sequence[str]], x: str | None) -> str:
+def _refuse_unswept(cases: Sequence[Shown], keys: Mapping[str, Sequence[str]], axis: str | None) -> None:
+    if axis is not None and axis not in keys:
+        raise SpecError(f"{axis!r} is not swept{_by_all(cases)}; swept are {', '.join(keys) or 'none'}")
+
+
+def _by_all(cases: Sequence[Shown]) -> str:
+    return " by all of these results" if len({id(case.result) for case in cases}) > 1 else ""
+
+
+def _line_axis(cases: Sequence[Shown], keys: Mapping[str, Sequence[str]], x: str | None) -> str:
+    if not keys:
+        raise NotRecorded(
+            f"nothing was swept{_by_all(cases)}: lines need cases that differ in a key; run with "
+            f"""--set 'sweep.path.rtt=["10 ms", "40 ms"]', for instance{partial(cases)}"""
+        )
+    _refuse_unswept(cases, keys, x)
     if x is not None:
-        if x not in keys:
-            raise SpecError(f"{x!r} is not swept; swept are {', '.join(keys)}")
         return x
     numeric = [k for k in keys if on_axis(keys[k]) is not None]
     return max(numeric or list(keys), key=lambda k: len(keys[k]))
-
-
-def _with(cases: Sequence[Shown], wanted: Mapping[str, str]) -> list[Shown]:
-    return [c for c in cases if all(str(c.values.get(k)) == v for k, v in wanted.items())]
 
 
 def _grid(
@@ -262,16 +258,14 @@ def _grid(
     x: str,
     y: str,
     keys: Mapping[str, Sequence[str]],
-    wanted: Mapping[str, str],
 ) -> Floats:
     grid = np.full((len(keys[y]), len(keys[x])), math.nan)
-    for case in _with(cases, wanted):
-        if x in case.values and y in case.values:
-            values = over_repeats(case, metric)
-            good = values[np.isfinite(values)]
-            if len(good):
-                row, col = keys[y].index(str(case.values[y])), keys[x].index(str(case.values[x]))
-                grid[row, col] = float(over(good))
+    for case in cases:
+        values = over_repeats(case, metric)
+        good = values[np.isfinite(values)]
+        if len(good):
+            row, col = keys[y].index(str(case.values[y])), keys[x].index(str(case.values[x]))
+            grid[row, col] = float(over(good))
     return grid
 
 
