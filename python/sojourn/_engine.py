@@ -119,7 +119,11 @@ def run(
     stop: _core.StopFlag | None = None,
     algorithms: Mapping[str, type[CongestionControl]] | None = None,
 ) -> Raw:
-    """Run one case once, in this thread, without the interpreter lock. A stopped run raises `Stopped`."""
+    """Run one case once, in this thread, without the interpreter lock.
+
+    Raises `Stopped` where it was stopped, and RunError for all else: the experiment has been checked, so that what the
+    core refuses now is this run's alone.
+    """
     try:
         result = _core.run(
             experiment.text,
@@ -135,12 +139,11 @@ def run(
             stop=stop or _core.StopFlag(),
             python_cc=dict(algorithms) if algorithms else None,
         )
-    except _core.SpecError as error:
-        raise _unsound(error) from None
     except (_core.Stopped, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of the core derives from BaseException, and one case must not end a sweep
-        what = f"{type(error).__name__}: {error}{_raised_at(error)}"
+        refused = isinstance(error, _core.SpecError)
+        what = str(error) if refused else f"{type(error).__name__}: {error}{_raised_at(error)}"
         where = f"{experiment.file}, case {case}, repetition {repetition}"
         raise RunError(f"{where}: {what}", case, repetition) from error
     return Raw(case, repetition, result.summary, result.tables, tuple(result.names))

@@ -13,6 +13,10 @@ from .errors import SpecError
 _NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
 
 
+#: The steps of series that the core takes, in ms.
+STEPS = (0.001, 1e9)
+
+
 class Quantity(NamedTuple):
     """A number and its unit as they are written."""
 
@@ -57,8 +61,8 @@ def series_step(given: str | float) -> float:
     value = milliseconds(given) if isinstance(given, str) else float(given)
     if value is None:
         raise SpecError(f"series step {given!r}: expected a time such as 10ms")
-    if not 0 < value < float("inf"):
-        raise SpecError(f"series step {given!r}: must be more than zero")
+    if not STEPS[0] <= value <= STEPS[1]:
+        raise SpecError(f"series step {given!r}: allowed is 1 us to 1000000 s")
     return value
 
 

@@ -203,3 +203,13 @@ def test_settings_come_as_what_they_are():
 def test_a_class_takes_the_name_of_no_traffic():
     with pytest.raises(sj.SpecError, match=r"'web' is a kind of traffic, .* my_web"):
         sj.run("5Mbit/s 40ms 1BDP fifo: web", algorithms={"web": Additive}, set=SHORT)
+
+
+def test_traffic_that_a_class_cannot_carry_fails_its_runs_alone(tmp_path):
+    sends = {"run.duration": "1 s", "sweep.flow.mine.traffic": ["bulk", "tmix", "web", "onoff"]}
+    line, out = "5Mbit/s 40ms 20p fifo: mine", tmp_path / "out"
+    with pytest.raises(sj.RunError, match=r"^<command line>, case 1, repetition 0: mine: tmix traffic runs with the "):
+        sj.run(line, algorithms={"mine": Additive}, set=sends, out=out, jobs=1)
+    kept = sj.load(out)
+    assert [outcome.case.index for outcome in kept.outcomes] == [0, 2, 3]
+    assert [(failure.case, failure.repetition) for failure in kept.failures] == [(1, 0)]

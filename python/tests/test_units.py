@@ -4,7 +4,8 @@ import pytest
 
 import sojourn as sj
 from sojourn import _engine, units
-from sojourn.errors import SpecError
+from sojourn._types import Record
+from sojourn.errors import RunError, SpecError
 from sojourn.whatif.commands import octets, packets
 
 KEYS = {"time": "path.rtt", "rate": "path.rate", "size": "path.buffer", "packets": "path.buffer"}
@@ -49,15 +50,23 @@ def test_what_is_a_quantity(text: str, value: tuple[float, str, str, float] | No
     assert units.quantity(text) == value
 
 
-@pytest.mark.parametrize(("text", "ms"), [("20 µs", 0.02), ("1 min", 6e4), ("2 ns", 2e-6), ("0.1s", 100.0)])
+@pytest.mark.parametrize(("text", "ms"), [("20 µs", 0.02), ("1 min", 6e4), ("2000 ns", 2e-3), ("0.1s", 100.0)])
 def test_any_unit_of_time_does_for_a_step(text: str, ms: float) -> None:
     assert units.series_step(text) == pytest.approx(ms)
 
 
-@pytest.mark.parametrize("text", ["10", "10 kB", "0 ms", "-1 ms", "ten ms", ""])
+@pytest.mark.parametrize("text", ["10", "10 kB", "0 ms", "-1 ms", "ten ms", "", "2 ns", "300 h"])
 def test_a_step_is_a_time_and_more_than_none(text: str) -> None:
     with pytest.raises(SpecError, match="series step"):
         units.series_step(text)
+
+
+@pytest.mark.parametrize(("end", "beyond"), [(units.STEPS[0], 0.9), (units.STEPS[1], 1.1)])
+def test_the_steps_that_are_allowed_are_those_of_the_core(end: float, beyond: float) -> None:
+    tiny = _engine.read("1Mbit/s 20ms 9p fifo: cubic", [("run.duration", "10 ms")])
+    _engine.run(tiny, 0, 0, Record(end))
+    with pytest.raises(RunError, match="series: the step"):
+        _engine.run(tiny, 0, 0, Record(end * beyond))
 
 
 @pytest.mark.parametrize(
