@@ -120,11 +120,13 @@ class Store:
         self._meta: dict[str, Any] = {}
         #: How many runs the command asks for that adds to it; who finds the folder unfinished is told.
         self.asked: int | None = None
-        if not ours:
-            self._check()
+        self._ours = ours
+        self._check()
 
     def _check(self) -> None:
         """Refuse a folder that is someone else's before any time is spent."""
+        if self._ours:
+            return
         meta = _results_or_room(self.path, self._cure)
         if meta is None:
             pass
@@ -230,6 +232,7 @@ class Store:
         if self._lines is None:
             self._made = [each for each in (self.path, *self.path.parents) if not each.exists()]
             self._lines = open_locked(self.path / "summary.jsonl", self._cure.elsewhere)
+            self._check()  # another command may have had it since it was looked at
             others = ((self.path / name).exists() for name in _FILES if name != "summary.jsonl")
             self._new = self._lines.seek(0, os.SEEK_END) == 0 and not any(others)
             if self._new:

@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 import sojourn as sj
 from sojourn import _engine, disk
 from sojourn import store as stores
+from sojourn.sweep import Sweep, choose, run_all
 
 SHORT = {"run.duration": "2 s"}
 
@@ -467,3 +468,14 @@ def test_a_file_that_could_not_be_written_leaves_no_part_of_it(tmp_path):
     with pytest.raises(OSError):
         disk.write(tmp_path / "meta.json", b"{}")
     assert [file.name for file in tmp_path.iterdir()] == ["meta.json"]
+
+
+def test_a_folder_that_another_experiment_took_meanwhile_is_refused(sweep_file, tmp_path):
+    out = tmp_path / "out"
+    line = _engine.read("2Mbit/s 20ms 1BDP fifo: newreno", [("run.duration", "2 s")])
+    late = Sweep(line, lambda plan: choose(plan, None, False), store=stores.opener(line, out))
+    first = sj.run(sweep_file, out=out)
+    with pytest.raises(sj.SpecError, match=r"out holds the results of another experiment \(two rates\); choose"):
+        run_all([late])
+    same_tables(sj.load(out), first)
+    assert len(sj.run(sweep_file, out=out, repeat=4)) == 8, "the folder is locked no more"
