@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -10,7 +11,10 @@ from typing import NamedTuple
 from . import _engine
 from .errors import SpecError
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
+#: Where a number ends, for the core and here: an "e" belongs to it only if a digit follows, with or without a sign.
+_NUMBER = re.compile(r"[+-]?(?:[0-9._]|[eE][+-]?(?=[0-9]))*")
+#: Endings of rates that count bytes, which the core refuses.
+_BYTES = ("Bps", "BPS")
 
 
 #: The steps of series that the core takes, in ms.
@@ -39,11 +43,15 @@ def quantity(text: str) -> Quantity | None:
     >>> quantity("12 Mbit/s"), quantity("fifo")
     (Quantity(value=12.0, unit='Mbit/s', kind='rate', scale=1000000.0), None)
     """
-    match = _NUMBER.fullmatch(text)
-    if match is None:
+    text = text.strip()
+    end = match.end() if (match := _NUMBER.match(text)) else 0
+    unit = text[end:].strip()
+    found = _units().get(unit) or (None if unit.endswith(_BYTES) else _rates().get(unit.lower()))
+    try:
+        value = float(text[:end].replace("_", ""))  # underscores say nothing, wherever they stand
+    except ValueError:
         return None
-    found = _units().get(match[2]) or _rates().get(match[2].lower())
-    return Quantity(float(match[1]), match[2], *found) if found else None
+    return Quantity(value, unit, *found) if found and math.isfinite(value) else None
 
 
 def milliseconds(text: str) -> float | None:

@@ -1,9 +1,13 @@
 """What the core lists as units is read alike in both languages."""
 
+from pathlib import Path
+
 import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
 import sojourn as sj
-from sojourn import _engine, units
+from sojourn import _engine, report, units
 from sojourn._types import Record
 from sojourn.errors import RunError, SpecError
 from sojourn.whatif.commands import octets, packets
@@ -33,13 +37,19 @@ def test_a_unit_means_the_same_to_the_core_and_here(kind: str, unit: str) -> Non
     ("text", "value"),
     [
         ("12.5 Mbit/s", (12.5, "Mbit/s", "rate", 1e6)),
-        ("10 MBPS", (10.0, "MBPS", "rate", 1e6)),
+        ("10 mBIT/s", (10.0, "mBIT/s", "rate", 1e6)),
         ("1e3 kbit/s", (1e3, "kbit/s", "rate", 1e3)),
         ("10_000 packets", (10_000.0, "packets", "packets", 1.0)),
         (".5BDP", (0.5, "BDP", "BDP", 1.0)),
         ("-3 %", (-3.0, "%", "share", 0.01)),
         ("0.5", (0.5, "", "share", 1.0)),
+        ("1__0_ ms", (10.0, "ms", "time", 1e-3)),
+        ("_1_e0_1 s", (10.0, "s", "time", 1.0)),
+        ("_ ms", None),
+        ("1e999 ms", None),
+        ("١ ms", None),
         ("10 MB/s", None),
+        ("10 MBPS", None),
         ("10 mb", None),
         ("ms", None),
         ("1.2.3 ms", None),
@@ -48,6 +58,47 @@ def test_a_unit_means_the_same_to_the_core_and_here(kind: str, unit: str) -> Non
 )
 def test_what_is_a_quantity(text: str, value: tuple[float, str, str, float] | None) -> None:
     assert units.quantity(text) == value
+
+
+def resolved(kind: str, text: str) -> float | None:
+    """What the core makes of a time (in s) or a rate (in bit/s); None where it reads none."""
+    try:
+        case = sj.check("10Mbit/s 20ms 80packets fifo: cubic", set={KEYS[kind]: text}).cases[0]
+    except SpecError as error:
+        assume("allowed is" not in error.what)  # it was read, and is too large
+        return None
+    return float(case.flows[0]["base_rtt_ms"]) / 1e3 if kind == "time" else float(case.links[0]["rate_mbps"]) * 1e6
+
+
+DIGITS = st.text("0123456789_", max_size=4)
+NUMBERS = st.one_of(
+    st.builds("{}{}{}{}".format, DIGITS, st.sampled_from(["", ".", "_.", "._"]), DIGITS, st.sampled_from(["", "e0_1"])),
+    st.builds("{}{}{}".format, DIGITS, st.sampled_from(["e", "E", "_e", "e_", "e+", "e-", "+", ".e"]), DIGITS),
+    st.text("0189._eE+-", max_size=6),
+)
+UNITS = st.sampled_from(["ms", "s", "us", "µs", "MS", "Mbit/s", "mbit", "kbps", "MBps", "kB/s", "BPS", "ebit/s", ""])
+
+
+@settings(max_examples=400, deadline=None)
+@given(kind=st.sampled_from(["time", "rate"]), number=NUMBERS, space=st.sampled_from(["", " ", "  "]), unit=UNITS)
+@example(kind="time", number="1__0", space=" ", unit="ms")
+@example(kind="rate", number="1", space="", unit="MBps")
+def test_every_spelling_is_read_as_the_core_reads_it(kind: str, number: str, space: str, unit: str) -> None:
+    text = f"{number}{space}{unit}"
+    core, found = resolved(kind, text), units.quantity(text)
+    ours = found.amount if found and found.kind == kind else None
+    # The core counts whole bit/s or ns in 64 bits, and none below zero.
+    step, most = {"time": (1e-9, 9e9), "rate": (1.0, 1.7e19)}[kind]
+    if ours is None or not -step / 2 < ours < most:
+        assert core is None
+    else:
+        assert core == pytest.approx(ours, abs=step)
+
+
+def test_a_sweep_of_odd_spellings_has_its_page(tmp_path: Path) -> None:
+    sweep = {"run.duration": "500 ms", "sweep.path.rtt": '["1__0 ms", "20 ms"]'}
+    ran = sj.run("2Mbit/s 20ms 9p fifo: cubic", set=sweep)
+    assert "<table" in report.write([ran], tmp_path / "r.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("text", "ms"), [("20 µs", 0.02), ("1 min", 6e4), ("2000 ns", 2e-3), ("0.1s", 100.0)])
