@@ -119,17 +119,28 @@ def _tun() -> Finding:
     return Finding("TUN", usable, str(device), "run as root, or: sudo chmod a+rw /dev/net/tun")
 
 
+def _elsewhere(name: str) -> Finding | None:
+    """That this part of real packets is not to be had on this system, if it is another than Linux."""
+    from .linux.net import linux
+
+    try:
+        linux()
+    except SetupError as error:
+        return Finding(name, False, str(error), "use a Linux machine")
+    return None
+
+
 def _namespaces() -> Finding:
-    if not sys.platform.startswith("linux"):
-        return Finding("network namespaces", False, f"Linux only, this is {platform.system()}", "use a Linux machine")
+    if elsewhere := _elsewhere("network namespaces"):
+        return elsewhere
     root = os.geteuid() == 0
     found = "root may make them" if root else "root only"
     return Finding("network namespaces", root, found, "run with sudo")
 
 
 def _realtime() -> Finding:
-    if not sys.platform.startswith("linux"):
-        return Finding("real-time scheduling", False, "Linux only", "use a Linux machine")
+    if elsewhere := _elsewhere("real-time scheduling"):
+        return elsewhere
     from .linux.flows import realtime_allowed
 
     allowed = realtime_allowed()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +28,43 @@ def test_without_root_one_sentence_and_its_cure(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(SetupError, match="need Linux"):
         net.require()
+
+
+#: The command where Python has what it has on Windows.
+ELSEWHERE = """
+import os, sys
+sys.modules |= dict.fromkeys(("fcntl", "termios", "resource"))
+if sys.argv[1] != "doctor":
+    del os.geteuid
+from sojourn.cli import app
+app()
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "doctor",
+        "run --on linux FILE",
+        "suite tcpeval --on linux",
+        "verify FILE",
+        "emulate --rate 10Mbit/s --rtt 10ms -- true",
+        "emulate --rate 10Mbit/s --rtt 10ms -o out -- true",
+        "kernel list",
+        "kernel load hldg",
+        "kernel unload",
+        "kernel watch hldg",
+        "kernel install hldg --remove",
+    ],
+)
+def test_another_system_is_told_that_real_packets_need_linux(line: str, sweep_file: Path, tmp_path: Path) -> None:
+    words = [str(sweep_file) if word == "FILE" else word for word in line.split()]
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == int(line != "doctor"), done.stderr
+    assert "real packets need Linux" in " ".join((done.stdout + done.stderr).split())
+    assert "Traceback" not in done.stderr
 
 
 def test_a_missing_tool_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

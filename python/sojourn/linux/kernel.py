@@ -26,6 +26,7 @@ from typing import Any
 
 from ..errors import SetupError, SpecError
 from . import build
+from .net import linux
 
 DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -47,6 +48,7 @@ class Loaded:
 
 def root(what: str) -> None:
     """Refuses anybody else, with the line that mends it."""
+    linux()
     if os.geteuid() != 0:
         raise SetupError(f"{what} needs root: sudo {shlex.join(sys.argv) if sys.argv[0] else 'sojourn'}")
 

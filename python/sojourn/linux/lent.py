@@ -8,7 +8,6 @@ gone, and whoever comes next cleans up.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -114,6 +113,8 @@ def _away(name: str) -> None:
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
     """Whether nobody else has this file locked; then it is, until the end of the block or of this process."""
+    import fcntl  # which other systems lack, where names of what is lent are asked for all the same
+
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         mine = False

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,15 @@ BUFFER = 64 * 1024 * 1024
 _TOOLS = {"ip": "iproute2", "nsenter": "util-linux", "unshare": "util-linux", "setpriv": "util-linux"}
 
 
+def linux() -> None:
+    """Refuse a system that has no namespaces, and may have no locks either for what is lent to its kernel."""
+    if not sys.platform.startswith("linux") or find_spec("fcntl") is None:
+        raise SetupError(f"real packets need Linux, this is {platform.system()}; the simulator runs everywhere")
+
+
 def require() -> None:
     """Say in one sentence what is missing, and the line that mends it; clean up after runs that were killed."""
-    if not sys.platform.startswith("linux"):
-        raise SetupError(f"real packets need Linux, this is {platform.system()}; the simulator runs everywhere")
+    linux()
     if os.geteuid() != 0:
         raise SetupError(f"network namespaces and TUN devices need root: sudo {shlex.join(_command())}")
     if not Path("/dev/net/tun").exists():
@@ -53,6 +59,7 @@ def _command() -> list[str]:
 
 def core() -> Any:
     """The part of the core that only Linux has."""
+    linux()
     return _core
 
 

@@ -170,6 +170,10 @@ def run(
         seen: called with how many runs are done and how many there are.
         told: called with what is to be known before the runs begin.
     """
+    if on == "linux":
+        from ..linux.net import linux
+
+        linux()
     chosen = _chosen(suite, scenarios)
     below = out or place(suite.name, on)
     ccs = cc or (suite.ccs() if suite.ccs else ())
