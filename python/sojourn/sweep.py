@@ -18,10 +18,9 @@ from .algorithm import CongestionControl
 from .errors import RunError, SpecError
 from .pool import Pool, Task
 from .result import Outcome, Result
+from .size import refuse_huge
 from .store import Store
 
-#: Rows of a series that one run may hold: past this, memory rather than patience runs out.
-MOST_ROWS = 50_000_000
 QUICK_CASES = 9
 
 Algorithms = Mapping[str, type[CongestionControl]]
@@ -120,7 +119,7 @@ class Sweep:
         self.runs = chosen if isinstance(chosen, Runs) else Runs.of(self.plan, chosen)
         self.record = record
         self.algorithms = algorithms
-        _refuse_huge(self.plan, record)
+        refuse_huge(self.plan, record)
         self.folder = store(self.plan) if store else None
         if self.folder:
             self.folder.expect(self.runs, record, again=bool(algorithms))
@@ -270,23 +269,3 @@ def run_all(
     finally:
         for one in sweeps:
             one.close()
-
-
-def _refuse_huge(plan: Plan, record: Record) -> None:
-    if record.diftr:
-        for case in plan.cases:
-            packets = sum(link["rate_mbps"] or 0 for link in case.links) * 1e6 / 12_000 * case.duration_s
-            if 3 * packets > MOST_ROWS:
-                raise SpecError(
-                    f"diftr has three rows a packet: up to {3 * packets:.2g} in {case.duration_s:g} s on these links; "
-                    f"at most {MOST_ROWS:.0e} are kept: shorten run.duration or slow the links"
-                )
-    if record.series_ms is None:
-        return
-    for case in plan.cases:
-        rows = case.duration_s * 1e3 / record.series_ms * max(len(case.flows), len(case.links))
-        if rows > MOST_ROWS:
-            raise SpecError(
-                f"series every {record.series_ms:g} ms over {case.duration_s:g} s and {len(case.flows)} flows would be "
-                f"{rows:.2g} rows a run; at most {MOST_ROWS:.0e} are kept: use a longer step"
-            )

@@ -1,0 +1,96 @@
+"""What one run may record: as many rows as there would be, no more and no fewer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sojourn as sj
+from sojourn._types import Record
+from sojourn.errors import SpecError
+from sojourn.plot import recording
+from sojourn.size import MOST_ROWS, OF_CONTROL, OF_QUEUE, OTHER_CONTROL, OTHER_QUEUE, refuse_huge, variables
+
+DIAL_UP = Path(__file__).parents[2] / "experiments" / "tcpeval" / "dial-up.toml"
+HLDG, TWENTY = "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s", "10Gbit/s 20ms 1BDP fifo: 20 cubic"
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds", "record", "said"),
+    [
+        (HLDG, 60_000, Record(1.0), "series every 1 ms over 60000 s of 2 flows with 26 inner variables: up to 1.6e+09"),
+        (HLDG, 60_000, Record(1.0, events=True, acks=True, window=(1.0, 2.0)), None),
+        (HLDG, 60_000, Record(1.0, window=(1.0, 9e4)), "over 59999 s"),
+        (HLDG, 3_000, Record(1.0), "26 inner variables: up to 7.8e+07"),
+        (HLDG.replace("hldg", "reno"), 3_000, Record(1.0), None),
+        (HLDG.replace("fifo", "fq_pie"), 1_500, Record(1.0), "with 37 inner variables: up to 5.6e+07"),
+        (TWENTY, 60, Record(acks=True), "acks hold every packet and its ACK, in 60 s on these links: up to 1e+08 rows"),
+        (TWENTY, 6, Record(acks=True), None),
+        (TWENTY, 60, Record(acks=True, window=(0.0, 6.0)), None),
+        (TWENTY, 70, Record(events=True), "events hold every packet dropped or marked, in 70 s on these links: up to "),
+        (TWENTY, 70, Record(events=True, window=(0.0, 6.0)), None),
+        (TWENTY, 70, Record(), None),
+        (TWENTY, 60, Record(diftr=True), "diftr has three rows a packet, in 60 s on these links: up to 1.5e+08 rows"),
+        (TWENTY, 60, Record(diftr=True, window=(0.0, 1.0)), "diftr has three rows a packet, in 60 s"),
+    ],
+)  # fmt: skip
+def test_only_what_would_be_too_large_is_refused(line: str, seconds: int, record: Record, said: str | None) -> None:
+    plan = sj.check(line, set={"run.duration": f"{seconds} s"})
+    if said is None:
+        refuse_huge(plan, record)
+        return
+    with pytest.raises(SpecError) as caught:
+        refuse_huge(plan, record)
+    assert said in str(caught.value)
+
+
+def test_fast_links_before_a_slow_one_carry_no_more_than_it() -> None:
+    dial_up = sj.check(DIAL_UP)
+    assert max(link["rate_mbps"] for link in dial_up.cases[0].links if link["rate_mbps"]) == 100.0
+    refuse_huge(dial_up, Record(events=True, acks=True))
+
+
+def test_a_close_view_of_a_long_run_is_drawn() -> None:
+    from sojourn.api import prepare
+
+    long = prepare(HLDG, {"run.duration": "60000 s"})
+    refuse_huge(sj.check(long), recording("time", True, 1.0, 2.0, long))
+
+
+def shown(line: str) -> dict[str, int]:
+    """Inner variables in a step of a run, of flows and of links."""
+    run = sj.run(line, set={"run.duration": "300 ms"}, series="20ms").outcomes[0].frame("vars")
+    if run is None or run.is_empty():
+        return {}
+    steps = run.group_by("t_s", "source", "index").len()
+    return dict(steps.group_by("source").agg(pl.col("len").max()).iter_rows())
+
+
+def of_control(cc: str) -> int:
+    """The most that a control shows with any slow start it takes."""
+    counts = []
+    for spec in (cc, *(f"{cc}(slow_start={start})" for start in sj.list_slow_starts())):
+        try:
+            counts.append(shown(f"10Mbit/s 20ms 1BDP fifo: {spec}").get("flow", 0))
+        except SpecError as error:
+            assert "slow_start" in str(error)
+    return max(counts)
+
+
+def test_as_many_inner_variables_are_expected_as_there_are() -> None:
+    counts = {cc: of_control(cc) for cc in sj.list_cc()}
+    large = {cc: count for cc, count in counts.items() if count > OTHER_CONTROL}
+    assert large == {cc: count for cc, count in OF_CONTROL.items() if count > OTHER_CONTROL}
+    assert max(count for cc, count in counts.items() if cc not in large) == OTHER_CONTROL
+    queues = {queue: shown(f"10Mbit/s 20ms 50p {queue}: cubic").get("link", 0) for queue in sj.list_queues()}
+    assert max(queues.values()) == OTHER_QUEUE and all(queues[queue] == count for queue, count in OF_QUEUE.items())
+
+
+def test_the_largest_table_of_a_series_is_no_larger_than_expected() -> None:
+    line = "10Mbit/s 20ms 1BDP fq_pie: hldg, cdg, bbr3, cbr(rate=1Mbit/s)"
+    result = sj.run(line, set={"run.duration": "1 s"}, series="10ms")
+    largest = result.table("vars").height
+    assert largest <= 100 * variables(result.plan.cases[0]) < MOST_ROWS
+    assert largest > 100 * len(result.plan.cases[0].flows), "and it is the largest"
