@@ -39,7 +39,6 @@ from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, Outcome, Resu
 from .stats import counted
 from .writing import takes_files
 
-LAYOUT = 1
 _TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS, *DIFTR, *ARRIVALS)
 _SUMMARIES = ("cases", "flows", "groups", "links")
 _FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in _SUMMARIES))
@@ -341,7 +340,6 @@ def _meta(experiment: Experiment, plan: Plan) -> dict[str, Any]:
     import platform
 
     return {
-        "layout": LAYOUT,
         "title": plan.title,
         "spec_hash": plan.hash,
         **asdict(version()),

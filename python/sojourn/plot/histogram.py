@@ -78,8 +78,3 @@ def quantile(h: Histogram, fraction: float) -> float:
     bin_ = int(min(np.searchsorted(after, rank, side="left"), len(after) - 1))
     within = (rank - (after[bin_] - h.count[bin_])) / h.count[bin_]
     return float(h.low[bin_] + within * (h.high[bin_] - h.low[bin_]))
-
-
-def mean(h: Histogram) -> float:
-    """The mean, taking every bin at its middle: off by half a bin's width at most. NaN when empty."""
-    return float(((h.low + h.high) / 2 * h.count).sum() / h.total) if h.total else float("nan")

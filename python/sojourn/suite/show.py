@@ -200,7 +200,7 @@ def _scenario(ran: Ran) -> Section:
     pieces: list[Piece] = [ran.scenario.about]
     # A colour each for more is a riddle; the table sorts.
     drawn = len({row.cc for row in rows}) <= MOST_COLOURS
-    for words, part in _parts(ran, rows) if drawn else ():
+    for words, part in _parts(rows) if drawn else ():
         before = f"{words}: " if words else ""
         if any(row.x is not None for row in part):
             axis = ran.scenario.axis.title if ran.scenario.axis else ""
@@ -259,7 +259,7 @@ def _or_none(x: float) -> float | None:
     return None if math.isnan(x) else x
 
 
-def _parts(ran: Ran, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+def _parts(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """Rows of equal further values (load, initial window), each part a drawing."""
     parts: dict[str, list[Row]] = {}
     for row in rows:
