@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import sojourn as sj
 from sojourn import metrics
 
 
@@ -24,6 +25,28 @@ def test_fairness_of_three() -> None:
     assert metrics.max_min([1.0, 2.0, 4.0]) == 0.25
     assert math.isnan(metrics.jain([0.0, 0.0]))
     assert math.isnan(metrics.max_min([0.0]))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "10Mbit/s 20ms 1BDP fifo: cubic",
+        "10Mbit/s 20ms 1BDP fifo: 5 newreno",
+        "10Mbit/s 40ms 2BDP fifo: bbr, 2 vegas, hldg@1s, cubic@2s",
+        "10Mbit/s 20ms 20p fq_codel: voip, cubic, web",
+        "1Mbit/s 200ms 2BDP fifo: cubic, 3 reno@1900ms",
+    ],
+)
+def test_fairness_is_as_the_core_has_it(line: str) -> None:
+    summary = sj.run(line, set={"run.duration": "4 s", "run.measure": '["1 s", "2 s"]'}).outcomes[0].summary
+    # The core leaves out who is not there in the measure window.
+    rates = [flow["throughput_mbps"] for flow in summary["flows"] if flow["start_s"] < 2.0]
+    assert metrics.jain(rates) == pytest.approx(summary["fairness"]["jain"], rel=1e-12)
+    assert metrics.max_min(rates) == pytest.approx(summary["fairness"]["max_min"], rel=1e-12)
+    for group in summary["groups"]:
+        mine = [flow["throughput_mbps"] for flow in summary["flows"] if flow["group"] == group["name"]]
+        if any(mine):
+            assert metrics.jain(mine) == pytest.approx(group["jain"], rel=1e-12)
 
 
 def test_convergence_is_where_the_newcomer_holds_its_part() -> None:
