@@ -126,8 +126,11 @@ impl<P: Probe> World<P> {
                     sample.ssthresh_bytes = flow.ssthresh.as_f64();
                 }
                 if !flow.srtt.is_zero() {
-                    sample.rtt_ms = flow.rtt.as_millis_f64();
                     sample.srtt_ms = flow.srtt.as_millis_f64();
+                    // The last sample says nothing of now if nothing has been under way since.
+                    if !flow.in_flight.is_zero() || total > before.0 {
+                        sample.rtt_ms = flow.rtt.as_millis_f64();
+                    }
                 }
                 sample.in_flight_bytes = flow.in_flight.as_f64();
                 if let Some(rate) = flow.pacing {

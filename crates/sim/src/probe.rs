@@ -50,6 +50,7 @@ pub struct FlowSample {
     pub goodput_mbps: f64,
     pub cwnd_bytes: f64,
     pub ssthresh_bytes: f64,
+    /// The last sample, while something is under way.
     pub rtt_ms: f64,
     pub srtt_ms: f64,
     pub in_flight_bytes: f64,

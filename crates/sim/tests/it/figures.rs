@@ -294,3 +294,33 @@ fn transfers_that_did_not_end_are_counted_where_their_times_are_not() {
     assert_eq!(summary.groups[0].completion_s, summary.flows[0].completion_s);
     assert_eq!(told(&run(&group_of_two()).flows[0]), (false, None), "bulk has no end");
 }
+
+/// RTTs of the first flow every 10 ms: while a packet of it is under way, and while none is.
+#[derive(Default)]
+struct Rtts {
+    busy: Vec<f64>,
+    idle: Vec<f64>,
+}
+
+impl Probe for Rtts {
+    fn see(&mut self, _: Instant, trace: Trace<'_>) {
+        if let Trace::FlowSample { flow: 0, sample } = trace
+            && sample.srtt_ms.is_finite()
+        {
+            let silent = sample.in_flight_bytes == 0.0 && sample.throughput_mbps == 0.0;
+            if silent { self.idle.push(sample.rtt_ms) } else { self.busy.push(sample.rtt_ms) }
+        }
+    }
+    fn step(&self) -> Option<units::Duration> {
+        Some(ms(10.0))
+    }
+}
+
+#[test]
+fn a_series_has_no_rtt_while_nothing_is_under_way() {
+    let mut s = dumbbell(12.0, 40.0, 100, "fifo", &["newreno"], 20);
+    s.flows[0].traffic = Traffic::Dash { chunk: Bytes::new(60_000), cycle: ms(1_000.0) };
+    let rtts = sim::run(&s, Rtts::default(), Options::default()).unwrap().1;
+    assert!(rtts.busy.len() > 100 && rtts.busy.iter().all(|rtt| *rtt >= 40.0));
+    assert!(rtts.idle.len() > 1_000 && rtts.idle.iter().all(|rtt| rtt.is_nan()));
+}
