@@ -462,20 +462,21 @@ fn marks_on_the_way_in_are_told() {
             Verdict::Mark
         }
     }
+    /// A flow's packet that can be marked, or not.
     #[derive(Debug)]
-    struct Ect(bool);
+    struct Ect(u64, bool);
     impl Packet for Ect {
         fn size(&self) -> Bytes {
-            Bytes::new(1500)
+            Bytes::new(100 * self.0)
         }
         fn flow(&self) -> u64 {
-            1
+            self.0
         }
         fn ecn(&self) -> Ecn {
-            if self.0 { Ecn::Ect0 } else { Ecn::NotEct }
+            if self.1 { Ecn::Ect0 } else { Ecn::NotEct }
         }
         fn mark(&mut self) -> bool {
-            self.0
+            self.1
         }
     }
     struct Lost(u32);
@@ -484,9 +485,15 @@ fn marks_on_the_way_in_are_told() {
             self.0 += 1;
         }
     }
-    let mut queue = Fair::new(&Params::default(), &LINK, &mut Rng::new(1, 0, streams::AQM), |_, _| Marks);
+    let two = LinkInfo { limit: Some(Limit::Packets(2)), ..LINK };
+    let mut queue = Fair::new(&Params::default(), &two, &mut Rng::new(1, 0, streams::AQM), |_, _| Marks);
     let mut lost = Lost(0);
-    assert!(queue.enqueue(Instant::ZERO, Ect(true), &mut lost));
-    assert!(!queue.enqueue(Instant::ZERO, Ect(false), &mut lost));
+    assert!(queue.enqueue(Instant::ZERO, Ect(1, true), &mut lost));
+    assert!(!queue.enqueue(Instant::ZERO, Ect(1, false), &mut lost));
     assert_eq!((lost.0, queue.len()), (1, 1));
+    assert!(queue.enqueue(Instant::ZERO, Ect(2, true), &mut lost));
+    // The overflow takes the largest packet, be it the arrival, whose mark nobody will see, or another.
+    assert!(!queue.enqueue(Instant::ZERO, Ect(15, true), &mut lost));
+    assert!(queue.enqueue(Instant::ZERO, Ect(1, true), &mut lost));
+    assert_eq!((lost.0, queue.len()), (3, 2));
 }
