@@ -148,6 +148,18 @@ fn what_is_taken_back_is_all_that_the_episode_changed() {
 }
 
 #[test]
+fn a_short_segment_sent_again_before_an_episode_is_one_more_to_be_explained() {
+    // `tcp_init_undo` counts packets. (bytes of segments sent again and still out, retransmissions unexplained)
+    for (resent, unexplained) in [(0, 0), (100, 1), (1000, 1), (1100, 2)] {
+        let mut a = Alone::with(linux(), 10, Box::new(Told), u64::MAX / 4);
+        let s = &mut a.end.sender;
+        s.board.resent = resent;
+        s.remember(s.flow.windows());
+        assert_eq!((s.undo.unexplained, s.undo.retransmitted), (unexplained, unexplained > 0), "{resent}");
+    }
+}
+
+#[test]
 fn new_data_behind_a_retransmission_tells_whether_a_timeout_was_needless() {
     // RFC 5682, section 3.1, with selective acknowledgements, as `tcp_process_loss` has it. Eleven segments, and a probe's; 1 is
     // sent again. (already received beyond the hole, ACKs with a range; how it stands, undone, what the last lets go first)

@@ -103,6 +103,9 @@ fn who_lives_by_marks_answers_losses_though_a_mark_began_the_reduction() {
         }
         let threshold = end.flow().ssthresh.get() / MSS;
         assert_eq!((end.flow().phase, threshold), (Phase::Recovery, lost), "{spec}");
+        // The reduction goes on from the window that the mark found, and nothing takes back what a mark has proven.
+        let sender = &end.sender;
+        assert_eq!((sender.prr.prior, sender.undo.marker > 0 && !sender.undo.proven), (100 * MSS, false), "{spec}");
         let again: Vec<_> = repaired.iter().filter(|s| s.seq < 1 + 40 * MSS).collect();
         assert!(
             !again.is_empty() && again.iter().all(|s| (s.ecn != 0) == accurate_ecn),

@@ -416,3 +416,16 @@ fn the_tighter_bound_holds_and_four_packets_are_left() {
         assert_eq!(f.cwnd, packets(cap), "{long} and {short}");
     }
 }
+
+#[test]
+fn a_queue_that_never_formed_need_not_be_drained() {
+    // The plateau is found with less in flight than a BDP: on one ACK STARTUP is over, DRAIN and DOWN with it.
+    for (in_flight, phase) in [(200, Cycle::Drain), (50, Cycle::Cruise)] {
+        let mut f = flow(100, 100);
+        let mut cc = settled(&mut f);
+        (cc.state.phase, cc.full) = (Cycle::Startup, true);
+        f.in_flight = packets(in_flight);
+        cc.advance(&mut f, &ack(1, 100));
+        assert_eq!(cc.state.phase, phase, "{in_flight} packets in flight");
+    }
+}
