@@ -233,7 +233,8 @@ fn linux_forgets_by_halves_a_window_that_is_not_used_for_a_timeout() {
     assert_eq!(barely_used(linux(), |_| ()), (17, 30), "40, 25, 17: twice in 600 ms of timeouts of 250");
     let kept = (40, 20);
     assert_eq!(barely_used(stack(Stack::Ns2), |_| ()), kept, "Linux alone");
-    let own = |a: &mut Alone| a.end.flow_mut().pacing = Some(units::Rate::from_mbps(100.0));
+    // So fast that no segment waits.
+    let own = |a: &mut Alone| a.end.flow_mut().pacing = Some(units::Rate::from_mbps(1e8));
     assert_eq!(barely_used(linux(), own), kept, "a rate of the algorithm's own");
     // Not all is well while what lies beyond a hole has arrived (Disorder).
     let beyond = |a: &mut Alone| a.end.sender.board.sacked = 1;
