@@ -267,6 +267,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         "[sweep]\n\"path.rtt\" = [\"10 ms\", \"10ms\"]\n",
         "[sweep]\n\"path.rtt\" = [\"10 ms\", \"20 ms\", \"10000 us\"]\n",
         "[sweep]\n\"path.loss\" = [0.01, \"1 %\"]\n",
+        "[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"20 ms\", \"10 ms\"]\n\"path.rate\" = [\"1 Mbit/s\", \"1 Mbit/s\", \"1 Mbit/s\"]\n",
         "[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"10000 us\"]\n\"path.rate\" = [\"1 Mbit/s\", \"1000 kbit/s\"]\n",
         "[[sweep]]\n\"path.rtt\" = [\"10 ms\"]\n",
         "[sweep]\n\"run.repeat\" = [1000000, 999999, 999998, 999997, 999996, 999995, 999994, 999993, 999992, 999991, 999990]\n",
