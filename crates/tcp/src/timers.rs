@@ -171,15 +171,10 @@ impl Sender {
             timeouts: self.rtt.doublings() as i64 + 1,
             rto: self.rtt.rto().as_nanos() as i64,
         };
-        // A first timeout of a segment is news, though it was sent again already (RFC 5681, section 3.1); to Linux it
-        // is not while losses of the same window are being repaired. An algorithm that owns its window must always be
-        // told: nobody else cuts it.
         let phase = self.flow.phase;
         let recurring = self.undo.timed_out_at == self.una;
+        let fresh = self.is_news(recurring);
         self.undo.timed_out_at = self.una;
-        let linux = self.config.stack == Stack::Linux;
-        let fresh =
-            phase == Phase::Open || self.una >= self.recover || (!recurring && (phase == Phase::Loss || !linux));
         self.flow.in_flight = Bytes::new(in_flight);
         if fresh {
             self.remember(before);
@@ -196,32 +191,7 @@ impl Sender {
             self.lose_overdue(now);
         }
         let window = self.restart_window();
-        let mut doubles = true;
-        let to = if fresh || self.owns_window {
-            match self.ask(Signal::Timeout) {
-                // FreeBSD's host takes whole segments, two at least, whatever the algorithm's floor (`cc_cong_signal`).
-                Reaction::Reduce(to) if self.ways.freebsd => Some(Bytes::new((to.get() / self.mss).max(2) * self.mss)),
-                Reaction::Reduce(to) | Reaction::ResendAll(to) => Some(to),
-                Reaction::Own => None,
-                Reaction::Repeat => {
-                    self.lose_everything(false);
-                    doubles = false;
-                    None
-                }
-            }
-        } else if self.ways.freebsd {
-            // RFC 5681 leaves the threshold alone when the same segment times out again; FreeBSD's host does not
-            // (`cc_cong_signal`). Its modules set none after a timeout, so the algorithm has no say.
-            let usable = self.flow.cwnd.min(self.flow.receive_window).get();
-            Some(Bytes::new((usable / 2 / self.mss).max(2) * self.mss))
-        } else {
-            if linux {
-                // `tcp_enter_loss` does not ask for `ssthresh` here, but sets the state, of which the algorithm is
-                // told.
-                self.cc.on_event(&mut self.flow, Event::Timeout);
-            }
-            Some(self.flow.ssthresh)
-        };
+        let (to, doubles) = self.threshold_after_timeout(fresh);
         if let Some(to) = to {
             self.record(to, window, why, before);
             self.flow.cwnd = window;
@@ -242,6 +212,47 @@ impl Sender {
         self.rto_at = self.deadline(now);
         self.pace_next = now;
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
+    }
+
+    /// A first timeout of a segment is news, though it was sent again already (RFC 5681, section 3.1); to Linux it is not
+    /// while losses of the same window are being repaired.
+    fn is_news(&self, recurring: bool) -> bool {
+        let phase = self.flow.phase;
+        let linux = self.config.stack == Stack::Linux;
+        phase == Phase::Open || self.una >= self.recover || (!recurring && (phase == Phase::Loss || !linux))
+    }
+
+    /// The threshold that a timeout leaves, none where the algorithm owns its window, and whether the next one waits twice as
+    /// long. An algorithm that owns its window must always be told: nobody else cuts it.
+    fn threshold_after_timeout(&mut self, fresh: bool) -> (Option<Bytes>, bool) {
+        if fresh || self.owns_window {
+            return match self.ask(Signal::Timeout) {
+                // FreeBSD's host takes whole segments, two at least, whatever the algorithm's floor (`cc_cong_signal`).
+                Reaction::Reduce(to) if self.ways.freebsd => (Some(self.whole_segments(to)), true),
+                Reaction::Reduce(to) | Reaction::ResendAll(to) => (Some(to), true),
+                Reaction::Own => (None, true),
+                Reaction::Repeat => {
+                    self.lose_everything(false);
+                    (None, false)
+                }
+            };
+        }
+        if self.ways.freebsd {
+            // RFC 5681 leaves the threshold alone when the same segment times out again; FreeBSD's host does not
+            // (`cc_cong_signal`). Its modules set none after a timeout, so the algorithm has no say.
+            let usable = self.flow.cwnd.min(self.flow.receive_window);
+            return (Some(self.whole_segments(usable / 2)), true);
+        }
+        if self.config.stack == Stack::Linux {
+            // `tcp_enter_loss` does not ask for `ssthresh` here, but sets the state, of which the algorithm is told.
+            self.cc.on_event(&mut self.flow, Event::Timeout);
+        }
+        (Some(self.flow.ssthresh), true)
+    }
+
+    /// Whole segments, two at least.
+    fn whole_segments(&self, window: Bytes) -> Bytes {
+        Bytes::new((window.get() / self.mss).max(2) * self.mss)
     }
 
     /// The window that a timeout leaves. Where what is in flight is known, there is room for it and the first repair (Linux'
