@@ -6,8 +6,7 @@
 //! Departures: the head is measured before the law is asked. If the law drops it and lets a larger packet go, the flow
 //! is overdrawn and pays in its next turn.
 
-use super::{Fattest, LEAST_QUANTUM, Overflow};
-use params::ParamError;
+use super::{Fattest, Overflow};
 use units::Bytes;
 
 params::params! {
@@ -24,15 +23,7 @@ params::params! {
         /// How the longest queue is found.
         fattest: Fattest = Fattest::Bytes;
     }
-    check |p| {
-        if p.quantum.is_zero() || p.quantum >= LEAST_QUANTUM {
-            return Ok(());
-        }
-        Err(ParamError::Conflict(alloc::format!(
-            "quantum = {} B is too small: allowed is 0 (the link's MTU) or 64B to 1MB",
-            p.quantum.get()
-        )))
-    }
+    check |p| { super::params::check_quantum(p.quantum) }
 }
 
 impl Params {

@@ -63,19 +63,22 @@ params::params! {
         /// What becomes of a new flow found empty: last of the old ones (old), or forgotten if there are none (old_if_any).
         emptied: Emptied = Emptied::Old;
     }
-    check |p| {
-        if p.quantum.is_zero() || p.quantum >= LEAST_QUANTUM {
-            return Ok(());
-        }
-        // Each packet takes size/quantum rounds over all flows: a tiny quantum is a loop, not fairness.
-        Err(ParamError::Conflict(alloc::format!(
-            "quantum = {} B is too small: allowed is 0 (the link's MTU) or 64B to 1MB",
-            p.quantum.get()
-        )))
-    }
+    check |p| { check_quantum(p.quantum) }
 }
 
 pub(super) const LEAST_QUANTUM: Bytes = Bytes::new(64);
+
+/// Each packet takes size/quantum rounds over all flows: a tiny quantum is a loop, not fairness.
+pub(super) fn check_quantum(quantum: Bytes) -> Result<(), ParamError> {
+    if quantum.is_zero() || quantum >= LEAST_QUANTUM {
+        return Ok(());
+    }
+    Err(ParamError::Conflict(alloc::format!(
+        "quantum = {} B is too small: allowed is 0 (the link's MTU) or 64B to 1MB",
+        quantum.get()
+    )))
+}
+
 impl Params {
     /// As Linux's `sch_fq_codel` differs from the RFC.
     pub fn linux() -> Self {
