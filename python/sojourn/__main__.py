@@ -1,5 +1,20 @@
-"""`python -m sojourn`."""
+"""`python -m sojourn`, and the command, which is answered for while it is still being imported."""
 
-from .cli import main
+from __future__ import annotations
 
-main()
+import sys
+
+from .errors import INTERRUPTED
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from .cli import main as run
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    run()
+
+
+if __name__ == "__main__":
+    main()

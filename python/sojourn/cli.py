@@ -39,8 +39,8 @@ from .cli_options import (
 )
 from .cli_suite import suite
 from .cli_whatif import whatif
-from .errors import SpecError
-from .terminal import INTERRUPTED, console, print_json, say
+from .errors import INTERRUPTED, SpecError
+from .terminal import console, print_json, say
 
 if TYPE_CHECKING:
     from ._types import Experiment

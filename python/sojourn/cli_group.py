@@ -7,8 +7,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from .errors import SojournError
-from .terminal import INTERRUPTED, say
+from .errors import INTERRUPTED, SojournError
+from .terminal import say
 
 #: The order in which help names commands: what a newcomer needs first.
 ORDER = (

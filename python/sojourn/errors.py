@@ -11,6 +11,9 @@ SojournError
 
 from __future__ import annotations
 
+#: Exit code of a command that Ctrl-C has ended, as a shell has it.
+INTERRUPTED = 130
+
 
 class SojournError(Exception):
     """Any error a user can cause; `str(error)` is the whole message, made to be shown as it is."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from .errors import SpecError
+from .errors import INTERRUPTED, SpecError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

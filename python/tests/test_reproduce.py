@@ -388,7 +388,7 @@ def test_two_files_of_one_name_are_not_put_into_one_folder(tmp_path: Path) -> No
 def test_an_interrupt_says_what_was_kept_and_a_pipe_gets_no_bar(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from sojourn import sweep, terminal
+    from sojourn import errors, sweep
 
     file = tmp_path / "small.toml"
     file.write_text(PUBLISHED)
@@ -403,7 +403,7 @@ def test_an_interrupt_says_what_was_kept_and_a_pipe_gets_no_bar(
     monkeypatch.setattr(sweep.Sweep, "take", interrupted)
     with pytest.raises(typer.Exit) as ended:
         reproduce.run([str(file)], out=tmp_path / "out", jobs=1)
-    assert ended.value.exit_code == terminal.INTERRUPTED
+    assert ended.value.exit_code == errors.INTERRUPTED
     told = capsys.readouterr()
     assert re.fullmatch(
         rf"sojourn: interrupted: [1-4] of 4 runs finished, in {re.escape(str(tmp_path / 'out'))}; .* goes on .*\n",
