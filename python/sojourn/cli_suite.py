@@ -113,7 +113,7 @@ def suite(
             told=say if on == "linux" else None,
         )
 
-    answer = _watched(attempt, wanted.title, cluster, folder)
+    answer = _watched(attempt, wanted.title, cluster, folder, fresh)
     made = page(answer, html or folder / "report.html")
     if as_json:
         print_json(answer.data())
@@ -133,6 +133,7 @@ def _watched(
     title: str,
     cluster: str | None,
     folder: Path,
+    fresh: bool,
 ) -> Answer:
     """Makes the attempt with a progress bar; says how to go on where it is interrupted."""
     runs = 0
@@ -146,4 +147,4 @@ def _watched(
         try:
             return attempt(executor, seen)
         except KeyboardInterrupt:
-            terminal.interrupted(progress.done, runs, folder)
+            terminal.interrupted(progress.done, runs, folder, fresh=fresh)

@@ -48,7 +48,7 @@ def append(lines: FileIO, data: bytes) -> None:
         while left:
             left = left[lines.write(left) :]
         os.fsync(lines.fileno())
-    except OSError:
+    except BaseException:  # Ctrl-C, too: whoever writes the line again would write it twice
         with suppress(OSError):  # a torn line is discarded on reading, too
             lines.truncate(end)
         raise

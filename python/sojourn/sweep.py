@@ -173,6 +173,13 @@ class Sweep:
         self.done[raw.case, raw.repetition] = kept
         return kept
 
+    def kept(self) -> int:
+        """How many of its runs are finished, in this command or before: those that it need not make again."""
+        held = self._held
+        if not held and self.folder and not self.algorithms:  # it may not have looked yet
+            held = self.folder.finished(self.record)
+        return sum(key in self.done or key in held for key in self.runs)
+
     def finish(self, complete: bool) -> None:
         """Sum the folder up."""
         if self.folder:
@@ -195,6 +202,7 @@ def sweep(
     executor: Executor | None = None,
     store: Callable[[Plan], Store] | None = None,
     seen: Callable[[Outcome, int, int], None] | None = None,
+    stopped: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Run an experiment; with a store, go on from what it holds and make each run durable as it finishes.
 
@@ -208,6 +216,7 @@ def sweep(
         executor: any PEP 3148 executor; it is not shut down.
         store: makes the results folder once the experiment is known to be sound.
         seen: called with each outcome, how many are done and how many there are.
+        stopped: called after an interrupt with how many are kept and how many there are.
 
     KeyboardInterrupt stops the running cases, keeps the finished ones and is raised again. A failing run does not stop
     the others: it is among `Result.failures`.
@@ -218,7 +227,7 @@ def sweep(
         if seen:
             seen(outcome, len(one.done), len(one.runs))
 
-    run_all([one], jobs=jobs, executor=executor, seen=tell)
+    run_all([one], jobs=jobs, executor=executor, seen=tell, stopped=stopped)
     return one.result()
 
 
@@ -229,11 +238,12 @@ def run_all(
     executor: Executor | None = None,
     seen: Callable[[Sweep, Outcome], None] = lambda *_: None,
     weight: Callable[[Sweep, int], float] | None = None,
+    stopped: Callable[[int, int], None] | None = None,
 ) -> None:
     """Run several experiments through one pool; `seen` is called with each outcome, `weight` puts the heaviest cases
     first.
 
-    As with `sweep`, an interrupt keeps what is finished, and a failing run stops no other.
+    As with `sweep`, an interrupt keeps what is finished, which `stopped` is told, and a failing run stops no other.
     """
     try:
         for one in sweeps:
@@ -266,6 +276,10 @@ def run_all(
             pool.close()
         for one in sweeps:
             one.finish(complete=True)
+    except KeyboardInterrupt:
+        if stopped:  # what `seen` was told last may be one short of what is kept
+            stopped(sum(one.kept() for one in sweeps), sum(len(one.runs) for one in sweeps))
+        raise
     finally:
         for one in sweeps:
             one.close()

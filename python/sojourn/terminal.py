@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .result import Outcome, Result
     from .store import Cure
 
-INTERRUPTED = 130
 #: What an open file, which has no name by then, may answer to a write.
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF)
 
@@ -179,24 +178,24 @@ def run(
                 executor=pool,
                 store=lambda plan: Store(folder, experiment, plan, fresh=fresh, on=on, cure=cure or WITH_OPTION),
                 seen=seen,
+                stopped=bar,
             )
         except KeyboardInterrupt:
             if printer:
                 printer.flush()
-            interrupted(bar.done, len(order), folder)
+            interrupted(bar.done, len(order), folder, fresh=fresh)
     if printer:
         printer.flush()
     return result
 
 
-def interrupted(done: int, total: int, folder: Path) -> NoReturn:
-    """Say what is kept of a command that Ctrl-C has ended, and end it."""
+def interrupted(done: int, total: int, folder: Path, *, fresh: bool = False) -> NoReturn:
+    """Say what is kept of a command that Ctrl-C has ended, and end it; `fresh`: given again, it would discard that."""
     from .stats import counted
 
     if done:
-        say(
-            f"interrupted: {done} of {counted(total, 'run')} finished, in {folder}; the same command goes on from there"
-        )
+        again = "the same command without --fresh" if fresh else "the same command"
+        say(f"interrupted: {done} of {counted(total, 'run')} finished, in {folder}; {again} goes on from there")
     else:
         say("interrupted: no run had finished, so nothing was kept")
     raise typer.Exit(INTERRUPTED) from None

@@ -118,7 +118,7 @@ def reproduce(
         where = [one.folder.path for one in running if one.folder is not None]
         if stopped is not None and where:
             kept = where[0] if len(where) == 1 else out or Path(*where[0].parts[:1])  # `place` has all below runs/
-            stopped(sum(len(one.done) for one in running), sum(len(one.runs) for one in running), kept)
+            stopped(sum(one.kept() for one in running), sum(len(one.runs) for one in running), kept)
         raise
     done = []
     for path, ran in sweeps:

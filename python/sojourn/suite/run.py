@@ -167,7 +167,7 @@ def run(
         fresh: do not go on from what is there.
         series_ms: record series at this step; the suite's own is 300 ms. The page draws them.
         on: `sim`, or `linux`: real packets, of what this machine carries.
-        seen: called with how many runs are done and how many there are.
+        seen: called with how many runs are done and how many there are; after an interrupt, how many are kept.
         told: called with what is to be known before the runs begin.
     """
     if on == "linux":
@@ -199,7 +199,7 @@ def run(
             seen(sum(len(one.done) for one in sweeps), total)
 
     with _bed(on) as bed:
-        run_all(sweeps, jobs=jobs, executor=bed or executor, seen=tell, weight=_weight)
+        run_all(sweeps, jobs=jobs, executor=bed or executor, seen=tell, weight=_weight, stopped=seen)
     ran = []
     for scenario, one in zip(chosen, sweeps, strict=True):
         if held and not one.runs:

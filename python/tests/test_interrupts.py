@@ -1,0 +1,122 @@
+"""Ctrl-C: what is kept is counted, how to go on is told, and while the command is imported nothing is said."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run, command
+
+import sojourn as sj
+from sojourn import disk, sweep
+
+INTERRUPTS = """
+import os, sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPT"]:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupts())
+"""
+
+
+@pytest.fixture
+def third(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C as the third run has been kept, before anybody is told of it."""
+    real, taken = sweep.Sweep.take, []
+
+    def take(one: sweep.Sweep, raw: Any) -> Any:
+        kept = real(one, raw)
+        taken.append(kept)
+        if len(taken) == 3:
+            raise KeyboardInterrupt
+        return kept
+
+    monkeypatch.setattr(sweep.Sweep, "take", take)
+
+
+def lines(folder: Path) -> int:
+    return (folder / "summary.jsonl").read_bytes().count(b"\n")
+
+
+@pytest.mark.usefixtures("third")
+@pytest.mark.parametrize(
+    ("fresh", "again"), [((), "the same command"), (("--fresh",), "the same command without --fresh")]
+)
+def test_what_is_kept_is_counted_and_how_to_keep_it_is_told(
+    sojourn: Run, sweep_file: Path, fresh: tuple[str, ...], again: str
+) -> None:
+    told = sojourn("run", sweep_file, "-o", "out", "-j", "1", *fresh)
+    assert told.returncode == 130
+    kept = lines(Path("out"))  # a run that was under way may have finished, too
+    assert 3 <= kept < 6
+    assert f"interrupted: {kept} of 6 runs finished, in out; {again} goes on from there" in told.stderr
+
+
+@pytest.mark.usefixtures("third")
+def test_of_a_suite_what_is_kept_is_counted_too(sojourn: Run) -> None:
+    told = sojourn(
+        "suite", "rfc7928", "--quick", "--scenario", "friendly-same-window", "-j", "1", "-o", "out", "--fresh"
+    )
+    kept = sum(lines(file.parent) for file in Path("out").rglob("summary.jsonl"))
+    assert f"interrupted: {kept} of " in told.stderr and "the same command without --fresh goes on" in told.stderr
+
+
+def test_what_was_kept_before_counts_however_early_the_interrupt(
+    sojourn: Run, sweep_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sj.run(sweep_file, repeat=2, out="out")
+
+    def begin(_: sweep.Sweep) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweep.Sweep, "begin", begin)
+    told = sojourn("run", sweep_file, "-o", "out")
+    assert "interrupted: 4 of 6 runs finished, in out" in told.stderr
+
+
+def test_an_interrupt_of_the_disk_writes_no_line_twice(
+    sojourn: Run, sweep_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync, synced = os.fsync, []
+
+    def interrupted(number: int) -> None:
+        fsync(number)
+        if os.path.samestat(os.fstat(number), Path("out/summary.jsonl").stat()):
+            synced.append(number)
+            if len(synced) == 3:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(disk.os, "fsync", interrupted)
+    told = sojourn("run", sweep_file, "-o", "out", "-j", "1")
+    kept = lines(Path("out"))
+    assert f"interrupted: {kept} of 6 runs finished, in out" in told.stderr and kept >= 3
+    assert len(sj.load("out")) == kept
+
+
+@pytest.mark.parametrize("module", ["sojourn._types", "typer", "sojourn.cli_suite"])
+@pytest.mark.parametrize("script", [False, True])
+def test_while_it_is_imported_the_command_ends_without_a_word(tmp_path: Path, module: str, script: bool) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS)
+    (tmp_path / "sojourn").write_text("from sojourn.__main__ import main\nmain()\n")
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    words = [sys.executable, str(tmp_path / "sojourn"), "--help"] if script else command("--help")
+    done = subprocess.run(
+        words, env=os.environ | {"PYTHONPATH": path, "INTERRUPT": module}, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_program_that_imports_the_package_has_its_own_interrupt(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS)
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    env = os.environ | {"PYTHONPATH": path, "INTERRUPT": "sojourn._types"}
+    caught = "try:\n    import sojourn\nexcept KeyboardInterrupt:\n    print('caught')"
+    done = subprocess.run([sys.executable, "-c", caught], env=env, capture_output=True, text=True)
+    assert done.stdout == "caught\n"
