@@ -61,6 +61,7 @@ def whatif(
     from .whatif import scene
     from .whatif.words import show
 
+    _refuse_empty(down=down, up=up, rtt=rtt, buffer=buffer, up_buffer=up_buffer, duration=duration)
     question = scene.Question(
         down=down,
         rtt=rtt,
@@ -68,7 +69,7 @@ def whatif(
         up=up or "",
         buffer=buffer,
         up_buffer=up_buffer or "",
-        queues=scene.queues(queues) if queues else (),
+        queues=() if queues is None else scene.queues(queues),
         duration=duration or "",
         seed=1 if seed is None else seed,
     )
@@ -81,6 +82,14 @@ def whatif(
         terminal.print_json(answer.data())
     else:
         show(answer, terminal.console())
+
+
+def _refuse_empty(**options: str | None) -> None:
+    """Refuse an option without a value, which would stand for its default."""
+    for name, value in options.items():
+        if value is not None and not value.strip():
+            option = f"--{name.replace('_', '-')}"
+            raise SpecError(f"{option} {value!r}: nothing in it; where a default will do, leave the option out")
 
 
 def _weights(given: list[str] | None) -> dict[str, float]:

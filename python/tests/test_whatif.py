@@ -343,9 +343,21 @@ def test_the_command_prints_an_answer_and_keeps_results(sojourn, tmp_path):
 
 
 def test_quick_leaves_what_is_asked_for_by_name(sojourn):
-    done = sojourn("whatif", *OPTIONS, "--duration", "6s", "--repeat", "2")
+    done = sojourn("whatif", *OPTIONS, "--duration", "4s", "--repeat", "2")
     assert done.returncode == 0, done.stderr
-    assert "2 runs of 6s for each queue" in done.stdout
+    assert "2 runs of 4s for each queue, measured from 3 s;" in done.stdout  # as its help has it
+    done = sojourn("whatif", *OPTIONS, "--duration", "2s")
+    assert done.returncode == 2 and "--duration 2s: must be longer than the 3 s before figures count" in done.stderr
+
+
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_what_is_there_to_be_pasted_is_never_wrapped(sojourn, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    done = sojourn("whatif", *OPTIONS, "--duration", "4s", "--repeat", "1")
+    linux, freebsd = done.stdout.split("\nLinux: ")[1].split("\nFreeBSD: ")
+    lines = [line for block in (linux, freebsd) for line in block.splitlines()[1:] if line and "runs/" not in line]
+    assert any(len(line) > 80 and line.startswith("  # ") for line in lines)
+    assert all(line.startswith(("  # ", "  tc ", "  ipfw ", "  kenv ", "  kldload ", "  sysctl ")) for line in lines)
 
 
 def test_one_run_each_tells_nothing_apart_at_the_terminal_and_in_json(sojourn):
@@ -361,6 +373,13 @@ def test_bad_input_is_exit_2_before_anything_runs(sojourn, tmp_path):
     assert done.returncode == 2 and "nothing in the mix has it" in done.stderr
     done = sojourn("whatif", *OPTIONS, "--weight", "delay=much")
     assert done.returncode == 2 and "is no number" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("option", ["--queues", "--up", "--up-buffer", "--duration", "--down"])
+def test_an_empty_option_is_not_taken_for_the_default(sojourn, tmp_path, option):
+    done = sojourn("whatif", *OPTIONS, option, "")
+    assert done.returncode == 2 and f"error: {option}" in done.stderr and "''" in done.stderr
     assert not (tmp_path / "runs").exists()
 
 

@@ -130,7 +130,8 @@ def ask(
         question: the link, the mix, the queues.
         weights: what counts, by figure; when there is one, figures not named do not count.
         repeat: repetitions of every queue; default 5.
-        quick: three repetitions of 10 s instead of five of 60 s; a number or a duration that is given stays.
+        quick: three repetitions of 10 s instead of five of 60 s, measured from 3 s on instead of 5 s; what is given
+            stays.
         jobs: runs at a time; default one per CPU.
         executor: any PEP 3148 executor to use instead of threads.
         out: a folder to keep the results in.
@@ -141,9 +142,11 @@ def ask(
     >>> ask(link, quick=True, weights={"voip": 1}).choice
     'fq_codel'
     """
-    if quick and not question.duration:
-        question = replace(question, duration=QUICK.duration, warm_up=QUICK.warm_up)
-    question = replace(question, duration=question.duration or scene.DURATION)
+    if quick:
+        question = replace(
+            question, duration=question.duration or QUICK.duration, warm_up=question.warm_up or QUICK.warm_up
+        )
+    question = question.settled
     named = scene.names(question.entries)
     plan = scene.plan(question)
     objective.weights(weights or {}, tuple(provided(question.entries)))  # a mistake in them before anything runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._engine import check, table
 from .._types import Experiment, Plan
@@ -17,8 +17,9 @@ from .mix import CARRIER, Direction, Entry, parse
 QUEUES = ("fifo", "red", "ared", "codel", "cobalt", "pie", "dualpi2", "fq_codel", "fq_cobalt", "fq_pie")
 #: What errors call the experiment, which nobody has written.
 FILE = "whatif.toml"
-#: How long a run is unless told.
+#: How long a run is unless told, and the part of it before figures count.
 DURATION = "60 s"
+WARM_UP = "5 s"
 #: A ping's worth: 64 bytes 50 times a second, both ways, in a flow of its own.
 PROBE = "cbr(rate=25.6kbit/s, size=64B)"
 
@@ -35,8 +36,13 @@ class Question:
     up_buffer: str = ""
     queues: tuple[str, ...] = ()
     duration: str = ""
-    warm_up: str = "5 s"
+    warm_up: str = ""
     seed: int = 1
+
+    @property
+    def settled(self) -> Question:
+        """The same with its times filled in."""
+        return replace(self, duration=self.duration or DURATION, warm_up=self.warm_up or WARM_UP)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -76,6 +82,7 @@ def names(entries: Sequence[Entry]) -> dict[str, tuple[Entry, Direction]]:
 
 def experiment(question: Question) -> Experiment:
     """Write the experiment. Values the user gave go in as changes, so that an error names the option."""
+    question = question.settled
     lines = [
         "format = 1",
         f"title = {json.dumps(title(question), ensure_ascii=False)}",
@@ -98,8 +105,8 @@ def experiment(question: Question) -> Experiment:
         ("path.rtt", question.rtt),
         ("path.buffer", question.buffer),
         ("path.up_buffer", question.up_buffer or question.buffer),
-        ("run.duration", question.duration or DURATION),
-        ("run.measure", json.dumps([question.warm_up, question.duration or DURATION])),
+        ("run.duration", question.duration),
+        ("run.measure", json.dumps([question.warm_up, question.duration])),
     ]
     return Experiment("\n".join(lines) + "\n", FILE).change(*changes)
 
@@ -119,7 +126,8 @@ def _of_option(error: SpecError, question: Question) -> str:
     """An error of a file that nobody wrote, as one of the option that its line was made of."""
     key, _, value = error.source.removeprefix("--set ").partition("=")
     if key == "run.measure":
-        return f"--duration {question.duration}: must be longer than the {question.warm_up} before figures count"
+        before = question.settled.warm_up
+        return f"--duration {question.duration}: must be longer than the {before} before figures count"
     if key in _OPTIONS:
         return f"{_OPTIONS[key]} {value}: {error.what}"
     if error.key in ("path.queue", "path.up_queue"):

@@ -50,6 +50,8 @@ def show(answer: Answer, screen: Console) -> None:
     for line in not_modelled(question):
         say(f"  {line}")
     tc, ipfw = answer.setup
+    # Never wrapped: it is there to be copied, and a shell would run what is left of a comment on its second line.
+    whole: dict[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
     for head, setup in (
         ()
         if answer.choice is None
@@ -60,10 +62,9 @@ def show(answer: Answer, screen: Console) -> None:
     ):
         say(f"\n{head}", "bold")
         for line in setup.lines:
-            # Never wrapped: a command is there to be copied.
-            say(f"  {line}", no_wrap=True, overflow="ignore", crop=False)
+            say(f"  {line}", **whole)
         for note in setup.notes:
-            say(f"  # {note}", "dim")
+            say(f"  # {note}", "dim", **whole)
     if answer.result.path:
         say(f"\n{answer.result.path}", "dim", soft_wrap=True)
 
