@@ -287,8 +287,9 @@ class Store:
 
 def _results_or_room(path: Path, cure: Cure) -> dict[str, Any] | None:
     """The meta file of the results in a folder, or nothing where there is room for some; refuses what is neither."""
-    if path.exists() and not path.is_dir():
-        raise SpecError(f"{path} is a file, and results need a folder; {cure.elsewhere}")
+    nearest = next(each for each in (path, *path.parents) if each.exists())
+    if not nearest.is_dir():
+        raise SpecError(f"{nearest} is a file, and results need a folder; {cure.elsewhere}")
     file = path / "meta.json"
     meta = read_json(file)
     if meta is not None and "spec_hash" in meta:

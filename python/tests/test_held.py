@@ -107,6 +107,14 @@ def test_what_was_asked_for_is_known_before_the_first_run_ends(tmp_path, monkeyp
     assert (meta["complete"], meta["asked"]) == (False, 2)
 
 
+@pytest.mark.parametrize("below", ["", "out", "out/deep"])
+def test_a_file_on_the_way_to_the_folder_is_named(sojourn, tmp_path, below):
+    (tmp_path / "notes").touch()
+    refused = sojourn("run", LINE, "-o", Path("notes") / below)
+    assert refused.returncode == 2
+    assert "error: notes is a file, and results need a folder; choose another folder (-o DIR)" in refused.stderr
+
+
 def test_finished_results_on_a_read_only_medium_are_shown(folder, sojourn, monkeypatch):
     monkeypatch.setattr(stores, "takes_files", lambda _: False)
     before = {file: file.read_bytes() for file in folder.rglob("*.*") if file.is_file()}
