@@ -113,8 +113,8 @@ class Comparison:
     def markdown(self) -> str:
         """Return a table for a pull request."""
         lines = [
-            f"**A** {_who(self.a, self.b)} (`{self.a.hash[:12]}`)  ",
-            f"**B** {_who(self.b, self.a)} (`{self.b.hash[:12]}`)" + ("  " if self.fixed else ""),
+            f"**A** {self.a.heading} (`{self.a.hash[:12]}`)  ",
+            f"**B** {self.b.heading} (`{self.b.hash[:12]}`)" + ("  " if self.fixed else ""),
             *(["; ".join(f"`{words}`" for words in self.fixed)] if self.fixed else []),
             "",
             "| " + " | ".join(_HEADS) + " |",
@@ -140,7 +140,7 @@ class Comparison:
         for p in self.pairs:
             cells, style = dict(zip(_HEADS, _cells(p), strict=True)), "bold" if p.verdict in ("higher", "lower") else ""
             rows.append([Text(cells[head], style=style) for head in shown])
-        title = Text("\n".join([f"A  {_who(self.a, self.b)}", f"B  {_who(self.b, self.a)}", *self.fixed]), style="bold")
+        title = Text("\n".join([f"A  {self.a.heading}", f"B  {self.b.heading}", *self.fixed]), style="bold")
         return Group(title, fitting.fitted(columns, rows, width), Text(_foot(self), style="dim"))
 
     def __repr__(self) -> str:
@@ -160,14 +160,6 @@ def _cure(metric: str, pairs: Sequence[Pair], named: Sequence[Pair], fits: Seque
     one_name = [f"name one of {', '.join(names)}"] if len(names) > 1 else []
     one_case = [f"name a case behind it, of {', '.join(map(repr, cases))}"] if len(cases) > 1 or not fits else []
     return "; ".join([*one_name, *one_case])
-
-
-def _who(result: Result, other: Result) -> str:
-    """The title, with what was set on this side only; of seeds the foot of the table tells."""
-    common = other.experiment.overrides
-    changes = ((key, value) for key, value in result.experiment.overrides if key != "run.seed")
-    own = [f"{key}={value}" for key, value in changes if (key, value) not in common]
-    return "  ".join([result.title, *own, *([f"({result.partial})"] if result.partial else [])])
 
 
 _HEADS = ("case", "where", "metric", "A", "B", "B − A", "95 % interval", "%", "n", "")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ._engine import version
 from ._types import Case, Experiment, Plan, Record, Version
 from .errors import RunError, SpecError
 from .result import Outcome, Result
+from .titles import title
 
 #: What every line of results has.
 _PARTS = ("flows", "groups", "links")
@@ -176,9 +177,26 @@ def _find(path: Path) -> Path:
     if len(inner) == 1:
         return inner[0]
     if inner:
-        listed = "\n  ".join(str(folder) for folder in inner[:20])
-        raise SpecError(f"{path} holds {len(inner)} results; name one:\n  {listed}")
+        raise SpecError(f"{path} holds {len(inner)} results; name one:\n  " + "\n  ".join(_told_apart(inner[:20])))
     raise SpecError(f"{path}: no results in it; `sojourn run FILE -o DIR` makes some")
+
+
+def _told_apart(folders: Sequence[Path]) -> Iterator[str]:
+    """Folders with what is in each, and since when where two are called alike: then their file was changed."""
+    metas = [read_json(folder / "meta.json") or {} for folder in folders]
+    titles = [_title(meta) for meta in metas]
+    for folder, meta, called_so in zip(folders, metas, titles, strict=True):
+        begun = str(meta.get("started") or "")
+        since = f" ({begun})" if begun and titles.count(called_so) > 1 else ""
+        yield f"{folder}: {called_so}{since}"
+
+
+def _title(meta: Mapping[str, Any]) -> str:
+    try:
+        changes = tuple((str(key), str(value)) for key, value in meta["set"])
+        return title(Experiment(str(meta["text"]), str(meta["file"]), changes), str(meta["title"] or ""))
+    except _DAMAGE:
+        return "meta.json is damaged"
 
 
 def _unreadable(file: Path, error: OSError) -> SpecError:

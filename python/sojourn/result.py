@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ._engine import diftr_events, table
 from ._types import Case, Columns, Experiment, Plan, Raw, Record, Version
 from .errors import NotRecorded, RunError, SpecError
+from .titles import title
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,11 +32,6 @@ DIFTR = ("diftr",)
 
 DROP_REASONS = ("overflow", "law", "random loss")
 _UNSET = 2**64 - 1
-
-
-def title(experiment: Experiment, plan: Plan) -> str:
-    """How tables and progress call an experiment: the file's title or name, or the one-line form itself."""
-    return plan.title or (experiment.text if experiment.file.startswith("<") else experiment.file)
 
 
 @dataclass(frozen=True)
@@ -139,8 +135,8 @@ class Result:
 
     @property
     def title(self) -> str:
-        """The file's title, or the one-line form itself."""
-        return title(self.experiment, self.plan)
+        """The file's title, or the one-line form itself, with what was set of it."""
+        return title(self.experiment, self.plan.title)
 
     @property
     def partial(self) -> str:
@@ -149,6 +145,11 @@ class Result:
             return ""
         have = len(self.outcomes)
         return f"not complete: {f'{have} of {self.asked}' if have < self.asked else 'not all'} runs"
+
+    @property
+    def heading(self) -> str:
+        """The title over its tables, with how much of it there is where that is not all."""
+        return f"{self.title}  ({self.partial})" if self.partial else self.title
 
     @property
     def spec(self) -> str:

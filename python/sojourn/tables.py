@@ -150,7 +150,7 @@ def summary(result: Result, width: int = 160) -> RenderableType:
         *(Text(f"Mind: {line}", style="yellow") for line in remarks(result)),
         *(Text(line, style="dim") for line in legend(result)),
     ]  # fmt: skip
-    return Group(Text(_title(result), style="bold"), *parts, Text(_foot(result), style="dim"))
+    return Group(Text(result.heading, style="bold"), *parts, Text(_foot(result), style="dim"))
 
 
 def _drawn(
@@ -175,10 +175,6 @@ def _drawn(
     return fitting.fitted([*words, fitting.Column("n"), *figures], cells, width)
 
 
-def _title(result: Result) -> str:
-    return f"{result.title}  ({result.partial})" if result.partial else result.title
-
-
 def _foot(result: Result) -> str:
     where = f"  ·  {result.path}" if result.path else ""
     return (
@@ -201,7 +197,7 @@ def plain(result: Result) -> str:
 
 def html(result: Result) -> str:
     """Return the tables as HTML, for notebooks."""
-    parts = [f"<p><b>{escape(_title(result))}</b></p>"]
+    parts = [f"<p><b>{escape(result.heading)}</b></p>"]
     for part, columns, heads in (
         ("groups", group_columns(result), ("flow", "cc")),
         ("links", LINK, ("link", "")),

@@ -148,9 +148,9 @@ def run(
     """
     from ._engine import check
     from ._types import Record
-    from .result import title
     from .store import WITH_OPTION, Store, place
     from .sweep import choose, sweep
+    from .titles import title
 
     plan = check(experiment)
     folder = out or place(experiment, plan, on=on)
@@ -161,7 +161,7 @@ def run(
         from .linux.flows import kernel
 
         host = kernel(experiment, record is not None and record.acks)
-    with host as pool, progress(title(experiment, plan), len(order)) as bar:
+    with host as pool, progress(title(experiment, plan.title), len(order)) as bar:
 
         def seen(outcome: Outcome, done: int, total: int) -> None:
             bar(done, total)

@@ -177,10 +177,10 @@ def test_nothing_got_through_is_a_figure_too():
 
 def test_progress_and_tables_call_a_file_alike(sweep_file):
     from sojourn.api import prepare
-    from sojourn.result import title
+    from sojourn.titles import title
 
     untitled = sweep_file.with_name("untitled.toml")
     untitled.write_text(sweep_file.read_text().replace('title = "two rates"\n', ""))
     for file, called in ((sweep_file, "two rates"), (untitled, str(untitled))):
         experiment = prepare(file)
-        assert title(experiment, sj.check(file)) == called
+        assert title(experiment, sj.check(file).title) == called

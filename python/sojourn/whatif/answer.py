@@ -151,12 +151,13 @@ def ask(
     plan = scene.plan(question)
     objective.weights(weights or {}, tuple(provided(question.entries)))  # a mistake in them before anything runs
     times = repeat or (QUICK_REPEAT if quick else REPEAT)
+    made = Experiment(plan.toml, scene.FILE)  # its title says already what was asked
     if runner is None:
         from ..api import run
 
-        result = run(scene.experiment(question), repeat=times, jobs=jobs, executor=executor, out=out)
+        result = run(made, repeat=times, jobs=jobs, executor=executor, out=out)
     else:
-        result = runner(scene.experiment(question), times)
+        result = runner(made, times)
     if result.failures:
         raise result.failures[0]
     measured = {}
