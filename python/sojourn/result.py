@@ -77,13 +77,14 @@ class Outcome:
         import polars as pl
 
         if name in self.files:
+            file = self.files[name]
+            again = "give the command that made these results again: it makes this run anew, with all it had recorded"
             try:
-                return pl.read_parquet(self.files[name])
+                return pl.read_parquet(file)
+            except FileNotFoundError:
+                raise SpecError(f"{file}: missing; {again}") from None
             except (Exception, pl.exceptions.PanicException) as error:
-                raise SpecError(
-                    f"{self.files[name]}: damaged ({type(error).__name__}); remove it and give the command that made "
-                    "these results again: it makes this run anew, with all that it had recorded"
-                ) from error
+                raise SpecError(f"{file}: damaged ({type(error).__name__}); remove it and {again}") from error
         if name in self.tables:
             return _named(_frame(self.tables[name]), self, name)
         return None
@@ -145,6 +146,11 @@ class Result:
             return ""
         have = len(self.outcomes)
         return f"not complete: {f'{have} of {self.asked}' if have < self.asked else 'not all'} runs"
+
+    @property
+    def missing(self) -> tuple[Path, ...]:
+        """Files with what was recorded that are gone from its folder; whatever needs none of them is there."""
+        return tuple(file for outcome in self.outcomes for file in outcome.files.values() if not file.exists())
 
     @property
     def heading(self) -> str:

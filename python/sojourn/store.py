@@ -192,7 +192,7 @@ class Store:
         """What was there before this command, whether or not its tables can be read."""
         if self._fresh:
             return {}
-        found = outcomes(self.path, self.plan, version(), there=lambda _: True)
+        found = outcomes(self.path, self.plan, version())
         return {(outcome.case.index, outcome.repetition): outcome for outcome in found}
 
     # -- adding -----------------------------------------------------------------------------------------------------

@@ -92,11 +92,18 @@ def target(option: str, path: Path | None, results: Path | None = None) -> None:
 def loaded(path: str | Path) -> Result:
     """Read a results folder; say first if it is not whole."""
     from .held import load
+    from .stats import counted
 
     result = load(path)
     if result.partial:
         why = "runs failed" if result.failures else "it is being made, or was interrupted"
         say(f"note: {path} is {result.partial}: {why}; the command that made it, given again, makes the rest")
+    if missing := result.missing:
+        others = f" and {counted(len(missing) - 1, 'other recording')}" if len(missing) > 1 else ""
+        say(
+            f"note: {missing[0]}{others}: missing; the command that made {path}, given again, makes such runs anew; "
+            "what needs no such file is shown"
+        )
     for failure in result.failures:
         say(f"failed: {failure}")
     return result

@@ -115,6 +115,26 @@ def test_a_file_on_the_way_to_the_folder_is_named(sojourn, tmp_path, below):
     assert "error: notes is a file, and results need a folder; choose another folder (-o DIR)" in refused.stderr
 
 
+def test_a_recording_that_is_gone_is_named_and_what_needs_none_is_served(sojourn):
+    made = ("run", "10Mbit/s 20ms 1BDP codel: cubic, bbr", *("--set", "run.duration=2s"), *("--repeat", "2"))
+    assert sojourn(*made, "--series", "100ms", "--events", "-o", "out").returncode == 0
+    gone = sorted(Path("out/events").iterdir())
+    for file in gone:
+        file.unlink()
+    assert sj.load("out").missing == tuple(gone)
+    for words in (("report", "out"), ("plot", "box", "out"), ("plot", "time", "out"), ("export", "out")):
+        served = sojourn(*words)
+        assert served.returncode == 0, served.stderr
+        assert f"note: {gone[0]} and 1 other recording: missing; the command that made out, given" in served.stderr
+    page = Path("report.html").read_text()
+    assert f"Drawn without events: {gone[0]}: missing; give the command that made these results again" in page
+    for words in (("plot", "time", "out", "--why"), ("export", "out", "--table", "events")):
+        refused = sojourn(*words)
+        assert refused.returncode == 2 and f"error: {gone[0]}: missing; give the command that made" in refused.stderr
+    assert sojourn(*made, "-o", "out").returncode == 0  # asks for less than was recorded
+    assert not sj.load("out").missing and sojourn("export", "out", "--table", "events").stderr == ""
+
+
 def test_finished_results_on_a_read_only_medium_are_shown(folder, sojourn, monkeypatch):
     monkeypatch.setattr(stores, "takes_files", lambda _: False)
     before = {file: file.read_bytes() for file in folder.rglob("*.*") if file.is_file()}

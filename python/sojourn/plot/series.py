@@ -67,7 +67,6 @@ def time(
     span = _span(series, start, stop)
     if smooth is not None and smooth >= span[1] - span[0]:
         raise SpecError(f"smooth={smooth:g}: a mean over more than the {span[1] - span[0]:g} s shown has no line")
-    events = within(table(one, "events", run), "time_s", span)
     zoomed = start is not None or stop is not None
     if smooth is None and zoomed:
         # In a close view, what a round trip delivered: less would be single packets.
@@ -82,7 +81,9 @@ def time(
     looks, about = _looks(one, picked), inner.subject(every, picked)
     view = usual.View(one, series, links, looks, span, smooth, zoomed, about)
     variables = inner.of_flow(every, picked, one.bottleneck)
-    lanes = causes.lanes(events, picked) if why and "cwnd" in (names or PANELS) else []
+    lanes = []
+    if why and "cwnd" in (names or PANELS):
+        lanes = causes.lanes(within(table(one, "events", run), "time_s", span), picked)
     kinds = _kinds(names, why, bool(lanes), variables, span)
     inches = [_inches(kind, len(lanes), why) for kind in kinds]
     tall = (sum(inches) + 0.75) * (1.0 if size == "double" else 0.9)

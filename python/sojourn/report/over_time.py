@@ -56,8 +56,9 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     The queue, and the dashed rate, are those of the link that the case looks at, named where it is none of the usual.
     Under them are the inner variables of the first algorithm that has some.
     """
-    flows, links, variables, events = (
-        _between(table(case, name, repetition), span) for name in ("flows", "links", "vars", "events")
+    flows, links = (_between(table(case, name, repetition), span) for name in ("flows", "links"))
+    (variables, no_variables), (events, no_events) = (
+        _if_whole(case, name, repetition, span) for name in ("vars", "events")
     )
     if flows.is_empty() or links.is_empty():
         return None
@@ -91,7 +92,17 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     if len(case.flows) > len(picked):
         caption += f" The first {len(picked)} of {len(case.flows)} flows."
     caption += " Thresholds and shadow windows far above the window are not drawn." if cut else ""
-    return Series(at, panels, caption + cut_off + more_lost)
+    return Series(at, panels, caption + cut_off + more_lost + no_variables + no_events)
+
+
+def _if_whole(case: Shown, name: str, repetition: int, span: Span) -> tuple[pl.DataFrame, str]:
+    """A table that a run can be drawn without: empty where its file is gone or damaged, with words on that."""
+    import polars as pl
+
+    try:
+        return _between(table(case, name, repetition), span), ""
+    except SpecError as error:
+        return pl.DataFrame(), f" Drawn without {name}: {error}."
 
 
 # What panels are drawn of, by name, with a line per flow or per variable; a link's are alone in their list.
