@@ -10,7 +10,7 @@ from typing import Any
 from ._types import Case
 from .comparison import Comparison, Pair, matches
 from .errors import SpecError
-from .figures import below, figure
+from .figures import below, figure, quantity
 from .held import called
 from .result import Outcome, Result
 from .stats import counted, mean_interval, paired_difference
@@ -63,13 +63,23 @@ def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
     if metrics:
         for want in metrics:
             if not any(matches(want, *split) for split in map(_split, known)):
-                near = get_close_matches(want, [*known, *(m for _, m in map(_split, known))], n=3)
-                hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-                raise SpecError(f"no metric {want!r} in the results; {hint}")
+                raise SpecError(f"no metric {want!r} in the results; {_instead(want, [*map(_split, known)])}")
     alone = [sum(map(bool, map(side.of, side.plan.cases))) - len(cases) for side in (a, b)]
     left_out = [f"{counted(alone[0], 'case')} of A alone, {alone[1]} of B alone"] if any(alone) else []
     told = f" Not compared: {'; '.join([*left_out, *without])}." if left_out or without else ""
     return Comparison(a, b, tuple(pairs), told, tuple(filter(None, fixed.values())))
+
+
+def _instead(want: str, known: Sequence[tuple[str, str]]) -> str:
+    """What may be meant by what names no metric: names like it, and figures that are called so."""
+    metrics = list(dict.fromkeys(metric for _, metric in known))
+    near = get_close_matches(want, [*map(".".join, known), *metrics], n=3)
+    words = want.lower().replace("_", " ")
+    near = near or [metric for metric in metrics if words in quantity(metric).name.lower()][:3]
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    usual = (one for one in DEFAULT if any(matches(one, *split) for split in known))
+    return f"the usual ones are {', '.join(usual)}; `sojourn list figures` names all"
 
 
 def _refuse_mixed(a: Result, b: Result) -> None:

@@ -221,6 +221,22 @@ def test_a_key_that_fits_no_pair_or_several_is_refused_with_what_there_is(swept,
     assert re.search(said, error.value.args[0]), error.value.args[0]
 
 
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("blah", "the usual ones are flow.throughput_mbps, flow.share, .*; `sojourn list figures` names all"),
+        ("queue_ms.mea", r"did you mean queue_ms\.mean"),
+        ("queue delay", r"did you mean queue_ms\.mean or queue_ms\.median or"),
+        ("retransmissions", r"did you mean retransmits\?"),
+    ],
+)
+def test_a_metric_that_there_is_not_gets_near_ones_or_the_way_to_all(metric, said):
+    result = sj.run(LINE.format(buffer="1BDP", cc="newreno"), set=SET)
+    with pytest.raises(sj.SpecError, match=f"no metric '{metric}' in the results; {said}") as refused:
+        sj.compare(result, result, metrics=[metric])
+    assert len(str(refused.value)) < 320
+
+
 def test_metrics_by_any_of_their_names():
     line = LINE.format(buffer="1BDP", cc="newreno")
     result = sj.run(line, set=SET)
