@@ -151,6 +151,7 @@ def run(
 
         for remark in remarks(result):
             say(f"note: {remark}")
+    terminal.tell_others(result)
     verdicts = claims(result)
     for line in lines(verdicts):
         print(line, file=sys.stderr if as_json else sys.stdout)

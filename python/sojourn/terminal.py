@@ -196,6 +196,19 @@ def run(
     return result
 
 
+def tell_others(result: Result) -> None:
+    """Say what the folder holds besides what was asked for: pages, pictures and exports of it have all of it."""
+    from .held import read_json
+    from .stats import counted
+
+    held = (read_json(result.path / "meta.json") or {}).get("runs", 0) if result.path else 0
+    if held > len(result):
+        say(
+            f"note: {result.path} holds {counted(held - len(result), 'other run')} from before; "
+            f"report, plot, compare and export of the folder are of all {held}"
+        )
+
+
 def interrupted(done: int, total: int, folder: Path, *, fresh: bool = False) -> NoReturn:
     """Say what is kept of a command that Ctrl-C has ended, and end it; `fresh`: given again, it would discard that."""
     from .stats import counted

@@ -97,6 +97,17 @@ def test_quick_takes_one_repetition_and_full_goes_on(sojourn, sweep_file):
     assert set(quick) < set(full)  # wall_s too: the finished ones were not run again
 
 
+def test_where_the_folder_holds_more_than_was_asked_for_it_is_said(sojourn, sweep_file):
+    assert sojourn("run", sweep_file, "-o", "out").stderr == ""
+    for few, other in ((("--repeat", "2"), "2 other runs"), (("--quick",), "4 other runs"), (("--repeat", "3"), "")):
+        done = sojourn("run", sweep_file, "-o", "out", *few)
+        note = (
+            f"sojourn: note: out holds {other} from before; report, plot, compare and export of the folder are of all 6"
+        )
+        assert done.stderr.splitlines() == ([note] if other else [])
+    assert len(sojourn("export", "out", "--table", "cases").stdout.splitlines()) == 1 + 6
+
+
 def test_seed_and_set_change_the_run(sojourn):
     def digest(*options):
         return json.loads(sojourn("run", LINE, *QUICK, "--json", *options).stdout)["digest"]
