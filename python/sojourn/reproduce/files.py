@@ -51,6 +51,11 @@ def find_published(folder: Path | None = None) -> list[Path]:
     return found
 
 
+def shipped(path: Path) -> bool:
+    """Whether it is one of the project's own experiments, of which docs/differences.md speaks."""
+    return path.resolve() in {known.resolve() for known in _known()}
+
+
 def title(path: Path) -> str:
     """A file's name for tables: `thesis/table-5.1`, or what it is called elsewhere."""
     parts = path.with_suffix("").parts

@@ -34,6 +34,11 @@ class Reproduced:
         """Everything ran and no claim fails."""
         return not self.failures and not any(claim.fails for claim in self.claims)
 
+    @property
+    def differs(self) -> bool:
+        """Whether a claim fails or a cell is outside its tolerance."""
+        return any(claim.fails for claim in self.claims) or Score.of(self.tables).outside > 0
+
 
 def section(comparison: Comparison) -> Section:
     """A table as part of a page: score, drawings, sortable table."""

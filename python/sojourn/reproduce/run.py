@@ -30,6 +30,8 @@ QUICK_CASES = 5
 QUICK_REPEATS = 3
 #: …that pass at most so many megabits through their links together (a first run is always made).
 QUICK_MEGABITS = 15_000.0
+#: How wide the rule over an experiment's tables is where there is room.
+RULE = 100
 
 
 def run(
@@ -66,6 +68,8 @@ def run(
         if set:
             print(words.altered(set))
         _print(done, console())
+        if not set and any(one.differs for one in done) and any(map(files.shipped, paths)):
+            print(words.DIFFERENCES)
     for one in done:
         for failure in one.failures:
             print(f"failed: {one.name}: {failure}", file=sys.stderr)
@@ -204,11 +208,13 @@ def _score(score: Score) -> dict[str, Any]:
 
 
 def _print(done: Sequence[Reproduced], screen: Console) -> None:
+    from rich.rule import Rule
     from rich.text import Text
 
     for one in done:
         if len(done) > 1:
-            screen.rule(Text(one.name, "rule.text"), align="left")
+            rule = Rule(Text(one.name, "rule.text"), align="left")
+            screen.print(rule, width=min(screen.width, RULE))  # a pipe is as wide as its widest table
         for comparison in one.tables:
             screen.print(words.table(comparison, screen.width))
         for line in (*verdicts.lines(one.claims), *verdicts.unrun(one.claims)):

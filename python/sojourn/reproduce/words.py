@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+#: Where it is said which of the project's own cells and claims are known to differ.
+DIFFERENCES = (
+    "Cells that are outside and claims that fail in full runs are known, each with its cause: docs/differences.md; a "
+    "sample (--quick) may have others."
+)
+
+
 @dataclass(frozen=True)
 class Texts:
     """A cell in words: column with its unit, published, our median, its spread, the difference."""
