@@ -141,6 +141,7 @@ QUANTITIES: dict[str, Quantity] = {
     "drop_pct": Quantity("drops", "%", 1.0),
     "queue_packets": Quantity("queue length", "packets", 1.0),
     "completion_s": Quantity("completion time", "s", 1.0),
+    "unfinished": Quantity("unfinished transfers", "", 1.0),
     "repair_s": Quantity("time in repair", "s", 1.0),
     "bdp_ratio": Quantity("slow-start exit / BDP", "", 1.0),
     "at_s": Quantity("end of slow start", "s", 1.0),

@@ -1,12 +1,16 @@
-"""What a reader of figures has to know first: that nothing was measured, or that an algorithm never got its signal."""
+"""What a reader of figures has to know first: that nothing was measured, that a signal never came, that transfers did
+not end.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._engine import table
 from ._types import Case
+from .stats import counted
 
 if TYPE_CHECKING:
     from .result import Outcome, Result
@@ -19,7 +23,7 @@ def remarks(result: Result) -> tuple[str, ...]:
         ran.setdefault(outcome.case.index, []).append(outcome)
     cases = [case for case in result.plan.cases if case.index in ran]
     empty = [case for case in cases if not any(map(_measured, ran[case.index]))]
-    return (*_unmeasured(empty, len(cases)), *unmarked(cases))
+    return (*_unmeasured(empty, len(cases)), *unmarked(cases), *_unfinished(result.outcomes))
 
 
 def unmarked(cases: Sequence[Case]) -> Iterator[str]:
@@ -97,6 +101,28 @@ def _unmeasured(empty: Sequence[Case], of: int) -> Iterator[str]:
             f"nothing was measured{_some(len(empty), of)}: no packet arrived from {begin:g} s to {end:g} s. "
             "Cure: a longer run.duration, or another run.measure"
         )
+
+
+#: A smaller part of the transfers moves no mean: a page that is under way as the run ends is nothing to mind.
+_FEW = 0.01
+
+
+def _unfinished(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Groups of which completion times are of the quick transfers alone, since the run ended before the others."""
+    left: Counter[str] = Counter()
+    done: Counter[str] = Counter()
+    for group in (group for outcome in outcomes for group in outcome.summary["groups"]):
+        left[group["name"]] += group.get("unfinished") or 0
+        done[group["name"]] += sum(part["transfers"] for part in group.get("completions") or ())
+    ended = "the run ended" if len(outcomes) == 1 else "the runs ended"
+    for name, n in left.items():
+        begun = n + done[name]
+        if n > _FEW * begun:
+            so = "completion times leave them out" if done[name] else "there are no completion times"
+            yield (
+                f"{n} of {counted(begun, 'transfer')} of {name} had not finished when {ended}; {so}. "
+                "Cure: a longer run.duration"
+            )
 
 
 def _measured(outcome: Outcome) -> bool:

@@ -10,6 +10,7 @@ from conftest import Run
 
 import sojourn as sj
 from sojourn import report
+from sojourn.figures import quantity
 from sojourn.remarks import remarks
 from sojourn.tables import html, plain
 
@@ -64,6 +65,38 @@ def test_nothing_measured_is_told(tmp_path: Path) -> None:
     assert "nothing was measured: no packet arrived from 0 s to 1e-09 s" in plain(result)
     page = report.write([result], tmp_path / "page.html").read_text("utf-8")
     assert "nothing was measured" in page
+
+
+@pytest.mark.parametrize(
+    ("traffic", "repeat", "said"),
+    [
+        (
+            "2 bytes(size=10MB)",
+            1,
+            "2 of 2 transfers of bytes had not finished when the run ended; there are no completion ",
+        ),
+        (
+            "web(size=400kB, think=100ms)",
+            3,
+            " of web had not finished when the runs ended; completion times leave them",
+        ),
+        ("bytes(size=10kB)", 2, None),
+        ("cubic", 1, None),
+    ],
+)
+def test_transfers_that_did_not_end_are_told(traffic: str, repeat: int, said: str | None) -> None:
+    result = sj.run(f"5Mbit/s 20ms 1BDP fifo: {traffic}", set=SHORT, repeat=repeat)
+    told = remarks(result)
+    assert [(said or "") in one and one.endswith("Cure: a longer run.duration") for one in told] == [True] * bool(said)
+    assert quantity("group.web.unfinished").name == "unfinished transfers of web"
+
+
+def test_a_page_under_way_at_the_end_of_hundreds_is_nothing_to_mind() -> None:
+    result = sj.run("50Mbit/s 20ms 1BDP fifo: web(size=10kB, think=1ms)", set={"run.duration": "20 s"})
+    (group,) = result.outcomes[0].summary["groups"]
+    assert sum(part["transfers"] for part in group["completions"]) > 100
+    group["unfinished"] = 1
+    assert not remarks(result)
 
 
 def test_a_table_with_datagrams_has_their_one_way_delay() -> None:
