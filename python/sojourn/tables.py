@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import fitting
+from ._types import Case
 from .figures import figure
 from .remarks import remarks
 from .stats import Interval, counted, mean_interval
@@ -121,7 +122,39 @@ def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
                 continue  # no queue forms there
             # Repetitions that are all alike say no more than one of them.
             n = 1 if all(cell.exact for cell in cells) else len(outcomes)
-            yield Row(case.label, first["name"], str(first.get("cc") or ""), n, cells)
+            yield Row(case.label, _name(first), str(first.get("cc") or ""), n, cells)
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    """What a line is of, with how many flows it sums up where there are several."""
+    flows = entry.get("flows", 1)
+    return f"{entry['name']} ×{flows}" if flows > 1 else str(entry["name"])
+
+
+def fairness(result: Result) -> list[str]:
+    """Jain's index of all flows in a sentence, of a sweep its ends; none where there is nobody to share with."""
+    found: list[tuple[Interval, str]] = []
+    for case in result.plan.cases:
+        index = mean_interval([figure(outcome.summary["fairness"], "jain") for outcome in result.of(case)])
+        if index.n and _shared(case):
+            found.append((index, case.label))
+    if not found:
+        return []
+    ends = sorted(found, key=lambda one: one[0].mean)
+    shown = [
+        f"{index} ({label})" if len(found) > 1 else str(index) for index, label in dict.fromkeys((ends[0], ends[-1]))
+    ]
+    flows = [flow for outcome in result.outcomes for flow in outcome.summary["flows"]]
+    content = any(flow["cc"] == "none" or flow.get("unfinished") is not None for flow in flows)
+    little = "; calls and transfers that want little count as getting little" if content else ""
+    return [f"Jain's index of all flows: {' to '.join(shown)}{little}."]
+
+
+def _shared(case: Case) -> bool:
+    """Whether several flows are there while it is measured."""
+    begin, end = case.measure_s
+    there = [flow for flow in case.flows if flow["start_s"] < end and (flow["stop_s"] or end) > begin]
+    return len(there) > 1
 
 
 def telling(lines: Sequence[Row], columns: Sequence[Column]) -> list[int]:
@@ -147,6 +180,7 @@ def summary(result: Result, width: int = 160) -> RenderableType:
             lambda row: (row.name, row.kind), width,
         ),
         _drawn(("link",), list(rows(result, "links", LINK)), LINK, swept, lambda row: (row.name,), width),
+        *(Text(line) for line in fairness(result)),
         *(Text(f"Mind: {line}", style="yellow") for line in remarks(result)),
         *(Text(line, style="dim") for line in legend(result)),
     ]  # fmt: skip
@@ -216,6 +250,7 @@ def html(result: Result) -> str:
             for r in lines
         )
         parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    parts += [f"<p>{escape(line)}</p>" for line in fairness(result)]
     parts += [f"<p>Mind: {escape(line)}</p>" for line in remarks(result)]
     parts += [f"<p><small>{escape(line)}</small></p>" for line in (*legend(result), _foot(result))]
     return "".join(parts)

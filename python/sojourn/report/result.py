@@ -11,7 +11,7 @@ from ..plot.data import Shown, shown, swept
 from ..plot.keys import short_spec
 from ..plot.links import looking, place
 from ..remarks import remarks
-from ..tables import LINK, group_columns, legend, rows, telling
+from ..tables import LINK, fairness, group_columns, legend, rows, telling
 from ..units import on_axis, quantity
 from .over_time import WHOLE, Span, series
 from .pieces import Cell, Column, Figure, Piece, Section, Table, Value, no_picture
@@ -52,7 +52,7 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     mean = "Mean ± 95 % interval over repetitions (n); no interval where repetitions do not differ."
     pieces: list[Piece] = [f"note: {line}." for line in remarks(result)]
     pieces += [mean] if max(len(c.outcomes) for c in cases) > 1 else []
-    pieces += legend(result)
+    pieces += [*fairness(result), *legend(result)]
     for part, columns, names, caption in (
         ("groups", group_columns(result), ("flow", "cc"), "Flows"),
         ("links", LINK, ("link",), "Links"),
