@@ -9,36 +9,27 @@
 `queue_delay`, …). Rates are in Mbit/s (10^6 bits per second at the IP layer), delays in ms, windows in bytes.
 """
 
-import sys
-
-from .errors import INTERRUPTED
-
-try:
-    from ._engine import version
-    from ._types import Case, Claim, Experiment, Plan, Record, Version
-    from .algorithm import CongestionControl
-    from .api import (
-        check,
-        claims,
-        compare,
-        list_causes,
-        list_cc,
-        list_figures,
-        list_queues,
-        list_slow_starts,
-        list_stacks,
-        list_traffic,
-        load,
-        run,
-        schema,
-        spp,
-    )
-    from .errors import NotRecorded, RunError, SetupError, SojournError, SpecError
-    from .result import Outcome, Result
-except KeyboardInterrupt:  # the command has no `main` yet that would answer Ctrl-C; a program has its own
-    if sys.argv[0].replace("\\", "/").rpartition("/")[2] in ("-m", "sojourn", "sojourn.exe"):
-        sys.exit(INTERRUPTED)
-    raise
+from ._engine import version
+from ._types import Case, Claim, Experiment, Plan, Record, Version
+from .algorithm import CongestionControl
+from .api import (
+    check,
+    claims,
+    compare,
+    list_causes,
+    list_cc,
+    list_figures,
+    list_queues,
+    list_slow_starts,
+    list_stacks,
+    list_traffic,
+    load,
+    run,
+    schema,
+    spp,
+)
+from .errors import NotRecorded, RunError, SetupError, SojournError, SpecError
+from .result import Outcome, Result
 
 __version__ = version().version
 

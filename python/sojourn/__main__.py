@@ -8,7 +8,7 @@ from .errors import INTERRUPTED
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; what it imports, typer and all commands, is the longest part of a short one."""
     try:
         from .cli import main as run
     except KeyboardInterrupt:

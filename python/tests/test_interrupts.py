@@ -100,7 +100,7 @@ def test_an_interrupt_of_the_disk_writes_no_line_twice(
     assert len(sj.load("out")) == kept
 
 
-@pytest.mark.parametrize("module", ["sojourn._types", "typer", "sojourn.cli_suite"])
+@pytest.mark.parametrize("module", ["typer", "sojourn.cli_suite"])
 @pytest.mark.parametrize("script", [False, True])
 def test_while_it_is_imported_the_command_ends_without_a_word(tmp_path: Path, module: str, script: bool) -> None:
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTS)
@@ -111,12 +111,3 @@ def test_while_it_is_imported_the_command_ends_without_a_word(tmp_path: Path, mo
         words, env=os.environ | {"PYTHONPATH": path, "INTERRUPT": module}, capture_output=True, text=True, cwd=tmp_path
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-
-
-def test_a_program_that_imports_the_package_has_its_own_interrupt(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS)
-    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
-    env = os.environ | {"PYTHONPATH": path, "INTERRUPT": "sojourn._types"}
-    caught = "try:\n    import sojourn\nexcept KeyboardInterrupt:\n    print('caught')"
-    done = subprocess.run([sys.executable, "-c", caught], env=env, capture_output=True, text=True)
-    assert done.stdout == "caught\n"
