@@ -158,7 +158,7 @@ table! {
     11 ProbeEnd "probe_end" { what: Count, base_rtt: Nanos, queue: Nanos }
     /// A window given up for a probe or a mode is being restored.
     12 Restore "restore" { target: Bytes, interval: Nanos }
-    /// The window was cut because it was not used: sending began again after idleness, or the application sent less for a timeout.
+    /// Sending began again after idleness and the window was cut.
     13 IdleRestart "idle_restart" { idle: Nanos }
     /// A slow start changed its pace.
     14 SlowStartPace "slow_start_pace" { divisor: Count, rtt: Nanos, base_rtt: Nanos }

@@ -30,10 +30,10 @@ impl Sender {
 
     fn on_duplicate(&mut self, now: Instant) {
         match self.flow.phase {
-            Phase::Recovery => self.credit += self.mss as u32,
+            Phase::Recovery => self.credit += self.mss,
             // Limited transmit.
             Phase::Open | Phase::Reduced if self.duplicates < THRESHOLD && self.config.loss != LossDetection::Tahoe => {
-                self.credit += self.mss as u32;
+                self.credit += self.mss;
             }
             // Duplicates of what an earlier episode sent again must not begin another (RFC 6582, section 3.2).
             Phase::Open | Phase::Reduced
@@ -41,7 +41,7 @@ impl Sender {
                     && (self.una > self.recover || self.config.loss == LossDetection::Reno) =>
             {
                 self.lose_first();
-                self.credit = THRESHOLD * self.mss as u32;
+                self.credit = THRESHOLD as u64 * self.mss;
                 self.enter_recovery(now);
             }
             _ => {}
@@ -53,7 +53,7 @@ impl Sender {
             return true;
         }
         // Partial: the next hole is lost too. Deflate by what was acknowledged, less the segment it lets go.
-        self.credit = (self.credit + self.mss as u32).saturating_sub(cumulative as u32);
+        self.credit = (self.credit + self.mss).saturating_sub(cumulative);
         self.lose_first();
         self.force_one = true;
         false

@@ -135,7 +135,7 @@ pub(crate) struct Sender {
     pub last_sent: Instant,
     pub usage: Usage,
     /// Without SACK: bytes that duplicate ACKs say have left the network.
-    pub credit: u32,
+    pub credit: u64,
     pub duplicates: u32,
     pub burst_left: u32,
     pub ways: Ways,
@@ -263,7 +263,7 @@ impl Sender {
     /// In flight as the window sees it.
     #[inline]
     pub fn pipe(&self) -> u64 {
-        self.board.in_flight.saturating_sub(self.credit.into())
+        self.board.in_flight.saturating_sub(self.credit)
     }
 
     #[inline]
@@ -306,7 +306,6 @@ impl Sender {
     pub fn end_episode(&mut self) {
         self.prr.on = false;
         self.enter(Phase::Open);
-        self.use_window();
         self.flow.reset_credit();
         self.flow.in_flight = Bytes::new(if self.ways.own_window { self.nxt - self.una } else { self.pipe() });
         let to = core::mem::take(&mut self.flow.slow_start_to);

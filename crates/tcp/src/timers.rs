@@ -197,7 +197,6 @@ impl Sender {
             self.flow.cwnd = window;
         }
         self.enter(Phase::Loss);
-        self.use_window();
         // FreeBSD 11 tells of fast retransmissions and of marks only (`cc_cong_signal`).
         self.ecn.tell_reduced |= !self.ways.freebsd;
         // Not where losses were already being repaired (RFC 5682, section 3.2): there a late original proves nothing.
@@ -338,7 +337,6 @@ impl Sender {
             return;
         }
         if !self.has_own_rate() {
-            self.use_window();
             let before = self.flow.windows();
             let initial = Bytes::new(self.mss * self.config.initial_window.max(1) as u64);
             let restart = if self.ways.freebsd { rfc3390(self.flow.mss) } else { initial }.min(self.flow.cwnd);

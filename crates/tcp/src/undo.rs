@@ -139,7 +139,6 @@ impl Sender {
             self.flow.ssthresh = self.flow.ssthresh.max(self.undo.ssthresh);
         }
         self.enter(Phase::Open);
-        self.use_window();
         self.flow.in_flight = Bytes::new(self.pipe());
         self.forget_undo();
         self.undo.timed_out_at = 0;

@@ -211,32 +211,3 @@ fn a_rate_is_the_application_s_until_what_was_out_as_it_had_nothing_more_is_deli
     let s = &a.end.sender;
     assert_eq!(s.rates.as_ref().unwrap().tags.first(), s.board.ring.first(), "what is acknowledged is kept no longer");
 }
-
-/// Two segments every 50 ms in a window of 40, for half a second and more; each time what was sent before is acknowledged but
-/// for the last segment. Returns the window and the threshold then, in segments.
-fn barely_used(config: Config, change: impl Fn(&mut Alone)) -> (u64, u64) {
-    let mut a = Alone::with(config, 1, Box::new(Plain { fixed: true }), MSS);
-    widen(&mut a, 40_000, 20_000, 2 * MSS);
-    for n in 0..12 {
-        a.now += MS(50);
-        change(&mut a);
-        a.hear((2 + 2 * n) * MSS, &[]);
-        a.end.write(a.now, 2 * MSS);
-        a.leaving();
-    }
-    (a.end.flow().cwnd.get() / MSS, a.end.flow().ssthresh.get() / MSS)
-}
-
-#[test]
-fn linux_forgets_by_halves_a_window_that_is_not_used_for_a_timeout() {
-    // `tcp_cwnd_application_limited`: halfway to the initial window of ten, the threshold at three quarters of what was.
-    assert_eq!(barely_used(linux(), |_| ()), (17, 30), "40, 25, 17: twice in 600 ms of timeouts of 250");
-    let kept = (40, 20);
-    assert_eq!(barely_used(stack(Stack::Ns2), |_| ()), kept, "Linux alone");
-    // So fast that no segment waits.
-    let own = |a: &mut Alone| a.end.flow_mut().pacing = Some(units::Rate::from_mbps(1e8));
-    assert_eq!(barely_used(linux(), own), kept, "a rate of the algorithm's own");
-    // Not all is well while what lies beyond a hole has arrived (Disorder).
-    let beyond = |a: &mut Alone| a.end.sender.board.sacked = 1;
-    assert_eq!(barely_used(linux(), beyond), kept, "with a hole");
-}
