@@ -313,14 +313,31 @@ def test_queues_of_one_control_have_shades_of_their_own_and_bands_their_dashes()
         assert tuple(band.get_facecolor()[0][:3]) == pytest.approx(to_rgb(line.get_color()))
 
 
-def test_queues_keep_to_the_middle_of_their_hue_beside_other_controls() -> None:
-    looks = style.looks([(cc, queue) for cc in ("cubic", "bbr") for queue in QUEUES])
-    assert len({look.colour for look in looks}) == 2 * len(QUEUES)
-    ends = [[to_rgb(looks[4 * cc + i].colour) for i in (0, 3)] for cc in (0, 1)]
-    assert min(np.abs(np.subtract(one, other)).sum() for one in ends[0] for other in ends[1]) > 0.35
+def test_beside_other_controls_each_keeps_its_colour_over_all_queues() -> None:
+    """Shades of CUBIC's blue and of BBR's meet: dash and marker alone say which queue it is."""
+    five = [*QUEUES, "red"]
+    looks = style.looks([(cc, queue) for cc in ("cubic", "bbr", "hldg") for queue in five])
+    assert [look.colour for look in looks] == [style.colour_of(cc) for cc in ("cubic", "bbr", "hldg") for _ in five]
+    for cc in range(3):
+        mine = looks[5 * cc : 5 * cc + 5]
+        assert len({str(look.dash) for look in mine}) == len({look.marker for look in mine}) == 5
     # Variants have the shades, and a queue its marker and dash alone.
     variants = style.looks([(cc, queue) for cc in ("cubic", "cubic(beta=0.5)") for queue in QUEUES])
     assert len({look.colour for look in variants}) == 2
+
+
+@pytest.mark.parametrize("queues", [["fifo"], list(scene.QUEUES)])
+def test_shades_of_one_hue_are_far_from_those_of_another(queues: list[str]) -> None:
+    ccs = ["cubic", "cubic(beta=0.5)", "bbr", "bbr(mss=1)"] if len(queues) == 1 else ["cubic", "bbr"]
+    looks = [to_rgb(look.colour) for look in style.looks([(cc, queue) for cc in ccs for queue in queues])]
+    half = len(looks) // 2
+    assert min(np.abs(np.subtract(a, b)).sum() for a in looks[:half] for b in looks[half:]) > 0.25
+
+
+def test_controls_that_share_a_hue_do_not_look_alike() -> None:
+    assert style.colour_of("chd") == style.colour_of("hldg")
+    looks = style.looks([(cc, "fifo") for cc in ("hldg", "chd", "cubic")])
+    assert len({look.colour for look in looks}) == 3 and looks[0].dash != looks[1].dash
 
 
 def test_a_queue_that_is_swept_gives_the_dash_wherever_it_is() -> None:

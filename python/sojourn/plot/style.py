@@ -148,37 +148,47 @@ def cause_colour(name: str) -> str:
 def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
     """Looks for the lines of one figure, each a pair (congestion control, queue).
 
-    The congestion control gives the hue, the queue the dash and, where there are several, the marker. Lines that share
-    hue and dash (variants of one algorithm, flows of one kind) run from a light to a dark shade of their hue, in the
-    order given. Where there are none such, the queues of one congestion control do: dashes say which of two lines is
-    which, but nothing in a band between them, nor where many are.
+    The congestion control gives the hue, the queue the dash and, where there are several, the marker: beside another
+    hue that is all, where it tells each line from the others, since the shades of one hue are near those of the next.
+    Lines that share all three (variants of one algorithm, controls of one hue) run from a light to a dark shade, in the
+    order given, and so do a control's queues where these are too many for dashes and markers of their own. Of a hue
+    that is alone they always do if there are no variants: a dash says nothing in a band between two lines.
     """
-    names = [(name_of(cc), name_of(queue)) for cc, queue in lines]
-    queues = list(dict.fromkeys(queue for _, queue in names))
-    kinds = [(cc, dash_of(queue) if len(queues) > 1 else "solid") for cc, queue in names]
-    many = len(queues) > len(DASHES)
+    hues = [_known(cc)[0] for cc, _ in lines]
+    queues = [name_of(queue) for _, queue in lines]
+    names = list(dict.fromkeys(queues))
+    several = len(set(hues)) > 1
+    dashes = {queue: dash_of(queue) if len(names) > 1 else "solid" for queue in names}
+    told = len(set(dashes.values())) == len(names) <= len(MARKERS if several else DASHES)
     made: list[Look] = []
-    for index, kind in enumerate(kinds):
-        mine = [i for i, (cc, _) in enumerate(kinds) if cc == kind[0]]
-        alone = len({kinds[i] for i in mine}) == len(mine)
-        twins = mine if many or alone else [i for i in mine if kinds[i] == kind]
+    for index, (cc, _) in enumerate(lines):
+        mine = [i for i, hue in enumerate(hues) if hue == hues[index]]
+        alone = len({queues[i] for i in mine}) == len(mine)
+        twins = [i for i in mine if queues[i] == queues[index]] if told and (several or not alone) else mine
         place = twins.index(index)
-        colour, marker = _known(kind[0])
-        dash = kind[1]
-        if len(queues) > 1:
-            marker = MARKERS[queues.index(names[index][1]) % len(MARKERS)]
+        colour, marker = _known(cc)
+        dash = dashes[queues[index]]
+        if len(names) > 1:
+            marker = MARKERS[names.index(queues[index]) % len(MARKERS)]
         if len(twins) > 1:
-            # Blue and sky meet at the ends of their shades, and the palest is near another's hue: where dashes tell
-            # twins apart, too, these stay in the middle.
-            dashed = len(twins) <= len(DASHES) and (len(queues) == 1 or alone)
-            several = len({cc for cc, _ in names}) > 1
-            reach = 0.4 if dashed and several else 0.7 if dashed and len(queues) > 1 else 1.0
+            reach = _reach(several, alone, len(names), len(twins))
             colour = shade(colour, 0.5 + reach * (place / (len(twins) - 1) - 0.5))
-            if len(queues) == 1:  # else they already say which queue
+            if len(names) == 1:  # else they already say which queue
                 marker = MARKERS[(MARKERS.index(marker) + place) % len(MARKERS)]
                 dash = DASHES[place % len(DASHES)]
         made.append(Look(colour, dash, marker))
     return made
+
+
+def _reach(several: bool, alone: bool, queues: int, twins: int) -> float:
+    """How much of a hue's shades twins run through.
+
+    Blue and sky meet at the ends of theirs, and the palest of one hue is near another: beside other hues they stay in
+    the middle, the more so where dashes or markers tell them apart, too.
+    """
+    if several:
+        return 0.4 if alone or queues == 1 else 0.6
+    return 0.7 if alone and queues > 1 and twins <= len(DASHES) else 1.0
 
 
 def shade(colour: str, place: float) -> str:
