@@ -381,6 +381,20 @@ def test_where_two_keys_end_alike_a_label_says_whose_a_value_is(tmp_path: Path) 
     assert {"a: hldg, b: cubic", "a: cubic, b: hldg"} < labels and len(labels) == 4
 
 
+def test_swept_values_have_one_unit_in_legends_as_on_axes() -> None:
+    losses = ["0%", "0.01%", "0.1 %", "0.01", "5%"]
+    result = synthetic.result(sweep={"path.loss": losses, "path.rate": ["0.5 Mbit/s", "2 Mbit/s"]})
+    labels = [case.label for case in data.shown(result)]
+    assert labels[::2] == [f"loss {loss} %, 0.5 Mbit/s" for loss in ("0", "0.01", "0.1", "1", "5")]
+    assert labels[1] == "loss 0 %, 2 Mbit/s"
+    legend = drawn("lines", result, x="path.rate").axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()][3] == "loss 1 %"
+    buffers = data.shown(synthetic.result(sweep={"path.buffer": ["9p", "30 packets"]}))
+    assert [case.label for case in buffers] == ["9 packets", "30 packets"]
+    times = data.shown(synthetic.result(sweep={"path.extra": ["9ms", "0.03 s"]}))
+    assert [case.label for case in times] == ["extra 9 ms", "extra 30 ms"]
+
+
 def test_names_of_a_heat_map_are_read_from_the_top_and_numbers_from_below(queues: Result) -> None:
     ax = drawn("heat", queues, x="path.rate", y="path.queue").axes[0]
     assert [text.get_text() for text in ax.get_yticklabels()] == QUEUES

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 
-from ..units import quantity
+from ..units import on_axis, quantity
 
 #: How swept keys are called on an axis: those of the path, of a flow or link (with its name), of what is in them.
 KEYS = {
@@ -34,22 +34,40 @@ def called(key: str) -> str:
     return rest.replace("_", " ") if owner in ("path", "run") and rest else key
 
 
-def values(case: Mapping[str, str], keys: Collection[str]) -> str:
-    """A case's values of these swept keys, such as `fifo, RTT 40 ms`; where two keys end alike, with whose each is."""
+def values(case: Mapping[str, str], keys: Mapping[str, Sequence[str]]) -> str:
+    """A case's values of these keys, such as `fifo, RTT 40 ms`; where two keys end alike, with whose each is.
+
+    Each key has all its swept values with it, so that numbers are in one unit.
+    """
     lasts = [_last(key) for key in keys]
-    return ", ".join(_value(key, str(case[key]), lasts.count(_last(key)) > 1) for key in keys if key in case)
+    return ", ".join(_value(key, str(case[key]), keys[key], lasts.count(_last(key)) > 1) for key in keys if key in case)
 
 
-def _value(key: str, value: str, several: bool) -> str:
+def _value(key: str, value: str, among: Sequence[str], several: bool) -> str:
+    text = written(value, among)
     if several and key.endswith(".cc"):
-        return f"{key.split('.')[1]}: {short_spec(value)}"
+        return f"{key.split('.')[1]}: {text}"
     if several:
-        return f"{called(key)} {short_spec(value)}"
+        return f"{called(key)} {text}"
     # A bare number needs its key; "hldg", "12 Mbit/s" and "pie" speak for themselves.
-    given = quantity(value)
+    given = quantity(text)
     bare = given is not None and given.unit in ("", "ms", "%", "s")
     switch = value in ("true", "false")
-    return f"{_last(key)} {value}" if bare or switch else short_spec(value)
+    return f"{_last(key)} {text}" if bare or switch else text
+
+
+def written(value: str, among: Sequence[str]) -> str:
+    """One of a key's swept values, numbers in the unit that the axis of all of them has, whatever each was typed in.
+
+    >>> written("0.01", ["5%", "0.01"]), written("40ms", ["10 ms", "40ms"])
+    ('1 %', '40 ms')
+    """
+    axis = on_axis(among)
+    if axis is None:
+        return short_spec(value)
+    numbers, unit = axis
+    number = numbers[list(among).index(value)]
+    return f"{number:.12g} {'packets' if unit in ('p', 'packet') else unit}".strip()
 
 
 def _last(key: str) -> str:

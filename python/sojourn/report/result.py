@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .. import plot
 from ..errors import NotRecorded, SojournError
 from ..plot.data import Shown, shown, swept
-from ..plot.keys import short_spec
+from ..plot.keys import short_spec, written
 from ..plot.links import looking, place
 from ..remarks import remarks
 from ..tables import LINK, fairness, group_columns, legend, rows, telling
@@ -46,8 +46,11 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     """Means over repetitions with their 95 % intervals, per case and group of flows, and per case and link."""
     cases = shown(result, labels)
     # Swept keys are columns of their own, to sort by; given labels say it all in one.
-    keys = [] if labels is not None else list(swept(cases))
-    where = {c.case.label: [c.label] if labels is not None else [_swept(c.values.get(k)) for k in keys] for c in cases}
+    keys = {} if labels is not None else swept(cases)
+    where = {
+        c.case.label: [c.label] if labels is not None else [_swept(c.values.get(k), keys[k]) for k in keys]
+        for c in cases
+    }
     heads = ["case"] if labels is not None else [key.removeprefix("path.").removeprefix("flow.") for key in keys]
     mean = "Mean ± 95 % interval over repetitions (n); no interval where repetitions do not differ."
     pieces: list[Piece] = [f"note: {line}." for line in remarks(result)]
@@ -71,11 +74,12 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     return pieces
 
 
-def _swept(value: object) -> Cell:
+def _swept(value: str | None, among: Sequence[str]) -> Cell:
     """A swept value, sorted by its number where it is one."""
-    text = "–" if value is None else str(value)
-    given = quantity(text)
-    return Cell(short_spec(text), given.amount if given else text)
+    if value is None:
+        return Cell("–", "–")
+    given = quantity(value)
+    return Cell(written(value, among), given.amount if given else value)
 
 
 def _unit(title: str) -> tuple[str, str]:
