@@ -50,7 +50,7 @@ def plot(
     from ._engine import check
     from .api import prepare
     from .held import is_results
-    from .plot.choose import matching, room
+    from .plot.choose import matching
     from .plot.options import read
     from .store import HERE, place
 
@@ -77,7 +77,7 @@ def plot(
         plan = check(experiment)
         shown = matching(plan.cases, chosen)
         if not quick:
-            room(kind, len(shown))
+            plots.planned(kind, shown, options)
         record = plots.recording(kind, why, options.get("start"), options.get("stop"), experiment)
         # A fine series of some seconds would take the place of a coarse one of the whole run.
         folder = place(experiment, plan, on="close") if record.window else None

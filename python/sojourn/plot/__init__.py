@@ -13,11 +13,11 @@ from .options import checked
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .._types import Experiment, Record
+    from .._types import Case, Experiment, Record
     from ..result import Result
     from .data import Shown
 
-__all__ = ["KINDS", "check", "draw", "make", "recording", "svg", "svg_of", "to_svg"]
+__all__ = ["KINDS", "check", "draw", "make", "planned", "recording", "svg", "svg_of", "to_svg"]
 
 KINDS: dict[str, str] = {
     "time": "throughput, cwnd with ssthresh, RTT with queue delay, queue with drops and marks, over time",
@@ -68,6 +68,15 @@ def check(kind: str, out: str | Path, options: Mapping[str, Any] | None = None) 
     if options:
         checked(kind, _makers()[kind], options)
     return path
+
+
+def planned(kind: str, cases: Sequence[Case], options: Mapping[str, Any]) -> None:
+    """Refuses a figure that has no room for these cases, so that nothing is run for it."""
+    room(kind, len(cases))
+    if kind == "lines":
+        from .sweep import planned_lines
+
+        planned_lines(cases, options.get("x"))
 
 
 # Steps (ms) of series that a picture of so many seconds has room for, finest first.

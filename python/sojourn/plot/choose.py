@@ -11,8 +11,14 @@ from ..units import on_axis
 
 #: Cases that can be told apart in one figure of a kind. Those of the other kinds have axes for swept keys, or show one.
 ROOM = {"cdf": 24, "scatter": 48, "box": 60}
+#: Lines that can be told apart over a swept key, as those of a `cdf`.
+LINES = ROOM["cdf"]
 #: Values that an error names.
 NAMED = 12
+
+
+class Crowded(SpecError):
+    """More than one figure has room for."""
 
 
 def matching(cases: Sequence[Case], only: Mapping[str, object]) -> list[Case]:
@@ -38,10 +44,17 @@ def matching(cases: Sequence[Case], only: Mapping[str, object]) -> list[Case]:
 
 def room(kind: str, cases: int) -> None:
     """Refuse a figure in which nobody could tell one case from the next."""
-    if cases > ROOM.get(kind, cases):
-        raise SpecError(
-            f"{cases} cases are more than one {kind} plot has room for ({ROOM[kind]}); choose some with "
-            "--only KEY=VALUE, or draw them over what is swept: sojourn plot heat, sojourn plot lines"
+    if kind in ROOM:
+        axes = "draw them over what is swept: sojourn plot heat, sojourn plot lines"
+        limited(kind, "cases", cases, ROOM[kind], axes)
+
+
+def limited(kind: str, what: str, count: int, most: int, otherwise: str) -> None:
+    """Refuse a figure with more of something than can be told apart; `otherwise` is a cure besides --only."""
+    if count > most:
+        raise Crowded(
+            f"{count} {what} are more than one {kind} plot has room for ({most}); choose some with "
+            f"--only KEY=VALUE, or {otherwise}"
         )
 
 

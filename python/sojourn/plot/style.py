@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from ..errors import SpecError
 from ..writing import replacing
 
@@ -53,6 +55,9 @@ DASHES: tuple[Any, ...] = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5,
 
 # Ink and rules are colours that nothing else uses, so that a page can turn them into its own (dark mode).
 INK, FAINT, RULE = "#1a1b1d", "#6b6e73", "#dcdde0"
+
+# The colours of values, and where the brightest of them is that shows as a line on paper.
+VALUES, BRIGHTEST = "cividis", 0.85
 
 # Back-offs in warm colours, everything that gives the window back or lets it be in cold ones.
 CAUSES = {
@@ -202,6 +207,17 @@ def shade(colour: str, place: float) -> str:
     light += (0.63 - light) * max(-pull, 0.0) + (0.2 - light) * max(pull, 0.0)
     hue = (hue - 0.05 * pull) % 1.0
     return "#" + "".join(f"{round(255 * c):02x}" for c in colorsys.hls_to_rgb(hue, light, saturation))
+
+
+def row(count: int) -> list[Look]:
+    """Looks of so many lines that are no control's, from dark to bright as values are in a heat map."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    colours = colormaps[VALUES](np.linspace(0.0, BRIGHTEST, count)) if count > 1 else [INK]
+    return [
+        Look(to_hex(colour), DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)]) for i, colour in enumerate(colours)
+    ]
 
 
 @contextmanager

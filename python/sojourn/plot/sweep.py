@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .._types import Case
 from ..errors import NotRecorded, SpecError
 from ..figures import bounds, quantity
 from ..stats import mean_interval
 from ..units import on_axis
-from . import hues, style
+from . import hues, strokes, style
+from .choose import LINES, limited
 from .data import Shown, axis_label, over_repeats, partial, runs, swept
 from .histogram import Floats
 from .keys import called, short_spec
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 # More panels than this are unreadable on one page.
 PANELS = 12
+# Beside each other on a page there are three, but for as many as these that fill its rows then.
+ACROSS = {4: 2}
 # What a cell of a heat map shows of its repetitions.
 OVER_RUNS: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "median": np.median}
 
@@ -59,16 +63,14 @@ def heat(
     keys = swept(cases)
     x, y = _axes(cases, shared(cases, keys), x, y)
     with_axes = {axis: [key for key in keys if key not in (x, y) and _together(cases, axis, key)] for axis in (x, y)}
-    others = [key for key in keys if key not in (x, y, *with_axes[x], *with_axes[y])]
+    others = _beside(cases, keys, x, y)
     panels = parted(cases, keys, (x, y), others)
     if len(panels) > PANELS:
         results = ["results"] if len({case.result.title for case in cases}) > 1 else []
-        raise SpecError(
-            f"{len(panels)} panels for {' × '.join([*results, *others])} do not fit on a page; "
-            f"choose other axes with x= and y=, or fewer cases"
-        )
+        what = f"panels for {' × '.join([*results, *others])}"
+        limited("heat", what, len(panels), PANELS, _other_axes(cases, shared(cases, keys)))
     _, _, factor = quantity(metric)
-    across = min(len(panels), 3 if size == "double" else 1)
+    across = min(len(panels), ACROSS.get(len(panels), 3) if size == "double" else 1)
     down = math.ceil(len(panels) / across)
     cell = 0.27 if size == "double" else 0.25
     below, beside = ([_bare(v, keys[key]) for v in keys[key]] for key in (x, y))
@@ -133,9 +135,10 @@ def lines(
 ) -> Figure:
     """The mean of `metric` against the swept key `x` (default the longest sweep of numbers), 95 % bands.
 
-    A line for every combination of the other keys, and for each of several results. Several metrics make panels over
-    one axis. `log` makes x logarithmic (default: when its values span more than a factor of 12). `link` is whose
-    figures they are when `metric` names none (default each case's bottleneck).
+    A line for every combination of the other keys, and for each of several results; where the values of `x` are words,
+    points with 95 % intervals. Several metrics make panels over one axis. `log` makes x logarithmic (default: when its
+    values span more than a factor of 12). `link` is whose figures they are when `metric` names none (default each
+    case's bottleneck).
     """
     metrics = [name.strip() for name in (metric.split(",") if isinstance(metric, str) else metric)]
     if not metrics:
@@ -147,34 +150,34 @@ def lines(
     places = numbers[0] if numbers else [float(i) for i in range(len(keys[x]))]
     at = dict(zip(keys[x], places, strict=True))
     along = [key for key in keys if key != x and _together(cases, x, key)]  # keys of a zip are one axis
-    others = [key for key in keys if key != x and key not in along]
+    others = _beside(cases, keys, x)
     parts = parted(cases, keys, (x,), others)
-    firsts = [part.cases[0] for part in parts]
+    _told_apart(len(parts))
     labels = [part.label or short_spec(part.cases[0].cc) for part in parts]
+    looks = hues.of_lines([part.cases for part in parts])
     tall = 0.7 + 1.75 * len(metrics)
     fig = style.figure(size, tall + style.room(labels, size, tall, above=len(metrics) > 1))
     axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for ax, path in zip(axes, metrics, strict=True):
         _, unit, factor = quantity(path)
-        for part, label, look in zip(parts, labels, hues.looks(firsts), strict=True):
+        for n, (part, label, look) in enumerate(zip(parts, labels, looks, strict=True)):
             mine = sorted(part.cases, key=lambda c: at[str(c.values[x])])
             xs = np.array([at[str(c.values[x])] for c in mine])
             bands = np.array([_band(factor * over_repeats(c, path), bounds(path)) for c in mine])
-            ax.plot(xs, bands[:, 0], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.5,
-                    label=label)  # fmt: skip
-            if (bands[:, 2] > bands[:, 1]).any():
-                # Edges have the line's dash: where bands lie over each other it says whose each is.
-                ax.fill_between(xs, bands[:, 1], bands[:, 2], facecolor=(look.colour, 0.18),
-                                edgecolor=(look.colour, 0.7), linewidth=0.5, linestyle=look.dash)  # fmt: skip
+            if numbers:
+                strokes.line(ax, xs, bands, label, look)
+            else:
+                strokes.points(ax, strokes.dodged(xs, n, len(parts)), bands, label, look)
         ax.set_ylabel(_folded(words(cases, path, upright=True), tall / len(metrics)))
         if unit != "":
-            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+            ax.set_ylim(bottom=min(0.0, ax.dataLim.y0))
         if unit == "%" and ax.get_ylim()[1] > 85:
             ax.set_ylim(top=103)
     _scale(axes[-1], keys[x], numbers, log)
     many = runs(cases)
     named = "\nwith ".join([_key_label(x, keys[x]), *along])
-    axes[-1].set_xlabel(named + (f"\n(means of {many}, 95 % bands)" if many else ""))
+    spread = "bands" if numbers else "intervals"
+    axes[-1].set_xlabel(named + (f"\n(means of {many}, 95 % {spread})" if many else ""))
     if len(metrics) == 1:
         style.legend(axes[0], size)
     elif len(parts) > 1:
@@ -204,10 +207,37 @@ def _tall(text: str) -> float:
     return LETTER * max(map(len, text.splitlines()))
 
 
-def _together(cases: Sequence[Shown], one: str, other: str) -> bool:
+def _together(cases: Sequence[Shown | Case], one: str, other: str) -> bool:
     """Whether two keys move together, as those of a zip do: each value of the one has one of the other."""
     pairs = {(str(case.values.get(one)), str(case.values.get(other))) for case in cases}
     return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+
+
+def _beside(cases: Sequence[Shown | Case], keys: Iterable[str], *axes: str) -> list[str]:
+    """The swept keys that are no axis, nor move with one."""
+    return [key for key in keys if key not in axes and not any(_together(cases, axis, key) for axis in axes)]
+
+
+def planned_lines(cases: Sequence[Case], x: str | None) -> None:
+    """Refuse more `lines` over `x` than can be told apart before anything runs."""
+    keys = swept(cases)
+    if keys and (x is None or x in keys):
+        others = _beside(cases, keys, x or _longest(keys))
+        _told_apart(len({tuple(str(case.values.get(key)) for key in others) for case in cases}))
+
+
+def _told_apart(lines: int) -> None:
+    limited("lines", "lines", lines, LINES, "another axis: --with x=KEY")
+
+
+def _other_axes(cases: Sequence[Shown], keys: Mapping[str, Sequence[str]]) -> str:
+    """Which axes to ask for: the longest, where they leave few enough panels."""
+    x, *rest = sorted(keys, key=lambda key: -len(keys[key]))
+    y = next((key for key in rest if not _together(cases, x, key)), rest[0])
+    results = len({case.result.title for case in cases})
+    if results * math.prod(len(keys[key]) for key in _beside(cases, keys, x, y)) > PANELS:
+        x = y = "KEY"
+    return f"other axes: --with x={x} --with y={y}"
 
 
 def _axes(cases: Sequence[Shown], keys: Mapping[str, Sequence[str]], x: str | None, y: str | None) -> tuple[str, str]:
@@ -245,8 +275,11 @@ def _line_axis(cases: Sequence[Shown], keys: Mapping[str, Sequence[str]], x: str
             f"""--set 'sweep.path.rtt=["10 ms", "40 ms"]', for instance{partial(cases)}"""
         )
     _refuse_unswept(cases, keys, x)
-    if x is not None:
-        return x
+    return _longest(keys) if x is None else x
+
+
+def _longest(keys: Mapping[str, Sequence[str]]) -> str:
+    """The longest sweep of numbers, or of words where there is none."""
     numeric = [k for k in keys if on_axis(keys[k]) is not None]
     return max(numeric or list(keys), key=lambda k: len(keys[k]))
 
@@ -282,7 +315,7 @@ def _colours(metric: str, values: Floats, low: float | None, high: float | None)
     top = high if high is not None else float(values.max())
     if top <= bottom:
         top = bottom + (abs(bottom) or 1.0) * 1e-3
-    return {"cmap": "cividis", "vmin": bottom, "vmax": top}
+    return {"cmap": style.VALUES, "vmin": bottom, "vmax": top}
 
 
 def _digits(values: Floats, wide: float) -> int:
@@ -323,6 +356,7 @@ def _scale(ax: Axes, values: Sequence[str], numbers: tuple[list[float], str] | N
         if log:
             raise SpecError(f"log=true: {', '.join(map(short_spec, values))} are no numbers of one unit; leave log out")
         ax.set_xticks(range(len(values)), [short_spec(v) for v in values])
+        ax.set_xlim(-0.5, len(values) - 0.5)
         return
     places = sorted(set(numbers[0]))
     if log is None:

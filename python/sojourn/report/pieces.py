@@ -144,7 +144,7 @@ class Missing(str):
     __slots__ = ()
 
 
-def no_picture(error: Exception) -> Missing:
+def no_picture(error: object) -> Missing:
     """What stands in a picture's place: damaged data are not passed over."""
     return Missing(f"No picture: {error}")
 

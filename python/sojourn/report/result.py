@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import plot
 from ..errors import NotRecorded, SojournError
+from ..plot.choose import Crowded
 from ..plot.data import Shown, shown, swept
 from ..plot.keys import short_spec, written
 from ..plot.links import looking, place
@@ -100,8 +102,9 @@ def figures(cases: Sequence[Shown]) -> list[Piece]:
     elif len(cases) <= CASES_IN_A_BOX:
         made += _drawn("box", cases, f"Queue delay{where} in the measure window.")
     if len(numeric) >= 2:
-        made += _drawn("heat", cases, f"Utilisation{where}, mean over repetitions.", metric="utilisation")
-        made += _drawn("heat", cases, f"Mean queue delay{where}, mean over repetitions.", metric="queue_ms.mean")
+        for called, metric in (("Utilisation", "utilisation"), ("Mean queue delay", "queue_ms.mean")):
+            heat = _drawn("heat", cases, f"{called}{where}, mean over repetitions.", metric=metric)
+            made += [piece for piece in heat if piece not in made]  # what cannot be drawn is said once
     elif len(numeric) == 1 and len(keys[numeric[0]]) > 2:
         made += _drawn(
             "lines", cases, f"Means{where} over repetitions with 95 % bands.",
@@ -124,6 +127,9 @@ def _drawn(kind: str, cases: Sequence[Shown], caption: str, **options: object) -
         return [Figure(plot.svg_of(kind, cases, **options), caption, f"{plot.KINDS[kind]}. {caption}")]
     except NotRecorded:  # a metric without values in this result: the page does without the drawing
         return []
+    except Crowded as error:
+        folder = next((str(case.result.path) for case in cases if case.result.path), "DIR")
+        return [no_picture(f"{error}, in `sojourn plot {kind} {shlex.quote(folder)}`")]
     except SojournError as error:
         return [no_picture(error)]
 
