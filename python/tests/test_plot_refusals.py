@@ -50,6 +50,22 @@ def test_a_figure_without_values_is_no_picture(call: Result, kind: str, metric: 
 
 
 @pytest.mark.parametrize(
+    ("metric", "having"),
+    [
+        ("rtt_ms.mean", "group.c.rtt_ms.mean"),
+        ("group.call.rtt_ms.mean", "group.c.rtt_ms.mean"),
+        ("flow.call.rtt_ms.mean", "flow.c.rtt_ms.mean"),
+        ("completion_s", ""),
+    ],
+)
+def test_a_figure_that_another_group_has_is_named(call: Result, metric: str, having: str) -> None:
+    with pytest.raises(NotRecorded) as refused:
+        drawn("box", call, metric=metric)
+    hint = f"; {having} has" if having else ""
+    assert str(refused.value) == f"{metric} has no value in any of these cases{hint}"
+
+
+@pytest.mark.parametrize(
     ("metric", "said"),
     [
         ("flow.call.rtt_ms", "'flow.call.rtt_ms' is not a number; go on with mean, "),

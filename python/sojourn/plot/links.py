@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from ..errors import NotRecorded, SpecError
-from ..figures import quantity
+from ..figures import HEADS, quantity
 from .data import Shown, axis_label, over_repeats
 
 #: More names than this, or longer ones, make a line nobody reads.
 NAMES, NAME = 20, 64
+#: Figures that an error names in the place of one without a value.
+HINTS = 3
 EACH = "each case's bottleneck"
 
 
@@ -118,5 +122,20 @@ def chosen(cases: Sequence[Shown], link: object, paths: Sequence[str]) -> list[S
     cases = looking(cases, link)
     for path in paths:
         if "*" not in path and not any(np.isfinite(over_repeats(case, path)).any() for case in cases):
-            raise NotRecorded(f"{path} has no value in any of these cases")
+            others = list(islice(_having(cases, path), HINTS))
+            hint = f"; {' and '.join(others)} {'has' if len(others) == 1 else 'have'}" if others else ""
+            raise NotRecorded(f"{path} has no value in any of these cases{hint}")
     return cases
+
+
+def _having(cases: Sequence[Shown], path: str) -> Iterator[str]:
+    """The same figure of other groups, flows or links, where these have one."""
+    summary, parts = cases[0].outcomes[0].summary, path.split(".")
+    words = HEADS | {part: part for part in HEADS.values()}
+    owned = parts[0] in words
+    figure = ".".join(parts[2:] if owned else parts)
+    for head in [parts[0]] if owned else ["group", "link"]:
+        for other in (f"{head}.{entry['name']}.{figure}" for entry in summary[words[head]]):
+            with suppress(SpecError):  # a link has no completion times
+                if any(np.isfinite(over_repeats(case, other)).any() for case in cases):
+                    yield other
