@@ -11,7 +11,7 @@ import synthetic
 import sojourn as sj
 from sojourn import plot
 from sojourn.errors import SpecError
-from sojourn.plot import data, inner, style
+from sojourn.plot import data, inner, style, ticks
 from sojourn.result import Result
 
 
@@ -61,7 +61,7 @@ def test_inner_variables_are_of_a_flow_that_is_named(why: Result) -> None:
     fig = drawn(why, why=True, start=2, stop=5)
     by_label = {ax.get_ylabel().split("\n")[0]: ax for ax in fig.axes}
     assert by_label["Gradient"].get_ylabel() == "Gradient\nof hldg, ms"
-    assert by_label["Probability"].get_ylabel() == "Probability\nof hldg"
+    assert by_label["Sum of P"].get_ylabel() == "Sum of P\nof hldg"
     assert "shadow of hldg" in legend(by_label["cwnd"])
     assert "smallest of a round of hldg" in legend(by_label["Delay"])
     alone = drawn(why, why=True, flows="hldg", start=2, stop=5)
@@ -94,11 +94,27 @@ def test_a_title_has_all_keys_that_were_swept_and_a_label_that_was_given() -> No
     assert drawn(once, case=1).get_suptitle() == "codel"
 
 
+def test_panels_over_time_have_ticks_to_read_values_from(why: Result) -> None:
+    for ax in drawn(why).axes:
+        low, high = ax.get_ylim()
+        shown = [tick for tick in ax.get_yticks() if low <= tick <= high]
+        assert 3 <= len(shown) <= 7, ax.get_ylabel()
+
+
+@pytest.mark.parametrize(
+    ("top", "shown"), [(84, [0, 20, 40, 60, 80]), (5.3, [0, 2, 4]), (1.06, [0, 1]), (250, [0, 100, 200])]
+)
+def test_a_queue_has_whole_ticks_below_its_drops(top: float, shown: list[int]) -> None:
+    ax = style.figure().add_subplot()
+    ticks.below(ax, top)
+    assert ax.get_yticks().tolist() == shown
+
+
 def test_inner_variables_have_shades_of_their_own_flows_colour(why: Result) -> None:
     own = {style.shade(style.colour_of("hldg"), depth) for depth in (inner.MIN, inner.OWN, inner.MAX)}
     neutral = {style.INK, style.FAINT}
     axes = {ax.get_ylabel().split("\n")[0]: ax for ax in drawn(why, why=True, start=2, stop=5).axes}
-    for panel in ("Gradient", "Probability", "Estimates", "Bandwidth"):
+    for panel in ("Gradient", "Sum of P", "Estimates", "Bandwidth"):
         lines = [line for line in axes[panel].lines if not line.get_label().startswith("_")]
         assert lines and {line.get_color() for line in lines} <= own | neutral, panel
     looks = [(line.get_color(), line.get_linestyle()) for line in axes["Gradient"].lines if line.get_label()[0] in "gḡ"]

@@ -82,15 +82,38 @@ def test_numbers_stand_beside_ticks_where_there_is_room(result):
     few = result.events.filter((pl.col("cause") == "delay_backoff") & (pl.col("flow") == 0))["time_s"][3]
     fig = drawn(result, why=True, start=few - 0.05, stop=few + 0.05)
     texts = [text.get_text() for text in fig.axes[2].texts]
-    assert any(re.search(r"^\S+ → \S+ kB; ḡ = .*; P = [\d.]+; ", text) for text in texts)
+    assert any(re.search(r"^\S+ → \S+ kB; ḡ = .*; ΣP = [\d.]+; ", text) for text in texts)
 
 
 def test_inner_variables_are_panels(result):
     fig = drawn(result, why=True)
-    assert {"Gradient", "Probability", "Estimates", "Bandwidth"} <= set(labels(fig))
+    assert {"Gradient", "Sum of P", "Estimates", "Bandwidth"} <= set(labels(fig))
     words = {text.get_text() for ax in fig.axes if ax.get_legend() for text in ax.get_legend().get_texts()}
-    assert {"ḡ min", "P", "shadow of hldg", "BDP of hldg", "base RTT", "smallest of a round of hldg"} <= words
+    assert {
+        "ḡ min",
+        "ΣP, added up until a back-off",
+        "shadow of hldg",
+        "BDP of hldg",
+        "base RTT",
+        "smallest of a round of hldg",
+    } <= words
     assert labels(drawn(result))[-1] == "Queue", "they are there for those who ask why"
+
+
+def test_a_probability_that_is_not_added_up_is_called_one():
+    """Only what HLDG adds up may exceed 1, and says that it is a sum."""
+    one = sj.run(
+        "10Mbit/s 40ms 200p fifo: hldg(accumulate=false)", set={"run.duration": "20 s"}, series="10ms", events=True
+    )
+    (case,) = data.shown(one)
+    assert not case.summing and data.shown(one)[0].case.resolved["flow.hldg.cc"]["accumulate"] == "false"
+    fig = drawn(one, panels=["probability"])
+    assert labels(fig) == ["Probability"]
+    assert fig.axes[0].get_legend().get_texts()[0].get_text() == "P"
+    event = next(one.events.filter(pl.col("cause") == "delay_backoff").iter_rows(named=True))
+    assert re.search(r"; P = [\d.]+; X", note(event, case.summing))
+    assert re.search(r"; ΣP = [\d.]+; X", note(event, {0})) and "ΣP" not in note(event, {1})
+    assert "added-up probability" in [name for name, _, _ in named_values(event, summing={0})]
 
 
 def test_panels_are_chosen_by_name_or_by_variable(result):
@@ -179,7 +202,7 @@ def test_a_page_has_lanes_inner_variables_and_a_close_view(result, tmp_path):
         names = [panel["name"] for panel in page["panels"]]
         assert names[:4] == ["Throughput", "cwnd", "Delay", "Queue"] and {
             "Gradient of hldg",
-            "Probability of hldg",
+            "Sum of P of hldg",
         } <= set(names)
         window = page["panels"][1]
         assert len(window["ticks"]) == events.height

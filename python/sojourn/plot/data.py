@@ -97,6 +97,13 @@ class Shown:
         return str(self.links[self.bottleneck]["name"]) if self.links else "bottleneck"
 
     @property
+    def summing(self) -> frozenset[int]:
+        """The flows whose probability of a back-off is a sum over rounds, which may exceed 1 (HLDG's `accumulate`)."""
+        of = self.case.resolved
+        switches = [of.get(f"flow.{f.get('group') or f['name']}.cc", {}).get("accumulate") for f in self.flows]
+        return frozenset(i for i, switch in enumerate(switches) if switch == "true")
+
+    @property
     def cc(self) -> str:
         """The congestion control of the first flow."""
         return str(self.flows[0]["cc"]) if self.flows else ""

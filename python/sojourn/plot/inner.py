@@ -77,9 +77,7 @@ PANELS = (
         "probability", "Probability", "",
         (
             Variable("probability", "P", style.VERMILLION, width=1.2, depth=OWN),
-            Variable("accumulated_min", "accumulated, min", style.BLUE, DOTTED, depth=MIN),
-            Variable("accumulated_max", "accumulated, max", style.ORANGE, DASHED, depth=MAX),
-            Variable("drew", "drawn", style.INK, dots=True),
+            Variable("drew", "X, drawn", style.INK, dots=True),
             Variable("p", "p of the queue", style.FAINT),
         ),
     ),
@@ -111,6 +109,16 @@ PANELS = (
     ),
     Inner("queue_state", "Inferred", "", (Variable("queue_state", "state of the queue", style.GREEN, depth=OWN),)),
 )  # fmt: skip
+#: The probability of an algorithm that adds it up (`Shown.summing`): what is tossed against is the sum.
+SUMMED = Inner(
+    "probability", "Sum of P", "",
+    (
+        Variable("probability", "ΣP, added up until a back-off", style.VERMILLION, width=1.2, depth=OWN),
+        Variable("accumulated_min", "ΣP of g min", style.BLUE, DOTTED, depth=MIN),
+        Variable("accumulated_max", "ΣP of g max", style.ORANGE, DASHED, depth=MAX),
+        Variable("drew", "X, drawn", style.INK, dots=True),
+    ),
+)  # fmt: skip
 #: Panels whose numbers are words, those of a value in the table of causes.
 WORDS = {"mode": "to", "queue_state": "queue_state"}
 #: Not known yet while they are zero.
@@ -118,7 +126,7 @@ ESTIMATES = {"base_rtt", "base_rtt_ms", "min_rtt_ms", "bandwidth", "bandwidth_mb
 #: Drawn under the window itself.
 WINDOWS = {"shadow": ("shadow", DOTTED), "bdp": ("BDP", (0, (4, 1.5, 1, 1.5)))}
 #: Panels of their own only when asked for: variables of a law or algorithm that belong to no panel above.
-KNOWN = {variable.name for panel in PANELS for variable in panel.variables} | set(WINDOWS)
+KNOWN = {variable.name for panel in (*PANELS, SUMMED) for variable in panel.variables} | set(WINDOWS)
 
 
 def subject(every: pl.DataFrame, picked: Sequence[int]) -> int:
@@ -177,15 +185,22 @@ def values(frame: pl.DataFrame, name: str, span: tuple[float, float]) -> tuple[F
     return column(rows, "t_s"), column(rows, "value")
 
 
-def chosen(frame: pl.DataFrame, names: Sequence[str] | None, span: tuple[float, float]) -> list[Inner]:
-    """Panels that have something to show; by name, or by a variable's name, when asked for."""
+def chosen(
+    frame: pl.DataFrame, names: Sequence[str] | None, span: tuple[float, float], summed: bool = False
+) -> list[Inner]:
+    """Panels that have something to show; by name, or by a variable's name, when asked for.
+
+    `summed` says that the subject's probability is a sum.
+    """
+    known = {panel.name: panel for panel in PANELS} | ({SUMMED.name: SUMMED} if summed else {})
     if names is None:
         return [
-            panel for panel in PANELS if any(True for _ in lines(frame, panel, span)) and _moves(frame, panel, span)
+            panel
+            for panel in known.values()
+            if any(True for _ in lines(frame, panel, span)) and _moves(frame, panel, span)
         ]
     recorded = frame["name"].unique().to_list() if not frame.is_empty() else []
-    known = {panel.name: panel for panel in PANELS}
-    there = [panel.name for panel in PANELS if any(variable.name in recorded for variable in panel.variables)]
+    there = [panel.name for panel in known.values() if any(variable.name in recorded for variable in panel.variables)]
     found = []
     for name in names:
         if name in there:

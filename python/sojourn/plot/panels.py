@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import schedule
 from ..stats import counted
-from . import inner, rates, samples, style
+from . import inner, rates, samples, style, ticks
 from .data import Shown, column, flow_label, kind_of, while_heard
 from .histogram import Floats
 from .links import place
@@ -218,7 +218,7 @@ def queue(ax: Axes, view: View, drops: pl.DataFrame) -> None:
         ax.plot(at, np.full(len(at), (1.14 + 0.2 * row) * top), marker, color=colour, markersize=3,
                 markeredgewidth=0.8, linestyle="none", label=label)  # fmt: skip
     ax.set_ylim(0, (1.06 + 0.2 * len(kinds)) * top)
-    ax.set_yticks([tick for tick in ax.get_yticks() if tick <= 1.06 * top])
+    ticks.below(ax, 1.06 * top)
     ax.set_ylabel("Queue\npackets")
     style.legend_above(ax)
 

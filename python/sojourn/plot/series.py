@@ -15,6 +15,7 @@ from . import why as causes
 from .data import Shown, chosen, column, planned, table
 from .links import numbered
 from .samples import within
+from .ticks import few
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,7 +85,7 @@ def time(
     lanes = []
     if why and "cwnd" in (names or PANELS):
         lanes = causes.lanes(within(table(one, "events", run), "time_s", span), picked)
-    kinds = _kinds(names, why, bool(lanes), variables, span)
+    kinds = _kinds(names, why, bool(lanes), variables, span, about in one.summing)
     inches = [_inches(kind, len(lanes), why) for kind in kinds]
     tall = (sum(inches) + 0.75) * (1.0 if size == "double" else 0.9)
     fig = style.figure(size, tall)
@@ -97,9 +98,10 @@ def time(
             whose = inner.owner(variables, kind, one, view.whose)
             inner.draw(ax, variables, kind.of(looks[about].colour), span, whose)
         elif kind == "why":
-            causes.draw(ax, lanes, _rows(view, lanes), span, style.SIZES[size] - 1.2)
+            causes.draw(ax, lanes, _rows(view, lanes), span, style.SIZES[size] - 1.2, one.summing)
         else:
             _panel(ax, kind, view, run, view.labels() if kind == named else {}, variables if why else None)
+        few(ax)
     # A legend of several lines is no reason for flat panels.
     fig.set_figheight(tall + 0.14 * sum(max(style.rows(ax) - 1, 0) for ax in axes))
     axes[-1].set_xlabel("Time, s")
@@ -156,7 +158,12 @@ def _looks(case: Shown, picked: Sequence[int]) -> dict[int, style.Look]:
 
 
 def _kinds(
-    names: Sequence[str] | None, why: bool, lanes: bool, variables: pl.DataFrame, span: tuple[float, float]
+    names: Sequence[str] | None,
+    why: bool,
+    lanes: bool,
+    variables: pl.DataFrame,
+    span: tuple[float, float],
+    summed: bool,
 ) -> list[str | inner.Inner]:
     """The panels from top to bottom."""
     kinds: list[str | inner.Inner] = []
@@ -164,7 +171,7 @@ def _kinds(
         kinds += [name, "why"] if name == "cwnd" and lanes else [name]
     others = [name for name in names or () if name not in HEIGHTS]
     if why or others:
-        kinds += inner.chosen(variables, others if names is not None else None, span)
+        kinds += inner.chosen(variables, others if names is not None else None, span, summed)
     return kinds
 
 

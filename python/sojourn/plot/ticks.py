@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import AutoLocator, FuncFormatter, Locator, MaxNLocator, NullFormatter, NullLocator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,8 @@ Choices = Callable[[float, float], Iterator[Sequence[float]]]
 LETTER, SPACE, LINE = 0.062, 0.07, 0.15
 #: Fewer ticks do not say what an axis is; fewer than these do not say it well.
 FEWEST, FEW = 2, 3
+#: Parts of the axis of a flat panel, and what each may be.
+BINS, STEPS = 4, (1, 2, 5, 10)
 SUBS = ((1, 2, 5), (1, 3), (1,))
 
 
@@ -61,6 +63,22 @@ def logarithmic(ax: Axes, way: Literal["x", "y"], subs: Sequence[Sequence[int]] 
     """Makes an axis logarithmic, with numbers as they are written elsewhere: 1000, not a power of ten."""
     ax.set(**{f"{way}scale": "log"})
     _set(ax, way, lambda low, high: _decades(low, high, subs), plain)
+
+
+def few(ax: Axes) -> None:
+    """Ticks enough to read a value from, in a panel as flat as those over time; words keep theirs."""
+    if isinstance(ax.yaxis.get_major_locator(), AutoLocator):
+        ax.yaxis.set_major_locator(MaxNLocator(BINS, steps=STEPS, min_n_ticks=FEW))
+
+
+def below(ax: Axes, top: float) -> None:
+    """Ticks of whole numbers on an upright axis, none of them above `top`, where something else stands."""
+    for bins in range(BINS, 2 * BINS):
+        found = np.asarray(MaxNLocator(bins, steps=STEPS, integer=True).tick_values(0, top))
+        places = found[found <= top]
+        if len(places) >= FEW:
+            break
+    ax.set_yticks(places)
 
 
 def powers_of_two(ax: Axes, way: Literal["x", "y"]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,7 @@ LETTERS = {
     "average_max": "ḡ↑",
     "gradient": "g",
     "probability": "P",
+    "added-up probability": "ΣP",
     "drew": "X",
     "queue": "q",
     "bdp": "BDP",
@@ -48,8 +49,18 @@ LETTERS = {
 }
 
 
-def named_values(event: Mapping[str, Any], digits: int = 4) -> list[tuple[str, float, str]]:
-    """The numbers behind an event as (name, value, text with unit or word), all of them, zeros too."""
+#: Causes with a probability that some algorithms add up; slow start's is always of one round.
+TOSSED = ("delay_backoff", "delay_ignored")
+
+
+def named_values(
+    event: Mapping[str, Any], digits: int = 4, summing: Collection[int] = ()
+) -> list[tuple[str, float, str]]:
+    """The numbers behind an event as (name, value, text with unit or word), all of them, zeros too.
+
+    `summing` are the flows whose probability is a sum over rounds, and is called so.
+    """
+    summed = bool(summing) and event["flow"] in summing and event["cause"] in TOSSED
     named = {int(cause["number"]): cause["values"] for cause in engine_table("causes")}.get(int(event["kind"]), [])
     found = []
     for i, value in enumerate(named):
@@ -57,7 +68,8 @@ def named_values(event: Mapping[str, Any], digits: int = 4) -> list[tuple[str, f
         number = factor * int(event[f"v{i}"])
         words = value.get("words") or []
         word = words[int(number)] if 0 <= number < len(words) else ""
-        found.append((str(value["name"]), number, word or f"{_plain(number, digits)}{unit}"))
+        name = "added-up probability" if summed and value["name"] == "probability" else str(value["name"])
+        found.append((name, number, word or f"{_plain(number, digits)}{unit}"))
     return found
 
 
@@ -66,13 +78,13 @@ def _plain(number: float, digits: int) -> str:
     return f"{float(f'{number:.{digits}g}'):.15g}"
 
 
-def note(event: Mapping[str, Any]) -> str:
+def note(event: Mapping[str, Any], summing: Collection[int] = ()) -> str:
     """What a figure says beside a tick: the window's change and the numbers that are not zero."""
     before, after = event["cwnd_before"], event["cwnd_after"]
     changed = before is not None and before != after
     words = [f"{_plain(before / 1e3, 3)} → {_plain(after / 1e3, 3)} kB"] if changed else []
     # Of a toss that hit, one gradient was the reason; the raw ones are in the panel below.
-    for name, value, text in named_values(event, 3):
+    for name, value, text in named_values(event, 3, summing):
         if name == "to" or (value and name not in ("g_min", "g_max", "from")):
             letters = LETTERS.get(name, name.replace("_", " "))
             words.append(f"{letters} {text}".strip() if letters in ("", "→") else f"{letters} = {text}")
@@ -102,6 +114,7 @@ def draw(
     flows: Mapping[int, str],
     span: tuple[float, float],
     width: float,
+    summing: Collection[int] = (),
 ) -> None:
     """Draws lanes into axes of their own; `flows` are the flows drawn with their colours.
 
@@ -122,19 +135,21 @@ def draw(
             ax.vlines(at, place + 0.1 + row * step, place + 0.1 + (row + 1) * step,
                       color=colour if several else style.cause_colour(name), linewidth=1.1)  # fmt: skip
         if part.height <= MOST_NOTED:
-            _notes(ax, place, part, span, width)
+            _notes(ax, place, part, span, width, summing)
     for label, (_, name, _) in zip(ax.get_yticklabels(), rows, strict=True):
         label.set_color(style.INK if several else style.cause_colour(name))
 
 
-def _notes(ax: Axes, place: int, part: pl.DataFrame, span: tuple[float, float], width: float) -> None:
+def _notes(
+    ax: Axes, place: int, part: pl.DataFrame, span: tuple[float, float], width: float, summing: Collection[int]
+) -> None:
     """Numbers to the right of ticks, to the left near the end; as many as hide no others."""
     size = 5.2
     per_letter = 0.53 * size / 72 * (span[1] - span[0]) / width  # of DejaVu Sans, as notes are written
     ticks = column(part, "time_s")
     taken = -np.inf
     for i, event in enumerate(part.iter_rows(named=True)):
-        text, at, gap = note(event), float(event["time_s"]), 1.2 * per_letter
+        text, at, gap = note(event, summing), float(event["time_s"]), 1.2 * per_letter
         others = np.delete(ticks, i)
         for shorter in _shorter(text):
             long = len(shorter) * per_letter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -69,13 +69,14 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     smooth = max(1, len(time) // 400)
     picked = list(range(min(len(case.flows), FLOWS_OVER_TIME)))
     own = inner.of_flow(variables, picked, case.bottleneck)
-    whose = str(case.flows[inner.subject(variables, picked)]["name"]) if len(case.flows) > 1 else ""
-    further = _inner(own, time)
+    about = inner.subject(variables, picked)
+    whose = str(case.flows[about]["name"]) if len(case.flows) > 1 else ""
+    further = _inner(own, time, about in case.summing)
     values = _of_flows(flows, picked, time, smooth) | _of_link(case, link, step, smooth)
     values["inner"] = [y for _, _, y in further]
     at, values = _thinned(time, values, points)
     inside = [(panel, variable, y) for (panel, variable, _), y in zip(further, values["inner"], strict=True)]
-    ticks, cut_off = _ticks(events, picked)
+    ticks, cut_off = _ticks(events, picked, case.summing)
     lost, more_lost = _losses(link)
     window, cut = _window(case, picked, values, inside, whose, ticks)
     panels = [
@@ -220,7 +221,7 @@ def _between(frame: pl.DataFrame, span: Span) -> pl.DataFrame:
     return frame
 
 
-def _inner(frame: pl.DataFrame, time: Floats) -> list[tuple[inner.Inner | None, inner.Variable, Floats]]:
+def _inner(frame: pl.DataFrame, time: Floats, summed: bool) -> list[tuple[inner.Inner | None, inner.Variable, Floats]]:
     """Inner variables with their panel (None: under the window) on the link's times."""
     if frame.is_empty():
         return []
@@ -240,7 +241,7 @@ def _inner(frame: pl.DataFrame, time: Floats) -> list[tuple[inner.Inner | None, 
         t, y = inner.values(frame, name, whole)
         if len(y) and np.nanmax(y, initial=0.0) > 0:
             put(None, inner.Variable(name, label, dash=dash), t, y / 1e3)
-    for panel in inner.chosen(frame, None, whole):
+    for panel in inner.chosen(frame, None, whole, summed):
         for variable, t, y in inner.lines(frame, panel, whole):
             put(panel, variable, t, y)
     return found
@@ -273,7 +274,7 @@ def _moving_mean(values: Floats, width: int) -> Floats:
     return np.where(good, sums / np.maximum(counts, 1), np.nan)
 
 
-def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> tuple[list[Tick], str]:
+def _ticks(events: pl.DataFrame, picked: Sequence[int], summing: Collection[int]) -> tuple[list[Tick], str]:
     """The first ticks, as many as a page bears, and words on those that are not among them."""
     if events.is_empty():
         return [], ""
@@ -294,7 +295,7 @@ def _ticks(events: pl.DataFrame, picked: Sequence[int]) -> tuple[list[Tick], str
         cut = [f"cwnd {before / 1e3:.1f} → {after / 1e3:.1f} kB"] if before is not None and before != after else []
         name = row.get("name") or f"flow {row['flow']}"
         cause = str(row["cause"])
-        note = ", ".join([*cut, *values(row)])
+        note = ", ".join([*cut, *values(row, summing)])
         made.append(
             Tick(
                 float(row["time_s"]),
@@ -320,9 +321,9 @@ def _losses(link: pl.DataFrame) -> tuple[list[Tick], str]:
     return made, more
 
 
-def values(event: Mapping[str, Any]) -> list[str]:
+def values(event: Mapping[str, Any], summing: Collection[int] = ()) -> list[str]:
     """The named numbers behind a window change, such as `probability 0.13` and `drew 0.09`."""
-    return [f"{name.replace('_', ' ')} {text}" for name, _, text in named_values(event)]
+    return [f"{name.replace('_', ' ')} {text}" for name, _, text in named_values(event, summing=summing)]
 
 
 def _ink(colour: str) -> str:
