@@ -214,6 +214,19 @@ def test_a_page_has_lanes_inner_variables_and_a_close_view(result, tmp_path):
     assert len(close["time"]) < len(whole["time"])
 
 
+def test_a_page_names_modes_as_figures_do():
+    from sojourn.report.over_time import over_time
+
+    bbr = sj.run("10Mbit/s 40ms 2BDP fifo: bbr", set={"run.duration": "3 s"}, series="10ms")
+    (case,) = data.shown(bbr)
+    page = over_time(case, 0)
+    assert page is not None
+    named = {panel.name: panel.words for panel in page.panels if panel.words}
+    assert named == {"Mode": {4: "startup", 5: "drain", 6: "probe bw"}}
+    ax = drawn(bbr, panels=["mode"]).axes[0]
+    assert [text.get_text() for text in ax.get_yticklabels()] == list(named["Mode"].values())
+
+
 def test_the_close_views_of_the_papers_can_be_drawn():
     """Every `sojourn plot time` in the files of the micro-analysis names its file, a case and a time that exist."""
     files = [*sorted((EXPERIMENTS / "thesis" / "micro").glob("*.toml")), EXPERIMENTS / "chd" / "figure-2.toml"]

@@ -6,13 +6,14 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import NASTY, WRITERS, Opened
 from PIL import Image
 from playwright.sync_api import Locator, expect
 
 from sojourn import report
-from sojourn.report import Cell, Column, Table
+from sojourn.report import Cell, Column, Line, Panel, Series, Table
 
 Read = Callable[..., Opened]
 
@@ -143,6 +144,18 @@ def test_headings_sort_by_value_and_what_has_none_comes_last(small: Path, read: 
     name.press("Enter")
     assert order() == ["?", "codel", "fifo", "pie"]
     expect(table.locator("th").nth(1)).to_have_attribute("aria-sort", "none")
+
+
+def test_an_axis_of_modes_has_their_names(tmp_path: Path, read: Read) -> None:
+    time = np.arange(0, 3.0, 0.01)
+    modes = Panel("Mode", "", [Line("mode", np.floor(time) + 4, "#0072b2", stepped=True)],
+                  words={4: "startup", 5: "drain", 6: "probe bw"})  # fmt: skip
+    opened = read(report.save(report.Page("Modes", [Series(time, [modes])]), tmp_path / "modes.html"))
+    figure = opened.series()
+    assert figure.evaluate("f => f.plots[0].axes[1]._values") == ["startup", "drain", "probe bw"]
+    figure.locator(".u-over").hover(position={"x": 4, "y": 4})
+    expect(figure.locator(".u-legend .u-series").nth(1)).to_contain_text("startup")
+    assert opened.complaints == []
 
 
 def test_dark_pages_have_light_ink_and_follow_a_change(small: Path, read: Read) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -220,9 +220,17 @@ def _moves(frame: pl.DataFrame, panel: Inner, span: tuple[float, float]) -> bool
     return any(np.nanmin(y) < np.nanmax(y) for _, _, y in lines(frame, panel, span))
 
 
-def _words(value: str) -> list[str]:
-    values = (v for cause in table("causes") for v in cause["values"] if v["name"] == value)
-    return list(next(values)["words"])
+def words(panel: Inner, lines: Iterable[Floats]) -> dict[int, str]:
+    """The words that the numbers of these lines stand for, in a panel that has words; none in any other.
+
+    Numbers of modes are those of every algorithm's: only those that occur have a place.
+    """
+    if panel.name not in WORDS:
+        return {}
+    values = (v for cause in table("causes") for v in cause["values"] if v["name"] == WORDS[panel.name])
+    every = list(next(values)["words"])
+    seen = sorted({int(number) for y in lines for number in y[np.isfinite(y)]}) or [0]
+    return {number: every[number].replace("_", " ") for number in seen}
 
 
 def _cut(text: str, most: int) -> str:
@@ -244,13 +252,10 @@ def draw(ax: Axes, frame: pl.DataFrame, panel: Inner, span: tuple[float, float],
         ax.step(t, y, where="post", color=variable.colour, linestyle=variable.dash, linewidth=variable.width,
                 label=variable.label)  # fmt: skip
         low = min(low, float(np.nanmin(y)))
-    value = WORDS.get(panel.name)
-    if value:
-        # Numbers of modes are those of every algorithm's: only those that occur have a place.
-        seen = sorted({int(number) for _, _, y in lines(frame, panel, span) for number in y[np.isfinite(y)]}) or [0]
-        words = _words(value)
-        ax.set_yticks(seen, [words[number].replace("_", " ") for number in seen], fontsize=6)
-        ax.set_ylim(seen[0] - 0.3, seen[-1] + 0.3)
+    named = words(panel, (y for _, _, y in lines(frame, panel, span)))
+    if named:
+        ax.set_yticks(list(named), list(named.values()), fontsize=6)
+        ax.set_ylim(min(named) - 0.3, max(named) + 0.3)
     elif low < 0:
         ax.axhline(0, color=style.FAINT, linewidth=0.6)
     else:

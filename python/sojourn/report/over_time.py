@@ -191,7 +191,12 @@ def _inner_panels(case: Shown, variables: pl.DataFrame, inside: Inside, whose: s
         if panel is not None:
             drawn.setdefault(panel, []).append(_inner_line(variable, y))
     return [
-        Panel(f"{panel.label} {inner.owner(variables, panel, case, whose)}".strip(), panel.unit, lines)
+        Panel(
+            f"{panel.label} {inner.owner(variables, panel, case, whose)}".strip(),
+            panel.unit,
+            lines,
+            words=inner.words(panel, (line.values for line in lines)),
+        )
         for panel, lines in drawn.items()
     ]
 

@@ -96,6 +96,8 @@ class Panel:
     lines: Sequence[Line]
     ticks: Sequence[Tick] = ()
     height: int = 150
+    words: Mapping[int, str] = field(default_factory=dict)
+    """What the numbers of its axis stand for, where they are no quantity: modes, states."""
 
 
 @dataclass(frozen=True)

@@ -211,6 +211,7 @@ def _series(series: Series, ids: _Ids) -> str:
                     for x in panel.lines
                 ],
                 "lanes": (lanes := list(dict.fromkeys(t.lane for t in panel.ticks))),
+                "words": {str(number): word for number, word in panel.words.items()},
                 "ticks": [[round(t.at, 6), t.colour, t.word, t.note, lanes.index(t.lane)] for t in panel.ticks],
             }
         )  # fmt: skip

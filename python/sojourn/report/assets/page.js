@@ -69,11 +69,12 @@
     let moving = false;
     const marks = data.panels.flatMap((panel) => panel.ticks);
     // Names of lanes need room beside the plot, and panels under each other the same.
-    const side = data.panels.some((panel) => panel.lanes.some((name) => name)) ? 92 : 54;
+    const side = data.panels.some((panel) => panel.lanes.some((name) => name) || Object.keys(panel.words).length) ? 92 : 54;
     const width = (document.documentElement.classList.contains("printing") ? paper : place.clientWidth || paper);
     figure.plots = data.panels.map((panel, index) => {
       const last = index === data.panels.length - 1;
       const grid = { stroke: colour("rule"), width: 1 };
+      const named = Object.keys(panel.words).map(Number); // modes and states, in the place of numbers
       const axis = { stroke: colour("faint"), grid, ticks: { ...grid, size: 4 }, font: "12px system-ui, sans-serif" };
       return new uPlot({
         title: panel.unit ? `${panel.name}, ${panel.unit}` : panel.name,
@@ -84,7 +85,7 @@
         legend: { live: true },
         scales: {
           x: { time: false, min: kept[0], max: kept[1] },
-          y: { range: (u, low, high) => {
+          y: { range: named.length ? [named[0] - 0.3, named[named.length - 1] + 0.3] : (u, low, high) => {
             const top = high > 0 ? high * 1.06 : 1, bottom = Math.min(0, low ?? 0);
             // Title, axis and legend take some 60 pixels of a panel's height.
             const deep = panel.ticks.length ? (top - bottom) * (laneHeight * panel.lanes.length + 3) / (panel.height - 60) : 0;
@@ -94,7 +95,8 @@
         axes: [
           { ...axis, show: true, size: last ? 38 : 8, values: last ? null : (u, splits) => splits.map(() => ""),
             label: last ? "Time, s" : undefined, labelSize: 16, labelFont: axis.font },
-          { ...axis, size: side, values: (u, splits) => splits.map((v) => (v < 0 && panel.ticks.length ? "" : short(v))) },
+          { ...axis, size: side, ...(named.length ? { splits: named, values: named.map((v) => panel.words[v]) } : {
+            values: (u, splits) => splits.map((v) => (v < 0 && panel.ticks.length ? "" : short(v))) }) },
         ],
         series: [
           { label: "s", value: (u, v) => (v == null ? "–" : v.toFixed(3)) },
@@ -106,7 +108,7 @@
             fill: line.filled ? colour(line.colour) + "55" : undefined,
             paths: line.dots ? () => null : line.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined,
             points: { show: line.dots, size: 4, fill: colour(line.colour) },
-            value: (u, v) => short(v),
+            value: (u, v) => panel.words[v] ?? short(v),
           })),
         ],
         hooks: {
