@@ -49,7 +49,7 @@ def plot(
     from . import plot as plots
     from ._engine import check
     from .api import prepare
-    from .held import is_results
+    from .held import CLOSE, is_results
     from .plot.choose import matching
     from .plot.options import read
     from .store import HERE, place
@@ -80,7 +80,7 @@ def plot(
             plots.planned(kind, shown, options)
         record = plots.recording(kind, why, options.get("start"), options.get("stop"), experiment)
         # A fine series of some seconds would take the place of a coarse one of the whole run.
-        folder = place(experiment, plan, on="close") if record.window else None
+        folder = place(experiment, plan, on=CLOSE) if record.window else None
         result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs, out=folder, cure=HERE)
     target = out or (result.path or Path()) / f"{kind}.pdf"
     print(plots.draw(kind, result, target, only=chosen, **options))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from .errors import RunError, SpecError
 from .result import Outcome, Result
 from .titles import title
 
+#: What stands behind the hash in the name of a folder whose series are of some seconds alone.
+CLOSE = "close"
+_CLOSE_VIEW = re.compile(rf"[0-9a-f]+-{CLOSE}")
 #: What every line of results has.
 _PARTS = ("flows", "groups", "links")
 #: What reading a file of ours raises when it is none: RecursionError is of JSON that nests without end.
@@ -26,7 +30,7 @@ _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def load(path: str | Path) -> Result:
-    """Read a results folder; a folder above it will do when it holds only one.
+    """Read a results folder; a folder above it will do when it holds only one, besides close views.
 
     Only complete lines of the latest version of the model and of the schema in it count.
     """
@@ -170,7 +174,9 @@ def _find(path: Path) -> Path:
         )
     if path.is_file():
         raise SpecError(f"{path}: a file, where a results folder is wanted; `sojourn run FILE -o DIR` makes one")
-    inner = sorted(meta.parent for meta in path.glob("**/meta.json")) if path.is_dir() else []
+    found = sorted(meta.parent for meta in path.glob("**/meta.json")) if path.is_dir() else []
+    # A close view was made for one picture of results that are here, too.
+    inner = [folder for folder in found if not _CLOSE_VIEW.fullmatch(folder.name)] or found
     if len(inner) == 1:
         return inner[0]
     if inner:

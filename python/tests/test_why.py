@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -155,6 +156,12 @@ def test_a_close_view_leaves_the_series_of_the_whole_run_alone(sojourn, tmp_path
     assert (whole.returncode, close.returncode) == (0, 0), whole.stderr + close.stderr
     (folder,) = (path for path in (tmp_path / "runs").glob("*/*") if not path.name.endswith("-close"))
     assert sj.load(folder).series.flows["t_s"].max() == pytest.approx(6.0)
+    # Nor does it stand in the way of who names the folder above both; alone it is what is meant.
+    assert sj.load(folder.parent).path == folder
+    page = sojourn("report", folder.parent, "-o", tmp_path / "page.html")
+    assert page.returncode == 0, page.stderr
+    shutil.rmtree(folder)
+    assert sj.load(folder.parent).path == folder.with_name(f"{folder.name}-close")
 
 
 def test_what_is_recorded_covers_what_is_asked():
