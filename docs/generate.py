@@ -130,7 +130,10 @@ def causes(entries: list[Entry]) -> str:
     page = (
         "# Causes of window changes\n\n"
         "Every window change that is not plain growth, and every mode switch, probe and exit, is one event. The "
-        "columns `v0` … `v7` of the event table hold the values below, in this order, as integers.\n\n"
+        "columns `v0` … `v7` of the event table hold the values below, in this order, as integers. In "
+        "`sojourn export DIR --table events` and in Python's `result.events` each has a column of its own as well, "
+        "with a unit: `nanos` as `queue_ms`, `bps` as `bandwidth_mbps`, `bytes` as `bdp_bytes`, `ppb` as a fraction, "
+        "words as words. A column is there if a cause among the events has it.\n\n"
     )
     rows = []
     for entry in entries:

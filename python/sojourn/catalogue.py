@@ -13,7 +13,7 @@ from ._engine import table
 from ._types import Plan
 from .errors import SpecError
 from .figures import HEADS, quantity
-from .result import Result
+from .result import SUMMARIES, Result, told
 from .stats import counted
 from .toml import written
 
@@ -197,11 +197,10 @@ def _list(value: Any) -> Any:
 
 
 def _table(result: Result, name: str) -> pl.DataFrame:
-    if name in ("cases", "flows", "groups", "links"):
+    if name in SUMMARIES:
         frame: pl.DataFrame = getattr(result, name)
         return frame
-    recorded = {("series." + t if t in ("flows", "links", "vars") else t): t for t in result.recorded}
+    recorded = told(result.recorded)
     if name not in recorded:
-        choices = ["cases", "flows", "groups", "links", *recorded]
-        raise SpecError(f"no table {name!r} in this result; there are {', '.join(choices)}")
-    return result.table(recorded[name])
+        raise SpecError(f"no table {name!r} in this result; there are {', '.join([*SUMMARIES, *recorded])}")
+    return result.table(name)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ._engine import diftr_events, table
 from ._types import Case, Columns, Experiment, Plan, Raw, Record, Version
 from .errors import NotRecorded, RunError, SpecError
+from .explained import explained
 from .titles import title
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ ACKS = ("acks",)
 ARRIVALS = ("arrivals",)
 DIFTR = ("diftr",)
 
+#: Tables made of summaries; those of flows and links have a namesake among the series.
+SUMMARIES = ("cases", "flows", "groups", "links")
+_SERIES = "series."
 DROP_REASONS = ("overflow", "law", "random loss")
 _UNSET = 2**64 - 1
 
@@ -224,20 +228,30 @@ class Result:
 
     @property
     def recorded(self) -> tuple[str, ...]:
-        """Names of the tables that `table` can give."""
+        """Names of the tables that were recorded."""
         seen: dict[str, None] = {}
         for outcome in self.outcomes:
             seen.update(dict.fromkeys(outcome.tables_held))
         return tuple(seen)
 
     def table(self, name: str) -> pl.DataFrame:
-        """Return a recorded table over all runs; raise `NotRecorded` with the option that records it."""
+        """Return a recorded table over all runs, or a summary frame that has no namesake among these.
+
+        Names are those of `recorded` and of `sojourn export --table`: `flows` is a series here, `series.flows` the
+        same, and the summary that export calls `flows` is the attribute. Raise `NotRecorded` with the option that
+        records it, or with what there is.
+        """
         import polars as pl
 
+        if name in SUMMARIES and name not in SERIES:
+            summary: pl.DataFrame = getattr(self, name)
+            return summary
+        name = name.removeprefix(_SERIES) if name.removeprefix(_SERIES) in SERIES else name
         frames = [frame for outcome in self.outcomes if (frame := outcome.frame(name)) is not None]
         if not frames:
             raise NotRecorded(_cure(name, self.recorded))
-        return pl.concat(frames, how="diagonal_relaxed")
+        frame = pl.concat(frames, how="diagonal_relaxed")
+        return explained(frame) if name == "events" else frame
 
     @cached_property
     def series(self) -> Series:
@@ -248,7 +262,8 @@ class Result:
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        """Every window change that is not plain growth, with its cause; recorded with `events=True`."""
+        """Every window change that is not plain growth, with its cause and the numbers behind it (`probability`,
+        `queue_ms`, `reason`); recorded with `events=True`."""
         return self.table("events")
 
     @cached_property
@@ -382,9 +397,15 @@ def _named(frame: pl.DataFrame, outcome: Outcome, name: str) -> pl.DataFrame:
     return frame.select(*first, pl.all()).with_columns(added)
 
 
+def told(recorded: tuple[str, ...]) -> dict[str, str]:
+    """Recorded tables by the names that tell series from summaries."""
+    return {(_SERIES + name if name in SERIES else name): name for name in recorded}
+
+
 def _cure(name: str, recorded: tuple[str, ...]) -> str:
     if name in SERIES:
         how = "run again with series='10ms' (on the command line: --series 10ms)"
+        how += f"; the summary of {name} is the attribute {name}" if name in SUMMARIES else ""
     elif name in EVENTS:
         how = "run again with events=True (on the command line: --events)"
     elif name in ACKS:
@@ -392,5 +413,6 @@ def _cure(name: str, recorded: tuple[str, ...]) -> str:
     elif name in DIFTR:
         how = "run again with diftr=True (on the command line: --diftr)"
     else:
-        how = f"this result has {', '.join(recorded) or 'no tables'}"
+        ours = (one for one in SUMMARIES if one not in SERIES)
+        how = f"this result has {', '.join([*ours, *told(recorded)])}, and attributes {', '.join(SUMMARIES)}"
     return f"the result holds no table {name!r}; {how}"

@@ -35,13 +35,12 @@ from ._types import Experiment, Plan, Record
 from .disk import append, cut_torn_line, full_disk, open_locked, write, write_parquet
 from .errors import SpecError
 from .held import in_order, opens, outcomes, read_json
-from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, Outcome, Result
+from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, SUMMARIES, Outcome, Result
 from .stats import counted
 from .writing import takes_files
 
 _TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS, *DIFTR, *ARRIVALS)
-_SUMMARIES = ("cases", "flows", "groups", "links")
-_FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in _SUMMARIES))
+_FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in SUMMARIES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +262,7 @@ class Store:
             self._open()
             # The tables are of the folder: what an earlier command ran and this one did not ask for is in them, too.
             held = replace(result, outcomes=in_order(self.path, self.plan, version()))
-            for name in _SUMMARIES:
+            for name in SUMMARIES:
                 write_parquet(self.path / f"{name}.parquet", getattr(held, name))
             failed = [[str(failure), failure.case, failure.repetition] for failure in result.failures]
             self._write_meta(complete=complete, asked=self.asked, runs=len(held.outcomes), failed=failed)

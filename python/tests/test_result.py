@@ -9,12 +9,14 @@ import polars as pl
 import pytest
 
 import sojourn as sj
+from sojourn.explained import explained
 
 WHATIF = tuple(f"sojourn.whatif.{name}" for name in ("answer", "commands", "figures", "mix", "objective", "words"))
 MODULES = (
     "sojourn",
     "sojourn.algorithm",
     "sojourn.api",
+    "sojourn.plot.keys",
     "sojourn.result",
     "sojourn.stats",
     "sojourn.verdicts",
@@ -58,6 +60,53 @@ def test_series_events_and_histograms_carry_names(result):
     assert result.drops["reason"].null_count() == 0
     assert result.queue_delay["packets"].sum() > 0
     assert result.rtt["samples"].sum() > 0
+
+
+def test_a_table_has_the_names_of_the_command_line_too(result):
+    assert result.table("series.flows").equals(result.series.flows)
+    assert result.table("series.vars").equals(result.table("vars"))
+    assert result.table("groups").equals(result.groups) and result.table("cases").equals(result.cases)
+    assert result.table("flows").equals(result.series.flows), "as ever"
+    with pytest.raises(sj.NotRecorded) as refused:
+        result.table("series.flow")
+    assert str(refused.value).startswith("the result holds no table 'series.flow'; this result has cases, groups, ")
+    assert "series.flows" in str(refused.value) and str(refused.value).endswith(
+        "and attributes cases, flows, groups, links"
+    )
+    plain = sj.run("5Mbit/s 20ms 1BDP fifo: newreno", set={"run.duration": "1 s"})
+    with pytest.raises(sj.NotRecorded, match=r"--series 10ms\); the summary of flows is the attribute flows"):
+        plain.table("flows")
+
+
+def test_the_numbers_behind_a_window_change_have_columns_of_their_own(result):
+    events = result.events
+    losses = events.filter(cause="loss_backoff")
+    assert losses["lost_bytes"].to_list() == losses["v0"].to_list() and losses["lost_bytes"].min() >= 1448
+    assert events.filter(cause="timeout").is_empty() and "rto_ms" not in events.columns
+    made = explained(
+        pl.DataFrame(
+            {
+                "kind": [1, 9],
+                **{
+                    f"v{n}": [
+                        [0, 0, 0, 0, 250_000_000, 0, 117_000_000, 0][n],
+                        [0, 2, 7_000_000, 5_000_000, 0, 0, 0, 0][n],
+                    ]
+                    for n in range(8)
+                },
+            }
+        )
+    )
+    told = made.drop("kind", *(f"v{n}" for n in range(8))).to_dicts()
+    assert (told[0]["probability"], told[0]["queue_ms"], told[0]["to"]) == (0.25, 117.0, None)
+    assert (told[1]["from"], told[1]["to"], told[1]["queue_ms"], told[1]["bandwidth_mbps"]) == (
+        "delay",
+        "probe",
+        7.0,
+        5.0,
+    )
+    assert told[1]["probability"] is None
+    assert explained(made.head(0)).height == 0
 
 
 def test_what_was_not_recorded_says_how_to(result):
