@@ -27,6 +27,14 @@ class Interval:
         return self.n < 2 or self.half == 0.0
 
     def __str__(self) -> str:
+        return self.within(-math.inf, math.inf)
+
+    def within(self, low: float, high: float) -> str:
+        """As text, of a figure that can be no less than `low` and no more than `high`.
+
+        >>> Interval(0.9, 9.2, 2).within(0.0, 100.0), Interval(0.9, 9.2, 2).within(-math.inf, math.inf)
+        ('0.9 [0, 10.1]', '0.9 ± 9.2')
+        """
         if self.exact:
             return number(self.mean)
         # Down to the second digit of the spread, but no more than five digits in all.
@@ -34,7 +42,26 @@ class Interval:
         mean, half = f"{self.mean:.{max(digits, 0)}f}", f"{self.half:.{max(digits, 0)}f}"
         if float(half) == 0.0:
             half = f"<{10.0 ** -max(digits, 0):.{max(digits, 0)}f}"  # an exponent beside a fixed point is misread
-        return f"{mean} ± {half}"
+            return f"{mean} ± {half}"
+        return cut(mean, half, (low, high)) or f"{mean} ± {half}"
+
+
+def cut(mean: str, half: str, bounds: tuple[float, float]) -> str:
+    """A mean with both ends of its interval, where that would pass a bound and ends there; empty where it does not.
+
+    By what is printed, for a reader adds what is there.
+
+    >>> cut("98", "5", (0, 100)), cut("98", "5", (0, math.inf))
+    ('98 [93, 100]', '')
+    """
+    digits = len(mean.partition(".")[2])
+    low, high = float(mean) - float(half), float(mean) + float(half)
+    inside = bounds[0] <= float(mean) <= bounds[1]
+    if not inside or (low >= bounds[0] - 1e-9 and high <= bounds[1] + 1e-9):
+        return ""
+    below = f"{bounds[0]:g}" if low < bounds[0] else f"{low:.{digits}f}"
+    above = f"{bounds[1]:g}" if high > bounds[1] else f"{high:.{digits}f}"
+    return f"{mean} [{below}, {above}]"
 
 
 def _decimals(value: float, significant: int) -> int:

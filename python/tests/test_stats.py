@@ -120,3 +120,19 @@ def test_number():
 )
 def test_a_mean_is_shown_as_far_as_its_spread_lets_it(mean, half, shown):
     assert str(Interval(mean, half, 5)) == shown
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "shown"),
+    [
+        (0.9, 9.2, "0.9 [0, 10.1]"),
+        (99.96, 0.12, "99.96 [99.84, 100]"),
+        (50.0, 80.0, "50 [0, 100]"),
+        (50.0, 5.0, "50.0 ± 5.0"),
+        (100.2, 0.5, "100.20 ± 0.50"),  # what is beyond a bound itself is not cut there
+        (99.999, 1e-5, "99.999 ± <0.001"),
+        (5.0, 0.0, "5.00"),
+    ],
+)
+def test_an_interval_ends_where_a_figure_can_be_no_more(mean, half, shown):
+    assert Interval(mean, half, 3).within(0.0, 100.0) == shown

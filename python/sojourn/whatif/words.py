@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..fitting import Column, fitted, one_part
 from ..remarks import marks, of_family
-from ..stats import Interval, number
+from ..stats import Interval, cut, number
 from . import figures, objective
 from .figures import Figure, Measured
 from .scene import Question, title
@@ -205,11 +205,4 @@ def brief(interval: Interval, spread: bool = True, bounds: tuple[float, float] |
     mean, half = f"{interval.mean:.{digits}f}", f"{interval.half:.{digits}f}"
     if not float(half):
         return mean
-    if bounds:
-        # By what is printed: a reader adds what is there.
-        low, high = float(mean) - float(half), float(mean) + float(half)
-        if low < bounds[0] - 1e-9 or high > bounds[1] + 1e-9:
-            below = f"{bounds[0]:g}" if low < bounds[0] else f"{low:.{digits}f}"
-            above = f"{bounds[1]:g}" if high > bounds[1] else f"{high:.{digits}f}"
-            return f"{mean} [{below}, {above}]"
-    return f"{mean} ±{half}"
+    return (cut(mean, half, bounds) if bounds else "") or f"{mean} ±{half}"
