@@ -1,7 +1,7 @@
 """Tables that fit a terminal: no figure is ever cut, for a cut figure would be a wrong figure.
 
-What is too wide has its heads folded first, then its words; columns that may be missed are left out and named; and what
-is still too wide goes on below, with the columns that tell the lines apart before each part.
+What is too wide has its heads folded first, then its words; columns that may be missed are left out and named above it;
+and what is still too wide goes on below, with the columns that tell the lines apart before each part.
 """
 
 from __future__ import annotations
@@ -44,13 +44,17 @@ def fitted(columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int
             break
         kept.remove(least)
         left_out.append(least)
-    made: list[RenderableType] = [
-        _drawn(columns, rows, part, width, title if n == 0 else "")
-        for n, part in enumerate(_parts(columns, rows, kept, width))
-    ]
-    if left_out:
+    made: list[RenderableType] = []
+    if left_out:  # before the table, whose end may be pages away
+        if title:
+            made.append(_named(title))
+            title = ""
         heads = (columns[i].head.replace("\n", " ") for i in sorted(left_out))
         made.append(Text(f"too narrow for {', '.join(heads)}", style="dim"))
+    made += (
+        _drawn(columns, rows, part, width, title if n == 0 else "")
+        for n, part in enumerate(_parts(columns, rows, kept, width))
+    )
     return made[0] if len(made) == 1 else Group(*made)
 
 
@@ -104,6 +108,12 @@ def _longest(texts: Sequence[str]) -> int:
     return max(map(cell_len, texts), default=0)
 
 
+def _named(title: str) -> Text:
+    from rich.text import Text
+
+    return Text(title, style="italic")
+
+
 def _drawn(
     columns: Sequence[Column], rows: Sequence[Sequence[Text]], shown: Sequence[int], width: int, title: str
 ) -> Table:
@@ -122,7 +132,7 @@ def _drawn(
                 break
             widths[wide] -= 1 if over < 100 else over // 2
             widths[wide] = max(widths[wide], floors[wide])
-    named = Text(title, style="italic") if title else None
+    named = _named(title) if title else None
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=named, title_justify="left")
     for i, wide in zip(shown, widths, strict=True):
         table.add_column(Text(columns[i].head), justify="left" if columns[i].left or columns[i].words else "right",

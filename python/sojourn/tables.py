@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import fitting
 from ._types import Case
-from .figures import figure
+from .figures import bounds, figure
 from .remarks import remarks
 from .stats import Interval, counted, mean_interval
 
@@ -32,9 +32,9 @@ class Column:
     rare: bool = False
 
     def text(self, cell: Interval) -> str:
-        """A cell as it is printed: three significant digits make no whole number of things."""
+        """A cell as it is printed: three significant digits make no whole number of things, no loss is below none."""
         whole = self.count and cell.exact and cell.mean.is_integer()
-        return f"{cell.mean:.0f}" if whole else str(cell)
+        return f"{cell.mean:.0f}" if whole else cell.within(*bounds(self.metric))
 
 
 GROUP = (
@@ -172,14 +172,16 @@ def summary(result: Result, width: int = 160) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    swept = any(case.values for case in result.plan.cases)
     of_groups = group_columns(result)
+    keys, lines = _Keys.of(result), list(rows(result, "groups", of_groups))
+    flows = {"flow": [row.name for row in lines]}
+    # A control that is swept is in a column already.
+    if any(row.kind != keys.values[row.case].get(f"flow.{row.name}.cc") for row in lines):
+        flows["cc"] = [row.kind for row in lines]
+    links = list(rows(result, "links", LINK))
     parts: list[RenderableType] = [
-        _drawn(
-            ("flow", "cc"), list(rows(result, "groups", of_groups)), of_groups, swept,
-            lambda row: (row.name, row.kind), width,
-        ),
-        _drawn(("link",), list(rows(result, "links", LINK)), LINK, swept, lambda row: (row.name,), width),
+        _drawn(flows, lines, of_groups, keys, width),
+        _drawn({"link": [row.name for row in links]}, links, LINK, keys, width),
         *(Text(line) for line in fairness(result)),
         *(Text(f"Mind: {line}", style="yellow") for line in remarks(result)),
         *(Text(line, style="dim") for line in legend(result)),
@@ -187,23 +189,50 @@ def summary(result: Result, width: int = 160) -> RenderableType:
     return Group(Text(result.heading, style="bold"), *parts, Text(_foot(result), style="dim"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """A column for each key that differs between cases, with its unit in its head."""
+
+    columns: tuple[fitting.Column, ...]
+    #: What each case has of them by its label, as it is shown and as it was written.
+    texts: Mapping[str, tuple[str, ...]]
+    values: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def of(cls, result: Result) -> _Keys:
+        from .plot.data import swept
+        from .plot.keys import column, short
+        from .units import on_axis
+
+        keys = swept(result.plan.cases)
+        parted = {key: column(values) for key, values in keys.items()}
+        heads = (
+            fitting.Column(f"{short(key)}\n{unit}".strip(), left=words, words=words, key=True)
+            for key, (unit, _) in parted.items()
+            for words in [on_axis(keys[key]) is None]
+        )
+        given = {case.label: case.values for case in result.plan.cases}
+        texts = {
+            label: tuple(shown.get(values.get(key, ""), "–") for key, (_, shown) in parted.items())
+            for label, values in given.items()
+        }
+        return cls(tuple(heads), texts, given)
+
+
 def _drawn(
-    heads: Sequence[str],
-    lines: Sequence[Row],
-    columns: Sequence[Column],
-    swept: bool,
-    names: Callable[[Row], tuple[str, ...]],
-    width: int,
+    names: Mapping[str, Sequence[str]], lines: Sequence[Row], columns: Sequence[Column], keys: _Keys, width: int
 ) -> RenderableType:
+    """`names` are further columns that tell the lines apart, by their heads."""
     from rich.text import Text
 
     shown = telling(lines, columns)
-    words = [fitting.Column(head, left=True, words=True, key=True) for head in (*(["case"] if swept else []), *heads)]
+    words = [*keys.columns, *(fitting.Column(head, left=True, words=True, key=True) for head in names)]
     titles = ["\n".join(columns[i].title.rsplit(" ", 1)) for i in shown]
     figures = [fitting.Column(title, spare=n) for n, title in enumerate(titles)]
     cells, before = [], None
-    for row in lines:
-        texts = [*([row.case if row.case != before else ""] if swept else []), *names(row), str(row.n)]
+    for n, row in enumerate(lines):
+        case = keys.texts[row.case] if row.case != before else ("",) * len(keys.columns)
+        texts = [*case, *(column[n] for column in names.values()), str(row.n)]
         before = row.case
         cells.append([*map(Text, texts), *(Text(columns[i].text(row.cells[i])) for i in shown)])
     return fitting.fitted([*words, fitting.Column("n"), *figures], cells, width)

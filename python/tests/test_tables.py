@@ -2,17 +2,73 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
 import polars as pl
 import pytest
+import synthetic
+from rich.console import Console
 
 import sojourn as sj
 from sojourn import report
+from sojourn.result import Result
 from sojourn.stats import mean_interval
-from sojourn.tables import GROUP, LINK, fairness, html, plain
+from sojourn.tables import GROUP, LINK, fairness, html, plain, summary
+
+KEYS = {
+    "flow.a.cc": ["cubic", "hldg(wwma=false)"],
+    "path.queue": ["fifo", "fq_codel"],
+    "path.rtt": ["20 ms", "0.08 s"],
+    "path.buffer": ["1BDP", "4 BDP"],
+}
+
+
+def printed(result: Result, width: int) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(summary(result, width))
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+def test_each_swept_key_has_a_column_and_each_case_a_line(width: int) -> None:
+    text = printed(synthetic.result(("cubic",), KEYS), width)
+    heads = next(n for n, line in enumerate(text) if line.split()[:1] == ["a.cc"])
+    words = " ".join(text[heads - 1 : heads + 1])
+    assert {"a.cc", "queue", "rtt", "ms", "buffer", "BDP"} <= set(words.split()) and "case" not in words
+    lines = text[heads + 2 : heads + 2 + 16]
+    assert [line.split()[0] for line in lines] == ["cubic"] * 8 + ["hldg"] * 8
+    assert [line.split() for line in lines][3][:5] == ["cubic", "fifo", "80", "4", "a"]
+    assert "hldg −wwma" in lines[8] and text[heads].split()[-1] != "cc"
+    told = [n for n, line in enumerate(text) if line.startswith("too narrow for ")]
+    assert told == ([1, heads + 19] if width == 80 else []), "above the table that it is of"
+
+
+def test_a_control_that_is_not_swept_has_its_column_and_further_flows_no_case_twice() -> None:
+    text = printed(synthetic.result(("cubic", "newreno"), {"path.rtt": ["20 ms", "80 ms"]}), 160)
+    heads = next(n for n, line in enumerate(text) if line.split()[:3] == ["ms", "flow", "cc"])
+    assert [line.split()[:3] for line in text[heads + 2 : heads + 6]] == [
+        ["20", "a", "cubic"],
+        ["b", "newreno", "1"],
+        ["80", "a", "cubic"],
+        ["b", "newreno", "1"],
+    ]
+
+
+def test_no_interval_goes_where_no_figure_can() -> None:
+    made = []
+    result = synthetic.result(repeat=2)
+    for outcome in result.outcomes:
+        figures = json.loads(outcome.raw)
+        figures["groups"][0]["loss_pct"] = (0.1, 1.7)[outcome.repetition]
+        figures["links"][0]["utilisation"] = (0.999, 0.995)[outcome.repetition]
+        made.append(replace(outcome, raw=json.dumps(figures)))
+    text = "\n".join(printed(replace(result, outcomes=tuple(made)), 160))
+    assert " 1 [0, 11] " in text and " 99.7 [97.2, 100] " in text and "mean ± 95 %" in text
 
 
 @pytest.mark.parametrize("line", ["fifo: cubic", "codel(ecn=true): dctcp"])

@@ -34,6 +34,11 @@ def called(key: str) -> str:
     return rest.replace("_", " ") if owner in ("path", "run") and rest else key
 
 
+def short(key: str) -> str:
+    """`path.rtt` as `rtt`, `flow.a.cc` as `a.cc`: how a column of its values is called."""
+    return key.removeprefix("path.").removeprefix("flow.")
+
+
 def values(case: Mapping[str, str], keys: Mapping[str, Sequence[str]]) -> str:
     """A case's values of these keys, such as `fifo, RTT 40 ms`; where two keys end alike, with whose each is.
 
@@ -62,12 +67,18 @@ def written(value: str, among: Sequence[str]) -> str:
     >>> written("0.01", ["5%", "0.01"]), written("40ms", ["10 ms", "40ms"])
     ('1 %', '40 ms')
     """
-    axis = on_axis(among)
+    unit, texts = column(among)
+    return f"{texts[value]} {unit}".strip()
+
+
+def column(values: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """The unit of a key's swept values, empty for words, and each of them as it stands in a column under that unit."""
+    axis = on_axis(values)
     if axis is None:
-        return short_spec(value)
+        return "", {value: short_spec(value) for value in values}
     numbers, unit = axis
-    number = numbers[list(among).index(value)]
-    return f"{number:.12g} {'packets' if unit in ('p', 'packet') else unit}".strip()
+    texts = {value: f"{number:.12g}" for value, number in zip(values, numbers, strict=True)}
+    return "packets" if unit in ("p", "packet") else unit, texts
 
 
 def _last(key: str) -> str:

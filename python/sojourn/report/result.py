@@ -10,7 +10,7 @@ from .. import plot
 from ..errors import NotRecorded, SojournError
 from ..plot.choose import Crowded
 from ..plot.data import Shown, shown, swept
-from ..plot.keys import short_spec, written
+from ..plot.keys import short, short_spec, written
 from ..plot.links import looking, place
 from ..remarks import remarks
 from ..tables import LINK, fairness, group_columns, legend, rows, telling
@@ -53,8 +53,11 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
         c.case.label: [c.label] if labels is not None else [_swept(c.values.get(k), keys[k]) for k in keys]
         for c in cases
     }
-    heads = ["case"] if labels is not None else [key.removeprefix("path.").removeprefix("flow.") for key in keys]
-    mean = "Mean ± 95 % interval over repetitions (n); no interval where repetitions do not differ."
+    heads = ["case"] if labels is not None else [short(key) for key in keys]
+    mean = (
+        "Mean ± 95 % interval over repetitions (n), with its [ends] where it would pass what a figure can be; no "
+        "interval where repetitions do not differ."
+    )
     pieces: list[Piece] = [f"note: {line}." for line in remarks(result)]
     pieces += [mean] if max(len(c.outcomes) for c in cases) > 1 else []
     pieces += [*fairness(result), *legend(result)]
