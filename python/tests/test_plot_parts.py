@@ -63,7 +63,7 @@ def test_parts_of_one_sweep_are_one_picture() -> None:
         ("lines", [one("A", "cubic"), one("B", "cubic", rtt=RTTS)], {"x": "path.rate"}, "is not swept by all of these"),
         ("heat", [one("A", "cubic"), one("B", "cubic", rtt=RTTS)], {}, "two swept keys; these results share path.rtt"),
         ("lines", [one("A", "cubic", rate=RATES), one("B", "cubic", rtt=RTTS)], {}, "nothing was swept by all of "),
-        ("heat", [one(f"{n}", "cubic") for n in range(13)], {}, "13 panels for results do not fit on a page"),
+        ("heat", [one(f"{n}", "cubic") for n in range(13)], {}, "13 panels for results are more than one heat"),
     ],
 )  # fmt: skip
 def test_what_has_no_place_is_refused(kind: str, results: list[Result], options: dict[str, Any], words: str) -> None:

@@ -68,7 +68,8 @@ def heat(
     if len(panels) > PANELS:
         results = ["results"] if len({case.result.title for case in cases}) > 1 else []
         what = f"panels for {' × '.join([*results, *others])}"
-        limited("heat", what, len(panels), PANELS, _other_axes(cases, shared(cases, keys)))
+        cure = _other_axes(cases, shared(cases, keys)) if others else "fewer results"
+        limited("heat", what, len(panels), PANELS, cure)
     _, _, factor = quantity(metric)
     across = min(len(panels), ACROSS.get(len(panels), 3) if size == "double" else 1)
     down = math.ceil(len(panels) / across)
