@@ -83,6 +83,8 @@ class Scene:
         key = re.split(r"\W", place)[0]
         if error.source != FILE:
             return str(error)
+        if error.key == "run.seed":
+            return f"--seed: {error.what}"
         if table != "link":
             return ": ".join(filter(None, (error.key, error.what)))
         if key == "changes":
