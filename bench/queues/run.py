@@ -332,7 +332,7 @@ def lines(rows: list[Row], loads: list[str], seeds: int) -> Iterator[list[str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="queues of ours, or words of theirs, that contain this")
-    parser.add_argument("--loads", default=",".join(LOADS), help=f"of {','.join(LOADS)}")
+    parser.add_argument("--loads", default=",".join(LOADS), help=f"of {','.join(LOADS)}".replace("%", "%%"))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.relative_to(ROOT)}")
     asked = parser.parse_args()
