@@ -178,6 +178,7 @@ impl Clocked {
                 during: Phase::Open,
                 lost: flow.mss,
                 cwnd_before: flow.cwnd,
+                restart: flow.mss,
             };
             if let Reaction::Reduce(to) | Reaction::ResendAll(to) = self.cc.on_congestion(flow, &congestion) {
                 (flow.cwnd, flow.ssthresh) = (to.max(flow.floor), to.max(flow.floor));
