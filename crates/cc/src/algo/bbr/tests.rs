@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{ack, flow, ms, packets};
+use crate::testing::{ack, congestion, flow, ms, packets};
 use crate::{Ack, CauseKind, RateSample};
 use std::vec::Vec;
 
@@ -145,8 +145,7 @@ fn recovery_conserves_packets_for_a_round_and_the_window_comes_back() {
     let (mut f, mut cc) = steady();
     round(&mut cc, &mut f, 100, 10);
     let before = f.cwnd;
-    let c =
-        Congestion { signal: Signal::Loss, during: Phase::Open, lost: packets(5), cwnd_before: f.cwnd, restart: f.mss };
+    let c = congestion(Signal::Loss, &f);
     assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Own);
     f.phase = Phase::Recovery;
     f.in_flight = packets(90);
@@ -162,8 +161,7 @@ fn recovery_conserves_packets_for_a_round_and_the_window_comes_back() {
 fn a_timeout_restarts_from_one_packet_without_forgetting_the_path() {
     let (mut f, mut cc) = steady();
     let bw = cc.max_bandwidth();
-    let c =
-        Congestion { signal: Signal::Timeout, during: Phase::Open, lost: f.cwnd, cwnd_before: f.cwnd, restart: f.mss };
+    let c = congestion(Signal::Timeout, &f);
     cc.on_congestion(&mut f, &c);
     assert_eq!((f.cwnd, cc.max_bandwidth()), (packets(1), bw));
     assert_eq!(f.pacing.map(|r| r.as_bps() > 0), Some(true));
@@ -197,8 +195,7 @@ fn a_timeout_counts_as_a_round_at_the_policers_rate() {
     let (mut f, mut cc) = steady();
     cc.policer.force(Rate::from_mbps(40.0), 47);
     cc.cycle.index = 0;
-    let c =
-        Congestion { signal: Signal::Timeout, during: Phase::Open, lost: f.cwnd, cwnd_before: f.cwnd, restart: f.mss };
+    let c = congestion(Signal::Timeout, &f);
     cc.on_congestion(&mut f, &c);
     assert_eq!(cc.policer.rate(), None);
     let again = f.drain_events().filter(|e| e.cause() == Some(CauseKind::ModeSwitch)).count();
@@ -209,8 +206,7 @@ fn a_timeout_counts_as_a_round_at_the_policers_rate() {
 fn a_timeout_is_the_first_loss_that_begins_an_interval_of_the_policers() {
     let (mut f, mut cc) = steady();
     assert!(!cc.policer.is_sampling());
-    let c =
-        Congestion { signal: Signal::Timeout, during: Phase::Open, lost: f.cwnd, cwnd_before: f.cwnd, restart: f.mss };
+    let c = congestion(Signal::Timeout, &f);
     cc.on_congestion(&mut f, &c);
     assert!(cc.policer.is_sampling());
 }

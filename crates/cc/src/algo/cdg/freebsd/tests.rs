@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::algo::cdg::Cdg;
+use crate::testing::congestion;
 use crate::{Algorithm, CauseKind};
 use params::Params as _;
 use units::{Duration, Instant, streams};
@@ -63,13 +64,7 @@ impl Bench {
     }
 
     fn lose(&mut self, during: Phase) -> Reaction {
-        let c = Congestion {
-            signal: Signal::Loss,
-            during,
-            lost: Bytes::new(MSS),
-            cwnd_before: self.flow.cwnd,
-            restart: self.flow.mss,
-        };
+        let c = Congestion { during, ..congestion(Signal::Loss, &self.flow) };
         self.cc.on_congestion(&mut self.flow, &c)
     }
 

@@ -1,7 +1,7 @@
 //! Numbers of the reference (section 3.5) and the rules that differ from FreeBSD's.
 
 use super::*;
-use crate::testing::value;
+use crate::testing::{congestion, value};
 use crate::{Algorithm, CauseKind};
 use params::Params as _;
 use std::vec::Vec;
@@ -96,13 +96,7 @@ fn a_delayed_ack_may_only_lower_the_minimum() {
 #[test]
 fn losses_cut_to_half_or_to_the_shadow() {
     let (mut cc, mut flow) = bench("cdg(reference=linux)");
-    let c = Congestion {
-        signal: Signal::Loss,
-        during: Phase::Open,
-        lost: Bytes::new(MSS),
-        cwnd_before: flow.cwnd,
-        restart: flow.mss,
-    };
+    let c = congestion(Signal::Loss, &flow);
     assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(50 * MSS)));
     cc.shadow = Bytes::new(500 * MSS);
     assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(100 * MSS)), "capped at the window");
@@ -133,13 +127,7 @@ fn windows_are_cut_to_whole_packets() {
     flow.cwnd = Bytes::new(101_400);
     cc.back_off(&mut flow);
     assert_eq!(flow.take_reduction(), Some(Bytes::new(71 * MSS)));
-    let c = Congestion {
-        signal: Signal::Loss,
-        during: Phase::Open,
-        lost: Bytes::new(MSS),
-        cwnd_before: flow.cwnd,
-        restart: flow.mss,
-    };
+    let c = congestion(Signal::Loss, &flow);
     for (shadow, to) in [(0, 50), (141_900, 70)] {
         cc.shadow = Bytes::new(shadow);
         assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(to * MSS)));

@@ -86,13 +86,7 @@ fn the_round_after_a_back_off_has_no_toss_where_the_toss_is_what_is_skipped() {
 #[test]
 fn while_a_reaction_is_under_way_indications_only_count_and_marks_wait() {
     let ecn = |b: &mut Bench| {
-        let c = Congestion {
-            signal: Signal::Ecn,
-            during: Phase::Open,
-            lost: Bytes::ZERO,
-            cwnd_before: b.flow.cwnd,
-            restart: b.flow.mss,
-        };
+        let c = congestion(Signal::Ecn, &b.flow);
         b.cc.on_congestion(&mut b.flow, &c)
     };
     type Begin = fn(&mut Bench);
