@@ -59,7 +59,8 @@ pub use experiment::{Case, Experiment, one_line, parse, parse_with};
 pub use metric::metrics;
 pub use published::{Cell, Published};
 pub use scenario::{
-    Band, Change, Clock, FlowSpec, Link, LinkId, LossAt, LossModel, RateSpec, Reorder, Run, Scenario, Traffic, Vary,
+    Band, Change, Clock, FlowSpec, Link, LinkId, LossAt, LossModel, MTU, RateSpec, Reorder, Run, Scenario, Traffic,
+    Vary,
 };
 pub use schema::schema;
 pub use stats::quantile;

@@ -174,6 +174,9 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
     if Stack::parse(text).is_some() {
         return Ok("stack");
     }
+    if text.starts_with("packets(") {
+        return Ok("buffer");
+    }
     let Ok(spec) = text.parse::<Spec>() else {
         return Err(Fault::at(word.place(), format!("{text:?} is no rate, time, buffer, loss or queue, {LIKE}")));
     };
@@ -326,6 +329,7 @@ mod tests {
         a.sort();
         b.sort();
         assert_eq!(a, b);
+        assert_eq!(keys("10Mbit 40ms packets(2 BDP)")[2..], [("buffer".to_string(), "packets(2 BDP)".to_string())]);
         assert_eq!(
             keys("10Mbit 40ms 340ms 1% freebsd-11")[2..],
             [

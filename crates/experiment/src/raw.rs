@@ -91,7 +91,7 @@ pub(crate) struct PathFile {
     pub rtt: Opt<Duration>,
     /// Buffer of the bottleneck in packets, bytes, time at the link's rate, or bandwidth-delay products (rate × rtt). It
     /// wins over the queue's own limit, which is the default.
-    #[schemars(extend("examples" = ["2 BDP", "80 packets", "340 ms", "120 kB"]))]
+    #[schemars(extend("examples" = ["2 BDP", "80 packets", "340 ms", "120 kB", "packets(2 BDP)"]))]
     pub buffer: Opt<Buffer>,
     /// Queue of the bottleneck: any of `sojourn list queues`, with settings.
     #[schemars(extend("default" = "fifo", "examples" = ["pie(target=20ms)"]))]

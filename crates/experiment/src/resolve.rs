@@ -3,9 +3,9 @@
 use crate::limits::{
     BUFFER_BDP_MAX, BUFFER_MAX, BUFFER_PACKETS_MAX, DURATION_MAX, FORMAT, PROCESSING_MAX, REPEAT_MAX, SEED_MAX,
 };
-use crate::quantity::{Buffer, Q, Quantity, Whole};
+use crate::quantity::{Buffer, Q, Quantity, Volume, Whole};
 use crate::raw::{Bands, File, RunFile};
-use crate::scenario::{Band, Link, RateSpec, Run, Scenario, Vary};
+use crate::scenario::{Band, Link, MTU, RateSpec, Run, Scenario, Vary};
 use crate::source::{Checked, Fault, Place};
 use crate::trace::Traces;
 use crate::tree::{Any, At};
@@ -188,25 +188,30 @@ pub(crate) fn buffer(
     if rate.is_none() {
         return fail("a link without a rate has no queue: give it a rate or leave the buffer out".into());
     }
-    let limit = match at.value.0 {
+    let volume = match at.value.0 {
         Buffer::Packets(n) if n == 0 || n > BUFFER_PACKETS_MAX => {
             return fail(format!("{n} packets is out of range: allowed is 1 to {BUFFER_PACKETS_MAX}"));
         }
         Buffer::Packets(n) => return Ok(Limit::Packets(n as usize)),
-        Buffer::Bytes(n) => n,
-        Buffer::Time(t) => mean * t,
-        Buffer::Bdp(x) if x > BUFFER_BDP_MAX => {
+        Buffer::Bytes(volume) | Buffer::Slots(volume) => volume,
+    };
+    let size = match volume {
+        Volume::Size(n) => n,
+        Volume::Time(t) => mean * t,
+        Volume::Bdp(x) if x > BUFFER_BDP_MAX => {
             return fail(format!("{x} BDP is out of range: allowed is up to {BUFFER_BDP_MAX}"));
         }
-        Buffer::Bdp(x) => (mean * rtt).mul_f64(x),
+        Volume::Bdp(x) => (mean * rtt).mul_f64(x),
     };
-    if limit.is_zero() || limit > BUFFER_MAX {
+    if size.is_zero() || size > BUFFER_MAX {
         let given = at.value.0.write().show();
-        let bytes =
-            if matches!(at.value.0, Buffer::Bytes(_)) { String::new() } else { format!(" is {} B and", limit.get()) };
+        let bytes = if matches!(volume, Volume::Size(_)) { String::new() } else { format!(" is {} B and", size.get()) };
         return fail(format!("{given}{bytes} is out of range: allowed is 1B to {}", BUFFER_MAX.show()));
     }
-    Ok(Limit::Bytes(limit))
+    Ok(match at.value.0 {
+        Buffer::Slots(_) => Limit::Packets(size.get().div_ceil(MTU.get()) as usize),
+        _ => Limit::Bytes(size),
+    })
 }
 
 /// Half a round trip there, the rest back.

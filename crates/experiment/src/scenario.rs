@@ -75,6 +75,9 @@ impl Link {
     }
 }
 
+/// A full packet of a link, IP header included.
+pub const MTU: Bytes = Bytes::new(1500);
+
 /// How fast a link sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateSpec {

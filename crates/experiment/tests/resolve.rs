@@ -133,6 +133,10 @@ fn buffers_are_of_the_case() {
         ("340 ms", Limit::Bytes(Bytes::new(510_000))),
         ("120 kB", Limit::Bytes(Bytes::new(120_000))),
         ("80 packets", Limit::Packets(80)),
+        // 51 kB are 34 packets, and a byte more takes a slot more.
+        ("packets(34 ms)", Limit::Packets(34)),
+        ("packets(51001 B)", Limit::Packets(35)),
+        ("packets(0.01 BDP)", Limit::Packets(1)),
     ] {
         let s = only(&format!("{PATH}buffer = \"{buffer}\"\n{FLOW}"));
         assert_eq!(s.links[0].buffer, Some(want), "{buffer}");

@@ -8,7 +8,7 @@ use crate::scheduler::Source;
 use crate::tick::Tick;
 use crate::trace::Trace;
 use aqm::{Limit, LinkInfo, Qdisc, Reason};
-use experiment::{Clock, Link as Spec, LossAt, LossModel, RateSpec};
+use experiment::{Clock, Link as Spec, LossAt, LossModel, MTU, RateSpec};
 use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 
 /// How a link sends.
@@ -198,7 +198,7 @@ impl Link {
         let mut info = LinkInfo {
             rate: transmitter.rate().unwrap_or(Rate::from_bps(u64::MAX)),
             delay: spec.delay,
-            mtu: Bytes::new(1500),
+            mtu: MTU,
             limit: spec.buffer,
         };
         if matches!(transmitter, Transmitter::Unlimited) {

@@ -133,16 +133,55 @@ impl Quantity for RateText {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Buffer {
     Packets(u64),
-    Bytes(Bytes),
+    Bytes(Volume),
+    /// As many full packets as hold it, whatever their size turns out to be: routers that count slots.
+    Slots(Volume),
+}
+
+/// So much data, as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Volume {
+    Size(Bytes),
     Time(Duration),
     Bdp(f64),
 }
 
+impl Volume {
+    fn read(text: &str) -> Option<Self> {
+        let (x, unit) = parse_number(text)?;
+        match unit {
+            "" => None,
+            "BDP" | "bdp" => Some(Volume::Bdp(x)),
+            _ => {
+                let size = || <Bytes as Value>::parse(text).map(Volume::Size);
+                <Duration as Value>::parse(text).map(Volume::Time).or_else(size)
+            }
+        }
+    }
+
+    fn show(self) -> String {
+        match self {
+            Volume::Size(n) => n.show(),
+            Volume::Time(t) => t.show(),
+            Volume::Bdp(x) => format!("{x} BDP"),
+        }
+    }
+}
+
 impl Quantity for Buffer {
     fn what() -> String {
-        "a buffer such as \"80 packets\", \"2 BDP\", \"340 ms\" or \"120 kB\"".into()
+        "a buffer such as \"80 packets\", \"2 BDP\", \"340 ms\", \"120 kB\" or \"packets(2 BDP)\"".into()
     }
     fn read(text: &str) -> Result<Self, String> {
+        if let Some(rest) = text.trim().strip_prefix("packets(") {
+            let volume = rest.strip_suffix(')').map(str::trim);
+            return match volume.map(|v| (v.starts_with('-'), Volume::read(v))) {
+                Some((false, Some(volume))) => Ok(Buffer::Slots(volume)),
+                _ => Err(format!(
+                    "{text:?} does not say how much: write packets(2 BDP), packets(340 ms) or packets(120 kB)"
+                )),
+            };
+        }
         let Some((x, unit)) = parse_number(text) else { return Err(format!("{text:?} is not {}", Self::what())) };
         match unit {
             _ if x < 0.0 => Err(format!("{text:?} is negative; a buffer is not")),
@@ -150,15 +189,10 @@ impl Quantity for Buffer {
                 Err(format!("{text:?} is not a whole number of packets"))
             }
             _ if PACKETS.names.contains(&unit) => Ok(Buffer::Packets(x as u64)),
-            "BDP" | "bdp" => Ok(Buffer::Bdp(x)),
-            _ => {
-                let time = <Duration as Value>::parse(text).filter(|_| !unit.is_empty()).map(Buffer::Time);
-                let size = || <Bytes as Value>::parse(text).filter(|_| !unit.is_empty()).map(Buffer::Bytes);
-                time.or_else(size).ok_or_else(|| {
-                    let units = ["packets", "p", "BDP"].into_iter().chain(names(&TIMES)).chain(names(&SIZES));
-                    no_unit(text, &Self::what(), "a buffer", units, &["packets"])
-                })
-            }
+            _ => Volume::read(text).map(Buffer::Bytes).ok_or_else(|| {
+                let units = ["packets", "p", "BDP"].into_iter().chain(names(&TIMES)).chain(names(&SIZES));
+                no_unit(text, &Self::what(), "a buffer", units, &["packets"])
+            }),
         }
     }
     fn number(x: f64) -> Result<Self, String> {
@@ -168,9 +202,8 @@ impl Quantity for Buffer {
         Any::Text(match self {
             Buffer::Packets(1) => "1 packet".into(),
             Buffer::Packets(n) => format!("{n} packets"),
-            Buffer::Bytes(n) => n.show(),
-            Buffer::Time(t) => t.show(),
-            Buffer::Bdp(x) => format!("{x} BDP"),
+            Buffer::Bytes(volume) => volume.show(),
+            Buffer::Slots(volume) => format!("packets({})", volume.show()),
         })
     }
 }
@@ -180,19 +213,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_are_read_in_all_four_ways_and_written_back() {
+    fn buffers_are_read_in_every_way_and_written_back() {
+        let (time, size) = (Volume::Time(Duration::from_millis(340)), Volume::Size(Bytes::new(120_000)));
         for (text, want) in [
             ("80 packets", Buffer::Packets(80)),
             ("1000p", Buffer::Packets(1000)),
-            ("2BDP", Buffer::Bdp(2.0)),
-            ("0.5 bdp", Buffer::Bdp(0.5)),
-            ("340 ms", Buffer::Time(Duration::from_millis(340))),
-            ("120kB", Buffer::Bytes(Bytes::new(120_000))),
+            ("2BDP", Buffer::Bytes(Volume::Bdp(2.0))),
+            ("0.5 bdp", Buffer::Bytes(Volume::Bdp(0.5))),
+            ("340 ms", Buffer::Bytes(time)),
+            ("120kB", Buffer::Bytes(size)),
+            ("packets(2 BDP)", Buffer::Slots(Volume::Bdp(2.0))),
+            ("packets( 340ms )", Buffer::Slots(time)),
+            ("packets(120kB)", Buffer::Slots(size)),
         ] {
             let read = Buffer::read(text).unwrap();
             assert_eq!(read, want);
             let Any::Text(written) = read.write() else { panic!("{read:?} is not written as text") };
             assert_eq!(Buffer::read(&written), Ok(want));
+        }
+    }
+
+    #[test]
+    fn packets_of_nothing_or_of_packets_are_refused() {
+        for text in ["packets()", "packets(2)", "packets(-1 BDP)", "packets(80 packets)", "packets(2 BDP"] {
+            let e = Buffer::read(text).unwrap_err();
+            assert!(e.contains("write packets(2 BDP)"), "{e}");
         }
     }
 
