@@ -32,7 +32,7 @@ def lines(claims: Sequence[Claim]) -> Iterator[str]:
             measured = f", measured {min(values):.6g} to {max(values):.6g}" if values else ""
             yield f"holds: {replace(held[0], case={}).title} [{len(held)} cases]{measured}"
         for claim in cases:
-            if not (_unrun(claim) or (together and claim.holds)):
+            if claim.judged and not (together and claim.holds):
                 yield _line(claim)
 
 
@@ -44,7 +44,7 @@ def _line(claim: Claim) -> str:
 
 def unrun(claims: Sequence[Claim]) -> Iterator[str]:
     """How many could not be judged since not all was run; nothing where there are none."""
-    if left := sum(map(_unrun, claims)):
+    if left := sum(not claim.judged for claim in claims):
         yield not_judged(left, "claim")
 
 
@@ -56,11 +56,6 @@ def not_judged(n: int, what: str) -> str:
     """
     whose = "they rest" if n > 1 else "it rests"
     return f"{counted(n, what)} not judged: cases on which {whose} were not run (--json lists them)"
-
-
-def _unrun(claim: Claim) -> bool:
-    # The other reason is a mistake in the file, an `against` that fits several cases, which no further run mends.
-    return not claim.judged and claim.why.startswith("no repetition")
 
 
 def score(claims: Sequence[Claim]) -> tuple[str, str]:

@@ -71,16 +71,23 @@ def test_a_title_is_what_it_says_and_where(changed: Any, title: str) -> None:
 
 def test_lines_of_those_judged_and_a_count_of_those_without_runs() -> None:
     unrun = claim(holds=False, judged=False, measured=None, why="no repetition has finished")
-    mistaken = replace(unrun, name="x", why="against fits 3 cases: name path.rate in it, too")
-    told = [claim(), claim(holds=False, why="it is 0.4"), unrun, mistaken]
+    told = [claim(), claim(holds=False, why="it is 0.4"), unrun]
     assert list(verdicts.lines(told)) == [
         "holds: flow.a.share >= 0.5 [path.rtt=40 ms], measured 0.75",
         "FAILS: flow.a.share >= 0.5 [path.rtt=40 ms], measured 0.75\n  it is 0.4",
-        "not judged: x [path.rtt=40 ms]\n  against fits 3 cases: name path.rate in it, too",
     ]
     assert list(verdicts.unrun(told)) == [WORDS]
     assert list(verdicts.unrun([claim()])) == []
-    assert verdicts.score(told) == ("1 of 2", "2") and verdicts.score(told[:2]) == ("1 of 2", "")
+    assert verdicts.score(told) == ("1 of 2", "1") and verdicts.score(told[:2]) == ("1 of 2", "")
+
+
+def test_an_against_that_fits_several_cases_is_refused_before_anything_runs(sojourn: Any, wide: Path) -> None:
+    zipped = '[sweep.zip]\n"path.rate" = ["1 Mbit/s", "2 Mbit/s", "2 Mbit/s"]\n"path.rtt" = ["10 ms", "20 ms", "30 ms"]\n'
+    claim = '[[expect]]\nthat = "flow.a.share"\nis = "<= flow.a.share"\nagainst = { "path.rate" = "2 Mbit/s" }\n'
+    wide.write_text(f"format = 1\n{ONE_FLOW}\n{zipped}{claim}")
+    done = sojourn("run", wide, "--quick")
+    assert done.returncode == 2 and "expect[1].against: fits 2 cases (path.rtt = 20 ms; path.rtt = 30 ms)" in done.stderr
+    assert "give one value of path.rtt in it (in the case path.rate = 1 Mbit/s, path.rtt = 10 ms)" in done.stderr
 
 
 def test_run_counts_what_it_did_not_judge_and_junit_skips_it(sojourn: Any, wide: Path, tmp_path: Path) -> None:

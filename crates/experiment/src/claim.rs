@@ -1,7 +1,12 @@
 //! Claims: `that` figure `is` so. Checked on the summaries of the repetitions of one case.
 
+mod others;
+
+pub(crate) use self::others::Others;
+
 use crate::condition::Condition;
 use crate::metric::Metric;
+use crate::source::{Checked, Place};
 use crate::stats;
 use crate::tree::same_text;
 use serde::Serialize;
@@ -45,6 +50,9 @@ pub struct Claim {
     /// Keys that move with those of `against`, so that the other case may differ in them too.
     #[serde(skip)]
     pub(crate) moved: Vec<String>,
+    /// Where `against` was written.
+    #[serde(skip)]
+    pub(crate) against_at: Place,
     #[serde(skip)]
     pub(crate) metric: Metric,
     #[serde(skip)]
@@ -72,9 +80,6 @@ fn pairs<S: serde::Serializer>(when: &[(String, String)], s: S) -> Result<S::Ok,
 
 /// A case and the summaries of its repetitions.
 type Runs<'a> = (Json, Vec<&'a Json>);
-
-/// The numbers of the cases that a claim compares others with, by the values that both must share.
-pub(crate) struct Others(BTreeMap<String, Vec<usize>>);
 
 /// What became of a claim in one case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -184,7 +189,7 @@ impl Claim {
     }
 
     /// Judges it in every case it concerns, or in all those together that differ in pooled keys alone.
-    fn verdicts(&self, cases: &[Runs]) -> Vec<Verdict> {
+    fn verdicts(&self, cases: &[Runs]) -> Checked<Vec<Verdict>> {
         // Sweeps may have 100 000 cases: none is looked for among all others.
         let mut groups: Vec<(Json, Vec<&Runs>)> = Vec::new();
         let mut known: BTreeMap<String, usize> = BTreeMap::new();
@@ -200,46 +205,28 @@ impl Claim {
                 None => groups.push((common, vec![runs])),
             }
         }
-        let others = self.others(cases.iter().map(|(case, _)| case));
+        let others = Others::of(self, cases.iter().map(|(case, _)| case));
         groups.iter().map(|(case, pooled)| self.judge_together(case, pooled, cases, &others)).collect()
     }
 
-    /// The cases with the values of `against`; none without any.
-    pub(crate) fn others<'a>(&self, cases: impl Iterator<Item = &'a Json>) -> Others {
-        let mut by = BTreeMap::<String, Vec<usize>>::new();
-        for (i, case) in cases.enumerate().filter(|(_, case)| matches_case(&self.against, case)) {
-            if !self.against.is_empty() {
-                by.entry(without(case, &self.moved).to_string()).or_default().push(i);
-            }
-        }
-        Others(by)
-    }
-
-    /// Those among them that this case may be compared with.
-    pub(crate) fn beside<'a>(&self, case: &Json, others: &'a Others) -> &'a [usize] {
-        others.0.get(&without(case, &self.moved).to_string()).map_or(&[], Vec::as_slice)
-    }
-
     /// Judges it on the repetitions of several cases as if they were of one.
-    fn judge_together(&self, common: &Json, pooled: &[&Runs], cases: &[Runs], others: &Others) -> Verdict {
-        let unjudged = |why| Verdict { judged: false, holds: false, why, ..self.judge(common, &[], &[]) };
+    fn judge_together(&self, common: &Json, pooled: &[&Runs], cases: &[Runs], others: &Others) -> Checked<Verdict> {
         let (mut own, mut against, mut unrun) = (Vec::new(), Vec::new(), 0);
         for (case, repetitions) in pooled {
-            let beside = if self.against.is_empty() { Ok(&repetitions[..]) } else { self.other(case, cases, others) };
-            let beside = match beside {
-                Ok(beside) => beside,
-                Err(why) => return unjudged(why),
+            let beside = match others.beside(case)? {
+                _ if self.against.is_empty() => &repetitions[..],
+                Some(other) => &cases[other].1[..],
+                None => &[],
             };
             unrun += usize::from(repetitions.is_empty() || beside.is_empty());
             own.extend_from_slice(repetitions);
             against.extend_from_slice(beside);
         }
-        match (unrun, pooled.len()) {
-            (1.., all @ 2..) => {
-                unjudged(format!("no repetition has finished for {unrun} of the {all} cases that it pools"))
-            }
-            _ => self.judge(common, &own, &against),
+        if unrun > 0 && pooled.len() > 1 {
+            let why = format!("no repetition has finished for {unrun} of the {} cases that it pools", pooled.len());
+            return Ok(Verdict { why, ..self.judge(common, &[], &[]) });
         }
+        Ok(self.judge(common, &own, &against))
     }
 
     /// The repetition of the right side that one of the left is set beside: itself, or the one of the same seed.
@@ -248,24 +235,6 @@ impl Claim {
             return Some(own);
         }
         against.iter().copied().find(|other| other.get("seed") == own.get("seed"))
-    }
-
-    /// The repetitions of the case that this one is compared with. Of several, keys that a zip moves along must be the same.
-    fn other<'a, 'b>(&self, case: &Json, cases: &'a [Runs<'b>], others: &Others) -> Result<&'a [&'b Json], String> {
-        let fit: Vec<_> = self.beside(case, others).iter().map(|i| &cases[*i]).collect();
-        let free = |key: &String| self.against.iter().any(|(given, _)| given == key);
-        let same = |other: &Json| {
-            case.as_object().is_none_or(|keys| keys.iter().all(|(k, v)| free(k) || other.get(k) == Some(v)))
-        };
-        match (&fit[..], fit.iter().find(|(other, _)| same(other))) {
-            ([], _) => Ok(&[]),
-            ([(_, one)], _) | (_, Some((_, one))) => Ok(one),
-            (several, None) => {
-                let differ = |key: &&String| several.iter().any(|(other, _)| other.get(*key) != several[0].0.get(*key));
-                let keys: Vec<&str> = self.moved.iter().filter(differ).map(String::as_str).collect();
-                Err(format!("against fits {} cases: name {} in it, too", several.len(), keys.join(", ")))
-            }
-        }
     }
 }
 
@@ -288,8 +257,12 @@ fn case_of(summary: Option<&Json>) -> Json {
 }
 
 /// Judges every claim in every case that `expected` lists and in every case that has summaries, in this order. A claim
-/// that concerns a case without summaries fails.
-pub(crate) fn judge_all(claims: &[Claim], expected: impl Iterator<Item = Json>, summaries: &[Json]) -> Vec<Verdict> {
+/// that concerns a case without summaries is not judged.
+pub(crate) fn judge_all(
+    claims: &[Claim],
+    expected: impl Iterator<Item = Json>,
+    summaries: &[Json],
+) -> Checked<Vec<Verdict>> {
     let mut cases: Vec<Runs> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut index = |case: Json, cases: &mut Vec<Runs>| {
@@ -305,7 +278,16 @@ pub(crate) fn judge_all(claims: &[Claim], expected: impl Iterator<Item = Json>, 
         let i = index(case_of(Some(summary)), &mut cases);
         cases[i].1.push(summary);
     }
-    claims.iter().flat_map(|claim| claim.verdicts(&cases)).collect()
+    let mut all = Vec::new();
+    for (i, claim) in claims.iter().enumerate() {
+        all.extend(claim.verdicts(&cases).map_err(|fault| fault.under(written(i)))?);
+    }
+    Ok(all)
+}
+
+/// What the claim of this number, from 0, is called in its file.
+pub(crate) fn written(i: usize) -> String {
+    format!("expect[{}]", i + 1)
 }
 
 /// The case that a claim is held against, behind what it says; nothing if there is none.

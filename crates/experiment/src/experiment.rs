@@ -6,7 +6,7 @@ mod parts;
 pub use self::cases::Case;
 
 use self::parts::Parts;
-use crate::claim::{Claim, Verdict, judge_all, matches_case};
+use crate::claim::{Claim, Others, Verdict, judge_all, matches_case, written};
 use crate::compare::Comparison;
 use crate::limits::TEXT_MAX;
 use crate::prune::prune;
@@ -217,27 +217,40 @@ impl Experiment {
     }
 
     /// Judges every claim in every case it concerns. `summaries` are those of all finished repetitions; a claim that
-    /// concerns a case of which none has finished fails.
-    pub fn evaluate(&self, summaries: &[Json]) -> Vec<Verdict> {
-        judge_all(&self.parts.claims, (0..self.case_count()).map(|index| self.values(index)), summaries)
+    /// concerns a case of which none has finished is not judged. An error where an `against` fits several cases, which
+    /// [`cases`](Self::cases) refuses, too.
+    pub fn evaluate(&self, summaries: &[Json]) -> Result<Vec<Verdict>, Error> {
+        let expected = (0..self.case_count()).map(|index| self.values(index));
+        judge_all(&self.parts.claims, expected, summaries).map_err(|fault| self.sources.locate(fault))
     }
 
     /// The cases that a printed cell or a claim speaks of, each with those that its claims compare it with; all, if
-    /// nothing is printed or claimed of any.
-    pub fn asked(&self) -> Vec<(usize, Vec<usize>)> {
+    /// nothing is printed or claimed of any. An error as of [`evaluate`](Self::evaluate).
+    pub fn asked(&self) -> Result<Vec<(usize, Vec<usize>)>, Error> {
         let cases: Vec<Json> = (0..self.case_count()).map(|index| self.values(index)).collect();
         let printed = |case: &Json| {
             let mut cells = self.parts.published.iter().flat_map(|table| &table.cells);
             cells.any(|cell| matches_case(&cell.when, case))
         };
-        let claims: Vec<_> = self.parts.claims.iter().map(|claim| (claim, claim.others(cases.iter()))).collect();
-        let asked = cases.iter().enumerate().filter_map(|(index, case)| {
-            let of: Vec<_> = claims.iter().filter(|(claim, _)| claim.concerns(case)).collect();
-            let compared = of.iter().filter_map(|(claim, others)| claim.beside(case, others).first().copied());
-            (!of.is_empty() || printed(case)).then(|| (index, compared.collect()))
-        });
-        let asked: Vec<_> = asked.collect();
-        if asked.is_empty() { (0..cases.len()).map(|index| (index, Vec::new())).collect() } else { asked }
+        let compared = self.compared(&cases).map_err(|fault| self.sources.locate(fault))?;
+        let asked = cases.iter().zip(compared).enumerate();
+        let asked: Vec<_> = asked
+            .filter_map(|(index, (case, of))| (of.is_some() || printed(case)).then(|| (index, of.unwrap_or_default())))
+            .collect();
+        Ok(if asked.is_empty() { (0..cases.len()).map(|index| (index, Vec::new())).collect() } else { asked })
+    }
+
+    /// For each case those that its claims compare it with; `None` where no claim concerns it.
+    fn compared(&self, cases: &[Json]) -> Checked<Vec<Option<Vec<usize>>>> {
+        let mut compared = vec![None; cases.len()];
+        for (i, claim) in self.parts.claims.iter().enumerate() {
+            let others = Others::of(claim, cases.iter());
+            for (case, of) in cases.iter().zip(&mut compared).filter(|(case, _)| claim.concerns(case)) {
+                let other = others.beside(case).map_err(|fault| fault.under(written(i)))?;
+                of.get_or_insert_with(Vec::new).extend(other);
+            }
+        }
+        Ok(compared)
     }
 
     /// The swept values of a case, as in its summary.

@@ -1,7 +1,7 @@
 //! An override that leaves a sweep fewer values takes the claims and printed cells with it that no case is left for, so
 //! that the experiment stays one that could have been written.
 
-use crate::sweep::Axis;
+use crate::sweep::{Axis, apart};
 use crate::tree::{Any, At, Table, get, get_mut};
 
 /// Drops claims, published rows and grid cells whose swept values are no longer there.
@@ -30,14 +30,16 @@ fn swept(key: &str, value: &At<Any>, axes: &[Axis]) -> bool {
 fn reachable(entry: &mut At<Any>, axes: &[Axis]) -> bool {
     let Any::Table(keys) = &mut entry.value else { return true };
     ["when", "against"].iter().all(|name| match get_mut(keys, name).map(|node| &mut node.value) {
-        Some(Any::Table(when)) => when.iter_mut().all(|(key, value)| {
-            if swept(&key.value, value, axes) {
-                return true;
-            }
-            let Any::List(values) = &mut value.value else { return false };
-            values.retain(|v| swept(&key.value, v, axes));
-            !values.is_empty()
-        }),
+        Some(Any::Table(when)) => {
+            when.iter_mut().all(|(key, value)| {
+                if swept(&key.value, value, axes) {
+                    return true;
+                }
+                let Any::List(values) = &mut value.value else { return false };
+                values.retain(|v| swept(&key.value, v, axes));
+                !values.is_empty()
+            }) && apart(when, axes).is_none()
+        }
         _ => true,
     })
 }

@@ -45,6 +45,19 @@ pub(crate) fn alternatives(when: &Table, axes: &[Axis]) -> Vec<(String, String)>
     all
 }
 
+/// The keys of a `when` that move together and never have its values at once; `None` if there is a case with all.
+pub(crate) fn apart<'a>(when: &'a Table, axes: &[Axis]) -> Option<Vec<&'a str>> {
+    axes.iter().find_map(|axis| {
+        let column = |key: &str| axis.columns.iter().find(|c| c.key.value == key);
+        let given: Vec<_> = when.iter().filter_map(|(key, value)| Some((key, value, column(&key.value)?))).collect();
+        let has = |i: usize, value: &At<Any>, column: &Column| {
+            column.alternatives(value).iter().any(|one| same_text(&one.show(), &column.values[i].show()))
+        };
+        let any = (0..axis.len()).any(|i| given.iter().all(|(_, value, column)| has(i, value, column)));
+        (!any).then(|| given.iter().map(|(key, ..)| key.value.as_str()).collect())
+    })
+}
+
 impl Axis {
     fn len(&self) -> usize {
         self.columns[0].values.len()

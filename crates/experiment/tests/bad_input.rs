@@ -312,6 +312,14 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
     let against = "pool = [\"path.rtt\"]\nagainst = {\"path.rtt\" = \"40 ms\"}";
     show("a pool of the cases that are compared", pooled(against));
     show("a pool that is one word", pooled("pool = \"path.rtt\""));
+    let zip = "[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"40 ms\", \"40 ms\"]\n\"path.buffer\" = [\"1 BDP\", \"1 BDP\", \"2 BDP\"]\n";
+    let zipped = |rest: &str| {
+        let claim = format!("[[expect]]\nthat = \"flow.a.share\"\nis = \"<= flow.a.share\"\n{rest}\n");
+        error(&format!("{GOOD}{zip}{claim}"), &[])
+    };
+    let of_two = "when = {\"path.buffer\" = \"2 BDP\"}\nagainst = {\"path.buffer\" = \"1 BDP\", \"path.rtt\" = [\"10 ms\", \"40 ms\"]}";
+    show("a case beside two", zipped(of_two));
+    show("a case that no row of a zip makes", zipped("when = {\"path.rtt\" = \"10 ms\", \"path.buffer\" = \"2 BDP\"}"));
     let fine = (0..400).map(|i| format!("\"{} ms\"", i + 1)).collect::<Vec<_>>().join(", ");
     let rates = fine.replace("ms", "Mbit/s");
     let large = format!("{GOOD}[sweep]\n\"path.rtt\" = [{fine}]\n\"path.rate\" = [{rates}]\n");

@@ -22,11 +22,11 @@ fn claims_are_judged_case_by_case() {
             {"name": "bottleneck", "utilisation": utilisation, "queue_ms": {"mean": queue}}]})
     };
     let runs = [run("10 ms", 0.9375, 4.0), run("40 ms", 0.8, 50.0), run("10 ms", 0.90625, 6.0)];
-    let verdicts = e.evaluate(&runs);
+    let verdicts = e.evaluate(&runs).unwrap();
     let short: Vec<(bool, &str)> = verdicts.iter().map(|v| (v.holds, v.case["path.rtt"].as_str().unwrap())).collect();
     assert_eq!(short, [(true, "10 ms"), (false, "40 ms"), (false, "10 ms")]);
     assert_eq!((verdicts[0].measured, verdicts[2].measured), (Some(0.921875), Some(6.0)));
-    let unrun = e.evaluate(&runs[..1]);
+    let unrun = e.evaluate(&runs[..1]).unwrap();
     assert_eq!((unrun[1].holds, unrun[1].why.as_str()), (false, "no repetition has finished"));
 }
 
@@ -40,10 +40,15 @@ fn what_is_asked_are_the_cases_that_claims_speak_of_with_those_they_compare() {
     let names =
         |e: &Experiment, index: usize| e.case(index).unwrap().values.into_iter().map(|(_, value)| value).collect();
     let all = good(&format!("{PATH}{FLOW}{sweep}"));
-    assert_eq!(all.asked(), (0..4).map(|index| (index, vec![])).collect::<Vec<_>>(), "nothing is claimed: all");
+    assert_eq!(
+        all.asked().unwrap(),
+        (0..4).map(|index| (index, vec![])).collect::<Vec<_>>(),
+        "nothing is claimed: all"
+    );
     let e = good(&format!("{PATH}{FLOW}{sweep}{claim}"));
     let asked: Vec<(Vec<String>, Vec<Vec<String>>)> = e
         .asked()
+        .unwrap()
         .iter()
         .map(|(case, others)| (names(&e, *case), others.iter().map(|i| names(&e, *i)).collect()))
         .collect();
@@ -83,7 +88,7 @@ fn pooled_cases_are_judged_as_repetitions_of_one() {
     // 6, 14, 60 and 20, and 96, 104, 50 and 150: means of 25 and 100, medians of 17 and 100.
     let pooled = |is: &str, more: &str| {
         let claim = format!("is = \"{is}\"\npool = [\"path.rtt\"]\n{more}");
-        told(&drops(&claim).evaluate(&runs()))
+        told(&drops(&claim).evaluate(&runs()).unwrap())
     };
     let case = |cc: &str| format!("{{\"flow.a.cc\":\"{cc}\"}}");
     assert_eq!(pooled("<= 25", ""), [(true, Some(25.0), case("newreno")), (false, Some(100.0), case("cubic"))]);
@@ -108,14 +113,14 @@ fn a_pool_of_which_a_case_has_not_run_is_not_judged() {
         "is = \"< link.bottleneck.dropped\"\npool = [\"path.rtt\"]\nwhen = {\"flow.a.cc\" = \"newreno\"}\nagainst = {\"flow.a.cc\" = \"cubic\"}\n",
     );
     let all = runs();
-    let whole = &e.evaluate(&all)[0];
+    let whole = &e.evaluate(&all).unwrap()[0];
     assert!(whole.judged);
     let says =
         "link.bottleneck.dropped < link.bottleneck.dropped with flow.a.cc = cubic, pooled over path.rtt, path.buffer";
     assert_eq!(whole.name, says, "of a claim without a name");
     for lacks in [3, 7] {
         let some: Vec<Json> = all.iter().enumerate().filter(|(i, _)| *i != lacks).map(|(_, run)| run.clone()).collect();
-        let [v] = &e.evaluate(&some)[..] else { panic!("one verdict") };
+        let [v] = &e.evaluate(&some).unwrap()[..] else { panic!("one verdict") };
         assert_eq!((v.holds, v.judged, v.measured), (false, false, None));
         assert_eq!(v.why, "no repetition has finished for 1 of the 3 cases that it pools");
     }
@@ -125,13 +130,62 @@ fn a_pool_of_which_a_case_has_not_run_is_not_judged() {
 fn an_override_leaves_a_pool_what_is_left_of_the_sweep() {
     for (key, value) in [("sweep.flow.a.cc", "[\"cubic\"]"), ("flow.a.cc", "cubic")] {
         let mut e = drops("is = \"<= 25\"\npool = [\"flow.a.cc\"]\nwhen = {\"path.rtt\" = \"10 ms\"}\n");
-        assert_eq!(told(&e.evaluate(&runs())), [(false, Some(55.0), case_of_10_ms())]);
+        assert_eq!(told(&e.evaluate(&runs()).unwrap()), [(false, Some(55.0), case_of_10_ms())]);
         e.set(key, value).unwrap_or_else(|e| panic!("{key}: {e:#}"));
-        let verdicts = e.evaluate(&[run("cubic", 10, 1, 7), run("cubic", 40, 1, 9)]);
+        let verdicts = e.evaluate(&[run("cubic", 10, 1, 7), run("cubic", 40, 1, 9)]).unwrap();
         assert_eq!(told(&verdicts), [(true, Some(7.0), case_of_10_ms())], "{key}");
     }
 }
 
 fn case_of_10_ms() -> String {
     serde_json::json!({"path.rtt": "10 ms", "path.buffer": "10 packets"}).to_string()
+}
+
+/// Two controls and their paths, which move together.
+fn zipped(claim: &str) -> Experiment {
+    let sweep = "[sweep.zip]\n\"flow.a.cc\" = [\"vegas\", \"newreno\", \"cubic\", \"cubic\"]\n\
+                 \"path.rtt\" = [\"10 ms\", \"40 ms\", \"40 ms\", \"80 ms\"]\n";
+    good(&format!(
+        "{PATH}{FLOW}{sweep}[[expect]]\nthat = \"link.bottleneck.dropped\"\nis = \"<= link.bottleneck.dropped\"\n{claim}"
+    ))
+}
+
+#[test]
+fn what_an_against_fits_is_known_before_anything_runs() {
+    let told = |claim: &str| zipped(claim).cases().map(|_| ()).map_err(|e| e.to_string());
+    let cubic = "against = {\"flow.a.cc\" = \"cubic\"}\n";
+    let of = |cc: &str| format!("when = {{\"flow.a.cc\" = \"{cc}\"}}\n");
+    assert_eq!(told(&format!("{}{cubic}", of("newreno"))), Ok(()), "one has the same path");
+    let refused = told(&format!("{}{cubic}", of("vegas"))).unwrap_err();
+    assert!(
+        refused.starts_with("x.toml:14:11: expect[1].against: fits 2 cases (path.rtt = 40 ms; path.rtt = 80 ms)"),
+        "{refused}"
+    );
+    assert!(
+        refused.ends_with("give one value of path.rtt in it (in the case flow.a.cc = vegas, path.rtt = 10 ms)"),
+        "{refused}"
+    );
+    assert_eq!(
+        told(&format!("{}against = {{\"flow.a.cc\" = \"cubic\", \"path.rtt\" = \"80 ms\"}}\n", of("vegas"))),
+        Ok(())
+    );
+    // Of a list each value is a case of its own.
+    let refused =
+        told(&format!("{}against = {{\"flow.a.cc\" = [\"vegas\", \"newreno\"]}}\n", of("cubic"))).unwrap_err();
+    assert!(
+        refused.contains("fits 2 cases (flow.a.cc = vegas, path.rtt = 10 ms; flow.a.cc = newreno, path.rtt = 40 ms)"),
+        "{refused}"
+    );
+    // Neither is judged, nor said to be run, by who did not check.
+    let e = zipped(&format!("{}{cubic}", of("vegas")));
+    assert!(e.evaluate(&[]).is_err() && e.asked().is_err());
+}
+
+#[test]
+fn a_claim_whose_case_an_override_takes_goes_with_it() {
+    let mut e = zipped("when = {\"flow.a.cc\" = \"cubic\", \"path.rtt\" = \"80 ms\"}\n");
+    assert_eq!(e.claims().len(), 1);
+    // Each value is left, but not both at once.
+    e.set("sweep.path.rtt", "[\"80 ms\", \"40 ms\", \"40 ms\", \"20 ms\"]").unwrap_or_else(|e| panic!("{e:#}"));
+    assert_eq!(e.claims().len(), 0);
 }

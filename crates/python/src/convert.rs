@@ -57,7 +57,7 @@ pub fn asked(
     overrides: Vec<(String, String)>,
     extra_cc: Vec<String>,
 ) -> PyResult<Vec<(usize, Vec<usize>)>> {
-    Ok(experiment(text, file, &overrides, &extra_cc)?.asked())
+    experiment(text, file, &overrides, &extra_cc)?.asked().map_err(unsound)
 }
 
 /// Evaluates the claims of an experiment on the summaries (JSON) of its runs.
@@ -71,7 +71,7 @@ pub fn evaluate(
     extra_cc: Vec<String>,
 ) -> PyResult<String> {
     let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    let verdicts = experiment.evaluate(&parsed(&summaries)?);
+    let verdicts = experiment.evaluate(&parsed(&summaries)?).map_err(unsound)?;
     Ok(serde_json::to_string(&verdicts).expect("verdicts are plain data"))
 }
 

@@ -13,6 +13,7 @@ fn claim(that: &str, is: &str, over: Over) -> Claim {
         against: Vec::new(),
         pool: Vec::new(),
         moved: Vec::new(),
+        against_at: Place::default(),
         metric,
         condition,
     }
@@ -67,13 +68,16 @@ fn of_several_cases_of_a_zip_the_like_one_is_compared_or_none() {
     c.when = vec![("flow.a.cc".into(), "hldg".into())];
     c.against = vec![("flow.a.cc".into(), "cubic".into())];
     c.moved = vec!["flow.a.cc".into(), "path.rate".into(), "path.buffer".into()];
-    let judged = |runs: &[Json]| judge_all(std::slice::from_ref(&c), std::iter::empty(), runs).remove(0);
-    assert!(judged(&runs).holds, "with the same rate and buffer");
+    let judged = |runs: &[Json]| judge_all(std::slice::from_ref(&c), std::iter::empty(), runs);
+    assert!(judged(&runs).unwrap()[0].holds, "with the same rate and buffer");
     let unlike = [runs[0].clone(), runs[1].clone(), runs[3].clone()];
-    let v = judged(&unlike);
-    assert_eq!((v.holds, v.judged), (false, false));
-    assert_eq!(v.why, "against fits 2 cases: name path.rate, path.buffer in it, too");
-    assert!(judged(&[runs[0].clone(), runs[2].clone()]).holds, "the only one there is");
+    let refused = judged(&unlike).unwrap_err();
+    assert_eq!(
+        refused.message,
+        "fits 2 cases (path.rate = 12 Mbit/s, path.buffer = 10 packets; path.rate = 4 Mbit/s, path.buffer = 40 packets), \
+         and a case is compared with one: give one value of path.rate, path.buffer in it"
+    );
+    assert!(judged(&[runs[0].clone(), runs[2].clone()]).unwrap()[0].holds, "the only one there is");
 }
 
 #[test]
@@ -98,7 +102,7 @@ fn a_case_is_compared_with_another_one() {
     c.when = vec![("flow.a.cc".into(), "hldg".into())];
     c.against = vec![("flow.a.cc".into(), "cdg".into())];
     c.moved = vec!["flow.a.cc".into(), "flow.a.stack".into()];
-    let holds = |c: &Claim, runs: &[Json]| judge_all(std::slice::from_ref(c), [].into_iter(), runs);
+    let holds = |c: &Claim, runs: &[Json]| judge_all(std::slice::from_ref(c), [].into_iter(), runs).unwrap();
     let v = holds(&c, &runs);
     assert_eq!((v.len(), v[0].holds), (1, true), "{v:?}");
     assert!(!holds(&c, &[run("hldg", "freebsd-11", 0.4), run("cdg", "freebsd-11", 0.11)])[0].holds);

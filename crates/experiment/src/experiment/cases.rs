@@ -11,6 +11,7 @@ use crate::scenario::{Run, Scenario, Traffic};
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::tree::{Any, At};
 use crate::{Error, assign, hash, sweep};
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// One case of the sweep, resolved.
@@ -74,12 +75,12 @@ impl Experiment {
             );
             return Err(Fault::at(self.repeat_place(), message).under("run.repeat"));
         }
-        match (unseen.first(), cases.first()) {
-            (Some((metric, place, key)), Some(case)) => {
-                Err(Fault::at(*place, unknown_subject(metric, &case.scenario)).under(key.clone()))
-            }
-            _ => Ok(cases),
+        if let (Some((metric, place, key)), Some(case)) = (unseen.first(), cases.first()) {
+            return Err(Fault::at(*place, unknown_subject(metric, &case.scenario)).under(key.clone()));
         }
+        let values: Vec<Json> = (0..self.case_count()).map(|index| self.values(index)).collect();
+        self.compared(&values)?;
+        Ok(cases)
     }
 
     /// Where the repetitions were written.

@@ -60,7 +60,8 @@ fn claim(at: &At<ExpectFile>, number: usize, axes: &[Axis]) -> Checked<Claim> {
     let (that, is) = (metric.to_string(), condition.write().show());
     let together = if pool.is_empty() { String::new() } else { format!(", pooled over {}", pool.join(", ")) };
     let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}{}{together}", with(&against)));
-    Ok(Claim { name, that, is, over, when, against, pool, moved, metric, condition })
+    let against_at = expect.against.as_ref().map_or_else(Place::default, |at| at.place);
+    Ok(Claim { name, that, is, over, when, against, pool, moved, against_at, metric, condition })
 }
 
 /// Swept keys, and those that a zip moves along.
@@ -94,6 +95,10 @@ fn pairs(when: Option<&At<WhenFile>>, axes: &[Axis]) -> Checked<Vec<(String, Str
         return Err(Fault::at(when.place, "expected a table such as {\"path.rtt\" = \"40 ms\"}"));
     };
     check_when(table, axes)?;
+    if let Some(keys) = sweep::apart(table, axes) {
+        let message = format!("no case has these values of {}, which [sweep.zip] moves together", keys.join(", "));
+        return Err(Fault::at(when.place, message));
+    }
     Ok(sweep::alternatives(table, axes))
 }
 

@@ -1,0 +1,74 @@
+//! Which case of a sweep a claim compares another one with: the one with the values of `against`, all else the same.
+
+use super::{Claim, matches_case, without};
+use crate::source::{Checked, Fault};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// Cases that are named so that a reader sees what to tell them apart by.
+const NAMED: usize = 3;
+
+/// The cases with the values of a claim's `against`; none without any.
+pub(crate) struct Others<'a> {
+    claim: &'a Claim,
+    cases: Vec<&'a Json>,
+    /// Their numbers, by the values that both must share.
+    by: BTreeMap<String, Vec<usize>>,
+}
+
+impl<'a> Others<'a> {
+    /// Those among these cases.
+    pub fn of(claim: &'a Claim, cases: impl Iterator<Item = &'a Json>) -> Self {
+        let cases: Vec<_> = if claim.against.is_empty() { Vec::new() } else { cases.collect() };
+        let mut by = BTreeMap::<String, Vec<usize>>::new();
+        for (i, case) in cases.iter().enumerate().filter(|(_, case)| matches_case(&claim.against, case)) {
+            by.entry(without(case, &claim.moved).to_string()).or_default().push(i);
+        }
+        Others { claim, cases, by }
+    }
+
+    /// The number of the one that this case is compared with. Of several, keys that a zip moves along must be the same;
+    /// where that leaves none or several the claim is no claim.
+    pub fn beside(&self, case: &Json) -> Checked<Option<usize>> {
+        let Some(fit) = self.by.get(&without(case, &self.claim.moved).to_string()) else { return Ok(None) };
+        if let [one] = fit[..] {
+            return Ok(Some(one));
+        }
+        let alike: Vec<usize> = fit.iter().copied().filter(|i| self.alike(case, self.cases[*i])).collect();
+        match &alike[..] {
+            [one] => Ok(Some(*one)),
+            [] => Err(self.ambiguous(case, fit)),
+            several => Err(self.ambiguous(case, several)),
+        }
+    }
+
+    fn alike(&self, case: &Json, other: &Json) -> bool {
+        let free = |key: &String| self.claim.against.iter().any(|(given, _)| given == key);
+        case.as_object().is_none_or(|keys| keys.iter().all(|(k, v)| free(k) || other.get(k) == Some(v)))
+    }
+
+    fn ambiguous(&self, case: &Json, fit: &[usize]) -> Fault {
+        let value = |i: &usize, key: &str| self.cases[*i].get(key);
+        let differs = |key: &&String| fit.iter().any(|i| value(i, key) != value(&fit[0], key));
+        let keys: Vec<&str> = self.claim.moved.iter().filter(differs).map(String::as_str).collect();
+        let told = |case: &Json, keys: &[&str]| {
+            let of = |key: &&str| {
+                let value = case.get(key)?;
+                Some(format!("{key} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_string)))
+            };
+            keys.iter().filter_map(of).collect::<Vec<_>>().join(", ")
+        };
+        let mut named: Vec<String> = fit.iter().take(NAMED).map(|i| told(self.cases[*i], &keys)).collect();
+        if fit.len() > NAMED {
+            named.push("…".into());
+        }
+        let all: Vec<&str> = case.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        let message = format!(
+            "fits {} cases ({}), and a case is compared with one: give one value of {} in it",
+            fit.len(),
+            named.join("; "),
+            keys.join(", ")
+        );
+        Fault::at(self.claim.against_at, message).under("against").in_case(told(case, &all))
+    }
+}
