@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import sojourn as sj
+from sojourn._engine import table
 from sojourn._types import Record
 from sojourn.errors import SpecError
 from sojourn.plot import recording
-from sojourn.size import MOST_ROWS, OF_CONTROL, OF_QUEUE, OTHER_CONTROL, OTHER_QUEUE, refuse_huge, variables
+from sojourn.size import MOST_ROWS, refuse_huge, variables
 
 DIAL_UP = Path(__file__).parents[2] / "experiments" / "tcpeval" / "dial-up.toml"
 HLDG, TWENTY = "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s", "10Gbit/s 20ms 1BDP fifo: 20 cubic"
@@ -20,12 +20,12 @@ HLDG, TWENTY = "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s", "10Gbit/s 20ms 1BDP f
 @pytest.mark.parametrize(
     ("line", "seconds", "record", "said"),
     [
-        (HLDG, 60_000, Record(1.0), "series every 1 ms over 60000 s of 2 flows with 26 inner variables: up to 1.6e+09"),
+        (HLDG, 60_000, Record(1.0), "series every 1 ms over 60000 s of 2 flows with 25 inner variables: up to 1.5e+09"),
         (HLDG, 60_000, Record(1.0, events=True, acks=True, window=(1.0, 2.0)), None),
         (HLDG, 60_000, Record(1.0, window=(1.0, 9e4)), "over 59999 s"),
-        (HLDG, 3_000, Record(1.0), "26 inner variables: up to 7.8e+07"),
+        (HLDG, 3_000, Record(1.0), "25 inner variables: up to 7.5e+07"),
         (HLDG.replace("hldg", "reno"), 3_000, Record(1.0), None),
-        (HLDG.replace("fifo", "fq_pie"), 1_500, Record(1.0), "with 37 inner variables: up to 5.6e+07"),
+        (HLDG.replace("fifo", "fq_pie"), 1_500, Record(1.0), "with 36 inner variables: up to 5.4e+07"),
         (TWENTY, 60, Record(acks=True), "acks hold every packet and its ACK, in 60 s on these links: up to 1e+08 rows"),
         (TWENTY, 6, Record(acks=True), None),
         (TWENTY, 60, Record(acks=True, window=(0.0, 6.0)), None),
@@ -59,33 +59,24 @@ def test_a_close_view_of_a_long_run_is_drawn() -> None:
     refuse_huge(sj.check(long), recording("time", True, 1.0, 2.0, long))
 
 
-def shown(line: str) -> dict[str, int]:
-    """Inner variables in a step of a run, of flows and of links."""
+@pytest.mark.parametrize("kind", ["algorithms", "queues"])
+def test_as_many_inner_variables_are_expected_as_there_are(kind: str) -> None:
+    line = "10Mbit/s 20ms 1BDP {}: {}".format(*(("fifo", "{}") if kind == "algorithms" else ("{}", "newreno")))
+    for one in table(kind):
+        starts = ["", *(f"(slow_start={start})" for start in sj.list_slow_starts())] if kind == "algorithms" else [""]
+        counts = []
+        for start in starts:
+            try:
+                counts.append(shown(line.format(f"{one['name']}{start}")))
+            except SpecError as error:
+                assert "slow_start" in str(error)
+        assert max(counts) == one["variables"], one["name"]
+
+
+def shown(line: str) -> int:
+    """Inner variables in a step of a run."""
     run = sj.run(line, set={"run.duration": "300 ms"}, series="20ms").outcomes[0].frame("vars")
-    if run is None or run.is_empty():
-        return {}
-    steps = run.group_by("t_s", "source", "index").len()
-    return dict(steps.group_by("source").agg(pl.col("len").max()).iter_rows())
-
-
-def of_control(cc: str) -> int:
-    """The most that a control shows with any slow start it takes."""
-    counts = []
-    for spec in (cc, *(f"{cc}(slow_start={start})" for start in sj.list_slow_starts())):
-        try:
-            counts.append(shown(f"10Mbit/s 20ms 1BDP fifo: {spec}").get("flow", 0))
-        except SpecError as error:
-            assert "slow_start" in str(error)
-    return max(counts)
-
-
-def test_as_many_inner_variables_are_expected_as_there_are() -> None:
-    counts = {cc: of_control(cc) for cc in sj.list_cc()}
-    large = {cc: count for cc, count in counts.items() if count > OTHER_CONTROL}
-    assert large == {cc: count for cc, count in OF_CONTROL.items() if count > OTHER_CONTROL}
-    assert max(count for cc, count in counts.items() if cc not in large) == OTHER_CONTROL
-    queues = {queue: shown(f"10Mbit/s 20ms 50p {queue}: cubic").get("link", 0) for queue in sj.list_queues()}
-    assert max(queues.values()) == OTHER_QUEUE and all(queues[queue] == count for queue, count in OF_QUEUE.items())
+    return 0 if run is None or run.is_empty() else int(run.group_by("t_s").len()["len"].max())
 
 
 def test_the_largest_table_of_a_series_is_no_larger_than_expected() -> None:

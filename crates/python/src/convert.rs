@@ -123,7 +123,7 @@ pub fn algorithms() -> String {
             json!({
                 "name": a.name, "title": a.title, "paper": a.paper, "family": a.family.name(), "signal": a.signal,
                 "evidence": a.evidence.text(), "departures": a.departures, "floor_packets": a.floor,
-                "fields": fields((e.fields)()),
+                "fields": fields((e.fields)()), "variables": sim::shown::by_control(e),
                 "slow_start": match a.start {
                     cc::StartRule::Any => "any".to_string(),
                     cc::StartRule::Own(name) => format!("own:{name}"),
@@ -158,7 +158,7 @@ pub fn diftr() -> String {
 #[pyfunction]
 pub fn queues() -> String {
     let all: Vec<Value> =
-        aqm::QDISCS.iter().map(|q| json!({"name": q.name, "law": q.law, "paper": q.paper, "doc": q.doc, "scheduler": q.scheduler, "fields": fields((q.fields)())})).collect();
+        aqm::QDISCS.iter().map(|q| json!({"name": q.name, "law": q.law, "paper": q.paper, "doc": q.doc, "scheduler": q.scheduler, "variables": sim::shown::by_queue(q), "fields": fields((q.fields)())})).collect();
     json!(all).to_string()
 }
 

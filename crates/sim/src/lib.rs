@@ -28,6 +28,7 @@ pub mod record;
 mod ring;
 pub mod scheduler;
 pub mod sessions;
+pub mod shown;
 pub mod summary;
 pub mod tape;
 pub mod tick;
