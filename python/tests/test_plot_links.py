@@ -126,6 +126,16 @@ def test_the_base_rtt_follows_its_scheduled_changes(two: Result) -> None:
     assert lines == {"base RTT 40 ms": {40, 120, 20}, "base RTT 50 ms": {50, 130, 30}}
 
 
+def test_of_results_that_tell_only_how_many_changes_there_were_no_rate_or_base_is_drawn(two: Result) -> None:
+    one = data.shown(two)[0]
+    before = [{**link, "changes": len(link["changes"])} for link in one.links]
+    old = replace(one, case=replace(one.case, links=tuple(before)))
+    for case, known in ((one, True), (old, False)):
+        assert (rates.steps(case, 2, (0.0, 4.0), 0.1) is not None) is known
+        assert (rates.base_rtt(case, 0, (0.0, 4.0)) is not None) is known
+    assert rates.steps(old, 0, (0.0, 4.0), 0.1) is not None, "what never changes is known all the same"
+
+
 @pytest.mark.parametrize("span", [4.0, 2.0, 0.5])
 @pytest.mark.parametrize("width", [0.1, 0.11, 0.2, 0.23])
 def test_means_stand_where_their_samples_are(span: float, width: float) -> None:

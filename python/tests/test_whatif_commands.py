@@ -157,6 +157,24 @@ def test_cobalt_is_cake_and_red_has_its_references_thresholds():
     assert "/100/300/" in ipfw.lines[3]
 
 
+@pytest.mark.parametrize(
+    ("queue", "bytes_", "slots"),
+    [
+        ("red", (7500, 22500), "/5/15/"),
+        # Half of 6 ms at 50 Mbit/s, and as little as five packets of the 500 B that ns-2 counts in.
+        ("red(reference=ns-2, target_delay=6ms)", (18750, 56250), "/12/38/"),
+        ("red(reference=ns-2, target_delay=0ms)", (2500, 7500), "/2/5/"),
+        ("red(reference=linux, min=10)", (10000, 30000), "/7/20/"),
+        ("ared(min=10)", (15000, 45000), None),
+    ],
+)
+def test_red_has_the_thresholds_of_the_run(queue, bytes_, slots):
+    tc, ipfw = setup(queue)
+    assert " min {} max {} avpkt 1500 ".format(*bytes_) in tc.lines[2]
+    assert slots is None or slots in ipfw.lines[3]
+    assert " min 100 max 200 " in setup("choke(min=100, max=200)")[0].lines[2]
+
+
 def test_what_a_kernel_has_not_is_said():
     tc, ipfw = setup("rem")
     assert (tc.lines, ipfw.lines) == ((), ())

@@ -40,7 +40,7 @@ pub mod queue;
 mod registry;
 mod vars;
 
-pub use registry::{About, QDISCS, build, find, resolve};
+pub use registry::{About, QDISCS, build, find, resolve, thresholds};
 pub use vars::{VARS, Var};
 
 use alloc::boxed::Box;
@@ -251,6 +251,10 @@ pub trait LawKind: Law + Sized + 'static {
     }
     /// Puts it to work on a queue. `link.limit` is always given here.
     fn new(params: &Self::Params, link: &LinkInfo, rng: Rng) -> Self;
+    /// What its average is held against on a link, in bytes of full packets; `None` of a law that has no average.
+    fn thresholds(_params: &Self::Params, _link: &LinkInfo) -> Option<[Bytes; 2]> {
+        None
+    }
     /// Told when this law serves one sub-queue: the scheduler's limit in packets and its number of sub-queues.
     fn among(self, _limit: usize, _flows: usize) -> Self {
         self
@@ -270,6 +274,10 @@ pub trait QdiscKind: 'static {
     /// The defaults that go with what was asked for, such as those of the chosen `reference`.
     fn defaults(_asked: &Self::Params) -> Self::Params {
         Self::Params::default()
+    }
+    /// As [`LawKind::thresholds`]; `link.limit` may be missing.
+    fn thresholds(_params: &Self::Params, _link: &LinkInfo) -> Option<[Bytes; 2]> {
+        None
     }
     /// Builds it; `link.limit` may be missing.
     fn make<P: Packet + Debug + Send + 'static>(params: &Self::Params, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>>;

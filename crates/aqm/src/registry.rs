@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::marker::PhantomData;
 use params::{Field, ParamError, Params, Spec};
-use units::{Rng, streams};
+use units::{Bytes, Rng, streams};
 
 /// Every queue by name, in two parts. A law `x` makes the queues `x`, `fq_x`, `sfq_x` and `drr_x`; a whole queue, which
 /// is more than a way to wait and a law, makes one. Nothing else lists them.
@@ -93,6 +93,7 @@ pub struct About {
     /// What users may set, the law's parameters first.
     pub fields: fn() -> Vec<Field>,
     resolve: fn(&Spec) -> Result<Values, ParamError>,
+    thresholds: fn(&Spec, &LinkInfo) -> Option<[Bytes; 2]>,
 }
 
 /// Parameters by name, with their values as text.
@@ -108,6 +109,7 @@ impl About {
             scheduler: E::SCHEDULER,
             fields: fields::<E>,
             resolve: |spec| Ok(settle::<E>(spec)?.values()),
+            thresholds: |spec, link| E::thresholds(&settle::<E>(spec).ok()?, link),
         }
     }
 }
@@ -122,6 +124,10 @@ trait Entry: Sized {
     /// The defaults that go with what was asked of the law.
     fn defaults(asked: &Self::Law) -> Both<Self>;
     fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>>;
+    /// Sub-queues share a limit, so that theirs are not told.
+    fn thresholds(_: &Both<Self>, _: &LinkInfo) -> Option<[Bytes; 2]> {
+        None
+    }
 
     fn build<P: Packet + Debug + Send + 'static>(
         spec: &Spec,
@@ -147,6 +153,11 @@ impl<L: LawKind> Entry for Fifo<(), L> {
         let limit = link.limit.unwrap_or(Limit::Packets(both.queue.limit));
         let link = LinkInfo { limit: Some(limit), ..*link };
         Box::new(Fifo::new(L::new(&both.law, &link, rng), &link, limit).dropping(both.queue.drop))
+    }
+
+    fn thresholds(both: &Both<Self>, link: &LinkInfo) -> Option<[Bytes; 2]> {
+        let limit = link.limit.unwrap_or(Limit::Packets(both.queue.limit));
+        L::thresholds(&both.law, &LinkInfo { limit: Some(limit), ..*link })
     }
 }
 
@@ -244,6 +255,10 @@ impl<K: QdiscKind> Entry for Whole<K> {
     fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>> {
         K::make(&both.law, link, rng)
     }
+
+    fn thresholds(both: &Both<Self>, link: &LinkInfo) -> Option<[Bytes; 2]> {
+        K::thresholds(&both.law, link)
+    }
 }
 
 /// A law's parameters and its queue's as one set.
@@ -311,6 +326,12 @@ pub fn find(name: &str) -> Result<&'static About, ParamError> {
 /// Checks a spec and returns every parameter with its value, or what is wrong with the spec.
 pub fn resolve(spec: &Spec) -> Result<Vec<(&'static str, String)>, ParamError> {
     (find(&spec.name)?.resolve)(spec)
+}
+
+/// The thresholds that a queue of one line holds its average against on a link, automatic ones worked out: in bytes, of full
+/// packets where it counts packets. `None` where it has none, or the spec is refused.
+pub fn thresholds(spec: &Spec, link: &LinkInfo) -> Option<[Bytes; 2]> {
+    (find(&spec.name).ok()?.thresholds)(spec, link)
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ pub(crate) fn clock(at: &Opt<SpecOf<ClockKind>>, key: &str, rate: Option<&RateSp
     let fail = |message: String| Err(Fault::at(at.place, message).under(format!("{key}.clock")));
     match spec.name.as_str() {
         "exact" if spec.args.is_empty() => Ok(Clock::Exact),
-        "tick" if matches!(rate, Some(RateSpec::Trace(_))) => fail(
+        "tick" if matches!(rate, Some(RateSpec::Trace { .. })) => fail(
             "a link that follows a trace has that trace's clock: leave the clock out, or give a constant rate".into(),
         ),
         "tick" => match TickParams::from_spec(spec) {

@@ -1,8 +1,8 @@
 //! An experiment as JSON: what `check` tells a front end.
 
-use crate::scenario::{Clock, FlowSpec, Link, LinkId, LossModel, RateSpec, Scenario};
-use crate::{Case, Error, Experiment};
-use aqm::Limit;
+use crate::scenario::{Change, Clock, FlowSpec, Link, LinkId, LossModel, RateSpec, Scenario};
+use crate::{Case, Error, Experiment, trace};
+use aqm::{Limit, LinkInfo};
 use params::{Params, Spec, Value};
 use serde_json::{Map, Value as Json, json};
 use units::{Duration, Instant};
@@ -89,27 +89,24 @@ fn link(link: &Link) -> Json {
         Some(Limit::Bytes(n)) => Json::String(n.show()),
         None => Json::Null,
     };
-    let loss = match link.loss {
-        LossModel::None => 0.0,
-        LossModel::Random(p) => p,
-        LossModel::Gilbert { to_bad, to_good, loss_good, loss_bad } => {
-            let bad = if to_bad + to_good > 0.0 { to_bad / (to_bad + to_good) } else { 0.0 };
-            bad * loss_bad + (1.0 - bad) * loss_good
-        }
-        LossModel::Periodic { every, burst, .. } => burst as f64 / every as f64,
+    let (rate, file) = match &link.rate {
+        Some(RateSpec::Constant(rate)) => (Some(*rate), None),
+        Some(RateSpec::Trace { file, times }) => (Some(trace::mean_rate(times)), Some(file)),
+        None => (None, None),
     };
+    let thresholds = rate.and_then(|rate| {
+        let info = LinkInfo { rate, delay: link.delay, mtu: trace::OPPORTUNITY, limit: link.buffer };
+        aqm::thresholds(&link.queue, &info)
+    });
     json!({
         "name": link.name,
-        "rate_mbps": match &link.rate {
-            Some(RateSpec::Constant(rate)) => Some(rate.as_mbps()),
-            Some(RateSpec::Trace(times)) => Some(crate::trace::mean_rate(times).as_mbps()),
-            None => None,
-        },
-        "trace": matches!(link.rate, Some(RateSpec::Trace(_))),
+        "rate_mbps": rate.map(|r| r.as_mbps()),
+        "trace": file,
         "delay_ms": milliseconds(link.delay),
         "buffer": buffer,
         "queue": link.queue.to_string(),
-        "loss": loss,
+        "thresholds_bytes": thresholds.map(|both| both.map(|bytes| bytes.get())),
+        "loss": mean_loss(link.loss),
         "clock": match &link.clock {
             Clock::Exact => "exact".to_string(),
             Clock::Tick(p) => {
@@ -117,8 +114,30 @@ fn link(link: &Link) -> Json {
                 format!("tick({})", all.join(", "))
             }
         },
-        "changes": link.changes.len(),
+        "changes": link.changes.iter().map(change).collect::<Vec<_>>(),
     })
+}
+
+/// What changes, alone.
+fn change(change: &Change) -> Json {
+    let mut all = Map::new();
+    all.insert("at_s".into(), seconds(change.at).into());
+    all.extend(change.rate.map(|rate| ("rate_mbps".into(), rate.as_mbps().into())));
+    all.extend(change.delay.map(|delay| ("delay_ms".into(), milliseconds(delay).into())));
+    all.extend(change.loss.map(|loss| ("loss".into(), mean_loss(loss).into())));
+    Json::Object(all)
+}
+
+fn mean_loss(loss: LossModel) -> f64 {
+    match loss {
+        LossModel::None => 0.0,
+        LossModel::Random(p) => p,
+        LossModel::Gilbert { to_bad, to_good, loss_good, loss_bad } => {
+            let bad = if to_bad + to_good > 0.0 { to_bad / (to_bad + to_good) } else { 0.0 };
+            bad * loss_bad + (1.0 - bad) * loss_good
+        }
+        LossModel::Periodic { every, burst, .. } => burst as f64 / every as f64,
+    }
 }
 
 /// Every setting of every algorithm and queue with its value, defaults included.

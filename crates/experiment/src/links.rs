@@ -109,7 +109,7 @@ fn rate(at: &Opt<RateText>, key: &str, context: &Context<'_>) -> Checked<(Option
         }
         RateText::Trace(file) => {
             let trace = context.traces.read(file).map_err(|e| Fault::at(at.place, e).under(key))?;
-            Ok((Some(RateSpec::Trace(trace.times.clone())), trace.rate()))
+            Ok((Some(RateSpec::Trace { file: file.clone(), times: trace.times.clone() }), trace.rate()))
         }
     }
 }
@@ -185,7 +185,7 @@ pub(crate) fn new_rate(at: &Opt<Rate>, old: Option<&RateSpec>, key: &str) -> Che
     let Some(at) = at else { return Ok(None) };
     match old {
         Some(RateSpec::Constant(_)) => within(at, key, RATE_MIN, RATE_MAX).map(Some),
-        Some(RateSpec::Trace(_)) => {
+        Some(RateSpec::Trace { .. }) => {
             Err(Fault::at(at.place, "the link follows a trace; its rate cannot change").under(key))
         }
         None => Err(Fault::at(at.place, "the link has no rate that could change: give it one").under(key)),

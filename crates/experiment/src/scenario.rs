@@ -83,8 +83,13 @@ pub const MTU: Bytes = Bytes::new(1500);
 pub enum RateSpec {
     /// Always the same, until a [`Change`].
     Constant(Rate),
-    /// Delivery opportunities of one MTU at these times (a mahimahi trace), repeated after the last.
-    Trace(Vec<Instant>),
+    /// Delivery opportunities of one MTU (a mahimahi trace).
+    Trace {
+        /// The file, as the experiment names it.
+        file: String,
+        /// When they are; repeated after the last.
+        times: Vec<Instant>,
+    },
 }
 
 /// Loss of a link that is not its queue's.

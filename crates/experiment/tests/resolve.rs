@@ -211,9 +211,10 @@ fn traces_are_read_beside_the_file() {
     let text = format!("[path]\nrate = \"trace(twelve.trace)\"\nrtt = \"40 ms\"\nbuffer = \"1 BDP\"\n{FLOW}");
     let e = parse(&text, file).unwrap();
     let case = &cases(&e)[0];
-    let Some(RateSpec::Trace(times)) = &case.scenario.links[0].rate else { panic!("no trace") };
+    let Some(RateSpec::Trace { times, .. }) = &case.scenario.links[0].rate else { panic!("no trace") };
     assert_eq!((times.len(), times[0]), (10, Instant::from_millis(1)));
     assert_eq!(case.scenario.links[0].buffer, Some(Limit::Bytes(Bytes::new(60_000))), "the mean rate counts");
+    assert_eq!(e.describe().unwrap()["cases"][0]["links"][0]["trace"], "twelve.trace");
     let other = parse(&text.replace("twelve", "six"), file).unwrap();
     assert_ne!(case.hash, cases(&other)[0].hash);
 }
@@ -447,6 +448,19 @@ fn the_description_tells_a_front_end_everything() {
     assert_eq!(case["resolved"]["link.bottleneck.queue"]["target"], "20ms");
     assert_eq!(case["flows"][0]["base_rtt_ms"], 40.0);
     assert_eq!((&d["hash"], &d["toml"]), (&e.hash().into(), &e.to_toml().into()));
+}
+
+#[test]
+fn a_description_tells_what_a_link_changes_and_when_its_queue_is_too_long() {
+    let red = "queue = \"red(reference=linux)\"\nbuffer = \"100 packets\"\n";
+    let changes = "changes = [{at = \"2500 ms\", rate = \"5 Mbit/s\", rtt = \"61 ms\"}, {at = \"1 s\", loss = \"1 %\"}]\n";
+    let d = good(&format!("{PATH}{red}{changes}{FLOW}")).describe().unwrap();
+    let [down, up] = [0, 1].map(|i| &d["cases"][0]["links"][i]);
+    let told = serde_json::json!([{"at_s": 1.0, "loss": 0.01}, {"at_s": 2.5, "rate_mbps": 5.0, "delay_ms": 30.5}]);
+    assert_eq!(down["changes"], told);
+    assert_eq!(up["changes"], serde_json::json!([{"at_s": 2.5, "delay_ms": 30.5}]));
+    assert_eq!(down["thresholds_bytes"], serde_json::json!([12_500, 37_500]));
+    assert!(up["thresholds_bytes"].is_null() && down["trace"].is_null());
 }
 
 /// The largest sweep allowed: every case is checked, and one case alone costs no more than itself.

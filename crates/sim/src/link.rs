@@ -32,7 +32,7 @@ impl Transmitter {
         match spec {
             None => Transmitter::Unlimited,
             Some(RateSpec::Constant(rate)) => Transmitter::Constant { rate: *rate, cache: [(0, Duration::ZERO); 2] },
-            Some(RateSpec::Trace(times)) => Transmitter::Trace(Trace::new(times.clone())),
+            Some(RateSpec::Trace { times, .. }) => Transmitter::Trace(Trace::new(times.clone())),
         }
     }
 

@@ -342,7 +342,7 @@ pub fn bottleneck_rate(scenario: &Scenario, flow: &FlowSpec) -> Option<Rate> {
         .iter()
         .filter_map(|&l| match &scenario.links[l].rate {
             Some(RateSpec::Constant(r)) => Some(*r),
-            Some(RateSpec::Trace(_)) | None => None,
+            Some(RateSpec::Trace { .. }) | None => None,
         })
         .chain(flow.access)
         .min()

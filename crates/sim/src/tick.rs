@@ -46,7 +46,7 @@ impl Tick {
         let rate = match spec.rate {
             None => None,
             Some(RateSpec::Constant(rate)) => Some(rate.as_bps() as i64),
-            Some(RateSpec::Trace(_)) => {
+            Some(RateSpec::Trace { .. }) => {
                 let message = format!("link \"{}\": a link that follows a trace cannot tick", spec.name);
                 return Err(RunError::Unsupported(message));
             }

@@ -68,7 +68,7 @@ pub fn able(scenario: &Scenario) -> Result<(), String> {
 pub fn carried(scenario: &Scenario) -> Result<(), String> {
     let rate = |l: &experiment::Link| match &l.rate {
         Some(RateSpec::Constant(rate)) => *rate,
-        Some(RateSpec::Trace(_)) | None => Rate::ZERO,
+        Some(RateSpec::Trace { .. }) | None => Rate::ZERO,
     };
     for flow in &scenario.flows {
         let fastest = flow.route.iter().map(|&l| &scenario.links[l]).max_by_key(|l| rate(l));

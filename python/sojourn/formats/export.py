@@ -185,7 +185,7 @@ def flent(run: Run, out: Path, *, step_ms: float = 200.0, flows: Sequence[str] =
     outcome = _outcome(run, Record(step_ms))
     series, links = (_table(outcome, name, "--series 200ms") for name in ("flows", "links"))
     title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
-    of = form.Source(title, _engine.check(run.experiment).toml, run.case, _of_connections(outcome))
+    of = form.Source(title, run.case, _of_connections(outcome))
     write(out, form.written(of, series, links, run.flows(flows)))
     return int(series["t_s"].n_unique())
 

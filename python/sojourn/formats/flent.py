@@ -46,7 +46,6 @@ class Source:
     """A run to be written: its title, its experiment as TOML, its case, and which flows stand for connections."""
 
     title: str
-    toml: str
     case: Case
     connections: Collection[int]
 
@@ -139,9 +138,9 @@ def _ping(frame: pl.DataFrame, run: Source, links: pl.DataFrame, picked: Sequenc
         .agg(pl.col("queue_ms").fill_nan(0).sum())
     )
     times = frame["t_s"].sort().to_numpy()
-    base = base_rtt(run.toml, run.case, picked[0], (0.0, float(times[-1])))
+    base = base_rtt(run.case, picked[0], (0.0, float(times[-1])))
     # What a step ends with is of the time before.
-    bases = before(base, times) if base is not None else [0.0] * len(times)
+    bases = before(base, times) if base is not None else [flow.get("base_rtt_ms") or 0.0] * len(times)
     seen = frame.join(queues, on="t_s", how="left").sort("t_s")["queue_ms"].fill_null(0).to_list()
     return [float(base) + queue for base, queue in zip(bases, seen, strict=True)]
 

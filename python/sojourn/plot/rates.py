@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -29,14 +28,13 @@ def steps(case: Shown, link: int, span: tuple[float, float], width: float) -> St
         return None
     if info.get("trace"):
         return _trace(case, link, float(first), span, width)
-    table, prefix, key = schedule.table(_toml(case), str(info["name"]))
-    changes = schedule.changes(case.case, table, prefix, key) if info.get("changes") else []
-    return None if changes is None else schedule.within(float(first), [(at, rate / 1e6) for at, rate in changes], span)
+    changes = schedule.changes(info, "rate_mbps")
+    return None if changes is None else schedule.within(float(first), changes, span)
 
 
 def base_rtt(case: Shown, flow: int, span: tuple[float, float]) -> Steps | None:
     """A flow's base RTT in ms within `span`, its last entry at the end; None where it has none."""
-    return schedule.base_rtt(_toml(case), case.case, flow, span)
+    return schedule.base_rtt(case.case, flow, span)
 
 
 def narrowest(case: Shown, flow: int, span: tuple[float, float]) -> Steps | None:
@@ -56,16 +54,8 @@ def narrowest(case: Shown, flow: int, span: tuple[float, float]) -> Steps | None
     return t, np.min([schedule.at(one, t) for one in found], axis=0)
 
 
-def _toml(case: Shown) -> str:
-    return case.result.plan.toml
-
-
 def _trace(case: Shown, link: int, mean: float, span: tuple[float, float], width: float) -> Steps | None:
-    table, prefix, key = schedule.table(_toml(case), str(case.links[link]["name"]))
-    match = re.fullmatch(r"\s*trace\((.*)\)\s*", str(schedule.value(case.case, table, prefix, key)))
-    if match is None:
-        return None
-    path = Path(case.result.experiment.file).parent / match[1].strip().strip("\"'")
+    path = Path(case.result.experiment.file).parent / str(case.links[link]["trace"])
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return None

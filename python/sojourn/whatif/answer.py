@@ -196,7 +196,9 @@ def ways(case: Case, down: str, up: str) -> tuple[commands.Way, ...]:
             raise SpecError(f"the {direction} link has no rate")
         settings = case.resolved[f"link.{name}.queue"]
         mbps, buffer = float(link["rate_mbps"]), str(link["buffer"])
-        made.append(commands.Way(direction, device, mbps, commands.packets(buffer), settings, commands.octets(buffer)))
+        low, high = link["thresholds_bytes"] or (0, 0)
+        held = commands.packets(buffer), settings, commands.octets(buffer), (low, high)
+        made.append(commands.Way(direction, device, mbps, *held))
     return tuple(made)
 
 

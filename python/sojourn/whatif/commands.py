@@ -70,6 +70,8 @@ class Way:
     settings: Settings
     #: What waits at most in bytes, where the run counted bytes.
     octets: int | None = None
+    #: What RED's average is held against, in bytes.
+    thresholds: tuple[int, int] = (0, 0)
 
     @property
     def rate(self) -> str:
@@ -221,11 +223,11 @@ def _qdisc(queue: str, way: Way) -> tuple[str, tuple[str, ...]]:
         notes = ("dualpi2 needs Linux 6.17 and its iproute2", *((ramp,) if s["ramp"] != "0ms" else ()), *few)
         return f"dualpi2 limit {limit} {gains} {shift}", notes
     if queue in ("red", "ared"):
-        low, high = thresholds(s, way.mbps, way.packets)
+        low, high = way.thresholds
         probability = s["max_p"]
-        burst = max(1, round((2 * low + high) / 3))
+        burst = max(1, round((2 * low + high) / 3 / 1500))
         room = way.octets or limit * 1500
-        words = f"limit {room} min {round(low * 1500)} max {round(high * 1500)} avpkt 1500 burst {burst}"
+        words = f"limit {room} min {low} max {high} avpkt 1500 burst {burst}"
         adaptive = "adaptive " if queue == "ared" else ""
         mark = "ecn" if s.get("ecn") == "true" else ""
         return (
@@ -233,9 +235,9 @@ def _qdisc(queue: str, way: Way) -> tuple[str, tuple[str, ...]]:
             ("Linux's RED averages in bytes and has no gentle band",),
         )
     if queue == "choke":
-        low, high = thresholds(s, way.mbps, way.packets)
+        low, high = (round(one / 1500) for one in way.thresholds)
         return (
-            f"choke limit {limit} min {round(low)} max {round(high)} probability {s['max_p']} "
+            f"choke limit {limit} min {low} max {high} probability {s['max_p']} "
             f"bandwidth {way.rate.lower()}bit" + (" ecn" if s.get("ecn") == "true" else ""),
             few,
         )
@@ -257,23 +259,6 @@ def _cakes_target(settings: Settings) -> tuple[str, ...]:
     own = interval / 20.0
     differs = abs(target - own) > 1e-6
     return (f"CAKE's target is a twentieth of rtt, {own:g} ms, where the run had {target:g}",) if differs else ()
-
-
-def thresholds(settings: Settings, mbps: float, limit: int) -> tuple[float, float]:
-    """RED's thresholds in packets: those set, or the automatic ones of ns-2 (by a delay) or Linux (by the buffer).
-
-    >>> thresholds({"min": "auto", "max": "auto", "target_delay": "6ms"}, 50.0, 1000)
-    (12.5, 37.5)
-    >>> thresholds({"min": "auto", "max": "auto", "reference": "linux"}, 50.0, 1200)
-    (100.0, 300.0)
-    """
-    low, high = settings["min"], settings["max"]
-    if settings.get("reference") == "linux":
-        most = limit / 4.0 if high == "auto" else float(high)
-        return most / 3.0 if low == "auto" else float(low), most
-    aim = 0.5 * _ms(settings.get("target_delay", "5ms")) * mbps * 1e3 / 8.0 / 1500.0
-    least = max(5.0, aim) if low == "auto" else float(low)
-    return least, 3.0 * least if high == "auto" else float(high)
 
 
 # -- FreeBSD ----------------------------------------------------------------------------------------------------------
@@ -350,10 +335,10 @@ def _dummynet(queue: str, way: Way) -> str | None:
         ]
         return f"{queue} target {s['target']} tupdate {s['tupdate']} {gains} {fair}{ecn} {' '.join(switches)}"
     if queue == "red":
-        low, high = thresholds(s, way.mbps, way.packets)
+        low, high = (round(one / 1500) for one in way.thresholds)
         kind = "gred" if s["gentle"] == "true" else "red"
         weight = s["weight"] if s["weight"] != "auto" else "0.002"
-        return f"{kind} {weight}/{round(low)}/{round(high)}/{s['max_p']}" + (" ecn" if ecn == "ecn" else "")
+        return f"{kind} {weight}/{low}/{high}/{s['max_p']}" + (" ecn" if ecn == "ecn" else "")
     return None
 
 

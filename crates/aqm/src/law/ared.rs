@@ -222,6 +222,10 @@ impl LawKind for Ared {
         }
     }
 
+    fn thresholds(p: &Params, link: &LinkInfo) -> Option<[Bytes; 2]> {
+        Some(p.red().thresholds(link))
+    }
+
     fn new(p: &Params, link: &LinkInfo, rng: Rng) -> Self {
         let ticker = match (p.adapt, p.reference) {
             (Adapt::Floyd, Reference::Paper) => Ticker::new(Instant::ZERO, p.interval, p.interval),

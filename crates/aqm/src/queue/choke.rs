@@ -164,6 +164,10 @@ impl QdiscKind for Kind {
     const SCHEDULER: &'static str = "first in, first out; drawn packets leave the middle";
     type Params = Params;
 
+    fn thresholds(p: &Params, link: &LinkInfo) -> Option<[Bytes; 2]> {
+        Some(p.red().thresholds(link))
+    }
+
     fn make<P: Packet + Debug + Send + 'static>(p: &Params, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>> {
         Box::new(Choke::<P>::new(p, link, rng))
     }

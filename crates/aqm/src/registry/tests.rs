@@ -37,6 +37,26 @@ fn no_parameter_of_a_law_has_the_name_of_one_of_its_queue() {
 }
 
 #[test]
+fn thresholds_are_those_of_the_link_in_bytes() {
+    let on = |spec: &str, limit| {
+        let (rate, delay) = (units::Rate::from_mbps(50.0), units::Duration::ZERO);
+        let link = LinkInfo { rate, delay, mtu: Bytes::new(1500), limit };
+        thresholds(&spec.parse().unwrap(), &link).map(|both| both.map(|bytes| bytes.get()))
+    };
+    assert_eq!(on("red", None), Some([7_500, 22_500]));
+    // Packets of 500 B where ns-2 counts bytes: half of 6 ms at the rate is 18 750 B all the same, and the least is 5 of them.
+    assert_eq!(on("red(reference=ns-2, target_delay=6ms)", None), Some([18_750, 56_250]));
+    assert_eq!(on("red(reference=ns-2, target_delay=0ms)", None), Some([2_500, 7_500]));
+    assert_eq!(on("ared(bytes=false, min=10)", None), Some([15_000, 45_000]));
+    let limit = Limit::Packets(1200);
+    assert_eq!(on("red(reference=linux)", Some(limit)), Some([150_000, 450_000]));
+    assert_eq!(on("red(reference=linux, limit=1200)", None), Some([150_000, 450_000]));
+    assert_eq!(on("red(reference=linux, min=10)", Some(limit)), Some([10_000, 30_000]));
+    assert_eq!(on("choke(min=100, max=200)", Some(limit)), Some([150_000, 300_000]));
+    assert_eq!((on("fq_red", None), on("codel", None), on("red(min=x)", None)), (None, None, None));
+}
+
+#[test]
 fn fields_show_the_defaults_in_force() {
     for about in QDISCS {
         let resolved = resolve(&Spec::named(about.name)).unwrap();

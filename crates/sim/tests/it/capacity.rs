@@ -1,7 +1,7 @@
 //! What of a link's rate was used: windows that begin and end anywhere, rates that change, traces, ticks.
 
 use crate::common::{self, dumbbell, ms};
-use experiment::{Change, Clock, RateSpec, Scenario, TickParams, Traffic};
+use experiment::{Change, Clock, Scenario, TickParams, Traffic};
 use proptest::prelude::*;
 use sim::probe::{LinkSample, Probe, Trace};
 use sim::summary::LinkSummary;
@@ -118,7 +118,7 @@ fn a_packet_keeps_the_rate_at_which_it_began() {
 fn a_trace_could_carry_its_opportunities() {
     // Five in the first 20 ms of 100, two at the end; 1500 bytes each.
     let mut s = stream(10.0, 20.0, 1500, 3);
-    s.links[0].rate = Some(RateSpec::Trace([4, 8, 8, 12, 20, 99, 100].map(Instant::from_millis).to_vec()));
+    s.links[0].rate = Some(common::trace(&[4, 8, 8, 12, 20, 99, 100]));
     for (from, to, lines) in [(1.0, 1.021, 5), (1.005, 1.012, 2), (1.021, 1.099, 0), (1.0, 2.0, 70), (0.5, 2.2, 119)] {
         // The line at 100 ms is the next repetition's begin.
         let lines = lines + u32::from(to == 1.021);

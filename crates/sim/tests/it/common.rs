@@ -17,6 +17,11 @@ pub fn link(name: &str, rate: Option<f64>, delay: Duration, buffer: Option<usize
     }
 }
 
+/// Opportunities at these milliseconds.
+pub fn trace(at_ms: &[u64]) -> RateSpec {
+    RateSpec::Trace { file: String::new(), times: at_ms.iter().map(|ms| Instant::from_millis(*ms)).collect() }
+}
+
 pub fn flow(name: &str, cc: &str, rtt_ms: f64) -> FlowSpec {
     FlowSpec {
         name: name.into(),

@@ -1,8 +1,8 @@
 //! Figures of the summary against runs whose answer is known beforehand.
 
-use crate::common::{dumbbell, ms, run};
+use crate::common::{dumbbell, ms, run, trace};
 use cc::CauseKind;
-use experiment::{Band, Change, RateSpec, Scenario, Traffic};
+use experiment::{Band, Change, Scenario, Traffic};
 use sim::Options;
 use sim::packet::Way;
 use sim::probe::{Probe, Trace};
@@ -28,7 +28,7 @@ fn gaps_are_those_of_the_bottleneck_and_the_bdp_is_that_of_the_path() {
 #[test]
 fn the_bdp_of_a_trace_is_that_of_its_mean_rate() {
     let mut s = dumbbell(12.0, 10.0, 100, "fifo", &["newreno"], 20);
-    s.links[0].rate = Some(RateSpec::Trace((1..=4).map(Instant::from_millis).collect()));
+    s.links[0].rate = Some(trace(&[1, 2, 3, 4]));
     let exit = run(&s).flows[0].slow_start_exit.unwrap();
     assert_eq!(exit.bdp_ratio, exit.ssthresh_bytes as f64 / 15_000.0);
 }

@@ -1,6 +1,6 @@
 //! What links do to datagrams of a known rhythm: rates, queues, losses, delays, changes.
 
-use crate::common::{dumbbell, ms};
+use crate::common::{dumbbell, ms, trace};
 use experiment::{Change, LossAt, LossModel, RateSpec, Reorder, Scenario, Traffic};
 use sim::probe::{Probe, Trace};
 use sim::{Options, Summary};
@@ -189,7 +189,7 @@ fn rate_and_delay_change_on_schedule() {
 fn a_trace_carries_one_packet_per_line() {
     let mut s = cbr(12.0, 100, 2);
     // Two lines in 10 ms: 2 × 1500 bytes, 2.4 Mbit/s.
-    s.links[0].rate = Some(RateSpec::Trace(vec![Instant::from_millis(4), Instant::from_millis(10)]));
+    s.links[0].rate = Some(trace(&[4, 10]));
     let (r, arrivals) = watch(&s);
     let gaps: Vec<u64> = arrivals.windows(2).take(6).map(|w| (w[1].0 - w[0].0).as_millis()).collect();
     assert_eq!(gaps, [6, 4, 6, 4, 6, 4]);

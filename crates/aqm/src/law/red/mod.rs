@@ -243,6 +243,10 @@ impl LawKind for Red {
         Params::of(asked.reference)
     }
 
+    fn thresholds(params: &Params, link: &LinkInfo) -> Option<[Bytes; 2]> {
+        Some(params.thresholds(link))
+    }
+
     fn new(params: &Params, link: &LinkInfo, rng: Rng) -> Self {
         let mut red = Red {
             params: params.clone(),

@@ -120,6 +120,13 @@ impl Params {
         Resolved { min, max, weight: self.weight.or(weight).clamp(1e-9, 1.0), mean, packet_time: 1.0 / rate }
     }
 
+    /// The thresholds on this link in bytes.
+    pub(crate) fn thresholds(&self, link: &LinkInfo) -> [Bytes; 2] {
+        let Resolved { min, max, mean, .. } = self.resolve(link);
+        let packet = if self.bytes { mean } else { link.mtu };
+        [min, max].map(|packets| packet.mul_f64(packets))
+    }
+
     /// The weight for `rate` packets a second: the average forgets in ten round trips. ns-2 (its `q_weight_` of −1) takes
     /// three times the link's delay for a round trip where that is more than 100 ms.
     fn weight_on(&self, link: &LinkInfo, rate: f64) -> f64 {
