@@ -135,6 +135,7 @@ def compare(
     Both run with the same seeds, so that arrivals, losses and start times agree and only the difference of interest
     is left. Further options are those of `run`. Of what is returned, `["queue_ms.mean"]` is the pair of a metric, and
     `["queue_ms.mean", "path.rtt=40 ms"]` that of one case of several; a key that fits more than one is a `KeyError`.
+    `metrics` are named as by `--metric`: one text may hold several with commas between them.
 
     >>> import sojourn as sj
     >>> short = {"run.duration": "2 s"}
@@ -144,7 +145,6 @@ def compare(
     """
     from .paired import pair
 
-    metrics = (metrics,) if isinstance(metrics, str) else metrics
     if options.get("out") is not None:
         raise SpecError("compare keeps nothing: two experiments need two folders; run each with `out`, compare those")
     first = _result(a, seed, options)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from . import fitting
+from .figures import quantity
 from .result import Result
 from .stats import Difference, number
 from .tables import COLUMNS
@@ -76,7 +77,8 @@ class Comparison:
         Raises `KeyError` with what there is where no pair fits, or more than one.
         """
         metric, *cases = (key,) if isinstance(key, str) else key
-        named = [p for p in self.pairs if matches(metric, p.where, p.metric)]
+        known = meant(metric, [(p.where, p.metric) for p in self.pairs])
+        named = [p for p in self.pairs if (p.where, p.metric) in known]
         named = named or [p for p in self.pairs if p.metric.endswith(f".{metric}")]
         values = {value for case in cases for value in case.split("  ")}
         fits = [p for p in named if values <= set(p.case.split("  "))]
@@ -191,13 +193,25 @@ def _foot(c: Comparison) -> str:
     )
 
 
-def matches(want: str, full: str, metric: str) -> bool:
-    """`share`, `rtt_ms.mean`, `flow.share` (of every flow) and `flow.a.share` all name a metric, and so does the title
-    of a run's table, with or without its unit.
+def meant(want: str, known: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those among these (whose, metric) that a name means.
+
+    `share`, `rtt_ms.mean`, `flow.share` (of every flow) and `flow.a.share` all name a metric; what names none may be
+    the title of a run's table, with or without its unit.
     """
-    kind = full.partition(".")[0]
-    if (column := COLUMNS.get(metric)) and want in (column.title, column.title.rpartition(" ")[0]):
-        return True
+    known = list(dict.fromkeys(known))
     if want.startswith("group."):  # as claims call it; a flow here is a [[flow]] entry
         want = f"flow.{want.removeprefix('group.')}"
-    return want in (metric, f"{kind}.{metric}", f"{full}.{metric}")
+    named = [(full, metric) for full, metric in known if want in _names(full, metric)]
+    return named or [(full, metric) for full, metric in known if want in _titles(metric)]
+
+
+def _names(full: str, metric: str) -> tuple[str, ...]:
+    return metric, f"{full.partition('.')[0]}.{metric}", f"{full}.{metric}"
+
+
+def _titles(metric: str) -> tuple[str, ...]:
+    if metric not in COLUMNS:
+        return ()
+    title = COLUMNS[metric].title
+    return title, title.removesuffix(f" {quantity(metric).unit}")

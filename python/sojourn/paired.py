@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ._types import Case
-from .comparison import Comparison, Pair, matches
+from .comparison import Comparison, Pair, meant
 from .errors import SpecError
 from .figures import below, figure, quantity
 from .held import called
@@ -39,9 +39,8 @@ def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
     _refuse_mixed(a, b)
     if isinstance(metrics, str):  # a text is a sequence, too: of letters
         metrics = [name.strip() for name in metrics.split(",")]
-    wanted = tuple(metrics) or DEFAULT
-    known: dict[str, None] = {}
-    pairs: list[Pair] = []
+    known: dict[tuple[str, str], None] = {}
+    found: list[tuple[tuple[str, str], tuple[str, str, str, Entries]]] = []
     without: dict[str, None] = {}
     cases, fixed = _cases(a, b)
     for case_a, case_b in cases:
@@ -55,15 +54,17 @@ def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
             )
         without |= dict.fromkeys(_without_partner(*both[0]))
         for where, full, metric, sides in _entries(both):
-            known.setdefault(f"{full}.{metric}")
+            known.setdefault((full, metric))
             # Unasked, a link without a rate is left out: no queue forms there.
-            tells = metrics or not full.startswith("link.") or sides[0][0]["utilisation"] is not None
-            if tells and any(matches(want, full, metric) for want in wanted):
-                pairs.append(_pair(name, where, metric, sides))
-    if metrics:
-        for want in metrics:
-            if not any(matches(want, *split) for split in map(_split, known)):
-                raise SpecError(f"no metric {want!r} in the results; {_instead(want, [*map(_split, known)])}")
+            if metrics or not full.startswith("link.") or sides[0][0]["utilisation"] is not None:
+                found.append(((full, metric), (name, where, metric, sides)))
+    wanted: dict[tuple[str, str], None] = {}
+    for want in metrics or DEFAULT:
+        fits = meant(want, known)
+        if metrics and not fits:
+            raise SpecError(f"no metric {want!r} in the results; {_instead(want, list(known))}")
+        wanted |= dict.fromkeys(fits)
+    pairs = [_pair(*one) for which, one in found if which in wanted]
     alone = [sum(map(bool, map(side.of, side.plan.cases))) - len(cases) for side in (a, b)]
     left_out = [f"{counted(alone[0], 'case')} of A alone, {alone[1]} of B alone"] if any(alone) else []
     told = f" Not compared: {'; '.join([*left_out, *without])}." if left_out or without else ""
@@ -75,10 +76,13 @@ def _instead(want: str, known: Sequence[tuple[str, str]]) -> str:
     metrics = list(dict.fromkeys(metric for _, metric in known))
     near = get_close_matches(want, [*map(".".join, known), *metrics], n=3)
     words = want.lower().replace("_", " ")
-    near = near or [metric for metric in metrics if words in quantity(metric).name.lower()][:3]
+    called = [metric for metric in metrics if words in quantity(metric).name.lower()]
+    # What several quantities are called after is told with one figure of each.
+    heads = {metric.partition(".")[0]: metric for metric in reversed(called)}
+    near = near or (called[:3] if len(heads) == 1 else list(heads.values())[::-1])
     if near:
         return f"did you mean {' or '.join(near)}?"
-    usual = (one for one in DEFAULT if any(matches(one, *split) for split in known))
+    usual = (one for one in DEFAULT if meant(one, known))
     return f"the usual ones are {', '.join(usual)}; `sojourn list figures` names all"
 
 
@@ -193,14 +197,6 @@ def _without_partner(a: Outcome, b: Outcome) -> Iterator[str]:
 def _known(entries: Entries) -> dict[str, None]:
     """Figures that some run of A has, in the order of the summary: the first may have ended before its file did."""
     return dict.fromkeys(metric for one, _ in entries for metric in below(one))
-
-
-def _split(known: str) -> tuple[str, str]:
-    kind, _, rest = known.partition(".")
-    if kind == "fairness":
-        return kind, rest
-    name, _, metric = rest.partition(".")
-    return f"{kind}.{name}", metric
 
 
 def _pair(case: str, where: str, metric: str, entries: Entries) -> Pair:

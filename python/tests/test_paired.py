@@ -229,6 +229,8 @@ def test_a_key_that_fits_no_pair_or_several_is_refused_with_what_there_is(swept,
         ("queue_ms.mea", r"did you mean queue_ms\.mean"),
         ("queue delay", r"did you mean queue_ms\.mean or queue_ms\.median or"),
         ("retransmissions", r"did you mean retransmits\?"),
+        ("delay", r"did you mean owd_ms\.mean or backoffs\.delay or queue_ms\.mean\?"),
+        ("backoffs", r"did you mean backoffs\.(delay|loss|ecn) or backoffs\.(delay|loss|ecn) or backoffs\."),
     ],
 )
 def test_a_metric_that_there_is_not_gets_near_ones_or_the_way_to_all(metric, said):
@@ -247,6 +249,25 @@ def test_metrics_by_any_of_their_names():
         assert [pair.metric for pair in sj.compare(result, result, metrics=name).pairs] == ["share"]
     with pytest.raises(sj.SpecError, match="did you mean"):
         sj.compare(result, result, metrics=["shares"])
+
+
+@pytest.mark.parametrize(
+    ("name", "metrics"),
+    [
+        ("loss", {"loss_pct"}),  # no part of "loss back-offs"
+        ("loss back-offs", {"backoffs.loss"}),
+        ("RTT p95", {"rtt_ms.p95"}),
+        ("marked", {"marked"}),
+        ("dropped", {"dropped"}),  # packets, before the column that is called so
+        ("dropped %", {"drop_pct"}),
+        ("flow.jain", {"jain"}),
+        ("queue, loss %", {"queue_ms.mean", "loss_pct"}),
+    ],
+)
+def test_a_metrics_name_wins_over_a_columns_title_and_no_word_of_one_is_it(name, metrics):
+    result = sj.run(LINE.format(buffer="1BDP", cc="newreno"), set=SET)
+    both = sj.compare(result, result, metrics=name)
+    assert {pair.metric for pair in both.pairs} == metrics
 
 
 def test_sweeps_pair_by_value(sweep_file, tmp_path):
