@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._engine import diftr_events, table
+from . import frames
 from ._types import Case, Columns, Experiment, Plan, Raw, Record, Version
 from .errors import NotRecorded, RunError, SpecError
 from .explained import explained
@@ -34,8 +34,6 @@ DIFTR = ("diftr",)
 #: Tables made of summaries; those of flows and links have a namesake among the series.
 SUMMARIES = ("cases", "flows", "groups", "links")
 _SERIES = "series."
-DROP_REASONS = ("overflow", "law", "random loss")
-_UNSET = 2**64 - 1
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Outcome:
             except (Exception, pl.exceptions.PanicException) as error:
                 raise SpecError(f"{file}: damaged ({type(error).__name__}); remove it and {again}") from error
         if name in self.tables:
-            return _named(_frame(self.tables[name]), self, name)
+            return frames.named(frames.of_columns(self.tables[name]), self, name)
         return None
 
 
@@ -199,8 +197,8 @@ class Result:
         for outcome in self.outcomes:
             summary = outcome.summary
             figures = {key: value for key, value in summary.items() if not isinstance(value, (dict, list))}
-            rows.append(_key(outcome) | figures | summary["fairness"])
-        return _rows(rows)
+            rows.append(frames.key(outcome) | figures | summary["fairness"])
+        return frames.of_rows(rows)
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -218,8 +216,8 @@ class Result:
         return self._part("links", "link")
 
     def _part(self, part: str, index: str) -> pl.DataFrame:
-        return _rows(
-            _key(outcome) | {index: i} | _flat(entry)
+        return frames.of_rows(
+            frames.key(outcome) | {index: i} | frames.flat(entry)
             for outcome in self.outcomes
             for i, entry in enumerate(outcome.summary[part])
         )
@@ -247,10 +245,10 @@ class Result:
             summary: pl.DataFrame = getattr(self, name)
             return summary
         name = name.removeprefix(_SERIES) if name.removeprefix(_SERIES) in SERIES else name
-        frames = [frame for outcome in self.outcomes if (frame := outcome.frame(name)) is not None]
-        if not frames:
+        held = [frame for outcome in self.outcomes if (frame := outcome.frame(name)) is not None]
+        if not held:
             raise NotRecorded(_cure(name, self.recorded))
-        frame = pl.concat(frames, how="diagonal_relaxed")
+        frame = pl.concat(held, how="diagonal_relaxed")
         return explained(frame) if name == "events" else frame
 
     @cached_property
@@ -308,93 +306,6 @@ class Result:
 
     def __len__(self) -> int:
         return len(self.outcomes)
-
-
-def _key(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "case": outcome.case.index,
-        "repetition": outcome.repetition,
-        "seed": outcome.seed,
-        **outcome.case.values,
-    }
-
-
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, inner in value.items():
-        if isinstance(inner, dict):
-            flat.update(_flat(inner, f"{prefix}{key}."))
-        else:
-            flat[prefix + key] = inner
-    return flat
-
-
-def _rows(rows: Any) -> pl.DataFrame:
-    import polars as pl
-
-    rows = list(rows)
-    frame = pl.DataFrame(rows, infer_schema_length=None, strict=False)
-    # A distribution that one flow or link lacks and another has is no figure of its own.
-    empty = [name for name, dtype in frame.schema.items() if dtype == pl.Null]
-    frame = frame.drop(name for name in empty if any(other.startswith(f"{name}.") for other in frame.columns))
-    # A figure that no run has (no ECN backoff, no completion) is still a column of numbers.
-    return frame.with_columns(pl.selectors.by_dtype(pl.Null).cast(pl.Float64))
-
-
-def _frame(columns: Columns) -> pl.DataFrame:
-    import numpy as np
-    import polars as pl
-
-    dtypes = {"f64": "<f8", "u64": "<u8", "i64": "<i8", "u32": "<u4", "u16": "<u2"}
-    return pl.DataFrame({name: np.frombuffer(data, dtypes[dtype]) for name, (dtype, data) in columns.items()})
-
-
-def _named(frame: pl.DataFrame, outcome: Outcome, name: str) -> pl.DataFrame:
-    """Put names beside the numbers of the core: flow, link, variable, cause."""
-    import polars as pl
-
-    def lookup(column: str, names: list[str]) -> pl.Expr:
-        return (
-            pl.col(column)
-            .cast(pl.UInt32)
-            .replace_strict(list(range(len(names))), names, default=None, return_dtype=pl.String)
-        )
-
-    flows = [flow["name"] for flow in outcome.case.flows]
-    links = [link["name"] for link in outcome.case.links]
-    first = [
-        pl.lit(outcome.case.index, pl.UInt32).alias("case"),
-        pl.lit(outcome.repetition, pl.UInt32).alias("repetition"),
-    ]
-    added: list[pl.Expr] = []
-    if name == "vars":
-        added = [
-            pl.when(pl.col("source") == 0).then(lookup("index", flows)).otherwise(lookup("index", links)).alias("of"),
-            lookup("source", ["flow", "link"]).alias("source"),
-            lookup("name", list(outcome.names)).alias("name"),
-        ]
-    else:
-        if "flow" in frame.columns:
-            added.append(lookup("flow", flows).alias("flow_name" if "link" in frame.columns else "name"))
-        if "link" in frame.columns:
-            added.append(lookup("link", links).alias("link_name" if "flow" in frame.columns else "name"))
-        if "cause" in frame.columns:
-            causes = {int(cause["number"]): str(cause["name"]) for cause in table("causes")}
-            added.append(pl.col("cause").alias("kind"))
-            added.append(
-                pl.col("cause")
-                .replace_strict(list(causes), list(causes.values()), default="unknown", return_dtype=pl.String)
-                .alias("cause")
-            )
-        if name == "diftr":
-            added.append(lookup("event", list(diftr_events())).alias("event"))
-            # Not every queue has every variable: what one has not is empty, not a number that is none.
-            added.extend(pl.col(c).fill_nan(None) for c in frame.columns if frame[c].dtype == pl.Float64)
-        if "reason" in frame.columns:
-            added.append(lookup("reason", list(DROP_REASONS)).alias("reason"))
-        windows = [c for c in frame.columns if c.startswith(("cwnd_", "ssthresh_")) and frame[c].dtype == pl.UInt64]
-        added.extend(pl.when(pl.col(c) != _UNSET).then(pl.col(c)).alias(c) for c in windows)
-    return frame.select(*first, pl.all()).with_columns(added)
 
 
 def told(recorded: tuple[str, ...]) -> dict[str, str]:
