@@ -1,4 +1,4 @@
-"""What the tests of the command line share: short experiments, and the command itself."""
+"""What tests share: short experiments, the command itself, and when results are the same."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from polars.testing import assert_frame_equal
+
+import sojourn as sj
 
 #: A path and a flow that cost next to nothing.
 ONE_FLOW = """
@@ -103,3 +106,10 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("capture") / "run.pcapng"
     export.pcapng(run_of(), path, points=["all"])
     return path
+
+
+def same_tables(a: sj.Result, b: sj.Result) -> None:
+    """Everything but the time it took."""
+    assert_frame_equal(a.cases.drop("wall_s"), b.cases.drop("wall_s"))
+    for name in ("flows", "groups", "links", "queue_delay", "rtt"):
+        assert_frame_equal(getattr(a, name), getattr(b, name))

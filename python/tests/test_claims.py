@@ -82,12 +82,14 @@ def test_lines_of_those_judged_and_a_count_of_those_without_runs() -> None:
 
 
 def test_an_against_that_fits_several_cases_is_refused_before_anything_runs(sojourn: Any, wide: Path) -> None:
-    zipped = '[sweep.zip]\n"path.rate" = ["1 Mbit/s", "2 Mbit/s", "2 Mbit/s"]\n"path.rtt" = ["10 ms", "20 ms", "30 ms"]\n'
+    rates, rtts = '"path.rate" = ["1 Mbit/s", "2 Mbit/s", "2 Mbit/s"]', '"path.rtt" = ["20 ms", "30 ms", "40 ms"]'
     claim = '[[expect]]\nthat = "flow.a.share"\nis = "<= flow.a.share"\nagainst = { "path.rate" = "2 Mbit/s" }\n'
-    wide.write_text(f"format = 1\n{ONE_FLOW}\n{zipped}{claim}")
+    wide.write_text(f"format = 1\n{ONE_FLOW}\n[sweep.zip]\n{rates}\n{rtts}\n{claim}")
     done = sojourn("run", wide, "--quick")
-    assert done.returncode == 2 and "expect[1].against: fits 2 cases (path.rtt = 20 ms; path.rtt = 30 ms)" in done.stderr
-    assert "give one value of path.rtt in it (in the case path.rate = 1 Mbit/s, path.rtt = 10 ms)" in done.stderr
+    assert (
+        done.returncode == 2 and "expect[1].against: fits 2 cases (path.rtt = 30 ms; path.rtt = 40 ms)" in done.stderr
+    )
+    assert "give one value of path.rtt in it (in the case path.rate = 1 Mbit/s, path.rtt = 20 ms)" in done.stderr
 
 
 def test_run_counts_what_it_did_not_judge_and_junit_skips_it(sojourn: Any, wide: Path, tmp_path: Path) -> None:
