@@ -53,8 +53,9 @@ pub(crate) fn apart<'a>(when: &'a Table, axes: &[Axis]) -> Option<Vec<&'a str>> 
         let has = |i: usize, value: &At<Any>, column: &Column| {
             column.alternatives(value).iter().any(|one| same_text(&one.show(), &column.values[i].show()))
         };
-        let any = (0..axis.len()).any(|i| given.iter().all(|(_, value, column)| has(i, value, column)));
-        (!any).then(|| given.iter().map(|(key, ..)| key.value.as_str()).collect())
+        let apart =
+            given.len() > 1 && !(0..axis.len()).any(|i| given.iter().all(|(_, value, column)| has(i, value, column)));
+        apart.then(|| given.iter().map(|(key, ..)| key.value.as_str()).collect())
     })
 }
 

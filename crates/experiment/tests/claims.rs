@@ -189,3 +189,18 @@ fn a_claim_whose_case_an_override_takes_goes_with_it() {
     e.set("sweep.path.rtt", "[\"80 ms\", \"40 ms\", \"40 ms\", \"20 ms\"]").unwrap_or_else(|e| panic!("{e:#}"));
     assert_eq!(e.claims().len(), 0);
 }
+
+/// Of a zip every row may be the one that another is compared with: none is looked for among all.
+#[test]
+fn what_a_claim_compares_is_found_in_a_zip_of_many_rows() {
+    let rows = 6_000;
+    let list =
+        |of: &dyn Fn(usize) -> String| (0..rows).map(|i| format!("\"{}\"", of(i))).collect::<Vec<_>>().join(", ");
+    let ccs = list(&|i| ["newreno", "cubic"][i % 2].into());
+    let rtts = list(&|i| format!("{} us", 1_000 + i / 2));
+    let claim = "[[expect]]\nthat = \"flow.a.share\"\nis = \"<= flow.a.share\"\n\
+                 when = {\"flow.a.cc\" = \"newreno\"}\nagainst = {\"flow.a.cc\" = \"cubic\"}\n";
+    let e = good(&format!("{PATH}{FLOW}[sweep.zip]\n\"flow.a.cc\" = [{ccs}]\n\"path.rtt\" = [{rtts}]\n{claim}"));
+    let asked = e.asked().unwrap();
+    assert_eq!((asked.len(), &asked[1]), (rows / 2, &(2, vec![3])));
+}

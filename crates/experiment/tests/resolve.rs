@@ -453,7 +453,8 @@ fn the_description_tells_a_front_end_everything() {
 #[test]
 fn a_description_tells_what_a_link_changes_and_when_its_queue_is_too_long() {
     let red = "queue = \"red(reference=linux)\"\nbuffer = \"100 packets\"\n";
-    let changes = "changes = [{at = \"2500 ms\", rate = \"5 Mbit/s\", rtt = \"61 ms\"}, {at = \"1 s\", loss = \"1 %\"}]\n";
+    let changes =
+        "changes = [{at = \"2500 ms\", rate = \"5 Mbit/s\", rtt = \"61 ms\"}, {at = \"1 s\", loss = \"1 %\"}]\n";
     let d = good(&format!("{PATH}{red}{changes}{FLOW}")).describe().unwrap();
     let [down, up] = [0, 1].map(|i| &d["cases"][0]["links"][i]);
     let told = serde_json::json!([{"at_s": 1.0, "loss": 0.01}, {"at_s": 2.5, "rate_mbps": 5.0, "delay_ms": 30.5}]);

@@ -14,17 +14,23 @@ pub(crate) struct Others<'a> {
     cases: Vec<&'a Json>,
     /// Their numbers, by the values that both must share.
     by: BTreeMap<String, Vec<usize>>,
+    /// The same by all values but those that `against` gives.
+    alike: BTreeMap<String, Vec<usize>>,
+    given: Vec<String>,
 }
 
 impl<'a> Others<'a> {
     /// Those among these cases.
     pub fn of(claim: &'a Claim, cases: impl Iterator<Item = &'a Json>) -> Self {
         let cases: Vec<_> = if claim.against.is_empty() { Vec::new() } else { cases.collect() };
-        let mut by = BTreeMap::<String, Vec<usize>>::new();
+        let given: Vec<String> = claim.against.iter().map(|(key, _)| key.clone()).collect();
+        // Sweeps may have 100 000 cases: none is looked for among all others.
+        let (mut by, mut alike) = (BTreeMap::<String, Vec<usize>>::new(), BTreeMap::<String, Vec<usize>>::new());
         for (i, case) in cases.iter().enumerate().filter(|(_, case)| matches_case(&claim.against, case)) {
             by.entry(without(case, &claim.moved).to_string()).or_default().push(i);
+            alike.entry(without(case, &given).to_string()).or_default().push(i);
         }
-        Others { claim, cases, by }
+        Others { claim, cases, by, alike, given }
     }
 
     /// The number of the one that this case is compared with. Of several, keys that a zip moves along must be the same;
@@ -34,17 +40,11 @@ impl<'a> Others<'a> {
         if let [one] = fit[..] {
             return Ok(Some(one));
         }
-        let alike: Vec<usize> = fit.iter().copied().filter(|i| self.alike(case, self.cases[*i])).collect();
-        match &alike[..] {
-            [one] => Ok(Some(*one)),
-            [] => Err(self.ambiguous(case, fit)),
-            several => Err(self.ambiguous(case, several)),
+        match self.alike.get(&without(case, &self.given).to_string()).map(Vec::as_slice) {
+            Some([one]) => Ok(Some(*one)),
+            Some(several) => Err(self.ambiguous(case, several)),
+            None => Err(self.ambiguous(case, fit)),
         }
-    }
-
-    fn alike(&self, case: &Json, other: &Json) -> bool {
-        let free = |key: &String| self.claim.against.iter().any(|(given, _)| given == key);
-        case.as_object().is_none_or(|keys| keys.iter().all(|(k, v)| free(k) || other.get(k) == Some(v)))
     }
 
     fn ambiguous(&self, case: &Json, fit: &[usize]) -> Fault {

@@ -30,7 +30,7 @@ pub(crate) struct ExpectFile {
     #[schemars(extend("examples" = [{"path.rtt": "40 ms"}, {"path.rtt": ["10 ms", "40 ms"]}]))]
     pub when: Option<At<WhenFile>>,
     /// Figures on the right side of `is` are those of the case with these values instead, so that cases of a sweep are
-    /// compared.
+    /// compared. One case must fit; where a zip has several, it is the one that has all else in common.
     #[schemars(extend("examples" = [{"flow.a.cc": "cdg"}]))]
     pub against: Option<At<WhenFile>>,
     /// Swept keys: cases that differ in these alone count as repetitions of one.
