@@ -7,7 +7,7 @@ mix, so that only statements can be compared, not figures (docs/tcpeval.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from .._types import Case
 from ..plot.style import name_of
@@ -16,6 +16,7 @@ from .run import spec_number
 from .tcpeval_says import STATEMENTS
 
 Keeps = Callable[[Case], bool]
+Kept = dict[str, tuple[str, ...]]
 CC, AQM = "flow.*.cc", "link.core-*.queue"
 
 
@@ -54,7 +55,7 @@ def sensible(case: Case) -> bool:
     return not (name_of(case.values[CC]) == "ledbat" and case.values.get("flow.*.initial_window") == "10")
 
 
-def _case(load: str, keep: dict[str, tuple[str, ...]], windows: tuple[str, ...] = ("3",)) -> Keeps:
+def _case(load: str, keep: Mapping[str, tuple[str, ...]], windows: tuple[str, ...] = ("3",)) -> Keeps:
     """Keeps cases of this load whose queue has one of these parameters."""
 
     def keeps(case: Case) -> bool:
@@ -142,35 +143,57 @@ def _list(values: list[str]) -> str:
 
 
 def _access(case: Case) -> bool:
-    """In overload, where queues fill; LEDBAT where there is room for it."""
-    gentle = _case("0.85", {"fifo": ("limit=850",), "codel": ("interval=100ms",), "pie": ("tupdate=30ms",)})
-    hard = _case(
-        "1.1",
-        {
-            "fifo": ("limit=850",),
+    """In overload, where queues fill; LEDBAT where there is room for it, and what is said of a link that is not."""
+    cc = name_of(case.values[CC])
+    gentle: Kept = {"fifo": ("limit=850",), "codel": ("interval=100ms",), "pie": ("tupdate=30ms",)}
+    hard: Kept = {
+        "fifo": ("limit=850",),
+        "codel": _INTERVALS,
+        "fq_codel": ("interval=25ms", "interval=100ms"),
+        "codel_dt": ("interval=100ms",),
+        "pie": ("tupdate=7ms", "tupdate=30ms"),
+    }
+    if cc == "ledbat":
+        return _case("0.85", gentle)(case)
+    ends = ("q_ref=85", "q_ref=1700")
+    room: dict[str, Kept] = {
+        "newreno": {
+            **gentle,
             "codel": _INTERVALS,
-            "fq_codel": ("interval=25ms", "interval=100ms"),
+            "fq_codel": _INTERVALS,
             "codel_dt": ("interval=100ms",),
-            "pie": ("tupdate=7ms", "tupdate=30ms"),
+            "rem": ends,
         },
-    )
-    return gentle(case) if name_of(case.values[CC]) == "ledbat" else hard(case)
+        "compound": {**gentle, "fq_codel": ("interval=100ms",), "pie": ("tupdate=7ms", "tupdate=30ms")},
+        "cubic": {**gentle, "rem": ends},
+    }
+    # Adaptive RED is said to be the same at all of its intervals, under CUBIC.
+    also: Kept = {"ared": ("interval=25ms", "interval=200ms")} if cc == "cubic" else {}
+    return _case("1.1", {**hard, **also})(case) or _case("0.85", room.get(cc, {}))(case)
 
 
 def _said(case: Case) -> bool:
-    """What the first statement is judged on: NewReno behind CoDel and FQ-CoDel at two intervals."""
-    queue = case.values[AQM]
-    short = "interval=25ms" in queue or "interval=100ms" in queue
-    return name_of(case.values[CC]) == "newreno" and name_of(queue) in ("codel", "fq_codel") and short
+    """What the first statement is judged on: NewReno behind CoDel and FQ-CoDel at two intervals, in overload."""
+    short = _case("1.1", dict.fromkeys(("codel", "fq_codel"), ("interval=25ms", "interval=100ms")))
+    return name_of(case.values[CC]) == "newreno" and short(case)
 
 
 def _ocean(case: Case) -> bool:
     """In overload, where queues fill: intervals with the usual initial window, both windows behind FQ-CoDel."""
-    usual = _case("1.1", {"codel": ("interval=25ms", "interval=200ms"), "pie": ("tupdate=7ms", "tupdate=30ms")})
-    both = _case("1.1", {"fq_codel": ("interval=100ms",)}, ("3", "10"))
+    ends = ("interval=25ms", "interval=200ms")
+    of: dict[str, Kept] = {
+        "newreno": {
+            "codel": _INTERVALS,
+            "fq_codel": ("interval=100ms",),
+            "ared": ends,
+            "pie": ("tupdate=7ms", "tupdate=30ms"),
+        },
+        "compound": {"codel": ends},
+        "cubic": {"codel": ends, "fq_codel": ends, "pie": ("tupdate=7ms", "tupdate=30ms")},
+    }
     cc = case.values[CC]
-    slower = _case("1.1", {"ared": ("interval=25ms", "interval=200ms")})
-    return (cc != "compound" and usual(case)) or (cc != "newreno" and both(case)) or (cc == "newreno" and slower(case))
+    both = _case("1.1", {"fq_codel": ("interval=100ms",)}, ("3", "10"))
+    return _case("1.1", of.get(cc, {}))(case) or (cc != "newreno" and both(case))
 
 
 DUMBBELLS = (
