@@ -18,6 +18,7 @@ from . import frames
 from ._types import Case, Columns, Experiment, Plan, Raw, Record, Version
 from .errors import NotRecorded, RunError, SpecError
 from .explained import explained
+from .spec import repeating
 from .titles import title
 
 if TYPE_CHECKING:
@@ -161,8 +162,10 @@ class Result:
 
     @property
     def spec(self) -> str:
-        """The experiment as canonical TOML, every `--set` applied."""
-        return self.plan.toml
+        """The experiment as canonical TOML, every `--set` applied and with the repetitions there are: run, it gives
+        these runs again."""
+        runs = ((outcome.case.index, outcome.repetition) for outcome in self.outcomes)
+        return repeating(self.experiment, self.plan, runs)
 
     @property
     def hash(self) -> str:

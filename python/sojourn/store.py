@@ -27,6 +27,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from io import FileIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from .disk import append, cut_torn_line, full_disk, open_locked, write, write_pa
 from .errors import SpecError
 from .held import in_order, opens, outcomes, read_json
 from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, SUMMARIES, Outcome, Result
+from .spec import repeating
 from .stats import counted
 from .writing import takes_files
 
@@ -118,6 +120,7 @@ class Store:
         self._meta: dict[str, Any] = {}
         #: How many runs the command asks for that adds to it; who finds the folder unfinished is told.
         self.asked: int | None = None
+        self._wanted: Sequence[tuple[int, int]] = ()
         self._ours = ours
         self._check()
 
@@ -153,7 +156,7 @@ class Store:
 
     def expect(self, runs: Sequence[tuple[int, int]], record: Record, *, again: bool) -> None:
         """Take in what is asked, `again` whatever the folder holds; refuse it where runs must be added and cannot."""
-        self.asked = len(runs)
+        self.asked, self._wanted = len(runs), runs
         if self.closed_at is None:
             return
         held = {} if again else self.finished(record)
@@ -250,7 +253,9 @@ class Store:
     def _describe(self) -> None:
         # The plan first: by it a folder is known for ours, whenever a kill comes.
         write(self.path / "plan.json", self.plan.raw.encode())
-        write(self.path / "spec.toml", self.plan.toml.encode())
+        # With what is there already: fewer repetitions asked for take none of them away.
+        runs = chain(self._held, self._wanted)
+        write(self.path / "spec.toml", repeating(self.experiment, self.plan, runs).encode())
         self._meta = {**_meta(self.experiment, self.plan), "on": self.on}
         self._write_meta(complete=False, asked=self.asked)
 

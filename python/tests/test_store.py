@@ -10,7 +10,7 @@ from conftest import same_tables
 from polars.testing import assert_frame_equal
 
 import sojourn as sj
-from sojourn import _engine, disk
+from sojourn import _engine, disk, spec
 from sojourn import store as stores
 from sojourn.sweep import Sweep, choose, run_all
 
@@ -87,6 +87,36 @@ def test_more_repetitions_in_the_file_join_those_that_are_there(sweep_file, tmp_
     assert sj.load(out).digest == more.digest, "asked for fewer, the folder keeps what it has"
     with pytest.raises(sj.SpecError, match="another experiment"):
         sj.run(sweep_file, set={"run.seed": 7}, out=out)
+
+
+def test_the_spec_of_a_folder_repeats_the_runs_that_are_in_it(sweep_file, tmp_path):
+    line, out = "10Mbit/s 20ms 1BDP fifo: cubic, newreno@1s", tmp_path / "out"
+
+    def again() -> list[str]:
+        held = sj.load(out)
+        assert (out / "spec.toml").read_text() == held.spec
+        repeated = sj.run(out / "spec.toml")
+        assert (repeated.hash, repeated.digest) == (held.hash, held.digest)
+        return list(repeated.cases["digest"])
+
+    asked = sj.run(line, set=SHORT | {"path.rtt": "30 ms"}, seed=5, repeat=2, out=out)
+    assert again() == list(asked.cases["digest"]), "of --repeat, not of the file"
+    grown = sj.run(line, set=SHORT | {"path.rtt": "30 ms"}, seed=5, repeat=4, out=out)
+    assert again() == list(grown.cases["digest"])
+    sj.run(line, set=SHORT | {"path.rtt": "30 ms"}, seed=5, repeat=3, out=out)
+    assert len(again()) == 4, "fewer asked for take none away"
+    sj.run(line, set=SHORT | {"path.rtt": "30 ms"}, seed=5, out=out, fresh=True)
+    assert len(again()) == 1
+    # One number must do for all cases; a quick run of few of them is one.
+    sj.run(sweep_file, quick=True, out=tmp_path / "quick")
+    assert sj.run(tmp_path / "quick" / "spec.toml").digest == sj.load(tmp_path / "quick").digest
+
+
+def test_the_spec_of_runs_of_some_cases_is_the_files_own(sweep_file):
+    experiment = sj.api.prepare(sweep_file, SHORT)
+    plan = sj.check(experiment)
+    assert spec.repeating(experiment, plan, [(0, 0), (0, 1)]) == plan.toml
+    assert spec.repeating(experiment, plan, [(case.index, 1) for case in plan.cases]) == plan.toml
 
 
 def test_recording_something_new_keeps_what_was_recorded(tmp_path):

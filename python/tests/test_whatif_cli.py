@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import sojourn as sj
 from sojourn.whatif import ask
 from sojourn.whatif.scene import Question
 
@@ -17,6 +18,7 @@ def test_the_command_prints_an_answer_and_keeps_results(sojourn, tmp_path):
         assert word in done.stdout
     (folder,) = (tmp_path / "runs" / "whatif").iterdir()
     assert len((folder / "summary.jsonl").read_text().splitlines()) == 6
+    assert [case.repeat for case in sj.check(folder / "spec.toml").cases] == [3, 3]
     again = sojourn("whatif", *OPTIONS, "--json", "--weight", "utilisation=1", "--weight", "loss=1")
     told = json.loads(again.stdout)
     assert told["objective"]["weights"]["delay"] == 0.0

@@ -221,7 +221,7 @@ def _scenario(ran: Ran) -> Section:
     if ran.claims:
         pieces.append(verdicts.table(ran.claims))
     pieces += [report.Code(str(failure)) for failure in ran.result.failures]
-    pieces.append(report.Code(ran.result.plan.toml, "The experiment"))
+    pieces.append(report.Code(ran.result.spec, "The experiment"))
     return report.Section(ran.scenario.name, pieces)
 
 
