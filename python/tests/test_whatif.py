@@ -205,6 +205,15 @@ def test_figures_agree_with_the_summary_and_with_each_other(answer):
     assert run["rpm"] == pytest.approx(60_000 / (20 + run["ping"]), rel=0.2)
 
 
+def test_load_adds_nothing_where_there_is_none():
+    asked = Question("100 kbit/s", "20 ms", "bytes(size=1B)", up="50 kbit/s", queues=("fifo", "fq_codel"))
+    answer = ask(asked, quick=True)
+    for measured in answer.measured.values():
+        # 64 bytes take 5.12 and 10.24 ms to be sent, with or without load.
+        assert measured["ping"].mean == pytest.approx(0.0, abs=1e-3) and measured.grade == "A+"
+        assert measured["rpm"].mean == pytest.approx(60_000 / (20 + 15.36), rel=1e-3)
+
+
 @pytest.mark.parametrize(
     "asked",
     [

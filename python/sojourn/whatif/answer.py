@@ -163,9 +163,9 @@ def ask(
     measured = {}
     for case in plan.cases:
         outcomes: tuple[Outcome, ...] = result.of(case)
-        base = sum(float(link["delay_ms"]) for link in case.links)
+        unloaded = scene.unloaded_ms(case)
         measured[queue_of(case)] = Measured(
-            queue_of(case), tuple(figures.of(outcome.summary, named, base) for outcome in outcomes)
+            queue_of(case), tuple(figures.of(outcome.summary, named, unloaded) for outcome in outcomes)
         )
     return Answer(question, result, measured, {}, ()).weigh(weights or {})
 

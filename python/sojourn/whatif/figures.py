@@ -121,9 +121,9 @@ def loaded(entries: Iterable[Entry]) -> tuple[Direction, ...]:
 def of(
     summary: Mapping[str, Any],
     named: Mapping[str, tuple[Entry, Direction]],
-    base_rtt_ms: float,
+    unloaded_ms: float,
 ) -> dict[str, float]:
-    """Read one run's summary."""
+    """Read one run's summary; `unloaded_ms` is the probe's round trip without load."""
     links = {"down": _called(summary["links"], "bottleneck"), "up": _called(summary["links"], "return")}
     ways = [links[direction] for direction in loaded(entry for entry, _ in named.values())]
     groups = {group["name"]: group for group in summary["groups"]}
@@ -144,7 +144,7 @@ def of(
             sum(_count(way, "dropped") for way in ways), sum(_count(way, "queue_ms.samples") for way in ways)
         ),
         "utilisation": 100.0 * sum(figure(way, "utilisation") for way in ways) / len(ways),
-        "ping": ping - base_rtt_ms,
+        "ping": ping - unloaded_ms,
         "rpm": rpm(ping if math.isnan(own) else (ping + own) / 2.0),
         # Not goodput, which moves when a hole is filled: what waited behind it may have come before the window, and
         # then a flow seems to have more than the link carries.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .._engine import check, table
-from .._types import Experiment, Plan
+from .._types import Case, Experiment, Plan
 from ..catalogue import find
 from ..commas import entries, split
 from ..errors import SpecError
@@ -21,7 +21,8 @@ FILE = "whatif.toml"
 DURATION = "60 s"
 WARM_UP = "5 s"
 #: A ping's worth: 64 bytes 50 times a second, both ways, in a flow of its own.
-PROBE = "cbr(rate=25.6kbit/s, size=64B)"
+PROBE_BYTES = 64
+PROBE = f"cbr(rate=25.6kbit/s, size={PROBE_BYTES}B)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,16 @@ _OPTIONS = {
     "path.buffer": "--buffer",
     "run.duration": "--duration",
 }
+
+
+def unloaded_ms(case: Case) -> float:
+    """The probe's round trip where nothing else is: a packet is on its way when its last bit is sent.
+
+    A trace's opportunities are no rate, and what one waits for them depends on when it comes: it counts as load.
+    """
+    rates = [link["rate_mbps"] for link in case.links if link["rate_mbps"] and not link["trace"]]
+    delay = sum(float(link["delay_ms"]) for link in case.links)
+    return delay + sum(PROBE_BYTES * 8 / (rate * 1e3) for rate in rates)
 
 
 def title(question: Question) -> str:
