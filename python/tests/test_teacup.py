@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -78,9 +79,40 @@ def test_a_configuration_is_an_experiment(tmp_path):
     assert first.flows[0]["route"] == ["bottleneck"] and first.flows[2]["route"] == ["return"]
     incast = [flow for flow in first.flows if flow["group"].startswith("incast-6")]
     assert [flow["start_s"] for flow in incast] == pytest.approx([5, 15, 5, 15])
-    assert first.links[0]["buffer"] == "100 packets" and first.links[0]["loss"] == 0.001
+    assert first.links[0]["buffer"] == first.links[1]["buffer"] == "100 packets"
+    assert first.links[0]["loss"] == first.links[1]["loss"] == 0.001
     dash = next(flow for flow in first.flows if flow["name"] == "dash-5")
     assert dash["route"] == ["bottleneck"] and 'traffic = "dash(rate=500kbit/s, cycle=5s)"' in made.toml
+
+
+def test_a_way_back_without_loss_is_a_paths(tmp_path):
+    """And both shapes are one experiment but for the loss."""
+    plans = []
+    for loss in ("0.001", "0"):
+        path = tmp_path / "made.toml"
+        path.write_text(read(tmp_path, CONFIG.replace("'V_loss': 0.001", f"'V_loss': {loss}")).toml)
+        assert ("[path]" in path.read_text()) == (loss == "0")
+        plans.append(check(sj.api.prepare(path)))
+    for lossy, clean in zip(plans[0].cases, plans[1].cases, strict=True):
+        assert [{**link, "loss": 0.0} for link in lossy.links] == list(clean.links)
+        assert lossy.flows == clean.flows and lossy.duration_s == clean.duration_s
+
+
+def test_loss_of_the_way_back_alone_is_kept_and_swept(tmp_path):
+    text = CONFIG.replace("loss=V_loss, rate=V_up_rate", "loss=V_back, rate=V_up_rate")
+    text = text.replace("'V_loss': 0.001", "'V_loss': 0, 'V_back': 0")
+    text = text.replace("    'ecns':", "    'losses': (['V_back'], ['back'], [0, 0.02], {}),\n    'ecns':")
+    path = tmp_path / "made.toml"
+    path.write_text(read(tmp_path, text.replace("['delays',", "['losses',")).toml)
+    plan = check(sj.api.prepare(path))
+    assert {tuple(link["loss"] for link in case.links) for case in plan.cases} == {(0.0, 0.0), (0.0, 0.02)}
+
+
+def test_iperf_counts_payload_and_we_packets(tmp_path):
+    udp = "server='near', port=5001, proto='udp', rate='1mbit', duration"
+    made = read(tmp_path, CONFIG.replace("server='near', port=5001, duration", udp)).toml
+    (rate,) = re.findall(r'"cbr\(rate=([0-9.]+)Mbit/s, size=1498B\)"', made)
+    assert float(rate) * 1470 / 1498 == pytest.approx(1.0, rel=1e-8)
 
 
 def test_a_configuration_is_run_in_one_step(tmp_path, capsys):

@@ -15,6 +15,9 @@ from .tpconf import Config, amount, arguments, assigned, varied
 
 #: Base RTT that stands for a testbed's wires where no delay is emulated.
 WIRES = 0.2
+NO_LOSS = "0 %"
+#: Payload of iperf 2's datagrams, and what UDP and IP put before it.
+DATAGRAM, HEADERS = 1470, 28
 QUEUES = {"pfifo": "fifo", "bfifo": "fifo", "fifo": "fifo"}
 
 
@@ -39,8 +42,14 @@ def read(path: Path) -> Teacup:
     base = _experiment(config, defaults, left)
     sweep: dict[str, list[str]] = {}
     zips: list[dict[str, list[str]]] = []
-    for name, values in varying:
-        cases = [_experiment(config, {**defaults, **value}, []) for value in values]
+    rows = [(name, [_experiment(config, {**defaults, **value}, []) for value in values]) for name, values in varying]
+    if all(keys["path.up_loss"] == NO_LOSS for keys in (base, *(case for _, cases in rows for case in cases))):
+        shape = _dumbbell
+    else:
+        shape = _links
+    base = shape(base)
+    for name, made in rows:
+        cases = [shape(case) for case in made]
         if any(set(case) != set(base) for case in cases):
             raise config.wrong(
                 "TPCONF_vary_parameters", f"{name!r} changes which flows there are, which a sweep cannot"
@@ -58,7 +67,7 @@ def read(path: Path) -> Teacup:
 
 
 def _experiment(config: Config, names: Mapping[str, Any], left: list[str]) -> dict[str, str]:
-    """Keys of our experiment for one setting of the V_ variables."""
+    """Keys of our experiment for one setting of the V_ variables; `path.up_loss`, which no file has, among them."""
     variable = "TPCONF_router_queues"
     pipes = [arguments(config, variable, text, names)[1] for _, text in config.rows(variable, 2)]
     variable = "TPCONF_traffic_gens"
@@ -81,7 +90,8 @@ def _experiment(config: Config, names: Mapping[str, Any], left: list[str]) -> di
         "path.rtt": f"{delay or WIRES:g} ms",
         "path.queue": QUEUES.get(aqm, aqm),
         "path.up_queue": QUEUES.get(str(up.get("queue_disc", "fifo")), str(up.get("queue_disc", "fifo"))),
-        "path.loss": f"{100 * amount(config, 'TPCONF_router_queues', down.get('loss', 0)):g} %",
+        "path.loss": _loss(config, down),
+        "path.up_loss": _loss(config, up),
     }
     for key, pipe in (("path.buffer", down), ("path.up_buffer", up)):
         if "queue_size" in pipe:
@@ -99,6 +109,32 @@ def _experiment(config: Config, names: Mapping[str, Any], left: list[str]) -> di
         if i and (flow["from"], flow["to"]) != ways and _pipe(config, pipes, flow["from"], flow["to"]) is not down:
             keys[place + "direction"] = "up"
     return keys
+
+
+def _dumbbell(keys: Mapping[str, str]) -> dict[str, str]:
+    """Where the way back loses nothing, a `[path]` says all."""
+    return {key: value for key, value in keys.items() if key != "path.up_loss"}
+
+
+def _links(keys: Mapping[str, str]) -> dict[str, str]:
+    """The same path as two links, of which either may lose packets."""
+    path = {key[5:]: value for key, value in keys.items() if key.startswith("path.")}
+    delay = f"{float(path.pop('rtt').removesuffix(' ms')) / 2:g} ms"
+    made: dict[str, str] = {}
+    for name, of in (("bottleneck", ""), ("return", "up_")):
+        own = {"rate": path["up" if of else "rate"], "delay": delay}
+        own |= {key: path[of + key] for key in ("queue", "buffer", "loss") if of + key in path}
+        made |= {f"link.{name}.{key}": value for key, value in own.items()}
+    for key, value in keys.items():
+        if key.endswith(".start"):  # each flow has one
+            flow = key.removesuffix(".start")
+            ways = ["bottleneck", "return"]
+            if f"{flow}.direction" in keys:
+                ways.reverse()
+            made |= {f"{flow}.route": f'["{ways[0]}"]', f"{flow}.back": f'["{ways[1]}"]'}
+        if not key.startswith("path.") and not key.endswith(".direction"):
+            made[key] = value
+    return made
 
 
 def _flow(
@@ -124,7 +160,7 @@ def _flow(
     if task == "start_iperf":
         made |= {"name": f"iperf-{number}", "duration": seconds(), "from": host("client"), "to": host("server")}
         if say.get("proto") == "udp":
-            made["traffic"] = f"cbr(rate={_rate(config, say.get('rate', '1mbit'))}, size=1498B)"
+            made["traffic"] = _datagrams(_rate(config, say.get("rate", "1mbit")))
         else:
             made["cc"] = _algorithm(config, names, made["from"], str(say.get("congestion_algo", "")))
         return [made]
@@ -244,6 +280,17 @@ def _rate(config: Config, value: Any) -> str:
     return f"{match[1]}{match[2].upper().replace('K', 'k')}bit/s"
 
 
+def _datagrams(rate: str) -> str:
+    """What `iperf -u -b` sends at a rate, which is its payload's: socket writes, without headers (iperf(1))."""
+    digits, prefix = re.fullmatch(r"([0-9.]+)([kMG]?)bit/s", rate).groups()  # type: ignore[union-attr]
+    size = DATAGRAM + HEADERS
+    return f"cbr(rate={float(digits) * size / DATAGRAM:.9g}{prefix}bit/s, size={size}B)"
+
+
+def _loss(config: Config, pipe: Mapping[str, Any]) -> str:
+    return f"{100 * amount(config, 'TPCONF_router_queues', pipe.get('loss', 0)):g} %"
+
+
 def _buffer(config: Config, value: Any, in_bytes: bool) -> str:
     match = re.fullmatch(r"(\d+)\s*(k?)(bytes)?", str(value).strip(), re.IGNORECASE)
     if not match:
@@ -264,13 +311,13 @@ def _toml(
 
     def plain(key: str, value: str) -> str:
         leaf = key.rsplit(".", 1)[1]
-        return value if leaf in ("ecn", "count") else json.dumps(value)
+        return value if leaf in ("ecn", "count", "route", "back") else json.dumps(value)
 
-    lines = ["format = 1", f"title = {json.dumps(path.name + ', from TEACUP')}", "", "[path]"]
-    lines += [f"{key[5:]} = {plain(key, value)}" for key, value in keys.items() if key.startswith("path.")]
-    for name in dict.fromkeys(key.split(".")[1] for key in keys if key.startswith("flow.")):
-        lines += ["", "[[flow]]", f"name = {json.dumps(name)}"]
-        start = f"flow.{name}."
+    lines = ["format = 1", f"title = {json.dumps(path.name + ', from TEACUP')}"]
+    for place in dict.fromkeys(key.rpartition(".")[0] for key in keys if not key.startswith("run.")):
+        kind, _, name = place.partition(".")
+        lines += ["", f"[[{kind}]]", f"name = {json.dumps(name)}"] if name else ["", f"[{kind}]"]
+        start = f"{place}."
         lines += [f"{key[len(start) :]} = {plain(key, value)}" for key, value in keys.items() if key.startswith(start)]
     count = runs if isinstance(runs, int) and runs > 0 else 1
     lines += ["", "[run]", f"duration = {json.dumps(keys['run.duration'])}", f"repeat = {count}"]

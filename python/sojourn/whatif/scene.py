@@ -151,7 +151,7 @@ def unloaded_ms(case: Case) -> float:
 
     A trace's opportunities are no rate, and what one waits for them depends on when it comes: it counts as load.
     """
-    rates = [link["rate_mbps"] for link in case.links if link["rate_mbps"] and not link["trace"]]
+    rates = [float(link["rate_mbps"]) for link in case.links if link["rate_mbps"] and not link["trace"]]
     delay = sum(float(link["delay_ms"]) for link in case.links)
     return delay + sum(PROBE_BYTES * 8 / (rate * 1e3) for rate in rates)
 
