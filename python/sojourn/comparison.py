@@ -91,10 +91,11 @@ class Comparison:
         """One row per case and metric, as a polars frame."""
         import polars as pl
 
-        return pl.DataFrame(self.rows())
+        # Of single pairs no interval tells what type it would be of.
+        return pl.DataFrame(self.rows(), schema_overrides={"low": pl.Float64, "high": pl.Float64})
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one dictionary per case and metric."""
+        """Return one dictionary per case and metric; `low` and `high` are None where there is no interval."""
         return [
             {
                 "case": p.case,
@@ -177,7 +178,7 @@ def _cells(p: Pair) -> tuple[str, ...]:
     d = p.difference
     column = COLUMNS.get(p.metric)
     scale = column.scale if column else 1.0
-    interval = "–" if d.exact else f"{number(scale * d.low)} … {number(scale * d.high)}"
+    interval = "–" if d.low is None or d.high is None else f"{number(scale * d.low)} … {number(scale * d.high)}"
     percent = "–" if p.percent != p.percent else f"{p.percent:+.1f}"
     name = column.title if column else p.metric
     figures = (number(scale * value) for value in (p.a, p.b, d.mean))

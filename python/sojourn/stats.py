@@ -71,21 +71,23 @@ def _decimals(value: float, significant: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Mean of paired differences b - a with an interval of Student's t."""
+    """Mean of paired differences b - a with an interval of Student's t; pairs without spread, as one is, have none."""
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
 
     @property
     def exact(self) -> bool:
         """Whether the pairs carry no spread from which an interval could be drawn."""
-        return self.n < 2 or self.low == self.high
+        return self.low is None or self.high is None
 
     @property
     def clear(self) -> bool:
         """Whether the interval leaves out zero; identical pairs are clear when they differ at all."""
+        if self.low is None or self.high is None:
+            return abs(self.mean) > 0.0
         return self.low > 0.0 or self.high < 0.0
 
 
@@ -110,18 +112,20 @@ def paired_difference(a: Sequence[float], b: Sequence[float]) -> Difference:
     """Mean of b - a over pairs, with the 95 % interval of Student's t: a bootstrap of five pairs covers 84 %, not 95.
 
     >>> paired_difference([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])
-    Difference(mean=1.0, low=1.0, high=1.0, n=3)
+    Difference(mean=1.0, low=None, high=None, n=3)
+    >>> paired_difference([1.0, 2.0, 4.0], [2.0, 3.0, 5.5]).exact
+    False
     """
     if len(a) != len(b):
         raise ValueError(f"pairs need equal lengths, not {len(a)} and {len(b)}")
     differences = [_beyond_rounding(float(one), float(other)) for one, other in zip(a, b, strict=True)]
     differences = [value for value in differences if not math.isnan(value)]
     if not differences:
-        return Difference(math.nan, math.nan, math.nan, 0)
+        return Difference(math.nan, None, None, 0)
     # Each is off by the rounding of the figures that it is the difference of, which may be far larger than it.
     noise = 2.0 * _noise([*a, *b])
     if min(differences) == max(differences) or max(differences) - min(differences) <= noise:
-        return Difference(differences[0], differences[0], differences[0], len(differences))
+        return Difference(differences[0], None, None, len(differences))
     mean, half, n = astuple(mean_interval(differences))
     return Difference(mean, mean - half, mean + half, n)
 

@@ -1,6 +1,7 @@
 import re
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 import sojourn as sj
@@ -126,7 +127,7 @@ def test_seeds_that_are_common_already_are_left_alone(sweep_file):
 
 
 def test_rounding_is_no_difference():
-    assert paired_difference([0.1 + 0.2, 0.7], [0.3, 0.7]) == Difference(0.0, 0.0, 0.0, 2)
+    assert paired_difference([0.1 + 0.2, 0.7], [0.3, 0.7]) == Difference(0.0, None, None, 2)
     assert paired_difference([0.3, 0.7], [0.3 + 1e-12, 0.7]).mean > 0.0
 
 
@@ -147,6 +148,18 @@ def test_pairs_that_are_all_alike_count_as_one_for_programs_too():
     assert "n: pairs of runs; 1 if all pairs are alike or only one was run" in both.markdown()
     assert {row["n"] for row in both.rows()} == {1}
     assert all(cells.split(" | ")[-2] == "1" for cells in both.markdown().splitlines() if cells.startswith("|  | flow"))
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_single_pairs_have_no_interval(repeat):
+    line = LINE.format(buffer="1BDP", cc="newreno, cubic")
+    both = sj.compare(line, line.replace("newreno", "cubic"), metrics="flow.share", set=SET, repeat=repeat)
+    (row, *_), (pair, *_) = both.rows(), both.pairs
+    assert (row["low"] is None, row["high"] is None) == (repeat == 1,) * 2
+    assert (pair.difference.low is None) == pair.difference.exact == (repeat == 1)
+    assert pair.difference.mean and (pair.verdict == "one pair") == (repeat == 1)
+    assert both.frame.schema["low"] == both.frame.schema["high"] == pl.Float64
+    assert both.frame["low"].null_count() == (len(both.pairs) if repeat == 1 else 0)
 
 
 def test_one_metric_is_no_sequence_of_letters():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.stats import Interval, incomplete_beta, mean_interval, number, paired_difference, t_quantile
+from sojourn.stats import Difference, Interval, incomplete_beta, mean_interval, number, paired_difference, t_quantile
 
 # Two-sided 95 % and 99 % points as printed tables of Student's t give them.
 PRINTED = [
@@ -90,7 +90,9 @@ def test_what_is_without_bound_is_so_in_the_mean():
 
 
 def test_paired_difference_without_spread():
-    assert paired_difference([1.0], [3.0]).exact
+    assert paired_difference([1.0], [3.0]) == Difference(2.0, None, None, 1)
+    assert paired_difference([1.0], [3.0]).exact and paired_difference([3.0], [1.0]).clear
+    assert paired_difference([math.nan], [3.0]).exact and not paired_difference([math.nan], [3.0]).clear
     assert paired_difference([1.0, 2.0], [1.0, 2.0]).mean == 0.0
     assert not paired_difference([1.0, 2.0], [1.0, 2.0]).clear
     with pytest.raises(ValueError, match="equal lengths"):

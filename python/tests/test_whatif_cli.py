@@ -50,6 +50,7 @@ def test_one_run_each_tells_nothing_apart_at_the_terminal_and_in_json(sojourn):
     once = ("whatif", *OPTIONS, "--duration", "6s", "--repeat", "1")
     told = json.loads(sojourn(*once, "--json").stdout)
     assert sorted([told["choice"], *told["not_told_apart"]]) == ["fifo", "fq_codel"]
+    assert all(queue["delay"]["half"] is None and queue["delay"]["n"] == 1 for queue in told["queues"])
     printed = sojourn(*once).stdout
     assert "One run each: no telling" in printed and "Not distinguishable" not in printed
 

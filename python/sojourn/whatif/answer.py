@@ -75,7 +75,8 @@ class Answer:
         from .words import not_modelled, unmarked, unmeasured
 
         def interval(one: stats.Interval) -> dict[str, float | int | None]:
-            return {"mean": one.mean if abs(one.mean) < float("inf") else None, "half": one.half, "n": one.n}
+            mean = one.mean if abs(one.mean) < float("inf") else None
+            return {"mean": mean, "half": one.half if one.n > 1 else None, "n": one.n}
 
         tc, ipfw = self.setup
         return {
