@@ -74,6 +74,36 @@ def test_flent_counts_no_datagrams_as_tcp(sojourn, tmp_path):
     assert written["metadata"]["TEST_PARAMETERS"] == {"download_streams": "1"}
 
 
+def test_flent_counts_no_uploads_as_downloads(sojourn, tmp_path):
+    line = "10Mbit/s 20ms 1BDP fifo: newreno, cubic, vegas, cbr(rate=1Mbit/s)"
+    up = [f"flow.{name}.direction=up" for name in ("cubic", "vegas", "cbr")]
+    sets = [word for one in ("run.duration=2 s", "path.up=8 Mbit/s", *up) for word in ("--set", one)]
+
+    def written(*more: str) -> tuple[dict, dict]:
+        assert sojourn("export", line, *sets, *more, "-o", "run.flent.gz").returncode == 0
+        data = json.loads(gzip.decompress((tmp_path / "run.flent.gz").read_bytes()))
+        return data["metadata"], data["results"]
+
+    about, series = written()
+    assert (about["NAME"], about["TEST_PARAMETERS"]) == (
+        "rrul_be_nflows",
+        {"download_streams": "1", "upload_streams": "2"},
+    )
+    flows = {name for name in series if "::" in name and "tcp_" not in name}
+    assert flows == {"TCP download BE::1", "TCP upload BE::1", "TCP upload BE::2", "UDP upload::1"}
+    assert series["TCP download sum"] == series["TCP download BE::1"]
+    last = {name: values[-1] for name, values in series.items()}
+    assert last["TCP upload sum"] == pytest.approx(last["TCP upload BE::1"] + last["TCP upload BE::2"])
+    assert last["TCP upload avg"] == pytest.approx(last["TCP upload sum"] / 2)
+    assert last["TCP totals"] == pytest.approx(last["TCP upload sum"] + last["TCP download sum"])
+    # Uploads alone are another test of Flent's, also where the first flow of all is none.
+    about, series = written("--flow", "cubic", "--flow", "cbr")
+    assert (about["NAME"], about["TEST_PARAMETERS"]) == ("tcp_nup", {"upload_streams": "1"})
+    assert "TCP upload::1" in series and not any("download" in name for name in series)
+    sets += ["--set", "flow.newreno.direction=up"]
+    assert written("--flow", "newreno", "--flow", "vegas")[0]["TEST_PARAMETERS"] == {"upload_streams": "2"}
+
+
 def test_flent_averages_over_the_flows_that_have_a_value(sojourn, tmp_path):
     line = "10Mbit/s 20ms 1BDP fifo: cbr(rate=1Mbit/s), newreno@0.5s, newreno@1s"
     assert sojourn("export", line, "--set", "run.duration=2 s", "-o", "run.flent.gz").returncode == 0

@@ -1,8 +1,9 @@
 """`.flent.gz`: a run as a result of Flent (https://flent.org), and Flent's results as series.
 
-A run is written as Flent's test `tcp_ndown`, so that its plots find their series: rates in Mbit/s under `TCP download`,
-of flows of datagrams under `UDP download`, and as `Ping (ms) ICMP` what a probe would have met: base RTT and the queues
-both ways.
+A run is written as the test of Flent's that has such flows, so that its plots find their series: `tcp_ndown`, where all
+go up `tcp_nup`, where some do `rrul_be_nflows`. Rates in Mbit/s stand under `TCP download` and `TCP upload`, those of
+datagrams under `UDP download` and `UDP upload`, and as `Ping (ms) ICMP` what a probe would have met: base RTT and the
+queues both ways.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 #: Version of Flent's file format that is written; nothing newer is read.
 VERSION = 3
-_TCP, _UDP = "TCP download", "UDP download"
+_UDP = "UDP"
+_PING = "Ping (ms) ICMP"
 # Runs have no date: theirs begin with Unix' own.
 EPOCH = "1970-01-01T00:00:00.000000Z"
 #: A file that unpacks to more is no result of a test.
@@ -72,15 +74,23 @@ def written(run: Source, flows: pl.DataFrame, links: pl.DataFrame, picked: Seque
             values = _values(mine[column])
             results[f"{name}::{suffix}"] = values
             raw[f"{name}::{suffix}"] = _raw(times, values)
-    rates = [results[name] for name in called.values() if name.startswith(_TCP)]
-    if rates:
-        known = [[v for v in at if v is not None] for at in zip(*rates, strict=True)]
-        results["TCP download sum"] = [sum(at) if at else None for at in known]
-        results["TCP download avg"] = [sum(at) / len(at) if at else None for at in known]
-    results["Ping (ms) ICMP"] = ping = _ping(frame, run, links, picked)
-    raw["Ping (ms) ICMP"] = [{**one, "seq": n} for n, one in enumerate(_raw(times, ping))]
+    ways = {
+        way: there
+        for way in ("download", "upload")
+        if (there := [results[name] for name in called.values() if name.startswith(f"TCP {way}")])
+    }
+    for way, rates in ways.items():
+        results[f"TCP {way} sum"], known = _sums(rates)
+        results[f"TCP {way} avg"] = [sum(at) / len(at) if at else None for at in known]
+    results[_PING] = ping = _ping(frame, run, links, picked)
+    raw[_PING] = [{**one, "seq": n} for n, one in enumerate(_raw(times, ping))]
+    test = "tcp_nup" if list(ways) == ["upload"] else "tcp_ndown"
+    if len(ways) > 1:
+        test = "rrul_be_nflows"
+        results["TCP totals"], _ = _sums([rate for rates in ways.values() for rate in rates])
+        results["Ping (ms) avg"] = ping  # it has a second probe, whose mean with this one its plots show
     metadata = {
-        "NAME": "tcp_ndown",
+        "NAME": test,
         "TITLE": run.title,
         "NOTE": "; ".join(_note(name, run, i) for i, name in called.items()),
         "TIME": EPOCH,
@@ -93,8 +103,8 @@ def written(run: Source, flows: pl.DataFrame, links: pl.DataFrame, picked: Seque
         "STEP_SIZE": round(step, 9),
         "IP_VERSION": 4,
         "FLENT_VERSION": "2.0.0",
-        "DATA_FILENAME": "tcp_ndown.flent.gz",
-        "TEST_PARAMETERS": {"download_streams": str(len(rates))},
+        "DATA_FILENAME": f"{test}.flent.gz",
+        "TEST_PARAMETERS": {f"{way}_streams": str(len(rates)) for way, rates in (ways or {"download": []}).items()},
         "SERIES_META": {name: {"UNITS": "ms" if "ms" in name or "rtt" in name else "Mbits/s"} for name in results},
     }
     data = {"version": VERSION, "metadata": metadata, "x_values": times, "results": results, "raw_values": raw}
@@ -103,20 +113,40 @@ def written(run: Source, flows: pl.DataFrame, links: pl.DataFrame, picked: Seque
 
 
 def _called(case: Case, picked: Sequence[int]) -> dict[int, str]:
-    """The series of each flow: Flent's plots add up whatever is called a TCP download, so that datagrams are not."""
-    counts = dict.fromkeys((_TCP, _UDP), 0)
+    """The series of each flow: Flent's plots add up whatever is called a TCP download, so that what goes up is not, nor
+    are datagrams.
+    """
+    ways = {i: "upload" if _upwards(case, i) else "download" for i in picked}
+    tcp = {way for i, way in ways.items() if case.flows[i]["cc"] != "none"}
+    counts: dict[str, int] = {}
     called = {}
-    for i in picked:
-        kind = _UDP if case.flows[i]["cc"] == "none" else _TCP
-        counts[kind] += 1
+    for i, way in ways.items():
+        # Where streams go both ways, Flent's test says of each that it is best effort.
+        kind = f"{_UDP} {way}" if case.flows[i]["cc"] == "none" else f"TCP {way}{' BE' if len(tcp) > 1 else ''}"
+        counts[kind] = counts.get(kind, 0) + 1
         called[i] = f"{kind}::{counts[kind]}"
     return called
+
+
+def _upwards(case: Case, flow: int) -> bool:
+    """Whether its data go where ACKs of the others come: by a path's way back, or against the first flow."""
+    down, up = case.flows[0]["route"], case.flows[0]["back"]
+    if down == ["return"]:  # as a `[path]` calls it, also of a first flow that goes up
+        down, up = up, down
+    mine = set(case.flows[flow]["route"])
+    return bool(mine & set(up)) and not mine & set(down)
+
+
+def _sums(rates: Sequence[Sequence[float | None]]) -> tuple[list[float | None], list[list[float]]]:
+    """The sum in each step of those that have a value then, and these values."""
+    known = [[v for v in at if v is not None] for at in zip(*rates, strict=True)]
+    return [sum(at) if at else None for at in known], known
 
 
 def _note(series: str, run: Source, flow: int) -> str:
     of = run.case.flows[flow]
     means = ", window and RTT are means of its connections" if flow in run.connections else ""
-    return f"{series.removeprefix(f'{_TCP}::')}: {of['name']} ({of['cc']}{means})"
+    return f"{series.removeprefix('TCP download::')}: {of['name']} ({of['cc']}{means})"
 
 
 def _values(column: pl.Series) -> list[float | None]:
