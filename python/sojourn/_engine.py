@@ -92,10 +92,28 @@ def _near(path: Path) -> str:
     return f"; did you mean {near}?" if near else ""
 
 
-def _unsound(error: _core.SpecError) -> SpecError:
+def _unsound(error: _core.SpecError, file: str) -> SpecError:
     """The core's refusal as ours, with its parts where it has any."""
     parts = {name: getattr(error, name) for name in ("source", "key", "what") if hasattr(error, name)}
-    return SpecError(str(error), **parts)
+    parts |= {"what": _of_python(parts["what"], file)} if "what" in parts else {}
+    return SpecError(_of_python(str(error), file), **parts)
+
+
+def _of_python(message: str, file: str) -> str:
+    """What is said of a congestion control that is not there, where the results beside the file had it from Python."""
+    unknown = re.search(r'there is no congestion control "([^"]*)"', message)
+    if not unknown or Path(file).name != "spec.toml":
+        return message
+    try:
+        classes = json.loads(Path(file).with_name("meta.json").read_bytes())["classes"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return message
+    if unknown[1] not in classes:
+        return message
+    return (
+        f"{message[: unknown.end()]}: in these results it was a class in Python, which they do not hold; "
+        f"in Python sojourn.run({file!r}, algorithms={{{unknown[1]!r}: …}}) runs them again"
+    )
 
 
 def _ask(question: Callable[..., T], experiment: Experiment, *more: Any) -> T:
@@ -103,7 +121,7 @@ def _ask(question: Callable[..., T], experiment: Experiment, *more: Any) -> T:
     try:
         return question(experiment.text, experiment.file, list(experiment.overrides), *more, list(experiment.classes))
     except _core.SpecError as error:
-        raise _unsound(error) from None
+        raise _unsound(error, experiment.file) from None
 
 
 def check(experiment: Experiment) -> Plan:
@@ -187,7 +205,7 @@ def capture(
             stop=stop or _core.StopFlag(),
         )
     except _core.SpecError as error:
-        raise _unsound(error) from None
+        raise _unsound(error, experiment.file) from None
 
 
 def asked(experiment: Experiment) -> dict[int, list[int]]:
@@ -222,7 +240,7 @@ def sweeps(experiment: Experiment, key: str) -> bool:
     try:
         return key in _core.swept(*given)
     except _core.SpecError as error:
-        raise _unsound(error) from None
+        raise _unsound(error, experiment.file) from None
 
 
 @cache

@@ -13,7 +13,7 @@ from ._engine import table
 from ._types import Plan
 from .errors import SpecError
 from .figures import HEADS, quantity
-from .result import SUMMARIES, Result, told
+from .result import RECORDED_BY, SUMMARIES, Result, told
 from .stats import counted
 from .toml import written
 
@@ -202,5 +202,7 @@ def _table(result: Result, name: str) -> pl.DataFrame:
         return frame
     recorded = told(result.recorded)
     if name not in recorded:
-        raise SpecError(f"no table {name!r} in this result; there are {', '.join([*SUMMARIES, *recorded])}")
+        _, option = RECORDED_BY.get(name, ("", ""))
+        cure = f": give the command that made it again, with {option}, which records it" if option else ""
+        raise SpecError(f"no table {name!r} in this result{cure}; there are {', '.join([*SUMMARIES, *recorded])}")
     return result.table(name)

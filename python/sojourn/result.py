@@ -316,16 +316,19 @@ def told(recorded: tuple[str, ...]) -> dict[str, str]:
     return {(_SERIES + name if name in SERIES else name): name for name in recorded}
 
 
+#: Behind each table that is recorded on demand: what asks for it in Python, and on the command line.
+RECORDED_BY = {
+    **dict.fromkeys((*SERIES, *(_SERIES + name for name in SERIES)), ("series='10ms'", "--series 10ms")),
+    **dict.fromkeys(EVENTS, ("events=True", "--events")),
+    **dict.fromkeys(ACKS, ("acks=True", "--acks")),
+    **dict.fromkeys(DIFTR, ("diftr=True", "--diftr")),
+}
+
+
 def _cure(name: str, recorded: tuple[str, ...]) -> str:
-    if name in SERIES:
-        how = "run again with series='10ms' (on the command line: --series 10ms)"
+    if name in RECORDED_BY:
+        how = "run again with {} (on the command line: {})".format(*RECORDED_BY[name])
         how += f"; the summary of {name} is the attribute {name}" if name in SUMMARIES else ""
-    elif name in EVENTS:
-        how = "run again with events=True (on the command line: --events)"
-    elif name in ACKS:
-        how = "run again with acks=True (on the command line: --acks)"
-    elif name in DIFTR:
-        how = "run again with diftr=True (on the command line: --diftr)"
     else:
         ours = (one for one in SUMMARIES if one not in SERIES)
         how = f"this result has {', '.join([*ours, *told(recorded)])}, and attributes {', '.join(SUMMARIES)}"

@@ -63,6 +63,18 @@ def test_no_column_is_empty_because_one_flow_lacks_a_distribution(sojourn, tmp_p
     assert "NaN" not in (tmp_path / "series.csv").read_text()
 
 
+@pytest.mark.parametrize(
+    ("table", "option"),
+    [("events", "--events"), ("drops", "--events"), ("series.links", "--series 10ms"), ("vars", "--series 10ms"),
+     ("acks", "--acks"), ("diftr", "--diftr")],
+)  # fmt: skip
+def test_a_table_that_was_not_recorded_is_refused_with_the_option_that_records_it(sojourn, folder, table, option):
+    told = sojourn("export", "out", "--table", table)
+    assert told.returncode == 2
+    assert f"no table '{table}' in this result: give the command that made it again, with {option}, " in told.stderr
+    assert "record" not in sojourn("export", "out", "--table", "evnets").stderr
+
+
 def test_flent_counts_no_datagrams_as_tcp(sojourn, tmp_path):
     line = "10Mbit/s 20ms 1BDP fifo: newreno, cbr(rate=1Mbit/s)"
     assert sojourn("export", line, "--set", "run.duration=2 s", "-o", "run.flent.gz").returncode == 0

@@ -111,6 +111,26 @@ def test_a_class_that_is_not_given_is_unknown():
         sj.run("5Mbit/s 40ms 1BDP fifo: aimd", set=SHORT)
 
 
+def test_a_class_that_results_had_is_told_from_a_name_that_is_wrong(tmp_path):
+    class Still(sj.CongestionControl):
+        def on_ack(self, flow, ack):
+            pass
+
+        def on_congestion(self, flow, signal):
+            return flow.cwnd
+
+    settings = {"run.duration": "1 s"}
+    ran = sj.run("5Mbit/s 40ms 1BDP fifo: still", algorithms={"still": Still}, set=settings, out=tmp_path)
+    spec = tmp_path / "spec.toml"
+    with pytest.raises(sj.SpecError, match="in these results it was a class in Python, which they do not hold") as told:
+        sj.check(spec)
+    assert "(there are" not in str(told.value) and "algorithms={'still': …}" in told.value.what
+    assert sj.run(spec, algorithms={"still": Still}).digest == ran.digest
+    spec.write_text(spec.read_text().replace("still", "stil"))
+    with pytest.raises(sj.SpecError, match=r'no congestion control "stil" \(there are newreno'):
+        sj.check(spec)
+
+
 def test_results_of_classes_are_never_taken_as_done(tmp_path):
     class Window(sj.CongestionControl):
         packets = 4
