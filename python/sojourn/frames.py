@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ._engine import diftr_events, table
@@ -38,16 +39,51 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def of_rows(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Summaries, one to a row."""
+def of_rows(rows: Iterable[Mapping[str, Any]], subject: str = "") -> pl.DataFrame:
+    """Summaries, one to a row. With a `subject` (`flow`, `group`, `link`) all its figures are columns, in the order of
+    the core's list, whatever these runs have; of those that runs name themselves (`mode_s.*`) there is what they have.
+    """
     import polars as pl
 
     frame = pl.DataFrame(list(rows), infer_schema_length=None, strict=False)
-    # A distribution that one flow or link lacks and another has is no figure of its own.
-    empty = [name for name, dtype in frame.schema.items() if dtype == pl.Null]
-    frame = frame.drop(name for name in empty if any(other.startswith(f"{name}.") for other in frame.columns))
+    frame = _with_all(frame, subject) if subject and frame.columns else frame
     # A figure that no run has (no ECN backoff, no completion) is still a column of numbers.
     return frame.with_columns(pl.selectors.by_dtype(pl.Null).cast(pl.Float64))
+
+
+def _with_all(frame: pl.DataFrame, subject: str) -> pl.DataFrame:
+    import polars as pl
+
+    listed = _figures(subject)
+    # A distribution that a flow or link lacks is null in its place, and no figure of its own.
+    parents = {name.rpartition(".")[0] for name in listed}
+    have = [name for name in frame.columns if name not in parents]
+    figures: list[str] = []
+    for name in listed:
+        figures += [own for own in have if own.startswith(name[:-1])] if name.endswith(".*") else [name]
+    known = {*figures}
+    first = next(i for i, name in enumerate(have) if name in known)
+    others = [name for name in have[first:] if name not in known]
+    return frame.select(
+        *have[:first], *(name if name in have else pl.lit(None).alias(name) for name in figures), *others
+    )
+
+
+@cache
+def _figures(subject: str) -> list[str]:
+    """The figures of a flow, group or link as the core lists them; of every distribution there is all that one has."""
+
+    def below(place: str) -> list[str]:
+        names = (str(one["name"]) for one in table("figures"))
+        return [name[len(place) :] for name in names if name.startswith(place)]
+
+    listed, spread = below(f"{subject}.NAME."), below("flow.NAME.rtt_ms.")
+    figures: dict[str, None] = {}
+    for name in listed:
+        parent = name.rpartition(".")[0]
+        whole = f"{parent}.p95" in listed
+        figures |= dict.fromkeys([f"{parent}.{leaf}" for leaf in spread] if whole else [name])
+    return list(figures)
 
 
 def of_columns(columns: Columns) -> pl.DataFrame:

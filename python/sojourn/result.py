@@ -220,9 +220,12 @@ class Result:
 
     def _part(self, part: str, index: str) -> pl.DataFrame:
         return frames.of_rows(
-            frames.key(outcome) | {index: i} | frames.flat(entry)
-            for outcome in self.outcomes
-            for i, entry in enumerate(outcome.summary[part])
+            (
+                frames.key(outcome) | {index: i} | frames.flat(entry)
+                for outcome in self.outcomes
+                for i, entry in enumerate(outcome.summary[part])
+            ),
+            index,
         )
 
     # -- recorded frames --------------------------------------------------------------------------------------------

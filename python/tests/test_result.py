@@ -233,3 +233,23 @@ def test_progress_and_tables_call_a_file_alike(sweep_file):
     for file, called in ((sweep_file, "two rates"), (untitled, str(untitled))):
         experiment = prepare(file)
         assert title(experiment, sj.check(file).title) == called
+
+
+def test_summaries_have_the_same_columns_whatever_ran(tmp_path):
+    short = {"run.duration": "2 s"}
+    lines = ("voip", "voip, cubic", "cubic, voip", "bytes(size=10kB)")
+    ran = [sj.run(f"10Mbit/s 20ms 1BDP fifo: {line}", set=short) for line in lines]
+    ran.append(sj.run("10Mbit/s 20ms 1BDP fifo: cubic", set=short | {"run.estimates": "true"}))
+    ran.append(sj.run("10Mbit/s 20ms 1BDP fifo: cubic", set=short | {"flow.cubic.traffic": "tmix(load=0.5)"}))
+    for name, subject in (("flows", "flow"), ("groups", "group"), ("links", "link")):
+        first, *others = (getattr(result, name).columns for result in ran)
+        assert all(columns == first for columns in others), name
+        listed = [f.removeprefix(f"{subject}.NAME.") for f in sj.list_figures() if f.startswith(f"{subject}.")]
+        figures = [figure for figure in listed if not figure.endswith(".*")]
+        assert [column for column in first if column in figures] == figures
+        assert not {"rtt_ms", "ack_rate_mbps", "queue_ms", "connections", "slow_start_exit"} & {*first}
+    assert ran[0].flows["rtt_ms.mean"].null_count() == 1 and ran[-1].flows["connections.opened"][0] > 0
+    # What has its names from the run stands where the list has it.
+    modes = sj.run("10Mbit/s 20ms 1BDP fifo: hldg", set=short).flows.columns
+    at = modes.index("mode_s.delay")
+    assert modes[at - 1] == "slow_start_exit.bdp_ratio" and modes[at + 3] == "connections.opened"
