@@ -18,7 +18,7 @@ from sojourn.commas import entries
 from sojourn.errors import SpecError
 from sojourn.suite import NAMES, Row, Rows, find, run, verdict
 from sojourn.suite.run import experiment, spec_number
-from sojourn.suite.show import labels, page, terminal
+from sojourn.suite.show import labels, page, settings_in_common, terminal
 from sojourn.suite.steady import warm_up
 from sojourn.suite.survey_table import overview, ranked
 
@@ -77,6 +77,17 @@ def test_rows_answer_by_name_spec_and_place() -> None:
     assert cc == ["newreno", "newreno", "cubic", "cubic"]
     assert aqm == ["codel(interval=25ms)", "codel(interval=50ms)", "codel(interval=50ms)", "fq_codel"]
     assert rest[2] == "load=1.1"
+
+
+def test_what_was_asked_for_is_shown_and_what_all_have_stands_once() -> None:
+    specs = ("codel(target=20ms, limit=850)", "fq_codel(target=10ms)", "red(min=1, max=3)", "red(min=1, max=6)")
+    rows = [_row("cubic", spec, 25, 4.0) for spec in specs]
+    typed = ("cubic", "codel", "fq_codel(target=10ms)", "red")
+    assert labels(rows, typed)[1] == ["codel", "fq_codel(target=10ms)", "red(max=3)", "red(max=6)"]
+    assert settings_in_common(rows, typed) == ["codel(target=20ms, limit=850)", "red(min=1)"]
+    assert labels(rows)[1][1] == "fq_codel" and "fq_codel(target=10ms)" in settings_in_common(rows)
+    # In any spelling; beside another of its name a whole one keeps what both have.
+    assert labels(rows, ["red( min=1,max=3 )"])[1][2:] == ["red(min=1, max=3)", "red(max=6)"]
 
 
 def test_a_run_has_settled_when_its_halves_agree() -> None:

@@ -41,6 +41,8 @@ class Ran:
     result: Result = field(repr=False)
     rows: Rows
     claims: tuple[Claim, ...]
+    #: Congestion controls and queues that were asked for, as they were spelled.
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,8 @@ def run(
         if held and not one.runs:
             continue
         result = one.result()
-        ran.append(Ran(scenario, result, Rows(list(_rows(scenario, result))), tuple(claims(result))))
+        rows = Rows(list(_rows(scenario, result)))
+        ran.append(Ran(scenario, result, rows, tuple(claims(result)), (*cc, *aqm)))
     everything = Rows([row for one in ran for row in one.rows])
     judged = tuple(Judged(statement, statement.check(everything)) for statement in suite.statements)
     suspect = _suspect(ran) if held else ()

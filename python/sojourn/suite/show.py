@@ -12,7 +12,7 @@ from .. import verdicts
 from ..fitting import Column, fitted
 from ..plot.style import name_of
 from ..stats import counted, number
-from .pieces import Measure, Row, Suite
+from .pieces import Measure, Row, Suite, same
 from .run import Answer, Ran
 
 if TYPE_CHECKING:
@@ -59,7 +59,11 @@ def _table(ran: Ran, console: Console) -> None:
 
     rows = list(ran.rows)
     measures = ran.scenario.measures[: ran.scenario.brief]
-    named = [(name, texts) for name, texts in zip(("cc", "queue", "case"), labels(rows), strict=True) if any(texts)]
+    named = [
+        (name, texts)
+        for name, texts in zip(("cc", "queue", "case"), labels(rows, ran.asked), strict=True)
+        if any(texts)
+    ]
     columns = [Column(name, words=True, key=True) for name, _ in named] + [Column(_head(m)) for m in measures]
     lines = [
         [*(Text(texts[i]) for _, texts in named), *(Text(number(row.figures[m.name])) for m in measures)]
@@ -68,6 +72,9 @@ def _table(ran: Ran, console: Console) -> None:
     console.print(fitted(columns, lines, console.width, ran.scenario.name))
     if len(rows) > MOST_ROWS:
         console.print(f"… and {len(rows) - MOST_ROWS} more cases: on the page, or with --json", highlight=False)
+    if common := settings_in_common(rows, ran.asked):
+        line = f"Settings that each has in all its rows: {', '.join(common)}"
+        console.print(line, markup=False, highlight=False, style="dim")
 
 
 def _overview(table: ReportTable, console: Console) -> None:
@@ -85,28 +92,41 @@ def _overview(table: ReportTable, console: Console) -> None:
     console.print(fitted(columns, lines, console.width, table.caption))
 
 
-def labels(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str]]:
-    """Congestion control, queue and the rest of each row, without what all rows share."""
+def labels(rows: Sequence[Row], asked: Sequence[str] = ()) -> tuple[list[str], list[str], list[str]]:
+    """Congestion control, queue and the rest of each row, without what all rows share; whole where `asked` for so."""
     shared = set.intersection(*(set(row.values.items()) for row in rows)) if rows else set()
     keys = [dict(pair for pair in row.values.items() if pair not in shared) for row in rows]
     rest = ["  ".join(f"{key.split('.')[-1]}={value}" for key, value in own.items()) for own in keys]
-    return _briefly([row.cc for row in rows]), _briefly([row.aqm for row in rows]), rest
+    ccs, aqms = (_briefly(specs, asked)[0] for specs in ([row.cc for row in rows], [row.aqm for row in rows]))
+    return ccs, aqms, rest
 
 
-def _briefly(specs: Sequence[str]) -> list[str]:
-    """Specs without the settings that all of their name have."""
+def settings_in_common(rows: Sequence[Row], asked: Sequence[str] = ()) -> list[str]:
+    """What the labels leave out, by name: `codel(target=20ms, limit=850)`."""
+    return [one for specs in ([row.cc for row in rows], [row.aqm for row in rows]) for one in _briefly(specs, asked)[1]]
+
+
+def _briefly(specs: Sequence[str], asked: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Specs without the settings that all of their name have, unless they were asked for; and these by name."""
     settings = {
-        spec: [part.strip() for part in spec.partition("(")[2].rstrip(")").split(",") if part] for spec in specs
+        spec: [part.strip() for part in spec.partition("(")[2].rstrip(")").split(",") if part]
+        for spec in dict.fromkeys(specs)
+        if spec
     }
     families: dict[str, list[set[str]]] = {}
     for spec, parts in settings.items():
-        families.setdefault(name_of(spec) if spec else "", []).append(set(parts))
-    brief = []
-    for spec in specs:
-        family = families[name_of(spec) if spec else ""]
-        own = [part for part in settings[spec] if len(family) > 1 and any(part not in other for other in family)]
-        brief.append(f"{name_of(spec)}({', '.join(own)})" if own else name_of(spec) if spec else "")
-    return brief
+        families.setdefault(name_of(spec), []).append(set(parts))
+    called = {"": ""}
+    left: dict[str, list[str]] = {}
+    for spec, parts in settings.items():
+        family = families[name_of(spec)]
+        own = [part for part in parts if any(part not in other for other in family)]
+        if any(same(spec, one) for one in asked):
+            own = parts
+        called[spec] = f"{name_of(spec)}({', '.join(own)})" if own else name_of(spec)
+        if len(own) < len(parts):
+            left[name_of(spec)] = [part for part in parts if all(part in other for other in family)]
+    return [called[spec] for spec in specs], [f"{name}({', '.join(parts)})" for name, parts in left.items()]
 
 
 def listing(suites: Sequence[Suite]) -> list[tuple[str, str, str]]:
@@ -233,7 +253,7 @@ def _over_time(ran: Ran) -> Section:
 
     link = ran.scenario.measures[0].metric.split(".")[1]
     groups: dict[str, list[tuple[str, Outcome]]] = {}
-    names, queues, rest = labels(list(ran.rows))
+    names, queues, rest = labels(list(ran.rows), ran.asked)
     cases = [case for case in ran.result.plan.cases if ran.result.of(case)]
     for case, cc, queue, other in zip(cases, names, queues, rest, strict=True):
         groups.setdefault(" ".join(filter(None, (queue, other))), []).append((cc, ran.result.of(case)[0]))
@@ -314,7 +334,7 @@ def _curves(ran: Ran, rows: Sequence[Row]) -> Figure:
 def _dots(ran: Ran, rows: Sequence[Row]) -> Figure:
     from ..plot import style
 
-    names, queues, rest = labels(rows)
+    names, queues, rest = labels(rows, ran.asked)
     places = [" ".join(filter(None, pair)) for pair in zip(queues, rest, strict=True)]
     order = list(dict.fromkeys(places))
     ccs = list(dict.fromkeys(names))
