@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .figures import quantity
 from .stats import counted
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ def lines(claims: Sequence[Claim]) -> Iterator[str]:
         together = len(held) > FEW_CASES
         if together:
             values = [claim.measured for claim in held if claim.measured is not None]
-            measured = f", measured {min(values):.6g} to {max(values):.6g}" if values else ""
+            ends = f"{four(min(values))} to {_with_unit(held[0].that, max(values))}" if values else ""
+            measured = f", measured {ends}" if values else ""
             yield f"holds: {replace(held[0], case={}).title} [{len(held)} cases]{measured}"
         for claim in cases:
             if claim.judged and not (together and claim.holds):
@@ -37,9 +40,24 @@ def lines(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def _line(claim: Claim) -> str:
-    measured = "" if claim.measured is None else f", measured {claim.measured:.6g}"
+    measured = "" if claim.measured is None else f", measured {_with_unit(claim.that, claim.measured)}"
     why = "" if claim.holds or not claim.why else f"\n  {claim.why}"
     return f"{claim.verdict}: {claim.title}{measured}{why}"
+
+
+def _with_unit(that: str, measured: float) -> str:
+    """A figure as the summary has it, with its unit; of a fraction, which claims call so, there is none."""
+    unit = quantity(that)
+    return f"{four(measured)} {unit.unit}".rstrip() if unit.scale == 1.0 else four(measured)
+
+
+def four(x: float) -> str:
+    """Four digits, as the core has them in the words on why a claim fails.
+
+    >>> four(5.68075), four(0.2), four(12345.6), four(0.0)
+    ('5.681', '0.2000', '12346', '0')
+    """
+    return f"{x:.{min(max(3 - math.floor(math.log10(abs(x))), 0), 9)}f}" if x and math.isfinite(x) else f"{x:g}"
 
 
 def unrun(claims: Sequence[Claim]) -> Iterator[str]:

@@ -73,12 +73,31 @@ def test_lines_of_those_judged_and_a_count_of_those_without_runs() -> None:
     unrun = claim(holds=False, judged=False, measured=None, why="no repetition has finished")
     told = [claim(), claim(holds=False, why="it is 0.4"), unrun]
     assert list(verdicts.lines(told)) == [
-        "holds: flow.a.share >= 0.5 [path.rtt=40 ms], measured 0.75",
-        "FAILS: flow.a.share >= 0.5 [path.rtt=40 ms], measured 0.75\n  it is 0.4",
+        "holds: flow.a.share >= 0.5 [path.rtt=40 ms], measured 0.7500",
+        "FAILS: flow.a.share >= 0.5 [path.rtt=40 ms], measured 0.7500\n  it is 0.4",
     ]
     assert list(verdicts.unrun(told)) == [WORDS]
     assert list(verdicts.unrun([claim()])) == []
     assert verdicts.score(told) == ("1 of 2", "1") and verdicts.score(told[:2]) == ("1 of 2", "")
+
+
+@pytest.mark.parametrize(
+    ("that", "measured", "line"),
+    [
+        ("flow.a.throughput_mbps", 4.01615, "4.016 Mbit/s"),
+        ("link.bottleneck.queue_ms.p95", 12.0, "12.00 ms"),
+        ("flow.a.loss_pct", 0.0, "0 %"),
+        ("flow.a.share", 0.401615, "0.4016"),  # a fraction, as the claim has it
+        ("fairness.jain", 1.0, "1.000"),
+        ("flow.a.backoffs.delay", 123456.0, "123456"),
+    ],
+)
+def test_what_was_measured_has_its_unit_and_the_digits_of_the_line_below(that: str, measured: float, line: str) -> None:
+    (told,) = verdicts.lines([claim(that=that, measured=measured)])
+    assert told.endswith(f", measured {line}")
+    together = [claim(that=that, measured=part * measured, case={"a": str(part)}) for part in (1, 2, 3, 4, 5)]
+    (told,) = verdicts.lines(together)
+    assert told.endswith(f" to {verdicts.four(5 * measured)}{line[len(verdicts.four(measured)) :]}")
 
 
 def test_an_against_that_fits_several_cases_is_refused_before_anything_runs(sojourn: Any, wide: Path) -> None:
@@ -147,7 +166,7 @@ def test_reproduce_says_so_in_print_in_json_and_on_its_page(wide: Path, tmp_path
     assert all(one.ok for one in done)
     said = io.StringIO()
     _print(done, Console(file=said, width=200))
-    assert "holds: flow.a.share >= 0.5 [path.rate=1 Mbit/s], measured 1\n" in said.getvalue()
+    assert "holds: flow.a.share >= 0.5 [path.rate=1 Mbit/s], measured 1.000\n" in said.getvalue()
     assert WORDS in said.getvalue() and "1 of 1 claims hold, 1 not judged." in said.getvalue()
     text = reproduce.write_all(done, tmp_path / "all.html", quick=True).read_text("utf-8")
     assert "claims not judged" in text and "path.rate=12 Mbit/s" in text
@@ -164,7 +183,7 @@ def test_a_suite_names_condition_and_case_of_a_claim(wide: Path, tmp_path: Path)
     answer = Answer(Suite("made", "Made", "Of one.", (scenario,)), True, (ran,), ())
     said = io.StringIO()
     terminal(answer, Console(file=said, width=200))
-    assert f"FAILS: flow.a.share <= 0.5 [path.rate={MISSED}], measured 1\n" in said.getvalue()
+    assert f"FAILS: flow.a.share <= 0.5 [path.rate={MISSED}], measured 1.000\n" in said.getvalue()
     assert WORDS in said.getvalue()
     text = page(answer, tmp_path / "page.html").read_text("utf-8")
     assert f"path.rate={MISSED}" in text and "not judged" in text and "<= 0.5" in text.replace("&lt;", "<")
