@@ -245,6 +245,8 @@ def run_all(
 
     As with `sweep`, an interrupt keeps what is finished, which `stopped` is told, and a failing run stops no other.
     """
+    if jobs is not None and jobs < 1:
+        raise SpecError(f"jobs={jobs}: allowed is 1 or more; leave it out for one per CPU")
     try:
         for one in sweeps:
             one.begin()

@@ -16,11 +16,11 @@ def title(experiment: Experiment, own: str) -> str:
     """
     name = own or (experiment.text if experiment.file.startswith("<") else experiment.file)
     changes = {key: value for key, value in experiment.overrides if key != "run.seed"}
-    listed = ", ".join(f"{key}={_spelled(value)}" for key, value in changes.items())
+    listed = ", ".join(f"{key}={spelled(value)}" for key, value in changes.items())
     return f"{name} with {listed}" if listed else name
 
 
-def _spelled(value: str) -> str:
+def spelled(value: str) -> str:
     """A value as files have it: `80ms` as `80 ms`."""
     given = quantity(value)
     if given and given.unit:

@@ -135,6 +135,13 @@ def test_recording_something_new_keeps_what_was_recorded(tmp_path):
     assert set(sj.load(out).recorded) == {"queue_delay", "rtt"}
 
 
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_fewer_jobs_than_one_are_refused_before_anything_is_kept(sweep_file, tmp_path, jobs):
+    with pytest.raises(sj.SpecError, match=f"^jobs={jobs}: allowed is 1 or more; leave it out for one per CPU$"):
+        sj.run(sweep_file, jobs=jobs, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_where_the_step_counts_a_finer_one_does_not_do(tmp_path):
     experiment = sj.api.prepare("10Mbit/s 20ms 1BDP fifo: newreno", SHORT)
     sj.run(experiment, out=tmp_path / "out", series="20ms", events=True)

@@ -31,7 +31,7 @@ def test_the_command_prints_an_answer_and_keeps_results(sojourn, tmp_path):
 def test_quick_leaves_what_is_asked_for_by_name(sojourn):
     done = sojourn("whatif", *OPTIONS, "--duration", "4s", "--repeat", "2")
     assert done.returncode == 0, done.stderr
-    assert "2 runs of 4s for each queue, measured from 3 s;" in done.stdout  # as its help has it
+    assert "2 runs of 4 s for each queue, measured from 3 s;" in done.stdout  # as its help has it
     done = sojourn("whatif", *OPTIONS, "--duration", "2s")
     assert done.returncode == 2 and "--duration 2s: must be longer than the 3 s before figures count" in done.stderr
 
@@ -52,6 +52,7 @@ def test_one_run_each_tells_nothing_apart_at_the_terminal_and_in_json(sojourn):
     assert sorted([told["choice"], *told["not_told_apart"]]) == ["fifo", "fq_codel"]
     assert all(queue["delay"]["half"] is None and queue["delay"]["n"] == 1 for queue in told["queues"])
     printed = sojourn(*once).stdout
+    assert "\n1 run of 6 s for each queue, measured from 3 s;" in printed
     assert "One run each: no telling" in printed and "Not distinguishable" not in printed
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..fitting import Column, fitted, one_part
 from ..remarks import marks, of_family
-from ..stats import Interval, cut, number
+from ..stats import Interval, counted, cut, number
+from ..titles import spelled
 from . import figures, objective
 from .figures import Figure, Measured
 from .scene import Question, title
@@ -31,7 +32,7 @@ def show(answer: Answer, screen: Console) -> None:
     say(title(question), "bold")
     repeats = len(next(iter(answer.measured.values())).runs)
     say(
-        f"{repeats} runs of {question.duration} for each queue, measured from {question.warm_up}; "
+        f"{counted(repeats, 'run')} of {spelled(question.duration)} for each queue, measured from {question.warm_up}; "
         f"the same queue both ways; mean ± 95 %",
         "dim",
     )
