@@ -40,6 +40,7 @@ pub fn node(scenario: &Scenario, net: &Network, f: usize, seed: u64, options: &O
             let [mut sending, receiving] = configs(&spec, &scenario.run, seed, entity, options.custom);
             sending.quick_start = grants_quick_start(scenario, &spec);
             sending.one_way_delays |= options.tape.is_some();
+            let offset = sending.one_way_offset();
             let mut failed = None;
             let sender = Endpoint::connect(sending, &mut |flow| {
                 let custom = options.custom.and_then(|custom| custom.build(&spec.cc, flow, seed));
@@ -51,7 +52,7 @@ pub fn node(scenario: &Scenario, net: &Network, f: usize, seed: u64, options: &O
                     })
                 });
                 match options.tape {
-                    Some(tape) => tape.record(f as u32, cc),
+                    Some(tape) => tape.record(f as u32, offset, cc),
                     None => cc,
                 }
             });

@@ -6,7 +6,7 @@
 use crate::record::{Column, Table};
 use cc::{Ack, Congestion, CongestionControl, Event, Flow, Lost, Reaction, Sent};
 use std::sync::{Arc, Mutex};
-use units::{Bytes, Instant, Rate};
+use units::{Bytes, Duration, Instant, Rate};
 
 /// One call of the host.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ impl Answer {
 pub struct Entry {
     /// The flow's number.
     pub flow: u32,
+    /// What the one-way delays that it is told have beyond the delay.
+    pub one_way_offset: Duration,
     /// The flow as the host filled it in.
     pub before: Flow,
     /// What was called.
@@ -71,9 +73,14 @@ impl Tape {
         self.window.is_none_or(|(from, to)| (from..=to).contains(&now))
     }
 
-    /// Puts a recorder in front of an algorithm.
-    pub fn record(&self, flow: u32, cc: Box<dyn CongestionControl>) -> Box<dyn CongestionControl> {
-        Box::new(Taped { flow, cc, tape: self.clone() })
+    /// Puts a recorder in front of an algorithm whose host adds so much to one-way delays.
+    pub fn record(
+        &self,
+        flow: u32,
+        one_way_offset: Duration,
+        cc: Box<dyn CongestionControl>,
+    ) -> Box<dyn CongestionControl> {
+        Box::new(Taped { flow, one_way_offset, cc, tape: self.clone() })
     }
 
     /// Everything recorded, in order.
@@ -83,7 +90,7 @@ impl Tape {
 
     /// The ACKs as a table.
     pub fn table(&self) -> Table {
-        let ms = |d: Option<units::Duration>| d.map_or(f64::NAN, |d| d.as_millis_f64());
+        let ms = |d: Option<Duration>| d.map_or(f64::NAN, |d| d.as_millis_f64());
         let row = |e: &Entry, a: &Ack| AckRow {
             time_s: e.before.now.as_secs_f64(),
             flow: e.flow,
@@ -92,7 +99,8 @@ impl Tape {
             lost: a.newly_lost.as_f64(),
             ce: a.ce.as_f64(),
             rtt_ms: ms(a.rtt),
-            one_way_ms: ms(a.one_way),
+            // In whole nanoseconds: a millisecond is lost in a float that counts four hours.
+            one_way_ms: a.one_way.map_or(f64::NAN, |d| d.diff_millis(e.one_way_offset)),
             round_min_rtt_ms: ms(a.round.map(|r| r.min_rtt)),
             round_max_rtt_ms: ms(a.round.map(|r| r.max_rtt)),
             cwnd_before: e.before.cwnd.as_f64(),
@@ -135,6 +143,7 @@ rows! {
 #[derive(Debug)]
 struct Taped {
     flow: u32,
+    one_way_offset: Duration,
     cc: Box<dyn CongestionControl>,
     tape: Tape,
 }
@@ -147,7 +156,7 @@ impl Taped {
         let before = flow.clone();
         let reaction = make(&mut *self.cc, flow, &call);
         let answer = Answer::of(flow, reaction);
-        let entry = Entry { flow: self.flow, before, call, answer };
+        let entry = Entry { flow: self.flow, one_way_offset: self.one_way_offset, before, call, answer };
         self.tape.entries.lock().expect("no thread panics while it holds the lock").push(entry);
         reaction
     }

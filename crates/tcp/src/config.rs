@@ -1,6 +1,7 @@
 //! How an endpoint behaves: presets of whole stacks, and what a flow may set.
 
 use crate::Segment;
+use crate::measure::ONE_WAY_OFFSET;
 use units::{Bytes, Duration};
 
 params::choice! {
@@ -140,6 +141,16 @@ pub struct Config {
 }
 
 impl Config {
+    /// Step of a host's clock. FreeBSD's RTTs are read off the timestamp clock.
+    pub(crate) fn clock_tick(&self) -> Duration {
+        if self.round == RoundKind::Marked { self.rtt_tick } else { self.timestamp_tick }
+    }
+
+    /// What [`one_way`](cc::Ack::one_way) has beyond the delay, but for what the clocks of the two hosts differ.
+    pub fn one_way_offset(&self) -> Duration {
+        self.clock_tick() * ONE_WAY_OFFSET as u64
+    }
+
     /// Of a data segment, IPv4's and TCP's with its usual options.
     pub fn headers(&self) -> Bytes {
         Bytes::new((Segment::HEADER + if self.timestamps { Segment::TIMESTAMPS } else { 0 }) as u64)

@@ -6,6 +6,9 @@ use crate::{BandwidthEstimates, Segment};
 use cc::host::{ErttHeard, MarkedRound};
 use units::{Duration, Instant};
 
+/// What keeps one-way delays positive, in ticks.
+pub(crate) const ONE_WAY_OFFSET: i64 = 1 << 24;
+
 impl Sender {
     /// Takes the samples of an ACK that delivered `delivery`; returns the one for the algorithm. The estimator is fed
     /// with the oldest segment delivered, so that the timeout allows for delayed ACKs, the algorithm with the newest.
@@ -138,7 +141,6 @@ impl Sender {
         cumulative: u64,
         delivery: &Delivery,
     ) -> (Option<Duration>, Option<Instant>) {
-        const OFFSET: i64 = 1 << 24;
         // An ACK for more than one segment shows that the receiver delays. Until this many ACKs in a row were for one
         // segment with more in flight, every ACK for one is suspect; after that, only those that leave nothing in
         // flight: they may have waited 40 ms for the timer, and believing them holds TCP-LP at one packet for good.
@@ -152,7 +154,7 @@ impl Sender {
         }
         let Some((_, theirs)) = echo else { return (None, None) };
         let tick = self.clock.tick();
-        let ticks = OFFSET + theirs.wrapping_sub(self.clock.read(now)) as i32 as i64;
+        let ticks = ONE_WAY_OFFSET + theirs.wrapping_sub(self.clock.read(now)) as i32 as i64;
         // The echo is not used: it is the stamp of the first segment after the receiver's last ACK, which may have been
         // lost. When the newest segment left is known here.
         let valid = cumulative > 0 && delivery.is_clean() && !may_be_late;

@@ -219,13 +219,7 @@ impl Sender {
             rates: config.rate_samples.then(|| Box::new(Rates { tracker: RateTracker::default(), tags: Ring::new() })),
             aside: Box::default(),
             stats: Stats::default(),
-            // FreeBSD's RTTs are read off the timestamp clock.
-            clock: TickClock::new(
-                if config.round == RoundKind::Marked { config.rtt_tick } else { config.timestamp_tick },
-                config.tick_phase,
-                config.clock_skew_ppb,
-                config.clock_drift,
-            ),
+            clock: TickClock::new(config.clock_tick(), config.tick_phase, config.clock_skew_ppb, config.clock_drift),
             stamped: config.timestamps,
             ways: Ways {
                 sack,

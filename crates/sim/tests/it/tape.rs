@@ -2,18 +2,27 @@
 
 use crate::common::dumbbell;
 use sim::tape::{Call, Entry, replay};
-use sim::{Options, Tape};
+use sim::{Column, Options, Table, Tape};
 use units::{Bytes, Rng, streams};
 
 const SEED: u64 = 1;
 
 /// What an algorithm is told alone on a link.
 fn recorded(name: &str) -> Vec<Entry> {
+    taped(name).entries()
+}
+
+/// The ACKs among it.
+fn acks_of(name: &str) -> Table {
+    taped(name).table()
+}
+
+fn taped(name: &str) -> Tape {
     let mut s = dumbbell(10.0, 40.0, 60, "fifo", &[name], 8);
     s.run.seed = SEED;
     let tape = Tape::new();
     sim::run(&s, (), Options { tape: Some(&tape), ..Options::default() }).unwrap();
-    tape.entries()
+    tape
 }
 
 /// The same one, with the same dice, before it has heard anything.
@@ -48,6 +57,17 @@ fn an_algorithm_reads_nothing_that_its_entry_does_not_ask_for() {
             ack.received_at.take_if(|_| !entry.about.needs_one_way);
         }
         assert_eq!(replay(&entries, &mut *born(name)), None, "{name}");
+    }
+}
+
+#[test]
+fn one_way_delays_are_those_of_the_path_but_for_a_tick() {
+    // LEDBAT's host has another clock than NewReno's.
+    for name in ["newreno", "ledbat"] {
+        let table = acks_of(name);
+        let Some((_, Column::F64(all))) = table.iter().find(|(column, _)| *column == "one_way_ms") else { panic!() };
+        let least = all.iter().copied().filter(|x| x.is_finite()).fold(f64::INFINITY, f64::min);
+        assert!((least - 20.0).abs() < 3.0, "{name}: {least} ms");
     }
 }
 
