@@ -1,6 +1,7 @@
 //! The probe that keeps tables: series at a step, events with causes, drops.
 
 use crate::diftr::Diftr;
+use crate::link::DropWhy;
 use crate::packet::Packet;
 use crate::probe::{Probe, Trace};
 use crate::sessions::Roll;
@@ -75,7 +76,7 @@ table! {
     Vars { t_s: f64 => F64, source: u32 => U32, index: u32 => U32, name: u32 => U32, value: f64 => F64 }
 }
 table! {
-    /// One row per dropped or marked packet.
+    /// One row per dropped or marked packet; `reason` is the [`DropWhy`].
     Drops { time_s: f64 => F64, link: u32 => U32, flow: u32 => U32, reason: u16 => U16, marked: u16 => U16 }
 }
 
@@ -183,7 +184,8 @@ impl Probe for Recorder {
         match trace {
             Trace::Open { .. } if self.keep.events || self.keep.diftr => self.connections.hear(now, &trace),
             Trace::Drop { link, packet, why } => self.drop_row(now, link, packet, why as u16, 0),
-            Trace::Mark { link, packet } => self.drop_row(now, link, packet, 0, 1),
+            // A full buffer marks nothing, nor does chance.
+            Trace::Mark { link, packet } => self.drop_row(now, link, packet, DropWhy::Law as u16, 1),
             Trace::Queue { link, event, packet, sojourn, queue } if self.keep.diftr => {
                 let flow = self.connections.whose(packet).flow;
                 self.diftr.see(now, link, event, (packet, flow), sojourn, queue);

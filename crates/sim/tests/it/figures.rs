@@ -3,9 +3,10 @@
 use crate::common::{dumbbell, ms, run, trace};
 use cc::CauseKind;
 use experiment::{Band, Change, Scenario, Traffic};
-use sim::Options;
+use sim::link::DropWhy;
 use sim::packet::Way;
 use sim::probe::{Probe, Trace};
+use sim::{Column, Keep, Options, Recorder};
 use tcp::Stack;
 use units::{Bytes, Instant, Rate};
 
@@ -323,4 +324,22 @@ fn a_series_has_no_rtt_while_nothing_is_under_way() {
     let rtts = sim::run(&s, Rtts::default(), Options::default()).unwrap().1;
     assert!(rtts.busy.len() > 100 && rtts.busy.iter().all(|rtt| *rtt >= 40.0));
     assert!(rtts.idle.len() > 1_000 && rtts.idle.iter().all(|rtt| rtt.is_nan()));
+}
+
+#[test]
+fn a_mark_is_the_law_s() {
+    let mut s = dumbbell(10.0, 40.0, 100, "codel(ecn=true)", &["newreno"; 2], 5);
+    s.flows[0].ecn = true;
+    let keep = Keep { events: true, ..Keep::default() };
+    let (summary, recorder) = sim::run(&s, Recorder::new(keep), Options::default()).unwrap();
+    let tables = recorder.tables();
+    let (_, drops) = tables.iter().find(|(name, _)| *name == "drops").unwrap();
+    let column = |wanted: &str| match drops.iter().find(|(name, _)| *name == wanted) {
+        Some((_, Column::U16(all))) => all.clone(),
+        _ => panic!("no column {wanted}"),
+    };
+    let reasons: Vec<u16> =
+        column("reason").into_iter().zip(column("marked")).filter(|r| r.1 == 1).map(|r| r.0).collect();
+    assert_eq!(reasons, vec![DropWhy::Law as u16; summary.links[0].marked as usize]);
+    assert!(!reasons.is_empty());
 }
