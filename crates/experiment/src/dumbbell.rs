@@ -54,6 +54,7 @@ pub(crate) fn lay(
         names: ["rate", "buffer", "queue"],
         loss: &path.loss,
         loss_at: &path.loss_at,
+        loss_later: path.changes.iter().any(|change| change.value.loss.is_some()),
         jitter: &path.jitter,
         reorder: path.reorder.as_ref(),
         duplicate: &path.duplicate,

@@ -25,6 +25,8 @@ pub(crate) struct Written<'a> {
     pub names: [&'a str; 3],
     pub loss: &'a Opt<LossText>,
     pub loss_at: &'a Opt<Word<LossWhere>>,
+    /// A change brings a loss.
+    pub loss_later: bool,
     pub jitter: &'a Opt<Duration>,
     pub reorder: Option<&'a At<ReorderFile>>,
     pub duplicate: &'a Opt<Probability>,
@@ -54,6 +56,10 @@ impl Written<'_> {
             None => Spec::named("fifo"),
         };
         let clock = clock(self.clock, self.key, rate.as_ref())?;
+        if let (Some(at), None, false) = (self.loss_at, self.loss, self.loss_later) {
+            let message = "says where a loss strikes, and there is none: give loss, too, as in loss = \"1 %\"";
+            return Err(Fault::at(at.place, message).under(format!("{}.loss_at", self.key)));
+        }
         let link = Link {
             name: name.into(),
             rate,
@@ -231,6 +237,7 @@ pub(crate) fn lay(doc: &At<Any>, file: &File, end: Instant, context: &Context<'_
             names: ["rate", "buffer", "queue"],
             loss: &link.loss,
             loss_at: &link.loss_at,
+            loss_later: link.changes.iter().any(|change| change.value.loss.is_some()),
             jitter: &link.jitter,
             reorder: link.reorder.as_ref(),
             duplicate: &link.duplicate,

@@ -198,6 +198,11 @@ pub static TRAFFIC: &[TrafficKind] = &[
         udp: false,
         read: |spec| {
             let params = TmixParams::from_spec(spec)?;
+            if params.scale > 0.0 && spec.get("load").is_some() && params.prefill.is_zero() {
+                let message = "scale says how start times are stretched, so that load says nothing without a prefill: \
+                               leave one of the two out";
+                return Err(ParamError::Conflict(message.into()));
+            }
             Ok(Traffic::Tmix(Box::new(Tmix { params, file: None })))
         },
     },
@@ -243,6 +248,11 @@ mod tests {
         let Ok(Traffic::Cbr { rate, .. }) = read("cbr") else { panic!("cbr has a default rate") };
         assert_eq!(rate, Cbr::default().rate);
         assert!(read("tmix(load=0)").unwrap_err().contains("allowed is"));
+        assert!(read("tmix(load=0.5, scale=2)").unwrap_err().contains("leave one of the two out"));
+        // What the run begins with is reckoned from the load in any case.
+        for text in ["tmix(load=0.5, scale=2, prefill=5s)", "tmix(load=0.5, scale=0)", "tmix(scale=2)"] {
+            assert!(read(text).is_ok(), "{text}");
+        }
         assert!(read("tmix(least=1MB, most=1kB)").unwrap_err().contains("above most"));
         assert!(read("voip(on=1s)").unwrap_err().contains("go together"));
     }

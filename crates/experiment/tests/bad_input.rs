@@ -189,6 +189,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("buffer = \"2 BDP\"", "loss = \"periodic(evry=3)\""),
         ("buffer = \"2 BDP\"", "loss = \"periodic(first=1.5)\""),
         ("buffer = \"2 BDP\"", "loss_at = \"before\""),
+        ("buffer = \"2 BDP\"", "loss_at = \"after\""),
         ("buffer = \"2 BDP\"", "clock = \"tick(hz=0)\""),
         ("buffer = \"2 BDP\"", "clock = \"ticks\""),
         ("buffer = \"2 BDP\"", "clock = \"tick(round=up)\""),
@@ -201,6 +202,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         // Traffic.
         ("start = \"10 s\"", "traffic = \"blk\""),
         ("start = \"10 s\"", "traffic = \"tmix(file=x)\""),
+        ("start = \"10 s\"", "traffic = \"tmix(load=0.5, scale=2)\""),
         ("start = \"10 s\"", "traffic = \"bytes(size=0B)\""),
         ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"cubic(reference=bsd)\""),
         ("start = \"10 s\"", "traffic = \"bytes(size=10)\""),

@@ -129,7 +129,7 @@ params::params! {
         load: f64 = 0.85, 0.0001 => 10.0;
         /// Number of flows that share `load` equally; this one offers load / parts.
         parts: u32 = 1, 1 => 10_000;
-        /// Stretch start times by this instead of by `load`; zero: by `load`.
+        /// Stretch start times by this instead of by `load`, which then says only how full a `prefill` is; zero: by `load`.
         scale: f64 = 0.0, 0.0 => 1e9;
         /// Start times are shuffled in bins of this, for an even load; zero: of the time the link takes for 500 Mbit.
         bin: Duration = Duration::ZERO, Duration::ZERO => DAY;
