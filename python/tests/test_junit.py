@@ -74,11 +74,10 @@ def test_texts_of_all_kinds_make_well_formed_xml(text, read, tmp_path):
 
 
 def test_a_claim_without_a_figure_says_why_it_fails(sojourn, sweep_file, tmp_path):
-    # Bulk is never complete.
-    claim = '\n[[expect]]\nthat = "flow.a.completion_s"\nis = "<= 1 s"\n'
+    claim = '\n[[expect]]\nthat = "flow.a.backoffs.to_bytes"\nis = "> 0"\n'
     sweep_file.write_text(sweep_file.read_text() + claim)
     assert sojourn("run", sweep_file, "--junit", "claims.xml").returncode == 1
     failures = ElementTree.parse(tmp_path / "claims.xml").getroot().iter("failure")
     assert {failure.get("message") for failure in failures} == {
-        "flow.a.completion_s has no value in the run with seed 1"
+        "flow.a.backoffs.to_bytes has no value in the run with seed 1: there were no delay back-offs"
     }

@@ -146,7 +146,10 @@ impl Claim {
             match self.metric.of(summary) {
                 Some(x) => values.push(x),
                 None => {
-                    let why = format!("{} has no value in the run{}", self.that, seed_of(summary));
+                    let mut why = format!("{} has no value in the run{}", self.that, seed_of(summary));
+                    if let Some(hint) = self.metric.absent() {
+                        why.push_str(&format!(": {hint}"));
+                    }
                     return verdict(false, None, why);
                 }
             }

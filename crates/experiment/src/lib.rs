@@ -29,6 +29,7 @@ mod error;
 mod experiment;
 mod flows;
 mod hash;
+mod lack;
 pub mod limits;
 mod line;
 mod links;

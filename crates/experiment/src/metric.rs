@@ -198,6 +198,30 @@ impl Metric {
         node.as_f64().filter(|x| x.is_finite())
     }
 
+    /// When the figure, which runs like this one may have, has no value.
+    pub fn absent(&self) -> Option<&'static str> {
+        let (figure, below) = self.leaf.split_once('.').unwrap_or((&self.leaf, ""));
+        Some(match (figure, below) {
+            ("loss_pct", _) => "no packet of it was lost or arrived in the measure window",
+            ("drop_pct", _) => "no packet was dropped or passed on in the measure window",
+            ("owd_ms" | "data_gaps", _) => "too few packets of it arrived in the measure window",
+            ("jitter_ms", _) => "fewer than two packets of it arrived in the measure window",
+            ("rtt_ms" | "ack_rate_mbps" | "window_rate_mbps" | "ack_gaps", _) => {
+                "too little of it was acknowledged in the measure window"
+            }
+            ("queue_ms", _) => "no packet left the queue in the measure window",
+            ("completion_s", _) => "no transfer was done when the run ended; a longer run.duration has more of them",
+            ("slow_start_exit", _) => "slow start did not end, or is not told of",
+            ("repair_s", _) => "it is measured of a single connection in the simulator alone",
+            ("mode_s", _) => "no mode is told of it",
+            ("connections", _) => "no connection ended in the measure window",
+            ("backoffs", "to_bytes") => "there were no delay back-offs",
+            ("backoffs" | "losses", _) => "there were no losses to be a share of",
+            ("jain" | "max_min", _) => "nothing flowed in the measure window",
+            _ => return None,
+        })
+    }
+
     /// What the figure counts, told by its name.
     pub fn unit(&self) -> Unit {
         // Names of bands are the experiment's: their endings are no units.

@@ -73,6 +73,18 @@ impl Link {
             changes: Vec::new(),
         }
     }
+
+    /// Nothing happens to a packet there but its propagation: the simulator makes it a part of a delay line.
+    pub fn only_delays(&self) -> bool {
+        self.rate.is_none()
+            && self.clock == Clock::Exact
+            && self.changes.is_empty()
+            && self.jitter.is_zero()
+            && self.loss == LossModel::None
+            && self.duplicate == 0.0
+            && self.reorder.is_none()
+            && self.quick_start.is_none()
+    }
 }
 
 /// A full packet of a link, IP header included.

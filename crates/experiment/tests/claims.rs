@@ -204,3 +204,51 @@ fn what_a_claim_compares_is_found_in_a_zip_of_many_rows() {
     let asked = e.asked().unwrap();
     assert_eq!((asked.len(), &asked[1]), (rows / 2, &(2, vec![3])));
 }
+
+#[test]
+fn a_claim_that_can_never_have_a_value_is_refused_with_its_cure() {
+    let two = "[[flow]]\nname = \"b\"\ncc = \"hldg\"\ncount = 2\n[[flow]]\nname = \"call\"\ntraffic = \"voip\"\n";
+    let with = |that: &str, rest: &str| {
+        good(&format!("{PATH}{FLOW}{two}{rest}[[expect]]\nthat = \"{that}\"\nis = \">= 0\"\n")).cases()
+    };
+    for (that, cure) in [
+        ("flow.a.ack_rate_mbps.mean", "set run.estimates = true"),
+        ("flow.a.data_gaps.foo", "add it, as in gaps = {foo = "),
+        ("flow.a.mode_s.loss", "newreno has no modes"),
+        ("flow.b-2.mode_s.foo", "hldg has no mode \"foo\" (it has "),
+        ("group.b.mode_s.los", "did you mean \"loss\"?"),
+        ("flow.a.connections.open", "give it traffic = \"tmix\""),
+        ("flow.a.completion_s", "makes no transfers"),
+        ("flow.call.rtt_ms.mean", "their delay is owd_ms"),
+        ("link.return.utilisation", "path.up"),
+        ("link.return.drop_pct", "nobody counts there"),
+    ] {
+        let message = with(that, "").unwrap_err().to_string();
+        assert!(message.contains("can have no value") && message.contains(cure), "{that}: {message}");
+        assert!(message.starts_with("x.toml:") && message.contains("expect[1].that"), "{message}");
+    }
+    // Also where it stands on the other side.
+    let claim = "[[expect]]\nthat = \"flow.a.rtt_ms.mean\"\nis = \"< flow.call.rtt_ms.mean\"\n";
+    assert!(good(&format!("{PATH}{FLOW}{two}{claim}")).cases().unwrap_err().to_string().contains("expect[1].is"));
+    let run = "[run]\nestimates = true\ngaps = {foo = [\"0 us\", \"50 us\"]}\n";
+    for that in ["flow.a.ack_rate_mbps.mean", "flow.a.data_gaps.foo", "flow.b-2.mode_s.loss", "group.b.mode_s.delay"] {
+        with(that, run).unwrap();
+    }
+    // One case of a sweep that may have it is enough.
+    for (sweep, that) in [
+        ("\"flow.a.cc\" = [\"newreno\", \"bbr\"]", "flow.a.mode_s.drain"),
+        ("\"run.estimates\" = [false, true]", "flow.a.window_rate_mbps.mean"),
+        ("\"path.up\" = [\"unlimited\", \"1 Mbit/s\"]", "link.return.utilisation"),
+    ] {
+        with(that, &format!("[sweep]\n{sweep}\n")).unwrap();
+    }
+}
+
+#[test]
+fn a_figure_that_a_run_lacks_is_told_with_the_reason() {
+    let text = format!("{PATH}{FLOW}[[expect]]\nthat = \"flow.a.loss_pct\"\nis = \"< 1\"\n");
+    let run = serde_json::json!({"seed": 1, "flows": [{"name": "a", "loss_pct": null}]});
+    let verdicts = good(&text).evaluate(&[run]).unwrap();
+    let why = "flow.a.loss_pct has no value in the run with seed 1: no packet of it was lost or arrived in the measure window";
+    assert_eq!((verdicts[0].holds, verdicts[0].why.as_str()), (false, why));
+}

@@ -150,7 +150,7 @@ impl<P: Probe> World<P> {
             let edge = link.edge(now);
             let used = Used::between(&core::mem::replace(&mut link.capacity.step, edge), &edge, bytes);
             let idle = link.queue.is_empty() && bytes == 0;
-            let plain = link.is_plain(&self.scenario.links[l]);
+            let plain = self.scenario.links[l].only_delays();
             let counted = |bytes: u64| if plain { f64::NAN } else { bytes as f64 };
             let sample = LinkSample {
                 queue_ms: if idle { 0.0 } else { link.last_sojourn.as_millis_f64() },

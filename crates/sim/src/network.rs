@@ -234,7 +234,7 @@ impl Network {
         for &l in links {
             let spec = &scenario.links[l];
             // A link that only delays is part of the line: no event of its own.
-            if self.links[l].is_plain(spec) {
+            if spec.only_delays() {
                 rest += spec.delay;
                 continue;
             }

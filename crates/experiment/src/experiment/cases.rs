@@ -10,7 +10,7 @@ use crate::resolve::{Context, scenario};
 use crate::scenario::{Run, Scenario, Traffic};
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::tree::{Any, At};
-use crate::{Error, assign, hash, sweep};
+use crate::{Error, assign, hash, lack, sweep};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -56,11 +56,14 @@ impl Experiment {
                 unseen.push((&cell.metric, cell.place, "published".into()));
             }
         }
+        // Nor has every case each figure: a sweep of `cc` comes by other modes.
+        let mut lacking = unseen.clone();
         let mut cases: Vec<Case> = Vec::new();
         let (mut runs, mut seen) = (0, BTreeMap::new());
         for index in 0..self.case_count() {
             let case = self.resolve(index, &bare)?;
             unseen.retain(|(metric, ..)| !names(&case.scenario, &metric.subject));
+            lacking.retain(|(metric, ..)| lack::of(metric, &case.scenario).is_some());
             let Run { seed, repeat, .. } = case.scenario.run;
             runs += u64::from(repeat);
             if let Some(earlier) = seen.insert((case.hash.clone(), seed, repeat), index) {
@@ -75,8 +78,16 @@ impl Experiment {
             );
             return Err(Fault::at(self.repeat_place(), message).under("run.repeat"));
         }
-        if let (Some((metric, place, key)), Some(case)) = (unseen.first(), cases.first()) {
-            return Err(Fault::at(*place, unknown_subject(metric, &case.scenario)).under(key.clone()));
+        let Some(first) = cases.first() else { return Ok(cases) };
+        if let Some((metric, place, key)) = unseen.first() {
+            return Err(Fault::at(*place, unknown_subject(metric, &first.scenario)).under(key.clone()));
+        }
+        for (metric, place, key) in &lacking {
+            if let Some(why) =
+                cases.iter().find_map(|case| lack::of(metric, &case.scenario).filter(|why| !why.is_empty()))
+            {
+                return Err(Fault::at(*place, format!("{metric} can have no value: {why}")).under(key.clone()));
+            }
         }
         let values: Vec<Json> = (0..self.case_count()).map(|index| self.values(index)).collect();
         self.compared(&values)?;
