@@ -1,9 +1,10 @@
-"""What a reader of figures has to know first: that nothing was measured, that a signal never came, that transfers did
-not end.
+"""What a reader of figures has to know first: that nothing was measured, that a signal never came, that a clock left no
+delay, that transfers did not end.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ def remarks(result: Result) -> tuple[str, ...]:
         ran.setdefault(outcome.case.index, []).append(outcome)
     cases = [case for case in result.plan.cases if case.index in ran]
     empty = [case for case in cases if not any(map(_measured, ran[case.index]))]
-    return (*_unmeasured(empty, len(cases)), *unmarked(cases), *_unfinished(result.outcomes))
+    return (*_unmeasured(empty, len(cases)), *unmarked(cases), *_undelayed(cases), *_unfinished(result.outcomes))
 
 
 def unmarked(cases: Sequence[Case]) -> Iterator[str]:
@@ -100,6 +101,23 @@ def _unmeasured(empty: Sequence[Case], of: int) -> Iterator[str]:
         yield (
             f"nothing was measured{_some(len(empty), of)}: no packet arrived from {begin:g} s to {end:g} s. "
             "Cure: a longer run.duration, or another run.measure"
+        )
+
+
+def _undelayed(cases: Sequence[Case]) -> Iterator[str]:
+    """Links that tick so slowly that nothing is left of their delay, which an emulator cuts to whole ticks."""
+    found: dict[str, list[tuple[float, int]]] = {}
+    for case in cases:
+        for link in case.links:
+            ticks = re.match(r"tick\(hz=(\d+)", str(link.get("clock")))
+            delay, hz = float(link.get("delay_ms") or 0.0), int(ticks[1]) if ticks else 0
+            if hz and 0.0 < delay * hz < 1e3:
+                found.setdefault(str(link["name"]), []).append((delay, hz))
+    for name, some in found.items():
+        delay, hz = some[0]
+        yield (
+            f"link {name} delays nothing{_some(len(some), len(cases))}: its clock cuts {delay:g} ms to whole ticks of "
+            f"{1e3 / hz:g} ms (hz={hz}). Cure: a clock of at least {-(-1e3 // delay):.0f} Hz"
         )
 
 

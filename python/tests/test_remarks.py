@@ -123,6 +123,18 @@ def test_marks_and_completions_have_columns() -> None:
     assert "completion" in text
 
 
+def test_a_clock_that_leaves_no_delay_is_told() -> None:
+    line = "5Mbit/s 40ms fifo: cubic"
+    result = sj.run(line, set=SHORT | {"path.clock": "tick(hz=49)"})
+    (bottleneck, back) = remarks(result)
+    assert bottleneck == (
+        "link bottleneck delays nothing: its clock cuts 20 ms to whole ticks of 20.4082 ms (hz=49). "
+        "Cure: a clock of at least 50 Hz"
+    )
+    assert back.startswith("link return delays nothing: ")
+    assert not remarks(sj.run(line, set=SHORT | {"path.clock": "tick(hz=50)"}))
+
+
 def test_beside_json_they_are_on_standard_error(sojourn: Run) -> None:
     done = sojourn("run", "5Mbit/s 20ms 1BDP fifo: dctcp", "--set", "run.duration=1 s", "--json")
     assert json.loads(done.stdout)["flows"][0]["name"] == "dctcp"
