@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::count::FlowCount;
 use crate::network::Network;
-use crate::node::{Datagrams, Node, Tcp, Transport};
+use crate::node::{Datagrams, Node, Seen, Tcp, Transport};
 use crate::outside::Told;
 use crate::world::Options;
 use cc::{About, CongestionControl, Flow};
@@ -33,7 +33,7 @@ pub fn node(scenario: &Scenario, net: &Network, f: usize, seed: u64, options: &O
             off: *off,
             until: Instant::ZERO,
             number: 0,
-            received: 0,
+            seen: Seen::default(),
             received_bytes: 0,
         }),
         _ => {

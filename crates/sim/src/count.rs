@@ -24,8 +24,12 @@ pub struct Completion {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct FlowCount {
-    /// Of the packets sent in the window, lost on the way (whenever they were sent).
+    /// Packets lost on the way in the window, whenever they were sent.
     pub lost_packets: u64,
+    /// Of the packets that arrived in the window, those that a link had made of others.
+    pub copies: u64,
+    /// Packets that came in the window to a connection that was closed by then, and are in no histogram.
+    pub stragglers: u64,
     /// In-order payload at the start and end of the window.
     pub goodput: [u64; 2],
     /// Retransmissions at the start and end of the window.
@@ -60,8 +64,8 @@ pub struct FlowCount {
     pub total_bytes: u64,
     /// IP bytes delivered to the receiver in the window.
     pub delivered_bytes: u64,
-    /// Interarrival jitter of RFC 3550, section 6.4.1, in nanoseconds.
-    pub jitter: f64,
+    /// Interarrival jitter of RFC 3550, section 6.4.1, in nanoseconds; see [`jitter_ms`](Self::jitter_ms).
+    jitter: f64,
     last_one_way: Option<Duration>,
     /// Of the step of the series under way.
     pub step: StepDelay,
@@ -109,6 +113,17 @@ impl FlowCount {
             let threshold = if unset { event.cwnd_after } else { event.ssthresh_after };
             self.slow_start_exit = Some((now, threshold, threshold as f64 / bdp));
         }
+    }
+
+    /// The jitter, if two packets in the window make one.
+    pub fn jitter_ms(&self) -> Option<f64> {
+        // Of connections that come and go delays alone are counted: jitter is of one stream.
+        (self.last_one_way.is_some() && self.one_way.count() > 1).then_some(self.jitter * 1e-6)
+    }
+
+    /// Packets that the sender sent and that arrived in the window, whenever they were sent.
+    pub fn came_through(&self) -> u64 {
+        (self.one_way.count() + self.stragglers).saturating_sub(self.copies)
     }
 
     /// Mean one-way delay (ms) of the packets since this was last asked; NaN if none came.

@@ -85,10 +85,14 @@ impl<P: Probe> World<P> {
                 self.count_delays();
             }
         }
+        if packet.copy && self.measuring {
+            self.nodes[flow as usize].count.copies += 1;
+        }
         match &mut self.nodes[flow as usize].transport {
             Transport::Datagrams(d) => {
-                d.received += 1;
-                d.received_bytes += packet.size as u64 - 28;
+                if d.seen.first(packet.segment.seq) {
+                    d.received_bytes += packet.size as u64 - 28;
+                }
             }
             Transport::Outside(_) => self.fates.push(Fate::delivered(now, packet)),
             Transport::Tcp(tcp) => {
@@ -230,7 +234,7 @@ impl<P: Probe> World<P> {
         let now = self.now;
         let way = if RECEIVER { Way::Back } else { Way::Out };
         let hop = self.net.first_hop(flow, way);
-        let mut packet = Packet { segment: Segment::default(), born: now, flow, size: 0, hop, way };
+        let mut packet = Packet { segment: Segment::default(), born: now, flow, size: 0, hop, way, copy: false };
         loop {
             let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
             let end = tcp.end(RECEIVER);

@@ -8,7 +8,7 @@ use crate::scheduler::Source;
 use crate::tick::Tick;
 use crate::trace::Trace;
 use aqm::{Limit, LinkInfo, Qdisc, Reason};
-use experiment::{Clock, Link as Spec, LossAt, LossModel, MTU, RateSpec};
+use experiment::{Link as Spec, LossAt, LossModel, MTU, RateSpec};
 use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 
 /// How a link sends.
@@ -75,11 +75,6 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Can a packet be lost at all?
-    pub fn is_possible(&self) -> bool {
-        self.model != LossModel::None
-    }
-
     /// Is this packet lost?
     #[inline]
     pub fn strikes(&mut self) -> bool {
@@ -110,6 +105,10 @@ pub struct LinkCount {
     pub dropped: [u64; 3],
     /// Packets marked.
     pub marked: u64,
+    /// Packets that passed without a transmission.
+    pub passed: u64,
+    /// Packets dropped though they had been sent: by chance, behind the transmitter.
+    pub lost_behind: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
     /// Time from enqueue to start of transmission.
@@ -120,6 +119,15 @@ pub struct LinkCount {
     pub since: Instant,
     /// Longest queue in packets.
     pub most: usize,
+}
+
+impl LinkCount {
+    /// Packets of which the window saw what became of them: dropped, or passed on.
+    pub fn decided(&self) -> u64 {
+        let dropped: u64 = self.dropped.iter().sum();
+        // A ticking link's delay lies between the two, so that what was sent before the window may be lost in it.
+        (self.queue.count() + self.passed + dropped).saturating_sub(self.lost_behind).max(dropped)
+    }
 }
 
 /// Counters over one step of the series.
@@ -254,16 +262,6 @@ impl Link {
         self.queue.set_link(&self.info);
     }
 
-    /// It only delays: packets pass it as a part of a delay line, and none of them comes here.
-    pub fn is_plain(&self, spec: &Spec) -> bool {
-        spec.rate.is_none()
-            && spec.clock == Clock::Exact
-            && spec.changes.is_empty()
-            && spec.jitter.is_zero()
-            && !self.impaired
-            && !self.loss.is_possible()
-    }
-
     /// Packets that wait, wherever they do.
     pub fn waiting_packets(&self) -> usize {
         if self.through.is_some() { self.len } else { self.queue.len() }
@@ -316,6 +314,7 @@ impl Link {
     pub fn passed(&mut self, size: u32, measuring: bool) {
         self.step.sent_bytes += size as u64;
         if measuring {
+            self.count.passed += 1;
             self.count.sent_bytes += size as u64;
         }
     }

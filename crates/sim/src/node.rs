@@ -53,10 +53,27 @@ pub struct Datagrams {
     pub until: Instant,
     /// Number of the next one.
     pub number: u64,
-    /// Datagrams that arrived.
-    pub received: u64,
-    /// Bytes of payload that arrived.
+    /// Those that arrived.
+    pub seen: Seen,
+    /// Bytes of payload that arrived, each datagram's once.
     pub received_bytes: u64,
+}
+
+/// Numbers of datagrams that have come: a receiver hands each on once, as one that reads RTP's sequence numbers does.
+#[derive(Debug, Default)]
+pub struct Seen(Vec<u64>);
+
+impl Seen {
+    /// Is it the first of this number?
+    pub fn first(&mut self, number: u64) -> bool {
+        let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let fresh = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        fresh
+    }
 }
 
 /// What carries a flow's data. Not boxed: a flow's state lies in one piece whose address is known without reading it,

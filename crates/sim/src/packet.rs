@@ -29,6 +29,8 @@ pub struct Packet {
     pub hop: u32,
     /// Its direction.
     pub way: Way,
+    /// A link's doing ([`duplicate`](experiment::Link::duplicate)): no packet that its sender sent.
+    pub copy: bool,
 }
 
 impl aqm::Packet for Packet {

@@ -58,7 +58,7 @@ mod tests {
     fn packet(size: u32, request: u32) -> Packet {
         let flags = if request > 0 { Flags::SYN } else { Flags::ACK };
         let segment = Segment { flags, ce_bytes: request, ..Segment::default() };
-        Packet { segment, born: Instant::ZERO, flow: 0, size, hop: 0, way: Way::Out }
+        Packet { segment, born: Instant::ZERO, flow: 0, size, hop: 0, way: Way::Out, copy: false }
     }
 
     #[test]

@@ -311,6 +311,7 @@ mod tests {
             size,
             hop: 0,
             way: crate::packet::Way::Out,
+            copy: false,
         }
     }
 

@@ -16,7 +16,8 @@ impl<P: Probe> World<P> {
     /// A host hands a segment over.
     #[inline]
     pub(crate) fn launch(&mut self, flow: u32, way: Way, segment: Segment, size: u32) {
-        self.hand_over(&Packet { segment, born: self.now, flow, size, hop: self.net.first_hop(flow, way), way });
+        let hop = self.net.first_hop(flow, way);
+        self.hand_over(&Packet { segment, born: self.now, flow, size, hop, way, copy: false });
     }
 
     #[inline]
@@ -76,7 +77,8 @@ impl<P: Probe> World<P> {
         }
         self.digest.fold(self.now, Fact::Drop, l, (packet.flow as u64) << 32 | packet.size as u64);
         self.net.links[l as usize].count_drop(why, self.measuring);
-        if packet.way == Way::Out {
+        // A link's copy is no packet that the flow sent.
+        if packet.way == Way::Out && !packet.copy {
             let count = &mut self.nodes[packet.flow as usize].count;
             // A lost SYN is no loss that an algorithm would hear of.
             count.backoffs.losses.silent += u64::from(packet.segment.len > 0);
@@ -293,6 +295,7 @@ impl<P: Probe> World<P> {
     pub(crate) fn leave_impaired(&mut self, l: u32, packet: Packet, depart: Instant) {
         let link = &mut self.net.links[l as usize];
         if link.loss_at == LossAt::After && link.loss.strikes() {
+            link.count.lost_behind += u64::from(self.measuring);
             self.lose(l, &packet, DropWhy::Random);
             return;
         }
@@ -313,7 +316,7 @@ impl<P: Probe> World<P> {
             if self.outside {
                 self.fates.push(Fate::Copied { handle: packet.segment.ts_val });
             }
-            self.forward(&packet, depart);
+            self.forward(&Packet { copy: true, ..packet }, depart);
         }
     }
 

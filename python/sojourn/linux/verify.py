@@ -255,7 +255,7 @@ def _rows(case: Case, sim: Result, linux: Result) -> Iterator[Row]:
             *figure(lambda s: (s["queue_ms"] or {"mean": 0.0})["mean"]),
             _aligned(both, "links", number, "queue_ms"),
         )
-        yield Row(DROPS, name, *figure(lambda s: s["drop_pct"]))
+        yield Row(DROPS, name, *figure(lambda s: s["drop_pct"] or 0.0))
     for f, flow in enumerate(case.flows):
         name = str(flow["name"])
 

@@ -148,6 +148,9 @@ impl<P: Probe> World<P> {
             let node = &mut self.nodes[packet.flow as usize];
             // From the place's last connection, which did not wait for it.
             if !node.started || packet.born < node.start {
+                if packet.way == Way::Out && !packet.copy && measuring {
+                    self.nodes[flow as usize].count.stragglers += 1;
+                }
                 return;
             }
             let Transport::Tcp(tcp) = &mut node.transport else { return };
@@ -165,6 +168,7 @@ impl<P: Probe> World<P> {
                 if measuring {
                     count.delivered_bytes += packet.size as u64;
                     count.one_way.add(one_way);
+                    count.copies += u64::from(packet.copy);
                 }
             }
             Way::Back => {

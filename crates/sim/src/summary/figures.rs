@@ -5,7 +5,7 @@ use super::{
     Backoffs, Connections, Figures, FlowSummary, GroupSummary, LinkSummary, Losses, QueuePackets, SlowStartExit,
 };
 use crate::capacity::Used;
-use crate::count::Completion;
+use crate::count::{Completion, FlowCount};
 use crate::histogram::Spread;
 use crate::link::DropWhy;
 use crate::node::{Node, Transport};
@@ -43,19 +43,15 @@ fn connections_of<P: Probe>(world: &World<P>, flows: &[usize], window: Duration)
 }
 
 /// A part in percent, if there is a whole.
-fn percent_of_some(part: u64, of: u64) -> Option<f64> {
-    (of > 0).then(|| percent(part, of))
+fn percent(part: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| 100.0 * part as f64 / of as f64)
 }
 
 impl Backoffs {
     /// With the shares that its counts of losses give.
     fn with_shares(self) -> Backoffs {
         let judged = self.loss + self.tolerated;
-        Backoffs {
-            tolerated_pct: percent_of_some(self.tolerated, judged),
-            unused_pct: percent_of_some(self.unused, judged),
-            ..self
-        }
+        Backoffs { tolerated_pct: percent(self.tolerated, judged), unused_pct: percent(self.unused, judged), ..self }
     }
 }
 
@@ -63,16 +59,15 @@ impl Losses {
     /// With the shares that its counts give.
     fn with_shares(self) -> Losses {
         let judged = self.answered + self.tolerated;
-        Losses {
-            tolerated_pct: percent_of_some(self.tolerated, judged),
-            unused_pct: percent_of_some(self.unused, judged),
-            ..self
-        }
+        Losses { tolerated_pct: percent(self.tolerated, judged), unused_pct: percent(self.unused, judged), ..self }
     }
 }
 
-fn percent(part: u64, of: u64) -> f64 {
-    if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 }
+/// Packets lost in percent of those lost or arrived: of what was sent in the window much may still wait at its end, and what
+/// is lost in it may have been sent before.
+fn loss_pct<'a>(counts: impl Iterator<Item = &'a FlowCount>) -> Option<f64> {
+    let (lost, through) = counts.fold((0, 0), |(l, t), c| (l + c.lost_packets, t + c.came_through()));
+    percent(lost, lost + through)
 }
 
 pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f64) -> FlowSummary {
@@ -104,12 +99,13 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
         share: if total > 0.0 { throughput / total } else { 0.0 },
         rtt_ms: c.rtt.spread(),
         owd_ms: c.one_way.spread(),
-        jitter_ms: c.jitter * 1e-6,
+        // Outside, packets of a flow's connections are counted as those of one stream.
+        jitter_ms: c.jitter_ms().filter(|_| connections.is_none()),
         ack_rate_mbps: c.bandwidth.as_ref().and_then(|b| b[0].spread()),
         window_rate_mbps: c.bandwidth.as_ref().and_then(|b| b[1].spread()),
         sent: node.sent_packets(),
         lost: c.lost_packets,
-        loss_pct: percent(c.lost_packets, node.sent_packets()),
+        loss_pct: loss_pct([c].into_iter()),
         retransmits: c.retransmits[1] - c.retransmits[0],
         completion_s: match c.completions.as_slice() {
             [] => None,
@@ -228,12 +224,12 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
         share: sum(|f| f.share),
         rtt_ms: mean_spread(flows.iter().filter_map(|f| f.rtt_ms.as_ref())),
         owd_ms: mean_spread(flows.iter().filter_map(|f| f.owd_ms.as_ref())),
-        jitter_ms: mean(flows.iter().map(|f| f.jitter_ms)).unwrap_or(0.0),
+        jitter_ms: mean(flows.iter().filter_map(|f| f.jitter_ms)),
         ack_rate_mbps: mean_spread(flows.iter().filter_map(|f| f.ack_rate_mbps.as_ref())),
         window_rate_mbps: mean_spread(flows.iter().filter_map(|f| f.window_rate_mbps.as_ref())),
         sent: count(|f| f.sent),
         lost: count(|f| f.lost),
-        loss_pct: percent(count(|f| f.lost), count(|f| f.sent)),
+        loss_pct: loss_pct(numbers.iter().map(|&f| &world.nodes[f].count)),
         retransmits: count(|f| f.retransmits),
         completion_s: mean(flows.iter().filter_map(|f| f.completion_s)),
         unfinished: flows.iter().filter_map(|f| f.unfinished).reduce(|a, b| a + b),
@@ -292,7 +288,7 @@ pub(super) fn link<P: Probe>(world: &World<P>, l: usize, window: Duration) -> Li
     let c = &link.count;
     let [from, to] = &link.capacity.window;
     let used = Used::between(from, to, c.sent_bytes);
-    let came = |count: u64| (!link.is_plain(spec)).then_some(count);
+    let came = |count: u64| (!spec.only_delays()).then_some(count);
     let dropped: u64 = c.dropped.iter().sum();
     LinkSummary {
         name: spec.name.clone(),
@@ -308,7 +304,7 @@ pub(super) fn link<P: Probe>(world: &World<P>, l: usize, window: Duration) -> Li
         dropped_overflow: c.dropped[DropWhy::Overflow as usize],
         dropped_law: c.dropped[DropWhy::Law as usize],
         dropped_random: c.dropped[DropWhy::Random as usize],
-        drop_pct: percent(dropped, c.arrived),
+        drop_pct: percent(dropped, c.decided()),
         marked: c.marked,
         queue_packets: QueuePackets { mean: c.packet_time as f64 / window.as_nanos() as f64, max: c.most },
     }

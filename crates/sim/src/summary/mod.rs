@@ -120,7 +120,8 @@ pub struct Figures {
     pub share: f64,
     pub rtt_ms: Option<Spread>,
     pub owd_ms: Option<Spread>,
-    pub jitter_ms: f64,
+    /// Of several flows, the mean of those that have one; `None` for many connections, or with fewer than two packets.
+    pub jitter_ms: Option<f64>,
     /// Bandwidth as the rounds of the window show it, if `run.estimates` asks for it, by Eq 5.5 of the HLDG thesis: bytes
     /// acknowledged over their length.
     pub ack_rate_mbps: Option<Spread>,
@@ -128,9 +129,9 @@ pub struct Figures {
     pub window_rate_mbps: Option<Spread>,
     pub sent: u64,
     pub lost: u64,
-    /// `lost` over `sent`, both in the measured window. What is lost in it may have been sent before it, so that a short
-    /// window in overload may have more than 100.
-    pub loss_pct: f64,
+    /// Of the packets of which the window saw what became of them, `lost` or arrived, those lost; a copy that a link made
+    /// is neither. `None` where there was none.
+    pub loss_pct: Option<f64>,
     pub retransmits: u64,
     /// Of the transfers that were done by the end of the run.
     pub completion_s: Option<f64>,
@@ -256,8 +257,8 @@ pub struct LinkSummary {
     pub dropped_overflow: u64,
     pub dropped_law: u64,
     pub dropped_random: u64,
-    /// Drops over arrivals, both in the measured window; may pass 100 as `loss_pct` may.
-    pub drop_pct: f64,
+    /// Of the packets that the window saw dropped or passed on, those dropped; `None` where there was none.
+    pub drop_pct: Option<f64>,
     pub marked: u64,
     pub queue_packets: QueuePackets,
 }

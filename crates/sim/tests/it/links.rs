@@ -1,8 +1,9 @@
 //! What links do to datagrams of a known rhythm: rates, queues, losses, delays, changes.
 
 use crate::common::{dumbbell, ms, trace};
-use experiment::{Change, LossAt, LossModel, RateSpec, Reorder, Scenario, Traffic};
+use experiment::{Change, Link, LossAt, LossModel, RateSpec, Reorder, Scenario, Traffic};
 use sim::probe::{Probe, Trace};
+use sim::summary::FlowSummary;
 use sim::{Options, Summary};
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -37,7 +38,7 @@ fn an_idle_link_takes_one_transmission_and_one_propagation() {
     assert_eq!(arrivals[0], (Instant::from_millis(21), 1));
     assert_eq!(arrivals[1], (Instant::from_millis(23), 2));
     let owd = r.flows[0].owd_ms.unwrap();
-    assert_eq!((owd.min, owd.max, r.flows[0].jitter_ms), (21.0, 21.0, 0.0));
+    assert_eq!((owd.min, owd.max, r.flows[0].jitter_ms), (21.0, 21.0, Some(0.0)));
     assert_eq!(r.links[0].queue_ms.unwrap().max, 0.0);
     assert!((r.links[0].utilisation.unwrap() - 0.5).abs() < 0.001);
 }
@@ -47,7 +48,7 @@ fn twice_the_rate_fills_the_buffer_and_loses_half() {
     let (r, _) = watch(&cbr(24.0, 10, 10));
     let l = &r.links[0];
     assert!((l.utilisation.unwrap() - 1.0).abs() < 0.001);
-    assert!((l.drop_pct - 50.0).abs() < 0.2, "{}", l.drop_pct);
+    assert!((l.drop_pct.unwrap() - 50.0).abs() < 0.2, "{:?}", l.drop_pct);
     // Ten packets wait while one is sent: the tenth waits ten transmissions less what has passed of the first.
     assert!((l.queue_ms.unwrap().median - 9.5).abs() < 0.6, "{:?}", l.queue_ms);
     assert_eq!((l.queue_packets.max, l.dropped_law, l.dropped_random), (10, 0, 0));
@@ -106,10 +107,80 @@ fn random_losses_come_at_their_rates() {
             s.links[0].loss = model;
             s.links[0].loss_at = at;
             let r = watch(&s).0;
-            assert!((r.flows[0].loss_pct - want).abs() < 0.5, "{model:?} {at:?}: {}", r.flows[0].loss_pct);
+            let lost = r.flows[0].loss_pct.unwrap();
+            assert!((lost - want).abs() < 0.5, "{model:?} {at:?}: {lost}");
+            let dropped = r.links[0].drop_pct.unwrap();
+            assert!((dropped - lost).abs() < 0.01, "{model:?} {at:?}: {dropped} of the link, {lost} of the flow");
             assert_eq!(r.links[0].dropped_random, r.links[0].dropped);
         }
     }
+}
+
+#[test]
+fn a_window_that_begins_with_a_standing_queue_has_no_more_than_all_lost() {
+    // Five seconds of overload, then silence: CoDel drops from what waits, and nobody sends any more.
+    let mut s = dumbbell(1.0, 40.0, 1000, "codel", &["newreno"; 2], 12);
+    for (flow, stop) in s.flows.iter_mut().zip([5_000, 5_500]) {
+        let mbps = Rate::from_mbps(1.5);
+        flow.traffic = Traffic::Cbr { rate: mbps, size: Bytes::new(1500), on: Duration::ZERO, off: Duration::ZERO };
+        flow.stop = Some(Instant::from_millis(stop));
+    }
+    (s.flows[0].group, s.flows[1].group) = (0, 0);
+    s.groups.truncate(1);
+    s.run.measure.0 = Instant::from_millis(5_000);
+    let r = watch(&s).0;
+    let (a, b, l) = (&r.flows[0], &r.flows[1], &r.links[0]);
+    let through = |f: &FlowSummary| f.owd_ms.unwrap().samples;
+    let of = |lost: u64, through: u64| Some(100.0 * lost as f64 / (lost + through) as f64);
+    assert!(a.sent == 0 && a.lost > 50 && l.dropped > l.arrived.unwrap(), "{a:?} {l:?}");
+    assert_eq!((a.loss_pct, b.loss_pct), (of(a.lost, through(a)), of(b.lost, through(b))));
+    assert_eq!(r.groups[0].loss_pct, of(a.lost + b.lost, through(a) + through(b)));
+    assert_eq!(l.drop_pct, of(l.dropped, l.queue_ms.unwrap().samples));
+    assert!(l.drop_pct.unwrap() < 100.0);
+}
+
+#[test]
+fn where_nothing_is_decided_there_is_no_share_of_it() {
+    let mut s = cbr(6.0, 10, 3);
+    s.flows[0].stop = Some(Instant::from_millis(1000));
+    s.run.measure.0 = Instant::from_millis(2000);
+    let r = watch(&s).0;
+    assert_eq!((r.flows[0].loss_pct, r.groups[0].loss_pct, r.links[0].drop_pct), (None, None, None));
+    // Nor on a link that only delays, where nobody counts.
+    assert_eq!(watch(&cbr(6.0, 10, 3)).0.links[1].drop_pct, None);
+}
+
+#[test]
+fn jitter_that_was_not_measured_is_none_and_in_no_mean() {
+    let mut s = dumbbell(12.0, 40.0, 10, "fifo", &["newreno"; 2], 3);
+    for (flow, (mbps, stop)) in s.flows.iter_mut().zip([(7.0, 3_000), (6.0, 1_000)]) {
+        let rate = Rate::from_mbps(mbps);
+        flow.traffic = Traffic::Cbr { rate, size: Bytes::new(1500), on: Duration::ZERO, off: Duration::ZERO };
+        flow.stop = Some(Instant::from_millis(stop));
+        flow.group = 0;
+    }
+    s.groups.truncate(1);
+    s.run.measure.0 = Instant::from_millis(2_000);
+    s.links[0].jitter = ms(2.0);
+    let r = watch(&s).0;
+    assert!(r.flows[0].jitter_ms.unwrap() > 0.1, "{:?}", r.flows[0].jitter_ms);
+    assert_eq!((r.flows[1].jitter_ms, r.groups[0].jitter_ms), (None, r.flows[0].jitter_ms));
+}
+
+#[test]
+fn a_copy_is_neither_sent_nor_lost_nor_come_through() {
+    let mut s = cbr(6.0, 10, 40);
+    s.flows[0].stop = Some(Instant::from_millis(39_000));
+    s.links[0].duplicate = 0.5;
+    s.links[0].loss = LossModel::Random(0.1);
+    let behind = Link { loss: LossModel::Random(0.1), ..Link::plain("behind", "fifo".parse().unwrap()) };
+    s.links.push(behind);
+    s.flows[0].route = vec![0, 2];
+    let r = watch(&s).0;
+    let flow = &r.flows[0];
+    assert_eq!(flow.loss_pct.unwrap(), 100.0 * flow.lost as f64 / flow.sent as f64);
+    assert!((flow.loss_pct.unwrap() - 19.0).abs() < 1.0, "{:?}", flow.loss_pct);
+    assert!((r.links[2].drop_pct.unwrap() - 10.0).abs() < 1.0, "{:?}", r.links[2].drop_pct);
 }
 
 #[test]
@@ -150,7 +221,7 @@ fn jitter_delays_and_keeps_the_order() {
     let (r, arrivals) = watch(&s);
     assert!(arrivals.windows(2).all(|w| w[0].1 < w[1].1 && w[0].0 <= w[1].0));
     let owd = r.flows[0].owd_ms.unwrap();
-    assert!(owd.min >= 21.0 && owd.mean > 23.0 && r.flows[0].jitter_ms > 1.0, "{owd:?}");
+    assert!(owd.min >= 21.0 && owd.mean > 23.0 && r.flows[0].jitter_ms.unwrap() > 1.0, "{owd:?}");
 }
 
 #[test]
@@ -165,6 +236,16 @@ fn reordered_packets_come_late_and_duplicates_twice() {
     let (_, arrivals) = watch(&s);
     let twice = arrivals.windows(2).filter(|w| w[0].1 == w[1].1).count();
     assert!((400..600).contains(&twice), "{twice} of 10 000 twice");
+    // What is read is read once, also where a copy comes without its original.
+    let behind = Link { loss: LossModel::Random(0.3), ..Link::plain("behind", "fifo".parse().unwrap()) };
+    s.links.push(behind);
+    s.flows[0].route = vec![0, 2];
+    s.links[0].duplicate = 0.5;
+    let (r, arrivals) = watch(&s);
+    let numbers: std::collections::BTreeSet<u64> = arrivals.iter().map(|a| a.1).collect();
+    let mbps = numbers.len() as f64 * 1472.0 * 8e-6 / 20.0;
+    assert!((r.flows[0].goodput_mbps - mbps).abs() < 1e-9, "{} of {mbps} Mbit/s", r.flows[0].goodput_mbps);
+    assert!((mbps / (6.0 * 1472.0 / 1500.0) - 0.805).abs() < 0.02, "{mbps}");
 }
 
 #[test]

@@ -97,6 +97,11 @@ fn losses_overload_and_duplicates_lose_no_byte_and_no_connection() {
         let summary = run(&s);
         let c = summary.flows[0].connections.unwrap();
         assert!(c.closed > 500, "{cc}: {c:?}");
+        // Its packets are not one stream.
+        assert_eq!(summary.groups[0].jitter_ms, None);
+        let (sent, lost) = (summary.flows[0].sent as f64, summary.flows[0].lost as f64);
+        let pct = summary.flows[0].loss_pct.unwrap();
+        assert!((pct / (100.0 * lost / sent) - 1.0).abs() < 0.02, "{cc}: {pct} % of {sent}, {lost} lost");
         assert!(summary.flows[0].retransmits > 50, "{cc}");
     }
 }
