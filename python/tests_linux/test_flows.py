@@ -52,6 +52,8 @@ def in_the_simulators_words(theirs: dict[str, Any], ours: dict[str, Any]) -> Non
     timely(theirs["links"][0]["utilisation"] > 0.9 and rates[0] > 3 and rates[1] > 0.3, about)
     # 80 kbit/s, less what the drop-tail queue took.
     timely(0.07 < rates[2] <= 0.0805, about)
+    # Of 200 bytes 28 are headers.
+    assert voip["goodput_mbps"] == pytest.approx(rates[2] * 172 / 200, rel=0.02)
     # The path's 40 ms, and a queue of at most 80 ms.
     assert cubic["rtt_ms"]["min"] >= 40
     timely(cubic["rtt_ms"]["min"] < 45 and 60 < cubic["rtt_ms"]["max"] < 160, about)

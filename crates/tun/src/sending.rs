@@ -109,7 +109,7 @@ enum State {
     Waiting,
     Connecting(OwnedFd),
     Open(OwnedFd),
-    Datagrams { socket: UdpSocket, next: Instant, until: Instant },
+    Datagrams { socket: UdpSocket, next: Instant, until: Instant, payload: Vec<u8>, number: u64 },
     Closing(OwnedFd),
     Over,
 }
@@ -157,12 +157,13 @@ impl Plan {
 
     fn start(&mut self, f: usize, now: Instant) -> Result<(), Failure> {
         self.state = match self.spec.traffic {
-            Traffic::Cbr { .. } => {
+            Traffic::Cbr { size, .. } => {
                 let bound = UdpSocket::bind(address(SENDERS, f, 0));
                 let socket = bound.map_err(|e| self.failed("its address", e))?;
                 socket.connect(receiver(f)).map_err(|e| self.failed("connecting", e))?;
                 socket.set_nonblocking(true).map_err(|e| self.failed("its socket", e))?;
-                State::Datagrams { socket, next: now, until: Instant::ZERO }
+                let payload = vec![0; (size.get() as usize).saturating_sub(28)];
+                State::Datagrams { socket, next: now, until: Instant::ZERO, payload, number: 0 }
             }
             _ => State::Connecting(self.open(f)?),
         };
@@ -256,9 +257,9 @@ impl Plan {
     }
 
     /// Sends the datagrams that are due; when the next is.
-    fn datagrams(&mut self, now: Instant, zeros: &[u8], rng: &mut Rng) -> Option<Instant> {
+    fn datagrams(&mut self, now: Instant, rng: &mut Rng) -> Option<Instant> {
         let Traffic::Cbr { rate, size, on, off } = self.spec.traffic else { return None };
-        let State::Datagrams { socket, next, until } = &mut self.state else { return None };
+        let State::Datagrams { socket, next, until, payload, number } = &mut self.state else { return None };
         let gap = (size / rate).max(Duration::from_nanos(1));
         while *next <= now {
             if !on.is_zero() && *next >= *until {
@@ -268,8 +269,13 @@ impl Plan {
                 *until = *next + draw(rng, on);
                 continue;
             }
+            // Numbered, so that the receiver tells a copy from the next.
+            *number += 1;
+            if let Some(begin) = payload.first_chunk_mut() {
+                *begin = number.to_be_bytes();
+            }
             // A full buffer loses it, as a host's would.
-            let _ = socket.send(&zeros[..(size.get() as usize).saturating_sub(28).min(zeros.len())]);
+            let _ = socket.send(payload);
             *next += gap;
         }
         Some(*next)
@@ -317,7 +323,7 @@ pub fn send(common: &Common, mut plans: Vec<Plan>, seed: u64, begin: &Receiver<B
                 (_, Some(stop)) if now >= stop => plan.close(),
                 _ => {}
             }
-            if let Some(at) = plan.datagrams(now, &zeros, &mut dice[f]) {
+            if let Some(at) = plan.datagrams(now, &mut dice[f]) {
                 next = next.min(at);
             }
             next = next.min(plan.page(common, f, now, &zeros, &mut dice[f])?);

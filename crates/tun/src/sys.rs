@@ -8,6 +8,7 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{Error, Result};
 use std::mem::{size_of, zeroed};
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -226,6 +227,22 @@ pub fn discard(socket: &impl AsFd, most: usize) -> Result<usize> {
     let fd = socket.as_fd().as_raw_fd();
     let n = unsafe { libc::recv(fd, std::ptr::null_mut(), most, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
     if n < 0 { Err(Error::last_os_error()) } else { Ok(n as usize) }
+}
+
+/// A datagram's length, what fits of it into `beginning`, and who sent it.
+pub fn receive(socket: &UdpSocket, beginning: &mut [u8]) -> Result<(usize, SocketAddrV4)> {
+    let mut peer: libc::sockaddr_in = unsafe { zeroed() };
+    let mut length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    let (into, most) = (beginning.as_mut_ptr().cast(), beginning.len());
+    let (to, of) = (std::ptr::from_mut(&mut peer).cast(), std::ptr::from_mut(&mut length));
+    // MSG_TRUNC on a UDP socket gives the true length.
+    let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
+    let n = unsafe { libc::recvfrom(socket.as_raw_fd(), into, most, flags, to, of) };
+    if n < 0 {
+        return Err(Error::last_os_error());
+    }
+    let address = Ipv4Addr::from(u32::from_be(peer.sin_addr.s_addr));
+    Ok((n as usize, SocketAddrV4::new(address, u16::from_be(peer.sin_port))))
 }
 
 /// The beginning of the kernel's `struct tcp_info` (include/uapi/linux/tcp.h, as of Linux 4.19).
