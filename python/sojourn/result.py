@@ -272,7 +272,7 @@ class Result:
 
     @cached_property
     def drops(self) -> pl.DataFrame:
-        """Every dropped or marked packet; recorded with `events=True`."""
+        """Every dropped or marked packet, with the `reason` (of a mark always the law); recorded with `events=True`."""
         return self.table("drops")
 
     @cached_property

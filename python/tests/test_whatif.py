@@ -235,7 +235,8 @@ def test_losses_are_of_packets_whose_fate_the_window_saw():
     # In overload with a long queue, packets sent before the window are dropped in it: more than were sent in it.
     answer = ask(Question("20 kbit/s", "20 ms", "cubic, voip, game", queues=("codel", "fq_codel")), quick=True)
     plain = [outcome.summary for outcome in answer.result.outcomes]
-    assert any(group["lost"] > group["sent"] for summary in plain for group in summary["groups"] if "voip" in group["name"])
+    groups = [group for summary in plain for group in summary["groups"]]
+    assert any(group["lost"] > group["sent"] for group in groups if "voip" in group["name"])
     assert any(link["dropped"] > link["arrived"] for summary in plain for link in summary["links"])
     for one in answer.measured.values():
         assert all(0.0 <= value <= 100.0 for key in ("loss", "voip_loss") for value in one.values(key))
