@@ -54,7 +54,7 @@ def test_a_log_of_packets_that_are_still_waiting_has_no_mean(sojourn, tmp_path):
 
 def test_a_percentage_of_nothing_is_null(sojourn):
     line = "2Mbit/s 20ms 1BDP fifo: newreno"
-    same = ("--set", "run.duration=1s", "--metric", "drop_pct", "--json")
+    same = ("--set", "run.duration=1s", "--metric", "dropped", "--json")
     done = sojourn("compare", line, line, *same)
     assert None in [row["percent"] for row in strict(done.stdout)], "of the way back, where nothing is dropped"
 
