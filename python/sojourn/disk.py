@@ -15,6 +15,9 @@ from .errors import SetupError
 if TYPE_CHECKING:
     import polars as pl
 
+#: Statistics of a table's columns pay from more rows than these.
+FEW_ROWS = 1000
+
 
 def open_locked(path: Path, elsewhere: str) -> FileIO:
     """Open for appending, for this process alone: two writers would interleave their lines. Makes the folder."""
@@ -64,10 +67,12 @@ def cut_torn_line(lines: FileIO) -> None:
 
 
 def write_parquet(path: Path, frame: pl.DataFrame) -> None:
-    """Write a table; makes its folder."""
+    """Write a table; makes its folder. Statistics of columns, which let readers skip rows, are left out where they
+    would take more room than the rows.
+    """
     path.parent.mkdir(exist_ok=True)
     table = BytesIO()  # polars has errors of its own for a full disk
-    frame.write_parquet(table, compression="zstd")
+    frame.write_parquet(table, compression="zstd", statistics=frame.height > FEW_ROWS)
     write(path, table.getbuffer())
 
 

@@ -36,6 +36,12 @@ def test_a_result_comes_back_from_disk_as_it_was(sweep_file, tmp_path):
     )
 
 
+def test_what_a_small_run_leaves_is_small(tmp_path):
+    """A hundred columns of two rows: statistics would take as much room again."""
+    sj.run("12Mbit/s 40ms 1BDP fifo: cubic, newreno", set=SHORT, out=tmp_path / "out")
+    assert sum(file.stat().st_size for file in (tmp_path / "out").glob("*.parquet")) < 70_000
+
+
 def test_every_packet_at_the_queue(tmp_path):
     line = "12Mbit/s 40ms 1BDP fq_pie: cubic, newreno"
     ran = sj.run(line, set=SHORT, diftr=True, out=tmp_path / "out")
