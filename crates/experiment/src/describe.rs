@@ -1,6 +1,6 @@
 //! An experiment as JSON: what `check` tells a front end.
 
-use crate::scenario::{Change, Clock, FlowSpec, Link, LinkId, LossModel, RateSpec, Scenario};
+use crate::scenario::{Change, Clock, FlowSpec, Link, LinkId, LossModel, MTU, RateSpec, Scenario};
 use crate::{Case, Error, Experiment, trace};
 use aqm::{Limit, LinkInfo};
 use params::{Params, Spec, Value};
@@ -95,7 +95,7 @@ fn link(link: &Link) -> Json {
         None => (None, None),
     };
     let thresholds = rate.and_then(|rate| {
-        let info = LinkInfo { rate, delay: link.delay, mtu: trace::OPPORTUNITY, limit: link.buffer };
+        let info = LinkInfo { rate, delay: link.delay, mtu: MTU, limit: link.buffer };
         aqm::thresholds(&link.queue, &info)
     });
     json!({

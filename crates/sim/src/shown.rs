@@ -2,6 +2,7 @@
 
 use crate::packet::Packet;
 use aqm::LinkInfo;
+use experiment::MTU;
 use params::Spec;
 use units::{Bytes, Duration, Rate, Rng};
 
@@ -23,8 +24,7 @@ pub fn by_control(entry: &cc::Entry) -> usize {
 
 /// Those of a queue as it comes.
 pub fn by_queue(about: &aqm::About) -> usize {
-    let link =
-        LinkInfo { rate: Rate::from_mbps(10.0), delay: Duration::from_millis(10), mtu: Bytes::new(1500), limit: None };
+    let link = LinkInfo { rate: Rate::from_mbps(10.0), delay: Duration::from_millis(10), mtu: MTU, limit: None };
     let queue = aqm::build::<Packet>(&Spec::named(about.name), &link, Rng::new(0, 0, 0));
     queue.map_or(0, |queue| count(|see| queue.vars(see)))
 }

@@ -160,7 +160,7 @@ def _flow(
     if task == "start_iperf":
         made |= {"name": f"iperf-{number}", "duration": seconds(), "from": host("client"), "to": host("server")}
         if say.get("proto") == "udp":
-            made["traffic"] = _datagrams(_rate(config, say.get("rate", "1mbit")))
+            made["traffic"] = _datagrams(config, say.get("rate", "1mbit"))
         else:
             made["cc"] = _algorithm(config, names, made["from"], str(say.get("congestion_algo", "")))
         return [made]
@@ -273,18 +273,17 @@ def _within(config: Config, host: str, network: Any) -> bool:
         return host == _address(config, str(network))
 
 
-def _rate(config: Config, value: Any) -> str:
+def _rate(config: Config, value: Any, times: float = 1.0) -> str:
     match = re.fullmatch(r"([0-9.]+)\s*([kmg]?)(?:bits?/s|bits?|bps|)", str(value).strip(), re.IGNORECASE)
     if not match:
         raise config.wrong("TPCONF_bandwidths", f"{value!r} is no rate such as 8mbit")
-    return f"{match[1]}{match[2].upper().replace('K', 'k')}bit/s"
+    return f"{float(match[1]) * times:.9g}{match[2].upper().replace('K', 'k')}bit/s"
 
 
-def _datagrams(rate: str) -> str:
+def _datagrams(config: Config, rate: Any) -> str:
     """What `iperf -u -b` sends at a rate, which is its payload's: socket writes, without headers (iperf(1))."""
-    digits, prefix = re.fullmatch(r"([0-9.]+)([kMG]?)bit/s", rate).groups()  # type: ignore[union-attr]
     size = DATAGRAM + HEADERS
-    return f"cbr(rate={float(digits) * size / DATAGRAM:.9g}{prefix}bit/s, size={size}B)"
+    return f"cbr(rate={_rate(config, rate, size / DATAGRAM)}, size={size}B)"
 
 
 def _loss(config: Config, pipe: Mapping[str, Any]) -> str:
