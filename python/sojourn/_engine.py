@@ -217,7 +217,15 @@ def evaluate(experiment: Experiment, summaries: Sequence[str]) -> list[Claim]:
     """Judge the file's `[[expect]]` claims on finished runs."""
     return [
         Claim(
-            v["name"] or "", v["that"], v["is"], v["holds"], v["measured"], v["case"] or {}, v["why"] or "", v["judged"]
+            name=v["name"] or "",
+            that=v["that"],
+            wanted=v["is"],
+            holds=v["holds"],
+            measured=v["measured"],
+            case=v["case"] or {},
+            why=v["why"] or "",
+            judged=v["judged"],
+            shown=v["shown"],
         )
         for v in json.loads(_ask(_core.evaluate, experiment, list(summaries)))
     ]

@@ -173,7 +173,7 @@ class Claim:
     """The verdict on one `[[expect]]` of the file in one case.
 
     One that was not `judged`, since runs on which it rests have not finished, neither `holds` nor `fails`. `measured`
-    is in the figure's unit.
+    is in the figure's unit, `shown` the same in four digits with it, shares and utilisation in percent.
     """
 
     name: str
@@ -184,6 +184,7 @@ class Claim:
     case: Mapping[str, str]
     why: str
     judged: bool = True
+    shown: str = ""
 
     @property
     def fails(self) -> bool:

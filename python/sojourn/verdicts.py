@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .figures import quantity
 from .stats import counted
 
 if TYPE_CHECKING:
@@ -30,34 +28,23 @@ def lines(claims: Sequence[Claim]) -> Iterator[str]:
         held = [claim for claim in cases if claim.holds]
         together = len(held) > FEW_CASES
         if together:
-            values = [claim.measured for claim in held if claim.measured is not None]
-            ends = f"{four(min(values))} to {_with_unit(held[0].that, max(values))}" if values else ""
-            measured = f", measured {ends}" if values else ""
-            yield f"holds: {replace(held[0], case={}).title} [{len(held)} cases]{measured}"
+            yield f"holds: {replace(held[0], case={}).title} [{len(held)} cases], measured {_ends(held)}"
         for claim in cases:
             if claim.judged and not (together and claim.holds):
                 yield _line(claim)
 
 
 def _line(claim: Claim) -> str:
-    measured = "" if claim.measured is None else f", measured {_with_unit(claim.that, claim.measured)}"
+    measured = f", measured {claim.shown}" if claim.shown else ""
     why = "" if claim.holds or not claim.why else f"\n  {claim.why}"
     return f"{claim.verdict}: {claim.title}{measured}{why}"
 
 
-def _with_unit(that: str, measured: float) -> str:
-    """A figure as the summary has it, with its unit; of a fraction, which claims call so, there is none."""
-    unit = quantity(that)
-    return f"{four(measured)} {unit.unit}".rstrip() if unit.scale == 1.0 else four(measured)
-
-
-def four(x: float) -> str:
-    """Four digits, as the core has them in the words on why a claim fails.
-
-    >>> four(5.68075), four(0.2), four(12345.6), four(0.0)
-    ('5.681', '0.2000', '12346', '0')
-    """
-    return f"{x:.{min(max(3 - math.floor(math.log10(abs(x))), 0), 9)}f}" if x and math.isfinite(x) else f"{x:g}"
+def _ends(held: Sequence[Claim]) -> str:
+    """The smallest and the largest figure of a claim's cases, with the unit behind both."""
+    _, low = min((claim.measured or 0.0, claim.shown) for claim in held)
+    _, high = max((claim.measured or 0.0, claim.shown) for claim in held)
+    return f"{low.split()[0]} to {high}"
 
 
 def unrun(claims: Sequence[Claim]) -> Iterator[str]:
@@ -92,7 +79,7 @@ def table(claims: Sequence[Claim]) -> Table:
     body: list[list[Value]] = [
         [
             report.Cell(claim.verdict, claim.verdict, kinds.get(claim.verdict, "")),
-            *(claim.says, claim.that, claim.wanted, claim.measured, claim.where, claim.why),
+            *(claim.says, claim.that, claim.wanted, report.Cell(claim.shown, claim.measured), claim.where, claim.why),
         ]
         for claim in sorted(claims, key=lambda claim: not claim.judged)
     ]

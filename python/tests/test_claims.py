@@ -37,7 +37,7 @@ def wide(tmp_path: Path) -> Path:
 
 
 def claim(**changed: Any) -> sj.Claim:
-    base = sj.Claim("", "flow.a.share", ">= 0.5", True, 0.75, {"path.rtt": "40 ms"}, "because")
+    base = sj.Claim("", "flow.a.share", ">= 0.5", True, 0.75, {"path.rtt": "40 ms"}, "because", shown="75.00 %")
     return replace(base, **changed)
 
 
@@ -70,34 +70,20 @@ def test_a_title_is_what_it_says_and_where(changed: Any, title: str) -> None:
 
 
 def test_lines_of_those_judged_and_a_count_of_those_without_runs() -> None:
-    unrun = claim(holds=False, judged=False, measured=None, why="no repetition has finished")
+    unrun = claim(holds=False, judged=False, measured=None, shown="", why="no repetition has finished")
     told = [claim(), claim(holds=False, why="it is 0.4"), unrun]
     assert list(verdicts.lines(told)) == [
-        "holds: flow.a.share >= 0.5 [path.rtt=40 ms], measured 0.7500",
-        "FAILS: flow.a.share >= 0.5 [path.rtt=40 ms], measured 0.7500\n  it is 0.4",
+        "holds: flow.a.share >= 0.5 [path.rtt=40 ms], measured 75.00 %",
+        "FAILS: flow.a.share >= 0.5 [path.rtt=40 ms], measured 75.00 %\n  it is 0.4",
     ]
     assert list(verdicts.unrun(told)) == [WORDS]
     assert list(verdicts.unrun([claim()])) == []
     assert verdicts.score(told) == ("1 of 2", "1") and verdicts.score(told[:2]) == ("1 of 2", "")
 
 
-@pytest.mark.parametrize(
-    ("that", "measured", "line"),
-    [
-        ("flow.a.throughput_mbps", 4.01615, "4.016 Mbit/s"),
-        ("link.bottleneck.queue_ms.p95", 12.0, "12.00 ms"),
-        ("flow.a.loss_pct", 0.0, "0 %"),
-        ("flow.a.share", 0.401615, "0.4016"),  # a fraction, as the claim has it
-        ("fairness.jain", 1.0, "1.000"),
-        ("flow.a.backoffs.delay", 123456.0, "123456"),
-    ],
-)
-def test_what_was_measured_has_its_unit_and_the_digits_of_the_line_below(that: str, measured: float, line: str) -> None:
-    (told,) = verdicts.lines([claim(that=that, measured=measured)])
-    assert told.endswith(f", measured {line}")
-    together = [claim(that=that, measured=part * measured, case={"a": str(part)}) for part in (1, 2, 3, 4, 5)]
-    (told,) = verdicts.lines(together)
-    assert told.endswith(f" to {verdicts.four(5 * measured)}{line[len(verdicts.four(measured)) :]}")
+def test_a_claim_that_holds_in_many_cases_has_one_line_with_both_ends() -> None:
+    cases = [claim(measured=n / 10, shown=f"{10 * n}.00 %", case={"a": str(n)}) for n in (7, 5, 9, 6, 8)]
+    assert list(verdicts.lines(cases)) == ["holds: flow.a.share >= 0.5 [5 cases], measured 50.00 to 90.00 %"]
 
 
 def test_an_against_that_fits_several_cases_is_refused_before_anything_runs(sojourn: Any, wide: Path) -> None:

@@ -96,6 +96,8 @@ pub struct Verdict {
     pub judged: bool,
     /// The figure: the mean or median, or with `over = "each"` the one furthest from the condition.
     pub measured: Option<f64>,
+    /// The same for readers, with its unit: shares and utilisation in percent.
+    pub shown: String,
     /// The case, as in the summary, but for keys that the claim pools.
     pub case: Json,
     /// In words.
@@ -131,6 +133,7 @@ impl Claim {
             holds,
             judged: true,
             measured,
+            shown: measured.map_or_else(String::new, |x| self.metric.show(x)),
             case: case.clone(),
             why,
         };
@@ -167,15 +170,15 @@ impl Claim {
                     return Verdict { judged: false, ..verdict(false, None, why) };
                 };
                 let bounds = self.condition.bounds(unit, &[other], self.over);
-                each.push(bounds.map(|bounds| (margin(*x, bounds), *x)));
+                each.push(bounds.map(|bounds| (margin(*x, bounds), *x, bounds)));
             }
             let each = each.into_iter();
             each.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)))
         } else {
             let bounds = self.condition.bounds(unit, against, self.over);
-            bounds.zip(aggregate(&values, self.over)).map(|(b, x)| (margin(x, b), x))
+            bounds.zip(aggregate(&values, self.over)).map(|(b, x)| (margin(x, b), x, b))
         };
-        let Some((margin, measured)) = worst else {
+        let Some((margin, measured, bounds)) = worst else {
             return verdict(false, None, format!("{:?} names a figure that has no value", self.is));
         };
         let holds = margin >= 0.0;
@@ -186,9 +189,22 @@ impl Claim {
             (_, Over::Each) => format!(", the worst of {n}"),
         };
         let not = if holds { "" } else { "not " };
-        let mut why = format!("{} is {}{what}; {not}{}", self.that, short(measured), self.is);
+        let mut why = format!("{} is {}{what}; {not}{}", self.that, self.metric.show(measured), self.is);
         why.push_str(&with(&self.against));
+        if !self.condition.figures().is_empty() {
+            why.push_str(&format!(" ({})", self.allowed(bounds)));
+        }
         verdict(holds, Some(measured), why)
+    }
+
+    /// What the other figure of the condition, times its factor, comes to.
+    fn allowed(&self, (low, high, _): (f64, f64, bool)) -> String {
+        let show = |x| self.metric.show(x);
+        match (low.is_finite(), high.is_finite()) {
+            (true, true) if low < high => format!("{} to {}", show(low), show(high)),
+            (true, _) => show(low),
+            _ => show(high),
+        }
     }
 
     /// Judges it in every case it concerns, or in all those together that differ in pooled keys alone.
@@ -307,12 +323,6 @@ pub(crate) fn matches_case(when: &[(String, String)], case: &Json) -> bool {
         let mut wanted = when.iter().filter(|(k, _)| k == key).map(|(_, want)| want);
         text.is_some_and(|text| wanted.any(|want| same_text(&text, want)))
     })
-}
-
-/// Four digits, for words.
-fn short(x: f64) -> String {
-    let digits = if x == 0.0 { 0 } else { (3 - units::math::log10(x.abs()).floor() as i32).clamp(0, 9) as usize };
-    format!("{x:.digits$}")
 }
 
 #[cfg(test)]

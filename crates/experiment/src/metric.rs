@@ -251,6 +251,25 @@ impl Metric {
             _ => Unit::Count,
         }
     }
+
+    /// A value in four digits with its unit, as readers know it: an index of fairness has none, other fractions are in
+    /// percent.
+    pub fn show(&self, x: f64) -> String {
+        let (scale, suffix) = match self.unit() {
+            Unit::Fraction if matches!(self.leaf.as_str(), "jain" | "max_min") => (1.0, ""),
+            Unit::Fraction | Unit::Ratio => (100.0, " %"),
+            Unit::Percent => (1.0, " %"),
+            Unit::Ms => (1.0, " ms"),
+            Unit::Seconds => (1.0, " s"),
+            Unit::Mbps => (1.0, " Mbit/s"),
+            Unit::Bytes => (1.0, " bytes"),
+            Unit::Megabytes => (1.0, " MB"),
+            Unit::Count => (1.0, ""),
+        };
+        let x = scale * x;
+        let digits = if x == 0.0 { 0 } else { (3 - units::math::log10(x.abs()).floor() as i32).clamp(0, 9) as usize };
+        format!("{x:.digits$}{suffix}")
+    }
 }
 
 #[cfg(test)]
@@ -273,6 +292,24 @@ mod tests {
         assert_eq!(of("fairness.jain"), Some(0.98));
         assert_eq!(of("link.bottleneck.utilisation"), None);
         assert_eq!(of("flow.b.share"), None);
+    }
+
+    #[test]
+    fn figures_are_shown_in_four_digits_with_the_unit_that_readers_know() {
+        for (path, value, shown) in [
+            ("flow.a.throughput_mbps", 4.01615, "4.016 Mbit/s"),
+            ("link.l.queue_ms.p95", 12.0, "12.00 ms"),
+            ("link.l.queue_ms.samples", 12.0, "12.00"),
+            ("flow.a.loss_pct", 0.0, "0 %"),
+            ("flow.a.share", 0.401615, "40.16 %"),
+            ("flow.a.data_gaps.1_ms", 0.2, "20.00 %"),
+            ("link.l.load", 2.5, "250.0 %"),
+            ("fairness.jain", 1.0, "1.000"),
+            ("flow.a.backoffs.delay", 123_456.0, "123456"),
+            ("flow.a.mode_s.loss", 0.012_345, "0.01235 s"),
+        ] {
+            assert_eq!(Metric::read(path).unwrap().show(value), shown, "{path}");
+        }
     }
 
     #[test]

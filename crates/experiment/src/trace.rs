@@ -53,7 +53,7 @@ impl Traces {
     pub fn vectors(&self, file: &str) -> Result<Hashed, String> {
         let mut vectors = self.vectors.lock().unwrap_or_else(|e| e.into_inner());
         let read = || {
-            let (text, hash) = text(&self.base.join(file), file)?;
+            let (text, hash) = text(&self.base.join(file), file, "file of connections")?;
             Ok((Arc::new(Vectors::read(&text, file)?), hash))
         };
         vectors.entry(file.to_string()).or_insert_with(read).clone()
@@ -61,22 +61,23 @@ impl Traces {
 }
 
 fn load(path: &Path, name: &str) -> Result<Trace, String> {
-    let (text, hash) = text(path, name)?;
+    let (text, hash) = text(path, name, "trace")?;
     parse(&text, name, hash)
 }
 
-fn text(path: &Path, name: &str) -> Result<(String, u64), String> {
-    let cannot = |e: std::io::Error| format!("cannot read the trace {}: {e}", path.display());
+/// A file's text and the FNV-1a of it; messages call it `what`.
+fn text(path: &Path, name: &str, what: &str) -> Result<(String, u64), String> {
+    let cannot = |e: std::io::Error| format!("cannot read the {what} {}: {e}", path.display());
     let meta = std::fs::metadata(path).map_err(cannot)?;
     if !meta.is_file() {
-        return Err(format!("the trace {} is not a file", path.display()));
+        return Err(format!("the {what} {} is not a file", path.display()));
     }
     if meta.len() > TRACE_MAX {
-        return Err(format!("the trace {name} has {} bytes; allowed are {TRACE_MAX}", meta.len()));
+        return Err(format!("the {what} {name} has {} bytes; allowed are {TRACE_MAX}", meta.len()));
     }
     let bytes = std::fs::read(path).map_err(cannot)?;
     let hash = crate::hash::fnv(&bytes);
-    Ok((String::from_utf8(bytes).map_err(|_| format!("the trace {name} is not text"))?, hash))
+    Ok((String::from_utf8(bytes).map_err(|_| format!("the {what} {name} is not text"))?, hash))
 }
 
 fn parse(text: &str, name: &str, hash: u64) -> Result<Trace, String> {

@@ -49,7 +49,13 @@ fn conditions_of_every_kind_are_judged() {
 fn a_verdict_says_why() {
     let runs = shares(&[(0.2, 0.8), (0.3, 0.7)]);
     let v = claim("flow.a.share", ">= 0.4", Over::Each).evaluate(&runs);
-    assert_eq!((v.measured, v.why.as_str()), (Some(0.2), "flow.a.share is 0.2000, the worst of 2; not >= 0.4"));
+    assert_eq!((v.measured, v.why.as_str()), (Some(0.2), "flow.a.share is 20.00 %, the worst of 2; not >= 0.4"));
+    for (is, says) in [
+        ("> 0.5 * flow.b.share", "flow.a.share is 25.00 %, the mean of 2; not > 0.5 * flow.b.share (37.50 %)"),
+        ("flow.b.share ± 10 %", "flow.a.share is 25.00 %, the mean of 2; not flow.b.share ± 10 % (67.50 % to 82.50 %)"),
+    ] {
+        assert_eq!(claim("flow.a.share", is, Over::Mean).evaluate(&runs).why, says);
+    }
     let v = claim("flow.c.share", ">= 0.4", Over::Mean).evaluate(&runs);
     assert_eq!((v.holds, v.why.as_str()), (false, "flow.c.share has no value in the run"));
     assert!(!claim("flow.a.share", ">= 0", Over::Mean).evaluate(&[]).holds);
@@ -105,6 +111,8 @@ fn a_case_is_compared_with_another_one() {
     let holds = |c: &Claim, runs: &[Json]| judge_all(std::slice::from_ref(c), [].into_iter(), runs).unwrap();
     let v = holds(&c, &runs);
     assert_eq!((v.len(), v[0].holds), (1, true), "{v:?}");
+    let why = "flow.a.share is 40.00 %; >= 4 * flow.a.share with flow.a.cc = cdg (40.00 %)";
+    assert_eq!((v[0].shown.as_str(), v[0].why.as_str()), ("40.00 %", why));
     assert!(!holds(&c, &[run("hldg", "freebsd-11", 0.4), run("cdg", "freebsd-11", 0.11)])[0].holds);
     let v = holds(&c, &runs[..2]);
     assert_eq!(v[0].why, "no repetition of the case it is compared with has finished");

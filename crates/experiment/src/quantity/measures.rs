@@ -178,7 +178,8 @@ impl Quantity for Buffer {
             return match volume.map(|v| (v.starts_with('-'), Volume::read(v))) {
                 Some((false, Some(volume))) => Ok(Buffer::Slots(volume)),
                 _ => Err(format!(
-                    "{text:?} does not say how much: write packets(2 BDP), packets(340 ms) or packets(120 kB)"
+                    "{text:?} does not say how much: write packets(2 BDP), packets(340 ms) or packets(120 kB); \
+                     of a number of packets \"80 packets\""
                 )),
             };
         }
