@@ -178,6 +178,7 @@ static void host_measures(struct host *h, const struct tcp_sock *tp)
 	f->lost = tp->lost_out * f->mss;
 	f->receive_window = tp->snd_wnd;
 	f->phase = phase_of(tp->inet_conn.icsk_ca_state);
+	f->resends = f->phase == LAW_TIMED_OUT && tp->lost_out > tp->retrans_out;
 	f->cwnd_limited = is_cwnd_limited(tp);
 }
 

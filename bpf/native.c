@@ -54,6 +54,7 @@ static void take(struct law_flow *f, const struct law_tape *t, bool first)
 	f->floor = t->floor;
 	f->lost = t->lost;
 	f->phase = t->phase;
+	f->resends = t->resends;
 	f->cwnd_limited = t->cwnd_limited;
 	f->draw = t->draw;
 }

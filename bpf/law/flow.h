@@ -52,6 +52,7 @@ struct law_flow {
 	u64 in_flight, receive_window, floor;
 	u64 lost;         /* so far in this episode */
 	u64 phase;        /* enum law_phase */
+	u64 resends;	  /* after a timeout: some of what it found lost has not been sent again */
 	u64 cwnd_limited; /* the window, not the application, held the last flight back */
 	u64 draw;         /* natively: the next random number */
 	u64 at_ssthresh;  /* cwnd == ssthresh is still slow start (FreeBSD) */
@@ -125,9 +126,12 @@ static u64 law_slow_start(struct law_flow *f, u64 acked)
 	u64 room;
 
 	if (f->at_ssthresh) {
-		/* FreeBSD: two packets an ACK at most (abc_l_var; after a timeout one), and past ssthresh with the last of them. */
+		/*
+		 * FreeBSD: two packets an ACK at most (abc_l_var; one while what a timeout found lost is sent again), and past
+		 * ssthresh with the last of them.
+		 */
 		f->credit = 0;
-		f->cwnd += law_min(acked, f->phase == LAW_TIMED_OUT ? f->mss : 2 * f->mss);
+		f->cwnd += law_min(acked, f->resends ? f->mss : 2 * f->mss);
 		return 0;
 	}
 	room = law_less(f->ssthresh, f->cwnd);

@@ -14,7 +14,8 @@ struct law_tape {
 	u64 call, detail; /* enum law_signal, enum law_notice */
 	u64 flow;	  /* its number, as in events */
 	/* Before the call; natively the windows are only taken from here where the host had changed them. */
-	u64 cwnd, ssthresh, now, mss, srtt, rtt, min_rtt, max_rtt, in_flight, receive_window, floor, lost, phase, cwnd_limited;
+	u64 cwnd, ssthresh, now, mss, srtt, rtt, min_rtt, max_rtt, in_flight, receive_window, floor, lost, phase, resends;
+	u64 cwnd_limited;
 	u64 host_cwnd, host_ssthresh; /* changed by the host since the last call */
 	u64 draw;		      /* what the call drew, if it drew */
 	struct law_ack ack;
@@ -38,6 +39,7 @@ LAW_INLINE void law_tape_before(struct law_tape *t, const struct law_flow *f)
 	t->floor = f->floor;
 	t->lost = f->lost;
 	t->phase = f->phase;
+	t->resends = f->resends;
 	t->cwnd_limited = f->cwnd_limited;
 }
 

@@ -97,6 +97,8 @@ pub struct Flow {
     pub growth: Growth,
     /// `cwnd == ssthresh` still counts as slow start (FreeBSD).
     pub slow_start_at_ssthresh: bool,
+    /// After a timeout: some of what it found lost has not been sent again (FreeBSD: `snd_nxt` is below `snd_max`).
+    pub resends: bool,
     /// Bytes by which this ACK grows the repair's own window, on hosts that keep one apart from `cwnd` (FreeBSD); the
     /// host takes them and sets zero.
     pub repair_growth: u16,
@@ -137,6 +139,7 @@ impl Flow {
             phase: Phase::Open,
             growth: Growth::STANDARD,
             slow_start_at_ssthresh: false,
+            resends: false,
             repair_growth: 0,
             slow_start_to: Bytes::ZERO,
             floor: mss * 2,
@@ -206,11 +209,12 @@ impl Flow {
         }
         .min(self.growth.per_ack);
         if self.slow_start_at_ssthresh {
-            // FreeBSD grows by no more than two packets an ACK (abc_l_var; RFC 3465: by one while what a timeout found lost
-            // is sent again), and past ssthresh with the last of them: the ACK that ends a recovery may cover a whole
-            // window. What congestion avoidance had counted is forgotten (`cc_ack_received`).
+            // FreeBSD grows by no more than two packets an ACK (abc_l_var; by one while what a timeout found lost is sent
+            // again, RFC 3465, which ends as soon as all of it has been: `newreno_ack_received`), and past ssthresh with
+            // the last of them: the ACK that ends a recovery may cover a whole window. What congestion avoidance had
+            // counted is forgotten (`cc_ack_received`).
             self.credit = Bytes::ZERO;
-            self.cwnd += grow.min(if self.phase == Phase::Loss { self.mss } else { self.mss * 2 });
+            self.cwnd += grow.min(if self.resends { self.mss } else { self.mss * 2 });
             return Bytes::ZERO;
         }
         let room = self.ssthresh.saturating_sub(self.cwnd);

@@ -141,6 +141,9 @@ fn buffers_are_of_the_case() {
         let s = only(&format!("{PATH}buffer = \"{buffer}\"\n{FLOW}"));
         assert_eq!(s.links[0].buffer, Some(want), "{buffer}");
     }
+    // 21 packets: floating point has a hair less than 31 500.
+    let s = only(&format!("[path]\nrate = \"6 Mbit/s\"\nrtt = \"30 ms\"\nbuffer = \"1.4 BDP\"\n{FLOW}"));
+    assert_eq!(s.links[0].buffer, Some(Limit::Bytes(Bytes::new(31_500))));
     let swept = good(&format!("{PATH}buffer = \"1 BDP\"\n{FLOW}[sweep]\npath.rtt = [\"10 ms\", \"80 ms\"]\n"));
     let sizes: Vec<_> = cases(&swept).iter().map(|c| c.scenario.links[0].buffer).collect();
     assert_eq!(sizes, [Some(Limit::Bytes(Bytes::new(15_000))), Some(Limit::Bytes(Bytes::new(120_000)))]);

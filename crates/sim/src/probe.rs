@@ -79,7 +79,7 @@ impl Default for FlowSample {
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
 pub struct LinkSample {
-    /// Sojourn of the packet that left last in this step; zero if the queue was empty.
+    /// Sojourn of the packet that left last; zero if none left in this step and the queue is empty.
     pub queue_ms: f64,
     pub queue_packets: u32,
     pub queue_bytes: f64,

@@ -94,6 +94,9 @@ impl Endpoint {
     /// The application hands over so many bytes (`u64::MAX / 4` is for ever).
     pub fn write(&mut self, now: Instant, bytes: u64) {
         self.sender.flow.now = now;
+        if !self.sender.config.handshake {
+            self.sender.begin(now);
+        }
         if self.sender.fin == Fin::Open {
             match &mut self.sender.aside.behind {
                 Some(behind) => *behind = behind.saturating_add(bytes),
@@ -165,8 +168,7 @@ impl Endpoint {
         if self.receiver.ack_at <= now {
             self.receiver.ack_at = Instant::MAX;
             self.receiver.ack_now = true;
-            // Nothing was answered in time: no ACK waits for that any more (`tcp_delack_timer_handler`).
-            self.receiver.talks = false;
+            self.receiver.miss_delay(self.sender.rtt.rto());
         }
         self.sender.on_timer(now);
     }

@@ -60,19 +60,25 @@ impl Rack {
         if last != Turn::default() {
             self.rtt = now.since(last.at);
         }
-        if d.late > 0 {
+        self.on_late(d.late);
+    }
+
+    /// A packet came later than others that were sent up to so many bytes beyond it; 0 for none.
+    #[inline]
+    pub fn on_late(&mut self, bytes: u64) {
+        if bytes > 0 {
             self.reordering = true;
-            self.most_late = self.most_late.max(u32::try_from(d.late).unwrap_or(u32::MAX));
+            self.most_late = self.most_late.max(u32::try_from(bytes).unwrap_or(u32::MAX));
         }
     }
 
-    /// A retransmission was spurious: wait longer from now on, once a round.
+    /// A retransmission was spurious: wait longer from now on, once a round. Where nothing was ever reordered it was not
+    /// for want of waiting (`tcp_dsack_seen`).
     pub fn on_dsack(&mut self, una: u64, nxt: u64) {
-        if una >= self.dsack_until {
+        if self.reordering && una >= self.dsack_until {
             self.dsack_until = nxt;
             self.steps = self.steps.saturating_add(1);
             self.persist = PERSIST;
-            self.reordering = true;
         }
     }
 
@@ -96,8 +102,7 @@ impl Rack {
 impl Sender {
     /// Declares lost what RACK says is lost, and returns when to look again: when the last of those that wait is due
     /// (RFC 8985, section 6.2, step 5). What is due earlier is found by the ACKs that arrive until then.
-    pub(crate) fn detect_by_time(&mut self, now: Instant) -> Instant {
-        let repairing = self.flow.phase.repairs();
+    pub(crate) fn detect_by_time(&mut self, now: Instant, repairing: bool) -> Instant {
         let rack = self.rack;
         let allowed =
             rack.rtt + rack.window(repairing, self.board.sacked / self.mss, self.flow.min_rtt, self.flow.srtt);
@@ -161,6 +166,9 @@ mod tests {
         assert_eq!(rack.window(true, 0, ms(40), ms(100)), Duration::ZERO);
         assert_eq!(rack.window(false, 3, ms(40), ms(100)), Duration::ZERO);
         assert_eq!(rack.window(false, 2, ms(40), ms(100)), ms(10));
+        rack.on_dsack(10, 20);
+        assert_eq!(rack.window(true, 0, ms(40), ms(100)), Duration::ZERO, "a needless timeout is no reordering");
+        rack.on_late(3000);
         for (una, quarters) in [(10, 2), (10, 2), (20, 3), (30, 4)] {
             rack.on_dsack(una, una + 10);
             assert_eq!(rack.window(true, 9, ms(40), ms(100)), ms(10 * quarters), "una {una}");

@@ -35,7 +35,8 @@ impl Sender {
         let mut relapsed = false;
         if self.ways.rack {
             let resent = self.board.resent;
-            let again = self.detect_by_time(now);
+            // Linux is out of the repair before it looks for losses (`tcp_try_undo_recovery`, `tcp_identify_packet_loss`).
+            let again = self.detect_by_time(now, self.flow.phase.repairs() && !over);
             // A retransmission lost is another congestion (RFC 5681, section 4.3), after a timeout too (Linux'
             // FLAG_LOST_RETRANS).
             relapsed = self.flow.phase == Phase::Loss && !over && self.board.resent < resent;
@@ -83,7 +84,12 @@ impl Sender {
             }
             Phase::Recovery => {
                 let whole = self.una >= self.recover;
-                match self.evidence(cumulative, echo) {
+                let evidence = self.evidence(cumulative, echo);
+                if !whole && matches!(evidence, Some(Evidence::Timestamp)) {
+                    // A late original filled the hole: that is reordering (`tcp_try_undo_partial`).
+                    self.rack.on_late(self.board.sacked_to.max(self.una) - (self.una - cumulative));
+                }
+                match evidence {
                     // One original was merely late; what the other retransmissions out there prove is still open.
                     Some(Evidence::Timestamp) if !whole && self.board.resent > 0 => {}
                     Some(how) => self.take_back(how),

@@ -254,6 +254,13 @@ impl Sender {
         self.rounds = RoundTracker::new(now, self.flow.cwnd, 1);
     }
 
+    /// Of a connection that was opened before the run began: its first round is not that long.
+    pub fn begin(&mut self, now: Instant) {
+        if self.nxt == 1 {
+            self.rounds = RoundTracker::new(now, self.flow.cwnd, 1);
+        }
+    }
+
     /// In flight as the window sees it.
     #[inline]
     pub fn pipe(&self) -> u64 {

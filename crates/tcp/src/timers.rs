@@ -146,7 +146,7 @@ impl Sender {
 
     fn on_reordering_timer(&mut self, now: Instant) {
         let before = self.stats.lost;
-        let again = self.detect_by_time(now);
+        let again = self.detect_by_time(now, self.flow.phase.repairs());
         self.probe.wait_for_reordered(&mut self.probe_at, again);
         if self.stats.lost == before {
             return;

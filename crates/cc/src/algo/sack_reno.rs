@@ -7,8 +7,8 @@
 //!                               first the holes with three SACKed segments above, then new data
 //! ```
 //! Source: Fall and Floyd, Simulation-based comparisons of Tahoe, Reno, and SACK TCP, CCR 26(3), 1996; RFC 5681 and RFC 6675.
-//! On every stack it repairs as RFC 6675 does, without RACK, tail probes or proportional rate reduction: `newreno` is the
-//! same window with the stack's own.
+//! It repairs as RFC 6675 does, without RACK, tail probes or proportional rate reduction; on `freebsd-11` as FreeBSD's SACK
+//! sender, which keeps no pipe. `newreno` is the same window with the stack's own.
 
 use super::reno::{self, Reno};
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Flow, Reaction, Recovery, Setup};

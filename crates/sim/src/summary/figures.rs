@@ -13,12 +13,21 @@ use crate::probe::Probe;
 use crate::world::World;
 use experiment::Traffic;
 use std::collections::BTreeMap;
-use units::Duration;
+use units::{Duration, Instant};
 
 /// (Σx)² / (n Σx²); `None` where nothing is shared.
 pub(super) fn jain(x: &[f64]) -> Option<f64> {
     let (sum, squares) = x.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     (squares > 0.0).then(|| sum * sum / (x.len() as f64 * squares))
+}
+
+/// Did the flow want anything within the window? One that was stopped before it did not, nor one whose transfer was done.
+pub(super) fn ran_within(node: &Node, (from, to): (Instant, Instant)) -> bool {
+    let done = match (&node.spec.traffic, node.count.completions.first()) {
+        (Traffic::Bytes(_), Some(done)) => done.at <= from.as_secs_f64(),
+        _ => false,
+    };
+    node.start < to && node.spec.stop.is_none_or(|stop| stop > from) && !done
 }
 
 /// Adds time to a mode's account.
@@ -216,6 +225,7 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
     for (mode, seconds) in flows.iter().flat_map(|f| &f.mode_s) {
         *mode_s.entry(mode.clone()).or_insert(0.0) += seconds / flows.len() as f64;
     }
+    let ran = numbers.iter().copied().filter(|&f| ran_within(&world.nodes[f], world.scenario.run.measure));
     let completions: Vec<Completion> =
         numbers.iter().flat_map(|&f| world.nodes[f].count.completions.iter().copied()).collect();
     let figures = Figures {
@@ -274,7 +284,7 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
         stack: flows.first().map_or(String::new(), |f| f.stack.clone()),
         flows: flows.len(),
         figures,
-        jain: jain(&flows.iter().map(|f| f.throughput_mbps).collect::<Vec<_>>()),
+        jain: jain(&ran.map(|f| all[f].throughput_mbps).collect::<Vec<_>>()),
         completions: if completions.is_empty() {
             exchange_bins(world, &numbers)
         } else {

@@ -11,7 +11,7 @@ use crate::probe::Probe;
 use crate::record::{Column, Table};
 use crate::world::World;
 use crate::{MODEL, SCHEMA};
-use figures::{flow, group, jain, link};
+use figures::{flow, group, jain, link, ran_within};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -299,7 +299,7 @@ pub(crate) fn of<P: Probe>(world: &World<P>) -> Summary {
     let shares: Vec<f64> = own
         .iter()
         .zip(&flows)
-        .filter(|(n, _)| n.start < to && n.spec.stop.is_none_or(|s| s > from))
+        .filter(|(n, _)| ran_within(n, (from, to)))
         .map(|(_, f)| f.throughput_mbps)
         .collect();
     let (least, most) = shares.iter().fold((f64::INFINITY, 0.0f64), |(a, b), &x| (a.min(x), b.max(x)));

@@ -61,7 +61,9 @@ impl Probe for Cuts {
 
 #[test]
 fn back_offs_are_told_apart_by_the_bdp_their_distance_and_what_they_leave() {
-    let s = dumbbell(10.0, 100.0, 1000, "fifo", &["cdg"], 120);
+    let mut s = dumbbell(10.0, 100.0, 1000, "fifo", &["cdg"], 120);
+    // No ACK waits, so that the RTT is that of the path and its queue.
+    s.flows[0].delayed_ack = false;
     let (summary, Cuts(cuts)) = sim::run(&s, Cuts::default(), Options::default()).unwrap();
     let b = summary.flows[0].backoffs;
     // Two RTTs of 100 to 115 ms are up to 0.23 s, three at least 0.3.
@@ -279,6 +281,16 @@ fn nobody_shares_what_does_not_flow() {
     s.run.measure.1 = Instant::from_millis(10_000);
     let nothing = run(&s);
     assert_eq!((nothing.fairness.jain, nothing.fairness.max_min, nothing.groups[0].jain), (None, None, None));
+}
+
+#[test]
+fn a_transfer_that_was_done_before_the_window_shares_nothing_in_it() {
+    let mut s = group_of_two();
+    s.flows[0].traffic = Traffic::Bytes(Bytes::new(300_000));
+    s.run.measure.0 = Instant::from_millis(10_000);
+    let alone = run(&s);
+    assert_eq!((alone.flows[0].throughput_mbps, alone.flows[0].completion_s.is_some()), (0.0, true));
+    assert_eq!((alone.fairness.jain, alone.fairness.max_min, alone.groups[0].jain), (Some(1.0), Some(1.0), Some(1.0)));
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Receiver {
             self.adapt_delay(idle, rtt);
         }
         let before = self.ack_at;
-        self.ack_at = if before == Instant::MAX { now + self.delay } else { before };
+        self.ack_at = if before == Instant::MAX { now + self.bounded_delay(rtt) } else { before };
         self.open_window(len);
         let at_once = (self.quick > 0) | (len < self.largest);
         (self.nxt - self.acked_to > self.largest as u64) | (at_once & !self.talks) | self.is_pushed()
@@ -118,11 +118,27 @@ impl Receiver {
         } else if idle <= DELAY_MIN / 2 {
             self.delay = half + DELAY_MIN / 2;
         } else if idle < self.delay {
-            self.delay = (half + idle).min(DELAY_MAX);
+            self.delay = (half + idle).min(rtt.rto());
         } else if idle > rtt.rto() {
             // The sender seems to have started anew (`tcp_event_data_recv`, by this host's own timeout).
             self.quick = QUICK_MAX;
         }
+    }
+
+    /// The longest that an ACK waits is a round trip, where this host knows one (`tcp_send_delayed_ack`).
+    #[inline]
+    fn bounded_delay(&self, rtt: &RttEstimator) -> Duration {
+        let most = if rtt.srtt().is_zero() { DELAY_MAX } else { rtt.srtt().max(DELAY_MIN).min(DELAY_MAX) };
+        self.delay.min(most)
+    }
+
+    /// A delayed ACK had to leave without a second segment, or without an answer of ours to carry it. Linux waits twice as
+    /// long for the next, or from now on for no answer (`tcp_delack_timer_handler`).
+    pub fn miss_delay(&mut self, rto: Duration) {
+        if self.policy == DelayedAck::Linux {
+            self.delay = if self.talks { DELAY_MIN } else { (self.delay * 2).min(rto) };
+        }
+        self.talks = false;
     }
 
     /// Data of ours leave. They answer what came if it came no longer ago than an ACK may wait (`tcp_event_data_sent`).

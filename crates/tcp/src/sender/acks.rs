@@ -36,6 +36,8 @@ impl Sender {
     fn work_through(&mut self, now: Instant, s: &Segment, echo: Echo, window_moved: bool, heard: &mut Heard) {
         let before = self.una;
         let ack = s.ack.max(before);
+        // Before this ACK counts: an algorithm hears of it before FreeBSD moves `snd_nxt`.
+        self.flow.resends = self.flow.phase == Phase::Loss && self.board.to_resend > 0;
         let mut delivery = Delivery::new(self.board.sacked_to);
         let dsack = !s.sack.is_empty() && self.ways.sack && self.on_blocks(s, &mut delivery);
         let cumulative = ack - before;

@@ -226,6 +226,18 @@ fn timed_out() -> Alone {
 }
 
 #[test]
+fn an_algorithm_hears_whether_a_timeout_has_left_something_to_be_sent_again() {
+    let mut a = timed_out();
+    assert!(a.end.flow().resends);
+    a.end.flow_mut().cwnd = Bytes::new(30 * MSS);
+    // As this one comes, 13,000 to 20,000 have not been; it lets them go, and new ones.
+    assert_eq!(a.hear(2000, &[]).last(), Some(&(30_000, 1000)));
+    assert!(a.end.flow().resends);
+    a.hear(3000, &[]);
+    assert_eq!((a.end.flow().resends, a.phase()), (false, Phase::Loss));
+}
+
+#[test]
 fn in_a_recovery_after_a_timeout_what_was_not_sent_again_is_new() {
     // `snd_nxt` went back: what lies beyond it takes part in `sack_newdata`, not in `sack_bytes_rexmit`.
     let mut a = timed_out();

@@ -28,7 +28,7 @@ fn acked(e: &mut Endpoint, now: Instant, s: Segment) -> Option<u64> {
 #[test]
 fn linux_fits_the_delay_of_acks_to_the_gaps_between_segments() {
     // `tcp_event_data_recv`: `ato` starts at 40 ms; a gap of half of that or less pulls it back there, a longer one that is
-    // still shorter than it counts half, and 200 ms are the most. (gaps in ms, delay of the last segment's ACK)
+    // still shorter than it counts half. No ACK waits longer than 200 ms. (gaps in ms, delay of the last segment's ACK)
     for (gaps, delay) in [
         (&[20][..], 40),
         (&[21], 41),
@@ -40,7 +40,7 @@ fn linux_fits_the_delay_of_acks_to_the_gaps_between_segments() {
         (&[30, 45, 69], 104),
         (&[30, 45, 69, 100], 152),
         (&[30, 45, 69, 100, 150], 200),
-        (&[30, 45, 69, 100, 150, 20], 120),
+        (&[30, 45, 69, 100, 150, 20], 133),
         (&[30, 45, 10], 55),
         (&[30, 1, 1], 42),
     ] {
@@ -58,6 +58,28 @@ fn linux_fits_the_delay_of_acks_to_the_gaps_between_segments() {
         let (at_once, waits) = gaps.iter().map(|gap| next(&mut e, gap * 1000)).last().unwrap();
         assert!(!at_once, "{gaps:?}");
         assert_eq!(waits.as_nanos() / 1_000_000, delay, "{gaps:?}");
+    }
+}
+
+#[test]
+fn linux_waits_twice_as_long_after_an_ack_that_nothing_hastened_but_no_longer_than_a_round_trip() {
+    // (RTT in ms as this host knows it; delays of the ACKs of lone segments, 205 ms after each other)
+    for (rtt, delays) in [(0, [40, 80, 160, 200, 200]), (100, [40, 80, 100, 100, 100]), (10, [40; 5])] {
+        // A small window is open at once, and segments that open it further hasten no ACK.
+        let mut e = receiver(Config { receive_window: Bytes::new(20_000), ..linux() });
+        if rtt > 0 {
+            e.sender.rtt.sample(MS(rtt), 1, 1);
+        }
+        (0..40).for_each(|n| _ = acked(&mut e, AT(1000 + n), bytes(n * MSS, 1000)));
+        let waits = (0..5u64).map(|n| {
+            let now = AT(1205 + 205 * n);
+            assert_eq!(acked(&mut e, now, bytes((40 + n) * MSS, 1000)), None, "{rtt}, {n}");
+            let due = e.next_timer();
+            e.on_timer(due);
+            assert!(e.poll_send(due).is_some(), "{rtt}, {n}");
+            due.since(now).as_nanos() / 1_000_000
+        });
+        assert_eq!(waits.collect::<Vec<_>>(), delays, "{rtt}");
     }
 }
 

@@ -86,8 +86,9 @@ fn linux_is_quick_while_its_window_opens_for_sixteen_segments_more_and_again_aft
     let got = acks(&mut e, &arrivals, 35);
     assert_eq!(got.iter().filter(|a| a.0 <= 24).count(), 24);
     assert_eq!(got.iter().filter(|a| a.0 > 24).map(|a| a.1).collect::<Vec<_>>(), [26, 28, 30, 32]);
-    // A lone segment now waits 40 ms; after silence beyond the receiver's own timeout, a second here, it does not.
-    for (at, acked, next) in [(40, 80, 33), (400, 440, 34), (1450, 1450, 35), (1600, 1600, 36)] {
+    // A lone segment now waits 40 ms, and the next one twice that; after silence beyond the receiver's own timeout, a second
+    // here, none does.
+    for (at, acked, next) in [(40, 80, 33), (400, 480, 34), (1450, 1450, 35), (1600, 1600, 36)] {
         assert_eq!(acks(&mut e, &[(at, next)], at + 100).iter().map(|a| a.0).collect::<Vec<_>>(), [acked]);
     }
 }

@@ -119,7 +119,7 @@ fn what_an_undo_found_again_can_be_lost_again() {
     assert!(!s.board.ring.get(first).is(LOST | RESENT));
     s.rack.newest = crate::scoreboard::Turn { at: AT(60), order: 100 };
     s.rack.rtt = MS(1);
-    s.detect_by_time(AT(100));
+    s.detect_by_time(AT(100), false);
     assert!(s.board.ring.get(first).is(LOST));
 }
 
@@ -147,7 +147,7 @@ fn the_reordering_timer_waits_for_the_last_segment_and_acks_find_the_others() {
             (s.rack.newest, s.rack.rtt) = (s.board.ring.get(first + 3).turn(), MS(30));
             (s.rack.reordering, s.flow.min_rtt, s.flow.srtt) = (true, MS(40), MS(40));
             let mut lost_at = |now| {
-                let timer = s.detect_by_time(AT(now));
+                let timer = s.detect_by_time(AT(now), false);
                 let lost = |id| s.board.ring.get(id).is(LOST) && !s.board.ring.get(id).is(RESENT);
                 ((0..4).filter(|k| lost(first + k)).count(), timer)
             };

@@ -52,12 +52,12 @@ fn slow_start_counts_one_two_or_all_segments_of_an_ack() {
     }
     let mut f = flow(10, 100);
     let mut cc = newreno("newreno(reference=freebsd)", &mut f);
-    f.phase = Phase::Loss;
+    (f.phase, f.resends) = (Phase::Loss, true);
     cc.on_ack(&mut f, &ack(3, 100));
     assert_eq!(f.cwnd, packets(11), "one after a timeout");
-    f.phase = Phase::Open;
+    f.resends = false;
     cc.on_ack(&mut f, &ack(3, 100));
-    assert_eq!(f.cwnd, packets(13), "two once it is repaired");
+    assert_eq!(f.cwnd, packets(13), "two once all has been sent again");
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub fn calls(spec: &str, seed: u64, n: usize, grid: u64) -> Apart {
         round.delivered += bytes;
         host.in_flight = mss * rng.below(200);
         host.cwnd_limited = rng.below(8) > 0;
+        host.resends = host.phase == Phase::Loss && rng.below(2) > 0;
         let mut ack = Ack { cumulative: bytes, delivered: bytes, rtt: fresh.then_some(host.rtt), ..Ack::default() };
         if rng.below(6) == 0 {
             let mut done = Round { end: host.now, ..round };

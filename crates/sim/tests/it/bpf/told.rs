@@ -17,7 +17,7 @@ impl Words {
             ("rtt", flow.rtt.as_nanos()), ("min_rtt", flow.min_rtt.as_nanos()), ("max_rtt", flow.max_rtt.as_nanos()),
             ("in_flight", flow.in_flight.get()), ("receive_window", flow.receive_window.get()),
             ("floor", flow.floor.get()), ("lost", lost), ("phase", flow.phase as u64),
-            ("cwnd_limited", flow.cwnd_limited as u64),
+            ("resends", flow.resends as u64), ("cwnd_limited", flow.cwnd_limited as u64),
         ];
         for (name, value) in of_flow {
             words.set(name, value);

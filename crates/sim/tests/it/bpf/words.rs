@@ -3,7 +3,7 @@
 use cc::{Ack, Flow, Phase, Round};
 use units::{Bytes, Duration, Instant};
 
-pub const WORDS: usize = 35;
+pub const WORDS: usize = 36;
 
 /// A tape's entry, by [`NAMES`].
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Words(pub [u64; WORDS]);
 const NAMES: [&str; WORDS] = [
     "call", "detail", "flow",
     "cwnd", "ssthresh", "now", "mss", "srtt", "rtt", "min_rtt", "max_rtt", "in_flight", "receive_window", "floor", "lost",
-    "phase", "cwnd_limited", "host_cwnd", "host_ssthresh", "draw",
+    "phase", "resends", "cwnd_limited", "host_cwnd", "host_ssthresh", "draw",
     "cumulative", "delivered", "ack_rtt", "closed",
     "start", "end", "round_min_rtt", "round_max_rtt", "min_rtt_reused", "max_rtt_reused", "samples", "round_delivered",
     "after_cwnd", "after_ssthresh", "reaction",
@@ -83,7 +83,7 @@ impl Words {
         (flow.srtt, flow.rtt, flow.min_rtt, flow.max_rtt) = (ns("srtt"), ns("rtt"), ns("min_rtt"), ns("max_rtt"));
         (flow.in_flight, flow.receive_window) = (bytes("in_flight"), bytes("receive_window"));
         flow.phase = [Phase::Open, Phase::Reduced, Phase::Recovery, Phase::Loss][self.get("phase") as usize];
-        flow.cwnd_limited = self.get("cwnd_limited") == 1;
+        (flow.resends, flow.cwnd_limited) = (self.get("resends") == 1, self.get("cwnd_limited") == 1);
     }
 }
 
