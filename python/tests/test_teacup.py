@@ -162,3 +162,83 @@ def test_a_damaged_configuration_is_refused_or_read(at, cut, put, tmp_path):
         read(tmp_path, CONFIG[:at] + put + CONFIG[at + cut :])
     except sj.SpecError as error:
         assert "config.py" in str(error)
+
+
+PARAMETERS = CONFIG.replace("queue_size=V_bsize ", "queue_size=V_bsize, queue_disc_params=V_aqm_param ").replace(
+    "    'ecns':",
+    "    'aqms': (['V_aqm', 'V_aqm_param'], ['aqm', 'param'], [('codel', 'target 1ms'),"
+    " ('codel', 'target 20ms interval 300ms ecn')], {}),\n    'ecns':",
+)
+
+
+def test_parameters_of_queues_are_settings(tmp_path):
+    made = read(tmp_path, PARAMETERS.replace("['delays',", "['aqms',"))
+    assert made.toml.count('["codel(target=1ms)", "codel(target=20ms, interval=300ms, ecn=true)"]') == 2, made.toml
+    (tmp_path / "made.toml").write_text(made.toml)
+    plan = check(sj.api.prepare(tmp_path / "made.toml"))
+    queues = [{link["queue"] for link in case.links} for case in plan.cases]
+    assert len({str(one) for one in queues}) == 2 and not any("queue_disc_params" in note for note in made.left)
+
+
+@pytest.mark.parametrize(
+    ("aqm", "words", "queue", "left"),
+    [
+        ("fq_codel", "limit 600 flows 64 quantum 300", "fq_codel(flows=64, quantum=300B)", ["limit 600"]),
+        ("fq_codel", "noecn", "fq_codel(ecn=false)", []),
+        ("pie", "ecn target 20msec tupdate 30ms alpha 2", "pie(ecn=true, target=20ms, tupdate=30ms)", ["alpha 2"]),
+        ("codel", "target 5000", "codel", ["target 5000 (a time without a unit"]),
+        ("red", "0.002/5/15/0.1", "red(weight=0.002, min=5, max=15, max_p=0.1, reference=dummynet)", []),
+        ("red", "limit 60000 avpkt 1000 ecn", "red(ecn=true)", ["limit 60000", "avpkt 1000"]),
+        ("pfifo", "target 5ms", "fifo", ["target 5ms"]),
+    ],
+)  # fmt: skip
+def test_words_of_tc_and_ipfw(aqm, words, queue, left, tmp_path):
+    defaults = f"'V_aqm': '{aqm}', 'V_aqm_param': '{words}'"
+    made = read(tmp_path, PARAMETERS.replace("'V_aqm': 'pfifo'", defaults))
+    assert f'queue = "{queue}"' in made.toml
+    notes = [note for note in made.left if note.startswith("queue 2: queue_disc_params")]
+    assert len(notes) == len(left) and all(f": {aqm}: {word}" in " ".join(notes) for word in left)
+    (tmp_path / "made.toml").write_text(made.toml)
+    check(sj.api.prepare(tmp_path / "made.toml"))
+
+
+def test_thresholds_in_bytes_are_not_taken_for_packets(tmp_path):
+    defaults = "'V_aqm': 'red', 'V_aqm_param': '0.002/5000/15000/0.1'"
+    text = PARAMETERS.replace("'V_aqm': 'pfifo'", defaults).replace("'V_bsize': 100", "'V_bsize': '60Kbytes'")
+    assert any("0.002/5000/15000/0.1: not carried over" in note for note in read(tmp_path, text).left)
+
+
+def test_every_setting_that_is_not_carried_over_is_listed(tmp_path):
+    iperf = "server='near', port=5001, mss=1200, rate='2mbit', buf_size=65536, extra_params_client='-N', wait='', dur"
+    text = CONFIG.replace("server='near', port=5001, dur", iperf)
+    made = read(tmp_path, text.replace("queue_size=V_bsize ", "queue_size=V_bsize, rtt=50, attach_to_queue='9' "))
+    assert 'mss = "1188 B"' in made.toml
+    assert {note for note in made.left if note.endswith(": not carried over")} == {
+        "start_iperf 2: rate: not carried over",
+        "start_iperf 2: buf_size: not carried over",
+        "start_iperf 2: extra_params_client: not carried over",
+        "queue 1: attach_to_queue: not carried over",
+        "queue 2: attach_to_queue: not carried over",
+    }
+    assert not [note for note in read(tmp_path).left if "not carried over" in note]
+
+
+def test_a_queue_that_has_no_place_is_listed(tmp_path):
+    third = "    ('3', \" source='far2', dest='near', delay=90, rate='1mbit', queue_disc='pfifo' \"),\n"
+    made = read(tmp_path, CONFIG.replace("TPCONF_router_queues = [\n", "TPCONF_router_queues = [\n" + third))
+    assert "queue 3: not carried over; iperf-2 goes through queue 1's" in made.left
+
+
+def test_a_parameter_that_changes_nothing_here_is_listed(tmp_path):
+    text = CONFIG.replace("    'ecns':", "    'tests': (['V_test'], ['t'], ['a', 'b'], {}),\n    'ecns':")
+    made = read(
+        tmp_path, text.replace("['delays',", "['tests', 'delays',").replace("'V_loss'", "'V_test': 'a', 'V_loss'")
+    )
+    said = "TPCONF_vary_parameters: 'tests': its 2 values are 1 case here; what else they change is not carried over"
+    assert said in made.left
+    # Two of three values may be one case, which a sweep has once.
+    text = PARAMETERS.replace("[('codel', 'target 1ms'),", "[('codel', 'target 1ms'), ('codel', 'target 1ms limit 9'),")
+    made = read(tmp_path, text.replace("['delays',", "['aqms',"))
+    assert any("'aqms': its 3 values are 2 cases here" in note for note in made.left)
+    (tmp_path / "made.toml").write_text(made.toml)
+    check(sj.api.prepare(tmp_path / "made.toml"))

@@ -11,13 +11,17 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
-from .tpconf import Config, amount, arguments, assigned, varied
+from ..stats import counted
+from . import qdisc
+from .tpconf import Config, Settings, amount, arguments, assigned, varied
 
 #: Base RTT that stands for a testbed's wires where no delay is emulated.
 WIRES = 0.2
 NO_LOSS = "0 %"
 #: Payload of iperf 2's datagrams, and what UDP and IP put before it.
 DATAGRAM, HEADERS = 1470, 28
+#: Bytes of each segment that iperf's `-M` counts and that are no payload: TCP's time stamps.
+STAMPS = 12
 QUEUES = {"pfifo": "fifo", "bfifo": "fifo", "fifo": "fifo"}
 
 
@@ -42,7 +46,7 @@ def read(path: Path) -> Teacup:
     base = _experiment(config, defaults, left)
     sweep: dict[str, list[str]] = {}
     zips: list[dict[str, list[str]]] = []
-    rows = [(name, [_experiment(config, {**defaults, **value}, []) for value in values]) for name, values in varying]
+    rows = [(name, [_experiment(config, {**defaults, **value}, left) for value in values]) for name, values in varying]
     if all(keys["path.up_loss"] == NO_LOSS for keys in (base, *(case for _, cases in rows for case in cases))):
         shape = _dumbbell
     else:
@@ -52,10 +56,17 @@ def read(path: Path) -> Teacup:
         cases = [shape(case) for case in made]
         if any(set(case) != set(base) for case in cases):
             raise config.wrong(
-                "TPCONF_vary_parameters", f"{name!r} changes which flows there are, which a sweep cannot"
+                "TPCONF_vary_parameters",
+                f"{name!r} changes which flows there are, or which settings they have at all, which a sweep cannot",
             )
-        changed = [key for key in base if len({case[key] for case in cases}) > 1]
-        columns = {key: [case[key] for case in cases] for key in changed}
+        distinct = list({tuple(case.items()): case for case in cases}.values())
+        if len(distinct) < len(cases):
+            left.append(
+                f"TPCONF_vary_parameters: {name!r}: its {len(cases)} values are {counted(len(distinct), 'case')} here; "
+                "what else they change is not carried over"
+            )
+        changed = [key for key in base if len({case[key] for case in distinct}) > 1]
+        columns = {key: [case[key] for case in distinct] for key in changed}
         if len(columns) <= 1:
             sweep |= columns
         else:
@@ -69,13 +80,17 @@ def read(path: Path) -> Teacup:
 def _experiment(config: Config, names: Mapping[str, Any], left: list[str]) -> dict[str, str]:
     """Keys of our experiment for one setting of the V_ variables; `path.up_loss`, which no file has, among them."""
     variable = "TPCONF_router_queues"
-    pipes = [arguments(config, variable, text, names)[1] for _, text in config.rows(variable, 2)]
+    pipes = [arguments(config, variable, number, text, names)[1] for number, text in config.rows(variable, 2)]
     variable = "TPCONF_traffic_gens"
     tasks = [
-        (amount(config, variable, start), str(number), *arguments(config, variable, text, names))
+        (amount(config, variable, start), *arguments(config, variable, number, text, names))
         for start, number, text in config.rows(variable, 3)
     ]
-    flows = [flow for task in tasks for flow in _flow(config, names, left, *task)]
+    flows: list[dict[str, Any]] = []
+    for start, task, say in tasks:
+        made = _flow(config, names, left, start, task, say)
+        flows += made
+        left += say.unasked(task) if made else []  # of the others it is told that nothing is carried over
     if not flows:
         raise config.wrong("TPCONF_traffic_gens", "none of its tasks can be carried over")
     ways = flows[0]["from"], flows[0]["to"]
@@ -83,31 +98,35 @@ def _experiment(config: Config, names: Mapping[str, Any], left: list[str]) -> di
     delay = sum(amount(config, "TPCONF_router_queues", pipe.get("delay", 0)) for pipe in (down, up))
     if not delay:
         left.append(f"delay 0: a base RTT of {WIRES:g} ms stands for the testbed's own wires")
-    aqm = str(down.get("queue_disc", "fifo"))
     keys = {
         "path.rate": _rate(config, down.get("rate", "1gbit")),
         "path.up": _rate(config, up.get("rate", "1gbit")),
         "path.rtt": f"{delay or WIRES:g} ms",
-        "path.queue": QUEUES.get(aqm, aqm),
-        "path.up_queue": QUEUES.get(str(up.get("queue_disc", "fifo")), str(up.get("queue_disc", "fifo"))),
+        "path.queue": _queue(down, left),
+        "path.up_queue": _queue(up, left),
         "path.loss": _loss(config, down),
         "path.up_loss": _loss(config, up),
     }
     for key, pipe in (("path.buffer", down), ("path.up_buffer", up)):
         if "queue_size" in pipe:
-            keys[key] = _buffer(config, pipe["queue_size"], str(pipe.get("queue_disc", "")) == "bfifo")
+            keys[key] = _buffer(config, pipe["queue_size"], _in_bytes(pipe))
     keys["run.duration"] = f"{max(flow['start'] + flow['duration'] for flow in flows):g} s"
     for i, flow in enumerate(flows):
         place = f"flow.{flow['name']}."
-        for key in ("cc", "traffic", "count", "stagger"):
+        for key in ("cc", "mss", "traffic", "count", "stagger"):
             if key in flow:
                 keys[place + key] = str(flow[key])
         keys[place + "start"] = f"{flow['start']:g} s"
         keys[place + "stop"] = f"{flow['start'] + flow['duration']:g} s"
         if "cc" in flow:
             keys[place + "ecn"] = "true" if str(names.get("V_ecn", "0")) == "1" else "false"
-        if i and (flow["from"], flow["to"]) != ways and _pipe(config, pipes, flow["from"], flow["to"]) is not down:
-            keys[place + "direction"] = "up"
+        if i and (flow["from"], flow["to"]) != ways:
+            own = _pipe(config, pipes, flow["from"], flow["to"])
+            if own is not down:
+                keys[place + "direction"] = "up"
+            if own is not down and own is not up:
+                left.append(f"queue {own.number}: not carried over; {flow['name']} goes through queue {up.number}'s")
+    left += [*down.unasked("queue"), *up.unasked("queue")]
     return keys
 
 
@@ -142,10 +161,11 @@ def _flow(
     names: Mapping[str, Any],
     left: list[str],
     start: float,
-    number: str,
     task: str,
-    say: dict[str, Any],
+    say: Settings,
 ) -> list[dict[str, Any]]:
+    number = say.number
+
     def seconds() -> float:
         return amount(config, "TPCONF_traffic_gens", say.get("duration", names.get("V_duration", 0)))
 
@@ -163,6 +183,8 @@ def _flow(
             made["traffic"] = _datagrams(config, say.get("rate", "1mbit"))
         else:
             made["cc"] = _algorithm(config, names, made["from"], str(say.get("congestion_algo", "")))
+            if say.get("mss"):
+                made["mss"] = f"{amount(config, 'TPCONF_traffic_gens', say['mss']) - STAMPS:g} B"
         return [made]
     if task == "start_ping":
         rate = amount(config, "TPCONF_traffic_gens", say.get("rate", 1))
@@ -202,14 +224,12 @@ def _flow(
                         "cc": _algorithm(config, names, server, ""),
                         "traffic": f"dash(rate={rate:g}kbit/s, cycle={cycle:g}s)"}]  # fmt: skip
     if task == "start_httperf":
-        return [made | _pages(config, names, left, number, say) | {"duration": seconds()}]
+        return [made | _pages(config, names, left, say) | {"duration": seconds()}]
     left.append(f"{task or 'a task without a name'} ({number}): no traffic of ours is like it; not carried over")
     return []
 
 
-def _pages(
-    config: Config, names: Mapping[str, Any], left: list[str], number: str, say: Mapping[str, Any]
-) -> dict[str, Any]:
+def _pages(config: Config, names: Mapping[str, Any], left: list[str], say: Settings) -> dict[str, Any]:
     """Sessions of httperf: so many a second, each of some calls. One connection here asks as often for as much."""
     variable = "TPCONF_traffic_gens"
     sessions = amount(config, variable, say.get("rate", 1) or 1)
@@ -217,12 +237,12 @@ def _pages(
     size = amount(config, variable, say.get("response_size", 1) or 1)
     client, server = (str(say.get(key, "")) for key in ("client", "server"))
     if not client or not server or not sessions:
-        raise config.wrong(variable, f"task {number}, start_httperf: no client, no server, or no rate")
+        raise config.wrong(variable, f"task {say.number}, start_httperf: no client, no server, or no rate")
     left.append(
-        f"start_httperf {number}: one connection that asks for {size:g} kB, and {1 / (sessions * calls):g} s "
+        f"start_httperf {say.number}: one connection that asks for {size:g} kB, and {1 / (sessions * calls):g} s "
         "after it is there (on average) again; files of sessions are not read"
     )
-    return {"name": f"httperf-{number}", "from": server, "to": client, "cc": _algorithm(config, names, server, ""),
+    return {"name": f"httperf-{say.number}", "from": server, "to": client, "cc": _algorithm(config, names, server, ""),
             "traffic": f"web(size={size:g}kB, sigma=0, think={1 / (sessions * calls):g}s)"}  # fmt: skip
 
 
@@ -248,7 +268,7 @@ def _algorithm(config: Config, names: Mapping[str, Any], host: str, own: str) ->
     return name
 
 
-def _pipe(config: Config, pipes: Sequence[dict[str, Any]], source: str, destination: str) -> dict[str, Any]:
+def _pipe(config: Config, pipes: Sequence[Settings], source: str, destination: str) -> Settings:
     """The router's queue that a host's packets to another go through."""
     one, other = _address(config, source), _address(config, destination)
     for pipe in pipes:
@@ -290,11 +310,26 @@ def _loss(config: Config, pipe: Mapping[str, Any]) -> str:
     return f"{100 * amount(config, 'TPCONF_router_queues', pipe.get('loss', 0)):g} %"
 
 
+def _queue(pipe: Settings, left: list[str]) -> str:
+    given = str(pipe.get("queue_disc") or "fifo")
+    name = QUEUES.get(given, given)
+    settings, none = qdisc.settings(name, str(pipe.get("queue_disc_params") or ""), _in_bytes(pipe))
+    left += [f"queue {pipe.number}: queue_disc_params: {given}: {word}: not carried over" for word in none]
+    inside = ", ".join(f"{key}={value}" for key, value in settings.items())
+    return f"{name}({inside})" if inside else name
+
+
+def _in_bytes(pipe: Settings) -> bool:
+    """Whether a queue's size is in bytes."""
+    of_bytes = re.search(r"bytes\s*$", str(pipe.get("queue_size", "")), re.IGNORECASE)
+    return str(pipe.get("queue_disc", "")) == "bfifo" or of_bytes is not None
+
+
 def _buffer(config: Config, value: Any, in_bytes: bool) -> str:
     match = re.fullmatch(r"(\d+)\s*(k?)(bytes)?", str(value).strip(), re.IGNORECASE)
     if not match:
         raise config.wrong("TPCONF_buffer_sizes", f"{value!r} is no number of packets, nor of bytes such as 4Kbytes")
-    if in_bytes or match[3]:
+    if in_bytes:
         return f"{int(match[1]) * (1024 if match[2] else 1)} B"
     return f"{int(match[1]) * (1000 if match[2] else 1)} packets"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,12 @@ OF_THE_TESTBED = re.compile(
     r"TPCONF_(script_path|debug_level|router|hosts|host_internal_ip|.*topology.*|max_time_diff|test_id|remote_dir|"
     r"linux_kern_.*|.*reboot.*|boot_timeout|.*power.*|os_partition|tftp.*|bc_ping.*|web10g.*|.*logger.*|ttprobe.*|"
     r"pcap_snaplen|.*password.*|user)"
+)
+#: Settings of processes, files and servers, which say nothing about traffic or queues. `rtt` and `queue_size_mult` are
+#: for a queue_size of 'bdp' alone, which is refused.
+OF_PROCESSES = re.compile(
+    r"counter|file_prefix|remote_dir|local_dir|port|src_port|check|wait|kill|docroot|config_dir|config_in|sizes|"
+    r"server_port_start|rtt|queue_size_mult"
 )
 _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -60,6 +66,30 @@ class Config:
     def wrong(self, name: str, what: str) -> SpecError:
         """Make the error that names a variable."""
         return SpecError(f"{self.path}: {name}: {what}")
+
+
+@dataclass
+class Settings(Mapping[str, Any]):
+    """Settings of a queue or a task, which has a number; it is known which of them were asked for."""
+
+    number: str
+    given: Mapping[str, Any] = field(repr=False)
+    asked: set[str] = field(default_factory=set, repr=False)
+
+    def __getitem__(self, key: str) -> Any:
+        self.asked.add(key)
+        return self.given[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.given)
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    def unasked(self, of: str) -> list[str]:
+        """A note for each that is set, and that nobody asked for."""
+        told = [name for name, value in self.given.items() if name not in self.asked and value not in ("", None)]
+        return [f"{of} {self.number}: {name}: not carried over" for name in told if not OF_PROCESSES.fullmatch(name)]
 
 
 def assigned(path: Path) -> Config:
@@ -163,13 +193,13 @@ def varied(config: Config) -> list[tuple[str, list[dict[str, Any]]]]:
     return made
 
 
-def arguments(config: Config, variable: str, text: Any, names: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def arguments(config: Config, variable: str, number: Any, text: Any, names: Mapping[str, Any]) -> tuple[str, Settings]:
     """Read " start_iperf, client='a', duration=V_duration ": the task and its settings."""
     try:
         call = ast.parse(f"f({str(text).strip()})", mode="eval").body
         assert isinstance(call, ast.Call)
         task = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
-        return task, {one.arg: _value(one.value, names) for one in call.keywords if one.arg}
+        return task, Settings(str(number), {one.arg: _value(one.value, names) for one in call.keywords if one.arg})
     except (SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, AssertionError, RecursionError) as error:
         raise config.wrong(variable, f"{str(text).strip()[:80]!r}: {error}") from None
 
