@@ -7,14 +7,17 @@ import struct
 from pathlib import Path
 
 import dpkt
+import polars as pl
 import pytest
 from captures import LINE, SETTINGS, run_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sojourn as sj
-from sojourn.formats import export, pcap
+from sojourn.explained import explained
+from sojourn.formats import export, pcap, qlog
 from sojourn.formats.packets import packets
+from sojourn.plot.why import named_values
 
 
 def by_dpkt(path: Path) -> list[tuple[float, dpkt.ip.IP]]:
@@ -213,6 +216,28 @@ def test_qlog_has_the_shape_of_its_schema_and_adds_up(tmp_path):
         assert len(gone) == len(set(gone)) and set(gone) <= set(sent), "a packet is acknowledged once"
         assert len(lost) > 0 and not set(lost) & set(gone)
         assert 0 <= len(sent) - len(gone) - len(lost) < 200, "what is left is in flight at the end"
+
+
+def test_the_numbers_behind_a_cause_are_called_as_in_tables():
+    row = {
+        "time_s": 1.0,
+        "kind": 9,
+        "cause": "mode_switch",
+        "cwnd_before": 1,
+        "cwnd_after": 2,
+        "ssthresh_before": None,
+        "ssthresh_after": None,
+        **{f"v{i}": number for i, number in enumerate((0, 2, 7_000_000, 5_000_000, 0, 0, 0, 0))},
+    }
+    events = pl.DataFrame([row])
+    ((at, name, data),) = qlog._causes(qlog.Flow({}, None, 0, events, events))
+    assert (at, name) == (1000.0, "sojourn:mode_switch")
+    del data["cwnd_before"], data["cwnd_after"]
+    assert data == {"from": "delay", "to": "probe", "queue_ms": 7.0, "bandwidth_mbps": 5.0}
+    assert data == explained(events).select(list(data)).row(0, named=True)
+    assert {one: text for one, _, text in named_values(row)} == {
+        "from": "delay", "to": "probe", "queue": "7 ms", "bandwidth": "5 Mbit/s"
+    }  # fmt: skip
 
 
 def test_a_mark_begins_a_recovery_of_qlogs(tmp_path):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from .._engine import table
+from ..explained import numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,8 +26,6 @@ VERSION = "0.3"
 FIN, SYN, ACK = 1, 2, 16
 #: `cc::Phase` by number.
 OPEN, REDUCED, RECOVERY, LOSS = range(4)
-# Units of the values in an event: suffix of the name, factor.
-UNITS = {"nanos": ("_ms", 1e-6), "ppb": ("", 1e-9), "bytes": ("_bytes", 1), "bps": ("_bps", 1), "count": ("", 1)}
 
 Event = tuple[float, str, dict[str, Any]]
 
@@ -211,17 +209,14 @@ def _state(row: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def _causes(flow: Flow) -> Iterator[Event]:
-    """Every cause with its numbers, named as in the table of causes."""
-    named = {int(cause["number"]): cause["values"] for cause in table("causes")}
+    """Every cause with its numbers and words, called as the columns of the table of events."""
     for row in flow.events.iter_rows(named=True):
         data: dict[str, Any] = {}
         for key in ("cwnd_before", "cwnd_after", "ssthresh_before", "ssthresh_after"):
             if row[key] is not None:
                 data[key] = int(row[key])
-        for i, value in enumerate(named.get(int(row["kind"]), ())):
-            suffix, factor = UNITS.get(str(value["unit"]), ("", 1))
-            number = int(row[f"v{i}"]) * factor
-            data[f"{value['name']}{suffix}"] = round(number, 9) if isinstance(factor, float) else number
+        for value in numbers().get(int(row["kind"]), ()):
+            data[value.column] = value.word(row) if value.words else value.number(row)
         yield float(row["time_s"]) * 1e3, f"sojourn:{row['cause']}", data
 
 

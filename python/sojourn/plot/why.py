@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._engine import table as engine_table
+from ..explained import numbers
 from . import style
 from .data import column
 
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 # Lanes with more ticks in view say nothing but how many: their numbers would hide each other.
 MOST_NOTED = 12
 LANE = 0.15  # inches
-# Units of the values in an event: what they become, and the factor.
-UNITS = {
-    "nanos": (" ms", 1e-6),
-    "ppb": ("", 1e-9),
-    "bytes": (" kB", 1e-3),
-    "bps": (" Mbit/s", 1e-6),
-    "count": ("", 1.0),
-}
 # The papers' letters, where a figure has no room for words.
 LETTERS = {
     "g_min": "g",
@@ -56,20 +48,17 @@ TOSSED = ("delay_backoff", "delay_ignored")
 def named_values(
     event: Mapping[str, Any], digits: int = 4, summing: Collection[int] = ()
 ) -> list[tuple[str, float, str]]:
-    """The numbers behind an event as (name, value, text with unit or word), all of them, zeros too.
+    """The numbers behind an event as (name, number, text with unit or word), all of them, zeros too.
 
     `summing` are the flows whose probability is a sum over rounds, and is called so.
     """
     summed = bool(summing) and event["flow"] in summing and event["cause"] in TOSSED
-    named = {int(cause["number"]): cause["values"] for cause in engine_table("causes")}.get(int(event["kind"]), [])
     found = []
-    for i, value in enumerate(named):
-        unit, factor = UNITS.get(str(value["unit"]), ("", 1.0))
-        number = factor * int(event[f"v{i}"])
-        words = value.get("words") or []
-        word = words[int(number)] if 0 <= number < len(words) else ""
-        name = "added-up probability" if summed and value["name"] == "probability" else str(value["name"])
-        found.append((name, number, word or f"{_plain(number, digits)}{unit}"))
+    for value in numbers().get(int(event["kind"]), ()):
+        number = value.number(event)
+        name = "added-up probability" if summed and value.name == "probability" else value.name
+        text = f"{_plain(number / value.unit.shown, digits)}{value.unit.sign}"
+        found.append((name, number, value.word(event) or text))
     return found
 
 
