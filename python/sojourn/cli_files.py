@@ -84,7 +84,11 @@ def export(
     ] = None,
     flow: Annotated[
         list[str] | None,
-        typer.Option("--flow", metavar="NAME", help="For formats that hold one run: only this flow or group."),
+        typer.Option(
+            "--flow",
+            metavar="NAME",
+            help="For formats that hold one run: only this flow or group (flow.NAME: not its group).",
+        ),
     ] = None,
     option: Annotated[
         list[str] | None,

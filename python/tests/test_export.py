@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import sojourn as sj
+from sojourn.picking import listed, pick
 
 LINE = "10Mbit/s 20ms 1BDP fifo: newreno"
 SHORT = {"run.duration": "2 s"}
@@ -147,3 +148,26 @@ def test_flent_averages_over_the_flows_that_have_a_value(sojourn, tmp_path):
 def test_what_is_ambiguous_is_refused_with_the_cure(sojourn, folder, words, says):
     told = sojourn(*words)
     assert (told.returncode, told.stdout) == (2, "") and says in told.stderr
+
+
+def test_the_first_of_several_can_be_chosen_alone(sojourn, tmp_path):
+    line = ("10Mbit/s 20ms 1BDP fifo: 3 newreno", "--set", "run.duration=1 s", "-o", "a.sqlog")
+    refused = sojourn("export", *line, "--flow", "newreno")
+    assert refused.returncode == 2 and "choose with --flow one of flow.newreno, newreno-2, newreno-3" in refused.stderr
+    done = sojourn("export", *line, "--flow", "flow.newreno")
+    assert done.returncode == 0, done.stderr
+    head = json.loads((tmp_path / "a.sqlog").read_text().split("\x1e")[1])
+    assert head["trace"]["title"] == "newreno"
+
+
+def test_names_are_of_flows_and_groups_unless_they_say_which():
+    flows = [{"name": name, "group": "a" if name.startswith("a") else "b"} for name in ("a", "a-2", "b")]
+
+    def chosen(*names: str) -> list[int]:
+        return pick(flows, names, lambda name: sj.SpecError(f"{name}: {listed(flows)}"))
+
+    assert chosen("a") == chosen("group.a") == [0, 1] and chosen("flow.a") == [0]
+    assert chosen("b", "a-2") == [1, 2] and chosen("group.b", "flow.a") == [0, 2]
+    for wrong in ("c", "flow.c", "group.a-2", "flow.", "", "link.a"):
+        with pytest.raises(sj.SpecError, match=r": flow\.a, a-2, b$"):
+            chosen(wrong)

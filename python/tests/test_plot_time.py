@@ -125,6 +125,12 @@ def test_inner_variables_have_shades_of_their_own_flows_colour(why: Result) -> N
     ]
 
 
+def test_the_first_flow_of_several_is_drawn_alone() -> None:
+    result = sj.run("10Mbit/s 20ms 1BDP fifo: 3 cubic", set={"run.duration": "2 s"}, series="100ms")
+    group, alone = (drawn(result, panels="throughput", flows=flows).axes[0] for flows in ("cubic", "flow.cubic"))
+    assert len(group.lines) - len(alone.lines) == 2
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -17,6 +17,7 @@ from .. import _engine
 from .._engine import StopFlag
 from .._types import Case, Experiment, Record
 from ..errors import RunError, SpecError
+from ..picking import listed, pick
 from ..result import Outcome, Result
 from ..writing import replacing, write
 
@@ -74,15 +75,11 @@ class Run:
         return cls(experiment, chosen, repetition, digest, outcome)
 
     def flows(self, names: Sequence[str] = ()) -> list[int]:
-        """Numbers of flows by name or group; all of them without names."""
+        """Numbers of flows by name or group (`flow.NAME`, `group.NAME`: only so); all of them without names."""
         if not names:
             return list(range(len(self.case.flows)))
-        known = [(str(flow["name"]), str(flow.get("group", ""))) for flow in self.case.flows]
-        for name in names:
-            if not any(name in pair for pair in known):
-                have = ", ".join(name for name, _ in known[:20]) + (" …" if len(known) > 20 else "")
-                raise SpecError(f"--flow {name}: the flows are {have}")
-        return [i for i, pair in enumerate(known) if set(pair) & set(names)]
+        flows = self.case.flows
+        return pick(flows, names, lambda name: SpecError(f"--flow {name}: the flows are {listed(flows)}"))
 
     def repeatable(self, what: str) -> None:
         """Refuse what only a simulated run has."""
@@ -135,7 +132,7 @@ def qlog(run: Run, out: Path, *, flows: Sequence[str] = (), tell: Tell | None = 
     picked = run.flows(flows)
     sequence = out.suffix.lower() == ".sqlog"
     if sequence and len(picked) != 1:
-        names = ", ".join(str(run.case.flows[i]["name"]) for i in picked[:20])
+        names = listed(run.case.flows, picked)
         raise SpecError(f"{out}: a .sqlog file holds one flow: choose with --flow one of {names}, or write .qlog")
     traces = [form.trace(flow) for flow in recorded_flows(run, picked, tell)]
     title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import NotRecorded, SpecError
+from ..picking import listed, pick
 from . import inner, style, traffic
 from . import panels as usual
 from . import why as causes
@@ -209,15 +210,10 @@ def _rows(view: usual.View, lanes: Sequence[tuple[int, str, pl.DataFrame]]) -> d
 def _flows(case: Shown, names: Sequence[str] | None) -> list[int]:
     if names is None:
         return list(range(len(case.flows)))
-    have = [str(f["name"]) for f in case.flows]
-    groups = [str(f.get("group", "")) for f in case.flows]
-    listed = f"this case has {', '.join(have[:20])}{' …' if len(have) > 20 else ''}"
-    unknown = [n for n in names if n not in have and n not in groups]
-    if unknown:
-        raise SpecError(f"no flow {unknown[0]!r}; {listed}")
+    have = f"this case has {listed(case.flows)}"
     if not names:
-        raise SpecError(f"flows is empty; {listed}: name some, or leave it out")
-    return [i for i in range(len(have)) if have[i] in names or groups[i] in names]
+        raise SpecError(f"flows is empty; {have}: name some, or leave it out")
+    return pick(case.flows, names, lambda name: SpecError(f"no flow {name!r}; {have}"))
 
 
 def _span(series: pl.DataFrame, start: float | None, stop: float | None) -> tuple[float, float]:
