@@ -181,7 +181,7 @@ def _run(
         unknown = [key for key in options if key != "step"]
         if unknown:
             raise SpecError(f"--with {unknown[0]}={options[unknown[0]]}: flent has step=200ms")
-        step = series_step(options.get("step", "200ms"))
+        step = series_step(options["step"]) if options else None
         say(f"{counted(exports.flent(run, out, step_ms=step, flows=flows), 'step')}")
     elif format is Format.pcapng:
         packets = exports.pcapng(run, out, points=points or ["sender"], flows=flows)

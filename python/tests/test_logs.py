@@ -144,7 +144,7 @@ def test_a_poller_counts_the_packets_that_have_come(rows):
 def test_a_polled_flow_counts_from_its_start() -> None:
     """The second begins at 1.1 s, in the midst of a step, and its sequence numbers then."""
     late = sj.run("10Mbit/s 20ms 1BDP fifo: cubic, newreno@1100ms", set={"run.duration": "3 s"}, series="200ms")
-    polled = sockets.polled(late.outcomes[0], late.plan.cases[0], [0, 1])
+    polled = sockets.polled(late.outcomes[0].frame("flows"), late.plan.cases[0], [0, 1])
     for flow in (0, 1):
         goodput = late.series.flows.filter(pl.col("flow") == flow)["goodput_mbps"].fill_nan(0).fill_null(0).sum()
         last = polled.filter(pl.col("flow") == flow)["snd_una"][-1]
@@ -270,6 +270,51 @@ def test_a_run_on_linux_is_exported_from_what_it_recorded(result, tmp_path):
         export.pcapng(run, tmp_path / "x")
     with pytest.raises(sj.SpecError, match="--diftr"):
         export.diftr(run, tmp_path / "x")
+
+
+def on_linux(result: sj.Result, **tables: object) -> export.Run:
+    """Its run, as one on Linux with these tables in place of its own; None: it has none such."""
+    was = result.outcomes[0]
+    held = {name: table for name, table in {**was.tables, **tables}.items() if table is not None}
+    there = replace(was, raw=json.dumps(was.summary | {"on": "linux"}), tables=held)
+    return export.Run.of(replace(result, outcomes=(there,)))
+
+
+def test_an_export_of_a_run_on_linux_says_whose_state_it_has_not(tmp_path):
+    game = sj.run("12Mbit/s 40ms 20p codel: cubic, game", set=SETTINGS, series="10ms", acks=True, events=True)
+    told: list[str] = []
+    export.log(on_linux(game), tmp_path / "log", "siftr", options={}, tell=told.append)
+    assert told == ["left out: game (datagrams: no TCP)"]
+    with pytest.raises(sj.SpecError, match=r"left out: game \(datagrams: no TCP\)"):
+        export.log(on_linux(game), tmp_path / "none", "siftr", options={}, flows=["game"])
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_the_kernel_had_no_series_of_is_told(result, tmp_path):
+    """One flow's algorithm told of its ACKs; of the kernel's beside it only a series would have told."""
+    acks = result.outcomes[0].tables["acks"]
+
+    def column(kind: str, data: bytes) -> np.ndarray:
+        return np.frombuffer(data, f"<{kind[0]}{int(kind[1:]) // 8}")
+
+    ours = column(*acks["flow"]) == 0
+    acks = {name: (kind, column(kind, data)[ours].tobytes()) for name, (kind, data) in acks.items()}
+    run = on_linux(result, acks=acks, flows=None, links=None, vars=None)
+    told: list[str] = []
+    log = export.log(run, tmp_path / "log", "siftr", options={}, tell=told.append)
+    assert log.records == ours.sum() > 100
+    (said,) = told
+    assert said.startswith("left out: newreno (of the kernel's TCP only series tell") and "--series 10ms" in said
+    with pytest.raises(sj.SpecError, match=r"left out: newreno .* --on linux --series 10ms"):
+        export.log(run, tmp_path / "none", "siftr", options={}, flows=["newreno"])
+
+
+def test_flent_has_the_step_that_a_run_on_linux_recorded(result, tmp_path):
+    run = on_linux(result)
+    assert export.flent(run, tmp_path / "out") == export.flent(run, tmp_path / "out", step_ms=10.0) > 140
+    with pytest.raises(sj.SpecError, match=r"--with step=1000ms: .* recorded steps of 10 ms .* --series 1000ms"):
+        export.flent(run, tmp_path / "none", step_ms=1000.0)
+    assert not (tmp_path / "none").exists()
 
 
 FUZZ = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -38,6 +38,11 @@ CONNECTIONS = (
 )
 DATAGRAMS = "datagrams: no TCP"
 SILENT = "it sent nothing"
+UNSEEN = "no sample of the series met it"
+UNSAMPLED = (
+    "of the kernel's TCP only series tell, and none was recorded: run again with --on linux --series 10ms, so often is "
+    "TCP_INFO asked"
+)
 
 
 @dataclass(frozen=True)
@@ -157,9 +162,9 @@ def log(
         repeated = recorded_flows(run, picked, tell)
         rows = states(repeated, [flow_of(flow.packets.hosts[flow.sender]) for flow in repeated])
     else:
-        coming = dict.fromkeys(_of_connections(run.outcome) & set(picked), CONNECTIONS)
-        whole = [i for i in picked if i not in coming]
-        _leave_out(run.case, coming, bool(whole), tell)
+        without = _without_state(run.outcome, run.case, picked)
+        whole = [i for i in picked if i not in without]
+        _leave_out(run.case, without, bool(whole), tell)
         rows = recorded(run.outcome, run.case, whole)
     made = logger.write(rows, run.case.duration_s)
     write(out, made.data)
@@ -175,16 +180,30 @@ def diftr(run: Run, out: Path) -> int:
     return len(rows)
 
 
-def flent(run: Run, out: Path, *, step_ms: float = 200.0, flows: Sequence[str] = ()) -> int:
-    """Write the series of a run as a result of Flent; return how many steps."""
+def flent(run: Run, out: Path, *, step_ms: float | None = None, flows: Sequence[str] = ()) -> int:
+    """Write the series of a run as a result of Flent, by default at 200 ms; return how many steps.
+
+    A run on Linux has the step that it was recorded at, and no other is taken.
+    """
     from . import flent as form
 
-    outcome = _outcome(run, Record(step_ms))
+    outcome = _outcome(run, Record(step_ms or 200.0))
+    _same_step(run, step_ms)
     series, links = (_table(outcome, name, "--series 200ms") for name in ("flows", "links"))
     title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
     of = form.Source(title, run.case, _of_connections(outcome))
     write(out, form.written(of, series, links, run.flows(flows)))
     return int(series["t_s"].n_unique())
+
+
+def _same_step(run: Run, asked: float | None) -> None:
+    """Refuse another step than the one that a run on Linux recorded."""
+    held = run.outcome.record.series_ms if run.outcome is not None else None
+    if asked is not None and held is not None and abs(asked - held) > 1e-9 * held:
+        raise SpecError(
+            f"--with step={asked:g}ms: the run was on Linux, recorded steps of {held:g} ms and cannot be repeated; "
+            f"leave step out, or run again with --on linux --series {asked:g}ms"
+        )
 
 
 def _outcome(run: Run, record: Record) -> Outcome:
@@ -240,6 +259,17 @@ def recorded_flows(run: Run, picked: Sequence[int], tell: Tell | None = None) ->
             made.append(Flow(run.case.flows[i], seen.only(mine), sender, *own))
     _leave_out(run.case, out, bool(made), tell)
     return made
+
+
+def _without_state(outcome: Outcome, case: Case, picked: Sequence[int]) -> dict[int, str]:
+    """Of these flows of a run on Linux those that recorded no connection's state, and why."""
+    from .sockets import telling
+
+    datagrams = {i for i in picked if case.flows[i]["cc"] == "none"}
+    out = dict.fromkeys(set(picked) - telling(outcome), UNSAMPLED if outcome.frame("flows") is None else UNSEEN)
+    out |= dict.fromkeys(datagrams, DATAGRAMS)
+    out |= dict.fromkeys(_of_connections(outcome) & set(picked), CONNECTIONS)
+    return dict(sorted(out.items()))
 
 
 def _of_connections(outcome: Outcome) -> set[int]:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import Case
-from ..errors import SpecError
 from .qlog import ACK, FIN, SYN, Flow, unwrapped
 
 if TYPE_CHECKING:
@@ -183,13 +182,25 @@ def recorded(outcome: Outcome, case: Case, picked: Sequence[int]) -> pl.DataFram
     """The same rows of a run on Linux: each ACK of flows whose algorithm told of ACKs, of others the samples."""
     import polars as pl
 
-    acks = outcome.frame("acks")
-    telling = set() if acks is None else set(acks["flow"].unique().to_list()) & set(picked)
-    rest = [i for i in picked if i not in telling]
-    made = [_heard(outcome, case, i) for i in sorted(telling)]
-    if rest and (not made or outcome.frame("flows") is not None):
-        made.append(polled(outcome, case, rest))
+    heard = _flows_of(outcome.frame("acks")) & set(picked)
+    made = [_heard(outcome, case, i) for i in sorted(heard)]
+    series = outcome.frame("flows")
+    if series is not None and (rest := [i for i in picked if i not in heard]):
+        made.append(polled(series, case, rest))
     return pl.concat(made, how="vertical_relaxed").sort("time_ns", maintain_order=True)
+
+
+def telling(outcome: Outcome) -> set[int]:
+    """The flows of a run on Linux that have such rows."""
+    import polars as pl
+
+    series = outcome.frame("flows")
+    sampled = None if series is None else series.filter(pl.col("cwnd_bytes").is_finite())
+    return _flows_of(outcome.frame("acks")) | _flows_of(sampled)
+
+
+def _flows_of(frame: pl.DataFrame | None) -> set[int]:
+    return set() if frame is None else set(frame["flow"].unique().to_list())
 
 
 def _heard(outcome: Outcome, case: Case, i: int) -> pl.DataFrame:
@@ -223,19 +234,13 @@ def _heard(outcome: Outcome, case: Case, i: int) -> pl.DataFrame:
     return _addressed(pl.DataFrame(told).with_columns(flow=pl.lit(i, pl.Int64)), case)
 
 
-def polled(outcome: Outcome, case: Case, picked: Sequence[int]) -> pl.DataFrame:
+def polled(series: pl.DataFrame, case: Case, picked: Sequence[int]) -> pl.DataFrame:
     """The same rows from a recorded series: one per step and flow, as a poller of TCP_INFO sees them.
 
     Sequence numbers are counted from the goodput; a poll is no packet and has no length, and windows are not in it.
     """
     import polars as pl
 
-    series = outcome.frame("flows")
-    if series is None:
-        raise SpecError(
-            "a run on Linux is exported from its series, and none was recorded: "
-            "run again with --on linux --series 10ms (TCP_INFO is asked so often)"
-        )
     # The first sample of a flow stands for a step, whenever it begins.
     widest = series["t_s"].unique().sort().diff().max() or series["t_s"].min()
     step = pl.col("t_s").diff().over("flow").fill_null(pl.min_horizontal("t_s", pl.lit(widest)))
