@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sojourn as sj
-from sojourn.formats import diftr, export, flent, loggers, logs, sockets
+from sojourn.formats import diftr, export, flent, loggers, logs, sockets, unpacking
 from sojourn.formats.sockets import states
 
 LINE = "12Mbit/s 40ms 20p codel: cubic, newreno@300ms"
@@ -315,6 +315,25 @@ def test_flent_has_the_step_that_a_run_on_linux_recorded(result, tmp_path):
     with pytest.raises(sj.SpecError, match=r"--with step=1000ms: .* recorded steps of 10 ms .* --series 1000ms"):
         export.flent(run, tmp_path / "none", step_ms=1000.0)
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_packed_log_is_what_is_inside(kind, written, tmp_path):
+    """TEACUP keeps its logs so: x_siftr.log.gz; a Flent file is JSON inside, packed or not."""
+    data = written[kind].read_bytes()
+    (tmp_path / "log.gz").write_bytes(data if kind == "flent" else gzip.compress(data, 1))
+    (tmp_path / "log").write_bytes(gzip.decompress(data) if kind == "flent" else data)
+    packed, plain = logs.read(tmp_path / "log.gz"), logs.read(tmp_path / "log")
+    assert packed.kind == plain.kind and packed.frame.equals(plain.frame) and len(packed.frame) > 10
+    if kind == "binary":
+        assert logs.ttpb2ascii(tmp_path / "log.gz") == logs.ttpb2ascii(tmp_path / "log")
+
+
+def test_what_unpacks_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(unpacking, "LARGEST", 1 << 20)
+    (tmp_path / "log.gz").write_bytes(gzip.compress(bytes(2 << 20), 1))
+    with pytest.raises(sj.SpecError, match=r"log\.gz: unpacks to more than 1 MiB"):
+        logs.read(tmp_path / "log.gz")
 
 
 FUZZ = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,14 +11,15 @@ from __future__ import annotations
 import gzip
 import json
 import math
-import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError
+from ..reading import content
 from ..schedule import base_rtt, before
+from .unpacking import unpacked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,8 +32,6 @@ _UDP = "UDP"
 _PING = "Ping (ms) ICMP"
 # Runs have no date: theirs begin with Unix' own.
 EPOCH = "1970-01-01T00:00:00.000000Z"
-#: A file that unpacks to more is no result of a test.
-LARGEST = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -177,15 +176,16 @@ def _ping(frame: pl.DataFrame, run: Source, links: pl.DataFrame, picked: Sequenc
 
 def read(path: Path) -> Series:
     """Read a result of Flent."""
+    try:
+        return parsed(path, unpacked(path, content(path, pipe=True)))
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def parsed(path: Path, raw: bytes) -> Series:
+    """Read the JSON in it."""
     import polars as pl
 
-    try:
-        with gzip.open(path, "rb") as file:
-            raw = file.read(LARGEST + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise SpecError(f"{path}: no gzip file that can be unpacked: {error}") from None
-    if len(raw) > LARGEST:
-        raise SpecError(f"{path}: unpacks to more than {LARGEST >> 20} MiB; that is no Flent result")
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError) as error:

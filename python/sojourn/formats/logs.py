@@ -1,7 +1,7 @@
 """Logs of TCP's state read back into one table: ttprobe (text, binary, web10g's columns), tcp_probe, SIFTR, web10g.
 
-A file is told by its beginning. One that ends in the middle of a record, as after a crash, gives what is whole and says
-so; anything else that is wrong is a `SpecError` with the line.
+A file is told by its beginning, also inside gzip. One that ends in the middle of a record, as after a crash, gives what
+is whole and says so; anything else that is wrong is a `SpecError` with the line.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import SpecError
 from ..reading import content
 from .loggers import RECORD, RTT_SCALE, UNSET, WEB10G_HEAD, WORD, ascii_of
+from .unpacking import unpacked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,19 +49,13 @@ COLUMNS = (
 def read(path: str | Path, mss: int = MSS) -> Log:
     """Read a log of whatever kind; `mss` is for tcp_probe, which counts in packets."""
     path = Path(path)
-    try:
-        size = path.stat().st_size
-        if size > LARGEST:
-            raise SpecError(f"{path}: {size >> 20} MiB; logs up to {LARGEST >> 20} MiB can be read")
-        data = content(path, pipe=True)
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
+    data = _content(path)
     if not data:
         raise SpecError(f"{path}: an empty file; was the logger running?")
-    if data[:2] == b"\x1f\x8b":
+    if data[:1] == b"{":
         from . import flent
 
-        return Log(path, "flent", flent.read(path).frame)
+        return Log(path, "flent", flent.parsed(path, data).frame)
     if _binary(data):
         return _of_records(path, data)
     text = data.decode("utf-8", errors="replace")
@@ -85,16 +80,24 @@ def read(path: str | Path, mss: int = MSS) -> Log:
 
 def ttpb2ascii(path: Path) -> tuple[str, int, bool]:
     """ttprobe's binary records as its text; also how many, and whether the last one is cut."""
-    try:
-        data = content(path, pipe=True)
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
+    data = _content(path)
     if not _binary(data):
         raise SpecError(
             f"{path}: no binary log of ttprobe, whose records of {RECORD.itemsize} bytes end in an address family"
         )
     records = _records(path, data)
     return ascii_of(records), len(records), len(data) % RECORD.itemsize != 0
+
+
+def _content(path: Path) -> bytes:
+    """What a log of a sensible size holds."""
+    try:
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise SpecError(f"{path}: {size >> 20} MiB; logs up to {LARGEST >> 20} MiB can be read")
+        return unpacked(path, content(path, pipe=True))
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _binary(data: bytes) -> bool:
