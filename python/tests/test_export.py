@@ -117,6 +117,34 @@ def test_flent_counts_no_uploads_as_downloads(sojourn, tmp_path):
     assert written("--flow", "newreno", "--flow", "vegas")[0]["TEST_PARAMETERS"] == {"upload_streams": "2"}
 
 
+def test_flent_finds_windows_and_means_where_it_looks(sojourn, tmp_path):
+    """`tcp_cwnd` and `tcp_rtt` are keys of a stream's raw values, in the units of ss; means are in SERIES_META."""
+    line = "10Mbit/s 20ms 1BDP fifo: newreno, cubic@1s, cbr(rate=1Mbit/s)"
+    assert sojourn("export", line, "--set", "run.duration=2 s", "-o", "run.flent.gz").returncode == 0
+    data = json.loads(gzip.decompress((tmp_path / "run.flent.gz").read_bytes()))
+    raw, series, meta = data["raw_values"], data["results"], data["metadata"]["SERIES_META"]
+    assert set(raw) == {"TCP download::1", "TCP download::2", "UDP download::1", "Ping (ms) ICMP"}
+    last = raw["TCP download::1"][-1]
+    assert set(last) == {"t", "val", "tcp_cwnd", "tcp_rtt"} and set(raw["UDP download::1"][-1]) == {"t", "val"}
+    result = sj.run(line, set=SHORT, series="200ms")
+    own = result.series.flows.filter(flow=0).sort("t_s").row(-1, named=True)
+    assert (last["tcp_cwnd"], last["tcp_rtt"]) == (pytest.approx(own["cwnd_bytes"] / 1448), own["srtt_ms"])
+    assert 2 < last["tcp_cwnd"] < 100 and series["TCP download::1::tcp_cwnd"][-1] == last["tcp_cwnd"]
+    units = {name: meta[name]["UNITS"] for name in series}
+    assert {name: unit for name, unit in units.items() if unit != "Mbits/s"} == {
+        "Ping (ms) ICMP": "ms",
+        **{f"TCP download::{i}::tcp_cwnd": "packets" for i in (1, 2)},
+        **{f"TCP download::{i}::tcp_rtt": "ms" for i in (1, 2)},
+    }
+    means = {name: meta[name]["MEAN_VALUE"] for name in meta if "MEAN_VALUE" in meta[name]}
+    assert set(means) == {*raw, "TCP download sum", "TCP download avg"}
+    for name, mean in means.items():
+        known = [value for value in series[name] if value is not None]
+        assert mean == pytest.approx(sum(known) / len(known)), name
+    # The second is there for half of the time: a sum of the means would be of more than there was.
+    assert means["TCP download sum"] < means["TCP download::1"] + means["TCP download::2"]
+
+
 def test_flent_averages_over_the_flows_that_have_a_value(sojourn, tmp_path):
     line = "10Mbit/s 20ms 1BDP fifo: cbr(rate=1Mbit/s), newreno@0.5s, newreno@1s"
     assert sojourn("export", line, "--set", "run.duration=2 s", "-o", "run.flent.gz").returncode == 0

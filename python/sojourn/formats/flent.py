@@ -3,7 +3,7 @@
 A run is written as the test of Flent's that has such flows, so that its plots find their series: `tcp_ndown`, where all
 go up `tcp_nup`, where some do `rrul_be_nflows`. Rates in Mbit/s stand under `TCP download` and `TCP upload`, those of
 datagrams under `UDP download` and `UDP upload`, and as `Ping (ms) ICMP` what a probe would have met: base RTT and the
-queues both ways.
+queues both ways. What `ss` would have told of a sender, its window in packets and its RTT, is among its raw values.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError
@@ -32,6 +33,8 @@ _UDP = "UDP"
 _PING = "Ping (ms) ICMP"
 # Runs have no date: theirs begin with Unix' own.
 EPOCH = "1970-01-01T00:00:00.000000Z"
+#: What follows a stream's name in those that `ss` tells of it, and their units.
+INNER = {"tcp_cwnd": "packets", "tcp_rtt": "ms"}
 
 
 @dataclass(frozen=True)
@@ -66,27 +69,23 @@ def written(run: Source, flows: pl.DataFrame, links: pl.DataFrame, picked: Seque
     for i, name in called.items():
         mine = frame.join(flows.filter(pl.col("flow") == i), on="t_s", how="left")
         results[name] = _values(mine["goodput_mbps"])
-        raw[name] = _raw(times, results[name])
-        if name.startswith(_UDP):
-            continue
-        for column, suffix in (("cwnd_bytes", "tcp_cwnd"), ("srtt_ms", "tcp_rtt")):
-            values = _values(mine[column])
-            results[f"{name}::{suffix}"] = values
-            raw[f"{name}::{suffix}"] = _raw(times, values)
+        inner = {} if name.startswith(_UDP) else _inner(mine, float(run.case.flows[i]["mss"]))
+        results |= {f"{name}::{key}": values for key, values in inner.items()}
+        raw[name] = _raw(times, {"val": results[name], **inner})
+    results[_PING] = ping = _ping(frame, run, links, picked)
+    raw[_PING] = [{**one, "seq": n} for n, one in enumerate(_raw(times, {"val": ping}))]
     ways = {
         way: there
         for way in ("download", "upload")
-        if (there := [results[name] for name in called.values() if name.startswith(f"TCP {way}")])
+        if (there := [name for name in called.values() if name.startswith(f"TCP {way}")])
     }
-    for way, rates in ways.items():
-        results[f"TCP {way} sum"], known = _sums(rates)
+    for way, streams in ways.items():
+        results[f"TCP {way} sum"], known = _sums([results[name] for name in streams])
         results[f"TCP {way} avg"] = [sum(at) / len(at) if at else None for at in known]
-    results[_PING] = ping = _ping(frame, run, links, picked)
-    raw[_PING] = [{**one, "seq": n} for n, one in enumerate(_raw(times, ping))]
     test = "tcp_nup" if list(ways) == ["upload"] else "tcp_ndown"
     if len(ways) > 1:
         test = "rrul_be_nflows"
-        results["TCP totals"], _ = _sums([rate for rates in ways.values() for rate in rates])
+        results["TCP totals"], _ = _sums([results[name] for streams in ways.values() for name in streams])
         results["Ping (ms) avg"] = ping  # it has a second probe, whose mean with this one its plots show
     metadata = {
         "NAME": test,
@@ -103,8 +102,8 @@ def written(run: Source, flows: pl.DataFrame, links: pl.DataFrame, picked: Seque
         "IP_VERSION": 4,
         "FLENT_VERSION": "2.0.0",
         "DATA_FILENAME": f"{test}.flent.gz",
-        "TEST_PARAMETERS": {f"{way}_streams": str(len(rates)) for way, rates in (ways or {"download": []}).items()},
-        "SERIES_META": {name: {"UNITS": "ms" if "ms" in name or "rtt" in name else "Mbits/s"} for name in results},
+        "TEST_PARAMETERS": {f"{way}_streams": str(len(streams)) for way, streams in (ways or {"download": []}).items()},
+        "SERIES_META": {name: _about(name, values) for name, values in results.items()},
     }
     data = {"version": VERSION, "metadata": metadata, "x_values": times, "results": results, "raw_values": raw}
     text = json.dumps(data, indent=1, sort_keys=True, allow_nan=False)
@@ -138,7 +137,7 @@ def _upwards(case: Case, flow: int) -> bool:
 
 def _sums(rates: Sequence[Sequence[float | None]]) -> tuple[list[float | None], list[list[float]]]:
     """The sum in each step of those that have a value then, and these values."""
-    known = [[v for v in at if v is not None] for at in zip(*rates, strict=True)]
+    known = [_known(at) for at in zip(*rates, strict=True)]
     return [sum(at) if at else None for at in known], known
 
 
@@ -148,12 +147,33 @@ def _note(series: str, run: Source, flow: int) -> str:
     return f"{series.removeprefix('TCP download::')}: {of['name']} ({of['cc']}{means})"
 
 
+def _inner(series: pl.DataFrame, mss: float) -> dict[str, list[float | None]]:
+    """What `ss` tells of a socket at each step: the window in packets, the smoothed RTT."""
+    window = [None if size is None else size / mss for size in _values(series["cwnd_bytes"])]
+    return {"tcp_cwnd": window, "tcp_rtt": _values(series["srtt_ms"])}
+
+
+def _about(name: str, values: Sequence[float | None]) -> dict[str, Any]:
+    """What Flent keeps of a series: its unit, and but for what `ss` tells its mean."""
+    inner = INNER.get(name.rpartition("::")[2])
+    known = _known(values)
+    mean = {"MEAN_VALUE": fmean(known)} if known and inner is None else {}
+    return {"UNITS": inner or ("ms" if name.startswith("Ping") else "Mbits/s"), **mean}
+
+
 def _values(column: pl.Series) -> list[float | None]:
     return [None if v is None or not math.isfinite(v) else v for v in column.cast(float).to_list()]
 
 
-def _raw(times: Sequence[float], values: Sequence[float | None]) -> list[dict[str, float]]:
-    return [{"t": t, "val": v} for t, v in zip(times, values, strict=True) if v is not None]
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [v for v in values if v is not None]
+
+
+def _raw(times: Sequence[float], columns: Mapping[str, Sequence[float | None]]) -> list[dict[str, float]]:
+    """A measurement for each step with what has a value then."""
+    rows = zip(times, *columns.values(), strict=True)
+    made = ((t, {key: v for key, v in zip(columns, at, strict=True) if v is not None}) for t, *at in rows)
+    return [{"t": t, **values} for t, values in made if values]
 
 
 def _ping(frame: pl.DataFrame, run: Source, links: pl.DataFrame, picked: Sequence[int]) -> list[float | None]:
