@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,6 +51,8 @@ _NAMED = {
 }
 #: …where nothing else may be meant: qlog is JSON, and logs are lines of text, some with commas.
 _ALSO = {".json": (Format.qlog,), ".csv": (Format.ttprobe, Format.tcp_probe, Format.web10g, Format.siftr, Format.diftr)}
+#: Endings of what is compressed, which nothing is here but Flent's files, and what compresses so.
+_PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 #: Tables in formats of others, of which a results folder has one.
 _COLUMNS = (".parquet", ".feather", ".arrow", ".xlsx")
 
@@ -112,6 +116,7 @@ def export(
     """
     target("-o", out)
     if source == "ttpb2ascii":
+        _plain(out)
         _ttpb2ascii(binary, out)
         return
     if binary is not None:
@@ -142,8 +147,18 @@ def _format(asked: Format | None, out: Path | None, table: str | None) -> Format
         )
     named = _NAMED.get(ending)
     if asked is None or named is None or asked in (named, *_ALSO.get(ending, ())):
-        return asked or named or Format.csv
+        made = asked or named or Format.csv
+        if made is not Format.flent:
+            _plain(out)
+        return made
     raise SpecError(f"--format {asked} -o {out}: that is the name of a {named} file; leave --format out, or rename it")
+
+
+def _plain(out: Path | None) -> None:
+    """Refuse a name that promises compression."""
+    if out is not None and (packer := _PACKED.get(out.suffix.lower())):
+        whole = out.with_suffix("")
+        raise SpecError(f"-o {out}: nothing is compressed here but .flent.gz; give -o {whole}, then `{packer}` it")
 
 
 def _run(
@@ -246,6 +261,7 @@ def log(
 
     exclusive(csv=csv, json=as_json)
     target("-o", out)
+    _plain(out)
     read = logs.read(file, mss)
     if read.cut:
         say(f"note: {file} ends before its end; what is whole counts")
@@ -259,15 +275,28 @@ def log(
         about = logs.ABOUT.get(read.kind, "connections")
         print_json({"kind": read.kind, "records": len(read.frame), "cut": read.cut, about: rows})
         return
-    say(f"{read.kind}, {counted(len(read.frame), 'record')}")
+    say(f"{read.kind}, {counted(len(read.frame), 'record')}{_over(rows)}")
     if rows:
         from .terminal import print_rows
 
         heads = tuple(rows[0])
-        shown = [tuple(f"{v:g}" if isinstance(v, float) else v for v in row.values()) for row in rows]
+        shown = [tuple(_cell(name, value) for name, value in row.items()) for row in rows]
         print_rows(heads, shown, whole=True)
     else:
         print(", ".join(read.frame.columns))
+
+
+def _over(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How long a log is: its times may be those of a clock, whose differences nobody sees."""
+    times = [row[key] for row in rows for key in ("from_s", "to_s") if math.isfinite(row[key])]
+    return f" in {max(times) - min(times):.6g} s" if times else ""
+
+
+def _cell(name: str, value: Any) -> Any:
+    """A figure of a log's line: bytes are whole, and times as fine as loggers write them, also those since 1970."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    return f"{value:.6f}" if name in ("from_s", "to_s") else f"{value:.0f}" if "_bytes" in name else f"{value:g}"
 
 
 def _chosen(source: str, case: int, repetition: int, set: list[str] | None) -> Run:
@@ -312,6 +341,7 @@ def spp(
 
     exclusive(csv=csv, json=as_json)
     target("-o", out)
+    _plain(out)
     target("--plot", plot)
     pairs = paired(reference, monitor)
     for path in pairs.cut:

@@ -42,6 +42,8 @@ def test_what_is_asked_for_is_written_where_the_name_allows_it(sojourn, folder, 
         (("--table", "links", "-o", "a.parquet"), "such as links.parquet"),
         (("--format", "csv", "-o", "a.json"), "that is the name of a json file"),
         (("--format", "pcapng", "-o", "a.csv"), "that is the name of a csv file"),
+        (("-o", "a.csv.gz"), "nothing is compressed here but .flent.gz; give -o a.csv, then `gzip` it"),
+        (("--format", "siftr", "-o", "a.log.zst"), "give -o a.log, then `zstd` it"),
     ],
 )
 def test_a_name_that_says_otherwise_is_refused(sojourn, folder, tmp_path, words, says):

@@ -336,6 +336,18 @@ def test_what_unpacks_without_end_is_refused(tmp_path, monkeypatch):
         logs.read(tmp_path / "log.gz")
 
 
+def test_a_summary_prints_bytes_whole_and_times_as_they_are(sojourn, tmp_path):
+    """Times of real logs are seconds since 1970, of which six digits are months."""
+    lines = [
+        f"i,{1685490000 + t}.123456,1.2.3.4,1,5.6.7.8,2,0,1448,40500,{cwnd},2147483647,1,1,1,1,1,1\n"
+        for t, cwnd in ((0, 14480), (12, 2896123))
+    ]
+    (tmp_path / "log").write_text("".join(lines))
+    done = sojourn("log", "log")
+    assert done.returncode == 0 and "ttprobe, 2 records in 12 s" in done.stderr
+    assert {"1685490000.123456", "1685490012.123456", "2896123", "40.5"} <= set(done.stdout.split())
+
+
 FUZZ = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
