@@ -12,9 +12,10 @@ from . import _engine, units
 from ._types import Claim, Experiment, Plan, Record
 from .algorithm import CongestionControl
 from .errors import RunError, SpecError
+from .folder import IN_PYTHON
 from .held import is_results, load
 from .result import Outcome, Result
-from .store import IN_PYTHON, Store
+from .store import Store
 from .sweep import sweep
 from .toml import written
 

@@ -213,10 +213,10 @@ def compare(
 
     from . import _engine
     from .api import prepare, seeded
+    from .folder import HERE
     from .held import is_results
     from .paired import pair
     from .result import Result
-    from .store import HERE
 
     exclusive(json=as_json, markdown=markdown)
     checked_host(on, cluster)

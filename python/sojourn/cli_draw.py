@@ -49,10 +49,10 @@ def plot(
     from . import plot as plots
     from ._engine import check
     from .api import prepare
+    from .folder import HERE, place
     from .held import CLOSE, is_results
     from .plot.choose import matching
     from .plot.options import read
-    from .store import HERE, place
 
     chosen = settings(only, "--only", "path.rtt=40ms")
     options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}

@@ -15,6 +15,11 @@ from .errors import SetupError
 if TYPE_CHECKING:
     import polars as pl
 
+
+class InUse(SetupError):
+    """Another process writes the results folder."""
+
+
 #: Statistics of a table's columns pay from more rows than these.
 FEW_ROWS = 1000
 
@@ -40,7 +45,7 @@ def open_locked(path: Path, elsewhere: str) -> FileIO:
             if os.path.samestat(path.stat(), os.fstat(lines.fileno())):
                 return lines
         lines.close()  # taken away before it was locked: lines in it would be nobody's
-    raise SetupError(f"{path.parent} is being written by another run; wait for it, or {elsewhere}")
+    raise InUse(f"{path.parent} is being written by another run; wait for it, or {elsewhere}")
 
 
 def append(lines: FileIO, data: bytes) -> None:

@@ -26,7 +26,7 @@ _CLOSE_VIEW = re.compile(rf"[0-9a-f]+-{CLOSE}")
 #: What every line of results has.
 _PARTS = ("flows", "groups", "links")
 #: What reading a file of ours raises when it is none: RecursionError is of JSON that nests without end.
-_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def load(path: str | Path) -> Result:
@@ -45,21 +45,29 @@ def load(path: str | Path) -> Result:
         file = folder / "plan.json"
         plan = Plan.parse(file.read_text("utf-8"))
         file = folder / "meta.json"
-        runs = sum(case.repeat for case in plan.cases)
-        asked = None if meta.get("complete", True) else int(meta.get("asked") or runs)
-        failures = tuple(RunError(said, case, repetition) for said, case, repetition in meta.get("failed", ()))
+        asked, failures = owed(meta, plan)
     except FileNotFoundError:
         raise SpecError(
             f"{file}: missing; give the command that made these results again: it writes it anew and keeps the runs"
         ) from None
     except OSError as error:
         raise _unreadable(file, error) from None
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise SpecError(_damaged(file, made_by, error)) from None
     held = in_order(folder, plan, made_by)
     if not held:
         raise SpecError(f"{folder}: {_why_none(folder, made_by)}")
     return Result(experiment, plan, held, made_by, failures, folder, asked)
+
+
+def owed(meta: Mapping[str, Any], plan: Plan) -> tuple[int | None, tuple[RunError, ...]]:
+    """What a folder lacks by its meta file: of how many runs that were asked for, if some are missing, and failures.
+
+    What is none of ours raises one of `DAMAGE`.
+    """
+    runs = sum(case.repeat for case in plan.cases)
+    asked = None if meta.get("complete", True) else int(meta.get("asked") or runs)
+    return asked, tuple(RunError(said, case, repetition) for said, case, repetition in meta.get("failed", ()))
 
 
 def is_results(path: str | Path) -> bool:
@@ -132,7 +140,7 @@ class _Line:
 
     @classmethod
     def of(cls, data: bytes) -> _Line:
-        """Read one; whatever lacks a part that all of them have raises one of `_DAMAGE`."""
+        """Read one; whatever lacks a part that all of them have raises one of `DAMAGE`."""
         summary = json.loads(data)
         run = summary.pop("run")
         if (summary["model"], summary["schema"]) == (version().model, version().schema):  # others have parts of theirs
@@ -154,7 +162,7 @@ def _lines(path: Path) -> Iterator[_Line]:
     for number, line in enumerate(data.split(b"\n")[:-1], start=1):
         try:
             read = _Line.of(line)
-        except _DAMAGE:
+        except DAMAGE:
             raise SpecError(
                 f"{file}:{number}: not a line of results; remove that line, and give the command that made these "
                 "results again: it goes on with the others"
@@ -198,7 +206,7 @@ def _title(meta: Mapping[str, Any]) -> str:
     try:
         changes = tuple((str(key), str(value)) for key, value in meta["set"])
         return title(Experiment(str(meta["text"]), str(meta["file"]), changes), str(meta["title"] or ""))
-    except _DAMAGE:
+    except DAMAGE:
         return "meta.json is damaged"
 
 

@@ -4,7 +4,7 @@
 runs/<name>/<spec hash>/
 ├── spec.toml          the canonical experiment: `sojourn run spec.toml` repeats it
 ├── plan.json          the cases it expands to
-├── meta.json          versions, seed, host, command, times
+├── meta.json          versions, seed, host, command, times, and what of all that was asked for is missing
 ├── summary.jsonl      one line per finished run, appended and synced: the source of truth for resuming
 ├── flows.parquet      summary tables, made of summary.jsonl at the end or on interruption
 │   groups.parquet links.parquet cases.parquet
@@ -19,12 +19,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from io import FileIO
 from itertools import chain
@@ -33,52 +31,14 @@ from typing import Any
 
 from ._engine import version
 from ._types import Experiment, Plan, Record
-from .disk import append, cut_torn_line, full_disk, open_locked, write, write_parquet
-from .errors import SpecError
-from .held import in_order, opens, outcomes, read_json
-from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, SUMMARIES, Outcome, Result
+from .disk import InUse, append, cut_torn_line, full_disk, open_locked, write, write_parquet
+from .errors import RunError, SpecError
+from .folder import FILES, WITH_OPTION, WITHOUT_FRESH, Cure, clear, place, results_or_room
+from .held import DAMAGE, in_order, load, opens, outcomes, owed, read_json
+from .result import SUMMARIES, Outcome, Result
 from .spec import repeating
 from .stats import counted
 from .writing import takes_files
-
-_TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS, *DIFTR, *ARRIVALS)
-_FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in SUMMARIES))
-
-
-@dataclass(frozen=True, slots=True)
-class Cure:
-    """What whoever asks for results can do about a folder that will not do; each command, and Python, has its own."""
-
-    #: Have another folder,
-    elsewhere: str
-    #: one that can be written to,
-    writable: str
-    #: or replace what is there; empty where that cannot be asked for.
-    fresh: str = ""
-
-    def choose(self) -> str:
-        """What there is to do about a folder that holds something else."""
-        return f"{self.elsewhere}, or {self.fresh} to replace them" if self.fresh else self.elsewhere
-
-
-_OPTION = "choose another folder (-o DIR)"
-_KEYWORD = "choose another folder (out=)"
-WITH_OPTION = Cure(_OPTION, _OPTION, "--fresh")
-WITHOUT_FRESH = Cure(_OPTION, _OPTION)
-IN_PYTHON = Cure(_KEYWORD, _KEYWORD, "fresh=True")
-#: Of commands whose results have their folder below the current one.
-HERE = Cure("run it from another folder", "run it from a folder that can be written to")
-
-
-def place(experiment: Experiment, plan: Plan, root: Path = Path("runs"), on: str = "sim") -> Path:
-    """Return the folder of an experiment's results: `runs/<name>/<spec hash>`.
-
-    Behind the hash stands the name of other hosts, or `close` where series are of some seconds alone.
-    """
-    line = experiment.file.startswith("<")
-    name = experiment.text if line else Path(experiment.file).stem
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "experiment"
-    return root / slug / (plan.hash[:16] + ("" if on == "sim" else f"-{on}"))
 
 
 def opener(experiment: Experiment, folder: Path | None = None) -> Callable[[Plan], Store]:
@@ -121,6 +81,8 @@ class Store:
         #: How many runs the command asks for that adds to it; who finds the folder unfinished is told.
         self.asked: int | None = None
         self._wanted: Sequence[tuple[int, int]] = ()
+        #: What earlier commands asked of the folder and did not get, until they do: how many runs, and failures.
+        self._owed: tuple[int | None, tuple[RunError, ...]] = (None, ())
         self._ours = ours
         self._check()
 
@@ -128,7 +90,7 @@ class Store:
         """Refuse a folder that is someone else's before any time is spent."""
         if self._ours:
             return
-        meta = _results_or_room(self.path, self._cure)
+        meta = results_or_room(self.path, self._cure)
         if meta is None:
             pass
         elif meta.get("spec_hash") is None and not self._fresh:
@@ -234,7 +196,7 @@ class Store:
             self._made = [each for each in (self.path, *self.path.parents) if not each.exists()]
             self._lines = open_locked(self.path / "summary.jsonl", self._cure.elsewhere)
             self._check()  # another command may have had it since it was looked at
-            others = ((self.path / name).exists() for name in _FILES if name != "summary.jsonl")
+            others = ((self.path / name).exists() for name in FILES if name != "summary.jsonl")
             self._new = self._lines.seek(0, os.SEEK_END) == 0 and not any(others)
             if self._new:
                 self._describe()
@@ -251,29 +213,81 @@ class Store:
         return lines
 
     def _describe(self) -> None:
+        self._owed = self._owing()
         # The plan first: by it a folder is known for ours, whenever a kill comes.
         write(self.path / "plan.json", self.plan.raw.encode())
         # With what is there already: fewer repetitions asked for take none of them away.
         runs = chain(self._held, self._wanted)
         write(self.path / "spec.toml", repeating(self.experiment, self.plan, runs).encode())
         self._meta = {**_meta(self.experiment, self.plan), "on": self.on}
-        self._write_meta(complete=False, asked=self.asked)
+        self._write_meta(complete=False, failures=self._owed[1])
 
     def finish(self, result: Result, *, complete: bool) -> None:
-        """Write the summary tables and the meta file; called at the end and on interruption."""
+        """Write the summary tables and the meta file; called at the end and on interruption.
+
+        Where no run was missing nothing is written that is there, and nothing while another process adds to the folder.
+        """
         if not result.outcomes or self.closed_at is not None:
             return
+        if self._lines is None:  # no run was missing
+            if self._is_summed_up():
+                return
+            try:
+                self.reserve()
+            except InUse:  # whoever writes it sums it up
+                return
         with full_disk(self.path):
             self._open()
             # The tables are of the folder: what an earlier command ran and this one did not ask for is in them, too.
             held = replace(result, outcomes=in_order(self.path, self.plan, version()))
             for name in SUMMARIES:
                 write_parquet(self.path / f"{name}.parquet", getattr(held, name))
-            failed = [[str(failure), failure.case, failure.repetition] for failure in result.failures]
-            self._write_meta(complete=complete, asked=self.asked, runs=len(held.outcomes), failed=failed)
+            failures = self._failures(held)
+            self._write_meta(
+                complete=complete and not failures and self._asks_all(self._owed[0]),
+                failures=failures,
+                runs=len(held.outcomes),
+            )
 
-    def _write_meta(self, **more: Any) -> None:
-        write(self.path / "meta.json", json.dumps({**self._meta, "finished": _now(), **more}, indent=2).encode())
+    def _is_summed_up(self) -> bool:
+        """Whether a command that found all its runs here has nothing to write: all is whole, and of this experiment."""
+        if not all((self.path / name).exists() for name in FILES):
+            return False
+        try:
+            held = load(self.path)
+        except SpecError:
+            return False
+        ours, theirs = version(), held.version
+        alike = (theirs.model, theirs.schema) == (ours.model, ours.schema) and held.experiment == self.experiment
+        counted_all = (read_json(self.path / "meta.json") or {}).get("runs") == len(held)
+        return alike and counted_all and (held.asked is None or not self._asks_all(held.asked))
+
+    def _asks_all(self, owed: int | None) -> bool:
+        """Whether this command asks for no fewer runs than an earlier one that did not get all of them."""
+        return owed is None or (self.asked or 0) >= owed
+
+    def _owing(self) -> tuple[int | None, tuple[RunError, ...]]:
+        """What the folder still lacks, by its meta file; runs of another version count no more, nor do those asked."""
+        meta, ours = read_json(self.path / "meta.json") or {}, version()
+        if (meta.get("model"), meta.get("schema")) != (ours.model, ours.schema):
+            return None, ()
+        try:
+            return owed(meta, self.plan)
+        except DAMAGE:
+            return None, ()
+
+    def _failures(self, held: Result) -> tuple[RunError, ...]:
+        """This command's failures, and earlier ones of runs that are still missing."""
+        told = {(failure.case, failure.repetition) for failure in held.failures}
+        told |= {(outcome.case.index, outcome.repetition) for outcome in held}
+        earlier = (failure for failure in self._owed[1] if (failure.case, failure.repetition) not in told)
+        return tuple(sorted((*held.failures, *earlier), key=lambda failure: (failure.case, failure.repetition)))
+
+    def _write_meta(self, *, complete: bool, failures: Sequence[RunError], **more: Any) -> None:
+        asked = max((n for n in (self.asked, self._owed[0]) if n is not None), default=None)
+        failed = [[str(failure), failure.case, failure.repetition] for failure in failures]
+        said = {"finished": _now(), "complete": complete, "asked": asked, **more, "failed": failed}
+        write(self.path / "meta.json", json.dumps({**self._meta, **said}, indent=2).encode())
 
     def close(self) -> None:
         """Let go of the folder; one that is new and has no run in it is taken away."""
@@ -287,58 +301,6 @@ class Store:
         if self._lines is not None:
             self._lines.close()
             self._lines = None
-
-
-def _results_or_room(path: Path, cure: Cure) -> dict[str, Any] | None:
-    """The meta file of the results in a folder, or nothing where there is room for some; refuses what is neither."""
-    nearest = next(each for each in (path, *path.parents) if each.exists())
-    if not nearest.is_dir():
-        raise SpecError(f"{nearest} is a file, and results need a folder; {cure.elsewhere}")
-    file = path / "meta.json"
-    meta = read_json(file)
-    if meta is not None and "spec_hash" in meta:
-        return meta
-    if not path.is_dir() or all(_barely_begun(each) for each in path.iterdir()):
-        return None
-    # The run that goes on here writes it anew; whose folder it is, its neighbours know, too.
-    plan = read_json(path / "plan.json") or {}
-    if not file.exists() and "hash" not in plan:
-        raise SpecError(f"{path} is not empty and holds no results; {cure.elsewhere}")
-    trouble = "is damaged" if file.exists() else "is gone"
-    return {"spec_hash": plan.get("hash"), "title": f"{file} {trouble}", "on": _host_of(path)}
-
-
-def _barely_begun(file: Path) -> bool:
-    """Whether this is what a command has made of a folder that was killed before it could say whose it is."""
-    return file.name == ".plan.json.tmp" or (file.name == "summary.jsonl" and file.stat().st_size == 0)
-
-
-def _host_of(path: Path) -> str:
-    """Where the runs of a folder ran, by what they say themselves."""
-    try:
-        with (path / "summary.jsonl").open("rb") as lines:
-            return str(json.loads(lines.readline()).get("on", "sim"))
-    except (OSError, ValueError, AttributeError):
-        return "sim"
-
-
-def clear(path: Path, but: str = "") -> None:
-    """Take a result out of a folder, and leave what else lies there."""
-    for name in _FILES:
-        if name != but:
-            (path / name).unlink(missing_ok=True)
-    for name in _TABLES:
-        shutil.rmtree(path / name, ignore_errors=True)
-
-
-def refuse_simulated(path: Path) -> None:
-    """Refuse a folder that real packets must not replace: anything but an earlier result of real packets."""
-    meta = _results_or_room(path, WITHOUT_FRESH)
-    if meta is not None and meta.get("on", "sim") == "sim":
-        raise SpecError(
-            f"{path} holds runs of the simulator ({meta.get('title') or meta.get('spec_hash')}); "
-            f"{WITHOUT_FRESH.elsewhere}"
-        )
 
 
 def _meta(experiment: Experiment, plan: Plan) -> dict[str, Any]:

@@ -180,10 +180,10 @@ class Sweep:
             held = self.folder.finished(self.record)
         return sum(key in self.done or key in held for key in self.runs)
 
-    def finish(self, complete: bool) -> None:
+    def finish(self) -> None:
         """Sum the folder up."""
         if self.folder:
-            self.folder.finish(self.result(), complete=complete and not self.failures)
+            self.folder.finish(self.result(), complete=len(self.done) == len(self.runs))
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -272,12 +272,12 @@ def run_all(
                 for one, raw in pool.stop():
                     take(one, raw)
                 for one in sweeps:
-                    one.finish(complete=False)
+                    one.finish()
             raise
         finally:
             pool.close()
         for one in sweeps:
-            one.finish(complete=True)
+            one.finish()
     except KeyboardInterrupt:
         if stopped:  # what `seen` was told last may be one short of what is kept
             stopped(sum(one.kept() for one in sweeps), sum(len(one.runs) for one in sweeps))

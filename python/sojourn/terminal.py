@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ._types import Experiment, Record
+    from .folder import Cure
     from .result import Outcome, Result
-    from .store import Cure
 
 #: What an open file, which has no name by then, may answer to a write.
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF)
@@ -155,7 +155,8 @@ def run(
     """
     from ._engine import check
     from ._types import Record
-    from .store import WITH_OPTION, Store, place
+    from .folder import WITH_OPTION, place
+    from .store import Store
     from .sweep import choose, sweep
     from .titles import title
 

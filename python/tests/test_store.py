@@ -10,7 +10,7 @@ from conftest import same_tables
 from polars.testing import assert_frame_equal
 
 import sojourn as sj
-from sojourn import _engine, disk, spec
+from sojourn import _engine, disk, folder, spec
 from sojourn import store as stores
 from sojourn.sweep import Sweep, choose, run_all
 
@@ -176,14 +176,14 @@ def test_fresh_leaves_nothing_of_before(sweep_file, tmp_path):
 
 
 def test_real_packets_replace_no_simulation(sweep_file, tmp_path):
-    stores.refuse_simulated(tmp_path / "new")
+    folder.refuse_simulated(tmp_path / "new")
     sj.run(sweep_file, out=tmp_path / "out")
     with pytest.raises(sj.SpecError, match="holds runs of the simulator"):
-        stores.refuse_simulated(tmp_path / "out")
+        folder.refuse_simulated(tmp_path / "out")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").touch()
     with pytest.raises(sj.SpecError, match="is not empty and holds no results"):
-        stores.refuse_simulated(tmp_path / "mine")
+        folder.refuse_simulated(tmp_path / "mine")
 
 
 def test_a_repetition_beyond_the_files_own_is_exported(tmp_path):

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from .._types import Columns, Record
 from ..errors import SetupError, SojournError, SpecError
+from ..folder import clear, refuse_simulated
 from ..held import read_json
 from ..result import Outcome, Result
-from ..store import Store, clear, refuse_simulated
+from ..store import Store
 from ..writing import takes_files
 from .programs import Emulated
 

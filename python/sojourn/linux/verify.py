@@ -210,7 +210,7 @@ def verify(
 ) -> Report:
     """Run it on both and compare."""
     from .. import terminal
-    from ..store import place
+    from ..folder import place
     from . import flows
     from .net import require
 
