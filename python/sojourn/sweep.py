@@ -15,7 +15,7 @@ from typing import TypeVar, overload
 from . import _engine
 from ._types import Experiment, Plan, Raw, Record
 from .algorithm import CongestionControl
-from .errors import RunError, SpecError
+from .errors import RunError, SojournError, SpecError
 from .pool import Pool, Task
 from .result import Outcome, Result
 from .size import refuse_huge
@@ -239,21 +239,31 @@ def run_all(
     seen: Callable[[Sweep, Outcome], None] = lambda *_: None,
     weight: Callable[[Sweep, int], float] | None = None,
     stopped: Callable[[int, int], None] | None = None,
+    refused: Callable[[Sweep, SojournError], None] | None = None,
 ) -> None:
     """Run several experiments through one pool; `seen` is called with each outcome, `weight` puts the heaviest cases
     first.
 
-    As with `sweep`, an interrupt keeps what is finished, which `stopped` is told, and a failing run stops no other.
+    As with `sweep`, an interrupt keeps what is finished, which `stopped` is told, and a failing run stops no other. Nor
+    does a folder that cannot be had, if there is a `refused` to be told of it.
     """
     if jobs is not None and jobs < 1:
         raise SpecError(f"jobs={jobs}: allowed is 1 or more; leave it out for one per CPU")
+    under_way = list(sweeps)
     try:
         for one in sweeps:
-            one.begin()
-        for one in sweeps:
+            try:
+                one.begin()
+            except SojournError as error:
+                if refused is None:
+                    raise
+                one.close()
+                under_way.remove(one)
+                refused(one, error)
+        for one in under_way:
             for outcome in one.resume():
                 seen(one, outcome)
-        groups = [(one, case, repetitions) for one in sweeps for case, repetitions in one.runs.groups]
+        groups = [(one, case, repetitions) for one in under_way for case, repetitions in one.runs.groups]
         if weight:
             groups.sort(key=lambda group: -weight(group[0], group[1]))
         tasks = ((one, task) for one, case, repetitions in groups for task in one.tasks(case, repetitions))
@@ -271,17 +281,17 @@ def run_all(
             with suppress(Exception):
                 for one, raw in pool.stop():
                     take(one, raw)
-                for one in sweeps:
+                for one in under_way:
                     one.finish()
             raise
         finally:
             pool.close()
-        for one in sweeps:
+        for one in under_way:
             one.finish()
     except KeyboardInterrupt:
         if stopped:  # what `seen` was told last may be one short of what is kept
-            stopped(sum(one.kept() for one in sweeps), sum(len(one.runs) for one in sweeps))
+            stopped(sum(one.kept() for one in under_way), sum(len(one.runs) for one in under_way))
         raise
     finally:
-        for one in sweeps:
+        for one in under_way:
             one.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -298,6 +299,37 @@ def test_several_files_go_through_one_pool_and_a_bad_one_stops_no_other(
     assert [e["name"] for e in told["experiments"]] == ["some/one", "some/two"]
     assert told["experiments"][0]["tables"][0]["cells"][0]["verdict"] == "within"
     assert {p: p.stat().st_mtime_ns for p in before} == before
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    ["a damaged line", pytest.param("another process", marks=pytest.mark.skipif(os.name == "nt", reason="no flock"))],
+)
+def test_a_results_folder_that_cannot_be_had_stops_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], trouble: str
+) -> None:
+    from sojourn.disk import open_locked
+
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.toml").write_text(PUBLISHED)
+    given = [str(tmp_path / f"{name}.toml") for name in ("one", "two")]
+    titles = [files.title(Path(path)) for path in given]
+    lines = tmp_path / "out" / titles[0] / "summary.jsonl"
+    held = open_locked(lines, "choose another folder")
+    if trouble == "a damaged line":
+        held.close()
+        assert reproduce.run(given[:1], out=lines.parent, page_each=False) == 0
+        lines.write_bytes(b"rubbish\n" + lines.read_bytes())
+    capsys.readouterr()
+    assert reproduce.run(given, out=tmp_path / "out") == 1
+    held.close()
+    said, failed = capsys.readouterr()
+    why = "summary.jsonl:1: not a line of results" if trouble == "a damaged line" else "is being written by another run"
+    assert f"failed: {titles[0]}: " in failed and why in failed and titles[1] not in failed
+    assert "1 of 2 cells within tolerance" in said
+    assert len(load(tmp_path / "out" / titles[1])) == 4
+    # The folder that was had is let go of.
+    open_locked(tmp_path / "out" / titles[1] / "summary.jsonl", "choose another folder").close()
 
 
 def test_claims_alone_make_a_page_without_empty_scores(tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ def reproduce(
     from ..sweep import Sweep, run_all
 
     sweeps: list[tuple[Path, Sweep | str]] = []
+    refused: dict[Sweep, str] = {}
     for path in paths:
         try:
             experiment = _engine.read(path).change(*(set or {}).items())
@@ -117,8 +118,11 @@ def reproduce(
     running = [one for _, one in sweeps if not isinstance(one, str)]
     try:
         with _bar(running) as seen:
-            run_all(running, jobs=jobs, seen=seen, weight=weigh)
+            run_all(
+                running, jobs=jobs, seen=seen, weight=weigh, refused=lambda one, why: refused.update({one: str(why)})
+            )
     except KeyboardInterrupt:
+        running = [one for one in running if one not in refused]
         where = [one.folder.path for one in running if one.folder is not None]
         if stopped is not None and where:
             kept = where[0] if len(where) == 1 else out or Path(*where[0].parts[:1])  # `place` has all below runs/
@@ -127,8 +131,8 @@ def reproduce(
     done = []
     for path, ran in sweeps:
         name = files.title(path)
-        if isinstance(ran, str):
-            done.append(Reproduced(name, "", failures=(ran,)))
+        if isinstance(ran, str) or ran in refused:
+            done.append(Reproduced(name, "", failures=(ran if isinstance(ran, str) else refused[ran],)))
             continue
         result = ran.result()
         failures = tuple(str(failure) for failure in result.failures)
