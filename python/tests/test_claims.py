@@ -16,8 +16,8 @@ from rich.console import Console
 import sojourn as sj
 from sojourn import reproduce, verdicts
 from sojourn.reproduce.run import _print
+from sojourn.suite.answer import Answer, Ran
 from sojourn.suite.pieces import Measure, Row, Rows, Scenario, Suite
-from sojourn.suite.run import Answer, Ran
 from sojourn.suite.show import page, terminal
 
 RATES = [f"{n} Mbit/s" for n in range(1, 13)]

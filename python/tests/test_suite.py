@@ -16,9 +16,12 @@ from rich.console import Console
 from sojourn._engine import check, read
 from sojourn.commas import entries
 from sojourn.errors import SpecError
-from sojourn.suite import NAMES, Row, Rows, find, run, verdict
-from sojourn.suite.run import experiment, spec_number
-from sojourn.suite.show import labels, page, settings_in_common, terminal
+from sojourn.plot import style
+from sojourn.suite import NAMES, Ran, Row, Rows, find, run, verdict
+from sojourn.suite.drawn import curves, placed
+from sojourn.suite.labels import labels, settings_in_common
+from sojourn.suite.run import experiment, setting
+from sojourn.suite.show import page, terminal
 from sojourn.suite.steady import warm_up
 from sojourn.suite.survey_table import overview, ranked
 
@@ -115,6 +118,7 @@ def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
         )
         text = page(answer, tmp_path / "page.html").read_text("utf-8")
         assert text.count("<svg") == 1
+        assert "Without a place on this axis, and in the table alone: red(min=2, max=6)." in text
         assert "Settled after" in text
         assert "1 scenario, " in text
         assert "How to repeat it" in text
@@ -194,11 +198,43 @@ def test_of_real_time_the_cases_that_come_first_get_their_part():
     [
         ("codel(interval=0.1s)", "interval", 100.0),
         ("pie(target=15ms, tupdate=500us)", "tupdate", 0.5),
-        ("fifo(limit=60p)", "limit", 60.0),
+        ("fifo(limit=60)", "limit", 60.0),
         ("rem(q_ref=12.5)", "q_ref", 12.5),
-        ("codel", "interval", None),
+        ("codel", "interval", 100.0),
+        ("red", "interval", None),
     ],
 )
 def test_a_setting_of_a_queue_is_read_with_its_unit(queue: str, name: str, number: float | None) -> None:
-    case = check(read("5Mbit/s 20ms 1BDP fifo: cubic")).cases[0]
-    assert spec_number(replace(case, values={"path.queue": queue}), "path.queue", name) == number
+    case = check(read("5Mbit/s 20ms: cubic", [("path.queue", queue)])).cases[0]
+    assert setting(case, "link.bottleneck.queue", name) == number
+
+
+def test_queues_that_differ_are_lines_of_their_own_and_defaults_have_a_place() -> None:
+    asked = [f"codel(target=20ms{ms}, limit={limit})" for limit in (850, 10240) for ms in (", interval=25ms", "")]
+    asked += ["fq_codel(target=10ms)", "fq_pie", "fifo", "red"]
+    scenario = next(one for one in find("tcpeval").scenarios if one.name == "access-link")
+    swept = (f"sweep.{scenario.aqm}", json.dumps(asked)), (f"sweep.{scenario.cc}", '["newreno"]')
+    cases = [case for case in check(experiment(scenario).change(*swept)).cases if scenario.keeps(case)][: len(asked)]
+    axis = scenario.axis
+    assert axis is not None
+    figures = {measure.name: 1.0 for measure in scenario.measures}
+    rows = [
+        Row("access-link", "newreno", case.values[scenario.aqm], axis.of(case), {}, figures, 1, axis.setting(case))
+        for case in cases
+    ]
+    assert [row.x for row in rows] == [25.0, 100.0, 25.0, 100.0, 100.0, 15.0, 120.0, None]
+    ran = Ran(scenario, None, Rows(rows), ())  # type: ignore[arg-type]
+    there, elsewhere = placed(ran, rows)
+    assert [row.aqm for row in elsewhere] == ["red"]
+    with style.styled():
+        panel = curves(ran, there).axes[0]
+    drawn = {str(line.get_label()): list(line.get_xdata()) for line in panel.lines}
+    assert drawn == {
+        "codel(limit=850)": [25.0, 100.0],
+        "codel(limit=10240)": [25.0, 100.0],
+        "fq_codel": [100.0],
+        "fq_pie": [15.0],
+        "fifo": [120.0],
+    }
+    looks = {(line.get_color(), line.get_marker()) for line in panel.lines}
+    assert len(looks) == len(drawn)

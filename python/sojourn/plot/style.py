@@ -303,7 +303,7 @@ def room(labels: Sequence[str], size: str, height: float, above: bool = False) -
         return max(0.0, 0.157 * len(labels) + 0.25 - height)
     wide = SIZES[size] - LEFT[size]
     labels = _folded(labels, wide)
-    return 0.15 * math.ceil(len(labels) / _fitting(labels, wide)) * max(label.count("\n") + 1 for label in labels)
+    return 0.15 * math.ceil(len(labels) / columns(labels, wide)) * max(label.count("\n") + 1 for label in labels)
 
 
 def legend(ax: Axes, size: str) -> None:
@@ -334,7 +334,7 @@ def legend_above(ax: Axes, left: float = LEFT_OF_LANES) -> None:
         labels,
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
-        ncols=_fitting(labels, width),
+        ncols=columns(labels, width),
         borderaxespad=0.3,
     )
 
@@ -351,7 +351,7 @@ def rows(ax: Axes) -> int:
     if legend is None or fig is None:
         return 0
     texts = [text.get_text() for text in legend.get_texts()]
-    high = math.ceil(len(texts) / _fitting(texts, fig.get_figwidth() - LEFT_OF_LANES))  # column by column
+    high = math.ceil(len(texts) / columns(texts, fig.get_figwidth() - LEFT_OF_LANES))  # column by column
     return max(sum(text.count("\n") + 1 for text in texts[k : k + high]) for k in range(0, len(texts), high))
 
 
@@ -364,7 +364,8 @@ def _folded(labels: Sequence[str], width: float) -> list[str]:
     return [textwrap.fill(label, int((width * 72 - HANDLE) / LETTER)) for label in labels]
 
 
-def _fitting(labels: Sequence[str], width: float) -> int:
+def columns(labels: Sequence[str], width: float) -> int:
+    """How many names stand beside each other in a legend of so many inches."""
     room = width * 72 + GAP
     widths = [max(map(len, label.splitlines()), default=0) * LETTER + HANDLE + GAP for label in labels]
     return len(labels) if sum(widths) <= room else max(1, int(room // max(widths)))

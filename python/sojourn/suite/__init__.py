@@ -10,9 +10,10 @@ results. A new one is a module here with a `SUITE`, and its name in `NAMES`.
 
 from __future__ import annotations
 
+from .answer import Answer, Judged, Ran
 from .pieces import Axis, Measure, Overview, Row, Rows, Scenario, Statement, Suite, Verdict, verdict
 from .registry import NAMES, find
-from .run import Answer, Judged, Ran, run
+from .run import run
 
 __all__ = [
     "NAMES",

@@ -15,7 +15,7 @@ from ..sweep import spread
 if TYPE_CHECKING:
     from ..report import Piece, Table
     from ..result import Outcome
-    from .run import Answer
+    from .answer import Answer
 
 Changes = tuple[tuple[str, str], ...]
 
@@ -45,6 +45,8 @@ class Axis:
 
     title: str
     of: Callable[[Case], float | None]
+    #: The queue's setting that this number is, empty where it has none.
+    setting: Callable[[Case], str]
     log: bool = True
 
 
@@ -60,6 +62,15 @@ class Row:
     values: Mapping[str, str]
     figures: Mapping[str, float]
     n: int
+    #: The queue's setting that `x` is.
+    setting: str = ""
+
+    @property
+    def line(self) -> str:
+        """The queue with all its settings but the one that `x` is: what one line of a drawing is of."""
+        others = [one for one in settings_of(self.aqm) if one.partition("=")[0].strip() != self.setting]
+        name = self.aqm.partition("(")[0].strip()
+        return f"{name}({', '.join(others)})" if others else name
 
     @property
     def rest(self) -> str:
@@ -107,6 +118,11 @@ def _fits(row: Row, key: str, value: str | float | None) -> bool:
     if key == "scenario":
         return row.scenario == text
     return any(k.split(".")[-1] == key and same(v, text) for k, v in row.values.items())
+
+
+def settings_of(spec: str) -> list[str]:
+    """`codel(target=20ms, limit=850)` as `target=20ms` and `limit=850`."""
+    return [part.strip() for part in spec.partition("(")[2].rstrip(")").split(",") if part]
 
 
 def same(a: str, b: str) -> bool:

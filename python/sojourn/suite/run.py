@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from .._types import Case, Claim, Experiment, Plan, Record
+from .._types import Case, Experiment, Plan, Record
 from ..api import claims
 from ..errors import SpecError
 from ..plot.style import name_of
@@ -24,115 +22,13 @@ from ..stats import counted
 from ..store import Store
 from ..sweep import Runs, Sweep, repeated, run_all
 from ..units import quantity
-from .pieces import Measure, Row, Rows, Scenario, Statement, Suite, Verdict, same
+from .answer import Answer, Judged, Ran
+from .pieces import Measure, Row, Rows, Scenario, Suite, same
 
 if TYPE_CHECKING:
-    from ..report import Table
     from .live import Refused
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """What came of one scenario."""
-
-    scenario: Scenario
-    result: Result = field(repr=False)
-    rows: Rows
-    claims: tuple[Claim, ...]
-    #: Congestion controls and queues that were asked for, as they were spelled.
-    asked: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A statement and its verdict."""
-
-    statement: Statement
-    verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What came of a suite."""
-
-    suite: Suite
-    quick: bool
-    scenarios: tuple[Ran, ...]
-    statements: tuple[Judged, ...]
-    #: Congestion controls that were asked for by name.
-    named: tuple[str, ...] = ()
-    #: `sim` or `linux`; on linux what was not run, and which runs are in doubt.
-    on: str = "sim"
-    refused: tuple[Refused, ...] = ()
-    suspect: tuple[str, ...] = ()
-
-    @property
-    def failures(self) -> list[str]:
-        """Runs that failed."""
-        return [f"{ran.scenario.name}: {failure}" for ran in self.scenarios for failure in ran.result.failures]
-
-    @property
-    def ok(self) -> bool:
-        """Everything ran, and of what could be judged claims hold, and statements that are not known to fail."""
-        failed = any(claim.fails for ran in self.scenarios for claim in ran.claims)
-        unknown = [j for j in self.statements if j.verdict.holds is False and not j.statement.why]
-        return not self.failures and not failed and not unknown
-
-    def _live(self) -> dict[str, Any]:
-        refused = [{"scenario": one.scenario, "cases": one.cases, "why": one.why} for one in self.refused]
-        return {"on": self.on, "refused": refused, "suspect": list(self.suspect)}
-
-    def data(self) -> dict[str, Any]:
-        """Everything as JSON has it."""
-        return {
-            "suite": self.suite.name,
-            "quick": self.quick,
-            **({} if self.on == "sim" else self._live()),
-            **({"overview": _records(self.suite.overview(self).table)} if self.suite.overview else {}),
-            "scenarios": [
-                {
-                    "name": ran.scenario.name,
-                    "hash": ran.result.hash,
-                    "rows": [
-                        {
-                            "cc": row.cc,
-                            "aqm": row.aqm,
-                            "x": row.x,
-                            "values": dict(row.values),
-                            "n": row.n,
-                            **{key: None if math.isnan(value) else value for key, value in row.figures.items()},
-                        }
-                        for row in ran.rows
-                    ],
-                    "claims": [claim.data() for claim in ran.claims],
-                    "failures": [str(failure) for failure in ran.result.failures],
-                }
-                for ran in self.scenarios
-            ],
-            "statements": [
-                {
-                    "name": one.statement.name,
-                    "says": one.statement.says,
-                    "source": one.statement.source,
-                    "holds": one.verdict.holds,
-                    "measured": one.verdict.measured,
-                    "why": one.statement.why if one.verdict.holds is False else "",
-                }
-                for one in self.statements
-            ],
-        }
-
-
-def _records(table: Table) -> list[dict[str, Any]]:
-    """A table's rows under the names of its columns."""
-    heads = [head if isinstance(head, str) else head.name for head in table.columns]
-    return [dict(zip(heads, (_bare(value) for value in row), strict=True)) for row in table.rows]
-
-
-def _bare(value: Any) -> Any:
-    return value.text if hasattr(value, "text") else value
 
 
 def run(
@@ -357,8 +253,8 @@ def _rows(scenario: Scenario, result: Result) -> list[Row]:
         figures = {m.name: m.scale * _mean([_of(outcome, m) for outcome in outcomes]) for m in scenario.measures}
         others = {k: v for k, v in case.values.items() if k not in (scenario.cc, scenario.aqm)}
         cc, aqm = (case.values.get(key, "") if key else "" for key in (scenario.cc, scenario.aqm))
-        x = scenario.axis.of(case) if scenario.axis else None
-        rows.append(Row(scenario.name, cc, aqm, x, others, figures, len(outcomes)))
+        x, setting = (axis.of(case), axis.setting(case)) if (axis := scenario.axis) else (None, "")
+        rows.append(Row(scenario.name, cc, aqm, x, others, figures, len(outcomes), setting))
     return rows
 
 
@@ -385,10 +281,9 @@ def _mean(values: Sequence[float]) -> float:
     return sum(given) / len(given) if given else math.nan
 
 
-def spec_number(case: Case, key: str, name: str) -> float | None:
-    """A setting of the queue (or algorithm) at `key`: milliseconds of a time, else the bare number."""
-    given = re.search(rf"\b{name}=([^,()]+)", case.values.get(key, ""))
-    found = quantity(given[1]) if given else None
+def setting(case: Case, what: str, name: str) -> float | None:
+    """A setting of a queue (`link.core.queue`), given or by default: milliseconds of a time, else the bare number."""
+    found = quantity(str(case.resolved.get(what, {}).get(name, "")))
     if found is None:
         return None
     return found.amount * 1e3 if found.kind == "time" else found.value

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from .. import verdicts
 from ..fitting import Column, fitted
-from ..plot.style import name_of
 from ..stats import counted, number
-from .pieces import Measure, Row, Suite, same
-from .run import Answer, Ran
+from .answer import Answer, Ran
+from .drawn import curves, dots, parts, placed
+from .labels import labels, settings_in_common, titled
+from .pieces import Suite
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.figure import Figure
     from rich.console import Console
 
     from ..report import Piece, Section, Value
@@ -64,7 +63,7 @@ def _table(ran: Ran, console: Console) -> None:
         for name, texts in zip(("cc", "queue", "case"), labels(rows, ran.asked), strict=True)
         if any(texts)
     ]
-    columns = [Column(name, words=True, key=True) for name, _ in named] + [Column(_head(m)) for m in measures]
+    columns = [Column(name, words=True, key=True) for name, _ in named] + [Column(titled(m)) for m in measures]
     lines = [
         [*(Text(texts[i]) for _, texts in named), *(Text(number(row.figures[m.name])) for m in measures)]
         for i, row in enumerate(rows[:MOST_ROWS])
@@ -90,43 +89,6 @@ def _overview(table: ReportTable, console: Console) -> None:
         for row in table.rows
     ]
     console.print(fitted(columns, lines, console.width, table.caption))
-
-
-def labels(rows: Sequence[Row], asked: Sequence[str] = ()) -> tuple[list[str], list[str], list[str]]:
-    """Congestion control, queue and the rest of each row, without what all rows share; whole where `asked` for so."""
-    shared = set.intersection(*(set(row.values.items()) for row in rows)) if rows else set()
-    keys = [dict(pair for pair in row.values.items() if pair not in shared) for row in rows]
-    rest = ["  ".join(f"{key.split('.')[-1]}={value}" for key, value in own.items()) for own in keys]
-    ccs, aqms = (_briefly(specs, asked)[0] for specs in ([row.cc for row in rows], [row.aqm for row in rows]))
-    return ccs, aqms, rest
-
-
-def settings_in_common(rows: Sequence[Row], asked: Sequence[str] = ()) -> list[str]:
-    """What the labels leave out, by name: `codel(target=20ms, limit=850)`."""
-    return [one for specs in ([row.cc for row in rows], [row.aqm for row in rows]) for one in _briefly(specs, asked)[1]]
-
-
-def _briefly(specs: Sequence[str], asked: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Specs without the settings that all of their name have, unless they were asked for; and these by name."""
-    settings = {
-        spec: [part.strip() for part in spec.partition("(")[2].rstrip(")").split(",") if part]
-        for spec in dict.fromkeys(specs)
-        if spec
-    }
-    families: dict[str, list[set[str]]] = {}
-    for spec, parts in settings.items():
-        families.setdefault(name_of(spec), []).append(set(parts))
-    called = {"": ""}
-    left: dict[str, list[str]] = {}
-    for spec, parts in settings.items():
-        family = families[name_of(spec)]
-        own = [part for part in parts if any(part not in other for other in family)]
-        if any(same(spec, one) for one in asked):
-            own = parts
-        called[spec] = f"{name_of(spec)}({', '.join(own)})" if own else name_of(spec)
-        if len(own) < len(parts):
-            left[name_of(spec)] = [part for part in parts if all(part in other for other in family)]
-    return [called[spec] for spec in specs], [f"{name}({', '.join(parts)})" for name, parts in left.items()]
 
 
 def listing(suites: Sequence[Suite]) -> list[tuple[str, str, str]]:
@@ -220,14 +182,19 @@ def _scenario(ran: Ran) -> Section:
     pieces: list[Piece] = [ran.scenario.about]
     # A colour each for more is a riddle; the table sorts.
     drawn = len({row.cc for row in rows}) <= MOST_COLOURS
-    for words, part in _parts(rows) if drawn else ():
+    for words, part in parts(rows) if drawn else ():
         before = f"{words}: " if words else ""
-        if any(row.x is not None for row in part):
+        there, elsewhere = placed(ran, part)
+        if there:
+            svg = plot.to_svg(partial(curves, ran, there))
             axis = ran.scenario.axis.title if ran.scenario.axis else ""
-            drawing, what = _curves, f"against {axis}, a column per congestion control, a line per queue."
+            what = f"against {axis}, a column per congestion control, a line per queue and its other settings."
+            if elsewhere:
+                left = ", ".join(dict.fromkeys(labels(elsewhere, ran.asked)[1]))
+                what += f" Without a place on this axis, and in the table alone: {left}."
         else:
-            drawing, what = _dots, "a panel per figure, a line per queue and setting, a colour per congestion control."
-        svg = plot.to_svg(partial(drawing, ran, part))
+            svg = plot.to_svg(partial(dots, ran, part))
+            what = "a panel per figure, a line per queue and setting, a colour per congestion control."
         caption = before + what
         pieces.append(report.Figure(svg, caption[0].upper() + caption[1:]))
     heads = [report.Column("congestion control"), report.Column("queue"), report.Column("case")]
@@ -277,88 +244,3 @@ def _over_time(ran: Ran) -> Section:
 
 def _or_none(x: float) -> float | None:
     return None if math.isnan(x) else x
-
-
-def _parts(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    """Rows of equal further values (load, initial window), each part a drawing."""
-    parts: dict[str, list[Row]] = {}
-    for row in rows:
-        parts.setdefault(row.rest, []).append(row)
-    return list(parts.items())
-
-
-def _curves(ran: Ran, rows: Sequence[Row]) -> Figure:
-    from ..plot import style
-
-    ccs = list(dict.fromkeys(row.cc for row in rows))
-    aqms = list(dict.fromkeys(name_of(row.aqm) if row.aqm else "" for row in rows))
-    measures = ran.scenario.measures[:3]
-    fig = style.figure("double", 1.35 * len(measures) + 0.7)
-    axes = fig.subplots(len(measures), len(ccs), sharex=True, sharey="row", squeeze=False)
-    colours = dict(zip(aqms, (*style.PALETTE, style.FAINT, style.INK), strict=False))
-    marks = dict(zip(aqms, style.MARKERS, strict=False))
-    for i, measure in enumerate(measures):
-        for j, cc in enumerate(ccs):
-            ax = axes[i][j]
-            for aqm in aqms:
-                points = sorted(
-                    (row.x, row.figures[measure.name])
-                    for row in rows
-                    if row.cc == cc and (name_of(row.aqm) if row.aqm else "") == aqm and row.x is not None
-                )
-                if points:
-                    xs, ys = zip(*points, strict=True)
-                    look = {"color": colours.get(aqm, style.FAINT), "marker": marks.get(aqm, "o"), "markersize": 3}
-                    ax.plot(xs, ys, label=aqm or measure.title, **look)
-            if ran.scenario.axis and ran.scenario.axis.log:
-                style.logarithmic(ax, "x")
-            if i == 0:
-                ax.set_title(cc)
-            if j == 0:
-                ax.set_ylabel(f"{measure.title}{', ' + measure.unit if measure.unit else ''}")
-            if i == len(measures) - 1 and ran.scenario.axis:
-                ax.set_xlabel(ran.scenario.axis.title)
-    for measure, row_axes in zip(measures, axes, strict=True):
-        # The axes of a row share their scale, and a limit set early would not grow with what is drawn later.
-        highest = max((y for row in rows if (y := row.figures[measure.name]) == y), default=0.0)
-        row_axes[0].set_ylim(0, 1.06 * highest or 1.0)
-    handles: dict[str, Artist] = {}
-    for row_axes in axes:
-        for ax in row_axes:
-            drawn, names = ax.get_legend_handles_labels()
-            handles |= dict(zip(names, drawn, strict=True))
-    fig.legend(list(handles.values()), list(handles), loc="outside upper center", ncols=min(len(handles), 7) or 1)
-    return fig
-
-
-def _dots(ran: Ran, rows: Sequence[Row]) -> Figure:
-    from ..plot import style
-
-    names, queues, rest = labels(rows, ran.asked)
-    places = [" ".join(filter(None, pair)) for pair in zip(queues, rest, strict=True)]
-    order = list(dict.fromkeys(places))
-    ccs = list(dict.fromkeys(names))
-    measures = ran.scenario.measures[:3]
-    fig = style.figure("double", 0.22 * len(order) + 1.0)
-    axes = fig.subplots(1, len(measures), sharey=True, squeeze=False)[0]
-    for ax, measure in zip(axes, measures, strict=True):
-        for k, cc in enumerate(ccs):
-            mine = [i for i, name in enumerate(names) if name == cc]
-            xs = [rows[i].figures[measure.name] for i in mine]
-            ys = [order.index(places[i]) for i in mine]
-            colour, marker = style.PALETTE[k % len(style.PALETTE)], style.MARKERS[k % len(style.MARKERS)]
-            dots = {"linestyle": "none", "marker": marker, "markersize": 4, "color": colour, "clip_on": False}
-            ax.plot(xs, ys, label=cc, **dots)
-        ax.set_xlim(left=0)
-        ax.set_ylim(-0.5, len(order) - 0.5)
-        ax.set_xlabel(_head(measure))
-        ax.set_yticks(range(len(order)), order)
-    axes[0].invert_yaxis()
-    if any(ccs):
-        drawn, texts = axes[0].get_legend_handles_labels()
-        fig.legend(drawn, texts, loc="outside upper center", ncols=min(len(ccs), 7))
-    return fig
-
-
-def _head(measure: Measure) -> str:
-    return f"{measure.title} {measure.unit}".strip()

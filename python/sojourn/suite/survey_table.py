@@ -15,7 +15,7 @@ from .pieces import Overview, Rows
 if TYPE_CHECKING:
     from ..plot.data import Shown
     from ..report import Piece, Section, Value
-    from .run import Answer
+    from .answer import Answer
 
 #: Evidence that is no ground for a rank.
 MEMORY = "partly from memory"

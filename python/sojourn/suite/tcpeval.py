@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from .._types import Case
 from ..plot.style import name_of
 from .pieces import Axis, Changes, Measure, Scenario, Suite
-from .run import spec_number
+from .run import setting
 from .tcpeval_says import STATEMENTS
 
 Keeps = Callable[[Case], bool]
@@ -35,19 +35,28 @@ def _measures(link: str) -> tuple[Measure, ...]:
     )
 
 
+#: What the thesis varies of a queue: of most that have one an interval, or the time between updates.
+TIMES = ("interval", "tupdate")
+PACKETS = {"fifo": ("limit",), "rem": ("q_ref",)}
+
+
 def parameter(link: str) -> Axis:
     """The queue's parameter in ms, as the thesis draws them on one axis: an interval, or a buffer as time."""
+    queue = f"link.{link}.queue"
+
+    def varied(case: Case) -> str:
+        names = PACKETS.get(name_of(case.values.get(AQM, "")), TIMES)
+        return next((name for name in names if name in case.resolved.get(queue, {})), "")
 
     def of(case: Case) -> float | None:
-        spec = case.values.get(AQM, "")
-        setting = {"fifo": "limit", "rem": "q_ref", "pie": "tupdate"}.get(name_of(spec), "interval")
-        number = spec_number(case, AQM, setting)
-        if number is None or setting in ("interval", "tupdate"):
+        name = varied(case)
+        number = setting(case, queue, name)
+        if number is None or name in TIMES:
             return number
         rate = next(one["rate_mbps"] for one in case.links if one["name"] == link)
         return float(number) * 1500 * 8e-3 / float(rate)
 
-    return Axis("interval, update or buffer, ms", of)
+    return Axis("interval, update or buffer, ms", of, varied)
 
 
 def sensible(case: Case) -> bool:
