@@ -110,7 +110,7 @@ def suite(
             series_ms=None if series is None else series_step(series),
             on=on,
             seen=seen,
-            told=say if on == "linux" else None,
+            told=say,
         )
 
     answer = _watched(attempt, wanted.title, cluster, folder, fresh)

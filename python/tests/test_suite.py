@@ -93,6 +93,27 @@ def test_what_was_asked_for_is_shown_and_what_all_have_stands_once() -> None:
     assert labels(rows, ["red( min=1,max=3 )"])[1][2:] == ["red(min=1, max=3)", "red(max=6)"]
 
 
+def test_a_queue_that_no_file_takes_is_refused_and_which_do_not_take_it_is_said(tmp_path: Path) -> None:
+    with pytest.raises(
+        SpecError, match=r"^--aqm codel: alone-small cannot run with another.*; in survey these can: queues$"
+    ):
+        run(find("survey"), scenarios=["alone-small"], aqm=["codel"], out=tmp_path)
+    assert not list(tmp_path.iterdir())
+    told: list[str] = []
+    answer = run(
+        find("survey"),
+        scenarios=["alone-small", "queues"],
+        cc=["cubic"],
+        aqm=["codel"],
+        changes={"run.duration": "20 s", "run.measure": '["10 s", "20 s"]'},
+        quick=True,
+        out=tmp_path,
+        told=told.append,
+    )
+    assert told == ["note: --aqm: alone-small runs with the queue of the file"]
+    assert [{row.aqm for row in ran.rows} for ran in answer.scenarios] == [{""}, {"codel"}]
+
+
 def test_a_run_has_settled_when_its_halves_agree() -> None:
     time = np.arange(1.0, 101.0)
     flat, steps = np.ones(100), np.where(time <= 20, 0.0, 5.0)

@@ -73,6 +73,7 @@ def run(
 
         linux()
     chosen = _chosen(suite, scenarios)
+    notes = [*_without(suite, chosen, "--cc", cc), *_without(suite, chosen, "--aqm", aqm)]
     below = out or place(suite.name, on)
     ccs = cc or (suite.ccs() if suite.ccs else ())
     cut = quick and not cc and not aqm
@@ -89,7 +90,7 @@ def run(
         raise SpecError(f"suite {suite.name}: nothing is left to run with this choice")
     total = sum(len(one.runs) for one in sweeps)
     if told:
-        for line in _before(sweeps, refused):
+        for line in (*notes, *(_before(sweeps, refused) if held else ())):
             told(line)
 
     def tell(_: Sweep, __: Outcome) -> None:
@@ -166,6 +167,22 @@ def _chosen(suite: Suite, names: Sequence[str]) -> list[Scenario]:
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
             raise SpecError(f"suite {suite.name} has no scenario {name!r}; {hint}")
     return [known[name] for name in dict.fromkeys(names)] if names else list(suite.scenarios)
+
+
+def _without(suite: Suite, chosen: Sequence[Scenario], option: str, wanted: Sequence[str]) -> Iterator[str]:
+    """Say which scenarios have no choice of what an option names; refuse it if none of those chosen has."""
+    what = {"--cc": "congestion control", "--aqm": "queue"}[option]
+    fixed = [one.name for one in chosen if not (one.cc if option == "--cc" else one.aqm)]
+    if not wanted or not fixed:
+        return
+    if len(fixed) < len(chosen):
+        yield f"note: {option}: {', '.join(fixed)} {'run' if len(fixed) > 1 else 'runs'} with the {what} of the file"
+        return
+    others = [one.name for one in suite.scenarios if (one.cc if option == "--cc" else one.aqm)]
+    cure = f"in {suite.name} these can: {', '.join(others)}" if others else f"none in {suite.name} can"
+    raise SpecError(
+        f"{option} {', '.join(wanted)}: {', '.join(fixed)} cannot run with another {what} than the file's; {cure}"
+    )
 
 
 def experiment(scenario: Scenario) -> Experiment:
