@@ -71,8 +71,8 @@ def experiments() -> list[tuple[str, str]]:
     found = []
     source_tree = Path(__file__).resolve().parents[2] / "experiments"
     here = Path("experiments")
-    # In the source tree itself both are the same.
-    folders = [here] if here.is_dir() and here.samefile(source_tree) else [here, source_tree]
+    # In the source tree itself both are the same; an installed package has none.
+    folders = [here] if here.resolve() == source_tree.resolve() else [here, source_tree]
     for path in (path for folder in folders for path in sorted(folder.glob("**/*.toml"))):
         try:
             title = tomllib.loads(path.read_text("utf-8")).get("title", "")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sojourn as sj
+from sojourn import catalogue
 
 QUICK = ("--set", "run.duration=2s")
 LINE = "2Mbit/s 20ms 1BDP fifo: newreno"
@@ -27,6 +28,15 @@ def test_experiments_of_a_folder_of_that_name_stand_before_the_shipped_ones(sojo
     assert first == {"file": str(Path("experiments", "mine.toml")), "title": "my own"}
     assert any(one["file"].endswith("table-6.2.toml") for one in others)
     assert "table-6.2.toml?" in sojourn("run", "thesis/table-6.2").stderr
+
+
+def test_an_installed_package_has_no_source_tree_and_needs_none(sojourn, tmp_path, monkeypatch):
+    package = tmp_path / "lib" / "python3.12" / "site-packages" / "sojourn"
+    monkeypatch.setattr(catalogue, "__file__", str(package / "catalogue.py"))
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "mine.toml").write_text('title = "my own"')
+    assert [one["title"] for one in json.loads(sojourn("list", "experiments", "--json").stdout)] == ["my own"]
+    assert "missing.toml: no such file" in sojourn("run", "missing.toml").stderr
 
 
 def test_what_is_shown_of_an_experiment_is_toml(sojourn):
