@@ -16,7 +16,7 @@ from . import _engine
 from ._engine import StopFlag
 from ._types import Experiment, Raw, Record
 from .algorithm import CongestionControl
-from .errors import RunError
+from .errors import RunError, SojournError
 
 #: Whose run it is.
 Owner = TypeVar("Owner")
@@ -108,15 +108,16 @@ class Pool(Generic[Owner]):
         except RunError as error:
             return owner, error
         except Exception as error:
-            if self._own:
+            if isinstance(error, SojournError):  # of the run: a tool that real packets need and is not there, say
+                why = str(error)
+            elif self._own:
                 raise
-            # A worker that died, or could not make sense of the task: this run is lost, the others are not.
+            else:  # a worker that died, or could not make sense of the task: this run is lost, the others are not
+                why = f"the cluster lost this run ({type(error).__name__}: {error})"
             where = f"{task.experiment.file}, case {task.case}, repetition {task.repetition}"
-            lost = RunError(
-                f"{where}: the cluster lost this run ({type(error).__name__}: {error})", task.case, task.repetition
-            )
-            lost.__cause__ = error
-            return owner, lost
+            failed = RunError(f"{where}: {why}", task.case, task.repetition)
+            failed.__cause__ = error
+            return owner, failed
 
     def close(self) -> None:
         """Let go of the threads."""

@@ -81,6 +81,25 @@ def test_a_run_that_a_cluster_loses_does_not_stop_the_others(sweep_file, tmp_pat
     assert len(sj.load(tmp_path / "out")) == 5
 
 
+class Hosts(futures.ThreadPoolExecutor):
+    """Hosts of real packets that lack a tool for the run of case 0, repetition 1."""
+
+    def submit(self, call, task):
+        return super().submit(self.perform, call, task)
+
+    def perform(self, call, task):
+        if (task.case, task.repetition) == (0, 1):
+            raise sj.SetupError("ip: Operation not permitted")
+        return call(task)
+
+
+def test_what_a_run_lacks_is_its_own_error_and_no_clusters(sweep_file, tmp_path):
+    said = r"case 0, repetition 1: ip: Operation not permitted$"
+    with Hosts(1) as bed, pytest.raises(sj.RunError, match=said):
+        sj.run(sweep_file, executor=bed, out=tmp_path / "out")
+    assert len(sj.load(tmp_path / "out")) == 5
+
+
 def test_a_panic_of_the_core_is_a_failed_run(sweep_file, monkeypatch):
     class PanicException(BaseException):
         pass
