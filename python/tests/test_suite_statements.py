@@ -309,5 +309,15 @@ def test_a_statement_holds_as_far_as_it_says(name: str, holding: list[Row], fail
     assert CHECKS[name](Rows([])).holds is None, "nothing was run"
 
 
+def test_shorter_queues_are_asked_of_the_same_scenarios() -> None:
+    without_fifo = [row("ecn", "cubic", aqm, delay=90.0) for aqm in ("codel(ecn=true)", "pie", "fq_codel")]
+    other_load = [row("one", "cubic", "fifo", "0.85", delay=500.0)]
+    nothing = [row("two", "cubic", aqm, delay=float("nan")) for aqm in ("fifo", "codel", "pie", "fq_codel")]
+    verdict = CHECKS["shorter-queues"](Rows([*shorter(10.0, 4.9), *without_fifo, *other_load, *nothing]))
+    assert verdict.holds is True
+    assert verdict.measured == "fifo 10.0 ms, codel 1.0 ms, pie 4.9 ms, fq_codel 1.0 ms"
+    assert CHECKS["shorter-queues"](Rows([*without_fifo, *other_load])).holds is None
+
+
 def test_every_statement_has_its_case() -> None:
     assert {name for name, _, _ in CASES} == set(CHECKS)

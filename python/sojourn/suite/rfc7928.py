@@ -10,7 +10,7 @@ import math
 from .._types import Case
 from ..plot.style import name_of
 from ..stats import number
-from .pieces import Changes, Measure, Rows, Scenario, Statement, Suite, Verdict, verdict
+from .pieces import Changes, Measure, Row, Rows, Scenario, Statement, Suite, Verdict, verdict
 
 LINK = (
     Measure("delay", "delay", "ms", "link.bottleneck.queue_ms.mean"),
@@ -53,11 +53,20 @@ def _queues(rows: Rows) -> list[str]:
 
 
 def _shorter(rows: Rows) -> Verdict:
-    """Mean delay over scenarios, managed against not."""
-    fifo = rows("delay", aqm="fifo")
-    managed = {name: rows("delay", aqm=name) for name in ("codel", "pie", "fq_codel")}
+    """Mean delay over what was run of each, managed against not."""
+    names = ("codel", "pie", "fq_codel")
+    measured = [row for row in rows if not math.isnan(row.figures["delay"])]
+    places = [{_beside(row) for row in Rows(measured).where(aqm=name)} for name in ("fifo", *names)]
+    alike = Rows([row for row in measured if _beside(row) in set.intersection(*places)])
+    fifo = alike("delay", aqm="fifo")
+    managed = {name: alike("delay", aqm=name) for name in names}
     text = ", ".join(f"{name} {value:.1f} ms" for name, value in managed.items())
     return verdict(max(managed.values()) < 0.5 * fifo, f"fifo {fifo:.1f} ms, {text}", fifo, *managed.values())
+
+
+def _beside(row: Row) -> tuple[str, str, str]:
+    """All that a row is of but its queue."""
+    return row.scenario, row.cc, row.rest
 
 
 def _unresponsive(rows: Rows) -> Verdict:
