@@ -445,7 +445,7 @@ def named(*clouds: tuple[str, list[float], list[float]]) -> Axes:
         ax = fig.add_subplot()
         ax.set_xlim(0, 10)
         ax.set_ylim(0, 10)
-        scatter._names(ax, [(name, np.array(x), np.array(y)) for name, x, y in clouds])
+        scatter._names(ax, [(name, np.array(x), np.array(y), (np.mean(x), np.mean(y))) for name, x, y in clouds])
         fig.draw_without_rendering()
     return ax
 

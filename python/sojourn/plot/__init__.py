@@ -26,7 +26,7 @@ KINDS: dict[str, str] = {
     "heat": "a metric over two swept keys, numbers in the cells: means over repetitions, or medians",
     "scatter": (
         "utilisation (or another metric) against delay; delay grows to the left, so up and right is better; "
-        "ellipses: 1 σ over repetitions"
+        "ellipses: 1 σ over repetitions, of log delay"
     ),
     "lines": "a metric against one swept key, with 95 % bands over repetitions",
 }

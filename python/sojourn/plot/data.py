@@ -22,7 +22,7 @@ from ..stats import counted
 from . import keys
 from .choose import matching
 from .histogram import Floats
-from .keys import short_spec
+from .keys import legible, short_spec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,7 +140,7 @@ def shown(
         how = "give one each, as in labels=a,b" if len(found) > 1 else 'one with a comma in it is labels=["a, b"]'
         raise SpecError(f"{counted(len(labels), 'label')} for {counted(len(found), 'case')}; {how}")
     names = list(labels) if labels is not None else _labels(found, several=len(many) > 1)
-    return [replace(s, label=name, named=labels is not None) for s, name in zip(found, names, strict=True)]
+    return [replace(s, label=legible(name), named=labels is not None) for s, name in zip(found, names, strict=True)]
 
 
 def chosen(cases: Sequence[Shown], case: int | None) -> Shown:
@@ -260,9 +260,10 @@ def while_heard(rtt: Floats, in_flight: Floats) -> Floats:
 def flow_label(flow: Mapping[str, Any]) -> str:
     """A flow's name, with its congestion control where the name does not say it."""
     name, cc = str(flow["name"]), short_spec(flow["cc"])
-    return name if cc == "none" or re.fullmatch(re.escape(cc) + r"(-\d+)?", name) else f"{name}: {cc}"
+    said = cc == "none" or re.fullmatch(re.escape(cc) + r"(-\d+)?", name)
+    return legible(name if said else f"{name}: {cc}")
 
 
 def kind_of(flow: Mapping[str, Any]) -> str:
     """A flow's congestion control, or what it is without one."""
-    return "datagrams" if flow["cc"] == "none" else short_spec(flow["cc"])
+    return "datagrams" if flow["cc"] == "none" else legible(short_spec(flow["cc"]))

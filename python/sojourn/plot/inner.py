@@ -12,6 +12,7 @@ from .._engine import table
 from ..errors import SpecError
 from . import style, traffic
 from .data import column
+from .keys import legible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -206,7 +207,7 @@ def chosen(
         if name in there:
             found.append(known[name])
         elif name in recorded:
-            found.append(Inner(name, name.replace("_", " "), "", (Variable(name, name),)))
+            found.append(Inner(name, name.replace("_", " "), "", (Variable(name, legible(name)),)))
         else:
             have = ", ".join([*there, *sorted(set(recorded) - KNOWN)])
             always = ", ".join(("throughput", "cwnd", "delay", "queue", *traffic.PANELS))

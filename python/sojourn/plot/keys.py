@@ -23,6 +23,11 @@ KEYS = {
 }
 
 
+def legible(name: str) -> str:
+    """A name as legends take it: matplotlib leaves out one that begins with an underscore."""
+    return f"\u200b{name}" if name.startswith("_") else name  # a space of no width
+
+
 def called(key: str) -> str:
     """`flow.long.cc` as `congestion control of long`, `flow.a.cc.beta` as `beta of a`."""
     owner, _, rest = key.partition(".")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import SpecError
 from .data import Shown
+from .keys import legible
 from .keys import values as spelled
 
 
@@ -43,7 +44,7 @@ def shared(cases: Sequence[Shown], keys: Mapping[str, Sequence[str]]) -> dict[st
 
 def _label(case: Shown, keys: Mapping[str, Sequence[str]], others: Sequence[str], several: bool) -> str:
     name = spelled({key: str(case.values[key]) for key in others if key in case.values}, keys)
-    return ": ".join(filter(None, [case.result.title if several else "", name]))
+    return legible(": ".join(filter(None, [case.result.title if several else "", name])))
 
 
 def _refuse_meeting(cases: Sequence[Shown], axes: Sequence[str]) -> None:

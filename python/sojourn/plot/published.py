@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from ..figures import quantity
+from ..figures import bounds, quantity
 from . import style
 from .data import axis_label
 
@@ -52,8 +52,9 @@ def beside(comparison: Comparison, size: str = "double", title: str | None = Non
         ax.grid(visible=False, axis="y")
         low, high = ax.get_xlim()
         if unit == "%":
-            # A share or a utilisation over 100 % is only the margin of the plot or of a tolerance.
-            ax.set_xlim(max(low, 0.0), min(high, 100.0 + 0.03 * (100.0 - max(low, 0.0))))
+            # Beyond what a figure can be (a share of more than 100 %) is only the margin of the plot or of a tolerance.
+            least, most = max(low, 0.0), bounds(cells[0].that)[1]
+            ax.set_xlim(least, min(high, most + 0.03 * (most - least)))
         else:
             ax.set_xlim(min(low, 0.0), high)
         ax.locator_params(axis="x", nbins=4 if across > 2 else 6)

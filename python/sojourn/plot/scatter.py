@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..figures import bounds, quantity
 from . import hues, style
 from .data import Shown, over_repeats, runs
 from .histogram import Floats
+from .keys import legible
 from .links import chosen, words
 
 if TYPE_CHECKING:
@@ -34,12 +35,13 @@ def scatter(
     size: str = "double",
     title: str | None = None,
 ) -> Figure:
-    """One small marker per repetition, a large one at the mean, an ellipse of one standard deviation per case.
+    """One small marker per repetition, a large one at the means, an ellipse of one standard deviation per case.
 
     `delay` and `throughput` are paths of metrics (default the queue's 95th percentile and the utilisation). The
-    delay axis is logarithmic to base 2 and runs to the left. With several groups of flows and a `group` metric in
-    both paths, write the group as `*`: each gets its own ellipse. Without `names` a legend says what stands beside the
-    clouds else. `link` is whose queue and utilisation (default each case's bottleneck).
+    delay axis is logarithmic to base 2 and runs to the left; ellipses are of the delays' logarithms, and so around the
+    geometric mean, which is below the mean where delays differ much. With several groups of flows and a `group` metric
+    in both paths, write the group as `*`: each gets its own ellipse. Without `names` a legend says what stands beside
+    the clouds else. `link` is whose queue and utilisation (default each case's bottleneck).
     """
     throughput = throughput if throughput is not None else "utilisation"
     cases = chosen(cases, link, [delay, throughput])
@@ -53,13 +55,14 @@ def scatter(
     ax = fig.add_subplot()
     seen = style.looks([(cc, queue) for _, cc, queue, _, _ in clouds])
     logs: list[float] = []
+    drawn: list[Drawn] = []
     for (label, _, _, delays, rates), look in zip(clouds, seen, strict=True):
-        # Below a hundredth of a millisecond there is no delay to speak of, and the logarithm needs a floor.
-        x = np.log2(np.maximum(delays, 0.01))
+        x, middle = _places(delays), float(_places(delays.mean()))
+        drawn.append((label, x, rates, (middle, float(rates.mean()))))
         logs.extend(x.tolist())
         if len(x) > 1:
             ax.plot(x, rates, look.marker, color=look.colour, markersize=2.8, alpha=0.55, markeredgewidth=0)
-        ax.plot(x.mean(), rates.mean(), look.marker, color=look.colour, markersize=6.5, markeredgecolor="#ffffff",
+        ax.plot(*drawn[-1][3], look.marker, color=look.colour, markersize=6.5, markeredgecolor="#ffffff",
                 markeredgewidth=0.7, label=label, linestyle="none", zorder=4)  # fmt: skip
         _ellipse(ax, x, rates, look.colour, bounds(throughput))
     ax.set_xlabel("\n".join(filter(None, (words(cases, delay), _meaning(cases, size)))))
@@ -70,7 +73,7 @@ def scatter(
     ax.set_ylim(max(low - room, least), min(high + room, most + 0.03 * (most - low)))
     ax.set_yticks([tick for tick in ax.get_yticks() if ax.get_ylim()[0] <= tick <= min(ax.get_ylim()[1], most)])
     if beside:
-        _names(ax, [(label, np.log2(np.maximum(delays, 0.01)), rates) for label, _, _, delays, rates in clouds])
+        _names(ax, drawn)
     else:
         style.legend(ax, size)
     ax.annotate("better", xy=(0.985, 0.97), xytext=(0.925, 0.87), xycoords="axes fraction", fontsize=7,
@@ -81,6 +84,15 @@ def scatter(
 
 
 Cloud = tuple[str, str, str, Floats, Floats]
+#: A cloud's label, where its runs are on the axes, and where the marker of their means is.
+Drawn = tuple[str, Floats, Floats, tuple[float, float]]
+#: Below a hundredth of a millisecond there is no delay to speak of, and the logarithm needs a floor.
+LEAST_MS = 0.01
+
+
+def _places(delays: Any) -> Any:
+    """Where delays (ms) are on the axis."""
+    return np.log2(np.maximum(delays, LEAST_MS))
 
 
 def _clouds(cases: Sequence[Shown], delay: str, throughput: str) -> list[Cloud]:
@@ -90,8 +102,8 @@ def _clouds(cases: Sequence[Shown], delay: str, throughput: str) -> list[Cloud]:
         parts: list[tuple[str, str, str, str]] = [(case.label, told, delay, throughput)]
         if "*" in delay or "*" in throughput:
             parts = [
-                (f"{case.label}: {group}" if len(cases) > 1 else group, _cc_of(case, group), delay.replace("*", group),
-                 throughput.replace("*", group))
+                (f"{case.label}: {group}" if len(cases) > 1 else legible(group), _cc_of(case, group),
+                 delay.replace("*", group), throughput.replace("*", group))
                 for group in _owners(case, delay, throughput)
             ]  # fmt: skip
         for label, cc, x_path, y_path in parts:
@@ -113,7 +125,8 @@ def _owners(case: Shown, *paths: str) -> list[str]:
 def _meaning(cases: Sequence[Shown], size: str) -> str:
     """What marks and ellipses are, in a line under the axis."""
     many, most = runs(cases), max(len(case.outcomes) for case in cases)
-    what = f"large: means of {many}" + (", ellipses: 1 σ" if most > 2 else "") if many else ""
+    ellipses = (", ellipses: 1 σ" + (" of log delay" if size == "double" else "")) if most > 2 else ""
+    what = f"large: means of {many}{ellipses}" if many else ""
     less = "less to the right" if size == "double" else ""
     return f"({'; '.join(filter(None, (less, what)))})" if less or what else ""
 
@@ -153,12 +166,12 @@ def _delay_axis(ax: Axes, logs: Floats) -> None:
 
 
 Box = tuple[float, float, float, float]
-#: Half of what a run's marker covers, in inches.
-RUN = 0.03
+#: Half of what the markers of a run and of the means cover, in inches.
+RUN, MARK = 0.03, 0.06
 
 
-def _names(ax: Axes, clouds: Sequence[tuple[str, Floats, Floats]]) -> None:
-    """A name beside every mean, at the first of several places where it covers neither a cloud nor another name."""
+def _names(ax: Axes, clouds: Sequence[Drawn]) -> None:
+    """A name beside every marker of means, at the first place of several that covers neither a cloud nor a name."""
     fig = ax.get_figure(root=True)
     assert fig is not None
     # Inches on paper, near enough: the axes take most of the figure.
@@ -166,23 +179,25 @@ def _names(ax: Axes, clouds: Sequence[tuple[str, Floats, Floats]]) -> None:
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     scale = wide / (right - left), high / (top - bottom)
     taken: list[Box] = []
-    means, runs_at = [], []
-    for label, delays, rates in clouds:
+    means: list[tuple[str, float, float]] = []
+    runs_at: list[Box] = []
+    for label, delays, rates, middle in clouds:
         px, py = (delays - left) * scale[0], (rates - bottom) * scale[1]
         runs_at += [(x - RUN, y - RUN, x + RUN, y + RUN) for x, y in zip(px, py, strict=True)]
-        mean = float(px.mean()), float(py.mean())
-        means.append((label, *mean))
-        half = max(0.06, float(px.std())), max(0.06, float(py.std()))
-        taken.append((mean[0] - half[0], mean[1] - half[1], mean[0] + half[0], mean[1] + half[1]))
+        at = (middle[0] - left) * scale[0], (middle[1] - bottom) * scale[1]
+        means.append((label, *at))
+        # The ellipse, and the marker, which is not in its middle where delays differ much.
+        across, up = _ends(px, at[0]), _ends(py, at[1])
+        taken.append((across[0], up[0], across[1], up[1]))
     clouds_at, taken = list(taken), taken + runs_at
     for (label, x, y), own in zip(means, clouds_at, strict=True):
         length, height = 0.062 * len(label), 0.11
-        side, up = (own[2] - own[0]) / 2 + 0.04, (own[3] - own[1]) / 2 + height / 2 + 0.03
+        before, behind = own[0] - 0.04 - length / 2, own[2] + 0.04 + length / 2
+        below, above = own[1] - 0.03 - height / 2, own[3] + 0.03 + height / 2
         # Positions of the middle of the name, the best first.
-        places = [(x + side + length / 2, y), (x - side - length / 2, y), (x, y + up), (x, y - up)]
+        places = [(behind, y), (before, y), (x, above), (x, below)]
         for far in (0.12, 0.24, 0.36, 0.5):
-            places += [(x + side + length / 2, y + far), (x + side + length / 2, y - far)]
-            places += [(x - side - length / 2, y + far), (x - side - length / 2, y - far)]
+            places += [(behind, y + far), (behind, y - far), (before, y + far), (before, y - far)]
         boxes = [(a - length / 2, b - height / 2, a + length / 2, b + height / 2) for a, b in places]
         free = [b for b in boxes if b[0] > 0.02 and b[2] < wide and b[1] > 0 and b[3] < high]
         best = min(free or boxes, key=lambda b: sum(_overlap(b, t) for t in taken))
@@ -197,6 +212,12 @@ def _names(ax: Axes, clouds: Sequence[tuple[str, Floats, Floats]]) -> None:
         ax.annotate(label, xy=(left + x / scale[0], bottom + y / scale[1]), ha="center", va="center", fontsize=7,
                     xytext=((middle[0] - x) * 72, (middle[1] - y) * 72), textcoords="offset points",
                     arrowprops=leader if away > 0.1 or unsure else None)  # fmt: skip
+
+
+def _ends(runs: Floats, marker: float) -> tuple[float, float]:
+    """From where to where a cloud reaches one way, in inches: one standard deviation, and its marker."""
+    middle, half = float(runs.mean()), max(MARK, float(runs.std()))
+    return min(middle - half, marker - MARK), max(middle + half, marker + MARK)
 
 
 def _beyond(x: float, low: float, high: float) -> float:

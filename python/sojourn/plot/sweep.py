@@ -19,7 +19,7 @@ from . import hues, strokes, style
 from .choose import LINES, limited
 from .data import Shown, axis_label, over_repeats, partial, runs, swept
 from .histogram import Floats
-from .keys import called, short_spec
+from .keys import called, legible, short_spec
 from .links import chosen, words
 from .parts import parted, shared
 
@@ -154,7 +154,7 @@ def lines(
     others = _beside(cases, keys, x)
     parts = parted(cases, keys, (x,), others)
     _told_apart(len(parts))
-    labels = [part.label or short_spec(part.cases[0].cc) for part in parts]
+    labels = [part.label or legible(short_spec(part.cases[0].cc)) for part in parts]
     looks = hues.of_lines([part.cases for part in parts])
     tall = 0.7 + 1.75 * len(metrics)
     fig = style.figure(size, tall + style.room(labels, size, tall, above=len(metrics) > 1))
@@ -172,7 +172,7 @@ def lines(
         ax.set_ylabel(_folded(words(cases, path, upright=True), tall / len(metrics)))
         if unit != "":
             ax.set_ylim(bottom=min(0.0, ax.dataLim.y0))
-        if unit == "%" and ax.get_ylim()[1] > 85:
+        if bounds(path)[1] == 100.0 and ax.get_ylim()[1] > 85:
             ax.set_ylim(top=103)
     _scale(axes[-1], keys[x], numbers, log)
     many = runs(cases)
