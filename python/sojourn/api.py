@@ -134,9 +134,10 @@ def compare(
     """Compare two experiments, results folders or results by paired differences under common random numbers.
 
     Both run with the same seeds, so that arrivals, losses and start times agree and only the difference of interest
-    is left. Further options are those of `run`. Of what is returned, `["queue_ms.mean"]` is the pair of a metric, and
-    `["queue_ms.mean", "path.rtt=40 ms"]` that of one case of several; a key that fits more than one is a `KeyError`.
-    `metrics` are named as by `--metric`: one text may hold several with commas between them.
+    is left. Further options are those of `run`; a side that is a result, or a folder of one, stays as it is, and where
+    both are, options that change what is run are refused. Of what is returned, `["queue_ms.mean"]` is the pair of a
+    metric, and `["queue_ms.mean", "path.rtt=40 ms"]` that of one case of several; a key that fits more than one is a
+    `KeyError`. `metrics` are named as by `--metric`: one text may hold several with commas between them.
 
     >>> import sojourn as sj
     >>> short = {"run.duration": "2 s"}
@@ -148,6 +149,8 @@ def compare(
 
     if options.get("out") is not None:
         raise SpecError("compare keeps nothing: two experiments need two folders; run each with `out`, compare those")
+    if all(isinstance(side, Result) or is_results(side) for side in (a, b)):
+        _refuse_changes({"seed": seed, **options})
     first = _result(a, seed, options)
     # Without common seeds the differences would hold the dice as well.
     if seed is None and not isinstance(b, Result) and not is_results(b):
@@ -155,6 +158,16 @@ def compare(
         rest = {key: value for key, value in options.items() if key != "set"}
         return pair(first, run(alike, **rest), metrics)
     return pair(first, _result(b, seed, options), metrics)
+
+
+#: Options of `run` that do not change what is run.
+_HOW = ("jobs", "executor", "seen")
+
+
+def _refuse_changes(options: Mapping[str, Any]) -> None:
+    for name, value in options.items():
+        if name not in _HOW and value is not None and value is not False and value != {}:
+            raise SpecError(f"{name}={value!r} cannot change existing results; give the experiment in their place")
 
 
 def seeded(experiment: Experiment, seed: int, classes: tuple[str, ...] = ()) -> Experiment:

@@ -36,6 +36,7 @@ from .cli_options import (
     exclusive,
     refuse_changes,
     settings,
+    typed,
 )
 from .cli_suite import suite
 from .cli_whatif import whatif
@@ -240,8 +241,12 @@ def compare(
             raise failure
         return made
 
-    if within is None and is_results(a) and is_results(b):
-        refuse_changes(set=set, seed=seed, repeat=repeat, quick=quick, fresh=fresh)
+    changed = {"set": set, "seed": seed, "repeat": repeat, "quick": quick, "fresh": fresh}
+    folders = [name for name, text in (("A", a), ("B", b)) if within is None and is_results(text)]
+    if len(folders) == 2:
+        refuse_changes(**changed)
+    elif folders and (options := ", ".join(typed(**changed))):
+        say(f"note: {folders[0]} is a results folder and stays as it is: {options} is for the other side alone")
     first = side(a, seed)
     common = first.seed if isinstance(first, Result) else _engine.check(first).cases[0].seed
     second = side(b, seed)

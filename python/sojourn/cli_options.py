@@ -69,8 +69,12 @@ def exclusive(why: str = "each prints the same in its own form", **options: bool
 
 def refuse_changes(**options: Any) -> None:
     """Refuse options that change what is run where all there is to do is to read results."""
-    for name, value in options.items():
-        if value is None or value is False:
-            continue
-        shown = f"--{name}" if value is True else f"--{name} {value[0] if isinstance(value, list) else value}"
+    for shown in typed(**options):
         raise SpecError(f"{shown} cannot change existing results; give the experiment file instead of the folder")
+
+
+def typed(**options: Any) -> list[str]:
+    """The options that were given, as they were typed."""
+    each = ((name, one) for name, value in options.items() for one in (value if isinstance(value, list) else [value]))
+    there = [(name, one) for name, one in each if one is not None and one is not False]
+    return [f"--{name}" if one is True else f"--{name} {one}" for name, one in there]

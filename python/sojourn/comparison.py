@@ -66,6 +66,8 @@ class Comparison:
     a: Result
     b: Result
     pairs: tuple[Pair, ...]
+    seed: int
+    """The first of the seeds that both sides have."""
     left_out: str = ""
     fixed: tuple[str, ...] = ()
     """Swept keys of which each side has one value, and not the same: `path.queue = fifo → codel`."""
@@ -187,8 +189,8 @@ def _cells(p: Pair) -> tuple[str, ...]:
 
 def _foot(c: Comparison) -> str:
     return (
-        f"Means of paired differences over common seeds from {c.a.seed}, 95 % intervals; "
-        "n: pairs of runs; 1 if all pairs are alike or only one was run (--repeat 10 then gives an interval). "
+        f"Means of paired differences over common seeds from {c.seed}, 95 % intervals; n: pairs of "
+        "runs; 1 if all pairs are alike or only one was run (--repeat 10, of both sides, then gives an interval). "
         f"Digests {c.a.digest}, {c.b.digest}; "
         f"sojourn {c.a.version.version}, model {c.a.version.model}.{c.left_out}"
     )

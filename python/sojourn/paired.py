@@ -43,6 +43,8 @@ def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
     found: list[tuple[tuple[str, str], tuple[str, str, str, Entries]]] = []
     without: dict[str, None] = {}
     cases, fixed = _cases(a, b)
+    seeds: set[int] = set()
+    unpaired = [0, 0]
     for case_a, case_b in cases:
         name = "  ".join(f"{key}={value}" for key, value in case_a.values.items() if key not in fixed)
         by_seed = {outcome.seed: outcome for outcome in b.of(case_b)}
@@ -52,6 +54,8 @@ def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
                 f"no common seeds in case {case_a.label or case_a.index}: A has {[o.seed for o in a.of(case_a)]}, "
                 f"B has {[o.seed for o in b.of(case_b)]}; run both with the same --seed"
             )
+        seeds.update(outcome.seed for outcome, _ in both)
+        unpaired = [n + len(side) - len(both) for n, side in zip(unpaired, (a.of(case_a), b.of(case_b)), strict=True)]
         without |= dict.fromkeys(_without_partner(*both[0]))
         for where, full, metric, sides in _entries(both):
             known.setdefault((full, metric))
@@ -67,8 +71,11 @@ def pair(a: Result, b: Result, metrics: str | Sequence[str] = ()) -> Comparison:
     pairs = [_pair(*one) for which, one in found if which in wanted]
     alone = [sum(map(bool, map(side.of, side.plan.cases))) - len(cases) for side in (a, b)]
     left_out = [f"{counted(alone[0], 'case')} of A alone, {alone[1]} of B alone"] if any(alone) else []
+    if any(unpaired):
+        runs = [f"{counted(n, 'run')} of {side}" for side, n in zip("AB", unpaired, strict=True) if n]
+        left_out.append(f"{' and '.join(runs)}, whose seeds the other lacks")
     told = f" Not compared: {'; '.join([*left_out, *without])}." if left_out or without else ""
-    return Comparison(a, b, tuple(pairs), told, tuple(filter(None, fixed.values())))
+    return Comparison(a, b, tuple(pairs), min(seeds), told, tuple(filter(None, fixed.values())))
 
 
 def _instead(want: str, known: Sequence[tuple[str, str]]) -> str:

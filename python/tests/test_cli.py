@@ -259,6 +259,18 @@ def test_compare_on_the_command_line(sojourn):
     assert queue["verdict"] == "higher"
 
 
+def test_what_a_folder_beside_an_experiment_cannot_take_is_said(sojourn):
+    assert sojourn("run", LINE, *QUICK, "-o", "out").returncode == 0
+    told = sojourn("compare", "out", LINE, *QUICK, "--repeat", "3")
+    assert told.returncode == 0
+    both = "--set run.duration=2s, --repeat 3"
+    assert f"note: A is a results folder and stays as it is: {both} is for the other side alone" in told.stderr
+    assert "Not compared: 2 runs of B, whose seeds the other lacks." in told.stdout.replace("\n", " ")
+    told = sojourn("compare", LINE, "out", *QUICK)
+    assert "note: B is a results folder" in told.stderr
+    assert "note" not in sojourn("compare", "out", "out").stderr
+
+
 def test_an_interrupt_before_the_first_run_ends_promises_nothing(sojourn, tmp_path, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt

@@ -126,6 +126,26 @@ def test_seeds_that_are_common_already_are_left_alone(sweep_file):
     assert "run.seed=" not in both.markdown().split("\n\n")[0]
 
 
+def test_runs_without_a_partner_are_counted_and_the_foot_has_the_seeds_of_the_pairs():
+    line = "2Mbit/s 20ms 1BDP fifo: newreno"
+    both = sj.compare(sj.run(line, set=SET, seed=1, repeat=4), sj.run(line, set=SET, seed=3, repeat=5))
+    assert "over common seeds from 3," in both.markdown()
+    assert "Not compared: 2 runs of A and 3 runs of B, whose seeds the other lacks." in both.markdown()
+    assert "Not compared" not in sj.compare(line, line, set=SET, repeat=2).markdown()
+
+
+@pytest.mark.parametrize("options", [{"repeat": 10}, {"set": SET}, {"seed": 0}, {"quick": True}])
+def test_options_that_change_no_existing_result_are_refused(options, tmp_path):
+    line = "2Mbit/s 20ms 1BDP fifo: newreno"
+    result = sj.run(line, set=SET, out=tmp_path / "out")
+    (name,) = options
+    for side in (result, tmp_path / "out"):
+        with pytest.raises(sj.SpecError, match=f"^{name}=.* cannot change existing results; give the experiment"):
+            sj.compare(result, side, **options)
+        sj.compare(result, side, jobs=1, quick=False, set={})
+    assert sj.compare(result, line, set=SET).pairs, "the other side takes them"
+
+
 def test_rounding_is_no_difference():
     assert paired_difference([0.1 + 0.2, 0.7], [0.3, 0.7]) == Difference(0.0, None, None, 2)
     assert paired_difference([0.3, 0.7], [0.3 + 1e-12, 0.7]).mean > 0.0
