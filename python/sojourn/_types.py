@@ -28,6 +28,15 @@ class Experiment:
         """Return the same experiment with further `--set` changes; the last one of a key wins."""
         return replace(self, overrides=(*self.overrides, *overrides))
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """The `--set` changes that count: of a key that was given more than once the last, at its place."""
+        last: dict[str, str] = {}
+        for key, value in self.overrides:
+            last.pop(key, None)
+            last[key] = value
+        return last
+
 
 @dataclass(frozen=True, slots=True)
 class Case:

@@ -15,7 +15,7 @@ def title(experiment: Experiment, own: str) -> str:
     Of seeds, tables tell at their foot.
     """
     name = own or (experiment.text if experiment.file.startswith("<") else experiment.file)
-    changes = {key: value for key, value in experiment.overrides if key != "run.seed"}
+    changes = {key: value for key, value in experiment.settings.items() if key != "run.seed"}
     listed = ", ".join(f"{key}={spelled(value)}" for key, value in changes.items())
     return f"{name} with {listed}" if listed else name
 

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import math
 import re
+import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -271,6 +272,35 @@ def test_a_page_has_the_command_that_repeats_it(tmp_path: Path) -> None:
     file.unlink()
     assert command(made) is None
     assert command(synthetic.result()) is None
+
+
+def test_a_page_of_a_sample_has_the_command_of_the_sample(sweep_file: Path, tmp_path: Path) -> None:
+    import sojourn as sj
+    from sojourn.report.provenance import command
+
+    rates = ", ".join(f'"{n} Mbit/s"' for n in range(1, 12))
+    sweep_file.write_text(sweep_file.read_text().replace('"1 Mbit/s", "2 Mbit/s"', rates))
+    short = {"run.duration": "1 s"}
+    again = f"sojourn run {sweep_file} --set 'run.duration=1 s'"
+    sample = sj.run(sweep_file, set=short, quick=True)
+    assert command(sample) == f"{again} --quick"
+    assert command(sj.run(sweep_file, set=short, quick=True, repeat=2)) == f"{again} --quick --repeat 2"
+    part = dataclasses.replace(sample, outcomes=sample.outcomes[:4])
+    assert command(part) == f"{again} --repeat 1"
+    said = "The command makes 11 runs, of which this page has 4."
+    assert said in report.write([part], tmp_path / "r.html").read_text("utf-8")
+    assert "The command makes" not in report.write([sample], tmp_path / "r.html").read_text("utf-8")
+
+
+def test_a_command_has_each_setting_once(sweep_file: Path) -> None:
+    import sojourn as sj
+    from sojourn.cli_options import settings
+    from sojourn.report.provenance import command
+
+    changes = (("path.rtt", "30 ms"), ("run.duration", "1 s"), ("path.rtt", "40 ms"))
+    again = command(sj.run(sj.api.prepare(sweep_file).change(*changes)))
+    assert again == f"sojourn run {sweep_file} --set 'run.duration=1 s' --set 'path.rtt=40 ms'"
+    assert settings([word for word in shlex.split(again) if "=" in word]) == dict(changes)
 
 
 def test_a_page_of_some_cases_says_of_how_many(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from ..sweep import QUICK_CASES, spread
 from .pieces import Cell, Code, Facts, Piece, Section, Table, Value
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ def provenance(result: Result) -> list[Piece]:
         "Equal digests are equal runs, event by event.",
     )
     file = Code(result.spec, "The experiment file: save it and give it to sojourn run")
-    return [*([Code(again)] if again else []), Facts(facts), file, Section("Digests of all runs", [runs], folded=True)]
+    how: list[Piece] = [Code(again)] if again else []
+    _, made = _chosen(result)
+    if again and made > len(outcomes):
+        how.append(f"The command makes {made} runs, of which this page has {len(outcomes)}.")
+    return [*how, Facts(facts), file, Section("Digests of all runs", [runs], folded=True)]
 
 
 def command(result: Result) -> str | None:
@@ -45,10 +50,8 @@ def command(result: Result) -> str | None:
     if experiment.classes or not there:
         return None
     words = ["sojourn", "run", quote(experiment.text.strip() if line else experiment.file)]
-    words += [word for key, value in experiment.overrides for word in ("--set", quote(f"{key}={value}"))]
-    most = max((o.repetition + 1 for o in result.outcomes), default=1)
-    if any(case.repeat != most for case in result.plan.cases):
-        words += ["--repeat", str(most)]
+    words += [word for key, value in experiment.settings.items() for word in ("--set", quote(f"{key}={value}"))]
+    words += _chosen(result)[0]
     if any(o.summary.get("on") == "linux" for o in result.outcomes):
         words += ["--on", "linux"]
     records = [o.record for o in result.outcomes]
@@ -59,6 +62,16 @@ def command(result: Result) -> str | None:
     for option in ("events", "acks", "diftr"):
         words += [f"--{option}"] if records and all(getattr(record, option) for record in records) else []
     return " ".join(words)
+
+
+def _chosen(result: Result) -> tuple[list[str], int]:
+    """The options that choose a result's runs, as far as options can, and how many runs they choose."""
+    cases = result.plan.cases
+    most = max((o.repetition + 1 for o in result.outcomes), default=1)
+    sample = spread(cases, QUICK_CASES)
+    if len(sample) < len(cases) and {o.case.index for o in result.outcomes} == {case.index for case in sample}:
+        return ["--quick", *(["--repeat", str(most)] if most > 1 else [])], len(sample) * most
+    return ["--repeat", str(most)] if any(case.repeat != most for case in cases) else [], len(cases) * most
 
 
 def _times(result: Result) -> str:
