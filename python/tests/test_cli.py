@@ -161,7 +161,7 @@ def test_a_claim_that_pools_the_cases_is_one_and_waits_for_all_of_them(sojourn, 
     (judged,) = sj.claims(both)
     assert judged.measured == pytest.approx(both.flows.filter(name="a")["throughput_mbps"].mean())
     assert judged.case == {} and not judged.holds
-    line = r"FAILS: both, measured (.*) Mbit/s\n *flow.a.throughput_mbps is (.*), the mean of 4; not >= 9\n"
+    line = r"FAILS: both, measured (.*) Mbit/s\n *flow.a.throughput_mbps is (.*) Mbit/s, the mean of 4; not >= 9\n"
     said = re.search(line, done.stdout)
     assert said and said[1] == said[2] and float(said[1]) == pytest.approx(judged.measured, rel=1e-3)
     (waiting,) = sj.claims(replace(both, outcomes=[o for o in both.outcomes if o.case.index == 0]))
