@@ -236,7 +236,7 @@ pub enum Traffic {
     },
     /// A file of this size, then FIN.
     Bytes(Bytes),
-    /// Datagrams of `size` payload bytes at a constant rate, no congestion control (UDP).
+    /// Datagrams at a constant rate, no congestion control (UDP).
     Cbr {
         /// Rate at the IP layer.
         rate: Rate,

@@ -2,15 +2,16 @@
 //! time in ms; and connection vectors.
 
 use crate::limits::TRACE_MAX;
+use crate::scenario::MTU;
 use crate::tmix::Vectors;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use units::{Bytes, Instant, Rate};
 
-/// Bytes that one opportunity of a trace delivers (mahimahi's PACKET_SIZE is its MTU with the TUN header; links here count
-/// IP).
-pub const OPPORTUNITY: Bytes = Bytes::new(1500);
+/// Bytes that one opportunity of a trace delivers: a full packet (mahimahi's PACKET_SIZE is its MTU with the TUN header;
+/// links here count IP).
+pub const OPPORTUNITY: Bytes = MTU;
 
 /// A trace file, read.
 #[derive(Clone, Debug)]

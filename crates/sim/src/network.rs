@@ -336,14 +336,12 @@ fn access_link(flow: &FlowSpec, rate: Rate) -> experiment::Link {
     }
 }
 
-/// The slowest link on the way out.
+/// The slowest link on the way out; of a trace its mean rate counts.
 pub fn bottleneck_rate(scenario: &Scenario, flow: &FlowSpec) -> Option<Rate> {
-    flow.route
-        .iter()
-        .filter_map(|&l| match &scenario.links[l].rate {
-            Some(RateSpec::Constant(r)) => Some(*r),
-            Some(RateSpec::Trace { .. }) | None => None,
-        })
-        .chain(flow.access)
-        .min()
+    let rate = |link: &LinkId| match &scenario.links[*link].rate {
+        Some(RateSpec::Constant(rate)) => Some(*rate),
+        Some(RateSpec::Trace { times, .. }) => Some(experiment::mean_rate(times)),
+        None => None,
+    };
+    flow.route.iter().filter_map(rate).chain(flow.access).min()
 }

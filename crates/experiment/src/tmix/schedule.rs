@@ -37,7 +37,7 @@ impl Replay {
         let p = &tmix.params;
         let mut rng = Rng::new(seed, flow_number, streams::TRAFFIC);
         let Some(rate) = rate else {
-            return Err("tmix needs a link of constant rate on the route, which the load is a part of".into());
+            return Err("tmix needs a link with a rate on the route, which the load is a part of".into());
         };
         let target = rate.as_bps() as f64 * p.load / p.parts as f64;
         let small = SMALL_PACKET.saturating_sub(header).min(flow.mss.get() as u32);

@@ -2,7 +2,7 @@
 
 use crate::common::{dumbbell, ms, run, trace};
 use cc::CauseKind;
-use experiment::{Band, Change, Scenario, Traffic};
+use experiment::{Band, Change, Scenario, Traffic, Vary};
 use sim::link::DropWhy;
 use sim::packet::Way;
 use sim::probe::{Probe, Trace};
@@ -32,6 +32,20 @@ fn the_bdp_of_a_trace_is_that_of_its_mean_rate() {
     s.links[0].rate = Some(trace(&[1, 2, 3, 4]));
     let exit = run(&s).flows[0].slow_start_exit.unwrap();
     assert_eq!(exit.bdp_ratio, exit.ssthresh_bytes as f64 / 15_000.0);
+}
+
+#[test]
+fn hosts_take_up_to_a_packet_time_of_a_traces_mean_rate() {
+    let of = |access, processing| {
+        let mut s = dumbbell(100.0, 10.0, 100, "fifo", &["newreno"], 5);
+        s.links[0].rate = Some(trace(&[1, 2, 3, 4]));
+        s.flows[0].access = access;
+        (s.run.vary, s.run.processing) = (Vary::StartHost, processing);
+        run(&s).digest
+    };
+    for access in [None, Some(Rate::from_mbps(100.0))] {
+        assert_eq!(of(access, None), of(access, Some(ms(1.0))));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tmix traffic: what vectors say is what happens, byte by byte and wait by wait, on every stack.
 
-use crate::common::{dumbbell, ms};
+use crate::common::{dumbbell, link, ms, trace};
 use experiment::tmix::{Tmix, TmixParams, Vectors};
 use experiment::{LossModel, Scenario, Traffic};
 use params::Params;
@@ -65,6 +65,20 @@ fn both_sides_of_a_concurrent_connection_send_at_once() {
     let lasted = c.duration_ms.unwrap().mean;
     assert!((1_040.0..1_200.0).contains(&lasted), "{lasted}");
     assert!((summary.flows[0].goodput_mbps * 10.0 / 8e-6 - 7_700.0).abs() < 1.0);
+}
+
+#[test]
+fn the_load_is_of_a_traces_mean_rate() {
+    // Four packets in 4 ms, 12 Mbit/s, where the constant rate before was 100.
+    let mut s = scenario("tmix(load=0.5)", None, 100.0, 40);
+    s.links[0].rate = Some(trace(&[1, 2, 3, 4]));
+    let alone = run(&s);
+    let load = alone.links[0].load.unwrap();
+    assert!((0.4..0.6).contains(&load), "{load}");
+    s.links.push(link("wide", Some(100.0), ms(0.0), None, "fifo"));
+    s.flows[0].route.push(2);
+    let used = run(&s).links[0].utilisation.unwrap();
+    assert!((used - alone.links[0].utilisation.unwrap()).abs() < 0.01, "{used}");
 }
 
 #[test]
