@@ -2,7 +2,7 @@
 
 use crate::scenario::Traffic;
 use crate::source::did_you_mean;
-use crate::tmix::{Tmix, TmixParams};
+use crate::tmix::{OF_THE_MIX, Origin, Tmix, TmixParams};
 use params::{Field, ParamError, Params, Spec};
 use units::{Bytes, Duration, Rate};
 
@@ -128,6 +128,26 @@ fn cbr(rate: Rate, size: Bytes, on: Duration, off: Duration) -> Traffic {
     Traffic::Cbr { rate, size, on, off }
 }
 
+/// Refuses settings that would say nothing.
+fn tmix(spec: &Spec) -> Result<Traffic, ParamError> {
+    let params = TmixParams::from_spec(spec)?;
+    let given = |key: &str| spec.get(key).is_some();
+    let mut vain = OF_THE_MIX.iter().filter(|key| params.file != Origin::Mix && given(key));
+    let message = if params.scale > 0.0 && given("load") && params.prefill.is_zero() {
+        "scale says how start times are stretched, so that load says nothing without a prefill: leave one of the two out"
+            .into()
+    } else if let Some(key) = vain.next() {
+        format!(
+            "{key} is a setting of the synthetic mix, and file names connections in place of it: leave one of the two out"
+        )
+    } else if !params.shuffle && given("bin") {
+        "bin is the length of what is shuffled, and shuffle=false: leave one of the two out".into()
+    } else {
+        return Ok(Traffic::Tmix(Box::new(Tmix { params, file: None })));
+    };
+    Err(ParamError::Conflict(message))
+}
+
 /// Every kind of traffic.
 pub static TRAFFIC: &[TrafficKind] = &[
     TrafficKind {
@@ -196,15 +216,7 @@ pub static TRAFFIC: &[TrafficKind] = &[
               file of connection vectors, or made up after published facts. The receiver of the flow's data is the client.",
         fields: TmixParams::fields,
         udp: false,
-        read: |spec| {
-            let params = TmixParams::from_spec(spec)?;
-            if params.scale > 0.0 && spec.get("load").is_some() && params.prefill.is_zero() {
-                let message = "scale says how start times are stretched, so that load says nothing without a prefill: \
-                               leave one of the two out";
-                return Err(ParamError::Conflict(message.into()));
-            }
-            Ok(Traffic::Tmix(Box::new(Tmix { params, file: None })))
-        },
+        read: tmix,
     },
     TrafficKind {
         name: "web",
@@ -254,6 +266,18 @@ mod tests {
             assert!(read(text).is_ok(), "{text}");
         }
         assert!(read("tmix(least=1MB, most=1kB)").unwrap_err().contains("above most"));
+        let of_the_mix: Vec<_> =
+            TmixParams::fields().into_iter().filter(|field| field.doc.trim().starts_with("Mix:")).collect();
+        assert_eq!(of_the_mix.iter().map(|field| field.name).collect::<Vec<_>>(), OF_THE_MIX, "as documented");
+        for Field { name, default, .. } in of_the_mix {
+            assert!(read(&format!("tmix({name}={default})")).is_ok(), "{name}");
+            let vain = read(&format!("tmix(file=x, {name}={default})")).unwrap_err();
+            assert!(vain.contains(&format!("{name} is a setting of the synthetic mix")), "{vain}");
+        }
+        assert!(read("tmix(bin=1s, shuffle=false)").unwrap_err().contains("bin is the length"));
+        for text in ["tmix(file=x, bin=1s)", "tmix(file=mix, reply=1kB)", "tmix(file=x, shuffle=false, small=0)"] {
+            assert!(read(text).is_ok(), "{text}");
+        }
         assert!(read("voip(on=1s)").unwrap_err().contains("go together"));
     }
 }

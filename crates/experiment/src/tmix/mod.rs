@@ -169,6 +169,9 @@ params::params! {
     }
 }
 
+/// Settings that only the synthetic mix reads.
+pub(crate) const OF_THE_MIX: [&str; 8] = ["reply", "large", "least", "most", "alpha", "request", "epochs", "think"];
+
 /// What a flow of this traffic plays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tmix {
