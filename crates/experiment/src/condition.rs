@@ -96,8 +96,8 @@ impl Quantity for Condition {
         }
         if let Some(rest) = trimmed.strip_prefix("between ") {
             let (low, high) = rest.split_once(" and ").ok_or_else(malformed)?;
-            let number = |text: &str| Number::read(text).ok_or_else(|| format!("{text:?} is not a number"));
-            return Ok(Condition::Between(number(low)?, number(high)?));
+            let (low, high) = Number::range(low, high).map_err(|text| format!("{text:?} is not a number"))?;
+            return Ok(Condition::Between(low, high));
         }
         for sign in ["±", "+/-", "+-"] {
             if let Some((centre, width)) = trimmed.split_once(sign) {
@@ -198,5 +198,20 @@ mod tests {
             let Any::Text(written) = Condition::read(text).unwrap().write() else { panic!("{text}") };
             assert_eq!(written, text);
         }
+    }
+
+    #[test]
+    fn a_bare_first_end_has_the_unit_of_the_second() {
+        let bounds = |is: &str, that: &str| {
+            let (condition, metric) = (Condition::read(is).unwrap(), Metric::read(that).unwrap());
+            condition.check(&metric).unwrap();
+            let (low, high, _) = condition.bounds(metric.unit(), &[], Over::Mean).unwrap();
+            (low, high)
+        };
+        assert_eq!(bounds("between 1 and 3 s", "flow.a.rtt_ms.mean"), (1000.0, 3000.0));
+        assert_eq!(bounds("between 1 ms and 3 s", "flow.a.rtt_ms.mean"), (1.0, 3000.0));
+        assert_eq!(bounds("between 1 and 3", "flow.a.rtt_ms.mean"), (1.0, 3.0));
+        assert_eq!(bounds("between 40 and 60 %", "flow.a.share"), (0.4, 0.6));
+        assert!(Condition::read("between some and 3 s").unwrap_err().contains("\"some\" is not a number"));
     }
 }

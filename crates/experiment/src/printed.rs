@@ -13,10 +13,9 @@ impl Printed {
     /// Reads `4.4`, `99.9 %`, `10 to 21 %`, `< 50 %` or `> 0.9`.
     pub fn read(text: &str, unit: Unit) -> Result<Printed, String> {
         let text = text.trim();
-        let number = |part: &str| {
-            let wanted = "is not a number, a range such as \"10 to 21 %\", or a bound such as \"< 50 %\"";
-            Number::read(part).ok_or_else(|| format!("{text:?} {wanted}"))?.as_unit(unit)
-        };
+        let wanted =
+            || format!("{text:?} is not a number, a range such as \"10 to 21 %\", or a bound such as \"< 50 %\"");
+        let number = |part: &str| Number::read(part).ok_or_else(wanted)?.as_unit(unit);
         if let Some(bound) = text.strip_prefix(['<', '≤']) {
             return Ok(Printed { from: f64::NEG_INFINITY, to: number(bound.trim_start_matches('='))? });
         }
@@ -26,11 +25,8 @@ impl Printed {
         let Some((from, to)) = text.split_once(" to ") else {
             return number(text).map(|x| Printed { from: x, to: x });
         };
-        // "10 to 21 %": the unit is that of both.
-        let bare = params::parse_number(from).is_some_and(|(_, unit)| unit.is_empty());
-        let of_both = params::parse_number(to).map_or("", |(_, unit)| unit);
-        let from = if bare { number(&format!("{from} {of_both}"))? } else { number(from)? };
-        let to = number(to)?;
+        let (from, to) = Number::range(from, to).map_err(|_| wanted())?;
+        let (from, to) = (from.as_unit(unit)?, to.as_unit(unit)?);
         if from > to {
             return Err(format!("{text:?}: the smaller end comes first"));
         }

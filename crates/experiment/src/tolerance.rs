@@ -48,6 +48,15 @@ impl Number {
         parse_number(text).map(|_| Number { text: text.into() })
     }
 
+    /// The ends of a range, "10" and "21 %": a bare first one has the unit of the second. The error is what is no number.
+    pub fn range<'a>(from: &'a str, to: &'a str) -> Result<(Number, Number), &'a str> {
+        let last = Number::read(to).ok_or(to)?;
+        let unit = parse_number(to).map_or("", |(_, unit)| unit);
+        let bare = parse_number(from).is_some_and(|(_, unit)| unit.is_empty());
+        let first = if bare { Number::read(&format!("{} {unit}", from.trim())) } else { Number::read(from) };
+        Ok((first.ok_or(from)?, last))
+    }
+
     /// The value in the unit of a figure; an error if its own unit does not fit.
     pub fn as_unit(&self, unit: Unit) -> Result<f64, String> {
         let (x, written) = parse_number(&self.text).unwrap_or((0.0, ""));
