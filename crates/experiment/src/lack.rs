@@ -35,9 +35,14 @@ fn of_flow(leaf: &str, flow: &FlowSpec, scenario: &Scenario) -> Option<String> {
         "ack_rate_mbps" | "window_rate_mbps" if connections => {
             Some(format!("flow {} is many connections, and the estimates are of one", flow.name))
         }
-        "ack_rate_mbps" | "window_rate_mbps" | "rtt_ms" | "slow_start_exit" | "repair_s" if datagrams => {
-            Some(format!("flow {} sends datagrams, which nobody acknowledges; their delay is owd_ms", flow.name))
+        "ack_rate_mbps" | "window_rate_mbps" | "rtt_ms" | "slow_start_exit" | "repair_s" | "ack_gaps" if datagrams => {
+            let cure = if figure == "ack_gaps" { "their gaps are data_gaps" } else { "their delay is owd_ms" };
+            Some(format!("flow {} sends datagrams, which nobody acknowledges; {cure}", flow.name))
         }
+        "backoffs" | "losses" if datagrams => Some(format!(
+            "flow {} sends datagrams and has no congestion control that would answer losses; lost counts them",
+            flow.name
+        )),
         "data_gaps" | "ack_gaps" => {
             let names = run.gaps.iter().map(|band| band.name.as_str());
             if names.clone().any(|name| name == below) {
@@ -50,7 +55,10 @@ fn of_flow(leaf: &str, flow: &FlowSpec, scenario: &Scenario) -> Option<String> {
                 "run.gaps has no band {below:?}{near} (it has {there}); add it, as in gaps = {{{below} = [\"0 us\", \"50 us\"]}}"
             ))
         }
-        "mode_s" => of_modes(below, flow, connections),
+        "mode_s" => of_modes(below, flow, datagrams, connections),
+        "repair_s" if connections => {
+            Some(format!("flow {} is many connections, and the time on repairs is of one", flow.name))
+        }
         "jitter_ms" if connections => {
             Some(format!("flow {} is many connections, and jitter is of one stream of packets", flow.name))
         }
@@ -67,11 +75,11 @@ fn of_flow(leaf: &str, flow: &FlowSpec, scenario: &Scenario) -> Option<String> {
 }
 
 /// Of an algorithm that the registry does not know, nothing is known.
-fn of_modes(mode: &str, flow: &FlowSpec, connections: bool) -> Option<String> {
-    let modes = cc::find(&flow.cc.name).ok()?.about.modes;
-    if matches!(flow.traffic, Traffic::Cbr { .. }) || connections {
+fn of_modes(mode: &str, flow: &FlowSpec, datagrams: bool, connections: bool) -> Option<String> {
+    if datagrams || connections {
         return Some(format!("flow {} has no one congestion control whose mode it could be", flow.name));
     }
+    let modes = cc::find(&flow.cc.name).ok()?.about.modes;
     let names: Vec<&str> = modes.iter().map(|mode| cc::mode_name(*mode)).collect();
     match names.as_slice() {
         [] => Some(format!("{} has no modes", flow.cc.name)),

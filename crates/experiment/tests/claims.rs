@@ -207,7 +207,8 @@ fn what_a_claim_compares_is_found_in_a_zip_of_many_rows() {
 
 #[test]
 fn a_claim_that_can_never_have_a_value_is_refused_with_its_cure() {
-    let two = "[[flow]]\nname = \"b\"\ncc = \"hldg\"\ncount = 2\n[[flow]]\nname = \"call\"\ntraffic = \"voip\"\n";
+    let two = "[[flow]]\nname = \"b\"\ncc = \"hldg\"\ncount = 2\n[[flow]]\nname = \"call\"\ntraffic = \"voip\"\n\
+               [[flow]]\nname = \"many\"\ncc = \"newreno\"\ntraffic = \"tmix\"\n";
     let with = |that: &str, rest: &str| {
         good(&format!("{PATH}{FLOW}{two}{rest}[[expect]]\nthat = \"{that}\"\nis = \">= 0\"\n")).cases()
     };
@@ -220,6 +221,12 @@ fn a_claim_that_can_never_have_a_value_is_refused_with_its_cure() {
         ("flow.a.connections.open", "give it traffic = \"tmix\""),
         ("flow.a.completion_s", "makes no transfers"),
         ("flow.call.rtt_ms.mean", "their delay is owd_ms"),
+        ("flow.call.ack_gaps.foo", "their gaps are data_gaps"),
+        ("flow.call.mode_s.delay", "no one congestion control"),
+        ("flow.call.backoffs.to_bytes", "lost counts them"),
+        ("group.call.losses.tolerated_pct", "lost counts them"),
+        ("flow.many.mode_s.loss", "no one congestion control"),
+        ("flow.many.repair_s", "the time on repairs is of one"),
         ("link.return.utilisation", "path.up"),
         ("link.return.drop_pct", "nobody counts there"),
     ] {
