@@ -271,6 +271,15 @@ def test_what_a_folder_beside_an_experiment_cannot_take_is_said(sojourn):
     assert "note" not in sojourn("compare", "out", "out").stderr
 
 
+def test_a_variant_of_a_flow_that_a_swept_pattern_means_is_one(sojourn, tmp_path):
+    flows = "".join(f'[[flow]]\nname = "{name}"\ncc = "newreno"\n' for name in ("a", "b"))
+    sweep = '[run]\nduration = "3 s"\n[sweep]\n"flow.*.cc" = ["newreno", "cubic"]\n'
+    (tmp_path / "two.toml").write_text(f'format = 1\n[path]\nrate = "2 Mbit/s"\nrtt = "20 ms"\n{flows}{sweep}')
+    rows = json.loads(sojourn("compare", "vegas", "hldg", "--in", "two.toml", "--json").stdout)
+    assert len({row["case"] for row in rows}) == 2
+    assert {row["where"] for row in rows if "flow" in row["where"]} == {"flow.a (vegas → hldg)", "flow.b"}
+
+
 def test_an_interrupt_before_the_first_run_ends_promises_nothing(sojourn, tmp_path, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt

@@ -75,7 +75,7 @@ pub(crate) fn assign(doc: &mut At<Any>, key: &At<String>, value: At<Any>) -> Che
             if name.contains('*') {
                 return set_all(root, kind, name, keys, key, &value);
             }
-            let entry = named(root, kind, name, key)?;
+            let entry = named(root, (kind, name), keys, key)?;
             set(entry, keys, key, value)
         }
         keys => set(doc, keys, key, value),
@@ -93,15 +93,49 @@ pub(crate) fn refuse_deep(key: &At<String>) -> Checked<()> {
     }
 }
 
-/// Is it this name, or one that begins and ends as a pattern such as `web-*`?
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
-        None => name == pattern,
+/// Is it this name, or one that a pattern such as `web-*` stands for?
+pub(crate) fn fits<'a>(pattern: &str, name: &'a str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return name == pattern };
+    let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let between = name.strip_prefix(start).and_then(|left| left.strip_suffix(end));
+    // Where a piece is found first it leaves the most for those behind it.
+    let next = |left: &'a str, piece: &str| left.find(piece).map(|i| &left[i + piece.len()..]);
+    between.is_some_and(|left| middle.split('*').try_fold(left, next).is_some())
+}
+
+/// Are there flows (or links) for which both keys, one of them a pattern, set the same?
+pub(crate) fn overlap(doc: &At<Any>, one: &str, other: &str) -> bool {
+    one != other && meant(doc, one, other).contains(&(true, true))
+}
+
+/// Does the first of two such keys set all that the second one does?
+pub(crate) fn covers(doc: &At<Any>, wide: &str, narrow: &str) -> bool {
+    !meant(doc, wide, narrow).contains(&(false, true))
+}
+
+/// For each flow (or link) whether these keys mean it; nothing if they are different keys of it.
+fn meant(doc: &At<Any>, one: &str, other: &str) -> Vec<(bool, bool)> {
+    fn parts(key: &str) -> Option<[&str; 3]> {
+        let mut parts = key.splitn(3, '.');
+        Some([parts.next()?, parts.next()?, parts.next()?])
+    }
+    let (Some([kind, a, key]), Some([other_kind, b, other_key])) = (parts(one), parts(other)) else {
+        return Vec::new();
+    };
+    let Any::Table(root) = &doc.value else { return Vec::new() };
+    match get(root, kind).map(|node| &node.value) {
+        Some(Any::List(entries)) if (kind, key) == (other_kind, other_key) => {
+            entries.iter().filter_map(name_of).map(|name| (fits(a, name), fits(b, name))).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
-/// `flow.web-*.cc`: every flow (or link) whose name begins and ends so.
+fn name_of(entry: &At<Any>) -> Option<&str> {
+    if let Any::Table(keys) = &entry.value { get(keys, "name").and_then(|n| n.as_text()) } else { None }
+}
+
+/// `flow.web-*.cc`: every flow (or link) that the pattern stands for.
 fn set_all(
     root: &mut Table,
     kind: &str,
@@ -113,27 +147,52 @@ fn set_all(
     let mut any = false;
     if let Some(Any::List(entries)) = get_mut(root, kind).map(|node| &mut node.value) {
         for entry in entries {
-            let Any::Table(table) = &entry.value else { continue };
-            if get(table, "name").and_then(|n| n.as_text()).is_some_and(|name| fits(pattern, name)) {
+            if name_of(entry).is_some_and(|name| fits(pattern, name)) {
                 set(entry, keys, key, value.clone())?;
                 any = true;
             }
         }
     }
-    if any { Ok(()) } else { Err(Fault::at(key.place, format!("no {kind} is called like {pattern}"))) }
+    if any {
+        return Ok(());
+    }
+    let message = of_path(root, kind, pattern, keys).unwrap_or_else(|| format!("no {kind} is called like {pattern}"));
+    Err(Fault::at(key.place, message))
 }
 
-fn named<'a>(root: &'a mut Table, kind: &str, name: &str, key: &At<String>) -> Checked<&'a mut At<Any>> {
+/// What to write for a key of a link where a `[path]` has them: results and claims have names for its two.
+fn of_path(root: &Table, kind: &str, name: &str, keys: &[&str]) -> Option<String> {
+    if kind != "link" || get(root, "link").is_some() || get(root, "path").is_none() {
+        return None;
+    }
+    let (first, rest) = keys.split_first()?;
+    let own = match (name, *first) {
+        (_, "delay") => "rtt",
+        ("return", "rate") => "up",
+        ("return", "buffer") => "up_buffer",
+        ("return", "queue") => "up_queue",
+        ("return", _) => return Some("the way back of a [path] has the keys up, up_buffer and up_queue alone".into()),
+        (_, other) => other,
+    };
+    let whole: String = rest.iter().map(|key| format!(".{key}")).collect();
+    Some(format!("the links of a [path] have no keys of their own: write path.{own}{whole}"))
+}
+
+fn named<'a>(
+    root: &'a mut Table,
+    (kind, name): (&str, &str),
+    keys: &[&str],
+    key: &At<String>,
+) -> Checked<&'a mut At<Any>> {
+    if let Some(message) = of_path(root, kind, name, keys) {
+        return Err(Fault::at(key.place, message));
+    }
     let entries = match get_mut(root, kind).map(|node| &mut node.value) {
         Some(Any::List(entries)) => entries.as_mut_slice(),
         _ => &mut [],
     };
-    let of = |entry: &At<Any>| match &entry.value {
-        Any::Table(keys) => get(keys, "name").and_then(|n| n.as_text()).map(str::to_string),
-        _ => None,
-    };
-    let names: Vec<String> = entries.iter().filter_map(of).collect();
-    match entries.iter_mut().find(|e| of(e).as_deref() == Some(name)) {
+    let names: Vec<String> = entries.iter().filter_map(name_of).map(str::to_string).collect();
+    match entries.iter_mut().find(|entry| name_of(entry) == Some(name)) {
         Some(entry) => Ok(entry),
         None => {
             let near = did_you_mean(name, names.iter().map(String::as_str));
@@ -177,7 +236,11 @@ fn set_in_spec(text: &str, keys: &[&str], value: &str) -> Result<String, String>
     match old {
         Some((_, old)) => *old = set_in_spec(old, rest, value)?,
         None if rest.is_empty() => spec.args.push((first.to_string(), value.into())),
-        None => return Err(format!("{spec} has no setting {first:?}")),
+        None => {
+            let whole = rest.iter().rev().fold(value.to_string(), |inner, key| format!("NAME({key}={inner})"));
+            let message = format!("{spec} is written without {first:?}, so that nothing can be set in it");
+            return Err(format!("{message}: give it whole, as in {first}={whole}"));
+        }
     }
     Ok(spec.to_string())
 }
@@ -192,5 +255,27 @@ mod tests {
         assert_eq!(set_in_spec("cubic(beta=0.7, c=0.4)", &["beta"], "0.8").unwrap(), "cubic(beta=0.8, c=0.4)");
         let nested = set_in_spec("cubic(slow_start=hystart)", &["slow_start", "low"], "16").unwrap();
         assert_eq!(nested, "cubic(slow_start=hystart(low=16))");
+        let unwritten = set_in_spec("cubic", &["slow_start", "low"], "16").unwrap_err();
+        assert!(unwritten.ends_with("give it whole, as in slow_start=NAME(low=16)"), "{unwritten}");
+    }
+
+    #[test]
+    fn stars_stand_for_any_letters() {
+        for (pattern, name, is) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("*", "", true),
+            ("web-*", "web-1", true),
+            ("web-*", "we", false),
+            ("ab*ba", "aba", false),
+            ("*a*", "cubic-a-2", true),
+            ("*a*", "cubic", false),
+            ("w*-*-x", "web-1-x", true),
+            ("w*-*-x", "web-x", false),
+            ("**", "any", true),
+            ("*b*a*", "ab", false),
+        ] {
+            assert_eq!(fits(pattern, name), is, "{pattern} {name}");
+        }
     }
 }

@@ -118,8 +118,8 @@ fn normalise(doc: &mut At<Any>) -> Checked<()> {
 impl Experiment {
     /// Overrides a value, as `--set path.rtt=80ms` does; `flow.a.cc.beta` reaches into `cubic(beta=0.7)`. A swept key
     /// keeps only this value, and claims and printed cells for others are dropped; a key beneath a swept one, such as
-    /// `flow.a.cc.beta` where `flow.a.cc` is swept, is set in every case. Numbers, true, false and lists are read as TOML,
-    /// everything else as text.
+    /// `flow.a.cc.beta` where `flow.a.cc` is swept, is set in every case, and so is a name that a swept pattern means.
+    /// Numbers, true, false and lists are read as TOML, everything else as text.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
         let text = format!("{key}={value}");
         let id = self.sources.add(Source { name: format!("--set {text}"), text, has_lines: false });
@@ -143,24 +143,7 @@ impl Experiment {
         }
         let text = || At { value: Any::Text(value.trim().into()), place };
         let node = parse_value(value, id, offset).unwrap_or_else(text);
-        let root = doc.value.as_table_mut();
-        let swept = if let Some(swept) = key.value.strip_prefix("sweep.") {
-            sweep::over(doc, At { value: swept.into(), place: key.place }, node)?;
-            true
-        } else {
-            let sweep = root.and_then(|root| get_mut(root, "sweep"));
-            let narrowed = sweep.map_or(Ok(false), |sweep| sweep::narrow(sweep, &key, &node))?;
-            let beneath = !narrowed && sweep::is_beneath(&self.parts.axes, &key.value);
-            if beneath {
-                // Every case sets the whole value (`flow.a.cc`) anew. As an axis of its own the setting is applied
-                // after that.
-                sweep::over(doc, key.clone(), At { value: Any::List(vec![node]), place })?;
-            } else if !narrowed {
-                assign::assign(doc, &key, node)?;
-            }
-            narrowed || beneath || key.value == "sweep"
-        };
-        if swept {
+        if sweep::set(doc, &self.parts.axes, &key, node)? {
             normalise(doc)?;
             let axes = sweep::axes(doc.value.as_table_mut().and_then(|root| get(root, "sweep")))?;
             prune(doc, &axes);
@@ -220,14 +203,14 @@ impl Experiment {
     /// concerns a case of which none has finished is not judged. An error where an `against` fits several cases, which
     /// [`cases`](Self::cases) refuses, too.
     pub fn evaluate(&self, summaries: &[Json]) -> Result<Vec<Verdict>, Error> {
-        let expected = (0..self.case_count()).map(|index| self.values(index));
-        judge_all(&self.parts.claims, expected, summaries).map_err(|fault| self.sources.locate(fault))
+        judge_all(&self.parts.claims, self.all_values().into_iter(), summaries)
+            .map_err(|fault| self.sources.locate(fault))
     }
 
     /// The cases that a printed cell or a claim speaks of, each with those that its claims compare it with; all, if
     /// nothing is printed or claimed of any. An error as of [`evaluate`](Self::evaluate).
     pub fn asked(&self) -> Result<Vec<(usize, Vec<usize>)>, Error> {
-        let cases: Vec<Json> = (0..self.case_count()).map(|index| self.values(index)).collect();
+        let cases = self.all_values();
         let printed = |case: &Json| {
             let mut cells = self.parts.published.iter().flat_map(|table| &table.cells);
             cells.any(|cell| matches_case(&cell.when, case))
@@ -251,6 +234,11 @@ impl Experiment {
             }
         }
         Ok(compared)
+    }
+
+    /// The swept values of every case.
+    fn all_values(&self) -> Vec<Json> {
+        (0..self.case_count()).map(|index| self.values(index)).collect()
     }
 
     /// The swept values of a case, as in its summary.

@@ -1,8 +1,9 @@
 //! Names for experiments and cases that stay the same: 16 hexadecimal digits of their canonical text.
 
-use crate::quantity::SpecOf;
+use crate::quantity::{Q, SpecOf, Version};
 use crate::raw::{File, Opt, RunFile};
-use crate::tree::Any;
+use crate::source::Place;
+use crate::tree::{Any, At};
 
 /// The experiment as TOML: keys in a fixed order, values with their units spelled one way.
 pub(crate) fn canonical(file: &File) -> String {
@@ -10,9 +11,11 @@ pub(crate) fn canonical(file: &File) -> String {
     toml::to_string(file).unwrap_or_else(|e| unreachable!("an experiment is always valid TOML: {e}"))
 }
 
-/// What a hash is taken of: settings in parentheses and swept values are spelled one way, too, and a `[run]` without
-/// keys is left out. Only for hashing. Do not run this text: values are resolved from the text as written.
+/// What a hash is taken of: settings in parentheses and swept values are spelled one way, too, the format is there though
+/// it was not written, and a `[run]` without keys is left out. Only for hashing. Do not run this text: values are resolved
+/// from the text as written.
 pub(crate) fn text(mut file: File) -> String {
+    file.format = Some(At { value: Q(Version::OURS), place: Place::default() });
     if let Some(path) = &mut file.path {
         spell(&mut path.value.queue);
         spell(&mut path.value.up_queue);

@@ -1,7 +1,7 @@
 //! From the file to a [`Scenario`]: defaults filled in, units resolved, everything held to its limits.
 
 use crate::limits::{
-    BUFFER_BDP_MAX, BUFFER_MAX, BUFFER_PACKETS_MAX, DURATION_MAX, FORMAT, PROCESSING_MAX, REPEAT_MAX, SEED_MAX,
+    BUFFER_BDP_MAX, BUFFER_MAX, BUFFER_PACKETS_MAX, DURATION_MAX, PROCESSING_MAX, REPEAT_MAX, SEED_MAX,
 };
 use crate::quantity::{Buffer, Q, Quantity, Volume, Whole};
 use crate::raw::{Bands, File, RunFile};
@@ -28,12 +28,6 @@ pub(crate) struct Laid {
 }
 
 pub(crate) fn scenario(doc: &At<Any>, file: &File, context: &Context<'_>) -> Checked<Scenario> {
-    if let Some(format) = &file.format
-        && format.value.0.0 != FORMAT as i64
-    {
-        let message = format!("this version reads format {FORMAT}, not {}", format.value.0.0);
-        return Err(Fault::at(format.place, message).under("format"));
-    }
     let run = run(file.run.as_ref())?;
     if file.flow.is_empty() {
         return Err(Fault::at(doc.place, "there are no flows: write [[flow]] with cc = \"cubic\", for instance"));

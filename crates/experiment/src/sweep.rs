@@ -1,9 +1,13 @@
 //! Sweeps: keys that take several values. Plain keys multiply; the keys of a `zip` move together.
 
+mod set;
+
+pub(crate) use self::set::set;
+
 use crate::assign;
 use crate::limits::CASES_MAX;
 use crate::source::{Checked, Fault, Place};
-use crate::tree::{Any, At, Table, get, get_mut, same_text};
+use crate::tree::{Any, At, Table, get, same_text};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::collections::BTreeSet;
 
@@ -232,17 +236,30 @@ fn squeezed(text: &str) -> String {
 }
 
 /// Two cases with equal settings: the fault is the first value of the later one that is written in another way.
-pub(crate) fn same(axes: &[Axis], earlier: usize, later: usize) -> Fault {
-    let both = case(axes, earlier).into_iter().zip(case(axes, later));
-    let mut differ = both.filter(|((_, a), (_, b))| a.show() != b.show());
-    match differ.next() {
-        Some(((key, a), (_, b))) => {
-            let message =
-                format!("{:?} has the values {:?} and {:?}, which mean the same", key.value, a.show(), b.show());
-            Fault::at(b.place, message).under("sweep")
+/// `overlap` tells whether two keys set the same value somewhere, so that the later one hides the earlier.
+pub(crate) fn same(axes: &[Axis], earlier: usize, later: usize, overlap: impl Fn(&str, &str) -> bool) -> Fault {
+    let (before, after) = (case(axes, earlier), case(axes, later));
+    let differs = |i: &usize| before[*i].1.show() != after[*i].1.show();
+    let Some(at) = (0..before.len()).find(differs) else {
+        return Fault::new(format!("the cases {earlier} and {later} are the same")).under("sweep");
+    };
+    let (key, a, b) = (&before[at].0.value, before[at].1.show(), after[at].1.show());
+    let hides = |(i, (other, _)): &(usize, &(&At<String>, _))| {
+        (turn(&other.value), *i) > (turn(key), at) && overlap(&other.value, key)
+    };
+    let message = match before.iter().enumerate().find(hides) {
+        Some((_, (other, _))) if !same_text(&a, &b) => {
+            format!("{key:?} changes nothing from {a:?} to {b:?}: {:?} sets the same after it", other.value)
         }
-        None => Fault::new(format!("the cases {earlier} and {later} are the same")).under("sweep"),
-    }
+        _ => format!("{key:?} has the values {a:?} and {b:?}, which mean the same"),
+    };
+    Fault::at(after[at].1.place, message).under("sweep")
+}
+
+/// When a key of a case has its turn, in whatever order keys were written: whole values before settings inside them
+/// (`flow.a.cc` before `flow.a.cc.beta`), and what all have before what one has (`flow.*.cc` before `flow.a.cc`).
+pub(crate) fn turn(key: &str) -> (usize, bool) {
+    (key.matches('.').count(), !key.contains('*'))
 }
 
 /// The swept keys and their values in case `index`; the first axis changes slowest.
@@ -254,92 +271,6 @@ pub(crate) fn case(axes: &[Axis], mut index: usize) -> Vec<(&At<String>, &At<Any
     }
     let chosen = axes.iter().zip(picks).flat_map(|(axis, i)| axis.columns.iter().map(move |c| (&c.key, &c.values[i])));
     chosen.collect()
-}
-
-/// `--set` on a swept key: a plain axis keeps the one value; a zip keeps the positions that have it.
-/// False if the key is not swept.
-pub(crate) fn narrow(sweep: &mut At<Any>, key: &At<String>, value: &At<Any>) -> Checked<bool> {
-    let Any::Table(table) = &mut sweep.value else { return Ok(false) };
-    if key.value != "zip"
-        && let Some(values) = get_mut(table, &key.value)
-    {
-        values.value = Any::List(vec![value.clone()]);
-        return Ok(true);
-    }
-    let Some(At { value: Any::List(groups), .. }) = get_mut(table, "zip") else { return Ok(false) };
-    for group in groups {
-        let Any::Table(columns) = &mut group.value else { continue };
-        let Some(At { value: Any::List(values), .. }) = get(columns, &key.value) else { continue };
-        let keep: Vec<bool> = values.iter().map(|v| same_text(&v.show(), &value.show())).collect();
-        if !keep.contains(&true) {
-            let all: Vec<String> = values.iter().map(|v| v.show()).collect();
-            let message = format!(
-                "{0} moves with others in [sweep.zip]; it takes one of {1}, or --set 'sweep.{0}=[…]' gives it {2} others",
-                key.value,
-                all.join(", "),
-                all.len()
-            );
-            return Err(Fault::at(value.place, message));
-        }
-        for (_, column) in columns.iter_mut() {
-            if let Any::List(values) = &mut column.value {
-                let mut keep = keep.iter();
-                values.retain(|_| *keep.next().unwrap_or(&true));
-            }
-        }
-        return Ok(true);
-    }
-    Ok(false)
-}
-
-/// `--set sweep.KEY=[…]`: a key of a zip gets as many other values; any other becomes an axis, the last one.
-pub(crate) fn over(doc: &mut At<Any>, key: At<String>, values: At<Any>) -> Checked<()> {
-    let sweep = doc.value.as_table_mut().and_then(|root| get_mut(root, "sweep"));
-    let name = key.value.strip_prefix("zip.").unwrap_or(&key.value);
-    if let Some(column) = sweep.and_then(|sweep| of_zip(sweep, name)) {
-        return replace(column, name, values);
-    }
-    let place = values.place;
-    let Some(root) = doc.value.as_table_mut() else { return Err(Fault::new("the experiment is not a table")) };
-    if get(root, "sweep").is_none() {
-        let sweep = At { value: "sweep".into(), place: key.place };
-        root.push((sweep, At { value: Any::Table(Table::new()), place }));
-    }
-    if let Some(Any::Table(table)) = get_mut(root, "sweep").map(|node| &mut node.value) {
-        table.retain(|(k, _)| k.value != key.value);
-        table.push((key, values));
-    }
-    Ok(())
-}
-
-/// The values of a key that moves with others.
-fn of_zip<'a>(sweep: &'a mut At<Any>, key: &str) -> Option<&'a mut At<Any>> {
-    let Any::Table(table) = &mut sweep.value else { return None };
-    let Some(At { value: Any::List(groups), .. }) = get_mut(table, "zip") else { return None };
-    groups.iter_mut().find_map(|group| group.value.as_table_mut().and_then(|columns| get_mut(columns, key)))
-}
-
-fn replace(column: &mut At<Any>, key: &str, values: At<Any>) -> Checked<()> {
-    let many = |node: &At<Any>| if let Any::List(values) = &node.value { Some(values.len()) } else { None };
-    if let (Some(old), new) = (many(column), many(&values))
-        && new != Some(old)
-    {
-        let got = new.map_or_else(|| values.value.kind().to_string(), |n| n.to_string());
-        let message = format!("{key} moves with others in [sweep.zip]; give a list of {old} values, not {got}");
-        return Err(Fault::at(values.place, message));
-    }
-    *column = values;
-    Ok(())
-}
-
-/// Does the key lead into a value that is swept, as `flow.a.cc.beta` where `flow.a.cc` or `flow.*.cc` is?
-pub(crate) fn is_beneath(axes: &[Axis], key: &str) -> bool {
-    // A pattern that is set may mean a name that is swept, too.
-    let fits = |(swept, given): (&str, &str)| given.contains('*') || assign::fits(swept, given);
-    let beneath = |swept: &str| {
-        swept.split('.').count() < key.split('.').count() && swept.split('.').zip(key.split('.')).all(fits)
-    };
-    axes.iter().flat_map(|axis| &axis.columns).any(|c| beneath(&c.key.value))
 }
 
 /// `[sweep]` in the JSON schema.

@@ -5,8 +5,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use units::{Bytes, Duration, Rate};
 
-/// The text that all spellings of a value share: `"0.70"` and `"0.7"`, `"1 s"` and `"1000ms"`, `"a(y=2, x=1s)"` and
-/// `"a(x=1000ms,y=2)"`. To compare by and to hash, not to read back.
+/// The text that all spellings of a value share: `"0.70"` and `"0.7"`, `"1 s"` and `"1000ms"`, `"on"` and `"true"`,
+/// `"a(y=2, x=1s)"` and `"a(x=1000ms,y=2)"`. To compare by and to hash, not to read back.
 pub fn one_spelling(text: &str) -> String {
     match text.parse::<Spec>() {
         Ok(mut spec) if text.contains('(') => {
@@ -26,6 +26,9 @@ fn quantity(text: &str) -> String {
     }
     if let Some(x) = f64::parse(text) {
         return x.show();
+    }
+    if let Some(is) = bool::parse(text) {
+        return is.show();
     }
     // Nothing is nothing in any unit, as "0".
     if let Some(d) = Duration::parse(text) {
@@ -64,6 +67,8 @@ mod tests {
             ("pie(target=5ms, ecn=true)", "pie(ecn=true,target=0.005s)"),
             ("fq(law=codel(target=5ms, interval=0.1s))", "fq(law=codel(interval=100ms,target=5ms))"),
             ("hldg()", "hldg"),
+            ("pie(ecn=on)", "pie(ecn=true)"),
+            ("no", "false"),
         ] {
             assert_eq!(one_spelling(a), one_spelling(b), "{a} and {b}");
         }
@@ -76,6 +81,8 @@ mod tests {
             ("a(x=1, y=2)", "a(x=2, y=1)"),
             ("a(x=1)", "a"),
             ("codel", "cobalt"),
+            ("true", "1"),
+            ("pie(ecn=on)", "pie(ecn=off)"),
         ] {
             assert_ne!(one_spelling(a), one_spelling(b), "{a} and {b}");
         }

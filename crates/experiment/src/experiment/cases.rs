@@ -7,11 +7,10 @@ use crate::metric::{Metric, Subject};
 use crate::quantity::RateText;
 use crate::raw::File;
 use crate::resolve::{Context, scenario};
-use crate::scenario::{Run, Scenario, Traffic};
+use crate::scenario::{Scenario, Traffic};
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::tree::{Any, At};
 use crate::{Error, assign, hash, lack, sweep};
-use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// One case of the sweep, resolved.
@@ -23,8 +22,9 @@ pub struct Case {
     pub values: Vec<(String, String)>,
     /// What is run.
     pub scenario: Scenario,
-    /// 16 hexadecimal digits of what one repetition depends on besides its seed: not of titles, claims, published
-    /// numbers, `run.seed` and `run.repeat`. Finished runs are found again by it and their seed.
+    /// 16 hexadecimal digits of what one repetition depends on besides its number: not of titles, claims, published
+    /// numbers, `run.seed` and `run.repeat`, unless they are swept. Finished runs of an experiment are found again by it and
+    /// that number.
     pub hash: String,
 }
 
@@ -64,10 +64,10 @@ impl Experiment {
             let case = self.resolve(index, &bare)?;
             unseen.retain(|(metric, ..)| !names(&case.scenario, &metric.subject));
             lacking.retain(|(metric, ..)| lack::of(metric, &case.scenario).is_some());
-            let Run { seed, repeat, .. } = case.scenario.run;
-            runs += u64::from(repeat);
-            if let Some(earlier) = seen.insert((case.hash.clone(), seed, repeat), index) {
-                return Err(sweep::same(&self.parts.axes, earlier, index));
+            runs += u64::from(case.scenario.run.repeat);
+            if let Some(earlier) = seen.insert(case.hash.clone(), index) {
+                let overlap = |one: &str, other: &str| assign::overlap(&self.doc, one, other);
+                return Err(sweep::same(&self.parts.axes, earlier, index, overlap));
             }
             cases.push(case);
         }
@@ -89,8 +89,7 @@ impl Experiment {
                 return Err(Fault::at(*place, format!("{metric} can have no value: {why}")).under(key.clone()));
             }
         }
-        let values: Vec<Json> = (0..self.case_count()).map(|index| self.values(index)).collect();
-        self.compared(&values)?;
+        self.compared(&self.all_values())?;
         Ok(cases)
     }
 
@@ -114,9 +113,7 @@ impl Experiment {
         let mut doc = bare.clone();
         let mut picked = sweep::case(&self.parts.axes, index);
         let values: Vec<(String, String)> = picked.iter().map(|(k, v)| (k.value.clone(), v.show())).collect();
-        // Whole values before settings inside them (`flow.a.cc` before `flow.a.cc.beta`), in whatever order they were
-        // written.
-        picked.sort_by_key(|(key, _)| key.value.matches('.').count());
+        picked.sort_by_key(|(key, _)| sweep::turn(&key.value));
         for (key, value) in picked {
             assign::assign(&mut doc, key, value.clone()).map_err(|f| f.under("sweep"))?;
         }
@@ -126,8 +123,11 @@ impl Experiment {
             let list: Vec<String> = values.iter().map(|(k, v)| format!("{k} = {v}")).collect();
             fault.in_case(list.join(", "))
         })?;
+        // More repetitions join those that are there, but a swept key tells cases apart.
+        let swept = |key: &str| values.iter().any(|(k, _)| k == key);
         if let Some(run) = &mut file.run {
-            (run.value.seed, run.value.repeat) = (None, None);
+            run.value.seed = run.value.seed.take().filter(|_| swept("run.seed"));
+            run.value.repeat = run.value.repeat.take().filter(|_| swept("run.repeat"));
         }
         let mut text = hash::text(file.clone());
         for rate in rates(&file) {

@@ -1,6 +1,7 @@
 //! Bare numbers, and words in their place.
 
 use super::Quantity;
+use crate::limits::FORMAT;
 use crate::tree::Any;
 use params::{Value, parse_number};
 
@@ -70,23 +71,37 @@ impl Quantity for Parts {
 
 /// The version of the format: a bare number, so that a file says the same to every reader of TOML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Version(pub i64);
+pub(crate) struct Version(i64);
+
+impl Version {
+    /// The one that is read.
+    pub const OURS: Version = Version(FORMAT as i64);
+}
 
 impl Quantity for Version {
     const NUMERIC: bool = true;
     const TEXT: bool = false;
     fn what() -> String {
-        "the number 1".into()
+        format!("the number {FORMAT}")
     }
     fn read(text: &str) -> Result<Self, String> {
         Err(format!("the text {text:?} is not {}: write it without quotes", Self::what()))
     }
+    fn number(x: f64) -> Result<Self, String> {
+        let given = format!("{x:?}");
+        let is_ours = x == FORMAT as f64;
+        Err(if is_ours { format!("{given} is not {FORMAT}: write it without the point") } else { other_format(&given) })
+    }
     fn integer(n: i64) -> Result<Self, String> {
-        Ok(Version(n))
+        if n == Version::OURS.0 { Ok(Version::OURS) } else { Err(other_format(&n.to_string())) }
     }
     fn write(&self) -> Any {
         Any::Integer(self.0)
     }
+}
+
+fn other_format(given: &str) -> String {
+    format!("this version reads format {FORMAT}, not {given}")
 }
 
 /// A whole number. Negative ones are refused with the range of the key that they stand at.
