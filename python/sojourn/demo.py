@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .reproduce import Comparison
 
 # For terminals without colours.
-MARKS = {"outside": "✗", "undecided": "?"}
+MARKS = {"outside": "✗", "absent": "✗", "undecided": "?"}
 EXPERIMENTS = ("thesis/table-5.1", "thesis/steps-10mbit-100ms", "thesis/figure-5.16")
 
 

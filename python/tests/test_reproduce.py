@@ -463,3 +463,21 @@ def test_a_figure_that_cannot_be_drawn_is_told(
     monkeypatch.setattr(plot, "draw", damaged)
     assert list(drawn(drawable, tmp_path)) == []
     assert capsys.readouterr().err == "sojourn: no figure-1.pdf: rtt.parquet: damaged\n"
+
+
+def test_a_cell_without_a_value_counts_as_one_that_is_not_within(result: Any, tmp_path: Path) -> None:
+    good, judged, shown, _ = TABLE["cells"]
+    nothing = {"n": 0, "median": None, "p20": None, "p80": None, "difference": None, "low": None, "high": None}
+    cells = [good, {**judged, "verdict": "absent"}, {**shown, **nothing, "verdict": "absent"}]
+    table = {**TABLE, "cells": cells, "within": 1, "judged": 2, "order": [["mean", True]], "own": None}
+    (some,) = reproduce.parse(json.dumps([table]))
+    score = reproduce.Score.of([some])
+    assert (score.within, score.absent, score.judged, score.missing, score.tables, score.reached) == (1, 1, 2, 0, 1, 0)
+    assert some.score == "1 of 2 cells within tolerance (50 %), 1 without a value"
+    said = text(reproduce.table(some))
+    assert said.count(" no value") == 2 and "in the published order (rows without a value left out)" in said
+    (whole,) = reproduce.compare(result)
+    listed = [text(words.index([("one", comparison)])) for comparison in (some, whole)]
+    assert ["no value" in table for table in listed] == [True, False]
+    page = reproduce.write_page(result, [some], tmp_path).read_text("utf-8")
+    assert page.count('<span class="verdict off">no value') == 2

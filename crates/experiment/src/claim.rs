@@ -271,7 +271,7 @@ fn seed_of(summary: &Json) -> String {
 }
 
 /// The case of a summary; none without a sweep.
-fn case_of(summary: Option<&Json>) -> Json {
+pub(crate) fn case_of(summary: Option<&Json>) -> Json {
     summary.and_then(|s| s.get("case")).cloned().unwrap_or_else(|| Json::Object(serde_json::Map::new()))
 }
 

@@ -249,6 +249,7 @@ impl Experiment {
 
     /// Sets every published table beside the figures of all finished repetitions.
     pub fn compare(&self, summaries: &[Json]) -> Vec<Comparison> {
-        self.parts.published.iter().map(|table| table.compare(summaries)).collect()
+        let cases = self.all_values();
+        self.parts.published.iter().map(|table| table.compare(summaries, &cases)).collect()
     }
 }

@@ -57,24 +57,45 @@ fn table(node: &mut At<Any>, axes: &[Axis]) -> bool {
     grid(keys, axes).unwrap_or(true)
 }
 
-/// Prunes a grid's rows and columns; `None` if there is no well-formed grid.
+/// Prunes a grid's rows, columns and cells, and the order of its columns; `None` if there is no well-formed grid.
 fn grid(keys: &mut Table, axes: &[Axis]) -> Option<bool> {
-    let down = get(keys, "down")?.as_text()?.to_string();
-    let across = get(keys, "across")?.as_text()?.to_string();
+    let key = |name: &str| {
+        let node = get(keys, name)?;
+        Some(At { value: node.as_text()?.to_string(), place: node.place })
+    };
+    let (down, across) = (key("down")?, key("across")?);
+    let fixed = match get(keys, "when").map(|node| &node.value) {
+        Some(Any::Table(when)) => when.clone(),
+        _ => Table::new(),
+    };
     let Any::List(lines) = &mut get_mut(keys, "grid")?.value else { return None };
-    let Any::List(head) = &lines.first()?.value else { return None };
-    let kept: Vec<bool> = head.iter().enumerate().map(|(i, v)| i == 0 || swept(&across, v, axes)).collect();
+    let Any::List(head) = lines.first()?.value.clone() else { return None };
+    let kept: Vec<bool> = head.iter().enumerate().map(|(i, v)| i == 0 || swept(&across.value, v, axes)).collect();
     let mut first = true;
     lines.retain(|line| {
         let top = std::mem::take(&mut first);
         let Any::List(cells) = &line.value else { return true };
-        top || cells.first().is_none_or(|v| swept(&down, v, axes))
+        top || cells.first().is_none_or(|v| swept(&down.value, v, axes))
     });
-    for line in lines.iter_mut() {
-        if let Any::List(cells) = &mut line.value {
-            let mut kept = kept.iter();
-            cells.retain(|_| *kept.next().unwrap_or(&true));
+    let mut printed = false;
+    for (n, line) in lines.iter_mut().enumerate() {
+        let Any::List(cells) = &mut line.value else { continue };
+        let of_row = cells.first().cloned();
+        for (top, cell) in head.iter().zip(cells.iter_mut()).skip(1) {
+            let mut when = fixed.clone();
+            when.extend(of_row.clone().map(|value| (down.clone(), value)));
+            when.push((across.clone(), top.clone()));
+            if n > 0 && apart(&when, axes).is_some() {
+                cell.value = Any::Text(String::new());
+            }
         }
+        let mut stays = kept.iter();
+        cells.retain(|_| *stays.next().unwrap_or(&true));
+        printed |= n > 0 && cells.iter().skip(1).any(|cell| cell.as_text().is_none_or(|text| !text.trim().is_empty()));
     }
-    Some(lines.len() > 1 && kept.iter().filter(|k| **k).count() > 1)
+    if let Some(Any::List(order)) = get_mut(keys, "order").map(|node| &mut node.value) {
+        let gone = |name: &str| head.iter().zip(&kept).any(|(top, kept)| !kept && top.show() == name);
+        order.retain(|name| name.as_text().is_none_or(|name| !gone(name)));
+    }
+    Some(printed)
 }

@@ -3,122 +3,20 @@
 //! A table is written as rows with named columns (`columns` and `[[published.row]]`) or as a grid over two swept keys
 //! (`that`, `down`, `across`, `grid`). Both become [`Cell`]s: one published value of one figure in one case.
 
+mod file;
+
+pub(crate) use self::file::PublishedFile;
+
+use self::file::{ColumnFile, GridRow, RowFile, TableFile};
 use crate::decode::decode;
 use crate::metric::Metric;
 use crate::printed::Printed;
 use crate::quantity::Q;
-use crate::raw::{Opt, WhenFile};
+use crate::raw::WhenFile;
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::tolerance::Tolerance;
 use crate::tree::{Any, At, Table, get};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
-
-/// `[published]`: a table of a publication.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table of keys such as title and columns")]
-#[schemars(rename = "published")]
-pub(crate) struct TableFile {
-    /// Which table or figure.
-    #[schemars(extend("examples" = ["Table 5.1"]))]
-    title: Option<String>,
-    /// Where it was printed.
-    #[schemars(extend("examples" = ["HLDG thesis, section 5.3.3"]))]
-    source: Option<String>,
-    /// How far our figure may be from the printed one: `30 %` of it, `2 ms` or `5 points` either side, `factor 2`, or the
-    /// wider of several, `max(1.5 ms, 30 %)`. Without one a number is shown and not judged; a range or a bound is judged as
-    /// it stands.
-    #[schemars(extend("examples" = ["35 %", "max(1.5 ms, 30 %)"]))]
-    tolerance: Opt<Tolerance>,
-    /// Names of the columns and the figure each holds: `NAME = "figure"`, or `NAME = {that = "figure", tolerance = "…"}`.
-    #[schemars(with = "Option<std::collections::BTreeMap<String, ColumnSchema>>")]
-    #[schemars(extend("examples" = [{"mean": "link.bottleneck.queue_ms.mean"}]))]
-    columns: Option<At<Any>>,
-    /// Rows: the case and the values printed for it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    row: Vec<At<RowFile>>,
-    /// Columns whose order from row to row should be the printed one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("examples" = [["mean"]]))]
-    order: Vec<At<String>>,
-    /// For a grid: the figure in its cells.
-    #[schemars(extend("examples" = ["flow.a.share"]))]
-    that: Opt<Metric>,
-    /// For a grid: the swept key that its rows stand for.
-    #[schemars(extend("examples" = ["path.rate"]))]
-    down: Option<At<String>>,
-    /// For a grid: the swept key that its columns stand for.
-    #[schemars(extend("examples" = ["path.rtt"]))]
-    across: Option<At<String>>,
-    /// For a grid: values of other swept keys.
-    #[schemars(extend("examples" = [{"flow.a.cc": "hldg"}]))]
-    when: Option<At<WhenFile>>,
-    /// The grid: a first row with the values of `across` behind an empty cell, then rows that begin with a value of
-    /// `down`. A cell `""` was not printed.
-    #[schemars(with = "Option<Vec<Vec<Any>>>")]
-    #[schemars(extend("examples" = [[["", "10 ms", "40 ms"], ["1.5 Mbit/s", 0.41, 0.45]]]))]
-    grid: Option<At<Vec<GridRow>>>,
-}
-
-/// Cells of a grid's row.
-type GridRow = At<Vec<At<Any>>>;
-
-/// `[[published.row]]`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table of keys such as name, when and values")]
-#[schemars(rename = "published_row")]
-struct RowFile {
-    /// The row's name in print. Default: the values of `when`.
-    #[schemars(extend("examples" = ["CDG"]))]
-    name: Option<String>,
-    /// The case: swept keys and their values. A list of values makes the row one of several cases, whose
-    /// mean is compared. Default: every case.
-    #[schemars(extend("examples" = [{"flow.a.cc": "cdg"}, {"path.rtt": ["180 ms", "240 ms"]}]))]
-    when: Option<At<WhenFile>>,
-    /// The printed values by column: a number in the figure's unit or text with its unit, a range `10 to 21 %` or a bound
-    /// `< 50 %`. Needed.
-    #[schemars(with = "std::collections::BTreeMap<String, Any>")]
-    #[schemars(extend("examples" = [{"mean": 16.28, "utilisation": "99.9 %"}]))]
-    values: At<Any>,
-}
-
-/// A column with a tolerance of its own.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a figure such as \"flow.a.share\", or {that = \"…\", tolerance = \"…\"}")]
-#[schemars(rename = "published_column")]
-struct ColumnFile {
-    /// The figure. Needed.
-    #[schemars(extend("examples" = ["link.bottleneck.queue_ms.mean"]))]
-    that: At<Q<Metric>>,
-    /// Tolerance of this column. Default: the table's.
-    #[schemars(extend("examples" = ["35 %"]))]
-    tolerance: Opt<Tolerance>,
-}
-
-/// A column in the JSON schema: its figure alone, or that and its tolerance.
-#[derive(JsonSchema)]
-#[schemars(untagged, inline)]
-#[expect(dead_code, reason = "only its schema is used: `Column` reads files")]
-enum ColumnSchema {
-    Figure(Q<Metric>),
-    Own(ColumnFile),
-}
-
-/// One table or several, in the JSON schema.
-pub(crate) struct PublishedFile;
-
-impl JsonSchema for PublishedFile {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "published_tables".into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let table = generator.subschema_for::<TableFile>();
-        json_schema!({ "anyOf": [table, { "type": "array", "items": table }] })
-    }
-}
+use serde::Serialize;
 
 /// A table of a publication.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -178,7 +76,7 @@ pub(crate) fn read(node: Option<&At<Any>>) -> Checked<Vec<Published>> {
 fn table(node: &At<Any>) -> Checked<Published> {
     let file: TableFile = decode(node)?;
     let mut cells = Vec::new();
-    match (&file.columns, &file.grid) {
+    let columns = match (&file.columns, &file.grid) {
         (Some(columns), None) => rows(&file, columns, &mut cells)?,
         (None, Some(grid)) => self::grid(&file, grid, &mut cells)?,
         (Some(_), Some(grid)) => {
@@ -188,11 +86,15 @@ fn table(node: &At<Any>) -> Checked<Published> {
             let message = "needs columns and [[published.row]], or that, down, across and grid";
             return Err(Fault::at(node.place, message));
         }
-    }
+    };
     for name in &file.order {
-        if !cells.is_empty() && !cells.iter().any(|c| c.column == name.value) {
-            return Err(Fault::at(name.place, format!("there is no column {:?}", name.value)).under("order"));
+        if !columns.contains(&name.value) {
+            return Err(no_column(name, &columns).under("order"));
         }
+    }
+    if cells.is_empty() {
+        let message = "prints nothing: give it [[published.row]] tables with values, or numbers in its grid";
+        return Err(Fault::at(node.place, message));
     }
     Ok(Published {
         title: file.title.unwrap_or_default(),
@@ -202,7 +104,13 @@ fn table(node: &At<Any>) -> Checked<Published> {
     })
 }
 
-fn rows(file: &TableFile, columns: &At<Any>, cells: &mut Vec<Cell>) -> Checked<()> {
+fn no_column(name: &At<String>, columns: &[String]) -> Fault {
+    let near = did_you_mean(&name.value, columns.iter().map(String::as_str));
+    Fault::at(name.place, format!("there is no column {:?}{near} (columns: {})", name.value, columns.join(", ")))
+}
+
+/// The cells of rows, and the names of the columns.
+fn rows(file: &TableFile, columns: &At<Any>, cells: &mut Vec<Cell>) -> Checked<Vec<String>> {
     if let Some((key, place)) = [
         ("that", file.that.as_ref().map(|x| x.place)),
         ("down", file.down.as_ref().map(|x| x.place)),
@@ -222,6 +130,7 @@ fn rows(file: &TableFile, columns: &At<Any>, cells: &mut Vec<Cell>) -> Checked<(
             Fault::at(columns.place, format!("expected a table, got {}", columns.value.kind())).under("columns")
         );
     };
+    let names: Vec<String> = columns.iter().map(|(name, _)| name.value.clone()).collect();
     let mut known = Vec::new();
     for (name, node) in columns {
         let column = match &node.value {
@@ -238,21 +147,23 @@ fn rows(file: &TableFile, columns: &At<Any>, cells: &mut Vec<Cell>) -> Checked<(
             return Err(Fault::at(row.values.place, message).under("values"));
         };
         for (name, _) in values {
-            if !known.iter().any(|(k, _)| *k == &name.value) {
-                let names: Vec<&str> = known.iter().map(|(k, _)| k.as_str()).collect();
-                let near = did_you_mean(&name.value, names.iter().copied());
-                let message = format!("there is no column {:?}{near} (columns: {})", name.value, names.join(", "));
-                return Err(Fault::at(name.place, message).under("row"));
+            if !names.contains(&name.value) {
+                return Err(no_column(name, &names).under("row"));
             }
         }
+        let before = cells.len();
         for (name, column) in &known {
             let Some(value) = get(values, name) else { continue };
             let tolerance = column.tolerance.as_ref().or(file.tolerance.as_ref());
             let cell = cell(label(row), name.to_string(), &column.that, &when.0, value, tolerance);
             cells.extend(cell.map_err(|f| f.under(name.as_str()).under("values"))?);
         }
+        if cells.len() == before {
+            let message = "the row prints nothing: write what was printed, as in {mean = 4.4}, or leave it out";
+            return Err(Fault::at(row.values.place, message).under("values").under("row"));
+        }
     }
-    Ok(())
+    Ok(names)
 }
 
 type Pairs = (Option<At<Table>>, Vec<String>);
@@ -267,7 +178,8 @@ fn pairs(when: Option<&At<WhenFile>>) -> Checked<Pairs> {
     Ok((Some(At { value: table.clone(), place: when.place }), values))
 }
 
-fn grid(file: &TableFile, grid: &At<Vec<GridRow>>, cells: &mut Vec<Cell>) -> Checked<()> {
+/// The cells of a grid, and the names of its columns.
+fn grid(file: &TableFile, grid: &At<Vec<GridRow>>, cells: &mut Vec<Cell>) -> Checked<Vec<String>> {
     let missing = |key: &str| Fault::at(grid.place, format!("a grid needs the key {key:?}"));
     let that = file.that.as_ref().ok_or_else(|| missing("that"))?;
     let down = file.down.as_ref().ok_or_else(|| missing("down"))?;
@@ -284,6 +196,14 @@ fn grid(file: &TableFile, grid: &At<Vec<GridRow>>, cells: &mut Vec<Cell>) -> Che
         }
     };
     let fixed = pairs(file.when.as_ref())?.0.map_or(Table::new(), |t| t.value);
+    if down.value == across.value {
+        let message = format!("{:?} cannot go down and across: a cell has one value of it", down.value);
+        return Err(Fault::at(across.place, message).under("across"));
+    }
+    if let Some((key, _)) = fixed.iter().find(|(key, _)| [&down.value, &across.value].contains(&&key.value)) {
+        let message = format!("{:?} has its values in the grid: leave it out here", key.value);
+        return Err(Fault::at(key.place, message).under("when"));
+    }
     for line in body {
         if line.len() != head.len() {
             let message = format!("the row has {} cells, the first row {}", line.len(), head.len());
@@ -298,7 +218,7 @@ fn grid(file: &TableFile, grid: &At<Vec<GridRow>>, cells: &mut Vec<Cell>) -> Che
             cells.extend(cell.map_err(|f| f.under("grid"))?);
         }
     }
-    Ok(())
+    Ok(head[1..].iter().map(|top| top.show()).collect())
 }
 
 /// A cell, or none if its value is `""`: not printed.

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from ..reproduce import Cell, Comparison
 
-OURS = {"within": style.GREEN, "outside": style.VERMILLION, "undecided": style.ORANGE, "shown": style.BLUE}
+OURS = {"within": style.GREEN, "outside": style.VERMILLION, "undecided": style.ORANGE, "absent": style.VERMILLION,
+        "shown": style.BLUE}  # fmt: skip
 # More panels than this go into a second line.
 ACROSS = 4
 # Longer names of rows are broken.

@@ -18,6 +18,7 @@ VERDICTS = {
     "outside": ("off", "red"),
     "undecided": ("undecided", "yellow"),
     "shown": ("", ""),
+    "absent": ("no value", "red"),
     "missing": ("not run", "yellow"),
 }
 #: A table is reached if at least this part of its cells is within tolerance.
@@ -47,6 +48,11 @@ class Cell:
     p80: float | None
     difference: float | None
     verdict: str
+
+    @property
+    def judged(self) -> bool:
+        """Whether there is a tolerance, a range or a bound to be within."""
+        return self.low is not None or self.high is not None
 
     @property
     def leans_within(self) -> bool:
@@ -103,8 +109,13 @@ class Comparison:
         return sum(cell.leans_within for cell in self.cells)
 
     @property
+    def absent(self) -> int:
+        """Judged cells whose figure has no value in some run."""
+        return sum(cell.verdict == "absent" and cell.judged for cell in self.cells)
+
+    @property
     def missing(self) -> int:
-        """Cells of which no run has finished."""
+        """Cells of which no run has finished, or of several cases none that all of them have."""
         return sum(cell.verdict == "missing" for cell in self.cells)
 
     @property
@@ -122,6 +133,8 @@ class Score:
     undecided: int
     #: Undecided ones with our median within the tolerance.
     leaning: int
+    #: Cells whose figure has no value in some run.
+    absent: int
     missing: int
     #: Tables with a judged cell that was run, and those of them that reach 60 %.
     tables: int
@@ -140,6 +153,7 @@ class Score:
             outside=count["outside"],
             undecided=count["undecided"],
             leaning=sum(table.leaning for table in some),
+            absent=sum(table.absent for table in some),
             missing=count["missing"],
             tables=len(counts),
             reached=sum(within / ran >= REACHED for within, _, ran in counts),
@@ -148,8 +162,8 @@ class Score:
 
     @property
     def judged(self) -> int:
-        """Cells with a tolerance that were run. An undecided one counts: it is no pass."""
-        return self.within + self.outside + self.undecided
+        """Cells with a tolerance that were run. One undecided or without a value counts: it is no pass."""
+        return self.within + self.outside + self.undecided + self.absent
 
     @property
     def undecided_text(self) -> str:
@@ -178,13 +192,14 @@ class Score:
         share = "" if self.share is None else f" ({100 * self.share:.0f} %)"
         more = f", {self.undecided} undecided" if self.undecided else ""
         more += f", of {self.leaning} our median is within" if self.leaning else ""
+        more += f", {self.absent} without a value" if self.absent else ""
         unrun = f", {self.missing} not run" if self.missing else ""
         return f"{self.within} of {self.judged} cells within tolerance{share}{more}{unrun}"
 
 
 def _unrun(table: Comparison) -> int:
     """Judged cells that were not run."""
-    return table.judged - sum(cell.verdict in ("within", "outside", "undecided") for cell in table.cells)
+    return sum(cell.verdict == "missing" and cell.judged for cell in table.cells)
 
 
 def compare(result: Result) -> list[Comparison]:

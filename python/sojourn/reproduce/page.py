@@ -36,8 +36,9 @@ class Reproduced:
 
     @property
     def differs(self) -> bool:
-        """Whether a claim fails or a cell is outside its tolerance."""
-        return any(claim.fails for claim in self.claims) or Score.of(self.tables).outside > 0
+        """Whether a claim fails, or a cell is outside its tolerance or has no value."""
+        score = Score.of(self.tables)
+        return any(claim.fails for claim in self.claims) or score.outside + score.absent > 0
 
 
 def section(comparison: Comparison) -> Section:
@@ -50,7 +51,7 @@ def section(comparison: Comparison) -> Section:
         word, _ = VERDICTS[cell.verdict]
         shown = texts(cell)
         _, scale = unit_of(cell)
-        kind = {"ok": "ok", "off": "off", "undecided": "undecided"}.get(word, "")
+        kind = {"ok": "ok", "off": "off", "undecided": "undecided", "no value": "off"}.get(word, "")
         median = None if cell.median is None else scale * cell.median
         difference = None if cell.difference is None else scale * cell.difference
         body.append(
@@ -63,6 +64,8 @@ def section(comparison: Comparison) -> Section:
     badges = [report.Badge(f"{score.within} of {score.judged}", "cells within tolerance", good)] if score.judged else []
     if score.undecided:
         badges.append(report.Badge(score.undecided_text, "undecided (median within): our spread is wider", "undecided"))
+    if score.absent:
+        badges.append(report.Badge(str(score.absent), "without a value in some run", ""))
     if score.missing:
         badges.append(report.Badge(str(score.missing), "not run", ""))
     own = own_sentence(comparison)
@@ -141,10 +144,12 @@ def write_all(
             percent = report.Cell("–" if share is None else f"{share:.0f}", share, kind)
             rows.append(
                 [report.Cell(one.name, one.name, link=link), table.title, mine.within, mine.judged, mine.outside,
-                 report.Cell(mine.undecided_text, mine.undecided), mine.missing, percent, own]
+                 report.Cell(mine.undecided_text, mine.undecided), *([mine.absent] if score.absent else []),
+                 mine.missing, percent, own]
             )  # fmt: skip
         sections.append(report.Section(one.name, _pieces(one)))
-    heads = ["experiment", "table", "within", "of", "off", "undecided", "not run", "%", "own runs"]
+    absent = ["no value"] if score.absent else []
+    heads = ["experiment", "table", "within", "of", "off", "undecided", *absent, "not run", "%", "own runs"]
     sample = "A sample: few repetitions of some cases. " if quick else ""
     lead = (
         (f"{altered(changes)} " if changes else "")

@@ -86,8 +86,9 @@ def order_sentences(comparison: Comparison) -> list[tuple[str, bool]]:
     """Whether our rows rank as published, in words and as such, for each column that should."""
     said = []
     for column, kept in comparison.order:
-        whole = all(cell.n for cell in comparison.cells if cell.column == column)
-        left_out = "" if whole else " (rows not run left out)"
+        verdicts = {cell.verdict for cell in comparison.cells if cell.column == column}
+        why = [word for verdict, word in (("missing", "not run"), ("absent", "without a value")) if verdict in verdicts]
+        left_out = f" (rows {' or '.join(why)} left out)" if why else ""
         said.append((f"{column}: our rows {'rank' if kept else 'do NOT rank'} in the published order{left_out}", kept))
     return said
 
@@ -138,16 +139,17 @@ def index(tables: Iterable[tuple[str, Comparison]], width: int = 160) -> Rendera
     """A line per table for a terminal of this width: its file, its title and its score."""
     from rich.text import Text
 
+    scored = [(name, comparison, Score.of([comparison])) for name, comparison in tables]
+    absent = any(score.absent for *_, score in scored)
     columns = [
         Column("experiment", words=True, key=True),
         Column("table", words=True, key=True),
-        *map(Column, ("within", "off", "undecided", "not run", "%")),
+        *map(Column, ("within", "off", "undecided", *(["no value"] if absent else []), "not run", "%")),
         Column("own runs", spare=1),
     ]
     rows: list[list[Text]] = []
     before = None
-    for name, comparison in tables:
-        score = Score.of([comparison])
+    for name, comparison, score in scored:
         share = "–" if score.share is None else f"{100 * score.share:.0f}"
         style = "" if score.share is None or score.reached else "red"
         cells = [
@@ -156,6 +158,7 @@ def index(tables: Iterable[tuple[str, Comparison]], width: int = 160) -> Rendera
             f"{score.within}/{score.judged}",
             str(score.outside),
             score.undecided_text,
+            *([str(score.absent)] if absent else []),
             str(score.missing),
             share,
             comparison.own.text if comparison.own else "–",

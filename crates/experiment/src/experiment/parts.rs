@@ -34,8 +34,7 @@ impl Parts {
         let mut published = published::read(file.published.as_ref())?;
         for cell in published.iter_mut().flat_map(|table| &mut table.cells) {
             if let Some(when) = &cell.when_at {
-                check_when(&when.value, &axes).map_err(|f| f.under("published"))?;
-                cell.when = sweep::alternatives(&when.value, &axes);
+                cell.when = alternatives(&when.value, when.place, &axes).map_err(|f| f.under("published"))?;
             }
         }
         Ok(Parts { file, axes, claims, claim_places, published })
@@ -94,19 +93,23 @@ fn pairs(when: Option<&At<WhenFile>>, axes: &[Axis]) -> Checked<Vec<(String, Str
     let Any::Table(table) = &when.value.0 else {
         return Err(Fault::at(when.place, "expected a table such as {\"path.rtt\" = \"40 ms\"}"));
     };
-    check_when(table, axes)?;
-    if let Some(keys) = sweep::apart(table, axes) {
-        let message = format!("no case has these values of {}, which [sweep.zip] moves together", keys.join(", "));
-        return Err(Fault::at(when.place, message));
-    }
-    Ok(sweep::alternatives(table, axes))
+    alternatives(table, when.place, axes)
 }
 
-/// Keys of a `when` must be swept, and to these values.
-fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
+/// Keys of a `when` must be swept, to these values, and some case must have all of them.
+fn alternatives(when: &Table, place: Place, axes: &[Axis]) -> Checked<Vec<(String, String)>> {
     for (key, value) in when {
+        if matches!(value.value, Any::Table(_)) {
+            let message = format!("a swept key stands in quotes here: write {:?} = …", unquoted(key, value));
+            return Err(Fault::at(key.place, message));
+        }
         let column = swept(key, axes)?;
-        for one in column.alternatives(value) {
+        let values = column.alternatives(value);
+        if values.is_empty() {
+            let message = format!("{} = [] allows no value: leave the key out, and every value fits", key.value);
+            return Err(Fault::at(value.place, message));
+        }
+        for one in values {
             if !column.takes(one) {
                 let all: Vec<String> = column.values.iter().map(|v| v.show()).take(20).collect();
                 let given = one.show();
@@ -115,7 +118,23 @@ fn check_when(when: &Table, axes: &[Axis]) -> Checked<()> {
             }
         }
     }
-    Ok(())
+    if let Some(keys) = sweep::apart(when, axes) {
+        let message = format!("no case has these values of {}, which [sweep.zip] moves together", keys.join(", "));
+        return Err(Fault::at(place, message));
+    }
+    Ok(sweep::alternatives(when, axes))
+}
+
+/// The key that was written without quotes, which makes tables of its parts.
+fn unquoted(key: &At<String>, value: &At<Any>) -> String {
+    let (mut full, mut inner) = (key.value.clone(), &value.value);
+    while let Any::Table(table) = inner
+        && let Some((key, value)) = table.first()
+    {
+        full = format!("{full}.{}", key.value);
+        inner = &value.value;
+    }
+    full
 }
 
 /// The column of a key, which must be swept.
