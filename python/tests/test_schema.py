@@ -44,6 +44,9 @@ def faults(schema: Any, value: Any, root: Any, where: str = "") -> Iterator[str]
             case "enum":
                 if value not in says:
                     yield f"{where}: {value!r} is none of {says}"
+            case "const":
+                if value != says:
+                    yield f"{where}: {value!r} is not {says}"
             case "anyOf":
                 every = [list(faults(one, value, root, where)) for one in says]
                 if all(every):
@@ -83,6 +86,7 @@ COLUMNS = '[path]\nrate = "1 Mbit/s"\nrtt = "1 ms"\n[[flow]]\ncc = "cubic"\n[pub
     ("text", "says"),
     [
         ("sweeps = 1", "sweeps: not allowed"),
+        ("format = 2", "format: 2 is not 1"),
         ('[path]\nrate = "1 Mbit/s"\nrtt = "1 ms"\nspeed = 3', "path.speed: not allowed"),
         ("[run]\nduration = true", "run.duration: True is no"),
         (COLUMNS + "a = 3", "published.columns.a: 3 is no string"),

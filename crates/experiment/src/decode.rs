@@ -184,7 +184,12 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
 fn brackets(fault: Fault, key: &str) -> Fault {
     let cure = match (fault.message.as_str(), key) {
         ("expected a list, got a table", "flow" | "link" | "expect") => format!(": write [[{key}]], with two brackets"),
-        ("expected a list, got a table", _) => format!(": write {key} = [{{…}}], with brackets around it"),
+        ("expected a list, got a table", "changes" | "row") => {
+            format!(": write {key} = [{{…}}], with brackets around it")
+        }
+        ("expected a list, got a table", "route" | "back" | "pool" | "order" | "figure") => {
+            format!(": write {key} = [\"…\"], with each of them in quotes")
+        }
         (message, "path" | "run") if message.ends_with("got a list") => format!(": write [{key}], with one bracket"),
         _ => return fault,
     };

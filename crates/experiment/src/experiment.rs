@@ -11,7 +11,7 @@ use crate::compare::Comparison;
 use crate::limits::TEXT_MAX;
 use crate::prune::prune;
 use crate::published::Published;
-use crate::raw::File;
+use crate::raw::{File, refuse_other_format};
 use crate::source::{Checked, Fault, Place, Source, Sources};
 use crate::sweep;
 use crate::trace::Traces;
@@ -41,16 +41,8 @@ pub fn parse(text: &str, file: &str) -> Result<Experiment, Error> {
 
 /// As [`parse`], with congestion controls that the registry does not know, such as classes in Python.
 pub fn parse_with(text: &str, file: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
-    if line::is_one_line(text) && !is_toml(text, file) {
-        line_with(text, file, extra_cc)
-    } else {
-        toml_with(text, file, extra_cc)
-    }
-}
-
-/// Parses the one-line form, such as `12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s`.
-pub fn one_line(text: &str) -> Result<Experiment, Error> {
-    line_with(text, "", &[])
+    let is_line = if named(file) { line::is_one_line(text) } else { line::is_one_line(text) || line::is_meant(text) };
+    if is_line && !is_toml(text, file) { line_with(text, file, extra_cc) } else { toml_with(text, file, extra_cc) }
 }
 
 /// Whether a mistake in this single line is to be told as one of TOML: the file says that it is, or there is no colon,
@@ -63,19 +55,24 @@ fn named(file: &str) -> bool {
     !file.is_empty() && !file.starts_with('<')
 }
 
+/// The folder that files named in a text are looked for in.
+fn folder(file: &str) -> &Path {
+    let beside = if named(file) { Path::new(file).parent() } else { None };
+    beside.unwrap_or(Path::new(""))
+}
+
 fn line_with(text: &str, file: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
     let source = if named(file) {
         Source { name: file.into(), text: text.trim_end().into(), has_lines: true }
     } else {
         Source { name: format!("{:?}", text.trim()), text: text.trim().into(), has_lines: false }
     };
-    begin(source, Path::new(""), extra_cc, line::read)
+    begin(source, folder(file), extra_cc, line::read)
 }
 
 fn toml_with(text: &str, file: &str, extra_cc: &[&str]) -> Result<Experiment, Error> {
-    let base = Path::new(file).parent().unwrap_or(Path::new(""));
     let source = Source { name: file.into(), text: text.into(), has_lines: true };
-    begin(source, base, extra_cc, |text| parse_document(text, 0))
+    begin(source, folder(file), extra_cc, |text| parse_document(text, 0))
 }
 
 fn begin(
@@ -91,6 +88,7 @@ fn begin(
         Err(Fault::new(format!("the text has {} bytes; allowed are {TEXT_MAX}", text.len())))
     } else {
         read(&text).and_then(|mut doc| {
+            refuse_other_format(&doc)?;
             assign::name_flows(&mut doc);
             normalise(&mut doc)?;
             Parts::of(&doc).map(|parts| (doc, parts))

@@ -56,7 +56,7 @@ pub use claim::{Claim, Over, Verdict};
 pub use clock::{Counter, Rounding, TickParams};
 pub use compare::{Agreement, Compared, Comparison, OwnRuns};
 pub use error::Error;
-pub use experiment::{Case, Experiment, one_line, parse, parse_with};
+pub use experiment::{Case, Experiment, parse, parse_with};
 pub use metric::metrics;
 pub use published::{Cell, Published};
 pub use scenario::{

@@ -6,6 +6,7 @@
 
 use crate::limits::{RATE_MAX, RATE_MIN};
 use crate::quantity::{Buffer, Quantity, read_rate};
+use crate::raw::full_key;
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::traffic::TRAFFIC;
 use crate::tree::{Any, At, Table};
@@ -30,6 +31,17 @@ pub(crate) fn is_one_line(text: &str) -> bool {
     }
 }
 
+/// Does this text, which comes from no file, mean to be in the one-line form? In TOML of one line a colon stands in quotes.
+pub(crate) fn is_meant(text: &str) -> bool {
+    let text = text.trim();
+    let mut quoted = false;
+    let colon = |c: char| {
+        quoted ^= c == '"' || c == '\'';
+        c == ':' && !quoted
+    };
+    !text.contains('\n') && !text.starts_with(['[', '#']) && split(text, colon).len() > 1
+}
+
 /// A piece of the line and where it starts.
 #[derive(Clone, Copy, Debug)]
 struct Piece<'a> {
@@ -48,13 +60,13 @@ impl<'a> Piece<'a> {
     fn node(self) -> At<Any> {
         At { value: Any::Text(self.text.into()), place: self.place() }
     }
-    fn split(self, at: impl Fn(char) -> bool) -> Vec<Piece<'a>> {
+    fn split(self, at: impl FnMut(char) -> bool) -> Vec<Piece<'a>> {
         split(self.text, at).into_iter().map(|p| Piece { start: p.start + self.start, ..p }).collect()
     }
 }
 
 /// Splits outside parentheses.
-fn split(text: &str, at: impl Fn(char) -> bool) -> Vec<Piece<'_>> {
+fn split(text: &str, mut at: impl FnMut(char) -> bool) -> Vec<Piece<'_>> {
     let (mut pieces, mut depth, mut start) = (Vec::new(), 0i32, 0);
     for (i, c) in text.char_indices() {
         match c {
@@ -174,10 +186,17 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
     if Stack::parse(text).is_some() {
         return Ok("stack");
     }
-    if text.starts_with("packets(") {
-        return Ok("buffer");
+    // Neither is a spec: what they hold has no name.
+    for (start, name) in [("packets(", "buffer"), ("trace(", "rate")] {
+        if text.starts_with(start) {
+            return Ok(name);
+        }
     }
     let Ok(spec) = text.parse::<Spec>() else {
+        let key = word.split(|c| c == '=')[0].text;
+        if key.len() < text.len() {
+            return Err(setting(word, key, &text[key.len() + 1..], so_far));
+        }
         return Err(Fault::at(word.place(), format!("{text:?} is no rate, time, buffer, loss or queue, {LIKE}")));
     };
     let stack = did_you_mean(text, Stack::choices().iter().copied());
@@ -185,10 +204,20 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
         return Err(Fault::at(word.place(), format!("{text:?} is no queue and no stack{stack}")));
     }
     Ok(match spec.name.as_str() {
-        "trace" => "rate",
         "gilbert" | "periodic" => "loss",
         _ => "queue",
     })
+}
+
+/// `loss=1%`, where "1%" would do, or a key that no word sets.
+fn setting(word: Piece<'_>, key: &str, value: &str, so_far: &Table) -> Fault {
+    let piece = Piece { text: value, start: word.start + word.text.len() - value.len() };
+    let cure = match (classify(piece, so_far), full_key(key)) {
+        (Ok(name), _) if name == key => format!("write {value:?} alone"),
+        (_, Some(full)) if !value.is_empty() => format!("give --set '{full}={value}' for it"),
+        _ => "write \"1%\" and not \"loss=1%\", and --set KEY=VALUE for what has no word".into(),
+    };
+    Fault::at(word.place(), format!("{:?}: what stands before the colon are words without \"=\": {cure}", word.text))
 }
 
 fn without_unit(word: Piece<'_>, number: &str) -> Fault {
@@ -280,6 +309,12 @@ mod tests {
         {
             assert!(is_one_line(line), "{line}");
         }
+        for meant in ["12Mbit/s 40ms loss=1%: cubic", "rate = 12Mbit/s rtt = 40ms: cubic(beta=0.7)"] {
+            assert!(is_meant(meant) && !is_one_line(meant), "{meant}");
+        }
+        for toml in ["format = 1", "title = \"a: b\"", "title = 'a: b'", "[path]", "# nothing: at all", "a = 1\nb: 2"] {
+            assert!(!is_meant(toml), "{toml}");
+        }
         for toml in ["format = 1", "title = \"a: b\"", "[path]", "# nothing: at all", "", "a = 1\nb: 2"] {
             assert!(!is_one_line(toml), "{toml}");
         }
@@ -330,6 +365,7 @@ mod tests {
         b.sort();
         assert_eq!(a, b);
         assert_eq!(keys("10Mbit 40ms packets(2 BDP)")[2..], [("buffer".to_string(), "packets(2 BDP)".to_string())]);
+        assert_eq!(keys("trace(lte.up) 40ms")[0], ("rate".to_string(), "trace(lte.up)".to_string()));
         assert_eq!(
             keys("10Mbit 40ms 340ms 1% freebsd-11")[2..],
             [

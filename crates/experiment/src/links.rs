@@ -4,7 +4,7 @@ use crate::clock::clock;
 use crate::flows::Wire;
 use crate::limits::{CHANGES_MAX, LINKS_MAX, RATE_MAX, RATE_MIN, RTT_MAX, RTT_MIN};
 use crate::loss::LossText;
-use crate::quantity::{Buffer, ClockKind, Probability, Q, Queue, RateText, SpecOf, Word};
+use crate::quantity::{AccessText, Buffer, ClockKind, Probability, Q, Queue, RateText, SpecOf, Word};
 use crate::raw::{File, FlowFile, LinkChange, LinkFile, LossWhere, Opt, ReorderFile};
 use crate::resolve::{Context, Laid, buffer, halves, within};
 use crate::scenario::{Change, Clock, Link, LinkId, LossAt, LossModel, RateSpec, Reorder};
@@ -125,13 +125,9 @@ fn rate_within(rate: Rate, place: crate::source::Place, key: &str) -> Checked<Ra
 }
 
 /// The rate of a sender's own link: a constant, or none.
-pub(crate) fn access(at: &Opt<RateText>, key: &str) -> Checked<Option<Rate>> {
+pub(crate) fn access(at: &Opt<AccessText>, key: &str) -> Checked<Option<Rate>> {
     let Some(at) = at else { return Ok(None) };
-    match at.value.0 {
-        RateText::Unlimited => Ok(None),
-        RateText::Constant(rate) => rate_within(rate, at.place, key).map(Some),
-        RateText::Trace(_) => Err(Fault::at(at.place, "an access link takes a constant rate, not a trace").under(key)),
-    }
+    at.value.0.0.map(|rate| rate_within(rate, at.place, key)).transpose()
 }
 
 /// Where a key was written, if it was.

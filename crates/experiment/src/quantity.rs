@@ -4,7 +4,7 @@ mod measures;
 mod numbers;
 mod words;
 
-pub(crate) use self::measures::{Buffer, RateText, Volume, read_rate};
+pub(crate) use self::measures::{AccessText, Buffer, RateText, Volume, read_rate};
 pub(crate) use self::numbers::{Burst, Parts, Probability, Version, Whole};
 pub(crate) use self::words::{Cc, ClockKind, Kind, Name, Queue, SpecOf, Word};
 

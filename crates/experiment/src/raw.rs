@@ -1,14 +1,18 @@
 //! The file as users write it. The doc comments here are the reference: the JSON schema and
 //! `docs/experiment-file.md` are made from them.
 
+use crate::decode::decode;
+use crate::limits::FORMAT;
 use crate::loss::LossText;
 use crate::published::PublishedFile;
 use crate::quantity::{
-    Buffer, Burst, Cc, ClockKind, Kind, Name, Parts, Probability, Q, Queue, RateText, SpecOf, Version, Whole, Word,
+    AccessText, Buffer, Burst, Cc, ClockKind, Kind, Name, Parts, Probability, Q, Queue, RateText, SpecOf, Version,
+    Whole, Word,
 };
 use crate::scenario::Vary;
+use crate::source::Checked;
 use crate::sweep::SweepFile;
-use crate::tree::{Any, At};
+use crate::tree::{Any, At, get};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 use tcp::Stack;
@@ -27,7 +31,7 @@ pub(crate) type Opt<T> = Option<At<Q<T>>>;
 #[schemars(rename = "experiment")]
 pub(crate) struct File {
     /// Version of this format.
-    #[schemars(extend("default" = 1, "examples" = [1]))]
+    #[schemars(extend("const" = FORMAT, "default" = FORMAT, "examples" = [FORMAT]))]
     pub format: Opt<Version>,
     /// What the experiment shows, in a line.
     #[schemars(extend("examples" = ["HLDG against CUBIC, 340 ms buffer"]))]
@@ -55,6 +59,13 @@ pub(crate) struct File {
     /// What a publication printed, cell by cell. One table `[published]` or several `[[published]]`.
     #[schemars(with = "Option<PublishedFile>")]
     pub published: Option<At<Any>>,
+}
+
+/// Refuses another format before anything else of a file: what that has for keys is not known.
+pub(crate) fn refuse_other_format(doc: &At<Any>) -> Checked<()> {
+    let Any::Table(root) = &doc.value else { return Ok(()) };
+    let Some(format) = get(root, "format") else { return Ok(()) };
+    decode::<At<Q<Version>>>(format).map(|_| ()).map_err(|fault| fault.under("format"))
 }
 
 /// The key with the table that it belongs to: `path.rtt` for `rtt`, `flow.*.cc` for `cc`.
@@ -120,7 +131,7 @@ pub(crate) struct PathFile {
     /// Rate of every sender's own link. Its queue has no limit: where it is slower than the bottleneck, it fills without
     /// end under an algorithm that waits for losses, and the RTT with it.
     #[schemars(extend("default" = "unlimited", "examples" = ["1 Gbit/s"]))]
-    pub access: Opt<RateText>,
+    pub access: Opt<AccessText>,
     /// Clock of the emulator, both ways: `exact`, or `tick(hz=1000)` as dummynet, with the settings of the table below.
     #[schemars(extend("default" = "exact", "examples" = ["tick(hz=1000)"]))]
     pub clock: Opt<SpecOf<ClockKind>>,
@@ -314,7 +325,7 @@ pub(crate) struct FlowFile {
     pub offload: Opt<Burst>,
     /// Rate of the sender's own link, whose queue has no limit. Default: `path.access`.
     #[schemars(extend("examples" = ["100 Mbit/s"]))]
-    pub access: Opt<RateText>,
+    pub access: Opt<AccessText>,
     /// What it sends; the kinds are listed below.
     #[schemars(extend("default" = "bulk", "examples" = ["cbr(rate=1Mbit/s)", "web"]))]
     pub traffic: Opt<SpecOf<Kind>>,

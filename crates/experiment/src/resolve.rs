@@ -201,7 +201,7 @@ pub(crate) fn buffer(
     if size.is_zero() || size > BUFFER_MAX {
         let given = at.value.0.write().show();
         let bytes = if matches!(volume, Volume::Size(_)) { String::new() } else { format!(" is {} B and", size.get()) };
-        return fail(format!("{given}{bytes} is out of range: allowed is 1B to {}", BUFFER_MAX.show()));
+        return fail(format!("{given}{bytes} is out of range: allowed is one packet to {}", BUFFER_MAX.show()));
     }
     Ok(match at.value.0 {
         Buffer::Slots(_) => Limit::Packets(size.get().div_ceil(MTU.get()) as usize),

@@ -103,6 +103,8 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("rtt = \"40 ms\"", "rtt = 2026-11-21"),
         ("format = 1", "format = 2"),
         ("format = 1", "format = \"1\""),
+        ("format = 1", "format = 1.0"),
+        ("format = 1", "format = 2\nfoo = 1"),
         ("[path]", "[[path]]"),
         ("[run]", "[[run]]"),
         ("rtt = \"40 ms\"", "rtt = \"40 ms\"\nloss = nan"),
@@ -144,6 +146,9 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("rate = \"12 Mbit/s\"", "rate = \"unlimited\""),
         ("buffer = \"2 BDP\"", "buffer = \"0 packets\""),
         ("buffer = \"2 BDP\"", "buffer = \"0 BDP\""),
+        ("buffer = \"2 BDP\"", "buffer = \"0 B\""),
+        ("buffer = \"2 BDP\"", "access = \"x\""),
+        ("buffer = \"2 BDP\"", "access = \"trace(lte.up)\""),
         ("buffer = \"2 BDP\"", "buffer = \"0.01 BDP\""),
         ("buffer = \"2 BDP\"", "buffer = \"1000000000 BDP\""),
         ("buffer = \"2 BDP\"", "buffer = \"20000000000 packets\""),
@@ -203,6 +208,8 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("start = \"10 s\"", "traffic = \"blk\""),
         ("start = \"10 s\"", "traffic = \"tmix(file=x)\""),
         ("start = \"10 s\"", "traffic = \"tmix(load=0.5, scale=2)\""),
+        ("start = \"10 s\"", "traffic = \"tmix(file=x, reply=1kB)\""),
+        ("start = \"10 s\"", "traffic = \"tmix(bin=1s, shuffle=false)\""),
         ("start = \"10 s\"", "traffic = \"bytes(size=0B)\""),
         ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"cubic(reference=bsd)\""),
         ("start = \"10 s\"", "traffic = \"bytes(size=10)\""),
@@ -234,6 +241,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("buffer = \"2 BDP\"", "up_queue = \"fifo\""),
         ("start = \"10 s\"", "direction = \"up\""),
         ("start = \"10 s\"", "route = [\"core\"]"),
+        ("start = \"10 s\"", "route = {core = 1}"),
         ("rate = \"12 Mbit/s\"", "rate = \"trace(no-such-file)\""),
         ("rate = \"12 Mbit/s\"", "rate = \"trace()\""),
         ("start = \"10 s\"", "rtt = \"1 ms\"\n[[path.changes]]\nat = \"5 s\"\nrtt = \"0 ms\""),
@@ -278,6 +286,8 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         "[sweep]\n\"pth.rtt\" = [\"10 ms\"]\n",
         "[sweep]\n\"flow.c.cc\" = [\"newreno\"]\n",
         "[sweep]\n\"flow.a.name\" = [\"x\"]\n",
+        "[sweep]\n\"flow.a.cc\" = [\"cubic\", \"hldg\"]\n\"flow.b.cc\" = [\"cubic\"]\n\"flow.*.cc\" = [\"vegas\", \"cdg\"]\n",
+        "[sweep]\n\"link.bottleneck.queue\" = [\"codel\"]\n",
         "[sweep]\n\"path.rtt\" = [\"10 ms\"]\nzip = {\"path.rtt\" = [\"20 ms\"]}\n",
         "[sweep.zip]\n\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"path.rate\" = [\"1 Mbit/s\"]\n",
         "[sweep]\n\"run.seed\" = [1, 2, 3]\n\"flow.a.cc.beta\" = [0.5, 5]\n",
@@ -299,12 +309,22 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\nrow = [{values = {maen = 3}}]\n",
         "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\nrow = [{values = {mean = \"x\"}}]\n",
         "[published]\ntolerance = \"wide\"\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\n",
+        "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\n",
+        "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\nrow = [{values = {}}]\n",
+        "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\norder = [\"maen\"]\nrow = [{values = {mean = 3}}]\n",
+        "[published]\nthat = \"flow.a.share\"\ndown = \"path.rate\"\nacross = \"path.rate\"\ngrid = [[\"\", \"1 ms\"], [\"1 ms\", 1]]\n",
+        "[published]\nthat = \"flow.a.share\"\ndown = \"path.rate\"\nacross = \"path.rtt\"\nwhen = {\"path.rtt\" = \"1 ms\"}\ngrid = [[\"\", \"1 ms\"], [\"1 Mbit/s\", 1]]\n",
+        "[published]\nthat = \"flow.a.share\"\ndown = \"path.rate\"\nacross = \"path.rtt\"\ngrid = [[\"\", \"1 ms\"], [\"1 Mbit/s\", \"\"]]\n",
         "[published]\nthat = \"flow.a.share\"\ndown = \"path.rate\"\nacross = \"path.rtt\"\ngrid = [[\"\", \"1 ms\"], [\"1 Mbit/s\"]]\n",
     ] {
         show(&format!("and: {rest}").trim_end().replace('\n', " ⏎ "), error(&format!("{GOOD}{rest}"), &[]));
     }
     let when = "[[expect]]\nthat = \"flow.a.share\"\nis = \">= 0.25\"\nwhen = {\"path.rtt\" = \"80 ms\"}\n";
     show("a value that is not swept", error(&format!("{GOOD}{SWEEP}{when}"), &[]));
+    for when in ["{path.rtt = \"10 ms\"}", "{\"path.rtt\" = []}"] {
+        let claim = format!("[[expect]]\nthat = \"flow.a.share\"\nis = \">= 0.25\"\nwhen = {when}\n");
+        show(&format!("when = {when}"), error(&format!("{GOOD}{SWEEP}{claim}"), &[]));
+    }
     let pooled = |rest: &str| {
         let claim = format!("[[expect]]\nthat = \"flow.a.share\"\nis = \"<= flow.a.share\"\n{rest}\n");
         error(&format!("{GOOD}{SWEEP}{claim}"), &[])
@@ -321,6 +341,9 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
     };
     let of_two = "when = {\"path.buffer\" = \"2 BDP\"}\nagainst = {\"path.buffer\" = \"1 BDP\", \"path.rtt\" = [\"10 ms\", \"40 ms\"]}";
     show("a case beside two", zipped(of_two));
+    let row = "[published]\ncolumns = {share = \"flow.a.share\"}\n\
+               row = [{when = {\"path.rtt\" = \"10 ms\", \"path.buffer\" = \"2 BDP\"}, values = {share = 0.5}}]\n";
+    show("a printed case that no row of a zip makes", error(&format!("{GOOD}{zip}{row}"), &[]));
     show("a case that no row of a zip makes", zipped("when = {\"path.rtt\" = \"10 ms\", \"path.buffer\" = \"2 BDP\"}"));
     let fine = (0..400).map(|i| format!("\"{} ms\"", i + 1)).collect::<Vec<_>>().join(", ");
     let rates = fine.replace("ms", "Mbit/s");
@@ -344,6 +367,13 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("flow.a", "newreno"),
         ("flow.a.cc.bta", "0.5"),
         ("flow.a.cc.beta.x", "0.5"),
+        ("flow.a.cc.slow_start.low", "16"),
+        ("flow.a.name", "1"),
+        ("link.bottleneck.queue", "codel"),
+        ("link.return.rate", "1Mbit/s"),
+        ("link.return.loss", "1 %"),
+        ("link.*.delay", "1ms"),
+        ("format", "2"),
         ("run.repeat", "three"),
         ("run..repeat", "3"),
         ("path.buffer", "340"),
@@ -394,6 +424,9 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         "12Mbit/s 40ms: newreno: 2",
         "12Mbit/s 40ms: newreno@1s@2s",
         "12Mbit/s 40ms: 99999999999999999999 newreno",
+        "12Mbit/s 40ms loss=1%: newreno",
+        "rate = 12Mbit/s rtt = 40ms: newreno",
+        "12Mbit/s 40ms mss=536B: newreno",
     ] {
         show(line, error_in("", line, &[]));
     }

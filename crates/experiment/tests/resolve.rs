@@ -400,7 +400,7 @@ fn a_value_spelled_otherwise_is_the_same_question() {
 
 #[test]
 fn the_one_line_form_is_a_file() -> Result<(), Error> {
-    let e = experiment::one_line("12Mbit/s 40ms 2BDP fifo: newreno, 2 cubic@10s-50s, web, voip@5s")?;
+    let e = parse("12Mbit/s 40ms 2BDP fifo: newreno, 2 cubic@10s-50s, web, voip@5s", "")?;
     let s = &e.cases()?[0].scenario;
     let names: Vec<&str> = s.flows.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(names, ["newreno", "cubic", "cubic-2", "web", "voip"]);
@@ -408,7 +408,7 @@ fn the_one_line_form_is_a_file() -> Result<(), Error> {
     assert_eq!(s.flows[3].cc.to_string(), "cubic");
     let file = parse(&e.to_toml(), "x.toml")?;
     assert_eq!((file.cases()?[0].hash.as_str(), file.hash()), (e.cases()?[0].hash.as_str(), e.hash()));
-    let shuffled = experiment::one_line("fifo 40ms 2BDP 12Mbit/s: newreno, 2 cubic@10s-50s, web, voip@5s")?;
+    let shuffled = parse("fifo 40ms 2BDP 12Mbit/s: newreno, 2 cubic@10s-50s, web, voip@5s", "")?;
     assert_eq!(shuffled.hash(), e.hash());
     Ok(())
 }

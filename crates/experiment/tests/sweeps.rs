@@ -107,3 +107,12 @@ fn words_for_true_and_a_format_that_is_left_out_are_spellings() {
     let sweep = "[sweep]\n\"path.queue\" = [\"pie(ecn=on)\", \"pie(ecn=off)\"]\n";
     good(&format!("{PATH}{A}{sweep}{claim}"));
 }
+
+#[test]
+fn a_line_in_a_file_reads_traces_beside_it() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/line.txt");
+    let e = parse("trace(twelve.trace) 40ms 1BDP fifo: newreno", file).unwrap_or_else(|e| panic!("{e:#}"));
+    let all = cases(&e);
+    let Some(RateSpec::Trace { times, .. }) = &all[0].scenario.links[0].rate else { panic!("no trace") };
+    assert_eq!((times.len(), times[0]), (10, Instant::from_millis(1)));
+}

@@ -129,6 +129,31 @@ impl Quantity for RateText {
     }
 }
 
+/// How fast a sender's own link sends, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AccessText(pub Option<Rate>);
+
+impl Quantity for AccessText {
+    fn what() -> String {
+        "a rate such as \"1 Gbit/s\", or \"unlimited\"".into()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "unlimited" => Ok(AccessText(None)),
+            trace if trace.starts_with("trace(") => {
+                Err(format!("{text:?}: an access link takes a constant rate, not a trace"))
+            }
+            _ => read_rate(text, &Self::what()).map(|rate| AccessText(Some(rate))),
+        }
+    }
+    fn number(x: f64) -> Result<Self, String> {
+        <Rate as Quantity>::number(x).map(|rate| AccessText(Some(rate)))
+    }
+    fn write(&self) -> Any {
+        self.0.map_or_else(|| Any::Text("unlimited".into()), |rate| rate.write())
+    }
+}
+
 /// The size of a buffer, as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Buffer {

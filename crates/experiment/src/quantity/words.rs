@@ -46,6 +46,9 @@ impl Quantity for Name {
         }
         Ok(Name(text.into()))
     }
+    fn number(x: f64) -> Result<Self, String> {
+        Err(format!("{x} is a number, and a name is text: write \"{x}\", with the quotes"))
+    }
     fn write(&self) -> Any {
         Any::Text(self.0.clone())
     }
