@@ -4,18 +4,19 @@
 //! ```text
 //! RTT_now = smallest of 40 ms and 20 packets;    q = RTT_now − RTT_min;    Q_data = w·q/RTT_now, own bytes in the queue
 //! slow start     ends at q > 2·Q_low (16 samples of a round), the first one with a decrease
-//! cubic          w = C(t − K)³ + w_max                                  until q > Q_low
+//! cubic          w = C(t − K)³ + max(w_max, first w); while there is no w_max w/20 a round at least     until q > Q_low
 //! fair flow      Q_data < X(t): w += X(t) − Q_data;  X(t) = (t/φ)³ bytes, t in ms       until q > Q_target
 //! hold           w stays for t_sync, so that every flow sees the queue full
 //! decrease       w = (w − Q_data)·γ;   K = cbrt(w_max·(1 − γ·RTT_min/RTT_now)/C);   to cubic
+//! w < 5 packets  only the cubic; no decrease leaves fewer
 //! loss           w·717/1024, as CUBIC;   K for that
 //! RTT_min        taken anew when 100 decreases in a row have not come within 0.1 ms of it
 //! ```
 //! Source: Hock, Neumeister, Zitterbart and Bless, TCP LoLa, LCN 2017, as the HLDG thesis tells it in section 2.4.1.10
 //! (Eq 2.12). Q_low, Q_target, φ, γ, C and t_sync are those of the published port to ns-3 (TheRisingStar/Implementation-of-
-//! TCP-LoLa-in-ns-3), whose page also has the paper's 100 decreases; how RTT_now is taken, what slow start and loss do, and
-//! the bound on a step of the fair flow are the authors' module for Linux, v1.5. That one has 0.5 and 5 ms, γ = 927/1024,
-//! 10 decreases, and an X of t³/75³ packets.
+//! TCP-LoLa-in-ns-3), whose page also has the paper's 100 decreases; how RTT_now is taken, what slow start and loss do, how
+//! the cubic begins, the 5 packets and the bound on a step of the fair flow are the authors' module for Linux, v1.5. That one
+//! has 0.5 and 5 ms, γ = 927/1024, 10 decreases, and an X of t³/75³ packets.
 
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Setup, causes, exits,
@@ -42,6 +43,8 @@ params::params! {
         beta: f64 = 717.0 / 1024.0, 0.1 => 0.99;
         /// So many decreases without a sample near RTT_min, and it is taken anew.
         forget: u32 = 100, 1 => 1_000_000;
+        /// Packets of window below which nothing ends CUBIC's growth, and that a decrease leaves (the authors' `cwnd_min`).
+        least: f64 = 5.0, 1.0 => 1000.0;
     }
     check |p| {
         if p.q_low < p.q_target { Ok(()) } else { Err(ParamError::Conflict("lola: q_low must be below q_target (1ms and 5ms)".into())) }
@@ -51,6 +54,8 @@ params::params! {
 /// What the window does, and since when or until when.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
+    /// The cubic, once an ACK is neither slow start's nor a repair's.
+    Begin,
     Cubic(Instant),
     Fair(Instant),
     Hold(Instant),
@@ -62,16 +67,19 @@ const INTERVAL: Duration = Duration::from_millis(40);
 const PACKETS: f64 = 20.0;
 /// In slow start this many are enough (HyStart's way), and only a window of at least as many ends it.
 const START_PACKETS: f64 = 16.0;
+/// Before the first decrease a round adds one packet for so many, or more (`bictcp_update`).
+const UNKNOWN: f64 = 20.0;
 /// A sample this near RTT_min confirms it.
 const NEAR: Duration = Duration::from_micros(100);
 
-/// State: what it is doing, where the cubic has its plateau (packets) and when it gets there (seconds); the delays; and
-/// what a round adds in fair flow (packets).
+/// State: what it is doing; the window that the last decrease found (packets, 0 before the first), where the cubic has its
+/// plateau (packets) and when it gets there (seconds); the delays; and what a round adds in fair flow (packets).
 #[derive(Debug)]
 pub struct Lola {
     p: Params,
     state: State,
     w_max: f64,
+    plateau: f64,
     k: f64,
     base: Duration,
     unconfirmed: u32,
@@ -105,8 +113,9 @@ impl Algorithm for Lola {
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         Lola {
             p: p.clone(),
-            state: State::Cubic(setup.flow.now),
+            state: State::Begin,
             w_max: 0.0,
+            plateau: 0.0,
             k: 0.0,
             base: Duration::MAX,
             unconfirmed: 0,
@@ -132,27 +141,27 @@ impl Lola {
         Bytes::from_f64(x * x * x)
     }
 
-    /// The window of the cubic at a time since the decrease.
-    fn cubic(&self, t: Duration, mss: Bytes) -> Bytes {
+    /// The cubic at a time since it began, in packets.
+    fn cubic(&self, t: Duration) -> f64 {
         let x = t.as_secs_f64() - self.k;
-        mss.mul_f64((self.p.c * x * x * x + self.w_max).max(0.0))
+        self.p.c * x * x * x + self.plateau
     }
 
-    /// Starts the cubic anew from that part of the window, which it returns, with its plateau at `w_max`.
-    fn begin_cubic(&mut self, flow: &Flow, left: f64, w_max: f64) -> Bytes {
-        let to = flow.cwnd.mul_f64(left);
-        self.w_max = w_max;
-        self.k = math::cbrt((w_max - to.packets(flow.mss)).max(0.0) / self.p.c);
+    /// The cubic begins at the present window: below w_max it gets there at K, else it goes on from its plateau.
+    fn begin_cubic(&mut self, flow: &Flow) {
+        let w = flow.cwnd.packets(flow.mss);
+        self.plateau = self.w_max.max(w);
+        self.k = math::cbrt((self.plateau - w) / self.p.c);
         self.state = State::Cubic(flow.now);
         // What is heard in the next two round trips was sent before.
         (self.least, self.packets, self.until) = (None, 0.0, flow.now + self.rtt.max(flow.min_rtt) * 2);
-        to
     }
 
     /// The window that leaves the queue empty.
     fn tailored_decrease(&mut self, flow: &Flow) -> Bytes {
-        let to = self.begin_cubic(flow, self.p.gamma * self.empty_part(), flow.cwnd.packets(flow.mss));
+        (self.w_max, self.state) = (flow.cwnd.packets(flow.mss), State::Begin);
         self.unconfirmed += 1;
+        let to = flow.cwnd.mul_f64(self.p.gamma * self.empty_part()).max(flow.mss.mul_f64(self.p.least));
         if self.unconfirmed > self.p.forget {
             (self.base, self.unconfirmed) = (Duration::MAX, 0);
         }
@@ -176,8 +185,8 @@ impl Lola {
         }
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
         self.packets += packets;
-        let starts = flow.in_slow_start();
-        starts && self.packets >= START_PACKETS || !starts && self.packets >= PACKETS && flow.now >= self.until
+        let due = flow.now >= self.until && flow.cwnd.packets(flow.mss) >= self.p.least;
+        if flow.in_slow_start() { self.packets >= START_PACKETS } else { self.packets >= PACKETS && due }
     }
 
     /// An RTT_now is whole.
@@ -186,14 +195,11 @@ impl Lola {
         let queue = self.rtt.saturating_sub(self.base);
         if flow.in_slow_start() {
             if queue > self.p.q_low * 2 && flow.cwnd.packets(flow.mss) >= START_PACKETS {
-                let (rtt, base_rtt) = (self.rtt.as_nanos() as i64, self.base.as_nanos() as i64);
-                let why = exits::QUEUED;
-                flow.leave_slow_start(causes::SlowStartExit { reason: why, rtt, base_rtt, ..Default::default() });
+                let (reason, rtt, base_rtt) = (exits::QUEUED, self.rtt.as_nanos() as i64, self.base.as_nanos() as i64);
+                flow.leave_slow_start(causes::SlowStartExit { reason, rtt, base_rtt, ..Default::default() });
                 // Later ones stop at the window they have; there is a plateau to go to.
                 if self.w_max == 0.0 {
                     self.decrease(flow);
-                } else {
-                    self.begin_cubic(flow, 1.0, self.w_max);
                 }
             }
             return;
@@ -228,11 +234,11 @@ impl Lola {
         let w = flow.cwnd.packets(flow.mss);
         match self.state {
             State::Cubic(since) => {
-                let to = self.cubic(flow.now.since(since) + self.base.min(flow.srtt), flow.mss).packets(flow.mss);
-                (to - w).clamp(0.0, w / 2.0)
+                let least = if self.w_max == 0.0 { w / UNKNOWN } else { 0.0 };
+                (self.cubic(flow.now.since(since) + self.base.min(flow.srtt)) - w).clamp(least, w / 2.0)
             }
             State::Fair(_) => self.step.min(w / 4.0),
-            State::Hold(_) => 0.0,
+            State::Begin | State::Hold(_) => 0.0,
         }
     }
 }
@@ -240,11 +246,11 @@ impl Lola {
 impl CongestionControl for Lola {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.heard = flow.now;
-        // As CUBIC's in Linux, the curve begins with the first ACK that it decides on.
-        if let State::Cubic(since) = &mut self.state
-            && (flow.in_slow_start() || !flow.phase.grows())
-        {
-            *since = flow.now;
+        // As CUBIC's in Linux, the curve begins with the first ACK that it decides on, whatever slow start came before.
+        match (self.state, flow.phase.grows() && !flow.in_slow_start()) {
+            (State::Begin, true) => self.begin_cubic(flow),
+            (State::Cubic(_), false) => self.state = State::Begin,
+            _ => {}
         }
         if !flow.phase.grows() {
             return;
@@ -269,15 +275,16 @@ impl CongestionControl for Lola {
     fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
         let (w, beta) = (flow.cwnd.packets(flow.mss), self.p.beta);
         // CUBIC's fast convergence.
-        let w_max = if w < self.w_max { w * (1.0 + beta) / 2.0 } else { w };
-        Reaction::Reduce(self.begin_cubic(flow, beta, w_max))
+        self.w_max = if w < self.w_max { w * (1.0 + beta) / 2.0 } else { w };
+        self.state = State::Begin;
+        Reaction::Reduce(flow.cwnd.mul_f64(beta))
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: crate::Event) {
-        if event == crate::Event::Restart {
-            let idle = flow.now.since(self.heard);
-            let (State::Cubic(at) | State::Fair(at) | State::Hold(at)) = &mut self.state;
-            *at += idle;
+        if event == crate::Event::Restart
+            && let State::Cubic(at) | State::Fair(at) | State::Hold(at) = &mut self.state
+        {
+            *at += flow.now.since(self.heard);
         }
     }
 

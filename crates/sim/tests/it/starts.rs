@@ -67,6 +67,15 @@ fn slow_starts_go_with_any_algorithm_that_allows_them() {
 }
 
 #[test]
+fn lola_grows_behind_a_slow_start_that_is_not_its_own() {
+    // CDG's leaves at a third of what the path holds, paced start at nine tenths, before LoLa has seen a queue.
+    for start in ["hystart", "paced", "cdg"] {
+        let r = run(&dumbbell(100.0, 40.0, 1000, "fifo", &[&format!("lola(slow_start={start})")], 10));
+        assert!(r.links[0].utilisation.unwrap() > 0.9, "{start}: {:?}", r.links[0].utilisation);
+    }
+}
+
+#[test]
 fn a_drifting_clock_looks_like_a_queue_to_one_way_delays() {
     // LEDBAT holds 25 ms of queue; a sender whose clock loses 200 ppm sees 200 µs more delay every second.
     let queue = |skew: i64, drift: i64| {
