@@ -188,7 +188,7 @@ pub mod exits {
     pub const GRADIENT: i64 = 6;
     /// The window reached the bandwidth-delay product told by an ACK train (HLDG, Hoe).
     pub const BANDWIDTH: i64 = 7;
-    /// Too much was lost in a round (BBR v3).
+    /// Too much was lost in a round (BBR v3), or anything (Copa).
     pub const LOSS: i64 = 8;
     /// Packet pairs came back further apart than they left (CapStart).
     pub const DISPERSION: i64 = 9;

@@ -5,7 +5,7 @@
 //! d_q = RTT_standing − RTT_min       RTT_standing: min over srtt/2;  RTT_min: min over 10 s
 //! target window = RTT_standing / (δ·d_q);   cwnd ± v/(δ·cwnd) for each packet acknowledged, towards it
 //! v: 1; doubled each round once three rounds went the same way; 1 again at a turn        pacing = 2·cwnd/RTT_standing
-//! slow start: doubles until the target is passed
+//! slow start: doubles until the target is passed or something is lost
 //! competitive: the queue was not nearly empty (d_q < 0.1·(RTT_max − RTT_min), RTT_max over 4 RTTs) for 5 RTTs
 //!              1/δ += 1 a round without loss, halved on loss;  otherwise δ = 0.5
 //! ```
@@ -70,7 +70,9 @@ impl Algorithm for Copa {
         departures: &[
             "the window moves in whole packets: fractions are kept until they make one",
             "never faster than doubling in a round, however large v",
-            "a loss in the default mode changes nothing, as in the authors' code; a timeout halves the window",
+            "a loss in the default mode ends slow start and changes no window, as in the authors' code (`onDupACK`); a timeout \
+             halves it, there it ends slow start only",
+            "a mark halves the window, in any state; the authors' code does not know marks",
         ],
         start: StartRule::Fixed,
         modes: &[modes::DELAY, modes::LOSS],
@@ -199,10 +201,14 @@ impl CongestionControl for Copa {
         if self.competing {
             self.delta = (self.delta * 2.0).min(self.p.delta);
         }
-        match congestion.signal {
-            Signal::Loss if !flow.in_slow_start() => Reaction::Own,
-            _ => Reaction::Reduce(flow.cwnd / 2),
+        if congestion.signal != Signal::Loss {
+            return Reaction::Reduce(flow.cwnd / 2);
         }
+        if flow.in_slow_start() {
+            let (rtt, base_rtt) = (flow.rtt.as_nanos() as i64, flow.min_rtt.as_nanos() as i64);
+            flow.leave_slow_start(causes::SlowStartExit { reason: exits::LOSS, rtt, base_rtt, ..Default::default() });
+        }
+        Reaction::Own
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

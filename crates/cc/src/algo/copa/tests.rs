@@ -44,3 +44,16 @@ fn a_queue_never_empty_for_five_rtts_is_answered_with_a_smaller_delta() {
     let c = crate::testing::congestion(Signal::Loss, &f);
     assert_eq!((cc.on_congestion(&mut f, &c), 1.0 / cc.delta), (Reaction::Own, 2.5));
 }
+
+#[test]
+fn a_loss_ends_slow_start_and_leaves_the_window_and_a_mark_halves_it() {
+    let mut f = flow(40, 50);
+    let mut cc = Copa::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    let c = crate::testing::congestion(Signal::Ecn, &f);
+    assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(20)));
+    let c = crate::testing::congestion(Signal::Loss, &f);
+    assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Own);
+    assert_eq!((f.in_slow_start(), f.cwnd, f.ssthresh), (false, packets(40), packets(40)));
+    let exit = f.drain_events().next().unwrap();
+    assert_eq!(crate::testing::value(&exit, "reason"), exits::LOSS);
+}
