@@ -9,14 +9,14 @@
 //! a loss:             cwnd / 2
 //! avoidance:          cwnd += (srtt / RTT_virt)² packets a round, earned by unmarked data only, in the round that
 //!                     follows a mark as in any other
-//! pacing:             cwnd / srtt; twice that in slow start
+//! pacing:             cwnd / srtt; twice that below half of ssthresh
 //! ```
 //! The square: by as much less a round as rounds are shorter, and in as many more rounds. That growth goes on while the
 //! window comes down is what makes the window 2/p, as the coupling of DualPI2 wants it; DCTCP has half of that.
 //!
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04, section 2.4, partly from memory; read beside it: Cloudflare's
-//! quiche, and the authors' `tcp_prague.c` for growth (`prague_update_cwnd`), for when α moves and for what is an old flow
-//! (`prague_should_update_ewma`, `prague_new_round`, `prague_is_rtt_indep`). The flow needs `ecn = true`, and a queue that marks early (`dualpi2`, or `codel` with `ce_threshold`).
+//! quiche, and the authors' `tcp_prague.c` for growth (`prague_update_cwnd`), for pacing, for when α moves and for what is an
+//! old flow (`prague_should_update_ewma`, `prague_new_round`, `prague_is_rtt_indep`). The flow needs `ecn = true`, and a queue that marks early (`dualpi2`, or `codel` with `ce_threshold`).
 
 use crate::filter::Ewma;
 use crate::host::MarkedFraction;
@@ -135,7 +135,8 @@ impl CongestionControl for Prague {
         }
         self.grow(flow, ack.cumulative.saturating_sub(ack.ce));
         if !flow.srtt.is_zero() {
-            let ahead = if flow.in_slow_start() { 2 } else { 1 };
+            // Where the window may double once more (`prague_update_pacing_rate`).
+            let ahead = if flow.cwnd < flow.ssthresh / 2 { 2 } else { 1 };
             flow.pacing = Some((flow.cwnd.max(flow.mss) * ahead / flow.srtt).max(units::Rate::from_bps(1)));
         }
     }

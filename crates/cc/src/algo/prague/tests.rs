@@ -126,3 +126,14 @@ fn slow_start_doubles_by_unmarked_data_but_not_while_the_host_brings_the_window_
         assert_eq!(f.pacing, Some(packets(2 * window) / ms(50)));
     }
 }
+
+#[test]
+fn it_is_paced_twice_ahead_only_while_the_window_may_double_below_the_threshold() {
+    // 10 packets of 1000 bytes in 50 ms are 1.6 Mbit/s.
+    for (threshold, mbps) in [(u64::MAX, 3.2), (20_002, 3.2), (20_000, 1.6), (10_000, 1.6)] {
+        let mut f = flow(10, 50);
+        f.ssthresh = Bytes::new(threshold);
+        prague(&mut f, 500).on_ack(&mut f, &ack(0, 50));
+        assert_eq!(f.pacing, Some(Rate::from_mbps(mbps)), "{threshold}");
+    }
+}
