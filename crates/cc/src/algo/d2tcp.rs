@@ -1,16 +1,16 @@
 //! D2TCP: DCTCP whose answer to marks depends on how near the flow's deadline is.
 //!
 //! ```text
-//! d = T_c / D, between ½ and 2       T_c: time the rest takes at the present rate (a sawtooth's mean, ¾ of the window a
-//!                                    round); D: time left
+//! d = T_c / D, between ½ and 2       T_c: time that what is not yet sent takes at the present rate (a sawtooth's
+//!                                    mean, ¾ of the window a round); D: time left
 //! p = α^d                            α: DCTCP's
 //! a mark:  cwnd = (1 − p/2)·cwnd, once per window;  otherwise as DCTCP
 //! ```
 //! A far deadline (d < 1) gives way more than DCTCP does, a near one less; without one it is DCTCP.
 //!
 //! Source: Vamanan, Hasan and Vijaykumar, Deadline-aware datacenter TCP (D2TCP), SIGCOMM 2012; equations and constants
-//! checked against a public port to ns-3 (`d2tcp-socket.cc`): ¾, ½, 2, and ½ for who has missed the deadline. Here the
-//! deadline and the size are the flow's parameters: `d2tcp(size=1MB, deadline=20ms)`.
+//! checked against a public port to ns-3 (`d2tcp-socket.cc`): ¾, ½, 2, ½ for who has missed the deadline, and that data under
+//! way is no longer to be sent. Here the deadline and the size are the flow's parameters: `d2tcp(size=1MB, deadline=20ms)`.
 
 use crate::filter::Ewma;
 use crate::host::MarkedFraction;
@@ -71,7 +71,7 @@ fn imminence(rest: Bytes, cwnd: Bytes, rtt: Duration, left: Duration, most: f64)
 impl D2tcp {
     /// 1 without a deadline; the least when it has passed or all is sent: hurry would help nobody.
     fn d(&self, flow: &Flow) -> f64 {
-        let rest = self.p.size.saturating_sub(flow.delivered);
+        let rest = self.p.size.saturating_sub(Bytes::new(flow.sent_to));
         match self.due {
             None => 1.0,
             Some(due) if due > flow.now && !rest.is_zero() => {

@@ -31,3 +31,17 @@ fn near_deadlines_give_way_less_and_far_ones_more() {
     assert_eq!([after_mark(300, 20), after_mark(300, 400)], [9688, 7500]);
     assert_eq!(after_mark(0, 20), 7500, "all is sent");
 }
+
+#[test]
+fn what_is_under_way_is_no_longer_to_be_sent() {
+    let mut f = flow(100, 10);
+    let p = Params { size: packets(300), deadline: ms(20), ..Params::default() };
+    let mut cc = D2tcp::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    cc.on_ack(&mut f, &ack(0, 10));
+    // 75 packets a round: what remains takes 40, 30, 10 and no ms of the 20.
+    let d = [0, 75, 225, 300].map(|sent| {
+        (f.sent_to, f.delivered) = (packets(sent).get(), packets(sent.saturating_sub(75)));
+        cc.d(&f)
+    });
+    assert_eq!(d, [2.0, 1.5, 0.5, 0.5]);
+}
