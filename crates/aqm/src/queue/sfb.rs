@@ -10,7 +10,8 @@
 //!
 //! Every `rehash` the bins are hashed anew, so that nobody suffers for ever from meeting a flood on all levels; the new bins
 //! are filled for `warmup` before they count, by the packets let in of flows that do not listen. These are few (`penalty_rate`),
-//! so that the new bins know little of a flood yet when they take over, in Linux as here.
+//! so that they hardly raise a p. The new bins begin with the p that they had when they last counted, under another hash, in Linux
+//! as here: after a flood some are near 1, whoever is in them now, until packets that find them empty take it down.
 //!
 //! Safeguards, as Linux has them: above p = 1/2 more and more is dropped even if it could be marked; no flow holds more than
 //! `bin_max` packets.
@@ -77,9 +78,10 @@ impl Bank {
         level * p.bins + bucket(flow ^ salt, p.bins)
     }
 
+    /// Another hash. The probabilities stay where they are, as in Linux (`sfb_swap_slot`).
     fn begin(&mut self, salt: u64) {
         (self.salt, self.life) = (salt, self.life + 1);
-        self.bins.fill(Bin::default());
+        self.bins.iter_mut().for_each(|bin| bin.len = 0);
     }
 
     /// Updates p of the flow's bins. Returns the least p and the least length among them.

@@ -105,6 +105,26 @@ fn new_bins_have_learnt_before_they_count() {
 }
 
 #[test]
+fn bins_keep_their_p_under_the_next_hash() {
+    let (rehash, warmup) = (Duration::from_secs(10), Duration::from_secs(5));
+    let mut queue = sfb(Params { rehash, warmup, ..Params::default() });
+    let mut drops = Vec::new();
+    let mut ps = Vec::new();
+    for ms in [0, 5_000, 10_000, 15_000, 20_000] {
+        queue.enqueue(Instant::from_millis(ms), Sample(7, Ecn::NotEct), &mut drops);
+        queue.dequeue(Instant::from_millis(ms), &mut drops);
+        ps.push(queue.banks[0].bins.iter().map(|bin| bin.p).collect::<Vec<_>>());
+        if ms == 0 {
+            queue.banks[0].bins.iter_mut().for_each(|bin| bin.p = 0.25);
+        }
+    }
+    assert_eq!((queue.active, queue.banks[0].life), (0, 2));
+    // Hashed anew at 15 s, while the other bank counts; at 20 s it counts, and the packet finds its bins empty.
+    assert!(ps[3].iter().all(|p| *p >= 0.25 - 1.1 / 6_000.0) && ps[2] == ps[3], "{:?}", ps[3]);
+    assert!(ps[4].iter().all(|p| *p >= 0.25 - 2.1 / 6_000.0), "{:?}", ps[4]);
+}
+
+#[test]
 fn above_a_half_marks_give_way_to_drops() {
     let mut queue = sfb(Params::default());
     let mut share = |p: f64| {
