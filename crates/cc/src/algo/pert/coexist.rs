@@ -9,7 +9,7 @@
 //! ```
 //! q_max = max(10 ms, RTT_max − RTT_min). p_early and p_loss are the inverses of the average interval between early
 //! responses and between losses, by TFRC's weights. Kotla and Reddy, Making a delay-based protocol adaptive to heterogeneous
-//! environments, IWQoS 2008, with the constants of the port to ns-3.
+//! environments, IWQoS 2008, with the constants of the port to ns-3 (`mod.rs`).
 
 use crate::Flow;
 use crate::filter::Intervals;

@@ -9,7 +9,9 @@
 //! ```
 //! Source: Bhandarkar, Reddy, Zhang and Loguinov, Emulating AQM from end hosts, SIGCOMM 2007, as the HLDG thesis tells it
 //! in section 2.4.1.7 and Figure 2.12. The thesis adds the thresholds to RTT_min and then doubles one; what is doubled
-//! here is the queueing delay. `coexist`: Kotla and Reddy, IWQoS 2008.
+//! here is the queueing delay. `coexist`: Kotla and Reddy, IWQoS 2008, with the constants of the port to ns-3, which is
+//! `tcp-pert-red.cc` in rahul-nitk/Implementation-of-RED-like-PERT-algorithm-in-ns-3 and `tcp-pert-pi.cc` in
+//! noorsgalaxy/Implementation-of-PI-like-PERT-algorithm-in-ns-3.
 
 mod coexist;
 mod pi;
@@ -93,10 +95,15 @@ impl Algorithm for Pert {
         signal: "queueing delay per ACK, smoothed",
         evidence: Evidence::Equations,
         departures: &[
-            "law=pi: gains by the design rule for routers with the flow's own window and RTT; the paper's constants were not at hand. \
-             It rests while a response is still to be felt, and goes by the newest delay where the average is behind",
-            "coexist: after the port to ns-3; α is chosen on every ACK that is due, there only between two losses; the ACK of an \
-             early response grows the window first, or a window of one ACK a round would never grow",
+            "early responses in slow start, too, which the first of them ends: the thesis has them on every ACK. The port to ns-3 has \
+             none below the threshold",
+            "law=pi: gains by the design rule for routers with the flow's own window and RTT; the paper's constants were not at hand, \
+             and the port's are a router's for packets (1.822e-5 and 1.816e-5 at 170 Hz), taken for seconds: P settles at nothing \
+             below half a second of queue and gains 1e-5 a second with a second more. It rests while a response is still to be \
+             felt, and goes by the newest delay where the average is behind",
+            "coexist: after the port to ns-3; α begins at 1, there at its largest, 32; a loss halves, there it leaves what an early \
+             response would; α is chosen on every ACK that is due, there only between two losses; the ACK of an early response \
+             grows the window first, or a window of one ACK a round would never grow",
         ],
         ..About::DEFAULT
     };
