@@ -46,6 +46,12 @@ def header(*folder: str, name: str) -> str:
     return ""
 
 
+def in_sub_queues(law: str) -> str:
+    """What a law's header says of it under a scheduler, where every flow has a law of its own."""
+    paragraphs = header("aqm", "src", "law", name=law).split("\n\n")
+    return "".join(f"\n\n{text}" for text in paragraphs if text.startswith("In sub-queues"))
+
+
 def parameters(fields: list[Entry]) -> str:
     """A table of what a user may set."""
     if not fields:
@@ -107,6 +113,7 @@ def queue(entry: Entry) -> str:
     if law != entry["name"]:
         words, source = SCHEDULERS[entry["name"].removesuffix(law)]
         page += f"[`{law}`]({law}.md) under {words}.\n\n" + header("aqm", "src", "queue", name=source)
+        page += in_sub_queues(law)
     else:
         about = header("aqm", "src", "law", name=law) or header("aqm", "src", "queue", name=law)
         page += about or entry.get("doc", "")

@@ -14,6 +14,9 @@
 //!
 //! Safeguard: as ns-2 does, packets are dropped even if they could be marked once p reaches 10 %.
 //!
+//! In sub-queues RED's thresholds, its weight and the least max_p go by the rate of the whole link, and an idle time is counted
+//! in packets at that rate.
+//!
 //! `reference` chooses whose details of the adaptation. The paper adapts at the interval, with the average that an idle
 //! link has decayed to by then, and so does Linux. ns-2.35 adapts at the first arrival that comes an interval after the last
 //! step and finds the average outside the band, and neither from the top nor from the bottom itself; it steps down to 80 kbit/s

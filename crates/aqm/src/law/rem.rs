@@ -10,6 +10,9 @@
 //!
 //! With ECN, packets that can be marked are marked when they leave, as in ns-2; there is no safeguard.
 //!
+//! In sub-queues REM's c is the whole link's: the price of a flow that has a share of it stands still at a queue longer than
+//! q_ref, by (c − in)/α packets.
+//!
 //! Departures: ns-2 lets what cannot be marked pass under ECN; we drop it on arrival with the same p. The price stops where
 //! p is 1 in floating point (36,737 by default).
 

@@ -11,6 +11,9 @@
 //! The RFC is of two minds on when p decays: at a delay of zero twice (section 4.2), as here and in Linux and FreeBSD, or at less
 //! than half of the target (its pseudocode, as DPDK and others carry it).
 //!
+//! In sub-queues PIE's `reference=docsis` takes the sub-queue to leave at the rate of the whole link: where n flows take turns
+//! the delay is n times what it reckons with.
+//!
 //! Departures: p and delays are floating point and nanoseconds (FreeBSD has 31 bits and 1 µs, Linux 56 bits). DOCSIS
 //! predicts the delay from the link's rate alone: our modem has no token bucket, so peak and sustained rate are one.
 //! mahimahi's gains in milliseconds, a thousand times too strong, are not the draft's and are left out. The timer is

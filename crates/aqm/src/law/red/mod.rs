@@ -14,6 +14,9 @@
 //! Safeguard against senders that ignore marks: above max a packet is dropped even if it could be marked (RFC 3168
 //! section 7); ns-2 drops from p = `mark_threshold` = 10 % on. dummynet and Linux have none.
 //!
+//! In sub-queues RED's automatic thresholds and weight go by rate and buffer of the whole link, and an idle time is counted in
+//! packets at its rate.
+//!
 //! Departures: floating point (dummynet has 16 bits after the point, Linux shifts). ns-2's cautious and
 //! old variants are left out.
 
