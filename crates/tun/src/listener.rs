@@ -13,7 +13,7 @@ use units::{Duration, Instant};
 /// `struct law_event` of `bpf/law/events.h`.
 const EVENT: usize = size_of::<EventRecord>();
 /// `struct law_tape` of `bpf/law/tape.h`, in words of 64 bits.
-const TAPE: usize = 35;
+const TAPE: usize = 36;
 const NEVER: u64 = u64::MAX;
 
 /// The places of words in a `struct law_tape`.
@@ -26,14 +26,14 @@ mod word {
     pub const MIN_RTT: usize = 9;
     pub const IN_FLIGHT: usize = 11;
     pub const PHASE: usize = 15;
-    pub const ACK_CUMULATIVE: usize = 20;
-    pub const ACK_DELIVERED: usize = 21;
-    pub const ACK_RTT: usize = 22;
-    pub const ACK_CLOSED: usize = 23;
-    pub const ROUND_MIN_RTT: usize = 26;
-    pub const ROUND_MAX_RTT: usize = 27;
-    pub const AFTER_CWND: usize = 32;
-    pub const AFTER_SSTHRESH: usize = 33;
+    pub const ACK_CUMULATIVE: usize = 21;
+    pub const ACK_DELIVERED: usize = 22;
+    pub const ACK_RTT: usize = 23;
+    pub const ACK_CLOSED: usize = 24;
+    pub const ROUND_MIN_RTT: usize = 27;
+    pub const ROUND_MAX_RTT: usize = 28;
+    pub const AFTER_CWND: usize = 33;
+    pub const AFTER_SSTHRESH: usize = 34;
 }
 /// `LAW_CALL_ACK`.
 const ACK: u64 = 0;
