@@ -83,7 +83,7 @@ def _more_load(rows: Rows) -> Verdict:
         each = (part("load", cc=cc, aqm=aqm, x=x) for aqm, x in (("codel", 100), ("fq_codel", 100), ("pie", 30)))
         loads[cc] = sum(each) / 3
     more = 100.0 * (loads["compound"] / loads["newreno"] - 1.0)
-    text = f"CTCP {loads['compound']:.1f} %, NewReno {loads['newreno']:.1f} %: {more:.1f} % more (2 % in print)"
+    text = f"CTCP {loads['compound']:.1f} %, NewReno {loads['newreno']:.1f} %: {more:z.1f} % more (2 % in print)"
     return verdict(_near(more, 2.0), text, *loads.values())
 
 

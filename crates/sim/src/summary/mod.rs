@@ -296,12 +296,8 @@ pub(crate) fn of<P: Probe>(world: &World<P>) -> Summary {
     let total: f64 = own.iter().map(|n| n.count.delivered_bytes as f64 * 8e-6 / seconds).sum();
     let flows: Vec<FlowSummary> = (0..own.len()).map(|f| flow(world, f, seconds, total)).collect();
     // Fairness is a matter of those who wanted a share: a flow that never ran in the window is not counted.
-    let shares: Vec<f64> = own
-        .iter()
-        .zip(&flows)
-        .filter(|(n, _)| ran_within(n, (from, to)))
-        .map(|(_, f)| f.throughput_mbps)
-        .collect();
+    let shares: Vec<f64> =
+        own.iter().zip(&flows).filter(|(n, _)| ran_within(n, (from, to))).map(|(_, f)| f.throughput_mbps).collect();
     let (least, most) = shares.iter().fold((f64::INFINITY, 0.0f64), |(a, b), &x| (a.min(x), b.max(x)));
     Summary {
         case: BTreeMap::new(),

@@ -176,7 +176,10 @@ fn reordering_costs_linux_a_mistake_or_two_and_nothing_for_long() {
             shares[1] += o.share;
             // What a repair sends again for nothing does not tell of reordering: kernel 6.18 does so 14 and 15 times in 30 s
             // of BBR on this path with both, and once to seven times with NewReno and CUBIC.
-            assert!(o.again <= o.drops + if loss > 0.0 { 8 } else { 4 } && o.timeouts == 0, "{cc}, {loss}, seed {seed}: {o:?}");
+            assert!(
+                o.again <= o.drops + if loss > 0.0 { 8 } else { 4 } && o.timeouts == 0,
+                "{cc}, {loss}, seed {seed}: {o:?}"
+            );
         }
         assert!(shares[1] > 0.75 * shares[0], "{cc}, {loss}: {shares:?}");
     }
