@@ -45,6 +45,18 @@ fn a_probe_is_of_new_data_if_the_peer_takes_it_and_else_the_last_segment_again()
 }
 
 #[test]
+fn a_probe_is_of_the_last_segment_that_has_not_been_acknowledged_selectively() {
+    let mut a = waiting(linux(), 0, 0);
+    let board = &mut a.end.sender.board;
+    let (last, mut delivery) = (*board.ring.get(board.ring.next() - 1), crate::scoreboard::Delivery::new(0));
+    board.sack(last.seq, last.seq + MSS, &mut delivery, |_, _| {});
+    assert_eq!(a.ring(), [(8000, 1000)]);
+    assert_eq!(a.end.sender.board.recount(), a.end.sender.board.sums());
+    a.hear(10_000, &[]);
+    assert_eq!(a.end.sender.board.sums(), [0; 5]);
+}
+
+#[test]
 fn a_probe_takes_the_fin_along() {
     let mut a = waiting(linux(), 1000, 5000);
     a.end.close(a.now);

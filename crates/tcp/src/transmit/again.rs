@@ -100,7 +100,10 @@ impl Sender {
         // The last segment, even if others may be lost: had it arrived, RACK would have judged them by now. The probe
         // is no evidence for a later undo, so its time and number are not kept (Linux' `tcp_send_loss_probe` calls
         // `__tcp_retransmit_skb`, which knows no `retrans_stamp` and no `undo_retrans`).
-        let chunk = chunk.unwrap_or_else(|| self.repeat(now, self.board.ring.next() - 1, peer));
+        // One that was selectively acknowledged would tell nothing; the first never is.
+        let (first, last) = (self.board.ring.first(), self.board.ring.next() - 1);
+        let open = (first..=last).rev().find(|id| !self.board.ring.get(*id).is(SACKED)).unwrap_or(first);
+        let chunk = chunk.unwrap_or_else(|| self.repeat(now, open, peer));
         self.probe.high = self.nxt;
         self.probe_at = Instant::MAX;
         Some(chunk)
