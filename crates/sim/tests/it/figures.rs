@@ -305,6 +305,9 @@ fn a_transfer_that_was_done_before_the_window_shares_nothing_in_it() {
     let alone = run(&s);
     assert_eq!((alone.flows[0].throughput_mbps, alone.flows[0].completion_s.is_some()), (0.0, true));
     assert_eq!((alone.fairness.jain, alone.fairness.max_min, alone.groups[0].jain), (Some(1.0), Some(1.0), Some(1.0)));
+    s.run.measure.0 = Instant::ZERO;
+    let both = run(&s);
+    assert!(both.fairness.jain.unwrap() < 0.6 && both.groups[0].jain.unwrap() < 0.6, "it was done within this one");
 }
 
 #[test]

@@ -135,9 +135,7 @@ impl Receiver {
     /// A delayed ACK had to leave without a second segment, or without an answer of ours to carry it. Linux waits twice as
     /// long for the next, or from now on for no answer (`tcp_delack_timer_handler`).
     pub fn miss_delay(&mut self, rto: Duration) {
-        if self.policy == DelayedAck::Linux {
-            self.delay = if self.talks { DELAY_MIN } else { (self.delay * 2).min(rto) };
-        }
+        self.delay = if self.talks { DELAY_MIN } else { (self.delay * 2).min(rto) };
         self.talks = false;
     }
 

@@ -84,6 +84,35 @@ fn linux_waits_twice_as_long_after_an_ack_that_nothing_hastened_but_no_longer_th
 }
 
 #[test]
+fn what_linux_adds_to_the_delay_of_acks_ends_at_its_own_timeout_and_with_an_answer() {
+    // Gaps in ms before segments, and the delay of the last one's ACK. A host that knows no RTT has a timeout of a second. No
+    // ACK waits longer than 200 ms, so four segments that follow fast show how long it would have been: each takes half.
+    let lone = |gaps: &[u64], talks: bool| {
+        let mut e = receiver(Config { receive_window: Bytes::new(20_000), ..linux() });
+        (0..40).for_each(|n| _ = acked(&mut e, AT(1000 + n), bytes(n * MSS, 1000)));
+        let (mut now, mut waits) = (AT(1039), Duration::ZERO);
+        for (n, gap) in (40..).zip(gaps) {
+            now += MS(*gap);
+            while e.next_timer() <= now {
+                let due = e.next_timer();
+                e.receiver.talks = talks;
+                e.on_timer(due);
+                _ = e.poll_send(due);
+            }
+            acked(&mut e, now, bytes(n * MSS, 1000));
+            waits = e.next_timer().since(now);
+        }
+        waits.as_nanos() / 1_000_000
+    };
+    // 40, 80, … 640 and 1000 for 1280; half of it and 205: 705, 372, 206, 123, 81.
+    assert_eq!(lone(&[900, 900, 900, 900, 900, 205, 1, 1, 1, 1], false), 81);
+    // Half of 1000 and 900 are a second, too: 520, 280, 160, 100.
+    assert_eq!(lone(&[900, 900, 900, 900, 900, 900, 1, 1, 1, 1], false), 100);
+    // Where an answer was to carry the ACK it is 40 ms again.
+    assert_eq!((lone(&[205, 205, 205], false), lone(&[205, 205, 205], true)), (160, 40));
+}
+
+#[test]
 fn a_reader_that_stops_takes_the_window_away_from_the_left_and_gives_it_back_at_once() {
     // RFC 9293, section 3.8.6: the right edge stays where it was.
     let mut e = receiver(Config { receive_window: Bytes::new(10_000), delayed_ack: DelayedAck::None, ..linux() });

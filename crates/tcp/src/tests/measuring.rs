@@ -90,6 +90,22 @@ fn linux_rounds_last_a_round_trip_and_tile_time_and_data() {
 }
 
 #[test]
+fn the_first_round_of_a_connection_that_was_there_before_begins_with_its_first_data() {
+    let acks = Arc::new(Mutex::new(Vec::new()));
+    let spy = Spy { acks: acks.clone(), plain: Plain { fixed: true }, keeps: None };
+    let mut a = super::alone::Alone::with(stack(Stack::Ns2), 2, Box::new(spy), 2 * MSS);
+    // The second of silence before it is none of it, and what is written later begins no round.
+    a.hear(1000, &[]);
+    a.now += MS(5);
+    a.end.write(a.now, MSS);
+    assert_eq!(a.leaving().len(), 1);
+    a.hear(2000, &[]);
+    a.hear(3000, &[]);
+    let starts: Vec<_> = acks.lock().unwrap().iter().filter_map(|(_, ack, _)| Some(ack.round?.start)).collect();
+    assert_eq!(starts, [AT(1000), AT(1001)]);
+}
+
+#[test]
 fn freebsd_counts_ticks_plus_one_and_closes_rounds_by_marked_segments() {
     // Of 51 000 bytes of window FreeBSD uses 50 000: what is left is a segment, but none with its options.
     let acks = told(stack(Stack::FreeBsd11), 51, 1500);

@@ -74,6 +74,20 @@ fn the_timer_for_reordering_ends_no_recovery_and_begins_none_within_one() {
 }
 
 #[test]
+fn what_is_missing_as_a_repair_ends_may_be_late_as_outside_one() {
+    // The third beyond 1000 begins a repair, during which 11,000 and what follows leave; the ACK that ends it lacks 11,000.
+    let mut a = ten(LossDetection::RackTlp);
+    let left = (5..=11).flat_map(|to| a.hear(1000, &[(2000, to * 1000)])).collect::<Vec<_>>();
+    assert_eq!((a.phase(), a.end.stats().lost, left.last()), (Phase::Recovery, MSS, Some(&(14_000, 1000))));
+    a.now += MS(39);
+    a.hear(11_000, &[(12_000, 13_000)]);
+    assert_eq!((a.phase(), a.end.stats().lost, a.end.stats().recoveries), (Phase::Open, MSS, 1));
+    // A quarter of 40 ms and two jiffies later nobody waits for it any more.
+    a.ring();
+    assert_eq!((a.phase(), a.end.stats().lost, a.end.stats().recoveries), (Phase::Recovery, 2 * MSS, 2));
+}
+
+#[test]
 fn a_closed_window_is_probed_ever_more_seldom_until_it_opens() {
     // RFC 9293, section 3.8.6.1.
     let config = Config { receive_window: Bytes::new(2000), ..linux() };
