@@ -24,8 +24,6 @@ pub(crate) struct OwnWindow {
     again_from: Option<u64>,
     /// After a duplicate ACK that began no recovery: so much more may leave, whatever the window.
     limited: Option<u64>,
-    /// New segments sent so in this row of duplicates.
-    limited_sent: u16,
     /// A partial ACK asks for an answer at once, be it less than a segment with its options (`TF_ACKNOW`).
     answers: bool,
     /// This ACK took a timeout back, so that the repair before it goes on.
@@ -104,7 +102,7 @@ impl Sender {
         own.answers = false;
         if let Some(limited) = &mut own.limited {
             *limited = limited.saturating_sub(span);
-            own.limited_sent += u16::from(!again);
+            self.aside.limited_sent += u16::from(!again);
         }
         if own.again_from.is_some() {
             self.go_on(seq, span, again);
@@ -245,18 +243,21 @@ impl Sender {
     }
 
     /// An ACK with a new range counts, and one that also moves `una` is the first of a row, as is one that fills a hole
-    /// (`tcp_sack_doack`). The first two of a row each make room for a segment.
+    /// (`tcp_sack_doack`). The first two of a row each make room for a segment. What left so is forgotten (`snd_limited`) by the
+    /// first only if it is a duplicate: a row that begins with progress has the count of the one before.
     fn count_duplicates(&mut self, cumulative: u64, d: &Delivery) {
         let own = &mut self.aside.own_window;
         own.limited = None;
         if cumulative > 0 {
             let had_holes = d.known_to > self.una - cumulative;
             self.duplicates = u32::from(had_holes || d.news);
-            own.limited_sent = 0;
         } else if d.news {
             self.duplicates += 1;
             if self.duplicates < THRESHOLD && self.flow.phase != Phase::Recovery {
-                let segments = self.duplicates.saturating_sub(own.limited_sent.into());
+                if self.duplicates == 1 {
+                    self.aside.limited_sent = 0;
+                }
+                let segments = self.duplicates.saturating_sub(self.aside.limited_sent.into());
                 own.limited = Some(u64::from(segments) * self.mss);
             }
         }

@@ -32,6 +32,8 @@ pub(crate) struct Aside {
     /// Of the last round that nobody has asked for yet.
     pub estimates: Option<BandwidthEstimates>,
     pub own_window: OwnWindow,
+    /// New segments that FreeBSD's duplicates let go, whatever the window (`snd_limited`).
+    pub limited_sent: u16,
     /// Written behind a push of what is not all sent yet.
     pub behind: Option<u64>,
     /// When the other side was last heard of; FreeBSD only.

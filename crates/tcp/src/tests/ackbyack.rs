@@ -87,9 +87,25 @@ fn limited_transmit_makes_room_for_as_many_segments_as_duplicates_less_those_it_
     let mut a = alone(10);
     assert_eq!(a.hear(0, &[(1000, 2000)]), []);
     assert_eq!(a.hear(0, &[(1000, 3000)]), [(10_000, 1000)]);
-    // Progress with a range begins a row: what the window lets go counts for nothing, what the row before sent neither.
+    // Progress with a range begins a row: what the window lets go counts for nothing, what the row before sent still does.
     assert_eq!(a.hear(3000, &[(4000, 5000)]), [(11_000, 1000), (12_000, 1000)]);
-    assert_eq!(a.hear(3000, &[(4000, 6000)]), [(13_000, 1000)]);
+    assert_eq!(a.hear(3000, &[(4000, 6000)]), []);
+}
+
+#[test]
+fn a_row_that_begins_with_a_duplicate_forgets_what_limited_transmit_sent_and_a_recovery_does_not() {
+    let mut a = alone(10);
+    assert_eq!(a.three(0, 1000), [[].to_vec(), [(10_000, 1000)].to_vec(), [(0, 1000)].to_vec()]);
+    a.hear(11_000, &[]);
+    assert_eq!(a.phase(), Phase::Open);
+    a.end.flow_mut().cwnd = Bytes::new(10 * UNIT);
+    a.hear(12_000, &[]);
+    a.hear(13_000, &[(14_000, 15_000)]);
+    assert_eq!(a.hear(13_000, &[(14_000, 16_000)]), [], "one left in the row before the recovery");
+    a.hear(16_000, &[]);
+    a.hear(17_000, &[]);
+    assert_eq!(a.hear(17_000, &[(18_000, 19_000)]), []);
+    assert_eq!(a.hear(17_000, &[(18_000, 20_000)]).len(), 1);
 }
 
 #[test]
