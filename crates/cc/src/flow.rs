@@ -102,6 +102,9 @@ pub struct Flow {
     /// Bytes by which this ACK grows the repair's own window, on hosts that keep one apart from `cwnd` (FreeBSD); the
     /// host takes them and sets zero.
     pub repair_growth: u16,
+    /// This ACK ends a repair, and the window that it leaves is beyond `ssthresh`. FreeBSD sets that window before its modules
+    /// hear of the ACK (`cc_post_recovery`), so that it finds no slow start there.
+    pub ends_beyond: bool,
     /// Once the repair (or the reduction) is over, slow start goes on up to here; zero if it does not.
     pub slow_start_to: Bytes,
     /// Smallest window the host will use.
@@ -141,6 +144,7 @@ impl Flow {
             slow_start_at_ssthresh: false,
             resends: false,
             repair_growth: 0,
+            ends_beyond: false,
             slow_start_to: Bytes::ZERO,
             floor: mss * 2,
             request: 0,

@@ -209,6 +209,16 @@ impl Sender {
         core::mem::take(&mut own.acked) > 0
     }
 
+    /// Is a repair over, and what it leaves beyond the threshold? (`newreno_post_recovery`)
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn ends_beyond(&self) -> bool {
+        let outstanding = Bytes::new(self.nxt - self.una);
+        // Slow start goes on that far once it is over.
+        let ssthresh = self.flow.ssthresh.max(self.flow.slow_start_to);
+        self.flow.phase == Phase::Recovery && outstanding < ssthresh && outstanding + self.flow.mss > ssthresh
+    }
+
     /// The repair is over. What its last ACK added is the flow's: FreeBSD sets the window (`cc_post_recovery`)
     /// before the algorithm hears of that ACK.
     pub(crate) fn keep_last_growth(&mut self) {

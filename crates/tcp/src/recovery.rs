@@ -287,6 +287,7 @@ impl Sender {
         }
         self.credit = 0;
         self.end_episode();
+        self.flow.ends_beyond = false;
         if self.board.lost > 0 {
             self.enter_recovery(now);
         }

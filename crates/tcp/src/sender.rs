@@ -141,13 +141,6 @@ pub(crate) struct Sender {
     pub duplicates: u32,
     pub burst_left: u32,
     pub ways: Ways,
-    pub board: Scoreboard,
-    pub rtt: RttEstimator,
-    pub rounds: RoundTracker,
-    pub rack: Rack,
-    pub probe: Probe,
-    pub prr: Prr,
-    pub ecn: ecn::Sender,
     /// So many more ACKs for a single segment are suspected of having been delayed, for one-way delays; `None` until
     /// one ACK was for several.
     pub suspects: Option<u8>,
@@ -155,6 +148,13 @@ pub(crate) struct Sender {
     pub estimating: bool,
     /// The algorithm answered [`Reaction::Own`](cc::Reaction::Own) last time.
     pub owns_window: bool,
+    pub board: Scoreboard,
+    pub rtt: RttEstimator,
+    pub rounds: RoundTracker,
+    pub rack: Rack,
+    pub probe: Probe,
+    pub prr: Prr,
+    pub ecn: ecn::Sender,
 
     /// Episode in progress ends when this is acknowledged.
     pub recover: u64,

@@ -111,6 +111,9 @@ impl Sender {
                 round: self.close_round(now, ack, fresh, marked_round),
             };
             let window = self.flow.cwnd;
+            if over && self.ways.own_window {
+                self.flow.ends_beyond = self.ends_beyond();
+            }
             self.cc.on_ack(&mut self.flow, &message);
             if self.flow.phase == Phase::Recovery {
                 self.grow_own_window(window);

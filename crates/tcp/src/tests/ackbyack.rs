@@ -211,6 +211,42 @@ fn what_the_algorithm_adds_on_a_duplicate_leaves_at_once_and_on_a_partial_ack_wi
     }
 }
 
+/// Notes at the end of a repair whether what that leaves is beyond the threshold.
+#[derive(Debug)]
+struct Ends;
+
+impl CongestionControl for Ends {
+    fn on_ack(&mut self, flow: &mut Flow, _: &Ack) {
+        flow.floor = Bytes::new(1 + u64::from(flow.ends_beyond));
+    }
+    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        Reaction::Reduce(flow.cwnd / 2)
+    }
+}
+
+#[test]
+fn the_window_that_a_repair_leaves_is_set_before_the_algorithm_hears_of_the_ack_that_ends_it() {
+    // `newreno_post_recovery`: what is out and a segment with its options, if less than the threshold is out. 2000 are.
+    for (threshold, beyond, window) in [
+        (2000, false, 2000),
+        (2001, true, 2000 + UNIT),
+        (2000 + UNIT - 1, true, 2000 + UNIT),
+        (2000 + UNIT, false, 2000 + UNIT),
+        (9000, false, 2000 + UNIT),
+    ] {
+        let mut a = with(10, Box::new(Ends), u64::MAX / 4);
+        a.three(0, 1000);
+        a.threshold(30 * MSS);
+        let left = [5000, 6000, 7000].map(|to| a.hear(0, &[(1000, to)])).concat();
+        assert_eq!(left, [(11_000, 1000), (12_000, 1000)]);
+        a.threshold(threshold);
+        a.hear(11_000, &[]);
+        let f = a.end.flow();
+        assert_eq!((f.floor, f.cwnd), (Bytes::new(1 + u64::from(beyond)), Bytes::new(window)), "{threshold}");
+        assert!(!f.ends_beyond);
+    }
+}
+
 #[test]
 fn a_hole_beyond_where_the_recovery_ends_waits_for_the_next() {
     let mut a = alone(10);

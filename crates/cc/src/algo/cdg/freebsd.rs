@@ -219,7 +219,7 @@ impl CongestionControl for FreeBsd {
         let limited = flow.cwnd_limited || (self.rules.grow_when_limited && flow.cwnd < flow.receive_window);
         match flow.phase {
             _ if ack.cumulative.is_zero() => {}
-            Phase::Recovery => self.grow_in_recovery(flow),
+            Phase::Recovery => self.grow_in_recovery(flow, ack),
             _ if limited => self.grow(flow, ack),
             _ => {}
         }

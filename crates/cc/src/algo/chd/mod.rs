@@ -222,8 +222,9 @@ impl CongestionControl for Chd {
         let grows = repairing && self.tolerated && self.p.grow_in_recovery;
         if flow.may_grow() || (grows && flow.cwnd_limited) {
             self.grow(flow, ack);
-        } else if self.kernel && repairing {
-            // As CDG there, CHD does not ask whether a repair is under way; its slow start takes two packets an ACK.
+        } else if self.kernel && repairing && !flow.ends_beyond {
+            // As CDG there, CHD does not ask whether a repair is under way; its slow start takes two packets an ACK. Congestion
+            // avoidance begins to count anew with the ACK that ends it.
             let by = ack.cumulative.min(flow.mss * 2);
             flow.grow_repair(by);
             if !self.shadow.is_zero() {

@@ -208,6 +208,10 @@ fn freebsd_rests_to_the_ack_that_ends_it_and_grows_in_repairs() {
     (run.f.phase, run.f.in_flight) = (Phase::Recovery, packets(5));
     run.cc.on_ack(&mut run.f, &ack(3, BASE));
     assert_eq!((run.f.repair_growth, run.shadow()), (2000, 22.0), "two packets an ACK");
+    (run.f.repair_growth, run.f.ends_beyond) = (0, true);
+    run.cc.on_ack(&mut run.f, &ack(3, BASE));
+    assert_eq!((run.f.repair_growth, run.shadow()), (0, 22.0), "the last leaves slow start");
+    run.f.ends_beyond = false;
     run.cc.on_event(&mut run.f, Event::RecoveryEnd);
     assert_eq!(run.f.cwnd, packets(6), "what is in flight and one");
     assert!(run.causes().contains(&CauseKind::RecoveryExit));

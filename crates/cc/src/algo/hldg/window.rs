@@ -76,6 +76,9 @@ impl Hldg {
     /// Growth on an ACK that indicates nothing.
     pub(super) fn grow(&mut self, flow: &mut Flow, ack: &Ack) {
         if flow.phase == Phase::Recovery && !self.repairing && self.grows_in_repair() {
+            if flow.ends_beyond && ack.round.is_none() {
+                return;
+            }
             flow.grow_repair(flow.mss);
             if self.modes.mode != Mode::Loss && !self.shadow.is_zero() {
                 self.shadow += flow.mss;

@@ -20,7 +20,7 @@ impl FreeBsd {
     }
 
     /// Packets to add this round: one, or as `alpha_inc` says.
-    fn additive_packets(&mut self) -> u32 {
+    pub(super) fn additive_packets(&mut self) -> u32 {
         if self.rules.alpha_inc == 0 {
             return 1;
         }

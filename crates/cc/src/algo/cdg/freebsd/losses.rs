@@ -3,14 +3,21 @@
 use super::super::{Infer, queue};
 use super::FreeBsd;
 use crate::algo::cdg::queue_state::QueueState;
-use crate::{Congestion, Flow, Reaction, causes};
+use crate::{Ack, Congestion, Flow, Reaction, causes};
 
 impl FreeBsd {
     /// FreeBSD's CDG does not ask whether a repair is under way (NewReno does): every partial ACK, and the one that ends
-    /// it, adds a packet to the small window of the repair, which is in slow start, and to the shadow.
-    pub(super) fn grow_in_recovery(&mut self, flow: &mut Flow) {
-        if self.rules.restarts {
+    /// it, adds a packet to the small window of the repair, which is in slow start, and to the shadow. What the last leaves may
+    /// be in congestion avoidance.
+    pub(super) fn grow_in_recovery(&mut self, flow: &mut Flow, ack: &Ack) {
+        if !self.rules.restarts {
+            return;
+        }
+        if !flow.ends_beyond {
             flow.grow_repair(flow.mss);
+            self.grow_shadow(flow.mss);
+        } else if ack.round.is_some() {
+            flow.grow_repair(flow.mss * self.additive_packets() as u64);
             self.grow_shadow(flow.mss);
         }
     }

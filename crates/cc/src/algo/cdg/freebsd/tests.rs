@@ -291,6 +291,24 @@ fn acks_of_a_repair_grow_its_window_and_the_shadow() {
 }
 
 #[test]
+fn the_ack_that_ends_a_repair_finds_the_window_that_it_leaves() {
+    // Beyond the threshold only a measurement grows it, and nothing takes it back to the threshold.
+    for (beyond, round, grown) in [(false, false, 1), (true, false, 0), (true, true, 1)] {
+        let mut b = bench("cdg");
+        b.cc.queue = QueueState::Rising;
+        b.cc.shadow = Bytes::new(60 * MSS);
+        assert_eq!(b.lose(Phase::Open), Reaction::Own);
+        (b.flow.phase, b.flow.ends_beyond) = (Phase::Recovery, beyond);
+        b.flow.in_flight = Bytes::new(99 * MSS + 1);
+        let ack = Ack { cumulative: Bytes::new(MSS), round: round.then(Round::default), ..Ack::default() };
+        b.cc.on_ack(&mut b.flow, &ack);
+        assert_eq!((u64::from(b.flow.repair_growth), b.cc.shadow), (grown * MSS, Bytes::new((60 + grown) * MSS)));
+        b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
+        assert_eq!(b.cwnd(), 100 * MSS + u64::from(beyond), "{beyond}");
+    }
+}
+
+#[test]
 fn extremes_judge_a_loss_by_where_the_rtt_lies() {
     for (rtt, full) in [(145, true), (130, false)] {
         let mut b = bench("cdg(infer=extremes, use_shadow=false)");

@@ -139,6 +139,10 @@ fn partial_acks_grow_the_window_of_a_repair_in_loss_mode() {
             let before = b.flow.cwnd;
             b.ack(250, None);
             assert_eq!((b.flow.cwnd, b.flow.repair_growth > 0), (before, grows), "{spec}");
+            (b.flow.repair_growth, b.flow.ends_beyond) = (0, true);
+            b.ack(250, None);
+            assert_eq!(b.flow.repair_growth, 0, "{spec}: the last leaves slow start");
+            b.flow.ends_beyond = false;
             let grown = u64::from(grows && b.cc.modes.mode == Mode::Delay);
             let mut shadow_after = |shadow| {
                 b.cc.shadow = packets(shadow);
