@@ -170,6 +170,7 @@ impl Sender {
         let unit = mss + if config.timestamps { config.counted_options.get() } else { 0 };
         let mut flow = Flow::new(Bytes::new(unit), Bytes::new(window));
         flow.slow_start_at_ssthresh = config.stack == Stack::FreeBsd11;
+        flow.by_sequence = config.stack == Stack::FreeBsd11;
         let cc = build(&mut flow);
         let sack = config.sack();
         let rule = match config.stack {

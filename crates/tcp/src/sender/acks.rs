@@ -114,7 +114,15 @@ impl Sender {
             if over && self.ways.own_window {
                 self.flow.ends_beyond = self.ends_beyond();
             }
+            let timed_out = self.ways.freebsd && self.flow.phase == Phase::Loss;
+            if timed_out {
+                // A back-off rests until `snd_max` is acknowledged, whatever the timeout declared lost.
+                self.flow.in_flight = Bytes::new(self.nxt - self.una);
+            }
             self.cc.on_ack(&mut self.flow, &message);
+            if timed_out {
+                self.flow.in_flight = Bytes::new(self.pipe());
+            }
             if self.flow.phase == Phase::Recovery {
                 self.grow_own_window(window);
             }

@@ -289,6 +289,30 @@ fn an_algorithm_hears_whether_a_timeout_has_left_something_to_be_sent_again() {
     assert_eq!((a.end.flow().resends, a.phase()), (false, Phase::Loss));
 }
 
+/// Writes down what an ACK tells to be out, where nothing else writes after a timeout.
+#[derive(Debug)]
+struct Outs;
+
+impl CongestionControl for Outs {
+    fn on_ack(&mut self, flow: &mut Flow, _: &Ack) {
+        assert!(flow.by_sequence);
+        flow.floor = flow.in_flight;
+    }
+    fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        Reaction::Reduce(flow.cwnd / 2)
+    }
+}
+
+#[test]
+fn after_a_timeout_an_algorithm_hears_of_all_that_is_not_acknowledged() {
+    // `snd_max` is where a back-off's rest ends; nineteen were lost, of which none was sent again yet.
+    let mut a = with(20, Box::new(Outs), u64::MAX / 4);
+    a.ring();
+    a.hear(1000, &[]);
+    assert_eq!(a.end.flow().floor, Bytes::new(19 * MSS));
+    assert!(a.end.flow().in_flight < Bytes::new(19 * MSS), "no more than was sent again");
+}
+
 #[test]
 fn in_a_recovery_after_a_timeout_what_was_not_sent_again_is_new() {
     // `snd_nxt` went back: what lies beyond it takes part in `sack_newdata`, not in `sack_bytes_rexmit`.

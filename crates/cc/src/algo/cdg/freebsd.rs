@@ -244,7 +244,9 @@ impl CongestionControl for FreeBsd {
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         if event == Event::RecoveryEnd {
-            self.outstanding = Bytes::ZERO;
+            if !flow.by_sequence {
+                self.outstanding = Bytes::ZERO;
+            }
             if core::mem::take(&mut self.kept) && self.rules.restarts {
                 restart(flow);
             }

@@ -252,7 +252,9 @@ impl CongestionControl for Chd {
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         if event == Event::RecoveryEnd {
-            self.outstanding = Bytes::ZERO;
+            if !flow.by_sequence {
+                self.outstanding = Bytes::ZERO;
+            }
             if core::mem::take(&mut self.tolerated) && self.kernel {
                 restart(flow);
             }

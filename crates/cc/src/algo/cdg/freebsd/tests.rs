@@ -291,6 +291,25 @@ fn acks_of_a_repair_grow_its_window_and_the_shadow() {
 }
 
 #[test]
+fn a_back_off_rests_for_what_was_out_where_the_host_counts_by_sequence_and_else_to_the_end_of_an_episode() {
+    for (by_sequence, rests) in [(true, 40), (false, 0)] {
+        let mut b = bench("cdg(g=0.1)");
+        b.flow.by_sequence = by_sequence;
+        b.round(100, 101);
+        (b.flow.phase, b.flow.in_flight) = (Phase::Loss, Bytes::new(40 * MSS));
+        assert_eq!(b.round(105, 106), vec![DelayBackoff]);
+        b.flow.phase = Phase::Open;
+        b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
+        assert_eq!(b.cc.outstanding, Bytes::new(rests * MSS), "{by_sequence}");
+        // What is acknowledged since counts, and a timeout ends it.
+        b.ack();
+        assert_eq!(b.cc.outstanding, Bytes::new(rests * MSS).saturating_sub(Bytes::new(2 * MSS)));
+        b.cc.on_congestion(&mut b.flow, &congestion(Signal::Timeout, &Flow::new(Bytes::new(MSS), Bytes::new(MSS))));
+        assert!(b.cc.outstanding.is_zero());
+    }
+}
+
+#[test]
 fn the_ack_that_ends_a_repair_finds_the_window_that_it_leaves() {
     // Beyond the threshold only a measurement grows it, and nothing takes it back to the threshold.
     for (beyond, round, grown) in [(false, false, 1), (true, false, 0), (true, true, 1)] {
