@@ -28,6 +28,8 @@ pub(crate) struct OwnWindow {
     answers: bool,
     /// This ACK took a timeout back, so that the repair before it goes on.
     resumed: bool,
+    /// It also ends that repair, which leaves the window as it is.
+    pub ends: bool,
     /// The algorithm grew it by so much on the last ACK.
     grew: u16,
     /// Bytes that a partial ACK acknowledged: segments may leave before it moves `snd_una` and the algorithm hears of
@@ -152,12 +154,18 @@ impl Sender {
         (self.flow.cwnd, self.flow.ssthresh) = (was.cwnd, was.ssthresh);
         self.stats.undos += 1;
         match was.repair {
-            Some((recover, own)) if self.una < recover => {
+            Some((recover, own)) => {
+                // The window that is restored is the repair's. An ACK that reaches the repair's end finds it under way and ends
+                // it after the algorithm, without `cc_post_recovery`: that was asked for before.
+                let ends = self.una >= recover;
+                if ends {
+                    self.flow.cwnd = Bytes::new(own.window);
+                }
                 self.recover = recover;
-                self.aside.own_window = OwnWindow { resumed: true, ..own };
+                self.aside.own_window = OwnWindow { resumed: true, ends, ..own };
                 self.enter(Phase::Recovery);
             }
-            _ => self.end_episode(),
+            None => self.end_episode(),
         }
         self.flow.because(causes::Undo { how: Evidence::Soon as i64 }, before);
     }
@@ -216,7 +224,8 @@ impl Sender {
         let outstanding = Bytes::new(self.nxt - self.una);
         // Slow start goes on that far once it is over.
         let ssthresh = self.flow.ssthresh.max(self.flow.slow_start_to);
-        self.flow.phase == Phase::Recovery && outstanding < ssthresh && outstanding + self.flow.mss > ssthresh
+        let sets = self.flow.phase == Phase::Recovery && !self.aside.own_window.ends;
+        sets && outstanding < ssthresh && outstanding + self.flow.mss > ssthresh
     }
 
     /// The repair is over. What its last ACK added is the flow's: FreeBSD sets the window (`cc_post_recovery`)

@@ -275,7 +275,8 @@ impl Sender {
         self.undo.frto = Frto::Off;
         let ssthresh = self.flow.ssthresh;
         // After a timeout the window grew by itself.
-        if self.flow.phase == Phase::Recovery && !self.owns_window && ssthresh != Bytes::MAX {
+        let keeps = self.owns_window || self.aside.own_window.ends;
+        if self.flow.phase == Phase::Recovery && !keeps && ssthresh != Bytes::MAX {
             let outstanding = self.nxt - self.una;
             self.flow.cwnd = match (self.config.loss, self.config.stack) {
                 (LossDetection::NewReno, _) => ssthresh.min(Bytes::new(outstanding.max(self.mss) + self.mss)),

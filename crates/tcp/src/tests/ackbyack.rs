@@ -385,7 +385,7 @@ fn an_ack_takes_a_timeout_back_before_half_an_rtt_is_over_and_not_then() {
 #[test]
 fn a_recovery_whose_timeout_is_taken_back_ends_where_it_was_to_end() {
     // TF_WASFRECOVERY and `snd_recover_prev`; an ACK that reaches that ends it there and then, without what the end of a
-    // repair does to the window.
+    // repair does to the window: it is the repair's, a segment and two duplicates (`snd_cwnd_prev`).
     let mut a = interrupted();
     assert_eq!(a.hear(10_000, &[]), []);
     assert_eq!(a.phase(), Phase::Recovery);
@@ -393,7 +393,7 @@ fn a_recovery_whose_timeout_is_taken_back_ends_where_it_was_to_end() {
     assert_eq!(a.phase(), Phase::Open);
     let mut a = interrupted();
     a.hear(22_000, &[]);
-    assert_eq!((a.phase(), a.end.flow().cwnd), (Phase::Open, Bytes::new(10 * UNIT)));
+    assert_eq!((a.phase(), a.end.flow().cwnd), (Phase::Open, Bytes::new(3 * MSS)));
 }
 
 /// `tcp_do_segment`: CC_RTO_ERR comes after the question whether a recovery is under way, so the ACK that takes a timeout back is no
