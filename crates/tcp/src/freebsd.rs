@@ -24,7 +24,7 @@ pub(crate) struct OwnWindow {
     again_from: Option<u64>,
     /// After a duplicate ACK that began no recovery: so much more may leave, whatever the window.
     limited: Option<u64>,
-    /// A partial ACK asks for an answer at once, be it less than a segment with its options (`TF_ACKNOW`).
+    /// A partial ACK asks for an answer at once, be it less than a segment or but an ACK (`TF_ACKNOW`).
     answers: bool,
     /// This ACK took a timeout back, so that the repair before it goes on.
     resumed: bool,
@@ -95,6 +95,25 @@ impl Sender {
     /// So much of it may leave as one segment.
     pub(crate) fn piece(&self, seq: u64) -> u64 {
         if self.force_one { self.mss } else { self.room(seq).min(self.mss) }
+    }
+
+    /// The answer to a partial ACK is as much new data as there is room for.
+    #[inline]
+    pub(crate) fn answer(&self, len: u64) -> u64 {
+        let answers = self.flow.phase == Phase::Recovery && self.ways.own_window && self.aside.own_window.answers;
+        match if answers { self.room(self.nxt) } else { 0 } {
+            0 => len,
+            room => len.min(room),
+        }
+    }
+
+    /// With nothing to send it is a pure ACK, once; pacing may hold back what there is.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn answer_empty(&mut self) -> bool {
+        let answers = core::mem::take(&mut self.aside.own_window.answers) && self.flow.pacing.is_none();
+        self.stats.acks += u64::from(answers);
+        answers
     }
 
     /// `span` from `seq` on left, perhaps `again`.

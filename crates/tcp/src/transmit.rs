@@ -37,8 +37,13 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn poll(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
         let chunk = self.poll_once(now, peer);
-        if chunk.is_none() && self.flow.phase == Phase::Recovery && self.ways.own_window && self.begin_second_output() {
-            return self.poll_once(now, peer);
+        if chunk.is_none() && self.flow.phase == Phase::Recovery && self.ways.own_window {
+            if self.answer_empty() {
+                return Some(Chunk { seq: self.nxt, len: 0, fin: false, again: true });
+            }
+            if self.begin_second_output() {
+                return self.poll_once(now, peer);
+            }
         }
         chunk
     }
@@ -93,7 +98,7 @@ impl Sender {
         if self.una == self.nxt && self.flow.cwnd.get() >= self.mss && now.since(self.last_sent) > self.rtt.rto() {
             self.restart_after_idle(now);
         }
-        let mut len = left.min(self.mss);
+        let mut len = self.answer(left.min(self.mss));
         let room = self.edge.saturating_sub(self.nxt);
         if len > room {
             if self.is_outstanding() || room == 0 {
