@@ -44,7 +44,11 @@ impl Sender {
                         self.sack_range(to, end, delivery);
                     }
                 }
-                None if self.ways.own_window && self.board.would_be_holes(start, end) > HOLES_MAX => refused = true,
+                None if self.ways.own_window && self.board.would_be_holes(start, end) > HOLES_MAX => {
+                    refused = true;
+                    // `tcp_sack_doack` notes that a hole is to be split before it asks for room, and of a hole at the tail after.
+                    delivery.news |= start < self.board.sacked_to;
+                }
                 None => self.sack_range(start, end, delivery),
             }
         }

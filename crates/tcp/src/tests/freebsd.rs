@@ -203,6 +203,25 @@ fn duplicates_after_a_timeout_let_what_comes_next_go_and_a_recovery_takes_it_for
 }
 
 #[test]
+fn a_range_that_finds_no_room_inside_a_hole_is_news_with_every_ack_and_one_beyond_all_is_none() {
+    let mut a = super::alone::Alone::new(stack(Stack::FreeBsd11), 20);
+    a.end.flow_mut().cwnd = Bytes::new(400 * MSS);
+    a.hear(1000, &[]);
+    // The hole below 10,000, and 127 of a segment each.
+    (0..128).for_each(|n| _ = a.hear(1000, &[(10_000 + n * 2 * MSS, 11_000 + n * 2 * MSS)]));
+    let mut counted = |range| {
+        let before = a.end.sender.duplicates;
+        a.hear(1000, &[range]);
+        a.end.sender.duplicates - before
+    };
+    assert_eq!(
+        [(4000, 5000), (4000, 5000), (350_000, 351_000), (9000, 10_000), (9000, 10_000)].map(&mut counted),
+        [1, 1, 0, 1, 0]
+    );
+    assert_eq!(a.end.sender.board.sacked, 129 * MSS);
+}
+
+#[test]
 fn the_scoreboard_has_room_for_128_holes() {
     // Of 400 that follow a first few every second is lost. What would be the 129th hole is not noted, so that it waits for its turn.
     for (of, holes) in [(Stack::FreeBsd11, 128), (Stack::Ns2, 200)] {
