@@ -71,6 +71,8 @@ pub struct Flow {
     pub now: Instant,
     /// A segment: its largest payload, and on stacks that count them its options.
     pub mss: Bytes,
+    /// So much of it is options.
+    pub options: u8,
     /// Smoothed RTT; zero before the first sample.
     pub srtt: Duration,
     /// Last fresh RTT sample; zero before the first.
@@ -132,6 +134,7 @@ impl Flow {
             pacing: None,
             now: Instant::ZERO,
             mss,
+            options: 0,
             srtt: Duration::ZERO,
             rtt: Duration::ZERO,
             min_rtt: Duration::ZERO,
@@ -253,11 +256,12 @@ impl Flow {
         }
     }
 
-    /// Of the bytes an ACK acknowledged, those that congestion avoidance counts: in FreeBSD two packets an ACK at most
-    /// (`cc_ack_received`).
+    /// Of the bytes an ACK acknowledged, those that congestion avoidance counts: in FreeBSD two payloads an ACK at most
+    /// (`abc_l_var` times `tcp_maxseg`, `cc_ack_received`).
     #[inline]
     pub fn counted(&self, acked: Bytes) -> Bytes {
-        if self.slow_start_at_ssthresh { acked.min(self.mss * 2) } else { acked }
+        let payload = self.mss.saturating_sub(Bytes::new(self.options.into()));
+        if self.slow_start_at_ssthresh { acked.min(payload * 2) } else { acked }
     }
 
     /// Slow start up to `ssthresh`, then one MSS for every `per(flow)` acknowledged; nothing where growth is not earned.
@@ -365,6 +369,16 @@ mod tests {
         }
         f.additive(f.cwnd, Bytes::new(2000));
         assert_eq!(f.cwnd, Bytes::new(11_000));
+    }
+
+    #[test]
+    fn congestion_avoidance_counts_two_payloads_an_ack_on_freebsd() {
+        for (freebsd, counted) in [(true, 1976), (false, 5000)] {
+            let mut f = flow(10);
+            (f.options, f.slow_start_at_ssthresh, f.ssthresh) = (12, freebsd, Bytes::new(5000));
+            f.grow_as_reno(Bytes::new(5000));
+            assert_eq!(f.credit(), Bytes::new(counted), "{freebsd}");
+        }
     }
 
     #[test]

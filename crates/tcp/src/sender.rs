@@ -170,6 +170,8 @@ impl Sender {
         let unit = mss + if config.timestamps { config.counted_options.get() } else { 0 };
         let mut flow = Flow::new(Bytes::new(unit), Bytes::new(window));
         flow.slow_start_at_ssthresh = config.stack == Stack::FreeBsd11;
+        // TCP's options are 40 bytes at most.
+        flow.options = (unit - mss) as u8;
         flow.by_sequence = config.stack == Stack::FreeBsd11;
         let cc = build(&mut flow);
         let sack = config.sack();
@@ -309,8 +311,11 @@ impl Sender {
     /// Tells the algorithm that the host's episode is over.
     pub fn end_episode(&mut self) {
         self.prr.on = false;
+        // `t_bytes_acked` outlives the slow start after a timeout; only `cc_post_recovery` clears it.
+        if !(self.ways.freebsd && self.flow.phase == Phase::Loss) {
+            self.flow.reset_credit();
+        }
         self.enter(Phase::Open);
-        self.flow.reset_credit();
         self.flow.in_flight = Bytes::new(if self.ways.own_window { self.nxt - self.una } else { self.pipe() });
         let to = core::mem::take(&mut self.flow.slow_start_to);
         if to > self.flow.cwnd {

@@ -203,6 +203,20 @@ fn duplicates_after_a_timeout_let_what_comes_next_go_and_a_recovery_takes_it_for
 }
 
 #[test]
+fn what_congestion_avoidance_counted_after_a_timeout_outlives_that() {
+    // The window is beyond the threshold before all that timed out is acknowledged; the last ACK adds its 2000 bytes.
+    for (of, kept) in [(Stack::FreeBsd11, true), (Stack::Ns2, false)] {
+        let reno = Box::new(Plain { fixed: false });
+        let mut a = super::alone::Alone::with(stack(of), 20, reno, u64::MAX / 4);
+        a.ring();
+        a.end.flow_mut().ssthresh = Bytes::new(2 * MSS);
+        (1..=20).for_each(|n| _ = a.hear(n * MSS, &[]));
+        assert_eq!(a.phase(), Phase::Open, "{of:?}");
+        assert_eq!(a.end.flow().credit() > Bytes::new(MSS), kept, "{of:?}: {:?}", a.end.flow().credit());
+    }
+}
+
+#[test]
 fn a_range_that_finds_no_room_inside_a_hole_is_news_with_every_ack_and_one_beyond_all_is_none() {
     let mut a = super::alone::Alone::new(stack(Stack::FreeBsd11), 20);
     a.end.flow_mut().cwnd = Bytes::new(400 * MSS);
