@@ -41,9 +41,6 @@ impl Probe {
 /// Room for scheduling noise in Linux's probe and reordering timeouts (`TCP_TIMEOUT_MIN`): two jiffies at 1000 Hz.
 pub(crate) const JIFFIES: Duration = Duration::from_millis(2);
 
-/// FreeBSD's shortest persist timer (`TCPTV_PERSMIN`).
-const PERSIST_MIN: Duration = Duration::from_secs(5);
-
 /// The window after idleness in FreeBSD 11 (`newreno_after_idle`, which its modules share): RFC 3390's initial window, though
 /// connections begin with ten segments there.
 fn rfc3390(mss: Bytes) -> Bytes {
@@ -127,8 +124,8 @@ impl Sender {
                 self.rto_at = Instant::MAX;
             } else {
                 self.window_probe = true;
-                self.rtt.back_off();
-                self.rto_at = self.deadline(now);
+                self.rtt.back_off_persist();
+                self.rto_at = self.timer(now, self.rtt.persist());
             }
         }
         if self.pace_at <= now {
@@ -288,16 +285,16 @@ impl Sender {
     #[inline(never)]
     pub(crate) fn persist(&mut self, now: Instant) {
         if !self.is_outstanding() {
-            self.wait_for_room(now, self.rtt.rto(), self.edge.saturating_sub(self.nxt));
+            self.wait_for_room(now, self.rtt.persist(), self.edge.saturating_sub(self.nxt));
         }
     }
 
     /// FreeBSD's own window is less than a segment with nothing outstanding: silly-window avoidance holds the sliver back
-    /// until the persist timer forces it out (`tcp_output`; `TCPTV_PERSMIN`, 5 s).
+    /// until the persist timer forces it out (`tcp_output`).
     #[cold]
     #[inline(never)]
     pub(crate) fn hold_sliver(&mut self, now: Instant) {
-        self.wait_for_room(now, PERSIST_MIN, self.flow.cwnd.get());
+        self.wait_for_room(now, self.rtt.persist(), self.flow.cwnd.get());
     }
 
     fn wait_for_room(&mut self, now: Instant, wait: Duration, room: u64) {

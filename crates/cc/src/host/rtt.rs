@@ -41,6 +41,8 @@ pub struct RttEstimator {
 const INITIAL: Duration = Duration::from_secs(1);
 /// FreeBSD's `net.inet.tcp.rexmit_slop`.
 const SLOP: Duration = Duration::from_millis(200);
+/// FreeBSD's shortest and longest persist timer (`TCPTV_PERSMIN` and `TCPTV_PERSMAX`).
+const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
 /// After more timeouts in a row than these FreeBSD takes its smoothed RTT for stale (a quarter of `TCP_MAXRXTSHIFT`).
 const CREDIBLE: u32 = 3;
 
@@ -169,6 +171,27 @@ impl RttEstimator {
         }
     }
 
+    /// How long to wait for a window that is closed, or in FreeBSD too small for a segment: twice its retransmission timeout,
+    /// and twice the mean more (`tcp_setpersist`; the slop is not doubled). Elsewhere it is that timeout.
+    pub fn persist(&self) -> Duration {
+        if !matches!(self.rule, RttRule::FreeBsd { .. }) {
+            return self.rto();
+        }
+        // Before the first sample FreeBSD's variance is a quarter of its timeout, as `var4` has it.
+        let var4 = if self.is_measured() { self.var4 } else { self.base.as_nanos() };
+        let wait = (self.srtt8 / 2 + var4 * 2).saturating_mul(1 << self.doublings);
+        Duration::from_nanos(wait.saturating_add(SLOP.as_nanos())).max(PERSIST.0).min(PERSIST.1)
+    }
+
+    /// The persist timer fired. The mean stays credible in FreeBSD, however often.
+    pub fn back_off_persist(&mut self) {
+        if matches!(self.rule, RttRule::FreeBsd { .. }) {
+            self.doublings = (self.doublings + 1).min(16);
+        } else {
+            self.back_off();
+        }
+    }
+
     /// Has there been a sample?
     #[inline]
     fn is_measured(&self) -> bool {
@@ -203,6 +226,29 @@ mod tests {
     use super::*;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn freebsd_s_persist_timer_is_four_means_and_eight_deviations_within_5_and_60_seconds() {
+        let rule = RttRule::FreeBsd { tick: MS(1) };
+        // The first sample's deviation is half of it.
+        for (rtt, waits) in [(100, [5000, 5000, 5000, 6600, 13_000]), (1000, [8200, 16_200, 32_200, 60_000, 60_000])] {
+            let mut e = RttEstimator::new(rule, MS(230), MS(64_000));
+            e.sample(MS(rtt), 1, 1);
+            for wait in waits {
+                assert_eq!(e.persist(), MS(wait), "{rtt}");
+                e.back_off_persist();
+            }
+            assert_eq!(e.srtt(), MS(rtt));
+        }
+        let mut e = RttEstimator::new(rule, MS(230), MS(64_000));
+        e.set_initial(MS(3000));
+        assert_eq!(e.persist(), MS(6200));
+        // Elsewhere it is the timeout.
+        let mut e = RttEstimator::new(RttRule::Linux, MS(200), MS(120_000));
+        e.sample(MS(100), 1, 1);
+        e.back_off_persist();
+        assert_eq!(e.persist(), e.rto());
+    }
 
     #[test]
     fn rfc_6298_numbers() {

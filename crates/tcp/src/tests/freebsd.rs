@@ -217,6 +217,29 @@ fn what_congestion_avoidance_counted_after_a_timeout_outlives_that() {
 }
 
 #[test]
+fn a_closed_window_and_a_sliver_wait_for_the_persist_timer() {
+    // An answer after a second: four of its RTT, eight of its deviation of a half, and the slop; a callout is up to a sixteenth late.
+    for closed in [true, false] {
+        let config = Config { receive_window: Bytes::new(10 * MSS), ..stack(Stack::FreeBsd11) };
+        let mut a = super::alone::Alone::new(config, 10);
+        a.end.flow_mut().floor = Bytes::new(1);
+        a.end.flow_mut().cwnd = Bytes::new(500);
+        a.now += MS(1000);
+        let window = if closed { 0 } else { 1 << 20 };
+        let s = Segment { seq: 1, ack: 1 + 10 * MSS, window, flags: Flags::ACK, ..Segment::default() };
+        a.end.on_segment(a.now, &s);
+        assert_eq!(a.leaving(), []);
+        let waits = |a: &super::alone::Alone| a.end.next_timer().since(a.now).as_millis_f64();
+        assert!((8199.0..8200.0 * 17.0 / 16.0).contains(&waits(&a)), "{closed}: {}", waits(&a));
+        let left = a.ring();
+        assert_eq!(left.iter().map(|l| l.1).collect::<Vec<_>>(), [if closed { 0 } else { 500 }]);
+        if closed {
+            assert!((16_199.0..16_200.0 * 17.0 / 16.0).contains(&waits(&a)), "{}", waits(&a));
+        }
+    }
+}
+
+#[test]
 fn a_range_that_finds_no_room_inside_a_hole_is_news_with_every_ack_and_one_beyond_all_is_none() {
     let mut a = super::alone::Alone::new(stack(Stack::FreeBsd11), 20);
     a.end.flow_mut().cwnd = Bytes::new(400 * MSS);
