@@ -2,47 +2,14 @@
 
 use alloc::collections::VecDeque;
 
-/// Ranges that Linux remembers in order of change (`selective_acks`).
-const REMEMBERED: usize = 4;
-/// Those of FreeBSD (`MAX_SACK_BLKS`).
-const LISTED: usize = 6;
-
 /// Disjoint ranges above what was delivered, in order, and the last few that changed, newest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     ranges: VecDeque<(u64, u64)>,
-    recent: [(u64, u64); LISTED],
-    /// FreeBSD's list: what arrives joins only what is still on it (`tcp_update_sack_list`).
-    listed: bool,
+    recent: [(u64, u64); 4],
 }
 
 impl Reassembly {
-    /// Nothing arrived; with FreeBSD's list or Linux'.
-    pub fn new(listed: bool) -> Self {
-        Reassembly { listed, ..Reassembly::default() }
-    }
-
-    /// Has it FreeBSD's list, where what came twice leads as any other?
-    pub fn is_listed(&self) -> bool {
-        self.listed
-    }
-
-    /// Puts a range at the head of the list; those that touch it become part of it.
-    fn list(&mut self, mut head: (u64, u64)) {
-        let mut list = [(0, 0); LISTED];
-        let mut place = 1;
-        for r in self.recent.into_iter().filter(|r| *r != (0, 0)) {
-            if head.0 <= r.1 && head.1 >= r.0 {
-                head = (head.0.min(r.0), head.1.max(r.1));
-            } else if place < LISTED {
-                list[place] = r;
-                place += 1;
-            }
-        }
-        list[0] = head;
-        self.recent = list;
-    }
-
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
@@ -80,16 +47,11 @@ impl Reassembly {
                 }
             }
         }
-        if self.listed {
-            self.list((start, end));
-            return twice;
-        }
         let kept = self.recent.map(|r| if r.0 >= low && r.1 <= high { (0, 0) } else { r });
-        self.recent = [(0, 0); LISTED];
-        self.recent[0] = (low, high);
+        self.recent = [(low, high), (0, 0), (0, 0), (0, 0)];
         let mut place = 1;
         for r in kept {
-            if r != (0, 0) && place < REMEMBERED {
+            if r != (0, 0) && place < 4 {
                 self.recent[place] = r;
                 place += 1;
             }
@@ -130,27 +92,6 @@ impl Reassembly {
 mod tests {
     use super::*;
     use alloc::vec::Vec;
-
-    #[test]
-    fn freebsd_lists_six_ranges_and_what_fell_off_joins_nothing() {
-        for (listed, places, joined) in [(true, 6, (30, 40)), (false, 4, (10, 40))] {
-            let mut r = Reassembly::new(listed);
-            (0..8).for_each(|n| _ = r.insert(10 + 40 * n, 30 + 40 * n));
-            let list: Vec<_> = r.recent().collect();
-            assert_eq!((list.len(), list[0]), (places, (290, 310)), "{listed}");
-            // 10 to 30 is forgotten on both; only the queue still has it. 250 to 270 is known on both.
-            r.insert(30, 40);
-            assert_eq!(r.recent().next(), Some(joined), "{listed}");
-            r.insert(270, 280);
-            assert_eq!(r.recent().next(), Some((250, 280)), "{listed}");
-            assert_eq!(r.advance(10), 40, "{listed}: all of it is delivered");
-            assert!(r.recent().all(|(start, _)| start > 40), "{listed}");
-        }
-        // What came twice leads, as it came.
-        let mut r = Reassembly::new(true);
-        (0..8).for_each(|n| _ = r.insert(10 + 40 * n, 30 + 40 * n));
-        assert_eq!((r.insert(12, 20), r.recent().next()), (Some((12, 20)), Some((12, 20))));
-    }
 
     #[test]
     fn ranges_merge_and_the_newest_is_reported_first() {
