@@ -64,6 +64,15 @@ impl TickClock {
         self.now
     }
 
+    /// Did it show more than `stamp` at `at`, which may be long ago?
+    #[cold]
+    pub fn is_past(&self, stamp: u32, at: Instant) -> bool {
+        let ns = at.as_nanos();
+        let ahead = if self.skew_ppb | self.drift == 0 { 0 } else { self.ahead(ns as i128) };
+        let then = self.ticks(ns.saturating_add_signed(ahead) + self.phase) as u32;
+        (stamp.wrapping_sub(then) as i32) < 0
+    }
+
     /// When a FreeBSD kernel's callout for so long goes off that is set `now`. It counts from the last tick, and an idle
     /// processor may sleep on for a sixteenth of the time, until something else wakes it: chance, here. (`callout_when`
     /// with `C_HARDCLOCK`; `tc_precexp` is 4 by the 5 % of `kern.timecounter.alloweddeviation`, since FreeBSD 10.)

@@ -246,14 +246,14 @@ mod tests {
     fn an_ack_up_to_the_middle_of_a_record_leaves_its_rest() {
         let mut b = board();
         let mut d = Delivery::new(0);
-        b.acknowledge(1400, &mut d, |_, _| {});
+        b.acknowledge(1400, &mut d, |_| false, |_, _| {});
         assert_eq!((cuts(&b)[0], d.bytes, b.lost), ((1400, 600), 1400, 2600));
         assert!(d.ambiguous, "its time says nothing of a round trip");
         assert_eq!(b.recount(), sums(&b));
         // What was received before a timeout forgot that is not delivered again.
         b.ring.get_mut(b.ring.first()).flags |= KNOWN;
         let mut d = Delivery::new(0);
-        b.acknowledge(1700, &mut d, |_, _| {});
+        b.acknowledge(1700, &mut d, |_| false, |_, _| {});
         assert_eq!((cuts(&b)[0], d.bytes), ((1700, 300), 0));
     }
 }

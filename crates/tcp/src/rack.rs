@@ -220,7 +220,7 @@ mod tests {
         let mut hear = |now, ack, from, to| {
             let mut d = Delivery::new(0);
             board.sack(from, to, &mut d, |_, _| ());
-            board.acknowledge(ack, &mut d, |_, _| ());
+            board.acknowledge(ack, &mut d, |_| false, |_, _| ());
             rack.on_delivery(Instant::from_millis(now), &d, Duration::from_millis(40));
             (rack.rtt, rack.newest.at)
         };

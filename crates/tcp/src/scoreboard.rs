@@ -136,9 +136,16 @@ impl Scoreboard {
         }
     }
 
-    /// Pops what `ack` covers; `see` gets every record newly delivered, with its number.
+    /// Pops what `ack` covers; `see` gets every record newly delivered, with its number. `late` tells of one that was sent
+    /// again whether its original caused the ACK.
     #[inline]
-    pub fn acknowledge(&mut self, ack: u64, delivery: &mut Delivery, mut see: impl FnMut(u64, &Record)) {
+    pub fn acknowledge(
+        &mut self,
+        ack: u64,
+        delivery: &mut Delivery,
+        late: impl Fn(&Record) -> bool,
+        mut see: impl FnMut(u64, &Record),
+    ) {
         let (mut run, mut runs) = (0, 0);
         let (mut first, mut last) = (Record::default(), Record::default());
         while let Some(r) = self.ring.front() {
@@ -157,7 +164,7 @@ impl Scoreboard {
                     delivery.add_run(run, &first, &last);
                     (run, runs) = (0, runs + run);
                 }
-                self.acknowledge_unusual(delivery, &mut see);
+                self.acknowledge_unusual(delivery, &late, &mut see);
             }
             self.ring.pop();
         }
@@ -172,13 +179,23 @@ impl Scoreboard {
 
     #[cold]
     #[inline(never)]
-    fn acknowledge_unusual(&mut self, delivery: &mut Delivery, see: &mut impl FnMut(u64, &Record)) {
+    fn acknowledge_unusual(
+        &mut self,
+        delivery: &mut Delivery,
+        late: &impl Fn(&Record) -> bool,
+        see: &mut impl FnMut(u64, &Record),
+    ) {
         let id = self.ring.first();
         let r = *self.ring.get(id);
         self.forget(&r);
         delivery.ambiguous |= r.is(EVER);
         if !r.is(SACKED | KNOWN) {
-            delivery.add(&r);
+            if r.is(EVER) && late(&r) {
+                // That the retransmission arrived is not known, so it says nothing of those sent before it.
+                delivery.bytes += r.len as u64;
+            } else {
+                delivery.add(&r);
+            }
             see(id, &r);
         }
     }

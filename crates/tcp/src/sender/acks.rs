@@ -2,7 +2,7 @@
 
 use super::{Echo, Sender};
 use crate::ecn::Marked;
-use crate::scoreboard::Delivery;
+use crate::scoreboard::{Delivery, Record};
 use crate::{Heard, Segment};
 use cc::{Ack, Phase};
 use units::{Bytes, Instant};
@@ -42,7 +42,7 @@ impl Sender {
         let dsack = !s.sack.is_empty() && self.ways.sack && self.on_blocks(s, &mut delivery);
         let cumulative = ack - before;
         if cumulative > 0 {
-            self.pop_acknowledged(ack, &mut delivery);
+            self.pop_acknowledged(ack, echo, &mut delivery);
             self.una = ack;
             heard.acked = cumulative;
             if ack > self.written {
@@ -162,10 +162,12 @@ impl Sender {
     }
 
     #[inline]
-    fn pop_acknowledged(&mut self, ack: u64, delivery: &mut Delivery) {
-        let Sender { board, rates, .. } = self;
-        let Some(rates) = rates else { return board.acknowledge(ack, delivery, |_, _| {}) };
-        board.acknowledge(ack, delivery, |id, r| rates.tracker.on_delivered(rates.tags.get(id), r.sent_at));
+    fn pop_acknowledged(&mut self, ack: u64, echo: Echo, delivery: &mut Delivery) {
+        let Sender { board, rates, clock, ways, .. } = self;
+        // `tcp_skb_spurious_retrans`, which Linux asks of what is acknowledged in order only (`tcp_clean_rtx_queue`).
+        let late = |r: &Record| ways.rack && echo.is_some_and(|(echoed, _)| clock.is_past(echoed, r.sent_at));
+        let Some(rates) = rates else { return board.acknowledge(ack, delivery, late, |_, _| {}) };
+        board.acknowledge(ack, delivery, late, |id, r| rates.tracker.on_delivered(rates.tags.get(id), r.sent_at));
         while rates.tags.first() < board.ring.first() {
             rates.tags.pop();
         }

@@ -52,7 +52,7 @@ fn whatever_happens_the_sums_are_those_of_the_records_and_every_byte_is_delivere
                 }
                 (9, Some((_, r))) if dice.below(2) > 0 => {
                     una = r.end();
-                    b.acknowledge(una, &mut d, |_, r| seen += u64::from(r.len));
+                    b.acknowledge(una, &mut d, |_| false, |_, r| seen += u64::from(r.len));
                 }
                 (10, _) => match dice.below(8) {
                     0 => b.forget_sacks(),
@@ -119,7 +119,7 @@ fn told(again: &[u64], known_to: u64, ranges: &[(u64, u64)], ack: u64) -> Delive
     }
     let mut d = Delivery::new(known_to);
     ranges.iter().for_each(|(from, to)| b.sack(from * MSS, to * MSS, &mut d, |_, _| ()));
-    b.acknowledge(ack * MSS, &mut d, |_, _| ());
+    b.acknowledge(ack * MSS, &mut d, |_| false, |_, _| ());
     d
 }
 
@@ -179,7 +179,7 @@ fn what_was_received_before_a_timeout_is_news_to_the_scoreboard_and_no_delivery(
     assert_eq!((d.news, d.bytes, d.late), (true, 0, 0));
     b.forget_sacks();
     let mut d = Delivery::new(0);
-    b.acknowledge(3000, &mut d, |_, _| ());
+    b.acknowledge(3000, &mut d, |_| false, |_, _| ());
     assert_eq!((d.bytes, d.ambiguous, d.original_end), (2 * MSS, true, MSS));
 }
 
@@ -187,7 +187,7 @@ fn what_was_received_before_a_timeout_is_news_to_the_scoreboard_and_no_delivery(
 fn what_is_found_again_is_to_be_judged_anew() {
     for anew in [false, true] {
         let mut b = board(&[1000; 5]);
-        b.acknowledge(1000, &mut Delivery::new(0), |_, _| ());
+        b.acknowledge(1000, &mut Delivery::new(0), |_| false, |_, _| ());
         (1..4).for_each(|id| _ = b.mark_lost(id));
         b.resend(1, AT(60));
         b.resent_order.push_back((1, b.ring.get(1).turn()));
