@@ -26,6 +26,8 @@ pub(crate) struct Step {
     pub safe: bool,
     /// Segment size.
     pub mss: u64,
+    /// What the share is counted in: Linux counts segments (`tcp_cwnd_reduction`), the RFC bytes.
+    pub unit: u64,
 }
 
 impl Prr {
@@ -39,7 +41,7 @@ impl Prr {
         self.delivered += s.delivered;
         let count = if s.in_flight > s.ssthresh {
             // The share of what was delivered that the reduced window keeps.
-            (self.delivered * s.ssthresh).div_ceil(self.prior).saturating_sub(self.out)
+            (self.delivered * s.ssthresh).div_ceil(self.prior).next_multiple_of(s.unit).saturating_sub(self.out)
         } else {
             let mut limit = self.delivered.saturating_sub(self.out).max(s.delivered);
             if s.safe {
@@ -60,7 +62,7 @@ mod tests {
     fn numbers_of_the_reference() {
         // Section 1.4: RecoverFS 100, ssthresh 70, delivered 10, out 5 gives 2.
         let mut prr = Prr { prior: 100, delivered: 9, out: 5, on: true };
-        assert_eq!(prr.allowance(Step { delivered: 1, in_flight: 90, ssthresh: 70, safe: true, mss: 1 }), 2);
+        assert_eq!(prr.allowance(Step { delivered: 1, in_flight: 90, ssthresh: 70, safe: true, mss: 1, unit: 1 }), 2);
     }
 
     #[test]
@@ -76,7 +78,7 @@ mod tests {
             (12, 11, 10, true, 0), // at the goal
         ] {
             let mut prr = Prr { prior: 20, delivered: delivered - 1, out, on: true };
-            let step = Step { delivered: 1, in_flight, ssthresh: 10, safe, mss: 1 };
+            let step = Step { delivered: 1, in_flight, ssthresh: 10, safe, mss: 1, unit: 1 };
             assert_eq!(prr.allowance(step), expected, "delivered {delivered}, out {out}, in flight {in_flight}");
         }
     }

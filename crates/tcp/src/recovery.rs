@@ -352,7 +352,8 @@ impl Sender {
     #[inline(never)]
     pub(crate) fn step_reduction(&mut self, delivered: u64, safe: bool) {
         let in_flight = self.pipe();
-        let step = Step { delivered, in_flight, ssthresh: self.flow.ssthresh.get(), safe, mss: self.mss };
+        let unit = if self.config.stack == Stack::Linux { self.mss } else { 1 };
+        let step = Step { delivered, in_flight, ssthresh: self.flow.ssthresh.get(), safe, mss: self.mss, unit };
         // With nothing in flight an allowance of nothing would close the window: one segment can always go.
         self.flow.cwnd = Bytes::new((in_flight + self.prr.allowance(step)).max(self.mss));
     }
