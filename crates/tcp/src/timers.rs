@@ -68,7 +68,7 @@ impl Sender {
             // (RFC 8985, section 7.2; Linux's `tcp_set_xmit_timer`).
             self.probe.reordering = false;
         }
-        self.plan_probe(now);
+        self.plan_probe(now, |s| s.rto_at);
     }
 
     /// When the retransmission timer goes off if it is set `now`.
@@ -88,16 +88,26 @@ impl Sender {
         if self.flow.srtt.is_zero() { Duration::from_secs(1) } else { self.flow.srtt * 2 }
     }
 
+    /// After a send: no later than a timeout of the first segment out would come, had its timer been set when it left
+    /// (`tcp_schedule_loss_probe` asks `tcp_rto_delta_us`), if that is yet to come.
+    #[inline]
+    pub(crate) fn plan_probe_after_send(&mut self, now: Instant) {
+        self.plan_probe(now, |s| {
+            let due = s.board.ring.front().map_or(Instant::MAX, |r| r.sent_at + s.rtt.rto());
+            if due > now { due.min(s.rto_at) } else { s.rto_at }
+        });
+    }
+
     /// Sets the tail probe where one makes sense.
     #[inline]
-    pub(crate) fn plan_probe(&mut self, now: Instant) {
+    fn plan_probe(&mut self, now: Instant, latest: impl Fn(&Sender) -> Instant) {
         if !self.ways.rack || self.probe.reordering {
             return;
         }
         if self.board.sacked | self.board.lost == 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
             // A lone segment may meet a delayed ACK (RFC 8985's WCDelAckT; Linux takes its RTO floor).
             let slack = if self.board.ring.next() - self.board.ring.first() == 1 { self.rtt.min() } else { JIFFIES };
-            self.probe_at = (now + self.probe_timeout() + slack).min(self.rto_at);
+            self.probe_at = (now + self.probe_timeout() + slack).min(latest(self));
         } else {
             self.probe_at = Instant::MAX;
         }

@@ -144,7 +144,7 @@ impl Sender {
         if self.rto_at == Instant::MAX {
             self.rto_at = self.deadline(now);
         }
-        self.plan_probe(now);
+        self.plan_probe_after_send(now);
         self.sent_since_check = true;
         if self.burst_left > 0 {
             self.burst_left -= 1;

@@ -135,3 +135,34 @@ fn the_timer_begins_anew_with_what_the_first_segment_is_sent_again_and_with_no_o
     assert_eq!(a.hear(0, &[(5000, 8000), (1000, 4000)])[0], (4000, 1000));
     assert_eq!(a.end.next_timer(), due);
 }
+
+#[test]
+fn a_probe_set_after_a_send_comes_no_later_than_the_first_segments_timeout_would() {
+    // Linux' `tcp_rto_delta_us`: from when the first segment out left, though an ACK has restarted the timer since.
+    let ack = |a: &mut Alone, at: u64, bytes: u64| {
+        a.now = AT(at - 1);
+        a.hear(bytes, &[])
+    };
+    let write = |a: &mut Alone, at: u64| {
+        a.now = AT(at);
+        a.end.write(a.now, MSS);
+        assert_eq!(a.leaving().len(), 1);
+    };
+    let config = Config { timestamps: false, ..linux() };
+    let mut a = Alone::with(config, 1, Box::new(Plain { fixed: true }), MSS);
+    a.end.flow_mut().cwnd = Bytes::new(10 * MSS);
+    ack(&mut a, 1300, MSS);
+    write(&mut a, 1300);
+    write(&mut a, 1301);
+    ack(&mut a, 1650, 2 * MSS);
+    assert_eq!(a.end.next_timer().since(a.now), a.end.rto().min(a.end.flow().srtt * 2 + MS(200)), "after an ACK");
+    write(&mut a, 1660);
+    assert_eq!(a.end.next_timer(), AT(1301) + a.end.rto());
+    assert!(a.end.rto() < a.end.flow().srtt * 2 + MS(361), "sooner than two round trips from now");
+    // If that is past, it says nothing: a timeout would have come.
+    a.now = AT(1301) + a.end.rto();
+    a.end.sender.probe_at = Instant::MAX;
+    let later = a.now.as_nanos() / 1_000_000 + 1;
+    write(&mut a, later);
+    assert_eq!(a.end.next_timer(), a.end.sender.rto_at);
+}
