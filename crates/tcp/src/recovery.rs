@@ -165,18 +165,28 @@ impl Sender {
         let marked = self.ecn.heeded_to == self.recover;
         let reducing = during == Phase::Reduced && (marked || self.config.stack == Stack::Linux);
         let answered = reducing && !self.config.accurate_ecn;
-        self.recover = self.nxt;
+        // To Linux such a repair is over where the reduction under way is, and what a tail probe may still repair is none of
+        // its losses (`tcp_enter_recovery` leaves out `tcp_init_cwnd_reduction`).
+        let tahoe = self.config.loss == LossDetection::Tahoe;
+        let goes_on = answered && self.config.stack == Stack::Linux && !tahoe;
+        if !goes_on {
+            self.recover = self.nxt;
+            self.probe.high = 0;
+        }
         self.force_one = true;
         self.partial_seen = false;
-        // What a tail probe may still repair is one of these losses (Linux: `tcp_init_cwnd_reduction`).
-        self.probe.high = 0;
         if !self.probe.reordering {
             // No probe is due in a recovery (RFC 8985, section 7.2).
             self.probe_at = Instant::MAX;
         }
         // The reduction under way told the receiver of itself; FreeBSD tells it again (`cc_cong_signal`).
         self.ecn.tell_reduced |= !answered || self.ways.freebsd;
-        if answered && self.config.loss != LossDetection::Tahoe {
+        if answered && !tahoe {
+            if goes_on {
+                // Needless retransmissions end the repair, and leave the window (`tcp_init_undo`, `prior_ssthresh` of zero).
+                self.remember(before);
+                self.undo.proven = true;
+            }
             self.enter(Phase::Recovery);
             return self.begin_repair(again_from);
         }

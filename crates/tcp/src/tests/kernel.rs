@@ -6,7 +6,7 @@ use crate::pair::{Fate, Pair};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use cc::{CongestionControl, Flow, Phase};
-use units::Rng;
+use units::{Bytes, Rng};
 
 fn built(spec: &str, flow: &mut Flow) -> Box<dyn CongestionControl> {
     cc::build(&spec.parse().unwrap(), flow, Rng::new(1, 0, 0)).unwrap()
@@ -169,4 +169,40 @@ fn a_window_that_the_application_does_not_use_stays_as_long_as_acks_come() {
         p.run(MS(8_300 + 40 * n));
     }
     assert_eq!(p.cwnd(), before);
+}
+
+#[test]
+fn a_repair_within_a_reduction_ends_where_that_does_and_needless_it_leaves_the_window() {
+    // Linux' `tcp_enter_recovery`: no `tcp_init_cwnd_reduction` where one is under way, but `tcp_init_undo`. A mark halves a
+    // window of ten; then the third of the segments seems lost, with new data out beyond the reduction's end.
+    for needless in [false, true] {
+        let (mut end, mut now) = sending("newreno", Config { ecn: true, ..linux() }, 10);
+        let mut hear = |end: &mut Endpoint, ms, ack, beyond: Option<(u64, u64)>, flags: Flags| {
+            now += MS(ms);
+            let mut s = Segment { seq: 1, ack: 1 + ack, window: 1 << 20, flags, ..Segment::default() };
+            if let Some((from, to)) = beyond {
+                s.sack.blocks[0] = ((from as i64 - ack as i64) as i32, (to - from) as u32);
+            }
+            end.on_segment(now, &s);
+            drain(end, now)
+        };
+        hear(&mut end, 40, MSS, None, Flags::ACK.with(Flags::ECE));
+        hear(&mut end, 1, 2 * MSS, None, Flags::ACK);
+        let ends = end.sender.recover;
+        assert_eq!((end.flow().phase, ends < end.sender.nxt), (Phase::Reduced, true));
+        hear(&mut end, 5, 2 * MSS, Some((3 * MSS, 6 * MSS)), Flags::ACK);
+        hear(&mut end, 1, 2 * MSS, Some((3 * MSS, 7 * MSS)), Flags::ACK);
+        assert_eq!((end.flow().phase, end.sender.recover), (Phase::Recovery, ends));
+        assert_eq!(end.stats().retransmissions, 1);
+        if needless {
+            let duplicate = Some((2 * MSS, 3 * MSS));
+            hear(&mut end, 1, 7 * MSS, duplicate, Flags::ACK.with(Flags::DSACK));
+            assert_eq!((end.flow().phase, end.stats().undos), (Phase::Open, 1));
+            assert!(end.flow().cwnd <= Bytes::new(6 * MSS), "a mark proved the congestion");
+        } else {
+            hear(&mut end, 40, ends - 1, None, Flags::ACK);
+            assert_eq!((end.flow().phase, end.stats().recoveries), (Phase::Open, 1));
+        }
+        assert_eq!(end.flow().ssthresh, Bytes::new(5 * MSS), "cut once");
+    }
 }
