@@ -77,8 +77,10 @@ impl Sender {
                 }
             }
             Phase::Reduced => {
-                // One beyond, so that the first segment sent with CWR is acknowledged.
-                if self.una > self.recover || !self.is_outstanding() {
+                // One beyond, so that the first segment sent with CWR is acknowledged. Linux waits for it though nothing is
+                // out (`tcp_fastretrans_alert`).
+                let idle = self.config.stack != Stack::Linux && !self.is_outstanding();
+                if self.una > self.recover || idle {
                     self.leave_reduced();
                 }
             }
@@ -344,7 +346,8 @@ impl Sender {
     pub(crate) fn reduce_smoothly(&mut self, to: Bytes) {
         match self.flow.phase {
             Phase::Loss => self.flow.cwnd = self.flow.cwnd.min(to),
-            _ if !self.is_outstanding() => self.flow.cwnd = to,
+            // `tcp_enter_cwr` does not ask what is out.
+            _ if self.config.stack != Stack::Linux && !self.is_outstanding() => self.flow.cwnd = to,
             phase => {
                 if !self.prr.on {
                     self.prr = Prr::start(self.flow.cwnd.get());

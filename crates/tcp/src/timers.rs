@@ -340,7 +340,9 @@ impl Sender {
         // FreeBSD is idle since it last heard of the other side (`t_rcvtime`), be that a request this is the answer to.
         let last = if self.ways.freebsd { self.aside.heard_at.max(self.last_sent) } else { self.last_sent };
         let (idle, rto) = (now.since(last), self.rtt.rto());
-        if self.last_sent == Instant::ZERO || idle <= rto || self.flow.phase != Phase::Open {
+        // Linux' reduction may outlast what was out.
+        let reduced = linux && self.flow.phase == Phase::Reduced;
+        if self.last_sent == Instant::ZERO || idle <= rto || !(reduced || self.flow.phase == Phase::Open) {
             return;
         }
         if !self.has_own_rate() {
@@ -358,8 +360,8 @@ impl Sender {
             } else {
                 cwnd = restart;
             }
-            // FreeBSD 11 forgets how large the window was.
-            if !self.ways.freebsd {
+            // FreeBSD 11 forgets how large the window was; a reduction has its threshold (`tcp_current_ssthresh`).
+            if !(self.ways.freebsd || reduced) {
                 self.flow.ssthresh = self.flow.ssthresh.max(before.0 / 4 * 3);
             }
             self.flow.cwnd = cwnd.max(restart);

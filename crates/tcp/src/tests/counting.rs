@@ -249,7 +249,7 @@ fn freebsd_leaves_a_recovery_with_the_threshold_or_what_is_out_and_a_segment_wit
 
 #[test]
 fn a_reduction_for_a_mark_ends_with_the_first_segment_that_told_of_it() {
-    // RFC 3168, section 6.1.2: ten were out; the eleventh carries CWR. Or with everything acknowledged.
+    // RFC 3168, section 6.1.2: ten were out; the eleventh carries CWR. Or with everything acknowledged, but on Linux.
     for of in [Stack::Linux, Stack::Ns2, Stack::FreeBsd11] {
         let config = Config { ecn: true, loss: LossDetection::Sack, ..stack(of) };
         let mut a = Alone::new(config.clone(), 10);
@@ -261,7 +261,7 @@ fn a_reduction_for_a_mark_ends_with_the_first_segment_that_told_of_it() {
         let mut a = Alone::with(config, 10, Box::new(Plain { fixed: true }), 10 * MSS);
         a.hear_with(1000, &[], ECHO);
         a.hear(10_000, &[]);
-        assert_eq!(a.phase(), Phase::Open, "{of:?}");
+        assert_eq!(a.phase(), if of == Stack::Linux { Phase::Reduced } else { Phase::Open }, "{of:?}");
     }
 }
 

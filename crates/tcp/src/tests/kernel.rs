@@ -206,3 +206,36 @@ fn a_repair_within_a_reduction_ends_where_that_does_and_needless_it_leaves_the_w
         assert_eq!(end.flow().ssthresh, Bytes::new(5 * MSS), "cut once");
     }
 }
+
+#[test]
+fn a_reduction_is_entered_and_lasts_though_nothing_is_out() {
+    // Linux' `tcp_enter_cwr` has no exception, and `tcp_fastretrans_alert` waits for what carried CWR. All ten segments are
+    // acknowledged at once, by an ACK with an echo or after one.
+    for at_once in [true, false] {
+        let config = Config { ecn: true, handshake: false, ..linux() };
+        let mut end = Endpoint::connect(config, &mut |flow| {
+            (flow.cwnd, flow.ssthresh) = (flow.mss * 10, flow.mss * 10);
+            built("newreno", flow)
+        });
+        let mut now = AT(1000);
+        end.write(now, 10 * MSS);
+        drain(&mut end, now);
+        let mut hear = |end: &mut Endpoint, ack, flags: Flags| {
+            now += MS(40);
+            end.on_segment(now, &Segment { seq: 1, ack: 1 + ack, window: 1 << 20, flags, ..Segment::default() });
+            now
+        };
+        let echo = Flags::ACK.with(Flags::ECE);
+        if !at_once {
+            hear(&mut end, 5 * MSS, echo);
+        }
+        let now = hear(&mut end, 10 * MSS, echo);
+        // `tcp_cwnd_reduction`: as much as was delivered and one, up to the threshold.
+        let (phase, threshold) = (end.flow().phase, end.flow().ssthresh);
+        assert_eq!((phase, threshold, end.sender.recover), (Phase::Reduced, Bytes::new(5 * MSS), 1 + 10 * MSS));
+        end.write(now, MSS);
+        assert!(drain(&mut end, now)[0].flags.has(Flags::CWR));
+        hear(&mut end, 11 * MSS, Flags::ACK);
+        assert_eq!((end.flow().phase, end.flow().cwnd), (Phase::Open, Bytes::new(5 * MSS)), "{at_once}");
+    }
+}
