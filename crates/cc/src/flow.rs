@@ -329,6 +329,15 @@ impl Flow {
         (to != Bytes::MAX).then_some(to)
     }
 
+    /// For hosts: the reduction just taken, to `to`, is not to be. The threshold and the events are as before it.
+    #[cold]
+    pub fn refuse_reduction(&mut self, to: Bytes) {
+        let is_it = |e: &EventRecord| e.cwnd_after == to.get() && e.ssthresh_after == to.get();
+        if let Some(at) = self.events.iter().rposition(is_it) {
+            self.ssthresh = Bytes::new(self.events.remove(at).ssthresh_before);
+        }
+    }
+
     /// For hosts: is there an event to collect?
     #[inline]
     pub fn has_events(&self) -> bool {

@@ -345,6 +345,11 @@ impl Sender {
     #[inline(never)]
     pub(crate) fn reduce_smoothly(&mut self, to: Bytes) {
         match self.flow.phase {
+            // All that `tcp_enter_cwr` does then is to forget the threshold that an undo would restore.
+            Phase::Loss if self.config.stack == Stack::Linux => {
+                self.undo.proven = true;
+                self.flow.refuse_reduction(to);
+            }
             Phase::Loss => self.flow.cwnd = self.flow.cwnd.min(to),
             // `tcp_enter_cwr` does not ask what is out.
             _ if self.config.stack != Stack::Linux && !self.is_outstanding() => self.flow.cwnd = to,

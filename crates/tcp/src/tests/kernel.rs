@@ -5,7 +5,7 @@ use crate::Endpoint;
 use crate::pair::{Fate, Pair};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use cc::{CongestionControl, Flow, Phase};
+use cc::{CongestionControl, Flow, How, Phase, causes};
 use units::{Bytes, Rng};
 
 fn built(spec: &str, flow: &mut Flow) -> Box<dyn CongestionControl> {
@@ -237,5 +237,26 @@ fn a_reduction_is_entered_and_lasts_though_nothing_is_out() {
         assert!(drain(&mut end, now)[0].flags.has(Flags::CWR));
         hear(&mut end, 11 * MSS, Flags::ACK);
         assert_eq!((end.flow().phase, end.flow().cwnd), (Phase::Open, Bytes::new(5 * MSS)), "{at_once}");
+    }
+}
+
+#[test]
+fn a_back_off_after_a_timeout_changes_nothing() {
+    // Linux' `tcp_enter_cwr` acts below `TCP_CA_CWR` only; `tcp_cdg_cong_avoid` is called in `TCP_CA_Loss`, too.
+    for (of, window, threshold, events) in [(Stack::Linux, 4, 5, 0), (Stack::Ns2, 2, 2, 1)] {
+        let (mut end, _) = sending("newreno", stack(of), 10);
+        while end.stats().timeouts == 0 {
+            let now = end.next_timer();
+            end.on_timer(now);
+            drain(&mut end, now);
+        }
+        let flow = end.flow_mut();
+        flow.cwnd = flow.mss * 4;
+        flow.drain_events().for_each(drop);
+        flow.reduce(flow.mss * 2, How::Prr, causes::DelayBackoff::default());
+        end.sender.after_algorithm();
+        let flow = end.flow_mut();
+        assert_eq!((flow.phase, flow.cwnd, flow.ssthresh), (Phase::Loss, flow.mss * window, flow.mss * threshold));
+        assert_eq!((flow.drain_events().count(), end.sender.undo.proven), (events, of == Stack::Linux), "{of:?}");
     }
 }
