@@ -25,8 +25,13 @@ impl Sender {
         }
         let mut blocks = [(0, 0); 3];
         let mut refused = false;
-        for (i, kept) in blocks.iter_mut().enumerate().take(s.sack.used().len()).skip(first) {
-            let (start, end) = block(i);
+        let used = s.sack.used().len();
+        let mut ranges = [0, 1, 2].map(|i| if i >= first && i < used { block(i) } else { (0, 0) });
+        if self.ways.rack {
+            // In order of number, so that the RTT that RACK keeps is that of the highest (`tcp_sacktag_write_queue`).
+            ranges.sort_unstable();
+        }
+        for (kept, (start, end)) in blocks.iter_mut().zip(ranges) {
             // An old block, or one for what was never sent.
             if end > self.nxt || end <= self.una {
                 continue;

@@ -260,3 +260,22 @@ fn a_back_off_after_a_timeout_changes_nothing() {
         assert_eq!((flow.drain_events().count(), end.sender.undo.proven), (events, of == Stack::Linux), "{of:?}");
     }
 }
+
+#[test]
+fn the_rtt_that_rack_keeps_is_of_the_highest_segment_whatever_the_order_of_the_blocks() {
+    // Linux sorts the blocks before it walks (`tcp_sacktag_write_queue`). Ten segments left a millisecond apart.
+    for swapped in [false, true] {
+        let (mut end, now) = sending("newreno", linux(), 10);
+        let s = &mut end.sender;
+        let first = s.board.ring.first();
+        (0..10).for_each(|n| s.board.ring.get_mut(first + n).sent_at = now + MS(n));
+        let mut blocks = [(2 * MSS as i32, MSS as u32), (8 * MSS as i32, MSS as u32)];
+        if swapped {
+            blocks.reverse();
+        }
+        let mut ack = Segment { seq: 1, ack: 1, window: 1 << 20, flags: Flags::ACK, ..Segment::default() };
+        ack.sack.blocks[..2].copy_from_slice(&blocks);
+        end.on_segment(now + MS(50), &ack);
+        assert_eq!(end.sender.rack.rtt, MS(42), "swapped: {swapped}");
+    }
+}
