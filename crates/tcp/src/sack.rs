@@ -21,7 +21,10 @@ impl Sender {
         if dsack {
             first = 1;
             self.stats.duplicates_reported += 1;
-            self.on_duplicate_reported(block(0).1);
+            let (start, end) = block(0);
+            if self.on_duplicate_reported(end) && self.ways.by_delivery {
+                self.count_duplicate(end - start, delivery);
+            }
         }
         let mut blocks = [(0, 0); 3];
         let mut refused = false;
@@ -60,6 +63,17 @@ impl Sender {
         self.aside.seen_blocks = blocks;
         self.aside.refused = refused;
         dsack
+    }
+
+    /// A needless retransmission arrived, which is a delivery to Linux: for rate reduction, growth and delivery rates
+    /// (`tcp_dsack_seen`; only the last where nothing is out, `tcp_ack`).
+    fn count_duplicate(&mut self, len: u64, delivery: &mut Delivery) {
+        let bytes = len.next_multiple_of(self.mss);
+        if self.is_outstanding() {
+            delivery.bytes += bytes;
+        } else {
+            self.flow.delivered += Bytes::new(bytes);
+        }
     }
 
     fn sack_range(&mut self, start: u64, end: u64, delivery: &mut Delivery) {

@@ -85,14 +85,14 @@ impl Sender {
         *self.undo = Undo { stamp: self.undo.stamp, timed_out_at: self.undo.timed_out_at, ..Undo::default() };
     }
 
-    /// The other side received what ends here twice.
-    pub(crate) fn on_duplicate_reported(&mut self, end: u64) {
+    /// The other side received what ends here twice. False if that says nothing.
+    pub(crate) fn on_duplicate_reported(&mut self, end: u64) -> bool {
         if end > self.nxt {
-            return;
+            return false;
         }
         // More duplicates than retransmissions: the network copies packets, and nothing follows from that.
         if self.stats.duplicates_reported > self.stats.retransmissions {
-            return;
+            return false;
         }
         if end > self.undo.marker {
             self.undo.unexplained = self.undo.unexplained.saturating_sub(1);
@@ -101,6 +101,7 @@ impl Sender {
         if self.probe.high != end {
             self.rack.on_dsack(self.una, self.nxt);
         }
+        true
     }
 
     /// Every retransmission proved needless?

@@ -276,3 +276,31 @@ fn a_partial_ack_of_an_original_takes_a_recovery_back_unless_more_that_went_agai
         assert!(a.end.sender.una < a.end.sender.recover, "partial");
     }
 }
+
+#[test]
+fn a_needless_retransmission_counts_as_delivered_on_linux() {
+    // `tcp_dsack_seen`: `sack_delivered` has what was reported, unless more was than was sent again, for the rate reduction, too.
+    let dsack = Flags::ACK.with(Flags::DSACK);
+    for (of, counts) in [(Stack::Linux, true), (Stack::Ns2, false)] {
+        let config = Config { timestamps: false, loss: LossDetection::RackTlp, ..stack(of) };
+        let mut a = Alone::new(config, 20);
+        a.now += MS(39);
+        a.hear(1000, &[]);
+        a.hear(1000, &[(3000, 6000)]);
+        a.hear(1000, &[(3000, 7000)]);
+        assert_eq!((a.phase(), a.end.stats().retransmissions), (Phase::Recovery, 2), "{of:?}");
+        let mut before = (a.end.flow().delivered.get(), a.end.sender.prr.delivered);
+        for (n, counts) in [(1, counts), (2, counts), (3, false)] {
+            // Reported is what the second was, though the first is still awaited.
+            a.hear_with(1000, &[(2000, 3000), (2000, 7000)][..if n == 1 { 2 } else { 1 }], dsack);
+            let after = (a.end.flow().delivered.get(), a.end.sender.prr.delivered);
+            let news = if n == 1 { MSS } else { 0 };
+            let needless = if counts { MSS } else { 0 };
+            assert_eq!(after.0 - before.0, news + needless, "{of:?}, report {n}");
+            if n == 1 {
+                assert_eq!(after.1 - before.1, news + needless, "{of:?}");
+            }
+            before = after;
+        }
+    }
+}
