@@ -167,13 +167,12 @@ impl Sender {
         let marked = self.ecn.heeded_to == self.recover;
         let reducing = during == Phase::Reduced && (marked || self.config.stack == Stack::Linux);
         let answered = reducing && !self.config.accurate_ecn;
-        // To Linux such a repair is over where the reduction under way is, and what a tail probe may still repair is none of
-        // its losses (`tcp_enter_recovery` leaves out `tcp_init_cwnd_reduction`).
+        // To Linux such a repair is over where the reduction under way is (`tcp_enter_recovery` leaves out
+        // `tcp_init_cwnd_reduction`).
         let tahoe = self.config.loss == LossDetection::Tahoe;
         let goes_on = answered && self.config.stack == Stack::Linux && !tahoe;
         if !goes_on {
             self.recover = self.nxt;
-            self.probe.high = 0;
         }
         self.force_one = true;
         self.partial_seen = false;
@@ -188,12 +187,16 @@ impl Sender {
                 // Needless retransmissions end the repair, and leave the window (`tcp_init_undo`, `prior_ssthresh` of zero).
                 self.remember(before);
                 self.undo.proven = true;
+            } else {
+                self.probe.high = 0;
             }
             self.enter(Phase::Recovery);
             return self.begin_repair(again_from);
         }
         self.remember(before);
         self.undo.proven |= reducing;
+        // What a tail probe may still repair is one of these losses (Linux: `tcp_init_cwnd_reduction`).
+        self.probe.high = 0;
         let (lost, in_flight) = (self.board.lost as i64, self.flow.in_flight.get() as i64);
         let reaction = self.ask(Signal::Loss);
         let [shadow, bdp] = self.cc.weighed().map(|w| w.get() as i64);

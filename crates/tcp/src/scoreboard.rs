@@ -306,6 +306,18 @@ impl Scoreboard {
         before
     }
 
+    /// Sends a record again as a tail probe, which counts as no retransmission in flight: Linux' `__tcp_retransmit_skb` leaves
+    /// `retrans_out` alone. It was sent last, so that originals stay in order of time.
+    pub fn probe(&mut self, id: u64, now: Instant) -> Record {
+        let slot = self.ring.get_mut(id);
+        let before = *slot;
+        slot.flags |= EVER;
+        slot.sent_at = now;
+        self.order = self.order.wrapping_add(1);
+        slot.order = self.order;
+        before
+    }
+
     /// Forgets selective acknowledgements (go-back-N).
     pub fn forget_sacks(&mut self) {
         for id in self.ring.first()..self.ring.next() {

@@ -1,6 +1,7 @@
 //! Taking back what was done for losses that were none: by DSACK (RFC 3708), by timestamps (Eifel, RFC 3522), by
 //! F-RTO (RFC 5682).
 
+use crate::Stack;
 use crate::freebsd::BeforeTimeout;
 use crate::scoreboard::{Delivery, EVER};
 use crate::sender::{Echo, Sender};
@@ -57,8 +58,10 @@ impl Sender {
         if !self.config.undo {
             return;
         }
-        let outstanding = self.board.resent.div_ceil(self.mss) as u32;
-        let unanswered = outstanding > 0 || self.board.ring.front().is_some_and(|r| r.is(EVER));
+        // A tail probe that is out may be reported, too (`tcp_init_undo`).
+        let probes = u32::from(self.config.stack == Stack::Linux && self.probe.is_out() && self.probe.again);
+        let outstanding = self.board.resent.div_ceil(self.mss) as u32 + probes;
+        let unanswered = self.board.resent > 0 || self.board.ring.front().is_some_and(|r| r.is(EVER));
         *self.undo = Undo {
             marker: self.una,
             unexplained: outstanding,

@@ -166,3 +166,47 @@ fn a_probe_set_after_a_send_comes_no_later_than_the_first_segments_timeout_would
     write(&mut a, later);
     assert_eq!(a.end.next_timer(), a.end.sender.rto_at);
 }
+
+#[test]
+fn a_probe_of_the_last_segment_is_no_retransmission_in_flight_on_linux() {
+    // `__tcp_retransmit_skb` sets `TCPCB_EVER_RETRANS` alone: neither `retrans_out` nor `prr_out`. But `tcp_init_undo` counts it.
+    for (of, in_flight, resent) in [(Stack::Linux, 10, 0), (Stack::FreeBsd11, 11, 1)] {
+        let mut a = waiting(stack(of), 0, 0);
+        (a.end.sender.prr.on, a.end.sender.prr.out) = (true, 5 * MSS);
+        assert_eq!(a.ring(), [(9000, 1000)]);
+        let s = &mut a.end.sender;
+        s.prr.on = false;
+        assert_eq!((s.board.in_flight, s.board.resent), (in_flight * MSS, resent * MSS), "{of:?}");
+        assert_eq!((s.prr.out, s.flow.in_flight.get()), ((5 + resent) * MSS, in_flight * MSS), "{of:?}");
+        assert_eq!(s.board.recount(), s.board.sums());
+        if of != Stack::Linux {
+            continue;
+        }
+        // The probe arrives beyond nine that did not.
+        a.now += MS(100);
+        let again = a.hear(0, &[(9000, 10_000)]);
+        assert_eq!(again[0], (0, 1000));
+        let s = &a.end.sender;
+        assert_eq!(s.board.recount(), s.board.sums());
+        assert_eq!(s.undo.unexplained, again.len() as u32 + 1);
+    }
+}
+
+#[test]
+fn a_probe_of_what_was_sent_again_already_is_found_lost_like_any_retransmission() {
+    let mut a = waiting(linux(), 0, 0);
+    let s = &mut a.end.sender;
+    let last = s.board.ring.next() - 1;
+    s.lose(last);
+    s.board.resend(last, AT(1001));
+    s.board.resent_order.push_back((last, s.board.ring.get(last).turn()));
+    (s.probe.due, s.asleep) = (true, false);
+    a.now = AT(1500);
+    assert_eq!(a.leaving(), [(9000, 1000)]);
+    let s = &mut a.end.sender;
+    assert_eq!((s.board.resent, s.board.recount()), (MSS, s.board.sums()));
+    s.rack.newest = crate::scoreboard::Turn { at: AT(1501), order: 100 };
+    s.rack.rtt = MS(1);
+    s.detect_by_time(AT(1600), true);
+    assert_eq!(s.board.resent, 0);
+}

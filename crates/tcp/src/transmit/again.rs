@@ -1,7 +1,8 @@
 //! What goes again: segments that were lost or may be, and probes.
 
 use super::Chunk;
-use crate::scoreboard::{FIN, Record, SACKED, UNUSUAL};
+use crate::Stack;
+use crate::scoreboard::{FIN, RESENT, Record, SACKED, UNUSUAL};
 use crate::sender::Sender;
 use crate::undo::Frto;
 use cc::Phase;
@@ -52,17 +53,19 @@ impl Sender {
     fn resend(&mut self, now: Instant, id: u64, peer: u32) -> Chunk {
         let stamp = self.stamped.then(|| self.clock.read(now));
         self.on_resent(stamp);
-        self.repeat(now, id, peer)
+        self.repeat(now, id, peer, false)
     }
 
-    fn repeat(&mut self, now: Instant, id: u64, peer: u32) -> Chunk {
+    fn repeat(&mut self, now: Instant, id: u64, peer: u32, probe: bool) -> Chunk {
         if let Some(rates) = &mut self.rates {
             let r = self.board.ring.get(id);
             *rates.tags.get_mut(id) =
                 rates.tracker.on_sent(now, self.flow.delivered, true, self.board.in_flight, r.len as u64);
         }
-        let r = self.board.resend(id, now);
-        if self.ways.rack {
+        let probe = probe && self.config.stack == Stack::Linux;
+        let r = if probe { self.board.probe(id, now) } else { self.board.resend(id, now) };
+        // A retransmission that is out already has another place in their order now.
+        if self.ways.rack && (!probe || r.is(RESENT)) {
             self.board.resent_order.push_back((id, self.board.ring.get(id).turn()));
         }
         // NewReno's "impatient" variant lets the timer run on from the first partial ACK (RFC 6582, section 4).
@@ -73,7 +76,12 @@ impl Sender {
         self.stats.retransmissions += 1;
         let fin = r.is(FIN);
         let len = r.len - u32::from(fin);
+        let out = self.prr.out;
         self.after_send(now, r.seq, len, r.len as u64, true, peer);
+        if probe {
+            // Nor does it use up what a reduction lets go (`tcp_send_loss_probe` adds nothing to `prr_out`).
+            self.prr.out = out;
+        }
         Chunk { seq: r.seq, len, fin, again: true }
     }
 
@@ -103,7 +111,7 @@ impl Sender {
         // One that was selectively acknowledged would tell nothing; the first never is.
         let (first, last) = (self.board.ring.first(), self.board.ring.next() - 1);
         let open = (first..=last).rev().find(|id| !self.board.ring.get(*id).is(SACKED)).unwrap_or(first);
-        let chunk = chunk.unwrap_or_else(|| self.repeat(now, open, peer));
+        let chunk = chunk.unwrap_or_else(|| self.repeat(now, open, peer, true));
         self.probe.high = self.nxt;
         self.probe_at = Instant::MAX;
         Some(chunk)
