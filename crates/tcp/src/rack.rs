@@ -133,7 +133,7 @@ impl Sender {
         while let Some(&(id, turn)) = self.board.resent_order.get(waiting) {
             let valid = id >= self.board.ring.first() && {
                 let r = self.board.ring.get(id);
-                r.is(RESENT) && r.turn() == turn
+                r.is(RESENT) && !r.is(SACKED) && r.turn() == turn
             };
             if valid {
                 if !rack.newest.is_after(turn) {

@@ -4,6 +4,7 @@ use crate::freebsd::HOLES_MAX;
 use crate::scoreboard::Delivery;
 use crate::sender::Sender;
 use crate::{Flags, Segment};
+use cc::Phase;
 use units::Bytes;
 
 impl Sender {
@@ -18,12 +19,14 @@ impl Sender {
         };
         let mut first = 0;
         let dsack = s.flags.has(Flags::DSACK);
+        let mut late = u64::MAX;
         if dsack {
             first = 1;
             self.stats.duplicates_reported += 1;
             let (start, end) = block(0);
             if self.on_duplicate_reported(end) && self.ways.by_delivery {
                 self.count_duplicate(end - start, delivery);
+                late = self.see_twice(start, end, s.ack);
             }
         }
         let mut blocks = [(0, 0); 3];
@@ -62,6 +65,9 @@ impl Sender {
         }
         self.aside.seen_blocks = blocks;
         self.aside.refused = refused;
+        if late != u64::MAX && (self.flow.phase != Phase::Loss || self.undo.marker > 0) {
+            self.rack.on_late(self.board.sacked_to.saturating_sub(late));
+        }
         dsack
     }
 
@@ -74,6 +80,13 @@ impl Sender {
         } else {
             self.flow.delivered += Bytes::new(bytes);
         }
+    }
+
+    /// The scoreboard's part of a report of what came twice, if that is still on it (`tcp_is_sackblock_valid`).
+    fn see_twice(&mut self, start: u64, end: u64, ack: u64) -> u64 {
+        let marker = self.undo.marker;
+        let valid = start > ack || (marker > 0 && start >= marker && end <= ack);
+        if valid && end > self.una { self.board.see_twice(start, end) } else { u64::MAX }
     }
 
     fn sack_range(&mut self, start: u64, end: u64, delivery: &mut Delivery) {

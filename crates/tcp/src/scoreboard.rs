@@ -88,6 +88,8 @@ pub(crate) struct Scoreboard {
     pub resent_order: VecDeque<(u64, Turn)>,
     /// The next transmission's [`Record::order`].
     order: u16,
+    /// What arrived and was sent again, but counts as lost no more, is still on its way once more (Linux: `tcp_sacktag_one`).
+    pub keeps_resent: bool,
 }
 
 impl Scoreboard {
@@ -104,6 +106,7 @@ impl Scoreboard {
             judged: 0,
             resent_order: VecDeque::new(),
             order: 0,
+            keeps_resent: false,
         }
     }
 
@@ -120,9 +123,7 @@ impl Scoreboard {
         let len = r.len as u64;
         if r.is(SACKED) {
             self.sacked -= len;
-            return;
-        }
-        if r.is(LOST) {
+        } else if r.is(LOST) {
             self.lost -= len;
             if !r.is(RESENT) {
                 self.to_resend -= len;
@@ -217,6 +218,11 @@ impl Scoreboard {
                 }
                 let slot = self.ring.get_mut(id);
                 slot.flags = (slot.flags & !(LOST | RESENT)) | SACKED;
+                if self.keeps_resent && r.is(RESENT) && !r.is(LOST) {
+                    slot.flags |= RESENT;
+                    self.in_flight += r.len as u64;
+                    self.resent += r.len as u64;
+                }
                 self.sacked += r.len as u64;
                 self.sacked_to = self.sacked_to.max(r.end());
             }

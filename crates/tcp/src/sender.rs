@@ -184,8 +184,10 @@ impl Sender {
         if config.stack == Stack::FreeBsd11 {
             rtt.set_initial(CAUTIOUS_RTO);
         }
+        let mut board = Scoreboard::new();
+        board.keeps_resent = config.stack == Stack::Linux;
         Sender {
-            board: Scoreboard::new(),
+            board,
             una: 0,
             nxt: 0,
             written: 1,

@@ -1,6 +1,7 @@
 //! Timers: retransmission timeout (RFC 6298), tail loss probe (RFC 8985, section 7), reordering, window probes.
 
 use crate::Stack;
+use crate::conservative::THRESHOLD;
 use crate::scoreboard::SACKED;
 use crate::sender::Sender;
 use crate::undo::Frto;
@@ -196,6 +197,13 @@ impl Sender {
             self.lose_everything(true);
         } else {
             self.lose_overdue(now);
+        }
+        if self.config.stack == Stack::Linux
+            && phase == Phase::Open
+            && self.board.sacked >= u64::from(THRESHOLD) * self.mss
+        {
+            // So much arrived beyond the hole, and still it was lost (`tcp_enter_loss`).
+            self.rack.most_late = self.rack.most_late.min(THRESHOLD * self.mss as u32);
         }
         let window = self.restart_window();
         let (to, doubles) = self.threshold_after_timeout(fresh);

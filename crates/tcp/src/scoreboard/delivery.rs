@@ -1,6 +1,6 @@
 //! What an ACK delivered.
 
-use super::{EVER, Record, Turn};
+use super::{EVER, LOST, RESENT, Record, SACKED, Scoreboard, Turn};
 use units::Instant;
 
 /// What the records an ACK delivered add up to.
@@ -90,5 +90,32 @@ impl Delivery {
         } else {
             self.add_run(r.len as u64, r, r);
         }
+    }
+}
+
+impl Scoreboard {
+    /// What lies within [start, end) arrived twice: its retransmission is under way no more. Returns the start of the first
+    /// that had been sent again and whose original is known to have arrived, `MAX` if there is none: that was reordering
+    /// (Linux' `tcp_sacktag_one`).
+    pub fn see_twice(&mut self, start: u64, end: u64) -> u64 {
+        let mut late = u64::MAX;
+        let mut id = self.find(start);
+        while id < self.ring.next() {
+            let slot = self.ring.get_mut(id);
+            if slot.end() > end {
+                break;
+            }
+            if slot.is(SACKED) && slot.is(EVER) {
+                late = late.min(slot.seq);
+            }
+            if slot.is(RESENT) && !slot.is(LOST) {
+                slot.flags &= !RESENT;
+                let len = u64::from(slot.len);
+                self.in_flight -= len;
+                self.resent -= len;
+            }
+            id += 1;
+        }
+        late
     }
 }

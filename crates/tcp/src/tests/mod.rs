@@ -23,6 +23,7 @@ mod relapse;
 mod scoring;
 mod sending;
 mod timing;
+mod twice;
 mod undoing;
 
 use crate::pair::Fate;
