@@ -54,8 +54,10 @@ fn ledbat_gives_way_to_cubic_where_the_buffer_is_several_targets() {
     let r = from(dumbbell(10.0, 40.0, 400, "fifo", &["ledbat", "cubic"], 60), 10);
     assert!(r.groups[0].share < 0.15, "{}", r.groups[0].share);
     // Where the target is never reached it is a Reno: the paradox of a scavenger behind a managed queue.
-    let r = from(dumbbell(10.0, 40.0, 400, "codel", &["ledbat", "newreno"], 60), 10);
-    assert!(r.groups[0].share > 0.4, "{}", r.groups[0].share);
+    // Phases decide single runs (37 to 54 % within 10 ms of RTT), so the mean of some RTTs is asked for.
+    let shares = [35.0, 40.0, 45.0]
+        .map(|rtt| from(dumbbell(10.0, rtt, 400, "codel", &["ledbat", "newreno"], 60), 10).groups[0].share);
+    assert!(shares.iter().sum::<f64>() / 3.0 > 0.4, "{shares:?}");
 }
 
 #[test]

@@ -39,9 +39,9 @@ fn a_replay_gives_the_recorded_windows_and_finds_a_changed_algorithm() {
         let acks = entries.iter().filter(|e| matches!(e.call, Call::Ack(_))).count();
         assert!(acks > 100, "{name}: {acks}");
         assert_eq!(replay(&entries, &mut *born(name)), None, "{name}");
-        // Another algorithm parts from it.
-        let other = if name == "newreno" { "cubic" } else { "newreno" };
-        assert!(replay(&entries, &mut *born(other)).is_some(), "{name}");
+        // Another algorithm parts from it. Without marks and chance losses several are NewReno.
+        let parts = |other| replay(&entries, &mut *born(other)).is_some();
+        assert!(["newreno", "cubic"].into_iter().any(parts), "{name}");
     }
 }
 
