@@ -19,8 +19,8 @@
 //! with the next ACK), and it leaves whole segments; q_th and p_max are others.
 
 use crate::{
-    About, Ack, Algorithm, Cause, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Reaction, Setup,
-    Signal, causes, exits, ppb,
+    About, Ack, Algorithm, Cause, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction,
+    Setup, Signal, causes, exits, ppb,
 };
 use params::{Auto, AutoTime, ParamError};
 use units::{Bytes, Duration, Rng, math};
@@ -163,7 +163,8 @@ pub struct Hd {
     beta_delay: f64,
     rng: Rng,
     outstanding: Bytes,
-    /// FreeBSD: no ACK has come since the back-off.
+    /// FreeBSD: no ACK has come since the back-off, or not yet all that was out at a timeout before it. HD does not move
+    /// `snd_recover`, which is old but after a timeout.
     rests: bool,
     toss: Toss,
 }
@@ -236,7 +237,11 @@ impl CongestionControl for Hd {
     #[inline]
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.outstanding = self.outstanding.saturating_sub(ack.cumulative);
-        if ack.cumulative.is_zero() || core::mem::take(&mut self.rests) {
+        if ack.cumulative.is_zero() {
+            return;
+        }
+        if self.rests {
+            self.rests = flow.phase == Phase::Loss;
             return;
         }
         let queue = flow.rtt.saturating_sub(flow.min_rtt);

@@ -244,12 +244,13 @@ impl CongestionControl for Cdg {
 }
 
 /// FreeBSD repairs from a window of one packet and leaves with what is in flight then and one more, or `ssthresh` if what is in
-/// flight is no less (NewReno's `post_recovery`, which CDG and CHD borrow); a window not cut is reached again by slow start.
+/// flight is no less (NewReno's `post_recovery`, which CDG and CHD borrow); a window not cut is
+/// reached again by slow start, and what left in the repair may be more.
 pub(super) fn restart(flow: &mut Flow) {
     let before = flow.windows();
     let one_more = flow.in_flight + flow.mss;
     let to = if flow.ends_beyond { one_more } else { flow.ssthresh.min(one_more) }.max(flow.floor);
-    if to < flow.cwnd || flow.ends_beyond {
+    if to != flow.cwnd {
         flow.cwnd = to;
         flow.because(causes::RecoveryExit { in_flight: flow.in_flight.get() as i64 }, before);
     }

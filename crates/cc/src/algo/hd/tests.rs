@@ -168,6 +168,23 @@ fn freebsds_rest_is_over_with_a_repair_or_a_timeout() {
 }
 
 #[test]
+fn freebsds_rest_after_a_timeout_lasts_until_all_that_was_out_then_is_acknowledged() {
+    // `snd_recover` is `snd_max` of the timeout, and HD leaves it there.
+    let mut f = flow(40, 40);
+    (f.ssthresh, f.max_rtt, f.rtt) = (packets(10), ms(140), ms(70));
+    let mut cc = hd("hd(p_max=1, q_th=30ms, reference=freebsd)", &mut f);
+    f.phase = Phase::Loss;
+    let hear = |f: &mut Flow, cc: &mut dyn CongestionControl| {
+        cc.on_ack(f, &ack(2, 70));
+        f.cwnd
+    };
+    assert_eq!([0; 4].map(|_| hear(&mut f, &mut *cc)), [packets(20); 4]);
+    f.phase = Phase::Open;
+    cc.on_event(&mut f, Event::RecoveryEnd);
+    assert_eq!(hear(&mut f, &mut *cc), packets(10));
+}
+
+#[test]
 fn only_the_first_slow_start_is_left() {
     for (ssthresh, cause) in [(Bytes::MAX, CauseKind::SlowStartExit), (packets(100), CauseKind::DelayBackoff)] {
         let mut f = flow(21, 40);
