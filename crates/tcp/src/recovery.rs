@@ -31,7 +31,13 @@ impl Sender {
         if !self.ways.sack {
             return self.repair_without_sack(now, cumulative, duplicate);
         }
+        self.undo.waits = false;
         let over = self.end_if_over(cumulative, d, duplicate, echo);
+        if self.undo.waits {
+            // Neither is more lost, nor is anything waited for (`tcp_fastretrans_alert` returns, `tcp_set_xmit_timer`).
+            self.probe.wait_for_reordered(&mut self.probe_at, Instant::MAX);
+            return false;
+        }
         let mut relapsed = false;
         if self.ways.rack {
             let resent = self.board.resent;
@@ -93,7 +99,7 @@ impl Sender {
                 }
                 match evidence {
                     // One original was merely late; what the other retransmissions out there prove is still open.
-                    Some(Evidence::Timestamp) if !whole && self.board.resent > 0 => {}
+                    Some(Evidence::Timestamp) if !whole && self.board.resent > 0 => self.undo.waits = true,
                     Some(how) => self.take_back(how),
                     None => return whole,
                 }

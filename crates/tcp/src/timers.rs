@@ -117,6 +117,10 @@ impl Sender {
     /// Some time has come.
     pub(crate) fn on_timer(&mut self, now: Instant) {
         self.flow.now = now;
+        if self.probe_at.min(self.rto_at).min(self.pace_at) <= now {
+            // Each of these sends again what is lost (`tcp_rack_reo_timeout`, `tcp_retransmit_timer`, `tcp_tsq_write`).
+            self.undo.waits = false;
+        }
         if self.probe_at <= now {
             self.probe_at = Instant::MAX;
             if self.probe.reordering {

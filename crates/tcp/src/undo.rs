@@ -36,6 +36,8 @@ pub(crate) struct Undo {
     /// older retransmission caused says nothing of the new one (Linux's `retrans_stamp`).
     pub stamp: Option<u32>,
     pub frto: Frto,
+    /// The last ACK was caused by a late original while retransmissions were out: nothing goes again on it.
+    pub waits: bool,
     /// `una` at the last timeout; outlives the episode too.
     pub timed_out_at: u64,
     /// FreeBSD: what its first timeout in a row replaced.
@@ -71,6 +73,7 @@ impl Sender {
             ssthresh: windows.1,
             stamp: self.undo.stamp.filter(|_| unanswered),
             frto: Frto::Off,
+            waits: false,
             timed_out_at: self.undo.timed_out_at,
             before_timeout: None,
         };
@@ -120,18 +123,22 @@ impl Sender {
         }
     }
 
-    /// The evidence this ACK completes, if any. Timestamps count only on ACKs that move `una`.
+    /// The evidence this ACK completes, if any. Timestamps count only on ACKs that move `una`, and there before reports
+    /// (`tcp_try_undo_partial`, then `tcp_try_undo_dsack`).
     pub(crate) fn evidence(&self, cumulative: u64, echo: Echo) -> Option<Evidence> {
-        if self.is_explained() {
-            return Some(Evidence::Dsack);
+        if cumulative > 0 && self.is_answered_early(echo) {
+            return Some(Evidence::Timestamp);
         }
-        (cumulative > 0 && self.is_answered_early(echo)).then_some(Evidence::Timestamp)
+        self.is_explained().then_some(Evidence::Dsack)
     }
 
     /// Puts the window back and tells the algorithm, unless a mark forbids that.
     pub(crate) fn take_back(&mut self, how: Evidence) {
-        // That every retransmission was needless does not bring back what was declared lost and not sent again.
-        if !matches!(how, Evidence::Dsack) {
+        // What was declared lost and not sent again is brought back after timeouts, and by an original that was late for
+        // a part of a recovery; that every retransmission was needless, or the first in a recovery that is over, says
+        // nothing of it (`unmark_loss` of `tcp_undo_cwnd_reduction`).
+        let partial = matches!(how, Evidence::Timestamp) && self.una < self.recover;
+        if self.flow.phase == Phase::Loss || partial {
             self.board.unmark_lost();
         }
         let before = self.flow.windows();

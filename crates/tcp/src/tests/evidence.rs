@@ -118,17 +118,21 @@ impl CongestionControl for Told {
 
 #[test]
 fn what_is_taken_back_is_all_that_the_episode_changed() {
-    // `tcp_undo_cwnd_reduction` and `tcp_try_undo_loss`. Of ten segments three are lost. (evidence, an algorithm that owns its
-    // window, a mark, window now, the least; window, threshold, CWR due)
-    use Evidence::{Dsack, Frto, Timestamp};
-    for (how, owns, proven, now, floor, window, threshold, tells) in [
-        (Dsack, false, false, 5000, 0, 10_001, 7000, false),
-        (Timestamp, false, false, 5000, 0, 10_001, 10_000, false),
-        (Frto, false, false, 5000, 0, 10_001, 10_000, false),
-        (Frto, false, false, 12_000, 0, 12_001, 10_000, false), // it grew beyond
-        (Frto, true, false, 5000, 0, 5001, 10_000, false),
-        (Frto, false, true, 5000, 0, 5000, 2000, true),
-        (Frto, true, false, 5000, 6000, 6000, 10_000, false),
+    // `tcp_undo_cwnd_reduction` and `tcp_try_undo_loss`. Of ten segments three are lost. (phase, evidence, an algorithm that owns
+    // its window, a mark, window now, the least; window, threshold, CWR due)
+    use {
+        Evidence::{Dsack, Frto, Timestamp},
+        Phase::{Loss, Recovery},
+    };
+    for (phase, how, owns, proven, now, floor, window, threshold, tells) in [
+        (Recovery, Dsack, false, false, 5000, 0, 10_001, 7000, false),
+        (Loss, Dsack, false, false, 5000, 0, 10_001, 10_000, false),
+        (Loss, Timestamp, false, false, 5000, 0, 10_001, 10_000, false),
+        (Loss, Frto, false, false, 5000, 0, 10_001, 10_000, false),
+        (Loss, Frto, false, false, 12_000, 0, 12_001, 10_000, false), // it grew beyond
+        (Loss, Frto, true, false, 5000, 0, 5001, 10_000, false),
+        (Loss, Frto, false, true, 5000, 0, 5000, 2000, true),
+        (Loss, Frto, true, false, 5000, 6000, 6000, 10_000, false),
     ] {
         let mut a = Alone::with(linux(), 10, Box::new(Told), u64::MAX / 4);
         let s = &mut a.end.sender;
@@ -138,7 +142,7 @@ fn what_is_taken_back_is_all_that_the_episode_changed() {
         (s.force_one, s.prr.on, s.ecn.tell_reduced) = (true, true, true);
         (s.undo.timed_out_at, s.undo.proven, s.owns_window) = (1, proven, owns);
         (s.flow.cwnd, s.flow.ssthresh, s.flow.floor) = (Bytes::new(now), Bytes::new(2000), Bytes::new(floor));
-        s.enter(Phase::Loss);
+        s.enter(phase);
         s.take_back(how);
         let seen = (s.flow.cwnd.get(), s.flow.ssthresh.get(), s.ecn.tell_reduced);
         assert_eq!(seen, (window, threshold, tells), "{how:?} {owns} {proven} {floor}");

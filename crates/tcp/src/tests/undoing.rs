@@ -1,5 +1,6 @@
 //! What may be taken back, and what may not.
 
+use super::alone::Alone;
 use super::*;
 use crate::DelayedAck;
 use crate::pair::{Fate, Pair};
@@ -65,6 +66,30 @@ fn a_late_original_undoes_nothing_while_other_retransmissions_are_out() {
 }
 
 #[test]
+fn on_the_ack_of_a_late_original_nothing_is_lost_or_goes_again_while_other_retransmissions_are_out() {
+    // `tcp_try_undo_partial`, where `tcp_fastretrans_alert` returns. Of ten segments 1, 2 and 3 are lost, and of these 1 and 2
+    // go again. (timestamp echoed by an ACK of 1 that lacks 8, too; what leaves with it and the next, lost by then)
+    for (echoed, leaves, lost, then) in
+        [(1000, &[11_000, 12_000][..], 3, 3000), (1100, &[3000, 8000, 11_000], 4, 12_000)]
+    {
+        let mut a = Alone::new(linux(), 10);
+        a.now += MS(39);
+        a.hear(1000, &[]);
+        let mut left = a.hear(1000, &[(4000, 7000)]);
+        left.extend(a.hear(1000, &[(4000, 8000)]));
+        assert_eq!((&left[..], a.end.sender.board.resent), (&[(1000, 1000), (2000, 1000)][..], 2 * MSS));
+        a.now += MS(1);
+        let mut ack = Segment { seq: 1, ack: 2001, window: 1 << 20, ts_ecr: echoed, ..Segment::default() };
+        ack.flags = Flags::ACK.with(Flags::TIMESTAMP);
+        (ack.sack.blocks[0], ack.sack.blocks[1]) = ((7000, 1000), (2000, 4000));
+        a.end.on_segment(a.now, &ack);
+        assert!(a.leaving().iter().map(|left| left.0).eq(leaves.iter().copied()), "{echoed}");
+        assert_eq!(a.end.stats().lost, lost * MSS, "{echoed}");
+        assert_eq!(a.hear(2000, &[(9000, 11_000), (4000, 8000)])[0], (then, 1000), "{echoed}");
+    }
+}
+
+#[test]
 fn the_stamp_of_an_older_retransmission_outlives_its_episode() {
     // An ACK it causes is older than the retransmissions of the new episode, and proves nothing about them.
     let mut p = twenty(LossDetection::RackTlp, |_, _, _| Fate::Pass);
@@ -93,8 +118,17 @@ fn the_stamp_of_an_older_retransmission_outlives_its_episode() {
 }
 
 #[test]
-fn duplicates_reported_for_all_retransmissions_do_not_find_what_was_never_sent_again() {
-    for (how, lost) in [(Evidence::Dsack, 2 * MSS), (Evidence::Timestamp, 0), (Evidence::Frto, 0)] {
+fn what_was_never_sent_again_is_found_by_an_original_late_for_a_part_of_a_recovery_and_after_timeouts() {
+    // `unmark_loss` of `tcp_undo_cwnd_reduction`. (phase, more is to come of it, evidence, lost all the same)
+    for (phase, more, how, lost) in [
+        (Phase::Recovery, true, Evidence::Timestamp, 0),
+        (Phase::Recovery, false, Evidence::Timestamp, 2 * MSS),
+        (Phase::Recovery, true, Evidence::Dsack, 2 * MSS),
+        (Phase::Loss, true, Evidence::Timestamp, 0),
+        (Phase::Loss, false, Evidence::Timestamp, 0),
+        (Phase::Loss, true, Evidence::Dsack, 0),
+        (Phase::Loss, true, Evidence::Frto, 0),
+    ] {
         let mut p = twenty(LossDetection::RackTlp, |_, _, _| Fate::Pass);
         p.run(MS(50));
         let s = &mut p.ends[0].sender;
@@ -103,8 +137,10 @@ fn duplicates_reported_for_all_retransmissions_do_not_find_what_was_never_sent_a
         let first = s.board.ring.first();
         s.lose(first);
         s.lose(first + 1);
+        s.enter(phase);
+        s.recover = if more { s.nxt } else { s.una };
         s.take_back(how);
-        assert_eq!((s.board.lost, s.board.to_resend), (lost, lost), "{how:?}");
+        assert_eq!((s.board.lost, s.board.to_resend), (lost, lost), "{phase:?} {more} {how:?}");
     }
 }
 
@@ -119,6 +155,7 @@ fn what_an_undo_found_again_can_be_lost_again() {
     s.lose(first);
     s.board.resend(first, AT(50));
     s.lose(first);
+    s.enter(Phase::Loss);
     s.take_back(Evidence::Frto);
     assert!(!s.board.ring.get(first).is(LOST | RESENT));
     s.rack.newest = crate::scoreboard::Turn { at: AT(60), order: 100 };

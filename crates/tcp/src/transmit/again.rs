@@ -25,6 +25,9 @@ impl Sender {
                 return Some(Some(chunk));
             }
         }
+        if self.undo.waits {
+            return None;
+        }
         // F-RTO tries new data before it sends more again, and waits for the answer, be it one segment (Linux' `tcp_xmit_recovery`).
         if self.undo.frto == Frto::NewData {
             if self.nxt > self.recover || self.may_send_new() {
@@ -123,7 +126,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn poll_unlikely(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
-        if self.may_send_new() {
+        if self.may_send_new() || self.undo.waits {
             return None;
         }
         let first = self.board.ring.first();
