@@ -211,3 +211,41 @@ fn a_rate_is_the_application_s_until_what_was_out_as_it_had_nothing_more_is_deli
     let s = &a.end.sender;
     assert_eq!(s.rates.as_ref().unwrap().tags.first(), s.board.ring.first(), "what is acknowledged is kept no longer");
 }
+
+#[test]
+fn the_last_segment_and_its_fin_ask_for_no_window_on_linux() {
+    // `tcp_cwnd_test` of 6.1. Ten segments fill the window. (written beyond, what the peer takes of it, one of the ten is lost and
+    // waits, ms to the next by pacing; what leaves as the flow is closed)
+    use Stack::{Linux, Ns2};
+    let rows: [(_, _, _, _, _, &[(u64, u32)]); 9] = [
+        (Linux, 1000, 9000, false, 0, &[(10_000, 1000)]),
+        (Linux, 300, 9000, false, 0, &[(10_000, 300)]),
+        (Linux, 0, 9000, false, 0, &[(10_000, 0)]),
+        (Linux, 1001, 9000, false, 0, &[]),
+        (Linux, 1000, 0, false, 0, &[]),
+        (Linux, 1000, 9000, true, 0, &[(10_000, 1000)]),
+        (Linux, 1000, 9000, false, 1, &[]),
+        (Linux, 1000, 9000, true, 1, &[]),
+        (Ns2, 1000, 9000, false, 0, &[]),
+    ];
+    for (of, beyond, room, lost, pace, leaves) in rows {
+        let config = Config { receive_window: Bytes::new(10 * MSS + room), ..stack(of) };
+        let mut a = Alone::with(config, 10, Box::new(Plain { fixed: true }), 10 * MSS);
+        a.end.write(a.now, beyond);
+        assert_eq!(a.leaving(), []);
+        let s = &mut a.end.sender;
+        if lost {
+            s.lose(s.board.ring.first());
+            s.flow.cwnd = Bytes::new(2 * MSS);
+        }
+        if pace > 0 {
+            (s.flow.pacing, s.pace_next) = (Some(units::Rate::from_mbps(8.0)), a.now + MS(pace));
+        }
+        a.end.close(a.now);
+        assert_eq!(a.leaving(), leaves, "{of:?} {beyond} {room} {lost} {pace}");
+    }
+    // What is more than a segment gets there.
+    let mut a = Alone::with(linux(), 10, Box::new(Plain { fixed: true }), 11_001);
+    a.end.close(a.now);
+    assert_eq!(a.hear(1000, &[]), [(10_000, 1000), (11_000, 1)]);
+}
