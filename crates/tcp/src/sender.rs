@@ -42,6 +42,8 @@ pub(crate) struct Aside {
     pub ended: Instant,
     /// Bytes sent less those waited for, where packets are paced by quanta.
     pub taken: i64,
+    /// Nanoseconds by which the burst under way left late and that no segment of it made up for.
+    pub late: u64,
     /// Since when losses are being repaired.
     pub repairs_since: Option<Instant>,
     /// Time that repairs took, without the one under way.
@@ -61,6 +63,17 @@ pub(crate) enum Fin {
 
 /// Timestamps of a segment: (echoed, the peer's own), in ticks.
 pub(crate) type Echo = Option<(u32, u32)>;
+
+/// How paced packets leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// Each a gap after the one before.
+    Plain,
+    /// Several at a time.
+    Quanta,
+    /// The first are not paced, and what left late is made up for.
+    Credit,
+}
 
 /// What the configuration comes to, for the questions asked with every packet.
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +96,7 @@ pub(crate) struct Ways {
     pub newreno: bool,
     /// The host paces where the algorithm does not.
     pub paced: bool,
-    /// Paced packets leave several at a time.
-    pub by_quantum: bool,
+    pub pace: Pace,
     /// Windows grow by what an ACK newly delivered, also by the one that ends a repair (Linux).
     pub by_delivery: bool,
 }
@@ -239,7 +251,11 @@ impl Sender {
                 bursts: config.offload != Offload::Off,
                 newreno: config.loss == LossDetection::NewReno,
                 paced: config.pacing,
-                by_quantum: config.pacing_quantum > 1,
+                pace: match config.stack {
+                    _ if config.pacing_quantum > 1 => Pace::Quanta,
+                    Stack::Linux => Pace::Credit,
+                    _ => Pace::Plain,
+                },
                 by_delivery: config.stack == Stack::Linux && sack,
             },
             config: Box::new(config),

@@ -228,7 +228,7 @@ impl Sender {
             self.rtt.back_off();
         }
         self.rto_at = self.deadline(now);
-        self.pace_next = now;
+        self.pace_next = self.pace_next.min(now);
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
     }
 

@@ -5,11 +5,11 @@ mod again;
 use crate::config::{Offload, Stack};
 use crate::scoreboard::FIN;
 use crate::segment::Segment;
-use crate::sender::{Fin, Sender};
+use crate::sender::{Fin, Pace, Sender};
 use cc::{Phase, Sent};
 use units::{Bytes, Duration, Instant};
 
-/// Frames that Linux' `fq` lets a new flow send before it is paced (`initial_quantum`).
+/// Frames that Linux' `fq` lets a new flow send before it is paced (`initial_quantum`), and its TCP in `fq`'s stead.
 const INITIAL_QUANTUM: u64 = 10;
 /// Bytes of an Ethernet header, which Linux' queues count too.
 const ETHERNET: u32 = 14;
@@ -184,7 +184,7 @@ impl Sender {
 
     #[inline(always)]
     fn after_send(&mut self, now: Instant, seq: u64, len: u32, span: u64, again: bool, peer: u32) {
-        self.last_sent = now;
+        let before = core::mem::replace(&mut self.last_sent, now);
         self.stats.segments += 1;
         self.force_one = false;
         if self.prr.on {
@@ -201,18 +201,19 @@ impl Sender {
             ertt.on_sent(seq, len, self.clock.read(now), peer);
         }
         self.cc.on_sent(&mut self.flow, &Sent { size: Bytes::new(len as u64), in_flight, retransmission: again });
-        self.pace(now, len as u64);
+        self.pace(now, len as u64, before);
     }
 
-    /// When the next segment may go.
+    /// When the next segment may go; the last one went at `before`.
     #[inline(always)]
-    fn pace(&mut self, now: Instant, len: u64) {
+    fn pace(&mut self, now: Instant, len: u64, before: Instant) {
         let gap = match self.flow.pacing {
             Some(rate) => {
-                let len = if self.ways.by_quantum { self.take_quantum(len) } else { len };
+                let len = if self.ways.pace == Pace::Quanta { self.take_quantum(len) } else { len };
                 // `len` is at most 64 segments of 65 kB (2^22 bytes), so the product fits 64 bits and needs no 128-bit
                 // division.
-                (len * 8_000_000_000).checked_div(rate.as_bps()).unwrap_or(u64::MAX)
+                let gap = (len * 8_000_000_000).checked_div(rate.as_bps()).unwrap_or(u64::MAX);
+                if self.ways.pace == Pace::Credit { self.forgive(now, gap, before) } else { gap }
             }
             None => {
                 let cwnd = self.flow.cwnd.get();
@@ -225,6 +226,27 @@ impl Sender {
             }
         };
         self.pace_next = self.pace_next.max(now) + Duration::from_nanos(gap);
+    }
+
+    /// What is left of `gap` where Linux' TCP paces (`tcp_update_skb_after_send`, since 4.20): nothing before the tenth
+    /// segment of a flow, else less the time that this one left late, up to half. A burst is one packet there.
+    #[inline]
+    fn forgive(&mut self, now: Instant, gap: u64, before: Instant) -> u64 {
+        let burst = u64::from(self.burst_left);
+        if self.stats.segments + burst < INITIAL_QUANTUM {
+            return 0;
+        }
+        let late = if now < self.pace_next {
+            self.aside.late
+        } else {
+            // Unpaced segments move `tcp_wstamp_ns`, too.
+            now.since(self.pace_next.max(before)).as_nanos()
+        };
+        let less = late.min(gap / 2);
+        if self.ways.bursts {
+            self.aside.late = if burst > 0 { late - less } else { 0 };
+        }
+        gap - less
     }
 
     /// Bytes whose time at the pacing rate Linux' `fq` lets pass before the next packet: none while there is credit,

@@ -1,3 +1,4 @@
+use super::alone::Alone;
 use super::*;
 use crate::pair::{Fate, Pair, Plain};
 use crate::{Config, DelayedAck, Offload};
@@ -46,11 +47,48 @@ fn slow_start_doubles_with_and_without_delayed_acks() {
 }
 
 #[test]
-fn pacing_spaces_segments_by_size_over_rate() {
-    let mut p = fixed(linux(), |f| f.pacing = Some(Rate::from_mbps(8.0)));
-    p.ends[0].write(p.now, 9 * MSS);
-    p.run(MS(500));
-    assert_eq!(times(&p), (0..9).map(|n| 40_000 + n * 1000).collect::<Vec<_>>());
+fn pacing_spaces_segments_by_size_over_rate_but_for_linux_first_ten_and_its_late_ones() {
+    // `tcp_update_skb_after_send`. Fourteen segments, and four more twenty milliseconds later. (not paced, µs to the second of the
+    // latter)
+    for (of, free, second) in [(Stack::Linux, 9, 500), (Stack::Ns2, 0, 1000)] {
+        let set = |f: &mut Flow| (f.pacing, f.cwnd) = (Some(Rate::from_mbps(8.0)), Bytes::new(100 * MSS));
+        let mut p = fixed(Config { handshake: true, ..stack(of) }, set);
+        p.ends[0].write(p.now, 14 * MSS);
+        p.run(MS(75));
+        p.ends[0].write(p.now, 4 * MSS);
+        p.run(MS(500));
+        let first = (0..14).map(|n: u64| 40_000 + n.saturating_sub(free) * 1000);
+        let then = [0, second, second + 1000, second + 2000].map(|after| 75_000 + after);
+        assert_eq!(times(&p), first.chain(then).collect::<Vec<_>>(), "{of:?}");
+    }
+}
+
+#[test]
+fn what_left_late_shortens_the_wait_for_the_next_by_half_at_most() {
+    // `tcp_update_skb_after_send`, where a burst is one packet. At a segment a millisecond. (segments of the burst, µs since it was
+    // due, since the last left, µs to the next)
+    for (burst, late, idle, wait) in [
+        (1, 0, 1000, 1000),
+        (1, 300, 1300, 700),
+        (1, 500, 1500, 500),
+        (1, 800, 1800, 500),
+        (1, 500_000, 200, 800), // the last was not paced
+        (3, 400, 1400, 2600),
+        (3, 700, 1700, 2300),
+        (3, 2000, 3000, 1500),
+    ] {
+        let mut a = Alone::new(linux(), 12);
+        let ago = |us| AT(1039) - Duration::from_micros(us);
+        a.now += MS(39);
+        let s = &mut a.end.sender;
+        (s.config.offload, s.ways.bursts) = (Offload::Burst(burst), burst > 1);
+        (s.pace_next, s.last_sent) = (ago(late), ago(idle));
+        s.flow.pacing = Some(Rate::from_mbps(8.0));
+        (s.flow.cwnd, s.asleep) = (Bytes::new((12 + u64::from(burst)) * MSS), false);
+        assert_eq!(a.leaving().len(), burst as usize, "{burst} {late}");
+        let waits = a.end.sender.pace_next.since(a.now);
+        assert_eq!(waits, Duration::from_micros(wait), "{burst} {late}");
+    }
 }
 
 #[test]

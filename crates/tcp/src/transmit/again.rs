@@ -99,7 +99,7 @@ impl Sender {
             // Room for a segment as it is counted, and a FIN.
             self.flow.cwnd = (Bytes::new(self.pipe() + 1) + self.flow.mss).max(cwnd);
             let (pace, burst) = (self.pace_next, self.burst_left);
-            (self.pace_next, self.burst_left) = (now, 1);
+            (self.pace_next, self.burst_left) = (pace.min(now), 1);
             let chunk = self.poll_new_outside(now, peer);
             (self.pace_next, self.burst_left) = (self.pace_next.max(pace), burst);
             self.flow.cwnd = cwnd;
