@@ -75,7 +75,7 @@ fn the_timer_for_reordering_ends_no_recovery_and_begins_none_within_one() {
 
 #[test]
 fn what_is_missing_as_a_repair_ends_may_be_late_as_outside_one() {
-    // 1000 and then 9000 are lost; between their repairs 11,000 leaves, which the ACK of the latter, the end of it all, lacks.
+    // 1000 and then 9000 are lost; between their repairs 12,000 leaves, which the ACK of the latter, the end of it all, lacks.
     let mut a = ten(LossDetection::RackTlp);
     let mut left = a.hear(1000, &[(2000, 5000)]);
     a.now += MS(36);
@@ -83,8 +83,8 @@ fn what_is_missing_as_a_repair_ends_may_be_late_as_outside_one() {
     left.extend(a.hear(1000, &[(10_000, 11_000), (2000, 9000)]));
     assert_eq!(left, [1000, 11_000, 12_000, 9000, 13_000].map(|from| (from, 1000)));
     a.now += MS(39);
-    a.hear(9000, &[(10_000, 11_000)]);
-    a.hear(11_000, &[(12_000, 13_000)]);
+    a.hear(9000, &[(10_000, 12_000)]);
+    a.hear(12_000, &[(13_000, 14_000)]);
     assert_eq!((a.phase(), a.end.stats().lost, a.end.stats().recoveries), (Phase::Open, 2 * MSS, 1));
     // A quarter of 40 ms and two jiffies later nobody waits for it any more.
     a.ring();
