@@ -26,6 +26,9 @@ params::params! {
         delta: f64 = 0.5, 0.01 => 2.0;
         /// Where competitors fill the queue, compete.
         competitive: bool = true;
+        /// v is 1 again as soon as the target is passed (mvfst), not at the end of the round that went the other way (the
+        /// paper's "once per window"): what v had come to would empty the path within a round.
+        turn_at_once: bool = true;
         /// RTT_min is the smallest of this long.
         min_rtt_window: Duration = Duration::from_secs(10), Duration::from_millis(100) => Duration::from_secs(1000);
     }
@@ -70,6 +73,7 @@ impl Algorithm for Copa {
         departures: &[
             "the window moves in whole packets: fractions are kept until they make one",
             "never faster than doubling in a round, however large v",
+            "v is 1 again as soon as the target is passed, as in mvfst (`turn_at_once`); in the paper once a round",
             "a loss in the default mode ends slow start and changes no window, as in the authors' code (`onDupACK`); a timeout \
              halves it, there it ends slow start only",
             "a mark halves the window, in any state; the authors' code does not know marks",
@@ -152,6 +156,10 @@ impl Copa {
         let cwnd = flow.cwnd.packets(flow.mss);
         if cwnd <= target && !flow.cwnd_limited {
             return;
+        }
+        let up = cwnd <= target;
+        if self.p.turn_at_once && up != self.rising && self.velocity > 1.0 {
+            (self.rising, self.same_way, self.velocity, self.began) = (up, 0, 1.0, cwnd);
         }
         self.owed += step(cwnd, target, self.velocity, self.delta, acked);
         let whole = self.owed as i64;

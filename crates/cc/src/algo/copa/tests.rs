@@ -29,6 +29,19 @@ fn velocity_doubles_from_the_third_round_the_same_way_and_a_turn_resets_it() {
 }
 
 #[test]
+fn a_large_velocity_is_not_for_the_way_back() {
+    // At the target of 2 · 60 / 10 packets the paper's v of 32 would take a window of 40 down by all that is acknowledged.
+    for (turn_at_once, velocity, cwnd) in [(true, 1.0, 40), (false, 32.0, 30)] {
+        let mut f = flow(40, 60);
+        let mut cc = settled(&mut f);
+        (cc.p.turn_at_once, cc.velocity, cc.same_way) = (turn_at_once, 32.0, 7);
+        cc.steer(&mut f, target(ms(60), ms(10), 0.5), 10.0, ms(10));
+        assert_eq!((cc.velocity, f.cwnd), (velocity, packets(cwnd)));
+        assert_eq!((cc.rising, cc.same_way), (!turn_at_once, if turn_at_once { 0 } else { 7 }));
+    }
+}
+
+#[test]
 fn a_queue_never_empty_for_five_rtts_is_answered_with_a_smaller_delta() {
     let mut f = flow(40, 50);
     let mut cc = settled(&mut f);
