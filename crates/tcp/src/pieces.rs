@@ -54,6 +54,19 @@ impl Scoreboard {
         *self.ring.get_mut(id) = r;
     }
 
+    /// A border at `seq`: FreeBSD's holes know no segments, and a range may begin or end inside what left as one.
+    pub fn split(&mut self, seq: u64) {
+        let Some(id) = self.find(seq).checked_sub(1).filter(|id| *id >= self.ring.first()) else { return };
+        let r = *self.ring.get(id);
+        if r.end() <= seq {
+            return;
+        }
+        let len = (seq - r.seq) as u32;
+        *self.ring.get_mut(id) = Record { len, flags: r.flags & !FIN, ..r };
+        self.ring.insert_after(id, Record { seq, len: r.len - len, ..r });
+        self.judged += u64::from(self.judged > id);
+    }
+
     /// Holes below the highest selective acknowledgement if `start` to `end` were one too and made a new hole; zero if it
     /// makes none.
     pub fn would_be_holes(&self, start: u64, end: u64) -> u64 {
@@ -158,6 +171,30 @@ mod tests {
         assert_eq!(cuts(&b)[3..], [(3000, 2000)]);
         b.recut(3, 9000);
         assert_eq!((cuts(&b).len(), cuts(&b)[3], b.recount()), (4, (3000, 2000), sums(&b)));
+    }
+
+    #[test]
+    fn a_border_within_a_record_leaves_both_parts_as_it_was() {
+        // (border, records then, judged of 4)
+        for (seq, records, judged) in
+            [(0, 5, 4), (1000, 5, 4), (2400, 6, 5), (2999, 6, 5), (4500, 6, 4), (5000, 5, 4), (6000, 5, 4)]
+        {
+            let mut b = board();
+            (1..3).for_each(|id| _ = b.resend(id, Instant::ZERO));
+            b.split(seq);
+            assert_eq!((cuts(&b).len(), b.judged, b.recount()), (records, judged, sums(&b)), "{seq}");
+            assert!(cuts(&b).windows(2).all(|w| w[0].0 + u64::from(w[0].1) == w[1].0), "{seq}");
+            assert!(records == 5 || b.ring.get(b.find(seq)).seq == seq, "{seq}");
+        }
+        let mut b = board();
+        b.resend(2, Instant::ZERO);
+        b.split(2400);
+        assert_eq!((cuts(&b)[2], cuts(&b)[3]), ((2000, 400), (2400, 600)));
+        assert_eq!(b.ring.get(2).flags, b.ring.get(3).flags);
+        // A FIN is the last of its record.
+        b.push(5000, 501, FIN, Instant::ZERO);
+        b.split(5100);
+        assert_eq!([6, 7].map(|id| b.ring.get(id).flags), [0, FIN]);
     }
 
     #[test]

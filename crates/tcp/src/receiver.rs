@@ -4,7 +4,7 @@ mod delaying;
 
 use crate::autotuning::Autotuning;
 use crate::clock::TickClock;
-use crate::config::{Config, DelayedAck};
+use crate::config::{Config, DelayedAck, Stack};
 use crate::reassembly::Reassembly;
 use crate::{Flags, SackBlocks, Segment, Stats, ecn};
 use alloc::boxed::Box;
@@ -18,7 +18,9 @@ enum Ranges {
     None,
     /// What is held beyond a gap (RFC 2018).
     Held,
-    /// That, and what came twice (RFC 2883).
+    /// The same from FreeBSD's list.
+    Listed,
+    /// What is held, and what came twice (RFC 2883).
     HeldAndTwice,
 }
 
@@ -103,6 +105,7 @@ impl Receiver {
             accurate: config.accurate_ecn,
             ranges: match (config.sack(), config.dsack) {
                 (false, _) => Ranges::None,
+                (true, false) if config.stack == Stack::FreeBsd11 => Ranges::Listed,
                 (true, false) => Ranges::Held,
                 (true, true) => Ranges::HeldAndTwice,
             },
@@ -216,7 +219,10 @@ impl Receiver {
         }
         if s.seq > self.nxt {
             stats.out_of_order += 1;
-            let twice = self.gaps.get_or_insert_default().insert(s.seq, end);
+            let twice = self
+                .gaps
+                .get_or_insert_with(|| Box::new(Reassembly::new(self.ranges == Ranges::Listed)))
+                .insert(s.seq, end);
             self.gap = true;
             self.twice = self.twice.or(twice);
             self.ack_now = true;
@@ -315,7 +321,7 @@ impl Receiver {
         let told = twice.filter(|_| self.ranges == Ranges::HeldAndTwice);
         let gaps = self.gaps.as_deref().filter(|_| self.gap);
         // RFC 2883: the larger range the duplicate lies in comes second; first, if the duplicate is not told.
-        let around = twice.and_then(|t| gaps?.around(t.0));
+        let around = twice.filter(|_| self.ranges != Ranges::Listed).and_then(|t| gaps?.around(t.0));
         told.into_iter().chain(around).for_each(&mut put);
         if let Some(gaps) = gaps {
             gaps.recent().filter(|r| Some(*r) != around).for_each(put);

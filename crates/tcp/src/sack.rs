@@ -43,6 +43,11 @@ impl Sender {
                 continue;
             }
             *kept = (start, end);
+            // A receiver may tell of a part of a segment (`tcp_sack_doack` knows bytes only).
+            if self.ways.own_window && self.rates.is_none() {
+                self.board.split(start);
+                self.board.split(end);
+            }
             // What the last ACK reported already needs no second walk: only the new parts at either end do.
             let seen = self.aside.seen_blocks.iter().filter(|_| !self.aside.refused);
             let known = seen.clone().find(|k| k.0 < k.1 && start <= k.0 && k.1 <= end);

@@ -259,6 +259,30 @@ fn a_range_that_finds_no_room_inside_a_hole_is_news_with_every_ack_and_one_beyon
 }
 
 #[test]
+fn a_range_within_a_segment_counts_and_leaves_a_hole_of_the_rest() {
+    // `tcp_sack_doack` knows bytes. Where rates are sampled, segments stay whole.
+    let plain = stack(Stack::FreeBsd11);
+    let sampled = Config { rate_samples: true, ..plain.clone() };
+    for (config, sacked, counted) in [
+        (plain, [500, 500, 700, 1500], [1, 1, 2, 3]),
+        (sampled, [0, 0, 0, 0], [0, 0, 0, 0]),
+        (stack(Stack::Ns2), [0, 0, 0, 0], [0, 0, 0, 0]),
+    ] {
+        let mut a = super::alone::Alone::new(config, 20);
+        a.hear(1000, &[]);
+        let heard = [(2000, 2500), (2000, 2500), (2000, 2700), (2000, 3500)].map(|range| {
+            a.hear(1000, &[range]);
+            let s = &a.end.sender;
+            assert_eq!(s.board.recount(), s.board.sums(), "{range:?}");
+            (s.board.sacked, s.duplicates)
+        });
+        assert_eq!((heard.map(|h| h.0), heard.map(|h| h.1)), (sacked, counted));
+        a.hear(4000, &[(5000, 5500)]);
+        assert_eq!((a.end.sender.una, a.end.sender.board.recount()), (4001, a.end.sender.board.sums()));
+    }
+}
+
+#[test]
 fn the_scoreboard_has_room_for_128_holes() {
     // Of 400 that follow a first few every second is lost. What would be the 129th hole is not noted, so that it waits for its turn.
     for (of, holes) in [(Stack::FreeBsd11, 128), (Stack::Ns2, 200)] {

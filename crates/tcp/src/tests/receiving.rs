@@ -341,3 +341,17 @@ fn a_short_first_segment_that_comes_after_a_larger_one_is_told_apart_from_a_writ
     p.run(MS(60_000));
     assert_eq!(p.ends[1].received(), 100_024);
 }
+
+#[test]
+fn freebsd_forgets_ranges_that_fell_off_its_list_of_six() {
+    // Every second of 19 is lost but the first two; then 6, whose neighbours fell off the list, and 14, whose neighbours did not.
+    let arrivals: Vec<(u64, u64)> = (10..).zip([1, 2, 4, 5, 7, 9, 11, 13, 15, 17, 19, 6, 14]).collect();
+    for (of, [six, fourteen]) in [
+        (Stack::FreeBsd11, [vec![(6, 6), (19, 19), (17, 17)], vec![(13, 15), (6, 6), (19, 19)]]),
+        (Stack::Linux, [vec![(4, 7), (19, 19), (17, 17)], vec![(13, 15), (4, 7), (19, 19)]]),
+    ] {
+        let got = acks(&mut receiver(stack(of)), &arrivals, 30);
+        let told = |at| got.iter().find(|a| a.0 == at).map(|a| a.2.clone()).unwrap();
+        assert_eq!([told(21), told(22)], [six, fourteen], "{of:?}");
+    }
+}
