@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 from conftest import SOJOURN, Ran, Tries, timely
 
 import sojourn as sj
+from sojourn.linux.programs import MOST_FLOWS
+from sojourn.linux.replay import replay
 
 Emulate = Callable[..., Ran]
 LINK = ("--rate", "20Mbit/s", "--rtt", "10ms")
@@ -85,6 +88,27 @@ def test_what_the_command_puts_beside_its_results_is_no_harm(emulate: Emulate, t
     ran = emulate(*LINK, "-o", str(out), "--pcap", str(out / "x.pcapng"), "--", "touch", str(out / "log"))
     assert ran.code == 0, ran.err
     assert len(sj.load(out)) == 1 and (out / "log").exists() and (out / "x.pcapng").exists()
+
+
+def test_more_conversations_than_an_experiment_is_written_of_are_played_again(emulate: Emulate, tmp_path: Path) -> None:
+    speak = (
+        "import socket\n"
+        f"for n in range({MOST_FLOWS + 50}):\n"
+        "    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:\n"
+        "        one.bind(('', 20000 + n))\n"
+        "        one.sendto(bytes(100), ('10.201.0.1', 9))\n"
+        # Nobody listens there, and what says so is a flow of the other way.
+        "socket.socket().connect_ex(('10.201.0.1', 9))\n"
+    )
+    ran = emulate(
+        *("--rate", "2Mbit/s", "--rtt", "10ms", "--buffer", "20p", "--queue", "fq_codel", "--up-loss", "5%"),
+        *("--record", "-o", str(tmp_path / "out"), "--", sys.executable, "-c", speak),
+    )
+    assert ran.code == 0, ran.err
+    beyond = {flow["name"].partition("-")[0] for flow in ran.summary["flows"][1 + MOST_FLOWS :]}
+    assert beyond == {"up", "down"}
+    (played,) = replay(tmp_path / "out")
+    assert played.same and played.dropped > 0, played.line()
 
 
 @pytest.mark.parametrize(("inner", "code"), [(0, 1), (7, 7)])

@@ -60,10 +60,15 @@ def replay(folder: str | Path) -> list[Played]:
                 "sojourn run --on linux --diftr --events"
             )
         columns = tuple(arrivals[name].to_list() for name in ("time_ns", "flow", "way", "size", "ecn"))
-        seconds = outcome.summary.get("ended_s", outcome.case.duration_s)
+        was = outcome.summary
+        seconds = was.get("ended_s", outcome.case.duration_s)
+        # The experiment that is written of programs lacks flows beyond `programs.MOST_FLOWS`; the summary has all,
+        # under names that begin with their way.
+        beyond = [str(flow["name"]) for flow in was["flows"][len(outcome.case.flows) :]]
+        more = [(name, name.startswith("down-")) for name in beyond]
         try:
             again = core().replay(
-                e.text, e.file, list(e.overrides), outcome.case.index, outcome.repetition, columns, [], seconds
+                e.text, e.file, list(e.overrides), outcome.case.index, outcome.repetition, columns, more, seconds
             )
         except _core.SpecError as error:
             raise SpecError(f"{folder}: {error}") from None
@@ -82,7 +87,6 @@ def replay(folder: str | Path) -> list[Played]:
         at = int(np.argmax(differs)) if differs.any() else None
         if at is None and len(mine["time_s"]) != len(theirs["time_s"]):
             at = length
-        was = outcome.summary
         played.append(
             Played(
                 outcome.case.index,
