@@ -192,4 +192,6 @@ def _show(report: Any) -> None:
         screen.print(case.table(screen.width))
     for line in report.suspect:
         terminal.say(f"suspect: {line}")
+    for line in report.notes:
+        terminal.say(f"note: {line}")
     print(report.verdict)

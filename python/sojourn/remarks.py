@@ -1,5 +1,5 @@
 """What a reader of figures has to know first: that nothing was measured, that a signal never came, that a clock left no
-delay, that transfers did not end.
+delay, that transfers did not end, that the kernel's rules were others than the simulator's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,32 @@ def remarks(result: Result) -> tuple[str, ...]:
         ran.setdefault(outcome.case.index, []).append(outcome)
     cases = [case for case in result.plan.cases if case.index in ran]
     empty = [case for case in cases if not any(map(_measured, ran[case.index]))]
-    return (*_unmeasured(empty, len(cases)), *unmarked(cases), *_undelayed(cases), *_unfinished(result.outcomes))
+    on_linux = [case for case in cases if any(outcome.summary.get("on") == "linux" for outcome in ran[case.index])]
+    return (
+        *_unmeasured(empty, len(cases)),
+        *unmarked(cases),
+        *_undelayed(cases),
+        *_unfinished(result.outcomes),
+        *of_kernel(on_linux),
+    )
+
+
+def of_kernel(cases: Sequence[Case]) -> Iterator[str]:
+    """Groups of flows for which the kernel ran rules of its own, of cases that ran on Linux."""
+    from .linux.flows import equal
+
+    found: Counter[tuple[str, str, str]] = Counter()
+    for case in cases:
+        for flow in {str(flow["group"]): flow for flow in case.flows}.values():
+            cc, group = str(flow["cc"]), str(flow["group"])
+            settings = case.resolved.get(f"flow.{group}.cc")
+            if settings is not None and (written := equal(cc, settings)):
+                found[group, cc, written] += 1
+    for (group, cc, written), n in found.items():
+        yield (
+            f"{_who(group, cc)} ran by Linux' own rules{_some(n, len(cases))}, which in the simulator are {written}. "
+            "Cure: write that, which is the same on Linux"
+        )
 
 
 def unmarked(cases: Sequence[Case]) -> Iterator[str]:

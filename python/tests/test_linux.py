@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from sojourn.linux import flows, net
 from sojourn.linux.scene import Scene
 from sojourn.linux.status import line
 from sojourn.linux.verify import BIN_S, CWND, QUEUE, UTILISATION, Aligned, Allowed, CaseReport, Report, Row, report
+from sojourn.remarks import remarks
 
 
 def test_without_root_one_sentence_and_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,6 +151,35 @@ def test_the_kernels_names_and_what_it_has_not(monkeypatch: pytest.MonkeyPatch) 
     assert flows.kernel_name("cdg(reference=linux)") == "cdg"
     with pytest.raises(SpecError, match=r"beta=0.8 is not to be had from the kernel's cubic: it takes reference=linux"):
         flows.kernel_name("cubic(beta=0.8)")
+    assert flows.kernel_name("newreno(reference=linux)") == "reno"
+
+
+@pytest.mark.parametrize(
+    ("cc", "equal"),
+    [
+        ("cubic", "cubic(reference=linux, slow_start=hystart)"),
+        ("cubic(reference=linux)", "cubic(reference=linux, slow_start=hystart)"),
+        ("cubic(reference=linux, slow_start=hystart)", ""),
+        ("reno", "newreno(reference=linux)"),
+        ("newreno", ""),
+        ("vegas", "vegas(reference=linux)"),
+        ("dctcp(reference=linux)", ""),
+        ("bbr", ""),
+        # Ours, by FreeBSD's rules on both sides, and Linux's.
+        ("cdg", ""),
+        ("cdg(reference=linux)", ""),
+    ],
+)
+def test_where_the_kernel_has_rules_of_its_own_the_simulators_equal_is_told(cc: str, equal: str) -> None:
+    changes = {"flow.newreno.cc": cc, "run.duration": "1 s"}
+    ran = sj.run("10Mbit/s 10ms 1BDP fifo: newreno, game", set=changes, series="100ms")
+    on_linux = replace(
+        ran, outcomes=tuple(replace(one, raw=json.dumps(json.loads(one.raw) | {"on": "linux"})) for one in ran)
+    )
+    notes = [line for line in remarks(on_linux) if "own rules" in line]
+    assert [equal in line for line in notes] == [True] * bool(equal)
+    assert report(ran, on_linux).data()["notes"] == notes
+    assert not [line for line in remarks(ran) if "own rules" in line]
 
 
 def test_a_glance_fits_the_terminal() -> None:

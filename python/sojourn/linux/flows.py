@@ -24,12 +24,15 @@ from .net import DEVICE, End, available, core, require
 
 #: What experiments call a congestion control and the kernel calls otherwise. Linux's "reno" is NewReno with SACK.
 KERNEL_NAMES = {"newreno": "reno"}
-#: Settings that only say how the kernel's own code is.
-AS_IN_LINUX = {
-    "cubic": {"reference": "linux", "slow_start": "hystart"},
-    "cdg": {"reference": "linux"},
-    "bbr": {},
-    "reno": {},
+#: By the kernel's name, what the simulator calls the kernel's own rules, and the settings that say so.
+AS_IN_LINUX: dict[str, tuple[str, dict[str, str]]] = {
+    "bbr": ("bbr", {}),
+    "cdg": ("cdg", {"reference": "linux"}),
+    "cubic": ("cubic", {"reference": "linux", "slow_start": "hystart"}),
+    "dctcp": ("dctcp", {"reference": "linux"}),
+    "reno": ("newreno", {"reference": "linux"}),
+    "scalable": ("scalable", {"reference": "linux"}),
+    "vegas": ("vegas", {"reference": "linux"}),
 }
 #: Windows that are cut for delay through the kernel's CWR state.
 DELAY_BASED = ("cdg", "vegas", "nv")
@@ -51,13 +54,25 @@ def kernel_name(cc: str) -> str:
         bring = f" (modprobe tcp_{kernel})" if build.in_linux(cc) else ""
         ours = f"from BPF there are {', '.join(build.NAMES)}"
         raise SpecError(f"cc = {cc!r}: this kernel has no {kernel!r}{bring}; it has {have}; {ours}")
-    allowed = AS_IN_LINUX.get(kernel)
+    _, allowed = AS_IN_LINUX.get(kernel, ("", {}))
     for pair in filter(None, (part.strip() for part in rest.rstrip(")").split(","))):
         key, _, value = (part.strip() for part in pair.partition("="))
-        if allowed is None or allowed.get(key) != value:
-            can = ", ".join(f"{k}={v}" for k, v in (allowed or {}).items()) or "no settings"
+        if allowed.get(key) != value:
+            can = ", ".join(f"{k}={v}" for k, v in allowed.items()) or "no settings"
             raise SpecError(f"cc = {cc!r}: {key}={value} is not to be had from the kernel's {kernel}: it takes {can}")
     return kernel
+
+
+def equal(cc: str, resolved: Mapping[str, str]) -> str:
+    """How the simulator's equal of what the kernel runs for this is written, if that is something else; else empty."""
+    name = cc.partition("(")[0]
+    kernel = KERNEL_NAMES.get(name, name)
+    if brought(cc) or kernel not in AS_IN_LINUX:
+        return ""
+    ours, settings = AS_IN_LINUX[kernel]
+    if name == ours and settings.items() <= resolved.items():
+        return ""
+    return f"{ours}({', '.join(f'{k}={v}' for k, v in settings.items())})" if settings else ours
 
 
 def brought(cc: str) -> bool:

@@ -11,6 +11,7 @@ from .. import _engine
 from .._types import Case, Experiment, Record
 from ..errors import RunError
 from ..fitting import Column, fitted
+from ..remarks import of_kernel
 from ..result import Result
 
 if TYPE_CHECKING:
@@ -178,6 +179,8 @@ class Report:
     title: str
     cases: tuple[CaseReport, ...]
     suspect: tuple[str, ...] = ()
+    #: Where simulator and kernel had different rules to begin with.
+    notes: tuple[str, ...] = ()
     sim: Result | None = field(default=None, repr=False)
     linux: Result | None = field(default=None, repr=False)
 
@@ -202,7 +205,8 @@ class Report:
     def data(self) -> dict[str, Any]:
         """As plain data."""
         cases = [{"case": c.label, "agrees": c.agrees, "rows": [row.data() for row in c.rows]} for c in self.cases]
-        return {"title": self.title, "agrees": self.agrees, "cases": cases, "suspect": list(self.suspect)}
+        said = {"suspect": list(self.suspect), "notes": list(self.notes)}
+        return {"title": self.title, "agrees": self.agrees, "cases": cases, **said}
 
 
 def verify(
@@ -230,8 +234,9 @@ def verify(
 
 def report(sim: Result, linux: Result, suspect: Sequence[str] = ()) -> Report:
     """Compare two results of one experiment."""
-    cases = tuple(CaseReport(case.label, tuple(_rows(case, sim, linux))) for case in sim.plan.cases if sim.of(case))
-    return Report(sim.title, cases, tuple(suspect), sim, linux)
+    compared = [case for case in sim.plan.cases if sim.of(case)]
+    cases = tuple(CaseReport(case.label, tuple(_rows(case, sim, linux))) for case in compared)
+    return Report(sim.title, cases, tuple(suspect), tuple(of_kernel(compared)), sim, linux)
 
 
 def _rows(case: Case, sim: Result, linux: Result) -> Iterator[Row]:
