@@ -38,7 +38,7 @@ def examine() -> list[Finding]:
         _tun(),
         _namespaces(),
         _bpf(),
-        _tool("clang", "apt-get install clang libbpf-dev", "compiles the BPF algorithms"),
+        _compiler(),
         _tool("bpftool", "apt-get install bpftool", "loads them"),
         _tool("ip", "apt-get install iproute2", "makes network namespaces"),
         _tool("unshare", "apt-get install util-linux", "keeps a command's processes together"),
@@ -172,6 +172,17 @@ def _bpf() -> Finding:
         closed = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         return Finding("BPF", False, f"{found}; {closed}", "let HOME, or XDG_CACHE_HOME, be a folder of this user's")
     return Finding("BPF", True, found)
+
+
+def _compiler() -> Finding:
+    from .linux.build import need
+
+    try:
+        need("clang")
+    except SetupError as error:
+        lacking, _, mend = str(error).partition(": ")
+        return Finding("clang", False, f"{lacking} (compiles the BPF algorithms)", mend)
+    return Finding("clang", True, shutil.which("clang") or "")
 
 
 def _tool(name: str, mend: str, purpose: str) -> Finding:

@@ -91,6 +91,23 @@ def test_doctor_finds_a_home_that_is_somebody_elses(monkeypatch: pytest.MonkeyPa
     assert "HOME" in found.mend
 
 
+@pytest.mark.parametrize(
+    ("there", "headers", "found", "mend"),
+    [
+        (True, True, "/bin/clang", ""),
+        (True, False, "the headers of libbpf are not installed (compiles the BPF algorithms)", "libbpf-dev"),
+        (False, False, "clang is not installed (compiles the BPF algorithms)", "clang libbpf-dev"),
+    ],
+)
+def test_doctor_finds_what_a_build_would_lack(
+    monkeypatch: pytest.MonkeyPatch, there: bool, headers: bool, found: str, mend: str
+) -> None:
+    monkeypatch.setattr(doctor.shutil, "which", lambda tool: f"/bin/{tool}" if there else None)
+    monkeypatch.setattr(doctor.Path, "exists", lambda _: headers)
+    (clang,) = (one for one in doctor.examine() if one.name == "clang")
+    assert (clang.ok, clang.found, clang.mend) == (headers, found, mend and f"apt-get install {mend}")
+
+
 def test_a_scene_is_two_links_each_with_half_of_the_rtt() -> None:
     scene = Scene("10Mbit/s", "41ms", up="1Mbit/s", buffer="2BDP", queue="fq_pie", loss="1%", changes=("5s rtt=80 ms",))
     down, up = sj.check(scene.experiment()).cases[0].links
