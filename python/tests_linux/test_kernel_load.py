@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import SOJOURN, bpf_objects, gone
 
+from sojourn.errors import SetupError
 from sojourn.linux import build, kernel
 from sojourn.linux.net import core
 
@@ -66,33 +67,47 @@ def test_it_becomes_the_default_and_is_taken_back() -> None:
     assert rows == [{"name": "hldg", "spec": "hldg(g=5)", "default": True, "records_acks": False}]
     # Loading it again with other parameters replaces it, and does not take it for its own predecessor.
     inside("load", "hldg", "--set", "G=4")
-    assert default() == before
-    space.sysctl("ipv4/tcp_congestion_control", "hldg")
+    assert json.loads(inside("list", "--json")) == [rows[0] | {"spec": "hldg(g=4)"}]
+    assert default() == "hldg"
     inside("unload")
     assert default() == before
 
 
+class Inside:
+    """The default of a network of its own, whoever asks."""
+
+    def __init__(self) -> None:
+        self.space, self.name = core().Namespace(), "ipv4/tcp_congestion_control"
+
+    def read_text(self) -> str:
+        return str(self.space.read_sysctl(self.name))
+
+    def write_text(self, value: str) -> None:
+        self.space.sysctl(self.name, value)
+
+
+@pytest.fixture
+def default(monkeypatch: pytest.MonkeyPatch) -> Inside:
+    monkeypatch.setattr(kernel, "DEFAULT", inside := Inside())
+    inside.write_text("reno")
+    return inside
+
+
+def test_one_that_could_not_be_replaced_is_told_to_be_gone(default: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> None:
+        raise SetupError("bpftool struct_ops register: failed")
+
+    kernel.load("hldg", default=True)
+    monkeypatch.setattr(kernel, "register", refuse)
+    with pytest.raises(SetupError, match=r"failed; the hldg that was loaded before is gone, and reno is the system's"):
+        kernel.load("hldg(g=4)")
+    with pytest.raises(SetupError, match=r"failed$"):
+        kernel.load("hldg(g=4)")
+
+
 @pytest.mark.parametrize("order", [("hldg", "cdg"), ("cdg", "hldg")])
-def test_in_whatever_order_they_are_unloaded_the_first_default_is_back(
-    order: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    space = core().Namespace()
-
-    class Inside:
-        """A setting of that network, whoever asks."""
-
-        def __init__(self, name: str) -> None:
-            self.name = f"ipv4/{name}"
-
-        def read_text(self) -> str:
-            return str(space.read_sysctl(self.name))
-
-        def write_text(self, value: str) -> None:
-            space.sysctl(self.name, value)
-
-    monkeypatch.setattr(kernel, "DEFAULT", default := Inside("tcp_congestion_control"))
+def test_in_whatever_order_they_are_unloaded_the_first_default_is_back(order: tuple[str, str], default: Inside) -> None:
     allowed = kernel.ALLOWED.read_text()
-    space.sysctl("ipv4/tcp_congestion_control", "reno")
     kernel.load("hldg", default=True)
     kernel.load("cdg", default=True)
     left = {"hldg": "cdg", "cdg": "hldg"}

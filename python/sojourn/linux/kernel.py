@@ -59,26 +59,33 @@ def available() -> list[str]:
 
 
 def load(spec: str, *, record: bool = False, default: bool = False, untried: bool = False) -> str:
-    """Builds and registers an algorithm; the same one loaded with other parameters is replaced."""
+    """Builds and registers an algorithm; one of this name is replaced, and stays the system's default if it was."""
     name = build.algorithm(spec)
     build.parameters(spec)
     root(f"loading {name}")
     build.known_kernel(untried)
     target = build.build(spec, record)
     before = DEFAULT.read_text().strip()
-    if before == name:
+    if was_default := before == name:
         before = _remembered(name).get("default", name)
-    if name in registered():
+    if replaced := name in registered():
+        # The kernel takes no second one of this name (EEXIST), so that the old one goes first.
         unload(name)
     elif name in available():
         raise SetupError(f"the kernel has a {name} of its own: modprobe -r tcp_{name}")
-    register(target)
+    try:
+        register(target)
+    except SetupError as error:
+        if not replaced:
+            raise
+        now = f", and {DEFAULT.read_text().strip()} is the system's default" if was_default else ""
+        raise SetupError(f"{error}; the {name} that was loaded before is gone{now}") from None
     if untried:
         build.worked()
     REMEMBERED.mkdir(parents=True, exist_ok=True)
     state = {"spec": spec, "default": before, "records_acks": record}
     (REMEMBERED / f"{name}.json").write_text(json.dumps(state), "utf-8")
-    if default:
+    if default or was_default:
         DEFAULT.write_text(name)
     return name
 
