@@ -13,9 +13,9 @@ SOURCES := pyproject.toml uv.lock Cargo.toml Cargo.lock $(wildcard crates/*/Carg
   $(shell find crates -path '*/src/*' -name '*.rs')
 PY_FILES := python tests bench docs examples
 TODAY := $(shell date -u +%F)
+# Not bpftool and chromium, which Ubuntu has in no package of that name: of a list with one such apt-get installs nothing.
 PACKAGES := valgrind time g++ ns2 libns3-dev \
-  iperf3 curl iputils-ping iproute2 util-linux procps ethtool tcpdump clang llvm bpftool libbpf-dev \
-  chromium
+  iperf3 curl iputils-ping iproute2 util-linux procps ethtool tcpdump clang llvm libbpf-dev
 
 # Nothing may be downloaded behind our back: no Python by uv, no Rust by maturin's build requirements.
 export UV_PYTHON_DOWNLOADS := never
@@ -176,12 +176,19 @@ gate: bench/bin/floor .bootstrap/uv-$(UV_VERSION) ## what CI holds of speed: ins
 .PHONY: setup-linux
 setup-linux: ## as root, on Debian or Ubuntu: what test-linux, test-pages, BPF and the bench need
 	@if [ "$$(id -u)" != 0 ]; then echo "make: setup-linux installs packages; run it as root: sudo make setup-linux" >&2; exit 1; fi
-	@command -v apt-get >/dev/null || { echo "make: no apt-get here; install by hand: $(PACKAGES)" >&2; exit 1; }
+	@command -v apt-get >/dev/null || { echo "make: no apt-get here; install by hand: $(PACKAGES) bpftool chromium" >&2; exit 1; }
 	@missing=; for package in $(PACKAGES); do \
-	  dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; \
+	  dpkg-query -W -f='$${db:Status-Status}\n' $$package 2>/dev/null | grep -qx installed || missing="$$missing $$package"; \
 	done; \
-	if [ -z "$$missing" ]; then echo "make: nothing to install"; else \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; fi
+	get() { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$$@"; }; \
+	bpf() { bpftool version >/dev/null 2>&1; }; \
+	browser() { command -v chromium >/dev/null; }; \
+	if [ -z "$$missing" ] && bpf && browser; then echo "make: nothing to install"; exit; fi; \
+	apt-get update -qq; \
+	if [ -n "$$missing" ]; then get $$missing; fi; \
+	browser || get chromium || echo "make: no chromium, which only test-pages needs (Ubuntu: snap install chromium)" >&2; \
+	bpf || { get bpftool && bpf; } || { \
+	  echo "make: no bpftool that works here (Ubuntu: apt-get install linux-tools-common linux-tools-$$(uname -r))" >&2; exit 1; }
 
 .PHONY: clean
 clean: ## remove everything built (runs/ and results/ stay)
