@@ -241,7 +241,10 @@ fn cell(
     let printed = Printed::read(&text, metric.unit()).map_err(|e| Fault::at(value.place, e))?;
     let tolerance = tolerance.map(|t| (&t.value.0, t.place));
     let bounds = match tolerance {
-        Some((t, place)) => Some(printed.within(t, metric.unit()).map_err(|e| Fault::at(place, e).under("tolerance"))?),
+        Some((t, place)) => {
+            let within = t.has_units(metric.unit()).and_then(|()| printed.within(t, metric.unit()));
+            Some(within.map_err(|e| Fault::at(place, e).under("tolerance"))?)
+        }
         // A range or a bound says itself what is allowed.
         None if printed.is_number() => None,
         None => Some((printed.from, printed.to)),

@@ -34,6 +34,19 @@ impl Unit {
             Unit::Count => "a plain number",
         }
     }
+
+    /// The unit that a width is to be written with; `None` if a plain number cannot be mistaken for another.
+    fn written(self) -> Option<&'static str> {
+        match self {
+            Unit::Ms => Some("ms"),
+            Unit::Seconds => Some("s"),
+            Unit::Mbps => Some("Mbit/s"),
+            Unit::Bytes => Some("B"),
+            Unit::Megabytes => Some("MB"),
+            Unit::Percent => Some("points"),
+            Unit::Fraction | Unit::Ratio | Unit::Count => None,
+        }
+    }
 }
 
 /// A number with the unit it was written with.
@@ -153,6 +166,26 @@ impl Tolerance {
         matches!(self.0.as_slice(), [Part::Factor(_)])
     }
 
+    /// Refuses a number without a unit where the figure has one: 35 that were meant as percent would be so many ms, and
+    /// nothing outside.
+    pub fn has_units(&self, unit: Unit) -> Result<(), String> {
+        for part in &self.0 {
+            let Part::Absolute(number) = part else { continue };
+            let (x, written) = parse_number(&number.text).unwrap_or((0.0, ""));
+            let own = match unit {
+                // A load may be more than one, but no width of it is.
+                Unit::Ratio if x > 1.0 => "points",
+                _ => unit.written().unwrap_or(""),
+            };
+            if written.is_empty() && x != 0.0 && !own.is_empty() {
+                return Err(format!(
+                    "{number} has no unit: write \"{number} %\" of what was printed, or \"{number} {own}\""
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Least and greatest value allowed around `centre`; an error if a part of it has a unit that does not fit the
     /// figure's.
     pub fn bounds(&self, centre: f64, unit: Unit) -> Result<(f64, f64), String> {
@@ -182,6 +215,33 @@ mod tests {
         assert!(bounds("5", Unit::Fraction).unwrap_err().contains("\"5 points\""));
         assert_eq!(bounds("0.02", Unit::Fraction), Ok((0.48, 0.52)));
         assert_eq!(bounds("5", Unit::Ms), Ok((-4.5, 5.5)));
+    }
+
+    #[test]
+    fn a_width_has_a_unit_where_its_figure_has_one() {
+        let refused = |text: &str, unit| Tolerance::read(text).unwrap().has_units(unit).err();
+        let cure = "35 has no unit: write \"35 %\" of what was printed, or \"35 ms\"";
+        assert_eq!(refused("35", Unit::Ms).as_deref(), Some(cure));
+        for (text, unit, own) in [
+            ("max(30 %, 2)", Unit::Seconds, "2 s"),
+            ("0.2", Unit::Mbps, "0.2 Mbit/s"),
+            ("3000", Unit::Bytes, "3000 B"),
+            ("2", Unit::Megabytes, "2 MB"),
+            ("2", Unit::Percent, "2 points"),
+            ("35", Unit::Ratio, "35 points"),
+        ] {
+            assert!(refused(text, unit).is_some_and(|e| e.ends_with(&format!("{own:?}"))), "{text}");
+        }
+        for (text, unit) in [
+            ("35 %", Unit::Ms),
+            ("factor 2", Unit::Ms),
+            ("0", Unit::Ms),
+            ("20", Unit::Count),
+            ("0.02", Unit::Fraction),
+            ("0.1", Unit::Ratio),
+        ] {
+            assert_eq!(refused(text, unit), None, "{text}");
+        }
     }
 
     #[test]

@@ -308,6 +308,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         "[published]\ncolumns = {mean = \"link.bottleneck.queue.mean\"}\n",
         "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\nrow = [{values = {maen = 3}}]\n",
         "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\nrow = [{values = {mean = \"x\"}}]\n",
+        "[published]\ntolerance = \"35\"\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\nrow = [{values = {mean = 3}}]\n",
         "[published]\ntolerance = \"wide\"\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\n",
         "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\n",
         "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\nrow = [{values = {}}]\n",

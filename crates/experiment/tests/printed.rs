@@ -5,8 +5,7 @@ use serde_json::{Value as Json, json};
 
 const BASE: &str = "[path]\nrate = \"12 Mbit/s\"\nrtt = \"40 ms\"\n[[flow]]\nname = \"a\"\ncc = \"newreno\"\n";
 const RTTS: &str = "[sweep]\n\"path.rtt\" = [\"10 ms\", \"40 ms\"]\n";
-const COLUMNS: &str =
-    "[published]\ntolerance = \"1\"\ncolumns = {loss = \"flow.a.loss_pct\", lost = \"flow.a.lost\"}\n";
+const COLUMNS: &str = "[published]\ntolerance = \"1 point\"\ncolumns = {loss = \"flow.a.loss_pct\", lost = {that = \"flow.a.lost\", tolerance = 1}}\n";
 
 fn good(text: &str) -> Experiment {
     parse(text, "x.toml").unwrap_or_else(|e| panic!("{e:#}"))

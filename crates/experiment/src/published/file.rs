@@ -20,8 +20,8 @@ pub(crate) struct TableFile {
     #[schemars(extend("examples" = ["HLDG thesis, section 5.3.3"]))]
     pub source: Option<String>,
     /// How far our figure may be from the printed one: `30 %` of it, `2 ms` or `5 points` either side, `factor 2`, or the
-    /// wider of several, `max(1.5 ms, 30 %)`. Without one a number is shown and not judged; a range or a bound is judged as
-    /// it stands.
+    /// wider of several, `max(1.5 ms, 30 %)`. A number alone is for figures without a unit: 20 packets are `20`, and 0.02 of
+    /// a share is `0.02`. Without a tolerance a number is shown and not judged; a range or a bound is judged as it stands.
     #[schemars(extend("examples" = ["35 %", "max(1.5 ms, 30 %)"]))]
     pub tolerance: Opt<Tolerance>,
     /// Names of the columns and the figure each holds: `NAME = "figure"`, or `NAME = {that = "figure", tolerance = "…"}`.
