@@ -57,6 +57,7 @@ pub use clock::{Counter, Rounding, TickParams};
 pub use compare::{Agreement, Compared, Comparison, OwnRuns};
 pub use error::Error;
 pub use experiment::{Case, Experiment, parse, parse_with};
+pub use loss::{Gilbert, Periodic};
 pub use metric::metrics;
 pub use published::{Cell, Published};
 pub use scenario::{

@@ -74,9 +74,9 @@ fn traffic() -> String {
     text
 }
 
-fn clock() -> String {
-    let mut text = "| setting of `tick` | default | allowed | |\n|---|---|---|---|\n".to_string();
-    for f in <experiment::TickParams as params::Params>::fields() {
+fn settings<P: params::Params>(name: &str) -> String {
+    let mut text = format!("| setting of `{name}` | default | allowed | |\n|---|---|---|---|\n");
+    for f in P::fields() {
         let allowed = match (&f.range, f.choices) {
             (Some((least, most)), _) => format!("{least} to {most}"),
             (None, []) => f.kind.to_string(),
@@ -139,7 +139,9 @@ fn the_reference_page_says_what_the_schema_says() {
         let (_, after) = after.split_once("<!-- end -->").expect("an end");
         let body = match name {
             "traffic" => traffic(),
-            "clock" => clock(),
+            "clock" => settings::<experiment::TickParams>("tick"),
+            "gilbert" => settings::<experiment::Gilbert>("gilbert"),
+            "periodic" => settings::<experiment::Periodic>("periodic"),
             "metrics" => metrics(),
             "limits" => limit_table(),
             table => keys(&schema, table),
