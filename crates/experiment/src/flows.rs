@@ -259,7 +259,14 @@ fn refuse_tcp_keys(flow: &FlowFile, entry: &str) -> Checked<()> {
     ];
     for (key, place) in given {
         if let Some(place) = place {
-            let message = format!("this traffic is UDP and takes no {key}: leave it out");
+            // Of what was written before the traffic came by --set, no --set takes a key away.
+            let set = flow.traffic.as_ref().is_some_and(|at| at.place.source > place.source);
+            let cure = if set {
+                ", and no --set takes a key away: remove it in the file, or name the traffic in the line"
+            } else {
+                ": leave it out"
+            };
+            let message = format!("this traffic is UDP and takes no {key}{cure}");
             return Err(Fault::at(place, message).under(format!("flow.{entry}.{key}")));
         }
     }

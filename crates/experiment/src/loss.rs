@@ -2,6 +2,7 @@
 
 use crate::quantity::{Probability, Quantity};
 use crate::scenario::LossModel;
+use crate::source::did_you_mean;
 use crate::tree::Any;
 use params::{Auto, ParamError, Params, Spec, SpecError};
 
@@ -82,11 +83,19 @@ impl Quantity for LossText {
     }
     fn read(text: &str) -> Result<Self, String> {
         if text.trim_start().starts_with(|c: char| c.is_alphabetic()) {
-            let spec: Spec = text.parse().map_err(|e: SpecError| e.to_string())?;
+            let name = text.split('(').next().unwrap_or(text).trim();
+            let no_model = || {
+                let near = did_you_mean(name, ["gilbert", "periodic"]);
+                format!("{text:?} is not {}{near}", Self::what())
+            };
+            let spec: Spec = text.parse().map_err(|e: SpecError| match name {
+                "gilbert" | "periodic" => e.to_string(),
+                _ => no_model(),
+            })?;
             return match spec.name.as_str() {
                 "gilbert" => Params::from_spec(&spec).map(LossText::Gilbert).map_err(|e| e.to_string()),
                 "periodic" => Params::from_spec(&spec).map(LossText::Periodic).map_err(|e| e.to_string()),
-                _ => Err(format!("{text:?} is not {}", Self::what())),
+                _ => Err(no_model()),
             };
         }
         match Probability::read(text) {
