@@ -239,20 +239,34 @@ fn flow_keys(item: Piece<'_>, flows: Place) -> Checked<Table> {
     let mut table = Table::new();
     let mut rest = item;
     let digits = rest.text.len() - rest.text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    if digits > 0 && rest.text[digits..].starts_with([' ', '\t', 'x']) {
+    if digits > 0 && rest.text[digits..].starts_with(|c: char| c.is_alphabetic() || " \t".contains(c)) {
         let count = Piece { text: &rest.text[..digits], ..rest };
         table.push((key("count", count), number(count)?));
-        let skipped = digits + 1;
+        // No name begins with an x before a letter or a space: in `2xcubic` it is a times sign, in `2cubic` there is none.
+        let skipped = digits + usize::from(rest.text[digits..].starts_with([' ', '\t', 'x']));
         rest = Piece { text: &rest.text[skipped..], start: rest.start + skipped }.trim();
     }
-    let parts = rest.split(|c| c == '@');
+    let mut parts = rest.split(|c| c == '@');
     let (what, ecn) = without_ecn(parts[0].trim());
-    if let Some(word) = ecn {
+    let late = match parts.as_mut_slice() {
+        [_, times] => {
+            let (left, late) = without_ecn(times.trim());
+            *times = left;
+            late
+        }
+        _ => None,
+    };
+    if let Some(word) = ecn.or(late) {
         table.push((key("ecn", word), At { value: Any::Bool(true), place: word.place() }));
     }
     let spec = what.text.parse::<Spec>().map_err(|e| {
         let last = what.text.rsplit_once(char::is_whitespace).map_or("", |(_, word)| word);
-        Fault::at(what.place(), format!("a flow is {e}{}", did_you_mean(last, ["ecn"])))
+        let near = did_you_mean(last, ["ecn"]);
+        let several = if near.is_empty() { several(rest, |_| true) } else { None };
+        match several {
+            Some(message) => Fault::at(rest.place(), message),
+            None => Fault::at(what.place(), format!("a flow is {e}{near}")),
+        }
     })?;
     match TRAFFIC.iter().find(|kind| kind.name == spec.name) {
         Some(kind) => {
@@ -272,6 +286,10 @@ fn flow_keys(item: Piece<'_>, flows: Place) -> Checked<Table> {
                 let message = format!("{:?} is no time: write @10s, or @10s-60s for start and stop", times.text);
                 return Err(Fault::at(times.place(), message));
             }
+            let known = |name: &str| cc::find(name).is_ok() || TRAFFIC.iter().any(|kind| kind.name == name);
+            if let Some(message) = several(rest, known) {
+                return Err(Fault::at(rest.place(), message));
+            }
             for (name, time) in names.into_iter().zip(ends) {
                 table.push((key(name, time.trim()), time.trim().node()));
             }
@@ -279,6 +297,41 @@ fn flow_keys(item: Piece<'_>, flows: Place) -> Checked<Table> {
         [_, _, more, ..] => return Err(Fault::at(more.place(), "a flow has one @, as in cubic@10s-60s")),
     }
     Ok(table)
+}
+
+/// What is wrong with several flows, or a flow and its count, where one is to stand; `None` if its words, all after the
+/// first of which are `known`, are neither.
+fn several(item: Piece<'_>, known: impl Fn(&str) -> bool) -> Option<String> {
+    let words = item.split(|c| c.is_whitespace() || ";+&*".contains(c));
+    let words: Vec<&str> = words.iter().map(|word| word.text).filter(|word| !["", "and"].contains(word)).collect();
+    let count = |word: &str| {
+        let digits = word.trim_matches(['x', '×']);
+        (!digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())).then(|| digits.to_string())
+    };
+    match words.as_slice() {
+        // Of `cubic@ 5` the number is a time without its unit.
+        [flow, n] | [n, flow] if count(flow).is_none() && count(n).is_some_and(|x| x != **n || !flow.contains('@')) => {
+            let n = count(n)?;
+            return Some(format!("{:?}: so many of a flow are \"{n} {flow}\" or \"{n}x{flow}\"", item.text));
+        }
+        ["ecn", flow] => {
+            return Some(format!("{:?}: \"ecn\" stands behind the flow that it is for: \"{flow} ecn\"", item.text));
+        }
+        _ => {}
+    }
+    let mut flows: Vec<String> = Vec::new();
+    let mut counted = false;
+    for (i, word) in words.iter().enumerate() {
+        let name = word.split(['(', '@']).next().unwrap_or(word);
+        match flows.last_mut() {
+            Some(flow) if counted || *word == "ecn" => *flow = format!("{flow} {word}"),
+            _ if count(word).is_none() && (name.parse::<Spec>().is_err() || i > 0 && !known(name)) => return None,
+            _ => flows.push(word.to_string()),
+        }
+        counted = count(word).is_some();
+    }
+    (flows.len() > 1 && !counted)
+        .then(|| format!("{:?}: flows are separated by commas: write {:?}", item.text, flows.join(", ")))
 }
 
 /// The word `ecn` behind what a flow is: it negotiates ECN.
@@ -301,6 +354,7 @@ fn number(count: Piece<'_>) -> Checked<At<Any>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::get;
 
     #[test]
     fn the_two_forms_are_told_apart() {
@@ -351,6 +405,44 @@ mod tests {
         let table = flow_keys(Piece { text: "dctcp ecn", start: 5 }, Place::new(0, 5..14)).unwrap();
         assert_eq!((table[0].0.place.start, table[1].1.place.end), (11, 10));
         assert_eq!(keys("dctcp"), [pair("cc", "dctcp")]);
+        assert_eq!(keys("dctcp@5s-60s ecn"), keys("dctcp ecn@5s-60s"));
+    }
+
+    #[test]
+    fn a_count_needs_no_space() {
+        let whole = |item: &str| read(&format!("12Mbit/s 40ms: {item}")).unwrap();
+        let flow = |item: &str| match whole(item).value {
+            Any::Table(table) => get(&table, "flow").unwrap().show(),
+            _ => unreachable!("a line is a table"),
+        };
+        for item in ["2cubic", "2xcubic", "2x cubic"] {
+            assert_eq!(flow(item), flow("2 cubic"), "{item}");
+        }
+    }
+
+    #[test]
+    fn what_lacks_a_comma_is_told_so() {
+        let message = |item: &str| read(&format!("12Mbit/s 40ms: {item}")).unwrap_err().message;
+        for (item, cure) in [
+            ("hldg cubic", "commas: write \"hldg, cubic\""),
+            ("hldg; cubic", "commas: write \"hldg, cubic\""),
+            ("hldg and cubic@10s", "commas: write \"hldg, cubic@10s\""),
+            ("cubic@5s hldg(g=3) ecn", "commas: write \"cubic@5s, hldg(g=3) ecn\""),
+            ("cubic@5s; web", "commas: write \"cubic@5s, web\""),
+            ("dctcp ecn 2 cubic", "commas: write \"dctcp ecn, 2 cubic\""),
+            ("cubic x2", "\"2 cubic\" or \"2xcubic\""),
+            ("cubic@10s x2", "\"2 cubic@10s\" or \"2xcubic@10s\""),
+            ("cubic*2", "\"2 cubic\" or \"2xcubic\""),
+            ("ecn cubic", "\"cubic ecn\""),
+            ("cubic ecm", "did you mean \"ecn\"?"),
+            ("cubic(beta 0.7)", "expected key=value"),
+        ] {
+            assert!(message(item).contains(cure), "{item}: {}", message(item));
+        }
+        // What is no flow behind a time is a unit that is none.
+        for item in ["cubic@5 sec", "cubic@ 5", "cubic@10s - 60s"] {
+            assert!(read(&format!("12Mbit/s 40ms: {item}")).is_ok(), "{item}");
+        }
     }
 
     #[test]
