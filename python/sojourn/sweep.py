@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from itertools import accumulate, groupby
+from operator import index
 from typing import TypeVar, overload
 
 from . import _engine
@@ -95,9 +96,18 @@ def choose(plan: Plan, repeat: int | None, quick: bool) -> Runs:
 def repeated(repeat: int) -> range:
     """Return the repetitions that were asked for, if that is a number of them that the core allows."""
     most = _engine.limits().repeat
-    if not 1 <= repeat <= most:
-        raise SpecError(f"repeat {repeat}: allowed is 1 to {most}")
-    return range(repeat)
+    times = _whole("repeat", repeat)
+    if not 1 <= times <= most:
+        raise SpecError(f"repeat {times}: allowed is 1 to {most}")
+    return range(times)
+
+
+def _whole(option: str, given: object) -> int:
+    """Return a whole number, which numpy's are, too; `"3"` and 2.5 are none."""
+    try:
+        return index(given)  # type: ignore[arg-type]
+    except TypeError:
+        raise SpecError(f"{option}={given!r}: expected a whole number, such as {option}=4") from None
 
 
 class Sweep:
@@ -247,7 +257,7 @@ def run_all(
     As with `sweep`, an interrupt keeps what is finished, which `stopped` is told, and a failing run stops no other. Nor
     does a folder that cannot be had, if there is a `refused` to be told of it.
     """
-    if jobs is not None and jobs < 1:
+    if jobs is not None and _whole("jobs", jobs) < 1:
         raise SpecError(f"jobs={jobs}: allowed is 1 or more; leave it out for one per CPU")
     under_way = list(sweeps)
     try:

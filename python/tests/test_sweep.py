@@ -215,6 +215,12 @@ def test_values_of_python_are_set_as_a_file_has_them(key, value, read):
     assert sj.check(experiment).cases
 
 
+@pytest.mark.parametrize(("option", "value"), [("repeat", "3"), ("repeat", 2.5), ("jobs", "2"), ("jobs", 1.5)])
+def test_what_is_no_whole_number_is_refused(option, value):
+    with pytest.raises(sj.SpecError, match=rf"{option}={value!r}: expected a whole number, such as {option}=4"):
+        sj.run("5Mbit/s 20ms 1BDP fifo: cubic", set={"run.duration": "1 s"}, **{option: value})
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [("path.rtt=80ms", "expected keys with their values"), ({"path.rtt": None}, "path.rtt is None, a NoneType")],
