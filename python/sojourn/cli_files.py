@@ -44,7 +44,6 @@ _NAMED = {
     ".csv": Format.csv,
     ".json": Format.json,
     ".pcapng": Format.pcapng,
-    ".pcap": Format.pcapng,
     ".qlog": Format.qlog,
     ".sqlog": Format.qlog,
     ".flent.gz": Format.flent,
@@ -139,6 +138,11 @@ def export(
 def _format(asked: Format | None, out: Path | None, table: str | None) -> Format:
     """What to write: as asked or as the file is called, which must not say otherwise."""
     name = "" if out is None else out.name.lower()
+    if name.endswith(".pcap"):
+        whole = out.with_suffix(".pcapng") if out else ""
+        raise SpecError(
+            f"-o {out}: packets are written as pcapng, which not all that reads pcap takes; give -o {whole}"
+        )
     ending = next((one for one in (*_NAMED, *_COLUMNS) if name.endswith(one)), "")
     if ending in _COLUMNS:
         raise SpecError(

@@ -5,14 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .cli_options import Json, Set, Source, settings
+from .errors import SpecError
 from .terminal import console, print_json, print_rows, target
 
-show = typer.Typer(help="Show one thing in full.", no_args_is_help=True)
+
+class _Shown(TyperGroup):
+    """Says what a name is of that stands where a kind is to."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command."""
+        if args and self.get_command(ctx, args[0]) is None and (kinds := _kinds(args[0])):
+            meant = " or ".join(f"`sojourn show {kind} {args[0]}`" for kind in kinds)
+            raise SpecError(f"show {args[0]}: did you mean {meant}?")
+        return super().resolve_command(ctx, args)
+
+
+def _kinds(name: str) -> list[str]:
+    """The kinds of which there is one of this name; a file is an experiment."""
+    from ._engine import table
+
+    if name.endswith(".toml"):
+        return ["experiment"]
+    return [kind for kind, (registry, *_) in ENTRIES.items() if any(one["name"] == name for one in table(registry))]
+
+
+show = typer.Typer(cls=_Shown, help="Show one thing in full.", no_args_is_help=True)
 
 
 class What(StrEnum):

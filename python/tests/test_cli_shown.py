@@ -115,6 +115,21 @@ def test_list_and_show(sojourn, tmp_path):
     assert json.loads(sojourn("show", "experiment", LINE, "--json").stdout)["cases"]
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("vegas", "`sojourn show cc vegas` or `sojourn show slow-start vegas`?"),
+        ("fq_pie", "`sojourn show queue fq_pie`?"),
+        ("web", "`sojourn show traffic web`?"),
+        ("mine.toml", "`sojourn show experiment mine.toml`?"),
+        ("nothing", "No such command"),
+    ],
+)
+def test_a_name_without_its_kind_is_told_which_it_is(sojourn, name, says):
+    wrong = sojourn("show", name)
+    assert wrong.returncode == 2 and says in wrong.stderr
+
+
 def test_every_listed_kind_of_traffic_and_figure_is_understood(sojourn, tmp_path):
     listed = json.loads(sojourn("list", "traffic", "--json").stdout)
     flows = [

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import sojourn as sj
 from sojourn.formats import diftr, export, flent, loggers, logs, sockets, unpacking
 from sojourn.formats.sockets import states
+from sojourn.linux.scene import Scene
 
 LINE = "12Mbit/s 40ms 20p codel: cubic, newreno@300ms"
 SETTINGS = {"run.duration": "1.5 s"}
@@ -272,6 +273,24 @@ def test_a_run_on_linux_is_exported_from_what_it_recorded(result, tmp_path):
         export.diftr(run, tmp_path / "x")
 
 
+def test_an_emulation_names_what_it_can_export(result, tmp_path):
+    """What programs sent is nobody's flow: no TCP is known that could be logged, and nothing can be repeated."""
+    scene = Scene("10Mbit/s", "20ms").experiment()
+    was = result.outcomes[0]
+    there = replace(was, case=sj.check(scene).cases[0], raw=json.dumps(was.summary | {"on": "linux"}), tables={})
+    run = export.Run.of(replace(result, experiment=scene, plan=sj.check(scene), outcomes=(there,)))
+    cure = r"tables \(--table links, drops, …\), --format diftr .*\(sojourn emulate --pcap\)"
+    for refused in (
+        lambda: export.pcapng(run, tmp_path / "x"),
+        lambda: export.qlog(run, tmp_path / "x"),
+        lambda: export.log(run, tmp_path / "x", "siftr", options={}),
+    ):
+        with pytest.raises(sj.SpecError, match=cure):
+            refused()
+    with pytest.raises(sj.SpecError, match=r"run again with sojourn emulate … --diftr"):
+        export.diftr(run, tmp_path / "x")
+
+
 def on_linux(result: sj.Result, **tables: object) -> export.Run:
     """Its run, as one on Linux with these tables in place of its own; None: it has none such."""
     was = result.outcomes[0]
@@ -380,6 +399,19 @@ def test_junk_is_refused(junk, packed, tmp_path):
     path.write_bytes(gzip.compress(junk, 1) if packed else junk)
     with pytest.raises(sj.SpecError, match=re.escape(str(path))):
         logs.read(path)
+
+
+def test_what_else_is_exported_is_told_from_a_log(result, tmp_path):
+    run = export.Run.of(result)
+    for name in ("run.qlog", "run.sqlog"):
+        export.qlog(run, tmp_path / name, flows=[result.flows["name"][0]])
+        with pytest.raises(sj.SpecError, match=rf"{name}: qlog, which qvis .* --table events"):
+            logs.read(tmp_path / name)
+    export.pcapng(run, tmp_path / "run.pcapng")
+    (tmp_path / "old.pcap").write_bytes(bytes.fromhex("d4c3b2a1") + bytes(20))
+    for name in ("run.pcapng", "old.pcap"):
+        with pytest.raises(sj.SpecError, match=rf"{name}: packets, .* `sojourn spp A B`"):
+            logs.read(tmp_path / name)
 
 
 def test_a_cut_log_gives_what_is_whole(written, tmp_path):

@@ -89,9 +89,26 @@ class Run:
     def repeatable(self, what: str) -> None:
         """Refuse what only a simulated run has."""
         if self.outcome is not None:
+            self.refuse_programs(what)
             raise SpecError(
                 f"{what}: the run was on Linux and cannot be repeated; its packets are captured while it runs "
                 "(sojourn emulate --pcap), its series export as ttprobe, tcp_probe, siftr, web10g and flent"
+            )
+
+    @property
+    def emulated(self) -> bool:
+        """Whether programs behind an emulated link sent the packets, and no flows of an experiment."""
+        from ..linux.scene import FILE
+
+        return self.outcome is not None and self.experiment.file == FILE
+
+    def refuse_programs(self, what: str) -> None:
+        """Refuse what only a run has whose senders are known."""
+        if self.emulated:
+            raise SpecError(
+                f"{what}: of programs behind an emulated link there is what was recorded: tables (--table links, "
+                "drops, …), --format diftr if that was recorded, and flent of its series; packets are captured while "
+                "they run (sojourn emulate --pcap)"
             )
 
     def check(self, digest: str) -> None:
@@ -156,6 +173,7 @@ def log(
     from .loggers import LOGGERS
     from .sockets import recorded, states
 
+    run.refuse_programs(name)
     logger = LOGGERS[name].of(options)
     picked = run.flows(flows)
     if run.outcome is None:
@@ -175,7 +193,7 @@ def diftr(run: Run, out: Path) -> int:
     """Write every packet at every queue as text; return how many events."""
     from . import diftr as form
 
-    rows = _table(_outcome(run, Record(diftr=True)), "diftr", "--diftr")
+    rows = _table(run, _outcome(run, Record(diftr=True)), "diftr", "--diftr")
     write(out, form.written(rows, *([str(one["name"]) for one in part] for part in (run.case.links, run.case.flows))))
     return len(rows)
 
@@ -189,7 +207,7 @@ def flent(run: Run, out: Path, *, step_ms: float | None = None, flows: Sequence[
 
     outcome = _outcome(run, Record(step_ms or 200.0))
     _same_step(run, step_ms)
-    series, links = (_table(outcome, name, "--series 200ms") for name in ("flows", "links"))
+    series, links = (_table(run, outcome, name, "--series 200ms") for name in ("flows", "links"))
     title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
     of = form.Source(title, run.case, _of_connections(outcome))
     write(out, form.written(of, series, links, run.flows(flows)))
@@ -216,10 +234,11 @@ def _outcome(run: Run, record: Record) -> Outcome:
     return outcome
 
 
-def _table(outcome: Outcome, name: str, option: str) -> pl.DataFrame:
+def _table(run: Run, outcome: Outcome, name: str, option: str) -> pl.DataFrame:
     frame = outcome.frame(name)
     if frame is None:
-        raise SpecError(f"the run on Linux did not record it: run again with --on linux {option}")
+        again = f"sojourn emulate … {option}" if run.emulated else f"--on linux {option}"
+        raise SpecError(f"the run on Linux did not record it: run again with {again}")
     return frame
 
 

@@ -52,6 +52,7 @@ def read(path: str | Path, mss: int = MSS) -> Log:
     data = _content(path)
     if not data:
         raise SpecError(f"{path}: an empty file; was the logger running?")
+    _refuse_others(path, data)
     if data[:1] == b"{":
         from . import flent
 
@@ -76,6 +77,24 @@ def read(path: str | Path, mss: int = MSS) -> Log:
         f"{path}: neither a log of ttprobe (text or binary), tcp_probe, SIFTR, DIFTR or web10g, nor a Flent result; "
         f"it begins with {head[:40]!r}"
     )
+
+
+#: First bytes of pcapng, and of pcap in microseconds and nanoseconds in either order of bytes.
+_PACKETS = tuple(map(bytes.fromhex, ("0a0d0d0a", "a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1")))
+
+
+def _refuse_others(path: Path, data: bytes) -> None:
+    """Refuse what else `sojourn export` writes, and say what reads it."""
+    if data.startswith(_PACKETS):
+        raise SpecError(
+            f"{path}: packets, not a log of TCP's state: Wireshark and tshark open it, and `sojourn spp A B` takes "
+            "RTTs from two such files"
+        )
+    if data.removeprefix(b"\x1e").lstrip()[:1] == b"{" and b'"qlog_version"' in data[:1000]:
+        raise SpecError(
+            f"{path}: qlog, which qvis (https://qvis.quictools.info) draws; as a table the same events are in "
+            "`sojourn export DIR --table events`"
+        )
 
 
 def ttpb2ascii(path: Path) -> tuple[str, int, bool]:
