@@ -166,8 +166,10 @@ def run(
     printer = _Lines(order) if lines else None
     host: AbstractContextManager[Executor | None] = executor(cluster)
     if on == "linux":
-        from .linux.flows import kernel
+        from .linux.flows import kernel, untold
 
+        if note := untold(plan, record or Record()):
+            say(f"note: {note}")
         host = kernel(experiment, record is not None and record.acks)
     with host as pool, progress(title(experiment, plan.title), len(order)) as bar:
 

@@ -14,6 +14,7 @@ import pytest
 
 import sojourn as sj
 from sojourn import doctor
+from sojourn._types import Record
 from sojourn.errors import SetupError, SpecError
 from sojourn.linux import flows, net
 from sojourn.linux.scene import Scene
@@ -197,6 +198,13 @@ def test_where_the_kernel_has_rules_of_its_own_the_simulators_equal_is_told(cc: 
     assert [equal in line for line in notes] == [True] * bool(equal)
     assert report(ran, on_linux).data()["notes"] == notes
     assert not [line for line in remarks(ran) if "own rules" in line]
+
+
+def test_whose_acks_are_not_to_be_had_is_told() -> None:
+    plan = sj.check("10Mbit/s 20ms 1BDP fifo: cubic, hldg, 2 newreno, voip")
+    assert flows.untold(plan, Record(acks=True)).startswith("--acks: of cubic, newreno the table acks has no row")
+    assert flows.untold(plan, Record(events=True)) == ""
+    assert flows.untold(sj.check("10Mbit/s 20ms 1BDP fifo: hldg, voip"), Record(acks=True)) == ""
 
 
 def test_a_glance_fits_the_terminal() -> None:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import _core, _engine
-from .._types import Case, Experiment, Plan, Raw
+from .._types import Case, Experiment, Plan, Raw, Record
 from ..errors import RunError, SpecError
 from ..pool import Task
 from . import build
@@ -78,6 +78,18 @@ def equal(cc: str, resolved: Mapping[str, str]) -> str:
 def brought(cc: str) -> bool:
     """Whether we bring this one ourselves, as BPF, with its parameters."""
     return cc.partition("(")[0].strip() in build.NAMES and not build.in_linux(cc)
+
+
+def untold(plan: Plan, record: Record) -> str:
+    """What to say where ACKs are asked of the kernel's own code, which tells of none; empty where it is not."""
+    names = dict.fromkeys(str(flow["cc"]) for case in plan.cases for flow in case.flows)
+    silent = [cc for cc in names if cc not in ("", "none") and not brought(cc)]
+    if not (record.acks and silent):
+        return ""
+    return (
+        f"--acks: of {', '.join(silent)} the table acks has no row, since the kernel's own code tells of no ACK; "
+        f"those that come as BPF do ({', '.join(build.NAMES)})"
+    )
 
 
 def possible(cc: str) -> None:
