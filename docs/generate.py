@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import library
 import markdown
 import pictures
 
@@ -197,6 +198,7 @@ def index(pages: dict[str, list[Entry]]) -> str:
     page += "\n\n## More\n\n- [Published experiments and their scores](experiments.md)\n"
     page += "- [Slow starts](slow-starts.md)\n- [Causes of window changes](causes.md)\n"
     page += "- [The table `diftr`](diftr.md): packets at queues, and the queues' inner state\n"
+    page += "- [The Python library](python.md)\n"
     return page + "- [JSON schema of the experiment file](experiment.schema.json), for editors\n"
 
 
@@ -259,6 +261,7 @@ def pages() -> dict[Path, str]:
     written[Path("slow-starts.md")] = slow_starts(registry("slow_starts"))
     written[Path("experiments.md")] = experiments()
     written[Path("diftr.md")] = diftr(json.loads(_core.diftr()))
+    written[Path("python.md")] = library.page()
     written[Path("causes.md")] = causes(registry("causes"))
     written[Path("experiment.schema.json")] = (
         json.dumps(json.loads(_core.schema()), indent=1, ensure_ascii=False) + "\n"

@@ -5,8 +5,9 @@
 >>> result.flows["name"].to_list()
 ['cubic']
 
-`run` returns a frozen `Result` with polars frames (`flows`, `links`, `groups`, `cases`, `series`, `events`,
-`queue_delay`, …). Rates are in Mbit/s (10^6 bits per second at the IP layer), delays in ms, windows in bytes.
+`run` returns a frozen `Result` with polars frames (`flows`, `links`, `groups`, `cases`, `events`, `queue_delay`, …);
+`series` is an object with three of them, `.flows`, `.links` and `.vars`. Rates are in Mbit/s (10^6 bits per second at
+the IP layer), delays in ms, windows in bytes.
 """
 
 from ._engine import version

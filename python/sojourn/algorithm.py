@@ -16,6 +16,10 @@ class CongestionControl:
     exception ends the run with a `RunError`, and so does a window that is negative or no number, or a pacing rate
     below 1 bit/s.
 
+    Where a class defines them, `on_sent(flow, size)` is called as well, and `on_event(flow, event)` with "restart",
+    "recovery_end", "timeout" (one that asks for no reduction), "mss_changed" or "wake". Its attribute `ecn` says what
+    the hosts negotiate where a flow asks for ECN: "off", "classic", "accurate" or "l4s".
+
     >>> import sojourn as sj
     >>> class Fixed(sj.CongestionControl):
     ...     def on_ack(self, flow, ack):
@@ -46,7 +50,6 @@ class CongestionControl:
         """Handle "loss", "ecn" or "timeout": return the new window in bytes, or None to leave all to `flow`."""
         raise NotImplementedError(f"{type(self).__name__} needs on_congestion(flow, signal)")
 
-    # Also called, where defined: on_sent(flow, size), on_event(flow, event) with "restart", "recovery_end", "timeout"
-    # (one that asks for no reduction), "mss_changed" or "wake". The core has a name for one more, "granted" (the rate
-    # that Quick-Start got), which never comes: a class has nothing to ask the routers with. They are not defined here,
-    # since every call costs as much as handling an ACK.
+    # on_sent and on_event are not defined here, since every call costs as much as handling an ACK. The core has a name
+    # for one event more, "granted" (the rate that Quick-Start got), which never comes: a class has nothing to ask the
+    # routers with.

@@ -233,3 +233,19 @@ def test_traffic_that_a_class_cannot_carry_fails_its_runs_alone(tmp_path):
     kept = sj.load(out)
     assert [outcome.case.index for outcome in kept.outcomes] == [0, 2, 3]
     assert [(failure.case, failure.repetition) for failure in kept.failures] == [(1, 0)]
+
+
+def test_guides_name_all_that_a_class_is_shown():
+    seen = {}
+
+    class Looking(Additive):
+        def on_ack(self, flow, ack):
+            seen.update(flow=dir(flow), ack=dir(ack))
+            super().on_ack(flow, ack)
+
+    sj.run("5Mbit/s 40ms 1BDP fifo: looking", algorithms={"looking": Looking}, set=SHORT)
+    guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text("utf-8")
+    said = f"{sj.CongestionControl.__doc__} {sj.CongestionControl.on_ack.__doc__}"
+    for name in (name for names in seen.values() for name in names if not name.startswith("_")):
+        assert f"`{name}`" in guide, name
+        assert f"`{name}`" in said or f"`flow.{name}`" in said, name
