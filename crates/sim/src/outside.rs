@@ -29,6 +29,8 @@ pub struct Told {
     pub goodput: u64,
     /// Segments sent again.
     pub retransmits: u64,
+    /// Its algorithm tells of what it does ([`World::caused`]). Of one that does not, nobody knows more than was sampled.
+    pub tells: bool,
 }
 
 /// What became of a packet; `handle` is what [`World::inject`] was given.

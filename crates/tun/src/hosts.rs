@@ -98,6 +98,14 @@ pub struct Cell {
     pub news: Mutex<News>,
 }
 
+impl Cell {
+    /// Of a flow that is run like this, before it begins.
+    fn new(wanted: &Wanted) -> Self {
+        let told = Told { tells: wanted.tells, ..Told::default() };
+        Cell { news: Mutex::new(News { told, ..News::default() }), ..Cell::default() }
+    }
+}
+
 /// What the threads share.
 #[derive(Debug)]
 pub struct Common {
@@ -163,7 +171,7 @@ impl Hosts {
         lowat: u32,
         seed: u64,
     ) -> Result<Self, Failure> {
-        let cells = flows.iter().map(|_| Cell::default()).collect();
+        let cells = wanted.iter().map(Cell::new).collect();
         let common = Arc::new(Common { stop: AtomicBool::new(false), cells, late: Mutex::default() });
         let player = Player::new(near, flows, wanted)?;
         let opened = far.within(|| {

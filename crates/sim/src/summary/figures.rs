@@ -9,6 +9,7 @@ use crate::count::{Completion, FlowCount};
 use crate::histogram::Spread;
 use crate::link::DropWhy;
 use crate::node::{Node, Transport};
+use crate::outside::Told;
 use crate::probe::Probe;
 use crate::world::World;
 use experiment::Traffic;
@@ -92,7 +93,9 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
     let all = cc::find(&node.spec.cc.name).map_or(&[][..], |entry| entry.about.modes);
     match (c.mode, all.first(), &node.transport) {
         (Some((mode, since)), ..) => add_mode(&mut modes, mode, end.since(since)),
-        (None, Some(first), Transport::Tcp(_)) if node.started && connections.is_none() => {
+        (None, Some(first), Transport::Tcp(_) | Transport::Outside(Told { tells: true, .. }))
+            if node.started && connections.is_none() =>
+        {
             add_mode(&mut modes, *first, end.since(node.start));
         }
         _ => {}

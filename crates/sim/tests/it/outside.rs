@@ -1,9 +1,11 @@
 //! Packets from outside: decided at the times at which they came, however late the driver is, and played again alike.
 
+use cc::{CauseKind, EventRecord, modes};
 use experiment::Scenario;
-use sim::outside::{Arrival, Fate, replay};
+use sim::outside::{Arrival, Fate, Told, replay};
 use sim::packet::Way;
 use sim::{Keep, Options, Recorder, Summary, World};
+use std::collections::BTreeMap;
 use units::{Duration, Instant, Rng};
 
 const LINKS: &str = r#"
@@ -150,4 +152,57 @@ fn arrivals_of_a_flow_that_was_not_recorded_are_refused() {
     let scenario = scenario();
     let error = replay(&scenario, &scenario.flows, &stray, Instant::from_millis(1), (), 0).unwrap_err();
     assert_eq!(error.to_string(), "no flow 7 was recorded");
+}
+
+/// What an algorithm tells four seconds into a run, of a window of 10 kB that it halves.
+fn event(kind: CauseKind, flow: u32, first: [i64; 2]) -> EventRecord {
+    let mut values = [0; 8];
+    values[..2].copy_from_slice(&first);
+    EventRecord {
+        version: cc::EVENT_VERSION,
+        kind: kind as u16,
+        flow,
+        time: 4_000_000_000,
+        cwnd_before: 10_000,
+        cwnd_after: 5_000,
+        ssthresh_before: 5_000,
+        ssthresh_after: 5_000,
+        values,
+    }
+}
+
+/// A run of two flows of a kind that nothing is told of in its ten seconds but by `tell`.
+fn quiet(cc: &str, traffic: &str, mut tell: impl FnMut(&mut World<()>)) -> Summary {
+    let text = format!(
+        "format = 1\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"40 ms\"\n[[flow]]\nname = \"a\"\ncount = 2\ncc = \"{cc}\"\n{traffic}\n\
+         [run]\nduration = \"10 s\"\nvary = \"none\"\n"
+    );
+    let scenario = experiment::parse(&text, "").unwrap().cases().unwrap()[0].scenario.clone();
+    let options = Options { outside: true, ..Options::default() };
+    let mut world = World::new(&scenario, (), options).unwrap();
+    world.advance(Instant::from_secs_f64(4.0));
+    tell(&mut world);
+    world.advance(Instant::from_secs_f64(10.0));
+    world.finish().0
+}
+
+#[test]
+fn who_never_left_its_first_mode_was_in_it_all_the_time() {
+    let tells = |world: &mut World<()>| {
+        for f in 0..2 {
+            world.tell(f, Told { tells: true, ..Told::default() });
+        }
+    };
+    let summary = quiet("hldg", "", |world| {
+        tells(world);
+        world.caused(event(CauseKind::ModeSwitch, 1, [modes::DELAY, modes::LOSS]));
+    });
+    let modes = |of: &BTreeMap<String, f64>| ["delay", "loss"].map(|mode| of[mode]);
+    assert_eq!(summary.flows.iter().map(|f| modes(&f.mode_s)).collect::<Vec<_>>(), [[10.0, 0.0], [4.0, 6.0]]);
+    assert_eq!(modes(&summary.groups[0].mode_s), [7.0, 3.0]);
+    assert!(quiet("hldg", "", |_| {}).flows[0].mode_s.is_empty(), "nobody tells of it");
+    assert!(
+        quiet("hldg", "traffic = \"tmix\"", tells).flows[0].mode_s.is_empty(),
+        "of many connections there is no one mode"
+    );
 }
