@@ -109,7 +109,9 @@ impl<P: Probe> World<P> {
                 ..FlowSample::default()
             };
             if let Transport::Outside(told) = &node.transport {
+                let many = self.sessions.are_of(i);
                 sample = FlowSample {
+                    rtt_ms: if many { told.sample.rtt_ms } else { told.rtt_ms(total > before.0) },
                     throughput_mbps: sample.throughput_mbps,
                     goodput_mbps: sample.goodput_mbps,
                     owd_ms: sample.owd_ms,

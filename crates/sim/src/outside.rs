@@ -23,8 +23,11 @@ use units::{Duration, Instant};
 /// What the driver knows of the hosts of a flow, such as the kernel's view of its sockets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Told {
-    /// Window, RTTs and the like; its two rates and its one-way delay are not looked at.
+    /// Window, smoothed RTT and the like; its two rates and its one-way delay are not looked at, nor of a flow that is one
+    /// connection its RTT, which [`World::rtt`] tells.
     pub sample: FlowSample,
+    /// The last RTT: for [`World::rtt`] to fill in.
+    pub rtt: Option<Duration>,
     /// In-order payload received.
     pub goodput: u64,
     /// Segments sent again.
@@ -59,6 +62,14 @@ pub enum Fate {
         /// The packet.
         handle: u32,
     },
+}
+
+impl Told {
+    /// The last RTT in milliseconds, unless nothing is `arriving` or known to be under way.
+    pub(crate) fn rtt_ms(&self, arriving: bool) -> f64 {
+        let fresh = arriving || self.sample.in_flight_bytes > 0.0;
+        self.rtt.filter(|_| fresh).map_or(f64::NAN, Duration::as_millis_f64)
+    }
 }
 
 impl Fate {
@@ -145,14 +156,18 @@ impl<P: Probe> World<P> {
     /// The driver's news of a flow.
     pub fn tell(&mut self, flow: u32, news: Told) {
         if let Transport::Outside(told) = &mut self.nodes[flow as usize].transport {
-            *told = news;
+            *told = Told { rtt: told.rtt, ..news };
         }
     }
 
     /// A flow's RTT as the driver measured it.
     pub fn rtt(&mut self, flow: u32, rtt: Duration) {
+        let node: &mut Node = &mut self.nodes[flow as usize];
+        if let Transport::Outside(told) = &mut node.transport {
+            told.rtt = Some(rtt);
+        }
         if self.measuring {
-            self.nodes[flow as usize].count.rtt.add(rtt);
+            node.count.rtt.add(rtt);
         }
     }
 

@@ -290,7 +290,7 @@ impl Plan {
         watched.look(&self.wanted, &i, &mut news);
         news.told.retransmits = watched.retransmits;
         let sample = &mut news.told.sample;
-        (sample.cwnd_bytes, sample.srtt_ms, sample.rtt_ms) = (watched.cwnd_bytes, watched.srtt_ms, watched.srtt_ms);
+        (sample.cwnd_bytes, sample.srtt_ms) = (watched.cwnd_bytes, watched.srtt_ms);
         sample.in_flight_bytes = watched.in_flight_bytes;
         let known = i.snd_ssthresh < NO_THRESHOLD;
         sample.ssthresh_bytes = if known { i.snd_ssthresh as f64 * i.snd_mss as f64 } else { f64::NAN };

@@ -4,6 +4,7 @@ use cc::{CauseKind, EventRecord, modes};
 use experiment::Scenario;
 use sim::outside::{Arrival, Fate, Told, replay};
 use sim::packet::Way;
+use sim::probe::FlowSample;
 use sim::{Keep, Options, Recorder, Summary, World};
 use std::collections::BTreeMap;
 use units::{Duration, Instant, Rng};
@@ -171,38 +172,71 @@ fn event(kind: CauseKind, flow: u32, first: [i64; 2]) -> EventRecord {
     }
 }
 
-/// A run of two flows of a kind that nothing is told of in its ten seconds but by `tell`.
-fn quiet(cc: &str, traffic: &str, mut tell: impl FnMut(&mut World<()>)) -> Summary {
+/// Ten seconds of two flows of a kind that nothing is told of but by `tell`, which is asked every second; and the series of
+/// the first: a column, second by second.
+fn told(
+    cc: &str,
+    traffic: &str,
+    mut tell: impl FnMut(&mut World<Recorder>, u32),
+) -> (Summary, impl Fn(&str) -> Vec<f64>) {
     let text = format!(
         "format = 1\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"40 ms\"\n[[flow]]\nname = \"a\"\ncount = 2\ncc = \"{cc}\"\n{traffic}\n\
          [run]\nduration = \"10 s\"\nvary = \"none\"\n"
     );
     let scenario = experiment::parse(&text, "").unwrap().cases().unwrap()[0].scenario.clone();
     let options = Options { outside: true, ..Options::default() };
-    let mut world = World::new(&scenario, (), options).unwrap();
-    world.advance(Instant::from_secs_f64(4.0));
-    tell(&mut world);
-    world.advance(Instant::from_secs_f64(10.0));
-    world.finish().0
+    let recorder = Recorder::new(Keep { series: Some(Duration::from_secs_f64(1.0)), ..Keep::default() });
+    let mut world = World::new(&scenario, recorder, options).unwrap();
+    for second in 0..10 {
+        tell(&mut world, second);
+        world.advance(Instant::from_secs_f64(f64::from(second) + 1.0));
+    }
+    let (summary, recorder) = world.finish();
+    let series = recorder.tables().into_iter().find(|(name, _)| *name == "flows").unwrap().1;
+    let column = move |name: &str| {
+        let of = |name: &str| &series.iter().find(|(column, _)| *column == name).unwrap().1;
+        let (sim::Column::U32(flows), sim::Column::F64(values)) = (of("flow"), of(name)) else { panic!("{name}") };
+        flows.iter().zip(values).filter(|(flow, _)| **flow == 0).map(|(_, value)| *value).collect()
+    };
+    (summary, column)
 }
 
 #[test]
 fn who_never_left_its_first_mode_was_in_it_all_the_time() {
-    let tells = |world: &mut World<()>| {
-        for f in 0..2 {
-            world.tell(f, Told { tells: true, ..Told::default() });
-        }
+    let run = |traffic, tells| {
+        told("hldg", traffic, |world, second| {
+            (0..2).for_each(|f| world.tell(f, Told { tells, ..Told::default() }));
+            if tells && second == 4 {
+                world.caused(event(CauseKind::ModeSwitch, 1, [modes::DELAY, modes::LOSS]));
+            }
+        })
+        .0
     };
-    let summary = quiet("hldg", "", |world| {
-        tells(world);
-        world.caused(event(CauseKind::ModeSwitch, 1, [modes::DELAY, modes::LOSS]));
-    });
     let modes = |of: &BTreeMap<String, f64>| ["delay", "loss"].map(|mode| of[mode]);
+    let summary = run("", true);
     assert_eq!(summary.flows.iter().map(|f| modes(&f.mode_s)).collect::<Vec<_>>(), [[10.0, 0.0], [4.0, 6.0]]);
     assert_eq!(modes(&summary.groups[0].mode_s), [7.0, 3.0]);
-    assert!(quiet("hldg", "", |_| {}).flows[0].mode_s.is_empty(), "nobody tells of it");
-    assert!(
-        quiet("hldg", "traffic = \"tmix\"", tells).flows[0].mode_s.is_empty(),
-        "of many connections there is no one mode"
-    );
+    assert!(run("", false).flows[0].mode_s.is_empty(), "nobody tells of it");
+    assert!(run("traffic = \"tmix\"", true).flows[0].mode_s.is_empty(), "many connections have no one mode");
+}
+
+#[test]
+fn the_rtt_of_a_series_is_the_last_one_while_something_is_under_way() {
+    let (_, series) = told("cubic", "", |world, second| {
+        let in_flight_bytes = if second < 3 { 3000.0 } else { 0.0 };
+        let sample = FlowSample { srtt_ms: 60.0, in_flight_bytes, ..FlowSample::default() };
+        if second == 1 {
+            world.rtt(0, Duration::from_millis(50));
+            world.rtt(0, Duration::from_millis(70));
+        }
+        world.tell(0, Told { sample, ..Told::default() });
+        // What comes and is gone between two looks of the kernel's.
+        if second == 5 {
+            world.inject(0, Way::Out, 1500, 0, 0);
+        }
+    });
+    let (rtt, nan) = (series("rtt_ms"), f64::NAN);
+    let due = [nan, 70.0, 70.0, nan, nan, 70.0, nan, nan, nan];
+    assert_eq!(format!("{:?}", &rtt[..due.len()]), format!("{due:?}"));
+    assert_eq!(series("srtt_ms")[..9], [60.0; 9]);
 }
