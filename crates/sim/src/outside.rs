@@ -26,6 +26,8 @@ pub struct Told {
     /// Window, smoothed RTT and the like; its two rates and its one-way delay are not looked at, nor of a flow that is one
     /// connection its RTT, which [`World::rtt`] tells.
     pub sample: FlowSample,
+    /// When all that it had to send had come, after which it has neither window nor RTT.
+    pub ended: Option<Instant>,
     /// The last RTT: for [`World::rtt`] to fill in.
     pub rtt: Option<Duration>,
     /// In-order payload received.
@@ -67,7 +69,7 @@ pub enum Fate {
 impl Told {
     /// The last RTT in milliseconds, unless nothing is `arriving` or known to be under way.
     pub(crate) fn rtt_ms(&self, arriving: bool) -> f64 {
-        let fresh = arriving || self.sample.in_flight_bytes > 0.0;
+        let fresh = self.ended.is_none() && (arriving || self.sample.in_flight_bytes > 0.0);
         self.rtt.filter(|_| fresh).map_or(f64::NAN, Duration::as_millis_f64)
     }
 }

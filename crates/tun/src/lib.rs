@@ -37,6 +37,8 @@ pub mod sending;
 pub mod sys;
 #[cfg(target_os = "linux")]
 pub mod watch;
+#[cfg(target_os = "linux")]
+pub mod watched;
 
 #[cfg(target_os = "linux")]
 pub use driver::{Outcome, Setup, drive};

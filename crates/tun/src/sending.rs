@@ -1,9 +1,8 @@
 //! The senders of an experiment's flows: when to open, what to write, what the kernel tells of each connection.
 
 use crate::flows::SENDERS;
-use crate::hosts::{Begin, Common, HOSTS_PRIORITY, Heard, News, Wanted, address, receiver};
-use crate::player::Line;
-use crate::sys::TcpInfo;
+use crate::hosts::{Begin, Common, HOSTS_PRIORITY, Heard, Wanted, address, receiver};
+use crate::watched::{Stands, Watched};
 use crate::{Failure, sys};
 use experiment::{FlowSpec, Traffic};
 use std::net::UdpSocket;
@@ -21,13 +20,6 @@ const CHUNK: usize = 1 << 16;
 const TCP_NOTSENT_LOWAT: i32 = 25;
 /// Where every sender sends from, as in captures: their addresses differ.
 const SENDING_PORT: u16 = 40_000;
-/// The kernel's threshold before there is one.
-const NO_THRESHOLD: u32 = 0x7fff_ffff;
-/// States of `tcpi_ca_state` (include/uapi/linux/tcp.h).
-const CWR: u8 = 2;
-const RECOVERY: u8 = 3;
-const LOSS: u8 = 4;
-
 /// One flow's sender.
 #[derive(Debug)]
 pub struct Plan {
@@ -49,59 +41,6 @@ struct Pages {
     due: Instant,
     /// In all.
     written: u64,
-}
-
-/// What the kernel said of a connection last.
-#[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs)]
-pub struct Watched {
-    ca_state: u8,
-    cwnd: u32,
-    threshold: bool,
-    pub cwnd_bytes: f64,
-    pub srtt_ms: f64,
-    pub in_flight_bytes: f64,
-    pub retransmits: u64,
-}
-
-impl Watched {
-    /// Takes a new answer, and tells of the reductions since the last.
-    pub fn look(&mut self, wanted: &Wanted, i: &TcpInfo, news: &mut News) {
-        let mss = i.snd_mss as f64;
-        self.retransmits = i.total_retrans as u64;
-        self.cwnd_bytes = i.snd_cwnd as f64 * mss;
-        self.srtt_ms = i.rtt_us as f64 * 1e-3;
-        self.in_flight_bytes = (i.unacked + i.retrans).saturating_sub(i.sacked + i.lost) as f64 * mss;
-        if wanted.tells {
-            return;
-        }
-        let known = i.snd_ssthresh < NO_THRESHOLD;
-        if known && !std::mem::replace(&mut self.threshold, true) {
-            news.slow_start = Some(i.snd_ssthresh as u64 * i.snd_mss as u64);
-        }
-        if i.ca_state != self.ca_state {
-            match i.ca_state {
-                // The kernel's answer to a mark, which changes no window of such an algorithm's (BBR). A recovery does:
-                // it begins with what is in flight.
-                CWR if wanted.own_window => {}
-                CWR if wanted.delay_based => news.made.delay += 1,
-                CWR => news.made.ecn += 1,
-                RECOVERY => news.made.loss += 1,
-                LOSS => news.made.timeout += 1,
-                _ => {}
-            }
-        }
-        // An algorithm in BPF cuts its window without the kernel's states: a smaller one while nothing is wrong is its doing.
-        if wanted.delay_based && self.ca_state.max(i.ca_state) < CWR && i.snd_cwnd < self.cwnd {
-            news.made.delay += 1;
-        }
-        (self.ca_state, self.cwnd) = (i.ca_state, i.snd_cwnd);
-    }
-
-    /// Segments that the kernel sent again until now.
-    pub fn retransmits_now(&self, line: &Line) -> u64 {
-        line.info().map_or(self.retransmits, |i| i.total_retrans as u64)
-    }
 }
 
 #[derive(Debug)]
@@ -282,20 +221,15 @@ impl Plan {
     }
 
     /// Asks the kernel how the connection stands.
-    fn sample(&mut self, common: &Common, f: usize) {
+    fn sample(&mut self, common: &Common, f: usize, now: Instant) {
         let (State::Open(socket) | State::Closing(socket)) = &self.state else { return };
         let Ok(i) = sys::tcp_info(socket) else { return };
         let Ok(mut news) = common.cells[f].news.lock() else { return };
-        let watched = &mut self.watched;
-        watched.look(&self.wanted, &i, &mut news);
-        news.told.retransmits = watched.retransmits;
-        let sample = &mut news.told.sample;
-        (sample.cwnd_bytes, sample.srtt_ms) = (watched.cwnd_bytes, watched.srtt_ms);
-        sample.in_flight_bytes = watched.in_flight_bytes;
-        let known = i.snd_ssthresh < NO_THRESHOLD;
-        sample.ssthresh_bytes = if known { i.snd_ssthresh as f64 * i.snd_mss as f64 } else { f64::NAN };
-        if self.wanted.paced && i.pacing_rate != u64::MAX {
-            sample.pacing_mbps = i.pacing_rate as f64 * 8e-6;
+        self.watched.look(&self.wanted, &i, &mut news);
+        let stands = self.watched.tell(&self.wanted, &i, now, &mut news.told);
+        // One that was reset fails where it is written to.
+        if stands == Stands::Gone && matches!(self.state, State::Closing(_)) {
+            self.state = State::Over;
         }
     }
 }
@@ -330,7 +264,7 @@ pub fn send(common: &Common, mut plans: Vec<Plan>, seed: u64, begin: &Receiver<B
         }
         if now >= sample_at {
             for (f, plan) in plans.iter_mut().enumerate() {
-                plan.sample(common, f);
+                plan.sample(common, f, now);
             }
             while sample_at <= now {
                 sample_at += SAMPLE;

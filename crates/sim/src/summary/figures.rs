@@ -87,9 +87,11 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
     let throughput = c.delivered_bytes as f64 * 8e-6 / seconds;
     let mut modes = c.modes.clone();
     let end = match &node.transport {
-        Transport::Tcp(tcp) => tcp.sender.finished_at().unwrap_or(world.now),
-        _ => world.now,
-    };
+        Transport::Tcp(tcp) => tcp.sender.finished_at(),
+        Transport::Outside(told) => told.ended,
+        Transport::Datagrams(_) => None,
+    }
+    .unwrap_or(world.now);
     let all = cc::find(&node.spec.cc.name).map_or(&[][..], |entry| entry.about.modes);
     match (c.mode, all.first(), &node.transport) {
         (Some((mode, since)), ..) => add_mode(&mut modes, mode, end.since(since)),

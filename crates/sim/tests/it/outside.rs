@@ -203,9 +203,9 @@ fn told(
 
 #[test]
 fn who_never_left_its_first_mode_was_in_it_all_the_time() {
-    let run = |traffic, tells| {
+    let run = |traffic, tells, ended| {
         told("hldg", traffic, |world, second| {
-            (0..2).for_each(|f| world.tell(f, Told { tells, ..Told::default() }));
+            (0..2).for_each(|f| world.tell(f, Told { tells, ended, ..Told::default() }));
             if tells && second == 4 {
                 world.caused(event(CauseKind::ModeSwitch, 1, [modes::DELAY, modes::LOSS]));
             }
@@ -213,11 +213,13 @@ fn who_never_left_its_first_mode_was_in_it_all_the_time() {
         .0
     };
     let modes = |of: &BTreeMap<String, f64>| ["delay", "loss"].map(|mode| of[mode]);
-    let summary = run("", true);
+    let summary = run("", true, None);
     assert_eq!(summary.flows.iter().map(|f| modes(&f.mode_s)).collect::<Vec<_>>(), [[10.0, 0.0], [4.0, 6.0]]);
     assert_eq!(modes(&summary.groups[0].mode_s), [7.0, 3.0]);
-    assert!(run("", false).flows[0].mode_s.is_empty(), "nobody tells of it");
-    assert!(run("traffic = \"tmix\"", true).flows[0].mode_s.is_empty(), "many connections have no one mode");
+    let ended = run("", true, Some(Instant::from_secs_f64(6.0)));
+    assert_eq!(modes(&ended.groups[0].mode_s), [5.0, 1.0]);
+    assert!(run("", false, None).flows[0].mode_s.is_empty(), "nobody tells of it");
+    assert!(run("traffic = \"tmix\"", true, None).flows[0].mode_s.is_empty(), "many connections have no one mode");
 }
 
 #[test]

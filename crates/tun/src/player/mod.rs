@@ -9,7 +9,7 @@ mod ends;
 use crate::flows::{RECEIVERS, SENDERS};
 use crate::hosts::{Begin, Common, HOSTS_PRIORITY, Heard, PORT, Wanted, address};
 use crate::namespace::Namespace;
-use crate::sending::Watched;
+use crate::watched::Watched;
 use crate::{Failure, sys};
 pub use ends::Line;
 use ends::Sockets;
