@@ -44,6 +44,7 @@ impl Stands {
 #[allow(missing_docs)]
 pub struct Watched {
     ca_state: u8,
+    backoff: u8,
     cwnd: u32,
     threshold: bool,
     pub cwnd_bytes: f64,
@@ -75,15 +76,19 @@ impl Watched {
                 CWR if wanted.delay_based => news.made.delay += 1,
                 CWR => news.made.ecn += 1,
                 RECOVERY => news.made.loss += 1,
-                LOSS => news.made.timeout += 1,
+                // A look may come after the second timeout already.
+                LOSS => news.made.timeout += u64::from(i.backoff.max(1)),
                 _ => {}
             }
+        } else if i.ca_state == LOSS {
+            // Each further timeout doubles the timer; what is acknowledged sets that back.
+            news.made.timeout += u64::from(i.backoff.saturating_sub(self.backoff));
         }
         // An algorithm in BPF cuts its window without the kernel's states: a smaller one while nothing is wrong is its doing.
         if wanted.delay_based && self.ca_state.max(i.ca_state) < CWR && i.snd_cwnd < self.cwnd {
             news.made.delay += 1;
         }
-        (self.ca_state, self.cwnd) = (i.ca_state, i.snd_cwnd);
+        (self.ca_state, self.backoff, self.cwnd) = (i.ca_state, i.backoff, i.snd_cwnd);
     }
 
     /// Tells how the connection stands.
@@ -133,6 +138,27 @@ mod tests {
             pacing_rate,
             ..TcpInfo::default()
         }
+    }
+
+    /// Timeouts counted over looks, each of a `ca_state` and a `backoff`.
+    fn timeouts(looks: &[(u8, u8)]) -> u64 {
+        let (mut watched, mut news) = (Watched::default(), News::default());
+        for &(ca_state, backoff) in looks {
+            watched.look(&CUBIC, &info(1, ca_state, backoff), &mut news);
+        }
+        news.made.timeout
+    }
+
+    #[test]
+    fn every_timeout_counts_not_only_the_first_of_a_row() {
+        assert_eq!(timeouts(&[(0, 0), (LOSS, 1), (LOSS, 1), (0, 0)]), 1);
+        assert_eq!(timeouts(&[(0, 0), (LOSS, 1), (LOSS, 2), (LOSS, 2), (LOSS, 3), (0, 0)]), 3);
+        // Two between two looks; one whose timer is set back when it is looked at; another after progress.
+        assert_eq!(timeouts(&[(0, 0), (LOSS, 2)]), 2);
+        assert_eq!(timeouts(&[(0, 0), (LOSS, 0)]), 1);
+        assert_eq!(timeouts(&[(0, 0), (LOSS, 2), (LOSS, 0), (LOSS, 1)]), 3);
+        // Probes of a closed window double the timer, too.
+        assert_eq!(timeouts(&[(0, 1), (0, 2), (0, 3)]), 0);
     }
 
     #[test]
