@@ -150,7 +150,7 @@ impl Claim {
                 Some(x) => values.push(x),
                 None => {
                     let mut why = format!("{} has no value in the run{}", self.that, seed_of(summary));
-                    if let Some(hint) = self.metric.absent() {
+                    if let Some(hint) = self.metric.absent(summary) {
                         why.push_str(&format!(": {hint}"));
                     }
                     return verdict(false, None, why);

@@ -198,9 +198,10 @@ impl Metric {
         node.as_f64().filter(|x| x.is_finite())
     }
 
-    /// When the figure, which runs like this one may have, has no value.
-    pub fn absent(&self) -> Option<&'static str> {
+    /// Why the figure, which runs like this one may have, has no value in the summary.
+    pub fn absent(&self, summary: &Json) -> Option<&'static str> {
         let (figure, below) = self.leaf.split_once('.').unwrap_or((&self.leaf, ""));
+        let untold = || Metric { leaf: "backoffs.below_bdp".into(), ..self.clone() }.of(summary).is_none();
         Some(match (figure, below) {
             ("loss_pct", _) => "no packet of it was lost or arrived in the measure window",
             ("drop_pct", _) => "no packet was dropped or passed on in the measure window",
@@ -215,6 +216,10 @@ impl Metric {
             ("repair_s", _) => "it is measured of a single connection in the simulator alone",
             ("mode_s", _) => "no mode is told of it",
             ("connections", _) => "no connection ended in the measure window",
+            ("backoffs" | "losses", _) if untold() => {
+                "the kernel's own algorithms tell neither what their back-offs left nor what became of their losses; \
+                 the simulator's do, and on linux cdg, hldg, chd and hd"
+            }
             ("backoffs", "to_bytes") => "there were no delay back-offs",
             ("backoffs" | "losses", _) => "there were no losses to be a share of",
             ("jain" | "max_min", _) => "nothing flowed in the measure window",

@@ -259,3 +259,18 @@ fn a_figure_that_a_run_lacks_is_told_with_the_reason() {
     let why = "flow.a.loss_pct has no value in the run with seed 1: no packet of it was lost or arrived in the measure window";
     assert_eq!((verdicts[0].holds, verdicts[0].why.as_str()), (false, why));
 }
+
+#[test]
+fn what_the_kernels_algorithms_do_not_tell_is_not_said_to_have_been_nothing() {
+    for (leaf, below, why) in [
+        ("backoffs.to_bytes", None, "the kernel's own algorithms tell neither"),
+        ("losses.answered", None, "the kernel's own algorithms tell neither"),
+        ("backoffs.to_bytes", Some(0), "there were no delay back-offs"),
+    ] {
+        let text = format!("{PATH}{FLOW}[[expect]]\nthat = \"flow.a.{leaf}\"\nis = \">= 0\"\n");
+        let backoffs = serde_json::json!({"below_bdp": below, "to_bytes": null});
+        let run = serde_json::json!({"flows": [{"name": "a", "backoffs": backoffs, "losses": {"answered": null}}]});
+        let verdict = good(&text).evaluate(&[run]).unwrap().remove(0);
+        assert!(!verdict.holds && verdict.why.contains(why), "{}", verdict.why);
+    }
+}

@@ -60,16 +60,18 @@ fn percent(part: u64, of: u64) -> Option<f64> {
 impl Backoffs {
     /// With the shares that its counts of losses give.
     fn with_shares(self) -> Backoffs {
-        let judged = self.loss + self.tolerated;
-        Backoffs { tolerated_pct: percent(self.tolerated, judged), unused_pct: percent(self.unused, judged), ..self }
+        let judged = self.tolerated.map(|tolerated| self.loss + tolerated);
+        let share = |part: Option<u64>| percent(part?, judged?);
+        Backoffs { tolerated_pct: share(self.tolerated), unused_pct: share(self.unused), ..self }
     }
 }
 
 impl Losses {
     /// With the shares that its counts give.
     fn with_shares(self) -> Losses {
-        let judged = self.answered + self.tolerated;
-        Losses { tolerated_pct: percent(self.tolerated, judged), unused_pct: percent(self.unused, judged), ..self }
+        let judged = [self.answered, self.tolerated].into_iter().sum::<Option<u64>>();
+        let share = |part: Option<u64>| percent(part?, judged?);
+        Losses { tolerated_pct: share(self.tolerated), unused_pct: share(self.unused), ..self }
     }
 }
 
@@ -105,6 +107,12 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
     if !modes.is_empty() {
         all.iter().for_each(|mode| add_mode(&mut modes, *mode, Duration::ZERO));
     }
+    let tells = match &node.transport {
+        // Datagrams have nothing to tell.
+        Transport::Outside(told) => told.tells || matches!(node.spec.traffic, Traffic::Cbr { .. }),
+        _ => true,
+    };
+    let told = |count: u64| tells.then_some(count);
     let bands = &world.scenario.run.gaps;
     let gaps = |way: usize| c.gaps.as_ref().map_or_else(BTreeMap::new, |g| g[way].shares(bands));
     let figures = Figures {
@@ -131,22 +139,22 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
             loss: b.made.loss,
             ecn: b.made.ecn,
             timeout: b.made.timeout,
-            below_bdp: b.below_bdp,
-            double: b.double,
-            to_bytes: (b.made.delay > 0).then(|| b.left as f64 / b.made.delay as f64),
-            ignored: b.ignored,
-            tolerated: b.tolerated,
-            shadow: b.shadow,
-            unused: b.unused,
+            below_bdp: told(b.below_bdp),
+            double: told(b.double),
+            to_bytes: (tells && b.made.delay > 0).then(|| b.left as f64 / b.made.delay as f64),
+            ignored: told(b.ignored),
+            tolerated: told(b.tolerated),
+            shadow: told(b.shadow),
+            unused: told(b.unused),
             ..Default::default()
         }
         .with_shares(),
         losses: Losses {
-            tolerated: b.losses.tolerated,
-            unused: b.losses.unused,
-            answered: b.losses.answered,
-            shadow: b.losses.shadow,
-            timeout: b.losses.timeout,
+            tolerated: told(b.losses.tolerated),
+            unused: told(b.losses.unused),
+            answered: told(b.losses.answered),
+            shadow: told(b.losses.shadow),
+            timeout: told(b.losses.timeout),
             ..Default::default()
         }
         .with_shares(),
@@ -225,6 +233,7 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
     let flows: Vec<&FlowSummary> = numbers.iter().map(|&f| &all[f]).collect();
     let sum = |of: fn(&FlowSummary) -> f64| flows.iter().map(|f| of(f)).sum::<f64>();
     let count = |of: fn(&FlowSummary) -> u64| flows.iter().map(|f| of(f)).sum::<u64>();
+    let told = |of: fn(&FlowSummary) -> Option<u64>| flows.iter().map(|f| of(f)).sum::<Option<u64>>();
     let exits: Vec<SlowStartExit> = flows.iter().filter_map(|f| f.slow_start_exit).collect();
     let mut mode_s = BTreeMap::new();
     for (mode, seconds) in flows.iter().flat_map(|f| &f.mode_s) {
@@ -253,22 +262,22 @@ pub(super) fn group<P: Probe>(world: &World<P>, g: usize, all: &[FlowSummary], w
             loss: count(|f| f.backoffs.loss),
             ecn: count(|f| f.backoffs.ecn),
             timeout: count(|f| f.backoffs.timeout),
-            below_bdp: count(|f| f.backoffs.below_bdp),
-            double: count(|f| f.backoffs.double),
+            below_bdp: told(|f| f.backoffs.below_bdp),
+            double: told(|f| f.backoffs.double),
             to_bytes: mean(flows.iter().filter_map(|f| f.backoffs.to_bytes)),
-            ignored: count(|f| f.backoffs.ignored),
-            tolerated: count(|f| f.backoffs.tolerated),
-            shadow: count(|f| f.backoffs.shadow),
-            unused: count(|f| f.backoffs.unused),
+            ignored: told(|f| f.backoffs.ignored),
+            tolerated: told(|f| f.backoffs.tolerated),
+            shadow: told(|f| f.backoffs.shadow),
+            unused: told(|f| f.backoffs.unused),
             ..Default::default()
         }
         .with_shares(),
         losses: Losses {
-            tolerated: count(|f| f.losses.tolerated),
-            unused: count(|f| f.losses.unused),
-            answered: count(|f| f.losses.answered),
-            shadow: count(|f| f.losses.shadow),
-            timeout: count(|f| f.losses.timeout),
+            tolerated: told(|f| f.losses.tolerated),
+            unused: told(|f| f.losses.unused),
+            answered: told(|f| f.losses.answered),
+            shadow: told(|f| f.losses.shadow),
+            timeout: told(|f| f.losses.timeout),
             ..Default::default()
         }
         .with_shares(),

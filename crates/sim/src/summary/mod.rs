@@ -49,7 +49,8 @@ pub struct Summary {
     pub tables: Vec<(&'static str, Table)>,
 }
 
-/// Reductions of the window over the whole run, and what might have been one.
+/// Reductions of the window over the whole run, and what might have been one. What nobody tells of is `None`: of the kernel's
+/// own algorithms on linux how often there was one is all that can be seen.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[allow(missing_docs)]
 pub struct Backoffs {
@@ -58,20 +59,20 @@ pub struct Backoffs {
     pub ecn: u64,
     pub timeout: u64,
     /// Of all these, with a window below the path's BDP, rate × base RTT, as the papers reckon.
-    pub below_bdp: u64,
+    pub below_bdp: Option<u64>,
     /// Of those for delay, within two and a half RTTs of another, both below the BDP.
-    pub double: u64,
-    /// Mean window that those for delay left, in bytes; `None` if there were none.
+    pub double: Option<u64>,
+    /// Mean window that those for delay left, in bytes; `None` also if there were none.
     pub to_bytes: Option<f64>,
     /// Delay indications that were ignored.
-    pub ignored: u64,
+    pub ignored: Option<u64>,
     /// Losses taken for random and tolerated.
-    pub tolerated: u64,
+    pub tolerated: Option<u64>,
     /// Of those for loss, with a threshold above the window: the shadow window's.
-    pub shadow: u64,
+    pub shadow: Option<u64>,
     /// Losses tolerated though the shadow window was larger than the window.
-    pub unused: u64,
-    /// `tolerated` in percent of `loss + tolerated`; `None` if that is none.
+    pub unused: Option<u64>,
+    /// `tolerated` in percent of `loss + tolerated`; `None` also if that is none.
     pub tolerated_pct: Option<f64>,
     /// `unused` in percent of the same.
     #[allow(missing_docs)]
@@ -79,21 +80,21 @@ pub struct Backoffs {
 }
 
 /// Data packets lost over the whole run, by what became of the loss that the algorithm heard of next: where [`Backoffs`]
-/// counts answers, this counts packets, as a log of the queue does.
+/// counts answers, this counts packets, as a log of the queue does. `None` as there.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[allow(missing_docs)]
 pub struct Losses {
     /// Taken for random and tolerated.
-    pub tolerated: u64,
+    pub tolerated: Option<u64>,
     /// Of these, though the shadow window was larger than the window.
-    pub unused: u64,
+    pub unused: Option<u64>,
     /// Answered with a smaller window or a threshold.
-    pub answered: u64,
+    pub answered: Option<u64>,
     /// Of these, with a threshold above the window: the shadow window's.
-    pub shadow: u64,
+    pub shadow: Option<u64>,
     /// Left to the retransmission timer.
-    pub timeout: u64,
-    /// `tolerated` in percent of `answered + tolerated`; `None` if that is none.
+    pub timeout: Option<u64>,
+    /// `tolerated` in percent of `answered + tolerated`; `None` also if that is none.
     pub tolerated_pct: Option<f64>,
     /// `unused` in percent of the same.
     #[allow(missing_docs)]

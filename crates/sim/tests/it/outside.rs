@@ -2,6 +2,7 @@
 
 use cc::{CauseKind, EventRecord, modes};
 use experiment::Scenario;
+use sim::backoffs::Reductions;
 use sim::outside::{Arrival, Fate, Told, replay};
 use sim::packet::Way;
 use sim::probe::FlowSample;
@@ -174,13 +175,9 @@ fn event(kind: CauseKind, flow: u32, first: [i64; 2]) -> EventRecord {
 
 /// Ten seconds of two flows of a kind that nothing is told of but by `tell`, which is asked every second; and the series of
 /// the first: a column, second by second.
-fn told(
-    cc: &str,
-    traffic: &str,
-    mut tell: impl FnMut(&mut World<Recorder>, u32),
-) -> (Summary, impl Fn(&str) -> Vec<f64>) {
+fn told(flow: &str, mut tell: impl FnMut(&mut World<Recorder>, u32)) -> (Summary, impl Fn(&str) -> Vec<f64>) {
     let text = format!(
-        "format = 1\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"40 ms\"\n[[flow]]\nname = \"a\"\ncount = 2\ncc = \"{cc}\"\n{traffic}\n\
+        "format = 1\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"40 ms\"\n[[flow]]\nname = \"a\"\ncount = 2\n{flow}\n\
          [run]\nduration = \"10 s\"\nvary = \"none\"\n"
     );
     let scenario = experiment::parse(&text, "").unwrap().cases().unwrap()[0].scenario.clone();
@@ -203,8 +200,8 @@ fn told(
 
 #[test]
 fn who_never_left_its_first_mode_was_in_it_all_the_time() {
-    let run = |traffic, tells, ended| {
-        told("hldg", traffic, |world, second| {
+    let run = |more, tells, ended| {
+        told(&format!("cc = \"hldg\"\n{more}"), |world, second| {
             (0..2).for_each(|f| world.tell(f, Told { tells, ended, ..Told::default() }));
             if tells && second == 4 {
                 world.caused(event(CauseKind::ModeSwitch, 1, [modes::DELAY, modes::LOSS]));
@@ -224,7 +221,7 @@ fn who_never_left_its_first_mode_was_in_it_all_the_time() {
 
 #[test]
 fn the_rtt_of_a_series_is_the_last_one_while_something_is_under_way() {
-    let (_, series) = told("cubic", "", |world, second| {
+    let (_, series) = told("cc = \"cubic\"", |world, second| {
         let in_flight_bytes = if second < 3 { 3000.0 } else { 0.0 };
         let sample = FlowSample { srtt_ms: 60.0, in_flight_bytes, ..FlowSample::default() };
         if second == 1 {
@@ -241,4 +238,33 @@ fn the_rtt_of_a_series_is_the_last_one_while_something_is_under_way() {
     let due = [nan, 70.0, 70.0, nan, nan, 70.0, nan, nan, nan];
     assert_eq!(format!("{:?}", &rtt[..due.len()]), format!("{due:?}"));
     assert_eq!(series("srtt_ms")[..9], [60.0; 9]);
+}
+
+#[test]
+fn what_nobody_tells_of_back_offs_and_losses_is_no_zero() {
+    let run = |flow: &str, tells| {
+        told(flow, |world, second| {
+            (0..2).for_each(|f| world.tell(f, Told { tells, ..Told::default() }));
+            if second == 4 && tells {
+                world.caused(event(CauseKind::DelayBackoff, 0, [0, 0]));
+            } else if second == 4 {
+                let delay = u64::from(flow.starts_with("cc"));
+                world.backed_off(0, Reductions { delay, loss: 1, ..Reductions::default() });
+            }
+        })
+        .0
+    };
+    for (flow, tells, known) in
+        [("cc = \"cdg\"", true, true), ("cc = \"cubic\"", false, false), ("traffic = \"voip\"", false, true)]
+    {
+        let (summary, zero) = (run(flow, tells), known.then_some(0));
+        for figures in [&summary.flows[0].figures, &summary.groups[0].figures] {
+            let (b, l) = (&figures.backoffs, &figures.losses);
+            assert_eq!([b.double, b.ignored, b.tolerated, b.shadow, b.unused], [zero; 5], "{flow}");
+            assert_eq!([l.tolerated, l.unused, l.answered, l.shadow, l.timeout], [zero; 5], "{flow}");
+            assert_eq!(b.below_bdp, known.then_some(u64::from(tells)), "{flow}");
+            assert_eq!(b.to_bytes, tells.then_some(5_000.0), "{flow}");
+            assert_eq!((b.tolerated_pct, l.tolerated_pct), ((known && !tells).then_some(0.0), None), "{flow}");
+        }
+    }
 }
