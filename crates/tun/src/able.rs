@@ -1,8 +1,8 @@
 //! What an experiment may ask of the kernel's hosts. Links may be anything: they are the simulator's.
 
-use experiment::{FlowSpec, RateSpec, Scenario, Traffic};
-use tcp::{Offload, Stack};
-use units::{Duration, Rate};
+use experiment::{FlowSpec, MTU, RateSpec, Scenario, Traffic};
+use tcp::{Config, Offload, Stack};
+use units::{Bytes, Duration, Rate};
 
 /// What can be asked for, in a sentence.
 const CAN: &str = "on linux can be: stack = \"linux\"; traffic bulk, bytes(…), web(…), dash(…), cbr(…), voip, game and tmix(…); start, stop, count, stagger, \
@@ -14,6 +14,8 @@ const BULK: Rate = Rate::from_bps(1_000_000_000);
 const CONNECTIONS: Rate = Rate::from_bps(200_000_000);
 /// Below this, what hosts and links are late by is most of the RTT: one packet in a hundred by 0.1 to 0.2 ms each way.
 const LEAST_RTT: Duration = Duration::from_millis(1);
+/// The kernel's least (`TCP_MIN_MSS`, 88 B) without the 12 bytes of timestamps that it counts as payload: `TCP_MAXSEG` refuses less.
+const LEAST_MSS: Bytes = Bytes::new(76);
 /// Addresses are given to so many flows.
 const MOST: usize = 1000;
 
@@ -60,8 +62,42 @@ pub fn able(scenario: &Scenario) -> Result<(), String> {
             }
             _ => {}
         }
+        sizes(flow)?;
     }
     Ok(())
+}
+
+/// Whether a flow's packets are of sizes that come out as they are asked for: the kernel would cut larger ones.
+fn sizes(flow: &FlowSpec) -> Result<(), String> {
+    let (name, mtu) = (&flow.name, MTU.get());
+    if let Traffic::Cbr { size, .. } = flow.traffic {
+        return if size <= MTU {
+            Ok(())
+        } else {
+            let size = size.get();
+            Err(format!(
+                "flow {name}: datagrams of {size} B: on linux packets are of at most {mtu} B; give its traffic a size of {mtu} B or less"
+            ))
+        };
+    }
+    let (least, most) = (LEAST_MSS, MTU - Config::of(flow.stack).headers());
+    let allowed = format!("on linux it is from {} to {} B", least.get(), most.get());
+    if flow.mss < least || flow.mss > most {
+        let cure = format!("give it one of these, or leave it out for {} B", Config::of(flow.stack).mss.get());
+        return Err(format!("flow {name}: mss = {} B: {allowed}; {cure}", flow.mss.get()));
+    }
+    // What is larger than the flow's own is cut to that on both sides.
+    let vectors = match &flow.traffic {
+        Traffic::Tmix(tmix) => tmix.file.as_ref().map(|(vectors, _)| vectors),
+        _ => None,
+    };
+    let least_of = vectors.and_then(|v| v.connections.iter().filter_map(|c| c.mss).min());
+    match least_of.filter(|mss| u64::from(*mss) < least.get()) {
+        Some(mss) => Err(format!(
+            "flow {name}: a connection of its file has m {mss}: {allowed}; take such connections out of the file, or raise their m"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Whether a machine like the one that was measured carries it, in real time; an error says what it carries.
@@ -97,9 +133,9 @@ mod tests {
     use super::*;
 
     fn scenario(flow: &str) -> Scenario {
-        let text = format!(
-            "format = 1\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"40 ms\"\n[[flow]]\nname = \"a\"\ncc = \"cubic\"\n{flow}\n"
-        );
+        let cc = if flow.contains("cbr") || flow.contains("voip") { "" } else { "cc = \"cubic\"\n" };
+        let text =
+            format!("format = 1\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"40 ms\"\n[[flow]]\nname = \"a\"\n{cc}{flow}\n");
         experiment::parse(&text, "").unwrap().cases().unwrap()[0].scenario.clone()
     }
 
@@ -116,6 +152,35 @@ mod tests {
         assert!(case("201 Mbit/s", "40 ms", tmix).unwrap_err().contains("up to 200 Mbit/s"));
         assert!(case("10 Gbit/s", "40 ms", "").unwrap_err().contains("10000 Mbit/s"));
         assert!(case("1 Gbit/s", "100 us", "").unwrap_err().contains("0.100 ms"));
+    }
+
+    #[test]
+    fn sizes_that_the_kernel_would_change_are_refused() {
+        for flow in ["mss = \"76 B\"", "mss = \"1448 B\"", "traffic = \"cbr(size=1500 B)\"", "traffic = \"voip\""] {
+            assert_eq!(able(&scenario(flow)), Ok(()), "{flow}");
+        }
+        for (flow, said) in [
+            ("mss = \"75 B\"", "flow a: mss = 75 B: on linux it is from 76 to 1448 B; give it one of these"),
+            ("mss = \"1449 B\"", "flow a: mss = 1449 B: on linux it is from 76 to 1448 B"),
+            ("mss = \"65000 B\"\ntraffic = \"tmix\"", "flow a: mss = 65000 B"),
+            ("traffic = \"cbr(size=1501 B)\"", "flow a: datagrams of 1501 B: on linux packets are of at most 1500 B"),
+        ] {
+            let error = able(&scenario(flow)).unwrap_err();
+            assert!(error.starts_with(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn segments_of_recorded_connections_are_looked_at_too() {
+        let case = |m: u32| {
+            let mut one = scenario("traffic = \"tmix\"");
+            let Traffic::Tmix(tmix) = &mut one.flows[0].traffic else { panic!("not tmix") };
+            let text = format!("SEQ 0 1 1 1\nw 64000 64000\nr 40000\nl 0 0\nm {m} {m}\n> 100\n< 1000\n");
+            tmix.file = Some((std::sync::Arc::new(experiment::tmix::Vectors::read(&text, "x").unwrap()), 0));
+            able(&one)
+        };
+        assert_eq!((case(76), case(9000)), (Ok(()), Ok(())));
+        assert!(case(75).unwrap_err().starts_with("flow a: a connection of its file has m 75: on linux it is from 76"));
     }
 
     #[test]
