@@ -53,6 +53,8 @@ class Case:
     flows: tuple[Mapping[str, Any], ...] = field(hash=False)
     links: tuple[Mapping[str, Any], ...] = field(hash=False)
     resolved: Mapping[str, Any] = field(repr=False, hash=False)
+    #: What differs between repetitions.
+    vary: str = "start"
 
     @property
     def label(self) -> str:
@@ -95,6 +97,7 @@ class Plan:
                 flows=tuple(case["flows"]),
                 links=tuple(case["links"]),
                 resolved=case.get("resolved", {}),
+                vary=case.get("vary", "start"),
             )
             for case in data["cases"]
         )

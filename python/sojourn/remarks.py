@@ -31,6 +31,7 @@ def remarks(result: Result) -> tuple[str, ...]:
         *_undelayed(cases),
         *_unfinished(result.outcomes),
         *of_kernel(on_linux),
+        *_unheard(on_linux),
     )
 
 
@@ -143,6 +144,25 @@ def _undelayed(cases: Sequence[Case]) -> Iterator[str]:
         yield (
             f"link {name} delays nothing{_some(len(some), len(cases))}: its clock cuts {delay:g} ms to whole ticks of "
             f"{1e3 / hz:g} ms (hz={hz}). Cure: a clock of at least {-(-1e3 // delay):.0f} Hz"
+        )
+
+
+def _unheard(cases: Sequence[Case]) -> Iterator[str]:
+    """What was asked of simulated hosts, and real ones do not do."""
+    if busy := sum(case.vary == "start+host" for case in cases):
+        yield (
+            f'run.vary = "start+host" varied no host{_some(busy, len(cases))}, only starts: on linux hosts take the '
+            'time that they take, whatever run.processing says. Cure: run.vary = "start"'
+        )
+    groups: dict[str, set[int]] = {}
+    for case in cases:
+        for flow in case.flows:
+            if flow.get("writes"):
+                groups.setdefault(str(flow["group"]), set()).add(case.index)
+    for name, some in groups.items():
+        yield (
+            f"flow {name} did not keep to its writes{_some(len(some), len(cases))}: on linux it writes what its socket "
+            "has room for, some 11 kB. Cure: leave them out, unless they make the simulator do the same"
         )
 
 

@@ -135,6 +135,23 @@ def test_a_clock_that_leaves_no_delay_is_told() -> None:
     assert not remarks(sj.run(line, set=SHORT | {"path.clock": "tick(hz=50)"}))
 
 
+def test_what_real_hosts_do_not_do_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_text(
+        'format = 1\n[path]\nrate = "5 Mbit/s"\nrtt = "20 ms"\n[[flow]]\nname = "a"\ncc = "cubic"\ncount = 2\n'
+        'writes = "10860 B"\n[run]\nduration = "1 s"\n'
+        '[sweep]\n"run.vary" = ["start", "start+host"]\n'
+    )
+    result = sj.run(path)
+    assert not remarks(result), "the simulator's hosts do it"
+    for outcome in result.outcomes:
+        outcome.summary["on"] = "linux"
+    hosts, writes = remarks(result)
+    assert hosts.startswith('run.vary = "start+host" varied no host in 1 of 2 cases, only starts: on linux hosts take')
+    assert hosts.endswith('Cure: run.vary = "start"')
+    assert writes.startswith("flow a did not keep to its writes: on linux it writes what its socket has room for")
+
+
 def test_beside_json_they_are_on_standard_error(sojourn: Run) -> None:
     done = sojourn("run", "5Mbit/s 20ms 1BDP fifo: dctcp", "--set", "run.duration=1 s", "--json")
     assert json.loads(done.stdout)["flows"][0]["name"] == "dctcp"

@@ -49,6 +49,11 @@ pub fn able(scenario: &Scenario) -> Result<(), String> {
         if !flow.delayed_ack {
             return refuse(format!("flow {name}: delayed_ack = false"));
         }
+        for (key, ppb) in [("clock_skew", flow.clock_skew_ppb), ("clock_drift", flow.clock_drift_ppb)] {
+            if ppb != 0 {
+                return refuse(format!("flow {name}: {key} (both hosts have this machine's clock)"));
+            }
+        }
         if flow.pacing_quantum != 1 {
             return refuse(format!("flow {name}: pacing_quantum = {}", flow.pacing_quantum));
         }
@@ -194,6 +199,7 @@ mod tests {
             "offload = \"auto\"",
             "traffic = \"tmix(load=0.5)\"",
             "traffic = \"web\"",
+            "writes = \"10860 B\"",
             "traffic = \"dash\"",
         ] {
             assert_eq!(able(&scenario(flow)), Ok(()), "{flow}");
@@ -204,6 +210,8 @@ mod tests {
             ("traffic = \"bulk(header=24 B)\"", "flow a: its traffic"),
             ("delayed_ack = false", "flow a: delayed_ack"),
             ("pacing_quantum = 2", "flow a: pacing_quantum = 2"),
+            ("clock_skew = \"50 ppm\"", "flow a: clock_skew (both hosts have this machine's clock) cannot"),
+            ("clock_drift = \"-1 ppm\"", "flow a: clock_drift"),
         ] {
             let error = able(&scenario(flow)).unwrap_err();
             assert!(error.starts_with(named) && error.contains("can be: stack = \"linux\""), "{error}");
