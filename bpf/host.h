@@ -39,10 +39,12 @@ struct host {
 	struct LAW law;
 	struct law_round open; /* the round under way */
 	u64 bytes_acked;
+	u32 delivered_ce; /* by the last ACK */
 	u32 round_end;
 	u32 snd_cwnd, snd_ssthresh; /* as last written */
 	u32 prr_delivered, prior_cwnd;
 	u32 own, undone;
+	u32 aside; /* the kernel's CWR is no episode of the law's */
 #if RECORD_ACKS
 	struct law_tape tape;
 #endif

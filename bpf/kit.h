@@ -54,6 +54,7 @@ void BPF_PROG(host_init, struct sock *sk)
 	host_sees_windows(h, tp);
 	host_measures(h, tp);
 	h->bytes_acked = tp->bytes_acked;
+	h->delivered_ce = tp->delivered_ce;
 	round_begins(h, tp);
 	LAW_CALLED(_init)(&h->law, &h->flow, &params);
 	tape_before(h, LAW_CALL_INIT, 0);
@@ -90,6 +91,7 @@ static void host_ack(struct sock *sk, const struct rate_sample *rs)
 	h->ack.delivered = (u64)rs->acked_sacked * f->mss;
 	host_earns(h, tp, tp->bytes_acked - h->bytes_acked);
 	h->bytes_acked = tp->bytes_acked;
+	h->delivered_ce = tp->delivered_ce;
 	host_takes_rtt(h, rs);
 	host_counts_round(h, tp);
 
@@ -148,6 +150,7 @@ static void host_congestion(struct host *h, struct tcp_sock *tp, u32 signal)
 	tape_after(h, to);
 	f->credit = 0;
 	h->own = to == LAW_OWN;
+	h->aside = 0;
 	h->prr_delivered = 0;
 	h->prior_cwnd = cwnd / f->mss;
 	if (signal == LAW_SIGNAL_TIMEOUT)
@@ -167,6 +170,19 @@ static void host_congestion(struct host *h, struct tcp_sock *tp, u32 signal)
 	}
 }
 
+#define ECN_AGREED 0x11 /* TCP_ECN_MODE_RFC3168, and since 6.18 TCP_ECN_MODE_ACCECN */
+
+/*
+ * What CWR is for: the kernel enters it for a mark and for a loss that a tail probe repaired (tcp_process_tlp_ack). Of the
+ * ACK that brings a mark the kernel counts what it delivers before it tells; one that delivers nothing is known by elimination.
+ */
+static bool host_was_marked(const struct host *h, const struct tcp_sock *tp)
+{
+	if (!(tp->ecn_flags & ECN_AGREED))
+		return false;
+	return tp->delivered_ce != h->delivered_ce || !BPF_CORE_READ_BITFIELD(tp, tlp_retrans);
+}
+
 SEC("struct_ops/set_state")
 void BPF_PROG(host_set_state, struct sock *sk, u8 new)
 {
@@ -184,8 +200,13 @@ void BPF_PROG(host_set_state, struct sock *sk, u8 new)
 	host_measures(h, tp);
 	if (new == TCP_CA_Recovery && old != TCP_CA_CWR) {
 		host_congestion(h, tp, LAW_SIGNAL_LOSS);
-	} else if (new == TCP_CA_CWR) {
+	} else if (new == TCP_CA_CWR && host_was_marked(h, tp)) {
 		host_congestion(h, tp, LAW_SIGNAL_ECN);
+	} else if (new == TCP_CA_CWR) {
+		/* What the probe repeated. All is over with the ACK that tells: there is no episode. */
+		f->lost = f->mss;
+		host_congestion(h, tp, LAW_SIGNAL_LOSS);
+		h->aside = 1;
 	} else if (new == TCP_CA_Loss) {
 		/* tcp_enter_loss asks again where something was acknowledged since the last timeout. */
 		bool again = old == TCP_CA_Loss && !tp->inet_conn.icsk_retransmits;
@@ -200,6 +221,11 @@ void BPF_PROG(host_set_state, struct sock *sk, u8 new)
 		}
 		h->own = 0;
 		host_set_cwnd(h, tp->snd_cwnd * f->mss);
+	} else if (new <= TCP_CA_Disorder && old == TCP_CA_CWR && h->aside) {
+		if (!h->own)
+			host_set_cwnd(h, f->ssthresh);
+		h->own = 0;
+		f->phase = LAW_OPEN;
 	} else if (new <= TCP_CA_Disorder && old >= TCP_CA_CWR) {
 		if (old != TCP_CA_Loss && !h->own && !h->undone && f->ssthresh != LAW_NEVER)
 			host_set_cwnd(h, f->ssthresh);

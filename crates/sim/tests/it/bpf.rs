@@ -4,6 +4,7 @@
 //! chance; those of the kernel are compared by `examples/kernel_tape.rs`, as `python/tests_linux` records them.
 
 mod compare;
+mod host;
 mod native;
 mod random;
 mod replay;

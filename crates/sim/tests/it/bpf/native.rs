@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
-const BPF: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf");
+pub const BPF: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf");
 
 /// What came of a call.
 #[derive(Debug)]
@@ -35,13 +35,8 @@ fn parameters(name: &str) -> Vec<String> {
     panic!("no parameters of {name}")
 }
 
-/// The program for a spec.
-fn compile(spec: &str) -> PathBuf {
-    static DONE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
-    let mut done = DONE.lock().unwrap();
-    if let Some(path) = done.get(spec) {
-        return path.clone();
-    }
+/// A spec's parameters, as an object's `params.h` has them.
+pub fn params(spec: &str) -> String {
     let parsed: params::Spec = spec.parse().unwrap();
     let known = parameters(&parsed.name);
     let numbers = cc::find(&parsed.name).unwrap().whole_numbers(&parsed).unwrap();
@@ -51,16 +46,26 @@ fn compile(spec: &str) -> PathBuf {
         .map(|(name, n)| format!(".{name} = {n}LL"))
         .collect();
     assert_eq!(set.len(), known.len(), "{spec}: {known:?}");
+    set.join(", ")
+}
+
+/// The program for a spec.
+fn compile(spec: &str) -> PathBuf {
+    static DONE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut done = DONE.lock().unwrap();
+    if let Some(path) = done.get(spec) {
+        return path.clone();
+    }
     let here = std::env::current_exe().unwrap();
     let folder = here.with_file_name(format!("bpf-{}", done.len()));
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("params.h"), format!("#define PARAMS {}\n", set.join(", "))).unwrap();
+    std::fs::write(folder.join("params.h"), format!("#define PARAMS {}\n", params(spec))).unwrap();
     let program = folder.join("native");
     let built = Command::new("cc")
         .args(["-std=gnu11", "-O1", "-Wall", "-Wno-unused-function", "-Werror", "-fsanitize=undefined"])
         .args(["-fno-sanitize-recover=undefined", "-I", BPF, "-I"])
         .arg(&folder)
-        .arg(format!("-DLAW={}", parsed.name))
+        .arg(format!("-DLAW={}", spec.split('(').next().unwrap()))
         .arg(format!("{BPF}/native.c"))
         .arg("-o")
         .arg(&program)

@@ -1,0 +1,1 @@
+#include "bpf_helpers.h"
