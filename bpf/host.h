@@ -187,16 +187,17 @@ static void host_measures(struct host *h, const struct tcp_sock *tp)
 static void host_writes_at_least(struct host *h, struct tcp_sock *tp, u64 least)
 {
 	struct law_flow *f = &h->flow;
+	struct sock *sk = (struct sock *)tp;
 	u64 cwnd = law_max(f->cwnd / f->mss, law_max(least, 1)), rate;
 
 	h->snd_cwnd = law_min(cwnd, tp->snd_cwnd_clamp);
 	h->snd_ssthresh = f->ssthresh == LAW_NEVER ? UNSET : law_min(law_max(f->ssthresh / f->mss, 2), UNSET);
 	tp->snd_cwnd = h->snd_cwnd;
 	tp->snd_ssthresh = h->snd_ssthresh;
-	/* What the kernel does for algorithms without cong_control: it sizes TSO bursts by this rate. */
+	/* What the kernel does for algorithms without cong_control (tcp_update_pacing_rate): it sizes TSO bursts by this rate. */
 	if (f->srtt) {
 		rate = law_mul_div(f->cwnd * (f->cwnd < f->ssthresh / 2 ? 200 : 120), 10000000, f->srtt);
-		((struct sock *)tp)->sk_pacing_rate = rate;
+		sk->sk_pacing_rate = law_min(rate, sk->sk_max_pacing_rate);
 	}
 }
 

@@ -28,6 +28,7 @@ TRIED = ((6, 18), (6, 18))
 TRIED_HERE = "tried"
 #: What host.h and kit.h read and write; a kernel without one of these is refused before anything is compiled.
 FIELDS = {
+    "sock": "sk_pacing_rate sk_max_pacing_rate",
     "tcp_sock": "snd_cwnd snd_ssthresh snd_cwnd_clamp snd_una snd_nxt snd_wnd mss_cache srtt_us rttvar_us tcp_mstamp "
     "bytes_acked packets_out sacked_out lost_out retrans_out max_packets_out is_cwnd_limited prior_cwnd prr_out "
     "ecn_flags delivered_ce tlp_retrans",

@@ -80,3 +80,12 @@ fn what_a_tail_probe_repaired_is_a_loss_and_not_a_mark() {
     );
     assert_eq!(with(&["set delivered_ce 1", "ack 1"]), ["asked loss 0"], "a mark of before");
 }
+
+#[test]
+fn a_pace_that_the_application_limits_is_limited() {
+    let pace = |lines: &[&str]| said("hd", lines).last().unwrap().rsplit(' ').next().unwrap().parse::<u64>().unwrap();
+    let free = pace(&["ack 1"]);
+    assert!((1_000_000..3_000_000).contains(&free), "{free}: some 100 segments of 1000 B in 100 ms");
+    assert_eq!(pace(&["set inet_conn.sk.sk_max_pacing_rate 500000", "ack 1"]), 500_000);
+    assert_eq!(pace(&["set inet_conn.sk.sk_max_pacing_rate 9000000", "ack 1"]), free);
+}
