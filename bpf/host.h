@@ -42,7 +42,7 @@ struct host {
 	u32 delivered_ce; /* by the last ACK */
 	u32 round_end;
 	u32 snd_cwnd, snd_ssthresh; /* as last written */
-	u32 prr_delivered, prior_cwnd;
+	u32 prr_delivered, prr_out, prior_cwnd; /* prr_out: the kernel's when the law was asked, which a CWR before may have raised */
 	u32 own, undone;
 	u32 aside; /* the kernel's CWR is no episode of the law's */
 #if RECORD_ACKS
@@ -148,6 +148,13 @@ static u64 phase_of(u32 state)
 	return state == TCP_CA_CWR ? LAW_REDUCED : LAW_OPEN;
 }
 
+static u32 state_of(const struct host *h, const struct tcp_sock *tp)
+{
+	u32 state = tp->inet_conn.icsk_ca_state;
+
+	return state == TCP_CA_CWR && h->aside ? TCP_CA_Open : state;
+}
+
 static bool is_cwnd_limited(const struct tcp_sock *tp)
 {
 	if (tp->snd_cwnd < tp->snd_ssthresh)
@@ -179,7 +186,7 @@ static void host_measures(struct host *h, const struct tcp_sock *tp)
 	f->in_flight = in_flight(tp) * f->mss;
 	f->lost = tp->lost_out * f->mss;
 	f->receive_window = tp->snd_wnd;
-	f->phase = phase_of(tp->inet_conn.icsk_ca_state);
+	f->phase = phase_of(state_of(h, tp));
 	f->resends = f->phase == LAW_TIMED_OUT && tp->lost_out > tp->retrans_out;
 	f->cwnd_limited = is_cwnd_limited(tp);
 }

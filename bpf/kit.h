@@ -17,7 +17,7 @@ static void host_reduces(struct host *h, const struct tcp_sock *tp, const struct
 {
 	struct law_flow *f = &h->flow;
 	u32 pipe = in_flight(tp), target = law_max(f->ssthresh / f->mss, 2), send;
-	u32 out = tp->prr_out, acked = rs->acked_sacked;
+	u32 out = tp->prr_out - h->prr_out, acked = rs->acked_sacked;
 
 	if (!acked || !h->prior_cwnd || f->ssthresh == LAW_NEVER)
 		return;
@@ -68,7 +68,7 @@ void BPF_PROG(host_init, struct sock *sk)
  */
 static void host_earns(struct host *h, const struct tcp_sock *tp, u64 acked)
 {
-	u32 state = tp->inet_conn.icsk_ca_state;
+	u32 state = state_of(h, tp);
 
 	if (state == TCP_CA_CWR || state == TCP_CA_Recovery)
 		h->ack.cumulative = acked;
@@ -106,7 +106,7 @@ static void host_ack(struct sock *sk, const struct rate_sample *rs)
 	if (!h->own && (state == TCP_CA_CWR || state == TCP_CA_Recovery))
 		host_reduces(h, tp, rs);
 	/* A law that cut the window itself may have more in flight: the first retransmission goes out all the same. */
-	host_writes_at_least(h, tp, h->own && state == TCP_CA_Recovery && !tp->prr_out ? in_flight(tp) + 1 : 0);
+	host_writes_at_least(h, tp, h->own && state == TCP_CA_Recovery && tp->prr_out == h->prr_out ? in_flight(tp) + 1 : 0);
 }
 
 #if CONG_CONTROL_ARGS == 4 /* since 6.10 */
@@ -152,6 +152,7 @@ static void host_congestion(struct host *h, struct tcp_sock *tp, u32 signal)
 	h->own = to == LAW_OWN;
 	h->aside = 0;
 	h->prr_delivered = 0;
+	h->prr_out = tp->prr_out;
 	h->prior_cwnd = cwnd / f->mss;
 	if (signal == LAW_SIGNAL_TIMEOUT)
 		kind = LAW_TIMEOUT;
@@ -198,10 +199,12 @@ void BPF_PROG(host_set_state, struct sock *sk, u8 new)
 	if (new != TCP_CA_Loss)
 		host_sees_windows(h, tp);
 	host_measures(h, tp);
-	if (new == TCP_CA_Recovery && old != TCP_CA_CWR) {
+	if (new == TCP_CA_Recovery && (old != TCP_CA_CWR || h->aside)) {
 		host_congestion(h, tp, LAW_SIGNAL_LOSS);
 	} else if (new == TCP_CA_CWR && host_was_marked(h, tp)) {
 		host_congestion(h, tp, LAW_SIGNAL_ECN);
+		/* The kernel reduces all the same, so that a repair within the round ends where the reduction would have. */
+		h->aside = h->own;
 	} else if (new == TCP_CA_CWR) {
 		/* What the probe repeated. All is over with the ACK that tells: there is no episode. */
 		f->lost = f->mss;

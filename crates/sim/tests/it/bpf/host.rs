@@ -9,7 +9,9 @@ use std::sync::Mutex;
 
 /// States of a socket's congestion.
 const OPEN: &str = "state 0";
+const DISORDER: &str = "state 1";
 const CWR: &str = "state 2";
+const RECOVERY: &str = "state 3";
 /// A socket with ECN.
 const ECN: &str = "set ecn_flags 1";
 
@@ -88,4 +90,46 @@ fn a_pace_that_the_application_limits_is_limited() {
     assert!((1_000_000..3_000_000).contains(&free), "{free}: some 100 segments of 1000 B in 100 ms");
     assert_eq!(pace(&["set inet_conn.sk.sk_max_pacing_rate 500000", "ack 1"]), 500_000);
     assert_eq!(pace(&["set inet_conn.sk.sk_max_pacing_rate 9000000", "ack 1"]), free);
+}
+
+/// HD answers delay whenever there is some, and then rests for as much as was out: that is when it declines marks.
+const HD: &str = "hd(once_per_rtt=true)";
+const DELAY: [&str; 5] = [ECN, "ack 1", "set rtt_us 120000", "ack 1", "set rtt_us 100000"];
+const MARK: [&str; 2] = ["set delivered_ce 1", CWR];
+
+/// Phases in which the law saw the ACKs after the first `n`.
+fn phases(spec: &str, lines: &[&str], n: usize) -> Vec<String> {
+    said(spec, lines).into_iter().filter_map(|line| line.strip_prefix("acked ").map(String::from)).skip(n).collect()
+}
+
+#[test]
+fn a_mark_that_is_answered_is_an_episode_in_which_losses_are_not_asked_about() {
+    let lines = [&[ECN], &MARK[..], &["ack 1", RECOVERY, "ack 1", OPEN]].concat();
+    assert_eq!(asked(HD, &lines), ["asked ecn 0", "noticed recovery-end"]);
+    assert_eq!(phases(HD, &lines, 0), ["1", "2"]);
+}
+
+#[test]
+fn a_mark_that_the_law_declines_is_none_and_losses_of_its_round_are_asked_about() {
+    let declined = |more: &[&'static str]| [&DELAY, &MARK[..], more].concat();
+    let quiet = declined(&["ack 1", OPEN, "ack 1", DISORDER, OPEN]);
+    assert_eq!(asked(HD, &quiet), ["asked ecn 0"], "no episode ends");
+    assert_eq!(phases(HD, &quiet, 2), ["0", "0"], "it grows on");
+    let lost = declined(&["ack 1", "set lost_out 1", RECOVERY, "ack 1", OPEN]);
+    assert_eq!(asked(HD, &lost), ["asked ecn 0", "asked loss 0", "noticed recovery-end"]);
+    assert_eq!(phases(HD, &lost, 2), ["0", "2"]);
+    let late = declined(&["ack 1", "state 4", OPEN]);
+    assert_eq!(asked(HD, &late), ["asked ecn 0", "asked timeout 0", "noticed recovery-end"]);
+}
+
+#[test]
+fn a_repair_after_a_declined_mark_lets_as_much_go_as_any() {
+    // What left in the kernel's reduction, of which it keeps count, is no part of the repair's.
+    let windows = |more: &[&str], before: u32| {
+        let (none, one) = (format!("set prr_out {before}"), format!("set prr_out {}", before + 1));
+        let repair = ["set lost_out 1", &none, RECOVERY, "set packets_out 20", "ack 2", &one, "ack 2", "ack 2"];
+        said(HD, &[&DELAY, more, &repair].concat())
+    };
+    let (declined, plain) = (windows(&[MARK[0], MARK[1], "ack 1"], 30), windows(&["ack 1"], 0));
+    assert_eq!(declined[declined.len() - 8..], plain[plain.len() - 8..], "{declined:?} {plain:?}");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * bpf/kit.h without a kernel: a socket whose fields and whose kernel's calls come a line at a time. "set FIELD NUMBER" sets
- * a field of the socket, "state NUMBER" enters a state of congestion, "ack NUMBER" acknowledges so many segments. For every
+ * a field of the socket, or the RTT that ACKs bring, "state NUMBER" enters a state of congestion, "ack NUMBER" acknowledges so many segments. For every
  * line there is one with cwnd and ssthresh in segments and the pacing rate, before it one for each call of the law:
  * which, of what kind, in which phase.
  */
@@ -46,7 +46,7 @@ int main(void)
 			       .is_cwnd_limited = 1, .tcp_mstamp = 1000000, .snd_nxt = 100000 };
 	struct sock *sk = &tp.inet_conn.sk;
 	char word[8], field[64];
-	unsigned long number;
+	unsigned long number, rtt_us = 100000;
 
 	sk->sk_max_pacing_rate = ~0ul;
 	host_init(sk);
@@ -56,6 +56,8 @@ int main(void)
 	if (!strcmp(field, #name))                                                                                     \
 		tp.name = number;
 			FIELDS(SET)
+			if (!strcmp(field, "rtt_us"))
+				rtt_us = number;
 			continue;
 		}
 		if (scanf("%lu", &number) != 1)
@@ -64,7 +66,7 @@ int main(void)
 			host_set_state(sk, number);
 			tp.inet_conn.icsk_ca_state = number;
 		} else {
-			struct rate_sample rs = { .rtt_us = 100000, .acked_sacked = number };
+			struct rate_sample rs = { .rtt_us = rtt_us, .acked_sacked = number };
 
 			tp.tcp_mstamp += 1000;
 			tp.snd_una += number * 1000;
