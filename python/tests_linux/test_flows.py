@@ -7,8 +7,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 from conftest import SOJOURN, Tries, timely
+
+from sojourn.held import load
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments" / "verify"
 
@@ -28,6 +32,12 @@ def test_an_experiment_runs_on_the_kernel_in_the_simulators_words(tmp_path: Path
         with attempt:
             done = sojourn("run", line, *common, "--on", "linux", "--diftr", "--json", "-o", folder)
             in_the_simulators_words(json.loads(done.stdout), ours)
+    # NewReno's window ends with it, and what stands for the RTT is each one as it was measured, not a mean of them.
+    series = load(Path(folder)).series.flows.filter(flow=1)
+    late = series.filter(pl.col("t_s") > 6.5)
+    assert late.height > 10 and not late["cwnd_bytes"].is_finite().any() and not late["rtt_ms"].is_finite().any()
+    live = series.filter(pl.col("rtt_ms").is_finite())
+    assert live.height > 100 and np.std(live["rtt_ms"].to_numpy()) > np.std(live["srtt_ms"].to_numpy())
     # The same figures can be drawn, and another host's runs are not mixed in.
     sojourn("plot", "time", folder, "-o", str(tmp_path / "time.png"))
     assert (tmp_path / "time.png").stat().st_size > 10_000
@@ -47,6 +57,8 @@ def in_the_simulators_words(theirs: dict[str, Any], ours: dict[str, Any]) -> Non
     assert theirs["on"] == "linux"
     cubic, _, voip = theirs["flows"]
     assert cubic["backoffs"]["loss"] >= 1 and voip["cc"] == "none"
+    # What nobody tells of the kernel's own algorithms is no zero.
+    assert cubic["backoffs"]["below_bdp"] is None and set(cubic["losses"].values()) == {None}
     rates = [flow["throughput_mbps"] for flow in theirs["flows"]]
     about = f"{rates} Mbit/s, {cubic['rtt_ms']}, {theirs['links'][0]}, {theirs['validity']}"
     timely(theirs["links"][0]["utilisation"] > 0.9 and rates[0] > 3 and rates[1] > 0.3, about)
