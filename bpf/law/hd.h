@@ -11,7 +11,7 @@ struct hd_params {
 
 struct hd {
 	u64 outstanding; /* of the window that was reduced last, still not acknowledged */
-	u64 rests;	 /* FreeBSD: no ACK has come since the back-off */
+	u64 rests;	 /* FreeBSD: no ACK has come since the back-off, or not yet all that was out at a timeout before it */
 };
 
 static struct hamilton hd_curve(const volatile struct hd_params *p)
@@ -49,7 +49,7 @@ static void hd_ack(struct hd *s, struct law_flow *f, const struct law_ack *a, co
 	s->outstanding = law_less(s->outstanding, a->cumulative);
 	if (!a->cumulative)
 		return;
-	s->rests = 0;
+	s->rests = rests && f->phase == LAW_TIMED_OUT;
 	if (rests)
 		return;
 	if (queue > h.q_min && (f->phase == LAW_OPEN || f->phase == LAW_TIMED_OUT) && (!p->once_per_rtt || !s->outstanding)) {

@@ -15,6 +15,7 @@ from .cli_options import Json, Set, exclusive, refuse_changes, settings
 from .errors import SpecError
 from .stats import counted
 from .terminal import console, loaded, print_json, say, target
+from .writing import refuse_pcap
 
 if TYPE_CHECKING:
     from .formats.export import Run
@@ -138,11 +139,7 @@ def export(
 def _format(asked: Format | None, out: Path | None, table: str | None) -> Format:
     """What to write: as asked or as the file is called, which must not say otherwise."""
     name = "" if out is None else out.name.lower()
-    if name.endswith(".pcap"):
-        whole = out.with_suffix(".pcapng") if out else ""
-        raise SpecError(
-            f"-o {out}: packets are written as pcapng, which not all that reads pcap takes; give -o {whole}"
-        )
+    refuse_pcap("-o", out)
     ending = next((one for one in (*_NAMED, *_COLUMNS) if name.endswith(one)), "")
     if ending in _COLUMNS:
         raise SpecError(

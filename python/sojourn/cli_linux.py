@@ -73,6 +73,7 @@ def emulate(
     from .linux.programs import emulate as run
     from .linux.scene import Scene
     from .linux.status import shown
+    from .writing import refuse_pcap
 
     scene = Scene(
         rate=rate,
@@ -89,6 +90,7 @@ def emulate(
     )
     if (series or diftr or record) and out is None:
         raise SpecError("--series, --diftr and --record need a folder to keep what they record: -o DIR")
+    refuse_pcap("--pcap", pcap)
     terminal.target("--pcap", pcap, out)
     step = None if series is None else units.series_step(series)
     wanted = Record(step, events=record or diftr, diftr=diftr)

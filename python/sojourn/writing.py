@@ -44,6 +44,15 @@ def write(out: Path, data: bytes, option: str = "-o") -> None:
         path.write_bytes(data)
 
 
+def refuse_pcap(option: str, path: Path | None) -> None:
+    """Refuse the name of a format that packets are not written in."""
+    if path is not None and path.name.lower().endswith(".pcap"):
+        raise SpecError(
+            f"{option} {path}: packets are written as pcapng, which not all that reads pcap takes; give "
+            f"{option} {path.with_suffix('.pcapng')}"
+        )
+
+
 def check(option: str, path: Path, results: Path | None = None) -> None:
     """Refuse a file that cannot be written before anything is done for it. Only the folder of `results` is made."""
     try:

@@ -2,12 +2,14 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 import sojourn as sj
 from sojourn.picking import listed, pick
+from sojourn.writing import refuse_pcap
 
 LINE = "10Mbit/s 20ms 1BDP fifo: newreno"
 SHORT = {"run.duration": "2 s"}
@@ -203,3 +205,10 @@ def test_names_are_of_flows_and_groups_unless_they_say_which():
     for wrong in ("c", "flow.c", "group.a-2", "flow.", "", "link.a"):
         with pytest.raises(sj.SpecError, match=r": flow\.a, a-2, b$"):
             chosen(wrong)
+
+
+def test_a_capture_is_not_called_pcap():
+    refuse_pcap("--pcap", None)
+    refuse_pcap("--pcap", Path("a.pcapng"))
+    with pytest.raises(sj.SpecError, match=r"^--pcap x/a\.PCAP: .*; give --pcap x/a\.pcapng$"):
+        refuse_pcap("--pcap", Path("x/a.PCAP"))

@@ -317,7 +317,7 @@ fn the_ack_that_ends_a_repair_finds_the_window_that_it_leaves() {
         b.cc.queue = QueueState::Rising;
         b.cc.shadow = Bytes::new(60 * MSS);
         assert_eq!(b.lose(Phase::Open), Reaction::Own);
-        (b.flow.phase, b.flow.ends_beyond) = (Phase::Recovery, beyond);
+        (b.flow.phase, b.flow.ends_beyond, b.flow.by_sequence) = (Phase::Recovery, beyond, true);
         b.flow.in_flight = Bytes::new(99 * MSS + 1);
         let ack = Ack { cumulative: Bytes::new(MSS), round: round.then(Round::default), ..Ack::default() };
         b.cc.on_ack(&mut b.flow, &ack);
