@@ -176,6 +176,11 @@ impl Flow {
         (self.slow_start_at_ssthresh, self.floor) = (true, self.mss);
     }
 
+    /// For algorithms that take the threshold down to their window: there they are in congestion avoidance, whatever the stack.
+    pub(crate) fn avoid_at_ssthresh(&mut self) {
+        self.slow_start_at_ssthresh = false;
+    }
+
     /// In whole segments, two at least: what both kernels leave of a window.
     pub fn segments(&self, window: Bytes) -> Bytes {
         self.mss * (window.get() / self.mss.get()).max(2)

@@ -85,6 +85,7 @@ impl Algorithm for Copa {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
+        setup.flow.avoid_at_ssthresh();
         Copa {
             p: p.clone(),
             delta: p.delta,

@@ -56,6 +56,7 @@ impl Algorithm for Fast {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
+        setup.flow.avoid_at_ssthresh();
         if setup.own_start {
             setup.flow.ssthresh = setup.flow.cwnd;
         }

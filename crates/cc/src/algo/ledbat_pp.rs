@@ -82,7 +82,8 @@ impl Algorithm for LedbatPp {
     };
     type Params = Params;
 
-    fn new(p: &Params, _: Setup<'_>) -> Self {
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        setup.flow.avoid_at_ssthresh();
         LedbatPp {
             p: p.clone(),
             base: Minima::new(MINUTES),

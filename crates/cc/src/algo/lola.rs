@@ -111,6 +111,7 @@ impl Algorithm for Lola {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
+        setup.flow.avoid_at_ssthresh();
         Lola {
             p: p.clone(),
             state: State::Begin,

@@ -108,8 +108,7 @@ impl Algorithm for Vegas {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
-        // Whatever the host's stack: at its threshold a window is in congestion avoidance, except in FreeBSD's Vegas.
-        setup.flow.slow_start_at_ssthresh = false;
+        setup.flow.avoid_at_ssthresh();
         if p.reference == Reference::FreeBsd {
             setup.flow.follow_freebsd();
         }

@@ -66,7 +66,8 @@ impl Algorithm for Yeah {
     };
     type Params = Params;
 
-    fn new(p: &Params, _: Setup<'_>) -> Self {
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        setup.flow.avoid_at_ssthresh();
         Yeah { p: p.clone(), queued: 0.0, reno: RENO_FLOOR, slow_rounds: 0, fast_rounds: 0 }
     }
 }

@@ -168,6 +168,11 @@ pub(crate) struct Composed {
     cc: Box<dyn CongestionControl>,
 }
 
+/// Is there slow start to look for an end of? FreeBSD's goes on at the threshold, where its windows are in every repair, too.
+fn is_below(flow: &Flow) -> bool {
+    flow.cwnd < flow.ssthresh
+}
+
 impl Composed {
     pub(crate) fn new(start: Box<dyn SlowStart>, cc: Box<dyn CongestionControl>) -> Self {
         Composed { start, cc }
@@ -176,13 +181,16 @@ impl Composed {
 
 impl CongestionControl for Composed {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        let slow_start = flow.in_slow_start();
+        let slow_start = is_below(flow);
         if slow_start || self.start.watches() {
             self.start.on_ack(flow, ack);
         }
         self.cc.on_ack(flow, ack);
-        if slow_start && !flow.in_slow_start() {
+        if slow_start && !is_below(flow) {
             self.start.on_end(flow);
+            if flow.in_slow_start() {
+                flow.growth = Growth::STANDARD;
+            }
         }
     }
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
@@ -192,7 +200,7 @@ impl CongestionControl for Composed {
         self.start.answer(flow, congestion, reaction)
     }
     fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
-        if flow.in_slow_start() {
+        if is_below(flow) {
             self.start.on_sent(flow, sent);
         }
         self.cc.on_sent(flow, sent);
@@ -322,6 +330,43 @@ mod tests {
         let c = congestion(Signal::Loss, &f);
         cc.on_congestion(&mut f, &c);
         assert_eq!(f.growth, Growth::STANDARD);
+    }
+
+    #[test]
+    fn a_slow_start_is_not_asked_at_the_threshold_where_freebsds_goes_on() {
+        let mut f = flow(40, 40);
+        (f.slow_start_at_ssthresh, f.ssthresh, f.phase) = (true, crate::testing::packets(40), crate::Phase::Recovery);
+        let mut cc = find("newreno").unwrap().build(
+            &"newreno(slow_start=hldg)".parse().unwrap(),
+            &mut f,
+            units::Rng::new(1, 0, 0),
+        );
+        let cc = cc.as_mut().unwrap();
+        // Eight ACKs that acknowledge nothing make a train that came at no rate.
+        for n in 0..40 {
+            f.now = Instant::from_millis(100 + n);
+            cc.on_ack(&mut f, &Ack { cumulative: Bytes::ZERO, ..closing(1, 40) });
+        }
+        assert_eq!((f.cwnd, f.has_events()), (crate::testing::packets(40), false));
+        // What a slow start held back is free once it is over.
+        (f.cwnd, f.phase, f.growth.divisor) = (crate::testing::packets(39), crate::Phase::Open, 1);
+        let mut limited = Composed::new(
+            Box::new(Freezes),
+            find("newreno").unwrap().build(&"newreno".parse().unwrap(), &mut f, units::Rng::new(1, 0, 0)).unwrap(),
+        );
+        limited.on_ack(&mut f, &closing(1, 40));
+        assert_eq!((f.cwnd, f.growth), (crate::testing::packets(40), Growth::STANDARD));
+    }
+
+    /// Slows growth down on the ACK that reaches the threshold.
+    #[derive(Debug)]
+    struct Freezes;
+
+    impl SlowStart for Freezes {
+        fn on_ack(&mut self, flow: &mut Flow, _: &Ack) {
+            flow.growth.divisor = 0;
+            flow.cwnd = flow.ssthresh;
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::ecn::Marked;
 use crate::scoreboard::{Delivery, Record};
 use crate::{Heard, Segment};
 use cc::{Ack, Phase};
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 
 impl Sender {
     /// [`on_ack`](Self::on_ack) where speed does not matter.
@@ -176,7 +176,10 @@ impl Sender {
     #[inline]
     fn sample_rate(&mut self, now: Instant) -> Option<cc::RateSample> {
         let rates = self.rates.as_mut()?;
-        let sample = rates.tracker.sample(now, self.flow.delivered, self.flow.min_rtt);
+        // FreeBSD's smallest RTT is in ticks, up to two more than it took.
+        let spare = if self.ways.freebsd { self.clock.tick() * 2 } else { Duration::ZERO };
+        let least = self.flow.min_rtt.saturating_sub(spare);
+        let sample = rates.tracker.sample(now, self.flow.delivered, least);
         self.flow.app_limited = rates.tracker.is_app_limited();
         sample
     }

@@ -105,6 +105,7 @@ impl Algorithm for Nimbus {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
+        setup.flow.avoid_at_ssthresh();
         let flow = setup.flow;
         Nimbus {
             p: p.clone(),
