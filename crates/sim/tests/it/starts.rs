@@ -113,3 +113,29 @@ fn iperf_on_freebsd_leaves_slow_start_with_the_windows_that_the_thesis_prints() 
         assert_eq!(format!("{:.2}", exit.bdp_ratio), printed);
     }
 }
+
+/// A lone flow on FreeBSD's stack: its throughput in Mbit/s, its mean RTT in ms and its back-offs by delay.
+fn on_freebsd(mbps: f64, rtt_ms: f64, packets: usize, cc: &str) -> (f64, f64, u64) {
+    let mut s = dumbbell(mbps, rtt_ms, packets, "fifo", &[cc], 20);
+    s.flows[0].stack = tcp::Stack::FreeBsd11;
+    let r = run(&s);
+    (r.flows[0].throughput_mbps, r.flows[0].rtt_ms.as_ref().unwrap().mean, r.flows[0].backoffs.delay)
+}
+
+#[test]
+fn freebsds_windows_at_the_threshold_are_none_of_a_chosen_slow_starts_or_of_delay_controls() {
+    // In every repair FreeBSD's window is at the threshold, which is slow start there.
+    let (standard, ..) = on_freebsd(10.0, 40.0, 17, "newreno");
+    for cc in ["newreno(slow_start=hldg)", "newreno(slow_start=cdg)"] {
+        let (mbps, ..) = on_freebsd(10.0, 40.0, 17, cc);
+        assert!(mbps > 0.97 * standard, "{cc}: {mbps} and {standard}");
+    }
+    // Copa steers to two packets; YeAH empties its queue at a time, not a segment a round.
+    let (mbps, rtt, _) = on_freebsd(20.0, 40.0, 138, "copa");
+    assert!(mbps > 19.0 && rtt < 43.0, "{mbps} Mbit/s, {rtt} ms");
+    let (mbps, _, cuts) = on_freebsd(20.0, 40.0, 138, "yeah");
+    assert!(mbps > 19.0 && cuts < 20, "{mbps} Mbit/s, {cuts}");
+    // Its smallest RTT is in ticks of 1 ms, beside which no interval of delivery is too short to be one.
+    let (mbps, ..) = on_freebsd(1000.0, 0.3, 100, "bbr");
+    assert!(mbps > 900.0, "{mbps}");
+}
