@@ -1,5 +1,6 @@
 //! `name(key=value, …)`: how things with settings are written everywhere.
 
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -58,6 +59,11 @@ impl Spec {
     /// The value of a setting, if given.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.args.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+    /// The first setting that is given a second time.
+    pub fn repeated(&self) -> Option<&str> {
+        let mut seen = BTreeSet::new();
+        self.args.iter().map(|(key, _)| key.as_str()).find(|key| !seen.insert(*key))
     }
     /// Takes a setting out, so that the rest can be checked against a list that does not know it.
     pub fn take(&mut self, key: &str) -> Option<String> {
