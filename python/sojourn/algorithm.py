@@ -12,9 +12,9 @@ class CongestionControl:
     and `flow.pacing_bps`. Besides these a flow shows `now`, `srtt`, `min_rtt` (seconds), `mss`, `in_flight` (bytes),
     `cwnd_limited` and `phase` ("open", "reduced", "recovery", "loss"). Windows and `pacing_bps` count payload, not
     headers. One object serves one flow; parameters in the experiment, as in `mine(beta=0.7)`, are given to `__init__`
-    by name, `true`, `false` and numbers as such, the rest (`5ms`) as text, and `self.seed` is set afterwards. An
-    exception ends the run with a `RunError`, and so does a window that is negative or no number, or a pacing rate
-    below 1 bit/s.
+    by name, truth values (`true`, `on`, `yes`, `false`, `off`, `no`) and numbers (`3`, `1_000`, `1e3`, `5%`) as such,
+    the rest (`5ms`, `inf`) as text, and `self.seed` is set afterwards. An exception ends the run with a `RunError`, and
+    so does a window that is negative or no number, or a pacing rate below 1 bit/s.
 
     Where a class defines them, `on_sent(flow, size)` is called as well, and `on_event(flow, event)` with "restart",
     "recovery_end", "timeout" (one that asks for no reduction), "mss_changed" or "wake". Its attribute `ecn` says what
@@ -42,7 +42,7 @@ class CongestionControl:
         It has `acked` (bytes that a window may grow by: those in order, less what had arrived before and only waited
         for a hole to be filled), `delivered` (all bytes that have newly arrived), `lost`, `ce` (bytes), `duplicate`,
         `rtt` (seconds, or None when there is no fresh sample) and `round` (smallest and largest RTT of the round this
-        ACK closed, or None).
+        ACK closed; None if it closed none, or one without a fresh sample).
         """
         raise NotImplementedError(f"{type(self).__name__} needs on_ack(flow, ack)")
 

@@ -212,12 +212,91 @@ def test_settings_come_as_what_they_are():
             seen.update(settings)
 
     sj.run(
-        "5Mbit/s 40ms 1BDP fifo: takes(a=true, b=false, c=3, d=0.5, e=1e3, f=5ms, g=word)",
+        "5Mbit/s 40ms 1BDP fifo: takes(a=true, b=off, c=3, d=0.5, e=1e3, f=5ms, g=word, h=1_000, i=5%, j=-3, k=inf)",
         algorithms={"takes": Takes},
         set={"run.duration": "1 s"},
     )
-    assert seen == {"a": True, "b": False, "c": 3, "d": 0.5, "e": 1000.0, "f": "5ms", "g": "word"}
-    assert [type(seen[key]) for key in "abcd"] == [bool, bool, int, float]
+    assert seen == {
+        **{"a": True, "b": False, "c": 3, "d": 0.5, "e": 1000.0, "f": "5ms", "g": "word"},
+        **{"h": 1000, "i": 0.05, "j": -3, "k": "inf"},
+    }
+    assert [type(seen[key]) for key in "abcdhj"] == [bool, bool, int, float, int, int]
+
+
+@pytest.mark.parametrize("alike", [("on", "true"), ("5%", "0.05"), ("1_000", "1e3"), ("no", "false"), ("7", "7.0")])
+def test_values_that_a_sweep_takes_for_one_arrive_as_one(alike):
+    seen = []
+
+    class Takes(Additive):
+        def __init__(self, x):
+            seen.append(x)
+
+    def run(*values):
+        keys = {"run.duration": "1 s", "sweep.flow.takes.cc": [f"takes(x={value})" for value in values]}
+        sj.run("5Mbit/s 40ms 1BDP fifo: takes", algorithms={"takes": Takes}, set=keys, jobs=1)
+
+    with pytest.raises(sj.SpecError, match="the same"):
+        run(*alike)
+    for value in alike:
+        run(value)
+    assert len(seen) == 2 and seen[0] == seen[1]
+
+
+def test_a_setting_of_a_class_is_given_once():
+    with pytest.raises(sj.SpecError, match="a is given twice"):
+        sj.run("5Mbit/s 40ms 1BDP fifo: takes(a=1, b=2, a=2)", algorithms={"takes": Additive}, set=SHORT)
+
+
+def test_settings_nested_without_end_are_refused():
+    endless = "takes(x=" + 40_000 * "a(x=" + "1" + 40_001 * ")"
+    keys = {"run.duration": "1 s", "sweep.flow.takes.cc": ["takes", endless]}
+    with pytest.raises(sj.SpecError, match="expected at most 32 parentheses within one another at character 1") as told:
+        sj.run("5Mbit/s 40ms 1BDP fifo: takes", algorithms={"takes": Additive}, set=keys)
+    assert len(str(told.value)) < 1000
+
+
+def test_a_round_without_a_sample_is_none():
+    bases = []
+
+    class Base(Additive):
+        base = float("inf")
+
+        def on_ack(self, flow, ack):
+            super().on_ack(flow, ack)
+            if ack.round is not None:
+                self.base = min(self.base, ack.round[0])
+                bases.append(self.base)
+
+        def on_congestion(self, flow, signal):
+            return flow.cwnd / 2
+
+    # Rounds of repairs alone have none.
+    sj.run("5Mbit/s 40ms 20p fifo 5% freebsd-11: base", algorithms={"base": Base}, set={"run.duration": "20 s"})
+    assert bases[-1] >= 0.04
+
+
+@pytest.mark.parametrize("name", ["on_sent", "on_event"])
+def test_a_method_that_cannot_be_looked_up_is_not_an_absent_one(name):
+    def raises(self):
+        raise ValueError("no such luck")
+
+    broken = type("Lost", (Additive,), {name: property(raises)})
+    line = "5Mbit/s 40ms 5p fifo 5%: lost"
+    with pytest.raises(sj.RunError, match="ValueError: no such luck"):
+        sj.run(line, algorithms={"lost": broken}, set=SHORT)
+
+
+def test_a_word_for_ecn_that_cannot_be_looked_up_is_told():
+    class Meta(type):
+        @property
+        def ecn(cls):
+            raise ValueError("no such luck")
+
+    class Bare(metaclass=Meta):
+        pass
+
+    with pytest.raises((sj.SpecError, sj.RunError, ValueError), match="no such luck"):
+        sj.run("5Mbit/s 40ms 1BDP fifo: bare", algorithms={"bare": Bare}, set=SHORT)
 
 
 def test_a_class_takes_the_name_of_no_traffic():

@@ -26,10 +26,11 @@ struct Arguments {
     buf: f64,
     spread: f64,
     seed: u64,
+    delack: bool,
     stack: Stack,
 }
 
-fn arguments() -> Result<Arguments, String> {
+fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut a = Arguments {
         n: 1,
         rate: 12e6,
@@ -41,9 +42,10 @@ fn arguments() -> Result<Arguments, String> {
         buf: 40.0,
         spread: 0.1,
         seed: 1,
+        delack: true,
         stack: Stack::Linux,
     };
-    for argument in std::env::args().skip(1) {
+    for argument in given {
         let (key, value) = argument.split_once('=').ok_or_else(|| format!("{argument}: expected key=value"))?;
         let number = || value.parse::<f64>().map_err(|_| format!("{key}={value}: expected a number"));
         match key {
@@ -59,8 +61,7 @@ fn arguments() -> Result<Arguments, String> {
             "cc" => a.cc = if value == "reno" { "newreno".into() } else { value.into() },
             "aqm" => a.aqm = if value == "fqcodel" { "fq_codel".into() } else { value.into() },
             "stack" => a.stack = Stack::parse(value).ok_or_else(|| format!("stack={value}: {}", Stack::KIND))?,
-            // Ours always delays ACKs; the key is the floor's.
-            "delack" => {}
+            "delack" => a.delack = number()? != 0.0,
             _ => return Err(format!("unknown key {key}")),
         }
     }
@@ -100,7 +101,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
                 ecn: false,
                 clock_skew_ppb: 0,
                 clock_drift_ppb: 0,
-                delayed_ack: true,
+                delayed_ack: a.delack,
                 writes: Bytes::ZERO,
                 pacing: false,
                 pacing_quantum: 1,
@@ -134,7 +135,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
 
 fn main() {
     let run = || -> Result<String, String> {
-        let a = arguments()?;
+        let a = arguments(std::env::args().skip(1))?;
         let (s, ()) = sim::run(&scenario(&a)?, (), sim::Options::default()).map_err(|e| e.to_string())?;
         let payload = s.groups[0].goodput_mbps * 1e6 / 8.0 * a.dur;
         Ok(format!(
@@ -153,5 +154,19 @@ fn main() {
             eprintln!("sojourn-bench: {e}");
             exit(2);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acks_are_delayed_unless_asked_not_to_be() {
+        for (given, delayed) in [(None, true), (Some("delack=1"), true), (Some("delack=0"), false)] {
+            let a = arguments(given.into_iter().map(str::to_owned)).unwrap();
+            assert!(scenario(&a).unwrap().flows.iter().all(|flow| flow.delayed_ack == delayed), "{given:?}");
+        }
+        assert!(arguments(["delack=no".to_owned()].into_iter()).is_err());
     }
 }

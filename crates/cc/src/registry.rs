@@ -225,10 +225,12 @@ impl Entry {
         let mut rest = spec.clone();
         let given = if self.about.start == StartRule::Fixed { None } else { rest.take("slow_start") };
         if rest.get("slow_start").is_some() {
-            return Err(ParamError::Conflict(alloc::format!(
-                "{} has a slow start of its own and takes no slow_start",
-                spec.name
-            )));
+            return Err(if self.about.start == StartRule::Fixed {
+                let name = &spec.name;
+                ParamError::Conflict(alloc::format!("{name} has a slow start of its own and takes no slow_start"))
+            } else {
+                ParamError::Repeated { name: "slow_start".into() }
+            });
         }
         let start = match (given, self.about.start) {
             (Some(text), _) => text.parse::<Spec>().map_err(|e| ParamError::Conflict(e.to_string()))?,

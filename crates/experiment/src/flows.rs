@@ -13,7 +13,7 @@ use crate::source::{Checked, Fault, did_you_mean};
 use crate::tmix::Origin;
 use crate::traffic::{self, TRAFFIC};
 use crate::tree::At;
-use params::{Spec, Value};
+use params::{ParamError, Spec, Value};
 use std::collections::BTreeMap;
 use tcp::{Config, Offload, Segment, Stack};
 use units::{Bytes, Duration, Instant};
@@ -225,7 +225,11 @@ fn single(
 fn checked_cc(at: &At<Q<SpecOf<Cc>>>, context: &Context<'_>) -> Checked<Spec> {
     let spec = &at.value.0.0;
     if context.extra_cc.contains(&spec.name) {
-        return Ok(spec.clone());
+        // What it takes it alone knows; but of two values of a name the last would be taken in silence.
+        return match spec.repeated() {
+            Some(name) => Err(Fault::at(at.place, ParamError::Repeated { name: name.into() }.to_string())),
+            None => Ok(spec.clone()),
+        };
     }
     let Ok(entry) = cc::find(&spec.name) else {
         let mut names: Vec<&str> = cc::ALGORITHMS.iter().map(|e| e.about.name).collect();

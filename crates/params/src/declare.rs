@@ -37,10 +37,10 @@ pub trait Params: Default + Clone + 'static {
     /// Defaults overridden by the arguments of `spec`.
     fn from_spec(spec: &Spec) -> Result<Self, ParamError> {
         let mut p = Self::default();
-        for (i, (name, text)) in spec.args.iter().enumerate() {
-            if spec.args[..i].iter().any(|(n, _)| n == name) {
-                return Err(ParamError::Repeated { name: name.clone() });
-            }
+        if let Some(name) = spec.repeated() {
+            return Err(ParamError::Repeated { name: name.into() });
+        }
+        for (name, text) in &spec.args {
             p.set(&spec.name, name, text)?;
         }
         p.check()?;

@@ -1,5 +1,6 @@
 //! `name(key=value, …)`: how things with settings are written everywhere.
 
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,6 +14,11 @@ pub struct Spec {
     /// Settings in the order given; values are raw text and may be specs themselves.
     pub args: Vec<(String, String)>,
 }
+
+/// Settings within settings within settings: who reads them calls itself for each, and a stack ends.
+const DEEPEST: i32 = 32;
+/// Characters of a long text that an error shows on either side of where it is.
+const SHOWN: usize = 60;
 
 /// Where and why a spec could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +34,18 @@ pub struct SpecError {
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let character = self.given.get(..self.at).map_or(self.at, |before| before.chars().count()) + 1;
-        write!(f, "\"{}\": expected {} at character {character}, as in cubic(beta=0.7)", self.given, self.expected)
+        f.write_str("\"")?;
+        // Of a text that fills a screen the error itself would be lost behind it.
+        if self.given.chars().nth(4 * SHOWN).is_none() {
+            f.write_str(&self.given)?;
+        } else {
+            let from = (character - 1).saturating_sub(SHOWN);
+            let part: String = self.given.chars().skip(from).take(2 * SHOWN).collect();
+            let before = if from > 0 { "…" } else { "" };
+            let after = if self.given.chars().nth(from + 2 * SHOWN).is_some() { "…" } else { "" };
+            write!(f, "{before}{part}{after}")?;
+        }
+        write!(f, "\": expected {} at character {character}, as in cubic(beta=0.7)", self.expected)
     }
 }
 
@@ -42,6 +59,11 @@ impl Spec {
     /// The value of a setting, if given.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.args.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+    /// The first setting that is given a second time.
+    pub fn repeated(&self) -> Option<&str> {
+        let mut seen = BTreeSet::new();
+        self.args.iter().map(|(key, _)| key.as_str()).find(|key| !seen.insert(*key))
     }
     /// Takes a setting out, so that the rest can be checked against a list that does not know it.
     pub fn take(&mut self, key: &str) -> Option<String> {
@@ -84,6 +106,7 @@ impl FromStr for Spec {
         let base = open + 1;
         for (i, c) in inside.char_indices().chain([(inside.len(), ',')]) {
             match c {
+                '(' if depth + 1 == DEEPEST => return fail(base + i, "at most 32 parentheses within one another"),
                 '(' => depth += 1,
                 ')' => depth -= 1,
                 ',' if depth == 0 => {
@@ -163,6 +186,14 @@ mod tests {
             let e = text.parse::<Spec>().unwrap_err();
             assert_eq!(e.at, at, "{text}: {e}");
         }
+        let nested = |depth: usize| "a(x=".repeat(depth) + "1" + &")".repeat(depth);
+        assert!(nested(32).parse::<Spec>().is_ok());
+        let e = nested(40_000).parse::<Spec>().unwrap_err().to_string();
+        assert!(
+            e.contains("(x=a…\": expected at most 32 parentheses within one another at character 130, as in"),
+            "{e}"
+        );
+        assert!(e.len() < 250, "{e}");
         let e = "cübic(béta)".parse::<Spec>().unwrap_err().to_string();
         assert!(e.contains("at character 7,"), "counted as read, not in bytes: {e}");
     }

@@ -52,6 +52,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn settings_nested_without_end_are_one_text() {
+        let nested = "a(x=".repeat(40_000) + "1" + &")".repeat(40_000);
+        assert_eq!(one_spelling(&nested), nested);
+    }
+
+    #[test]
     fn what_means_the_same_is_spelled_the_same_and_nothing_else_is() {
         for (a, b) in [
             ("0.70", "0.7"),

@@ -95,7 +95,7 @@ macro_rules! whole {
         }
     )*};
 }
-whole!(u8, u16, u32, u64, usize);
+whole!(u8, u16, u32, u64, i64, usize);
 
 impl Value for bool {
     const KIND: &'static str = "true or false";

@@ -2,7 +2,7 @@
 //! `on_sent` and `on_event`.
 
 use cc::{About, Ack, Congestion, CongestionControl, Ecn, Event, Flow, Reaction, Sent};
-use params::Spec;
+use params::{Spec, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -94,23 +94,30 @@ impl sim::CustomCc for Custom {
 /// What the class says of how it uses ECN, in its attribute `ecn`.
 fn ecn(name: &str, class: &Bound<'_, PyAny>) -> PyResult<Ecn> {
     let words = [("off", Ecn::Off), ("classic", Ecn::Classic), ("accurate", Ecn::Accurate), ("l4s", Ecn::L4s)];
-    let Ok(given) = class.getattr("ecn") else { return Ok(Ecn::Classic) };
-    words.into_iter().find(|(word, _)| given.eq(*word).unwrap_or(false)).map(|(_, ecn)| ecn).ok_or_else(|| {
-        let allowed = words.map(|(word, _)| format!("{word:?}")).join(", ");
-        PyValueError::new_err(format!("algorithms: {name}.ecn is {given:?}; allowed are {allowed}"))
-    })
+    // Only what is absent has a default: an attribute that raises is the class' mistake.
+    let Some(given) = class.getattr_opt("ecn")? else { return Ok(Ecn::Classic) };
+    for (word, ecn) in words {
+        if given.eq(word)? {
+            return Ok(ecn);
+        }
+    }
+    let allowed = words.map(|(word, _)| format!("{word:?}")).join(", ");
+    Err(PyValueError::new_err(format!("algorithms: {name}.ecn is {given:?}; allowed are {allowed}")))
 }
 
-/// A setting such as `beta=0.7` becomes an argument: truth values and numbers as such, the rest as text.
+/// A setting such as `beta=0.7` becomes an argument: truth values and numbers as such, the rest as text. They are read as
+/// everywhere else, so that what a sweep takes for one value (`on` and `true`, `5%` and `0.05`) arrives as one.
 fn setting(settings: &Bound<'_, PyDict>, key: &str, text: &str) -> PyResult<()> {
-    match text {
-        "true" => settings.set_item(key, true),
-        "false" => settings.set_item(key, false),
-        _ => match (text.parse::<i64>(), text.parse::<f64>()) {
-            (Ok(whole), _) => settings.set_item(key, whole),
-            (_, Ok(number)) => settings.set_item(key, number),
-            _ => settings.set_item(key, text),
-        },
+    if let Some(is) = bool::parse(text) {
+        settings.set_item(key, is)
+    } else if let Some(whole) = u64::parse(text) {
+        settings.set_item(key, whole)
+    } else if let Some(whole) = i64::parse(text) {
+        settings.set_item(key, whole)
+    } else if let Some(number) = f64::parse(text) {
+        settings.set_item(key, number)
+    } else {
+        settings.set_item(key, text)
     }
 }
 
@@ -220,7 +227,7 @@ struct AckView {
     duplicate: bool,
     /// A fresh RTT sample in seconds, or None.
     rtt: Option<f64>,
-    /// A round ended: its smallest and largest RTT in seconds, or None.
+    /// A round ended that had RTT samples: the smallest and the largest in seconds, or None.
     round: Option<(f64, f64)>,
 }
 
@@ -264,8 +271,9 @@ impl PythonCc {
         PyValueError::new_err(format!("{class}.{what}"))
     }
 
-    fn has(py: Python<'_>, object: &Py<PyAny>, method: &str) -> bool {
-        object.bind(py).hasattr(method).unwrap_or(false)
+    /// Whether the class defines it; an attribute that is there and raises is no absent one.
+    fn has(py: Python<'_>, object: &Py<PyAny>, method: &str) -> PyResult<bool> {
+        object.bind(py).hasattr(method)
     }
 }
 
@@ -278,7 +286,8 @@ impl CongestionControl for PythonCc {
             ce: ack.ce.as_f64(),
             duplicate: ack.duplicate,
             rtt: ack.rtt.map(|r| r.as_secs_f64()),
-            round: ack.round.map(|r| (r.min_rtt.as_secs_f64(), r.max_rtt.as_secs_f64())),
+            // Zeros, which stand for "no sample" there, would be the smallest RTT of any class that looks for it.
+            round: ack.round.filter(|r| r.samples > 0).map(|r| (r.min_rtt.as_secs_f64(), r.max_rtt.as_secs_f64())),
         };
         self.call("on_ack", flow, |py, object, flow| object.call_method1(py, "on_ack", (flow, view)).map(|_| ()));
     }
@@ -309,7 +318,7 @@ impl CongestionControl for PythonCc {
 
     fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
         self.call("on_sent", flow, |py, object, flow| {
-            if Self::has(py, object, "on_sent") {
+            if Self::has(py, object, "on_sent")? {
                 object.call_method1(py, "on_sent", (flow, sent.size.as_f64()))?;
             }
             Ok(())
@@ -326,7 +335,7 @@ impl CongestionControl for PythonCc {
             Event::Granted(_) => "granted",
         };
         self.call("on_event", flow, |py, object, flow| {
-            if Self::has(py, object, "on_event") {
+            if Self::has(py, object, "on_event")? {
                 object.call_method1(py, "on_event", (flow, name))?;
             }
             Ok(())

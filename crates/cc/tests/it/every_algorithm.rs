@@ -145,6 +145,10 @@ fn a_slow_start_of_its_own_is_not_replaced() {
         let spec: Spec = with(entry.about.name, "slow_start", "hystart").parse().unwrap();
         let refused = entry.resolve(&spec).is_err();
         assert_eq!(refused, entry.about.start == StartRule::Fixed, "{}", entry.about.name);
+        let twice: Spec = with(&spec.to_string(), "slow_start", "limited").parse().unwrap();
+        let told = entry.resolve(&twice).unwrap_err().to_string();
+        let own = format!("{} has a slow start of its own and takes no slow_start", entry.about.name);
+        assert_eq!(told, if refused { &own } else { "slow_start is given twice" });
     }
 }
 
