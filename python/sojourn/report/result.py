@@ -61,7 +61,7 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     pieces: list[Piece] = [f"note: {line}." for line in remarks(result)]
     pieces += [mean] if max(len(c.outcomes) for c in cases) > 1 else []
     pieces += [*fairness(result), *legend(result)]
-    fewer: list[str] = []
+    above, fewer = len(pieces), list[str]()
     for part, columns, names, caption in (
         ("groups", group_columns(result), ("flow", "cc"), "Flows"),
         ("links", LINK, ("link",), "Links"),
@@ -83,7 +83,7 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
         units = [_unit(columns[i].title) for i in kept]
         if lines:
             pieces.append(Table([*heads, *names, "n", *(Column(name, unit) for name, unit in units)], body, caption))
-    return [*pieces, *fewer]
+    return [*pieces[:above], *fewer, *pieces[above:]]
 
 
 def _swept(value: str | None, among: Sequence[str]) -> Cell:
