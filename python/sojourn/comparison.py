@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from . import fitting
 from .figures import quantity
+from .remarks import remarks
 from .result import Result
 from .stats import Difference, number
 from .tables import COLUMNS
@@ -28,6 +29,8 @@ class Pair:
     a: float
     b: float
     difference: Difference
+    #: How many pairs of runs there are, of which some may lack the figure.
+    of: int = 0
 
     @property
     def name(self) -> str:
@@ -126,7 +129,21 @@ class Comparison:
             "|" + "|".join(":--" if head in _LEFT else "--:" for head in _HEADS) + "|",
         ]
         lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in _cells(p)) + " |" for p in self.pairs]
-        return "\n".join([*lines, "", _foot(self)])
+        minds = [line for mind in self.remarks for line in (f"Mind: {mind}", "")]
+        return "\n".join([*lines, "", *minds, _foot(self)])
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be known of either side before its figures, and which figures pairs lack."""
+        sides = [remarks(side) for side in (self.a, self.b)]
+        both = [f"both: {line}" for line in sides[0] if line in sides[1]]
+        alone = [
+            f"{name}: {line}"
+            for name, own, other in zip("AB", sides, reversed(sides), strict=True)
+            for line in own
+            if line not in other
+        ]
+        return (*both, *alone, *_lacking(self.pairs))
 
     def table(self, width: int = 160) -> RenderableType:
         """Draw the table for a terminal of this width; columns of figures that do not fit are left out and named."""
@@ -146,13 +163,25 @@ class Comparison:
             cells, style = dict(zip(_HEADS, _cells(p), strict=True)), "bold" if p.verdict in ("higher", "lower") else ""
             rows.append([Text(cells[head], style=style) for head in shown])
         title = Text("\n".join([f"A  {self.a.heading}", f"B  {self.b.heading}", *self.fixed]), style="bold")
-        return Group(title, fitting.fitted(columns, rows, width), Text(_foot(self), style="dim"))
+        minds = [Text(f"Mind: {mind}", style="yellow") for mind in self.remarks]
+        return Group(title, fitting.fitted(columns, rows, width), *minds, Text(_foot(self), style="dim"))
 
     def __repr__(self) -> str:
         return self.markdown()
 
     def _repr_markdown_(self) -> str:
         return self.markdown()
+
+
+def _lacking(pairs: Sequence[Pair]) -> Iterator[str]:
+    """The figures that pairs of runs lack on one side, by their names, over all cases."""
+    for name in dict.fromkeys(p.name for p in pairs):
+        mine = [p for p in pairs if p.name == name]
+        of, have = sum(p.of for p in mine), sum(p.difference.n for p in mine)
+        if 0 < have < of:
+            yield f"{of - have} of {of} pairs of runs lack {name}, on one side or both; its means leave them out"
+        elif not have and of:
+            yield f"all {of} pairs of runs lack {name}, on one side or both" if of > 1 else f"a side lacks {name}"
 
 
 def _cure(metric: str, pairs: Sequence[Pair], named: Sequence[Pair], fits: Sequence[Pair]) -> str:

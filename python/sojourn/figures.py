@@ -201,6 +201,24 @@ def quantity(path: str) -> Quantity:
     return Quantity(f"{called} of {owner}" if owner not in ("", "*") else called, unit, scale)
 
 
+#: Of which more is better, and of which less is; of all else neither is said.
+MORE = frozenset({"utilisation", "throughput_mbps", "goodput_mbps", "share", "jain", "max_min"})
+LESS = frozenset({"queue_ms", "rtt_ms", "owd_ms", "jitter_ms", "loss_pct", "drop_pct", "completion_s", "unfinished"})
+
+
+def better(path: str) -> int:
+    """1 where more of a metric is better, -1 where less is, 0 where neither can be said.
+
+    >>> better("flow.a.goodput_mbps"), better("queue_ms.p95"), better("backoffs.loss"), better("rtt_ms.samples")
+    (1, -1, 0, 0)
+    """
+    _, inner = _split(path)
+    word = next((word for word in QUANTITIES if word in inner), "")
+    if inner[-1] == "samples":
+        return 0
+    return 1 if word in MORE else -1 if word in LESS else 0
+
+
 def bounds(path: str) -> tuple[float, float]:
     """Smallest and largest possible value of a metric, in the axis' unit."""
     _, inner = _split(path)

@@ -211,4 +211,6 @@ def _pair(case: str, where: str, metric: str, entries: Entries) -> Pair:
     # A pair that lacks the figure on one side is left out of all three, so that B less A is the difference shown.
     both = [(a, b) for a, b in figures if not (math.isnan(a) or math.isnan(b))]
     a, b = ([pair[side] for pair in both or figures] for side in (0, 1))
-    return Pair(case, where, metric, mean_interval(a).mean, mean_interval(b).mean, paired_difference(a, b))
+    return Pair(
+        case, where, metric, mean_interval(a).mean, mean_interval(b).mean, paired_difference(a, b), len(entries)
+    )

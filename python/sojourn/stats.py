@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 
@@ -206,6 +206,30 @@ def counted(n: int, what: str) -> str:
     ('1 run', '0 runs', '20 cases')
     """
     return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def spanned(counts: Iterable[int], what: str) -> str:
+    """Several numbers of things by the least and the most.
+
+    >>> spanned([8, 4, 5], "run"), spanned([1, 1], "run")
+    ('4–8 runs', '1 run')
+    """
+    ends = sorted(set(counts))
+    return counted(ends[0], what) if len(ends) == 1 else f"{ends[0]}–{ends[-1]} {what}s"
+
+
+def seeded(seeds: Iterable[int]) -> str:
+    """Seeds in words.
+
+    >>> seeded([1]), seeded([3, 1, 2]), seeded([1, 5])
+    ('seed 1', 'seeds 1–3', 'seeds 1, 5')
+    """
+    some = sorted(set(seeds))
+    if len(some) == 1:
+        return f"seed {some[0]}"
+    if some[-1] - some[0] == len(some) - 1:
+        return f"seeds {some[0]}–{some[-1]}"
+    return f"seeds {', '.join(map(str, some[:8]))}{' …' if len(some) > 8 else ''}"
 
 
 def number(value: float) -> str:

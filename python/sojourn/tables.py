@@ -11,7 +11,7 @@ from . import fitting
 from ._types import Case
 from .figures import bounds, figure
 from .remarks import remarks
-from .stats import Interval, counted, mean_interval
+from .stats import Interval, counted, mean_interval, seeded
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,10 +31,14 @@ class Column:
     #: Of what many runs have none: left out where no line has any. Elsewhere zero is an answer, too.
     rare: bool = False
 
-    def text(self, cell: Interval) -> str:
-        """A cell as it is printed: three significant digits make no whole number of things, no loss is below none."""
+    def text(self, cell: Interval, of: int = 0) -> str:
+        """A cell as it is printed: three significant digits make no whole number of things, no loss is below none.
+
+        Behind it in brackets is of how many values it is, where these are fewer than the repetitions.
+        """
         whole = self.count and cell.exact and cell.mean.is_integer()
-        return f"{cell.mean:.0f}" if whole else cell.within(*bounds(self.metric))
+        text = f"{cell.mean:.0f}" if whole else cell.within(*bounds(self.metric))
+        return f"{text} ({cell.n})" if 0 < cell.n < of else text
 
 
 GROUP = (
@@ -69,7 +73,7 @@ COLUMNS = {column.metric: column for column in (*GROUP, *ONE_WAY, *LINK)}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: where it belongs, how many differing repetitions stand behind it, its figures."""
+    """One line: where it belongs, how many repetitions stand behind it (one if all are alike), its figures."""
 
     case: str
     name: str
@@ -115,14 +119,22 @@ def rows(result: Result, part: str, columns: Sequence[Column]) -> Iterable[Row]:
         if not outcomes:
             continue
         parts = [outcome.summary[part] for outcome in outcomes]
+        # Repetitions that are all alike say no more than one of them.
+        n = 1 if len({outcome.digest for outcome in outcomes}) == 1 else len(outcomes)
         for i, first in enumerate(parts[0]):
             cells = tuple(_interval([part[i] for part in parts], column) for column in columns)
             unlimited = "rate_mbps" in first and first["rate_mbps"] is None
             if unlimited and not any(cell.n and cell.mean for cell in cells):
                 continue  # no queue forms there
-            # Repetitions that are all alike say no more than one of them.
-            n = 1 if all(cell.exact for cell in cells) else len(outcomes)
             yield Row(case.label, _name(first), str(first.get("cc") or ""), n, cells)
+
+
+def brackets(lines: Sequence[Row], columns: Sequence[Column]) -> list[str]:
+    """What the numbers in brackets are, where there are some."""
+    shown = telling(lines, columns)
+    if not any(0 < row.cells[i].n < row.n for row in lines for i in shown):
+        return []
+    return ["In brackets behind a mean: of how many of the n repetitions it is, where the others have no value."]
 
 
 def _name(entry: Mapping[str, Any]) -> str:
@@ -185,6 +197,7 @@ def summary(result: Result, width: int = 160) -> RenderableType:
         *(Text(line) for line in fairness(result)),
         *(Text(f"Mind: {line}", style="yellow") for line in remarks(result)),
         *(Text(line, style="dim") for line in legend(result)),
+        *(Text(line, style="dim") for line in brackets(lines, of_groups) or brackets(links, LINK)),
     ]  # fmt: skip
     return Group(Text(result.heading, style="bold"), *parts, Text(_foot(result), style="dim"))
 
@@ -234,14 +247,15 @@ def _drawn(
         case = keys.texts[row.case] if row.case != before else ("",) * len(keys.columns)
         texts = [*case, *(column[n] for column in names.values()), str(row.n)]
         before = row.case
-        cells.append([*map(Text, texts), *(Text(columns[i].text(row.cells[i])) for i in shown)])
+        cells.append([*map(Text, texts), *(Text(columns[i].text(row.cells[i], row.n)) for i in shown)])
     return fitting.fitted([*words, fitting.Column("n"), *figures], cells, width)
 
 
 def _foot(result: Result) -> str:
     where = f"  ·  {result.path}" if result.path else ""
+    seeds = seeded(outcome.seed for outcome in result.outcomes) if result.outcomes else f"seed {result.seed}"
     return (
-        f"{counted(len(result.outcomes), 'run')}  ·  mean ± 95 % over repetitions (n)  ·  seed {result.seed}  ·  "
+        f"{counted(len(result.outcomes), 'run')}  ·  mean ± 95 % over repetitions (n)  ·  {seeds}  ·  "
         f"digest {result.digest}  ·  sojourn {result.version.version}, model {result.version.model}{where}"
     )
 
@@ -261,11 +275,13 @@ def plain(result: Result) -> str:
 def html(result: Result) -> str:
     """Return the tables as HTML, for notebooks."""
     parts = [f"<p><b>{escape(result.heading)}</b></p>"]
+    fewer: list[str] = []
     for part, columns, heads in (
         ("groups", group_columns(result), ("flow", "cc")),
         ("links", LINK, ("link", "")),
     ):
         lines = list(rows(result, part, columns))
+        fewer = fewer or brackets(lines, columns)
         shown = telling(lines, columns)
         titles = ("case", *heads, "n", *(columns[i].title for i in shown))
         head = "".join(f"<th>{escape(text)}</th>" for text in titles)
@@ -273,7 +289,7 @@ def html(result: Result) -> str:
             "<tr>"
             + "".join(
                 f"<td>{escape(text)}</td>"
-                for text in (r.case, r.name, r.kind, str(r.n), *(columns[i].text(r.cells[i]) for i in shown))
+                for text in (r.case, r.name, r.kind, str(r.n), *(columns[i].text(r.cells[i], r.n) for i in shown))
             )
             + "</tr>"
             for r in lines
@@ -281,5 +297,5 @@ def html(result: Result) -> str:
         parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
     parts += [f"<p>{escape(line)}</p>" for line in fairness(result)]
     parts += [f"<p>Mind: {escape(line)}</p>" for line in remarks(result)]
-    parts += [f"<p><small>{escape(line)}</small></p>" for line in (*legend(result), _foot(result))]
+    parts += [f"<p><small>{escape(line)}</small></p>" for line in (*legend(result), *fewer, _foot(result))]
     return "".join(parts)

@@ -356,3 +356,44 @@ traffic = "bytes(size=400 kB)"
     (pair,) = both.pairs
     assert 0 < pair.difference.n < 8, "in some runs the file did not come whole"
     assert pair.b - pair.a == pytest.approx(pair.difference.mean)
+
+
+def test_what_is_to_be_known_of_a_run_is_told_of_both_sides_of_a_comparison():
+    from io import StringIO
+
+    from rich.console import Console
+
+    slow, fast = (f"{rate}Mbit/s 20ms 1BDP fifo: bytes(size=600kB)" for rate in (1, 10))
+    both = sj.compare(slow, fast, set={"run.duration": "2 s"}, repeat=2)
+    said = " of bytes had not finished when the runs ended; "
+    screen = Console(file=StringIO(), width=120)
+    screen.print(both.table(120))
+    for text in (both.markdown(), " ".join(screen.file.getvalue().split())):
+        assert f"Mind: A: 2 of 2 transfers{said}" in text and "Mind: B" not in text
+    assert not sj.compare(fast, fast, set={"run.duration": "2 s"}, repeat=2).remarks
+    twice = sj.compare(slow, slow, set={"run.duration": "2 s"}, repeat=2)
+    assert [line.startswith("both: 2 of 2 transfers") for line in twice.remarks] == [True]
+
+
+def test_pairs_without_a_figure_are_counted():
+    import json
+
+    result = sj.run("10Mbit/s 20ms 1BDP fifo: bytes(size=600kB)", set={"run.duration": "2 s"}, repeat=4)
+    assert not paired.pair(result, result, "completion_s").remarks
+
+    def lacking(*repetitions):
+        made = []
+        for outcome in result.outcomes:
+            summary = json.loads(outcome.raw)
+            if outcome.repetition in repetitions:
+                summary["groups"][0]["completion_s"] = None
+            made.append(replace(outcome, raw=json.dumps(summary)))
+        return replace(result, outcomes=tuple(made))
+
+    both = paired.pair(result, lacking(0, 3), "completion_s")
+    assert both.remarks == (
+        "2 of 4 pairs of runs lack flow.bytes.completion_s, on one side or both; its means leave them out",
+    )
+    assert paired.pair(result, lacking(0, 1, 2, 3), "completion_s").remarks == (
+        "all 4 pairs of runs lack flow.bytes.completion_s, on one side or both",
+    )

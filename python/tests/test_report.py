@@ -425,3 +425,20 @@ def test_a_page_has_every_line_of_a_terminal() -> None:
     assert [row[0] for row in groups.rows] == [row.name for row in rows(starved, "groups", GROUP)]
     assert [row[0] for row in groups.rows] == ["newreno", "cubic"]
     assert [row[0] for row in links.rows] == [row.name for row in rows(starved, "links", LINK)] == ["bottleneck"]
+
+
+@pytest.mark.parametrize(
+    ("repeat", "cloud", "pooled"),
+    [
+        (1, "(one run each)", "in the measure window."),
+        (2, "(small: repetitions, large: means)", "in the measure window, of 2 runs together."),
+        (3, "large: means, ellipses: one standard deviation)", "in the measure window, of 3 runs together."),
+    ],
+)
+def test_captions_say_what_is_drawn_of_so_many_runs(repeat: int, cloud: str, pooled: str) -> None:
+    from sojourn.plot.data import shown
+    from sojourn.report.result import figures
+
+    result = synthetic.result(sweep={"flow.a.cc": ["hldg", "cdg"]}, repeat=repeat)
+    captions = [piece.caption for piece in figures(shown(result)) if isinstance(piece, report.Figure)]
+    assert any(cloud in caption for caption in captions) and any(pooled in caption for caption in captions)

@@ -104,6 +104,17 @@ def test_the_terminal_has_every_verdict(result: Any) -> None:
     assert "45.1✗" in short and "4.00?" in short and short.count("CDG") == 1
 
 
+def test_the_terminal_says_of_what_ours_are_the_median_and_over_how_many_runs(result: Any) -> None:
+    (comparison,) = reproduce.compare(result)
+    said = "ours: median over 5 runs; 20–80 %: their 20th and 80th percentile"
+    assert said in text(reproduce.table(comparison))
+    cells = comparison.cells
+    fewer = replace(comparison, cells=(replace(cells[0], n=3), replace(cells[1], n=0), *cells[2:]))
+    assert "ours: median over 3–5 runs; " in text(reproduce.table(fewer)), "what was not run is no part of it"
+    alike = replace(comparison, cells=tuple(replace(c, n=1, p20=None, p80=None) for c in cells))
+    assert "ours: median over 1 run\n" in re.sub(" +\n", "\n", text(reproduce.table(alike)))
+
+
 def test_what_a_run_of_ours_would_score_is_told_where_chance_is_in_the_table(result: Any, tmp_path: Path) -> None:
     (comparison,) = reproduce.compare(result)
     said = "one of our own runs, taken as the published one, would match 3 of 4 cells (2 to 4 in 90 % of runs)"

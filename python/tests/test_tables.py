@@ -122,3 +122,43 @@ def test_fairness_is_of_those_who_share(line: str, said: str | None) -> None:
         sj.run(f"5Mbit/s 20ms 1BDP fifo: {line}", set={"run.duration": "2 s", "run.measure": ["0 s", "1 s"]})
     )
     assert [one.endswith(said or "") for one in told] == ([True] if said else [])
+
+
+def completing(result: Result, done: list[bool]) -> Result:
+    """The same runs, of which these have a completion time, and all one RTT of flow b."""
+    made = []
+    for outcome in result.outcomes:
+        figures = json.loads(outcome.raw)
+        for group in figures["groups"]:
+            group["completion_s"] = 4.0 + 0.1 * outcome.repetition if done[outcome.repetition] else None
+        figures["groups"][1] = figures["groups"][1] | json.loads(result.outcomes[0].raw)["groups"][1]
+        made.append(replace(outcome, raw=json.dumps(figures)))
+    return replace(result, outcomes=tuple(made))
+
+
+def test_n_is_the_number_of_runs_and_a_cell_of_fewer_says_so(tmp_path: Path) -> None:
+    result = completing(synthetic.result(("cubic", "newreno"), repeat=4), [True, True, False, False])
+    text = printed(result, 160)
+    a, b = (
+        next(line.split() for line in text if line.split()[:2] == who) for who in (["a", "cubic"], ["b", "newreno"])
+    )
+    assert a[2] == b[2] == "4", "figures that happen to be alike are those of four runs, too"
+    assert a[-1] == "(2)" and "4.05 ± 0.64 (2)" in " ".join(a)
+    told = "In brackets behind a mean: of how many of the n repetitions it is, where the others have no value."
+    page = unescape(report.write([result], tmp_path / "page.html").read_text("utf-8"))
+    assert told in text and told in unescape(html(result))
+    assert 0 < page.index(told) < page.index("<table"), "above the tables, as all that is to be known first"
+    assert "4.05 ± 0.64 (2)" in unescape(html(result)) and "4.05 ± 0.64 (2)" in page
+    whole = completing(result, [True] * 4)
+    assert "(4)" not in plain(whole) and "In brackets" not in plain(whole)
+
+
+def test_runs_that_are_all_alike_are_one() -> None:
+    result = sj.run("2Mbit/s 20ms 1BDP fifo: cubic", set={"run.duration": "1 s", "run.vary": "none"}, repeat=3)
+    assert len({outcome.digest for outcome in result.outcomes}) == 1
+    assert next(line.split() for line in plain(result).splitlines() if line.startswith(" cubic"))[2] == "1"
+
+
+@pytest.mark.parametrize(("repeat", "said"), [(1, "seed 1 "), (3, "seeds 1–3 ")])
+def test_the_foot_has_the_seeds_of_all_runs(repeat: int, said: str) -> None:
+    assert f"  ·  {said}" in plain(synthetic.result(repeat=repeat)).splitlines()[-1]

@@ -18,7 +18,7 @@ from .._types import Case
 from ..errors import NotRecorded, SpecError
 from ..figures import value
 from ..result import Outcome, Result
-from ..stats import counted
+from ..stats import counted, seeded, spanned
 from . import keys
 from .choose import matching
 from .histogram import Floats
@@ -174,10 +174,21 @@ def over_repeats(case: Shown, path: str) -> Floats:
     return np.array([value(o.summary, path, case.place) for o in case.outcomes])
 
 
-def runs(cases: Sequence[Shown]) -> str:
-    """Over how many runs of each case a statistic is; nothing where there is one."""
-    counts = sorted({len(case.outcomes) for case in cases})
-    return "" if counts[-1] < 2 else f"{'–'.join(map(str, (counts[0], counts[-1])[: len(counts)]))} runs"
+def valued(case: Shown, path: str) -> int:
+    """In how many repetitions of a case a figure has a value: a transfer that did not end has no completion."""
+    return int(np.isfinite(over_repeats(case, path)).sum())
+
+
+def runs(counts: Iterable[int]) -> str:
+    """Over how many runs statistics are that have these numbers of values; nothing where that is one."""
+    some = [count for count in counts if count]
+    return spanned(some, "run") if max(some, default=0) > 1 else ""
+
+
+def lacking(counts: Iterable[int], of: int, what: str = "run") -> str:
+    """How many runs have no part in statistics, of so many; nothing where all have."""
+    without = of - sum(counts)
+    return f"{without} of {counted(of, what)} without a value" if without else ""
 
 
 def axis_label(called: str, unit: str) -> str:
@@ -210,12 +221,7 @@ def footer(cases: Sequence[Shown]) -> str:
     """What every figure is signed with: hash of the experiment, the case if it is one of several, seeds, model."""
     results = list({id(c.result): c.result for c in cases}.values())
     hashes = " ".join(r.hash[:12] for r in results[:3]) + (" …" if len(results) > 3 else "")
-    seeds = sorted({int(o.seed) for c in cases for o in c.outcomes})
-    if len(seeds) > 1:
-        run = seeds[-1] - seeds[0] == len(seeds) - 1
-        text = f"seeds {seeds[0]}–{seeds[-1]}" if run else "seeds " + ", ".join(map(str, seeds[:8]))
-    else:
-        text = f"seed {seeds[0]}"
+    text = seeded(int(o.seed) for c in cases for o in c.outcomes)
     models = sorted({c.result.version.model for c in cases})
     model = " · model " + ", ".join(map(str, models)) if models else ""
     planned = sum(len(r.plan.cases) for r in results)

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import NotRecorded, SpecError
 from ..figures import quantity
 from . import histogram, hues, style
-from .data import Shown, axis_label, column, over_repeats, runs, table
+from .data import Shown, axis_label, column, lacking, over_repeats, runs, table
 from .histogram import Floats, Histogram, pool
 from .links import chosen, looking, place, words
 
@@ -76,7 +76,9 @@ def cdf(
     ax.set_xlim(left, limit)
     ax.set_xlabel(axis_label(DELAYS[of] + (place(cases) if of == "queue" else ""), "ms"))
     what = "packets" if of == "queue" else "samples"
-    ax.set_ylabel(f"Fraction of {what} {'above' if tail else 'up to'} x")
+    many = runs(len(case.outcomes) for case in cases)
+    pooled = f"\n({what} of {many})" if many else ""
+    ax.set_ylabel(f"Fraction of {what} {'above' if tail else 'up to'} x{pooled}")
     style.legend(ax, size)
     style.heading(fig, title)
     return fig
@@ -103,6 +105,7 @@ def box(
     ax = fig.add_subplot()
     boxes: list[dict[str, Any]] = []
     few: list[Floats] = []
+    counts: list[int] = []
     if metric is None:
         drawn = [(case, _delays(case, of)) for case in cases]
         _someone(drawn, of)
@@ -114,6 +117,7 @@ def box(
         for case in cases:
             values = factor * over_repeats(case, metric)
             good = values[np.isfinite(values)]
+            counts.append(len(good))
             few.append(good if len(good) < QUARTILES else good[:0])
             at = np.percentile(good, [5, 25, 50, 75, 95]) if len(good) >= QUARTILES else np.full(5, math.nan)
             boxes.append(dict(zip(("whislo", "q1", "med", "q3", "whishi"), map(float, at), strict=True)))
@@ -147,10 +151,17 @@ def box(
             ax.set_xlim(left=max(ax.get_xlim()[0], LEAST_MS))
     elif unit == "ms":
         ax.set_xlim(0, max(ax.get_xlim()[1], 1.03 * max(ends, default=1.0)))
-    of_runs = f" of {runs(cases)}" if metric is not None and runs(cases) else ""
-    how = [f"box: quartiles{of_runs}", "whiskers: 5th and 95th percentile"]
+    if metric is None:
+        many = runs(len(case.outcomes) for case in cases)
+        pooled = f" of the {'packets' if of == 'queue' else 'samples'} of {many}" if many else ""
+    else:
+        many = runs(count for count in counts if count >= QUARTILES)
+        pooled = f" of {many}" if many else ""
+    how = [f"box: quartiles{pooled}", "whiskers: 5th and 95th percentile"]
     if any(map(len, few)):
-        how = ["dots: runs", *(how if len(few) > sum(map(bool, map(len, few))) else [])]
+        how = ["dots: runs", *(how if max(counts) >= QUARTILES else [])]
+    if metric is not None and (without := lacking(counts, sum(len(case.outcomes) for case in cases))):
+        how.append(without)
     # Axes are as wide as the names beside them leave.
     names = max(len(line) for case in cases for line in case.label.splitlines() or [""])
     wide, whole = (round((style.SIZES[size] - 0.2 - 0.058 * beside) / 0.064) for beside in (names, 0))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import NotRecorded
-from ..figures import bounds, quantity
+from ..figures import better, bounds, quantity
 from . import hues, style
-from .data import Shown, over_repeats, runs
+from .data import Shown, lacking, over_repeats, runs
 from .histogram import Floats
 from .keys import legible
 from .links import chosen, words
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+#: Letters in a line under the axis.
+LETTERS = {"double": 84, "single": 42}
 # Names stand beside their clouds when they are few for the figure's size, and short; else in a legend.
 NAMES, NAME = {"double": 9, "single": 5}, 18
 
@@ -65,20 +67,27 @@ def scatter(
         ax.plot(*drawn[-1][3], look.marker, color=look.colour, markersize=6.5, markeredgecolor="#ffffff",
                 markeredgewidth=0.7, label=label, linestyle="none", zorder=4)  # fmt: skip
         _ellipse(ax, x, rates, look.colour, bounds(throughput))
-    ax.set_xlabel("\n".join(filter(None, (words(cases, delay), _meaning(cases, size)))))
-    ax.set_ylabel(words(cases, throughput, upright=True))
+    ax.set_ylabel(style.upright(words(cases, throughput, upright=True), tall - 0.8))
     _delay_axis(ax, np.array(logs))
     low, high = ax.get_ylim()
     room, (least, most) = 0.08 * (high - low), bounds(throughput)
     ax.set_ylim(max(low - room, least), min(high + room, most + 0.03 * (most - low)))
     ax.set_yticks([tick for tick in ax.get_yticks() if ax.get_ylim()[0] <= tick <= min(ax.get_ylim()[1], most)])
-    if beside:
-        _names(ax, drawn)
-    else:
+    if not beside:
         style.legend(ax, size)
-    ax.annotate("better", xy=(0.985, 0.97), xytext=(0.925, 0.87), xycoords="axes fraction", fontsize=7,
-                color=style.FAINT, ha="center", va="center",
-                arrowprops={"arrowstyle": "->", "color": style.FAINT, "linewidth": 0.8})  # fmt: skip
+    of = sum(len(case.outcomes) * len(_parts(case, delay, throughput)) for case in cases)
+    meaning = _meaning([len(cloud[3]) for cloud in clouds], of, "*" in delay + throughput, size)
+    ax.set_xlabel("\n".join([words(cases, delay), *_lines(meaning, size)]))
+    # The axis runs to the left, so that the arrow points to the right; nothing else is better there than less.
+    upwards = better(throughput) if better(delay) < 0 else 0
+    arrow = _free(ax, drawn, upwards) if upwards else None
+    if arrow:
+        _better(ax, arrow, upwards)
+    elif upwards:
+        ends = f"{'up' if upwards > 0 else 'down'} and to the right is better"
+        ax.set_xlabel("\n".join([words(cases, delay), *_lines([*meaning, ends], size)]))
+    if beside:
+        _names(ax, drawn, [arrow] if arrow else [])
     style.heading(fig, title)
     return fig
 
@@ -99,14 +108,11 @@ def _clouds(cases: Sequence[Shown], delay: str, throughput: str) -> list[Cloud]:
     """Label, congestion control, queue, delays (ms) and throughputs of each cloud."""
     clouds: list[Cloud] = []
     for case, told, queue in zip(cases, hues.controls(cases), hues.queues(cases), strict=True):
-        parts: list[tuple[str, str, str, str]] = [(case.label, told, delay, throughput)]
-        if "*" in delay or "*" in throughput:
-            parts = [
-                (f"{case.label}: {group}" if len(cases) > 1 else legible(group), _cc_of(case, group),
-                 delay.replace("*", group), throughput.replace("*", group))
-                for group in _owners(case, delay, throughput)
-            ]  # fmt: skip
-        for label, cc, x_path, y_path in parts:
+        for group, x_path, y_path in _parts(case, delay, throughput):
+            label = case.label
+            if group:
+                label = f"{case.label}: {group}" if len(cases) > 1 else legible(group)
+            cc = _cc_of(case, group) if group else told
             x = quantity(x_path)[2] * over_repeats(case, x_path)
             y = quantity(y_path)[2] * over_repeats(case, y_path)
             good = np.isfinite(x) & np.isfinite(y)
@@ -122,13 +128,33 @@ def _owners(case: Shown, *paths: str) -> list[str]:
     return list(dict.fromkeys(str(f.get("group") or f["name"]) for f in case.flows))
 
 
-def _meaning(cases: Sequence[Shown], size: str) -> str:
-    """What marks and ellipses are, in a line under the axis."""
-    many, most = runs(cases), max(len(case.outcomes) for case in cases)
-    ellipses = (", ellipses: 1 σ" + (" of log delay" if size == "double" else "")) if most > 2 else ""
-    what = f"large: means of {many}{ellipses}" if many else ""
-    less = "less to the right" if size == "double" else ""
-    return f"({'; '.join(filter(None, (less, what)))})" if less or what else ""
+def _parts(case: Shown, delay: str, throughput: str) -> list[tuple[str, str, str]]:
+    """The groups or flows that a case has clouds of, one without a name where it has one cloud, with their paths."""
+    if "*" not in delay and "*" not in throughput:
+        return [("", delay, throughput)]
+    owners = _owners(case, delay, throughput)
+    return [(owner, delay.replace("*", owner), throughput.replace("*", owner)) for owner in owners]
+
+
+def _meaning(counts: Sequence[int], of: int, several: bool, size: str) -> list[str]:
+    """What the axis, marks and ellipses are, and how many runs have no mark."""
+    many = runs(counts)
+    ellipses = (", ellipses: 1 σ" + (" of log delay" if size == "double" else "")) if max(counts) > 2 else ""
+    large = f"large: means of {many}{ellipses}" if many else ""
+    without = lacking(counts, of, "mark" if several else "run")
+    return ["log scale, less to the right", *filter(None, (large, without))]
+
+
+def _lines(parts: Sequence[str], size: str) -> list[str]:
+    """Parts of a sentence in brackets, in as few lines as the figure's width asks for."""
+    lines = [""]
+    for n, part in enumerate(parts):
+        text = f"{'' if n else '('}{part}{';' if n + 1 < len(parts) else ')'}"
+        if lines[-1] and len(lines[-1]) + 1 + len(text) > LETTERS[size]:
+            lines.append(text)
+        else:
+            lines[-1] = f"{lines[-1]} {text}".lstrip()
+    return lines
 
 
 def _cc_of(case: Shown, group: str) -> str:
@@ -162,16 +188,56 @@ def _delay_axis(ax: Axes, logs: Floats) -> None:
     low, high = float(logs.min()), float(logs.max())
     room = max(0.35, 0.12 * (high - low))
     ax.set_xlim(high + room, low - room)
-    powers_of_two(ax, "x")
+    least = float(_places(LEAST_MS))
+    powers_of_two(ax, "x", least if low <= least else None)
 
 
 Box = tuple[float, float, float, float]
 #: Half of what the markers of a run and of the means cover, in inches.
 RUN, MARK = 0.03, 0.06
+#: Inches of the arrow with its word, and between it and the frame.
+ARROW, APART = (0.62, 0.34), 0.07
 
 
-def _names(ax: Axes, clouds: Sequence[Drawn]) -> None:
-    """A name beside every marker of means, at the first place of several that covers neither a cloud nor a name."""
+def _free(ax: Axes, clouds: Sequence[Drawn], upwards: int) -> Box | None:
+    """Where in the axes the arrow covers no cloud, in parts of them: a corner, or else the middle of an edge."""
+    fig = ax.get_figure(root=True)
+    assert fig is not None
+    fig.draw_without_rendering()  # axes have their size only when they are laid out
+    size = ax.get_window_extent()
+    inches = size.width / fig.dpi, size.height / fig.dpi
+    taken = []
+    for _, delays, rates, middle in clouds:
+        points = np.column_stack((np.append(delays, middle[0]), np.append(rates, middle[1])))
+        px, py = (ax.transData.transform(points) - (size.x0, size.y0)).T / fig.dpi
+        px, py, at = px[:-1], py[:-1], (px[-1], py[-1])
+        taken += [(x - RUN, y - RUN, x + RUN, y + RUN) for x, y in zip(px, py, strict=True)]
+        across, up = _ends(px, at[0]), _ends(py, at[1])
+        taken.append((across[0], up[0], across[1], up[1]))
+    far = [whole - one - APART for whole, one in zip(inches, ARROW, strict=True)]
+    best, other = (far[1], APART) if upwards > 0 else (APART, far[1])
+    places = [(far[0], best), (far[0], other), (APART, best), (APART, other)]
+    places += [(far[0], far[1] / 2), (far[0] / 2, best), (far[0] / 2, other), (APART, far[1] / 2)]
+    for x, y in places:
+        box = x, y, x + ARROW[0], y + ARROW[1]
+        if not any(_overlap(box, one) for one in taken):
+            return x / inches[0], y / inches[1], box[2] / inches[0], box[3] / inches[1]
+    return None
+
+
+def _better(ax: Axes, box: Box, upwards: int) -> None:
+    """An arrow to where both axes are better, in a box in parts of the axes."""
+    ends = (box[1], box[3]) if upwards > 0 else (box[3], box[1])
+    start = box[0] + 0.32 * (box[2] - box[0]), ends[0] + 0.2 * (ends[1] - ends[0])
+    ax.annotate("better", xy=(box[2], ends[1]), xytext=start, xycoords="axes fraction", fontsize=7,
+                color=style.FAINT, ha="center", va="center",
+                arrowprops={"arrowstyle": "->", "color": style.FAINT, "linewidth": 0.8})  # fmt: skip
+
+
+def _names(ax: Axes, clouds: Sequence[Drawn], full: Sequence[Box] = ()) -> None:
+    """A name beside every marker of means, at the first place of several that covers neither a cloud nor a name, nor
+    what stands in parts of the axes that are `full`.
+    """
     fig = ax.get_figure(root=True)
     assert fig is not None
     # Inches on paper, near enough: the axes take most of the figure.
@@ -190,6 +256,7 @@ def _names(ax: Axes, clouds: Sequence[Drawn]) -> None:
         across, up = _ends(px, at[0]), _ends(py, at[1])
         taken.append((across[0], up[0], across[1], up[1]))
     clouds_at, taken = list(taken), taken + runs_at
+    taken += [(box[0] * wide, box[1] * high, box[2] * wide, box[3] * high) for box in full]
     for (label, x, y), own in zip(means, clouds_at, strict=True):
         length, height = 0.062 * len(label), 0.11
         before, behind = own[0] - 0.04 - length / 2, own[2] + 0.04 + length / 2

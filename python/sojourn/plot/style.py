@@ -290,6 +290,15 @@ def heading(fig: Figure, text: str | None) -> None:
     fig.suptitle("\n".join(lines), fontsize=9)
 
 
+#: Inches of a letter of an axis' words, and the fewest that they are folded to.
+WORDS, FEWEST = 0.064, 20
+
+
+def upright(text: str, inches: float) -> str:
+    """Words beside an upright axis in lines no longer than it, as far as words can be."""
+    return "\n".join(textwrap.fill(line, max(FEWEST, int(inches / WORDS))) for line in text.splitlines())
+
+
 # Names longer than this leave too little room for the data beside them.
 BESIDE = 26
 

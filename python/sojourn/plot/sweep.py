@@ -17,7 +17,7 @@ from ..stats import mean_interval
 from ..units import on_axis
 from . import hues, strokes, style
 from .choose import LINES, limited
-from .data import Shown, axis_label, over_repeats, partial, runs, swept
+from .data import Shown, axis_label, lacking, over_repeats, partial, runs, swept, valued
 from .histogram import Floats
 from .keys import called, legible, short_spec
 from .links import chosen, words
@@ -80,10 +80,13 @@ def heat(
     upright = 0.06 * max(map(len, below)) > wide  # names that would run into each other
     room = 0.055 * max(map(len, below)) if upright else 0.0
     along = {axis: "\nwith ".join([_key_label(axis, keys[axis]), *with_axes[axis]]) for axis in (x, y)}
-    many = runs(cases)
-    shown = words(cases, metric, upright=True) + (f"\n{statistic} of {many}" if many else "")
+    counts = [valued(case, metric) for case in cases]
+    many, without = runs(counts), lacking(counts, sum(len(case.outcomes) for case in cases))
+    shown = "\n".join(
+        filter(None, (words(cases, metric, upright=True), f"{statistic} of {many}" if many else "", without))
+    )
     tall = cell * len(keys[y])
-    aside, shown = _folded(along[y], tall), _folded(shown, down * (0.95 + tall) - 0.95)
+    aside, shown = style.upright(along[y], tall), style.upright(shown, down * (0.95 + tall) - 0.95)
     # Words beside a map reach a little beyond it, above and below.
     tall = max(tall, _tall(aside) - 0.2, _tall(shown) - 0.2 if down == 1 else 0.0)
     fig = style.figure(size, down * (0.95 + tall) + 0.25 + room)
@@ -156,7 +159,11 @@ def lines(
     _told_apart(len(parts))
     labels = [part.label or legible(short_spec(part.cases[0].cc)) for part in parts]
     looks = hues.of_lines([part.cases for part in parts])
+    spread = "bands" if numbers else "intervals"
+    named = "\n".join(["\nwith ".join([_key_label(x, keys[x]), *along]), *_over(cases, metrics, spread, size)])
     tall = 0.7 + 1.75 * len(metrics)
+    # Ticks, words and the space between panels are no part of the axes.
+    below = 0.4 + 0.14 * len(named.splitlines()) + (0.15 if title else 0.0)
     fig = style.figure(size, tall + style.room(labels, size, tall, above=len(metrics) > 1))
     axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for ax, path in zip(axes, metrics, strict=True):
@@ -169,22 +176,34 @@ def lines(
                 strokes.line(ax, xs, bands, label, look)
             else:
                 strokes.points(ax, strokes.dodged(xs, n, len(parts)), bands, label, look)
-        ax.set_ylabel(_folded(words(cases, path, upright=True), tall / len(metrics)))
+        ax.set_ylabel(style.upright(words(cases, path, upright=True), (tall - below) / len(metrics)))
         if unit != "":
-            ax.set_ylim(bottom=min(0.0, ax.dataLim.y0))
+            # Of what scales itself to values far from zero little room is left above them once zero is below.
+            bottom, most = min(0.0, ax.dataLim.y0), ax.dataLim.y1
+            ax.set_ylim(bottom, most + 0.06 * (most - bottom) if most > bottom else None)
         if bounds(path)[1] == 100.0 and ax.get_ylim()[1] > 85:
             ax.set_ylim(top=103)
     _scale(axes[-1], keys[x], numbers, log)
-    many = runs(cases)
-    named = "\nwith ".join([_key_label(x, keys[x]), *along])
-    spread = "bands" if numbers else "intervals"
-    axes[-1].set_xlabel(named + (f"\n(means of {many}, 95 % {spread})" if many else ""))
+    axes[-1].set_xlabel(named)
     if len(metrics) == 1:
         style.legend(axes[0], size)
     elif len(parts) > 1:
         style.legend_above(axes[0], style.LEFT[size])
     style.heading(fig, title)
     return fig
+
+
+def _over(cases: Sequence[Shown], metrics: Sequence[str], spread: str, size: str) -> list[str]:
+    """Over how many runs the means are, and of which metric runs have no value, in lines under the axis."""
+    counts = {path: [valued(case, path) for case in cases] for path in metrics}
+    of = sum(len(case.outcomes) for case in cases)
+    many = runs(itertools.chain(*counts.values()))
+    parts = [f"means of {many}, 95 % {spread}"] if many else []
+    for path, some in counts.items():
+        if without := lacking(some, of):
+            parts.append(f"{words(cases, path)}: {without}" if len(metrics) > 1 else without)
+    letters = round((style.SIZES[size] - 0.6) / style.WORDS)
+    return textwrap.wrap(f"({'; '.join(parts)})", letters) if parts else []
 
 
 def _band(values: Floats, limits: tuple[float, float]) -> tuple[float, float, float]:
@@ -194,18 +213,9 @@ def _band(values: Floats, limits: tuple[float, float]) -> tuple[float, float, fl
     return i.mean, max(i.mean - i.half, low), min(i.mean + i.half, high)
 
 
-#: Inches of a letter of an axis' words, and the fewest that they are folded to.
-LETTER, FEWEST = 0.064, 20
-
-
-def _folded(text: str, inches: float) -> str:
-    """Words beside an upright axis in lines no longer than it, as far as words can be."""
-    return "\n".join(textwrap.fill(line, max(FEWEST, int(inches / LETTER))) for line in text.splitlines())
-
-
 def _tall(text: str) -> float:
     """Inches that words take beside an upright axis."""
-    return LETTER * max(map(len, text.splitlines()))
+    return style.WORDS * max(map(len, text.splitlines()))
 
 
 def _together(cases: Sequence[Shown | Case], one: str, other: str) -> bool:

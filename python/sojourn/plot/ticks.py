@@ -81,9 +81,17 @@ def below(ax: Axes, top: float) -> None:
     ax.set_yticks(places)
 
 
-def powers_of_two(ax: Axes, way: Literal["x", "y"]) -> None:
-    """Ticks of an axis whose values are logarithms to base 2."""
-    _set(ax, way, _exponents, lambda value: power(2.0**value))
+def powers_of_two(ax: Axes, way: Literal["x", "y"], least: float | None = None) -> None:
+    """Ticks of an axis whose values are logarithms to base 2, `least` one at which all stand that are smaller."""
+    if least is None:
+        _set(ax, way, _exponents, lambda value: power(2.0**value))
+        return
+    _set(
+        ax,
+        way,
+        lambda low, high: ([least, *(tick for tick in ticks if tick > least)] for ticks in _exponents(low, high)),
+        lambda value: f"{'≤ ' if value <= least else ''}{power(2.0**value)}",
+    )
 
 
 def _set(ax: Axes, way: Literal["x", "y"], choices: Choices, written: Callable[[float], str]) -> None:

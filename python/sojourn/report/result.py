@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from .. import plot
 from ..errors import NotRecorded, SojournError
 from ..plot.choose import Crowded
-from ..plot.data import Shown, shown, swept
+from ..plot.data import Shown, runs, shown, swept
 from ..plot.keys import short, short_spec, written
 from ..plot.links import looking, place
 from ..remarks import remarks
-from ..tables import LINK, fairness, group_columns, legend, rows, telling
+from ..tables import LINK, brackets, fairness, group_columns, legend, rows, telling
 from ..units import on_axis, quantity
 from .over_time import WHOLE, Span, series
 from .pieces import Cell, Column, Figure, Piece, Section, Table, Value, no_picture
@@ -61,22 +61,29 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     pieces: list[Piece] = [f"note: {line}." for line in remarks(result)]
     pieces += [mean] if max(len(c.outcomes) for c in cases) > 1 else []
     pieces += [*fairness(result), *legend(result)]
+    above, fewer = len(pieces), list[str]()
     for part, columns, names, caption in (
         ("groups", group_columns(result), ("flow", "cc"), "Flows"),
         ("links", LINK, ("link",), "Links"),
     ):
         lines = list(rows(result, part, columns))
         kept = telling(lines, columns)
+        fewer = fewer or brackets(lines, columns)
         body: list[list[Value]] = []
         for row in lines:
             who: list[Value] = [row.name, short_spec(row.kind)] if len(names) == 2 else [row.name]
             body.append(
-                [*where[row.case], *who, row.n, *(Cell(columns[i].text(row.cells[i]), row.cells[i].mean) for i in kept)]
+                [
+                    *where[row.case],
+                    *who,
+                    row.n,
+                    *(Cell(columns[i].text(row.cells[i], row.n), row.cells[i].mean) for i in kept),
+                ]
             )
         units = [_unit(columns[i].title) for i in kept]
         if lines:
             pieces.append(Table([*heads, *names, "n", *(Column(name, unit) for name, unit in units)], body, caption))
-    return pieces
+    return [*pieces[:above], *fewer, *pieces[above:]]
 
 
 def _swept(value: str | None, among: Sequence[str]) -> Cell:
@@ -99,11 +106,12 @@ def figures(cases: Sequence[Shown]) -> list[Piece]:
     keys = swept(cases)
     made: list[Piece] = []
     repeats = max(len(c.outcomes) for c in cases)
+    pooled = f", of {many} together" if (many := runs(len(c.outcomes) for c in cases)) else ""
     numeric = [key for key, values in keys.items() if _numeric(values)]
     if len(cases) <= CASES_IN_A_CDF:
-        made += _drawn("cdf", cases, f"Queue delay{where} of the packets that left in the measure window.")
+        made += _drawn("cdf", cases, f"Queue delay{where} of the packets that left in the measure window{pooled}.")
     elif len(cases) <= CASES_IN_A_BOX:
-        made += _drawn("box", cases, f"Queue delay{where} in the measure window.")
+        made += _drawn("box", cases, f"Queue delay{where} in the measure window{pooled}.")
     if len(numeric) >= 2:
         for called, metric in (("Utilisation", "utilisation"), ("Mean queue delay", "queue_ms.mean")):
             heat = _drawn("heat", cases, f"{called}{where}, mean over repetitions.", metric=metric)
@@ -114,7 +122,8 @@ def figures(cases: Sequence[Shown]) -> list[Piece]:
             metric=["utilisation", "queue_ms.mean"], x=numeric[0],
         )  # fmt: skip
     if 1 < len(cases) <= CASES_IN_A_CDF:
-        what = "small: repetitions, large: means, ellipses: one standard deviation" if repeats > 2 else "means"
+        what = "small: repetitions, large: means" if repeats > 1 else "one run each"
+        what += ", ellipses: one standard deviation" if repeats > 2 else ""
         made += _drawn(
             "scatter", cases, f"Utilisation against queue delay{where} ({what}). Up and to the right is better."
         )

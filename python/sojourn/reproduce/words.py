@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..fitting import Column, fitted
-from ..stats import number
+from ..stats import number, spanned
 from ..units import quantity
 from .cells import VERDICTS, Cell, Comparison, Score
 
@@ -119,6 +119,10 @@ def table(comparison: Comparison, width: int = 160) -> RenderableType:
         before = cell.row
     order = [Text(sentence, style="" if kept else "red") for sentence, kept in order_sentences(comparison)]
     own = own_sentence(comparison)
+    counts = [cell.n for cell in comparison.cells if cell.n]
+    if counts:
+        percentiles = "; 20–80 %: their 20th and 80th percentile" if spread else ""
+        order.append(Text(f"ours: median over {spanned(counts, 'run')}{percentiles}", style="dim"))
     score = [Text(comparison.score, style="bold"), *([Text(own)] if own else [])]
     return Group(Text(heading(comparison), style="bold"), fitted(columns, rows, width), *order, *score)
 
