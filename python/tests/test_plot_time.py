@@ -125,6 +125,16 @@ def test_inner_variables_have_shades_of_their_own_flows_colour(why: Result) -> N
     ]
 
 
+def test_of_many_flows_every_kind_has_a_look_of_its_own() -> None:
+    text = "10Mbit/s 20ms 1BDP fifo: 4 cubic(beta=0.5), 4 cubic, 3 copa"
+    ax = drawn(sj.run(text, set={"run.duration": "1 s"}, series="50ms"), panels="throughput").axes[0]
+    flows = [line for line in ax.lines if line.get_label() != "bottleneck rate"]
+    assert len(flows) == 11
+    assert len({(line.get_color(), str(line.get_linestyle())) for line in flows}) == 3
+    named = [line for line in flows if not line.get_label().startswith("_")]
+    assert len(named) == len({line.get_color() for line in named}) == 3
+
+
 def test_the_first_flow_of_several_is_drawn_alone() -> None:
     result = sj.run("10Mbit/s 20ms 1BDP fifo: 3 cubic", set={"run.duration": "2 s"}, series="100ms")
     group, alone = (drawn(result, panels="throughput", flows=flows).axes[0] for flows in ("cubic", "flow.cubic"))

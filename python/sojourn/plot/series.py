@@ -153,9 +153,12 @@ def _names(given: Sequence[str] | str | None) -> list[str] | None:
 
 def _looks(case: Shown, picked: Sequence[int]) -> dict[int, style.Look]:
     ccs = [str(case.flows[i]["cc"]) for i in picked]
-    many = len(picked) > usual.NAMED_FLOWS
-    looks = [style.Look(style.colour_of(cc)) for cc in ccs] if many else style.looks([(cc, "") for cc in ccs])
-    return dict(zip(picked, looks, strict=True))
+    if len(picked) <= usual.NAMED_FLOWS:
+        return dict(zip(picked, style.looks([(cc, "") for cc in ccs]), strict=True))
+    # The legend names kinds, so that flows of one look alike and those of two do not.
+    kinds = list(dict.fromkeys(ccs))
+    look = dict(zip(kinds, style.looks([(kind, "") for kind in kinds]), strict=True))
+    return {flow: look[cc] for flow, cc in zip(picked, ccs, strict=True)}
 
 
 def _kinds(
