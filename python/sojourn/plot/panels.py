@@ -210,8 +210,8 @@ def queue(ax: Axes, view: View, drops: pl.DataFrame) -> None:
     ax.step(t, y, where="post", color=style.FAINT, linewidth=0.6)
     top = max(float(np.nanmax(y)) if len(y) else 0.0, 1.0)
     kinds = [(times, word, marker, colour) for times, word, marker, colour in (
-        (*_losses(view, drops, "dropped"), "x", style.VERMILLION),
-        (*_losses(view, drops, "marked"), "^", style.BLUE),
+        (*_losses(view, drops, "dropped"), "x", style.DROPS),
+        (*_losses(view, drops, "marked"), "^", style.MARKS),
     ) if len(times)]  # fmt: skip
     for row, (times, label, marker, colour) in enumerate(kinds):
         at = samples.apart(times, span)

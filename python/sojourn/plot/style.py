@@ -56,6 +56,9 @@ DASHES: tuple[Any, ...] = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5,
 # Ink and rules are colours that nothing else uses, so that a page can turn them into its own (dark mode).
 INK, FAINT, RULE = "#1a1b1d", "#6b6e73", "#dcdde0"
 
+# A link's: in a hue they would be some algorithm's.
+DROPS, MARKS = INK, FAINT
+
 # The colours of values, and where the brightest of them is that shows as a line on paper.
 VALUES, BRIGHTEST = "cividis", 0.85
 

@@ -316,7 +316,7 @@ def _ticks(events: pl.DataFrame, picked: Sequence[int], summing: Collection[int]
 def _losses(link: pl.DataFrame) -> tuple[list[Tick], str]:
     """The first steps in which the queue dropped or marked packets, and words on those that are not among them."""
     made, more = [], ""
-    for what, word, colour in (("dropped", "drops", style.VERMILLION), ("marked", "marks", style.BLUE)):
+    for what, word, colour in (("dropped", "drops", "ink"), ("marked", "marks", "faint")):
         counts = column(link, what)
         at = np.flatnonzero(counts)
         for i in at[:MOST_TICKS]:
