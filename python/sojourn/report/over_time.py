@@ -202,7 +202,7 @@ def _inner_panels(case: Shown, variables: pl.DataFrame, inside: Inside, whose: s
 
 
 def _inner_line(variable: inner.Variable, values: Floats, whose: str = "") -> Line:
-    return Line(f"{variable.label}{whose}", values, _ink(variable.colour), dashed=variable.dash != "solid",
+    return Line(f"{variable.label}{whose}", values, ink(variable.colour), dashed=variable.dash != "solid",
                 stepped=True, dots=variable.dots)  # fmt: skip
 
 
@@ -304,7 +304,7 @@ def _ticks(events: pl.DataFrame, picked: Sequence[int], summing: Collection[int]
         made.append(
             Tick(
                 float(row["time_s"]),
-                _ink(style.cause_colour(cause)),
+                ink(style.cause_colour(cause)),
                 f"{name} {cause.replace('_', ' ')}",
                 note,
                 cause.replace("_", " "),
@@ -331,6 +331,6 @@ def values(event: Mapping[str, Any], summing: Collection[int] = ()) -> list[str]
     return [f"{name.replace('_', ' ')} {text}" for name, _, text in named_values(event, summing=summing)]
 
 
-def _ink(colour: str) -> str:
+def ink(colour: str) -> str:
     """The page's own ink where a figure uses paper's."""
     return "ink" if colour == style.INK else colour
