@@ -226,7 +226,7 @@ def _sample(ran: Ran, rows: Sequence[Row]) -> str:
 def _over_time(ran: Ran) -> Section:
     """Delay, queue and open connections in steps, a drawing per queue and a line per congestion control."""
     from .. import report
-    from ..report.over_time import ink
+    from ..report.over_time import ink, strokes
     from . import steady
 
     link = ran.scenario.measures[0].metric.split(".")[1]
@@ -243,7 +243,10 @@ def _over_time(ran: Ran) -> Section:
         drawn = {cc: steady.trace(outcome, link) for cc, outcome in lines}
         panels = []
         for name, unit, column in (("Delay", "ms", "delay_ms"), ("Queue", "packets", "queue_packets")):
-            curves = [report.Line(cc, steps[column], ink(seen[cc].colour)) for cc, steps in drawn.items()]
+            curves = [
+                report.Line(cc, steps[column], ink(seen[cc].colour), dash=strokes(seen[cc].dash))
+                for cc, steps in drawn.items()
+            ]
             panels.append(report.Panel(name, unit, curves))
         time = next(iter(drawn.values()))["t_s"]
         settled = {cc: steady.of(outcome, link) for cc, outcome in lines}
