@@ -125,6 +125,19 @@ def test_inner_variables_have_shades_of_their_own_flows_colour(why: Result) -> N
     ]
 
 
+def test_throughput_is_a_mean_over_more_than_single_packets() -> None:
+    slow = sj.run("8kbit/s 1s 20p fifo: cubic", set={"run.duration": "30 s"}, series="100ms")
+    for panel in ("throughput", "goodput"):
+        ax = drawn(slow, panels=panel).axes[0]
+        assert ax.get_ylabel().endswith("mean\nover 6 s")
+        assert 0 < max(ax.lines[0].get_ydata()) < 1.3 * 8e-3
+    fast = sj.run("10Mbit/s 80ms 1BDP fifo: cubic", set={"run.duration": "5 s"}, series="10ms")
+    assert drawn(fast).axes[0].get_ylabel() == "Throughput\nMbit/s, mean\nover 0.08 s"
+    assert drawn(fast, smooth=0.5).axes[0].get_ylabel().endswith("over 0.5 s")
+    coarse = sj.run("10Mbit/s 10ms 1BDP fifo: cubic", set={"run.duration": "5 s"}, series="100ms")
+    assert drawn(coarse).axes[0].get_ylabel().endswith("over 0.1 s"), "the series' own steps"
+
+
 def test_of_many_flows_every_kind_has_a_look_of_its_own() -> None:
     text = "10Mbit/s 20ms 1BDP fifo: 4 cubic(beta=0.5), 4 cubic, 3 copa"
     ax = drawn(sj.run(text, set={"run.duration": "1 s"}, series="50ms"), panels="throughput").axes[0]
