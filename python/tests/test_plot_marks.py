@@ -14,6 +14,7 @@ from test_reproduce import TABLE, USED, cell
 import sojourn as sj
 from sojourn import plot, reproduce
 from sojourn.plot import data, published, style
+from sojourn.report.over_time import over_time
 from sojourn.result import Result
 
 UNDERSCORES = """
@@ -47,6 +48,20 @@ def with_link(result: Result, **figures: Any) -> Result:
         summary["links"][0] |= {key: values[outcome.repetition] for key, values in figures.items()}
         made.append(replace(outcome, raw=json.dumps(summary)))
     return replace(result, outcomes=tuple(made))
+
+
+def test_drops_and_marks_have_the_colours_of_no_algorithm() -> None:
+    line = "4Mbit/s 40ms 10p codel(ecn=true): cubic ecn, newreno"
+    result = sj.run(line, set={"run.duration": "10 s"}, series="100ms")
+    with style.styled():
+        queue = plot.make("time", data.shown(result), panels="queue").axes[0]
+    marks = {line.get_marker(): line.get_color() for line in queue.lines if line.get_marker() in "x^"}
+    assert set(marks) == {"x", "^"} and len(set(marks.values())) == 2
+    page = over_time(data.shown(result)[0], 0)
+    assert page is not None
+    ticks = {tick.colour for tick in page.panels[3].ticks}
+    assert ticks == {"ink", "faint"}
+    assert not {*marks.values(), *ticks} & {style.colour_of(cc) for cc in sj.list_cc()}
 
 
 def test_a_load_beyond_the_rate_is_in_view() -> None:

@@ -334,6 +334,25 @@ def test_shades_of_one_hue_are_far_from_those_of_another(queues: list[str]) -> N
     assert min(np.abs(np.subtract(a, b)).sum() for a in looks[:half] for b in looks[half:]) > 0.25
 
 
+@pytest.mark.parametrize("place", [0.0, 0.2, 0.5, 0.85, 1.0])
+def test_shades_show_on_paper_and_on_a_dark_page(place: float) -> None:
+    for colour in {*style.PALETTE, style.colour_of("none")}:
+        bright = style.luminance(style.shade(colour, place)) + 0.05
+        # Orange and sky are paler than this themselves.
+        assert 1.05 / bright >= min(2.45, 1.04 / (style.luminance(colour) + 0.05)), colour
+        assert bright / (style.luminance("#16181b") + 0.05) >= 2.45, colour
+    for look in style.row(12):
+        assert (style.luminance(look.colour) + 0.05) / (style.luminance("#16181b") + 0.05) >= 1.9
+
+
+@pytest.mark.parametrize("many", [2, 3, 5])
+def test_every_shade_of_sky_is_clearly_paler_than_any_of_blue(many: int) -> None:
+    blue, sky = (style.looks([(cc, "fifo") for cc in ("cubic", "bbr") for _ in range(many)])[k::] for k in (0, many))
+    lights = [[style.luminance(look.colour) + 0.05 for look in looks[:many]] for looks in (blue, sky)]
+    assert min(lights[1]) / max(lights[0]) >= 2
+    assert len({look.colour for look in (*blue[:many], *sky[:many])}) == 2 * many
+
+
 def test_controls_that_share_a_hue_do_not_look_alike() -> None:
     assert style.colour_of("chd") == style.colour_of("hldg")
     looks = style.looks([(cc, "fifo") for cc in ("hldg", "chd", "cubic")])

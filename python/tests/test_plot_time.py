@@ -125,6 +125,29 @@ def test_inner_variables_have_shades_of_their_own_flows_colour(why: Result) -> N
     ]
 
 
+def test_throughput_is_a_mean_over_more_than_single_packets() -> None:
+    slow = sj.run("8kbit/s 1s 20p fifo: cubic", set={"run.duration": "30 s"}, series="100ms")
+    for panel in ("throughput", "goodput"):
+        ax = drawn(slow, panels=panel).axes[0]
+        assert ax.get_ylabel().endswith("mean\nover 6 s")
+        assert 0 < max(ax.lines[0].get_ydata()) < 1.3 * 8e-3
+    fast = sj.run("10Mbit/s 80ms 1BDP fifo: cubic", set={"run.duration": "5 s"}, series="10ms")
+    assert drawn(fast).axes[0].get_ylabel() == "Throughput\nMbit/s, mean\nover 0.08 s"
+    assert drawn(fast, smooth=0.5).axes[0].get_ylabel().endswith("over 0.5 s")
+    coarse = sj.run("10Mbit/s 10ms 1BDP fifo: cubic", set={"run.duration": "5 s"}, series="100ms")
+    assert drawn(coarse).axes[0].get_ylabel().endswith("over 0.1 s"), "the series' own steps"
+
+
+def test_of_many_flows_every_kind_has_a_look_of_its_own() -> None:
+    text = "10Mbit/s 20ms 1BDP fifo: 4 cubic(beta=0.5), 4 cubic, 3 copa"
+    ax = drawn(sj.run(text, set={"run.duration": "1 s"}, series="50ms"), panels="throughput").axes[0]
+    flows = [line for line in ax.lines if line.get_label() != "bottleneck rate"]
+    assert len(flows) == 11
+    assert len({(line.get_color(), str(line.get_linestyle())) for line in flows}) == 3
+    named = [line for line in flows if not line.get_label().startswith("_")]
+    assert len(named) == len({line.get_color() for line in named}) == 3
+
+
 def test_the_first_flow_of_several_is_drawn_alone() -> None:
     result = sj.run("10Mbit/s 20ms 1BDP fifo: 3 cubic", set={"run.duration": "2 s"}, series="100ms")
     group, alone = (drawn(result, panels="throughput", flows=flows).axes[0] for flows in ("cubic", "flow.cubic"))

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import sojourn
 from sojourn._engine import check, read
 from sojourn.commas import entries
 from sojourn.errors import SpecError
 from sojourn.plot import style
 from sojourn.suite import NAMES, Ran, Row, Rows, find, run, verdict
-from sojourn.suite.drawn import curves, placed
+from sojourn.suite.drawn import curves, dots, placed
 from sojourn.suite.labels import labels, settings_in_common
 from sojourn.suite.run import experiment, setting
 from sojourn.suite.show import page, terminal
@@ -140,7 +141,8 @@ def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
         text = page(answer, tmp_path / "page.html").read_text("utf-8")
         assert text.count("<svg") == 1
         assert "Without a place on this axis, and in the table alone: red(min=2, max=6)." in text
-        assert "Settled after" in text
+        assert re.search(r"red\(min=2, max=6\)\. Each point is .*\(n = \d+, seeds? \d", text)
+        assert re.search(r", the run of seed \d+\. Settled after", text)
         assert "1 scenario, " in text
         assert "How to repeat it" in text
         assert answer.scenarios[0].result.digest in text
@@ -230,6 +232,20 @@ def test_a_setting_of_a_queue_is_read_with_its_unit(queue: str, name: str, numbe
     assert setting(case, "link.bottleneck.queue", name) == number
 
 
+def test_dots_have_the_colours_of_their_controls_and_hide_none() -> None:
+    scenario = next(one for one in find("rfc7928").scenarios if one.name == "congestion")
+    figures = {measure.name: 1.0 for measure in scenario.measures}
+    ccs, aqms = ("newreno", "cubic", "hldg"), ("fifo", "pie")
+    rows = [Row("congestion", cc, aqm, None, {}, figures, 1) for cc in ccs for aqm in aqms]
+    ran = Ran(scenario, None, Rows(rows), ())  # type: ignore[arg-type]
+    with style.styled():
+        panel = dots(ran, rows).axes[0]
+    assert [line.get_color() for line in panel.lines] == [style.colour_of(cc) for cc in ccs]
+    places = [float(y) for line in panel.lines for y in line.get_ydata()]
+    assert len(set(places)) == len(rows)
+    assert sorted(round(y) for y in places) == [0] * len(ccs) + [1] * len(ccs)
+
+
 def test_queues_that_differ_are_lines_of_their_own_and_defaults_have_a_place() -> None:
     asked = [f"codel(target=20ms{ms}, limit={limit})" for limit in (850, 10240) for ms in (", interval=25ms", "")]
     asked += ["fq_codel(target=10ms)", "fq_pie", "fifo", "red"]
@@ -259,3 +275,4 @@ def test_queues_that_differ_are_lines_of_their_own_and_defaults_have_a_place() -
     }
     looks = {(line.get_color(), line.get_marker()) for line in panel.lines}
     assert len(looks) == len(drawn)
+    assert not {line.get_color() for line in panel.lines} & {style.colour_of(cc) for cc in sojourn.list_cc()}

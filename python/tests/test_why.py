@@ -13,7 +13,7 @@ import pytest
 import sojourn as sj
 from sojourn import plot
 from sojourn._types import Record
-from sojourn.plot import data, style
+from sojourn.plot import data, inner, style
 from sojourn.plot.why import named_values, note
 from sojourn.report.provenance import command
 
@@ -219,6 +219,27 @@ def test_a_page_has_lanes_inner_variables_and_a_close_view(result, tmp_path):
         assert all(window["lanes"][tick[4]] in tick[2] for tick in window["ticks"])
         assert {"shadow of hldg", "BDP of hldg"} <= {line["name"] for line in window["lines"]}
     assert len(close["time"]) < len(whole["time"])
+
+
+def test_a_page_draws_inner_variables_as_figures_do():
+    from sojourn.report.over_time import over_time, strokes
+
+    text = "12Mbit/s 40ms 1BDP fifo: newreno, hldg"
+    both = sj.run(text, set={"run.duration": "8 s"}, series="20ms", events=True)
+    page = over_time(data.shown(both)[0], 0)
+    assert page is not None
+    axes = {ax.get_ylabel().split("\n")[0]: ax for ax in drawn(both, why=True).axes}
+    gradient = next(panel for panel in page.panels if panel.name.startswith("Gradient"))
+    shown = {line.get_label(): line for line in axes["Gradient"].lines}
+    assert len(gradient.lines) >= 4
+    for line in gradient.lines:
+        there = shown[line.name].get_color()
+        assert line.colour == {style.INK: "ink"}.get(there, there), line.name
+    assert len({(line.colour, line.dash, line.width) for line in gradient.lines}) == len(gradient.lines)
+    beside = {line.name: line.dash for line in page.panels[1].lines if "hldg" in line.name}
+    assert beside["shadow of hldg"] == strokes(inner.WINDOWS["shadow"][1])
+    assert beside["BDP of hldg"] == strokes(inner.WINDOWS["bdp"][1]) != beside["shadow of hldg"]
+    assert {tick.colour for tick in page.panels[1].ticks} == {style.colour_of("newreno"), style.colour_of("hldg")}
 
 
 def test_a_page_names_modes_as_figures_do():

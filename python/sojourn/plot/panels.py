@@ -25,6 +25,10 @@ NAMED_FLOWS = 8
 # Where rounds would be more than dots beside each other they only hide the line.
 MOST_ROUNDS = 200
 DASHED = (0, (3, 2))
+#: Of so many packets one more or less is a quarter of the rate.
+PACKETS, PACKET_BITS = 4, 1500 * 8
+#: Fewer means are no line over time.
+FEWEST_MEANS = 5
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,20 @@ class View:
 
     @property
     def width(self) -> float:
-        """Seconds that a mean is over."""
-        return self.smooth if self.smooth is not None else (self.span[1] - self.span[0]) / 250
+        """Seconds that a mean is over, by default no fewer than a round trip or some packets take: else these show."""
+        if self.smooth is not None:
+            return self.smooth
+        whole = self.span[1] - self.span[0]
+        trip = max(float(self.case.flows[i].get("base_rtt_ms") or 0.0) for i in self.flows) / 1e3
+        mbps = float(self.case.links[self.case.bottleneck].get("rate_mbps") or 0.0) if self.case.links else 0.0
+        packets = PACKETS * PACKET_BITS / (1e6 * mbps) if mbps else 0.0
+        return max(whole / (50 if self.zoomed else 250), min(max(trip, packets), whole / FEWEST_MEANS))
+
+    @property
+    def mean(self) -> str:
+        """The same in words: a series with longer steps is drawn as it is."""
+        step = samples.step(self.series)
+        return f"mean\nover {self.width if self.width > 1.5 * step else step:.2g} s"
 
     @property
     def whose(self) -> str:
@@ -93,13 +109,12 @@ def throughput(ax: Axes, view: View, labels: Labels) -> None:
     for i, look in view.looks.items():
         t, y = samples.averaged(*samples.line(view.series, i, "throughput_mbps", span), view.width)
         ax.plot(t, y, color=look.colour, linestyle=look.dash, linewidth=view.thin, label=labels.get(i))
-    width = max(view.width, samples.step(view.series))
-    rate = rates.steps(case, case.bottleneck, span, width) if case.links else None
+    rate = rates.steps(case, case.bottleneck, span, max(view.width, samples.step(view.series))) if case.links else None
     if rate is not None:
         label = "bottleneck rate" if case.place == "bottleneck" else f"rate of {case.place}"
         ax.step(*rate, where="post", color=style.FAINT, linewidth=0.7, linestyle=(0, (4, 2)), label=label, zorder=1)
     ax.set_ylim(bottom=0)
-    ax.set_ylabel("Throughput\nMbit/s")
+    ax.set_ylabel(f"Throughput\nMbit/s, {view.mean}")
     style.legend_above(ax)
 
 
@@ -210,8 +225,8 @@ def queue(ax: Axes, view: View, drops: pl.DataFrame) -> None:
     ax.step(t, y, where="post", color=style.FAINT, linewidth=0.6)
     top = max(float(np.nanmax(y)) if len(y) else 0.0, 1.0)
     kinds = [(times, word, marker, colour) for times, word, marker, colour in (
-        (*_losses(view, drops, "dropped"), "x", style.VERMILLION),
-        (*_losses(view, drops, "marked"), "^", style.BLUE),
+        (*_losses(view, drops, "dropped"), "x", style.DROPS),
+        (*_losses(view, drops, "marked"), "^", style.MARKS),
     ) if len(times)]  # fmt: skip
     for row, (times, label, marker, colour) in enumerate(kinds):
         at = samples.apart(times, span)

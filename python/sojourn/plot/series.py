@@ -45,9 +45,10 @@ def time(
 ) -> Figure:
     """Stacked panels of one case and repetition (default the first), between `start` and `stop` seconds.
 
-    Top to bottom: throughput (mean over `smooth` seconds, default a 250th of the span), cwnd with ssthresh dashed,
-    RTT with base RTT dashed and queue delay filled, queue length with drops (×) and marks (▲). With `why`, every
-    cause is a coloured tick in a lane of its own under cwnd, and the algorithm's inner variables are further panels.
+    Top to bottom: throughput (mean over `smooth` seconds, default a 250th of the span, or an RTT or the time of some
+    packets where these are longer), cwnd with ssthresh dashed, RTT with base RTT dashed and queue delay filled, queue
+    length with drops (×) and marks (▲). With `why`, every cause is a coloured tick in a lane of its own under cwnd, and
+    the algorithm's inner variables are further panels.
     `panels` chooses by name, such as `"cwnd, delay, gradient, probability"` or a list of them; any recorded variable is
     one, and so are `goodput`, `ackseq` (bytes acknowledged by then), `owd` (one-way delay) and `loss`.
 
@@ -70,10 +71,6 @@ def time(
     if smooth is not None and smooth >= span[1] - span[0]:
         raise SpecError(f"smooth={smooth:g}: a mean over more than the {span[1] - span[0]:g} s shown has no line")
     zoomed = start is not None or stop is not None
-    if smooth is None and zoomed:
-        # In a close view, what a round trip delivered: less would be single packets.
-        rtt = max(float(one.flows[i].get("base_rtt_ms") or 0.0) for i in picked) / 1e3
-        smooth = max(rtt, (span[1] - span[0]) / 50)
     names = _names(panels)
     if names == []:
         raise SpecError(f"panels is empty; name some of {', '.join(HEIGHTS)}, or leave it out")
@@ -82,6 +79,8 @@ def time(
         _explained(one, table(one, "events", run), every)
     looks, about = _looks(one, picked), inner.subject(every, picked)
     view = usual.View(one, series, links, looks, span, smooth, zoomed, about)
+    if zoomed:  # in a close view losses are counted over what a mean is over, too
+        view = replace(view, smooth=view.width)
     variables = inner.of_flow(every, picked, one.bottleneck)
     lanes = []
     if why and "cwnd" in (names or PANELS):
@@ -153,9 +152,12 @@ def _names(given: Sequence[str] | str | None) -> list[str] | None:
 
 def _looks(case: Shown, picked: Sequence[int]) -> dict[int, style.Look]:
     ccs = [str(case.flows[i]["cc"]) for i in picked]
-    many = len(picked) > usual.NAMED_FLOWS
-    looks = [style.Look(style.colour_of(cc)) for cc in ccs] if many else style.looks([(cc, "") for cc in ccs])
-    return dict(zip(picked, looks, strict=True))
+    if len(picked) <= usual.NAMED_FLOWS:
+        return dict(zip(picked, style.looks([(cc, "") for cc in ccs]), strict=True))
+    # The legend names kinds, so that flows of one look alike and those of two do not.
+    kinds = list(dict.fromkeys(ccs))
+    look = dict(zip(kinds, style.looks([(kind, "") for kind in kinds]), strict=True))
+    return {flow: look[cc] for flow, cc in zip(picked, ccs, strict=True)}
 
 
 def _kinds(

@@ -56,8 +56,16 @@ DASHES: tuple[Any, ...] = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5,
 # Ink and rules are colours that nothing else uses, so that a page can turn them into its own (dark mode).
 INK, FAINT, RULE = "#1a1b1d", "#6b6e73", "#dcdde0"
 
+# A link's: in a hue they would be some algorithm's.
+DROPS, MARKS = INK, FAINT
+
+# How far a shade's hue turns, and luminances that have a contrast of 2.5 with paper and with a dark page.
+TURN, PALEST, DEEPEST = 0.05, 0.37, 0.0985
+
 # The colours of values, and where the brightest of them is that shows as a line on paper.
 VALUES, BRIGHTEST = "cividis", 0.85
+# And where the darkest is that still does on a dark page.
+DARKEST = 0.25
 
 # Back-offs in warm colours, everything that gives the window back or lets it be in cold ones.
 CAUSES = {
@@ -177,7 +185,7 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
             marker = MARKERS[names.index(queues[index]) % len(MARKERS)]
         if len(twins) > 1:
             reach = _reach(several, alone, len(names), len(twins))
-            colour = shade(colour, 0.5 + reach * (place / (len(twins) - 1) - 0.5))
+            colour = _shaded(colour, place / (len(twins) - 1), reach, {BLUE, SKY} <= set(hues))
             if len(names) == 1:  # else they already say which queue
                 marker = MARKERS[(MARKERS.index(marker) + place) % len(MARKERS)]
                 dash = DASHES[place % len(DASHES)]
@@ -188,25 +196,60 @@ def looks(lines: Sequence[tuple[str, str]]) -> list[Look]:
 def _reach(several: bool, alone: bool, queues: int, twins: int) -> float:
     """How much of a hue's shades twins run through.
 
-    Blue and sky meet at the ends of theirs, and the palest of one hue is near another: beside other hues they stay in
-    the middle, the more so where dashes or markers tell them apart, too.
+    The palest of one hue is near another: beside other hues they stay in the middle, the more so where dashes or
+    markers tell them apart, too.
     """
     if several:
         return 0.4 if alone or queues == 1 else 0.6
     return 0.7 if alone and queues > 1 and twins <= len(DASHES) else 1.0
 
 
-def shade(colour: str, place: float) -> str:
-    """A shade of `colour`: the palest that shows on paper at 0, a deep one at 1, the colour itself near the middle.
+def _shaded(colour: str, place: float, reach: float, both: bool) -> str:
+    """The shade that twins at `place`, 0 to 1, of a hue have.
+
+    Blue and sky are of one hue: where `both` are there, one has shades from itself on down and the other from itself on
+    up, which turn away from each other.
+    """
+    if both and colour in (BLUE, SKY):
+        middle = 0.5 + (reach if colour == BLUE else -reach) / 2
+        return shade(colour, middle + reach * (place - 0.5), -1.6 * TURN)
+    return shade(colour, 0.5 + reach * (place - 0.5))
+
+
+def shade(colour: str, place: float, turn: float = TURN) -> str:
+    """A shade of `colour`: the palest that shows on paper at 0, the deepest that does on a dark page at 1, the colour
+    itself near the middle.
 
     The hue turns a little on the way, so that neighbours stay apart in more than lightness.
     """
-    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
+    hue, _, saturation = colorsys.rgb_to_hls(*_rgb(colour))
     pull = 2 * place - 1
-    light += (0.63 - light) * max(-pull, 0.0) + (0.2 - light) * max(pull, 0.0)
-    hue = (hue - 0.05 * pull) % 1.0
-    return "#" + "".join(f"{round(255 * c):02x}" for c in colorsys.hls_to_rgb(hue, light, saturation))
+    if abs(pull) < 1e-9:
+        return colour.lower()
+    own = luminance(colour)
+    end = max(PALEST, own) if pull < 0 else min(DEEPEST, own)
+    # Between cube roots, which are even steps to the eye.
+    wanted = (own ** (1 / 3) + abs(pull) * (end ** (1 / 3) - own ** (1 / 3))) ** 3
+    low, high = 0.0, 1.0
+    for _ in range(16):
+        middle = (low + high) / 2
+        low, high = (middle, high) if luminance(_hls(hue - turn * pull, middle, saturation)) < wanted else (low, middle)
+    return _hls(hue - turn * pull, high, saturation)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of WCAG 2, by which contrast is (brighter + 0.05) / (darker + 0.05)."""
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _rgb(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return red, green, blue
+
+
+def _hls(hue: float, light: float, saturation: float) -> str:
+    return "#" + "".join(f"{round(255 * c):02x}" for c in colorsys.hls_to_rgb(hue % 1.0, light, saturation))
 
 
 def row(count: int) -> list[Look]:
@@ -214,7 +257,7 @@ def row(count: int) -> list[Look]:
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    colours = colormaps[VALUES](np.linspace(0.0, BRIGHTEST, count)) if count > 1 else [INK]
+    colours = colormaps[VALUES](np.linspace(DARKEST, BRIGHTEST, count)) if count > 1 else [INK]
     return [
         Look(to_hex(colour), DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)]) for i, colour in enumerate(colours)
     ]

@@ -117,7 +117,7 @@ def draw(ax: Axes, name: str, view: View, labels: Labels, drops: pl.DataFrame) -
         within = (t >= span[0]) & (t <= span[1])
         ax.plot(t[within], y[within], **how, label=labels.get(i))
     ax.set_ylim(bottom=0)
-    ax.set_ylabel(PANELS[name])
+    ax.set_ylabel(f"{PANELS[name]}, {view.mean}" if name == "goodput" else PANELS[name])
     style.legend_above(ax)
 
 

@@ -70,13 +70,14 @@ def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHO
     picked = list(range(min(len(case.flows), FLOWS_OVER_TIME)))
     own = inner.of_flow(variables, picked, case.bottleneck)
     about = inner.subject(variables, picked)
+    looks = _looks(case, picked)
     whose = str(case.flows[about]["name"]) if len(case.flows) > 1 else ""
-    further = _inner(own, time, about in case.summing)
+    further = _inner(own, time, about in case.summing, looks[about].colour)
     values = _of_flows(flows, picked, time, smooth) | _of_link(case, link, step, smooth)
     values["inner"] = [y for _, _, y in further]
     at, values = _thinned(time, values, points)
     inside = [(panel, variable, y) for (panel, variable, _), y in zip(further, values["inner"], strict=True)]
-    ticks, cut_off = _ticks(events, picked, case.summing)
+    ticks, cut_off = _ticks(events, looks, case.summing)
     lost, more_lost = _losses(link)
     window, cut = _window(case, picked, values, inside, whose, ticks)
     panels = [
@@ -144,12 +145,15 @@ def _lines(case: Shown, picked: Sequence[int], values: Sequence[Floats], word: s
     """A line per flow. Datagrams have no window and no RTT, nor has a flow an ssthresh before its first back-off: no
     line, no name.
     """
-    looks = style.looks([(str(case.flows[i]["cc"]), "") for i in picked])
     return [
-        Line(f"{flow_label(case.flows[i])}{word}", line, look.colour, **kind)
-        for i, look, line in zip(picked, looks, values, strict=True)
+        Line(f"{flow_label(case.flows[i])}{word}", line, look.colour, dash=() if word else strokes(look.dash), **kind)
+        for (i, look), line in zip(_looks(case, picked).items(), values, strict=True)
         if np.isfinite(line).any()
     ]
+
+
+def _looks(case: Shown, picked: Sequence[int]) -> dict[int, style.Look]:
+    return dict(zip(picked, style.looks([(str(case.flows[i]["cc"]), "") for i in picked]), strict=True))
 
 
 def _throughput(case: Shown, picked: Sequence[int], values: Values) -> Panel:
@@ -202,8 +206,8 @@ def _inner_panels(case: Shown, variables: pl.DataFrame, inside: Inside, whose: s
 
 
 def _inner_line(variable: inner.Variable, values: Floats, whose: str = "") -> Line:
-    return Line(f"{variable.label}{whose}", values, _ink(variable.colour), dashed=variable.dash != "solid",
-                stepped=True, dots=variable.dots)  # fmt: skip
+    return Line(f"{variable.label}{whose}", values, ink(variable.colour), dash=strokes(variable.dash),
+                stepped=True, dots=variable.dots, width=variable.width)  # fmt: skip
 
 
 def _base_rtts(case: Shown, flows: Sequence[int], time: Floats) -> list[Line]:
@@ -226,8 +230,10 @@ def _between(frame: pl.DataFrame, span: Span) -> pl.DataFrame:
     return frame
 
 
-def _inner(frame: pl.DataFrame, time: Floats, summed: bool) -> list[tuple[inner.Inner | None, inner.Variable, Floats]]:
-    """Inner variables with their panel (None: under the window) on the link's times."""
+def _inner(
+    frame: pl.DataFrame, time: Floats, summed: bool, colour: str
+) -> list[tuple[inner.Inner | None, inner.Variable, Floats]]:
+    """Inner variables in their flow's colour, with their panel (None: under the window), on the link's times."""
     if frame.is_empty():
         return []
     whole = (-np.inf, np.inf)
@@ -246,7 +252,7 @@ def _inner(frame: pl.DataFrame, time: Floats, summed: bool) -> list[tuple[inner.
         t, y = inner.values(frame, name, whole)
         if len(y) and np.nanmax(y, initial=0.0) > 0:
             put(None, inner.Variable(name, label, dash=dash), t, y / 1e3)
-    for panel in inner.chosen(frame, None, whole, summed):
+    for panel in (panel.of(colour) for panel in inner.chosen(frame, None, whole, summed)):
         for variable, t, y in inner.lines(frame, panel, whole):
             put(panel, variable, t, y)
     return found
@@ -279,13 +285,13 @@ def _moving_mean(values: Floats, width: int) -> Floats:
     return np.where(good, sums / np.maximum(counts, 1), np.nan)
 
 
-def _ticks(events: pl.DataFrame, picked: Sequence[int], summing: Collection[int]) -> tuple[list[Tick], str]:
+def _ticks(events: pl.DataFrame, looks: Mapping[int, style.Look], summing: Collection[int]) -> tuple[list[Tick], str]:
     """The first ticks, as many as a page bears, and words on those that are not among them."""
     if events.is_empty():
         return [], ""
     import polars as pl
 
-    every = events.filter(pl.col("flow").is_in(list(picked))).sort("time_s")
+    every = events.filter(pl.col("flow").is_in(list(looks))).sort("time_s")
     mine, left_out = every.head(MOST_TICKS), every.height - MOST_TICKS
     cut_off = (
         f" {left_out} of {every.height} window changes are not drawn, those after {mine['time_s'][-1]:.3f} s: "
@@ -304,7 +310,8 @@ def _ticks(events: pl.DataFrame, picked: Sequence[int], summing: Collection[int]
         made.append(
             Tick(
                 float(row["time_s"]),
-                _ink(style.cause_colour(cause)),
+                # Lanes bear the causes' names: of several flows the colour says which one it was.
+                looks[int(row["flow"])].colour if len(looks) > 1 else ink(style.cause_colour(cause)),
                 f"{name} {cause.replace('_', ' ')}",
                 note,
                 cause.replace("_", " "),
@@ -316,7 +323,7 @@ def _ticks(events: pl.DataFrame, picked: Sequence[int], summing: Collection[int]
 def _losses(link: pl.DataFrame) -> tuple[list[Tick], str]:
     """The first steps in which the queue dropped or marked packets, and words on those that are not among them."""
     made, more = [], ""
-    for what, word, colour in (("dropped", "drops", style.VERMILLION), ("marked", "marks", style.BLUE)):
+    for what, word, colour in (("dropped", "drops", "ink"), ("marked", "marks", "faint")):
         counts = column(link, what)
         at = np.flatnonzero(counts)
         for i in at[:MOST_TICKS]:
@@ -331,6 +338,11 @@ def values(event: Mapping[str, Any], summing: Collection[int] = ()) -> list[str]
     return [f"{name.replace('_', ' ')} {text}" for name, _, text in named_values(event, summing=summing)]
 
 
-def _ink(colour: str) -> str:
-    """The page's own ink where a figure uses paper's."""
-    return "ink" if colour == style.INK else colour
+def ink(colour: str) -> str:
+    """The page's own ink, or grey, where a figure uses paper's."""
+    return {style.INK: "ink", style.FAINT: "faint"}.get(colour, colour)
+
+
+def strokes(dash: Any) -> tuple[float, ...]:
+    """A figure's dash pattern as a page's lines have it."""
+    return () if dash == "solid" else tuple(float(length) for length in dash[1])

@@ -71,6 +71,10 @@ class Line:
     filled: bool = False
     stepped: bool = False
     dots: bool = False
+    dash: tuple[float, ...] = ()
+    """Lengths of strokes and gaps in widths of the line; without any, a dashed line has the usual ones."""
+    width: float = 1.0
+    """Beside that of other lines."""
 
 
 @dataclass(frozen=True)

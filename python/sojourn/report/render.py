@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import writing
 from ..stats import number
-from .pieces import Badges, Cell, Code, Column, Facts, Figure, Floats, Page, Piece, Section, Series, Table, Value
+from .pieces import Badges, Cell, Code, Column, Facts, Figure, Floats, Line, Page, Piece, Section, Series, Table, Value
 
 SHORT = 20
 # The browser enforces what the tests assert: nothing is fetched, nothing is sent.
@@ -190,6 +190,11 @@ def clean_svg(text: str, prefix: str, alt: str) -> str:
     return svg.replace("<svg", f'<svg role="img" aria-label="{escape(alt)}" fill="var(--ink)"', 1)
 
 
+def _dash(line: Line) -> list[float]:
+    """Strokes and gaps in pixels. Dots of a line's width would run together, so that they are longer than on paper."""
+    return [round(2 * length, 1) for length in line.dash] or ([5, 4] if line.dashed else [])
+
+
 def _series(series: Series, ids: _Ids) -> str:
     ids.series += 1
     words = []
@@ -205,7 +210,7 @@ def _series(series: Series, ids: _Ids) -> str:
                 "unit": panel.unit,
                 "height": panel.height,
                 "lines": [
-                    {"name": x.name, "colour": x.colour, "dashed": x.dashed, "filled": x.filled,
+                    {"name": x.name, "colour": x.colour, "dash": _dash(x), "width": x.width, "filled": x.filled,
                      "stepped": x.stepped, "dots": x.dots,
                      "values": _packed(x.values)}
                     for x in panel.lines

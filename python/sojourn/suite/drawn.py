@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
 from typing import TYPE_CHECKING
 
 from .answer import Ran
@@ -13,6 +12,8 @@ from .pieces import Row
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
+
+    from ..plot.style import Look
 
 
 def parts(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
@@ -34,6 +35,16 @@ def placed(ran: Ran, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     return there, elsewhere
 
 
+def looks(rows: Sequence[Row]) -> dict[str, Look]:
+    """The looks of a scenario's congestion controls, those that they have in every figure."""
+    from ..plot import style
+
+    ccs = list(dict.fromkeys(row.cc for row in rows))
+    if not any(ccs):
+        return dict.fromkeys(ccs, style.Look(style.INK))
+    return dict(zip(ccs, style.looks([(cc, "") for cc in ccs]), strict=True))
+
+
 def curves(ran: Ran, rows: Sequence[Row]) -> Figure:
     """Figures of rows that are `placed` against the scenario's axis: a column per congestion control."""
     from ..plot import style
@@ -43,9 +54,8 @@ def curves(ran: Ran, rows: Sequence[Row]) -> Figure:
     measures = ran.scenario.measures[:3]
     fig = style.figure("double", 1.35 * len(measures) + 0.7)
     axes = fig.subplots(len(measures), len(ccs), sharex=True, sharey="row", squeeze=False)
-    # Eight colours and seven markers: no two of 56 lines look alike.
-    colours = dict(zip(called, cycle((*style.PALETTE, style.FAINT, style.INK)), strict=False))
-    marks = dict(zip(called, cycle(style.MARKERS), strict=False))
+    # A column is one control's: in a hue its lines would be other controls'.
+    rowed = dict(zip(called, style.row(len(called)), strict=True))
     for i, measure in enumerate(measures):
         for j, cc in enumerate(ccs):
             ax = axes[i][j]
@@ -53,8 +63,8 @@ def curves(ran: Ran, rows: Sequence[Row]) -> Figure:
                 mine = [row for row in rows if row.cc == cc and row.line == line]
                 if points := sorted((row.x, row.figures[measure.name]) for row in mine if row.x is not None):
                     xs, ys = zip(*points, strict=True)
-                    look = {"color": colours[line], "marker": marks[line], "markersize": 3}
-                    ax.plot(xs, ys, label=name or measure.title, **look)
+                    look = {"color": rowed[line].colour, "marker": rowed[line].marker, "markersize": 3}
+                    ax.plot(xs, ys, label=name or measure.title, linestyle=style.dash_of(line), **look)
             if ran.scenario.axis and ran.scenario.axis.log:
                 style.logarithmic(ax, "x")
             if i == 0:
@@ -90,15 +100,19 @@ def dots(ran: Ran, rows: Sequence[Row]) -> Figure:
     order = list(dict.fromkeys(places))
     ccs = list(dict.fromkeys(names))
     measures = ran.scenario.measures[:3]
-    fig = style.figure("double", 0.22 * len(order) + 1.0)
+    every = looks(list(ran.rows))
+    seen = {name: every[row.cc] for name, row in zip(names, rows, strict=True)}
+    # Equal points stand under each other, all of them nearer to their own line than to the next.
+    apart = min(0.2, 0.6 / len(ccs))
+    fig = style.figure("double", max(0.22, 0.08 * len(ccs)) * len(order) + 1.0)
     axes = fig.subplots(1, len(measures), sharey=True, squeeze=False)[0]
     for ax, measure in zip(axes, measures, strict=True):
         for k, cc in enumerate(ccs):
             mine = [i for i, name in enumerate(names) if name == cc]
             xs = [rows[i].figures[measure.name] for i in mine]
-            ys = [order.index(places[i]) for i in mine]
-            colour, marker = style.PALETTE[k % len(style.PALETTE)], style.MARKERS[k % len(style.MARKERS)]
-            dots = {"linestyle": "none", "marker": marker, "markersize": 4, "color": colour, "clip_on": False}
+            ys = [order.index(places[i]) + apart * (k - (len(ccs) - 1) / 2) for i in mine]
+            look = {"color": seen[cc].colour, "marker": seen[cc].marker, "markersize": 4}
+            dots = {"linestyle": "none", "clip_on": False, **look}
             ax.plot(xs, ys, label=cc, **dots)
         ax.set_xlim(left=0)
         ax.set_ylim(-0.5, len(order) - 0.5)

@@ -12,9 +12,9 @@ from .. import verdicts
 from ..fitting import Column, fitted
 from ..stats import counted, number
 from .answer import Answer, Ran
-from .drawn import curves, dots, parts, placed
+from .drawn import curves, dots, looks, parts, placed
 from .labels import labels, settings_in_common, titled
-from .pieces import Suite
+from .pieces import Row, Suite
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -195,7 +195,7 @@ def _scenario(ran: Ran) -> Section:
         else:
             svg = plot.to_svg(partial(dots, ran, part))
             what = "a panel per figure, a line per queue and setting, a colour per congestion control."
-        caption = before + what
+        caption = f"{before}{what} {_sample(ran, part)}"
         pieces.append(report.Figure(svg, caption[0].upper() + caption[1:]))
     heads = [report.Column("congestion control"), report.Column("queue"), report.Column("case")]
     heads += [report.Column(m.title, m.unit) for m in ran.scenario.measures]
@@ -212,15 +212,29 @@ def _scenario(ran: Ran) -> Section:
     return report.Section(ran.scenario.name, pieces)
 
 
+def _sample(ran: Ran, rows: Sequence[Row]) -> str:
+    """How many runs are behind a point, and the seeds of the scenario's."""
+    from ..report.provenance import seeds
+
+    few, most = (end(row.n for row in rows) for end in (min, max))
+    n = f"n = {most}" if few == most else f"n = {few} to {most}"
+    word = "seed" if len({outcome.seed for outcome in ran.result.outcomes}) == 1 else "seeds"
+    what = "one run" if most == 1 else "the mean of its case's runs"
+    return f"Each point is {what} ({n}, {word} {seeds(ran.result)})."
+
+
 def _over_time(ran: Ran) -> Section:
     """Delay, queue and open connections in steps, a drawing per queue and a line per congestion control."""
     from .. import report
-    from ..plot import style
+    from ..report.over_time import ink, strokes
     from . import steady
 
     link = ran.scenario.measures[0].metric.split(".")[1]
     groups: dict[str, list[tuple[str, Outcome]]] = {}
-    names, queues, rest = labels(list(ran.rows), ran.asked)
+    rows = list(ran.rows)
+    names, queues, rest = labels(rows, ran.asked)
+    every = looks(rows)
+    seen = {name: every[row.cc] for name, row in zip(names, rows, strict=True)}
     cases = [case for case in ran.result.plan.cases if ran.result.of(case)]
     for case, cc, queue, other in zip(cases, names, queues, rest, strict=True):
         groups.setdefault(" ".join(filter(None, (queue, other))), []).append((cc, ran.result.of(case)[0]))
@@ -229,13 +243,16 @@ def _over_time(ran: Ran) -> Section:
         drawn = {cc: steady.trace(outcome, link) for cc, outcome in lines}
         panels = []
         for name, unit, column in (("Delay", "ms", "delay_ms"), ("Queue", "packets", "queue_packets")):
-            colours = dict(zip(drawn, style.PALETTE * 2, strict=False))
-            curves = [report.Line(cc, steps[column], colours.get(cc, "ink")) for cc, steps in drawn.items()]
+            curves = [
+                report.Line(cc, steps[column], ink(seen[cc].colour), dash=strokes(seen[cc].dash))
+                for cc, steps in drawn.items()
+            ]
             panels.append(report.Panel(name, unit, curves))
         time = next(iter(drawn.values()))["t_s"]
         settled = {cc: steady.of(outcome, link) for cc, outcome in lines}
         words = ", ".join(f"{cc} {'not' if at is None else f'{at:.1f} s'}" for cc, at in settled.items())
-        pieces.append(report.Series(time, panels, f"{title or link}. Settled after: {words}."))
+        seed = lines[0][1].seed
+        pieces.append(report.Series(time, panels, f"{title or link}, the run of seed {seed}. Settled after: {words}."))
     left = len(groups) - len(pieces)
     if left > 0:
         pieces.append(f"{left} more are in the results folder.")

@@ -103,8 +103,8 @@
           ...panel.lines.map((line) => ({
             label: line.name,
             stroke: colour(line.colour),
-            width: line.filled ? 0.5 : 1.4,
-            dash: line.dashed ? [5, 4] : undefined,
+            width: line.filled ? 0.5 : 1.4 * line.width,
+            dash: line.dash.length ? line.dash : undefined,
             fill: line.filled ? colour(line.colour) + "55" : undefined,
             paths: line.dots ? () => null : line.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined,
             points: { show: line.dots, size: 4, fill: colour(line.colour) },
