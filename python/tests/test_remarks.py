@@ -138,7 +138,8 @@ def test_a_clock_that_leaves_no_delay_is_told() -> None:
 def test_what_real_hosts_do_not_do_is_told(tmp_path: Path) -> None:
     path = tmp_path / "hosts.toml"
     path.write_text(
-        'format = 1\n[path]\nrate = "5 Mbit/s"\nrtt = "20 ms"\n[[flow]]\nname = "a"\ncc = "cubic"\ncount = 2\n'
+        'format = 1\n[path]\nrate = "5 Mbit/s"\nrtt = "20 ms"\n[[flow]]\nname = "a"\ncount = 2\n'
+        'cc = "cubic(reference=linux, slow_start=hystart)"\n'
         'writes = "10860 B"\n[run]\nduration = "1 s"\n'
         '[sweep]\n"run.vary" = ["start", "start+host"]\n'
     )
