@@ -107,9 +107,10 @@ pub struct Flow {
     /// This ACK ends a repair, and the window that it leaves is beyond `ssthresh`. FreeBSD sets that window before its modules
     /// hear of the ACK (`cc_post_recovery`), so that it finds no slow start there.
     pub ends_beyond: bool,
-    /// What was out at a back-off counts down by what is acknowledged in order, to nought wherever FreeBSD leaves its
-    /// congestion recovery (`snd_recover`), after a timeout too: no end of an episode cuts it short.
-    pub by_sequence: bool,
+    /// The host is FreeBSD's. What was out at a back-off counts down there by what is acknowledged in order, to nought wherever
+    /// its congestion recovery ends (`snd_recover`), after a timeout too: no end of an episode cuts it short. And repairs have a
+    /// window of their own, so that more may be out once they end than the flow's window was.
+    pub freebsd: bool,
     /// Once the repair (or the reduction) is over, slow start goes on up to here; zero if it does not.
     pub slow_start_to: Bytes,
     /// Smallest window the host will use.
@@ -151,7 +152,7 @@ impl Flow {
             resends: false,
             repair_growth: 0,
             ends_beyond: false,
-            by_sequence: false,
+            freebsd: false,
             slow_start_to: Bytes::ZERO,
             floor: mss * 2,
             request: 0,

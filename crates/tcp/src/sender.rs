@@ -184,7 +184,7 @@ impl Sender {
         flow.slow_start_at_ssthresh = config.stack == Stack::FreeBsd11;
         // TCP's options are 40 bytes at most.
         flow.options = (unit - mss) as u8;
-        flow.by_sequence = config.stack == Stack::FreeBsd11;
+        flow.freebsd = config.stack == Stack::FreeBsd11;
         let cc = build(&mut flow);
         let sack = config.sack();
         let rule = match config.stack {

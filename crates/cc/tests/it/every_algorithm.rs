@@ -217,3 +217,14 @@ fn slow_starts_round_by_round() {
     }
     insta::assert_snapshot!("slow_starts", text);
 }
+
+#[test]
+fn who_takes_the_threshold_down_to_the_window_avoids_congestion_there_on_freebsds_host_too() {
+    for name in ["vegas", "copa", "fast", "ledbat_pp", "lola", "nimbus", "yeah"] {
+        let mut flow = Flow::new(MSS, MSS * 10);
+        flow.slow_start_at_ssthresh = true;
+        cc::build(&Spec::named(name), &mut flow, Rng::new(1, 0, 0)).unwrap();
+        flow.ssthresh = flow.cwnd;
+        assert!(!flow.in_slow_start(), "{name}");
+    }
+}

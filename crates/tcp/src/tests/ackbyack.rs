@@ -306,7 +306,7 @@ struct Outs;
 
 impl CongestionControl for Outs {
     fn on_ack(&mut self, flow: &mut Flow, _: &Ack) {
-        assert!(flow.by_sequence);
+        assert!(flow.freebsd);
         flow.floor = flow.in_flight;
     }
     fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {

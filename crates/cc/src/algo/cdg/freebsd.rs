@@ -244,7 +244,7 @@ impl CongestionControl for FreeBsd {
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         if event == Event::RecoveryEnd {
-            if !flow.by_sequence {
+            if !flow.freebsd {
                 self.outstanding = Bytes::ZERO;
             }
             if core::mem::take(&mut self.kept) && self.rules.restarts {

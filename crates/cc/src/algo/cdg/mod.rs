@@ -244,14 +244,12 @@ impl CongestionControl for Cdg {
 }
 
 /// FreeBSD repairs from a window of one packet and leaves with what is in flight then and one more, or `ssthresh` if what is in
-/// flight is no less (NewReno's `post_recovery`, which CDG and CHD borrow); a window not cut is
-/// reached again by slow start.
+/// flight is no less (NewReno's `post_recovery`, which CDG and CHD borrow); a window not cut is reached again by slow start.
 pub(super) fn restart(flow: &mut Flow) {
     let before = flow.windows();
     let one_more = flow.in_flight + flow.mss;
     let to = if flow.ends_beyond { one_more } else { flow.ssthresh.min(one_more) }.max(flow.floor);
-    // What left in the repair may be more than the window before it where repairs have one of their own.
-    if to < flow.cwnd || (to > flow.cwnd && flow.by_sequence) {
+    if to < flow.cwnd || (to > flow.cwnd && flow.freebsd) {
         flow.cwnd = to;
         flow.because(causes::RecoveryExit { in_flight: flow.in_flight.get() as i64 }, before);
     }

@@ -252,7 +252,7 @@ impl CongestionControl for Chd {
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         if event == Event::RecoveryEnd {
-            if !flow.by_sequence {
+            if !flow.freebsd {
                 self.outstanding = Bytes::ZERO;
             }
             if core::mem::take(&mut self.tolerated) && self.kernel {

@@ -1,11 +1,9 @@
 //! What the kernel says to a law, by the states it goes through: `bpf/kit.h`, compiled around a socket made by hand (`host/host.c`).
 
-use super::native::{BPF, params};
-use std::collections::BTreeMap;
+use super::native::{compiled, params};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 
 /// States of a socket's congestion.
 const OPEN: &str = "state 0";
@@ -16,35 +14,20 @@ const RECOVERY: &str = "state 3";
 const ECN: &str = "set ecn_flags 1";
 
 fn compile(spec: &str) -> PathBuf {
-    static DONE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
-    let mut done = DONE.lock().unwrap();
-    if let Some(path) = done.get(spec) {
-        return path.clone();
-    }
-    let here = std::env::current_exe().unwrap();
-    let name = spec.split('(').next().unwrap();
-    let folder = here.with_file_name(format!("bpf-host-{}", done.len()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let lines =
-        ["RECORD_ACKS 1".into(), "FLOW_IS_ADDRESS 0".into(), "CONG_CONTROL_ARGS 4".into(), format!("CALLED {name}")];
-    let defined: String = lines.iter().map(|line| format!("#define {line}\n")).collect();
-    std::fs::write(folder.join("params.h"), format!("{defined}#define PARAMS {}\n", params(spec))).unwrap();
-    std::fs::write(folder.join("law.h"), format!("#include \"{name}.bpf.c\"\n")).unwrap();
-    let stubs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/bpf/host");
-    let program = folder.join("host");
-    let built = Command::new("cc")
-        .args(["-std=gnu11", "-O1", "-Wall", "-Wno-unused", "-Werror", "-I"])
-        .arg(&stubs)
-        .args(["-I", BPF, "-I"])
-        .arg(&folder)
-        .arg(stubs.join("host.c"))
-        .arg("-o")
-        .arg(&program)
-        .status()
-        .expect("cc runs");
-    assert!(built.success(), "bpf/kit.h does not compile for {spec}");
-    done.insert(spec.into(), program.clone());
-    program
+    compiled("host", spec, |folder, cc| {
+        let name = spec.split('(').next().unwrap();
+        let lines = [
+            "RECORD_ACKS 1".into(),
+            "FLOW_IS_ADDRESS 0".into(),
+            "CONG_CONTROL_ARGS 4".into(),
+            format!("CALLED {name}"),
+        ];
+        let defined: String = lines.iter().map(|line| format!("#define {line}\n")).collect();
+        std::fs::write(folder.join("params.h"), format!("{defined}#define PARAMS {}\n", params(spec))).unwrap();
+        std::fs::write(folder.join("law.h"), format!("#include \"{name}.bpf.c\"\n")).unwrap();
+        let stubs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/bpf/host");
+        cc.args(["-Wno-unused", "-I"]).arg(&stubs).arg(stubs.join("host.c"));
+    })
 }
 
 /// What is said while these lines are done.

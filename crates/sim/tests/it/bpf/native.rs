@@ -49,31 +49,34 @@ pub fn params(spec: &str) -> String {
     set.join(", ")
 }
 
-/// The program for a spec.
-fn compile(spec: &str) -> PathBuf {
+/// Compiled once for all tests of a run: what `cc` makes of the C for a spec, in a folder of its own, which `prepare` fills and
+/// hands to the compiler.
+pub fn compiled(kind: &str, spec: &str, prepare: impl FnOnce(&Path, &mut Command)) -> PathBuf {
     static DONE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut done = DONE.lock().unwrap();
-    if let Some(path) = done.get(spec) {
+    let what = format!("{kind} {spec}");
+    if let Some(path) = done.get(&what) {
         return path.clone();
     }
-    let here = std::env::current_exe().unwrap();
-    let folder = here.with_file_name(format!("bpf-{}", done.len()));
+    let folder = std::env::current_exe().unwrap().with_file_name(format!("bpf-{}", done.len()));
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("params.h"), format!("#define PARAMS {}\n", params(spec))).unwrap();
-    let program = folder.join("native");
-    let built = Command::new("cc")
-        .args(["-std=gnu11", "-O1", "-Wall", "-Wno-unused-function", "-Werror", "-fsanitize=undefined"])
-        .args(["-fno-sanitize-recover=undefined", "-I", BPF, "-I"])
-        .arg(&folder)
-        .arg(format!("-DLAW={}", spec.split('(').next().unwrap()))
-        .arg(format!("{BPF}/native.c"))
-        .arg("-o")
-        .arg(&program)
-        .status()
-        .expect("cc runs");
-    assert!(built.success(), "bpf/native.c does not compile for {spec}");
-    done.insert(spec.into(), program.clone());
+    let program = folder.join(kind);
+    let mut cc = Command::new("cc");
+    cc.args(["-std=gnu11", "-O1", "-Wall", "-Werror", "-I", BPF, "-I"]).arg(&folder).arg("-o").arg(&program);
+    prepare(&folder, &mut cc);
+    assert!(cc.status().expect("cc runs").success(), "{kind} does not compile for {spec}");
+    done.insert(what, program.clone());
     program
+}
+
+/// The program for a spec.
+fn compile(spec: &str) -> PathBuf {
+    compiled("native", spec, |folder, cc| {
+        std::fs::write(folder.join("params.h"), format!("#define PARAMS {}\n", params(spec))).unwrap();
+        cc.args(["-Wno-unused-function", "-fsanitize=undefined", "-fno-sanitize-recover=undefined"])
+            .arg(format!("-DLAW={}", spec.split('(').next().unwrap()))
+            .arg(format!("{BPF}/native.c"));
+    })
 }
 
 /// The program as it runs, a call at a time.

@@ -291,16 +291,16 @@ fn acks_of_a_repair_grow_its_window_and_the_shadow() {
 }
 
 #[test]
-fn a_back_off_rests_for_what_was_out_where_the_host_counts_by_sequence_and_else_to_the_end_of_an_episode() {
-    for (by_sequence, rests) in [(true, 40), (false, 0)] {
+fn a_back_off_rests_for_what_was_out_on_freebsds_host_and_else_to_the_end_of_an_episode() {
+    for (freebsd, rests) in [(true, 40), (false, 0)] {
         let mut b = bench("cdg(g=0.1)");
-        b.flow.by_sequence = by_sequence;
+        b.flow.freebsd = freebsd;
         b.round(100, 101);
         (b.flow.phase, b.flow.in_flight) = (Phase::Loss, Bytes::new(40 * MSS));
         assert_eq!(b.round(105, 106), vec![DelayBackoff]);
         b.flow.phase = Phase::Open;
         b.cc.on_event(&mut b.flow, Event::RecoveryEnd);
-        assert_eq!(b.cc.outstanding, Bytes::new(rests * MSS), "{by_sequence}");
+        assert_eq!(b.cc.outstanding, Bytes::new(rests * MSS), "{freebsd}");
         // What is acknowledged since counts, and a timeout ends it.
         b.ack();
         assert_eq!(b.cc.outstanding, Bytes::new(rests * MSS).saturating_sub(Bytes::new(2 * MSS)));
@@ -317,7 +317,7 @@ fn the_ack_that_ends_a_repair_finds_the_window_that_it_leaves() {
         b.cc.queue = QueueState::Rising;
         b.cc.shadow = Bytes::new(60 * MSS);
         assert_eq!(b.lose(Phase::Open), Reaction::Own);
-        (b.flow.phase, b.flow.ends_beyond, b.flow.by_sequence) = (Phase::Recovery, beyond, true);
+        (b.flow.phase, b.flow.ends_beyond, b.flow.freebsd) = (Phase::Recovery, beyond, true);
         b.flow.in_flight = Bytes::new(99 * MSS + 1);
         let ack = Ack { cumulative: Bytes::new(MSS), round: round.then(Round::default), ..Ack::default() };
         b.cc.on_ack(&mut b.flow, &ack);
