@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from itertools import accumulate, groupby
 from operator import index
-from typing import TypeVar, overload
+from typing import SupportsIndex, TypeVar, overload
 
 from . import _engine
 from ._types import Experiment, Plan, Raw, Record
@@ -93,7 +93,7 @@ def choose(plan: Plan, repeat: int | None, quick: bool) -> Runs:
     return Runs(plan, ((case.index, times or range(case.repeat)) for case in cases))
 
 
-def repeated(repeat: int) -> range:
+def repeated(repeat: SupportsIndex) -> range:
     """Return the repetitions that were asked for, if that is a number of them that the core allows."""
     most = _engine.limits().repeat
     times = _whole("repeat", repeat)
@@ -102,10 +102,10 @@ def repeated(repeat: int) -> range:
     return range(times)
 
 
-def _whole(option: str, given: object) -> int:
+def _whole(option: str, given: SupportsIndex) -> int:
     """Return a whole number, which numpy's are, too; `"3"` and 2.5 are none."""
     try:
-        return index(given)  # type: ignore[arg-type]
+        return index(given)
     except TypeError:
         raise SpecError(f"{option}={given!r}: expected a whole number, such as {option}=4") from None
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 import synthetic
+from drawing import drawn
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -173,13 +174,6 @@ def test_a_drawing_leaves_nothing_behind(pair: Result, tmp_path: Path) -> None:
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-def drawn(kind: str, result: Result, **options: object) -> object:
-    with style.styled():
-        fig = plot.make(kind, data.shown(result), **options)
-        fig.draw_without_rendering()
-    return fig
 
 
 def test_time_has_its_panels_and_causes(pair: Result) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic
+from drawing import drawn
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 
@@ -57,13 +58,6 @@ def rtts() -> Result:
 @pytest.fixture(scope="module")
 def long() -> Result:
     return sj.run(LONG, series="10ms", events=True, acks=True)
-
-
-def drawn(kind: str, result: Result, **options: Any) -> Any:
-    with style.styled():
-        fig = plot.make(kind, data.shown(result), **options)
-        fig.draw_without_rendering()
-    return fig
 
 
 def apart(texts: list[Text], upright: bool = False) -> bool:

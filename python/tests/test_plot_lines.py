@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic
+from drawing import drawn
 from matplotlib.colors import to_hex
 
 from sojourn import plot, report
 from sojourn.errors import SpecError
-from sojourn.plot import data, style
+from sojourn.plot import style
 from sojourn.result import Result
 
 CCS = ["cubic", "bbr", "hldg", "newreno"]
@@ -23,13 +24,6 @@ MANY = {
     "path.rtt": ["20 ms", "80 ms"],
     "path.rate": ["5 Mbit/s", "10 Mbit/s"],
 }
-
-
-def drawn(kind: str, result: Result, **options: Any) -> Any:
-    with style.styled():
-        fig = plot.make(kind, data.shown(result), **options)
-        fig.draw_without_rendering()
-    return fig
 
 
 def colours(fig: Any) -> list[str]:

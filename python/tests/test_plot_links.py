@@ -12,11 +12,12 @@ import numpy as np
 import polars as pl
 import pytest
 import synthetic
+from drawing import drawn
 
 import sojourn as sj
-from sojourn import plot, report, schedule
+from sojourn import report, schedule
 from sojourn.errors import SpecError
-from sojourn.plot import data, links, rates, samples, style
+from sojourn.plot import data, links, rates, samples
 from sojourn.report.over_time import over_time
 from sojourn.result import Result
 
@@ -55,13 +56,6 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Result:
     file = tmp_path_factory.mktemp("two") / "two.toml"
     file.write_text(TWO, "utf-8")
     return sj.run(file, series="50ms", events=True, out=file.parent / "run")
-
-
-def drawn(kind: str, result: Result, **options: Any) -> Any:
-    with style.styled():
-        fig = plot.make(kind, data.shown(result), **options)
-        fig.draw_without_rendering()
-    return fig
 
 
 def legend(ax: Any) -> list[str]:

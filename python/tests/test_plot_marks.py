@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic
+from drawing import drawn
 from test_reproduce import TABLE, USED, cell
 
 import sojourn as sj
@@ -31,13 +32,6 @@ cc = "cubic"
 [run]
 duration = "1 s"
 """
-
-
-def drawn(kind: str, result: Result, labels: list[str] | None = None, **options: Any) -> Any:
-    with style.styled():
-        fig = plot.make(kind, data.shown(result, labels), **options)
-        fig.draw_without_rendering()
-    return fig
 
 
 def with_link(result: Result, **figures: Any) -> Result:

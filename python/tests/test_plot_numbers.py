@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic
+from drawing import drawn
 from matplotlib.text import Text
 
-from sojourn import plot
-from sojourn.plot import data, style
 from sojourn.result import Outcome, Result
 
 DONE = "flow.a.completion_s"
@@ -28,13 +27,6 @@ def completing(result: Result, done: Callable[[Outcome], bool]) -> Result:
             entry["completion_s"] = 4.0 + 0.1 * outcome.repetition if done(outcome) else None
         made.append(replace(outcome, raw=json.dumps(summary)))
     return replace(result, outcomes=tuple(made))
-
-
-def drawn(kind: str, result: Result, **options: Any) -> Any:
-    with style.styled():
-        fig = plot.make(kind, data.shown(result), **options)
-        fig.draw_without_rendering()
-    return fig
 
 
 @pytest.fixture(scope="module")

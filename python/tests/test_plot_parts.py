@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic
+from drawing import drawn
 
-from sojourn import plot
 from sojourn.errors import SojournError
-from sojourn.plot import data, style
 from sojourn.result import Result
 
 RATES, RTTS = ["1 Mbit/s", "4 Mbit/s"], ["10 ms", "40 ms"]
@@ -20,13 +19,6 @@ RATES, RTTS = ["1 Mbit/s", "4 Mbit/s"], ["10 ms", "40 ms"]
 def one(title: str, cc: str, **sweep: list[str]) -> Result:
     keys = {f"path.{key}": values for key, values in sweep.items()} or {"path.rate": RATES, "path.rtt": RTTS}
     return synthetic.result((cc,), sweep=keys, title=title)
-
-
-def drawn(kind: str, results: list[Result], **options: Any) -> Any:
-    with style.styled():
-        fig = plot.make(kind, data.shown(results), **options)
-        fig.draw_without_rendering()
-    return fig
 
 
 def grids(fig: Any) -> list[list[float]]:
