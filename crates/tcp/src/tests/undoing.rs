@@ -65,28 +65,41 @@ fn a_late_original_undoes_nothing_while_other_retransmissions_are_out() {
     }
 }
 
+/// Of ten segments 1, 2 and 3 are lost, and of these 1 and 2 go again. Then an ACK of 1 comes, which lacks 8, too.
+fn one_more_than_is_out_again(echoed: u32) -> Alone {
+    let mut a = Alone::new(linux(), 10);
+    a.now += MS(39);
+    a.hear(1000, &[]);
+    let mut left = a.hear(1000, &[(4000, 7000)]);
+    left.extend(a.hear(1000, &[(4000, 8000)]));
+    assert_eq!((&left[..], a.end.sender.board.resent), (&[(1000, 1000), (2000, 1000)][..], 2 * MSS));
+    a.now += MS(1);
+    let mut ack = Segment { seq: 1, ack: 2001, window: 1 << 20, ts_ecr: echoed, ..Segment::default() };
+    ack.flags = Flags::ACK.with(Flags::TIMESTAMP);
+    (ack.sack.blocks[0], ack.sack.blocks[1]) = ((7000, 1000), (2000, 4000));
+    a.end.on_segment(a.now, &ack);
+    a
+}
+
 #[test]
 fn on_the_ack_of_a_late_original_nothing_is_lost_or_goes_again_while_other_retransmissions_are_out() {
-    // `tcp_try_undo_partial`, where `tcp_fastretrans_alert` returns. Of ten segments 1, 2 and 3 are lost, and of these 1 and 2
-    // go again. (timestamp echoed by an ACK of 1 that lacks 8, too; what leaves with it and the next, lost by then)
+    // `tcp_try_undo_partial`, where `tcp_fastretrans_alert` returns. (timestamp echoed; what leaves with that ACK and the next,
+    // lost by then)
     for (echoed, leaves, lost, then) in
         [(1000, &[11_000, 12_000][..], 3, 3000), (1100, &[3000, 8000, 11_000], 4, 12_000)]
     {
-        let mut a = Alone::new(linux(), 10);
-        a.now += MS(39);
-        a.hear(1000, &[]);
-        let mut left = a.hear(1000, &[(4000, 7000)]);
-        left.extend(a.hear(1000, &[(4000, 8000)]));
-        assert_eq!((&left[..], a.end.sender.board.resent), (&[(1000, 1000), (2000, 1000)][..], 2 * MSS));
-        a.now += MS(1);
-        let mut ack = Segment { seq: 1, ack: 2001, window: 1 << 20, ts_ecr: echoed, ..Segment::default() };
-        ack.flags = Flags::ACK.with(Flags::TIMESTAMP);
-        (ack.sack.blocks[0], ack.sack.blocks[1]) = ((7000, 1000), (2000, 4000));
-        a.end.on_segment(a.now, &ack);
+        let mut a = one_more_than_is_out_again(echoed);
         assert!(a.leaving().iter().map(|left| left.0).eq(leaves.iter().copied()), "{echoed}");
         assert_eq!(a.end.stats().lost, lost * MSS, "{echoed}");
         assert_eq!(a.hear(2000, &[(9000, 11_000), (4000, 8000)])[0], (then, 1000), "{echoed}");
     }
+}
+
+#[test]
+fn without_a_further_ack_a_timer_ends_the_wait_after_a_late_original() {
+    let mut a = one_more_than_is_out_again(1000);
+    assert_eq!(a.leaving(), [(11_000, 1000), (12_000, 1000)]);
+    assert_eq!(a.ring().first(), Some(&(2000, 1000)));
 }
 
 #[test]
