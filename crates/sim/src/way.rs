@@ -79,7 +79,9 @@ impl<P: Probe> World<P> {
         self.net.links[l as usize].count_drop(why, self.measuring);
         // A link's copy is no packet that the flow sent.
         if packet.way == Way::Out && !packet.copy {
-            let count = &mut self.nodes[packet.flow as usize].count;
+            let late = self.is_late(packet);
+            let owner = if late { self.sessions.flow(packet.flow) } else { packet.flow };
+            let count = &mut self.nodes[owner as usize].count;
             // A lost SYN is no loss that an algorithm would hear of.
             count.backoffs.losses.silent += u64::from(packet.segment.len > 0);
             count.lost_packets += u64::from(self.measuring);

@@ -139,25 +139,29 @@ impl<P: Probe> World<P> {
         self.sessions.source(flow).count.closes(now, measuring, lasted);
     }
 
+    /// Is it from a connection that is closed, and did not wait for it? What becomes of it is the flow's alone: the place is
+    /// free, or another connection's.
+    #[inline]
+    pub(crate) fn is_late(&self, packet: &Packet) -> bool {
+        let node = &self.nodes[packet.flow as usize];
+        packet.flow >= self.sessions.fixed && (!node.started || packet.born < node.start)
+    }
+
     /// A packet of a connection arrived.
     pub(crate) fn deliver_to_connection(&mut self, packet: &Packet) {
         let now = self.now;
         let measuring = self.measuring;
         let flow = self.sessions.flow(packet.flow);
-        let heard = {
-            let node = &mut self.nodes[packet.flow as usize];
-            // From the place's last connection, which did not wait for it.
-            if !node.started || packet.born < node.start {
-                if packet.way == Way::Out && !packet.copy && measuring {
-                    self.nodes[flow as usize].count.stragglers += 1;
-                }
-                return;
+        if self.is_late(packet) {
+            if packet.way == Way::Out && !packet.copy && measuring {
+                self.nodes[flow as usize].count.stragglers += 1;
             }
-            let Transport::Tcp(tcp) = &mut node.transport else { return };
-            match packet.way {
-                Way::Out => tcp.receiver.on_segment(now, &packet.segment),
-                Way::Back => tcp.sender.on_segment(now, &packet.segment),
-            }
+            return;
+        }
+        let Transport::Tcp(tcp) = &mut self.nodes[packet.flow as usize].transport else { return };
+        let heard = match packet.way {
+            Way::Out => tcp.receiver.on_segment(now, &packet.segment),
+            Way::Back => tcp.sender.on_segment(now, &packet.segment),
         };
         let count = &mut self.nodes[flow as usize].count;
         match packet.way {
