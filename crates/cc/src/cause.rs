@@ -113,7 +113,7 @@ macro_rules! table {
 
         /// The causes as structs with named values, so that an algorithm writes `DelayBackoff { g_min, .. }`.
         pub mod causes {
-            use super::{Cause, CauseKind};
+            use super::{Cause, CauseKind, EventRecord};
             $(
                 $(#[doc = $doc])+
                 #[derive(Clone, Copy, Debug, Default)]
@@ -126,6 +126,13 @@ macro_rules! table {
                         let mut values = [0; 8];
                         values[..given.len()].copy_from_slice(given);
                         Cause { kind: CauseKind::$kind, values }
+                    }
+                }
+                impl $kind {
+                    /// What an event says, if it is one of these.
+                    pub fn of(event: &EventRecord) -> Option<Self> {
+                        let [$( $value, )* ..] = event.values;
+                        (event.kind == CauseKind::$kind as u16).then_some($kind { $( $value ),* })
                     }
                 }
             )+

@@ -3,7 +3,7 @@
 use crate::link::DropWhy;
 use crate::packet::Packet;
 use cc::EventRecord;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// One thing that happened, for those who watch. `link` and `flow` count as in the scenario.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +26,9 @@ pub enum Trace<'a> {
         queue: &'a dyn aqm::Qdisc<Packet>,
     },
     /// A connection of a flow is opened, its `connection`th from 1. Packets born from now on with `place` as their flow
-    /// are this connection's, until the next one opens at the same `place`.
-    Open { place: u32, flow: u32, connection: u32 },
+    /// are this connection's, until the next one opens at the same `place`. `scales` are those of the windows that its
+    /// packets tell, by [`Way`](crate::packet::Way).
+    Open { place: u32, flow: u32, connection: u32, mss: Bytes, scales: [u8; 2] },
     /// A host handed a packet over.
     Send { packet: &'a Packet },
     /// A packet reached its host.

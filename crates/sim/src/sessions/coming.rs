@@ -55,6 +55,7 @@ impl<P: Probe> World<P> {
                 config.receive_window = Bytes::new(window.max(mss) as u64);
             }
         }
+        let scales = [configs[0].window_scale(), configs[1].window_scale()];
         let [accepting, initiating] = configs;
         let spec = &self.nodes[flow as usize].spec.cc;
         let entity = (flow as u64 + 1) << 40 | serial << 1;
@@ -107,7 +108,8 @@ impl<P: Probe> World<P> {
         };
         self.sessions.take(node, place);
         if P::ON {
-            self.probe.see(now, Trace::Open { place: node, flow, connection: serial as u32 });
+            let (connection, mss) = (serial as u32, Bytes::new(mss as u64));
+            self.probe.see(now, Trace::Open { place: node, flow, connection, mss, scales });
         }
         self.converse(node);
         self.pump(node, true);
