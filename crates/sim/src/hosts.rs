@@ -10,6 +10,7 @@ use crate::scheduler::Scheduler;
 use crate::timers::{Owners, Strict, Timer};
 use crate::traffic;
 use crate::world::World;
+use experiment::DATAGRAM_HEADER;
 use tcp::{Config, Segment};
 use units::Instant;
 
@@ -91,7 +92,7 @@ impl<P: Probe> World<P> {
         match &mut self.nodes[flow as usize].transport {
             Transport::Datagrams(d) => {
                 if d.seen.first(packet.segment.seq) {
-                    d.received_bytes += packet.size as u64 - 28;
+                    d.received_bytes += packet.size as u64 - DATAGRAM_HEADER.get();
                 }
             }
             Transport::Outside(_) => self.fates.push(Fate::delivered(now, packet)),

@@ -5,7 +5,7 @@ use crate::node::Transport;
 use crate::packet::Way;
 use crate::probe::Probe;
 use crate::world::{BULK, Entry, World};
-use experiment::Traffic;
+use experiment::{DATAGRAM_HEADER, Traffic};
 use tcp::Segment;
 use units::{Duration, Instant, Rate, Rng};
 
@@ -173,7 +173,7 @@ fn datagram<P: Probe>(world: &mut World<P>, f: u32) {
         }
     }
     d.number += 1;
-    let segment = Segment { seq: d.number, len: d.size - 28, ..Segment::default() };
+    let segment = Segment { seq: d.number, len: d.size - DATAGRAM_HEADER.get() as u32, ..Segment::default() };
     let (size, gap) = (d.size, d.gap);
     node.count.sent_packets += u64::from(measuring);
     world.launch(f, Way::Out, segment, size);

@@ -7,7 +7,7 @@ use crate::build;
 use crate::packet::{Packet, Way};
 use crate::sessions::Whose;
 use core::ops::Range;
-use experiment::{FlowSpec, Run, Traffic};
+use experiment::{DATAGRAM_HEADER, FlowSpec, Run, Traffic};
 use tcp::{Flags, Segment};
 use units::Bytes;
 
@@ -67,7 +67,8 @@ pub fn headers(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u
     bytes.clear();
     bytes.resize(20, 0);
     let (length, protocol) = if agreed.datagrams {
-        let payload = packet.size.saturating_sub(28);
+        let header = DATAGRAM_HEADER.get() as u32;
+        let payload = packet.size.saturating_sub(header);
         let [from, to] = ports(whose, packet.way);
         bytes.extend_from_slice(&from.to_be_bytes());
         bytes.extend_from_slice(&to.to_be_bytes());
@@ -76,7 +77,7 @@ pub fn headers(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u
         if payload >= NUMBER {
             bytes.extend_from_slice(&packet.segment.seq.to_be_bytes());
         }
-        (28 + payload, 17)
+        (header + payload, 17)
     } else {
         segment(packet, whose, agreed, bytes);
         (bytes.len() as u32 + packet.segment.len, 6)
