@@ -1,6 +1,7 @@
 //! The order in which an acknowledgement is worked through.
 
 use super::{Echo, Sender};
+use crate::conservative::DUP_THRESH;
 use crate::ecn::Marked;
 use crate::scoreboard::{Delivery, Record};
 use crate::{Heard, Segment};
@@ -152,7 +153,11 @@ impl Sender {
     pub(crate) fn earned(&self, cumulative: u64, delivered: u64) -> u64 {
         match self.flow.phase {
             Phase::Open | Phase::Loss if self.ways.by_delivery => {
-                if cumulative > 0 || u64::from(self.rack.most_late) > 3 * self.mss { delivered } else { 0 }
+                if cumulative > 0 || u64::from(self.rack.most_late) > u64::from(DUP_THRESH) * self.mss {
+                    delivered
+                } else {
+                    0
+                }
             }
             Phase::Loss if self.ways.freebsd => cumulative,
             Phase::Loss if self.ways.sack => cumulative.min(delivered),
