@@ -62,6 +62,19 @@ pub enum Ecn {
     Ce = 3,
 }
 
+impl Ecn {
+    /// What the field says: the lower two bits of a TOS or traffic class octet (RFC 3168, section 5).
+    #[inline]
+    pub const fn from_bits(octet: u8) -> Self {
+        match octet & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+}
+
 /// What a queue must know of a packet.
 pub trait Packet {
     /// Size at the IP layer.
