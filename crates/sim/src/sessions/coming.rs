@@ -7,7 +7,7 @@ use crate::node::{Node, Tcp, Transport};
 use crate::packet::{Packet, Way};
 use crate::probe::{Probe, Trace};
 use crate::summary::BINS;
-use crate::world::{Entry, World};
+use crate::world::{Entry, MANY, World};
 use experiment::Traffic;
 use experiment::tmix::Replay;
 use tcp::Endpoint;
@@ -95,7 +95,7 @@ impl<P: Probe> World<P> {
                 };
                 self.nodes.push(new);
                 self.net.join(flow);
-                self.many |= node - fixed > 32;
+                self.many |= (node - fixed) as usize > MANY;
                 node
             }
         };
