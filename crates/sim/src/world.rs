@@ -4,7 +4,7 @@ use crate::build::{self, CustomCc};
 use crate::delays::Delays;
 use crate::digest::Digest;
 use crate::network::{self, Kind, Network};
-use crate::node::{ENDLESS, Node};
+use crate::node::Node;
 use crate::outside::Fate;
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -265,6 +265,3 @@ impl<P: Probe> World<P> {
 pub fn run<P: Probe>(scenario: &Scenario, probe: P, options: Options<'_>) -> Result<(Summary, P), RunError> {
     World::new(scenario, probe, options)?.run(options.stop)
 }
-
-/// What "as much as the window allows" writes.
-pub(crate) const BULK: u64 = ENDLESS;
