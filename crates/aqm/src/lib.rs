@@ -155,6 +155,18 @@ pub struct LinkInfo {
     pub limit: Option<Limit>,
 }
 
+impl LinkInfo {
+    /// The buffer, or where none was given a queue's own of so many packets.
+    pub fn limit_or(&self, packets: usize) -> Limit {
+        self.limit.unwrap_or(Limit::Packets(packets))
+    }
+
+    /// The same link with that limit in force, as laws find it.
+    pub fn limited(self, packets: usize) -> Self {
+        LinkInfo { limit: Some(self.limit_or(packets)), ..self }
+    }
+}
+
 /// Size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
