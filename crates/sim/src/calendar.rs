@@ -2,7 +2,7 @@
 
 use crate::capacity::Used;
 use crate::node::Transport;
-use crate::probe::{FlowSample, LinkSample, Probe, Trace};
+use crate::probe::{FlowSample, LinkSample, Probe, Trace, VarSource};
 use crate::traffic;
 use crate::world::{Entry, World};
 use units::{Bytes, Instant};
@@ -140,7 +140,7 @@ impl<P: Probe> World<P> {
                 }
                 let probe = &mut self.probe;
                 tcp.sender.cc().vars(&mut |name, value| {
-                    probe.see(now, Trace::Var { source: 0, index: i as u32, name, value });
+                    probe.see(now, Trace::Var { source: VarSource::Flow, index: i as u32, name, value });
                 });
             }
             self.probe.see(now, Trace::FlowSample { flow: i as u32, sample });
@@ -168,7 +168,7 @@ impl<P: Probe> World<P> {
             self.probe.see(now, Trace::LinkSample { link: l as u32, sample });
             let probe = &mut self.probe;
             link.queue.vars(&mut |name, value| {
-                probe.see(now, Trace::Var { source: 1, index: l as u32, name, value });
+                probe.see(now, Trace::Var { source: VarSource::Link, index: l as u32, name, value });
             });
         }
     }

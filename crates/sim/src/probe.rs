@@ -39,8 +39,18 @@ pub enum Trace<'a> {
     FlowSample { flow: u32, sample: FlowSample },
     /// A link, at a step of the series.
     LinkSample { link: u32, sample: LinkSample },
-    /// An inner variable of a flow's algorithm (`source` 0) or of a queue (`source` 1), at a step.
-    Var { source: u32, index: u32, name: &'static str, value: f64 },
+    /// An inner variable of a flow's algorithm or of a link's queue, at a step.
+    Var { source: VarSource, index: u32, name: &'static str, value: f64 },
+}
+
+/// Whose an inner variable is, and what its `index` counts; the number of the table `vars`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum VarSource {
+    /// A flow's algorithm.
+    Flow = 0,
+    /// A link's queue.
+    Link = 1,
 }
 
 /// A flow at one step. What nobody knows, or what is not set, is NaN.
