@@ -93,9 +93,16 @@ impl<P: Probe> World<P> {
         let Some(step) = self.step else { return };
         self.count_delays();
         self.enter(self.now + step, Entry::Sample);
-        let (now, seconds) = (self.now, step.as_secs_f64());
+        let seconds = step.as_secs_f64();
         let mbps = |bytes: u64| bytes as f64 * 8e-6 / seconds;
         self.sample_connections(mbps);
+        self.sample_flows(mbps);
+        self.sample_links();
+    }
+
+    /// Flows that are one connection, and those outside.
+    fn sample_flows(&mut self, mbps: impl Fn(u64) -> f64) {
+        let now = self.now;
         for (i, node) in self.nodes[..self.sessions.fixed as usize].iter_mut().enumerate() {
             if !node.started || (self.sessions.are_of(i) && !self.outside) {
                 continue;
@@ -145,6 +152,10 @@ impl<P: Probe> World<P> {
             }
             self.probe.see(now, Trace::FlowSample { flow: i as u32, sample });
         }
+    }
+
+    fn sample_links(&mut self) {
+        let now = self.now;
         for l in 0..self.scenario.links.len() {
             let link = &mut self.net.links[l];
             let step = core::mem::take(&mut link.step);
