@@ -7,7 +7,7 @@ use crate::law::{
 use crate::queue::fair::{self, Discipline, Fair, drr, sfq};
 use crate::queue::fifo::{self, Fifo};
 use crate::queue::{choke, dualpi2, sfb};
-use crate::{LawKind, Limit, LinkInfo, Packet, Place, Qdisc, QdiscKind};
+use crate::{LawKind, LinkInfo, Packet, Place, Qdisc, QdiscKind};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
