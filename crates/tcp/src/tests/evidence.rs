@@ -87,7 +87,7 @@ fn an_episode_takes_over_the_retransmissions_that_are_out_and_the_stamp_of_the_f
             s.on_resent(Some(50));
             s.stats.retransmissions += 1;
         }
-        lost.iter().for_each(|id| _ = s.lose(*id));
+        lost.iter().for_each(|id| s.lose(*id));
         s.remember(s.flow.windows());
         assert_eq!(s.undo.stamp, stamp, "{again:?} {lost:?}");
         let is_explained = |s: &crate::sender::Sender| s.evidence(0, None).is_some();
@@ -137,7 +137,7 @@ fn what_is_taken_back_is_all_that_the_episode_changed() {
         let mut a = Alone::with(linux(), 10, Box::new(Told), crate::ENDLESS);
         let s = &mut a.end.sender;
         s.remember(s.flow.windows());
-        (0..3).for_each(|id| _ = s.lose(id));
+        (0..3).for_each(|id| s.lose(id));
         s.rtt.back_off();
         (s.force_one, s.prr.on, s.ecn.tell_reduced) = (true, true, true);
         (s.undo.timed_out_at, s.undo.proven, s.owns_window) = (1, proven, owns);
