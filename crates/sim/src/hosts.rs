@@ -240,7 +240,7 @@ impl<P: Probe> World<P> {
             let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
             let end = tcp.end(RECEIVER);
             let some = if RECEIVER {
-                end.poll_outside(now, &mut packet.segment)
+                end.poll_out_of_line(now, &mut packet.segment)
             } else {
                 end.poll_into(now, &mut packet.segment)
             };

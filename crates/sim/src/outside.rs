@@ -164,7 +164,7 @@ impl<P: Probe> World<P> {
     }
 
     /// A flow's RTT as the driver measured it.
-    pub fn rtt(&mut self, flow: u32, rtt: Duration) {
+    pub fn measured_rtt(&mut self, flow: u32, rtt: Duration) {
         let node: &mut Node = &mut self.nodes[flow as usize];
         if let Transport::Outside(told) = &mut node.transport {
             told.rtt = Some(rtt);

@@ -136,7 +136,7 @@ impl<P: Probe> World<P> {
         if let Some(through) = link.through {
             return self.enqueue_through(l, packet, through);
         }
-        if !link.waiting && now > link.free_at {
+        if !link.pending && now > link.free_at {
             link.queue.idle(link.free_at);
         }
         let marked = link.queue.enqueue(now, *packet, &mut self.drops);
@@ -191,7 +191,7 @@ impl<P: Probe> World<P> {
     #[inline(always)]
     fn serve_at(&mut self, l: u32, at: Option<Instant>) {
         let link = &mut self.net.links[l as usize];
-        link.waiting = at.is_some();
+        link.pending = at.is_some();
         match at {
             Some(at) => {
                 let order = self.scheduler.ticket();
@@ -205,7 +205,7 @@ impl<P: Probe> World<P> {
     #[inline(always)]
     fn rouse(&mut self, l: u32) {
         let link = &self.net.links[l as usize];
-        if link.waiting {
+        if link.pending {
             return;
         }
         if self.now >= link.free_at {

@@ -12,7 +12,7 @@ impl Sender {
     /// [`on_ack`](Self::on_ack) where speed does not matter.
     #[cold]
     #[inline(never)]
-    pub fn on_ack_outside(&mut self, now: Instant, s: &Segment, echo: Echo, heard: &mut Heard) {
+    pub fn on_ack_out_of_line(&mut self, now: Instant, s: &Segment, echo: Echo, heard: &mut Heard) {
         self.on_ack(now, s, echo, heard);
     }
 
