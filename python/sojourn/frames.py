@@ -114,9 +114,11 @@ def named(frame: pl.DataFrame, outcome: Outcome, name: str) -> pl.DataFrame:
     ]
     added: list[pl.Expr] = []
     if name == "vars":
+        # In the order of the core's VarSource.
+        source = lookup("source", ["flow", "link"])
         added = [
-            pl.when(pl.col("source") == 0).then(lookup("index", flows)).otherwise(lookup("index", links)).alias("of"),
-            lookup("source", ["flow", "link"]).alias("source"),
+            pl.when(source == "flow").then(lookup("index", flows)).otherwise(lookup("index", links)).alias("of"),
+            source.alias("source"),
             lookup("name", list(outcome.names)).alias("name"),
         ]
     else:

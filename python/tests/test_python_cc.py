@@ -286,6 +286,34 @@ def test_a_method_that_cannot_be_looked_up_is_not_an_absent_one(name):
         sj.run(line, algorithms={"lost": broken}, set=SHORT)
 
 
+class Halving(Additive):
+    """Notes what a timeout left when the first ACK after it comes."""
+
+    def __init__(self):
+        self.waits, self.left = False, []
+        self.all.append(self.left)
+
+    def on_ack(self, flow, ack):
+        if self.waits:
+            self.left.append(flow.cwnd / flow.mss)
+        self.waits = False
+        super().on_ack(flow, ack)
+
+    def on_congestion(self, flow, signal):
+        self.waits = signal == "timeout"
+        return flow.cwnd / 2
+
+
+@pytest.mark.parametrize("methods", [{}, {"on_sent": lambda *_: None, "on_event": lambda *_: None}])
+def test_a_window_that_a_class_leaves_alone_is_the_hosts(methods):
+    # One segment after a timeout, where the floor is two.
+    noted = []
+    leaves = type("Leaves", (Halving,), {"all": noted, **methods})
+    line = "5Mbit/s 40ms 20p fifo 20% ns-2: leaves"
+    sj.run(line, algorithms={"leaves": leaves}, set={"run.duration": "30 s"}, jobs=1)
+    assert len(noted[0]) > 10 and set(noted[0]) == {1.0}, noted
+
+
 def test_a_word_for_ecn_that_cannot_be_looked_up_is_told():
     class Meta(type):
         @property

@@ -62,6 +62,19 @@ pub enum Ecn {
     Ce = 3,
 }
 
+impl Ecn {
+    /// What the field says: the lower two bits of a TOS or traffic class octet (RFC 3168, section 5).
+    #[inline]
+    pub const fn from_bits(octet: u8) -> Self {
+        match octet & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+}
+
 /// What a queue must know of a packet.
 pub trait Packet {
     /// Size at the IP layer.
@@ -140,6 +153,18 @@ pub struct LinkInfo {
     pub mtu: Bytes,
     /// The buffer given in the experiment; it wins over a queue's own limit. A law always finds the one in force.
     pub limit: Option<Limit>,
+}
+
+impl LinkInfo {
+    /// The buffer, or where none was given a queue's own of so many packets.
+    pub fn limit_or(&self, packets: usize) -> Limit {
+        self.limit.unwrap_or(Limit::Packets(packets))
+    }
+
+    /// The same link with that limit in force, as laws find it.
+    pub fn limited(self, packets: usize) -> Self {
+        LinkInfo { limit: Some(self.limit_or(packets)), ..self }
+    }
 }
 
 /// Size of a buffer.

@@ -7,7 +7,7 @@ use crate::law::{
 use crate::queue::fair::{self, Discipline, Fair, drr, sfq};
 use crate::queue::fifo::{self, Fifo};
 use crate::queue::{choke, dualpi2, sfb};
-use crate::{LawKind, Limit, LinkInfo, Packet, Place, Qdisc, QdiscKind};
+use crate::{LawKind, LinkInfo, Packet, Place, Qdisc, QdiscKind};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -150,14 +150,13 @@ impl<L: LawKind> Entry for Fifo<(), L> {
     }
 
     fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>> {
-        let limit = link.limit.unwrap_or(Limit::Packets(both.queue.limit));
-        let link = LinkInfo { limit: Some(limit), ..*link };
+        let limit = link.limit_or(both.queue.limit);
+        let link = link.limited(both.queue.limit);
         Box::new(Fifo::new(L::new(&both.law, &link, rng), &link, limit).dropping(both.queue.drop))
     }
 
     fn thresholds(both: &Both<Self>, link: &LinkInfo) -> Option<[Bytes; 2]> {
-        let limit = link.limit.unwrap_or(Limit::Packets(both.queue.limit));
-        L::thresholds(&both.law, &LinkInfo { limit: Some(limit), ..*link })
+        L::thresholds(&both.law, &link.limited(both.queue.limit))
     }
 }
 
@@ -169,8 +168,7 @@ fn sub_queues<P: Packet + Debug + Send + 'static, L: LawKind>(
     link: &LinkInfo,
     mut rng: Rng,
 ) -> Box<dyn Qdisc<P>> {
-    let limit = link.limit.unwrap_or(Limit::Packets(queue.limit));
-    let link = LinkInfo { limit: Some(limit), ..*link };
+    let link = link.limited(queue.limit);
     // Each flow's dice are its own: one flow more does not re-roll another's.
     let seed = rng.bits();
     let fair = Fair::<P, L>::new(queue, &link, &mut rng, |flow, _| {

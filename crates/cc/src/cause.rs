@@ -113,7 +113,7 @@ macro_rules! table {
 
         /// The causes as structs with named values, so that an algorithm writes `DelayBackoff { g_min, .. }`.
         pub mod causes {
-            use super::{Cause, CauseKind};
+            use super::{Cause, CauseKind, EventRecord};
             $(
                 $(#[doc = $doc])+
                 #[derive(Clone, Copy, Debug, Default)]
@@ -126,6 +126,13 @@ macro_rules! table {
                         let mut values = [0; 8];
                         values[..given.len()].copy_from_slice(given);
                         Cause { kind: CauseKind::$kind, values }
+                    }
+                }
+                impl $kind {
+                    /// What an event says, if it is one of these.
+                    pub fn of(event: &EventRecord) -> Option<Self> {
+                        let [$( $value, )* ..] = event.values;
+                        (event.kind == CauseKind::$kind as u16).then_some($kind { $( $value ),* })
                     }
                 }
             )+
@@ -146,7 +153,7 @@ table! {
     5 EcnBackoff "ecn_backoff" { marked: Bytes, fraction: Ppb }
     /// The retransmission timer fired.
     6 Timeout "timeout" { in_flight: Bytes, timeouts: Count, rto: Nanos }
-    /// A reduction was found spurious and taken back: by duplicates reported (`how` 1), timestamps (2), F-RTO (3), or an ACK too soon for an answer (4, FreeBSD).
+    /// A reduction was found spurious and taken back; `how` says by which evidence.
     7 Undo "undo" { how: Count }
     /// Slow start ended by other means than loss; `reason` says by which.
     8 SlowStartExit "slow_start_exit" { reason: Count, rtt: Nanos, base_rtt: Nanos, gradient: Nanos, probability: Ppb, drew: Ppb, bandwidth: Bps, bdp: Bytes }
@@ -172,96 +179,119 @@ table! {
     18 Persist "persist" { room: Bytes, wait: Nanos }
 }
 
-/// What the `reason` of a [`causes::SlowStartExit`] means. Part of the format: append, never renumber.
-pub mod exits {
-    /// ACKs kept coming in a train for longer than half the base RTT (HyStart).
-    pub const ACK_TRAIN: i64 = 1;
-    /// The round's RTT rose above a threshold (HyStart).
-    pub const DELAY: i64 = 2;
-    /// The conservative phase ran its rounds without the RTT falling back (HyStart++).
-    pub const CONSERVATIVE: i64 = 3;
-    /// More packets queued than allowed (Vegas' γ).
-    pub const QUEUED: i64 = 4;
-    /// The delivery rate stopped growing (BBR).
-    pub const PLATEAU: i64 = 5;
-    /// A delay gradient (CDG).
-    pub const GRADIENT: i64 = 6;
-    /// The window reached the bandwidth-delay product told by an ACK train (HLDG, Hoe).
-    pub const BANDWIDTH: i64 = 7;
-    /// Too much was lost in a round (BBR v3), or anything (Copa).
-    pub const LOSS: i64 = 8;
-    /// Packet pairs came back further apart than they left (CapStart).
-    pub const DISPERSION: i64 = 9;
-    /// Trains found the rate that is free (paced start).
-    pub const TRAINS: i64 = 10;
-    /// The routers on the way granted a rate (Quick-Start).
-    pub const GRANTED: i64 = 11;
+/// Numbers of the format with their words, in which that of number `n` is the `n`th: constants and `WORDS`.
+macro_rules! numbered {
+    ($(#[doc = $about:literal])+ mod $group:ident {
+        $( $(#[doc = $doc:literal])+ $number:literal $constant:ident $word:literal )+
+    } $( $more:item )*) => {
+        $(#[doc = $about])+
+        pub mod $group {
+            $( $(#[doc = $doc])+ pub const $constant: i64 = $number; )+
+            $( $more )*
+            const NUMBERS: &[usize] = &[$( $number ),+];
+            pub(super) const WORDS: [&str; NUMBERS[NUMBERS.len() - 1] + 1] = {
+                let mut words = [""; NUMBERS[NUMBERS.len() - 1] + 1];
+                $( words[$number] = $word; )+
+                words
+            };
+        }
+    };
 }
 
-/// What the `what` of a [`causes::ProbeStart`] and [`causes::ProbeEnd`] means. Append, never renumber.
-pub mod probes {
-    /// The base RTT: the queue is emptied to see it.
-    pub const BASE_RTT: i64 = 1;
-    /// More bandwidth.
-    pub const BANDWIDTH: i64 = 2;
-    /// Whether loss-based competitors are there.
-    pub const COMPETITORS: i64 = 3;
+numbered! {
+    /// What the `how` of a [`causes::Undo`] means. Append, never renumber.
+    mod evidence {
+        /// All that was sent again was reported as come twice (DSACK).
+        1 DUPLICATES "duplicates"
+        /// An echo older than what was sent again (Eifel).
+        2 TIMESTAMP "timestamp"
+        /// ACKs of what had not been sent again (F-RTO).
+        3 FRTO "F-RTO"
+        /// An ACK too soon after the timeout to answer what that sent (FreeBSD).
+        4 SOON "too soon"
+    }
 }
 
-/// What the `from` and `to` of a [`causes::ModeSwitch`] mean. Append, never renumber.
-pub mod modes {
-    /// Delay decides (HLDG, Copa's default mode).
-    pub const DELAY: i64 = 0;
-    /// Loss decides.
-    pub const LOSS: i64 = 1;
-    /// Looking whether loss-based competitors have gone.
-    pub const PROBE: i64 = 2;
-    /// Restoring a window given up for a probe.
-    pub const RESTORE: i64 = 3;
-    /// BBR's Startup.
-    pub const STARTUP: i64 = 4;
-    /// BBR's Drain.
-    pub const DRAIN: i64 = 5;
-    /// BBR's ProbeBW.
-    pub const PROBE_BW: i64 = 6;
-    /// BBR's ProbeRTT.
-    pub const PROBE_RTT: i64 = 7;
+numbered! {
+    /// What the `reason` of a [`causes::SlowStartExit`] means. Part of the format: append, never renumber.
+    mod exits {
+        /// ACKs kept coming in a train for longer than half the base RTT (HyStart).
+        1 ACK_TRAIN "ACK train"
+        /// The round's RTT rose above a threshold (HyStart).
+        2 DELAY "delay"
+        /// The conservative phase ran its rounds without the RTT falling back (HyStart++).
+        3 CONSERVATIVE "conservative"
+        /// More packets queued than allowed (Vegas' γ).
+        4 QUEUED "queued"
+        /// The delivery rate stopped growing (BBR).
+        5 PLATEAU "plateau"
+        /// A delay gradient (CDG).
+        6 GRADIENT "gradient"
+        /// The window reached the bandwidth-delay product told by an ACK train (HLDG, Hoe).
+        7 BANDWIDTH "bandwidth"
+        /// Too much was lost in a round (BBR v3), or anything (Copa).
+        8 LOSS "loss"
+        /// Packet pairs came back further apart than they left (CapStart).
+        9 DISPERSION "dispersion"
+        /// Trains found the rate that is free (paced start).
+        10 TRAINS "trains"
+        /// The routers on the way granted a rate (Quick-Start).
+        11 GRANTED "granted"
+    }
+}
+
+numbered! {
+    /// What the `what` of a [`causes::ProbeStart`] and [`causes::ProbeEnd`] means. Append, never renumber.
+    mod probes {
+        /// The base RTT: the queue is emptied to see it.
+        1 BASE_RTT "base RTT"
+        /// More bandwidth.
+        2 BANDWIDTH "bandwidth"
+        /// Whether loss-based competitors are there.
+        3 COMPETITORS "competitors"
+    }
+}
+
+numbered! {
+    /// What the `from` and `to` of a [`causes::ModeSwitch`] mean. Append, never renumber.
+    mod modes {
+        /// Delay decides (HLDG, Copa's default mode).
+        0 DELAY "delay"
+        /// Loss decides.
+        1 LOSS "loss"
+        /// Looking whether loss-based competitors have gone.
+        2 PROBE "probe"
+        /// Restoring a window given up for a probe.
+        3 RESTORE "restore"
+        /// BBR's Startup.
+        4 STARTUP "startup"
+        /// BBR's Drain.
+        5 DRAIN "drain"
+        /// BBR's ProbeBW.
+        6 PROBE_BW "probe_bw"
+        /// BBR's ProbeRTT.
+        7 PROBE_RTT "probe_rtt"
+    }
     /// BBR's, the first one first.
     pub const BBR: [i64; 4] = [STARTUP, DRAIN, PROBE_BW, PROBE_RTT];
 }
 
-/// Words for the values that are numbers of something: reasons of [`exits`], [`probes`], [`modes`], CDG's queue states.
-/// The word of number `n` is the `n`th; an empty one is a number that is not used.
+/// Words for the values that are numbers of something: [`evidence`], reasons of [`exits`], [`probes`], [`modes`], CDG's
+/// queue states. The word of number `n` is the `n`th; an empty one is a number that is not used.
 pub fn words(value: &str) -> &'static [&'static str] {
     match value {
-        "reason" => &REASONS,
-        "what" => &["", "base RTT", "bandwidth", "competitors"],
-        "from" | "to" => &MODES,
+        "how" => &evidence::WORDS,
+        "reason" => &exits::WORDS,
+        "what" => &probes::WORDS,
+        "from" | "to" => &modes::WORDS,
         "queue_state" => &["unknown", "empty", "rising", "falling", "full"],
         _ => &[],
     }
 }
 
-const REASONS: [&str; 12] = [
-    "",
-    "ACK train",
-    "delay",
-    "conservative",
-    "queued",
-    "plateau",
-    "gradient",
-    "bandwidth",
-    "loss",
-    "dispersion",
-    "trains",
-    "granted",
-];
-
-const MODES: [&str; 8] = ["delay", "loss", "probe", "restore", "startup", "drain", "probe_bw", "probe_rtt"];
-
 /// The word for a mode in tables and plots.
 pub fn mode_name(mode: i64) -> &'static str {
-    usize::try_from(mode).ok().and_then(|m| MODES.get(m)).copied().unwrap_or("other")
+    usize::try_from(mode).ok().and_then(|m| modes::WORDS.get(m)).copied().unwrap_or("other")
 }
 
 #[cfg(test)]
@@ -278,55 +308,13 @@ mod tests {
 
     #[test]
     fn words_go_with_their_numbers() {
-        let table: [(&str, &[(i64, &str)]); 3] = [
-            (
-                "reason",
-                &[
-                    (exits::ACK_TRAIN, "ACK train"),
-                    (exits::DELAY, "delay"),
-                    (exits::CONSERVATIVE, "conservative"),
-                    (exits::QUEUED, "queued"),
-                    (exits::PLATEAU, "plateau"),
-                    (exits::GRADIENT, "gradient"),
-                    (exits::BANDWIDTH, "bandwidth"),
-                    (exits::LOSS, "loss"),
-                    (exits::DISPERSION, "dispersion"),
-                    (exits::TRAINS, "trains"),
-                    (exits::GRANTED, "granted"),
-                ],
-            ),
-            (
-                "what",
-                &[
-                    (probes::BASE_RTT, "base RTT"),
-                    (probes::BANDWIDTH, "bandwidth"),
-                    (probes::COMPETITORS, "competitors"),
-                ],
-            ),
-            (
-                "to",
-                &[
-                    (modes::DELAY, "delay"),
-                    (modes::LOSS, "loss"),
-                    (modes::PROBE, "probe"),
-                    (modes::RESTORE, "restore"),
-                    (modes::STARTUP, "startup"),
-                    (modes::DRAIN, "drain"),
-                    (modes::PROBE_BW, "probe_bw"),
-                    (modes::PROBE_RTT, "probe_rtt"),
-                ],
-            ),
-        ];
-        for (value, numbers) in table {
-            let used = words(value).iter().filter(|word| !word.is_empty()).count();
-            assert_eq!(used, numbers.len(), "every word of {value} has a number");
-            for (number, word) in numbers {
-                assert_eq!(words(value)[*number as usize], *word, "{value} {number}");
-            }
-        }
+        assert_eq!(words("how"), ["", "duplicates", "timestamp", "F-RTO", "too soon"]);
+        assert_eq!(words("what"), ["", "base RTT", "bandwidth", "competitors"]);
+        assert_eq!((words("reason").len(), words("reason")[exits::GRANTED as usize]), (12, "granted"));
+        assert_eq!((words("to").len(), words("from")[modes::PROBE_RTT as usize]), (8, "probe_rtt"));
         assert_eq!((mode_name(modes::PROBE_BW), mode_name(8), mode_name(-1)), ("probe_bw", "other", "other"));
         let named = CauseKind::ALL.iter().flat_map(|k| k.values()).map(|(name, _)| *name);
-        for value in ["reason", "what", "from", "to", "queue_state"] {
+        for value in ["how", "reason", "what", "from", "to", "queue_state"] {
             assert!(named.clone().any(|name| name == value), "{value} is the value of no cause");
         }
     }
@@ -337,5 +325,9 @@ mod tests {
             causes::DelayBackoff { g_min: nanos(0.42), probability: ppb(0.13), drew: ppb(0.09), ..Default::default() }
                 .into();
         assert_eq!(cause.values, [420_000, 0, 0, 0, 130_000_000, 90_000_000, 0, 0]);
+        let event = EventRecord::new(Instant::ZERO, cause, (Bytes::ZERO, Bytes::ZERO), (Bytes::ZERO, Bytes::ZERO));
+        let read = causes::DelayBackoff::of(&event).unwrap();
+        assert_eq!((read.g_min, read.probability, read.drew, read.bdp), (420_000, 130_000_000, 90_000_000, 0));
+        assert!(causes::DelayIgnored::of(&event).is_none());
     }
 }

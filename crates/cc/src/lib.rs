@@ -26,7 +26,8 @@ mod whole;
 
 pub use ack::{Ack, Congestion, Event, Lost, RateSample, Reaction, Round, Sent, Signal};
 pub use cause::{
-    Cause, CauseKind, EVENT_VERSION, EventRecord, ValueUnit, causes, exits, mode_name, modes, nanos, ppb, probes, words,
+    Cause, CauseKind, EVENT_VERSION, EventRecord, ValueUnit, causes, evidence, exits, mode_name, modes, nanos, ppb,
+    probes, words,
 };
 pub use flow::{Flow, Growth, How, Phase};
 pub use registry::{

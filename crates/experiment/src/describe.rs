@@ -1,7 +1,7 @@
 //! An experiment as JSON: what `check` tells a front end.
 
 use crate::scenario::{Change, Clock, FlowSpec, Link, LinkId, LossModel, MTU, RateSpec, Scenario};
-use crate::{Case, Error, Experiment, trace};
+use crate::{Case, Error, Experiment};
 use aqm::{Limit, LinkInfo};
 use params::{Params, Spec, Value};
 use serde_json::{Map, Value as Json, json};
@@ -89,10 +89,10 @@ fn link(link: &Link) -> Json {
         Some(Limit::Bytes(n)) => Json::String(n.show()),
         None => Json::Null,
     };
-    let (rate, file) = match &link.rate {
-        Some(RateSpec::Constant(rate)) => (Some(*rate), None),
-        Some(RateSpec::Trace { file, times }) => (Some(trace::mean_rate(times)), Some(file)),
-        None => (None, None),
+    let rate = link.rate.as_ref().map(RateSpec::mean);
+    let file = match &link.rate {
+        Some(RateSpec::Trace { file, .. }) => Some(file),
+        _ => None,
     };
     let thresholds = rate.and_then(|rate| {
         let info = LinkInfo { rate, delay: link.delay, mtu: MTU, limit: link.buffer };

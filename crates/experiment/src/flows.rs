@@ -59,7 +59,7 @@ pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Contex
             let place = flow.count.as_ref().map_or(at.place, |c| c.place);
             return Err(Fault::at(place, format!("more than {FLOWS_MAX} flows")).under(key("count")));
         }
-        let mut one = single(flow, at, &entry, wire, stack, context)?;
+        let mut one = single(at, &entry, wire, stack, context)?;
         one.group = group;
         if flow.access.is_none() {
             one.access = shared_access;
@@ -123,14 +123,8 @@ pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Contex
 }
 
 /// One flow of an entry.
-fn single(
-    flow: &FlowFile,
-    at: &At<FlowFile>,
-    entry: &str,
-    wire: &Wire,
-    stack: Stack,
-    context: &Context<'_>,
-) -> Checked<FlowSpec> {
+fn single(at: &At<FlowFile>, entry: &str, wire: &Wire, stack: Stack, context: &Context<'_>) -> Checked<FlowSpec> {
+    let flow = &at.value;
     let key = |k: &str| format!("flow.{entry}.{k}");
     let (sends, udp) = match &flow.traffic {
         Some(at) => {

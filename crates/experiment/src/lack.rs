@@ -4,8 +4,17 @@ use crate::metric::{Metric, Subject};
 use crate::scenario::{FlowSpec, Link, Scenario, Traffic};
 use crate::source::did_you_mean;
 
-/// Why no run of the scenario can have the figure, with the cure; `None` if it may. Of several flows one that may is enough.
-pub(crate) fn of(metric: &Metric, scenario: &Scenario) -> Option<String> {
+/// Why no run of a scenario can have a figure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lack {
+    /// Its flow, group or link is not there, which is said where the subject is checked.
+    Subject,
+    /// There can be no such value; why, with the cure.
+    Value(String),
+}
+
+/// What no run of the scenario can have of the figure; `None` if one may. Of several flows one that may is enough.
+pub(crate) fn of(metric: &Metric, scenario: &Scenario) -> Option<Lack> {
     let flows: Vec<&FlowSpec> = match &metric.subject {
         Subject::Flow(name) => scenario.flows.iter().filter(|f| &f.name == name).collect(),
         Subject::Group(name) => {
@@ -14,13 +23,12 @@ pub(crate) fn of(metric: &Metric, scenario: &Scenario) -> Option<String> {
         }
         Subject::Link(name) => {
             let link = scenario.links.iter().find(|l| &l.name == name);
-            // One that is not there is named where the subject is checked.
-            return link.map_or(Some(String::new()), |link| of_link(&metric.leaf, link));
+            return link.map_or(Some(Lack::Subject), |link| of_link(&metric.leaf, link).map(Lack::Value));
         }
         Subject::Fairness => return None,
     };
     let whys: Option<Vec<String>> = flows.iter().map(|flow| of_flow(&metric.leaf, flow, scenario)).collect();
-    whys.map(|all| all.into_iter().next().unwrap_or_default())
+    whys.map(|all| all.into_iter().next().map_or(Lack::Subject, Lack::Value))
 }
 
 fn of_flow(leaf: &str, flow: &FlowSpec, scenario: &Scenario) -> Option<String> {

@@ -67,4 +67,4 @@ pub use scenario::{
 pub use schema::schema;
 pub use stats::quantile;
 pub use trace::{OPPORTUNITY, mean_rate};
-pub use traffic::{TRAFFIC, TrafficKind};
+pub use traffic::{DATAGRAM_HEADER, TRAFFIC, TrafficKind};

@@ -2,6 +2,7 @@
 
 use crate::clock::TickParams;
 use crate::tmix::Tmix;
+use crate::trace::mean_rate;
 use aqm::Limit;
 use params::Spec;
 use tcp::{Offload, Stack};
@@ -102,6 +103,16 @@ pub enum RateSpec {
         /// When they are; repeated after the last.
         times: Vec<Instant>,
     },
+}
+
+impl RateSpec {
+    /// The rate, or over one repetition of a trace.
+    pub fn mean(&self) -> Rate {
+        match self {
+            RateSpec::Constant(rate) => *rate,
+            RateSpec::Trace { times, .. } => mean_rate(times),
+        }
+    }
 }
 
 /// Loss of a link that is not its queue's.

@@ -22,8 +22,8 @@ pub struct TrafficKind {
 const RATE_MAX: Rate = crate::limits::RATE_MAX;
 /// The largest UDP datagram of IPv4.
 const DATAGRAM_MAX: Bytes = Bytes::new(65_535);
-/// IPv4 and UDP headers.
-const DATAGRAM_MIN: Bytes = Bytes::new(28);
+/// IPv4 and UDP headers, and so the smallest datagram.
+pub const DATAGRAM_HEADER: Bytes = Bytes::new(28);
 const HOUR: Duration = Duration::from_secs(3600);
 
 params::params! {
@@ -49,7 +49,7 @@ params::params! {
         /// Rate at the IP layer.
         rate: Rate = Rate::from_bps(1_000_000), Rate::from_bps(1) => RATE_MAX;
         /// Size of a datagram at the IP layer.
-        size: Bytes = Bytes::new(1000), DATAGRAM_MIN => DATAGRAM_MAX;
+        size: Bytes = Bytes::new(1000), DATAGRAM_HEADER => DATAGRAM_MAX;
         /// Mean length of a talk spurt (exponential); zero: always on.
         on: Duration = Duration::ZERO, Duration::ZERO => HOUR;
         /// Mean length of a silence (exponential).
@@ -70,7 +70,7 @@ params::params! {
         /// Rate at the IP layer.
         rate: Rate = Rate::from_bps(80_000), Rate::from_bps(1) => RATE_MAX;
         /// Size of a packet at the IP layer.
-        size: Bytes = Bytes::new(200), DATAGRAM_MIN => DATAGRAM_MAX;
+        size: Bytes = Bytes::new(200), DATAGRAM_HEADER => DATAGRAM_MAX;
         /// Mean talk spurt; zero: no silence suppression. ITU-T P.59 has 1.004 s.
         on: Duration = Duration::ZERO, Duration::ZERO => HOUR;
         /// Mean silence. ITU-T P.59 has 1.587 s.
@@ -85,7 +85,7 @@ params::params! {
         /// Rate at the IP layer.
         rate: Rate = Rate::from_bps(40_000), Rate::from_bps(1) => RATE_MAX;
         /// Size of a packet at the IP layer.
-        size: Bytes = Bytes::new(100), DATAGRAM_MIN => DATAGRAM_MAX;
+        size: Bytes = Bytes::new(100), DATAGRAM_HEADER => DATAGRAM_MAX;
     }
 }
 

@@ -78,10 +78,14 @@ impl sim::CustomCc for Custom {
             let object = class.call(py, (), Some(&settings))?;
             object.setattr(py, "seed", seed)?;
             let view = Py::new(py, FlowView::of(flow, [0.0; 2]))?;
-            Ok((object, view))
+            // An attribute that is there and raises is no absent one.
+            let has = |method| object.bind(py).hasattr(method);
+            let (on_sent, on_event) = (has("on_sent")?, has("on_event")?);
+            let exact = Cell::default();
+            Ok(PythonCc { object, view, shared: shared.clone(), exact, on_sent, on_event })
         });
         match object {
-            Ok((object, view)) => Some(Box::new(PythonCc { object, view, shared, exact: Cell::default() })),
+            Ok(cc) => Some(Box::new(cc)),
             Err(error) => {
                 shared.fail(error);
                 // The run ends before its first event; until then anything will do.
@@ -180,14 +184,19 @@ impl FlowView {
         }
     }
 
-    /// Takes over what was set, or says what of it makes no sense.
-    fn apply(&self, flow: &mut Flow) -> Result<(), String> {
-        let cwnd = window("cwnd", self.cwnd)?;
-        let ssthresh = match self.ssthresh {
-            f64::INFINITY => Bytes::MAX,
-            bytes => window("ssthresh", bytes).map_err(|e| e + ", or math.inf")?,
-        };
-        let pacing = match self.pacing_bps {
+    /// Takes over what was set since it was `shown`, or says what of it makes no sense. The host keeps the floor: it leaves
+    /// less than that after a timeout.
+    fn apply(&self, shown: [f64; 2], flow: &mut Flow) -> Result<(), String> {
+        if self.cwnd != shown[0] {
+            flow.cwnd = window("cwnd", self.cwnd)?;
+        }
+        if self.ssthresh != shown[1] {
+            flow.ssthresh = match self.ssthresh {
+                f64::INFINITY => Bytes::MAX,
+                bytes => window("ssthresh", bytes).map_err(|e| e + ", or math.inf")?,
+            };
+        }
+        flow.pacing = match self.pacing_bps {
             Some(rate) if rate.is_nan() || rate < 1.0 => {
                 let given = rate.to_string().to_lowercase();
                 return Err(format!(
@@ -196,7 +205,6 @@ impl FlowView {
             }
             rate => rate.map(Rate::from_bps_f64),
         };
-        (flow.cwnd, flow.ssthresh, flow.pacing) = (cwnd.max(flow.floor), ssthresh, pacing);
         Ok(())
     }
 }
@@ -237,6 +245,9 @@ struct PythonCc {
     shared: Arc<Shared>,
     /// `cwnd` and `ssthresh` as the class set them: what is less than a byte of growth an ACK is not lost.
     exact: Cell<[f64; 2]>,
+    /// Methods that a class may leave out.
+    on_sent: bool,
+    on_event: bool,
 }
 
 impl std::fmt::Debug for PythonCc {
@@ -254,10 +265,12 @@ impl PythonCc {
         f: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<FlowView>) -> PyResult<T>,
     ) -> Option<T> {
         let result = Python::attach(|py| {
-            *self.view.borrow_mut(py) = FlowView::of(flow, self.exact.get());
+            let view = FlowView::of(flow, self.exact.get());
+            let shown = [view.cwnd, view.ssthresh];
+            *self.view.borrow_mut(py) = view;
             let value = f(py, &self.object, &self.view)?;
             let view = self.view.borrow(py);
-            view.apply(flow).map_err(|e| self.wrong(py, &format!("{method} set flow.{e}")))?;
+            view.apply(shown, flow).map_err(|e| self.wrong(py, &format!("{method} set flow.{e}")))?;
             self.exact.set([view.cwnd, view.ssthresh]);
             Ok(value)
         });
@@ -269,11 +282,6 @@ impl PythonCc {
         let class = self.object.bind(py).get_type();
         let class = class.name().map_or_else(|_| "the class".into(), |name| name.to_string());
         PyValueError::new_err(format!("{class}.{what}"))
-    }
-
-    /// Whether the class defines it; an attribute that is there and raises is no absent one.
-    fn has(py: Python<'_>, object: &Py<PyAny>, method: &str) -> PyResult<bool> {
-        object.bind(py).hasattr(method)
     }
 }
 
@@ -317,15 +325,17 @@ impl CongestionControl for PythonCc {
     }
 
     fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
-        self.call("on_sent", flow, |py, object, flow| {
-            if Self::has(py, object, "on_sent")? {
-                object.call_method1(py, "on_sent", (flow, sent.size.as_f64()))?;
-            }
-            Ok(())
-        });
+        if !self.on_sent {
+            return;
+        }
+        let size = sent.size.as_f64();
+        self.call("on_sent", flow, |py, object, flow| object.call_method1(py, "on_sent", (flow, size)).map(|_| ()));
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
+        if !self.on_event {
+            return;
+        }
         let name = match event {
             Event::Restart => "restart",
             Event::RecoveryEnd => "recovery_end",
@@ -334,11 +344,6 @@ impl CongestionControl for PythonCc {
             Event::Wake => "wake",
             Event::Granted(_) => "granted",
         };
-        self.call("on_event", flow, |py, object, flow| {
-            if Self::has(py, object, "on_event")? {
-                object.call_method1(py, "on_event", (flow, name))?;
-            }
-            Ok(())
-        });
+        self.call("on_event", flow, |py, object, flow| object.call_method1(py, "on_event", (flow, name)).map(|_| ()));
     }
 }

@@ -1,6 +1,6 @@
 //! How often a flow's algorithm answered congestion, how often it did not, and what that did to lost packets.
 
-use cc::{CauseKind, EventRecord};
+use cc::{CauseKind, EventRecord, causes};
 use core::ops::AddAssign;
 use units::{Duration, Instant};
 
@@ -106,7 +106,7 @@ impl Backoffs {
                 self.tolerated += 1;
                 let lost = core::mem::take(&mut self.losses.silent);
                 self.losses.tolerated += lost;
-                if event.values[3] > event.cwnd_before as i64 {
+                if causes::LossTolerated::of(event).is_some_and(|c| c.shadow > event.cwnd_before as i64) {
                     self.losses.unused += lost;
                     self.unused += 1;
                 }

@@ -2,7 +2,7 @@
 
 use crate::capacity::Used;
 use crate::node::Transport;
-use crate::probe::{FlowSample, LinkSample, Probe, Trace};
+use crate::probe::{FlowSample, LinkSample, Probe, Trace, VarSource};
 use crate::traffic;
 use crate::world::{Entry, World};
 use units::{Bytes, Instant};
@@ -93,9 +93,16 @@ impl<P: Probe> World<P> {
         let Some(step) = self.step else { return };
         self.count_delays();
         self.enter(self.now + step, Entry::Sample);
-        let (now, seconds) = (self.now, step.as_secs_f64());
+        let seconds = step.as_secs_f64();
         let mbps = |bytes: u64| bytes as f64 * 8e-6 / seconds;
         self.sample_connections(mbps);
+        self.sample_flows(mbps);
+        self.sample_links();
+    }
+
+    /// Flows that are one connection, and those outside.
+    fn sample_flows(&mut self, mbps: impl Fn(u64) -> f64) {
+        let now = self.now;
         for (i, node) in self.nodes[..self.sessions.fixed as usize].iter_mut().enumerate() {
             if !node.started || (self.sessions.are_of(i) && !self.outside) {
                 continue;
@@ -140,11 +147,15 @@ impl<P: Probe> World<P> {
                 }
                 let probe = &mut self.probe;
                 tcp.sender.cc().vars(&mut |name, value| {
-                    probe.see(now, Trace::Var { source: 0, index: i as u32, name, value });
+                    probe.see(now, Trace::Var { source: VarSource::Flow, index: i as u32, name, value });
                 });
             }
             self.probe.see(now, Trace::FlowSample { flow: i as u32, sample });
         }
+    }
+
+    fn sample_links(&mut self) {
+        let now = self.now;
         for l in 0..self.scenario.links.len() {
             let link = &mut self.net.links[l];
             let step = core::mem::take(&mut link.step);
@@ -168,7 +179,7 @@ impl<P: Probe> World<P> {
             self.probe.see(now, Trace::LinkSample { link: l as u32, sample });
             let probe = &mut self.probe;
             link.queue.vars(&mut |name, value| {
-                probe.see(now, Trace::Var { source: 1, index: l as u32, name, value });
+                probe.see(now, Trace::Var { source: VarSource::Link, index: l as u32, name, value });
             });
         }
     }

@@ -4,7 +4,7 @@ use crate::backoffs::Backoffs;
 use crate::gaps::Gaps;
 use crate::histogram::Histogram;
 use crate::summary;
-use cc::{CauseKind, EventRecord};
+use cc::{CauseKind, EventRecord, causes};
 use experiment::Run;
 use tcp::BandwidthEstimates;
 use units::{Bytes, Duration, Instant};
@@ -99,8 +99,7 @@ impl FlowCount {
     #[cold]
     pub fn caused(&mut self, event: &EventRecord, now: Instant, start: Instant, bdp: f64, soon: Duration) {
         self.backoffs.caused(event, now, bdp, soon);
-        if event.cause() == Some(CauseKind::ModeSwitch) {
-            let (from, to) = (event.values[0], event.values[1]);
+        if let Some(causes::ModeSwitch { from, to, .. }) = causes::ModeSwitch::of(event) {
             let (_, since) = self.mode.unwrap_or((from, start));
             summary::add_mode(&mut self.modes, from, now.since(since));
             self.mode = Some((to, now));

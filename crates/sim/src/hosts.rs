@@ -10,6 +10,7 @@ use crate::scheduler::Scheduler;
 use crate::timers::{Owners, Strict, Timer};
 use crate::traffic;
 use crate::world::World;
+use experiment::DATAGRAM_HEADER;
 use tcp::{Config, Segment};
 use units::Instant;
 
@@ -91,7 +92,7 @@ impl<P: Probe> World<P> {
         match &mut self.nodes[flow as usize].transport {
             Transport::Datagrams(d) => {
                 if d.seen.first(packet.segment.seq) {
-                    d.received_bytes += packet.size as u64 - 28;
+                    d.received_bytes += packet.size as u64 - DATAGRAM_HEADER.get();
                 }
             }
             Transport::Outside(_) => self.fates.push(Fate::delivered(now, packet)),
@@ -239,7 +240,7 @@ impl<P: Probe> World<P> {
             let Transport::Tcp(tcp) = &mut self.nodes[flow as usize].transport else { return };
             let end = tcp.end(RECEIVER);
             let some = if RECEIVER {
-                end.poll_outside(now, &mut packet.segment)
+                end.poll_out_of_line(now, &mut packet.segment)
             } else {
                 end.poll_into(now, &mut packet.segment)
             };

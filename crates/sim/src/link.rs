@@ -167,8 +167,8 @@ pub struct Link {
     pub tick: Option<Box<Tick>>,
     /// The transmitter is busy until then.
     pub free_at: Instant,
-    /// An event is pending.
-    pub waiting: bool,
+    /// An event of it is in the scheduler.
+    pub pending: bool,
     /// Packets in the queue.
     pub len: usize,
     /// Where a FIFO's packets wait, if nobody watches.
@@ -220,7 +220,7 @@ impl Link {
             delay: spec.delay,
             tick: None,
             free_at: Instant::ZERO,
-            waiting: false,
+            pending: false,
             len: 0,
             through: None,
             backlog: Bytes::ZERO,

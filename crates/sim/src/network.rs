@@ -113,11 +113,7 @@ impl Network {
 
     /// The BDP of a flow's path as it is by now, in bytes; that of a trace by its mean rate. Infinite where nothing has a rate.
     pub fn bdp(&self, scenario: &Scenario, flow: &FlowSpec) -> f64 {
-        let rates = flow.route.iter().filter_map(|&l| match &self.links[l].transmitter {
-            Transmitter::Constant { rate, .. } => Some(*rate),
-            Transmitter::Trace(trace) => Some(trace.mean_rate()),
-            Transmitter::Unlimited => None,
-        });
+        let rates = flow.route.iter().filter_map(|&l| self.links[l].transmitter.rate());
         let rate = rates.chain(flow.access).min().map_or(f64::INFINITY, |rate| rate.bytes_per_sec());
         let sum = |delay: &dyn Fn(LinkId) -> Duration| {
             flow.route.iter().chain(&flow.back).fold(Duration::ZERO, |sum, &l| sum + delay(l))
@@ -338,10 +334,6 @@ fn access_link(flow: &FlowSpec, rate: Rate) -> experiment::Link {
 
 /// The slowest link on the way out; of a trace its mean rate counts.
 pub fn bottleneck_rate(scenario: &Scenario, flow: &FlowSpec) -> Option<Rate> {
-    let rate = |link: &LinkId| match &scenario.links[*link].rate {
-        Some(RateSpec::Constant(rate)) => Some(*rate),
-        Some(RateSpec::Trace { times, .. }) => Some(experiment::mean_rate(times)),
-        None => None,
-    };
-    flow.route.iter().filter_map(rate).chain(flow.access).min()
+    let rates = flow.route.iter().filter_map(|&l| scenario.links[l].rate.as_ref().map(RateSpec::mean));
+    rates.chain(flow.access).min()
 }

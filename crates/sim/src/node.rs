@@ -9,9 +9,6 @@ use experiment::FlowSpec;
 use tcp::Endpoint;
 use units::{Bytes, Duration, Instant, Rng};
 
-/// More than any run can send.
-pub const ENDLESS: u64 = 1 << 60;
-
 /// A TCP connection: the data sender and the receiver.
 #[derive(Debug)]
 #[repr(C)]

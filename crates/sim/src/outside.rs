@@ -15,6 +15,7 @@ use crate::record::{Column, Table};
 use crate::summary::{self, Summary};
 use crate::world::World;
 use crate::{Options, RunError, build};
+use aqm::{Ecn, Packet as _};
 use cc::EventRecord;
 use experiment::{FlowSpec, Scenario, Traffic};
 use tcp::Segment;
@@ -77,7 +78,7 @@ impl Told {
 impl Fate {
     pub(crate) fn delivered(at: Instant, p: &Packet) -> Self {
         let handle = p.segment.ts_val;
-        Fate::Delivered { at, flow: p.flow, way: p.way, handle, ce: p.segment.ecn & 3 == 3 }
+        Fate::Delivered { at, flow: p.flow, way: p.way, handle, ce: p.ecn() == Ecn::Ce }
     }
 }
 
@@ -163,7 +164,7 @@ impl<P: Probe> World<P> {
     }
 
     /// A flow's RTT as the driver measured it.
-    pub fn rtt(&mut self, flow: u32, rtt: Duration) {
+    pub fn measured_rtt(&mut self, flow: u32, rtt: Duration) {
         let node: &mut Node = &mut self.nodes[flow as usize];
         if let Transport::Outside(told) = &mut node.transport {
             told.rtt = Some(rtt);

@@ -44,17 +44,12 @@ impl aqm::Packet for Packet {
     }
     #[inline]
     fn ecn(&self) -> Ecn {
-        match self.segment.ecn & 3 {
-            0 => Ecn::NotEct,
-            1 => Ecn::Ect1,
-            2 => Ecn::Ect0,
-            _ => Ecn::Ce,
-        }
+        Ecn::from_bits(self.segment.ecn)
     }
     fn mark(&mut self) -> bool {
-        let markable = self.segment.ecn & 3 != 0;
+        let markable = self.ecn() != Ecn::NotEct;
         if markable {
-            self.segment.ecn = 3;
+            self.segment.ecn = Ecn::Ce as u8;
         }
         markable
     }

@@ -3,7 +3,7 @@
 use crate::link::DropWhy;
 use crate::packet::Packet;
 use cc::EventRecord;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// One thing that happened, for those who watch. `link` and `flow` count as in the scenario.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +26,9 @@ pub enum Trace<'a> {
         queue: &'a dyn aqm::Qdisc<Packet>,
     },
     /// A connection of a flow is opened, its `connection`th from 1. Packets born from now on with `place` as their flow
-    /// are this connection's, until the next one opens at the same `place`.
-    Open { place: u32, flow: u32, connection: u32 },
+    /// are this connection's, until the next one opens at the same `place`. `scales` are those of the windows that its
+    /// packets tell, by [`Way`](crate::packet::Way).
+    Open { place: u32, flow: u32, connection: u32, mss: Bytes, scales: [u8; 2] },
     /// A host handed a packet over.
     Send { packet: &'a Packet },
     /// A packet reached its host.
@@ -38,8 +39,18 @@ pub enum Trace<'a> {
     FlowSample { flow: u32, sample: FlowSample },
     /// A link, at a step of the series.
     LinkSample { link: u32, sample: LinkSample },
-    /// An inner variable of a flow's algorithm (`source` 0) or of a queue (`source` 1), at a step.
-    Var { source: u32, index: u32, name: &'static str, value: f64 },
+    /// An inner variable of a flow's algorithm or of a link's queue, at a step.
+    Var { source: VarSource, index: u32, name: &'static str, value: f64 },
+}
+
+/// Whose an inner variable is, and what its `index` counts; the number of the table `vars`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum VarSource {
+    /// A flow's algorithm.
+    Flow = 0,
+    /// A link's queue.
+    Link = 1,
 }
 
 /// A flow at one step. What nobody knows, or what is not set, is NaN.

@@ -227,7 +227,7 @@ impl Probe for Recorder {
                     names.len() as u32 - 1
                 });
                 self.vars.t_s.push(now.as_secs_f64());
-                self.vars.source.push(source);
+                self.vars.source.push(source as u32);
                 self.vars.index.push(index);
                 self.vars.name.push(id);
                 self.vars.value.push(value);

@@ -186,7 +186,7 @@ impl<P: Probe> World<P> {
             link.queue.idle(link.free_at);
         }
         // The link never transmits on its own.
-        link.waiting = true;
+        link.pending = true;
         self.enqueue(l, &packet);
         let link = &mut self.net.links[l as usize];
         let tick = link.tick.as_mut().expect("still ticking");

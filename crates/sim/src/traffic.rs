@@ -4,9 +4,9 @@ use crate::count::Completion;
 use crate::node::Transport;
 use crate::packet::Way;
 use crate::probe::Probe;
-use crate::world::{BULK, Entry, World};
-use experiment::Traffic;
-use tcp::Segment;
+use crate::world::{Entry, World};
+use experiment::{DATAGRAM_HEADER, Traffic};
+use tcp::{ENDLESS, Segment};
 use units::{Duration, Instant, Rate, Rng};
 
 /// A flow starts.
@@ -21,7 +21,7 @@ pub(crate) fn start<P: Probe>(world: &mut World<P>, f: u32) {
                 tcp.sender.write(now, header.get());
                 tcp.sender.push();
             }
-            write(world, f, BULK);
+            write(world, f, ENDLESS);
         }
         Traffic::Bytes(bytes) => {
             begin_transfer(world, f, bytes.get());
@@ -137,7 +137,7 @@ fn on_off<P: Probe>(world: &mut World<P>, f: u32, on: Duration, off: Duration, r
         // As fast as the window allows until the spurt ends; what is not sent then is forgotten.
         None => {
             let next = until + silence(&mut node.rng);
-            write(world, f, BULK);
+            write(world, f, ENDLESS);
             world.enter(until, Entry::SpurtEnds(f));
             world.enter(next, Entry::Application(f));
         }
@@ -173,7 +173,7 @@ fn datagram<P: Probe>(world: &mut World<P>, f: u32) {
         }
     }
     d.number += 1;
-    let segment = Segment { seq: d.number, len: d.size - 28, ..Segment::default() };
+    let segment = Segment { seq: d.number, len: d.size - DATAGRAM_HEADER.get() as u32, ..Segment::default() };
     let (size, gap) = (d.size, d.gap);
     node.count.sent_packets += u64::from(measuring);
     world.launch(f, Way::Out, segment, size);

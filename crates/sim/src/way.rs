@@ -79,7 +79,9 @@ impl<P: Probe> World<P> {
         self.net.links[l as usize].count_drop(why, self.measuring);
         // A link's copy is no packet that the flow sent.
         if packet.way == Way::Out && !packet.copy {
-            let count = &mut self.nodes[packet.flow as usize].count;
+            let late = self.is_late(packet);
+            let owner = if late { self.sessions.flow(packet.flow) } else { packet.flow };
+            let count = &mut self.nodes[owner as usize].count;
             // A lost SYN is no loss that an algorithm would hear of.
             count.backoffs.losses.silent += u64::from(packet.segment.len > 0);
             count.lost_packets += u64::from(self.measuring);
@@ -134,7 +136,7 @@ impl<P: Probe> World<P> {
         if let Some(through) = link.through {
             return self.enqueue_through(l, packet, through);
         }
-        if !link.waiting && now > link.free_at {
+        if !link.pending && now > link.free_at {
             link.queue.idle(link.free_at);
         }
         let marked = link.queue.enqueue(now, *packet, &mut self.drops);
@@ -189,7 +191,7 @@ impl<P: Probe> World<P> {
     #[inline(always)]
     fn serve_at(&mut self, l: u32, at: Option<Instant>) {
         let link = &mut self.net.links[l as usize];
-        link.waiting = at.is_some();
+        link.pending = at.is_some();
         match at {
             Some(at) => {
                 let order = self.scheduler.ticket();
@@ -203,7 +205,7 @@ impl<P: Probe> World<P> {
     #[inline(always)]
     fn rouse(&mut self, l: u32) {
         let link = &self.net.links[l as usize];
-        if link.waiting {
+        if link.pending {
             return;
         }
         if self.now >= link.free_at {

@@ -4,7 +4,7 @@ use crate::build::{self, CustomCc};
 use crate::delays::Delays;
 use crate::digest::Digest;
 use crate::network::{self, Kind, Network};
-use crate::node::{ENDLESS, Node};
+use crate::node::Node;
 use crate::outside::Fate;
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -100,9 +100,13 @@ pub struct World<P: Probe> {
     pub(crate) fates: Vec<Fate>,
     /// Packets that came from outside.
     pub(crate) number: u64,
-    /// So many flows that their state leaves the nearest caches between packets.
+    /// More than [`MANY`] flows or connections.
     pub(crate) many: bool,
 }
+
+/// With more nodes than this, the state of one leaves the nearest caches between its packets, so that fetching it early
+/// and counting by several is worth the work. Speed alone depends on it.
+pub(crate) const MANY: usize = 32;
 
 impl<P: Probe> World<P> {
     /// A world at rest. An error if the scenario asks for what the simulator cannot do or a parameter is refused, or if
@@ -150,7 +154,7 @@ impl<P: Probe> World<P> {
             outside: options.outside,
             fates: Vec::new(),
             number: 0,
-            many: scenario.flows.len() > 32 && !options.outside,
+            many: scenario.flows.len() > MANY && !options.outside,
         };
         world.fill_calendar();
         Ok(world)
@@ -261,6 +265,3 @@ impl<P: Probe> World<P> {
 pub fn run<P: Probe>(scenario: &Scenario, probe: P, options: Options<'_>) -> Result<(Summary, P), RunError> {
     World::new(scenario, probe, options)?.run(options.stop)
 }
-
-/// What "as much as the window allows" writes.
-pub(crate) const BULK: u64 = ENDLESS;

@@ -85,7 +85,7 @@ fn main() {
     };
     let mut a = Endpoint::connect(config.clone(), build);
     let mut b = Endpoint::listen(config, build);
-    a.write(Instant::ZERO, u64::MAX / 4);
+    a.write(Instant::ZERO, tcp::ENDLESS);
     let (delivered, acks) = converse(&mut a, &mut b, segments, one_lost_in);
     println!("{delivered} segments, {acks} ACKs, an endpoint is {} bytes", size_of::<Endpoint>());
     println!("{:?}", a.stats());

@@ -4,7 +4,7 @@
 //! instead (`credit`): the same packets leave, and `cwnd` stays what the algorithm set.
 
 use crate::LossDetection;
-use crate::conservative::THRESHOLD;
+use crate::conservative::DUP_THRESH;
 use crate::sender::Sender;
 use cc::Phase;
 use units::Instant;
@@ -32,16 +32,18 @@ impl Sender {
         match self.flow.phase {
             Phase::Recovery => self.credit += self.mss,
             // Limited transmit.
-            Phase::Open | Phase::Reduced if self.duplicates < THRESHOLD && self.config.loss != LossDetection::Tahoe => {
+            Phase::Open | Phase::Reduced
+                if self.duplicates < DUP_THRESH && self.config.loss != LossDetection::Tahoe =>
+            {
                 self.credit += self.mss;
             }
             // Duplicates of what an earlier episode sent again must not begin another (RFC 6582, section 3.2).
             Phase::Open | Phase::Reduced
-                if self.duplicates == THRESHOLD
+                if self.duplicates == DUP_THRESH
                     && (self.una > self.recover || self.config.loss == LossDetection::Reno) =>
             {
                 self.lose_first();
-                self.credit = THRESHOLD as u64 * self.mss;
+                self.credit = DUP_THRESH as u64 * self.mss;
                 self.enter_recovery(now);
             }
             _ => {}

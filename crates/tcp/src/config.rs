@@ -156,6 +156,16 @@ impl Config {
         Bytes::new((Segment::HEADER + if self.timestamps { Segment::TIMESTAMPS } else { 0 }) as u64)
     }
 
+    /// The receive buffer in bytes; of half as much a window field can tell at most.
+    pub(crate) fn buffer(&self) -> u32 {
+        self.receive_window.get().min(u64::from(u32::MAX / 2)) as u32
+    }
+
+    /// The least shift with which the window field conveys the whole buffer, 14 at most (RFC 7323, section 2.3).
+    pub fn window_scale(&self) -> u8 {
+        (0..14).find(|scale| self.buffer() >> scale <= u32::from(u16::MAX)).unwrap_or(14)
+    }
+
     /// Do the two ends agree on selective acknowledgements (RFC 2018)?
     pub fn sack(&self) -> bool {
         matches!(self.loss, LossDetection::RackTlp | LossDetection::Sack)

@@ -3,8 +3,8 @@
 use crate::scoreboard::{EVER, LOST, SACKED};
 use crate::sender::Sender;
 
-/// Duplicate ACKs that make a fast retransmission.
-pub(crate) const THRESHOLD: u32 = 3;
+/// DupThresh (RFC 6675, section 2): so many duplicate ACKs make a fast retransmission. Linux' `sysctl_tcp_reordering`.
+pub(crate) const DUP_THRESH: u32 = 3;
 
 impl Sender {
     /// Declares lost what the scoreboard says is lost.
@@ -23,7 +23,7 @@ impl Sender {
                 bytes += r.len as u64;
                 ranges += u32::from(!inside);
                 inside = true;
-                if bytes > (THRESHOLD as u64 - 1) * self.mss || ranges >= THRESHOLD {
+                if bytes > (DUP_THRESH as u64 - 1) * self.mss || ranges >= DUP_THRESH {
                     break;
                 }
             } else {

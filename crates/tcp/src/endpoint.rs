@@ -16,6 +16,9 @@ use units::{Duration, Instant, Rate};
 /// Builds the congestion control once the flow exists.
 pub type Build<'a> = &'a mut dyn FnMut(&mut Flow) -> Box<dyn CongestionControl>;
 
+/// More bytes than any run can send, and few enough that no sum of positions overflows.
+pub const ENDLESS: u64 = 1 << 60;
+
 /// What a segment told its receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
@@ -91,7 +94,7 @@ impl Endpoint {
         endpoint
     }
 
-    /// The application hands over so many bytes (`u64::MAX / 4` is for ever).
+    /// The application hands over so many bytes; [`ENDLESS`] is for ever.
     pub fn write(&mut self, now: Instant, bytes: u64) {
         self.sender.flow.now = now;
         if !self.sender.config.handshake {

@@ -1,7 +1,7 @@
 //! FreeBSD 11's SACK sender, which knows no pipe: what is outstanding counts, and a recovery has a window of its own
 //! (`tcp_do_segment`, `tcp_sack_partialack`, `tcp_output`; `net.inet.tcp.rfc6675_pipe` is off).
 
-use crate::conservative::THRESHOLD;
+use crate::conservative::DUP_THRESH;
 use crate::scoreboard::{Delivery, LOST, SACKED};
 use crate::sender::Sender;
 use crate::undo::Evidence;
@@ -291,7 +291,7 @@ impl Sender {
             self.duplicates = u32::from(had_holes || d.news);
         } else if d.news {
             self.duplicates += 1;
-            if self.duplicates < THRESHOLD && self.flow.phase != Phase::Recovery {
+            if self.duplicates < DUP_THRESH && self.flow.phase != Phase::Recovery {
                 if self.duplicates == 1 {
                     self.aside.limited_sent = 0;
                 }

@@ -40,6 +40,6 @@ mod undo;
 mod usage;
 
 pub use config::{Config, DelayedAck, LossDetection, Offload, RoundKind, Stack};
-pub use endpoint::{BandwidthEstimates, Build, Endpoint, Heard};
+pub use endpoint::{BandwidthEstimates, Build, ENDLESS, Endpoint, Heard};
 pub use segment::{Flags, SackBlocks, Segment};
 pub use stats::Stats;

@@ -1,6 +1,7 @@
 //! Loss by time (RACK, RFC 8985): a segment is lost if one sent later was delivered a reordering window ago.
 
 use crate::Stack;
+use crate::conservative::DUP_THRESH;
 use crate::scoreboard::{Delivery, LOST, RESENT, SACKED, Turn};
 use crate::sender::Sender;
 use crate::timers::JIFFIES;
@@ -92,7 +93,7 @@ impl Rack {
 
     /// How late a segment may be and still count as reordered.
     fn window(&self, repairing: bool, sacked_segments: u64, min_rtt: Duration, srtt: Duration) -> Duration {
-        if !self.reordering && (repairing || sacked_segments >= 3) {
+        if !self.reordering && (repairing || sacked_segments >= DUP_THRESH.into()) {
             return Duration::ZERO;
         }
         (min_rtt * self.steps as u64 / 4).min(srtt)

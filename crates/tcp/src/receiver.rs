@@ -80,11 +80,6 @@ impl Receiver {
     pub const HOT: usize = core::mem::offset_of!(Receiver, fin);
 
     pub fn new(config: &Config) -> Self {
-        let buffer = config.receive_window.get().min(u64::from(u32::MAX / 2)) as u32;
-        let mut scale = 0;
-        while buffer >> scale > 65_535 && scale < 14 {
-            scale += 1;
-        }
         let mut receiver = Receiver {
             nxt: 0,
             fin_at: u64::MAX,
@@ -94,8 +89,8 @@ impl Receiver {
             pending: 0,
             acked_to: 0,
             edge: 0,
-            buffer,
-            scale,
+            buffer: config.buffer(),
+            scale: config.window_scale(),
             full_window: 0,
             held: false,
             unread: 0,
@@ -123,7 +118,7 @@ impl Receiver {
             gaps: None,
             twice: None,
         };
-        receiver.full_window = receiver.quantised(buffer.into());
+        receiver.full_window = receiver.quantised(receiver.buffer.into());
         receiver
     }
 

@@ -1,6 +1,6 @@
 //! Phases: when losses or marks begin an episode, what the window does in it, and when it ends.
 
-use crate::conservative::THRESHOLD;
+use crate::conservative::DUP_THRESH;
 use crate::prr::{Prr, Step};
 use crate::scoreboard::Delivery;
 use crate::sender::{Echo, Sender};
@@ -63,11 +63,11 @@ impl Sender {
                 }
                 self.detect_by_count();
             }
-            if self.duplicates >= THRESHOLD && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
+            if self.duplicates >= DUP_THRESH && matches!(self.flow.phase, Phase::Open | Phase::Reduced) {
                 self.lose_first();
             }
         }
-        let after_timeout = self.ways.own_window && self.flow.phase == Phase::Loss && self.duplicates >= THRESHOLD;
+        let after_timeout = self.ways.own_window && self.flow.phase == Phase::Loss && self.duplicates >= DUP_THRESH;
         if after_timeout || relapsed || (self.board.lost > 0 && matches!(self.flow.phase, Phase::Open | Phase::Reduced))
         {
             self.enter_recovery(now);

@@ -103,8 +103,8 @@ impl Sender {
         });
     }
 
-    /// Losses declared from here on tell the algorithm one by one.
-    pub(crate) fn lose(&mut self, id: u64) -> u64 {
+    /// Declares a record lost, and tells the algorithm.
+    pub(crate) fn lose(&mut self, id: u64) {
         let r = *self.board.ring.get(id);
         let size = self.board.mark_lost(id);
         if size > 0 {
@@ -125,6 +125,5 @@ impl Sender {
             };
             self.cc.on_lost(&mut self.flow, &lost);
         }
-        size
     }
 }

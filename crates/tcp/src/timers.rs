@@ -1,7 +1,7 @@
 //! Timers: retransmission timeout (RFC 6298), tail loss probe (RFC 8985, section 7), reordering, window probes.
 
 use crate::Stack;
-use crate::conservative::THRESHOLD;
+use crate::conservative::DUP_THRESH;
 use crate::scoreboard::SACKED;
 use crate::sender::Sender;
 use crate::undo::Frto;
@@ -204,10 +204,10 @@ impl Sender {
         }
         if self.config.stack == Stack::Linux
             && phase == Phase::Open
-            && self.board.sacked >= u64::from(THRESHOLD) * self.mss
+            && self.board.sacked >= u64::from(DUP_THRESH) * self.mss
         {
             // So much arrived beyond the hole, and still it was lost (`tcp_enter_loss`).
-            self.rack.most_late = self.rack.most_late.min(THRESHOLD * self.mss as u32);
+            self.rack.most_late = self.rack.most_late.min(DUP_THRESH * self.mss as u32);
         }
         let window = self.restart_window();
         let (to, doubles) = self.threshold_after_timeout(fresh);

@@ -56,7 +56,7 @@ impl Sender {
             // What waits for a window does not keep Linux' last segment, which asks for none (`tcp_data_snd_check` follows
             // `tcp_xmit_recovery`).
             if decided.is_none() && self.is_last() {
-                return self.poll_new_outside(now, peer);
+                return self.poll_new_out_of_line(now, peer);
             }
             return decided;
         }
@@ -178,7 +178,7 @@ impl Sender {
     /// [`poll_new`](Self::poll_new) where speed does not matter.
     #[cold]
     #[inline(never)]
-    fn poll_new_outside(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
+    fn poll_new_out_of_line(&mut self, now: Instant, peer: u32) -> Option<Chunk> {
         self.poll_new(now, peer)
     }
 

@@ -5,7 +5,7 @@ use crate::Stack;
 use crate::freebsd::BeforeTimeout;
 use crate::scoreboard::{Delivery, EVER};
 use crate::sender::{Echo, Sender};
-use cc::{Phase, causes};
+use cc::{Phase, causes, evidence};
 use units::Bytes;
 
 /// How F-RTO stands after a timeout.
@@ -46,12 +46,12 @@ pub(crate) struct Undo {
 
 /// What gave a spurious episode away, as the event's `how`.
 #[derive(Clone, Copy, Debug)]
+#[repr(i64)]
 pub(crate) enum Evidence {
-    Dsack = 1,
-    Timestamp = 2,
-    Frto = 3,
-    /// The ACK came too soon after the timeout to answer what that sent (FreeBSD).
-    Soon = 4,
+    Dsack = evidence::DUPLICATES,
+    Timestamp = evidence::TIMESTAMP,
+    Frto = evidence::FRTO,
+    Soon = evidence::SOON,
 }
 
 impl Sender {

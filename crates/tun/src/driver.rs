@@ -288,7 +288,7 @@ impl Driver {
                         && let Some(meter) = self.meters.of(flow, key.ports[0])
                         && let Some(rtt) = meter.acknowledged(&s, now)
                     {
-                        self.world.rtt(flow, rtt);
+                        self.world.measured_rtt(flow, rtt);
                     }
                     frames.done(handle);
                 }

@@ -66,15 +66,6 @@ fn be32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn ecn(bits: u8) -> Ecn {
-    match bits & 3 {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    }
-}
-
 impl Frame {
     /// Reads a whole packet.
     pub fn parse(bytes: &[u8]) -> Result<Frame, Bad> {
@@ -100,7 +91,7 @@ impl Frame {
         // Flags and offset: anything but "do not fragment" alone. The first fragment has ports, but those of its
         // followers are unknown, and all must be of one flow.
         let fragment = be16(bytes, 6).ok_or(Bad::Malformed)? & 0x3fff != 0;
-        Ok(Self::with(4, addresses, ecn(bytes[1]), bytes[9], fragment, &bytes[header..]))
+        Ok(Self::with(4, addresses, Ecn::from_bits(bytes[1]), bytes[9], fragment, &bytes[header..]))
     }
 
     fn v6(bytes: &[u8]) -> Result<Frame, Bad> {
@@ -113,7 +104,7 @@ impl Frame {
         let mut addresses = [[0; 16]; 2];
         addresses[0].copy_from_slice(&bytes[8..24]);
         addresses[1].copy_from_slice(&bytes[24..40]);
-        let marks = ecn(bytes[1] >> 4);
+        let marks = Ecn::from_bits(bytes[1] >> 4);
         // Extension headers (RFC 8200, section 4): hop by hop, routing, fragment, destination; each but the fragment's
         // says its length in units of eight bytes beyond the first eight. A chain that runs out leaves no transport.
         let (mut next, mut at, mut fragment) = (bytes[6], 40, false);

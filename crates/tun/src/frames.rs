@@ -3,6 +3,7 @@
 
 use crate::flows::End;
 use crate::frame;
+use aqm::{Ecn, Packet as _};
 use sim::capture::{Content, RAW_IP};
 use sim::packet::{Packet, Way};
 use std::cell::RefCell;
@@ -98,7 +99,7 @@ impl Content for Real {
 
     fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32 {
         bytes.extend_from_slice(self.0.borrow().get(packet.segment.ts_val));
-        if packet.segment.ecn & 3 == 3 {
+        if packet.ecn() == Ecn::Ce {
             frame::mark(bytes);
         }
         bytes.len() as u32

@@ -4,7 +4,7 @@ use crate::flows::SENDERS;
 use crate::hosts::{Begin, Common, HOSTS_PRIORITY, Heard, Wanted, address, receiver};
 use crate::watched::{Stands, Watched};
 use crate::{Failure, sys};
-use experiment::{FlowSpec, Traffic};
+use experiment::{DATAGRAM_HEADER, FlowSpec, Traffic};
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
@@ -101,7 +101,7 @@ impl Plan {
                 let socket = bound.map_err(|e| self.failed("its address", e))?;
                 socket.connect(receiver(f)).map_err(|e| self.failed("connecting", e))?;
                 socket.set_nonblocking(true).map_err(|e| self.failed("its socket", e))?;
-                let payload = vec![0; (size.get() as usize).saturating_sub(28)];
+                let payload = vec![0; size.saturating_sub(DATAGRAM_HEADER).get() as usize];
                 State::Datagrams { socket, next: now, until: Instant::ZERO, payload, number: 0 }
             }
             _ => State::Connecting(self.open(f)?),

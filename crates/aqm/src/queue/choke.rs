@@ -68,9 +68,9 @@ pub struct Choke<P> {
 impl<P: Packet> Choke<P> {
     /// An empty line. `params.limit` applies where the link gives none.
     pub fn new(params: &Params, link: &LinkInfo, mut rng: Rng) -> Self {
-        let limit = link.limit.unwrap_or(Limit::Packets(params.limit));
         let dice = Rng::new(rng.bits(), 0, units::streams::AQM);
-        let link = LinkInfo { limit: Some(limit), ..*link };
+        let limit = link.limit_or(params.limit);
+        let link = link.limited(params.limit);
         Choke {
             red: Red::new(&params.red(), &link, rng),
             lane: Lane::default(),

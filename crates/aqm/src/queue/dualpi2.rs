@@ -94,7 +94,7 @@ impl<P: Packet> DualPi2<P> {
             delay: Duration::ZERO,
             ticker: Ticker::new(Instant::ZERO, params.tupdate, params.tupdate),
             credit: 0,
-            limit: link.limit.unwrap_or(Limit::Packets(params.limit)),
+            limit: link.limit_or(params.limit),
             mtu: link.mtu,
             rng,
         };

@@ -69,7 +69,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
         let mut fair = Fair {
             params: params.clone(),
             discipline: Discipline::NewFirst,
-            limit: link.limit.unwrap_or(Limit::Packets(params.limit)),
+            limit: link.limit_or(params.limit),
             quantum: 0,
             mtu: link.mtu,
             salt,

@@ -166,7 +166,7 @@ impl<P: Packet> Sfb<P> {
             rehash_at: if params.rehash.is_zero() { Instant::MAX } else { Instant::ZERO + params.rehash },
             tokens: params.penalty_burst,
             filled: Instant::ZERO,
-            limit: link.limit.unwrap_or(Limit::Packets(params.limit)),
+            limit: link.limit_or(params.limit),
             rng,
         }
     }

@@ -47,6 +47,39 @@ fn header() -> String {
     h + "\n#endif\n"
 }
 
+/// Of a C header, the names of the enum that begins with this one.
+fn names<'a>(header: &'a str, first: &str) -> Vec<&'a str> {
+    let begin = header.find(&format!("enum {{ {first},")).unwrap_or_else(|| panic!("no enum begins with {first}"));
+    let inside = header[begin..].split(['{', '}']).nth(1).unwrap();
+    inside.split(',').map(str::trim).collect()
+}
+
+/// A choice crosses over to C as its place in the list of words.
+#[test]
+fn the_enums_of_c_have_the_order_of_the_words() {
+    let (cdg, hamilton) = (include_str!("../../../../bpf/law/cdg.h"), include_str!("../../../../bpf/law/hamilton.h"));
+    let mode = include_str!("../../../../bpf/law/hldg_mode.h");
+    for (header, first, prefix, algorithm, parameter) in [
+        (cdg, "CDG_FREEBSD", "CDG_", "cdg", "reference"),
+        (cdg, "CDG_SKIP_AUTO", "CDG_SKIP_", "cdg", "skip"),
+        (hamilton, "HAMILTON_PAPER", "HAMILTON_", "hd", "reference"),
+        (hamilton, "HAMILTON_PAPER", "HAMILTON_", "chd", "reference"),
+        (mode, "HLDG_REGROW", "HLDG_", "hldg", "after_probe"),
+    ] {
+        let fields = (cc::find(algorithm).unwrap().fields)();
+        let choices = fields.iter().find(|f| f.name == parameter).unwrap_or_else(|| panic!("{algorithm}")).choices;
+        let names = names(header, first);
+        assert_eq!(names.len(), choices.len(), "{algorithm}.{parameter}: {names:?} {choices:?}");
+        for (name, word) in names.iter().zip(choices) {
+            let begins = format!("{prefix}{}", word.to_uppercase());
+            assert!(name.starts_with(&begins), "{algorithm}.{parameter}: {names:?} {choices:?}");
+        }
+    }
+    let gradient = include_str!("../../../../bpf/law/gradient.h");
+    let states = words("queue_state").iter().map(|state| macro_name("QUEUE_", state));
+    assert_eq!(names(gradient, "LAW_QUEUE_UNKNOWN"), states.collect::<Vec<_>>());
+}
+
 #[test]
 fn the_c_header_says_what_the_table_says() {
     let text = header();

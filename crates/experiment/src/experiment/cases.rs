@@ -2,6 +2,7 @@
 
 use super::Experiment;
 use crate::decode::decode;
+use crate::lack::{self, Lack};
 use crate::limits::RUNS_MAX;
 use crate::metric::{Metric, Subject};
 use crate::quantity::RateText;
@@ -10,7 +11,7 @@ use crate::resolve::{Context, scenario};
 use crate::scenario::{Scenario, Traffic};
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::tree::{Any, At};
-use crate::{Error, assign, hash, lack, sweep};
+use crate::{Error, assign, hash, sweep};
 use std::collections::BTreeMap;
 
 /// One case of the sweep, resolved.
@@ -83,9 +84,11 @@ impl Experiment {
             return Err(Fault::at(*place, unknown_subject(metric, &first.scenario)).under(key.clone()));
         }
         for (metric, place, key) in &lacking {
-            if let Some(why) =
-                cases.iter().find_map(|case| lack::of(metric, &case.scenario).filter(|why| !why.is_empty()))
-            {
+            let why = cases.iter().find_map(|case| match lack::of(metric, &case.scenario) {
+                Some(Lack::Value(why)) => Some(why),
+                _ => None,
+            });
+            if let Some(why) = why {
                 return Err(Fault::at(*place, format!("{metric} can have no value: {why}")).under(key.clone()));
             }
         }

@@ -59,7 +59,8 @@ pub trait Content {
 /// The headers of simulated packets.
 #[derive(Debug)]
 pub struct Headers {
-    agreed: Vec<Agreed>,
+    /// Per flow: what it agreed upon, then each of its connections, by number.
+    agreed: Vec<Vec<Agreed>>,
     connections: Roll,
 }
 
@@ -69,6 +70,10 @@ impl Content for Headers {
 
     fn hear(&mut self, now: Instant, trace: &Trace<'_>) {
         self.connections.hear(now, trace);
+        if let Trace::Open { flow, mss, scales, .. } = *trace {
+            let agreed = &mut self.agreed[flow as usize];
+            agreed.push(agreed[0].with(mss, scales));
+        }
     }
 
     fn flow(&self, packet: &Packet) -> u32 {
@@ -77,7 +82,7 @@ impl Content for Headers {
 
     fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32 {
         let whose = self.connections.whose(packet);
-        wire::headers(packet, whose, &self.agreed[whose.flow as usize], bytes)
+        wire::headers(packet, whose, &self.agreed[whose.flow as usize][whose.connection as usize], bytes)
     }
 }
 
@@ -113,8 +118,8 @@ impl<W: Write> Capture<W> {
                     .map(|(host, word)| (wire::address(f as u32, host), format!("{}.{word}", scenario.flows[f].name)))
             })
             .collect();
-        let agreed =
-            scenario.flows.iter().enumerate().map(|(f, spec)| Agreed::of(spec, &scenario.run, f as u64)).collect();
+        let flows = scenario.flows.iter().enumerate();
+        let agreed = flows.map(|(f, spec)| vec![Agreed::of(spec, &scenario.run, f as u64)]).collect();
         let content = Headers { agreed, connections: Roll::default() };
         Capture::with(content, scenario, wanted, out, title, &names)
     }

@@ -7,8 +7,9 @@ use crate::build;
 use crate::packet::{Packet, Way};
 use crate::sessions::Whose;
 use core::ops::Range;
-use experiment::{FlowSpec, Run, Traffic};
-use tcp::Flags;
+use experiment::{DATAGRAM_HEADER, FlowSpec, Run, Traffic};
+use tcp::{Flags, Segment};
+use units::Bytes;
 
 /// Ports of the two hosts; iperf listens on the second.
 const PORTS: [u16; 2] = [40_000, 5_001];
@@ -24,8 +25,11 @@ const NUMBER: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 pub struct Agreed {
     datagrams: bool,
+    timestamps: bool,
+    /// The option's value, which counts the options of a segment in (RFC 6691).
     mss: u16,
-    scale: u8,
+    /// Of the windows that packets tell, by [`Way`].
+    scales: [u8; 2],
     sack: bool,
     /// Without an opening, no reader could learn of a window scale.
     handshake: bool,
@@ -34,16 +38,22 @@ pub struct Agreed {
 impl Agreed {
     /// As the hosts of the flow with this number have it.
     pub fn of(spec: &FlowSpec, run: &Run, number: u64) -> Self {
-        let [config, _] = build::configs(spec, run, 0, number, None);
-        let buffer = spec.receive_window.get().min(u32::MAX as u64 / 2);
-        let timestamps = if config.timestamps { 12 } else { 0 };
-        Agreed {
+        let [sending, receiving] = build::configs(spec, run, 0, number, None);
+        let agreed = Agreed {
             datagrams: matches!(spec.traffic, Traffic::Cbr { .. }),
-            mss: (spec.mss.get() + timestamps).min(u16::MAX as u64) as u16,
-            scale: (0..14).find(|s| buffer >> s <= 65_535).unwrap_or(14),
-            sack: config.sack(),
-            handshake: config.handshake,
-        }
+            timestamps: sending.timestamps,
+            mss: 0,
+            scales: [0; 2],
+            sack: sending.sack(),
+            handshake: sending.handshake,
+        };
+        agreed.with(spec.mss, [sending.window_scale(), receiving.window_scale()])
+    }
+
+    /// As one of a flow's connections has it, which has a largest payload and windows of its own.
+    pub fn with(self, mss: Bytes, scales: [u8; 2]) -> Self {
+        let options = if self.timestamps { Segment::TIMESTAMPS } else { 0 };
+        Agreed { mss: (mss.get() + options as u64).min(u16::MAX as u64) as u16, scales, ..self }
     }
 }
 
@@ -57,7 +67,8 @@ pub fn headers(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u
     bytes.clear();
     bytes.resize(20, 0);
     let (length, protocol) = if agreed.datagrams {
-        let payload = packet.size.saturating_sub(28);
+        let header = DATAGRAM_HEADER.get() as u32;
+        let payload = packet.size.saturating_sub(header);
         let [from, to] = ports(whose, packet.way);
         bytes.extend_from_slice(&from.to_be_bytes());
         bytes.extend_from_slice(&to.to_be_bytes());
@@ -66,7 +77,7 @@ pub fn headers(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u
         if payload >= NUMBER {
             bytes.extend_from_slice(&packet.segment.seq.to_be_bytes());
         }
-        (28 + payload, 17)
+        (header + payload, 17)
     } else {
         segment(packet, whose, agreed, bytes);
         (bytes.len() as u32 + packet.segment.len, 6)
@@ -107,7 +118,7 @@ fn segment(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u8>) 
     let ack = initial(whose, other(packet.way)).wrapping_add(s.ack as u32);
     let ack = if s.flags.has(Flags::ACK) { ack } else { 0 };
     let syn = s.flags.has(Flags::SYN);
-    let scale = if syn || !agreed.handshake { 0 } else { agreed.scale };
+    let scale = if syn || !agreed.handshake { 0 } else { agreed.scales[packet.way as usize] };
     let [from, to] = ports(whose, packet.way);
     bytes.extend_from_slice(&from.to_be_bytes());
     bytes.extend_from_slice(&to.to_be_bytes());
@@ -119,7 +130,7 @@ fn segment(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u8>) 
     if syn {
         bytes.extend_from_slice(&[2, 4]);
         bytes.extend_from_slice(&agreed.mss.to_be_bytes());
-        bytes.extend_from_slice(&[1, 3, 3, agreed.scale]);
+        bytes.extend_from_slice(&[1, 3, 3, agreed.scales[packet.way as usize]]);
         if agreed.sack {
             bytes.extend_from_slice(&[1, 1, 4, 2]);
         }

@@ -7,7 +7,7 @@ use crate::node::{Node, Tcp, Transport};
 use crate::packet::{Packet, Way};
 use crate::probe::{Probe, Trace};
 use crate::summary::BINS;
-use crate::world::{Entry, World};
+use crate::world::{Entry, MANY, World};
 use experiment::Traffic;
 use experiment::tmix::Replay;
 use tcp::Endpoint;
@@ -55,6 +55,7 @@ impl<P: Probe> World<P> {
                 config.receive_window = Bytes::new(window.max(mss) as u64);
             }
         }
+        let scales = [configs[0].window_scale(), configs[1].window_scale()];
         let [accepting, initiating] = configs;
         let spec = &self.nodes[flow as usize].spec.cc;
         let entity = (flow as u64 + 1) << 40 | serial << 1;
@@ -94,7 +95,7 @@ impl<P: Probe> World<P> {
                 };
                 self.nodes.push(new);
                 self.net.join(flow);
-                self.many |= node - fixed > 32;
+                self.many |= (node - fixed) as usize > MANY;
                 node
             }
         };
@@ -107,7 +108,8 @@ impl<P: Probe> World<P> {
         };
         self.sessions.take(node, place);
         if P::ON {
-            self.probe.see(now, Trace::Open { place: node, flow, connection: serial as u32 });
+            let (connection, mss) = (serial as u32, Bytes::new(mss as u64));
+            self.probe.see(now, Trace::Open { place: node, flow, connection, mss, scales });
         }
         self.converse(node);
         self.pump(node, true);
@@ -139,25 +141,29 @@ impl<P: Probe> World<P> {
         self.sessions.source(flow).count.closes(now, measuring, lasted);
     }
 
+    /// Is it from a connection that is closed, and did not wait for it? What becomes of it is the flow's alone: the place is
+    /// free, or another connection's.
+    #[inline]
+    pub(crate) fn is_late(&self, packet: &Packet) -> bool {
+        let node = &self.nodes[packet.flow as usize];
+        packet.flow >= self.sessions.fixed && (!node.started || packet.born < node.start)
+    }
+
     /// A packet of a connection arrived.
     pub(crate) fn deliver_to_connection(&mut self, packet: &Packet) {
         let now = self.now;
         let measuring = self.measuring;
         let flow = self.sessions.flow(packet.flow);
-        let heard = {
-            let node = &mut self.nodes[packet.flow as usize];
-            // From the place's last connection, which did not wait for it.
-            if !node.started || packet.born < node.start {
-                if packet.way == Way::Out && !packet.copy && measuring {
-                    self.nodes[flow as usize].count.stragglers += 1;
-                }
-                return;
+        if self.is_late(packet) {
+            if packet.way == Way::Out && !packet.copy && measuring {
+                self.nodes[flow as usize].count.stragglers += 1;
             }
-            let Transport::Tcp(tcp) = &mut node.transport else { return };
-            match packet.way {
-                Way::Out => tcp.receiver.on_segment(now, &packet.segment),
-                Way::Back => tcp.sender.on_segment(now, &packet.segment),
-            }
+            return;
+        }
+        let Transport::Tcp(tcp) = &mut self.nodes[packet.flow as usize].transport else { return };
+        let heard = match packet.way {
+            Way::Out => tcp.receiver.on_segment(now, &packet.segment),
+            Way::Back => tcp.sender.on_segment(now, &packet.segment),
         };
         let count = &mut self.nodes[flow as usize].count;
         match packet.way {

@@ -14,7 +14,7 @@ use crate::build;
 use crate::histogram::Histogram;
 use crate::network;
 use crate::node::Transport;
-use crate::probe::{FlowSample, Probe, Trace};
+use crate::probe::{FlowSample, Probe, Trace, VarSource};
 use crate::summary::{BINS, Connections};
 use crate::world::{Options, World};
 use core::sync::atomic::Ordering;
@@ -216,7 +216,7 @@ impl<P: Probe> World<P> {
                 continue;
             }
             let open = source.count.open as f64;
-            self.probe.see(now, Trace::Var { source: 0, index: f, name: "active", value: open });
+            self.probe.see(now, Trace::Var { source: VarSource::Flow, index: f, name: "active", value: open });
             if self.outside {
                 continue;
             }

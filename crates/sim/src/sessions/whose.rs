@@ -29,7 +29,7 @@ struct Held {
 impl Roll {
     /// Takes down a connection that is opened.
     pub fn hear(&mut self, now: Instant, trace: &Trace<'_>) {
-        if let Trace::Open { place, flow, connection } = *trace {
+        if let Trace::Open { place, flow, connection, .. } = *trace {
             self.0.entry(place).or_insert(Held { flow, by: Vec::new() }).by.push((now, connection));
         }
     }

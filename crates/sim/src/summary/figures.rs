@@ -175,10 +175,7 @@ pub(super) fn flow<P: Probe>(world: &World<P>, f: usize, seconds: f64, total: f6
     FlowSummary {
         name: node.spec.name.clone(),
         group: world.scenario.groups[node.spec.group].clone(),
-        cc: match &node.spec.traffic {
-            Traffic::Cbr { .. } => "none".into(),
-            _ => node.spec.cc.to_string(),
-        },
+        cc: node.spec.cc.to_string(),
         stack: params::Value::show(&node.spec.stack),
         base_rtt_ms: node.spec.base_rtt.as_millis_f64(),
         start_s: node.start.as_secs_f64(),

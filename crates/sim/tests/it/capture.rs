@@ -62,15 +62,16 @@ fn a_capture_changes_nothing_and_holds_what_happened() {
     assert!((left as f64 - 5.0 * 10e6 / 12e3).abs() < 250.0, "{left}");
 }
 
-/// The kinds of TCP options of a captured segment.
-fn options(ip: &[u8]) -> BTreeSet<u8> {
+/// The TCP options of a captured segment, each a kind and a value.
+fn options(ip: &[u8]) -> BTreeMap<u8, &[u8]> {
     let tcp = &ip[20..];
-    let (mut at, end, mut kinds) = (20, (tcp[12] >> 4) as usize * 4, BTreeSet::new());
+    let (mut at, end, mut options) = (20, (tcp[12] >> 4) as usize * 4, BTreeMap::new());
     while at < end && tcp[at] != 0 {
-        kinds.insert(tcp[at]);
-        at += if tcp[at] == 1 { 1 } else { tcp[at + 1] as usize };
+        let length = if tcp[at] == 1 { 1 } else { tcp[at + 1] as usize };
+        options.insert(tcp[at], &tcp[at + length.min(2)..at + length]);
+        at += length;
     }
-    kinds
+    options
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn ranges_are_told_where_the_hosts_agreed_on_them() {
     const RANGES: u8 = 5;
     for (cc, agreed) in [("newreno", true), ("sack_reno", true), ("tahoe", false), ("reno", false), ("cubic", true)] {
         let (_, packets) = captured(&dumbbell(10.0, 20.0, 10, "fifo", &[cc], 5), &Wanted::default());
-        let seen = packets.iter().map(|p| options(&p.2)).fold(BTreeSet::new(), |all, kinds| &all | &kinds);
+        let seen = packets.iter().flat_map(|p| options(&p.2).into_keys()).collect::<BTreeSet<_>>();
         assert_eq!((seen.contains(&PERMITTED), seen.contains(&RANGES)), (agreed, agreed), "{cc}: {seen:?}");
     }
 }
@@ -94,6 +95,37 @@ fn points_and_flows_can_be_chosen() {
     assert_eq!(interfaces, 1);
     assert!(packets.len() > 500);
     assert!(packets.iter().all(|p| p.0 == 0 && p.2[15] == 2 && p.2[19] == 2), "10.0.0.2 and 10.128.0.2 only");
+}
+
+#[test]
+fn connections_tell_the_segments_and_windows_of_their_own() {
+    const MSS: u8 = 2;
+    const SCALE: u8 = 3;
+    // The initiator's window, then the acceptor's; the flow's own is 64 MiB.
+    let vectors =
+        "S 0 1 0 0\nm 536 536\nw 200000 20000\nI 0 0 40000\nA 0 0 300000\nS 50000 1 0 0\nI 0 0 100\nA 0 0 100\n";
+    let mut scenario = dumbbell(10.0, 20.0, 200, "fifo", &["newreno"], 20);
+    scenario.flows[0].traffic = crate::tmix::traffic("tmix(scale=100, shuffle=false, small=0)", Some(vectors));
+    let (_, packets) = captured(&scenario, &Wanted { points: vec!["sender".into()], flows: vec![] });
+    let (mut told, mut widest) = (BTreeSet::new(), BTreeMap::new());
+    for (_, _, b, _) in &packets {
+        let (from, to) = (u16::from_be_bytes([b[20], b[21]]), u16::from_be_bytes([b[22], b[23]]));
+        let ends = (from.max(to), from == 5001);
+        let options = options(b);
+        if let (Some(mss), Some(scale)) = (options.get(&MSS), options.get(&SCALE)) {
+            told.insert((ends, u16::from_be_bytes([mss[0], mss[1]]), scale[0]));
+        } else {
+            let window: &mut u16 = widest.entry(ends).or_default();
+            *window = (*window).max(u16::from_be_bytes([b[34], b[35]]));
+        }
+    }
+    // A client's ports are above 5001, and the payload's size has 12 bytes of options beside it.
+    let [first, second] = [32_768, 32_769];
+    let expected =
+        [((first, false), 548, 2), ((first, true), 548, 0), ((second, false), 1460, 11), ((second, true), 1460, 11)];
+    assert_eq!(told.into_iter().collect::<Vec<_>>(), expected);
+    // In units of the connection's scale, not in those of the flow's.
+    assert_eq!((widest[&(first, false)], widest[&(first, true)]), (50_000, 20_000));
 }
 
 /// Connections that come and go, with a few packets of buffer, and a flow beside them.

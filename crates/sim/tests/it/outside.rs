@@ -225,8 +225,8 @@ fn the_rtt_of_a_series_is_the_last_one_while_something_is_under_way() {
         let in_flight_bytes = if second < 3 { 3000.0 } else { 0.0 };
         let sample = FlowSample { srtt_ms: 60.0, in_flight_bytes, ..FlowSample::default() };
         if second == 1 {
-            world.rtt(0, Duration::from_millis(50));
-            world.rtt(0, Duration::from_millis(70));
+            world.measured_rtt(0, Duration::from_millis(50));
+            world.measured_rtt(0, Duration::from_millis(70));
         }
         world.tell(0, Told { sample, ..Told::default() });
         // What comes and is gone between two looks of the kernel's.

@@ -4,6 +4,8 @@ use crate::common::{dumbbell, link, ms, trace};
 use experiment::tmix::{Tmix, TmixParams, Vectors};
 use experiment::{LossModel, Scenario, Traffic};
 use params::Params;
+use sim::packet::Way;
+use sim::probe::{Probe, Trace};
 use sim::{Options, Summary};
 use std::sync::Arc;
 use tcp::Stack;
@@ -118,6 +120,42 @@ fn losses_overload_and_duplicates_lose_no_byte_and_no_connection() {
         assert!((pct / (100.0 * lost / sent) - 1.0).abs() < 0.02, "{cc}: {pct} % of {sent}, {lost} lost");
         assert!(summary.flows[0].retransmits > 50, "{cc}");
     }
+}
+
+/// Counts what of the sender's packets is dropped, and how much of it after the place's connection was closed or changed.
+#[derive(Default)]
+struct Dropped {
+    opened: std::collections::BTreeMap<u32, units::Instant>,
+    all: u64,
+    late: u64,
+}
+
+impl Probe for Dropped {
+    fn see(&mut self, now: units::Instant, trace: Trace<'_>) {
+        match trace {
+            Trace::Open { place, .. } => {
+                self.opened.insert(place, now);
+            }
+            Trace::Drop { packet, .. } if packet.way == Way::Out && !packet.copy => {
+                self.all += 1;
+                self.late += u64::from(packet.born < self.opened[&packet.flow]);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_packet_lost_after_its_connection_was_closed_is_its_flows_loss() {
+    // What the first link delays is lost on the second, up to a second later.
+    let mut s = scenario("tmix(load=0.6, think=50ms)", None, 5.0, 20);
+    s.links[0].reorder = Some(experiment::Reorder { probability: 0.1, delay: ms(1_000.0) });
+    s.links.push(link("late", Some(100.0), ms(0.0), None, "fifo"));
+    s.links[2].loss = LossModel::Random(0.2);
+    s.flows[0].route = vec![0, 2];
+    let (summary, dropped) = sim::run(&s, Dropped::default(), Options::default()).unwrap();
+    assert!(dropped.late > 10, "{} late of {}", dropped.late, dropped.all);
+    assert_eq!(summary.flows[0].lost, dropped.all);
 }
 
 #[test]

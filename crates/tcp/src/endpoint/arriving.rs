@@ -96,7 +96,7 @@ impl Endpoint {
             return heard;
         }
         if s.flags.has(Flags::ACK) {
-            self.sender.on_ack_outside(now, s, self.echo(s), &mut heard);
+            self.sender.on_ack_out_of_line(now, s, self.echo(s), &mut heard);
         }
         self.note_stamp(s);
         if s.span() > 0 || s.seq < self.receiver.nxt {

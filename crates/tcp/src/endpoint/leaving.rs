@@ -11,7 +11,7 @@ impl Endpoint {
     #[inline]
     pub fn poll_send(&mut self, now: Instant) -> Option<Segment> {
         let mut s = Segment::default();
-        self.poll_outside(now, &mut s).then_some(s)
+        self.poll_out_of_line(now, &mut s).then_some(s)
     }
 
     /// May [`poll_send`](Self::poll_send) give something? If not, it need not be asked.
@@ -42,15 +42,15 @@ impl Endpoint {
 
     /// [`poll_into`](Self::poll_into) for an end that seldom has more to send than acknowledgements.
     #[inline]
-    pub fn poll_outside(&mut self, now: Instant, s: &mut Segment) -> bool {
+    pub fn poll_out_of_line(&mut self, now: Instant, s: &mut Segment) -> bool {
         if self.sender.asleep {
             return self.acknowledge_into(now, s);
         }
-        self.poll_awake_outside(now, s)
+        self.poll_awake_out_of_line(now, s)
     }
 
     #[inline(never)]
-    fn poll_awake_outside(&mut self, now: Instant, s: &mut Segment) -> bool {
+    fn poll_awake_out_of_line(&mut self, now: Instant, s: &mut Segment) -> bool {
         self.poll_awake(now, s)
     }
 

@@ -1,6 +1,7 @@
 //! The order in which an acknowledgement is worked through.
 
 use super::{Echo, Sender};
+use crate::conservative::DUP_THRESH;
 use crate::ecn::Marked;
 use crate::scoreboard::{Delivery, Record};
 use crate::{Heard, Segment};
@@ -11,7 +12,7 @@ impl Sender {
     /// [`on_ack`](Self::on_ack) where speed does not matter.
     #[cold]
     #[inline(never)]
-    pub fn on_ack_outside(&mut self, now: Instant, s: &Segment, echo: Echo, heard: &mut Heard) {
+    pub fn on_ack_out_of_line(&mut self, now: Instant, s: &Segment, echo: Echo, heard: &mut Heard) {
         self.on_ack(now, s, echo, heard);
     }
 
@@ -152,7 +153,11 @@ impl Sender {
     pub(crate) fn earned(&self, cumulative: u64, delivered: u64) -> u64 {
         match self.flow.phase {
             Phase::Open | Phase::Loss if self.ways.by_delivery => {
-                if cumulative > 0 || u64::from(self.rack.most_late) > 3 * self.mss { delivered } else { 0 }
+                if cumulative > 0 || u64::from(self.rack.most_late) > u64::from(DUP_THRESH) * self.mss {
+                    delivered
+                } else {
+                    0
+                }
             }
             Phase::Loss if self.ways.freebsd => cumulative,
             Phase::Loss if self.ways.sack => cumulative.min(delivered),

@@ -211,11 +211,11 @@ fn a_partial_ack_leaves_room_for_what_was_new_in_the_recovery() {
 #[test]
 fn what_the_algorithm_adds_on_a_duplicate_leaves_at_once_and_on_a_partial_ack_with_a_second_output() {
     for (on_duplicates, left) in [(true, 1), (false, 0)] {
-        let mut a = with(12, Box::new(Grower { on_duplicates }), u64::MAX / 4);
+        let mut a = with(12, Box::new(Grower { on_duplicates }), crate::ENDLESS);
         a.three(0, 1000);
         a.threshold(MSS);
         assert_eq!(a.hear(0, &[(1000, 5000)]).len(), left, "{on_duplicates}");
-        let mut a = with(30, Box::new(Grower { on_duplicates }), u64::MAX / 4);
+        let mut a = with(30, Box::new(Grower { on_duplicates }), crate::ENDLESS);
         a.three(0, 20_000);
         let lens: Vec<_> = a.hear(1000, &[(20_000, 23_000)]).iter().map(|l| l.1).collect();
         assert_eq!(lens, [1000, 12, 1000, 12], "{on_duplicates}");
@@ -245,7 +245,7 @@ fn the_window_that_a_repair_leaves_is_set_before_the_algorithm_hears_of_the_ack_
         (2000 + UNIT, false, 2000 + UNIT),
         (9000, false, 2000 + UNIT),
     ] {
-        let mut a = with(10, Box::new(Ends), u64::MAX / 4);
+        let mut a = with(10, Box::new(Ends), crate::ENDLESS);
         a.three(0, 1000);
         a.threshold(30 * MSS);
         let left = [5000, 6000, 7000].map(|to| a.hear(0, &[(1000, to)])).concat();
@@ -317,7 +317,7 @@ impl CongestionControl for Outs {
 #[test]
 fn after_a_timeout_an_algorithm_hears_of_all_that_is_not_acknowledged() {
     // `snd_max` is where a back-off's rest ends; nineteen were lost, of which none was sent again yet.
-    let mut a = with(20, Box::new(Outs), u64::MAX / 4);
+    let mut a = with(20, Box::new(Outs), crate::ENDLESS);
     a.ring();
     a.hear(1000, &[]);
     assert_eq!(a.end.flow().floor, Bytes::new(19 * MSS));
@@ -366,7 +366,7 @@ fn a_partial_ack_beyond_what_was_sent_again_counts_that_as_new() {
 
 /// The answer to twenty segments takes 100 ms; so the smoothed RTT, and half of it, are exact.
 fn measured(cc: Box<dyn CongestionControl>) -> Alone {
-    let mut a = with(20, cc, u64::MAX / 4);
+    let mut a = with(20, cc, crate::ENDLESS);
     a.now += MS(99);
     assert_eq!(a.hear(1000, &[]), [(20_000, 1000)]);
     a

@@ -132,7 +132,7 @@ fn the_peer_s_window_is_what_is_left_of_it_and_its_edge_goes_forward_only() {
 fn what_is_in_flight_after_a_repair_is_all_that_is_out_where_there_is_no_pipe() {
     // Beyond the repair a segment arrived out of order.
     for (of, in_flight) in [(Stack::Ns2, 1000), (Stack::FreeBsd11, 2000)] {
-        let mut a = Alone::with(stack(of), 10, Box::new(Owner), u64::MAX / 4);
+        let mut a = Alone::with(stack(of), 10, Box::new(Owner), crate::ENDLESS);
         let s = &mut a.end.sender;
         s.board.acknowledge(8000 + 1, &mut crate::scoreboard::Delivery::new(0), |_| false, |_, _| ());
         s.board.sack(9001, 10_001, &mut crate::scoreboard::Delivery::new(0), |_, _| ());

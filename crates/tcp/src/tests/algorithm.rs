@@ -131,7 +131,7 @@ pub(super) fn lose(numbers: &[u64]) -> impl FnMut(usize, u64, &Segment) -> Fate 
 fn an_algorithm_that_owns_its_window_keeps_it_through_losses() {
     for of in [Stack::Linux, Stack::FreeBsd11] {
         let (told, mut p) = script(stack(of), 20, |s| s.reaction = Reaction::Own, lose(&[5, 7]));
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(400));
         assert_eq!(p.cwnd(), Bytes::new(20 * MSS), "{of:?}");
         assert!(p.ends[0].flow_mut().drain_events().next().is_none(), "no reduction, no event");
@@ -150,7 +150,7 @@ fn the_packet_that_the_last_ack_of_a_repair_added_stays_where_repairs_have_a_win
     for (of, packets) in [(Stack::Linux, 0), (Stack::Ns2, 0), (Stack::FreeBsd11, 1)] {
         let [without, with] = [false, true].map(|grows| {
             let (_, mut p) = script(stack(of), 20, |s| s.grows = grows, lose(&[5]));
-            p.ends[0].write(p.now, u64::MAX / 4);
+            p.ends[0].write(p.now, crate::ENDLESS);
             p.run(MS(400));
             (p.cwnd(), p.ends[0].flow_mut().mss)
         });
@@ -164,7 +164,7 @@ fn after_the_repair_slow_start_goes_on_to_where_the_algorithm_said() {
         for (to, threshold) in [(0, 5), (3, 5), (80, 80)] {
             let goal = Bytes::new(to * MSS);
             let (_, mut p) = script(stack(of), 20, |s| s.slow_start_to = goal, lose(&[5]));
-            p.ends[0].write(p.now, u64::MAX / 4);
+            p.ends[0].write(p.now, crate::ENDLESS);
             p.run(MS(400));
             let flow = p.ends[0].flow_mut();
             assert_eq!(flow.ssthresh / MSS, Bytes::new(threshold), "{of:?}, {to}");
@@ -177,7 +177,7 @@ fn after_the_repair_slow_start_goes_on_to_where_the_algorithm_said() {
 fn bulk_repeat_sends_all_outstanding_again_with_the_window_as_it_is() {
     for of in [Stack::Linux, Stack::FreeBsd11] {
         let (told, mut p) = script(stack(of), 20, |s| s.reaction = Reaction::Repeat, lose(&[5]));
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(400));
         assert_eq!(p.cwnd(), Bytes::new(20 * MSS), "{of:?}");
         let told = told.lock().unwrap();
@@ -198,7 +198,7 @@ fn a_timeout_answered_with_a_repeat_does_not_double_the_timer() {
                 if from == 0 && n > 8 { Fate::Drop } else { Fate::Pass }
             },
         );
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(600));
         assert!(p.ends[0].stats().timeouts >= 1);
         p.ends[0].rto()
@@ -212,7 +212,7 @@ fn a_smooth_back_off_takes_a_round_and_sends_one_for_two() {
     let config = Config { delayed_ack: DelayedAck::None, ..linux() };
     let (told, mut p) = script(config, 40, |s| s.back_off = Some((AT(300), How::Prr)), |_, _, _| Fate::Pass);
     p.service = MS(1);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(305));
     assert_eq!(p.ends[0].flow().phase, Phase::Reduced);
     assert_eq!(p.ends[0].flow().ssthresh, Bytes::new(20 * MSS));
@@ -230,7 +230,7 @@ fn a_smooth_back_off_takes_a_round_and_sends_one_for_two() {
 fn an_immediate_back_off_leaves_the_phase_alone() {
     let (_, mut p) = script(linux(), 40, |s| s.back_off = Some((AT(300), How::AtOnce)), |_, _, _| Fate::Pass);
     p.service = MS(1);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(302));
     assert_eq!((p.ends[0].flow().phase, p.cwnd()), (Phase::Open, Bytes::new(20 * MSS)));
 }
@@ -296,7 +296,7 @@ fn a_timeout_within_a_recovery_is_told_on_linux_though_it_asks_for_nothing() {
         let drop = |from, n, s: &Segment| from == 0 && s.len > 0 && (s.seq == 1 + 3 * MSS || n > 23);
         let (told, mut p) =
             script(stack(of), 20, |_| {}, move |from, n, s| if drop(from, n, s) { Fate::Drop } else { Fate::Pass });
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         while p.ends[0].stats().timeouts == 0 {
             p.run(p.now.since(Instant::ZERO) + MS(1));
         }

@@ -20,7 +20,7 @@ impl Alone {
     /// With a window of so many segments, as `config` counts them, that no ACK changes; all are sent at a second's time, and
     /// data has no end.
     pub fn new(config: Config, window: u64) -> Alone {
-        Alone::with(config, window, Box::new(Plain { fixed: true }), u64::MAX / 4)
+        Alone::with(config, window, Box::new(Plain { fixed: true }), crate::ENDLESS)
     }
 
     pub fn with(config: Config, window: u64, cc: Box<dyn CongestionControl>, written: u64) -> Alone {

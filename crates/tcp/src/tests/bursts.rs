@@ -22,26 +22,26 @@ fn bursting(config: Config, offload: Offload, window: u64, written: u64) -> Alon
 fn a_third_of_the_window_a_burst_or_all_there_is_goes_at_once() {
     // Linux' `tcp_tso_should_defer`: room for segments, against a third that is not rounded. (window, longest burst, written, ACK
     // in segments, segments that leave)
-    const BULK: u64 = u64::MAX / 4;
+    use crate::ENDLESS;
     for (window, most, written, ack, leave) in [
-        (9, 44, BULK, 2, 0),
-        (9, 44, BULK, 3, 3),
-        (10, 44, BULK, 3, 0),
-        (10, 44, BULK, 4, 4),
-        (11, 44, BULK, 4, 4),
-        (12, 44, BULK, 4, 4),
-        (13, 44, BULK, 4, 0),
-        (2, 44, BULK, 1, 1),
-        (12, 3, BULK, 2, 0),
-        (12, 3, BULK, 3, 3),
-        (12, 3, BULK, 5, 3), // two more wait for a third
-        (12, 3, BULK, 6, 6),
+        (9, 44, ENDLESS, 2, 0),
+        (9, 44, ENDLESS, 3, 3),
+        (10, 44, ENDLESS, 3, 0),
+        (10, 44, ENDLESS, 4, 4),
+        (11, 44, ENDLESS, 4, 4),
+        (12, 44, ENDLESS, 4, 4),
+        (13, 44, ENDLESS, 4, 0),
+        (2, 44, ENDLESS, 1, 1),
+        (12, 3, ENDLESS, 2, 0),
+        (12, 3, ENDLESS, 3, 3),
+        (12, 3, ENDLESS, 5, 3), // two more wait for a third
+        (12, 3, ENDLESS, 6, 6),
         (12, 44, 3000, 2, 0),
         (12, 44, 2001, 2, 0),
         (12, 44, 2000, 2, 2),
         (12, 44, 1500, 2, 2),
         (12, 44, 1000, 1, 1),
-        (12, 44, BULK, 12, 12), // nothing is out
+        (12, 44, ENDLESS, 12, 12), // nothing is out
     ] {
         let mut a = bursting(linux(), Offload::Burst(most), window, written);
         assert_eq!(a.hear(ack * MSS, &[]).len(), leave, "{window} {most} {written} {ack}");

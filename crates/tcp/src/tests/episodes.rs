@@ -72,7 +72,7 @@ fn losses_inside_a_reduction_are_one_congestion_but_after_a_back_off_by_delay_wh
                 if marks && from == 0 && number(s) == 30 { Fate::Mark } else { drop(from, n, s) }
             });
             p.service = MS(1);
-            p.ends[0].write(p.now, u64::MAX / 4);
+            p.ends[0].write(p.now, crate::ENDLESS);
             p.run(MS(400));
             assert_eq!(told.lock().unwrap().congestion, expected, "{which:?}");
             let s = p.ends[0].stats();

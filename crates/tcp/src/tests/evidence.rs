@@ -87,7 +87,7 @@ fn an_episode_takes_over_the_retransmissions_that_are_out_and_the_stamp_of_the_f
             s.on_resent(Some(50));
             s.stats.retransmissions += 1;
         }
-        lost.iter().for_each(|id| _ = s.lose(*id));
+        lost.iter().for_each(|id| s.lose(*id));
         s.remember(s.flow.windows());
         assert_eq!(s.undo.stamp, stamp, "{again:?} {lost:?}");
         let is_explained = |s: &crate::sender::Sender| s.evidence(0, None).is_some();
@@ -134,10 +134,10 @@ fn what_is_taken_back_is_all_that_the_episode_changed() {
         (Loss, Frto, false, true, 5000, 0, 5000, 2000, true),
         (Loss, Frto, true, false, 5000, 6000, 6000, 10_000, false),
     ] {
-        let mut a = Alone::with(linux(), 10, Box::new(Told), u64::MAX / 4);
+        let mut a = Alone::with(linux(), 10, Box::new(Told), crate::ENDLESS);
         let s = &mut a.end.sender;
         s.remember(s.flow.windows());
-        (0..3).for_each(|id| _ = s.lose(id));
+        (0..3).for_each(|id| s.lose(id));
         s.rtt.back_off();
         (s.force_one, s.prr.on, s.ecn.tell_reduced) = (true, true, true);
         (s.undo.timed_out_at, s.undo.proven, s.owns_window) = (1, proven, owns);
@@ -155,7 +155,7 @@ fn what_is_taken_back_is_all_that_the_episode_changed() {
 fn a_short_segment_sent_again_before_an_episode_is_one_more_to_be_explained() {
     // `tcp_init_undo` counts packets. (bytes of segments sent again and still out, retransmissions unexplained)
     for (resent, unexplained) in [(0, 0), (100, 1), (1000, 1), (1100, 2)] {
-        let mut a = Alone::with(linux(), 10, Box::new(Told), u64::MAX / 4);
+        let mut a = Alone::with(linux(), 10, Box::new(Told), crate::ENDLESS);
         let s = &mut a.end.sender;
         s.board.resent = resent;
         s.remember(s.flow.windows());
@@ -190,7 +190,7 @@ fn new_data_behind_a_retransmission_tells_whether_a_timeout_was_needless() {
             a.end.truncate(a.now);
             a.hear(1000, &[segments(&range)]);
             a.end.sender.ways.rack = true;
-            a.end.write(a.now, u64::MAX / 4);
+            a.end.write(a.now, crate::ENDLESS);
         }
         while a.end.stats().timeouts == 0 {
             a.ring();

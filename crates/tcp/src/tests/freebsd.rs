@@ -77,7 +77,7 @@ fn a_repair_that_a_timeout_interrupted_goes_on_where_the_timeout_is_taken_back()
 fn a_timeout_in_a_repair_leaves_half_of_the_repair_s_window() {
     // Twelve of 60 arrive, so that ten are sent again, which are lost.
     let lost: Vec<u64> = (1..49).chain(1..49).collect();
-    let mut p = queueing(Stack::FreeBsd11, &lost, u64::MAX / 4 / MSS);
+    let mut p = queueing(Stack::FreeBsd11, &lost, crate::ENDLESS / MSS);
     p.service = Duration::from_micros(500);
     p.ends[0].flow_mut().cwnd = Bytes::new(60 * (MSS + 12));
     p.ends[0].flow_mut().ssthresh = Bytes::new(60 * (MSS + 12));
@@ -123,7 +123,7 @@ fn a_partial_ack_makes_room_for_segments_with_their_options_and_fills_it_to_the_
         p.ends[0].flow_mut().cwnd = Bytes::new(30 * (MSS + 12));
         p.ends[0].flow_mut().ssthresh = Bytes::new(30 * (MSS + 12));
         p.service = Duration::from_micros(100);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         let mut before = 0;
         while p.ends[0].sender.una <= MSS {
             before = p.sent.len();
@@ -147,7 +147,7 @@ fn limited_transmit_goes_on_while_a_mark_is_answered() {
     p.ends[0].flow_mut().cwnd = Bytes::new(20 * (MSS + 12));
     p.ends[0].flow_mut().ssthresh = Bytes::new(20 * (MSS + 12));
     p.service = Duration::from_micros(100);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     while p.ends[0].flow().phase != Phase::Reduced {
         p.run(p.now.since(Instant::ZERO) + Duration::from_micros(10));
     }
@@ -207,7 +207,7 @@ fn what_congestion_avoidance_counted_after_a_timeout_outlives_that() {
     // The window is beyond the threshold before all that timed out is acknowledged; the last ACK adds its 2000 bytes.
     for (of, kept) in [(Stack::FreeBsd11, true), (Stack::Ns2, false)] {
         let reno = Box::new(Plain { fixed: false });
-        let mut a = super::alone::Alone::with(stack(of), 20, reno, u64::MAX / 4);
+        let mut a = super::alone::Alone::with(stack(of), 20, reno, crate::ENDLESS);
         a.ring();
         a.end.flow_mut().ssthresh = Bytes::new(2 * MSS);
         (1..=20).for_each(|n| _ = a.hear(n * MSS, &[]));

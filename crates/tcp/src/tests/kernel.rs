@@ -19,7 +19,7 @@ fn sending(spec: &str, config: Config, window: u64) -> (Endpoint, Instant) {
         built(spec, flow)
     });
     let now = AT(1000);
-    end.write(now, u64::MAX / 4);
+    end.write(now, crate::ENDLESS);
     drain(&mut end, now);
     (end, now)
 }
@@ -158,7 +158,7 @@ fn a_window_that_the_application_does_not_use_stays_as_long_as_acks_come() {
     let mut p = Pair::with(linux(), linux(), &mut |flow| built("newreno", flow), |_, _, _| Fate::Pass);
     p.service = MS(1);
     p.room = 200;
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(8_000));
     let now = p.now;
     p.ends[0].truncate(now);

@@ -53,7 +53,7 @@ fn told_over<'a>(
         path,
     );
     p.service = MS(1);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(until));
     acks.lock().unwrap().drain(..).collect()
 }
@@ -254,7 +254,7 @@ fn freebsd_times_nothing_by_what_it_sends_again_after_a_timeout() {
         },
     );
     p.service = MS(1);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(4000));
     assert_eq!(p.ends[0].stats().timeouts, 1);
     let acks = acks.lock().unwrap();

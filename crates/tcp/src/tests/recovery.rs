@@ -21,7 +21,7 @@ fn one_loss_is_repaired_in_a_round_trip_and_halves_the_window() {
     for loss in WAYS {
         let mut p = Pair::new(config(loss), losing(&[5]));
         p.ends[0].flow_mut().ssthresh = Bytes::new(10 * MSS);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(115));
         assert_eq!(sent(&p, 5), [40, 80], "{loss:?}: found by the ACKs of the same flight");
         assert_eq!(p.ends[0].repairing(AT(115)), Duration::from_millis(35), "{loss:?}: under way");
@@ -47,7 +47,7 @@ fn one_loss_is_repaired_in_a_round_trip_and_halves_the_window() {
 fn tahoe_starts_over_from_one_segment() {
     let mut p = Pair::new(config(LossDetection::Tahoe), losing(&[5]));
     p.ends[0].flow_mut().ssthresh = Bytes::new(10 * MSS);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(90));
     assert_eq!((p.cwnd(), p.ends[0].flow().ssthresh), (Bytes::new(MSS), Bytes::new(5 * MSS)));
     // Reference, section 1.1: 1, 2, 4, then ssthresh.
@@ -69,7 +69,7 @@ fn newreno_repairs_one_loss_a_round_trip_and_selective_acknowledgements_all_at_o
         let mut p = Pair::new(config(loss), losing(&[3, 5, 7]));
         p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
         p.ends[0].flow_mut().ssthresh = Bytes::new(20 * MSS);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(300));
         assert_eq!([3, 5, 7].map(|n| sent(&p, n)[1]), when, "{loss:?}");
         assert_eq!((p.ends[0].stats().recoveries, p.ends[0].stats().timeouts), (1, 0), "{loss:?}");
@@ -81,7 +81,7 @@ fn limited_transmit_sends_new_data_on_the_first_two_duplicates() {
     for loss in [LossDetection::NewReno, LossDetection::Sack] {
         let mut p = Pair::new(Config { initial_window: 4, ..config(loss) }, losing(&[2]));
         p.ends[0].flow_mut().ssthresh = Bytes::new(4 * MSS);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(85));
         // The ACK of 1 lets 5 go. Only two duplicates come from 3 and 4: they let 6 and 7 go, and 5 brings the third.
         assert_eq!(p.sent.iter().map(|(_, s)| number(s)).max(), Some(7), "{loss:?}");
@@ -97,7 +97,7 @@ fn rate_reduction_sends_one_for_two_while_the_window_halves() {
     p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
     p.ends[0].flow_mut().ssthresh = Bytes::new(20 * MSS);
     p.service = Duration::from_micros(100);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(120));
     // Nineteen arrive above the hole; from the third on (when it is lost) half as many leave, the retransmission first.
     let during = p.sent.iter().filter(|(at, _)| *at > AT(60) && *at < AT(120)).count();
@@ -112,7 +112,7 @@ fn freebsd_lets_one_segment_go_per_duplicate_and_leaves_without_a_burst() {
     // that is outstanding. A segment counts with its options, so that ten do not fill the threshold.
     const UNIT: u64 = MSS + 12;
     for (written, outstanding, window) in
-        [(u64::MAX / 4, 10 * MSS, 9 * MSS + UNIT), (26 * MSS, 5 * MSS, 5 * MSS + UNIT)]
+        [(crate::ENDLESS, 10 * MSS, 9 * MSS + UNIT), (26 * MSS, 5 * MSS, 5 * MSS + UNIT)]
     {
         let config = Config { delayed_ack: DelayedAck::None, ..stack(Stack::FreeBsd11) };
         let mut p = Pair::new(config, losing(&[1]));
@@ -144,7 +144,7 @@ fn freebsd_sends(window: u64, lost: &[u64], from: u64, to: u64) -> Vec<u64> {
     let mut p = Pair::fixed(config, losing(lost));
     p.ends[0].flow_mut().cwnd = Bytes::new(window * (MSS + 12));
     p.service = Duration::from_micros(100);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(to));
     p.sent.iter().filter(|(at, _)| *at > AT(from)).map(|(_, s)| number(s)).collect()
 }
@@ -172,7 +172,7 @@ fn after_a_timeout_freebsd_s_window_begins_at_the_first_hole_and_holds_what_was_
     let config = Config { delayed_ack: DelayedAck::None, ..stack(Stack::FreeBsd11) };
     let mut p = Pair::new(config, losing(&[1, 1, 5, 5, 9, 9]));
     p.ends[0].flow_mut().cwnd = Bytes::new(12 * (MSS + 12));
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(2000));
     assert_eq!(p.ends[0].stats().timeouts, 1);
     let [one, five, nine] = [1, 5, 9].map(|n| *sent(&p, n).last().unwrap());
@@ -185,7 +185,7 @@ fn a_lost_retransmission_is_found_by_time_and_otherwise_by_timeout() {
         let mut p = Pair::new(config(loss), losing(&[3, 3]));
         p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
         p.ends[0].flow_mut().ssthresh = Bytes::new(20 * MSS);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(2000));
         assert_eq!(p.ends[0].stats().timeouts, timeouts, "{loss:?}");
         assert_eq!(sent(&p, 3).len(), 3);
@@ -309,7 +309,7 @@ fn a_delay_spike_is_recognised_and_the_window_restored() {
         p.service = MS(1);
         p.room = 200;
         p.ends[0].flow_mut().ssthresh = Bytes::new(50 * MSS);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(1000));
         let before = p.cwnd();
         p.delay = MS(620);
@@ -339,7 +339,7 @@ fn a_mark_reduces_once_a_window_and_loses_nothing() {
                 );
             p.service = MS(1);
             p.ends[0].flow_mut().ssthresh = Bytes::new(30 * MSS);
-            p.ends[0].write(p.now, u64::MAX / 4);
+            p.ends[0].write(p.now, crate::ENDLESS);
             p.run(MS(300));
             let events: Vec<_> = p.ends[0].flow_mut().drain_events().collect();
             assert_eq!(events.iter().filter_map(|e| e.cause()).collect::<Vec<_>>(), [CauseKind::EcnBackoff]);
@@ -381,7 +381,7 @@ fn the_order_of_retransmissions_is_kept_for_rack_alone() {
             if from == 0 && s.len > 0 && n % 50 == 0 { Fate::Drop } else { Fate::Pass }
         });
         p.service = Duration::from_micros(100);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(20_000));
         let (stats, kept) = (p.ends[0].stats(), p.ends[0].sender.board.resent_order.len());
         assert!(stats.retransmissions > 50 && kept < 50, "{loss:?}: {kept} of {}", stats.retransmissions);

@@ -28,7 +28,7 @@ fn times(p: &Pair<'_>) -> Vec<u64> {
 fn the_initial_window_is_what_was_asked_for() {
     for window in 1..=10 {
         let mut p = Pair::new(Config { initial_window: window, ..linux() }, |_, _, _| Fate::Pass);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(50));
         assert_eq!(times(&p).len(), window as usize);
     }
@@ -38,7 +38,7 @@ fn the_initial_window_is_what_was_asked_for() {
 fn slow_start_doubles_with_and_without_delayed_acks() {
     for delayed_ack in [DelayedAck::None, DelayedAck::Linux, DelayedAck::EverySecond { timeout: MS(100) }] {
         let mut p = Pair::new(Config { delayed_ack, ..linux() }, |_, _, _| Fate::Pass);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(150));
         // Windows of 10, 20 and 40 leave at 40, 80 and 120 ms.
         assert_eq!(p.cwnd(), Bytes::new(40 * MSS), "{delayed_ack:?}");
@@ -114,7 +114,7 @@ fn bursts_under_fq_keep_the_rate() {
     for offload in [Offload::Off, Offload::Burst(2), Offload::Burst(3), Offload::Burst(5), Offload::Auto] {
         let set = |f: &mut Flow| (f.pacing, f.cwnd) = (Some(Rate::from_mbps(8.0)), Bytes::new(100 * MSS));
         let mut p = fixed(Config { pacing_quantum: 2, offload, delayed_ack: DelayedAck::None, ..linux() }, set);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(1040));
         assert!((945..=953).contains(&times(&p).len()), "{offload:?}: {}", times(&p).len());
     }
@@ -207,7 +207,7 @@ fn what_waits_for_a_burst_waits_for_the_window_and_so_grows_it() {
         (p.service, p.delay) = (Duration::from_micros(120), MS(10));
         let start = Bytes::new(170 * MSS);
         (p.ends[0].flow_mut().cwnd, p.ends[0].flow_mut().ssthresh) = (start, start);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(4000));
         assert!(p.cwnd() >= Bytes::new(300 * MSS), "{offload:?}: {:?}", p.cwnd());
     }
@@ -215,7 +215,7 @@ fn what_waits_for_a_burst_waits_for_the_window_and_so_grows_it() {
 
 /// Lengths of the bursts of a flow whose window stays.
 fn bursts(p: &mut Pair<'_>) -> Vec<usize> {
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(1000));
     let times = times(p);
     times[500..].chunk_by(|a, b| a == b).skip(1).map(|burst| burst.len()).collect()
@@ -254,7 +254,7 @@ fn what_the_application_does_not_use_does_not_grow() {
 fn the_peers_window_limits_without_growth() {
     let config = Config { receive_window: Bytes::new(8 * MSS), ..linux() };
     let mut p = Pair::new(config, |_, _, _| Fate::Pass);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(2000));
     let most = p.ends[0].flow().in_flight;
     assert_eq!(most, Bytes::new(8 * MSS));
@@ -335,7 +335,7 @@ fn a_window_of_zero_growth_keeps_the_pipe_at_the_window() {
     // In flight never exceeds the window and comes back to it after every ACK.
     let mut p = fixed(linux(), |f| f.cwnd = Bytes::new(20 * MSS));
     p.service = MS(1);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(2000));
     assert_eq!(p.ends[0].flow().in_flight, Bytes::new(20 * MSS));
     let rate = p.ends[1].received() as f64 / 1.94;
@@ -352,7 +352,7 @@ fn freebsd_waits_for_room_for_a_segment_with_its_options() {
         p.run(MS(until));
         p.sent.iter().filter(|(_, s)| s.len > 0).map(|(_, s)| s.len).collect::<Vec<_>>()
     };
-    assert_eq!(lens(u64::MAX / 4, 79), [1448; 9]);
+    assert_eq!(lens(crate::ENDLESS, 79), [1448; 9]);
     assert_eq!(lens(9 * 1448 + 500, 79), [1448, 1448, 1448, 1448, 1448, 1448, 1448, 1448, 1448, 500]);
 }
 
@@ -361,7 +361,7 @@ fn a_write_pushed_on_its_own_shares_no_segment() {
     let mut p = Pair::new(Config::of(Stack::FreeBsd11), |_, _, _| Fate::Pass);
     p.ends[0].write(p.now, 24);
     p.ends[0].push();
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p.run(MS(79));
     // iperf 2 on FreeBSD 11: its header, nine segments, and 1424 bytes of the window left.
     let lens: Vec<_> = p.sent.iter().filter(|(_, s)| s.len > 0).map(|(_, s)| s.len).collect();
@@ -375,7 +375,7 @@ fn linux_paces_at_twice_the_window_until_half_of_the_threshold() {
         let mut p = fixed(Config { pacing: true, ..linux() }, |f| {
             (f.cwnd, f.ssthresh) = (Bytes::new(20 * MSS), Bytes::new(threshold * MSS));
         });
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         p.run(MS(1000));
         let pacing = p.ends[0].flow().pacing.unwrap().bytes_per_sec() / MSS as f64;
         let srtt = p.ends[0].flow().srtt.as_secs_f64();

@@ -66,7 +66,7 @@ fn the_timer_for_reordering_ends_no_recovery_and_begins_none_within_one() {
     assert_eq!((a.ring(), a.now), ([(10_000, 1000)].to_vec(), AT(1093)));
     assert_eq!((a.phase(), a.end.stats().recoveries, a.end.stats().lost), (Phase::Recovery, 1, 2 * MSS));
     // An algorithm whose window is its own keeps it.
-    let mut a = Alone::with(linux(), 10, Box::new(Owner), u64::MAX / 4);
+    let mut a = Alone::with(linux(), 10, Box::new(Owner), crate::ENDLESS);
     a.now += MS(39);
     a.hear(0, &[(1000, 2000)]);
     a.ring();

@@ -14,7 +14,7 @@ fn twenty<'a>(loss: LossDetection, path: impl FnMut(usize, u64, &Segment) -> Fat
     let mut p = Pair::new(Config { delayed_ack: DelayedAck::None, ..with_loss(loss) }, path);
     p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
     p.ends[0].flow_mut().ssthresh = Bytes::new(20 * MSS);
-    p.ends[0].write(p.now, u64::MAX / 4);
+    p.ends[0].write(p.now, crate::ENDLESS);
     p
 }
 
@@ -185,7 +185,7 @@ fn the_reordering_timer_waits_for_the_last_segment_and_acks_find_the_others() {
             let config = Config { loss: LossDetection::RackTlp, delayed_ack: DelayedAck::None, ..super::stack(stack) };
             let mut p = Pair::new(config, |_, _, _| Fate::Pass);
             p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
-            p.ends[0].write(p.now, u64::MAX / 4);
+            p.ends[0].write(p.now, crate::ENDLESS);
             p.run(MS(50));
             let s = &mut p.ends[0].sender;
             let first = s.board.ring.first();
@@ -263,7 +263,7 @@ fn after_a_timeout_what_only_waited_for_a_hole_earns_no_growth() {
 #[test]
 fn forgotten_selective_acknowledgements_are_not_delivered_twice() {
     // With data that follows, later blocks report them again; without, the ACK of the hole covers them.
-    for written in [u64::MAX / 4, 20 * MSS] {
+    for written in [crate::ENDLESS, 20 * MSS] {
         let mut drops = 2;
         let mut p = Pair::new(with_loss(LossDetection::Sack), move |from, _, s| {
             if from == 0 && number(s) == 3 && drops > 0 {
@@ -293,7 +293,7 @@ fn a_timeout_in_the_middle_of_a_recovery_reduces_again_but_not_on_linux() {
         });
         p.ends[0].flow_mut().cwnd = Bytes::new(20 * MSS);
         p.ends[0].flow_mut().ssthresh = Bytes::new(20 * MSS);
-        p.ends[0].write(p.now, u64::MAX / 4);
+        p.ends[0].write(p.now, crate::ENDLESS);
         for (timeout, threshold) in thresholds.into_iter().enumerate() {
             while p.ends[0].stats().timeouts == timeout as u64 {
                 p.run(p.now.since(Instant::ZERO) + MS(1));

@@ -100,7 +100,7 @@ impl Sender {
             self.flow.cwnd = (Bytes::new(self.pipe() + 1) + self.flow.mss).max(cwnd);
             let (pace, burst) = (self.pace_next, self.burst_left);
             (self.pace_next, self.burst_left) = (pace.min(now), 1);
-            let chunk = self.poll_new_outside(now, peer);
+            let chunk = self.poll_new_out_of_line(now, peer);
             (self.pace_next, self.burst_left) = (self.pace_next.max(pace), burst);
             self.flow.cwnd = cwnd;
             chunk
