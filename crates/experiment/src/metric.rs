@@ -33,6 +33,7 @@ const BACKOFFS: &[&str] = &[
     "double",
     "to_bytes",
     "ignored",
+    "judged",
     "tolerated",
     "shadow",
     "unused",

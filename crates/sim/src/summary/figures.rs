@@ -58,11 +58,11 @@ fn percent(part: u64, of: u64) -> Option<f64> {
 }
 
 impl Backoffs {
-    /// With the shares that its counts of losses give.
+    /// With the sum and the shares that its counts of losses give.
     fn with_shares(self) -> Backoffs {
         let judged = self.tolerated.map(|tolerated| self.loss + tolerated);
         let share = |part: Option<u64>| percent(part?, judged?);
-        Backoffs { tolerated_pct: share(self.tolerated), unused_pct: share(self.unused), ..self }
+        Backoffs { judged, tolerated_pct: share(self.tolerated), unused_pct: share(self.unused), ..self }
     }
 }
 

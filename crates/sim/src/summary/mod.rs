@@ -66,13 +66,15 @@ pub struct Backoffs {
     pub to_bytes: Option<f64>,
     /// Delay indications that were ignored.
     pub ignored: Option<u64>,
-    /// Losses taken for random and tolerated.
+    /// Losses that were judged: answered or tolerated.
+    pub judged: Option<u64>,
+    /// Those taken for random and tolerated.
     pub tolerated: Option<u64>,
     /// Of those for loss, with a threshold above the window: the shadow window's.
     pub shadow: Option<u64>,
     /// Losses tolerated though the shadow window was larger than the window.
     pub unused: Option<u64>,
-    /// `tolerated` in percent of `loss + tolerated`; `None` also if that is none.
+    /// `tolerated` in percent of `judged`; `None` also if that is none.
     pub tolerated_pct: Option<f64>,
     /// `unused` in percent of the same.
     #[allow(missing_docs)]

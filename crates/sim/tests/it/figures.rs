@@ -133,6 +133,7 @@ fn what_cdg_takes_its_losses_for_and_its_time_in_loss_mode_are_those_of_the_trac
     let tolerated = b.tolerated.unwrap();
     assert!(tolerated > b.loss && b.shadow <= Some(b.loss), "{b:?}");
     assert_eq!(tolerated, seen.tolerated.len() as u64);
+    assert_eq!(b.judged, Some(tolerated + b.loss));
     let unused: Vec<_> = seen.tolerated.iter().filter(|(cwnd, shadow, _)| *shadow > *cwnd as i64).collect();
     assert!(b.unused == Some(unused.len() as u64) && !unused.is_empty(), "{b:?}");
     let share = |n: Option<u64>, answered: u64, tolerated: u64| Some(100.0 * n? as f64 / (answered + tolerated) as f64);
