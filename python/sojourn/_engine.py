@@ -239,7 +239,8 @@ def published(experiment: Experiment, summaries: Sequence[str]) -> str:
 @cache
 def limits() -> Limits:
     """Return the limits of the core that hold for what never reaches it."""
-    return Limits(**json.loads(_core.limits()))
+    given = json.loads(_core.limits())
+    return Limits(**given | {"series": tuple(map(tuple, given["series"]))})
 
 
 def sweeps(experiment: Experiment, key: str) -> bool:

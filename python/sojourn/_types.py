@@ -250,9 +250,13 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the core allows: bytes of an experiment's text, repetitions of a case, runs in all, the largest seed."""
+    """What the core allows: bytes of an experiment's text, repetitions of a case, runs in all, the largest seed.
+
+    `series`: the shortest and the longest step of series, each as it is written and in ms.
+    """
 
     text: int
     repeat: int
     runs: int
     seed: int
+    series: tuple[tuple[str, float], tuple[str, float]]

@@ -17,10 +17,6 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9._]|[eE][+-]?(?=[0-9]))*")
 _BYTES = ("Bps", "BPS")
 
 
-#: The steps of series that the core takes, in ms.
-STEPS = (0.001, 1e9)
-
-
 class Quantity(NamedTuple):
     """A number and its unit as they are written."""
 
@@ -69,8 +65,9 @@ def series_step(given: str | float) -> float:
     value = milliseconds(given) if isinstance(given, str) else float(given)
     if value is None:
         raise SpecError(f"series step {given!r}: expected a time such as 10ms")
-    if not STEPS[0] <= value <= STEPS[1]:
-        raise SpecError(f"series step {given!r}: allowed is 1 us to 1000000 s")
+    (least, low), (most, high) = _engine.limits().series
+    if not low <= value <= high:
+        raise SpecError(f"series step {given!r}: allowed is {least} to {most}")
     return value
 
 

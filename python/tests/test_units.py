@@ -112,12 +112,16 @@ def test_a_step_is_a_time_and_more_than_none(text: str) -> None:
         units.series_step(text)
 
 
-@pytest.mark.parametrize(("end", "beyond"), [(units.STEPS[0], 0.9), (units.STEPS[1], 1.1)])
-def test_the_steps_that_are_allowed_are_those_of_the_core(end: float, beyond: float) -> None:
+@pytest.mark.parametrize(("end", "beyond"), list(zip(_engine.limits().series, (0.9, 1.1), strict=True)))
+def test_the_steps_that_are_allowed_are_those_of_the_core(end: tuple[str, float], beyond: float) -> None:
     tiny = _engine.read("1Mbit/s 20ms 9p fifo: cubic", [("run.duration", "10 ms")])
-    _engine.run(tiny, 0, 0, Record(end))
-    with pytest.raises(RunError, match="series: the step"):
-        _engine.run(tiny, 0, 0, Record(end * beyond))
+    said, step = end
+    assert units.series_step(said) == step
+    _engine.run(tiny, 0, 0, Record(step))
+    with pytest.raises(RunError, match=f"series: the step must lie .* {said}"):
+        _engine.run(tiny, 0, 0, Record(step * beyond))
+    with pytest.raises(SpecError, match=f"series step .*: allowed is .*{said}"):
+        units.series_step(step * beyond)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 //! Descriptions as JSON: what `list`, `show` and the checks print.
 
 use experiment::Experiment;
-use params::Field;
+use params::{Field, Value as _};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -234,8 +234,9 @@ pub fn causes() -> String {
 /// Limits that a front end holds input to before the core sees it, as JSON.
 #[pyfunction]
 pub fn limits() -> String {
-    use experiment::limits::{REPEAT_MAX, RUNS_MAX, SEED_MAX, TEXT_MAX};
-    json!({"text": TEXT_MAX, "repeat": REPEAT_MAX, "runs": RUNS_MAX, "seed": SEED_MAX}).to_string()
+    use experiment::limits::{REPEAT_MAX, RUNS_MAX, SEED_MAX, SERIES_MAX, SERIES_MIN, TEXT_MAX};
+    let series = [SERIES_MIN, SERIES_MAX].map(|step| (step.show(), step.as_millis_f64()));
+    json!({"text": TEXT_MAX, "repeat": REPEAT_MAX, "runs": RUNS_MAX, "seed": SEED_MAX, "series": series}).to_string()
 }
 
 /// The swept keys of an experiment.

@@ -2,6 +2,8 @@
 
 use crate::convert::{experiment, refuse, unsound};
 use crate::custom::Custom;
+use experiment::limits::{SERIES_MAX, SERIES_MIN};
+use params::Value;
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -85,6 +87,17 @@ fn finish(
     RunResult { summary: serde_json::to_string(&summary).expect("a summary is plain data"), names, tables }
 }
 
+/// The step of series that was asked for.
+pub(crate) fn step(ms: f64) -> PyResult<Duration> {
+    let step = Duration::from_millis_f64(ms);
+    if (SERIES_MIN..=SERIES_MAX).contains(&step) {
+        Ok(step)
+    } else {
+        let (least, most) = (SERIES_MIN.show(), SERIES_MAX.show());
+        Err(refuse(format!("series: the step must lie between {least} and {most}")))
+    }
+}
+
 /// Runs one repetition of one case. Raises `SpecError` on bad input and `Stopped` when the flag was set.
 #[pyfunction]
 #[pyo3(signature = (text, file, overrides, case, repetition, *, series_ms = None, events = false, acks = false, diftr = false, window = None, stop = None, python_cc = None))]
@@ -109,11 +122,8 @@ pub fn run(
     let custom = Custom::new(python_cc, stop.clone())?;
     let experiment = experiment(text, file, &overrides, &custom.names())?;
     let case = experiment.case(case).map_err(unsound)?;
-    if series_ms.is_some_and(|ms| !(0.001..=1e9).contains(&ms)) {
-        return Err(refuse("series: the step must lie between 1 us and 1000000 s"));
-    }
     let window = window.map(|(from, to)| (units::Instant::from_secs_f64(from), units::Instant::from_secs_f64(to)));
-    let keep = Keep { series: series_ms.map(Duration::from_millis_f64), window, events, diftr };
+    let keep = Keep { series: series_ms.map(step).transpose()?, window, events, diftr };
     let tape = acks.then(|| Tape::between(window));
     let outcome = py.detach(|| {
         let options =

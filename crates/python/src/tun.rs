@@ -1,7 +1,7 @@
 //! Namespaces, TUN devices and runs between them.
 
 use crate::convert::{experiment, refuse, unsound};
-use crate::run::RunResult;
+use crate::run::{RunResult, step};
 use ::tun::{Hosts, Setup, Shared, Sorter, Wanted, drive};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -15,7 +15,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Instant;
-use units::Duration;
 
 /// The run, the flows that programs made with whether each goes by the first link, its end in seconds, and why the capture
 /// is not whole.
@@ -132,7 +131,7 @@ impl Emulator {
         let experiment = experiment(text, file, &overrides, &[])?;
         let case = experiment.case(case).map_err(unsound)?;
         let scenario = case.scenario;
-        let keep = Keep { series: series_ms.map(Duration::from_millis_f64), window: None, events, diftr };
+        let keep = Keep { series: series_ms.map(step).transpose()?, window: None, events, diftr };
         let seed = scenario.run.seed.wrapping_add(repetition as u64);
         let wrong = |e: ::tun::Failure| PyRuntimeError::new_err(e.to_string());
         let (sorter, hosts) = match (congestion_controls, namespaces) {
