@@ -278,8 +278,9 @@ def diftr_events() -> tuple[str, ...]:
     return tuple(str(event["name"]) for event in json.loads(_core.diftr())["events"])
 
 
-@cache
-def units() -> Mapping[str, Mapping[str, float]]:
-    """Return the units of values by kind (`time`, `rate`, `size`, `packets`): in seconds, bit/s, bytes, packets."""
-    listed: dict[str, dict[str, float]] = json.loads(_core.units())
-    return listed
+def quantity(text: str) -> tuple[float, str, str, float] | None:
+    """Read a value with a unit: its number, its unit, its kind and the unit's scale; None for what is none."""
+    try:
+        return _core.quantity(text)
+    except UnicodeEncodeError:  # bytes of a command line that are no text
+        return None

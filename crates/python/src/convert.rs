@@ -194,21 +194,10 @@ pub fn stacks() -> String {
     json!(<tcp::Stack as params::Value>::choices()).to_string()
 }
 
-/// The units of values by kind, as JSON: times in seconds, rates in bit/s, sizes in bytes.
+/// A value with its unit as its number, its unit, its kind and the unit's scale; none where it is no value.
 #[pyfunction]
-pub fn units() -> String {
-    use params::unit::{PACKETS, RATES, SIZES, TIMES, Unit};
-    let listed = |units: &[Unit], one: f64| -> serde_json::Map<String, Value> {
-        let names = units.iter().flat_map(|unit| unit.names.iter().map(move |name| (*name, unit.scale / one)));
-        names.map(|(name, scale)| (name.to_owned(), json!(scale))).collect()
-    };
-    json!({
-        "time": listed(&TIMES, 1e9),
-        "rate": listed(&RATES, 1.0),
-        "size": listed(&SIZES, 1.0),
-        "packets": listed(&[PACKETS], 1.0),
-    })
-    .to_string()
+pub fn quantity(text: &str) -> Option<(f64, &str, &'static str, f64)> {
+    params::measure(text).map(|m| (m.value, m.unit, m.kind, m.scale))
 }
 
 /// Every cause of a window change, as JSON.
