@@ -1,16 +1,14 @@
 //! One repetition of one case, captured as pcapng.
 
-use crate::convert::{experiment, refuse, unsound};
-use crate::run::{StopFlag, Stopped};
+use crate::convert::{experiment, unsound};
+use crate::run::{StopFlag, unfinished};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use sim::Options;
 use sim::capture::{Capture, Wanted, points};
-use sim::{Options, RunError};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Where packets of a case can be captured.
 #[pyfunction]
@@ -42,7 +40,7 @@ pub fn capture(
     title: &str,
     stop: Option<&StopFlag>,
 ) -> PyResult<(String, u64)> {
-    let stop = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |s| s.0.clone());
+    let stop = StopFlag::of(stop);
     let case = experiment(text, file, &overrides, &[])?.case(case).map_err(unsound)?;
     let failed = |e: std::io::Error| PyOSError::new_err((e.raw_os_error().unwrap_or(0), e.to_string()));
     let sink = BufWriter::with_capacity(1 << 18, File::create(&out).map_err(failed)?);
@@ -51,9 +49,6 @@ pub fn capture(
         let options = Options { repetition, stop: Some(&*stop), custom: None, tape: None, outside: false };
         sim::run(&case.scenario, capture, options).map(|(summary, capture)| (summary.digest, capture.finish()))
     });
-    match outcome {
-        Ok((digest, written)) => Ok((digest, written.map_err(failed)?.0)),
-        Err(RunError::Stopped) => Err(Stopped::new_err("the run was stopped before its end")),
-        Err(error) => Err(refuse(error)),
-    }
+    let (digest, written) = outcome.map_err(unfinished)?;
+    Ok((digest, written.map_err(failed)?.0))
 }

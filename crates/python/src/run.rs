@@ -19,7 +19,14 @@ create_exception!(sojourn._core, Stopped, PyRuntimeError, "The run was stopped b
 /// Stops runs from another thread.
 #[pyclass(frozen)]
 #[derive(Default)]
-pub struct StopFlag(pub(crate) Arc<AtomicBool>);
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl StopFlag {
+    /// The flag that was given, or one that nobody sets.
+    pub(crate) fn of(given: Option<&StopFlag>) -> Arc<AtomicBool> {
+        given.map_or_else(Arc::default, |flag| flag.0.clone())
+    }
+}
 
 #[pymethods]
 impl StopFlag {
@@ -87,6 +94,14 @@ fn finish(
     RunResult { summary: serde_json::to_string(&summary).expect("a summary is plain data"), names, tables }
 }
 
+/// Why a run did not come to its end, as an exception.
+pub(crate) fn unfinished(error: RunError) -> PyErr {
+    match error {
+        RunError::Stopped => Stopped::new_err("the run was stopped before its end"),
+        error => refuse(error),
+    }
+}
+
 /// The step of series that was asked for.
 pub(crate) fn step(ms: f64) -> PyResult<Duration> {
     let step = Duration::from_millis_f64(ms);
@@ -118,7 +133,7 @@ pub fn run(
     python_cc: Option<Bound<'_, PyDict>>,
 ) -> PyResult<RunResult> {
     let began = Instant::now();
-    let stop = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |s| s.0.clone());
+    let stop = StopFlag::of(stop);
     let custom = Custom::new(python_cc, stop.clone())?;
     let experiment = experiment(text, file, &overrides, &custom.names())?;
     let case = experiment.case(case).map_err(unsound)?;
@@ -137,12 +152,7 @@ pub fn run(
     if let Some(error) = custom.failure() {
         return Err(error);
     }
-    match outcome {
-        Ok((mut summary, recorder)) => {
-            summary.tables.extend(tape.map(|t| ("acks", t.table())));
-            Ok(finish(summary, recorder, case.values, began))
-        }
-        Err(RunError::Stopped) => Err(Stopped::new_err("the run was stopped before its end")),
-        Err(error) => Err(refuse(error)),
-    }
+    let (mut summary, recorder) = outcome.map_err(unfinished)?;
+    summary.tables.extend(tape.map(|t| ("acks", t.table())));
+    Ok(finish(summary, recorder, case.values, began))
 }

@@ -1,7 +1,7 @@
 //! Namespaces, TUN devices and runs between them.
 
 use crate::convert::{experiment, refuse, unsound};
-use crate::run::{RunResult, step};
+use crate::run::{RunResult, step, unfinished};
 use ::tun::{Hosts, Setup, Shared, Sorter, Wanted, drive};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use sim::outside::Arrival;
 use sim::packet::Way;
-use sim::{Keep, Recorder};
+use sim::{Keep, Recorder, RunError};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -86,6 +86,8 @@ pub struct Emulator {
     thread: Mutex<Option<JoinHandle<Ended>>>,
     values: Vec<(String, String)>,
     began: Instant,
+    /// The end that an experiment's flows have; programs end when they like.
+    end: Option<units::Instant>,
 }
 
 impl Drop for Emulator {
@@ -134,6 +136,7 @@ impl Emulator {
         let keep = Keep { series: series_ms.map(step).transpose()?, window: None, events, diftr };
         let seed = scenario.run.seed.wrapping_add(repetition as u64);
         let wrong = |e: ::tun::Failure| PyRuntimeError::new_err(e.to_string());
+        let end = congestion_controls.is_some().then(|| units::Instant::ZERO + scenario.run.duration);
         let (sorter, hosts) = match (congestion_controls, namespaces) {
             (Some(all), Some((near, far))) => {
                 let wanted: Vec<Wanted> = all
@@ -163,7 +166,7 @@ impl Emulator {
             .name("emulator".into())
             .spawn(move || drive(setup, sorter, hosts, &theirs))
             .map_err(|e| PyOSError::new_err(e.to_string()))?;
-        Ok(Emulator { shared, thread: Mutex::new(Some(thread)), values: case.values, began: Instant::now() })
+        Ok(Emulator { shared, thread: Mutex::new(Some(thread)), values: case.values, began: Instant::now(), end })
     }
 
     /// A glance at it, as JSON.
@@ -182,12 +185,16 @@ impl Emulator {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for the end; what the run gave, with the names and ways of the flows that programs made.
+    /// Waits for the end; what the run gave, with the names and ways of the flows that programs made. Raises `Stopped` where
+    /// an experiment's flows had not come to theirs.
     fn finish(&self, py: Python<'_>) -> PyResult<Finished> {
         let thread = self.thread.lock().ok().and_then(|mut t| t.take());
         let thread = thread.ok_or_else(|| PyRuntimeError::new_err("the run is over"))?;
         let ended = py.detach(|| thread.join()).map_err(|_| PyRuntimeError::new_err("the emulator panicked"))?;
         let outcome = ended.map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        if self.end.is_some_and(|end| outcome.end < end) {
+            return Err(unfinished(RunError::Stopped));
+        }
         let mut summary = outcome.summary;
         summary.case = self.values.iter().cloned().collect();
         summary.wall_s = self.began.elapsed().as_secs_f64();
