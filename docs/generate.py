@@ -17,7 +17,7 @@ import library
 import markdown
 import pictures
 
-from sojourn import _core, catalogue
+from sojourn import _core, _engine, catalogue
 from sojourn.reproduce import OwnRuns
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -230,9 +230,9 @@ def experiments() -> str:
     folder = ROOT / "experiments"
     for path in sorted(folder.rglob("*.toml")):
         name = path.relative_to(folder).with_suffix("").as_posix()
-        plan = json.loads(_core.check(path.read_text("utf-8"), str(path), []))
+        plan = _engine.check(_engine.read(path))
         shown = f"`{name}`"
-        for one in plan["published"]:
+        for one in plan.published:
             judged = sum(point["low"] is not None or point["high"] is not None for point in one["cells"])
             found = scores.get((name, one["title"]))
             figures = ["", "", "", ""]

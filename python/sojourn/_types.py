@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 Overrides = tuple[tuple[str, str], ...]
@@ -167,6 +168,46 @@ class Record:
         if self.window is None or other.window is None:
             return self.window is None
         return self.window[0] <= other.window[0] and other.window[1] <= self.window[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a run of real packets keeps: besides what any does every arrival, for a replay, and the packets themselves.
+
+    `capture`: the file that gets them, of `points`, or of all.
+    """
+
+    record: Record = field(default_factory=Record)
+    arrivals: bool = False
+    capture: Path | None = None
+    points: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFlow:
+    """How the kernel is to run a flow: under which of its names, and what that algorithm does.
+
+    It may cut its window for delay, be paced, be its window's only judge, and tell of what it does.
+    """
+
+    cc: str | None
+    delay_based: bool = False
+    paced: bool = False
+    own_window: bool = False
+    tells: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KernelHosts:
+    """The kernel's hosts of an experiment: the namespaces of senders and receivers, and the flows between them.
+
+    `lowat`: bytes that wait in a socket. `rings`: maps of algorithms that tell, each with the count of what was lost.
+    """
+
+    spaces: tuple[Any, Any]
+    flows: tuple[KernelFlow, ...]
+    lowat: int
+    rings: tuple[tuple[int, int | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

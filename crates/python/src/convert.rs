@@ -1,6 +1,6 @@
 //! Descriptions as JSON: what `list`, `show` and the checks print.
 
-use experiment::Experiment;
+use experiment::{Case, Experiment};
 use params::{Field, Value as _};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -25,68 +25,60 @@ pub(crate) fn unsound(error: experiment::Error) -> PyErr {
     .map_or_else(|failed: PyErr| failed, |()| refused)
 }
 
-/// Parses an experiment and applies `--set` overrides. `extra` names congestion controls from outside the registry.
-pub(crate) fn experiment(
-    text: &str,
-    file: &str,
-    overrides: &[(String, String)],
-    extra: &[String],
-) -> PyResult<Experiment> {
-    let extra: Vec<&str> = extra.iter().map(String::as_str).collect();
-    let mut experiment = experiment::parse_with(text, file, &extra).map_err(unsound)?;
-    for (key, value) in overrides {
-        experiment.set(key, value).map_err(unsound)?;
+/// An experiment as Python has it: `sojourn._types.Experiment`.
+#[derive(FromPyObject)]
+pub struct Source {
+    text: String,
+    pub(crate) file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<String>,
+}
+
+impl Source {
+    /// Parses it and applies its `--set` overrides.
+    pub(crate) fn experiment(&self) -> PyResult<Experiment> {
+        self.experiment_with(&self.classes)
     }
-    Ok(experiment)
+
+    /// The same with these congestion controls from outside the registry: those that a run has, or none.
+    pub(crate) fn experiment_with(&self, classes: &[String]) -> PyResult<Experiment> {
+        let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
+        let mut experiment = experiment::parse_with(&self.text, &self.file, &classes).map_err(unsound)?;
+        for (key, value) in &self.overrides {
+            experiment.set(key, value).map_err(unsound)?;
+        }
+        Ok(experiment)
+    }
+
+    /// One of its cases.
+    pub(crate) fn case(&self, case: usize) -> PyResult<Case> {
+        self.experiment()?.case(case).map_err(unsound)
+    }
 }
 
 /// Checks an experiment; returns its cases as JSON.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, extra_cc = Vec::new()))]
-pub fn check(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc: Vec<String>) -> PyResult<String> {
-    let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    Ok(experiment.describe().map_err(unsound)?.to_string())
+pub fn check(experiment: Source) -> PyResult<String> {
+    Ok(experiment.experiment()?.describe().map_err(unsound)?.to_string())
 }
 
 /// The cases that an experiment's printed cells and claims speak of, each with those that its claims compare it with.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, extra_cc = Vec::new()))]
-pub fn asked(
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
-    extra_cc: Vec<String>,
-) -> PyResult<Vec<(usize, Vec<usize>)>> {
-    experiment(text, file, &overrides, &extra_cc)?.asked().map_err(unsound)
+pub fn asked(experiment: Source) -> PyResult<Vec<(usize, Vec<usize>)>> {
+    experiment.experiment()?.asked().map_err(unsound)
 }
 
 /// Evaluates the claims of an experiment on the summaries (JSON) of its runs.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, summaries, extra_cc = Vec::new()))]
-pub fn evaluate(
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
-    summaries: Vec<String>,
-    extra_cc: Vec<String>,
-) -> PyResult<String> {
-    let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    let verdicts = experiment.evaluate(&parsed(&summaries)?).map_err(unsound)?;
+pub fn evaluate(experiment: Source, summaries: Vec<String>) -> PyResult<String> {
+    let verdicts = experiment.experiment()?.evaluate(&parsed(&summaries)?).map_err(unsound)?;
     Ok(serde_json::to_string(&verdicts).expect("verdicts are plain data"))
 }
 
 /// Sets the published tables of an experiment beside the summaries (JSON) of its runs.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, summaries, extra_cc = Vec::new()))]
-pub fn compare(
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
-    summaries: Vec<String>,
-    extra_cc: Vec<String>,
-) -> PyResult<String> {
-    let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    let tables = experiment.compare(&parsed(&summaries)?);
+pub fn compare(experiment: Source, summaries: Vec<String>) -> PyResult<String> {
+    let tables = experiment.experiment()?.compare(&parsed(&summaries)?);
     Ok(serde_json::to_string(&tables).expect("comparisons are plain data"))
 }
 
@@ -230,10 +222,8 @@ pub fn limits() -> String {
 
 /// The swept keys of an experiment.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, extra_cc = Vec::new()))]
-pub fn swept(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc: Vec<String>) -> PyResult<Vec<String>> {
-    let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    Ok(experiment.swept().into_iter().map(|(key, _)| key).collect())
+pub fn swept(experiment: Source) -> PyResult<Vec<String>> {
+    Ok(experiment.experiment()?.swept().into_iter().map(|(key, _)| key).collect())
 }
 
 /// Versions, as JSON.

@@ -23,7 +23,7 @@ mod _core {
 
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::tun::{Device, Emulator, Namespace, Ring, linux_asks, linux_refuses, replay};
+    use crate::tun::{Asks, Device, Emulator, Finished, Namespace, Ring, linux_asks, linux_refuses, replay};
 
     #[allow(unused_imports)]
     use super::*;

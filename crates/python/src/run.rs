@@ -1,6 +1,6 @@
 //! One repetition of one case, with the interpreter free to do other work meanwhile.
 
-use crate::convert::{experiment, refuse, unsound};
+use crate::convert::{Source, refuse, unsound};
 use crate::custom::Custom;
 use experiment::limits::{SERIES_MAX, SERIES_MIN};
 use params::Value;
@@ -102,8 +102,28 @@ pub(crate) fn unfinished(error: RunError) -> PyErr {
     }
 }
 
-/// The step of series that was asked for.
-pub(crate) fn step(ms: f64) -> PyResult<Duration> {
+/// What is kept of a run, as Python says it: `sojourn._types.Record`.
+#[derive(FromPyObject)]
+pub struct Record {
+    series_ms: Option<f64>,
+    events: bool,
+    pub(crate) acks: bool,
+    diftr: bool,
+    window: Option<(f64, f64)>,
+}
+
+impl Record {
+    fn window(&self) -> Option<(units::Instant, units::Instant)> {
+        self.window.map(|(from, to)| (units::Instant::from_secs_f64(from), units::Instant::from_secs_f64(to)))
+    }
+
+    pub(crate) fn keep(&self) -> PyResult<Keep> {
+        let series = self.series_ms.map(step).transpose()?;
+        Ok(Keep { series, window: self.window(), events: self.events, diftr: self.diftr })
+    }
+}
+
+fn step(ms: f64) -> PyResult<Duration> {
     let step = Duration::from_millis_f64(ms);
     if (SERIES_MIN..=SERIES_MAX).contains(&step) {
         Ok(step)
@@ -115,31 +135,22 @@ pub(crate) fn step(ms: f64) -> PyResult<Duration> {
 
 /// Runs one repetition of one case. Raises `SpecError` on bad input and `Stopped` when the flag was set.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, case, repetition, *, series_ms = None, events = false, acks = false, diftr = false, window = None, stop = None, python_cc = None))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (experiment, case, repetition, record, *, stop = None, python_cc = None))]
 pub fn run(
     py: Python<'_>,
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
+    experiment: Source,
     case: usize,
     repetition: u32,
-    series_ms: Option<f64>,
-    events: bool,
-    acks: bool,
-    diftr: bool,
-    window: Option<(f64, f64)>,
+    record: Record,
     stop: Option<&StopFlag>,
     python_cc: Option<Bound<'_, PyDict>>,
 ) -> PyResult<RunResult> {
     let began = Instant::now();
     let stop = StopFlag::of(stop);
     let custom = Custom::new(python_cc, stop.clone())?;
-    let experiment = experiment(text, file, &overrides, &custom.names())?;
-    let case = experiment.case(case).map_err(unsound)?;
-    let window = window.map(|(from, to)| (units::Instant::from_secs_f64(from), units::Instant::from_secs_f64(to)));
-    let keep = Keep { series: series_ms.map(step).transpose()?, window, events, diftr };
-    let tape = acks.then(|| Tape::between(window));
+    let case = experiment.experiment_with(&custom.names())?.case(case).map_err(unsound)?;
+    let keep = record.keep()?;
+    let tape = record.acks.then(|| Tape::between(record.window()));
     let outcome = py.detach(|| {
         let options =
             Options { repetition, stop: Some(&*stop), custom: Some(&custom), tape: tape.as_ref(), outside: false };
