@@ -259,9 +259,15 @@ def table(kind: str) -> tuple[dict[str, Any], ...]:
 
 
 @cache
+def diftr() -> dict[str, list[dict[str, str]]]:
+    """Return the columns and the events of the table `diftr`, and the variables of its queues."""
+    loaded: dict[str, list[dict[str, str]]] = json.loads(_core.diftr())
+    return loaded
+
+
 def diftr_events() -> tuple[str, ...]:
     """Return the names of the events of the table `diftr`, in order of their numbers."""
-    return tuple(str(event["name"]) for event in json.loads(_core.diftr())["events"])
+    return tuple(event["name"] for event in diftr()["events"])
 
 
 def quantity(text: str) -> tuple[float, str, str, float] | None:
