@@ -157,8 +157,7 @@ def run(
     except BaseException as error:  # a panic of the core derives from BaseException, and one case must not end a sweep
         refused = isinstance(error, _core.SpecError)
         what = str(error) if refused else f"{type(error).__name__}: {error}{_raised_at(error)}"
-        where = f"{experiment.file}, case {case}, repetition {repetition}"
-        raise RunError(f"{where}: {what}", case, repetition) from error
+        raise RunError(f"{experiment.named(case, repetition)}: {what}", case, repetition) from error
     return Raw(case, repetition, result.summary, result.tables, tuple(result.names))
 
 
@@ -193,7 +192,7 @@ def capture(
         out,
         points=list(points),
         flows=list(flows),
-        title=f"{experiment.file}, case {case}, repetition {repetition}",
+        title=experiment.named(case, repetition),
         stop=stop or _core.StopFlag(),
     )
 

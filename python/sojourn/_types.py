@@ -29,6 +29,10 @@ class Experiment:
         """Return the same experiment with further `--set` changes; the last one of a key wins."""
         return replace(self, overrides=(*self.overrides, *overrides))
 
+    def named(self, case: int, repetition: int) -> str:
+        """Return what messages and files call one of its runs."""
+        return f"{self.file}, case {case}, repetition {repetition}"
+
     @property
     def settings(self) -> dict[str, str]:
         """The `--set` changes that count: of a key that was given more than once the last, at its place."""

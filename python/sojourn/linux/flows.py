@@ -176,7 +176,7 @@ def perform(
     except _engine.Stopped:
         raise
     except RuntimeError as error:
-        raise RunError(f"{e.file}, case {task.case}, repetition {task.repetition}: {error}") from None
+        raise RunError(f"{e.named(task.case, task.repetition)}: {error}") from None
     summary = json.loads(result.summary)
     summary["on"], summary["kernel"] = "linux", platform.release()
     summary["valid"] = summary["validity"]["valid"]
