@@ -277,6 +277,16 @@ def quantity(text: str) -> tuple[float, str, str, float] | None:
         return None
 
 
+def networks() -> tuple[str, str]:
+    """Return the networks of senders and receivers of runs over the kernel's hosts."""
+    return _core.networks()
+
+
+def addresses(flows: int) -> tuple[list[str], list[str]]:
+    """Return the addresses there of so many flows' senders and receivers."""
+    return _core.addresses(flows)
+
+
 def whole_numbers(spec: str) -> dict[str, int]:
     """Return an algorithm's parameters as whole numbers: what its C is built with."""
     try:

@@ -6,6 +6,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use tun::addresses::{RECEIVERS, SENDERS, host, network};
 
 create_exception!(sojourn._core, SpecError, PyValueError, "An experiment, a name or a value that cannot be used.");
 
@@ -218,6 +219,19 @@ pub fn limits() -> String {
     use experiment::limits::{REPEAT_MAX, RUNS_MAX, SEED_MAX, SERIES_MAX, SERIES_MIN, TEXT_MAX};
     let series = [SERIES_MIN, SERIES_MAX].map(|step| (step.show(), step.as_millis_f64()));
     json!({"text": TEXT_MAX, "repeat": REPEAT_MAX, "runs": RUNS_MAX, "seed": SEED_MAX, "series": series}).to_string()
+}
+
+/// The networks of the senders and of the receivers of an experiment over the kernel's hosts.
+#[pyfunction]
+pub fn networks() -> (String, String) {
+    (network(SENDERS), network(RECEIVERS))
+}
+
+/// The addresses there of so many flows' senders and receivers.
+#[pyfunction]
+pub fn addresses(flows: usize) -> (Vec<String>, Vec<String>) {
+    let of = |first| (0..flows).map(|flow| host(first, flow).to_string()).collect();
+    (of(SENDERS), of(RECEIVERS))
 }
 
 /// The swept keys of an experiment.

@@ -276,8 +276,8 @@ pub struct Asks {
     datagrams: bool,
     /// ECN.
     ecn: bool,
-    /// In segments.
-    initial_window: u32,
+    /// In segments, if it is another than the kernel's.
+    initial_window: Option<u32>,
     /// Segments of an offload burst.
     burst: u32,
     /// A pace of its own.
@@ -287,10 +287,11 @@ pub struct Asks {
 /// What the senders of a case ask, per flow.
 #[pyfunction]
 pub fn linux_asks(experiment: Source, case: usize) -> PyResult<Vec<Asks>> {
+    let usual = tcp::Config::of(tcp::Stack::Linux).initial_window;
     let asks = |f: &::experiment::FlowSpec| Asks {
         datagrams: matches!(f.traffic, ::experiment::Traffic::Cbr { .. }),
         ecn: f.ecn,
-        initial_window: f.initial_window,
+        initial_window: (f.initial_window != usual).then_some(f.initial_window),
         burst: ::tun::able::burst(f),
         paced: f.pacing,
     };

@@ -1,5 +1,6 @@
 //! Which flow of the world a packet belongs to, and which way it goes.
 
+use crate::addresses::SENDERS;
 use crate::frame::{Frame, Key};
 use experiment::{FlowSpec, LinkId};
 use sim::packet::Way;
@@ -55,10 +56,6 @@ pub struct Programs {
 
 /// So many conversations are told apart; any more share the last two flows. Each has counters and histograms of its own.
 const MOST: usize = 20_000;
-/// Addresses of an experiment's senders: 10.202.0.1 is flow 0's.
-pub const SENDERS: u32 = 0x0aca_0001;
-/// Addresses of its receivers: 10.203.0.1 is flow 0's.
-pub const RECEIVERS: u32 = 0x0acb_0001;
 
 impl Sorter {
     /// For programs: `template` gives what all flows share, its routes the links to the near end and back.

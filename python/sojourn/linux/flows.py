@@ -38,8 +38,6 @@ AS_IN_LINUX: dict[str, tuple[str, dict[str, str]]] = {
 DELAY_BASED = ("cdg", "vegas", "nv")
 #: Windows that follow a model of the path: recovery does not cut them.
 OWN_WINDOW = ("bbr",)
-#: Routes to senders and receivers; the flow's number is the rest of the address.
-SENDERS, RECEIVERS = "10.202.0.0/16", "10.203.0.0/16"
 
 
 def kernel_name(cc: str) -> str:
@@ -137,16 +135,18 @@ def perform(
             flows.append(KernelFlow(name, name in DELAY_BASED, paced, own_window=name in OWN_WINDOW))
     near, far = End(), End()
     burst = asks[0].burst
+    senders, receivers = _engine.networks()
+    to_senders, to_receivers = _engine.addresses(len(asks))
     near.up(
         f"link set {DEVICE} gso_max_segs {burst}",
-        f"route add local {SENDERS} dev lo",
-        f"route add {RECEIVERS} dev {DEVICE}",
-        *_routes(asks, "10.203"),
+        f"route add local {senders} dev lo",
+        f"route add {receivers} dev {DEVICE}",
+        *_routes(asks, to_receivers),
     )
     far.up(
-        f"route add local {RECEIVERS} dev lo",
-        f"route add {SENDERS} dev {DEVICE}",
-        *_routes(asks, "10.202"),
+        f"route add local {receivers} dev lo",
+        f"route add {senders} dev {DEVICE}",
+        *_routes(asks, to_senders),
     )
     for end in (near, far):
         end.space.sysctl("ipv4/conf/all/rp_filter", "0")
@@ -194,15 +194,14 @@ def _many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (more, more))
 
 
-def _routes(asks: list[_engine.Asks], network: str) -> Iterator[str]:
-    """What a flow asks of its connection that only a route can say."""
-    for f, ask in enumerate(asks):
+def _routes(asks: list[_engine.Asks], hosts: list[str]) -> Iterator[str]:
+    """What a flow asks of its connection that only a route to its other host can say."""
+    for host, ask in zip(hosts, asks, strict=True):
         if ask.datagrams:
             continue
-        window = ask.initial_window
-        said = ([f"initcwnd {window}"] if window != 10 else []) + (["features ecn"] if ask.ecn else [])
+        said = [f"initcwnd {ask.initial_window}"] if ask.initial_window is not None else []
+        said += ["features ecn"] if ask.ecn else []
         if said:
-            host = f"{network}.{(f + 1) >> 8}.{(f + 1) & 255}"
             yield f"route add {host}/32 dev {DEVICE} {' '.join(said)}"
 
 
