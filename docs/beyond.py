@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,7 @@ from typing import Any
 import markdown
 
 import sojourn
-from sojourn import _core
+from sojourn import _engine
 from sojourn.figures import value
 from sojourn.result import Result
 from sojourn.stats import number
@@ -249,7 +248,7 @@ def spread(field: dict[str, Any]) -> list[Any]:
 
 def sensitivity_maps() -> tuple[list[Map], list[str]]:
     """A heat map per parameter, and the names of the columns."""
-    fields = next(a for a in json.loads(_core.algorithms()) if a["name"] == "hldg")["fields"]
+    fields = next(a for a in _engine.table("algorithms") if a["name"] == "hldg")["fields"]
     maps, columns = [], []
     for field in fields:
         name, given = field["name"], spread(field)

@@ -17,7 +17,7 @@ import library
 import markdown
 import pictures
 
-from sojourn import _core, catalogue
+from sojourn import _engine, catalogue
 from sojourn.reproduce import OwnRuns
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,8 +27,7 @@ Entry = dict[str, Any]
 
 def registry(name: str) -> list[Entry]:
     """A registry's rows."""
-    rows: list[Entry] = json.loads(getattr(_core, name)())
-    return rows
+    return list(_engine.table(name))
 
 
 def header(*folder: str, name: str) -> str:
@@ -230,9 +229,9 @@ def experiments() -> str:
     folder = ROOT / "experiments"
     for path in sorted(folder.rglob("*.toml")):
         name = path.relative_to(folder).with_suffix("").as_posix()
-        plan = json.loads(_core.check(path.read_text("utf-8"), str(path), []))
+        plan = _engine.check(_engine.read(path))
         shown = f"`{name}`"
-        for one in plan["published"]:
+        for one in plan.published:
             judged = sum(point["low"] is not None or point["high"] is not None for point in one["cells"])
             found = scores.get((name, one["title"]))
             figures = ["", "", "", ""]
@@ -260,12 +259,10 @@ def pages() -> dict[Path, str]:
     written |= {Path("queue", f"{entry['name']}.md"): queue(entry) for entry in registries["queue"]}
     written[Path("slow-starts.md")] = slow_starts(registry("slow_starts"))
     written[Path("experiments.md")] = experiments()
-    written[Path("diftr.md")] = diftr(json.loads(_core.diftr()))
+    written[Path("diftr.md")] = diftr(_engine.diftr())
     written[Path("python.md")] = library.page()
     written[Path("causes.md")] = causes(registry("causes"))
-    written[Path("experiment.schema.json")] = (
-        json.dumps(json.loads(_core.schema()), indent=1, ensure_ascii=False) + "\n"
-    )
+    written[Path("experiment.schema.json")] = json.dumps(_engine.schema(), indent=1, ensure_ascii=False) + "\n"
     return written
 
 

@@ -132,6 +132,14 @@ def test_everything_implemented_is_in_the_one_table(kind: str, folder: str, tabl
     assert found, f"no implementation of {kind} under crates/{folder}: the test looks in the wrong place"
 
 
+def test_the_core_has_one_door() -> None:
+    """Whoever goes round it gets exceptions that nobody catches, and refusals without their parts."""
+    package = ROOT / "python" / "sojourn"
+    for path in {*package.rglob("*.py"), *(ROOT / "docs").glob("*.py")} - {package / "_engine.py"}:
+        found = re.search(r"^.*(?:import .*|\.)\b_core\b.*$", path.read_text("utf-8"), re.MULTILINE)
+        assert not found, f"{path.relative_to(ROOT)}: {found[0]!r}: ask _engine" if found else ""
+
+
 @pytest.mark.parametrize("crate", STANDS_ON)
 def test_every_file_is_compiled(crate: str) -> None:
     """A file without a `mod` line is silently no part of the crate."""

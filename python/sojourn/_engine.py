@@ -14,12 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _core
-from ._types import Claim, Experiment, Limits, Plan, Raw, Record, Version
+from ._types import Claim, Experiment, Kept, KernelHosts, Limits, Plan, Raw, Record, Version
 from .errors import RunError, SpecError
 from .reading import content
 
 if TYPE_CHECKING:
     from .algorithm import CongestionControl
+
+    # Only Linux has them.
+    Asks = _core.Asks
+    Device = _core.Device
+    Emulator = _core.Emulator
+    Namespace = _core.Namespace
+    Ring = _core.Ring
 
 T = TypeVar("T")
 
@@ -116,10 +123,10 @@ def _of_python(message: str, file: str) -> str:
     )
 
 
-def _ask(question: Callable[..., T], experiment: Experiment, *more: Any) -> T:
+def _ask(question: Callable[..., T], experiment: Experiment, *more: Any, **options: Any) -> T:
     """Put a question about an experiment to the core."""
     try:
-        return question(experiment.text, experiment.file, list(experiment.overrides), *more, list(experiment.classes))
+        return question(experiment, *more, **options)
     except _core.SpecError as error:
         raise _unsound(error, experiment.file) from None
 
@@ -143,27 +150,14 @@ def run(
     core refuses now is this run's alone.
     """
     try:
-        result = _core.run(
-            experiment.text,
-            experiment.file,
-            list(experiment.overrides),
-            case,
-            repetition,
-            series_ms=record.series_ms,
-            events=record.events,
-            acks=record.acks,
-            diftr=record.diftr,
-            window=record.window,
-            stop=stop or _core.StopFlag(),
-            python_cc=dict(algorithms) if algorithms else None,
-        )
+        python_cc = dict(algorithms) if algorithms else None
+        result = _core.run(experiment, case, repetition, record, stop=stop or _core.StopFlag(), python_cc=python_cc)
     except (_core.Stopped, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of the core derives from BaseException, and one case must not end a sweep
         refused = isinstance(error, _core.SpecError)
         what = str(error) if refused else f"{type(error).__name__}: {error}{_raised_at(error)}"
-        where = f"{experiment.file}, case {case}, repetition {repetition}"
-        raise RunError(f"{where}: {what}", case, repetition) from error
+        raise RunError(f"{experiment.named(case, repetition)}: {what}", case, repetition) from error
     return Raw(case, repetition, result.summary, result.tables, tuple(result.names))
 
 
@@ -190,22 +184,17 @@ def capture(
     stop: _core.StopFlag | None = None,
 ) -> tuple[str, int]:
     """Run one case once and write its packets as pcapng; return digest and number of packets. OSError: not written."""
-    title = f"{experiment.file}, case {case}, repetition {repetition}"
-    try:
-        return _core.capture(
-            experiment.text,
-            experiment.file,
-            list(experiment.overrides),
-            case,
-            repetition,
-            out,
-            points=list(points),
-            flows=list(flows),
-            title=title,
-            stop=stop or _core.StopFlag(),
-        )
-    except _core.SpecError as error:
-        raise _unsound(error, experiment.file) from None
+    return _ask(
+        _core.capture,
+        experiment,
+        case,
+        repetition,
+        out,
+        points=list(points),
+        flows=list(flows),
+        title=experiment.named(case, repetition),
+        stop=stop or _core.StopFlag(),
+    )
 
 
 def asked(experiment: Experiment) -> dict[int, list[int]]:
@@ -239,16 +228,13 @@ def published(experiment: Experiment, summaries: Sequence[str]) -> str:
 @cache
 def limits() -> Limits:
     """Return the limits of the core that hold for what never reaches it."""
-    return Limits(**json.loads(_core.limits()))
+    given = json.loads(_core.limits())
+    return Limits(**given | {"series": tuple(map(tuple, given["series"]))})
 
 
 def sweeps(experiment: Experiment, key: str) -> bool:
     """Whether an experiment sweeps a key; its cases are not expanded for that."""
-    given = (experiment.text, experiment.file, list(experiment.overrides), list(experiment.classes))
-    try:
-        return key in _core.swept(*given)
-    except _core.SpecError as error:
-        raise _unsound(error, experiment.file) from None
+    return key in _ask(_core.swept, experiment)
 
 
 @cache
@@ -272,13 +258,103 @@ def table(kind: str) -> tuple[dict[str, Any], ...]:
 
 
 @cache
+def diftr() -> dict[str, list[dict[str, str]]]:
+    """Return the columns and the events of the table `diftr`, and the variables of its queues."""
+    loaded: dict[str, list[dict[str, str]]] = json.loads(_core.diftr())
+    return loaded
+
+
 def diftr_events() -> tuple[str, ...]:
     """Return the names of the events of the table `diftr`, in order of their numbers."""
-    return tuple(str(event["name"]) for event in json.loads(_core.diftr())["events"])
+    return tuple(event["name"] for event in diftr()["events"])
 
 
-@cache
-def units() -> Mapping[str, Mapping[str, float]]:
-    """Return the units of values by kind (`time`, `rate`, `size`, `packets`): in seconds, bit/s, bytes, packets."""
-    listed: dict[str, dict[str, float]] = json.loads(_core.units())
-    return listed
+def quantity(text: str) -> tuple[float, str, str, float] | None:
+    """Read a value with a unit: its number, its unit, its kind and the unit's scale; None for what is none."""
+    try:
+        return _core.quantity(text)
+    except UnicodeEncodeError:  # bytes of a command line that are no text
+        return None
+
+
+def networks() -> tuple[str, str]:
+    """Return the networks of senders and receivers of runs over the kernel's hosts."""
+    return _core.networks()
+
+
+def addresses(flows: int) -> tuple[list[str], list[str]]:
+    """Return the addresses there of so many flows' senders and receivers."""
+    return _core.addresses(flows)
+
+
+def whole_numbers(spec: str) -> dict[str, int]:
+    """Return an algorithm's parameters as whole numbers: what its C is built with."""
+    try:
+        numbers: dict[str, int] = json.loads(_core.whole_numbers(spec))
+    except _core.SpecError as error:
+        raise _unsound(error, "") from None
+    return numbers
+
+
+def _linux() -> Any:
+    """Return the core where it has what only Linux has; refuse other systems."""
+    from .linux.net import linux
+
+    linux()
+    return _core
+
+
+def namespace() -> Namespace:
+    """Make a network namespace, which lives as long as the object."""
+    space: Namespace = _linux().Namespace()
+    return space
+
+
+def device(space: Namespace, name: str) -> Device:
+    """Make a TUN device in a namespace, which lives as long as the object."""
+    made: Device = _linux().Device(space, name)
+    return made
+
+
+def ring(number: int, lost: int | None) -> Ring:
+    """Open the map into which an algorithm in the kernel tells what it does, and that which counts what was lost."""
+    opened: Ring = _linux().Ring(number, lost)
+    return opened
+
+
+def linux_refuses(experiment: Experiment, case: int, carried: bool = False) -> str:
+    """Why the kernel's hosts cannot run a case, or with `carried` not in time; empty if they can."""
+    return _ask(_linux().linux_refuses, experiment, case, carried) or ""
+
+
+def linux_asks(experiment: Experiment, case: int) -> list[Asks]:
+    """Return what the senders of a case ask of the system, per flow."""
+    return _ask(_linux().linux_asks, experiment, case)
+
+
+def emulator(
+    experiment: Experiment,
+    case: int,
+    repetition: int,
+    devices: tuple[Device, Device],
+    kept: Kept,
+    *,
+    realtime: bool = True,
+    hosts: KernelHosts | None = None,
+) -> Emulator:
+    """Start a run between two devices: of the case's flows over the kernel's hosts, or without these of programs."""
+    start: type[Emulator] = _linux().Emulator
+    return _ask(start, experiment, case, repetition, devices, kept, realtime=realtime, hosts=hosts)
+
+
+def replay(
+    experiment: Experiment,
+    case: int,
+    repetition: int,
+    arrivals: Mapping[str, list[int]],
+    flows: Sequence[tuple[str, bool]],
+    seconds: float,
+) -> Raw:
+    """Play recorded arrivals through the links of a case; programs made `flows`, each with whether it goes down."""
+    again = _ask(_linux().replay, experiment, case, repetition, dict(arrivals), list(flows), seconds)
+    return Raw(case, repetition, again.summary, again.tables, tuple(again.names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 Overrides = tuple[tuple[str, str], ...]
@@ -27,6 +28,10 @@ class Experiment:
     def change(self, *overrides: tuple[str, str]) -> Experiment:
         """Return the same experiment with further `--set` changes; the last one of a key wins."""
         return replace(self, overrides=(*self.overrides, *overrides))
+
+    def named(self, case: int, repetition: int) -> str:
+        """Return what messages and files call one of its runs."""
+        return f"{self.file}, case {case}, repetition {repetition}"
 
     @property
     def settings(self) -> dict[str, str]:
@@ -170,6 +175,46 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What a run of real packets keeps: besides what any does every arrival, for a replay, and the packets themselves.
+
+    `capture`: the file that gets them, of `points`, or of all.
+    """
+
+    record: Record = field(default_factory=Record)
+    arrivals: bool = False
+    capture: Path | None = None
+    points: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFlow:
+    """How the kernel is to run a flow: under which of its names, and what that algorithm does.
+
+    It may cut its window for delay, be paced, be its window's only judge, and tell of what it does.
+    """
+
+    cc: str | None
+    delay_based: bool = False
+    paced: bool = False
+    own_window: bool = False
+    tells: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KernelHosts:
+    """The kernel's hosts of an experiment: the namespaces of senders and receivers, and the flows between them.
+
+    `lowat`: bytes that wait in a socket. `rings`: maps of algorithms that tell, each with the count of what was lost.
+    """
+
+    spaces: tuple[Any, Any]
+    flows: tuple[KernelFlow, ...]
+    lowat: int
+    rings: tuple[tuple[int, int | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Raw:
     """One finished run as it comes from the core; plain bytes and text, so that it travels between machines."""
 
@@ -250,9 +295,13 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the core allows: bytes of an experiment's text, repetitions of a case, runs in all, the largest seed."""
+    """What the core allows: bytes of an experiment's text, repetitions of a case, runs in all, the largest seed.
+
+    `series`: the shortest and the longest step of series, each as it is written and in ms.
+    """
 
     text: int
     repeat: int
     runs: int
     seed: int
+    series: tuple[tuple[str, float], tuple[str, float]]

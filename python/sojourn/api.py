@@ -74,7 +74,7 @@ def run(
     _refuse_replaced(algorithms or ())
     experiment = replace(prepare(source, set, seed), classes=tuple(algorithms or ()))
     record = Record(None if series is None else units.series_step(series), events, acks, diftr=diftr)
-    result = sweep(
+    done = sweep(
         experiment,
         repeat=repeat,
         quick=quick,
@@ -85,6 +85,11 @@ def run(
         store=None if out is None else lambda plan: Store(Path(out), experiment, plan, fresh=fresh, cure=IN_PYTHON),
         seen=seen,
     )
+    return _without_failures(done)
+
+
+def _without_failures(result: Result) -> Result:
+    """The result, if none of its runs failed."""
     if result.failures:
         first, *others = result.failures
         more = f" (and {len(others)} more runs)" if others else ""
@@ -151,13 +156,16 @@ def compare(
         raise SpecError("compare keeps nothing: two experiments need two folders; run each with `out`, compare those")
     if all(isinstance(side, Result) or is_results(side) for side in (a, b)):
         _refuse_changes({"seed": seed, **options})
-    first = _result(a, seed, options)
-    # Without common seeds the differences would hold the dice as well.
-    if seed is None and not isinstance(b, Result) and not is_results(b):
-        alike = seeded(prepare(b, options.get("set")), first.seed, tuple(options.get("algorithms") or ()))
-        rest = {key: value for key, value in options.items() if key != "set"}
-        return pair(first, run(alike, **rest), metrics)
-    return pair(first, _result(b, seed, options), metrics)
+    how = dict(options)
+    changes, classes = how.pop("set", None), tuple(options.get("algorithms") or ())
+    _refuse_replaced(classes)
+
+    def side(source: str | Path | Result) -> Experiment | Result:
+        if isinstance(source, Result):
+            return source
+        return load(source) if is_results(source) else replace(prepare(source, changes, seed), classes=classes)
+
+    return pair(*under_common_seeds(side(a), side(b), seed, lambda one: run(one, **how)), metrics)
 
 
 #: Options of `run` that do not change what is run.
@@ -170,16 +178,24 @@ def _refuse_changes(options: Mapping[str, Any]) -> None:
             raise SpecError(f"{name}={value!r} cannot change existing results; give the experiment in their place")
 
 
-def seeded(experiment: Experiment, seed: int, classes: tuple[str, ...] = ()) -> Experiment:
-    """Return the experiment with seeds from this one on, unchanged where it has them."""
-    own = _engine.check(replace(experiment, classes=classes)).cases[0].seed
+def under_common_seeds(
+    a: Experiment | Result, b: Experiment | Result, seed: int | None, run: Callable[[Experiment], Result]
+) -> tuple[Result, Result]:
+    """Return the results to compare; of what is still an experiment B has the seeds of A, unless one was given.
+
+    Without common seeds the differences would hold the dice as well.
+    """
+    if isinstance(b, Experiment):  # known to be sound before A takes time
+        first = a.seed if isinstance(a, Result) else _engine.check(a).cases[0].seed
+        b = _seeded(b, first if seed is None else seed)
+    one, other = (side if isinstance(side, Result) else _without_failures(run(side)) for side in (a, b))
+    return one, other
+
+
+def _seeded(experiment: Experiment, seed: int) -> Experiment:
+    """The experiment with seeds from this one on, unchanged where it has them."""
+    own = _engine.check(experiment).cases[0].seed
     return experiment if own == seed else prepare(experiment, seed=seed)
-
-
-def _result(source: str | Path | Result, seed: int | None, options: Mapping[str, Any]) -> Result:
-    if isinstance(source, Result):
-        return source
-    return load(source) if is_results(source) else run(source, seed=seed, **options)
 
 
 def prepare(

@@ -212,12 +212,10 @@ def compare(
     """
     from dataclasses import replace
 
-    from . import _engine
-    from .api import prepare, seeded
+    from .api import prepare, under_common_seeds
     from .folder import HERE
     from .held import is_results
     from .paired import pair
-    from .result import Result
 
     exclusive(json=as_json, markdown=markdown)
     checked_host(on, cluster)
@@ -233,13 +231,8 @@ def compare(
         _refuse_bare_variant(text, a, b)
         return prepare(text, changes, seed, or_folder=True)
 
-    def result(side: Experiment | Result) -> Result:
-        if isinstance(side, Result):
-            return side
-        made = terminal.run(side, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh, on=on, cure=cure)
-        for failure in made.failures:
-            raise failure
-        return made
+    def run(one: Experiment) -> Result:
+        return terminal.run(one, repeat=repeat, quick=quick, jobs=jobs, cluster=cluster, fresh=fresh, on=on, cure=cure)
 
     changed = {"set": set, "seed": seed, "repeat": repeat, "quick": quick, "fresh": fresh}
     folders = [name for name, text in (("A", a), ("B", b)) if within is None and is_results(text)]
@@ -247,13 +240,7 @@ def compare(
         refuse_changes(**changed)
     elif folders and (options := ", ".join(typed(**changed))):
         say(f"note: {folders[0]} is a results folder and stays as it is: {options} is for the other side alone")
-    first = side(a, seed)
-    common = first.seed if isinstance(first, Result) else _engine.check(first).cases[0].seed
-    second = side(b, seed)
-    if not isinstance(second, Result):  # B is known to be sound before A takes time
-        # Without common seeds the differences would hold the dice as well.
-        second = seeded(second, common if seed is None else seed)
-    one, other = result(first), result(second)
+    one, other = under_common_seeds(side(a, seed), side(b, seed), seed, run)
     comparison = pair(one, other, metric or ())
     if as_json:
         print_json(comparison.rows())

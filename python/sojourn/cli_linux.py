@@ -66,10 +66,9 @@ def emulate(
     sojourn emulate --rate "trace(lte.trace)" --up 5Mbit/s --rtt 60ms --queue codel --change "10s loss=1%"
     """
     from . import units
-    from ._types import Record
+    from ._types import Kept, Record
     from .linux.keeping import keep, reserved
     from .linux.net import require
-    from .linux.programs import Kept
     from .linux.programs import emulate as run
     from .linux.scene import Scene
     from .linux.status import shown

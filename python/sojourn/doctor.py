@@ -7,7 +7,6 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -190,8 +189,8 @@ def _tool(name: str, mend: str, purpose: str) -> Finding:
     return Finding(name, path is not None, path or f"not found ({purpose})", mend)
 
 
-def _output(command: list[str], run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> str:
+def _output(command: list[str]) -> str:
     try:
-        return run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""

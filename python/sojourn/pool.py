@@ -114,7 +114,7 @@ class Pool(Generic[Owner]):
                 raise
             else:  # a worker that died, or could not make sense of the task: this run is lost, the others are not
                 why = f"the cluster lost this run ({type(error).__name__}: {error})"
-            where = f"{task.experiment.file}, case {task.case}, repetition {task.repetition}"
+            where = task.experiment.named(task.case, task.repetition)
             failed = RunError(f"{where}: {why}", task.case, task.repetition)
             failed.__cause__ = error
             return owner, failed

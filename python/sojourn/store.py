@@ -91,22 +91,17 @@ class Store:
         if self._ours:
             return
         meta = results_or_room(self.path, self._cure)
-        if meta is None:
-            pass
-        elif meta.get("spec_hash") is None and not self._fresh:
-            raise SpecError(
-                f"{self.path}: meta.json and plan.json are damaged, and nothing else says whose results these are; "
-                + self._cure.choose()
-            )
-        elif meta.get("spec_hash") != self.plan.hash and not self._fresh:
-            raise SpecError(
-                f"{self.path} holds the results of another experiment ({meta.get('title') or meta.get('spec_hash')}); "
-                + self._cure.choose()
-            )
-        elif meta.get("on", "sim") != self.on and not self._fresh:
-            raise SpecError(
-                f"{self.path} holds runs on {meta.get('on', 'sim')}, these are on {self.on}; {self._cure.choose()}"
-            )
+        if meta is None or self._fresh:
+            return
+        whose, on, cure = meta.get("spec_hash"), meta.get("on", "sim"), self._cure.choose()
+        if whose is None:
+            damaged = "meta.json and plan.json are damaged, and nothing else says whose results these are"
+            raise SpecError(f"{self.path}: {damaged}; {cure}")
+        if whose != self.plan.hash:
+            named = meta.get("title") or whose
+            raise SpecError(f"{self.path} holds the results of another experiment ({named}); {cure}")
+        if on != self.on:
+            raise SpecError(f"{self.path} holds runs on {on}, these are on {self.on}; {cure}")
 
     @cached_property
     def closed_at(self) -> Path | None:

@@ -1,24 +1,12 @@
-"""Values with units, as experiment files have them: `12 Mbit/s`, `2 BDP`. The core lists the units."""
+"""Values with units, as experiment files have them: `12 Mbit/s`, `2 BDP`. The core reads them."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import _engine
 from .errors import SpecError
-
-#: Where a number ends, for the core and here: an "e" belongs to it only if a digit follows, with or without a sign.
-_NUMBER = re.compile(r"[+-]?(?:[0-9._]|[eE][+-]?(?=[0-9]))*")
-#: Endings of rates that count bytes, which the core refuses.
-_BYTES = ("Bps", "BPS")
-
-
-#: The steps of series that the core takes, in ms.
-STEPS = (0.001, 1e9)
 
 
 class Quantity(NamedTuple):
@@ -43,15 +31,8 @@ def quantity(text: str) -> Quantity | None:
     >>> quantity("12 Mbit/s"), quantity("fifo")
     (Quantity(value=12.0, unit='Mbit/s', kind='rate', scale=1000000.0), None)
     """
-    text = text.strip()
-    end = match.end() if (match := _NUMBER.match(text)) else 0
-    unit = text[end:].strip()
-    found = _units().get(unit) or (None if unit.endswith(_BYTES) else _rates().get(unit.lower()))
-    try:
-        value = float(text[:end].replace("_", ""))  # underscores say nothing, wherever they stand
-    except ValueError:
-        return None
-    return Quantity(value, unit, *found) if found and math.isfinite(value) else None
+    found = _engine.quantity(text)
+    return Quantity(*found) if found else None
 
 
 def milliseconds(text: str) -> float | None:
@@ -69,8 +50,9 @@ def series_step(given: str | float) -> float:
     value = milliseconds(given) if isinstance(given, str) else float(given)
     if value is None:
         raise SpecError(f"series step {given!r}: expected a time such as 10ms")
-    if not STEPS[0] <= value <= STEPS[1]:
-        raise SpecError(f"series step {given!r}: allowed is 1 us to 1000000 s")
+    (least, low), (most, high) = _engine.limits().series
+    if not low <= value <= high:
+        raise SpecError(f"series step {given!r}: allowed is {least} to {most}")
     return value
 
 
@@ -80,16 +62,3 @@ def on_axis(texts: Sequence[str]) -> tuple[list[float], str] | None:
     if not texts or len(given) != len(texts) or len({one.kind for one in given}) > 1:
         return None
     return [one.amount / given[0].scale for one in given], given[0].unit
-
-
-@cache
-def _units() -> Mapping[str, tuple[str, float]]:
-    """Kind and scale of each."""
-    listed = {**_engine.units(), "BDP": {"BDP": 1.0, "bdp": 1.0}, "share": {"%": 0.01, "": 1.0}}
-    return {unit: (kind, scale) for kind, units in listed.items() for unit, scale in units.items()}
-
-
-@cache
-def _rates() -> Mapping[str, tuple[str, float]]:
-    """Those of rates, which are read in capitals and small letters alike, in small ones."""
-    return {unit.lower(): found for unit, found in _units().items() if found[0] == "rate"}

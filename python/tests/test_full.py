@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import _engine, full
+from sojourn._types import Experiment
 
 SMALL = """
 format = 1
@@ -64,10 +65,10 @@ def test_a_run_that_fails_fails_the_command(
 ) -> None:
     real = _engine._core.run
 
-    def sometimes(text: str, file: str, overrides: list[str], case: int, repetition: int, **options: object) -> object:
+    def sometimes(experiment: Experiment, case: int, *more: object, **options: object) -> object:
         if case == 1:
             raise RuntimeError("conservation of packets is violated")
-        return real(text, file, overrides, case, repetition, **options)
+        return real(experiment, case, *more, **options)
 
     monkeypatch.setattr(_engine._core, "run", sometimes)
     monkeypatch.setattr("sys.argv", ["full", "-o", str(tmp_path / "runs")])

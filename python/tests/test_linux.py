@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import sojourn as sj
-from sojourn import doctor
+from sojourn import _engine, doctor
 from sojourn._types import Record
 from sojourn.errors import SetupError, SpecError
 from sojourn.linux import flows, net
@@ -205,6 +205,17 @@ def test_whose_acks_are_not_to_be_had_is_told() -> None:
     assert flows.untold(plan, Record(acks=True)).startswith("--acks: of cubic, newreno the table acks has no row")
     assert flows.untold(plan, Record(events=True)) == ""
     assert flows.untold(sj.check("10Mbit/s 20ms 1BDP fifo: hldg, voip"), Record(acks=True)) == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a connection asks, only Linux is asked")
+def test_a_route_says_what_the_kernel_would_not_do_anyway() -> None:
+    asked = [("flow.newreno.initial_window", "4"), ("flow.cubic.ecn", "true")]
+    experiment = _engine.read("10Mbit/s 20ms 1BDP fifo: newreno, cubic, vegas", asked)
+    asks = _engine.linux_asks(experiment, 0)
+    senders, receivers = _engine.addresses(3)
+    assert (senders, receivers[2]) == (["10.202.0.1", "10.202.0.2", "10.202.0.3"], "10.203.0.3")
+    said = [f"route add {host}/32 dev {net.DEVICE}" for host in senders]
+    assert list(flows._routes(asks, senders)) == [f"{said[0]} initcwnd 4", f"{said[1]} features ecn"]
 
 
 def test_a_glance_fits_the_terminal() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sojourn import _core
+from sojourn import _engine
+from sojourn._types import Experiment, Record
 
 ROOT = Path(__file__).parents[2]
-OVERRIDES = [("run.duration", "30 s"), ("run.measure", '["0 s", "30 s"]')]
+OVERRIDES = (("run.duration", "30 s"), ("run.measure", '["0 s", "30 s"]'))
 
 
 def test_digests_are_those_of_the_native_runs() -> None:
@@ -17,6 +18,7 @@ def test_digests_are_those_of_the_native_runs() -> None:
     for line in lines:
         name, case, digest = line.split()
         path = ROOT / "experiments" / name
+        experiment = Experiment(path.read_text(), str(path), OVERRIDES)
         for series_ms in (None, 100.0):
-            result = _core.run(path.read_text(), str(path), OVERRIDES, int(case), 0, series_ms=series_ms)
+            result = _engine.run(experiment, int(case), 0, Record(series_ms))
             assert json.loads(result.summary)["digest"] == digest, line

@@ -56,10 +56,10 @@ def test_a_smaller_command_does_not_finish_what_a_larger_one_left(tmp_path, monk
 def test_what_failed_is_told_until_it_is_made(sweep_file, tmp_path, monkeypatch):
     out, real = tmp_path / "out", _engine._core.run
 
-    def sometimes(text, file, overrides, case, repetition, **options):
+    def sometimes(experiment, case, repetition, *more, **options):
         if (case, repetition) == (0, 1):
             raise RuntimeError("out of memory")
-        return real(text, file, overrides, case, repetition, **options)
+        return real(experiment, case, repetition, *more, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(_engine._core, "run", sometimes)

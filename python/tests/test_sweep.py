@@ -44,10 +44,10 @@ def test_tasks_travel_small(sweep_file):
 def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatch, sojourn):
     real = _engine._core.run
 
-    def sometimes(text, file, overrides, case, repetition, **options):
+    def sometimes(experiment, case, repetition, *more, **options):
         if (case, repetition) == (0, 1):
             raise RuntimeError("conservation of packets is violated")
-        return real(text, file, overrides, case, repetition, **options)
+        return real(experiment, case, repetition, *more, **options)
 
     monkeypatch.setattr(_engine._core, "run", sometimes)
     with pytest.raises(sj.RunError, match="case 0, repetition 1: RuntimeError: conservation"):

@@ -1,4 +1,4 @@
-"""What the core lists as units is read alike in both languages."""
+"""Values are read alike wherever they are given: in an experiment, on the command line, on an axis."""
 
 from pathlib import Path
 
@@ -13,12 +13,20 @@ from sojourn.errors import RunError, SpecError
 from sojourn.whatif.commands import octets, packets
 
 KEYS = {"time": "path.rtt", "rate": "path.rate", "size": "path.buffer", "packets": "path.buffer"}
-ALL = [(kind, unit) for kind, named in _engine.units().items() for unit in named]
+NAMES = {
+    "time": "ns us µs ms s min h",
+    "rate": "bit/s bit bps kbit/s kbit kbps Mbit/s Mbit Mbps Gbit/s Gbit Gbps",
+    "size": "B kB KB MB GB KiB MiB GiB",
+    "packets": "packets packet p pkts pkt",
+}
+ALL = [(kind, unit) for kind, names in NAMES.items() for unit in names.split()]
 
 
 @pytest.mark.parametrize(("kind", "unit"), ALL, ids=[unit for _, unit in ALL])
-def test_a_unit_means_the_same_to_the_core_and_here(kind: str, unit: str) -> None:
-    scale = _engine.units()[kind][unit]
+def test_a_unit_means_the_same_in_an_experiment_and_alone(kind: str, unit: str) -> None:
+    one = units.quantity(f"1 {unit}")
+    assert one is not None
+    scale = one.scale
     most = {"time": 30.0, "rate": 1e9, "size": 1e6, "packets": 1e4}[kind]
     value = max(most / scale, 1e-9)
     text = f"{value:.9g} {unit}" if kind != "packets" else f"7 {unit}"
@@ -49,6 +57,8 @@ def test_a_unit_means_the_same_to_the_core_and_here(kind: str, unit: str) -> Non
         ("1e999 ms", None),
         ("١ ms", None),
         ("10 MB/s", None),
+        ("10 kByte/s", None),
+        ("\udcff ms", None),
         ("10 MBPS", None),
         ("10 mb", None),
         ("ms", None),
@@ -83,7 +93,7 @@ UNITS = st.sampled_from(["ms", "s", "us", "µs", "MS", "Mbit/s", "mbit", "kbps",
 @given(kind=st.sampled_from(["time", "rate"]), number=NUMBERS, space=st.sampled_from(["", " ", "  "]), unit=UNITS)
 @example(kind="time", number="1__0", space=" ", unit="ms")
 @example(kind="rate", number="1", space="", unit="MBps")
-def test_every_spelling_is_read_as_the_core_reads_it(kind: str, number: str, space: str, unit: str) -> None:
+def test_every_spelling_is_read_as_in_an_experiment(kind: str, number: str, space: str, unit: str) -> None:
     text = f"{number}{space}{unit}"
     core, found = resolved(kind, text), units.quantity(text)
     ours = found.amount if found and found.kind == kind else None
@@ -112,12 +122,16 @@ def test_a_step_is_a_time_and_more_than_none(text: str) -> None:
         units.series_step(text)
 
 
-@pytest.mark.parametrize(("end", "beyond"), [(units.STEPS[0], 0.9), (units.STEPS[1], 1.1)])
-def test_the_steps_that_are_allowed_are_those_of_the_core(end: float, beyond: float) -> None:
+@pytest.mark.parametrize(("end", "beyond"), list(zip(_engine.limits().series, (0.9, 1.1), strict=True)))
+def test_the_steps_that_are_allowed_are_those_of_the_core(end: tuple[str, float], beyond: float) -> None:
     tiny = _engine.read("1Mbit/s 20ms 9p fifo: cubic", [("run.duration", "10 ms")])
-    _engine.run(tiny, 0, 0, Record(end))
-    with pytest.raises(RunError, match="series: the step"):
-        _engine.run(tiny, 0, 0, Record(end * beyond))
+    said, step = end
+    assert units.series_step(said) == step
+    _engine.run(tiny, 0, 0, Record(step))
+    with pytest.raises(RunError, match=f"series: the step must lie .* {said}"):
+        _engine.run(tiny, 0, 0, Record(step * beyond))
+    with pytest.raises(SpecError, match=f"series step .*: allowed is .*{said}"):
+        units.series_step(step * beyond)
 
 
 @pytest.mark.parametrize(

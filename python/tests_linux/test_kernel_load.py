@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from conftest import SOJOURN, bpf_objects, gone
 
+from sojourn import _engine
 from sojourn.errors import SetupError
 from sojourn.linux import build, kernel
-from sojourn.linux.net import core
 
 DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
@@ -49,7 +49,7 @@ def test_every_algorithm_loads_and_unloads(name: str) -> None:
 
 def test_it_becomes_the_default_and_is_taken_back() -> None:
     # In a network of its own: a connection that somebody opened meanwhile would keep the algorithm alive.
-    space = core().Namespace()
+    space = _engine.namespace()
 
     def default() -> str:
         return str(space.read_sysctl("ipv4/tcp_congestion_control"))
@@ -77,7 +77,7 @@ class Inside:
     """The default of a network of its own, whoever asks."""
 
     def __init__(self) -> None:
-        self.space, self.name = core().Namespace(), "ipv4/tcp_congestion_control"
+        self.space, self.name = _engine.namespace(), "ipv4/tcp_congestion_control"
 
     def read_text(self) -> str:
         return str(self.space.read_sysctl(self.name))

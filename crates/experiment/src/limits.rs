@@ -14,6 +14,10 @@ pub const RTT_MIN: Duration = Duration::from_micros(1);
 pub const RTT_MAX: Duration = Duration::from_secs(60);
 /// Longest run: eleven days.
 pub const DURATION_MAX: Duration = Duration::from_secs(1_000_000);
+/// Shortest step of series: that of the shortest RTT.
+pub const SERIES_MIN: Duration = RTT_MIN;
+/// Longest step of series: that of the longest run.
+pub const SERIES_MAX: Duration = DURATION_MAX;
 /// Longest time a host may take to process one packet (`run.processing`).
 pub const PROCESSING_MAX: Duration = Duration::from_secs(1);
 /// Largest buffer; in packets, a thousandth of it.

@@ -40,7 +40,7 @@ pub use declare::{Field, Params};
 pub use error::{ParamError, nearest};
 pub use spec::{Spec, SpecError};
 pub use spelling::one_spelling;
-pub use value::{Auto, AutoTime, Value, bytes_a_second, parse_number};
+pub use value::{Auto, AutoTime, Measure, Value, bytes_a_second, measure, parse_number};
 
 #[doc(hidden)]
 pub mod macros {

@@ -1,4 +1,4 @@
-//! Units of values: the one place that lists them, for reading, for messages and for other languages.
+//! Units of values: the one place that lists them, for reading and for messages.
 
 /// A unit.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,9 @@ pub const SIZES: [Unit; 7] = [
 
 /// The unit of what is counted.
 pub const PACKETS: Unit = unit(&["packets", "packet", "p", "pkts", "pkt"], 1.0);
+
+/// The unit of what is a multiple of the bandwidth-delay product.
+pub const BDP: Unit = unit(&["BDP", "bdp"], 1.0);
 
 /// How many of the base unit is what goes by `name`.
 pub fn scale(units: &[Unit], name: &str) -> Option<f64> {

@@ -1,6 +1,6 @@
 //! Values as text: the only place where they are read and written.
 
-use crate::unit::{PACKETS, SIZES, TIMES, Unit, scale, scale_of_rate};
+use crate::unit::{BDP, PACKETS, SIZES, TIMES, Unit, scale, scale_of_rate};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -47,6 +47,38 @@ pub fn parse_number(text: &str) -> Option<(f64, &str)> {
     let number: String = text[..end].chars().filter(|c| *c != '_').collect();
     let value: f64 = number.parse().ok()?;
     value.is_finite().then(|| (value, text[end..].trim()))
+}
+
+/// A number with a unit of any kind, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measure<'a> {
+    /// The number.
+    pub value: f64,
+    /// The unit.
+    pub unit: &'a str,
+    /// `time`, `rate`, `size`, `packets`, `BDP` or `share`.
+    pub kind: &'static str,
+    /// What the unit is: in seconds, bit/s, bytes, packets, BDPs or as a fraction.
+    pub scale: f64,
+}
+
+/// Reads a value whose kind only its unit tells; a number without one is a share.
+pub fn measure(text: &str) -> Option<Measure<'_>> {
+    let (value, unit) = parse_number(text)?;
+    let share = match unit {
+        "" => Some(1.0),
+        "%" => Some(0.01),
+        _ => None,
+    };
+    let kinds = [
+        ("time", scale(&TIMES, unit).map(|ns| ns / 1e9)),
+        ("rate", rate(unit)),
+        ("size", scale(&SIZES, unit)),
+        ("packets", scale(&[PACKETS], unit)),
+        ("BDP", scale(&[BDP], unit)),
+        ("share", share),
+    ];
+    kinds.into_iter().find_map(|(kind, scale)| Some(Measure { value, unit, kind, scale: scale? }))
 }
 
 /// How many of the base unit `text` is; zero needs no unit.
@@ -140,14 +172,16 @@ pub fn bytes_a_second(unit: &str) -> bool {
     ["Bps", "BPS"].iter().any(|end| unit.ends_with(end)) || unit.contains("B/") || unit.to_lowercase().contains("byte")
 }
 
+/// How many bit/s a unit of rates is.
+fn rate(unit: &str) -> Option<f64> {
+    if bytes_a_second(unit) { None } else { scale_of_rate(unit) }
+}
+
 impl Value for Rate {
     const KIND: &'static str = "a rate such as 10Mbit/s (bit/s, kbit/s, Mbit/s, Gbit/s; decimal)";
     fn parse(text: &str) -> Option<Self> {
         let (x, unit) = parse_number(text)?;
-        if bytes_a_second(unit) {
-            return None;
-        }
-        let bps = units::math::round(x * scale_of_rate(unit)?);
+        let bps = units::math::round(x * rate(unit)?);
         (0.0..1.8e19).contains(&bps).then(|| Rate::from_bps(bps as u64))
     }
     fn show(&self) -> String {
@@ -303,6 +337,26 @@ mod tests {
         }
         for bad in ["", "ms", "15", "-3ms", "1e400s", "15 parsecs", "NaN ms", "inf s"] {
             assert_eq!(<Duration as Value>::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_unit_tells_what_kind_a_value_is_of() {
+        let read = |text| measure(text).map(|m| (m.value, m.unit, m.kind, m.scale));
+        for (text, found) in [
+            ("12.5 Mbit/s", (12.5, "Mbit/s", "rate", 1e6)),
+            ("10 mBIT/s", (10.0, "mBIT/s", "rate", 1e6)),
+            ("20 ms", (20.0, "ms", "time", 1e-3)),
+            ("3 KiB", (3.0, "KiB", "size", 1024.0)),
+            ("10_000 packets", (10_000.0, "packets", "packets", 1.0)),
+            (".5bdp", (0.5, "bdp", "BDP", 1.0)),
+            ("-3 %", (-3.0, "%", "share", 0.01)),
+            ("0.5", (0.5, "", "share", 1.0)),
+        ] {
+            assert_eq!(read(text), Some(found), "{text}");
+        }
+        for bad in ["10 MB/s", "10MBPS", "10 mb", "ms", "1.2.3 ms", "fifo", "1e999 ms"] {
+            assert_eq!(read(bad), None, "{bad}");
         }
     }
 

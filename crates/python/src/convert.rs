@@ -1,11 +1,12 @@
 //! Descriptions as JSON: what `list`, `show` and the checks print.
 
-use experiment::Experiment;
-use params::Field;
+use experiment::{Case, Experiment};
+use params::{Field, Value as _};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use tun::addresses::{RECEIVERS, SENDERS, host, network};
 
 create_exception!(sojourn._core, SpecError, PyValueError, "An experiment, a name or a value that cannot be used.");
 
@@ -25,68 +26,60 @@ pub(crate) fn unsound(error: experiment::Error) -> PyErr {
     .map_or_else(|failed: PyErr| failed, |()| refused)
 }
 
-/// Parses an experiment and applies `--set` overrides. `extra` names congestion controls from outside the registry.
-pub(crate) fn experiment(
-    text: &str,
-    file: &str,
-    overrides: &[(String, String)],
-    extra: &[String],
-) -> PyResult<Experiment> {
-    let extra: Vec<&str> = extra.iter().map(String::as_str).collect();
-    let mut experiment = experiment::parse_with(text, file, &extra).map_err(unsound)?;
-    for (key, value) in overrides {
-        experiment.set(key, value).map_err(unsound)?;
+/// An experiment as Python has it: `sojourn._types.Experiment`.
+#[derive(FromPyObject)]
+pub struct Source {
+    text: String,
+    pub(crate) file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<String>,
+}
+
+impl Source {
+    /// Parses it and applies its `--set` overrides.
+    pub(crate) fn experiment(&self) -> PyResult<Experiment> {
+        self.experiment_with(&self.classes)
     }
-    Ok(experiment)
+
+    /// The same with these congestion controls from outside the registry: those that a run has, or none.
+    pub(crate) fn experiment_with(&self, classes: &[String]) -> PyResult<Experiment> {
+        let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
+        let mut experiment = experiment::parse_with(&self.text, &self.file, &classes).map_err(unsound)?;
+        for (key, value) in &self.overrides {
+            experiment.set(key, value).map_err(unsound)?;
+        }
+        Ok(experiment)
+    }
+
+    /// One of its cases.
+    pub(crate) fn case(&self, case: usize) -> PyResult<Case> {
+        self.experiment()?.case(case).map_err(unsound)
+    }
 }
 
 /// Checks an experiment; returns its cases as JSON.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, extra_cc = Vec::new()))]
-pub fn check(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc: Vec<String>) -> PyResult<String> {
-    let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    Ok(experiment.describe().map_err(unsound)?.to_string())
+pub fn check(experiment: Source) -> PyResult<String> {
+    Ok(experiment.experiment()?.describe().map_err(unsound)?.to_string())
 }
 
 /// The cases that an experiment's printed cells and claims speak of, each with those that its claims compare it with.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, extra_cc = Vec::new()))]
-pub fn asked(
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
-    extra_cc: Vec<String>,
-) -> PyResult<Vec<(usize, Vec<usize>)>> {
-    experiment(text, file, &overrides, &extra_cc)?.asked().map_err(unsound)
+pub fn asked(experiment: Source) -> PyResult<Vec<(usize, Vec<usize>)>> {
+    experiment.experiment()?.asked().map_err(unsound)
 }
 
 /// Evaluates the claims of an experiment on the summaries (JSON) of its runs.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, summaries, extra_cc = Vec::new()))]
-pub fn evaluate(
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
-    summaries: Vec<String>,
-    extra_cc: Vec<String>,
-) -> PyResult<String> {
-    let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    let verdicts = experiment.evaluate(&parsed(&summaries)?).map_err(unsound)?;
+pub fn evaluate(experiment: Source, summaries: Vec<String>) -> PyResult<String> {
+    let verdicts = experiment.experiment()?.evaluate(&parsed(&summaries)?).map_err(unsound)?;
     Ok(serde_json::to_string(&verdicts).expect("verdicts are plain data"))
 }
 
 /// Sets the published tables of an experiment beside the summaries (JSON) of its runs.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, summaries, extra_cc = Vec::new()))]
-pub fn compare(
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
-    summaries: Vec<String>,
-    extra_cc: Vec<String>,
-) -> PyResult<String> {
-    let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    let tables = experiment.compare(&parsed(&summaries)?);
+pub fn compare(experiment: Source, summaries: Vec<String>) -> PyResult<String> {
+    let tables = experiment.experiment()?.compare(&parsed(&summaries)?);
     Ok(serde_json::to_string(&tables).expect("comparisons are plain data"))
 }
 
@@ -194,21 +187,10 @@ pub fn stacks() -> String {
     json!(<tcp::Stack as params::Value>::choices()).to_string()
 }
 
-/// The units of values by kind, as JSON: times in seconds, rates in bit/s, sizes in bytes.
+/// A value with its unit as its number, its unit, its kind and the unit's scale; none where it is no value.
 #[pyfunction]
-pub fn units() -> String {
-    use params::unit::{PACKETS, RATES, SIZES, TIMES, Unit};
-    let listed = |units: &[Unit], one: f64| -> serde_json::Map<String, Value> {
-        let names = units.iter().flat_map(|unit| unit.names.iter().map(move |name| (*name, unit.scale / one)));
-        names.map(|(name, scale)| (name.to_owned(), json!(scale))).collect()
-    };
-    json!({
-        "time": listed(&TIMES, 1e9),
-        "rate": listed(&RATES, 1.0),
-        "size": listed(&SIZES, 1.0),
-        "packets": listed(&[PACKETS], 1.0),
-    })
-    .to_string()
+pub fn quantity(text: &str) -> Option<(f64, &str, &'static str, f64)> {
+    params::measure(text).map(|m| (m.value, m.unit, m.kind, m.scale))
 }
 
 /// Every cause of a window change, as JSON.
@@ -234,16 +216,28 @@ pub fn causes() -> String {
 /// Limits that a front end holds input to before the core sees it, as JSON.
 #[pyfunction]
 pub fn limits() -> String {
-    use experiment::limits::{REPEAT_MAX, RUNS_MAX, SEED_MAX, TEXT_MAX};
-    json!({"text": TEXT_MAX, "repeat": REPEAT_MAX, "runs": RUNS_MAX, "seed": SEED_MAX}).to_string()
+    use experiment::limits::{REPEAT_MAX, RUNS_MAX, SEED_MAX, SERIES_MAX, SERIES_MIN, TEXT_MAX};
+    let series = [SERIES_MIN, SERIES_MAX].map(|step| (step.show(), step.as_millis_f64()));
+    json!({"text": TEXT_MAX, "repeat": REPEAT_MAX, "runs": RUNS_MAX, "seed": SEED_MAX, "series": series}).to_string()
+}
+
+/// The networks of the senders and of the receivers of an experiment over the kernel's hosts.
+#[pyfunction]
+pub fn networks() -> (String, String) {
+    (network(SENDERS), network(RECEIVERS))
+}
+
+/// The addresses there of so many flows' senders and receivers.
+#[pyfunction]
+pub fn addresses(flows: usize) -> (Vec<String>, Vec<String>) {
+    let of = |first| (0..flows).map(|flow| host(first, flow).to_string()).collect();
+    (of(SENDERS), of(RECEIVERS))
 }
 
 /// The swept keys of an experiment.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, extra_cc = Vec::new()))]
-pub fn swept(text: &str, file: &str, overrides: Vec<(String, String)>, extra_cc: Vec<String>) -> PyResult<Vec<String>> {
-    let experiment = experiment(text, file, &overrides, &extra_cc)?;
-    Ok(experiment.swept().into_iter().map(|(key, _)| key).collect())
+pub fn swept(experiment: Source) -> PyResult<Vec<String>> {
+    Ok(experiment.experiment()?.swept().into_iter().map(|(key, _)| key).collect())
 }
 
 /// Versions, as JSON.

@@ -15,15 +15,15 @@ mod _core {
     use crate::capture::{capture, capture_points};
     #[pymodule_export]
     use crate::convert::{
-        SpecError, algorithms, asked, causes, check, compare, diftr, evaluate, figures, limits, queues, schema,
-        slow_starts, stacks, swept, traffic, units, version, whole_numbers,
+        SpecError, addresses, algorithms, asked, causes, check, compare, diftr, evaluate, figures, limits, networks,
+        quantity, queues, schema, slow_starts, stacks, swept, traffic, version, whole_numbers,
     };
     #[pymodule_export]
     use crate::run::{RunResult, StopFlag, Stopped, run};
 
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::tun::{Device, Emulator, Namespace, Ring, linux_asks, linux_refuses, replay};
+    use crate::tun::{Asks, Device, Emulator, Finished, Namespace, Ring, linux_asks, linux_refuses, replay};
 
     #[allow(unused_imports)]
     use super::*;

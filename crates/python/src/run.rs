@@ -1,7 +1,9 @@
 //! One repetition of one case, with the interpreter free to do other work meanwhile.
 
-use crate::convert::{experiment, refuse, unsound};
+use crate::convert::{Source, refuse, unsound};
 use crate::custom::Custom;
+use experiment::limits::{SERIES_MAX, SERIES_MIN};
+use params::Value;
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -17,7 +19,14 @@ create_exception!(sojourn._core, Stopped, PyRuntimeError, "The run was stopped b
 /// Stops runs from another thread.
 #[pyclass(frozen)]
 #[derive(Default)]
-pub struct StopFlag(pub(crate) Arc<AtomicBool>);
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl StopFlag {
+    /// The flag that was given, or one that nobody sets.
+    pub(crate) fn of(given: Option<&StopFlag>) -> Arc<AtomicBool> {
+        given.map_or_else(Arc::default, |flag| flag.0.clone())
+    }
+}
 
 #[pymethods]
 impl StopFlag {
@@ -85,36 +94,63 @@ fn finish(
     RunResult { summary: serde_json::to_string(&summary).expect("a summary is plain data"), names, tables }
 }
 
-/// Runs one repetition of one case. Raises `SpecError` on bad input and `Stopped` when the flag was set.
-#[pyfunction]
-#[pyo3(signature = (text, file, overrides, case, repetition, *, series_ms = None, events = false, acks = false, diftr = false, window = None, stop = None, python_cc = None))]
-#[allow(clippy::too_many_arguments)]
-pub fn run(
-    py: Python<'_>,
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
-    case: usize,
-    repetition: u32,
+/// Why a run did not come to its end, as an exception.
+pub(crate) fn unfinished(error: RunError) -> PyErr {
+    match error {
+        RunError::Stopped => Stopped::new_err("the run was stopped before its end"),
+        error => refuse(error),
+    }
+}
+
+/// What is kept of a run, as Python says it: `sojourn._types.Record`.
+#[derive(FromPyObject)]
+pub struct Record {
     series_ms: Option<f64>,
     events: bool,
-    acks: bool,
+    pub(crate) acks: bool,
     diftr: bool,
     window: Option<(f64, f64)>,
+}
+
+impl Record {
+    fn window(&self) -> Option<(units::Instant, units::Instant)> {
+        self.window.map(|(from, to)| (units::Instant::from_secs_f64(from), units::Instant::from_secs_f64(to)))
+    }
+
+    pub(crate) fn keep(&self) -> PyResult<Keep> {
+        let series = self.series_ms.map(step).transpose()?;
+        Ok(Keep { series, window: self.window(), events: self.events, diftr: self.diftr })
+    }
+}
+
+fn step(ms: f64) -> PyResult<Duration> {
+    let step = Duration::from_millis_f64(ms);
+    if (SERIES_MIN..=SERIES_MAX).contains(&step) {
+        Ok(step)
+    } else {
+        let (least, most) = (SERIES_MIN.show(), SERIES_MAX.show());
+        Err(refuse(format!("series: the step must lie between {least} and {most}")))
+    }
+}
+
+/// Runs one repetition of one case. Raises `SpecError` on bad input and `Stopped` when the flag was set.
+#[pyfunction]
+#[pyo3(signature = (experiment, case, repetition, record, *, stop = None, python_cc = None))]
+pub fn run(
+    py: Python<'_>,
+    experiment: Source,
+    case: usize,
+    repetition: u32,
+    record: Record,
     stop: Option<&StopFlag>,
     python_cc: Option<Bound<'_, PyDict>>,
 ) -> PyResult<RunResult> {
     let began = Instant::now();
-    let stop = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |s| s.0.clone());
+    let stop = StopFlag::of(stop);
     let custom = Custom::new(python_cc, stop.clone())?;
-    let experiment = experiment(text, file, &overrides, &custom.names())?;
-    let case = experiment.case(case).map_err(unsound)?;
-    if series_ms.is_some_and(|ms| !(0.001..=1e9).contains(&ms)) {
-        return Err(refuse("series: the step must lie between 1 us and 1000000 s"));
-    }
-    let window = window.map(|(from, to)| (units::Instant::from_secs_f64(from), units::Instant::from_secs_f64(to)));
-    let keep = Keep { series: series_ms.map(Duration::from_millis_f64), window, events, diftr };
-    let tape = acks.then(|| Tape::between(window));
+    let case = experiment.experiment_with(&custom.names())?.case(case).map_err(unsound)?;
+    let keep = record.keep()?;
+    let tape = record.acks.then(|| Tape::between(record.window()));
     let outcome = py.detach(|| {
         let options =
             Options { repetition, stop: Some(&*stop), custom: Some(&custom), tape: tape.as_ref(), outside: false };
@@ -127,12 +163,7 @@ pub fn run(
     if let Some(error) = custom.failure() {
         return Err(error);
     }
-    match outcome {
-        Ok((mut summary, recorder)) => {
-            summary.tables.extend(tape.map(|t| ("acks", t.table())));
-            Ok(finish(summary, recorder, case.values, began))
-        }
-        Err(RunError::Stopped) => Err(Stopped::new_err("the run was stopped before its end")),
-        Err(error) => Err(refuse(error)),
-    }
+    let (mut summary, recorder) = outcome.map_err(unfinished)?;
+    summary.tables.extend(tape.map(|t| ("acks", t.table())));
+    Ok(finish(summary, recorder, case.values, began))
 }

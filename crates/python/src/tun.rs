@@ -1,7 +1,7 @@
 //! Namespaces, TUN devices and runs between them.
 
-use crate::convert::{experiment, refuse, unsound};
-use crate::run::RunResult;
+use crate::convert::{Source, refuse};
+use crate::run::{Record, RunResult, unfinished};
 use ::tun::{Hosts, Setup, Shared, Sorter, Wanted, drive};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -9,19 +9,70 @@ use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use sim::outside::Arrival;
 use sim::packet::Way;
-use sim::{Keep, Recorder};
+use sim::{Keep, Recorder, RunError};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Instant;
-use units::Duration;
 
-/// The run, the flows that programs made with whether each goes by the first link, its end in seconds, and why the capture
-/// is not whole.
-type Finished = (RunResult, Vec<(String, bool)>, f64, Option<String>);
-/// Recorded arrivals: `time_ns`, `flow`, `way`, `size`, `ecn`.
-type Columns = (Vec<u64>, Vec<u32>, Vec<u16>, Vec<u32>, Vec<u16>);
+/// What a run between two devices gave.
+#[pyclass(frozen, get_all)]
+pub struct Finished {
+    /// The run.
+    result: Py<RunResult>,
+    /// The flows that programs made, with whether each goes by the first link.
+    flows: Vec<(String, bool)>,
+    /// Its end.
+    seconds: f64,
+    /// Why the capture is not whole.
+    uncaptured: Option<String>,
+}
+
+/// What is kept of one, as Python says it: `sojourn._types.Kept`.
+#[derive(FromPyObject)]
+pub struct Kept {
+    record: Record,
+    arrivals: bool,
+    capture: Option<PathBuf>,
+    points: Vec<String>,
+}
+
+/// How the kernel is to run a flow, as Python says it: `sojourn._types.KernelFlow`.
+#[derive(FromPyObject)]
+struct KernelFlow {
+    cc: Option<String>,
+    delay_based: bool,
+    paced: bool,
+    own_window: bool,
+    tells: bool,
+}
+
+impl From<KernelFlow> for Wanted {
+    fn from(KernelFlow { cc, delay_based, paced, own_window, tells }: KernelFlow) -> Self {
+        Wanted { cc, delay_based, paced, own_window, tells }
+    }
+}
+
+/// The kernel's hosts, as Python says them: `sojourn._types.KernelHosts`.
+#[derive(FromPyObject)]
+pub struct KernelHosts {
+    spaces: (Py<Namespace>, Py<Namespace>),
+    flows: Vec<KernelFlow>,
+    lowat: u32,
+    rings: Vec<(u32, Option<u32>)>,
+}
+
+/// Arrivals that were recorded, as the columns of their table.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Arrivals {
+    time_ns: Vec<u64>,
+    flow: Vec<u32>,
+    way: Vec<u16>,
+    size: Vec<u32>,
+    ecn: Vec<u16>,
+}
 
 /// A network namespace that lives as long as this object.
 #[pyclass(frozen)]
@@ -87,6 +138,8 @@ pub struct Emulator {
     thread: Mutex<Option<JoinHandle<Ended>>>,
     values: Vec<(String, String)>,
     began: Instant,
+    /// The end that an experiment's flows have; programs end when they like.
+    end: Option<units::Instant>,
 }
 
 impl Drop for Emulator {
@@ -100,63 +153,37 @@ impl Drop for Emulator {
 
 #[pymethods]
 impl Emulator {
-    /// Starts. Without `congestion_controls` it carries what programs send. With them it runs the case's flows over the
-    /// kernel's TCP, each flow with (name in the kernel, delay-based, paced, judges its window itself, tells what it does), between
-    /// the two namespaces. `rings` are the maps of algorithms that tell, each with the count of what was lost.
+    /// Starts. Without `hosts` it carries what programs send; with them it runs the case's flows over the kernel's TCP.
     #[new]
-    #[pyo3(signature = (text, file, overrides, case, repetition, near, far, *, series_ms = None, events = false,
-        diftr = false, arrivals = false, capture = None, points = Vec::new(), realtime = true, namespaces = None,
-        congestion_controls = None, lowat = 32_768, rings = Vec::new(), acks = false))]
-    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+    #[pyo3(signature = (experiment, case, repetition, devices, kept, *, realtime = true, hosts = None))]
     fn new(
-        text: &str,
-        file: &str,
-        overrides: Vec<(String, String)>,
+        experiment: Source,
         case: usize,
         repetition: u32,
-        near: &Device,
-        far: &Device,
-        series_ms: Option<f64>,
-        events: bool,
-        diftr: bool,
-        arrivals: bool,
-        capture: Option<PathBuf>,
-        points: Vec<String>,
+        devices: (Py<Device>, Py<Device>),
+        kept: Kept,
         realtime: bool,
-        namespaces: Option<(Bound<'_, Namespace>, Bound<'_, Namespace>)>,
-        congestion_controls: Option<Vec<(Option<String>, bool, bool, bool, bool)>>,
-        lowat: u32,
-        rings: Vec<(u32, Option<u32>)>,
-        acks: bool,
+        hosts: Option<KernelHosts>,
     ) -> PyResult<Self> {
-        let experiment = experiment(text, file, &overrides, &[])?;
-        let case = experiment.case(case).map_err(unsound)?;
+        let case = experiment.case(case)?;
         let scenario = case.scenario;
-        let keep = Keep { series: series_ms.map(Duration::from_millis_f64), window: None, events, diftr };
+        let keep = Keep { window: None, ..kept.record.keep()? };
         let seed = scenario.run.seed.wrapping_add(repetition as u64);
-        let wrong = |e: ::tun::Failure| PyRuntimeError::new_err(e.to_string());
-        let (sorter, hosts) = match (congestion_controls, namespaces) {
-            (Some(all), Some((near, far))) => {
-                let wanted: Vec<Wanted> = all
-                    .into_iter()
-                    .map(|(cc, delay_based, paced, own_window, tells)| Wanted {
-                        cc,
-                        delay_based,
-                        paced,
-                        own_window,
-                        tells,
-                    })
-                    .collect();
-                let flows = scenario.flows.len() as u32;
+        let end = hosts.is_some().then(|| units::Instant::ZERO + scenario.run.duration);
+        let (sorter, hosts, rings) = match hosts {
+            Some(KernelHosts { spaces: (near, far), flows, lowat, rings }) => {
+                let wanted: Vec<Wanted> = flows.into_iter().map(Wanted::from).collect();
                 let homes = [&near.get().0, &far.get().0];
-                let hosts = Hosts::new(homes, &scenario.flows, &wanted, lowat, seed).map_err(wrong)?;
-                (Sorter::Experiment { flows }, Some(hosts))
+                let hosts = Hosts::new(homes, &scenario.flows, &wanted, lowat, seed)
+                    .map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+                (Sorter::Experiment { flows: scenario.flows.len() as u32 }, Some(hosts), rings)
             }
-            _ => (Sorter::programs(&scenario.flows[0]), None),
+            None => (Sorter::programs(&scenario.flows[0]), None, Vec::new()),
         };
-        let title = format!("{file}, repetition {repetition}");
-        let capture = capture.map(|path| (path, points, title));
-        let ends = [near.0.clone(), far.0.clone()];
+        let title = format!("{}, repetition {repetition}", experiment.file);
+        let capture = kept.capture.map(|path| (path, kept.points, title));
+        let ends = [devices.0.get().0.clone(), devices.1.get().0.clone()];
+        let (arrivals, acks) = (kept.arrivals, kept.record.acks);
         let setup = Setup { scenario, repetition, ends, keep, arrivals, capture, realtime, rings, acks };
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
@@ -164,7 +191,7 @@ impl Emulator {
             .name("emulator".into())
             .spawn(move || drive(setup, sorter, hosts, &theirs))
             .map_err(|e| PyOSError::new_err(e.to_string()))?;
-        Ok(Emulator { shared, thread: Mutex::new(Some(thread)), values: case.values, began: Instant::now() })
+        Ok(Emulator { shared, thread: Mutex::new(Some(thread)), values: case.values, began: Instant::now(), end })
     }
 
     /// A glance at it, as JSON.
@@ -183,21 +210,25 @@ impl Emulator {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for the end; what the run gave, with the names and ways of the flows that programs made.
+    /// Waits for the end. Raises `Stopped` where an experiment's flows had not come to theirs.
     fn finish(&self, py: Python<'_>) -> PyResult<Finished> {
         let thread = self.thread.lock().ok().and_then(|mut t| t.take());
         let thread = thread.ok_or_else(|| PyRuntimeError::new_err("the run is over"))?;
         let ended = py.detach(|| thread.join()).map_err(|_| PyRuntimeError::new_err("the emulator panicked"))?;
         let outcome = ended.map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        if self.end.is_some_and(|end| outcome.end < end) {
+            return Err(unfinished(RunError::Stopped));
+        }
         let mut summary = outcome.summary;
         summary.case = self.values.iter().cloned().collect();
         summary.wall_s = self.began.elapsed().as_secs_f64();
         let mut summary: Value = serde_json::to_value(&summary).expect("a summary is plain data");
         summary["validity"] = json!(outcome.validity);
         let flows = outcome.flows.iter().map(|f| (f.name.clone(), f.route.first() == Some(&0))).collect();
-        let end = outcome.end.as_nanos() as f64 * 1e-9;
+        let seconds = outcome.end.as_nanos() as f64 * 1e-9;
         let uncaptured = outcome.uncaptured.map(|e| e.to_string());
-        Ok((RunResult::new(summary.to_string(), outcome.names, outcome.tables), flows, end, uncaptured))
+        let result = Py::new(py, RunResult::new(summary.to_string(), outcome.names, outcome.tables))?;
+        Ok(Finished { result, flows, seconds, uncaptured })
     }
 }
 
@@ -232,54 +263,55 @@ impl Ring {
 /// Why the kernel's hosts cannot run a case, with what they can, if they cannot; its congestion controls aside. With
 /// `carried` also why a machine such as the one that was measured does not carry it in real time.
 #[pyfunction]
-pub fn linux_refuses(
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
-    case: usize,
-    carried: bool,
-) -> PyResult<Option<String>> {
-    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(unsound)?;
+pub fn linux_refuses(experiment: Source, case: usize, carried: bool) -> PyResult<Option<String>> {
+    let case = experiment.case(case)?;
     let able = ::tun::able::able(&case.scenario);
     Ok(if carried { able.and_then(|()| ::tun::able::carried(&case.scenario)) } else { able }.err())
 }
 
-/// What the senders of a case ask of the system, per flow: name, datagrams, ECN, initial window (segments), segments of an
-/// offload burst, a pace of its own.
-#[pyfunction]
-#[allow(clippy::type_complexity)]
-pub fn linux_asks(
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
-    case: usize,
-) -> PyResult<Vec<(String, bool, bool, u32, u32, bool)>> {
-    let case = experiment(text, file, &overrides, &[])?.case(case).map_err(unsound)?;
-    let asks = |f: &::experiment::FlowSpec| {
-        let datagrams = matches!(f.traffic, ::experiment::Traffic::Cbr { .. });
-        (f.name.clone(), datagrams, f.ecn, f.initial_window, ::tun::able::burst(f), f.pacing)
-    };
-    Ok(case.scenario.flows.iter().map(asks).collect())
+/// What the sender of a flow asks of the system.
+#[pyclass(frozen, get_all)]
+pub struct Asks {
+    /// It sends datagrams.
+    datagrams: bool,
+    /// ECN.
+    ecn: bool,
+    /// In segments, if it is another than the kernel's.
+    initial_window: Option<u32>,
+    /// Segments of an offload burst.
+    burst: u32,
+    /// A pace of its own.
+    paced: bool,
 }
 
-/// Plays recorded arrivals through the links of a case: columns `time_ns`, `flow`, `way`, `size` and `ecn`, and for flows
-/// that programs made whether each goes by the first link. The result has the table `drops`.
+/// What the senders of a case ask, per flow.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
+pub fn linux_asks(experiment: Source, case: usize) -> PyResult<Vec<Asks>> {
+    let usual = tcp::Config::of(tcp::Stack::Linux).initial_window;
+    let asks = |f: &::experiment::FlowSpec| Asks {
+        datagrams: matches!(f.traffic, ::experiment::Traffic::Cbr { .. }),
+        ecn: f.ecn,
+        initial_window: (f.initial_window != usual).then_some(f.initial_window),
+        burst: ::tun::able::burst(f),
+        paced: f.pacing,
+    };
+    Ok(experiment.case(case)?.scenario.flows.iter().map(asks).collect())
+}
+
+/// Plays recorded arrivals through the links of a case; of flows that programs made `flows` has whether each goes by the
+/// first link. The result has the table `drops`.
+#[pyfunction]
 pub fn replay(
     py: Python<'_>,
-    text: &str,
-    file: &str,
-    overrides: Vec<(String, String)>,
+    experiment: Source,
     case: usize,
     repetition: u32,
-    columns: Columns,
+    arrivals: Arrivals,
     flows: Vec<(String, bool)>,
     end_s: f64,
 ) -> PyResult<RunResult> {
-    let experiment = experiment(text, file, &overrides, &[])?;
-    let scenario = experiment.case(case).map_err(unsound)?.scenario;
-    let (times, numbers, ways, sizes, marks) = columns;
+    let scenario = experiment.case(case)?.scenario;
+    let Arrivals { time_ns: times, flow: numbers, way: ways, size: sizes, ecn: marks } = arrivals;
     let rows = times.len();
     if [numbers.len(), ways.len(), sizes.len(), marks.len()] != [rows; 4] {
         return Err(refuse("the columns of recorded arrivals differ in length"));

@@ -17,7 +17,7 @@ const LEAST_RTT: Duration = Duration::from_millis(1);
 /// The kernel's least (`TCP_MIN_MSS`, 88 B) without the 12 bytes of timestamps that it counts as payload: `TCP_MAXSEG` refuses less.
 const LEAST_MSS: Bytes = Bytes::new(76);
 /// Addresses are given to so many flows.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 
 /// The longest burst of segments that a flow's sender may hand over.
 pub fn burst(flow: &FlowSpec) -> u32 {

@@ -1,5 +1,6 @@
 //! Which flow of the world a packet belongs to, and which way it goes.
 
+use crate::addresses::SENDERS;
 use crate::frame::{Frame, Key};
 use experiment::{FlowSpec, LinkId};
 use sim::packet::Way;
@@ -40,6 +41,11 @@ pub enum Sorter {
 #[derive(Debug)]
 pub struct Programs {
     known: HashMap<(Key, u8), u32>,
+    /// How many conversations were called so, without the number that tells them apart.
+    called: HashMap<String, u32>,
+    /// The flows of those beyond `most`, to either end.
+    others: [Option<u32>; 2],
+    most: usize,
     template: FlowSpec,
     /// The links to the near end, and to the far end.
     ways: [Vec<LinkId>; 2],
@@ -50,22 +56,11 @@ pub struct Programs {
 
 /// So many conversations are told apart; any more share the last two flows. Each has counters and histograms of its own.
 const MOST: usize = 20_000;
-/// Addresses of an experiment's senders: 10.202.0.1 is flow 0's.
-pub const SENDERS: u32 = 0x0aca_0001;
-/// Addresses of its receivers: 10.203.0.1 is flow 0's.
-pub const RECEIVERS: u32 = 0x0acb_0001;
 
 impl Sorter {
     /// For programs: `template` gives what all flows share, its routes the links to the near end and back.
     pub fn programs(template: &FlowSpec) -> Self {
-        let ways = [template.route.clone(), template.back.clone()];
-        Sorter::Programs(Box::new(Programs {
-            known: HashMap::new(),
-            template: template.clone(),
-            ways,
-            specs: Vec::new(),
-            ends: vec![End::Near],
-        }))
+        Sorter::Programs(Box::new(Programs::new(template, MOST)))
     }
 
     /// The flow and way of a packet that comes from `end`; `None` for one that is nobody's.
@@ -85,15 +80,7 @@ impl Sorter {
                 let flow = address(at).wrapping_sub(SENDERS);
                 Ok((frame.key.version == 4 && flow < *flows).then_some((flow, way)))
             }
-            Sorter::Programs(p) => {
-                let to = end.other();
-                if let Some(&flow) = p.known.get(&(frame.key, to as u8)) {
-                    return Ok(Some((flow, Way::Out)));
-                }
-                let flow = p.meet(world, to, &frame.key)?;
-                p.known.insert((frame.key, to as u8), flow);
-                Ok(Some((flow, Way::Out)))
-            }
+            Sorter::Programs(p) => Ok(Some((p.flow(world, end.other(), &frame.key)?, Way::Out))),
         }
     }
 
@@ -116,13 +103,40 @@ impl Sorter {
 }
 
 impl Programs {
-    fn meet<P: Probe>(&mut self, world: &mut World<P>, to: End, key: &Key) -> Result<u32, RunError> {
-        let way = if to == End::Near { "down" } else { "up" };
-        let full = self.specs.len() + 2 >= MOST;
-        let name = if full { format!("{way}-others") } else { self.name(way, key) };
-        if full && let Some(i) = self.specs.iter().position(|s| s.name == name) {
-            return Ok(i as u32 + 1);
+    fn new(template: &FlowSpec, most: usize) -> Self {
+        Programs {
+            known: HashMap::new(),
+            called: HashMap::new(),
+            others: [None; 2],
+            most,
+            template: template.clone(),
+            ways: [template.route.clone(), template.back.clone()],
+            specs: Vec::new(),
+            ends: vec![End::Near],
         }
+    }
+
+    fn flow<P: Probe>(&mut self, world: &mut World<P>, to: End, key: &Key) -> Result<u32, RunError> {
+        if let Some(&flow) = self.known.get(&(*key, to as u8)) {
+            return Ok(flow);
+        }
+        let way = if to == End::Near { "down" } else { "up" };
+        if self.specs.len() + 2 < self.most {
+            let name = self.name(way, key);
+            let flow = self.add(world, to, name)?;
+            self.known.insert((*key, to as u8), flow);
+            return Ok(flow);
+        }
+        // Not among the known: a scan of ports would make these grow without end.
+        if let Some(flow) = self.others[to as usize] {
+            return Ok(flow);
+        }
+        let flow = self.add(world, to, format!("{way}-others"))?;
+        self.others[to as usize] = Some(flow);
+        Ok(flow)
+    }
+
+    fn add<P: Probe>(&mut self, world: &mut World<P>, to: End, name: String) -> Result<u32, RunError> {
         let mut spec = self.template.clone();
         spec.name = name;
         spec.route = self.ways[to as usize].clone();
@@ -137,7 +151,7 @@ impl Programs {
     }
 
     /// `down-tcp-5201-40000`; the same ports between other addresses get a number behind.
-    fn name(&self, way: &str, key: &Key) -> String {
+    fn name(&mut self, way: &str, key: &Key) -> String {
         let [from, to] = key.ports;
         let name = match key.protocol {
             6 => format!("{way}-tcp-{from}-{to}"),
@@ -145,10 +159,58 @@ impl Programs {
             1 | 58 => format!("{way}-icmp"),
             other => format!("{way}-ip-{other}"),
         };
-        let same = |s: &&FlowSpec| s.name == name || s.name.strip_prefix(&name).is_some_and(|r| r.starts_with("-n"));
-        match self.specs.iter().filter(same).count() {
-            0 => name,
-            n => format!("{name}-n{}", n + 1),
+        // Counted rather than looked for: this is the thread that keeps the links' time.
+        let n = self.called.entry(name.clone()).or_default();
+        *n += 1;
+        if *n == 1 { name } else { format!("{name}-n{n}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim::Options;
+
+    fn world() -> World<()> {
+        let experiment = experiment::parse("10Mbit/s 20ms 80packets fifo: newreno", "test").expect("it is sound");
+        let scenario = experiment.case(0).expect("a case").scenario;
+        World::new(&scenario, (), Options { outside: true, ..Options::default() }).expect("a world")
+    }
+
+    fn conversation(host: u8, port: u16) -> Key {
+        let mut source = [0; 16];
+        source[3] = host;
+        Key { addresses: [source, [9; 16]], ports: [port, 80], protocol: 6, version: 4 }
+    }
+
+    #[test]
+    fn equal_ports_between_other_addresses_have_a_number() {
+        let mut world = world();
+        let mut programs = Programs::new(&world.scenario().flows[0].clone(), MOST);
+        for (host, port) in [(1, 5), (2, 5), (1, 50), (3, 5), (2, 5)] {
+            programs.flow(&mut world, End::Far, &conversation(host, port)).expect("a flow");
         }
+        programs.flow(&mut world, End::Near, &conversation(1, 5)).expect("a flow");
+        let names: Vec<_> = programs.specs.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["up-tcp-5-80", "up-tcp-5-80-n2", "up-tcp-50-80", "up-tcp-5-80-n3", "down-tcp-5-80"]);
+    }
+
+    #[test]
+    fn a_scan_of_ports_takes_no_more_room_than_there_is() {
+        let mut world = world();
+        let mut programs = Programs::new(&world.scenario().flows[0].clone(), 5);
+        let mut flow = |to, port| programs.flow(&mut world, to, &conversation(1, port)).expect("a flow");
+        let first: Vec<_> = (1..=3).map(|port| flow(End::Far, port)).collect();
+        let (up, down) = (flow(End::Far, 4), flow(End::Near, 4));
+        for port in 5..1000 {
+            assert_eq!((flow(End::Far, port), flow(End::Near, port)), (up, down));
+        }
+        assert_eq!((first, up, down, flow(End::Far, 2)), (vec![1, 2, 3], 4, 5, 2));
+        assert_eq!((programs.known.len(), programs.called.len(), programs.specs.len()), (3, 3, 5));
+        assert_eq!(
+            programs.specs[3..].iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
+            ["up-others", "down-others"]
+        );
+        assert_eq!(programs.ends[4..], [End::Far, End::Near]);
     }
 }

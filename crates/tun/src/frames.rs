@@ -9,8 +9,8 @@ use sim::packet::{Packet, Way};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The largest packet that is carried: Ethernet's MTU.
-pub const MTU: usize = 1500;
+/// The largest packet that is carried: a full one of the simulator's links.
+pub const MTU: usize = experiment::MTU.get() as usize;
 
 #[derive(Debug)]
 struct Buffer {

@@ -1,7 +1,7 @@
 //! An experiment's flows over the kernel's TCP and UDP: a thread that sends, a thread that receives, each in its
 //! namespace. They do as little as can be done: on two CPUs the hosts share one with each other.
 
-use crate::flows::{RECEIVERS, SENDERS};
+use crate::addresses::{RECEIVERS, SENDERS, host};
 use crate::namespace::Namespace;
 use crate::player::Player;
 use crate::sending::{Plan, send};
@@ -159,7 +159,7 @@ pub struct Hosts {
 
 /// The address of a flow's sender or receiver.
 pub fn address(first: u32, flow: usize, port: u16) -> SocketAddrV4 {
-    SocketAddrV4::new(Ipv4Addr::from(first + flow as u32), port)
+    SocketAddrV4::new(host(first, flow), port)
 }
 
 impl Hosts {

@@ -4,9 +4,11 @@
 //! drops, what a schedule changes and what a table records is the simulator's code; this crate gives it real packets and a
 //! real clock. It runs programs ([`Sorter::programs`]) or the flows of an experiment over the kernel's TCP ([`Hosts`]).
 //!
-//! Only Linux has what it needs; on other systems the crate is the parser, and what an experiment may ask for, alone.
+//! Only Linux has what it needs; on other systems the crate is the parser, and what an experiment may ask for and where its
+//! hosts are, alone.
 
 pub mod able;
+pub mod addresses;
 pub mod frame;
 
 #[cfg(target_os = "linux")]

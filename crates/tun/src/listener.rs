@@ -1,7 +1,7 @@
 //! What algorithms in the kernel tell of an experiment's flows, in the simulator's words: events with their causes, and
 //! ACKs.
 
-use crate::flows::SENDERS;
+use crate::addresses::SENDERS;
 use crate::ring::Ring;
 use crate::{Failure, sys};
 use cc::EventRecord;
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!((found.cause(), found.values[7]), (Some(cc::CauseKind::SlowStartExit), -7));
         assert_eq!(flow(found.flow as u64, 3), Some(2));
         assert_eq!(flow(found.flow as u64, 2), None);
-        assert_eq!(flow(crate::flows::RECEIVERS as u64, 3), None);
+        assert_eq!(flow(crate::addresses::RECEIVERS as u64, 3), None);
         assert!(event(&bytes[..96]).is_none() && words(&bytes).is_none());
     }
 }

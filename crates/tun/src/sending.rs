@@ -1,6 +1,6 @@
 //! The senders of an experiment's flows: when to open, what to write, what the kernel tells of each connection.
 
-use crate::flows::SENDERS;
+use crate::addresses::SENDERS;
 use crate::hosts::{Begin, Common, HOSTS_PRIORITY, Heard, Wanted, address, receiver};
 use crate::watched::{Stands, Watched};
 use crate::{Failure, sys};

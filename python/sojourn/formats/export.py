@@ -157,7 +157,7 @@ def qlog(run: Run, out: Path, *, flows: Sequence[str] = (), tell: Tell | None = 
         names = listed(run.case.flows, picked)
         raise SpecError(f"{out}: a .sqlog file holds one flow: choose with --flow one of {names}, or write .qlog")
     traces = [form.trace(flow) for flow in recorded_flows(run, picked, tell)]
-    title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
+    title = run.experiment.named(run.case.index, run.repetition)
     with replacing(out) as path, path.open("w", encoding="utf-8") as file:
         form.write(file, traces, title, sequence)
     return sum(len(trace["events"]) for trace in traces)
@@ -208,7 +208,7 @@ def flent(run: Run, out: Path, *, step_ms: float | None = None, flows: Sequence[
     outcome = _outcome(run, Record(step_ms or 200.0))
     _same_step(run, step_ms)
     series, links = (_table(run, outcome, name, "--series 200ms") for name in ("flows", "links"))
-    title = f"{run.experiment.file}, case {run.case.index}, repetition {run.repetition}"
+    title = run.experiment.named(run.case.index, run.repetition)
     of = form.Source(title, run.case, _of_connections(outcome))
     write(out, form.written(of, series, links, run.flows(flows)))
     return int(series["t_s"].n_unique())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _engine
 from .._types import Case
 from .qlog import ACK, FIN, SYN, Flow, unwrapped
 
@@ -263,21 +264,21 @@ def polled(series: pl.DataFrame, case: Case, picked: Sequence[int]) -> pl.DataFr
 
 
 def _addressed(rows: pl.DataFrame, case: Case) -> pl.DataFrame:
-    """Adds what is the same for all rows of a flow on Linux (crates/tun/src/flows.rs gives the addresses)."""
+    """Adds what is the same for all rows of a flow on Linux."""
     import polars as pl
 
     mss: dict[int, Any] = {i: int(flow["mss"]) for i, flow in enumerate(case.flows)}
-    host = pl.col("flow") + 1
-    tail = pl.format(".{}.{}", host // 256, host % 256)
+    senders, receivers = (dict(enumerate(hosts)) for hosts in _engine.addresses(len(case.flows)))
+    flow = pl.col("flow")
     return rows.select(
         "time_ns",
         "direction",
         "flow",
-        source=pl.lit("10.202") + tail,
+        source=flow.replace_strict(senders, return_dtype=pl.String),
         sport=pl.lit(PORTS[0], pl.Int64),
-        destination=pl.lit("10.203") + tail,
+        destination=flow.replace_strict(receivers, return_dtype=pl.String),
         dport=pl.lit(PORTS[1], pl.Int64),
-        mss=pl.col("flow").replace_strict(mss, return_dtype=pl.Int64),
+        mss=flow.replace_strict(mss, return_dtype=pl.Int64),
         srtt_us="srtt_us",
         cwnd="cwnd",
         ssthresh="ssthresh",

@@ -7,7 +7,6 @@ that went into it: sources, parameters, the kernel's types, the compiler.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import re
@@ -16,7 +15,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from .. import _core
+from .. import _engine
 from ..errors import SetupError, SpecError
 
 SOURCES = Path(__file__).resolve().parents[3] / "bpf"
@@ -66,10 +65,7 @@ def algorithm(spec: str) -> str:
 def parameters(spec: str) -> dict[str, int]:
     """The parameters as the whole numbers the C takes; what the C does not know must be left at its default."""
     name = algorithm(spec)
-    try:
-        given, usual = (json.loads(_core.whole_numbers(text)) for text in (spec, name))
-    except _core.SpecError as error:
-        raise SpecError(str(error)) from None
+    given, usual = _engine.whole_numbers(spec), _engine.whole_numbers(name)
     known = _known(name)
     strange = [key for key in given if key not in known and given[key] != usual[key]]
     start = re.search(r"slow_start\s*=\s*([\w]+)", spec)

@@ -13,14 +13,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from .. import _core, _engine
-from .._types import Case, Experiment, Plan, Raw, Record
+from .. import _engine
+from .._types import Case, Experiment, Kept, KernelFlow, KernelHosts, Plan, Raw, Record
 from ..errors import RunError, SpecError
 from ..pool import Task
 from . import build
 from . import kernel as programs
 from .lent import Lent, Loans
-from .net import DEVICE, End, available, core, require
+from .net import DEVICE, End, available, require
 
 #: What experiments call a congestion control and the kernel calls otherwise. Linux's "reno" is NewReno with SACK.
 KERNEL_NAMES = {"newreno": "reno"}
@@ -38,8 +38,6 @@ AS_IN_LINUX: dict[str, tuple[str, dict[str, str]]] = {
 DELAY_BASED = ("cdg", "vegas", "nv")
 #: Windows that follow a model of the path: recovery does not cut them.
 OWN_WINDOW = ("bbr",)
-#: Routes to senders and receivers; the flow's number is the rest of the address.
-SENDERS, RECEIVERS = "10.202.0.0/16", "10.203.0.0/16"
 
 
 def kernel_name(cc: str) -> str:
@@ -107,12 +105,7 @@ def check(experiment: Experiment, plan: Plan) -> None:
     if experiment.classes:
         raise SpecError(f"{', '.join(experiment.classes)}: a congestion control in Python runs in the simulator alone")
     for case in plan.cases:
-        where = (experiment.text, experiment.file, list(experiment.overrides), case.index)
-        try:
-            refused = core().linux_refuses(*where, False)
-        except _core.SpecError as error:
-            raise SpecError(str(error)) from None
-        if refused:
+        if refused := _engine.linux_refuses(experiment, case.index):
             raise SpecError(f"{experiment.file}: {refused}")
         for flow in case.flows:
             possible(str(flow["cc"]))
@@ -125,32 +118,35 @@ def perform(
 ) -> Raw:
     """Do one run here, now; `ours` are the algorithms that were brought into the kernel for it."""
     e = task.experiment
-    where = (e.text, e.file, list(e.overrides), task.case)
-    plan = _engine.check(e)
-    case = plan.cases[task.case]
-    asks = core().linux_asks(*where)
-    wanted: list[tuple[str | None, bool, bool, bool, bool]] = []
+    case = _engine.check(e).cases[task.case]
+    asks = _engine.linux_asks(e, task.case)
+    flows: list[KernelFlow] = []
     rings: dict[str, tuple[int, int | None]] = {}
-    for flow, (_, datagrams, *_, paced) in zip(case.flows, asks, strict=True):
+    for flow, ask in zip(case.flows, asks, strict=True):
         cc = str(flow["cc"])
-        if own := None if datagrams else ours.get(cc):
-            wanted.append((own.name, True, paced, False, True))
+        if ask.datagrams:
+            flows.append(KernelFlow(None, paced=ask.paced))
+        elif own := ours.get(cc):
+            flows.append(KernelFlow(own.name, delay_based=True, paced=ask.paced, tells=True))
             rings[own.name] = (own.ring, own.lost)
         else:
-            kernel = None if datagrams else kernel_name(cc)
-            wanted.append((kernel, kernel in DELAY_BASED, paced or kernel == "bbr", kernel in OWN_WINDOW, False))
+            name = kernel_name(cc)
+            paced = ask.paced or name == "bbr"
+            flows.append(KernelFlow(name, name in DELAY_BASED, paced, own_window=name in OWN_WINDOW))
     near, far = End(), End()
-    burst = asks[0][4]
+    burst = asks[0].burst
+    senders, receivers = _engine.networks()
+    to_senders, to_receivers = _engine.addresses(len(asks))
     near.up(
         f"link set {DEVICE} gso_max_segs {burst}",
-        f"route add local {SENDERS} dev lo",
-        f"route add {RECEIVERS} dev {DEVICE}",
-        *_routes(asks, "10.203"),
+        f"route add local {senders} dev lo",
+        f"route add {receivers} dev {DEVICE}",
+        *_routes(asks, to_receivers),
     )
     far.up(
-        f"route add local {RECEIVERS} dev lo",
-        f"route add {SENDERS} dev {DEVICE}",
-        *_routes(asks, "10.202"),
+        f"route add local {receivers} dev lo",
+        f"route add {senders} dev {DEVICE}",
+        *_routes(asks, to_senders),
     )
     for end in (near, far):
         end.space.sysctl("ipv4/conf/all/rp_filter", "0")
@@ -163,25 +159,11 @@ def perform(
         end.space.sysctl("ipv4/tcp_orphan_retries", "1")
     _many_files()
     slowest = min((link["rate_mbps"] for link in case.links if link["rate_mbps"]), default=1000)
-    try:
-        run = core().Emulator(
-            *where,
-            task.repetition,
-            near.device,
-            far.device,
-            series_ms=task.record.series_ms,
-            events=task.record.events,
-            diftr=task.record.diftr,
-            arrivals=task.record.diftr,
-            namespaces=(near.space, far.space),
-            congestion_controls=wanted,
-            rings=list(rings.values()),
-            acks=task.record.acks,
-            # Five milliseconds' worth waits in a socket: enough for a sender that is woken late, little to throw away.
-            lowat=int(min(max(slowest * 1e6 / 8 * 0.005, 16_384), 1 << 20)),
-        )
-    except _core.SpecError as error:
-        raise SpecError(str(error)) from None
+    # Five milliseconds' worth waits in a socket: enough for a sender that is woken late, little to throw away.
+    lowat = int(min(max(slowest * 1e6 / 8 * 0.005, 16_384), 1 << 20))
+    hosts = KernelHosts((near.space, far.space), tuple(flows), lowat, tuple(rings.values()))
+    kept = Kept(task.record, arrivals=task.record.diftr)
+    run = _engine.emulator(e, task.case, task.repetition, (near.device, far.device), kept, hosts=hosts)
     import time
 
     while run.running():
@@ -190,11 +172,11 @@ def perform(
             break
         time.sleep(0.1)
     try:
-        result, _, seconds, _ = run.finish()
+        result = run.finish().result
+    except _engine.Stopped:
+        raise
     except RuntimeError as error:
-        raise RunError(f"{e.file}, case {task.case}, repetition {task.repetition}: {error}") from None
-    if seconds < case.duration_s - 1e-3:
-        raise _core.Stopped("the run was stopped before its end")
+        raise RunError(f"{e.named(task.case, task.repetition)}: {error}") from None
     summary = json.loads(result.summary)
     summary["on"], summary["kernel"] = "linux", platform.release()
     summary["valid"] = summary["validity"]["valid"]
@@ -212,14 +194,14 @@ def _many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (more, more))
 
 
-def _routes(asks: list[tuple[str, bool, bool, int, int, bool]], network: str) -> Iterator[str]:
-    """What a flow asks of its connection that only a route can say."""
-    for f, (_, datagrams, ecn, window, *_) in enumerate(asks):
-        if datagrams:
+def _routes(asks: list[_engine.Asks], hosts: list[str]) -> Iterator[str]:
+    """What a flow asks of its connection that only a route to its other host can say."""
+    for host, ask in zip(hosts, asks, strict=True):
+        if ask.datagrams:
             continue
-        said = ([f"initcwnd {window}"] if window != 10 else []) + (["features ecn"] if ecn else [])
+        said = [f"initcwnd {ask.initial_window}"] if ask.initial_window is not None else []
+        said += ["features ecn"] if ask.ecn else []
         if said:
-            host = f"{network}.{(f + 1) >> 8}.{(f + 1) & 255}"
             yield f"route add {host}/32 dev {DEVICE} {' '.join(said)}"
 
 

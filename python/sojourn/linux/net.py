@@ -15,9 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-from .. import _core
+from .. import _engine
 from ..errors import SetupError
 
 #: The device's name in either namespace.
@@ -57,21 +56,15 @@ def _command() -> list[str]:
     return [program if os.sep in program else "sojourn", *sys.argv[1:]]
 
 
-def core() -> Any:
-    """The part of the core that only Linux has."""
-    linux()
-    return _core
-
-
 @dataclass
 class End:
     """One of the two: its namespace and its device."""
 
-    space: Any = field(default_factory=lambda: core().Namespace())
-    device: Any = None
+    space: _engine.Namespace = field(default_factory=_engine.namespace)
+    device: _engine.Device = field(init=False)
 
     def __post_init__(self) -> None:
-        self.device = core().Device(self.space, DEVICE)
+        self.device = _engine.device(self.space, DEVICE)
 
     def inside(self, command: Sequence[str]) -> list[str]:
         """Return the command that does this inside."""

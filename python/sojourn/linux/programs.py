@@ -8,16 +8,16 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import _core, _engine
-from .._types import Raw, Record
+from .. import _engine
+from .._types import Kept, Raw, Record
 from ..errors import RunError, SetupError, SpecError
 from ..result import Outcome, Result
-from .net import DEVICE, End, core, require
+from .net import DEVICE, End, require
 from .scene import Scene
 from .serving import Server, words
 from .serving import serve as served
@@ -29,16 +29,6 @@ CLIENT, CLIENT6 = "10.201.0.2", "fd00:736f:6a::2"
 #: Flows that are written into a results folder; any more are in the summary alone.
 MOST_FLOWS = 1000
 _INIT = Path(__file__).with_name("init.py")
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What is kept of a run."""
-
-    record: Record = field(default_factory=Record)
-    arrivals: bool = False
-    capture: Path | None = None
-    points: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,25 +82,7 @@ def emulate(
     near, far = End(), End()
     _address(near, CLIENT, CLIENT6, cc)
     _address(far, SERVER, SERVER6, cc)
-    try:
-        run = core().Emulator(
-            experiment.text,
-            experiment.file,
-            [],
-            0,
-            0,
-            near.device,
-            far.device,
-            series_ms=kept.record.series_ms,
-            events=kept.record.events,
-            diftr=kept.record.diftr,
-            arrivals=kept.arrivals,
-            capture=kept.capture,
-            points=list(kept.points),
-            realtime=realtime,
-        )
-    except _core.SpecError as error:
-        raise SpecError(str(error)) from None
+    run = _engine.emulator(experiment, 0, 0, (near.device, far.device), kept, realtime=realtime)
     serving: list[Server] = []
     with handed_on() as foreground:
         start = partial(_start, ignored=foreground.ignored)
@@ -141,17 +113,18 @@ def emulate(
                 end.space.sysctl("ipv4/tcp_orphan_retries", "1")
             run.stop()
     try:
-        result, flows, seconds, uncaptured = run.finish()
+        ended = run.finish()
     except RuntimeError as error:
         raise RunError(f"emulate: {error}") from None
+    result = ended.result
     summary = json.loads(result.summary)
-    summary |= {"on": "linux", "ended_s": seconds, "valid": summary["validity"]["valid"]}
+    summary |= {"on": "linux", "ended_s": ended.seconds, "valid": summary["validity"]["valid"]}
     for flow in (*summary["flows"], *summary["groups"]):
         flow["cc"] = "outside"
     raw = Raw(0, 0, json.dumps(summary), result.tables, tuple(result.names))
     code = child.returncode
     code = code if code >= 0 else 128 - code
-    return Emulated(code, raw, summary, scene, tuple(flows), seconds, uncaptured)
+    return Emulated(code, raw, summary, scene, tuple(ended.flows), ended.seconds, ended.uncaptured)
 
 
 def _address(end: End, v4: str, v6: str, cc: str | None) -> None:

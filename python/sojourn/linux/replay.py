@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import _core
+from .. import _engine
 from ..errors import SpecError
-from .net import core
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def replay(folder: str | Path) -> list[Played]:
                 f"{folder}: no arrivals were recorded in it; sojourn emulate --record does, and so does "
                 "sojourn run --on linux --diftr --events"
             )
-        columns = tuple(arrivals[name].to_list() for name in ("time_ns", "flow", "way", "size", "ecn"))
+        columns = {name: arrivals[name].to_list() for name in ("time_ns", "flow", "way", "size", "ecn")}
         was = outcome.summary
         seconds = was.get("ended_s", outcome.case.duration_s)
         # The experiment that is written of programs lacks flows beyond `programs.MOST_FLOWS`; the summary has all,
@@ -67,11 +66,9 @@ def replay(folder: str | Path) -> list[Played]:
         beyond = [str(flow["name"]) for flow in was["flows"][len(outcome.case.flows) :]]
         more = [(name, name.startswith("down-")) for name in beyond]
         try:
-            again = core().replay(
-                e.text, e.file, list(e.overrides), outcome.case.index, outcome.repetition, columns, more, seconds
-            )
-        except _core.SpecError as error:
-            raise SpecError(f"{folder}: {error}") from None
+            again = _engine.replay(e, outcome.case.index, outcome.repetition, columns, more, seconds)
+        except SpecError as error:
+            raise SpecError(f"{folder}: {error}", source=error.source, key=error.key, what=error.what) from None
         summary = json.loads(again.summary)
         import numpy as np
 

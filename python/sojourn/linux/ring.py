@@ -5,16 +5,14 @@ crates/tun/src/ring.rs reads the kernel's ring buffer; here its records get thei
 
 from __future__ import annotations
 
-import json
 import struct
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from .. import _core
+from .. import _engine
 from . import kernel
-from .net import core
 
 #: `struct law_event` of bpf/law/events.h.
 EVENT = struct.Struct("<HHI5Q8q")
@@ -42,7 +40,7 @@ class Event:
 
 @cache
 def _kinds() -> dict[int, tuple[str, list[str]]]:
-    return {row["number"]: (row["name"], [v["name"] for v in row["values"]]) for row in json.loads(_core.causes())}
+    return {row["number"]: (row["name"], [v["name"] for v in row["values"]]) for row in _engine.table("causes")}
 
 
 def event(record: bytes) -> Event:
@@ -66,17 +64,15 @@ class Ring:
 
     def __init__(self, name: str) -> None:
         kernel.root(f"reading the events of {name}")
-        self._ring = core().Ring(*kernel.ring(name))
+        self._ring = _engine.ring(*kernel.ring(name))
 
     def read(self) -> list[bytes]:
         """What has been written since."""
-        records: list[bytes] = self._ring.read()
-        return records
+        return self._ring.read()
 
     def lost(self) -> int:
         """How many records found no room, because they were not read in time."""
-        count: int = self._ring.lost()
-        return count
+        return self._ring.lost()
 
     def follow(self, seconds: float | None = None, step: float = 0.01) -> Iterator[bytes]:
         """What is written until the time is over."""

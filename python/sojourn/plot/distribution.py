@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -100,30 +100,17 @@ def box(
     such as `utilisation`) of that figure over the repetitions, which are dots where they are fewer than five. `link`
     is whose queue or figure (default each case's bottleneck).
     """
-    cases = _at(cases, of, link) if metric is None else chosen(cases, link, [metric])
+    if metric is None:
+        cases = _at(cases, of, link)
+        boxes, few, called, unit, how = _of_delays(cases, of)
+    else:
+        cases = chosen(cases, link, [metric])
+        boxes, few, called, unit, how = _of_figure(cases, metric)
     fig = style.figure(size)
     ax = fig.add_subplot()
-    boxes: list[dict[str, Any]] = []
-    few: list[Floats] = []
-    counts: list[int] = []
-    if metric is None:
-        drawn = [(case, _delays(case, of)) for case in cases]
-        _someone(drawn, of)
-        boxes = [_box(h) for _, h in drawn]
-        called, unit = axis_label(DELAYS[of] + (place(cases) if of == "queue" else ""), "ms"), "ms"
-    else:
-        _, unit, factor = quantity(metric)
-        called = words(cases, metric)
-        for case in cases:
-            values = factor * over_repeats(case, metric)
-            good = values[np.isfinite(values)]
-            counts.append(len(good))
-            few.append(good if len(good) < QUARTILES else good[:0])
-            at = np.percentile(good, [5, 25, 50, 75, 95]) if len(good) >= QUARTILES else np.full(5, math.nan)
-            boxes.append(dict(zip(("whislo", "q1", "med", "q3", "whishi"), map(float, at), strict=True)))
     rows = list(range(len(cases)))[::-1]
     colours = [style.colour_of(cc) for cc in hues.controls(cases)]
-    for row, values, colour in zip(rows, few, colours, strict=False):
+    for row, values, colour in zip(rows, few, colours, strict=True):
         ax.plot(values, [row] * len(values), "o", color=colour, markersize=4, alpha=0.85,
                 markeredgecolor=style.INK, markeredgewidth=0.5)  # fmt: skip
     drawn_boxes = ax.bxp(
@@ -151,17 +138,6 @@ def box(
             ax.set_xlim(left=max(ax.get_xlim()[0], LEAST_MS))
     elif unit == "ms":
         ax.set_xlim(0, max(ax.get_xlim()[1], 1.03 * max(ends, default=1.0)))
-    if metric is None:
-        many = runs(len(case.outcomes) for case in cases)
-        pooled = f" of the {'packets' if of == 'queue' else 'samples'} of {many}" if many else ""
-    else:
-        many = runs(count for count in counts if count >= QUARTILES)
-        pooled = f" of {many}" if many else ""
-    how = [f"box: quartiles{pooled}", "whiskers: 5th and 95th percentile"]
-    if any(map(len, few)):
-        how = ["dots: runs", *(how if max(counts) >= QUARTILES else [])]
-    if metric is not None and (without := lacking(counts, sum(len(case.outcomes) for case in cases))):
-        how.append(without)
     # Axes are as wide as the names beside them leave.
     names = max(len(line) for case in cases for line in case.label.splitlines() or [""])
     wide, whole = (round((style.SIZES[size] - 0.2 - 0.058 * beside) / 0.064) for beside in (names, 0))
@@ -170,6 +146,55 @@ def box(
     ax.set_xlabel(below, loc="center" if max(map(len, below.splitlines())) <= wide else "right")
     style.heading(fig, title)
     return fig
+
+
+class _Boxes(NamedTuple):
+    """What boxes are drawn of, a case each: the ends, and the values themselves where they are too few for a box."""
+
+    boxes: list[dict[str, Any]]
+    few: list[Floats]
+    called: str
+    unit: str
+    how: list[str]
+
+
+_ENDS = {"whislo": 5, "q1": 25, "med": 50, "q3": 75, "whishi": 95}
+
+
+def _of_delays(cases: Sequence[Shown], of: str) -> _Boxes:
+    drawn = [(case, _delays(case, of)) for case in cases]
+    _someone(drawn, of)
+    boxes = [{end: histogram.quantile(h, at / 100) for end, at in _ENDS.items()} for _, h in drawn]
+    called = axis_label(DELAYS[of] + (place(cases) if of == "queue" else ""), "ms")
+    many = runs(len(case.outcomes) for case in cases)
+    pooled = f" of the {'packets' if of == 'queue' else 'samples'} of {many}" if many else ""
+    return _Boxes(boxes, [np.zeros(0)] * len(cases), called, "ms", _quartiles(pooled))
+
+
+def _of_figure(cases: Sequence[Shown], metric: str) -> _Boxes:
+    _, unit, factor = quantity(metric)
+    boxes: list[dict[str, Any]] = []
+    few: list[Floats] = []
+    counts: list[int] = []
+    for case in cases:
+        values = factor * over_repeats(case, metric)
+        good = values[np.isfinite(values)]
+        enough = len(good) >= QUARTILES
+        counts.append(len(good))
+        few.append(good[:0] if enough else good)
+        at = np.percentile(good, list(_ENDS.values())) if enough else np.full(len(_ENDS), math.nan)
+        boxes.append(dict(zip(_ENDS, map(float, at), strict=True)))
+    many = runs(count for count in counts if count >= QUARTILES)
+    how = _quartiles(f" of {many}" if many else "")
+    if any(map(len, few)):
+        how = ["dots: runs", *(how if max(counts) >= QUARTILES else [])]
+    if without := lacking(counts, sum(len(case.outcomes) for case in cases)):
+        how.append(without)
+    return _Boxes(boxes, few, words(cases, metric), unit, how)
+
+
+def _quartiles(pooled: str) -> list[str]:
+    return [f"box: quartiles{pooled}", "whiskers: 5th and 95th percentile"]
 
 
 def _below(called: str, how: Sequence[str], letters: int, most: int) -> str:
@@ -205,8 +230,3 @@ def _delays(case: Shown, of: str) -> Histogram:
 def _someone(drawn: Sequence[tuple[Shown, Histogram]], of: str) -> None:
     if not any(h.total for _, h in drawn):
         raise NotRecorded(f"no {DELAYS[of]} was recorded in the measure window: did any packet leave in it?")
-
-
-def _box(h: Histogram) -> dict[str, Any]:
-    at = {"whislo": 0.05, "q1": 0.25, "med": 0.5, "q3": 0.75, "whishi": 0.95}
-    return {word: histogram.quantile(h, fraction) for word, fraction in at.items()}

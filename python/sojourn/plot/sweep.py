@@ -6,7 +6,7 @@ import itertools
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -71,31 +71,15 @@ def heat(
         cure = _other_axes(cases, shared(cases, keys)) if others else "fewer results"
         limited("heat", what, len(panels), PANELS, cure)
     _, _, factor = quantity(metric)
-    across = min(len(panels), ACROSS.get(len(panels), 3) if size == "double" else 1)
-    down = math.ceil(len(panels) / across)
-    cell = 0.27 if size == "double" else 0.25
-    below, beside = ([_bare(v, keys[key]) for v in keys[key]] for key in (x, y))
-    wide = (style.SIZES[size] - 1.0 - 0.055 * max(map(len, beside))) / across / len(below)
-    letters = max(12, round(wide * len(below) / 0.06))  # in a line above a panel
-    upright = 0.06 * max(map(len, below)) > wide  # names that would run into each other
-    room = 0.055 * max(map(len, below)) if upright else 0.0
     along = {axis: "\nwith ".join([_key_label(axis, keys[axis]), *with_axes[axis]]) for axis in (x, y)}
-    counts = [valued(case, metric) for case in cases]
-    many, without = runs(counts), lacking(counts, sum(len(case.outcomes) for case in cases))
-    shown = "\n".join(
-        filter(None, (words(cases, metric, upright=True), f"{statistic} of {many}" if many else "", without))
-    )
-    tall = cell * len(keys[y])
-    aside, shown = style.upright(along[y], tall), style.upright(shown, down * (0.95 + tall) - 0.95)
-    # Words beside a map reach a little beyond it, above and below.
-    tall = max(tall, _tall(aside) - 0.2, _tall(shown) - 0.2 if down == 1 else 0.0)
-    fig = style.figure(size, down * (0.95 + tall) + 0.25 + room)
-    axes = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    maps = _maps(len(panels), size, keys, x, y, along[y], _colour_words(cases, metric, statistic))
+    fig = style.figure(size, maps.height)
+    axes = fig.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
     over = OVER_RUNS[statistic]
     grids = [factor * _grid(panel.cases, metric, over, x, y, keys) for panel in panels]
     values = np.concatenate([g.reshape(-1) for g in grids])
     colours = _colours(metric, values[np.isfinite(values)], low, high)
-    digits = _digits(values[np.isfinite(values)], wide)
+    digits = _digits(values[np.isfinite(values)], maps.wide)
     # Numbers grow upwards; names are read from the top, in the order of every legend.
     origin: Literal["lower", "upper"] = "lower" if on_axis(keys[y]) else "upper"
     image = None
@@ -104,27 +88,71 @@ def heat(
             ax.set_visible(False)
             continue
         image = ax.imshow(grid, aspect="auto", origin=origin, **colours)
-        if wide > 0.26:  # figures that run into each other say nothing
+        if maps.wide > 0.26:  # figures that run into each other say nothing
             _cells(ax, grid, image, digits)
-        ax.set_xticks(range(len(below)), below, rotation=90 if upright else 0)
-        ax.set_yticks(range(len(beside)), beside)
+        ax.set_xticks(range(len(maps.below)), maps.below, rotation=90 if maps.upright else 0)
+        ax.set_yticks(range(len(maps.beside)), maps.beside)
         ax.grid(visible=False)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         if panel.label:
-            ax.set_title(textwrap.fill(panel.label, letters), loc="left")
+            ax.set_title(textwrap.fill(panel.label, maps.letters), loc="left")
     for ax in axes[:, 0]:
-        ax.set_ylabel(aside)
+        ax.set_ylabel(maps.aside)
     for column in axes.T:
         lowest = [ax for ax in column if ax.get_visible()][-1]
         lowest.set_xlabel(along[x])
         lowest.tick_params(labelbottom=True)
     if image is not None:
         bar = fig.colorbar(image, ax=axes, shrink=0.9, aspect=24, pad=0.02)
-        bar.set_label(shown)
+        bar.set_label(maps.shown)
         bar.outline.set_visible(False)
     style.heading(fig, title)
     return fig
+
+
+class _Maps(NamedTuple):
+    """How heat maps lie on their page, in inches."""
+
+    down: int
+    across: int
+    height: float
+    wide: float
+    """A cell."""
+    below: list[str]
+    beside: list[str]
+    upright: bool
+    """The values below, which would run into each other."""
+    aside: str
+    """What the values beside are of."""
+    shown: str
+    """What the colours are of."""
+    letters: int
+    """In a line above a map."""
+
+
+def _maps(many: int, size: str, keys: Mapping[str, Sequence[str]], x: str, y: str, aside: str, shown: str) -> _Maps:
+    across = min(many, ACROSS.get(many, 3) if size == "double" else 1)
+    down = math.ceil(many / across)
+    below, beside = ([_bare(v, keys[key]) for v in keys[key]] for key in (x, y))
+    wide = (style.SIZES[size] - 1.0 - 0.055 * max(map(len, beside))) / across / len(below)
+    upright = 0.06 * max(map(len, below)) > wide
+    room = 0.055 * max(map(len, below)) if upright else 0.0
+    tall = (0.27 if size == "double" else 0.25) * len(beside)
+    aside, shown = style.upright(aside, tall), style.upright(shown, down * (0.95 + tall) - 0.95)
+    # Words beside a map reach a little beyond it, above and below.
+    tall = max(tall, _tall(aside) - 0.2, _tall(shown) - 0.2 if down == 1 else 0.0)
+    height = down * (0.95 + tall) + 0.25 + room
+    letters = max(12, round(wide * len(below) / 0.06))
+    return _Maps(down, across, height, wide, below, beside, upright, aside, shown, letters)
+
+
+def _colour_words(cases: Sequence[Shown], metric: str, statistic: str) -> str:
+    counts = [valued(case, metric) for case in cases]
+    many, without = runs(counts), lacking(counts, sum(len(case.outcomes) for case in cases))
+    return "\n".join(
+        filter(None, (words(cases, metric, upright=True), f"{statistic} of {many}" if many else "", without))
+    )
 
 
 def lines(

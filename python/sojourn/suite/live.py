@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .. import _core
+from .. import _engine
 from .._types import Case, Experiment
 from ..errors import SetupError, SpecError
 from ..linux.flows import possible
-from ..linux.net import core
 from ..stats import counted
 from .pieces import QUICK_S, Scenario, within
 
@@ -29,13 +28,12 @@ class Refused:
 
 def refusal(experiment: Experiment, case: Case) -> str:
     """Why a case cannot be run on real packets here; empty if it can."""
-    where = (experiment.text, experiment.file, list(experiment.overrides), case.index)
     try:
-        if why := core().linux_refuses(*where, True):
-            return str(why)
+        if why := _engine.linux_refuses(experiment, case.index, carried=True):
+            return why
         for cc in dict.fromkeys(str(flow["cc"]) for flow in case.flows):
             possible(cc)
-    except (SpecError, SetupError, _core.SpecError) as error:
+    except (SpecError, SetupError) as error:
         return str(error)
     return ""
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,24 @@ if TYPE_CHECKING:
     from .live import Refused
 
 ROOT = Path(__file__).resolve().parents[3]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is asked of a suite's scenarios, the same of each."""
+
+    cc: Sequence[str]
+    aqm: Sequence[str]
+    changes: Sequence[tuple[str, str]]
+    quick: bool
+    #: Fewer cases: not for those who name what to run, who get all of it.
+    cut: bool
+    repeat: int | None
+    #: The folder that has a folder for each.
+    below: Path
+    fresh: bool
+    series_ms: float | None
+    on: str
 
 
 def run(
@@ -74,14 +92,20 @@ def run(
         linux()
     chosen = _chosen(suite, scenarios)
     notes = [*_without(suite, chosen, "--cc", cc), *_without(suite, chosen, "--aqm", aqm)]
-    below = out or place(suite.name, on)
-    ccs = cc or (suite.ccs() if suite.ccs else ())
-    cut = quick and not cc and not aqm
-    refused: list[Refused] = []
-    held = partial(_carried, refused=refused, quick=quick) if on == "linux" else None
-    sweeps = [
-        _sweep(one, ccs, aqm, dict(changes or {}), quick, cut, repeat, below, fresh, series_ms, held) for one in chosen
-    ]
+    choice = Choice(
+        cc=cc or (suite.ccs() if suite.ccs else ()),
+        aqm=aqm,
+        changes=tuple((changes or {}).items()),
+        quick=quick,
+        cut=quick and not cc and not aqm,
+        repeat=repeat,
+        below=out or place(suite.name, on),
+        fresh=fresh,
+        series_ms=series_ms,
+        on=on,
+    )
+    made = [_sweep(one, choice) for one in chosen]
+    sweeps, refused = [one for one, _ in made], [one for _, others in made for one in others]
     if not any(one.runs for one in sweeps):
         if refused:
             from .live import nothing
@@ -90,7 +114,7 @@ def run(
         raise SpecError(f"suite {suite.name}: nothing is left to run with this choice")
     total = sum(len(one.runs) for one in sweeps)
     if told:
-        for line in (*notes, *(_before(sweeps, refused) if held else ())):
+        for line in (*notes, *(_before(sweeps, refused) if on == "linux" else ())):
             told(line)
 
     def tell(_: Sweep, __: Outcome) -> None:
@@ -101,14 +125,14 @@ def run(
         run_all(sweeps, jobs=jobs, executor=bed or executor, seen=tell, weight=_weight, stopped=seen)
     ran = []
     for scenario, one in zip(chosen, sweeps, strict=True):
-        if held and not one.runs:
+        if on == "linux" and not one.runs:
             continue
         result = one.result()
         rows = Rows(list(_rows(scenario, result)))
         ran.append(Ran(scenario, result, rows, tuple(claims(result)), (*cc, *aqm)))
     everything = Rows([row for one in ran for row in one.rows])
     judged = tuple(Judged(statement, statement.check(everything)) for statement in suite.statements)
-    suspect = _suspect(ran) if held else ()
+    suspect = _suspect(ran) if on == "linux" else ()
     return Answer(suite, quick, tuple(ran), judged, tuple(cc), on, tuple(refused), suspect)
 
 
@@ -131,16 +155,6 @@ def _bed(on: str) -> Iterator[Executor | None]:
         yield bed
     finally:
         bed.end()
-
-
-def _carried(
-    scenario: Scenario, base: Experiment, cases: list[Case], *, refused: list[Refused], quick: bool
-) -> list[Case]:
-    from .live import carried
-
-    good, others = carried(scenario, base, cases, quick)
-    refused += others
-    return good
 
 
 def _before(sweeps: Sequence[Sweep], refused: Sequence[Refused]) -> Iterator[str]:
@@ -194,41 +208,34 @@ def experiment(scenario: Scenario) -> Experiment:
     return _engine.read(path)
 
 
-def _sweep(
-    scenario: Scenario,
-    cc: Sequence[str],
-    aqm: Sequence[str],
-    changes: Mapping[str, str],
-    quick: bool,
-    cut: bool,
-    repeat: int | None,
-    below: Path,
-    fresh: bool,
-    series_ms: float | None,
-    held: Callable[[Scenario, Experiment, list[Case]], list[Case]] | None = None,
-) -> Sweep:
+def _sweep(scenario: Scenario, choice: Choice) -> tuple[Sweep, list[Refused]]:
+    """A scenario's sweep, and what of it is not run because nobody here carries it."""
     base = experiment(scenario)
-    if quick:
+    if choice.quick:
         base = base.change(*scenario.quick)
-    base = base.change(*changes.items())
-    for option, key, wanted in (("--cc", scenario.cc, cc), ("--aqm", scenario.aqm, aqm)):
+    base = base.change(*choice.changes)
+    for option, key, wanted in (("--cc", scenario.cc, choice.cc), ("--aqm", scenario.aqm, choice.aqm)):
         if wanted and key:
             base = _with(base, key, wanted, option)
+    refused: list[Refused] = []
 
     def runs(plan: Plan) -> Runs:
         cases = [case for case in plan.cases if scenario.keeps(case)]
-        # Whoever names what to run gets all of it.
-        cases = [case for case in cases if not cut or scenario.quick_keeps(case)]
-        if held:
-            cases = held(scenario, base, cases)
-        times = repeated(repeat) if repeat is not None else range(scenario.quick_repeat) if quick else None
+        cases = [case for case in cases if not choice.cut or scenario.quick_keeps(case)]
+        if choice.on == "linux":
+            from .live import carried
+
+            cases, others = carried(scenario, base, cases, choice.quick)
+            refused.extend(others)
+        quick = range(scenario.quick_repeat) if choice.quick else None
+        times = quick if choice.repeat is None else repeated(choice.repeat)
         return Runs(plan, ((case.index, times or range(case.repeat)) for case in cases))
 
     def store(plan: Plan) -> Store:
-        where = below / scenario.name / plan.hash[:16]
-        return Store(where, base, plan, fresh=fresh, on="linux" if held else "sim", same_step=True)
+        where = choice.below / scenario.name / plan.hash[:16]
+        return Store(where, base, plan, fresh=choice.fresh, on=choice.on, same_step=True)
 
-    return Sweep(base, runs, record=Record(series_ms or scenario.series_ms), store=store)
+    return Sweep(base, runs, record=Record(choice.series_ms or scenario.series_ms), store=store), refused
 
 
 def _with(base: Experiment, key: str, wanted: Sequence[str], option: str) -> Experiment:

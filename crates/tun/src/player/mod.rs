@@ -6,7 +6,7 @@
 
 mod ends;
 
-use crate::flows::{RECEIVERS, SENDERS};
+use crate::addresses::{RECEIVERS, SENDERS};
 use crate::hosts::{Begin, Common, HOSTS_PRIORITY, Heard, PORT, Wanted, address};
 use crate::namespace::Namespace;
 use crate::watched::Watched;
