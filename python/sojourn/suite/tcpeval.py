@@ -264,18 +264,18 @@ def _uplink(case: Case) -> bool:
 
 def _ocean(case: Case) -> bool:
     """In overload, where queues fill; LEDBAT where there is room for it, and both windows behind FQ-CoDel."""
-    rem = ("q_ref=1375", "q_ref=27500")
+    rem, updates = ("q_ref=1375", "q_ref=27500"), ("tupdate=7ms", "tupdate=30ms", "tupdate=180ms")
     of: dict[str, Kept] = {
         "newreno": {
             "codel": _INTERVALS,
             "fq_codel": _INTERVALS,
             "codel_dt": _INTERVALS,
             "ared": _ENDS,
-            "pie": _UPDATES,
+            "pie": updates,
             "rem": rem,
         },
-        "compound": {"codel": _INTERVALS, "codel_dt": ("interval=100ms",), "pie": _UPDATES},
-        "cubic": {"codel": _ENDS, "fq_codel": _ENDS, "ared": _ENDS, "pie": _UPDATES, "rem": rem},
+        "compound": {"codel": _INTERVALS, "codel_dt": ("interval=100ms",), "pie": updates},
+        "cubic": {"codel": _ENDS, "fq_codel": _ENDS, "ared": _ENDS, "pie": updates, "rem": rem},
     }
     cc = name_of(case.values[CC])
     if _case("0.85", _USUAL)(case):
