@@ -8,7 +8,7 @@ from statistics import median
 
 from ..stats import number
 from .pieces import Rows, Statement, Verdict, verdict
-from .tcpeval_numbers import NAMES, NEAR, POINTS, SEGMENTS, near
+from .tcpeval_numbers import CONNECTIONS, NAMES, NEAR, POINTS, SEGMENTS, SHORT, near
 
 #: "Steady" or "consistent" loads: the largest by so much over the smallest at most. The text calls 2 % an increment.
 LEVEL = 1.02
@@ -219,6 +219,7 @@ MORE = (
         "In the data centre CoDel's delay and loss grow with its interval under CTCP, and the load stays the same",
         "section 5.2, figures 5.5 to 5.7",
         _centre_intervals,
+        SHORT,
     ),
     Statement(
         "trade-off-satellite",
@@ -252,6 +253,7 @@ MORE = (
         "FQ-CoDel's delay changes less with its interval than CoDel's",
         "sections 7.3 and 8.1",
         _less_sensitive,
+        "but on the satellite's uplink: CoDel's buffer is full at either interval, FQ-CoDel's is not (docs/tcpeval.md)",
     ),
     Statement(
         "order-transoceanic",
@@ -259,12 +261,14 @@ MORE = (
         "then NewReno with ten and with three, and LEDBAT keeps its 5 ms",
         "section 7, figure 7.2",
         _order,
+        CONNECTIONS,
     ),
     Statement(
         "compound-transoceanic",
         "CTCP has far more loss and delay than NewReno on the transoceanic link",
         "section 7.2, figures 7.6 and 7.7",
         _compound_rise,
+        CONNECTIONS,
     ),
     Statement(
         "codel-dt-transoceanic",
@@ -277,6 +281,7 @@ MORE = (
         "Adaptive RED has more load the longer its interval is under NewReno on the transoceanic link",
         "sections 7.1 and 8.1, figure 7.5",
         _ared_load,
+        "what it drops is sent again: less arrives, and more leaves, as it drops less (docs/tcpeval.md)",
     ),
     Statement(
         "ared-load-cubic",
@@ -296,5 +301,6 @@ MORE = (
         "the same load",
         "section 7.4, figures 7.12 to 7.14",
         _ledbat_ocean,
+        "with 81 % of load LEDBAT leaves no queue there, behind whatever law (docs/tcpeval.md)",
     ),
 )

@@ -344,6 +344,7 @@ NUMBERS = (
         "NewReno in the data centre: far less delay than the target of 20 ms, and hardly a loss",
         "section 5.1, figure 5.2",
         _short_centre,
+        "bursts overflow the 1833 packets, before any law acts (docs/tcpeval.md)",
     ),
     Statement(
         "fq-data-centre",
@@ -407,6 +408,7 @@ NUMBERS = (
         "Only PIE keeps NewReno's delay on the transoceanic link under 20 ms, at all of its intervals",
         "section 7, figure 7.3",
         _only_pie,
+        "PIE comes to rest later than the measurement begins, the slower its updates the later (docs/tcpeval.md)",
     ),
     Statement(
         "fq-transoceanic",
