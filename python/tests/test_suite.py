@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,7 +18,8 @@ from sojourn._engine import check, read
 from sojourn.commas import entries
 from sojourn.errors import SpecError
 from sojourn.plot import style
-from sojourn.suite import NAMES, Ran, Row, Rows, find, run, verdict
+from sojourn.result import Outcome
+from sojourn.suite import NAMES, Ran, Row, Rows, find, run, steady, verdict
 from sojourn.suite.drawn import curves, dots, placed
 from sojourn.suite.labels import labels, settings_in_common
 from sojourn.suite.run import experiment, setting
@@ -119,9 +120,21 @@ def test_a_run_has_settled_when_its_halves_agree() -> None:
     time = np.arange(1.0, 101.0)
     flat, steps = np.ones(100), np.where(time <= 20, 0.0, 5.0)
     assert warm_up(time, flat) == 0.0
-    # With the first 16 steps gone four of the first half's 42 are still zero, which is a tenth less.
-    assert warm_up(time, flat, steps) == 16.0
+    # With the first 19 steps gone one of the first half's 40 is still zero: 2.6 %; with 18 it is two of 41, and 5.1 %.
+    assert warm_up(time, steps) == 19.0
+    # Of the queue a fifth is allowed: with 13 gone it is seven of 43.
+    assert warm_up(time, flat, steps) == 13.0
+    # A queue of less than one is compared as it is.
+    assert warm_up(time, flat, np.where(time <= 50, 0.1, 0.2)) == 0.0
     assert warm_up(time, time**3) is None
+
+
+def test_the_queue_is_asked_where_the_load_is_far_from_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    time = np.arange(1.0, 101.0)
+    queue = np.where(time <= 20, 0.0, 5.0)
+    steps = {"t_s": time, "departed_bytes": np.ones(100), "queue_packets": queue}
+    monkeypatch.setattr(steady, "trace", lambda *_: steps)
+    assert [steady.of(cast("Outcome", None), "core", load) for load in (0.6, 0.85, 1.0, 1.1)] == [13.0, 0.0, 0.0, 13.0]
 
 
 def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:

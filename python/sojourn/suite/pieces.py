@@ -58,7 +58,7 @@ class Row:
     cc: str
     aqm: str
     x: float | None
-    #: Everything swept, `cc` and `aqm` included.
+    #: Everything swept but `cc` and `aqm`.
     values: Mapping[str, str]
     figures: Mapping[str, float]
     n: int

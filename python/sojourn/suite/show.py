@@ -230,17 +230,18 @@ def _over_time(ran: Ran) -> Section:
     from . import steady
 
     link = ran.scenario.measures[0].metric.split(".")[1]
-    groups: dict[str, list[tuple[str, Outcome]]] = {}
+    groups: dict[str, list[tuple[str, Outcome, float | None]]] = {}
     rows = list(ran.rows)
     names, queues, rest = labels(rows, ran.asked)
     every = looks(rows)
     seen = {name: every[row.cc] for name, row in zip(names, rows, strict=True)}
     cases = [case for case in ran.result.plan.cases if ran.result.of(case)]
     for case, cc, queue, other in zip(cases, names, queues, rest, strict=True):
-        groups.setdefault(" ".join(filter(None, (queue, other))), []).append((cc, ran.result.of(case)[0]))
+        lines_of = groups.setdefault(" ".join(filter(None, (queue, other))), [])
+        lines_of.append((cc, ran.result.of(case)[0], steady.offered(case)))
     pieces: list[Piece] = []
     for title, lines in list(groups.items())[:MOST_SERIES]:
-        drawn = {cc: steady.trace(outcome, link) for cc, outcome in lines}
+        drawn = {cc: steady.trace(outcome, link) for cc, outcome, _ in lines}
         panels = []
         for name, unit, column in (("Delay", "ms", "delay_ms"), ("Queue", "packets", "queue_packets")):
             curves = [
@@ -249,7 +250,7 @@ def _over_time(ran: Ran) -> Section:
             ]
             panels.append(report.Panel(name, unit, curves))
         time = next(iter(drawn.values()))["t_s"]
-        settled = {cc: steady.of(outcome, link) for cc, outcome in lines}
+        settled = {cc: steady.of(outcome, link, offered) for cc, outcome, offered in lines}
         words = ", ".join(f"{cc} {'not' if at is None else f'{at:.1f} s'}" for cc, at in settled.items())
         seed = lines[0][1].seed
         pieces.append(report.Series(time, panels, f"{title or link}, the run of seed {seed}. Settled after: {words}."))

@@ -7,10 +7,13 @@ mix, so that only statements can be compared, not figures (docs/tcpeval.md).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 
 from .._types import Case
 from ..plot.style import name_of
+from ..result import Outcome
 from .pieces import Axis, Changes, Measure, Scenario, Suite
 from .run import setting
 from .tcpeval_says import STATEMENTS
@@ -84,13 +87,13 @@ def _short(duration: str, begin: str, *more: tuple[str, str]) -> Changes:
 
 
 def _scenario(
-    name: str, about: str, link: str, quick: Changes, keeps: Keeps, first: Keeps = lambda _: False
+    name: str, about: str, link: str, quick: Changes, keeps: Keeps, first: Keeps = lambda _: False, *more: Measure
 ) -> Scenario:
     return Scenario(
         name,
         about,
         f"tcpeval/{name}.toml",
-        _measures(link),
+        (*_measures(link), *more),
         cc=CC,
         aqm=AQM,
         axis=parameter(link),
@@ -102,6 +105,13 @@ def _scenario(
 
 
 _INTERVALS = ("interval=25ms", "interval=100ms", "interval=200ms")
+_BELOW_200 = ("interval=25ms", "interval=50ms", "interval=100ms")
+_ENDS = ("interval=25ms", "interval=200ms")
+_USUAL: Kept = {
+    **dict.fromkeys(("ared", "codel", "codel_dt", "fq_codel"), ("interval=100ms",)),
+    "pie": ("tupdate=30ms",),
+}
+_UPDATES = tuple(f"tupdate={time}ms" for time in (7, 15, 30, 60, 90, 180))
 
 
 def _specific(
@@ -113,6 +123,7 @@ def _specific(
     quick: Changes,
     few: Keeps | None = None,
     quick_repeat: int = 1,
+    series_ms: float | None = None,
 ) -> Scenario:
     return Scenario(
         name,
@@ -124,7 +135,53 @@ def _specific(
         quick=quick,
         quick_keeps=few or (lambda case: name_of(case.values[aqm]) in ("fifo", "fq_codel")),
         quick_repeat=quick_repeat,
+        brief=7,
+        series_ms=series_ms,
     )
+
+
+def ratio(one: str, other: str, figure: str = "throughput_mbps") -> Callable[[Outcome], float]:
+    """How often the mean figure of flows called so contains that of others: what the draft compares rates by."""
+
+    def of(outcome: Outcome) -> float:
+        of_both = []
+        for name in (one, other):
+            each = [float(flow[figure]) for flow in outcome.summary["flows"] if fnmatchcase(flow["name"], name)]
+            of_both.append(sum(each) / len(each))
+        return of_both[0] / of_both[1] if of_both[1] else math.nan
+
+    return of
+
+
+def regained(part: float) -> Callable[[Outcome], float]:
+    """Seconds from the measure window's beginning, where datagrams end, until TCP's window is this part of the BDP."""
+
+    def of(outcome: Outcome) -> float:
+        begin = outcome.case.measure_s[0]
+        frame = outcome.frame("flows")
+        ends = next(flow["stop_s"] for flow in outcome.case.flows if flow["name"] == "udp")
+        if frame is None or ends is None or ends > begin:
+            return math.nan
+        tcp = next(flow for flow in outcome.case.flows if flow["name"] == "tcp")
+        bdp = outcome.case.links[0]["rate_mbps"] * tcp["base_rtt_ms"] * 125.0
+        own = frame.filter(name="tcp")
+        time, window = own["t_s"].to_numpy(), own["cwnd_bytes"].to_numpy()
+        full = time[(time > begin) & (window >= part * bdp)]
+        return float(full[0]) - begin if len(full) else math.nan
+
+    return of
+
+
+def _regained() -> tuple[Measure, ...]:
+    return tuple(
+        Measure(f"window_{share}", f"window {share} %", "s", of=regained(share / 100.0)) for share in (60, 80, 90)
+    )
+
+
+def datagrams_lost(outcome: Outcome) -> float:
+    """Datagrams lost in the measure window."""
+    flows = [flow for flow in outcome.summary["flows"] if flow["group"] == "udp"]
+    return float(sum(flow["lost"] for flow in flows))
 
 
 def _bottleneck(name: str = "bottleneck") -> tuple[Measure, ...]:
@@ -162,47 +219,69 @@ def _access(case: Case) -> bool:
         "codel_dt": ("interval=100ms",),
         "pie": ("tupdate=7ms", "tupdate=30ms"),
     }
-    if cc == "ledbat":
-        return _case("0.85", gentle)(case)
     ends = ("q_ref=85", "q_ref=1700")
     room: dict[str, Kept] = {
         "newreno": {
             **gentle,
-            "codel": _INTERVALS,
-            "fq_codel": _INTERVALS,
+            **dict.fromkeys(("codel", "fq_codel"), (*_BELOW_200, "interval=200ms")),
             "codel_dt": ("interval=100ms",),
             "rem": ends,
         },
         "compound": {**gentle, "fq_codel": ("interval=100ms",), "pie": ("tupdate=7ms", "tupdate=30ms")},
-        "cubic": {**gentle, "rem": ends},
+        "cubic": gentle,
+        "ledbat": {**gentle, **_USUAL, "rem": ends},
     }
-    # Adaptive RED is said to be the same at all of its intervals, under CUBIC.
-    also: Kept = {"ared": ("interval=25ms", "interval=200ms")} if cc == "cubic" else {}
-    return _case("1.1", {**hard, **also})(case) or _case("0.85", room.get(cc, {}))(case)
+    if _case("0.85", room[cc])(case) or cc == "ledbat":
+        return _case("0.85", room[cc])(case)
+    # Of CTCP and CUBIC more is said: PIE at all of its updates, the other queues at either end.
+    also: dict[str, Kept] = {
+        "compound": {"pie": _UPDATES, "fq_codel": _ENDS},
+        "cubic": {"pie": _UPDATES, **dict.fromkeys(("ared", "codel_dt", "fq_codel"), _ENDS)},
+    }
+    return _case("1.1", hard)(case) or _case("1.1", also.get(cc, {}))(case)
 
 
 def _said(case: Case) -> bool:
-    """What the first statement is judged on: NewReno behind CoDel and FQ-CoDel at two intervals, in overload."""
-    short = _case("1.1", dict.fromkeys(("codel", "fq_codel"), ("interval=25ms", "interval=100ms")))
+    """What the first statement is judged on: NewReno behind CoDel and FQ-CoDel at two intervals."""
+    short = _case("0.85", dict.fromkeys(("codel", "fq_codel"), ("interval=25ms", "interval=100ms")))
     return name_of(case.values[CC]) == "newreno" and short(case)
 
 
+def _centre(case: Case) -> bool:
+    usual: Kept = {"fifo": ("limit=1833",), **{aqm: _USUAL[aqm] for aqm in ("codel", "fq_codel", "pie")}}
+    if name_of(case.values[CC]) == "compound":
+        usual = {**usual, "codel": _INTERVALS, "ared": _ENDS}
+    return _case("0.85", usual)(case)
+
+
+def _uplink(case: Case) -> bool:
+    said: Kept = {**_USUAL, "ared": _INTERVALS, "codel": _INTERVALS, "fq_codel": _INTERVALS}
+    cc = name_of(case.values[CC])
+    if cc in ("newreno", "compound"):
+        said = {**said, "pie": ("tupdate=7ms", "tupdate=15ms", "tupdate=30ms")}
+    return _case("0.85", _USUAL if cc == "ledbat" else said)(case)
+
+
 def _ocean(case: Case) -> bool:
-    """In overload, where queues fill: intervals with the usual initial window, both windows behind FQ-CoDel."""
-    ends = ("interval=25ms", "interval=200ms")
+    """In overload, where queues fill; LEDBAT where there is room for it, and both windows behind FQ-CoDel."""
+    rem, updates = ("q_ref=1375", "q_ref=27500"), ("tupdate=7ms", "tupdate=30ms", "tupdate=180ms")
     of: dict[str, Kept] = {
         "newreno": {
             "codel": _INTERVALS,
-            "fq_codel": ("interval=100ms",),
-            "ared": ends,
-            "pie": ("tupdate=7ms", "tupdate=30ms"),
+            "fq_codel": _INTERVALS,
+            "codel_dt": _INTERVALS,
+            "ared": _ENDS,
+            "pie": updates,
+            "rem": rem,
         },
-        "compound": {"codel": ends},
-        "cubic": {"codel": ends, "fq_codel": ends, "pie": ("tupdate=7ms", "tupdate=30ms")},
+        "compound": {"codel": _INTERVALS, "codel_dt": ("interval=100ms",), "pie": updates},
+        "cubic": {"codel": _ENDS, "fq_codel": _ENDS, "ared": _ENDS, "pie": updates, "rem": rem},
     }
-    cc = case.values[CC]
+    cc = name_of(case.values[CC])
+    if _case("0.85", _USUAL)(case):
+        return cc == "ledbat"
     both = _case("1.1", {"fq_codel": ("interval=100ms",)}, ("3", "10"))
-    return _case("1.1", of.get(cc, {}))(case) or (cc != "newreno" and both(case))
+    return _case("1.1", of.get(cc, {}))(case) or both(case)
 
 
 DUMBBELLS = (
@@ -219,42 +298,22 @@ DUMBBELLS = (
         "1 Gbit/s, base RTTs of 40 to 400 µs",
         "core-down",
         _short("3 s", "1 s"),
-        _case(
-            "0.85",
-            {
-                "fifo": ("limit=1833",),
-                "codel": ("interval=100ms",),
-                "fq_codel": ("interval=100ms",),
-                "pie": ("tupdate=30ms",),
-            },
-        ),
+        _centre,
     ),
     _scenario(
         "satellite",
         "the overloaded way up: 4 Mbit/s, base RTTs of 604 to 800 ms",
         "core-up",
-        _short("50 s", "25 s", ("sweep.flow.*.cc", _list(["newreno", "cubic"])), ("flow.*.traffic.prefill", "30s")),
-        _case(
-            "0.85",
-            {
-                "ared": _INTERVALS,
-                "codel": _INTERVALS,
-                "fq_codel": _INTERVALS,
-                "codel_dt": ("interval=100ms",),
-                "pie": ("tupdate=30ms",),
-            },
-        ),
+        _short("50 s", "25 s", ("flow.*.traffic.prefill", "30s")),
+        _uplink,
+        lambda _: False,
+        Measure("down", "way down", "%", "link.core-down.load", 100.0),
     ),
     _scenario(
         "transoceanic",
         "1 Gbit/s, base RTTs of 134 to 330 ms",
         "core-down",
-        _short(
-            "7 s",
-            "3 s",
-            ("sweep.flow.*.cc", _list(["newreno", "compound", "cubic"])),
-            ("flow.*.traffic.prefill", "10s"),
-        ),
+        _short("7 s", "3 s", ("flow.*.traffic.prefill", "20s")),
         _ocean,
     ),
     _scenario(
@@ -291,8 +350,10 @@ SPECIFIC = (
         "path.queue",
         *_bottleneck(),
         Measure("tcp", "TCP", "Mbit/s", "flow.tcp.throughput_mbps"),
-        Measure("udp_loss", "UDP loss", "%", "flow.udp.loss_pct"),
+        *_regained(),
+        Measure("udp_lost", "UDP lost", "", of=datagrams_lost),
         quick=(),
+        series_ms=100.0,
     ),
     _specific(
         "transients-steps",
@@ -301,19 +362,20 @@ SPECIFIC = (
         "path.queue",
         *_bottleneck(),
         Measure("tcp", "TCP", "Mbit/s", "flow.tcp.throughput_mbps"),
-        Measure("udp_loss", "UDP loss", "%", "group.udp.loss_pct"),
+        Measure("udp_lost", "UDP lost", "", of=datagrams_lost),
         quick=(),
     ),
     _specific(
         "standard-impact",
         "what standard TCP loses beside another: camps of equal connections",
-        "flow.b.cc",
+        "flow.b-*.cc",
         "path.queue",
         *_bottleneck(),
-        Measure("a", "standard", "Mbit/s", "group.a.goodput_mbps"),
-        Measure("b", "other", "Mbit/s", "group.b.goodput_mbps"),
-        Measure("a_time", "standard", "ms", "group.a.connections.duration_ms.p95"),
-        Measure("b_time", "other", "ms", "group.b.connections.duration_ms.p95"),
+        # Means over nine paths: nine times that is a camp's.
+        Measure("a", "standard", "Mbit/s", "group.a-*.goodput_mbps", 9.0),
+        Measure("b", "other", "Mbit/s", "group.b-*.goodput_mbps", 9.0),
+        Measure("a_time", "standard", "ms", "group.a-*.connections.duration_ms.p95"),
+        Measure("b_time", "other", "ms", "group.b-*.connections.duration_ms.p95"),
         quick=(("run.duration", "20 s"), ("run.measure", '["8 s", "20 s"]')),
         few=_of(("fifo",), load=("1.0",)),
     ),
@@ -323,8 +385,9 @@ SPECIFIC = (
         "flow.*.cc",
         "path.queue",
         *_bottleneck(),
-        Measure("jain", "Jain", "", "fairness.jain"),
-        Measure("first", "first", "%", "flow.first.share", 100.0),
+        Measure("ratio", "first over second", "", of=ratio("first", "second")),
+        Measure("first", "first", "Mbit/s", "flow.first.throughput_mbps"),
+        Measure("second", "second", "Mbit/s", "flow.second.throughput_mbps"),
         quick=(("run.duration", "60 s"), ("run.measure", '["20 s", "60 s"]')),
         few=_of(("fifo", "fq_codel"), buffer=("100 ms",)),
     ),
@@ -334,6 +397,7 @@ SPECIFIC = (
         "flow.*.cc",
         "link.core-*.queue",
         *_bottleneck("core-*"),
+        Measure("ratio", "one over all", "", of=ratio("cross-*", "through")),
         Measure("through", "through all", "ms", "group.through.connections.duration_ms.median"),
         Measure("cross", "through one", "ms", "group.cross-*.connections.duration_ms.median"),
         quick=(("run.duration", "12 s"), ("run.measure", '["6 s", "12 s"]')),
