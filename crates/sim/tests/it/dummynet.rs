@@ -68,9 +68,10 @@ fn holds(what: &str, ours: &[f64], printed: &[f64]) {
 #[test]
 fn figures_b1_and_b2_the_tick_pairs_acks_and_rounding_down_parts_them() {
     let gaps = [(0, 100), (900, 1100), (1900, 2100)];
-    let [(_, before), (_, after)] = cases("appendix-b-ack-compression").try_into().unwrap();
-    holds("B.1", &shares(&watch(&before).arrivals[1], &gaps), &[50.0, 0.0, 50.0]);
-    holds("B.2", &shares(&watch(&after).arrivals[1], &gaps), &[0.0, 100.0, 0.0]);
+    let cases = cases("appendix-b-ack-compression");
+    let [(_, before), (_, after), ..] = &cases[..] else { panic!("{} cases", cases.len()) };
+    holds("B.1", &shares(&watch(before).arrivals[1], &gaps), &[50.0, 0.0, 50.0]);
+    holds("B.2", &shares(&watch(after).arrivals[1], &gaps), &[0.0, 100.0, 0.0]);
 }
 
 #[test]
