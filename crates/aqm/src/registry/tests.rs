@@ -1,6 +1,7 @@
 //! The table of queues.
 
 use super::*;
+use crate::Limit;
 use std::string::ToString;
 
 fn value(spec: &str, name: &str) -> String {

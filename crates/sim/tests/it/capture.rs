@@ -107,25 +107,27 @@ fn connections_tell_the_segments_and_windows_of_their_own() {
     let mut scenario = dumbbell(10.0, 20.0, 200, "fifo", &["newreno"], 20);
     scenario.flows[0].traffic = crate::tmix::traffic("tmix(scale=100, shuffle=false, small=0)", Some(vectors));
     let (_, packets) = captured(&scenario, &Wanted { points: vec!["sender".into()], flows: vec![] });
-    let (mut told, mut widest) = (BTreeSet::new(), BTreeMap::new());
+    let (mut told, mut windows) = (BTreeMap::new(), BTreeMap::new());
     for (_, _, b, _) in &packets {
-        let (from, to) = (u16::from_be_bytes([b[20], b[21]]), u16::from_be_bytes([b[22], b[23]]));
-        let ends = (from.max(to), from == 5001);
+        let port = |at| u16::from_be_bytes([b[at], b[at + 1]]);
+        // The client's ports are above the server's.
+        let end = (port(20).max(port(22)), if port(20) == 5001 { "server" } else { "client" });
         let options = options(b);
         if let (Some(mss), Some(scale)) = (options.get(&MSS), options.get(&SCALE)) {
-            told.insert((ends, u16::from_be_bytes([mss[0], mss[1]]), scale[0]));
+            told.insert(end, (u16::from_be_bytes([mss[0], mss[1]]), scale[0]));
         } else {
-            let window: &mut u16 = widest.entry(ends).or_default();
-            *window = (*window).max(u16::from_be_bytes([b[34], b[35]]));
+            let widest: &mut u16 = windows.entry(end).or_default();
+            *widest = (*widest).max(port(34));
         }
     }
-    // A client's ports are above 5001, and the payload's size has 12 bytes of options beside it.
-    let [first, second] = [32_768, 32_769];
-    let expected =
-        [((first, false), 548, 2), ((first, true), 548, 0), ((second, false), 1460, 11), ((second, true), 1460, 11)];
-    assert_eq!(told.into_iter().collect::<Vec<_>>(), expected);
-    // In units of the connection's scale, not in those of the flow's.
-    assert_eq!((widest[&(first, false)], widest[&(first, true)]), (50_000, 20_000));
+    // What the option says counts 12 bytes of other options in. The two connections come again and again.
+    let kinds: BTreeSet<_> = told.iter().map(|((_, who), (mss, scale))| (*who, *mss, *scale)).collect();
+    let expected = [("client", 548, 2), ("client", 1460, 11), ("server", 548, 0), ("server", 1460, 11)];
+    assert_eq!(kinds, expected.into());
+    assert_eq!((told[&(32_768, "client")].0, told[&(32_768, "server")].0), (548, 548), "the first of them");
+    // In units of the connection's scale, not of the flow's.
+    let widest = |of| windows.iter().filter(|(end, _)| end.1 == of && told[end].0 == 548).map(|(_, w)| *w).max();
+    assert_eq!((widest("client"), widest("server")), (Some(50_000), Some(20_000)));
 }
 
 /// Connections that come and go, with a few packets of buffer, and a flow beside them.
