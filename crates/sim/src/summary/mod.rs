@@ -77,7 +77,6 @@ pub struct Backoffs {
     /// `tolerated` in percent of `judged`; `None` also if that is none.
     pub tolerated_pct: Option<f64>,
     /// `unused` in percent of the same.
-    #[allow(missing_docs)]
     pub unused_pct: Option<f64>,
 }
 
@@ -99,7 +98,6 @@ pub struct Losses {
     /// `tolerated` in percent of `answered + tolerated`; `None` also if that is none.
     pub tolerated_pct: Option<f64>,
     /// `unused` in percent of the same.
-    #[allow(missing_docs)]
     pub unused_pct: Option<f64>,
 }
 
