@@ -97,8 +97,6 @@ pub struct Config {
     pub round: RoundKind,
     /// The receiver's acknowledgement rule.
     pub delayed_ack: DelayedAck,
-    /// One ACK for up to so many segments when they arrive back to back (receive offload); 1 is off.
-    pub stretch_ack: u32,
     /// What the other end writes at a time, and pushes; zero: it keeps its buffer full.
     pub writes: Bytes,
     /// Loss detection and recovery.
@@ -185,7 +183,6 @@ impl Config {
             timestamp_tick: Duration::from_millis(1),
             round: RoundKind::Sequence,
             delayed_ack: DelayedAck::Linux,
-            stretch_ack: 1,
             writes: Bytes::ZERO,
             loss: LossDetection::RackTlp,
             min_rto: Duration::from_millis(200),

@@ -138,7 +138,8 @@ impl Endpoint {
     }
 
     /// The application stops (`true`) or resumes reading; what it does not read closes the window.
-    pub fn hold_reading(&mut self, now: Instant, held: bool) {
+    #[cfg(test)]
+    pub(crate) fn hold_reading(&mut self, now: Instant, held: bool) {
         self.sender.flow.now = now;
         self.receiver.hold(held);
     }
@@ -260,7 +261,8 @@ impl Endpoint {
     }
 
     /// The retransmission timeout in force.
-    pub fn rto(&self) -> Duration {
+    #[cfg(test)]
+    pub(crate) fn rto(&self) -> Duration {
         self.sender.rtt.rto()
     }
 }

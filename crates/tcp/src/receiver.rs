@@ -64,7 +64,6 @@ pub(crate) struct Receiver {
     quick: u8,
     /// Linux's receive window may still be opened.
     opening: bool,
-    stretch: u16,
     /// When a round trip of it is over; `MAX` elsewhere.
     round_ends: Instant,
     pub tuning: Option<Box<Autotuning>>,
@@ -95,7 +94,6 @@ impl Receiver {
             held: false,
             unread: 0,
             policy: config.delayed_ack,
-            stretch: config.stretch_ack.clamp(1, u16::MAX.into()) as u16,
             writes: config.writes.get().min(u32::MAX.into()) as u32,
             accurate: config.accurate_ecn,
             ranges: match (config.sack(), config.dsack) {
@@ -278,6 +276,7 @@ impl Receiver {
     }
 
     /// The application stops or resumes reading.
+    #[cfg(test)]
     pub fn hold(&mut self, held: bool) {
         self.held = held;
         if !held && self.unread > 0 {

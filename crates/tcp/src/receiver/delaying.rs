@@ -18,8 +18,6 @@ const DELAY_MIN: Duration = Duration::from_millis(40);
 const DELAY_MAX: Duration = Duration::from_millis(200);
 /// FreeBSD's (`TCPTV_DELACK`).
 const FREEBSD_DELAY: Duration = Duration::from_millis(100);
-/// Receive offload waits so long for the next segment of a train (a common interrupt coalescing time).
-const TRAIN_GAP: Duration = Duration::from_micros(20);
 
 impl Receiver {
     /// In-order data arrived: acknowledge now, or when?
@@ -40,11 +38,7 @@ impl Receiver {
             }
             DelayedAck::Linux => self.schedule_linux(now, len, rtt),
         };
-        if self.stretch > 1 && due && self.pending < self.stretch.into() && !self.ack_now {
-            self.ack_at = now + TRAIN_GAP;
-        } else {
-            self.ack_now |= due;
-        }
+        self.ack_now |= due;
     }
 
     /// Linux: more than one full segment unacknowledged, or still in the quick phase, or a short segment, which counts as

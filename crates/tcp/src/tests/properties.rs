@@ -48,7 +48,6 @@ fn configs() -> impl Strategy<Value = Config> {
                 rate_samples,
                 round: if marked { RoundKind::Marked } else { RoundKind::Sequence },
                 offload: if marked && ecn { Offload::Burst(4) } else { Offload::Off },
-                stretch_ack: if marked && timestamps { 4 } else { 1 },
                 initial_window,
                 receive_window: units::Bytes::new(window),
                 ..base

@@ -167,15 +167,6 @@ fn a_short_segment_is_acknowledged_at_once_by_linux_unless_this_end_talks() {
 }
 
 #[test]
-fn one_ack_for_a_train_with_receive_offload() {
-    let config = Config { delayed_ack: DelayedAck::EverySecond { timeout: MS(100) }, stretch_ack: 8, ..linux() };
-    let mut e = receiver(config);
-    let train: Vec<_> = (1..=12).map(|n| (5, n)).collect();
-    let got = acks(&mut e, &train, 6);
-    assert_eq!(got.iter().map(|a| a.1).collect::<Vec<_>>(), [8, 12], "the rest when the train has passed");
-}
-
-#[test]
 fn gaps_are_reported_at_once_newest_range_first_and_closed_at_once() {
     let config = Config { delayed_ack: DelayedAck::EverySecond { timeout: MS(100) }, ..linux() };
     let arrivals = [(0, 1), (1, 3), (2, 5), (3, 6), (4, 8), (5, 10), (6, 4), (7, 2), (8, 2)];
