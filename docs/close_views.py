@@ -245,7 +245,7 @@ ROWS: tuple[tuple[str, str, str, Callable[[], str] | str], ...] = (
     (
         "4.17, 4.19, 4.20",
         f"`{CUBIC}.toml`",
-        "35 of 40 lost packets taken for random with the buffer full, since the queue's state was inferred wrongly, "
+        "35 of 40 losses taken for random with the buffer full, since the queue's state was inferred wrongly, "
         "for 29 with a larger shadow window; loss mode left after 200 ms, by a loss",
         beside_cubic,
     ),

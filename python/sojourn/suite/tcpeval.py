@@ -313,7 +313,7 @@ DUMBBELLS = (
         "transoceanic",
         "1 Gbit/s, base RTTs of 134 to 330 ms",
         "core-down",
-        _short("7 s", "3 s", ("flow.*.traffic.prefill", "20s")),
+        _short("10 s", "6 s", ("flow.*.traffic.prefill", "20s")),
         _ocean,
     ),
     _scenario(

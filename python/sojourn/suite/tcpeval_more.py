@@ -17,6 +17,9 @@ RISE = 1.1
 #: Where one row of each queue is asked for.
 USUAL = (("ared", 100), ("codel", 100), ("codel_dt", 100), ("fq_codel", 100), ("pie", 30))
 
+#: Why Adaptive RED, which loses less with longer intervals, has not more of a load that counts arrivals.
+SENT_AGAIN = "what it drops is sent again: less arrives, and more leaves, as it drops less (docs/tcpeval.md)"
+
 UPLINK: dict[str, str | float | None] = {"scenario": "satellite", "load": "0.85", "initial_window": "3"}
 OCEAN: dict[str, str | float | None] = {"scenario": "transoceanic", "load": "1.1", "initial_window": "3"}
 ACCESS: dict[str, str | float | None] = {"scenario": "access-link", "load": "1.1", "initial_window": "3"}
@@ -275,19 +278,21 @@ MORE = (
         "CoDel-DT loses more of CTCP than of NewReno on the transoceanic link, with the same delay",
         "section 7.2, figures 7.6 and 7.7",
         _predictor_ocean,
+        CONNECTIONS,
     ),
     Statement(
         "ared-load",
         "Adaptive RED has more load the longer its interval is under NewReno on the transoceanic link",
         "sections 7.1 and 8.1, figure 7.5",
         _ared_load,
-        "what it drops is sent again: less arrives, and more leaves, as it drops less (docs/tcpeval.md)",
+        SENT_AGAIN,
     ),
     Statement(
         "ared-load-cubic",
         "Adaptive RED has the same load at every interval under CUBIC on the transoceanic link",
         "section 7.3, figure 7.11",
         _ared_level,
+        SENT_AGAIN,
     ),
     Statement(
         "ared-loss-cubic",
