@@ -62,17 +62,19 @@ def as_simulated(file: Path, folder: Path) -> None:
 
 
 def test_a_suite_runs_what_the_machine_carries_and_names_the_rest(tmp_path: Path) -> None:
-    cut = ("--scenario", "wireless", "--scenario", "data-centre", "--cc", "cubic, ledbat", "--aqm", "codel")
+    cut = ("--scenario", "wireless", "--scenario", "data-centre", "--aqm", "codel")
+    # The suite's own cubic has a beta that the kernel's has not.
+    ccs = ("--cc", "cubic(reference=linux), ledbat")
     less = ("--set", "run.duration=8s", "--set", 'run.measure=["3 s", "8 s"]', "--set", "flow.*.traffic.prefill=5s")
     one = ("--set", "sweep.flow.*.traffic.load=[0.6]")
     for attempt in Tries():
         folder = tmp_path / str(attempt.number)
         with attempt:
-            done = sojourn("suite", "tcpeval", "--on", "linux", *cut, *less, *one, "--json", "-o", str(folder))
+            done = sojourn("suite", "tcpeval", "--on", "linux", *cut, *ccs, *less, *one, "--json", "-o", str(folder))
             answer = json.loads(done.stdout)
             (scenario,) = answer["scenarios"]
             (row,) = scenario["rows"]
-            assert answer["on"] == "linux" and scenario["name"] == "wireless" and row["cc"] == "cubic"
+            assert answer["on"] == "linux" and scenario["name"] == "wireless" and row["cc"] == "cubic(reference=linux)"
             # Half of what is offered arrives even in five seconds of it; the link's queue is CoDel's.
             timely(30 < row["load"] < 110 and 0 < row["delay"] < 60 and row["active"] > 5, row)
     why = {one["scenario"]: one["why"] for one in answer["refused"]}

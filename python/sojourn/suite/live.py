@@ -64,4 +64,7 @@ def carried(
 def nothing(suite: str, refused: Iterable[Refused]) -> SpecError:
     """None of what was asked for can be run."""
     lines = "; ".join(one.line() for one in refused)
-    return SpecError(f"suite {suite}: on linux nothing of this can be run here: {lines}")
+    return SpecError(
+        f"suite {suite}: on linux nothing of this can be run here: {lines}; --cc and --aqm take others, as in "
+        f"--cc 'cubic(reference=linux)'"
+    )
