@@ -22,6 +22,7 @@ from sojourn.result import Outcome
 from sojourn.suite import NAMES, Ran, Row, Rows, find, run, steady, verdict
 from sojourn.suite.drawn import curves, dots, placed
 from sojourn.suite.labels import labels, settings_in_common
+from sojourn.suite.live import Refused, nothing
 from sojourn.suite.run import experiment, setting
 from sojourn.suite.show import page, terminal
 from sojourn.suite.steady import warm_up
@@ -135,6 +136,12 @@ def test_the_queue_is_asked_where_the_load_is_far_from_the_rate(monkeypatch: pyt
     steps = {"t_s": time, "departed_bytes": np.ones(100), "queue_packets": queue}
     monkeypatch.setattr(steady, "trace", lambda *_: steps)
     assert [steady.of(cast("Outcome", None), "core", load) for load in (0.6, 0.85, 1.0, 1.1)] == [13.0, 0.0, 0.0, 13.0]
+
+
+def test_where_linux_carries_nothing_of_a_suite_the_refusal_says_why_and_how_to_ask_for_others() -> None:
+    error = str(nothing("tcpeval", [Refused("wireless", 3, "no 'ledbat'"), Refused("dial-up", 1, "too long")]))
+    assert "wireless, 3 cases: no 'ledbat'; dial-up, 1 case: too long; " in error
+    assert error.endswith("--cc and --aqm take others, as in --cc 'cubic(reference=linux)'")
 
 
 def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:

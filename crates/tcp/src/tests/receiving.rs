@@ -193,6 +193,8 @@ fn the_window_is_conveyed_by_a_scaled_sixteen_bit_field() {
         (100_000, 100_000),
         (100_001, 100_000),
         (10 << 20, 10 << 20),
+        // No scale beyond 14 (RFC 7323, section 2.3).
+        (2 << 30, 65_535 << 14),
     ] {
         let config = Config { receive_window: units::Bytes::new(buffer), delayed_ack: DelayedAck::None, ..linux() };
         let mut e = receiver(config);
