@@ -85,19 +85,6 @@ def test_a_configuration_is_an_experiment(tmp_path):
     assert dash["route"] == ["bottleneck"] and 'traffic = "dash(rate=500kbit/s, cycle=5s)"' in made.toml
 
 
-def test_a_way_back_without_loss_is_a_paths(tmp_path):
-    """And both shapes are one experiment but for the loss."""
-    plans = []
-    for loss in ("0.001", "0"):
-        path = tmp_path / "made.toml"
-        path.write_text(read(tmp_path, CONFIG.replace("'V_loss': 0.001", f"'V_loss': {loss}")).toml)
-        assert ("[path]" in path.read_text()) == (loss == "0")
-        plans.append(check(sj.api.prepare(path)))
-    for lossy, clean in zip(plans[0].cases, plans[1].cases, strict=True):
-        assert [{**link, "loss": 0.0} for link in lossy.links] == list(clean.links)
-        assert lossy.flows == clean.flows and lossy.duration_s == clean.duration_s
-
-
 def test_loss_of_the_way_back_alone_is_kept_and_swept(tmp_path):
     text = CONFIG.replace("loss=V_loss, rate=V_up_rate", "loss=V_back, rate=V_up_rate")
     text = text.replace("'V_loss': 0.001", "'V_loss': 0, 'V_back': 0")

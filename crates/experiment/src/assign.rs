@@ -171,7 +171,10 @@ fn of_path(root: &Table, kind: &str, name: &str, keys: &[&str]) -> Option<String
         ("return", "rate") => "up",
         ("return", "buffer") => "up_buffer",
         ("return", "queue") => "up_queue",
-        ("return", _) => return Some("the way back of a [path] has the keys up, up_buffer and up_queue alone".into()),
+        ("return", "loss") => "up_loss",
+        ("return", _) => {
+            return Some("the way back of a [path] has the keys up, up_buffer, up_queue and up_loss alone".into());
+        }
         (_, other) => other,
     };
     let whole: String = rest.iter().map(|key| format!(".{key}")).collect();

@@ -61,13 +61,13 @@ pub(crate) fn lay(
         quick_start: &path.quick_start,
         clock: &path.clock,
     };
-    // Impairments are of the data path; the emulator's clock ticks for both directions.
+    // Other impairments are of the data path; the emulator's clock ticks for both directions.
     let backward = Written {
         rate: &path.up,
         buffer: &path.up_buffer,
         queue: &path.up_queue,
         names: ["up", "up_buffer", "up_queue"],
-        loss: &None,
+        loss: &path.up_loss,
         loss_at: &None,
         jitter: &None,
         reorder: None,

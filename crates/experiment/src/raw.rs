@@ -97,6 +97,9 @@ pub(crate) struct PathFile {
     /// Queue of the way back.
     #[schemars(extend("default" = "fifo", "examples" = ["fq_codel"]))]
     pub up_queue: Opt<SpecOf<Queue>>,
+    /// Loss of the way back, as `loss`; before its queue.
+    #[schemars(extend("default" = 0, "examples" = ["0.1 %"]))]
+    pub up_loss: Opt<LossText>,
     /// Base RTT: propagation there and back, half each way. Needed.
     #[schemars(extend("examples" = ["40 ms"]))]
     pub rtt: Opt<Duration>,

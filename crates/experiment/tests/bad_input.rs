@@ -377,6 +377,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("link.bottleneck.queue", "codel"),
         ("link.return.rate", "1Mbit/s"),
         ("link.return.loss", "1 %"),
+        ("link.return.jitter", "1 ms"),
         ("link.*.delay", "1ms"),
         ("format", "2"),
         ("run.repeat", "three"),

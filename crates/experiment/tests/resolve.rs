@@ -48,6 +48,14 @@ fn a_star_in_a_name_stands_for_all_that_fit() {
 }
 
 #[test]
+fn the_way_back_of_a_path_loses_what_its_link_would() {
+    let path = only(&format!("{PATH}up = \"1 Mbit/s\"\nloss = \"2 %\"\nup_loss = \"1 %\"\n{FLOW}"));
+    let losses: Vec<_> = path.links.iter().map(|l| (l.name.as_str(), l.loss, l.loss_at)).collect();
+    let random = LossModel::Random;
+    assert_eq!(losses, [("bottleneck", random(0.02), LossAt::Enqueue), ("return", random(0.01), LossAt::Enqueue)]);
+}
+
+#[test]
 fn the_file_of_the_architecture_resolves_key_by_key() {
     let e = good(include_str!("data/every-key.toml"));
     let all = cases(&e);

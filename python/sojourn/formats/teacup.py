@@ -17,7 +17,6 @@ from .tpconf import Config, Settings, amount, arguments, assigned, varied
 
 #: Base RTT that stands for a testbed's wires where no delay is emulated.
 WIRES = 0.2
-NO_LOSS = "0 %"
 #: Payload of iperf 2's datagrams, and what UDP and IP put before it.
 DATAGRAM, HEADERS = 1470, 28
 #: Bytes of each segment that iperf's `-M` counts and that are no payload: TCP's time stamps.
@@ -47,13 +46,7 @@ def read(path: Path) -> Teacup:
     sweep: dict[str, list[str]] = {}
     zips: list[dict[str, list[str]]] = []
     rows = [(name, [_experiment(config, {**defaults, **value}, left) for value in values]) for name, values in varying]
-    if all(keys["path.up_loss"] == NO_LOSS for keys in (base, *(case for _, cases in rows for case in cases))):
-        shape = _dumbbell
-    else:
-        shape = _links
-    base = shape(base)
-    for name, made in rows:
-        cases = [shape(case) for case in made]
+    for name, cases in rows:
         if any(set(case) != set(base) for case in cases):
             raise config.wrong(
                 "TPCONF_vary_parameters",
@@ -78,7 +71,7 @@ def read(path: Path) -> Teacup:
 
 
 def _experiment(config: Config, names: Mapping[str, Any], left: list[str]) -> dict[str, str]:
-    """Keys of our experiment for one setting of the V_ variables; `path.up_loss`, which no file has, among them."""
+    """Keys of our experiment for one setting of the V_ variables."""
     variable = "TPCONF_router_queues"
     pipes = [arguments(config, variable, number, text, names)[1] for number, text in config.rows(variable, 2)]
     variable = "TPCONF_traffic_gens"
@@ -128,32 +121,6 @@ def _experiment(config: Config, names: Mapping[str, Any], left: list[str]) -> di
                 left.append(f"queue {own.number}: not carried over; {flow['name']} goes through queue {up.number}'s")
     left += [*down.unasked("queue"), *up.unasked("queue")]
     return keys
-
-
-def _dumbbell(keys: Mapping[str, str]) -> dict[str, str]:
-    """Where the way back loses nothing, a `[path]` says all."""
-    return {key: value for key, value in keys.items() if key != "path.up_loss"}
-
-
-def _links(keys: Mapping[str, str]) -> dict[str, str]:
-    """The same path as two links, of which either may lose packets."""
-    path = {key[5:]: value for key, value in keys.items() if key.startswith("path.")}
-    delay = f"{float(path.pop('rtt').removesuffix(' ms')) / 2:g} ms"
-    made: dict[str, str] = {}
-    for name, of in (("bottleneck", ""), ("return", "up_")):
-        own = {"rate": path["up" if of else "rate"], "delay": delay}
-        own |= {key: path[of + key] for key in ("queue", "buffer", "loss") if of + key in path}
-        made |= {f"link.{name}.{key}": value for key, value in own.items()}
-    for key, value in keys.items():
-        if key.endswith(".start"):  # each flow has one
-            flow = key.removesuffix(".start")
-            ways = ["bottleneck", "return"]
-            if f"{flow}.direction" in keys:
-                ways.reverse()
-            made |= {f"{flow}.route": f'["{ways[0]}"]', f"{flow}.back": f'["{ways[1]}"]'}
-        if not key.startswith("path.") and not key.endswith(".direction"):
-            made[key] = value
-    return made
 
 
 def _flow(
@@ -345,7 +312,7 @@ def _toml(
 
     def plain(key: str, value: str) -> str:
         leaf = key.rsplit(".", 1)[1]
-        return value if leaf in ("ecn", "count", "route", "back") else json.dumps(value)
+        return value if leaf in ("ecn", "count") else json.dumps(value)
 
     lines = ["format = 1", f"title = {json.dumps(path.name + ', from TEACUP')}"]
     for place in dict.fromkeys(key.rpartition(".")[0] for key in keys if not key.startswith("run.")):
