@@ -122,6 +122,8 @@ mod tests {
         assert_eq!(891_968 * 8 / 5, 1_427_148);
         assert!(a.opens(1448, 1448, 0) && !a.opens(127, 1448, 0));
         assert_eq!(Autotuning::new(20_000).most, 20_000, "no more than the buffer");
+        let room_beyond = |unread| Autotuning::new(6 << 20).opens(1448, 1448, unread);
+        assert_eq!([15_319, 15_320].map(room_beyond), [true, false]);
     }
 
     #[test]

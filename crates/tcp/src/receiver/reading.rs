@@ -107,7 +107,7 @@ impl Receiver {
     #[cold]
     #[inline(never)]
     pub(super) fn edge_may_move(&mut self) -> bool {
-        self.unread == 0 || u64::from(self.linux_window()) >= self.edge - self.acked_to
+        u64::from(self.linux_window()) >= self.edge - self.acked_to
     }
 
     /// `tcp_cleanup_rbuf`: an ACK that was left to the reader, or a window twice what is left of the last.
@@ -115,12 +115,8 @@ impl Receiver {
         if self.ack_at != Instant::MAX && self.nxt - self.acked_to > u64::from(self.largest) {
             return true;
         }
-        let twice = self.offered().saturating_mul(2);
-        if twice > self.linux_space().0 {
-            return false;
-        }
         let window = self.linux_window();
-        window > 0 && window >= twice
+        window > 0 && window / 2 >= self.offered()
     }
 
     /// `tcp_output`: nothing below a segment, but for a quarter of the buffer.

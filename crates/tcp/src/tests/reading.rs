@@ -86,6 +86,29 @@ fn each_stack_tells_of_the_room_in_its_own_steps() {
 }
 
 #[test]
+fn less_than_a_segment_is_not_told_and_no_update_overtakes_an_ack_that_waits() {
+    // A sixteenth of this buffer is half a segment.
+    let mut e = receiver(slow(Stack::Linux, 8 * MSS));
+    fill(&mut e, 8);
+    let windows = [999, 1].map(|n| (e.read(Bytes::new(n)), told(&mut e)).1);
+    assert_eq!(windows, [None, Some(1000)]);
+    // TF_DELACK: the fifth's ACK will tell.
+    let config = Config { delayed_ack: crate::DelayedAck::FreeBsd, ..slow(Stack::FreeBsd11, 8 * MSS) };
+    let config = Config { handshake: false, timestamps: false, ..config };
+    let mut e = Endpoint::listen(config, &mut |_| Box::new(Plain::default()));
+    let windows: Vec<_> = (0..5)
+        .filter_map(|n| {
+            e.on_segment(AT(1), &bytes(n * MSS, 1000));
+            told(&mut e)
+        })
+        .collect();
+    assert_eq!((windows, e.read(ALL), told(&mut e)), ([6000, 4000].to_vec(), Bytes::new(5000), None));
+    let due = e.next_timer();
+    e.on_timer(due);
+    assert_eq!(e.poll_send(due).map(|s| s.window), Some(8000));
+}
+
+#[test]
 fn nobody_asks_for_more_after_the_end() {
     for of in [Stack::Linux, Stack::FreeBsd11] {
         let mut e = receiver(slow(of, 16_000));
@@ -174,7 +197,7 @@ fn a_reader_that_stops_closes_the_window_and_probes_find_it_open_again() {
             Fate::Pass
         });
         p.ends[0].write(p.now, 50 * MSS);
-        p.run(MS(1000));
+        p.run(MS(200));
         let window = p.cwnd();
         p.run(MS(10_000));
         assert_eq!((p.ends[0].acked(), p.ends[1].received()), (20 * MSS, 0), "{of:?}");
