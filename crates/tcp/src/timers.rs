@@ -354,9 +354,7 @@ impl Sender {
         let (idle, rto) = (now.since(last), self.rtt.rto());
         // Linux' reduction may outlast what was out.
         let reduced = linux && self.flow.phase == Phase::Reduced;
-        // Linux asks when something leaves (kernel 6.18 keeps its window while the peer's is closed), FreeBSD whenever it looks.
-        let closed = linux && self.edge <= self.nxt;
-        if closed || self.last_sent == Instant::ZERO || idle <= rto || !(reduced || self.flow.phase == Phase::Open) {
+        if self.last_sent == Instant::ZERO || idle <= rto || !(reduced || self.flow.phase == Phase::Open) {
             return;
         }
         if !self.has_own_rate() {
