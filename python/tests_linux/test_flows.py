@@ -126,6 +126,22 @@ def test_what_the_kernel_cannot_do_is_refused_with_what_it_can(line: str, said: 
     assert said in done.stderr and done.stdout == ""
 
 
+def test_a_slow_reader_holds_the_kernels_sender_back_as_the_simulators(tmp_path: Path) -> None:
+    line = "12Mbit/s 40ms 1BDP fifo: cubic"
+    common = ("--set", "flow.cubic.read_rate=1Mbit/s", "--set", "run.duration=6s", "--set", 'run.measure=["2s", "6s"]')
+    ours = json.loads(sojourn("run", line, *common, "--json", "-o", str(tmp_path / "sim")).stdout)
+    for attempt in Tries():
+        with attempt:
+            folder = str(tmp_path / str(attempt.number))
+            theirs = json.loads(sojourn("run", line, *common, "--on", "linux", "--json", "-o", folder).stdout)
+            (sim,), (linux,) = ours["flows"], theirs["flows"]
+            assert sim["goodput_mbps"] == pytest.approx(1.0, rel=0.01)
+            assert linux["lost"] == linux["retransmits"] == 0
+            timely(abs(linux["goodput_mbps"] - 1.0) < 0.02, f"goodput {linux['goodput_mbps']}")
+            rtts = sim["rtt_ms"]["mean"], linux["rtt_ms"]["mean"]
+            timely(abs(rtts[0] - rtts[1]) < 2.0, f"RTTs {rtts}")
+
+
 @pytest.mark.parametrize(("name", "end"), [("reno", "15s"), ("cubic", "15s"), ("bbr", "20s")])
 def test_simulator_and_kernel_agree(tmp_path: Path, name: str, end: str) -> None:
     """One repetition here; `sojourn verify` of the file has three and more time.

@@ -108,6 +108,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
                 initial_window: 10,
                 mss: Bytes::new(1448),
                 receive_window: Bytes::new(1 << 30),
+                read_rate: None,
                 offload: Offload::Off,
                 base_rtt: half * 2,
             })

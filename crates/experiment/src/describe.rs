@@ -79,6 +79,7 @@ fn flow(flow: &FlowSpec, groups: &[String], links: &[Link]) -> Json {
         "writes": flow.writes.get(),
         "pacing": flow.pacing,
         "pacing_quantum": flow.pacing_quantum,
+        "read_rate_mbps": flow.read_rate.map(|r| r.as_mbps()),
         "access_mbps": flow.access.map(|r| r.as_mbps()),
     })
 }

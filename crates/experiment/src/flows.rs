@@ -2,7 +2,8 @@
 
 use crate::assign::flow_names;
 use crate::limits::{
-    DURATION_MAX, FLOWS_MAX, INITIAL_WINDOW_MAX, MSS_MAX, MSS_MIN, OFFLOAD_MAX, PACING_QUANTUM_MAX, RECEIVE_WINDOW_MAX,
+    DURATION_MAX, FLOWS_MAX, INITIAL_WINDOW_MAX, MSS_MAX, MSS_MIN, OFFLOAD_MAX, PACING_QUANTUM_MAX, RATE_MAX, RATE_MIN,
+    RECEIVE_WINDOW_MAX,
 };
 use crate::links::access;
 use crate::quantity::{Burst, Cc, Q, SpecOf};
@@ -16,7 +17,7 @@ use crate::tree::At;
 use params::{ParamError, Spec, Value};
 use std::collections::BTreeMap;
 use tcp::{Config, Offload, Segment, Stack};
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Rate};
 
 /// A flow's way through the topology.
 pub(crate) struct Wire {
@@ -153,6 +154,7 @@ fn single(at: &At<FlowFile>, entry: &str, wire: &Wire, stack: Stack, context: &C
     };
     let stack = flow.stack.as_ref().map_or(stack, |at| at.value.0.0);
     let preset = Config::of(stack);
+    let tmix = matches!(sends, Traffic::Tmix(_));
     let time = |at: &Option<At<Q<Duration>>>, k: &str| match at {
         Some(at) => within(at, &key(k), Duration::ZERO, DURATION_MAX).map(Some),
         None => Ok(None),
@@ -198,6 +200,10 @@ fn single(at: &At<FlowFile>, entry: &str, wire: &Wire, stack: Stack, context: &C
             }
             None => preset.receive_window,
         },
+        read_rate: match &flow.read_rate {
+            Some(at) => Some(read_rate(at, &key("read_rate"), stack, tmix)?),
+            None => None,
+        },
         offload: match &flow.offload {
             None => preset.offload,
             Some(at) => match at.value.0 {
@@ -213,6 +219,18 @@ fn single(at: &At<FlowFile>, entry: &str, wire: &Wire, stack: Stack, context: &C
         },
         base_rtt: wire.base_rtt,
     })
+}
+
+/// How fast an application reads that has a receive buffer to leave data in.
+fn read_rate(at: &At<Q<Rate>>, key: &str, stack: Stack, tmix: bool) -> Checked<Rate> {
+    let message = if stack == Stack::Ns2 {
+        "ns-2's receivers close no window: give stack = \"linux\" or \"freebsd-11\", or leave read_rate out"
+    } else if tmix {
+        "every connection of tmix has a reader of its own, which keeps up: leave read_rate out"
+    } else {
+        return within(at, key, RATE_MIN, RATE_MAX);
+    };
+    Err(Fault::at(at.place, message).under(key))
 }
 
 /// Checks a congestion control against the registry, or lets one pass that the caller brings.
@@ -253,6 +271,7 @@ fn refuse_tcp_keys(flow: &FlowFile, entry: &str) -> Checked<()> {
         ("initial_window", flow.initial_window.as_ref().map(|x| x.place)),
         ("mss", flow.mss.as_ref().map(|x| x.place)),
         ("receive_window", flow.receive_window.as_ref().map(|x| x.place)),
+        ("read_rate", flow.read_rate.as_ref().map(|x| x.place)),
         ("offload", flow.offload.as_ref().map(|x| x.place)),
     ];
     for (key, place) in given {

@@ -322,6 +322,10 @@ pub(crate) struct FlowFile {
     /// The receiver's buffer. Default: the stack's (64 MiB).
     #[schemars(extend("examples" = ["1 MiB"]))]
     pub receive_window: Opt<Bytes>,
+    /// How fast the receiving application reads, a segment's worth at a time. Where that is slower than data comes, the buffer
+    /// fills and flow control holds the sender back. Default: it reads all that comes, as it comes.
+    #[schemars(extend("examples" = ["4 Mbit/s"]))]
+    pub read_rate: Opt<Rate>,
     /// Sender offload: the largest burst in segments that leaves back to back; `auto` sizes it as Linux does: a millisecond's worth
     /// of 1.2 windows (in slow start two) per RTT or of the algorithm's rate, two segments at least, more below 5 ms, 64 KB at most.
     #[schemars(extend("default" = "off", "examples" = [16, "auto"]))]

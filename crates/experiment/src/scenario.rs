@@ -231,6 +231,8 @@ pub struct FlowSpec {
     pub mss: Bytes,
     /// The receiver's buffer.
     pub receive_window: Bytes,
+    /// How fast the receiving application reads; `None`: all that comes, as it comes.
+    pub read_rate: Option<Rate>,
     /// Sender offload.
     pub offload: Offload,
     /// Smallest RTT of the empty path, propagation only: the base RTT.

@@ -169,6 +169,12 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("start = \"10 s\"", "initial_window = 0"),
         ("start = \"10 s\"", "receive_window = \"2 GiB\""),
         ("start = \"10 s\"", "receive_window = \"100 B\""),
+        ("start = \"10 s\"", "read_rate = \"4 MB/s\""),
+        ("start = \"10 s\"", "read_rate = \"0 Mbit/s\""),
+        ("start = \"10 s\"", "read_rate = \"unlimited\""),
+        ("start = \"10 s\"", "read_rate = \"4 Mbit/s\"\nstack = \"ns-2\""),
+        ("start = \"10 s\"", "read_rate = \"4 Mbit/s\"\ntraffic = \"tmix\""),
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ntraffic = \"voip\"\nread_rate = \"4 Mbit/s\""),
         ("start = \"10 s\"", "offload = 100000"),
         ("start = \"10 s\"", "pacing_quantum = 0"),
         // Names and words.

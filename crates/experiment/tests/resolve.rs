@@ -97,6 +97,7 @@ fn the_file_of_the_architecture_resolves_key_by_key() {
     assert_eq!((third.route.as_slice(), third.back.as_slice()), (&[1][..], &[0][..]), "direction = \"up\"");
     assert_eq!((third.ecn, third.initial_window, third.mss.get()), (true, 3, 536));
     assert_eq!((third.receive_window.get(), third.offload), (1 << 20, Offload::Burst(16)));
+    assert_eq!((third.read_rate, a.read_rate), (Some(Rate::from_mbps(4.0)), None));
     let auto = good(&include_str!("data/every-key.toml").replace("offload = 16", "offload = \"auto\""));
     assert!(auto.cases().unwrap()[0].scenario.flows.iter().any(|f| f.offload == Offload::Auto));
     assert_eq!(third.access, Some(Rate::from_mbps(100.0)));

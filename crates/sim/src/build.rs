@@ -79,6 +79,7 @@ pub fn node(scenario: &Scenario, net: &Network, f: usize, seed: u64, options: &O
         rng: Rng::new(seed, entity, streams::TRAFFIC),
         transfer: None,
         spurt_until: Instant::ZERO,
+        reads_at: Instant::ZERO,
         bdp: net.bdp(scenario, &spec),
         spec: Box::new(spec),
     })
@@ -104,6 +105,7 @@ pub fn configs(spec: &FlowSpec, run: &Run, seed: u64, entity: u64, custom: Optio
     sending.estimates = run.estimates;
     sending.tick_phase = phase(0);
     receiving.tick_phase = phase(1);
+    receiving.slow_reader = spec.read_rate.is_some();
     // Only the difference between the two clocks is ever seen: the receiver's is the true one.
     (sending.clock_skew_ppb, sending.clock_drift) = (spec.clock_skew_ppb, spec.clock_drift_ppb);
     let own = custom.and_then(|custom| custom.about(&spec.cc.name));

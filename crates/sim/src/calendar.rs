@@ -18,6 +18,7 @@ impl<P: Probe> World<P> {
             Entry::Stop(f) => traffic::stop(self, f),
             Entry::Application(f) => traffic::application(self, f),
             Entry::SpurtEnds(f) => traffic::spurt_ends(self, f),
+            Entry::Read(f) => traffic::read(self, f),
             Entry::Connection(node, generation, acceptor) => self.connection_wakes(node, generation, acceptor),
             Entry::Change(l, c) => self.change(l, c),
             Entry::Sample => self.sample(),

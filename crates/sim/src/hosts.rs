@@ -98,10 +98,14 @@ impl<P: Probe> World<P> {
             Transport::Outside(_) => self.fates.push(Fate::delivered(now, packet)),
             Transport::Tcp(tcp) => {
                 tcp.receiver.on_data(now, &packet.segment);
+                let waits = tcp.receiver.has_unread();
                 if tcp.goal != u64::MAX && tcp.receiver.received() >= tcp.goal {
                     traffic::transfer_done(self, flow);
                 }
                 self.pump_end::<true>(flow);
+                if waits {
+                    traffic::read(self, flow);
+                }
             }
         }
     }

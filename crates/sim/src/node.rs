@@ -107,6 +107,8 @@ pub struct Node {
     pub rng: Rng,
     /// End of the present on period of on/off traffic.
     pub spurt_until: Instant,
+    /// When a slow reader may read again.
+    pub reads_at: Instant,
     /// The bottleneck's rate × the base RTT in bytes, both as they are by now.
     pub bdp: f64,
     /// Payload of the present transfer, and when it was asked for.

@@ -79,6 +79,28 @@ fn begin_transfer<P: Probe>(world: &mut World<P>, f: u32, bytes: u64) {
     write(world, f, bytes);
 }
 
+/// A slow reader takes a segment's worth of what waits, or what there is, and is busy with it for as long as its rate takes.
+#[cold]
+pub(crate) fn read<P: Probe>(world: &mut World<P>, f: u32) {
+    let now = world.now;
+    let node = &mut world.nodes[f as usize];
+    let (Transport::Tcp(tcp), Some(rate)) = (&mut node.transport, node.spec.read_rate) else { return };
+    if now < node.reads_at {
+        return;
+    }
+    let bytes = tcp.receiver.read(node.spec.mss);
+    if bytes.is_zero() {
+        return;
+    }
+    node.reads_at = now + bytes / rate;
+    let (again, done) = (node.reads_at, tcp.receiver.received() >= tcp.goal);
+    if done {
+        transfer_done(world, f);
+    }
+    world.enter(again, Entry::Read(f));
+    world.pump(f, true);
+}
+
 /// The last byte of a transfer has arrived.
 pub(crate) fn transfer_done<P: Probe>(world: &mut World<P>, f: u32) {
     let now = world.now;

@@ -44,6 +44,7 @@ pub(crate) enum Entry {
     Change(u32, u32),
     Application(u32),
     SpurtEnds(u32),
+    Read(u32),
     /// A connection's next unit: its node, which connection of that node's, whether it is the acceptor's.
     Connection(u32, u32, bool),
     Sample,

@@ -1,6 +1,7 @@
-//! How far Linux lets its receive window grow. Here the whole window is offered from the beginning: Linux's grows ahead
-//! of what a sender can use, so it limits nothing. What shows is that Linux acknowledges at once whatever opens the
-//! window further, so that a sender in slow start hears of nearly every segment.
+//! How far Linux lets its receive window grow. Where the application reads all that comes, the whole window is offered from
+//! the beginning: Linux's grows ahead of what a sender can use, so it limits nothing. What shows is that Linux acknowledges at
+//! once whatever opens the window further, so that a sender in slow start hears of nearly every segment. A slow reader's
+//! window is this one, less what waits.
 
 use units::{Duration, Instant};
 
@@ -38,13 +39,19 @@ impl Autotuning {
         }
     }
 
-    /// A segment opens the window by two full ones of `mss` bytes (`tcp_grow_window`). True if it did.
-    pub fn opens(&mut self, len: u32, mss: u32) -> bool {
-        let opens = self.may_open() && len >= SHORT;
+    /// A segment opens the window by two full ones of `mss` bytes, while what is `unread` leaves more room than it offers
+    /// (`tcp_grow_window`). True if it did.
+    pub fn opens(&mut self, len: u32, mss: u32, unread: u32) -> bool {
+        let opens = self.window < self.most.saturating_sub(unread) && len >= SHORT;
         if opens {
             self.window = (self.window + 2 * mss).min(self.most);
         }
         opens
+    }
+
+    /// What the buffer holds by now, and what may be offered of it.
+    pub fn space(&self) -> (u32, u32) {
+        (self.most, self.window)
     }
 
     /// Is there more to open it to?
@@ -103,7 +110,7 @@ mod tests {
             (a.read, a.most)
         };
         let mut opened = 0;
-        while a.opens(1448, 1448) {
+        while a.opens(1448, 1448, 0) {
             opened += 1;
         }
         assert_eq!((opened, a.window), (6, 80_480));
@@ -113,8 +120,10 @@ mod tests {
         assert_eq!(round(&mut a, 3, 14_480), (15_928, 80_480), "less than before");
         assert_eq!(round(&mut a, 4, 63_712), (63_712, 891_968));
         assert_eq!(891_968 * 8 / 5, 1_427_148);
-        assert!(a.opens(1448, 1448) && !a.opens(127, 1448));
+        assert!(a.opens(1448, 1448, 0) && !a.opens(127, 1448, 0));
         assert_eq!(Autotuning::new(20_000).most, 20_000, "no more than the buffer");
+        let room_beyond = |unread| Autotuning::new(6 << 20).opens(1448, 1448, unread);
+        assert_eq!([15_319, 15_320].map(room_beyond), [true, false]);
     }
 
     #[test]

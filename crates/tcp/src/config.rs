@@ -97,6 +97,8 @@ pub struct Config {
     pub round: RoundKind,
     /// The receiver's acknowledgement rule.
     pub delayed_ack: DelayedAck,
+    /// The application reads when it likes, by [`Endpoint::read`](crate::Endpoint::read); otherwise what comes, as it comes.
+    pub slow_reader: bool,
     /// What the other end writes at a time, and pushes; zero: it keeps its buffer full.
     pub writes: Bytes,
     /// Loss detection and recovery.
@@ -183,6 +185,7 @@ impl Config {
             timestamp_tick: Duration::from_millis(1),
             round: RoundKind::Sequence,
             delayed_ack: DelayedAck::Linux,
+            slow_reader: false,
             writes: Bytes::ZERO,
             loss: LossDetection::RackTlp,
             min_rto: Duration::from_millis(200),

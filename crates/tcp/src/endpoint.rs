@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 use cc::{CongestionControl, Flow};
 use core::mem::offset_of;
 use core::ops::Range;
-use units::{Duration, Instant, Rate};
+use units::{Bytes, Duration, Instant, Rate};
 
 /// Builds the congestion control once the flow exists.
 pub type Build<'a> = &'a mut dyn FnMut(&mut Flow) -> Box<dyn CongestionControl>;
@@ -137,11 +137,16 @@ impl Endpoint {
         }
     }
 
-    /// The application stops (`true`) or resumes reading; what it does not read closes the window.
-    #[cfg(test)]
-    pub(crate) fn hold_reading(&mut self, now: Instant, held: bool) {
-        self.sender.flow.now = now;
-        self.receiver.hold(held);
+    /// The application takes up to so many bytes of what waits for it; returns how many there were. Nothing waits without
+    /// `config.slow_reader`. An ACK may be due: poll.
+    pub fn read(&mut self, most: Bytes) -> Bytes {
+        Bytes::new(self.receiver.read(most.get().min(u32::MAX.into()) as u32).into())
+    }
+
+    /// Does anything wait for the application to read it?
+    #[inline]
+    pub fn has_unread(&self) -> bool {
+        self.receiver.unread() > 0
     }
 
     /// The bytes of an endpoint that a segment of data looks at: a host of many fetches them before it arrives.

@@ -1,6 +1,7 @@
 //! The receiving half: reassembly, the advertised window, what ACKs say.
 
 mod delaying;
+mod reading;
 
 use crate::autotuning::Autotuning;
 use crate::clock::TickClock;
@@ -9,6 +10,7 @@ use crate::reassembly::Reassembly;
 use crate::{Flags, SackBlocks, Segment, Stats, ecn};
 use alloc::boxed::Box;
 use cc::host::RttEstimator;
+use reading::Reading;
 use units::{Duration, Instant};
 
 /// What ACKs may say beyond what has come in order.
@@ -31,14 +33,14 @@ pub(crate) struct Receiver {
     /// Position of the peer's FIN; `MAX` while unknown.
     fin_at: u64,
     buffer: u32,
+    /// What came in order and waits for the application.
     unread: u32,
     scale: u8,
 
     pub fin: bool,
     /// An ACK must leave now, or at `ack_at` at the latest.
     pub ack_now: bool,
-    /// The application does not read; `unread` waits.
-    held: bool,
+    reading: Reading,
     accurate: bool,
     ranges: Ranges,
     /// Data goes both ways by turns and at once, so ACKs may wait for it.
@@ -62,6 +64,8 @@ pub(crate) struct Receiver {
     pub ts_recent: u32,
     largest: u32,
     quick: u8,
+    /// Bytes of options that FreeBSD counts as part of a segment.
+    options: u8,
     /// Linux's receive window may still be opened.
     opening: bool,
     /// When a round trip of it is over; `MAX` elsewhere.
@@ -91,8 +95,9 @@ impl Receiver {
             buffer: config.buffer(),
             scale: config.window_scale(),
             full_window: 0,
-            held: false,
+            reading: Reading::of(config),
             unread: 0,
+            options: config.counted_options.get() as u8,
             policy: config.delayed_ack,
             writes: config.writes.get().min(u32::MAX.into()) as u32,
             accurate: config.accurate_ecn,
@@ -106,9 +111,9 @@ impl Receiver {
             ts_recent: 0,
             largest: 0,
             quick: 0,
-            opening: config.delayed_ack == DelayedAck::Linux,
+            opening: config.delayed_ack == DelayedAck::Linux || Reading::of(config) == Reading::Linux,
             round_ends: Instant::MAX,
-            tuning: None,
+            tuning: (Reading::of(config) == Reading::Linux).then(|| Box::new(Autotuning::new(config.buffer()))),
             delay: Duration::ZERO,
             last_data: Instant::ZERO,
             talks: false,
@@ -124,7 +129,9 @@ impl Receiver {
     pub fn establish(&mut self) {
         self.nxt = 1;
         self.acked_to = 1;
-        self.edge = 1 + self.full_window as u64;
+        // A slow reader's is what the SYN tells; one that never closes is as wide from the beginning.
+        let window = if self.reading == Reading::AtOnce { self.full_window } else { self.unscaled_window() };
+        self.edge = 1 + u64::from(window);
     }
 
     fn quantised(&self, window: u64) -> u32 {
@@ -166,7 +173,12 @@ impl Receiver {
         let end = s.seq + s.len as u64;
         let unusual = s.ecn == ecn::CE || (self.ecn.on && s.ecn == 0);
         let plain = s.seq == self.nxt && s.flags.0 & SPECIAL == 0 && !unusual;
-        if plain && !self.gap && !self.held && end <= self.edge && !(self.accurate && self.ecn.echo) {
+        if plain
+            && !self.gap
+            && self.reading == Reading::AtOnce
+            && end <= self.edge
+            && !(self.accurate && self.ecn.echo)
+        {
             self.nxt = end;
             self.largest = self.largest.max(s.len);
             self.schedule(now, s.len, rtt, clock);
@@ -202,8 +214,9 @@ impl Receiver {
             self.ack_now = true;
             return 0;
         }
-        // Beyond what was offered: the other side probes, or errs.
-        if s.len > 0 && s.seq + s.len as u64 > self.edge {
+        // Beyond what was offered: the other side probes, or errs. Or beyond the buffer, of which Linux may offer more than is left.
+        let full = self.unread > 0 && self.unread + s.len > self.buffer;
+        if s.len > 0 && (s.seq + s.len as u64 > self.edge || full) {
             self.ack_now = true;
             return 0;
         }
@@ -238,7 +251,7 @@ impl Receiver {
             self.ack_now = true;
             delivered -= 1;
         }
-        if self.held {
+        if self.reading != Reading::AtOnce {
             self.unread += delivered as u32;
         }
         self.schedule(now, self.largest, rtt, clock);
@@ -258,14 +271,7 @@ impl Receiver {
     /// The window to offer now.
     #[inline]
     pub fn window(&mut self) -> u32 {
-        let window = if self.unread == 0 {
-            self.full_window
-        } else {
-            self.quantised(self.buffer.saturating_sub(self.unread).into()).max(
-                // The right edge never moves back.
-                self.quantised(self.edge.saturating_sub(self.nxt)),
-            )
-        };
+        let window = if self.reading == Reading::AtOnce { self.full_window } else { self.closing_window() };
         self.edge = self.edge.max(self.nxt + window as u64);
         window
     }
@@ -273,16 +279,6 @@ impl Receiver {
     /// The window of a SYN, which no scale applies to.
     pub fn unscaled_window(&self) -> u32 {
         self.buffer.min(65_535)
-    }
-
-    /// The application stops or resumes reading.
-    #[cfg(test)]
-    pub fn hold(&mut self, held: bool) {
-        self.held = held;
-        if !held && self.unread > 0 {
-            self.unread = 0;
-            self.ack_now = true;
-        }
     }
 
     /// Does the next ACK answer data that came twice or leaves a gap? It travels alone then, so that it counts as a duplicate.

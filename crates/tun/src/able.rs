@@ -6,7 +6,7 @@ use units::{Bytes, Duration, Rate};
 
 /// What can be asked for, in a sentence.
 const CAN: &str = "on linux can be: stack = \"linux\"; traffic bulk, bytes(…), web(…), dash(…), cbr(…), voip, game and tmix(…); start, stop, count, stagger, \
-                   rtt, access, ecn, initial_window, mss, receive_window, pacing and offload (one for all) of a flow; every \
+                   rtt, access, ecn, initial_window, mss, receive_window, read_rate, pacing and offload (one for all) of a flow; every \
                    key of a path or link";
 /// What two CPUs carried without a doubt (docs/linux.md): one connection, as fast as it can;
 const BULK: Rate = Rate::from_bps(1_000_000_000);
@@ -200,6 +200,7 @@ mod tests {
             "traffic = \"tmix(load=0.5)\"",
             "traffic = \"web\"",
             "writes = \"10860 B\"",
+            "read_rate = \"4 Mbit/s\"",
             "traffic = \"dash\"",
         ] {
             assert_eq!(able(&scenario(flow)), Ok(()), "{flow}");

@@ -280,6 +280,8 @@ struct Connection {
     socket: OwnedFd,
     flow: usize,
     open: bool,
+    /// When a slow reader may read again.
+    reads_at: Instant,
 }
 
 fn receive(
@@ -326,7 +328,8 @@ fn receive(
                     let set = sys::set(&stream, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp);
                     set.map_err(|e| Failure::at(format!("flow {}: receive_window", spec.name), e))?;
                 }
-                connections.push(Connection { socket: stream.into(), flow, open: true });
+                let reads_at = Instant::now();
+                connections.push(Connection { socket: stream.into(), flow, open: true, reads_at });
             }
         }
         let dozed = Instant::now();
@@ -338,12 +341,20 @@ fn receive(
 
 fn drain(connection: &mut Connection, common: &Common, flows: &[FlowSpec], began: Instant) {
     let cell = &common.cells[connection.flow];
-    loop {
-        match sys::discard(&connection.socket, 1 << 20) {
+    let FlowSpec { read_rate, mss, traffic, .. } = &flows[connection.flow];
+    let now = Instant::now();
+    // A slow reader takes a segment's worth at a time; it makes up for what it waked late, and not for what it waited for.
+    let most = if read_rate.is_some() { mss.get() as usize } else { 1 << 20 };
+    while read_rate.is_none() || connection.reads_at <= now {
+        match sys::discard(&connection.socket, most) {
             Ok(0) => connection.open = false,
             Ok(n) => {
+                if let Some(rate) = read_rate {
+                    let takes = units::Bytes::new(n as u64) / *rate;
+                    connection.reads_at += Duration::from_nanos(takes.as_nanos());
+                }
                 let received = cell.received.fetch_add(n as u64, Ordering::Relaxed) + n as u64;
-                let goal = match flows[connection.flow].traffic {
+                let goal = match traffic {
                     Traffic::Bytes(size) => size.get(),
                     _ => cell.goal.load(Ordering::Acquire),
                 };
@@ -352,7 +363,7 @@ fn drain(connection: &mut Connection, common: &Common, flows: &[FlowSpec], began
                 }
                 continue;
             }
-            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => connection.reads_at = connection.reads_at.max(now),
             Err(_) => connection.open = false,
         }
         return;

@@ -88,6 +88,7 @@ impl<P: Probe> World<P> {
                     started: true,
                     rng: Rng::new(seed, entity, streams::TRAFFIC),
                     spurt_until: Instant::ZERO,
+                    reads_at: Instant::ZERO,
                     bdp: parent.bdp,
                     count: FlowCount::default(),
                     transfer: None,

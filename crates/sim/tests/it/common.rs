@@ -46,6 +46,7 @@ pub fn flow(name: &str, cc: &str, rtt_ms: f64) -> FlowSpec {
         initial_window: 10,
         mss: Bytes::new(1448),
         receive_window: Bytes::new(64 << 20),
+        read_rate: None,
         offload: Offload::Off,
         base_rtt: ms(rtt_ms),
     }

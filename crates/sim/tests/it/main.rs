@@ -15,6 +15,7 @@ mod models;
 mod outside;
 mod parity;
 mod phase;
+mod reading;
 mod recovery;
 mod starts;
 mod tape;

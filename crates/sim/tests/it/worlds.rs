@@ -46,13 +46,18 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     ]
 }
 
+/// Mbit/s that the receiver reads, and its buffer.
+fn reader() -> impl Strategy<Value = Option<(f64, u64)>> {
+    prop_oneof![3 => Just(None), 1 => (0.05..8.0, 2_000u64..100_000).prop_map(Some)]
+}
+
 prop_compose! {
     fn worlds()(
         mbps in prop_oneof![Just(0.5), Just(5.0), Just(50.0)],
         rtt in prop_oneof![Just(0.2), Just(20.0), Just(200.0)],
         buffer in prop_oneof![Just(1usize), Just(10), Just(200)],
         queue in 0..aqm::QDISCS.len(),
-        flows in prop::collection::vec((0..cc::ALGORITHMS.len(), 0..3usize, traffic(), any::<bool>()), 1..4),
+        flows in prop::collection::vec((0..cc::ALGORITHMS.len(), 0..3usize, traffic(), any::<bool>(), reader()), 1..4),
         loss in prop_oneof![4 => Just(LossModel::None), 1 => Just(LossModel::Random(0.02)),
             1 => Just(LossModel::Gilbert { to_bad: 0.01, to_good: 0.2, loss_good: 0.0, loss_bad: 0.6 }),
             1 => Just(LossModel::Periodic { first: 3, every: 70, burst: 2 })],
@@ -65,10 +70,13 @@ prop_compose! {
     ) -> Scenario {
         let names: Vec<&str> = flows.iter().map(|f| cc::ALGORITHMS[f.0].about.name).collect();
         let mut s = dumbbell(mbps, rtt, buffer, aqm::QDISCS[queue].name, &names, 4);
-        for (flow, (_, stack, traffic, ecn)) in s.flows.iter_mut().zip(flows) {
+        for (flow, (_, stack, traffic, ecn, reader)) in s.flows.iter_mut().zip(flows) {
             flow.stack = [Stack::Linux, Stack::FreeBsd11, Stack::Ns2][stack];
             flow.traffic = traffic;
             flow.ecn = ecn;
+            if let (Some((mbps, buffer)), true) = (reader, flow.stack != Stack::Ns2) {
+                (flow.read_rate, flow.receive_window) = (Some(Rate::from_mbps(mbps)), Bytes::new(buffer));
+            }
         }
         s.links[0].loss = loss;
         s.links[0].loss_at = if at_enqueue { LossAt::Enqueue } else { LossAt::After };

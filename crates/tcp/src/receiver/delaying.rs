@@ -1,6 +1,7 @@
 //! When to acknowledge: at once, with the second segment, or later, as each stack has it.
 
 use super::Receiver;
+use super::reading::Reading;
 use crate::autotuning::Autotuning;
 use crate::clock::TickClock;
 use crate::config::DelayedAck;
@@ -25,7 +26,10 @@ impl Receiver {
     pub(super) fn schedule(&mut self, now: Instant, len: u32, rtt: &RttEstimator, clock: &TickClock) {
         self.pending += 1;
         let due = match self.policy {
-            DelayedAck::None => true,
+            DelayedAck::None => {
+                self.open_window(len);
+                true
+            }
             DelayedAck::EverySecond { timeout } => {
                 self.ack_at = self.ack_at.min(now + timeout);
                 self.pending >= 2
@@ -55,7 +59,9 @@ impl Receiver {
         self.ack_at = if before == Instant::MAX { now + self.bounded_delay(rtt) } else { before };
         self.open_window(len);
         let at_once = (self.quick > 0) | (len < self.largest);
-        (self.nxt - self.acked_to > self.largest as u64) | (at_once & !self.talks) | self.is_pushed()
+        let second =
+            self.nxt - self.acked_to > self.largest as u64 && (self.reading == Reading::AtOnce || self.edge_may_move());
+        second | (at_once & !self.talks) | self.is_pushed()
     }
 
     /// The quick phase lasts as long as segments open Linux's window further (`tcp_grow_window`).
@@ -70,7 +76,7 @@ impl Receiver {
     #[inline(never)]
     fn open_window_further(&mut self, len: u32) {
         let tuning = self.tuning.get_or_insert_with(|| Box::new(Autotuning::new(self.buffer)));
-        self.quick |= u8::from(tuning.opens(len, self.largest));
+        self.quick |= u8::from(tuning.opens(len, self.largest, self.unread));
         self.note_tuning();
     }
 

@@ -113,30 +113,6 @@ fn what_linux_adds_to_the_delay_of_acks_ends_at_its_own_timeout_and_with_an_answ
 }
 
 #[test]
-fn a_reader_that_stops_takes_the_window_away_from_the_left_and_gives_it_back_at_once() {
-    // RFC 9293, section 3.8.6: the right edge stays where it was.
-    let mut e = receiver(Config { receive_window: Bytes::new(10_000), delayed_ack: DelayedAck::None, ..linux() });
-    let mut told = Vec::new();
-    let mut tell = |e: &mut Endpoint, now| e.poll_send(now).map(|s| told.push((s.ack - 1, s.window))).is_some();
-    e.on_segment(AT(1), &bytes(0, 1000));
-    assert!(tell(&mut e, AT(1)));
-    e.hold_reading(AT(2), true);
-    assert!(!tell(&mut e, AT(2)), "nothing waits to be read yet");
-    for n in 1..=3 {
-        e.on_segment(AT(2 + n), &bytes(n * MSS, 1000));
-        assert!(tell(&mut e, AT(2 + n)));
-    }
-    e.hold_reading(AT(9), true);
-    assert!(!tell(&mut e, AT(9)), "it stopped before");
-    e.hold_reading(AT(10), false);
-    assert!(tell(&mut e, AT(10)));
-    e.hold_reading(AT(11), false);
-    assert!(!tell(&mut e, AT(11)), "nothing new");
-    assert_eq!(told, [(1000, 10_000), (2000, 9000), (3000, 8000), (4000, 7000), (4000, 10_000)]);
-    assert_eq!(e.received(), 4000);
-}
-
-#[test]
 fn what_lies_beyond_the_window_is_refused_with_an_ack() {
     // RFC 9293, section 3.10.7.4.
     let mut e = receiver(Config { receive_window: Bytes::new(4000), delayed_ack: SECOND, ..linux() });

@@ -17,6 +17,7 @@ mod nextseg;
 mod opening;
 mod probes;
 mod properties;
+mod reading;
 mod receiving;
 mod recovery;
 mod relapse;

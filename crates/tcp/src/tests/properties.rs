@@ -29,12 +29,12 @@ fn configs() -> impl Strategy<Value = Config> {
         DelayedAck::Linux,
         DelayedAck::EverySecond { timeout: MS(100) }
     ]);
-    (stacks, prop::sample::select(WAYS.to_vec()), acks, any::<[bool; 6]>(), 1u32..11, 3_000u64..60_000).prop_map(
+    (stacks, prop::sample::select(WAYS.to_vec()), acks, any::<[bool; 7]>(), 1u32..11, 3_000u64..60_000).prop_map(
         |(
             of,
             loss,
             delayed_ack,
-            [own_loss, timestamps, ecn, accurate_ecn, rate_samples, marked],
+            [own_loss, timestamps, ecn, accurate_ecn, rate_samples, marked, slow_reader],
             initial_window,
             window,
         )| {
@@ -49,6 +49,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 round: if marked { RoundKind::Marked } else { RoundKind::Sequence },
                 offload: if marked && ecn { Offload::Burst(4) } else { Offload::Off },
                 initial_window,
+                slow_reader,
                 receive_window: units::Bytes::new(window),
                 ..base
             }
@@ -84,9 +85,11 @@ proptest! {
         p.ends[1].write(p.now, bytes.1);
         p.ends[0].close(p.now);
         p.ends[1].close(p.now);
-        for hour in 1..50u64 {
-            p.run(Duration::from_secs(hour * 3600));
-            if p.ends.iter().all(|e| e.is_closed()) {
+        // Slow readers take some every minute.
+        for minute in 1..50 * 60u64 {
+            p.run(Duration::from_secs(minute * 60));
+            p.ends.iter_mut().for_each(|e| _ = e.read(units::Bytes::new(10_000)));
+            if p.ends.iter().all(|e| e.is_closed() && !e.has_unread()) {
                 break;
             }
         }
