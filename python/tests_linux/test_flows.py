@@ -142,6 +142,25 @@ def test_a_slow_reader_holds_the_kernels_sender_back_as_the_simulators(tmp_path:
             timely(abs(rtts[0] - rtts[1]) < 2.0, f"RTTs {rtts}")
 
 
+def test_a_receive_window_holds_the_kernels_sender_back_as_the_simulators(tmp_path: Path) -> None:
+    line = "12Mbit/s 40ms 1BDP fifo: cubic(reference=linux, slow_start=hystart)"
+    window = ("--set", "flow.cubic.receive_window=32 KiB")
+    common = (*window, "--set", "run.duration=6s", "--set", 'run.measure=["2s", "6s"]')
+    ours = json.loads(sojourn("run", line, *common, "--json", "-o", str(tmp_path / "sim")).stdout)
+    for attempt in Tries():
+        with attempt:
+            folder = str(tmp_path / str(attempt.number))
+            theirs = json.loads(sojourn("run", line, *common, "--on", "linux", "--json", "-o", folder).stdout)
+            (sim,), (linux,) = ours["flows"], theirs["flows"]
+            assert linux["lost"] == 0
+            timely(
+                linux["goodput_mbps"] == pytest.approx(sim["goodput_mbps"], rel=0.04),
+                f"goodput {linux['goodput_mbps']}",
+            )
+            rtts = sim["rtt_ms"]["mean"], linux["rtt_ms"]["mean"]
+            timely(abs(rtts[0] - rtts[1]) < 2.0, f"RTTs {rtts}")
+
+
 @pytest.mark.parametrize(("name", "end"), [("reno", "15s"), ("cubic", "15s"), ("bbr", "20s")])
 def test_simulator_and_kernel_agree(tmp_path: Path, name: str, end: str) -> None:
     """One repetition here; `sojourn verify` of the file has three and more time.

@@ -279,6 +279,8 @@ impl Hosts {
 struct Connection {
     socket: OwnedFd,
     flow: usize,
+    /// What it may offer at most, where that was asked for.
+    window: Option<u64>,
     open: bool,
     /// When a slow reader may read again.
     reads_at: Instant,
@@ -322,14 +324,14 @@ fn receive(
             let flow = u32::from(*peer.ip()).wrapping_sub(SENDERS) as usize;
             if let Some(spec) = flows.get(flow) {
                 let _ = stream.set_nonblocking(true);
-                let window = spec.receive_window;
-                if window != tcp::Config::of(spec.stack).receive_window {
-                    let clamp = window.get().min(i32::MAX as u64) as i32;
-                    let set = sys::set(&stream, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp);
+                let window = Some(spec.receive_window.get())
+                    .filter(|&w| w != tcp::Config::of(spec.stack).receive_window.get());
+                if let Some(most) = window {
+                    let set = sys::limit_window(&stream, most);
                     set.map_err(|e| Failure::at(format!("flow {}: receive_window", spec.name), e))?;
                 }
                 let reads_at = Instant::now();
-                connections.push(Connection { socket: stream.into(), flow, open: true, reads_at });
+                connections.push(Connection { socket: stream.into(), flow, window, open: true, reads_at });
             }
         }
         let dozed = Instant::now();
@@ -349,6 +351,9 @@ fn drain(connection: &mut Connection, common: &Common, flows: &[FlowSpec], began
         match sys::discard(&connection.socket, most) {
             Ok(0) => connection.open = false,
             Ok(n) => {
+                if let Some(most) = connection.window {
+                    let _ = sys::limit_window(&connection.socket, most);
+                }
                 if let Some(rate) = read_rate {
                     let takes = units::Bytes::new(n as u64) / *rate;
                     connection.reads_at += Duration::from_nanos(takes.as_nanos());

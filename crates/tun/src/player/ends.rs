@@ -11,6 +11,8 @@ use units::{Duration, Instant};
 #[derive(Debug, Default)]
 pub struct Line {
     socket: Option<OwnedFd>,
+    /// What it may offer at most, where the vector says so.
+    window: Option<u32>,
     established: bool,
     received: u64,
     unsent: u64,
@@ -21,13 +23,13 @@ pub struct Line {
 
 impl Line {
     /// A client's that waits for its server.
-    pub fn connecting(socket: OwnedFd) -> Self {
-        Line { socket: Some(socket), ..Line::default() }
+    pub fn connecting(socket: OwnedFd, window: Option<u32>) -> Self {
+        Line { socket: Some(socket), window, ..Line::default() }
     }
 
     /// A server's.
-    pub fn open(socket: OwnedFd) -> Self {
-        Line { socket: Some(socket), established: true, ..Line::default() }
+    pub fn open(socket: OwnedFd, window: Option<u32>) -> Self {
+        Line { socket: Some(socket), window, established: true, ..Line::default() }
     }
 
     /// It has sent all and heard all.
@@ -69,6 +71,9 @@ impl Line {
                 }
                 Err(e) => return Err(e),
             }
+        }
+        if let Some(most) = self.window.filter(|_| self.received > before) {
+            sys::limit_window(socket, most.into())?;
         }
         self.send(zeros)?;
         Ok(self.received - before)

@@ -210,8 +210,9 @@ impl Player {
             // The option counts timestamps' 12 bytes as payload; what a client announces binds both ends.
             set(libc::TCP_MAXSEG, mss as i32 + 12)?;
         }
-        if let Some([window, _]) = windows {
-            set(libc::TCP_WINDOW_CLAMP, window.max(mss).min(i32::MAX as u32) as i32)?;
+        let window = windows.map(|[client, _]| client.max(mss));
+        if let Some(most) = window {
+            sys::limit_window(&socket, most.into()).map_err(failed)?;
         }
         // The port is chosen in `connect`, when the other end is known: so each server can have as many connections as
         // there are ports.
@@ -232,7 +233,7 @@ impl Player {
             windows,
             port,
             talk,
-            lines: [Line::connecting(socket), Line::default()],
+            lines: [Line::connecting(socket, window), Line::default()],
             opened: now,
             watched: Watched::default(),
         };
@@ -251,15 +252,14 @@ impl Player {
             let Some(&place) = self.ports.get(&(s, port)) else { continue };
             let (number, open) = &mut self.places[place as usize];
             let Some(open) = open else { continue };
-            if let Some([_, window]) = open.windows {
-                let clamp = window.min(i32::MAX as u32) as i32;
-                let set = sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp);
-                set.map_err(|e| Failure::at("a receive window", e))?;
+            let window = open.windows.map(|[_, server]| server);
+            if let Some(most) = window {
+                sys::limit_window(&socket, most.into()).map_err(|e| Failure::at("a receive window", e))?;
             }
             let number = *number;
             let added = self.epoll.add(&socket, token(place, number, Side::Acceptor), true);
             added.map_err(|e| Failure::at("epoll", e))?;
-            open.lines[Side::Acceptor as usize] = Line::open(socket);
+            open.lines[Side::Acceptor as usize] = Line::open(socket, window);
             self.with(place, number, now, common, |talk, ends| talk.go_on(ends))?;
         }
         Ok(())
