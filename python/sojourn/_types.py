@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+#: The congestion control of datagrams, as the core names it (crates/experiment/src/flows.rs).
+NO_CC = "none"
 Overrides = tuple[tuple[str, str], ...]
 #: Table -> column -> (dtype, little-endian bytes), as the core hands them over.
 Columns = Mapping[str, tuple[str, bytes]]

@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from .._types import NO_CC
 from ..errors import SpecError
 from ..reading import content
 from ..schedule import base_rtt, before
@@ -115,12 +116,12 @@ def _called(case: Case, picked: Sequence[int]) -> dict[int, str]:
     are datagrams.
     """
     ways = {i: "upload" if _upwards(case, i) else "download" for i in picked}
-    tcp = {way for i, way in ways.items() if case.flows[i]["cc"] != "none"}
+    tcp = {way for i, way in ways.items() if case.flows[i]["cc"] != NO_CC}
     counts: dict[str, int] = {}
     called = {}
     for i, way in ways.items():
         # Where streams go both ways, Flent's test says of each that it is best effort.
-        kind = f"{_UDP} {way}" if case.flows[i]["cc"] == "none" else f"TCP {way}{' BE' if len(tcp) > 1 else ''}"
+        kind = f"{_UDP} {way}" if case.flows[i]["cc"] == NO_CC else f"TCP {way}{' BE' if len(tcp) > 1 else ''}"
         counts[kind] = counts.get(kind, 0) + 1
         called[i] = f"{kind}::{counts[kind]}"
     return called
