@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from .reading import from_json
 
 #: The congestion control of datagrams, as the core names it (crates/experiment/src/flows.rs).
 NO_CC = "none"
@@ -90,7 +91,7 @@ class Plan:
     @classmethod
     def parse(cls, raw: str) -> Plan:
         """Read the JSON that the core, or a results folder, holds."""
-        data = json.loads(raw)
+        data = from_json(raw)
         cases = tuple(
             Case(
                 index=case["index"],

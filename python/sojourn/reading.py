@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
+from typing import Any, NoReturn
 
 from .errors import SpecError
 
@@ -19,3 +21,12 @@ def content(path: Path, most: int | None = None, *, pipe: bool = False) -> bytes
     if most is not None and len(data) > most:
         raise SpecError(f"{path} has more than {most} bytes, and nothing of the kind is so large: is it another file?")
     return data
+
+
+def from_json(text: str | bytes) -> Any:
+    """Read JSON; NaN and Infinity, which it has not and Python's reader takes, are a ValueError as all else is."""
+    return json.loads(text, parse_constant=_no_json)
+
+
+def _no_json(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number of JSON")
