@@ -422,6 +422,33 @@ def test_a_cut_log_gives_what_is_whole(written, tmp_path):
         assert read.cut and 10 < len(read.frame) < 200, kind
 
 
+@pytest.mark.parametrize(
+    ("results", "says"),
+    [
+        ('"a": [1, NaN]', "no JSON inside: NaN is no number of JSON"),
+        ('"a": [1, -Infinity]', "no JSON inside: -Infinity is no number of JSON"),
+        ('"a": [1, 1e999]', "series 'a' holds a number that is too large"),
+        ('"a": [1, 2], "a": [3, 4]', "no JSON inside: the key 'a' is there more than once"),
+        ('"\\ud800": [1, 2]', r"the name of series '.ud800' is no text"),
+    ],
+)
+def test_a_flent_result_holds_numbers_under_names_of_their_own(results, says, tmp_path):
+    path = tmp_path / "a.flent"
+    path.write_text(f'{{"version": 3, "x_values": [0, 1], "results": {{{results}}}}}')
+    with pytest.raises(sj.SpecError, match=says):
+        logs.read(path)
+
+
+@pytest.mark.parametrize("names", [("t_s", "t_s "), ("t_s ", "t_s"), ("a", "t_s")])
+def test_no_series_of_flents_is_taken_for_another_or_for_the_times(names, tmp_path):
+    path = tmp_path / "a.flent"
+    series = {name: [n, n + 1] for n, name in enumerate(names, 5)}
+    path.write_text(json.dumps({"version": 3, "x_values": [0, 1], "results": series}))
+    frame = flent.read(path).frame
+    assert frame["t_s"].to_list() == [0, 1] and frame.width == 3
+    assert [frame[:, n].to_list() for n in (1, 2)] == list(series.values())
+
+
 def test_errors_say_where(tmp_path):
     path = tmp_path / "log"
     path.write_text(
