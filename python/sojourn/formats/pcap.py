@@ -222,8 +222,8 @@ def _nanos(ticks: NDArray[np.uint64], interface: Interface, path: Path) -> Ints:
     wrong = (told < 0) | (told >= LATEST_S)
     if wrong.any() or abs(interface.offset_s) >= LATEST_S:
         raise SpecError(
-            f"{path}: a packet at {told[int(np.argmax(wrong))]:.9g} s, in time stamps of {base}^-{digits} s with an offset "
-            f"of {interface.offset_s} s; allowed is 0 to {LATEST_S} s: damaged, or if_tsresol is wrong"
+            f"{path}: a packet at {told[int(np.argmax(wrong))]:.9g} s, in time stamps of {base}^-{digits} s with an "
+            f"offset of {interface.offset_s} s; allowed is 0 to {LATEST_S} s: damaged, or if_tsresol is wrong"
         )
     if base == 2:
         seconds = (ticks >> np.uint64(digits)).astype(np.int64)

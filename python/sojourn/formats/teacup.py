@@ -299,7 +299,9 @@ def _within(config: Config, host: str, network: Any) -> bool:
 
 
 def _rate(config: Config, value: Any, times: float = 1.0) -> str:
-    match = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kmg]?)(?:bits?/s|bits?|bps|)", str(value).strip(), re.IGNORECASE)
+    match = re.fullmatch(
+        r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kmg]?)(?:bits?/s|bits?|bps|)", str(value).strip(), re.IGNORECASE
+    )
     if not match:
         raise config.wrong("TPCONF_bandwidths", f"{value!r} is no rate such as 8mbit")
     return f"{float(match[1]) * times:.9g}{match[2].upper().replace('K', 'k')}bit/s"

@@ -190,7 +190,9 @@ def varied(config: Config) -> list[tuple[str, list[dict[str, Any]]]]:
         for value in values:
             parts = value if isinstance(value, (tuple, list)) else (value,)
             if len(parts) != len(variables):
-                raise config.wrong("TPCONF_parameter_list", f"{name!r}: {value!r} is no value of {', '.join(variables)}")
+                raise config.wrong(
+                    "TPCONF_parameter_list", f"{name!r}: {value!r} is no value of {', '.join(variables)}"
+                )
             rows.append({**dict(zip(variables, parts, strict=True)), **(more if isinstance(more, dict) else {})})
         made.append((name, rows))
     return made
