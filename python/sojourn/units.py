@@ -59,7 +59,7 @@ def series_step(given: str | float) -> float:
 
 def _number(given: object) -> float | None:
     """A number as such, numpy's, too; True is none."""
-    return float(given) if isinstance(given, Real) and not isinstance(given, bool) else None
+    return float(given) if not isinstance(given, bool) and isinstance(given, Real) else None
 
 
 def on_axis(texts: Sequence[str]) -> tuple[list[float], str] | None:
