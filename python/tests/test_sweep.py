@@ -245,7 +245,7 @@ def test_what_is_neither_true_nor_false_is_refused(option, value, tmp_path):
 
 @pytest.mark.parametrize("step", [True, [10], None, "soon"])
 def test_what_is_no_step_is_refused(step):
-    with pytest.raises(sj.SpecError, match="series step .*: expected a time such as 10ms"):
+    with pytest.raises(sj.SpecError, match=r"series step .*: expected a time such as 10ms"):
         units.series_step(step)
 
 
