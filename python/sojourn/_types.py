@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from .reading import from_json
+
+#: The congestion control of datagrams, as the core names it (crates/experiment/src/flows.rs).
+NO_CC = "none"
 Overrides = tuple[tuple[str, str], ...]
 #: Table -> column -> (dtype, little-endian bytes), as the core hands them over.
 Columns = Mapping[str, tuple[str, bytes]]
@@ -88,7 +91,7 @@ class Plan:
     @classmethod
     def parse(cls, raw: str) -> Plan:
         """Read the JSON that the core, or a results folder, holds."""
-        data = json.loads(raw)
+        data = from_json(raw)
         cases = tuple(
             Case(
                 index=case["index"],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _engine, units
-from ._types import Claim, Experiment, Plan, Record
+from ._types import NO_CC, Claim, Experiment, Plan, Record
 from .algorithm import CongestionControl
 from .errors import RunError, SpecError
 from .folder import IN_PYTHON
@@ -71,6 +71,7 @@ def run(
     >>> sj.run("10Mbit/s 20ms 1BDP fifo: newreno", set={"run.duration": "2 s"}).flows["cc"][0]
     'newreno'
     """
+    _refuse_other_than_flags(quick=quick, events=events, acks=acks, diftr=diftr, fresh=fresh)
     _refuse_replaced(algorithms or ())
     experiment = replace(prepare(source, set, seed), classes=tuple(algorithms or ()))
     record = Record(None if series is None else units.series_step(series), events, acks, diftr=diftr)
@@ -97,14 +98,24 @@ def _without_failures(result: Result) -> Result:
     return result
 
 
+def _refuse_other_than_flags(**flags: object) -> None:
+    for name, given in flags.items():
+        if not isinstance(given, bool):
+            raise SpecError(f"{name}={given!r}: expected True or False")
+
+
 def _refuse_replaced(names: Iterable[str]) -> None:
     """Refuse a class under a name that is there: results would not tell, or a line would mean the other."""
     for name in names:
+        if not isinstance(name, str):
+            raise SpecError(f"algorithms: {name!r} is no name; give text, such as algorithms={{'mine': Mine}}")
         cure = f"call yours otherwise, such as my_{name}"
         if name in list_cc():
             raise SpecError(f"algorithms: {name!r} is one of sojourn's own; {cure}")
         if name in list_traffic():
             raise SpecError(f"algorithms: {name!r} is a kind of traffic, which a line would take it for; {cure}")
+        if name == NO_CC:
+            raise SpecError(f"algorithms: {name!r} is what results call datagrams, which have none; {cure}")
 
 
 def check(source: str | Path | Experiment, *, set: Settings | None = None) -> Plan:
@@ -213,8 +224,7 @@ def prepare(
         experiment = _engine.read(source, or_folder=or_folder)
     if not isinstance(set or {}, Mapping):
         raise SpecError(f"set={set!r}: expected keys with their values, such as set={{'path.rtt': '80ms'}}")
-    changes = [(key, value if isinstance(value, str) else written(key, value)) for key, value in (set or {}).items()]
-    changed = experiment.change(*changes)
+    changed = experiment.change(*(_change(key, value) for key, value in (set or {}).items()))
     if seed is None:
         return changed
     if _engine.sweeps(changed, "run.seed"):
@@ -223,6 +233,12 @@ def prepare(
             f"or set run.seed={seed} to run that one alone"
         )
     return changed.change(("run.seed", str(seed)))
+
+
+def _change(key: object, value: object) -> tuple[str, str]:
+    if not isinstance(key, str):
+        raise SpecError(f"set: the key {key!r} is no text; keys are those of the file, such as 'path.rtt'")
+    return key, value if isinstance(value, str) else written(key, value)
 
 
 def _from_teacup(path: Path) -> Experiment:

@@ -78,15 +78,15 @@ def numbers() -> Mapping[int, tuple[Value, ...]]:
 
 
 def explained(events: pl.DataFrame) -> pl.DataFrame:
-    """Window changes with a column for each number that some cause among them has, empty where another cause has none.
+    """Window changes with a column for each number that some cause has, empty where another cause has none.
 
-    Columns that are there stay as they are.
+    Which columns there are, and their order, is the core's list of causes and not what happened. Columns that are there
+    stay as they are.
     """
     import polars as pl
 
     columns: dict[str, pl.Expr] = {}
-    kinds = set(events["kind"].to_list())
-    for kind, value in ((kind, value) for kind, held in numbers().items() if kind in kinds for value in held):
+    for kind, value in ((kind, value) for kind, held in numbers().items() for value in held):
         mine = pl.when(pl.col("kind") == kind).then(_column(value))
         columns[value.column] = pl.coalesce(columns[value.column], mine) if value.column in columns else mine
     return events.with_columns(**{name: made for name, made in columns.items() if name not in events.columns})

@@ -11,22 +11,27 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import index
 from pathlib import Path
 from typing import Any
 
 from ._engine import version
 from ._types import Case, Experiment, Plan, Record, Version
 from .errors import RunError, SpecError
+from .reading import from_json
 from .result import Outcome, Result
 from .titles import title
 
 #: What stands behind the hash in the name of a folder whose series are of some seconds alone.
 CLOSE = "close"
 _CLOSE_VIEW = re.compile(rf"[0-9a-f]+-{CLOSE}")
+#: How far below `runs` results lie: `suite/NAME/SCENARIO/HASH`.
+DEEPEST = 4
 #: What every line of results has.
 _PARTS = ("flows", "groups", "links")
 #: What reading a file of ours raises when it is none: RecursionError is of JSON that nests without end.
-DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 def load(path: str | Path) -> Result:
@@ -37,11 +42,9 @@ def load(path: str | Path) -> Result:
     folder = _find(Path(path))
     file, made_by = folder / "meta.json", None
     try:
-        meta = json.loads(file.read_bytes())
-        made_by = Version(meta["version"], meta["schema"], meta["model"], meta["format"], meta["git"])
-        experiment = Experiment(
-            meta["text"], meta["file"], tuple((key, value) for key, value in meta["set"]), tuple(meta["classes"])
-        )
+        meta = from_json(file.read_bytes())
+        made_by = Version(meta["version"], index(meta["schema"]), index(meta["model"]), meta["format"], meta["git"])
+        experiment = _experiment(meta)
         file = folder / "plan.json"
         plan = Plan.parse(file.read_text("utf-8"))
         file = folder / "meta.json"
@@ -60,6 +63,15 @@ def load(path: str | Path) -> Result:
     return Result(experiment, plan, held, made_by, failures, folder, asked)
 
 
+def _experiment(meta: Mapping[str, Any]) -> Experiment:
+    """The experiment of a meta file; what is none of ours raises one of `DAMAGE`."""
+    changes = tuple((key, value) for key, value in meta["set"])
+    read = Experiment(meta["text"], meta["file"], changes, tuple(meta["classes"]))
+    if not all(isinstance(one, str) for one in (read.text, read.file, *chain(*changes), *read.classes)):
+        raise TypeError("text, file, set or classes are no text")
+    return read
+
+
 def owed(meta: Mapping[str, Any], plan: Plan) -> tuple[int | None, tuple[RunError, ...]]:
     """What a folder lacks by its meta file: of how many runs that were asked for, if some are missing, and failures.
 
@@ -67,7 +79,8 @@ def owed(meta: Mapping[str, Any], plan: Plan) -> tuple[int | None, tuple[RunErro
     """
     runs = sum(case.repeat for case in plan.cases)
     asked = None if meta.get("complete", True) else int(meta.get("asked") or runs)
-    return asked, tuple(RunError(said, case, repetition) for said, case, repetition in meta.get("failed", ()))
+    failed = [(str(said), index(case), index(repetition)) for said, case, repetition in meta.get("failed", ())]
+    return asked, tuple(RunError(*one) for one in failed)
 
 
 def is_results(path: str | Path) -> bool:
@@ -81,7 +94,7 @@ def is_results(path: str | Path) -> bool:
 def read_json(path: Path) -> dict[str, Any] | None:
     """Read an object; nothing where the file holds none, or cannot be read."""
     try:
-        loaded = json.loads(path.read_bytes())
+        loaded = from_json(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
     return loaded if isinstance(loaded, dict) else None
@@ -141,13 +154,18 @@ class _Line:
     @classmethod
     def of(cls, data: bytes) -> _Line:
         """Read one; whatever lacks a part that all of them have raises one of `DAMAGE`."""
-        summary = json.loads(data)
+        summary = from_json(data)
         run = summary.pop("run")
-        if (summary["model"], summary["schema"]) == (version().model, version().schema):  # others have parts of theirs
+        record, tables, made_by = Record(**run["record"]), tuple(run["tables"]), (summary["model"], summary["schema"])
+        flags = (record.events, record.acks, record.diftr)
+        kinds = ((made_by, int), (flags, bool), (tables, str))
+        if not all(isinstance(one, kind) for several, kind in kinds for one in several):
+            raise TypeError
+        if made_by == (version().model, version().schema):  # others have parts of theirs
             whole = all(isinstance(entry, dict) for part in _PARTS for entry in summary[part])
             if not (whole and isinstance(summary["seed"], int) and summary["digest"] and summary["fairness"]):
                 raise TypeError
-        return cls(summary, str(run["hash"]), int(run["repetition"]), tuple(run["tables"]), Record(**run["record"]))
+        return cls(summary, str(run["hash"]), index(run["repetition"]), tables, record)
 
 
 def _lines(path: Path) -> Iterator[_Line]:
@@ -171,7 +189,11 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 
 def _find(path: Path) -> Path:
-    if not path.exists():
+    try:
+        there = path.exists()
+    except OSError as error:  # a name that is too long
+        raise _unreadable(path, error) from None
+    if not there:
         raise SpecError(f"{path}: no such results folder; `sojourn run FILE|LINE` makes one and says where")
     if (path / "meta.json").exists():
         return path
@@ -182,14 +204,26 @@ def _find(path: Path) -> Path:
         )
     if path.is_file():
         raise SpecError(f"{path}: a file, where a results folder is wanted; `sojourn run FILE -o DIR` makes one")
-    found = sorted(meta.parent for meta in path.glob("**/meta.json")) if path.is_dir() else []
+    found = sorted(_results_below(path))
     # A close view was made for one picture of results that are here, too.
     inner = [folder for folder in found if not _CLOSE_VIEW.fullmatch(folder.name)] or found
     if len(inner) == 1:
         return inner[0]
     if inner:
         raise SpecError(f"{path} holds {len(inner)} results; name one:\n  " + "\n  ".join(_told_apart(inner[:20])))
-    raise SpecError(f"{path}: no results in it; `sojourn run FILE -o DIR` makes some")
+    raise SpecError(
+        f"{path}: no results in it, nor in folders up to {DEEPEST} below it; `sojourn run FILE -o DIR` makes some"
+    )
+
+
+def _results_below(path: Path) -> Iterator[Path]:
+    """Folders of results; what another command takes away meanwhile, or nobody may read, is passed over."""
+    for name, inner, files in os.walk(path):
+        folder = Path(name)
+        if "meta.json" in files:
+            yield folder
+        if len(folder.parts) - len(path.parts) == DEEPEST:
+            inner.clear()  # nothing of ours is further below, and it may be a whole disk
 
 
 def _told_apart(folders: Sequence[Path]) -> Iterator[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import stat
+from collections import Counter
 from pathlib import Path
+from typing import Any, NoReturn
 
 from .errors import SpecError
 
@@ -19,3 +22,23 @@ def content(path: Path, most: int | None = None, *, pipe: bool = False) -> bytes
     if most is not None and len(data) > most:
         raise SpecError(f"{path} has more than {most} bytes, and nothing of the kind is so large: is it another file?")
     return data
+
+
+def from_json(text: str | bytes) -> Any:
+    """Read JSON. NaN and Infinity, which it has not, and keys that replace each other are a ValueError as all else is.
+
+    Python's reader takes both.
+    """
+    return json.loads(text, parse_constant=_no_json, object_pairs_hook=_unique)
+
+
+def _no_json(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {twice!r} is there more than once")
+    return made

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import fitting
-from ._types import Case
+from ._types import NO_CC, Case
 from .figures import bounds, figure
 from .remarks import remarks
 from .stats import Interval, counted, mean_interval, seeded
@@ -157,7 +157,7 @@ def fairness(result: Result) -> list[str]:
         f"{index} ({label})" if len(found) > 1 else str(index) for index, label in dict.fromkeys((ends[0], ends[-1]))
     ]
     flows = [flow for outcome in result.outcomes for flow in outcome.summary["flows"]]
-    content = any(flow["cc"] == "none" or flow.get("unfinished") is not None for flow in flows)
+    content = any(flow["cc"] == NO_CC or flow.get("unfinished") is not None for flow in flows)
     little = "; calls and transfers that want little count as getting little" if content else ""
     return [f"Jain's index of all flows: {' to '.join(shown)}{little}."]
 

@@ -21,14 +21,17 @@ def written(key: str, value: object) -> str:
         case Real():  # numpy's, too
             return str(value)
         case str():
-            return json.dumps(value, ensure_ascii=False)
+            return _text(value)
         case list() | tuple():
             return f"[{', '.join(written(key, one) for one in value)}]"
         case Mapping():
-            pairs = (
-                f"{json.dumps(str(name), ensure_ascii=False)} = {written(key, one)}" for name, one in value.items()
-            )
+            pairs = (f"{_text(str(name))} = {written(key, one)}" for name, one in value.items())
             return f"{{{', '.join(pairs)}}}"
     raise SpecError(
         f"set: {key} is {value!r}, a {type(value).__name__}; a file has text, numbers, true or false, lists"
     )
+
+
+def _text(value: str) -> str:
+    """In quotes: JSON's escapes are TOML's, which wants one for DEL, too."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import NamedTuple
 
 from . import _engine
@@ -47,13 +48,18 @@ def milliseconds(text: str) -> float | None:
 
 def series_step(given: str | float) -> float:
     """Read a step such as `10ms` or `0.1 s`, in ms; a bare number is milliseconds."""
-    value = milliseconds(given) if isinstance(given, str) else float(given)
+    value = milliseconds(given) if isinstance(given, str) else _number(given)
     if value is None:
         raise SpecError(f"series step {given!r}: expected a time such as 10ms")
     (least, low), (most, high) = _engine.limits().series
     if not low <= value <= high:
         raise SpecError(f"series step {given!r}: allowed is {least} to {most}")
     return value
+
+
+def _number(given: object) -> float | None:
+    """A number as such, numpy's, too; True is none."""
+    return float(given) if not isinstance(given, bool) and isinstance(given, Real) else None
 
 
 def on_axis(texts: Sequence[str]) -> tuple[list[float], str] | None:

@@ -27,6 +27,11 @@ def rewrite(file, change):
     file.write_text("".join(json.dumps(change(line)) + "\n" for line in lines))
 
 
+def rewrite_meta(folder, parts):
+    file = folder / "meta.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | parts))
+
+
 def test_a_summary_that_cannot_be_read_is_told(folder):
     (folder / "summary.jsonl").unlink()
     (folder / "summary.jsonl").mkdir()  # root may read whatever is a file
@@ -42,6 +47,11 @@ def test_a_summary_that_cannot_be_read_is_told(folder):
         b"[1]",
         b"[" * 100_000,
         b'{"run": {"hash": "a", "repetition": "b", "tables": [], "record": {}}, "model": 1, "schema": 1}',
+        b'{"run": {"hash": "a", "repetition": 1e999, "tables": [], "record": {}}, "model": 1, "schema": 1}',
+        b'{"run": {"hash": "a", "repetition": 1, "tables": [5], "record": {}}, "model": 1, "schema": 1}',
+        b'{"run": {"hash": "a", "repetition": 1, "tables": [], "record": {"acks": 1}}, "model": 1, "schema": 1}',
+        b'{"run": {"hash": "a", "repetition": 1, "tables": [], "record": {}}, "model": [], "schema": 1}',
+        b'{"run": {"hash": "a", "repetition": 1, "tables": [], "record": {}}, "model": NaN, "schema": 1}',
         None,
     ],
 )
@@ -55,6 +65,16 @@ def test_a_line_that_is_none_is_told_with_its_number(folder, line):
     for use in (lambda: sj.load(folder), lambda: sj.run(LINE, set=SHORT, out=folder)):
         with pytest.raises(sj.SpecError, match=r"summary\.jsonl:1: not a line of results; remove that line"):
             use()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("text", 5), ("set", [["path.rtt", 1]]), ("classes", [5]), ("schema", []), ("failed", [["why", None, 1]])],
+)
+def test_a_meta_file_whose_parts_are_of_other_kinds_is_damaged(folder, key, value):
+    rewrite_meta(folder, {key: value, "failed": value if key == "failed" else []})
+    with pytest.raises(sj.SpecError, match=r"meta\.json: damaged, or of another program \(TypeError"):
+        repr(sj.load(folder))
 
 
 def test_runs_of_other_versions_are_named_with_the_cure(folder):

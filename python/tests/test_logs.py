@@ -422,6 +422,54 @@ def test_a_cut_log_gives_what_is_whole(written, tmp_path):
         assert read.cut and 10 < len(read.frame) < 200, kind
 
 
+@pytest.mark.parametrize(
+    ("results", "says"),
+    [
+        ('"a": [1, NaN]', "no JSON inside: NaN is no number of JSON"),
+        ('"a": [1, -Infinity]', "no JSON inside: -Infinity is no number of JSON"),
+        ('"a": [1, 1e999]', "series 'a' holds a number that is too large"),
+        ('"a": [1, 2], "a": [3, 4]', "no JSON inside: the key 'a' is there more than once"),
+        ('"\\ud800": [1, 2]', r"the name of series '.ud800' is no text"),
+    ],
+)
+def test_a_flent_result_holds_numbers_under_names_of_their_own(results, says, tmp_path):
+    path = tmp_path / "a.flent"
+    path.write_text(f'{{"version": 3, "x_values": [0, 1], "results": {{{results}}}}}')
+    with pytest.raises(sj.SpecError, match=says):
+        logs.read(path)
+
+
+@pytest.mark.parametrize("names", [("t_s", "t_s "), ("t_s ", "t_s"), ("a", "t_s")])
+def test_no_series_of_flents_is_taken_for_another_or_for_the_times(names, tmp_path):
+    path = tmp_path / "a.flent"
+    series = {name: [n, n + 1] for n, name in enumerate(names, 5)}
+    path.write_text(json.dumps({"version": 3, "x_values": [0, 1], "results": series}))
+    frame = flent.read(path).frame
+    assert frame["t_s"].to_list() == [0, 1] and frame.width == 3
+    assert [frame[:, n].to_list() for n in (1, 2)] == list(series.values())
+
+
+def test_a_diftr_log_has_its_columns_whatever_happened(written, tmp_path):
+    head, first, *_ = written["diftr"].read_text().splitlines()
+    path = tmp_path / "log"
+    schemas = []
+    for lines in ([first], []):
+        path.write_text("\n".join([head, *lines, f"disable_time_secs=1.0\tnum_events={len(lines)}", ""]))
+        schemas.append(logs.read(path).frame.schema)
+    assert schemas[0] == schemas[1] and {"link_name", "flow_name"} <= set(schemas[0])
+    fields = first.split(",")
+    fields[head.partition("columns=")[2].split("\t")[0].split(",").index("size")] = str(2**64 - 1)
+    path.write_text(f"{head}\n{','.join(fields)}\n")
+    with pytest.raises(sj.SpecError, match=f"a packet of {2**64 - 1} bytes; allowed are up to {2**32 - 1}"):
+        logs.read(path)
+
+
+def test_columns_of_web10g_do_not_replace_each_other(written, tmp_path):
+    (tmp_path / "log").write_text(written["web10g"].read_text().replace("SegsOut,", "CurCwnd,", 1))
+    with pytest.raises(sj.SpecError, match="line 1: a log of web10g with CurCwnd more than once"):
+        logs.read(tmp_path / "log")
+
+
 def test_errors_say_where(tmp_path):
     path = tmp_path / "log"
     path.write_text(

@@ -194,6 +194,45 @@ def test_ipv6_and_its_extension_headers(tmp_path):
     assert np.allclose(trip.rtt / 1e6, 50, atol=1e-3) and np.allclose(trip.beyond / 1e6, 5, atol=1e-3)
 
 
+def stamped(ticks: int, resolution: int, offset: int = 0) -> bytes:
+    """A pcapng file of one empty packet."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        size = len(body) + 12
+        return struct.pack("<II", kind, size) + body + struct.pack("<I", size)
+
+    section = block(pcap.SECTION, b"\x4d\x3c\x2b\x1a" + struct.pack("<HHq", 1, 0, -1))
+    options = struct.pack("<HHB3xHHqHH", 9, 1, resolution, 14, 8, offset, 0, 0)
+    interface = block(pcap.INTERFACE, struct.pack("<HHI", 101, 0, 65_535) + options)
+    return section + interface + block(pcap.PACKET, struct.pack("<IIIII", 0, ticks >> 32, ticks & 0xFFFF_FFFF, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("ticks", "resolution", "offset", "nanos"),
+    [
+        (1_700_000_000, 0, 0, 1_700_000_000 * 10**9),
+        (1_700_000_000 << 8 | 1, 0x88, 0, 1_700_000_000 * 10**9 + 3_906_250),
+        (5_000_000, 6, 1_700_000_000, 1_700_000_005 * 10**9),
+        (6 * 10**9, 0, -5 * 10**9, None),
+        (4 * 10**9 + 7, 0, -4 * 10**9, 7 * 10**9),
+        (10**13, 12, 0, 10**10),
+        (2**64 - 1, 0, 0, None),
+        (2**64 - 1, 9, 0, None),
+        (2**63, 0x80, 0, None),
+        (5_000_000_000, 0, 0, None),
+        (1, 6, -7, None),
+        (1, 6, 2**62, None),
+    ],
+)
+def test_time_stamps_that_64_bits_of_nanoseconds_cannot_hold_are_refused(ticks, resolution, offset, nanos):
+    raw, path = stamped(ticks, resolution, offset), Path("stamped.pcapng")
+    if nanos is not None:
+        assert pcap.parse(raw, path).time.tolist() == [nanos]
+        return
+    with pytest.raises(sj.SpecError, match=r"stamped\.pcapng: a packet at .* s; allowed is 0 to 4294967296 s: damaged"):
+        pcap.parse(raw, path)
+
+
 def test_spp_on_the_command_line(sojourn, captured):
     done = sojourn("spp", f"{captured}#sender", f"{captured}#receiver")
     assert done.returncode == 0 and "10.128.0.1:5001" in done.stdout and "matched" in done.stderr

@@ -13,7 +13,7 @@ import synthetic
 import sojourn as sj
 from sojourn import plot
 from sojourn.errors import NotRecorded, SojournError, SpecError
-from sojourn.plot import data, style
+from sojourn.plot import data, options, style
 from sojourn.result import Result
 
 CALL = """
@@ -114,3 +114,8 @@ def test_as_many_labels_as_cases_for_one_case_too(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="2 labels for 1 case"):
         plot.draw("cdf", synthetic.result(), tmp_path / "a.svg", labels="a,b")
     assert not list(tmp_path.iterdir())
+
+
+def test_an_option_that_nests_without_end_is_text() -> None:
+    deep = "[" * 100_000
+    assert options.read(deep) == deep

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 import sojourn as sj
+from sojourn._types import NO_CC
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "python_cc.py"
 SHORT = {"run.duration": "8 s"}
@@ -41,9 +42,22 @@ def test_an_exception_of_a_class_is_a_failed_run():
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_a_class_takes_the_name_of_none_that_is_there():
-    with pytest.raises(sj.SpecError, match=r"'cubic' is one of sojourn's own; .* my_cubic"):
-        sj.run("5Mbit/s 40ms 1BDP fifo: cubic", algorithms={"cubic": Broken}, set=SHORT)
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("cubic", r"'cubic' is one of sojourn's own; .* my_cubic"),
+        ("none", r"'none' is what results call datagrams, which have none; .* my_none"),
+        (5, r"algorithms: 5 is no name; give text, such as algorithms=\{'mine': Mine\}"),
+    ],
+)
+def test_a_class_takes_a_name_that_is_not_there(name, says):
+    with pytest.raises(sj.SpecError, match=says):
+        sj.run(f"5Mbit/s 40ms 1BDP fifo: {name}", algorithms={name: Broken}, set=SHORT)
+
+
+def test_what_results_call_datagrams_is_what_the_core_calls_them():
+    (flow,) = sj.check("5Mbit/s 40ms 1BDP fifo: cbr(rate=1Mbit/s)").cases[0].flows
+    assert flow["cc"] == NO_CC
 
 
 @pytest.mark.parametrize(

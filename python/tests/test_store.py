@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -238,8 +239,31 @@ def test_load_finds_the_only_result_and_names_several(sweep_file, tmp_path):
         sj.load(tmp_path / "runs")
     with pytest.raises(sj.SpecError, match="no such"):
         sj.load(tmp_path / "nowhere")
+    with pytest.raises(sj.SpecError, match="cannot be read"):
+        sj.load(tmp_path / ("x" * 5000))
     with pytest.raises(sj.SpecError, match="an experiment, where the results of one are wanted"):
         sj.load(sweep_file.parent / "two-rates.toml")
+
+
+def test_load_looks_as_deep_as_suites_lie_and_no_deeper(tmp_path):
+    sj.run("2Mbit/s 20ms 1BDP fifo: newreno", set=SHORT, out=tmp_path / "a" / "runs" / "suite" / "s" / "one" / "x")
+    assert len(sj.load(tmp_path / "a" / "runs")) == 1
+    with pytest.raises(sj.SpecError, match="no results in it, nor in folders up to 4 below it"):
+        sj.load(tmp_path / "a")
+
+
+def test_load_passes_over_folders_that_vanish(tmp_path, monkeypatch):
+    sj.run("2Mbit/s 20ms 1BDP fifo: newreno", set=SHORT, out=tmp_path / "runs" / "one")
+    (tmp_path / "runs" / "two").mkdir()
+    listed = os.scandir
+
+    def vanished(path):
+        if Path(path).name == "two":
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", vanished)
+    assert len(sj.load(tmp_path / "runs")) == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no flock")

@@ -7,7 +7,7 @@ import pytest
 from conftest import ENDLESS
 
 import sojourn as sj
-from sojourn import _engine, sweep
+from sojourn import _engine, sweep, units
 from sojourn.cluster import cluster
 from sojourn.pool import Task
 from sojourn.sweep import QUICK_CASES, choose, spread
@@ -223,8 +223,34 @@ def test_what_is_no_whole_number_is_refused(option, value):
 
 @pytest.mark.parametrize(
     ("settings", "words"),
-    [("path.rtt=80ms", "expected keys with their values"), ({"path.rtt": None}, "path.rtt is None, a NoneType")],
+    [
+        ("path.rtt=80ms", "expected keys with their values"),
+        ({"path.rtt": None}, "path.rtt is None, a NoneType"),
+        ({1: "x"}, "set: the key 1 is no text; keys are those of the file, such as 'path.rtt'"),
+        ({"path.rtt": "\udcff"}, r"'.udcff': not UTF-8 \(character 1: '.udcff'\)"),
+    ],
 )
 def test_what_no_file_can_have_is_refused(settings, words):
     with pytest.raises(sj.SpecError, match=words):
         sj.run("5Mbit/s 20ms 1BDP fifo: cubic", set=settings)
+
+
+@pytest.mark.parametrize("option", ["quick", "events", "acks", "diftr", "fresh"])
+@pytest.mark.parametrize("value", [1, 0, None, "yes"])
+def test_what_is_neither_true_nor_false_is_refused(option, value, tmp_path):
+    with pytest.raises(sj.SpecError, match=f"^{option}={value!r}: expected True or False$"):
+        sj.run("5Mbit/s 20ms 1BDP fifo: cubic", out=tmp_path / "out", **{option: value})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("step", [True, [10], None, "soon"])
+def test_what_is_no_step_is_refused(step):
+    with pytest.raises(sj.SpecError, match=r"series step .*: expected a time such as 10ms"):
+        units.series_step(step)
+
+
+def test_a_command_line_that_is_no_text_is_refused(sojourn):
+    line = "5Mbit/s 20ms 1BDP fifo: cubic"
+    for words in ((f"{line}\udcff",), (line, "--set", "path.rtt=\udcff")):
+        done = sojourn("run", *words)
+        assert done.returncode == 2 and "not UTF-8 (character " in done.stderr

@@ -110,6 +110,12 @@ def test_a_configuration_is_run_in_one_step(tmp_path, capsys):
     assert "note: start_ping 3" in capsys.readouterr().err
 
 
+def test_a_name_of_any_letters_is_a_title(tmp_path):
+    path = tmp_path / "\N{ROCKET}\x7f.py"
+    path.write_text(CONFIG)
+    assert check(sj.api.prepare(path)).title == "\N{ROCKET}\x7f.py, from TEACUP"
+
+
 def test_nothing_is_executed(tmp_path):
     mark = tmp_path / "executed"
     read(
@@ -129,6 +135,16 @@ def test_nothing_is_executed(tmp_path):
         ("'delays': (", "'delay': (", "TPCONF_parameter_list: 'delays' is not in it"),
         ("TPCONF_traffic_gens = traffic", "TPCONF_traffic_gens = made()", "no TPCONF_traffic_gens, or none that"),
         ("= traffic\n", "= 7\n", "TPCONF_traffic_gens: a list of tuples of 3 is wanted"),
+        ("(['V_delay'],", "([['V_delay']],", "TPCONF_parameter_list: 'delays': its variables are .* such as"),
+        ("(['V_delay'],", "([5, 6],", r"TPCONF_parameter_list: 'delays': its variables are \[5, 6\]; a list of names"),
+        ("= ['delays',", "= [['delays'],", "TPCONF_vary_parameters: a list of names is wanted"),
+        ("'8mbit', '1mbit'", "'8.1.2mbit', '1mbit'", "TPCONF_bandwidths: '8.1.2mbit' is no rate"),
+        ("'V_bsize': 100", f"'V_bsize': '{'9' * 5000}'", "TPCONF_buffer_sizes: '9"),
+        ("httperf_dash, client='near', server='far', rate=500", "httperf, client='near', server='far', calls='0'",
+         "TPCONF_traffic_gens: task 5, start_httperf: .* no calls"),
+        ("period=10,", "period=1e-320,", "TPCONF_traffic_gens: 1e-320 is no number from 0 on"),
+        ("'V_bsize': 100", f"'V_bsize': {'9' * 4000} * {'9' * 4000}", "TPCONF_router_queues: .*V_loss is not known"),
+        ("('10.0', '2',", "('10.0', '1',", "TPCONF_traffic_gens: 2 tasks have the number '1'; each needs its own"),
         ("import sys,", "import sys;;", r"\.py: not a TEACUP .* \(Python syntax error in line 2: invalid syntax\)"),
     ],
 )  # fmt: skip

@@ -43,6 +43,7 @@ def test_a_mix_is_read():
         ("cubic sideways", "allowed are down, up, both and ecn"),
         ("cubic, , voip", "'' is no entry"),
         ("0 cubic", "leave the entry out"),
+        ("9" * 5000 + " cubic", "is no entry; a count if it is not one"),
         ("voip ecn", "leave ecn out"),
         ("cubic up down", "up and down; allowed is one of them: up, down, or both for both ways"),
         ("voip both up", "both and up; allowed is one of them"),
@@ -53,6 +54,11 @@ def test_a_wrong_mix_is_told_what_is_allowed(mix, says):
     with pytest.raises(SpecError, match="--mix") as error:
         parse(mix)
     assert says in str(error.value)
+
+
+def test_no_repetitions_are_not_the_usual_number_of_them():
+    with pytest.raises(SpecError, match="repeat 0: allowed is 1 to"):
+        ask(scene.Question("10 Mbit/s", "20 ms", "cubic", queues=("fifo",)), quick=True, repeat=0)
 
 
 def test_flows_are_named_apart():
@@ -149,6 +155,8 @@ def test_of_one_run_each_none_is_told_apart_from_the_cheapest(runs, tied):
         ({"voip": 1.0}, "nothing in the mix has it; there are delay, loss"),
         ({"delay": -1.0}, "zero or more"),
         ({"delay": 0.0}, "all weights are zero"),
+        ({"delay": "1"}, "weights: 'delay': '1' is no figure with a number, such as 'voip': 2"),
+        ({5: 1.0}, "weights: 5: 1.0 is no figure"),
     ],
 )
 def test_wrong_weights_are_refused(weights, says):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 VERSION = "1"
+#: Bytes of a packet, of which the table holds no more.
+LARGEST = 2**32 - 1
 #: Columns that every log has; what queues show of their inner state follows.
 WHOLE = ("link", "flow", "way", "size", "packets", "bytes")
 ALWAYS = ("time_s", "event", *WHOLE, "sojourn_ms")
@@ -58,15 +60,18 @@ def read(path: Path, text: str) -> tuple[pl.DataFrame, bool]:
     types: Mapping[str, type[pl.DataType]] = {
         name: pl.String if name == "event" else pl.UInt64 if name in WHOLE else pl.Float64 for name in columns
     }
-    if not lines:
-        return pl.DataFrame(schema=types), end is None
+    frame = pl.DataFrame(schema=types)
     try:
-        frame = pl.read_csv(
-            io.StringIO("\n".join(lines)), has_header=False, new_columns=columns, quote_char=None,
-            schema_overrides=list(types.values()),
-        )  # fmt: skip
+        if lines:
+            frame = pl.read_csv(
+                io.StringIO("\n".join(lines)), has_header=False, new_columns=columns, quote_char=None,
+                schema_overrides=list(types.values()),
+            )  # fmt: skip
     except (pl.exceptions.PolarsError, ValueError) as error:
         raise SpecError(f"{path}: a field is no number: {str(error).splitlines()[0][:200]}") from None
+    large = frame.filter(pl.col("size") > LARGEST)["size"]
+    if len(large):  # sums of such would wrap
+        raise SpecError(f"{path}: a packet of {large[0]} bytes; allowed are up to {LARGEST}")
     names = {"link": said.get("links", "").split(","), "flow": said.get("flows", "").split(",")}
     return frame.with_columns(
         pl.col(key).replace_strict(dict(enumerate(known)), default=None, return_dtype=pl.String).alias(f"{key}_name")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from .. import _engine
 from .._engine import StopFlag
-from .._types import Case, Experiment, Record
+from .._types import NO_CC, Case, Experiment, Record
 from ..errors import RunError, SpecError
 from ..picking import listed, pick
 from ..result import Outcome, Result
@@ -284,7 +284,7 @@ def _without_state(outcome: Outcome, case: Case, picked: Sequence[int]) -> dict[
     """Of these flows of a run on Linux those that recorded no connection's state, and why."""
     from .sockets import telling
 
-    datagrams = {i for i in picked if case.flows[i]["cc"] == "none"}
+    datagrams = {i for i in picked if case.flows[i]["cc"] == NO_CC}
     out = dict.fromkeys(set(picked) - telling(outcome), UNSAMPLED if outcome.frame("flows") is None else UNSEEN)
     out |= dict.fromkeys(datagrams, DATAGRAMS)
     out |= dict.fromkeys(_of_connections(outcome) & set(picked), CONNECTIONS)

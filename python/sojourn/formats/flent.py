@@ -17,8 +17,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from .._types import NO_CC
 from ..errors import SpecError
-from ..reading import content
+from ..reading import content, from_json
 from ..schedule import base_rtt, before
 from .unpacking import unpacked
 
@@ -115,12 +116,12 @@ def _called(case: Case, picked: Sequence[int]) -> dict[int, str]:
     are datagrams.
     """
     ways = {i: "upload" if _upwards(case, i) else "download" for i in picked}
-    tcp = {way for i, way in ways.items() if case.flows[i]["cc"] != "none"}
+    tcp = {way for i, way in ways.items() if case.flows[i]["cc"] != NO_CC}
     counts: dict[str, int] = {}
     called = {}
     for i, way in ways.items():
         # Where streams go both ways, Flent's test says of each that it is best effort.
-        kind = f"{_UDP} {way}" if case.flows[i]["cc"] == "none" else f"TCP {way}{' BE' if len(tcp) > 1 else ''}"
+        kind = f"{_UDP} {way}" if case.flows[i]["cc"] == NO_CC else f"TCP {way}{' BE' if len(tcp) > 1 else ''}"
         counts[kind] = counts.get(kind, 0) + 1
         called[i] = f"{kind}::{counts[kind]}"
     return called
@@ -207,7 +208,7 @@ def parsed(path: Path, raw: bytes) -> Series:
     import polars as pl
 
     try:
-        data = json.loads(raw)
+        data = from_json(raw)
     except (ValueError, RecursionError) as error:
         raise SpecError(f"{path}: no JSON inside: {str(error)[:200]}") from None
     if not isinstance(data, dict):
@@ -220,7 +221,12 @@ def parsed(path: Path, raw: bytes) -> Series:
         raise SpecError(f"{path}: no x_values and results in it, as a Flent result has")
     columns = {"t_s": _numbers(path, "x_values", times, len(times))}
     for name, values in results.items():
-        columns["t_s " if name == "t_s" else str(name)] = _numbers(path, str(name), values, len(times))
+        if name != name.encode(errors="ignore").decode():  # half of a pair of JSON's escapes
+            raise SpecError(f"{path}: the name of series {name!r} is no text")
+        called = name
+        while called in columns:  # a series may be called as the times are, or as that one is then
+            called += " "
+        columns[called] = _numbers(path, name, values, len(times))
     metadata = data.get("metadata")
     frame = pl.DataFrame({name: pl.Series(values, dtype=pl.Float64) for name, values in columns.items()})
     return Series(frame, metadata if isinstance(metadata, dict) else {})
@@ -234,7 +240,10 @@ def _numbers(path: Path, name: str, values: Any, length: int) -> list[float | No
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
             raise SpecError(f"{path}: series {name!r} holds {str(value)[:40]!r}, which is no number")
         try:
-            made.append(None if value is None else float(value))
+            number = None if value is None else float(value)
         except OverflowError:
-            raise SpecError(f"{path}: series {name!r} holds a number that is too large") from None
+            number = math.inf
+        if number is not None and math.isinf(number):  # 1e999 is a number to JSON
+            raise SpecError(f"{path}: series {name!r} holds a number that is too large")
+        made.append(number)
     return made

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -235,9 +236,11 @@ def _siftr(path: Path, text: str) -> Log:
 def _web10g(path: Path, text: str) -> Log:
     head, _, rest = text.partition("\n")
     names = head.strip().split(",")
-    at = {name: names.index(name) for name in names}
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise SpecError(f"{path}, line 1: a log of web10g with {', '.join(twice[:9])} more than once")
     needed = [*WEB10G_HEAD[:6], "SmoothedRTT", "CurCwnd", "CurSsthresh", "CurRwinSent"]
-    missing = [name for name in needed if name not in at]
+    missing = [name for name in needed if name not in names]
     if missing:
         raise SpecError(f"{path}, line 1: a log of web10g without {', '.join(missing)}")
 

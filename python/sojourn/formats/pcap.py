@@ -24,6 +24,8 @@ Bytes: TypeAlias = NDArray[np.uint8]
 MARGIN = 4096
 # libpcap refuses longer packets (MAXIMUM_SNAPLEN); a larger figure means that the file is damaged.
 LONGEST = 262_144
+#: Seconds that classic pcap can say. Differences of such times, and differences of these, fit 64 bits of nanoseconds.
+LATEST_S = 2**32
 
 # Magic number -> byte order, nanoseconds per tick of the fraction.
 CLASSIC = {
@@ -212,19 +214,25 @@ def _packets(
 
 
 def _nanos(ticks: NDArray[np.uint64], interface: Interface, path: Path) -> Ints:
-    digits = interface.resolution & 0x7F
-    if interface.resolution & 0x80:  # powers of two
-        if digits > 63:
-            raise SpecError(f"{path}: time stamps of 2^-{digits} s cannot be read")
+    digits, base = interface.resolution & 0x7F, 2 if interface.resolution & 0x80 else 10
+    if digits > (63 if base == 2 else 28):
+        raise SpecError(f"{path}: time stamps of {base}^-{digits} s cannot be read")
+    # As floats, which are near enough to tell and do not wrap.
+    told = ticks.astype(np.float64) / float(base) ** digits + interface.offset_s
+    wrong = (told < 0) | (told >= LATEST_S)
+    if wrong.any() or abs(interface.offset_s) >= LATEST_S:
+        raise SpecError(
+            f"{path}: a packet at {told[int(np.argmax(wrong))]:.9g} s, in time stamps of {base}^-{digits} s with an "
+            f"offset of {interface.offset_s} s; allowed is 0 to {LATEST_S} s: damaged, or if_tsresol is wrong"
+        )
+    if base == 2:
         seconds = (ticks >> np.uint64(digits)).astype(np.int64)
         part = (ticks & np.uint64((1 << digits) - 1)).astype(np.float64) / 2.0**digits
         nanos = seconds * 1_000_000_000 + np.rint(part * 1e9).astype(np.int64)
     elif digits <= 9:
         nanos = ticks.astype(np.int64) * 10 ** (9 - digits)
-    elif digits <= 28:
-        nanos = (ticks // np.uint64(10 ** (digits - 9))).astype(np.int64)
     else:
-        raise SpecError(f"{path}: time stamps of 10^-{digits} s cannot be read")
+        nanos = (ticks // np.uint64(10 ** (digits - 9))).astype(np.int64)
     return nanos + interface.offset_s * 1_000_000_000
 
 
@@ -243,8 +251,6 @@ def _interface(raw: bytes, at: int, size: int, order: str) -> Interface:
             resolution = value[0]
         elif code == 14 and len(value) == 8:
             offset = struct.unpack(order + "q", value)[0]
-            # Beyond what nanoseconds in 64 bits can hold it is nonsense.
-            offset = offset if abs(offset) < 4_000_000_000 else 0
         place += 4 + (length + 3) // 4 * 4
     return Interface(name, link, resolution, offset)
 

@@ -5,6 +5,7 @@ listed.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..stats import counted
+from ..toml import written
 from . import qdisc
 from .tpconf import Config, Settings, amount, arguments, assigned, varied
 
@@ -80,6 +82,9 @@ def _experiment(config: Config, names: Mapping[str, Any], left: list[str]) -> di
         for start, number, text in config.rows(variable, 3)
     ]
     flows: list[dict[str, Any]] = []
+    for number, times in Counter(say.number for *_, say in tasks).items():
+        if times > 1:  # flows are called by it
+            raise config.wrong(variable, f"{times} tasks have the number {number!r}; each needs its own")
     for start, task, say in tasks:
         made = _flow(config, names, left, start, task, say)
         flows += made
@@ -203,8 +208,8 @@ def _pages(config: Config, names: Mapping[str, Any], left: list[str], say: Setti
     calls = amount(config, variable, say.get("calls", 1) or 1)
     size = amount(config, variable, say.get("response_size", 1) or 1)
     client, server = (str(say.get(key, "")) for key in ("client", "server"))
-    if not client or not server or not sessions:
-        raise config.wrong(variable, f"task {say.number}, start_httperf: no client, no server, or no rate")
+    if not client or not server or not sessions or not calls:
+        raise config.wrong(variable, f"task {say.number}, start_httperf: no client, no server, no rate, or no calls")
     left.append(
         f"start_httperf {say.number}: one connection that asks for {size:g} kB, and {1 / (sessions * calls):g} s "
         "after it is there (on average) again; files of sessions are not read"
@@ -218,7 +223,7 @@ def _algorithm(config: Config, names: Mapping[str, Any], host: str, own: str) ->
     there = config.by_host("TPCONF_host_TCP_algos", host) or ["default"]
     if not isinstance(there, list):
         raise config.wrong("TPCONF_host_TCP_algos", f"{host}: a list of algorithms is wanted")
-    if match := re.fullmatch(r"host(\d+)", name):
+    if match := re.fullmatch(r"host([0-9]{1,9})", name):
         number = int(match[1])
         name = str(there[number if number < len(there) else 0])
     if name == "default":
@@ -261,7 +266,9 @@ def _within(config: Config, host: str, network: Any) -> bool:
 
 
 def _rate(config: Config, value: Any, times: float = 1.0) -> str:
-    match = re.fullmatch(r"([0-9.]+)\s*([kmg]?)(?:bits?/s|bits?|bps|)", str(value).strip(), re.IGNORECASE)
+    match = re.fullmatch(
+        r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kmg]?)(?:bits?/s|bits?|bps|)", str(value).strip(), re.IGNORECASE
+    )
     if not match:
         raise config.wrong("TPCONF_bandwidths", f"{value!r} is no rate such as 8mbit")
     return f"{float(match[1]) * times:.9g}{match[2].upper().replace('K', 'k')}bit/s"
@@ -293,7 +300,7 @@ def _in_bytes(pipe: Settings) -> bool:
 
 
 def _buffer(config: Config, value: Any, in_bytes: bool) -> str:
-    match = re.fullmatch(r"(\d+)\s*(k?)(bytes)?", str(value).strip(), re.IGNORECASE)
+    match = re.fullmatch(r"([0-9]{1,15})\s*(k?)(bytes)?", str(value).strip(), re.IGNORECASE)
     if not match:
         raise config.wrong("TPCONF_buffer_sizes", f"{value!r} is no number of packets, nor of bytes such as 4Kbytes")
     if in_bytes:
@@ -308,22 +315,20 @@ def _toml(
     zips: Sequence[Mapping[str, list[str]]],
     runs: Any,
 ) -> str:
-    import json
-
     def plain(key: str, value: str) -> str:
         leaf = key.rsplit(".", 1)[1]
-        return value if leaf in ("ecn", "count") else json.dumps(value)
+        return value if leaf in ("ecn", "count") else written(key, value)
 
-    lines = ["format = 1", f"title = {json.dumps(path.name + ', from TEACUP')}"]
+    lines = ["format = 1", f"title = {written('title', path.name + ', from TEACUP')}"]
     for place in dict.fromkeys(key.rpartition(".")[0] for key in keys if not key.startswith("run.")):
         kind, _, name = place.partition(".")
-        lines += ["", f"[[{kind}]]", f"name = {json.dumps(name)}"] if name else ["", f"[{kind}]"]
+        lines += ["", f"[[{kind}]]", f"name = {written('name', name)}"] if name else ["", f"[{kind}]"]
         start = f"{place}."
         lines += [f"{key[len(start) :]} = {plain(key, value)}" for key, value in keys.items() if key.startswith(start)]
-    count = runs if isinstance(runs, int) and runs > 0 else 1
-    lines += ["", "[run]", f"duration = {json.dumps(keys['run.duration'])}", f"repeat = {count}"]
+    count = int(runs) if isinstance(runs, int) and runs > 0 else 1
+    lines += ["", "[run]", f"duration = {plain('run.duration', keys['run.duration'])}", f"repeat = {count}"]
     for title, columns in (("[sweep]", sweep), *(("[[sweep.zip]]", zip_) for zip_ in zips)):
         if columns:
             lines += ["", title]
-            lines += [f"{json.dumps(k)} = [{', '.join(plain(k, v) for v in values)}]" for k, values in columns.items()]
+            lines += [f"{written(k, k)} = [{', '.join(plain(k, v) for v in values)}]" for k, values in columns.items()]
     return "\n".join(lines) + "\n"

@@ -149,7 +149,10 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
             both = isinstance(left, (int, float)) and isinstance(right, (int, float))
             if not both and (not isinstance(node.op, ast.Add) or len(left) + len(right) > 100_000):
                 raise ValueError("is no sum of texts or lists of a sensible length")
-            return _OPERATIONS[type(node.op)](left, right)
+            made = _OPERATIONS[type(node.op)](left, right)
+            if isinstance(made, int) and abs(made) > 10**18:
+                raise ValueError("is larger than any setting")  # Python refuses to write out what grows without end
+            return made
         case ast.Call(func=ast.Name(id="range"), args=[one]):
             count = int(_value(one, names))
             if count > 1_000_000:
@@ -169,28 +172,35 @@ def varied(config: Config) -> list[tuple[str, list[dict[str, Any]]]]:
     made = []
     parameters = config.values.get("TPCONF_parameter_list", {})
     names = config.values.get("TPCONF_vary_parameters", [])
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    if not _texts(names):
         raise config.wrong("TPCONF_vary_parameters", "a list of names is wanted")
     for name in names:
         entry = parameters.get(name) if isinstance(parameters, dict) else None
-        if not (
-            isinstance(entry, tuple)
-            and len(entry) == 4
-            and isinstance(entry[0], list)
-            and isinstance(entry[2], list)
-            and entry[2]
-        ):
+        if not isinstance(entry, tuple) or len(entry) != 4 or not isinstance(entry[2], list) or not entry[2]:
             raise config.wrong("TPCONF_parameter_list", f"{name!r} is not in it as (variables, names, values, more)")
-        if entry[0] == ["V_runs"]:
+        variables, _, values, more = entry
+        if not _texts(variables):
+            raise config.wrong(
+                "TPCONF_parameter_list",
+                f"{name!r}: its variables are {variables!r}; a list of names is wanted, such as ['V_delay']",
+            )
+        if variables == ["V_runs"]:
             continue
         rows = []
-        for value in entry[2]:
+        for value in values:
             parts = value if isinstance(value, (tuple, list)) else (value,)
-            if len(parts) != len(entry[0]):
-                raise config.wrong("TPCONF_parameter_list", f"{name!r}: {value!r} is no value of {', '.join(entry[0])}")
-            rows.append({**dict(zip(entry[0], parts, strict=True)), **(entry[3] if isinstance(entry[3], dict) else {})})
+            if len(parts) != len(variables):
+                raise config.wrong(
+                    "TPCONF_parameter_list", f"{name!r}: {value!r} is no value of {', '.join(variables)}"
+                )
+            rows.append({**dict(zip(variables, parts, strict=True)), **(more if isinstance(more, dict) else {})})
         made.append((name, rows))
     return made
+
+
+def _texts(value: Any) -> bool:
+    """Whether it is a list of texts."""
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def arguments(config: Config, variable: str, number: Any, text: Any, names: Mapping[str, Any]) -> tuple[str, Settings]:
@@ -210,6 +220,7 @@ def amount(config: Config, variable: str, value: Any) -> float:
         number = float(re.sub(r"(?<=\d)ms$", "", str(value)))
     except ValueError:
         number = float("nan")
-    if not 0 <= number < 1e9:
+    # What is so near to nothing would be a division by it.
+    if not (number == 0 or 1e-9 <= number < 1e9):
         raise config.wrong(variable, f"{value!r} is no number from 0 on")
     return number

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import _engine
-from .._types import Case, Experiment, Kept, KernelFlow, KernelHosts, Plan, Raw, Record
+from .._types import NO_CC, Case, Experiment, Kept, KernelFlow, KernelHosts, Plan, Raw, Record
 from ..errors import RunError, SpecError
 from ..pool import Task
 from . import build
@@ -81,7 +81,7 @@ def brought(cc: str) -> bool:
 def untold(plan: Plan, record: Record) -> str:
     """What to say where ACKs are asked of the kernel's own code, which tells of none; empty where it is not."""
     names = dict.fromkeys(str(flow["cc"]) for case in plan.cases for flow in case.flows)
-    silent = [cc for cc in names if cc not in ("", "none") and not brought(cc)]
+    silent = [cc for cc in names if cc not in ("", NO_CC) and not brought(cc)]
     if not (record.acks and silent):
         return ""
     return (
@@ -96,7 +96,7 @@ def possible(cc: str) -> None:
         build.parameters(cc)
         build.known_kernel()
         build.need("bpftool")
-    elif cc not in ("", "none"):
+    elif cc not in ("", NO_CC):
         kernel_name(cc)
 
 

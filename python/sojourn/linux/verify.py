@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from .._types import Case, Experiment, Record
+from .._types import NO_CC, Case, Experiment, Record
 from ..errors import RunError
 from ..fitting import Column, fitted
 from ..remarks import of_kernel
@@ -270,7 +270,7 @@ def _rows(case: Case, sim: Result, linux: Result) -> Iterator[Row]:
 
         if len(case.flows) > 1:
             yield Row(SHARE, name, *told(lambda s: 100.0 * s["share"]))
-        if flow["cc"] in ("", "none"):
+        if flow["cc"] in ("", NO_CC):
             continue
         windows = _aligned(both, "flows", f, "cwnd_bytes", 1 / float(flow["mss"]))
         if windows:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._types import Case
+from .._types import NO_CC, Case
 from ..errors import NotRecorded, SpecError
 from ..figures import value
 from ..result import Outcome, Result
@@ -266,10 +266,10 @@ def while_heard(rtt: Floats, in_flight: Floats) -> Floats:
 def flow_label(flow: Mapping[str, Any]) -> str:
     """A flow's name, with its congestion control where the name does not say it."""
     name, cc = str(flow["name"]), short_spec(flow["cc"])
-    said = cc == "none" or re.fullmatch(re.escape(cc) + r"(-\d+)?", name)
+    said = cc == NO_CC or re.fullmatch(re.escape(cc) + r"(-\d+)?", name)
     return legible(name if said else f"{name}: {cc}")
 
 
 def kind_of(flow: Mapping[str, Any]) -> str:
     """A flow's congestion control, or what it is without one."""
-    return "datagrams" if flow["cc"] == "none" else legible(short_spec(flow["cc"]))
+    return "datagrams" if flow["cc"] == NO_CC else legible(short_spec(flow["cc"]))

@@ -15,7 +15,7 @@ def read(text: str) -> Any:
     """An option from its text: a number, true or false, a list, or else text."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

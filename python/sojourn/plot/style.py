@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .._types import NO_CC
 from ..errors import SpecError
 from ..writing import replacing
 
@@ -37,7 +38,7 @@ KNOWN_CC = {
     "newreno": (PURPLE, "D"),
     "vegas": (ORANGE, "v"),
     "bbr": (SKY, "P"),
-    "none": ("#8D6E63", "X"),  # datagrams
+    NO_CC: ("#8D6E63", "X"),
 }
 KNOWN_QUEUE: dict[str, Any] = {
     "fifo": "solid",

@@ -151,7 +151,7 @@ def ask(
     named = scene.names(question.entries)
     plan = scene.plan(question)
     objective.weights(weights or {}, tuple(provided(question.entries)))  # a mistake in them before anything runs
-    times = repeat or (QUICK_REPEAT if quick else REPEAT)
+    times = (QUICK_REPEAT if quick else REPEAT) if repeat is None else repeat
     made = Experiment(plan.toml, scene.FILE)  # its title says already what was asked
     if runner is None:
         from ..api import run

@@ -33,7 +33,7 @@ WEB = "think=1s"
 
 _WORDS = {"down": DOWN, "up": UP, "both": BOTH}
 _ENTRY = re.compile(
-    r"(?:(?P<count>[0-9]+)\s*[x×]?\s*)?(?P<name>[A-Za-z][\w-]*)\s*(?P<settings>\(.*\))?(?P<rest>[^()]*)"
+    r"(?:(?P<count>[0-9]{1,20})\s*[x×]?\s*)?(?P<name>[A-Za-z][\w-]*)\s*(?P<settings>\(.*\))?(?P<rest>[^()]*)"
 )
 LIKE = 'as in "4 cubic, 2 cubic up, voip, web, game"'
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from numbers import Real
 
 from ..errors import SpecError
 from ..stats import Interval, mean_interval, paired_difference
@@ -73,6 +74,8 @@ def weights(given: Mapping[str, float], there: Sequence[str]) -> dict[str, float
     """
     known = [term.key for term in TERMS]
     for key, weight in given.items():
+        if not isinstance(key, str) or not _is_number(weight):
+            raise SpecError(f"weights: {key!r}: {weight!r} is no figure with a number, such as 'voip': 2")
         if key not in known:
             near = get_close_matches(key, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
@@ -88,6 +91,11 @@ def weights(given: Mapping[str, float], there: Sequence[str]) -> dict[str, float
     if not any(settled.values()):
         raise SpecError("--weight: all weights are zero, so no queue is better than another; give one that is not")
     return settled
+
+
+def _is_number(given: object) -> bool:
+    """Whether it is one, numpy's, too."""
+    return isinstance(given, Real)
 
 
 def formula(settled: Mapping[str, float]) -> str:
