@@ -128,8 +128,9 @@ def watch(
 
     from .linux.kernel import loaded
     from .linux.ring import Ring, event, is_event
+    from .writing import TAPE
 
-    target("--tape", tape)
+    target("--tape", tape, kind=TAPE)
     ring = Ring(name)
     if tape and not any(row.name == name and row.records_acks for row in loaded()):
         raise SpecError(f"{name} was loaded without --record-acks")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import writing
 from ..errors import SpecError
 from .choose import room
 from .options import checked
@@ -49,7 +50,9 @@ def draw(
     from . import data, style
     from .series import subject
 
-    path = check(kind, out)
+    path = Path(out)
+    check(kind)
+    writing.ending("", path, writing.PICTURE)
     cases = data.shown(result, _labels(options), only)
     room(kind, len(cases))
     with style.styled():
@@ -58,16 +61,12 @@ def draw(
         return style.save(fig, path, data.title_of(cases), data.footer(drawn))
 
 
-def check(kind: str, out: str | Path, options: Mapping[str, Any] | None = None) -> Path:
-    """Refuses an unknown kind of plot, ending of a file or option, so that nothing is run for it."""
-    path = Path(out)
+def check(kind: str, options: Mapping[str, Any] | None = None) -> None:
+    """Refuses an unknown kind of plot, or option, so that nothing is run for it."""
     if kind not in KINDS:
         raise SpecError(f"no kind of plot {kind!r}; there are {', '.join(KINDS)}{_like(kind)}")
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise SpecError(f"{path}: cannot write {path.suffix or 'a file without an ending'!r}; use .png, .pdf or .svg")
     if options:
         checked(kind, _makers()[kind], options)
-    return path
 
 
 def planned(kind: str, cases: Sequence[Case], options: Mapping[str, Any]) -> None:

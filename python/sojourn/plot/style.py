@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..errors import SpecError
-from ..writing import replacing
+from ..writing import PICTURE, ending, replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -291,17 +291,15 @@ def logarithmic(ax: Axes, way: Literal["x", "y"], subs: Sequence[Sequence[int]] 
 
 def save(fig: Figure, out: Path, title: str, footer: str) -> Path:
     """Writes the figure as its ending says, signed in the lower margin and in the file's metadata."""
-    suffix = out.suffix.lower()
+    ending("", out, PICTURE)
     words: dict[str, Any] = {
         ".png": {"Title": title, "Description": footer, "Software": "sojourn"},
         ".pdf": {"Title": title, "Subject": footer, "Creator": "sojourn", "CreationDate": None},
         ".svg": {"Title": title, "Description": footer, "Creator": "sojourn", "Date": None},
     }
-    if suffix not in words:
-        raise SpecError(f"{out}: cannot write {suffix or 'a file without an ending'!r}; end it with .png, .pdf or .svg")
     sign(fig, footer)
     with replacing(out) as path:
-        fig.savefig(path, dpi=200, metadata=words[suffix])
+        fig.savefig(path, dpi=200, metadata=words[out.suffix.lower()])
     return out
 
 

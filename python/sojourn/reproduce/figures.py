@@ -54,7 +54,7 @@ def _subject(result: Result, kind: str, wanted: Mapping[str, str]) -> tuple[Resu
     from .. import plot
 
     options = {key: read(text) for key, text in wanted.items()}
-    plot.check(kind, f"{kind}.svg", options)
+    plot.check(kind, options)
     if kind != "time":
         return result, options
     from ..sweep import Sweep, run_all
