@@ -133,7 +133,12 @@ def _ask(question: Callable[..., T], experiment: Experiment, *more: Any, **optio
 
 def check(experiment: Experiment) -> Plan:
     """Validate and expand; raise `SpecError` with file, line and column otherwise."""
-    return Plan.parse(_ask(_core.check, experiment))
+    plan = Plan.parse(_ask(_core.check, experiment))
+    if plan.figures:
+        from .plot.asked import refuse_unsound  # what draws is slow to load, and knows what can be drawn
+
+        refuse_unsound(experiment, plan)
+    return plan
 
 
 def run(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import writing
 from ..errors import SpecError
 from .choose import room
-from .options import checked
+from .options import checked, one_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,7 +66,10 @@ def check(kind: str, options: Mapping[str, Any] | None = None) -> None:
     if kind not in KINDS:
         raise SpecError(f"no kind of plot {kind!r}; there are {', '.join(KINDS)}{_like(kind)}")
     if options:
-        checked(kind, _makers()[kind], options)
+        given = checked(kind, _makers()[kind], options)
+        for name, allowed in _words().items():
+            if given.get(name) is not None:
+                one_of(name, given[name], allowed)
 
 
 def planned(kind: str, cases: Sequence[Case], options: Mapping[str, Any]) -> None:
@@ -148,6 +151,15 @@ def _makers() -> dict[str, Callable[..., Figure]]:
     from .sweep import heat, lines
 
     return {"time": time, "cdf": cdf, "box": box, "heat": heat, "scatter": scatter, "lines": lines}
+
+
+def _words() -> dict[str, Collection[str]]:
+    """Options that have some words alone."""
+    from .distribution import DELAYS
+    from .style import SIZES
+    from .sweep import OVER_RUNS
+
+    return {"size": SIZES, "statistic": OVER_RUNS, "of": DELAYS}
 
 
 def _like(kind: str) -> str:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..errors import SpecError
 from ..writing import PICTURE, ending, replacing
+from .options import one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -390,8 +390,7 @@ def legend_above(ax: Axes, left: float = LEFT_OF_LANES) -> None:
 
 
 def _sized(size: str) -> float:
-    if size not in SIZES:
-        raise SpecError(f"size is {size!r}; it may be {' or '.join(map(repr, SIZES))}")
+    one_of("size", size, SIZES)
     return SIZES[size]
 
 
