@@ -107,5 +107,6 @@ def report(
     from .writing import PAGE
 
     terminal.target("-o", out, kind=PAGE, sources=sources)
+    terminal.span(start, stop)
     results = [terminal.loaded(source) for source in sources]
     print(reports.write(results, out, span=terminal.span(start, stop, results), link=link, tell=terminal.say))

@@ -130,6 +130,8 @@ def watch(
     from .linux.ring import Ring, event, is_event
     from .writing import TAPE
 
+    if seconds is not None and not 0.0 < seconds < float("inf"):
+        raise SpecError(f"--for {seconds:g}: expected seconds above 0, as in --for 60; without it, until Ctrl-C")
     target("--tape", tape, kind=TAPE)
     ring = Ring(name)
     if tape and not any(row.name == name and row.records_acks for row in loaded()):
