@@ -494,8 +494,10 @@ def _asked(row: Row, **other: str) -> Row:
 #: What is run beside, or in place of, what a statement names.
 OTHERS = [
     ("scavenger", "cc", "newreno", "ledbat(target=25ms)"),
-    ("ledbat", "cc", "newreno", "ledbat(target=25ms)"),
+    ("ledbat-load", "cc", "newreno", "ledbat(target=25ms)"),
     ("overload", "cc", "bbr", "newreno(abe=true)"),
+    ("compound-load", "cc", "bbr", "compound(gamma=20)"),
+    ("data-centre", "aqm", "red", "pie(target=5ms)"),
     ("rtt-fairness", "aqm", "red", "codel(target=1ms)"),
     ("unresponsive", "aqm", "red", "codel(target=1ms)"),
     ("less-than-best-effort", "aqm", "red", "codel(target=1ms)"),
@@ -517,6 +519,27 @@ def test_a_statement_is_judged_on_what_it_names_alone(name: str, key: str, other
     instead = [_asked(row, **{key: variant}) if getattr(row, key) == named else row for row in holding]
     assert check(Rows(instead)) == check(Rows(holding))
     assert check(Rows([*instead, *(_asked(row, **{key: f"{named}(x=1)"}) for row in beside)])).holds is None
+
+
+#: Sentences with "every" or "most" in them: what bears them out, and what would not.
+EXTREMES = [
+    ("both-ways-satellite", both_ways(17.6, 77.9, 701), both_ways(1.0, 99.0, 9999)),
+    ("newreno-access", newreno(1.8, 25.9), newreno(0.1, 99.0)),
+    ("ledbat", gentle(0.049, 4.9), gentle(9.0, 99.0)),
+    (
+        "interval-data-centre",
+        centre_intervals(2.0, 2.0, 102.0),
+        [row("data-centre", "compound", "red", "0.85", load=9)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "published", "beyond"), EXTREMES)
+def test_extremes_are_those_of_what_was_published(name: str, published: list[Row], beyond: list[Row]) -> None:
+    check = CHECKS[name]
+    others = [_asked(row, aqm="other") for row in beyond]
+    assert check(Rows(others)).holds is None
+    assert check(Rows([*published, *others])) == check(Rows(published))
 
 
 def test_marks_are_asked_of_queues_that_mark() -> None:

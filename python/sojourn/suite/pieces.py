@@ -101,6 +101,10 @@ class Rows:
                 rows = _meant(rows, key)
         return Rows(rows)
 
+    def published(self, **want: str | float | None) -> Rows:
+        """The rows that fit and are the file's own: of what was asked for besides, no text says "every" or "most"."""
+        return Rows([row for row in self.where(**want) if not row.added])
+
     def exactly(self, cc: str) -> Rows:
         """The rows of this congestion control with these settings, as a row has it in `cc`, and of no variant."""
         return Rows([row for row in self.rows if row.cc == cc])

@@ -70,7 +70,7 @@ def _ocean(rows: Rows) -> Rows:
 
 
 def _newreno(rows: Rows) -> Verdict:
-    part = [row for row in _access(rows, "0.85").where(cc="newreno") if name_of(row.aqm) != "fifo"]
+    part = [row for row in _access(rows, "0.85").published(cc="newreno") if name_of(row.aqm) != "fifo"]
     delays = [row.figures["delay"] for row in part] or [math.nan]
     lost = [row.figures["loss"] for row in part] or [math.nan]
     holds = min(delays) >= 2.5 * (1 - NEAR) and max(delays) <= 20.0 * (1 + NEAR) and max(lost) < 1.0

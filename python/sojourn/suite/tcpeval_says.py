@@ -135,7 +135,7 @@ def _interval_of_rtt(rows: Rows) -> Verdict:
 
 
 def _gentle(rows: Rows) -> Verdict:
-    part = rows.where(scenario="access-link", cc="ledbat", load="0.85")
+    part = rows.published(scenario="access-link", cc="ledbat", load="0.85")
     lost = [row.figures["loss"] for row in part] or [math.nan]
     delays = [row.figures["delay"] for row in part] or [math.nan]
     text = f"at most {number(max(lost))} % lost and {number(max(delays))} ms"
