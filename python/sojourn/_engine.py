@@ -145,7 +145,12 @@ def _refuse_bytes(text: str) -> None:
 
 def check(experiment: Experiment) -> Plan:
     """Validate and expand; raise `SpecError` with file, line and column otherwise."""
-    return Plan.parse(_ask(_core.check, experiment))
+    plan = Plan.parse(_ask(_core.check, experiment))
+    if plan.figures:
+        from .plot.asked import refuse_unsound  # what draws is slow to load, and knows what can be drawn
+
+        refuse_unsound(experiment, plan)
+    return plan
 
 
 def run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -72,7 +72,7 @@ def run(
     'newreno'
     """
     _refuse_other_than_flags(quick=quick, events=events, acks=acks, diftr=diftr, fresh=fresh)
-    _refuse_replaced(algorithms or ())
+    _refuse_unsound(algorithms)
     experiment = replace(prepare(source, set, seed), classes=tuple(algorithms or ()))
     record = Record(None if series is None else units.series_step(series), events, acks, diftr=diftr)
     done = sweep(
@@ -104,11 +104,19 @@ def _refuse_other_than_flags(**flags: object) -> None:
             raise SpecError(f"{name}={given!r}: expected True or False")
 
 
-def _refuse_replaced(names: Iterable[str]) -> None:
-    """Refuse a class under a name that is there: results would not tell, or a line would mean the other."""
-    for name in names:
+def _refuse_unsound(algorithms: Any) -> None:
+    """Refuse what is no class of ours, or one under a name that is there, by which results would not tell them apart,
+    or a line would mean the other.
+    """
+    if not isinstance(algorithms or {}, Mapping):
+        raise SpecError(f"algorithms={algorithms!r}: expected names with classes, such as algorithms={{'mine': Mine}}")
+    for name, given in (algorithms or {}).items():
         if not isinstance(name, str):
             raise SpecError(f"algorithms: {name!r} is no name; give text, such as algorithms={{'mine': Mine}}")
+        if not isinstance(given, type) or not issubclass(given, CongestionControl):
+            own = type(given).__name__
+            cure = f"give the class itself, {own}" if isinstance(given, CongestionControl) else "derive it from that"
+            raise SpecError(f"algorithms: {name!r} is {given!r}, no class from sojourn.CongestionControl; {cure}")
         cure = f"call yours otherwise, such as my_{name}"
         if name in list_cc():
             raise SpecError(f"algorithms: {name!r} is one of sojourn's own; {cure}")
@@ -169,7 +177,7 @@ def compare(
         _refuse_changes({"seed": seed, **options})
     how = dict(options)
     changes, classes = how.pop("set", None), tuple(options.get("algorithms") or ())
-    _refuse_replaced(classes)
+    _refuse_unsound(options.get("algorithms"))
 
     def side(source: str | Path | Result) -> Experiment | Result:
         if isinstance(source, Result):

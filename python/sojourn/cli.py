@@ -124,12 +124,16 @@ def run(
     from ._types import Record
     from .api import claims, prepare
     from .junit import write
+    from .spec import read_by
     from .verdicts import lines, unrun
+    from .writing import JUNIT
 
     checked_host(on, cluster)
     experiment = prepare(source, settings(set), seed)
     record = Record(None if series is None else units.series_step(series), events, acks, diftr=diftr)
-    terminal.target("--junit", junit)
+    texts = (experiment.text, *(value for _, value in experiment.overrides))
+    reads: list[str | Path] = [source, *read_by(*texts, beside=Path(experiment.file).parent)]
+    terminal.target("--junit", junit, out, kind=JUNIT, sources=reads)
     result = terminal.run(
         experiment,
         repeat=repeat,
@@ -267,8 +271,9 @@ def reproduce(
 ) -> None:
     """Run published experiments and print their numbers beside ours, with verdicts and scores."""
     from . import reproduce as reproduction
+    from .writing import PAGE
 
-    terminal.target("--html", html, out)
+    terminal.target("--html", html, out, kind=PAGE, sources=names or ())
     code = reproduction.run(
         names or [],
         everything=everything,

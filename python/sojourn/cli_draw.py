@@ -53,6 +53,7 @@ def plot(
     from .held import CLOSE, is_results
     from .plot.choose import matching
     from .plot.options import read
+    from .writing import PICTURE
 
     chosen = settings(only, "--only", "path.rtt=40ms")
     options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}
@@ -66,8 +67,8 @@ def plot(
         options[key] = value
     if source in plots.KINDS and kind not in plots.KINDS:
         raise SpecError(f"the kind comes first: sojourn plot {source} {kind!r}")
-    plots.check(kind, out or f"{kind}.pdf", options)
-    terminal.target("-o", out)
+    plots.check(kind, options)
+    terminal.target("-o", out, kind=PICTURE, sources=[source])
     if is_results(source):
         refuse_changes(set=set, seed=seed, repeat=repeat, quick=quick)
         result = terminal.loaded(source)
@@ -103,9 +104,9 @@ def report(
 ) -> None:
     """Write one self-contained HTML page about results; it opens without a network."""
     from . import report as reports
+    from .writing import PAGE
 
-    terminal.target("-o", out)
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise SpecError(f"-o {out}: what is written is a page; end its name with .html")
+    terminal.target("-o", out, kind=PAGE, sources=sources)
+    terminal.span(start, stop)
     results = [terminal.loaded(source) for source in sources]
     print(reports.write(results, out, span=terminal.span(start, stop, results), link=link, tell=terminal.say))

@@ -15,7 +15,7 @@ from .cli_options import Json, Set, exclusive, refuse_changes, settings
 from .errors import SpecError
 from .stats import counted
 from .terminal import console, loaded, print_json, say, target
-from .writing import refuse_pcap
+from .writing import CAPTURE, FLENT, JSON, LOG, PICTURE, QLOG, TABLE, refuse_pcap
 
 if TYPE_CHECKING:
     from .formats.export import Run
@@ -36,6 +36,8 @@ class Format(StrEnum):
     flent = "flent"
 
 
+#: What each format writes, by which a name that promises something else is refused.
+_KINDS = {Format.csv: TABLE, Format.json: JSON, Format.pcapng: CAPTURE, Format.qlog: QLOG, Format.flent: FLENT}
 #: Files of that name in the current folder, unless -o says otherwise.
 ENDINGS = {Format.flent: "flent.gz", Format.web10g: "web10g.csv"} | {
     one: f"{one}.log" for one in (Format.ttprobe, Format.tcp_probe, Format.siftr, Format.diftr)
@@ -114,18 +116,20 @@ def export(
 
     sojourn export ttpb2ascii run.ttp -o run.log
     """
-    target("-o", out)
     if source == "ttpb2ascii":
         _plain(out)
+        target("-o", out, kind=LOG, sources=[] if binary is None else [binary])
         _ttpb2ascii(binary, out)
         return
     if binary is not None:
         raise SpecError(f"{binary}: a second file goes with ttpb2ascii alone: sojourn export ttpb2ascii {binary}")
     format = _format(format, out, table)
-    if format not in (Format.csv, Format.json):
+    tables = format in (Format.csv, Format.json)
+    file = out or Path(f"run.{ENDINGS.get(format, format.value)}")
+    target("-o", out if tables else file, kind=_KINDS.get(format, LOG), sources=[source])
+    if not tables:
         if table is not None:
             raise SpecError(f"--table {table}: {format} holds a run, not a table; leave one of them out")
-        file = out or Path(f"run.{ENDINGS.get(format, format.value)}")
         _run(source, format, file, case, repetition, at or [], flow or [], settings(option, "--with", "omode=1"), set)
         return
     given = {"--at": at, "--flow": flow, "--set": set, "--case": case, "--repetition": repetition, "--with": option}
@@ -261,8 +265,8 @@ def log(
     from .formats import logs
 
     exclusive(csv=csv, json=as_json)
-    target("-o", out)
     _plain(out)
+    target("-o", out, kind=TABLE, sources=[file])
     read = logs.read(file, mss)
     if read.cut:
         say(f"note: {file} ends before its end; what is whole counts")
@@ -341,9 +345,10 @@ def spp(
     from .packet_pairs import summary, table
 
     exclusive(csv=csv, json=as_json)
-    target("-o", out)
     _plain(out)
-    target("--plot", plot)
+    captures = [one for text in (reference, monitor) for one in (text, text.rpartition("#")[0])]
+    target("-o", out, kind=TABLE, sources=captures)
+    target("--plot", plot, kind=PICTURE, sources=captures)
     pairs = paired(reference, monitor)
     for path in pairs.cut:
         say(f"note: {path} ends in the middle of a packet; the rest of it counts")

@@ -128,8 +128,11 @@ def watch(
 
     from .linux.kernel import loaded
     from .linux.ring import Ring, event, is_event
+    from .writing import TAPE
 
-    target("--tape", tape)
+    if seconds is not None and not 0.0 < seconds < float("inf"):
+        raise SpecError(f"--for {seconds:g}: expected seconds above 0, as in --for 60; without it, until Ctrl-C")
+    target("--tape", tape, kind=TAPE)
     ring = Ring(name)
     if tape and not any(row.name == name and row.records_acks for row in loaded()):
         raise SpecError(f"{name} was loaded without --record-acks")

@@ -72,7 +72,8 @@ def emulate(
     from .linux.programs import emulate as run
     from .linux.scene import Scene
     from .linux.status import shown
-    from .writing import refuse_pcap
+    from .spec import read_by
+    from .writing import CAPTURE, refuse_pcap
 
     scene = Scene(
         rate=rate,
@@ -90,7 +91,7 @@ def emulate(
     if (series or diftr or record) and out is None:
         raise SpecError("--series, --diftr and --record need a folder to keep what they record: -o DIR")
     refuse_pcap("--pcap", pcap)
-    terminal.target("--pcap", pcap, out)
+    terminal.target("--pcap", pcap, out, kind=CAPTURE, sources=read_by(rate, up or "", *(change or ())))
     step = None if series is None else units.series_step(series)
     wanted = Record(step, events=record or diftr, diftr=diftr)
     kept = Kept(wanted, arrivals=record or diftr, capture=pcap)
@@ -172,8 +173,9 @@ def verify(
         return
     from .api import prepare
     from .linux import verify as verification
+    from .writing import PICTURE
 
-    terminal.target("--plot", plot)
+    terminal.target("--plot", plot, out, kind=PICTURE, sources=[source])
     report = verification.verify(prepare(source, settings(set), or_folder=True), repeat=repeat, out=out, fresh=fresh)
     if as_json:
         terminal.print_json(report.data())

@@ -119,9 +119,9 @@ def show_teacup(
     from .formats.teacup import read
     from .stats import counted
     from .terminal import say
-    from .writing import write
+    from .writing import EXPERIMENT, write
 
-    target("-o", out)
+    target("-o", out, kind=EXPERIMENT, sources=[file])
     made = read(file)
     for line in made.left:
         say(f"note: {line}")

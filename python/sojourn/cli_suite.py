@@ -78,6 +78,7 @@ def suite(
     from .suite.show import page
     from .suite.show import terminal as show
     from .units import series_step
+    from .writing import PAGE
 
     if listing or name is None:
         if not listing:
@@ -91,7 +92,7 @@ def suite(
         return
     checked_host(on, cluster)
     folder = out or place(name, on)
-    terminal.target("--html", html, folder)
+    terminal.target("--html", html, folder, kind=PAGE)
     wanted = find(name)
 
     def attempt(executor: Executor | None, seen: Callable[[int, int], None]) -> Answer:

@@ -96,6 +96,19 @@ def clear(path: Path, but: str = "") -> None:
         shutil.rmtree(path / name, ignore_errors=True)
 
 
+def owner(path: Path, made: Path | None = None) -> Path | None:
+    """The results folder that keeps something of its own under this name, if one does; `made` is to become one."""
+    path, made = path.resolve(), made and made.resolve()
+    for folder in path.parents:
+        if path.relative_to(folder).parts[0] in (*FILES, *_TABLES) and (folder == made or _holds_results(folder)):
+            return folder
+    return None
+
+
+def _holds_results(folder: Path) -> bool:
+    return "hash" in (read_json(folder / "plan.json") or {}) or "spec_hash" in (read_json(folder / "meta.json") or {})
+
+
 def refuse_simulated(path: Path) -> None:
     """Refuse a folder that real packets must not replace: anything but an earlier result of real packets."""
     meta = results_or_room(path, WITHOUT_FRESH)

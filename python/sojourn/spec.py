@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from . import _engine
 from ._types import Experiment, Plan
 from .errors import SpecError
 
 RUNS = "run.repeat"
+#: Where an experiment names a file that it reads: `trace(lte.trace)`, `tmix(file=a.cvec)`.
+_NAMED = re.compile(r"""\btrace\(\s*([^()"']+?)\s*\)|\bfile\s*=\s*([^,()"']+?)\s*[,)]""")
+
+
+def read_by(*texts: str, beside: Path = Path()) -> list[Path]:
+    """The files that texts of an experiment name, which lie beside its own."""
+    return [beside / (trace or file) for text in texts for trace, file in _NAMED.findall(text)]
 
 
 def repeating(experiment: Experiment, plan: Plan, runs: Iterable[tuple[int, int]]) -> str:

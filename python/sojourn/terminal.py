@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._types import Experiment, Record
     from .folder import Cure
     from .result import Outcome, Result
+    from .writing import Kind
 
 #: What an open file, which has no name by then, may answer to a write.
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF)
@@ -81,12 +82,19 @@ def console(*, words: bool = False) -> Console:
     return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else pipe)
 
 
-def target(option: str, path: Path | None, results: Path | None = None) -> None:
-    """Refuse a file that cannot be written before anything is run for it. Only the folder of `results` is made."""
+def target(
+    option: str,
+    path: Path | None,
+    results: Path | None = None,
+    *,
+    kind: Kind | None = None,
+    sources: Iterable[str | Path] = (),
+) -> None:
+    """Refuse a file that cannot be written, or must not be, before anything is run for it, as `writing.check` does."""
     from .writing import check
 
     if path is not None:
-        check(option, path, results)
+        check(option, path, results, kind=kind, sources=sources)
 
 
 def loaded(path: str | Path) -> Result:

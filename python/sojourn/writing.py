@@ -1,15 +1,56 @@
-"""Files that users ask for, written whole or not at all: what stood there stays until the new one is complete."""
+"""Files that users ask for, written whole or not at all: what stood there stays until the new one is complete.
+
+`check` is the one door: a command asks it before it works for a file, and says what it reads itself.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from .errors import SpecError
+
+
+class Kind(NamedTuple):
+    """What is written into a file: how it is called, and how its files end."""
+
+    what: str
+    endings: tuple[str, ...]
+    #: Whether another ending will not do: the file is made, or opened, by it.
+    only: bool = False
+
+    @property
+    def cure(self) -> str:
+        """What to do about a name that will not do."""
+        *most, last = self.endings
+        return f"end its name with {' or '.join(filter(None, (', '.join(most), last)))}"
+
+
+PICTURE = Kind("a picture", (".png", ".pdf", ".svg"), only=True)
+PAGE = Kind("a page", (".html", ".htm"), only=True)
+TABLE = Kind("a table as CSV", (".csv",))
+JSON = Kind("a table as JSON", (".json", ".jsonl"))
+JUNIT = Kind("JUnit XML", (".xml",))
+CAPTURE = Kind("packets as pcapng", (".pcapng", ".pcap"))
+QLOG = Kind("qlog", (".qlog", ".sqlog", ".json"))
+LOG = Kind("a log", (".log", ".txt", ".csv"))
+FLENT = Kind("a file of Flent", (".gz",))
+TAPE = Kind("a tape of records", (".tape", ".bin"))
+EXPERIMENT = Kind("an experiment", (".toml",))
+#: All that an ending may promise, also what is only read here, or never.
+_KINDS = (
+    *(PICTURE, PAGE, TABLE, JSON, JUNIT, CAPTURE, QLOG, EXPERIMENT),
+    Kind("a table", (".parquet", ".feather", ".arrow", ".xlsx")),
+    Kind("a program", (".py", ".sh")),
+    Kind("a text", (".md",)),
+    Kind("a picture", (".jpg", ".jpeg", ".gif", ".webp", ".eps", ".ps")),
+    Kind("what is compressed", (".gz", ".bz2", ".xz", ".zst", ".zip")),
+)
 
 
 @contextmanager
@@ -18,6 +59,7 @@ def replacing(out: Path, option: str = "-o") -> Iterator[Path]:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         _refuse_protected(out)
+        _refuse_owned(option, out)
         target = out.resolve()
         # A device or a pipe is no file to be replaced, nor is what standard output leads to.
         special = out.exists() and (not out.is_file() or out.parts[:2] in (("/", "dev"), ("/", "proc")))
@@ -53,8 +95,19 @@ def refuse_pcap(option: str, path: Path | None) -> None:
         )
 
 
-def check(option: str, path: Path, results: Path | None = None) -> None:
-    """Refuse a file that cannot be written before anything is done for it. Only the folder of `results` is made."""
+def check(
+    option: str,
+    path: Path,
+    results: Path | None = None,
+    *,
+    kind: Kind | None = None,
+    sources: Iterable[str | Path] = (),
+) -> None:
+    """Refuse a file that cannot be written, or must not be, before anything is done for it.
+
+    Must not: what is read itself (`sources`: files, or other words), what a results folder keeps of its own, and what
+    by its ending is something else. Only the folder of `results` is made.
+    """
     try:
         if path.is_dir():
             raise SpecError(f"{option} {path}: is a folder; name a file in it")
@@ -62,6 +115,15 @@ def check(option: str, path: Path, results: Path | None = None) -> None:
             raise SpecError(f"{option} -: is no name for a file; standard output is {option} /dev/stdout")
         with suppress(FileNotFoundError, NotADirectoryError):
             path.stat()  # a name that no file may have
+        for source in sources:
+            if _same(path, source):
+                raise SpecError(
+                    f"{option} {path}: is read itself{'' if str(path) == str(source) else f', as {source}'}, and would "
+                    "be replaced; name another file"
+                )
+        _refuse_owned(option, path, results)
+        if kind is not None:
+            ending(option, path, kind)
         _refuse_protected(path)
         folder = path.parent
         if results and path.resolve().is_relative_to(results.resolve()):
@@ -73,6 +135,35 @@ def check(option: str, path: Path, results: Path | None = None) -> None:
             raise SpecError(f"{option} {path}: cannot be written: {folder} allows no writing; choose another folder")
     except OSError as error:
         raise _unwritable(option, path, error) from None
+
+
+def ending(option: str, path: Path, kind: Kind) -> None:
+    """Refuse a name that promises another kind of file than the one that is written."""
+    suffix = path.suffix.lower()
+    if suffix in kind.endings or (kind is not PICTURE and path.exists() and not path.is_file()):
+        return
+    named = f"{option} {path}".strip()
+    if kind.only:
+        raise SpecError(f"{named}: what is written is {kind.what}; {kind.cure}")
+    if other := next((one for one in _KINDS if suffix in one.endings), None):
+        raise SpecError(f"{named}: what is written is {kind.what}, and {suffix} promises {other.what}; {kind.cure}")
+
+
+def _same(path: Path, source: str | Path) -> bool:
+    """Whether a source is this very file, whatever either is called; a line, a device or a folder is none."""
+    try:
+        return Path(source).is_file() and path.exists() and path.samefile(source)
+    except (OSError, ValueError):
+        return False
+
+
+def _refuse_owned(option: str, path: Path, results: Path | None = None) -> None:
+    from .folder import owner
+
+    if folder := owner(path, results):
+        raise SpecError(
+            f"{option} {path}: {folder} holds results, and keeps a part of them under this name; choose another name"
+        )
 
 
 def takes_files(folder: Path) -> bool:

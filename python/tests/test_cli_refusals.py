@@ -210,6 +210,28 @@ def test_sides_of_a_comparison_have_their_seeds_in_common(sojourn, key):
     assert refused.returncode == 2 and f"--{key.removeprefix('run.')} 1 gives it to both" in refused.stderr
 
 
+#: Numbers on the command line that are none, or mean nothing, before anything else is asked.
+NUMBERS = [
+    ("kernel watch hldg --for -1", "--for -1: expected seconds above 0, as in --for 60"),
+    ("kernel watch hldg --for 0", "--for 0: expected seconds above 0"),
+    ("kernel watch hldg --for nan", "--for nan: expected seconds above 0"),
+    ("kernel watch hldg --for inf", "--for inf: expected seconds above 0"),
+    ("report nowhere --from nan", "--from nan: seconds of the run begin at 0"),
+    ("report nowhere --to inf", "--to inf: seconds of the run begin at 0"),
+    ("plot time nowhere --from inf", "--from inf: seconds of the run begin at 0"),
+    ("whatif --down 5Mbit/s --rtt 20ms --mix cubic --weight delay=nan", "delay=nan: must be a number, zero or more"),
+    ("whatif --down 5Mbit/s --rtt 20ms --mix cubic --weight delay=inf", "delay=inf: must be a number, zero or more"),
+    ("plot cdf LINE --with limit=NaN", "limit=nan of a cdf plot: expected a number"),
+    ("plot time LINE --with smooth=Infinity", "smooth=inf of a time plot: expected a number"),
+]
+
+
+@pytest.mark.parametrize(("command", "said"), NUMBERS, ids=[command for command, _ in NUMBERS])
+def test_a_number_that_is_none_is_refused(sojourn, command, said):
+    refused = sojourn(*(LINE if word == "LINE" else word for word in command.split()))
+    assert refused.returncode == 2 and said in refused.stderr, refused.stderr
+
+
 def test_a_page_is_named_as_one(sojourn, tmp_path):
     refused = sojourn("report", ".", "-o", tmp_path / "x.pdf")
     assert refused.returncode == 2 and "x.pdf: what is written is a page; end its name with .html" in refused.stderr

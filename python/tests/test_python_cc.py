@@ -334,11 +334,40 @@ def test_a_word_for_ecn_that_cannot_be_looked_up_is_told():
         def ecn(cls):
             raise ValueError("no such luck")
 
-    class Bare(metaclass=Meta):
+    class Bare(Additive, metaclass=Meta):
         pass
 
     with pytest.raises((sj.SpecError, sj.RunError, ValueError), match="no such luck"):
         sj.run("5Mbit/s 40ms 1BDP fifo: bare", algorithms={"bare": Bare}, set=SHORT)
+
+
+class Apart:
+    """Has the methods, and none of what a host asks besides."""
+
+    on_ack = Additive.on_ack
+    on_congestion = Additive.on_congestion
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "told"),
+    [
+        ({"bad": int}, r"algorithms: 'bad' is <class 'int'>, no class from sojourn.CongestionControl; derive it"),
+        ({"bad": Apart}, r"'bad' is <class .*Apart'>, no class from sojourn.CongestionControl; derive it from that"),
+        ({"bad": Additive()}, r"no class from sojourn.CongestionControl; give the class itself, Additive"),
+        ({"bad": lambda: Additive()}, r"'bad' is <function .*no class from"),
+        ({"bad": "cubic"}, r"'bad' is 'cubic', no class from"),
+        ({"bad": None}, r"'bad' is None, no class from"),
+        ([Additive], r"expected names with classes, such as algorithms=\{'mine': Mine\}"),
+    ],
+)
+def test_what_is_no_class_of_ours_is_refused_before_anything_runs(algorithms, told, tmp_path, monkeypatch):
+    monkeypatch.setattr("sojourn._engine.run", lambda *_, **__: pytest.fail("ran"))
+    line = "5Mbit/s 40ms 1BDP fifo: bad"
+    with pytest.raises(sj.SpecError, match=told):
+        sj.run(line, algorithms=algorithms, set=SHORT, out=tmp_path / "out")
+    with pytest.raises(sj.SpecError, match=told):
+        sj.compare(line, line, algorithms=algorithms, set=SHORT)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_class_takes_the_name_of_no_traffic():

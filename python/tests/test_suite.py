@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,7 @@ def test_rows_answer_by_name_spec_and_place() -> None:
     assert rows("delay", aqm="codel( interval=50ms )") == 7.0
     assert rows("delay", aqm="codel", load="1.1") == 8.0
     assert rows.xs(cc="newreno") == [25, 50]
+    assert [row.aqm for row in rows.exactly("cubic")] == ["codel(interval=50ms)", "fq_codel(interval=50ms)"]
     missing = rows("delay", cc="bbr")
     assert verdict(True, "", missing).holds is None
     assert verdict(False, "x", 1.0).holds is False
@@ -222,6 +224,73 @@ def test_the_survey_measures_all_and_ranks_what_is_more_than_memory(tmp_path: Pa
     assert "Not ranked, since their evidence is partly from memory: card." in text
     assert "Throughput against delay: five of a kind" in text
     assert "alone on the large path" not in text, "what was not run has no picture"
+
+
+def test_a_row_of_the_survey_is_of_its_own_settings_beside_a_variant(tmp_path: Path) -> None:
+    specs = ["vegas", "vegas(alpha=30, beta=60)"]
+    answer = run(
+        find("survey"),
+        scenarios=["against-cubic"],
+        cc=specs,
+        changes={"run.duration": "24 s", "run.measure": '["18 s", "24 s"]', "path.buffer": "8 BDP"},
+        quick=True,
+        out=tmp_path,
+    )
+    (ran,) = answer.scenarios
+    shares = {row.cc: row.figures["share"] for row in ran.rows}
+    assert list(shares) == specs
+    assert shares[specs[1]] > 2 * shares[specs[0]]
+    data = answer.data()
+    key = "beside CUBIC, 8 BDP"
+    assert {one["congestion control"]: one[key] for one in data["overview"]} == shares
+    harmed = {one["congestion control"]: one["harm to CUBIC, 8 BDP"] for one in data["overview"]}
+    assert harmed == {row.cc: row.figures["harm"] for row in ran.rows}
+
+
+@pytest.mark.parametrize(
+    ("cc", "name", "share"),
+    [("newreno", "scavenger", False), ("ledbat(target=25ms)", "scavenger", True)],
+)
+def test_a_column_is_not_headed_by_what_was_not_run(cc: str, name: str, share: bool, tmp_path: Path) -> None:
+    answer = run(
+        find("tcpeval"),
+        scenarios=[name],
+        cc=[cc],
+        aqm=["fifo", "codel", "pie"],
+        changes={"run.duration": "6 s", "run.measure": '["2 s", "6 s"]'},
+        quick=True,
+        repeat=1,
+        out=tmp_path,
+    )
+    said = io.StringIO()
+    terminal(answer, Console(file=said, width=120))
+    assert "LEDBAT %" not in said.getvalue()
+    (judged,) = [one for one in answer.statements if one.statement.name == name]
+    assert (judged.verdict.holds is not None) is share
+    assert all(one.verdict.holds is None for one in answer.statements if one is not judged)
+
+
+def test_what_is_called_ledbat_is_ledbat(tmp_path: Path) -> None:
+    changes = {"run.duration": "6 s", "run.measure": '["2 s", "6 s"]'}
+
+    def shares(**more: str) -> tuple[list[float], bool | None]:
+        answer = run(
+            find("rfc7928"),
+            scenarios=["less-than-best-effort"],
+            cc=["newreno"],
+            aqm=["fifo", "codel"],
+            changes={**changes, **more},
+            quick=True,
+            repeat=1,
+            out=tmp_path,
+        )
+        (verdict,) = [one.verdict for one in answer.statements if one.statement.name == "less-than-best-effort"]
+        return [row.figures["share_lbe"] for row in answer.scenarios[0].rows], verdict.holds
+
+    figures, holds = shares()
+    assert min(figures) > 0.0 and holds is not None
+    figures, holds = shares(**{"flow.lbe.cc": "cubic"})
+    assert all(map(math.isnan, figures)) and holds is None
 
 
 def test_of_real_time_the_cases_that_come_first_get_their_part():

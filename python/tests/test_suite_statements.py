@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sojourn.suite.pieces import Row, Rows
@@ -107,7 +109,7 @@ def windows(three: float, ten: float) -> list[Row]:
 
 def scavenger(fifo: float, managed: float) -> list[Row]:
     each = (("fifo", fifo), ("codel", managed - 5.0), ("pie", managed + 5.0))
-    return [row("scavenger", "ledbat", aqm, ledbat=share) for aqm, share in each]
+    return [row("scavenger", "ledbat", aqm, share=share) for aqm, share in each]
 
 
 def shorter(fifo: float, longest: float) -> list[Row]:
@@ -133,8 +135,14 @@ def rtts(single: float, fq: float) -> list[Row]:
 
 
 def marks(without: float, marked: float) -> list[Row]:
-    each = (("false", without), ("true", marked))
-    return [Row("ecn", "cubic", "codel", None, {"flow.tcp.ecn": ecn}, {"loss": loss}, 1) for ecn, loss in each]
+    return [*_marks("codel", without, marked, 9.0), *_marks("fifo", 9.0, 9.0, 0.0)]
+
+
+def _marks(aqm: str, without: float, marked: float, marks: float) -> list[Row]:
+    each = (("false", without, 0.0), ("true", marked, marks))
+    return [
+        Row("ecn", "cubic", aqm, None, {"flow.tcp.ecn": ecn}, {"loss": loss, "marked": n}, 1) for ecn, loss, n in each
+    ]
 
 
 #: Queues at the places of the axis where one row of each is asked for.
@@ -477,6 +485,66 @@ def test_shorter_queues_are_asked_of_the_same_scenarios() -> None:
     assert verdict.holds is True
     assert verdict.measured == "fifo 10.0 ms, codel 1.0 ms, pie 4.9 ms, fq_codel 1.0 ms"
     assert CHECKS["shorter-queues"](Rows([*without_fifo, *other_load])).holds is None
+
+
+def _asked(row: Row, **other: str) -> Row:
+    return replace(row, added=frozenset(other), **other)  # type: ignore[arg-type]
+
+
+#: What is run beside, or in place of, what a statement names.
+OTHERS = [
+    ("scavenger", "cc", "newreno", "ledbat(target=25ms)"),
+    ("ledbat-load", "cc", "newreno", "ledbat(target=25ms)"),
+    ("overload", "cc", "bbr", "newreno(abe=true)"),
+    ("compound-load", "cc", "bbr", "compound(gamma=20)"),
+    ("data-centre", "aqm", "red", "pie(target=5ms)"),
+    ("rtt-fairness", "aqm", "red", "codel(target=1ms)"),
+    ("unresponsive", "aqm", "red", "codel(target=1ms)"),
+    ("less-than-best-effort", "aqm", "red", "codel(target=1ms)"),
+]
+
+
+@pytest.mark.parametrize(("name", "key", "other", "variant"), OTHERS)
+def test_a_statement_is_judged_on_what_it_names_alone(name: str, key: str, other: str, variant: str) -> None:
+    check = CHECKS[name]
+    _, holding, failing = next(case for case in CASES if case[0] == name)
+    assert check(Rows([_asked(row, **{key: other}) for row in holding])).holds is None, "it names something else"
+
+    named = variant.partition("(")[0]
+    beside = [_asked(row, **{key: variant}) for row in failing[0] if getattr(row, key) == named]
+    assert beside
+    assert check(Rows([*holding, *beside])) == check(Rows(holding)), "a variant was counted in"
+
+    # In place of the file's own one variant is judged; the mean of two would be nobody's figure.
+    instead = [_asked(row, **{key: variant}) if getattr(row, key) == named else row for row in holding]
+    assert check(Rows(instead)) == check(Rows(holding))
+    assert check(Rows([*instead, *(_asked(row, **{key: f"{named}(x=1)"}) for row in beside)])).holds is None
+
+
+#: Sentences with "every" or "most" in them: what bears them out, and what would not.
+EXTREMES = [
+    ("both-ways-satellite", both_ways(17.6, 77.9, 701), both_ways(1.0, 99.0, 9999)),
+    ("newreno-access", newreno(1.8, 25.9), newreno(0.1, 99.0)),
+    ("ledbat", gentle(0.049, 4.9), gentle(9.0, 99.0)),
+    (
+        "interval-data-centre",
+        centre_intervals(2.0, 2.0, 102.0),
+        [row("data-centre", "compound", "red", "0.85", load=9)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "published", "beyond"), EXTREMES)
+def test_extremes_are_those_of_what_was_published(name: str, published: list[Row], beyond: list[Row]) -> None:
+    check = CHECKS[name]
+    others = [_asked(row, aqm="other") for row in beyond]
+    assert check(Rows(others)).holds is None
+    assert check(Rows([*published, *others])) == check(Rows(published))
+
+
+def test_marks_are_asked_of_queues_that_mark() -> None:
+    unmarked = [replace(row, figures={**row.figures, "marked": 0.0}) for row in marks(1.0, 1.0)]
+    assert CHECKS["ecn"](Rows(unmarked)).holds is None
 
 
 def test_every_statement_has_its_case() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import writing
 from ..errors import SpecError
 from .choose import room
-from .options import checked
+from .options import checked, one_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +50,9 @@ def draw(
     from . import data, style
     from .series import subject
 
-    path = check(kind, out)
+    path = Path(out)
+    check(kind)
+    writing.ending("", path, writing.PICTURE)
     cases = data.shown(result, _labels(options), only)
     room(kind, len(cases))
     with style.styled():
@@ -58,16 +61,15 @@ def draw(
         return style.save(fig, path, data.title_of(cases), data.footer(drawn))
 
 
-def check(kind: str, out: str | Path, options: Mapping[str, Any] | None = None) -> Path:
-    """Refuses an unknown kind of plot, ending of a file or option, so that nothing is run for it."""
-    path = Path(out)
+def check(kind: str, options: Mapping[str, Any] | None = None) -> None:
+    """Refuses an unknown kind of plot, or option, so that nothing is run for it."""
     if kind not in KINDS:
         raise SpecError(f"no kind of plot {kind!r}; there are {', '.join(KINDS)}{_like(kind)}")
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise SpecError(f"{path}: cannot write {path.suffix or 'a file without an ending'!r}; use .png, .pdf or .svg")
     if options:
-        checked(kind, _makers()[kind], options)
-    return path
+        given = checked(kind, _makers()[kind], options)
+        for name, allowed in _words().items():
+            if given.get(name) is not None:
+                one_of(name, given[name], allowed)
 
 
 def planned(kind: str, cases: Sequence[Case], options: Mapping[str, Any]) -> None:
@@ -149,6 +151,15 @@ def _makers() -> dict[str, Callable[..., Figure]]:
     from .sweep import heat, lines
 
     return {"time": time, "cdf": cdf, "box": box, "heat": heat, "scatter": scatter, "lines": lines}
+
+
+def _words() -> dict[str, Collection[str]]:
+    """Options that have some words alone."""
+    from .distribution import DELAYS
+    from .style import SIZES
+    from .sweep import OVER_RUNS
+
+    return {"size": SIZES, "statistic": OVER_RUNS, "of": DELAYS}
 
 
 def _like(kind: str) -> str:

@@ -15,6 +15,7 @@ from . import histogram, hues, style
 from .data import Shown, axis_label, column, lacking, over_repeats, runs, table
 from .histogram import Floats, Histogram, pool
 from .links import chosen, looking, place, words
+from .options import one_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -215,8 +216,7 @@ def _at(cases: Sequence[Shown], of: str, link: str | None) -> list[Shown]:
 
 def _delays(case: Shown, of: str) -> Histogram:
     """Queue delays of packets or RTT samples (ms) over all repetitions, in the measure window."""
-    if of not in DELAYS:
-        raise SpecError(f"of is {of!r}; it may be {' or '.join(map(repr, DELAYS))}")
+    one_of("of", of, DELAYS)
     import polars as pl
 
     frame, count = table(case, HELD[of][0]), HELD[of][1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ..errors import SpecError
@@ -40,6 +40,12 @@ def checked(kind: str, maker: Callable[..., Any], options: Mapping[str, Any]) ->
             raise SpecError(f"{name}={value!r} of a {kind} plot: expected {' or '.join(words)}")
         made[name] = value
     return made
+
+
+def one_of(name: str, value: object, allowed: Collection[str]) -> None:
+    """Refuse a word that is none of those an option has."""
+    if value not in allowed:
+        raise SpecError(f"{name} is {value!r}; it may be {' or '.join(map(repr, allowed))}")
 
 
 _WORDS = {

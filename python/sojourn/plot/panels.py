@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import schedule
 from ..stats import counted
-from . import inner, rates, samples, style, ticks
+from . import inner, rates, samples, style
 from .data import Shown, column, flow_label, kind_of, while_heard
 from .histogram import Floats
 from .links import place
@@ -222,6 +222,8 @@ def queue(ax: Axes, view: View, drops: pl.DataFrame) -> None:
     t, y = samples.link(view.links, case.bottleneck, "queue_packets", span)
     ax.fill_between(t, y, step="post", color=style.FAINT, alpha=0.35, linewidth=0,
                     label=f"queue{_at(case)}" if _at(case) else None)  # fmt: skip
+    from .ticks import below  # needs matplotlib, which is slow to load
+
     ax.step(t, y, where="post", color=style.FAINT, linewidth=0.6)
     top = max(float(np.nanmax(y)) if len(y) else 0.0, 1.0)
     kinds = [(times, word, marker, colour) for times, word, marker, colour in (
@@ -233,7 +235,7 @@ def queue(ax: Axes, view: View, drops: pl.DataFrame) -> None:
         ax.plot(at, np.full(len(at), (1.14 + 0.2 * row) * top), marker, color=colour, markersize=3,
                 markeredgewidth=0.8, linestyle="none", label=label)  # fmt: skip
     ax.set_ylim(0, (1.06 + 0.2 * len(kinds)) * top)
-    ticks.below(ax, 1.06 * top)
+    below(ax, 1.06 * top)
     ax.set_ylabel("Queue\npackets")
     style.legend_above(ax)
 

@@ -16,7 +16,6 @@ from . import why as causes
 from .data import Shown, chosen, column, planned, table
 from .links import numbered
 from .samples import within
-from .ticks import few
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,6 +92,8 @@ def time(
     style.spacing(fig, hspace=0.02, h_pad=0.02)
     # Flows have their names in the first panel that has a line for each of them.
     named = next((kind for kind in kinds if isinstance(kind, str) and kind in HEIGHTS and kind != "queue"), None)
+    from .ticks import few  # needs matplotlib, which is slow to load
+
     for ax, kind in zip(axes, kinds, strict=True):
         if isinstance(kind, inner.Inner):
             whose = inner.owner(variables, kind, one, view.whose)

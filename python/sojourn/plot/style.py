@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._types import NO_CC
-from ..errors import SpecError
-from ..writing import replacing
+from ..writing import PICTURE, ending, replacing
+from .options import one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -292,17 +292,15 @@ def logarithmic(ax: Axes, way: Literal["x", "y"], subs: Sequence[Sequence[int]] 
 
 def save(fig: Figure, out: Path, title: str, footer: str) -> Path:
     """Writes the figure as its ending says, signed in the lower margin and in the file's metadata."""
-    suffix = out.suffix.lower()
+    ending("", out, PICTURE)
     words: dict[str, Any] = {
         ".png": {"Title": title, "Description": footer, "Software": "sojourn"},
         ".pdf": {"Title": title, "Subject": footer, "Creator": "sojourn", "CreationDate": None},
         ".svg": {"Title": title, "Description": footer, "Creator": "sojourn", "Date": None},
     }
-    if suffix not in words:
-        raise SpecError(f"{out}: cannot write {suffix or 'a file without an ending'!r}; end it with .png, .pdf or .svg")
     sign(fig, footer)
     with replacing(out) as path:
-        fig.savefig(path, dpi=200, metadata=words[suffix])
+        fig.savefig(path, dpi=200, metadata=words[out.suffix.lower()])
     return out
 
 
@@ -393,8 +391,7 @@ def legend_above(ax: Axes, left: float = LEFT_OF_LANES) -> None:
 
 
 def _sized(size: str) -> float:
-    if size not in SIZES:
-        raise SpecError(f"size is {size!r}; it may be {' or '.join(map(repr, SIZES))}")
+    one_of("size", size, SIZES)
     return SIZES[size]
 
 

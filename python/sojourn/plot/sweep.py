@@ -21,6 +21,7 @@ from .data import Shown, axis_label, lacking, over_repeats, partial, runs, swept
 from .histogram import Floats
 from .keys import called, legible, short_spec
 from .links import chosen, words
+from .options import one_of
 from .parts import parted, shared
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ def heat(
     """
     if low is not None and high is not None and low >= high:
         raise SpecError(f"low={low:g} is not below high={high:g}: they are the ends of the colours, darkest first")
-    if statistic not in OVER_RUNS:
-        raise SpecError(f"statistic is {statistic!r}; it may be {' or '.join(map(repr, OVER_RUNS))}")
+    one_of("statistic", statistic, OVER_RUNS)
     cases = chosen(cases, link, [metric])
     keys = swept(cases)
     x, y = _axes(cases, shared(cases, keys), x, y)

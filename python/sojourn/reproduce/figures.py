@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._types import Record
 from ..errors import NotRecorded, SojournError
-from ..plot.options import read
+from ..plot.asked import options_of, placed
 from ..terminal import say
 
 if TYPE_CHECKING:
@@ -34,8 +34,11 @@ def figures(result: Result) -> list[Piece]:
     return pieces
 
 
-def drawn(result: Result, folder: Path) -> Iterator[Path]:
-    """Draws the figures into `figure.pdf`, or `figure-1.pdf` and on for several, as far as enough was run."""
+def drawn(result: Result, folder: Path, tell: Callable[[str], object] = say) -> Iterator[Path]:
+    """Draws the figures into `figure.pdf`, or `figure-1.pdf` and on for several, as far as enough was run.
+
+    `tell` is told of each that this result cannot have at all, such as of a metric that is none of its.
+    """
     from .. import plot
 
     for n, (kind, wanted) in enumerate(result.plan.figures, start=1):
@@ -46,15 +49,15 @@ def drawn(result: Result, folder: Path) -> Iterator[Path]:
         except NotRecorded:
             continue  # too little was run: the page says so
         except SojournError as error:
-            say(f"no {name}: {error}")
+            tell(f"no {name}: {placed(result.experiment, n - 1, error)}")
 
 
 def _subject(result: Result, kind: str, wanted: Mapping[str, str]) -> tuple[Result, dict[str, Any]]:
     """What to draw, and how. A figure over time needs series, which only one run is recorded for."""
     from .. import plot
 
-    options = {key: read(text) for key, text in wanted.items()}
-    plot.check(kind, f"{kind}.svg", options)
+    options = options_of(wanted)
+    plot.check(kind, options)
     if kind != "time":
         return result, options
     from ..sweep import Sweep, run_all

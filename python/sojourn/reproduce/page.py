@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import verdicts
+from ..terminal import say
 from .cells import VERDICTS, Comparison, Score
 from .figures import drawn, figures
 from .words import altered, order_sentences, own_sentence, texts, unit_of
@@ -84,10 +85,13 @@ def section(comparison: Comparison) -> Section:
     return report.Section(comparison.title or "Published beside ours", pieces)
 
 
-def write_drawings(result: Result, comparisons: Sequence[Comparison], folder: Path) -> list[Path]:
+def write_drawings(
+    result: Result, comparisons: Sequence[Comparison], folder: Path, tell: Callable[[str], object] = say
+) -> list[Path]:
     """Draws each table with ours beside it into `published.pdf`, or `published-1.pdf` and on for several.
 
-    What the file asks for in the publication's form becomes `figure.pdf`, or `figure-1.pdf` and on.
+    What the file asks for in the publication's form becomes `figure.pdf`, or `figure-1.pdf` and on; `tell` is told
+    of what cannot be drawn.
     """
     from ..plot import published, style
     from ..plot.data import footer, shown
@@ -98,7 +102,7 @@ def write_drawings(result: Result, comparisons: Sequence[Comparison], folder: Pa
             name = "published.pdf" if len(comparisons) == 1 else f"published-{n}.pdf"
             fig = published.beside(comparison)
             made.append(style.save(fig, folder / name, result.title, footer(shown(result))))
-    return [*made, *drawn(result, folder)]
+    return [*made, *drawn(result, folder, tell)]
 
 
 def write_page(

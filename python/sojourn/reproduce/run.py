@@ -13,7 +13,7 @@ from .. import _engine, verdicts
 from .._types import Experiment, Plan
 from ..errors import SojournError, SpecError
 from ..stats import counted
-from ..terminal import console, interrupted, print_json
+from ..terminal import console, interrupted, print_json, say
 from . import files, page, words
 from .cells import Score, compare
 from .page import Reproduced
@@ -50,8 +50,8 @@ def run(
 
     `set` changes every file, to score the same tables under another reading of the text or another emulator; one that
     cannot take it fails alone. One experiment also gets drawings and a page of its own in its folder. Returns 0 when
-    every run finished and no claim of the files fails, 1 otherwise. Cells outside their tolerance lower the score,
-    they are no failure.
+    every run finished, no claim of the files fails and every figure that one experiment asks for can be drawn (or might
+    be, but for `set`), 1 otherwise. Cells outside their tolerance lower the score, they are no failure.
     """
     if names and everything:
         raise SpecError(f"both {names[0]} and --all are given: --all is every experiment; leave one of them out")
@@ -74,14 +74,18 @@ def run(
         for failure in one.failures:
             print(f"failed: {one.name}: {failure}", file=sys.stderr)
     made: list[Path] = []
+    undrawn: list[str] = []
     first = done[0].result
     if alone and page_each and first is not None and first.outcomes and first.path is not None and not as_json:
-        made += [*page.write_drawings(first, done[0].tables, first.path)]
+        made += [*page.write_drawings(first, done[0].tables, first.path, undrawn.append)]
         made.append(page.write_page(first, done[0].tables, first.path, set))
     if html:
         made.append(page.write_all(done, html, quick, set))
     print(*made, sep="\n", end="\n" if made else "", file=sys.stderr if as_json else sys.stdout)
-    return 0 if all(one.ok for one in done) else 1
+    for line in undrawn:
+        say(line)
+    # What a change takes from the sweep, a figure of the file's own may have been of.
+    return 0 if all(one.ok for one in done) and (set or not undrawn) else 1
 
 
 def reproduce(

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .._types import Case
 from ..plot.style import name_of
@@ -64,6 +64,8 @@ class Row:
     n: int
     #: The queue's setting that `x` is.
     setting: str = ""
+    #: Which of `cc` and `aqm` are not the file's own, but were asked for.
+    added: frozenset[str] = frozenset()
 
     @property
     def line(self) -> str:
@@ -84,14 +86,28 @@ class Row:
 class Rows:
     """Rows to ask: `rows("delay", cc="newreno", aqm="codel", x=100)` is the mean of that figure over the rows that fit.
 
-    `cc` and `aqm` are names or whole specs; other keys end as the swept key does: `load="0.85"`.
+    `cc` and `aqm` are patterns, as statements have them: a name, whatever its settings, or a whole spec. Other keys end
+    as the swept key does: `load="0.85"`. What a row has itself is looked up with `exactly`.
     """
 
     rows: Sequence[Row]
 
     def where(self, **want: str | float | None) -> Rows:
         """The rows that fit."""
-        return Rows([row for row in self.rows if all(_fits(row, key, value) for key, value in want.items())])
+        rows = [row for row in self.rows if all(_fits(row, key, value) for key, value in want.items())]
+        keys: tuple[Literal["cc", "aqm"], ...] = ("cc", "aqm")
+        for key in keys:
+            if want.get(key) is not None:
+                rows = _meant(rows, key)
+        return Rows(rows)
+
+    def published(self, **want: str | float | None) -> Rows:
+        """The rows that fit and are the file's own: of what was asked for besides, no text says "every" or "most"."""
+        return Rows([row for row in self.where(**want) if not row.added])
+
+    def exactly(self, cc: str) -> Rows:
+        """The rows of this congestion control with these settings, as a row has it in `cc`, and of no variant."""
+        return Rows([row for row in self.rows if row.cc == cc])
 
     def __call__(self, figure: str, **want: str | float | None) -> float:
         """The mean of a figure over the rows that fit; NaN without one."""
@@ -118,6 +134,20 @@ def _fits(row: Row, key: str, value: str | float | None) -> bool:
     if key == "scenario":
         return row.scenario == text
     return any(k.split(".")[-1] == key and same(v, text) for k, v in row.values.items())
+
+
+def _meant(rows: Sequence[Row], key: Literal["cc", "aqm"]) -> list[Row]:
+    """Which of the rows of a name a sentence with that name is about: a mean over variants is nobody's figure.
+
+    In each scenario those that its file has; where those were not run, the one that was asked for in their place.
+    """
+    kept = []
+    for scenario in dict.fromkeys(row.scenario for row in rows):
+        here = [row for row in rows if row.scenario == scenario]
+        own = [row for row in here if key not in row.added]
+        asked = {row.cc if key == "cc" else row.aqm for row in here}
+        kept += own or (here if len(asked) == 1 else [])
+    return kept
 
 
 def settings_of(spec: str) -> list[str]:

@@ -9,6 +9,7 @@ import math
 
 from .._types import Case
 from ..plot.style import name_of
+from ..result import Outcome
 from ..stats import number
 from .pieces import Changes, Measure, Row, Rows, Scenario, Statement, Suite, Verdict, verdict
 
@@ -24,6 +25,15 @@ QUICK: Changes = (("run.duration", "30 s"), ("run.measure", '["10 s", "30 s"]'))
 
 def _share(name: str, title: str) -> Measure:
     return Measure(f"share_{name}", title, "%", f"group.{name}.share", 100.0)
+
+
+def _share_of_ledbat(run: Outcome) -> float:
+    """What the group that is LEDBAT in the file has of the rate, in percent; NaN where `--set` has made it another."""
+    group = next(one for one in run.summary["groups"] if one["name"] == "lbe")
+    return 100.0 * float(group["share"]) if name_of(str(group["cc"])) == "ledbat" else math.nan
+
+
+LEDBAT = Measure("share_lbe", "LEDBAT", "%", of=_share_of_ledbat)
 
 
 def _few(case: Case) -> bool:
@@ -46,10 +56,6 @@ def _scenario(
         quick_keeps=_few,
         brief=6,
     )
-
-
-def _queues(rows: Rows) -> list[str]:
-    return list(dict.fromkeys(row.aqm for row in rows))
 
 
 def _shorter(rows: Rows) -> Verdict:
@@ -87,16 +93,17 @@ def _lbe(rows: Rows) -> Verdict:
 
 def _rtt(rows: Rows) -> Verdict:
     part = rows.where(scenario="rtt-fairness")
-    worst = {
-        queue: min((row.figures["jain"] for row in part.where(aqm=queue)), default=math.nan) for queue in _queues(part)
-    }
-    single, fair = worst.get("codel", math.nan), worst.get("fq_codel", math.nan)
+    single, fair = (
+        min((row.figures["jain"] for row in part.where(aqm=name)), default=math.nan) for name in ("codel", "fq_codel")
+    )
     return verdict(fair > single, f"worst Jain {single:.2f} behind CoDel, {fair:.2f} behind FQ-CoDel", single, fair)
 
 
 def _ecn(rows: Rows) -> Verdict:
-    # Not where one of them does not answer marks.
-    part = Rows([row for row in rows.where(scenario="ecn") if "abe" not in row.values.get("flow.other.cc", "")])
+    # Not where one of them does not answer marks, nor behind a queue that has none.
+    marking = {(row.cc, row.aqm) for row in rows.where(scenario="ecn", ecn="true") if row.figures["marked"] > 0.0}
+    answered = [row for row in rows.where(scenario="ecn") if "abe" not in row.values.get("flow.other.cc", "")]
+    part = Rows([row for row in answered if (row.cc, row.aqm) in marking])
     without, marked = part("loss", ecn="false"), part("loss", ecn="true")
     text = f"loss {number(without)} % without, {number(marked)} % with marks"
     return verdict(marked < 0.1 * without, text, without, marked)
@@ -126,7 +133,7 @@ SUITE = Suite(
             "aggressive", "5.2: senders more aggressive than standard TCP, beside it", _share("standard", "standard")
         ),
         _scenario("unresponsive", "5.3: datagrams at 20 % and 120 % of the rate beside TCP", _share("tcp", "TCP")),
-        _scenario("less-than-best-effort", "5.4: LEDBAT beside standard TCP", _share("lbe", "LEDBAT")),
+        _scenario("less-than-best-effort", "5.4: LEDBAT beside standard TCP", LEDBAT),
         _scenario("rtt-fairness", "6: RTTs of 100 ms beside 5 to 200 ms", JAIN, _share("tcp", "100 ms")),
         _scenario(
             "bursts",
@@ -153,7 +160,13 @@ SUITE = Suite(
             Measure("call", "call p95", "ms", "group.voip.owd_ms.p95"),
         ),
         _scenario("two-bottlenecks", "10: two queues in a row", _share("tcp", "through both"), link=_TWO),
-        _scenario("ecn", "4.5: senders that answer marks, or none, or all but one", JAIN, _share("other", "the one")),
+        _scenario(
+            "ecn",
+            "4.5: senders that answer marks, or none, or all but one",
+            JAIN,
+            _share("other", "the one"),
+            Measure("marked", "marked", "packets", "link.bottleneck.marked"),
+        ),
     ),
     (
         Statement(

@@ -105,7 +105,7 @@ def run(
         on=on,
     )
     made = [_sweep(one, choice) for one in chosen]
-    sweeps, refused = [one for one, _ in made], [one for _, others in made for one in others]
+    sweeps, refused = [one for one, _, _ in made], [one for _, others, _ in made for one in others]
     if not any(one.runs for one in sweeps):
         if refused:
             from .live import nothing
@@ -124,11 +124,11 @@ def run(
     with _bed(on) as bed:
         run_all(sweeps, jobs=jobs, executor=bed or executor, seen=tell, weight=_weight, stopped=seen)
     ran = []
-    for scenario, one in zip(chosen, sweeps, strict=True):
+    for scenario, (one, _, added) in zip(chosen, made, strict=True):
         if on == "linux" and not one.runs:
             continue
         result = one.result()
-        rows = Rows(list(_rows(scenario, result)))
+        rows = Rows(_rows(scenario, result, added))
         ran.append(Ran(scenario, result, rows, tuple(claims(result)), (*cc, *aqm)))
     everything = Rows([row for one in ran for row in one.rows])
     judged = tuple(Judged(statement, statement.check(everything)) for statement in suite.statements)
@@ -208,15 +208,17 @@ def experiment(scenario: Scenario) -> Experiment:
     return _engine.read(path)
 
 
-def _sweep(scenario: Scenario, choice: Choice) -> tuple[Sweep, list[Refused]]:
-    """A scenario's sweep, and what of it is not run because nobody here carries it."""
+def _sweep(scenario: Scenario, choice: Choice) -> tuple[Sweep, list[Refused], set[str]]:
+    """A scenario's sweep, what of it is not run because nobody here carries it, and values that its file has not."""
     base = experiment(scenario)
     if choice.quick:
         base = base.change(*scenario.quick)
     base = base.change(*choice.changes)
+    added: set[str] = set()
     for option, key, wanted in (("--cc", scenario.cc, choice.cc), ("--aqm", scenario.aqm, choice.aqm)):
         if wanted and key:
-            base = _with(base, key, wanted, option)
+            base, others = _with(base, key, wanted, option)
+            added |= others
     refused: list[Refused] = []
 
     def runs(plan: Plan) -> Runs:
@@ -235,11 +237,11 @@ def _sweep(scenario: Scenario, choice: Choice) -> tuple[Sweep, list[Refused]]:
         where = choice.below / scenario.name / plan.hash[:16]
         return Store(where, base, plan, fresh=choice.fresh, on=choice.on, same_step=True)
 
-    return Sweep(base, runs, record=Record(choice.series_ms or scenario.series_ms), store=store), refused
+    return Sweep(base, runs, record=Record(choice.series_ms or scenario.series_ms), store=store), refused, added
 
 
-def _with(base: Experiment, key: str, wanted: Sequence[str], option: str) -> Experiment:
-    """The experiment with these values of a swept key: the file's where they are meant, others added."""
+def _with(base: Experiment, key: str, wanted: Sequence[str], option: str) -> tuple[Experiment, set[str]]:
+    """The experiment with these values of a swept key: the file's where they are meant, others added; and those."""
     plan = _engine.check(base)
     own = list(dict.fromkeys(case.values[key] for case in plan.cases if key in case.values))
     values: list[str] = []
@@ -250,7 +252,7 @@ def _with(base: Experiment, key: str, wanted: Sequence[str], option: str) -> Exp
         if not fitting:
             _refuse_unsound(base, key, text, option)
         values += fitting or [text]
-    return base.change((f"sweep.{key}", json.dumps(list(dict.fromkeys(values)))))
+    return base.change((f"sweep.{key}", json.dumps(list(dict.fromkeys(values))))), set(values) - set(own)
 
 
 def _refuse_unsound(base: Experiment, key: str, text: str, option: str) -> None:
@@ -268,7 +270,7 @@ def _weight(one: Sweep, index: int) -> float:
     return sum(link["rate_mbps"] or 0.0 for link in case.links) * case.duration_s
 
 
-def _rows(scenario: Scenario, result: Result) -> list[Row]:
+def _rows(scenario: Scenario, result: Result, added: set[str]) -> list[Row]:
     rows = []
     for case in result.plan.cases:
         outcomes = result.of(case)
@@ -278,7 +280,8 @@ def _rows(scenario: Scenario, result: Result) -> list[Row]:
         others = {k: v for k, v in case.values.items() if k not in (scenario.cc, scenario.aqm)}
         cc, aqm = (case.values.get(key, "") if key else "" for key in (scenario.cc, scenario.aqm))
         x, setting = (axis.of(case), axis.setting(case)) if (axis := scenario.axis) else (None, "")
-        rows.append(Row(scenario.name, cc, aqm, x, others, figures, len(outcomes), setting))
+        asked = frozenset(what for what, spec in (("cc", cc), ("aqm", aqm)) if spec in added)
+        rows.append(Row(scenario.name, cc, aqm, x, others, figures, len(outcomes), setting, asked))
     return rows
 
 

@@ -36,8 +36,8 @@ class Column:
     brief: str = ""
 
     def of(self, rows: Rows, cc: str) -> float | None:
-        """The figure of one congestion control, or None where it has none."""
-        value = rows.where(scenario=self.scenario, **self.where)(self.figure, cc=cc)
+        """The figure of one row's congestion control, or None where it has none."""
+        value = rows.exactly(cc).where(scenario=self.scenario, **self.where)(self.figure)
         return None if math.isnan(value) else value
 
 

@@ -405,11 +405,11 @@ SPECIFIC = (
     ),
     _specific(
         "scavenger",
-        "LEDBAT beside standard TCP",
+        "LEDBAT, or what is run in its place, beside standard TCP",
         "flow.ledbat.cc",
         "path.queue",
         *_bottleneck(),
-        Measure("ledbat", "LEDBAT", "%", "flow.ledbat.share", 100.0),
+        Measure("share", "share", "%", "flow.ledbat.share", 100.0),
         quick=(),
         few=_of(("fifo", "codel", "pie")),
         # As many as the file has: one seed alone decides the statement either way.

@@ -68,7 +68,7 @@ def _centre_intervals(rows: Rows) -> Verdict:
     part = rows.where(scenario="data-centre", load="0.85", initial_window="3", cc="compound")
     xs = part.xs(aqm="codel")
     delay, lost = (_at(part, figure, "codel", xs) if len(xs) > 1 else [math.nan] for figure in ("delay", "loss"))
-    loads = [row.figures["load"] for row in part] or [math.nan]
+    loads = [row.figures["load"] for row in part.published()] or [math.nan]
     grow = all(each == sorted(set(each)) for each in (delay, lost))
     text = f"CoDel {_to(delay)} ms, {_to(lost)} % lost; load {min(loads):.1f} to {max(loads):.1f} %"
     return verdict(grow and max(loads) <= LEVEL * min(loads), text, *delay, *lost, *loads)
@@ -88,7 +88,7 @@ def _trade_off(rows: Rows) -> Verdict:
 
 
 def _both_ways(rows: Rows) -> Verdict:
-    part = [row for row in rows.where(**UPLINK) if "down" in row.figures]
+    part = [row for row in rows.published(**UPLINK) if "down" in row.figures]
     down = [row.figures["down"] for row in part] or [math.nan]
     up = [row.figures["load"] / 100.0 for row in part] or [math.nan]
     holds = min(down) >= 25.0 * (1 - NEAR) and max(down) <= 60.0 * (1 + NEAR) and near(max(up), 10.0)

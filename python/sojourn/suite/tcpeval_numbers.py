@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
+from ..plot.style import name_of
 from ..stats import number
 from .pieces import Rows, Statement, Verdict, verdict
 
@@ -69,7 +70,7 @@ def _ocean(rows: Rows) -> Rows:
 
 
 def _newreno(rows: Rows) -> Verdict:
-    part = [row for row in _access(rows, "0.85").where(cc="newreno") if not row.aqm.startswith("fifo")]
+    part = [row for row in _access(rows, "0.85").published(cc="newreno") if name_of(row.aqm) != "fifo"]
     delays = [row.figures["delay"] for row in part] or [math.nan]
     lost = [row.figures["loss"] for row in part] or [math.nan]
     holds = min(delays) >= 2.5 * (1 - NEAR) and max(delays) <= 20.0 * (1 + NEAR) and max(lost) < 1.0

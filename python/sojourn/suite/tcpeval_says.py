@@ -135,7 +135,7 @@ def _interval_of_rtt(rows: Rows) -> Verdict:
 
 
 def _gentle(rows: Rows) -> Verdict:
-    part = rows.where(scenario="access-link", cc="ledbat", load="0.85")
+    part = rows.published(scenario="access-link", cc="ledbat", load="0.85")
     lost = [row.figures["loss"] for row in part] or [math.nan]
     delays = [row.figures["delay"] for row in part] or [math.nan]
     text = f"at most {number(max(lost))} % lost and {number(max(delays))} ms"
@@ -154,8 +154,8 @@ def _windows(rows: Rows) -> Verdict:
 
 
 def _scavenger(rows: Rows) -> Verdict:
-    part = rows.where(scenario="scavenger")
-    fifo, managed = part("ledbat", aqm="fifo"), [part("ledbat", aqm=aqm) for aqm in ("codel", "pie")]
+    part = rows.where(scenario="scavenger", cc="ledbat")
+    fifo, managed = part("share", aqm="fifo"), [part("share", aqm=aqm) for aqm in ("codel", "pie")]
     mean = sum(managed) / 2
     text = f"LEDBAT has {fifo:.0f} % behind drop tail, {managed[0]:.0f} % behind CoDel, {managed[1]:.0f} % behind PIE"
     return verdict(mean > 50.0 and fifo < 10.0, text, fifo, *managed)

@@ -81,7 +81,7 @@ def weights(given: Mapping[str, float], there: Sequence[str]) -> dict[str, float
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
             raise SpecError(f"--weight {key}={number_(weight)}: no such figure; {hint}")
         if not 0.0 <= weight < math.inf:
-            raise SpecError(f"--weight {key}={number_(weight)}: must be zero or more")
+            raise SpecError(f"--weight {key}={number_(weight)}: must be a number, zero or more")
         if key not in there and weight:
             raise SpecError(
                 f"--weight {key}={number_(weight)}: nothing in the mix has it; "
