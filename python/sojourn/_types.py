@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
+
+from .errors import refuse_bytes
 
 Overrides = tuple[tuple[str, str], ...]
 #: Table -> column -> (dtype, little-endian bytes), as the core hands them over.
@@ -24,6 +27,10 @@ class Experiment:
     file: str
     overrides: Overrides = ()
     classes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for text in (self.file, self.text, *chain(*self.overrides)):
+            refuse_bytes(text)
 
     def change(self, *overrides: tuple[str, str]) -> Experiment:
         """Return the same experiment with further `--set` changes; the last one of a key wins."""

@@ -40,7 +40,7 @@ from .cli_options import (
 )
 from .cli_suite import suite
 from .cli_whatif import whatif
-from .errors import INTERRUPTED, SpecError
+from .errors import SpecError, refuse_bytes
 from .terminal import console, print_json, say
 
 if TYPE_CHECKING:
@@ -340,14 +340,17 @@ def _refuse_bare_variant(text: str, a: str, b: str) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; Ctrl-C is its caller's to answer for."""
     terminal.opened()
     try:
         try:
+            for number, argument in enumerate(sys.argv[1:], 1):
+                refuse_bytes(argument, f"argument {number}: ")
             app()
         finally:
             sys.stdout.flush()  # what cannot be written is told, rather than found as the interpreter ends
-    except KeyboardInterrupt:  # before or after a command, such as while importing
-        sys.exit(INTERRUPTED)
+    except SpecError as error:
+        say(f"error: {error}")
+        sys.exit(error.exit_code)
     except OSError as error:
         sys.exit(terminal.refused(error))

@@ -11,6 +11,8 @@ SojournError
 
 from __future__ import annotations
 
+import os
+
 #: Exit code of a command that Ctrl-C has ended, as a shell has it.
 INTERRUPTED = 130
 
@@ -43,6 +45,16 @@ class SpecError(SojournError, ValueError):
         self.source = source
         self.key = key
         self.what = message if what is None else what
+
+
+def refuse_bytes(text: str, where: str = "") -> None:
+    """Refuse bytes that are no text, of which Python makes surrogates: the core, results and pages are UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(text).decode(errors="backslashreplace")
+        cure = "write it in UTF-8, and rename a file or folder that is called so"
+        raise SpecError(f'{where}"{shown}" is not UTF-8; {cure}') from None
 
 
 class RunError(SojournError, RuntimeError):

@@ -2,9 +2,12 @@
 
 import os
 import re
+import subprocess
 
 import pytest
-from conftest import SWEEP
+from conftest import SWEEP, command
+
+import sojourn as sj
 
 QUICK = ("--set", "run.duration=2s")
 LINE = "2Mbit/s 20ms 1BDP fifo: newreno"
@@ -218,3 +221,45 @@ def test_a_page_is_named_as_one(sojourn, tmp_path):
 def test_a_dash_is_no_file(sojourn):
     refused = sojourn("export", "5Mbit/s 20ms: cubic", "--format", "siftr", "-o", "-")
     assert refused.returncode == 2 and "/dev/stdout" in refused.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="arguments are text there")
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["run", b"12Mbit/s 40ms caf\xe9: cubic"],
+        ["run", b"caf\xe9.toml"],
+        ["run", b"missing\xe9.toml"],
+        ["run", LINE, "--set", b"title=\xe9"],
+        ["run", LINE, "-o", b"out\xe9"],
+        ["report", "cc", b"\xe9"],
+        ["whatif", "--down", b"\xe9"],
+    ],
+)
+def test_an_argument_that_is_no_text_is_refused(tmp_path, given):
+    (tmp_path / os.fsdecode(b"caf\xe9.toml")).write_text(SWEEP)
+    refused = subprocess.run([*command(), *given], capture_output=True, text=True, cwd=tmp_path)
+    number, argument = next((n, one) for n, one in enumerate(given, 1) if isinstance(one, bytes))
+    shown = argument.decode(errors="backslashreplace")
+    cure = "write it in UTF-8, and rename a file or folder that is called so"
+    told = f'sojourn: error: argument {number}: "{shown}" is not UTF-8; {cure}\n'
+    assert (refused.returncode, refused.stderr) == (2, told)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are text there")
+def test_names_that_are_no_text_are_told_all_the_same(tmp_path, sweep_file):
+    folder = tmp_path / os.fsdecode(b"d\xe9")
+    folder.mkdir()
+    (folder / os.fsdecode(b"nowher\xe9.toml")).write_text(SWEEP)
+    there = {"cwd": folder, "env": os.environ | {"HOME": "\udce9", "COLUMNS": "\udce9"}}
+    told = subprocess.run(command("run", "nowhere.toml"), capture_output=True, text=True, **there)
+    assert told.returncode == 2 and r"did you mean nowher\udce9.toml?" in told.stderr
+    done = subprocess.run(command("run", "../two-rates.toml", "--quick", *QUICK), capture_output=True, **there)
+    assert done.returncode == 0
+
+
+def test_in_python_too_text_that_is_none_is_refused():
+    for source, changes in (("caf\udce9: cubic", {}), (LINE, {"title": "\udce9"})):
+        with pytest.raises(sj.SpecError, match=r'\\xe9.*" is not UTF-8'):
+            sj.run(source, set=changes)
