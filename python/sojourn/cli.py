@@ -221,11 +221,14 @@ def compare(
     checked_host(on, cluster)
     changes = settings(set)
     cure = replace(HERE, fresh="--fresh")
+    typed_as: dict[str, str] = {}
 
     def side(text: str, seed: int | None) -> Experiment | Result:
         if within is not None:
             base = prepare(within, changes, seed)
-            return base.change(*_variant(text, base))
+            variant = _variant(text, base)
+            typed_as.update({f"--set {key}={value}": text for key, value in variant})
+            return base.change(*variant)
         if is_results(text):
             return terminal.loaded(text)
         _refuse_bare_variant(text, a, b)
@@ -240,7 +243,12 @@ def compare(
         refuse_changes(**changed)
     elif folders and (options := ", ".join(typed(**changed))):
         say(f"note: {folders[0]} is a results folder and stays as it is: {options} is for the other side alone")
-    one, other = under_common_seeds(side(a, seed), side(b, seed), seed, run)
+    try:
+        one, other = under_common_seeds(side(a, seed), side(b, seed), seed, run)
+    except SpecError as error:
+        if error.source in typed_as:
+            raise SpecError(f"{typed_as[error.source]}: {error.what}") from None
+        raise
     comparison = pair(one, other, metric or ())
     if as_json:
         print_json(comparison.rows())

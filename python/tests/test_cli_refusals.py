@@ -223,6 +223,25 @@ def test_a_dash_is_no_file(sojourn):
     assert refused.returncode == 2 and "/dev/stdout" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["run", LINE, "--seed", "9007199254740992"],
+        ["plot", "time", LINE, "--seed", "9007199254740992"],
+        ["compare", "cubic", "newreno", "--in", LINE, "--seed", "9007199254740992"],
+        ["whatif", "--down", "5Mbit/s", "--rtt", "20ms", "--mix", "cubic", "--seed", "9007199254740992"],
+    ],
+)
+def test_a_seed_is_answered_as_it_was_typed(sojourn, given):
+    assert sojourn(*given).stderr == "sojourn: error: --seed 9007199254740992: allowed is 0 to 9007199254740991\n"
+
+
+@pytest.mark.parametrize("variant", ["path.queue=nosuch", "cubic(beta=7)", "path.rtt=-3ms; newreno"])
+def test_a_variant_is_answered_as_it_was_typed(sojourn, variant):
+    refused = sojourn("compare", "cubic", variant, "--in", LINE)
+    assert refused.returncode == 2 and refused.stderr.startswith(f"sojourn: error: {variant}: ")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="arguments are text there")
 @pytest.mark.parametrize(
     "given",
