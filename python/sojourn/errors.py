@@ -11,8 +11,6 @@ SojournError
 
 from __future__ import annotations
 
-import os
-
 #: Exit code of a command that Ctrl-C has ended, as a shell has it.
 INTERRUPTED = 130
 
@@ -52,7 +50,7 @@ def refuse_bytes(text: str, where: str = "") -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        shown = os.fsencode(text).decode(errors="backslashreplace")
+        shown = text.encode(errors="backslashreplace").decode().replace(r"\udc", r"\x")  # the byte \xe9 is \udce9 here
         cure = "write it in UTF-8, and rename a file or folder that is called so"
         raise SpecError(f'{where}"{shown}" is not UTF-8; {cure}') from None
 

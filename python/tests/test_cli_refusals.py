@@ -279,6 +279,10 @@ def test_names_that_are_no_text_are_told_all_the_same(tmp_path, sweep_file):
 
 
 def test_in_python_too_text_that_is_none_is_refused():
-    for source, changes in (("caf\udce9: cubic", {}), (LINE, {"title": "\udce9"})):
-        with pytest.raises(sj.SpecError, match=r'\\xe9.*" is not UTF-8'):
+    for source, changes, shown in (
+        ("caf\udce9: cubic", {}, r"caf\xe9: cubic"),
+        (LINE, {"title": "\udce9"}, r"\xe9"),
+        (LINE, {"title": "\ud800"}, r"\ud800"),
+    ):
+        with pytest.raises(sj.SpecError, match=re.escape(f'"{shown}" is not UTF-8')):
             sj.run(source, set=changes)
