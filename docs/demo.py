@@ -52,7 +52,8 @@ def main(arguments: list[str]) -> int:
         results.append(reproduce.simulate(experiment))
     comparisons = [comparison for result in results for comparison in reproduce.compare(result)]
     text = README.read_text("utf-8")
-    wanted = markdown.filled(text, "demo", "\n\n".join(section(comparison) for comparison in comparisons))
+    parts = [f"{demo.amount(results)}:", *map(section, comparisons)]
+    wanted = markdown.filled(text, "demo", "\n\n".join(parts))
     if arguments:
         # The picture is signed with the experiment, the seeds and the model it is of.
         signed = footer(shown(results[0])).encode() in PICTURE.read_bytes()

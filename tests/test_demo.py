@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from sojourn import _engine, demo, reproduce
@@ -18,6 +21,13 @@ def tables() -> dict[str, Comparison]:
         assert not result.failures
         found |= {comparison.title: comparison for comparison in reproduce.compare(result)}
     return found
+
+
+def test_the_readme_has_as_many_runs_as_the_demo() -> None:
+    plans = [_engine.check(_engine.read(reproduce.find(name))) for name in demo.EXPERIMENTS]
+    runs = sum(case.repeat for plan in plans for case in plan.cases)
+    readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    assert re.findall(r"(\d+) runs", readme.split("## A tour")[0]) == [str(runs)]
 
 
 def cells(table: Comparison) -> dict[tuple[str, str], Cell]:

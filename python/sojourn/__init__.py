@@ -10,58 +10,26 @@
 the IP layer), delays in ms, windows in bytes.
 """
 
-from ._engine import version
-from ._types import Case, Claim, Experiment, Plan, Record, Version
-from .algorithm import CongestionControl
-from .api import (
-    check,
-    claims,
-    compare,
-    list_causes,
-    list_cc,
-    list_figures,
-    list_queues,
-    list_slow_starts,
-    list_stacks,
-    list_traffic,
-    load,
-    run,
-    schema,
-    spp,
-)
-from .errors import NotRecorded, RunError, SetupError, SojournError, SpecError
-from .result import Outcome, Result
+from __future__ import annotations
 
-__version__ = version().version
+# Not from `typing`: until the command has been reached, Ctrl-C finds nobody who answers for it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .library import *  # noqa: F403 - its `__all__` names them
+    from .library import __all__ as __all__
+    from .library import __version__ as __version__
+else:
 
-__all__ = [
-    "Case",
-    "Claim",
-    "CongestionControl",
-    "Experiment",
-    "NotRecorded",
-    "Outcome",
-    "Plan",
-    "Record",
-    "Result",
-    "RunError",
-    "SetupError",
-    "SojournError",
-    "SpecError",
-    "Version",
-    "check",
-    "claims",
-    "compare",
-    "list_causes",
-    "list_cc",
-    "list_figures",
-    "list_queues",
-    "list_slow_starts",
-    "list_stacks",
-    "list_traffic",
-    "load",
-    "run",
-    "schema",
-    "spp",
-    "version",
-]
+    def __getattr__(name: str) -> object:
+        """Import the library when a name of it is asked for; `from . import module` asks here, too, before it looks."""
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        if name in ("__all__", "__version__") or not (name.startswith("_") or find_spec(f"{__name__}.{name}")):
+            library = import_module(f"{__name__}.library")
+            if hasattr(library, name):
+                return globals().setdefault(name, getattr(library, name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__getattr__("__all__")})

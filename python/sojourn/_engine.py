@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -126,21 +125,10 @@ def _of_python(message: str, file: str) -> str:
 
 def _ask(question: Callable[..., T], experiment: Experiment, *more: Any, **options: Any) -> T:
     """Put a question about an experiment to the core."""
-    for text in (experiment.file, experiment.text, *experiment.classes, *chain(*experiment.overrides)):
-        _refuse_bytes(text)
     try:
         return question(experiment, *more, **options)
     except _core.SpecError as error:
         raise _unsound(error, experiment.file) from None
-
-
-def _refuse_bytes(text: str) -> None:
-    """Refuse what the core cannot take: bytes of a command line or of a file's name that are no text."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        where = f"not UTF-8 (character {error.start + 1}: {text[error.start]!r})"
-        raise SpecError(f"{text[:200]!r}: {where}; write it, or call the file, in UTF-8") from None
 
 
 def check(experiment: Experiment) -> Plan:

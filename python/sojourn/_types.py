@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from .errors import refuse_bytes
 from .reading import from_json
 
 #: The congestion control of datagrams, as the core names it (crates/experiment/src/flows.rs).
@@ -27,6 +29,10 @@ class Experiment:
     file: str
     overrides: Overrides = ()
     classes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for text in (self.file, self.text, *chain(*self.overrides), *self.classes):
+            refuse_bytes(text)
 
     def change(self, *overrides: tuple[str, str]) -> Experiment:
         """Return the same experiment with further `--set` changes; the last one of a key wins."""

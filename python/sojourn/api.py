@@ -16,7 +16,7 @@ from .folder import IN_PYTHON
 from .held import is_results, load
 from .result import Outcome, Result
 from .store import Store
-from .sweep import sweep
+from .sweep import seeded, sweep
 from .toml import written
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def prepare(
             f"seed {seed}: the experiment sweeps run.seed, so that every case has its own; leave the seed out, "
             f"or set run.seed={seed} to run that one alone"
         )
-    return changed.change(("run.seed", str(seed)))
+    return changed.change(("run.seed", str(seeded(seed))))
 
 
 def _change(key: object, value: object) -> tuple[str, str]:

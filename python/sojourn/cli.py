@@ -40,7 +40,7 @@ from .cli_options import (
 )
 from .cli_suite import suite
 from .cli_whatif import whatif
-from .errors import INTERRUPTED, SpecError
+from .errors import SpecError, refuse_bytes
 from .terminal import console, print_json, say
 
 if TYPE_CHECKING:
@@ -225,11 +225,14 @@ def compare(
     checked_host(on, cluster)
     changes = settings(set)
     cure = replace(HERE, fresh="--fresh")
+    typed_as: dict[str, str] = {}
 
     def side(text: str, seed: int | None) -> Experiment | Result:
         if within is not None:
             base = prepare(within, changes, seed)
-            return base.change(*_variant(text, base))
+            variant = _variant(text, base)
+            typed_as.update({f"--set {key}={value}": text for key, value in variant})
+            return base.change(*variant)
         if is_results(text):
             return terminal.loaded(text)
         _refuse_bare_variant(text, a, b)
@@ -244,7 +247,12 @@ def compare(
         refuse_changes(**changed)
     elif folders and (options := ", ".join(typed(**changed))):
         say(f"note: {folders[0]} is a results folder and stays as it is: {options} is for the other side alone")
-    one, other = under_common_seeds(side(a, seed), side(b, seed), seed, run)
+    try:
+        one, other = under_common_seeds(side(a, seed), side(b, seed), seed, run)
+    except SpecError as error:
+        if error.source in typed_as:
+            raise SpecError(f"{typed_as[error.source]}: {error.what}") from None
+        raise
     comparison = pair(one, other, metric or ())
     if as_json:
         print_json(comparison.rows())
@@ -345,14 +353,17 @@ def _refuse_bare_variant(text: str, a: str, b: str) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; Ctrl-C is its caller's to answer for."""
     terminal.opened()
     try:
         try:
+            for number, argument in enumerate(sys.argv[1:], 1):
+                refuse_bytes(argument, f"argument {number}: ")
             app()
         finally:
             sys.stdout.flush()  # what cannot be written is told, rather than found as the interpreter ends
-    except KeyboardInterrupt:  # before or after a command, such as while importing
-        sys.exit(INTERRUPTED)
+    except SpecError as error:
+        say(f"error: {error}")
+        sys.exit(error.exit_code)
     except OSError as error:
         sys.exit(terminal.refused(error))

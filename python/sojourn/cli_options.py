@@ -14,7 +14,15 @@ Source = Annotated[str, typer.Argument(metavar="FILE|LINE", help="An experiment 
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the experiment: --set path.rtt=80ms.")
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", min=0)]
+
+
+def _seed(seed: int | None) -> int | None:
+    from .sweep import seeded
+
+    return seed if seed is None else seeded(seed, "--seed")
+
+
+Seed = Annotated[int | None, typer.Option(help="Seed of the first repetition.", min=0, callback=_seed)]
 Repeat = Annotated[int | None, typer.Option(help="Repetitions per case.", min=1)]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Runs at a time; default one per CPU.", min=1)]
 Quick = Annotated[

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING
 from . import _engine, reproduce
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from .reproduce import Comparison
+    from .result import Result
 
 # For terminals without colours.
 MARKS = {"outside": "✗", "absent": "✗", "undecided": "?"}
@@ -50,13 +53,7 @@ def run(out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     for tables in comparisons:
         for comparison in tables:
             console.print(beside(comparison))
-    simulated = sum(o.case.duration_s for result in results for o in result.outcomes)
-    packets = sum(int(o.summary["packets"]) for result in results for o in result.outcomes)
-    runs = sum(len(result.outcomes) for result in results)
-    console.print(
-        f"{runs} runs, {simulated:,.0f} s of network time and {packets:,} packets simulated in {took:.1f} s.\n",
-        highlight=False,
-    )
+    console.print(f"{amount(results)} simulated in {took:.1f} s.\n", highlight=False)
     names = [reproduce.labels(r, c[0]) if c else None for r, c in zip(results, comparisons, strict=True)]
     figure = plot.draw(
         "cdf", results[0], out / "figure-5.18.png", labels=names[0],
@@ -67,6 +64,14 @@ def run(out: Path = Path("runs/demo"), jobs: int | None = None) -> int:
     report = save(page, out / "report.html")
     console.print(f"Figure 5.18   {figure}\nReport        {report}", highlight=False, soft_wrap=True)
     return 0
+
+
+def amount(results: Sequence[Result]) -> str:
+    """How much was simulated."""
+    outcomes = [outcome for result in results for outcome in result.outcomes]
+    simulated = sum(outcome.case.duration_s for outcome in outcomes)
+    packets = sum(int(outcome.summary["packets"]) for outcome in outcomes)
+    return f"{len(outcomes)} runs, {simulated:,.0f} s of network time and {packets:,} packets"
 
 
 def beside(comparison: Comparison) -> RenderableType:

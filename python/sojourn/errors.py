@@ -45,6 +45,16 @@ class SpecError(SojournError, ValueError):
         self.what = message if what is None else what
 
 
+def refuse_bytes(text: str, where: str = "") -> None:
+    """Refuse bytes that are no text, of which Python makes surrogates: the core, results and pages are UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        shown = text.encode(errors="backslashreplace").decode().replace(r"\udc", r"\x")  # the byte \xe9 is \udce9 here
+        cure = "write it in UTF-8, and rename a file or folder that is called so"
+        raise SpecError(f'{where}"{shown}" is not UTF-8; {cure}') from None
+
+
 class RunError(SojournError, RuntimeError):
     """A simulation could not be finished; `case` and `repetition` say which."""
 

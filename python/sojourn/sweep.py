@@ -102,6 +102,14 @@ def repeated(repeat: SupportsIndex) -> range:
     return range(times)
 
 
+def seeded(seed: SupportsIndex, option: str = "seed") -> int:
+    """Return the seed that was asked for, if the core allows it; an error has the option as it was typed."""
+    first, most = _whole(option, seed), _engine.limits().seed
+    if not 0 <= first <= most:
+        raise SpecError(f"{option} {first}: allowed is 0 to {most}")
+    return first
+
+
 def _whole(option: str, given: SupportsIndex) -> int:
     """Return a whole number, which numpy's are, too; `"3"` and 2.5 are none."""
     try:

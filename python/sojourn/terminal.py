@@ -57,8 +57,12 @@ def opened() -> None:
             # Open until the process ends.
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream := getattr(sys, name), TextIOWrapper):
-            # Tables have letters that a code page has not; files and pipes get what JSON and CSV are written in.
-            stream.reconfigure(errors="replace") if stream.isatty() else stream.reconfigure(encoding="utf-8")
+            # Tables have letters that a code page has not; files and pipes get what JSON and CSV are written in. Names
+            # of files may have bytes that are no letters: nothing that is told of them shall raise.
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def refused(error: OSError) -> int:

@@ -2,9 +2,12 @@
 
 import os
 import re
+import subprocess
 
 import pytest
-from conftest import SWEEP
+from conftest import SWEEP, command
+
+import sojourn as sj
 
 QUICK = ("--set", "run.duration=2s")
 LINE = "2Mbit/s 20ms 1BDP fifo: newreno"
@@ -240,3 +243,68 @@ def test_a_page_is_named_as_one(sojourn, tmp_path):
 def test_a_dash_is_no_file(sojourn):
     refused = sojourn("export", "5Mbit/s 20ms: cubic", "--format", "siftr", "-o", "-")
     assert refused.returncode == 2 and "/dev/stdout" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["run", LINE, "--seed", "9007199254740992"],
+        ["plot", "time", LINE, "--seed", "9007199254740992"],
+        ["compare", "cubic", "newreno", "--in", LINE, "--seed", "9007199254740992"],
+        ["whatif", "--down", "5Mbit/s", "--rtt", "20ms", "--mix", "cubic", "--seed", "9007199254740992"],
+    ],
+)
+def test_a_seed_is_answered_as_it_was_typed(sojourn, given):
+    assert sojourn(*given).stderr == "sojourn: error: --seed 9007199254740992: allowed is 0 to 9007199254740991\n"
+
+
+@pytest.mark.parametrize("variant", ["path.queue=nosuch", "cubic(beta=7)", "path.rtt=-3ms; newreno"])
+def test_a_variant_is_answered_as_it_was_typed(sojourn, variant):
+    refused = sojourn("compare", "cubic", variant, "--in", LINE)
+    assert refused.returncode == 2 and refused.stderr.startswith(f"sojourn: error: {variant}: ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="arguments are text there")
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["run", b"12Mbit/s 40ms caf\xe9: cubic"],
+        ["run", b"caf\xe9.toml"],
+        ["run", b"missing\xe9.toml"],
+        ["run", LINE, "--set", b"title=\xe9"],
+        ["run", LINE, "-o", b"out\xe9"],
+        ["report", "cc", b"\xe9"],
+        ["whatif", "--down", b"\xe9"],
+    ],
+)
+def test_an_argument_that_is_no_text_is_refused(tmp_path, given):
+    (tmp_path / os.fsdecode(b"caf\xe9.toml")).write_text(SWEEP)
+    refused = subprocess.run([*command(), *given], capture_output=True, text=True, cwd=tmp_path)
+    number, argument = next((n, one) for n, one in enumerate(given, 1) if isinstance(one, bytes))
+    shown = argument.decode(errors="backslashreplace")
+    cure = "write it in UTF-8, and rename a file or folder that is called so"
+    told = f'sojourn: error: argument {number}: "{shown}" is not UTF-8; {cure}\n'
+    assert (refused.returncode, refused.stderr) == (2, told)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are text there")
+def test_names_that_are_no_text_are_told_all_the_same(tmp_path, sweep_file):
+    folder = tmp_path / os.fsdecode(b"d\xe9")
+    folder.mkdir()
+    (folder / os.fsdecode(b"nowher\xe9.toml")).write_text(SWEEP)
+    there = {"cwd": folder, "env": os.environ | {"HOME": "\udce9", "COLUMNS": "\udce9"}}
+    told = subprocess.run(command("run", "nowhere.toml"), capture_output=True, text=True, **there)
+    assert told.returncode == 2 and r"did you mean nowher\udce9.toml?" in told.stderr
+    done = subprocess.run(command("run", "../two-rates.toml", "--quick", *QUICK), capture_output=True, **there)
+    assert done.returncode == 0
+
+
+def test_in_python_too_text_that_is_none_is_refused():
+    for source, changes, shown in (
+        ("caf\udce9: cubic", {}, r"caf\xe9: cubic"),
+        (LINE, {"title": "\udce9"}, r"\xe9"),
+        (LINE, {"title": "\ud800"}, r"\ud800"),
+    ):
+        with pytest.raises(sj.SpecError, match=re.escape(f'"{shown}" is not UTF-8')):
+            sj.run(source, set=changes)

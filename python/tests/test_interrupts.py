@@ -100,14 +100,29 @@ def test_an_interrupt_of_the_disk_writes_no_line_twice(
     assert len(sj.load("out")) == kept
 
 
-@pytest.mark.parametrize("module", ["typer", "sojourn.cli_suite"])
-@pytest.mark.parametrize("script", [False, True])
-def test_while_it_is_imported_the_command_ends_without_a_word(tmp_path: Path, module: str, script: bool) -> None:
+def words(path: Path, *arguments: str) -> list[list[str]]:
+    """The command as a module, as its script is and, if there is one, as that script."""
+    (path / "sojourn").write_text("from sojourn.__main__ import main\nmain()\n")
+    script = Path(sys.executable).with_name("sojourn")
+    there = [[str(script), *arguments]] if script.exists() else []
+    return [command(*arguments), [sys.executable, str(path / "sojourn"), *arguments], *there]
+
+
+@pytest.mark.parametrize("module", ["typer", "sojourn.cli", "sojourn.cli_suite", "sojourn._engine", "sojourn.store"])
+def test_while_it_is_imported_the_command_ends_without_a_word(tmp_path: Path, module: str) -> None:
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTS)
-    (tmp_path / "sojourn").write_text("from sojourn.__main__ import main\nmain()\n")
     path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
-    words = [sys.executable, str(tmp_path / "sojourn"), "--help"] if script else command("--help")
-    done = subprocess.run(
-        words, env=os.environ | {"PYTHONPATH": path, "INTERRUPT": module}, capture_output=True, text=True, cwd=tmp_path
+    env = os.environ | {"PYTHONPATH": path, "INTERRUPT": module}
+    # What all commands need is imported before any of them is there to say something.
+    told = "sojourn: interrupted\n" if module in ("sojourn._engine", "sojourn.store") else ""
+    for one in words(tmp_path, "run", "2Mbit/s 20ms: cubic"):
+        done = subprocess.run(one, env=env, capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", told), one
+
+
+def test_until_the_command_answers_for_it_next_to_nothing_is_imported() -> None:
+    script = (
+        "import sys; before = set(sys.modules); import sojourn.__main__; new = set(sys.modules) - before;"
+        "assert new == {'__future__', 'sojourn', 'sojourn.__main__'}, new"
     )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    subprocess.run([sys.executable, "-c", script], check=True)

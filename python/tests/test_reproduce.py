@@ -380,7 +380,12 @@ def test_a_quick_sample_is_few_repetitions_of_cases_with_printed_cells(tmp_path:
     assert more == [(case, n) for case in (0, 2, 4, 6, 8) for n in range(3)], "a claim is about all"
     several = '[[expect]]\nwhen = { "flow.a.cc" = ["vegas", "cdg"] }' + end.split("[published]")[0]
     assert sampled(begin + several) == [(2, 0), (2, 1), (3, 0), (3, 1)], "a claim about two cases"
-    assert sampled((begin + tables).replace("2 Mbit/s", "10 Gbit/s")) == [(0, 0)], "one is run, whatever it costs"
+    costly = (begin + tables).replace("2 Mbit/s", "10 Gbit/s")
+    assert sampled(costly) == [(0, 0)], "one is run, whatever it costs"
+    table = tables.replace("[published]", "[[published]]")
+    mean = table.replace('"newreno"', '["vegas", "cdg"]').replace('"cubic"', '["hd", "bbr"]')
+    whole = sampled(costly.split("[published]")[0] + table + mean)
+    assert whole == [(0, 0), (2, 0), (3, 0)], "of each table a cell, with all of its cases"
 
 
 def test_scores_count_undecided_cells_but_not_those_that_were_not_run(result: Any) -> None:

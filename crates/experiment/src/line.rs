@@ -4,8 +4,8 @@
 //! tells which is which; of two times the first is the RTT and the second the buffer. Behind the colon the flows: an
 //! optional count, a congestion control or a kind of traffic, `@start` or `@start-stop`.
 
-use crate::limits::{RATE_MAX, RATE_MIN};
-use crate::quantity::{Buffer, Quantity, read_rate};
+use crate::limits::{BUFFER_BDP_MAX, BUFFER_MAX, FLOWS_MAX, RATE_MAX, RATE_MIN, RTT_MAX, RTT_MIN};
+use crate::quantity::{Buffer, Quantity, Volume, read_rate};
 use crate::raw::full_key;
 use crate::source::{Checked, Fault, Place, did_you_mean};
 use crate::traffic::TRAFFIC;
@@ -167,10 +167,8 @@ fn classify(word: Piece<'_>, so_far: &Table) -> Checked<&'static str> {
             Ok("buffer")
         } else if unit.is_empty() {
             Err(without_unit(word, text))
-        } else if is_unit(unit) {
-            let rates = format!(" (allowed: {} to {})", RATE_MIN.show(), RATE_MAX.show());
-            let allowed = if unit.contains("bit") { rates } else { String::new() };
-            Err(Fault::at(word.place(), format!("{text:?} is out of range{allowed}")))
+        } else if let Some(allowed) = allowed(unit, so_far) {
+            Err(Fault::at(word.place(), format!("{text:?} is out of range (allowed: {allowed})")))
         } else if bytes_a_second(unit) {
             Err(Fault::at(word.place(), read_rate(text, Rate::KIND).unwrap_err()))
         } else {
@@ -225,10 +223,20 @@ fn without_unit(word: Piece<'_>, number: &str) -> Fault {
     Fault::at(word.place(), format!("{number:?} has no unit: {cure}, {LIKE}"))
 }
 
-/// Would this unit do, behind another number?
-fn is_unit(unit: &str) -> bool {
+/// What a word with this unit may say; `None` if it would not do behind another number either.
+fn allowed(unit: &str, so_far: &Table) -> Option<String> {
     let one = format!("1 {unit}");
-    Rate::parse(&one).is_some() || Duration::parse(&one).is_some() || Buffer::read(&one).is_ok()
+    if Rate::parse(&one).is_some() {
+        return Some(format!("{} to {}", RATE_MIN.show(), RATE_MAX.show()));
+    }
+    if Duration::parse(&one).is_some() && !so_far.iter().any(|(k, _)| k.value == "rtt") {
+        return Some(format!("an RTT of {} to {}", RTT_MIN.show(), RTT_MAX.show()));
+    }
+    let most = match Buffer::read(&one).ok()? {
+        Buffer::Bytes(Volume::Bdp(_)) => format!("{BUFFER_BDP_MAX} BDP"),
+        _ => BUFFER_MAX.show(),
+    };
+    Some(format!("a buffer of one packet to {most}"))
 }
 
 fn flow_keys(item: Piece<'_>, flows: Place) -> Checked<Table> {
@@ -245,6 +253,13 @@ fn flow_keys(item: Piece<'_>, flows: Place) -> Checked<Table> {
         // No name begins with an x before a letter or a space: in `2xcubic` it is a times sign, in `2cubic` there is none.
         let skipped = digits + usize::from(rest.text[digits..].starts_with([' ', '\t', 'x']));
         rest = Piece { text: &rest.text[skipped..], start: rest.start + skipped }.trim();
+    } else if let Some((_, flow)) = parse_number(rest.text)
+        && !flow.is_empty()
+    {
+        let count = Piece { text: &rest.text[..rest.text.len() - flow.len()], ..rest }.trim();
+        let flow = flow.trim_start_matches(['x', ' ']);
+        let message = format!("{:?} is no count: of a flow there are 1 to {FLOWS_MAX}, as in \"2 {flow}\"", count.text);
+        return Err(Fault::at(count.place(), message));
     }
     let mut parts = rest.split(|c| c == '@');
     let (what, ecn) = without_ecn(parts[0].trim());
@@ -382,7 +397,10 @@ mod tests {
             ("12Mbit/s 40 fifo: cubic", "\"40\" has no unit"),
             ("12 Mbits/s 40ms: cubic", "did you mean \"Mbit/s\"?"),
             ("99999999999999999999Mbit/s 40ms: cubic", "out of range (allowed: 1bit/s to"),
-            ("12Mbit/s 99999999999999999999s: cubic", "out of range"),
+            ("12Mbit/s 99999999999999999999s: cubic", "out of range (allowed: an RTT of 1us to 60s)"),
+            ("12Mbit/s -40ms 2BDP: cubic", "\"-40ms\" is out of range (allowed: an RTT of 1us to 60s)"),
+            ("12Mbit/s 40ms -40ms: cubic", "(allowed: a buffer of one packet to 1000000MB)"),
+            ("12Mbit/s 40ms -2BDP: cubic", "\"-2BDP\" is out of range (allowed: a buffer of one packet to 100000 BDP)"),
             ("12Mbits/s 40ms: cubic", "did you mean \"Mbit/s\"?"),
         ] {
             let message = read(line).unwrap_err().message;
@@ -417,6 +435,17 @@ mod tests {
         };
         for item in ["2cubic", "2xcubic", "2x cubic"] {
             assert_eq!(flow(item), flow("2 cubic"), "{item}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_count_is_told_so() {
+        for (item, given) in
+            [("-2 hldg", "-2"), ("-2hldg", "-2"), ("+2xhldg", "+2"), ("2.5 hldg", "2.5"), ("1_000 hldg", "1_000")]
+        {
+            let fault = read(&format!("12Mbit/s 40ms: {item}")).unwrap_err();
+            let says = format!("{given:?} is no count: of a flow there are 1 to 100000, as in \"2 hldg\"");
+            assert_eq!((fault.message, fault.place.unwrap().start), (says, 15), "{item}");
         }
     }
 

@@ -50,7 +50,8 @@ fn code(value: &Value) -> String {
 /// What a key takes, in a word or two.
 fn kind(p: &Value) -> String {
     if let Some(kind) = p["x-kind"].as_str() {
-        return kind.split(" such as").next().unwrap_or(kind).replace('|', "\\|");
+        // An example stands in a column of its own.
+        return kind.split(" such as").next().unwrap_or(kind).trim_end_matches(',').replace('|', "\\|");
     }
     if let Some(words) = p["enum"].as_array() {
         return words.iter().filter(|w| !w.is_null()).map(code).collect::<Vec<_>>().join(", ");

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 
 if TYPE_CHECKING:
+    from .._types import Case
     from ..result import Result
 
 # Verdicts of the core, in our words and in a terminal's colours.
@@ -232,13 +233,18 @@ def _cell(data: dict[str, Any]) -> Cell:
     return Cell(when=when, verdict=data["verdict"], range=(low, high), **{key: data[key] for key in same})
 
 
+def meets(case: Case, when: Sequence[tuple[str, str]]) -> bool:
+    """Whether a printed cell is of a case: `when` has each key with its value, or with several of which one will do."""
+    return all((key, case.values.get(key)) in when for key, _ in when)
+
+
 def labels(result: Result, comparison: Comparison) -> list[str] | None:
     """The rows' names in print as names of the cases, where every case has one of its own."""
     names = []
     for case in result.plan.cases:
         if not result.of(case):
             continue
-        rows = {c.row for c in comparison.cells if all((k, case.values.get(k)) in c.when for k, _ in c.when)}
+        rows = {c.row for c in comparison.cells if meets(case, c.when)}
         if len(rows) != 1:
             return None
         names.append(rows.pop())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +15,7 @@ from ..errors import SojournError, SpecError
 from ..stats import counted
 from ..terminal import console, interrupted, print_json, say
 from . import files, page, words
-from .cells import Score, compare
+from .cells import Score, compare, meets
 from .page import Reproduced
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _chosen(experiment: Experiment, quick: bool) -> Callable[[Plan], Sequence[tu
 
 def sample(experiment: Experiment, plan: Plan) -> list[tuple[int, int]]:
     """The sample of `--quick`: few repetitions of few cases, spread evenly over those with a printed cell or a claim,
-    and of the cases that these are compared with.
+    and of the cases that these are compared with; of each printed table one cell at least, whatever it costs.
 
     Cases and repetitions are dropped, not shortened: windows of measurement are absolute.
     """
@@ -169,7 +169,22 @@ def sample(experiment: Experiment, plan: Plan) -> list[tuple[int, int]]:
             if repetition < plan.cases[case].repeat and (budget >= megabits(plan, case) or not chosen):
                 chosen.append((case, repetition))
                 budget -= megabits(plan, case)
+        if repetition == 0:
+            lacking = _lacking(plan, {case for case, _ in chosen})
+            chosen += [(case, 0) for case in lacking]
+            budget -= sum(megabits(plan, case) for case in lacking)
     return sorted(chosen)
+
+
+def _lacking(plan: Plan, chosen: Set[int]) -> set[int]:
+    """The cases without which a table would have no cell to judge, of each table those of the cell that costs least."""
+    lacking: set[int] = set()
+    for table in plan.published:
+        judged = [cell for cell in table["cells"] if cell["low"] is not None or cell["high"] is not None]
+        of = [{one.index for one in plan.cases if meets(one, [*map(tuple, cell["when"])])} for cell in judged]
+        missing = [cases - chosen - lacking for cases in of]
+        lacking |= min(missing, key=lambda cases: sum(megabits(plan, case) for case in cases), default=set())
+    return lacking
 
 
 def megabits(plan: Plan, case: int) -> float:
