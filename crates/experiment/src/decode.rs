@@ -62,16 +62,12 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Titles, names and labels go to terminals, which obey control characters, and into pages, which have none. Every text of
-/// a file and of an override comes by here.
+/// Titles, names and labels go to terminals, which obey control characters, and into XML, which has neither these nor what is
+/// no character. Every text of a file and of an override comes by here.
 fn plain(text: &str) -> Checked<()> {
-    match text.chars().find(|c| c.is_control()) {
-        Some(c) => Err(Fault::new(format!(
-            "the text holds U+{:04X}, a control character, which no text may: write a space, or leave it out",
-            u32::from(c)
-        ))),
-        None => Ok(()),
-    }
+    let Some(c) = text.chars().find(|c| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')) else { return Ok(()) };
+    let kind = if c.is_control() { "a control character" } else { "no character" };
+    Err(Fault::new(format!("the text holds U+{:04X}, which is {kind}: write a space, or leave it out", u32::from(c))))
 }
 
 struct Node<'a>(&'a At<Any>);

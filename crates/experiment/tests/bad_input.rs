@@ -115,6 +115,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("format = 1\n", "format = 1\ntitle = \"\\u001b[2J\"\n"),
         ("format = 1\n", "format = 1\ntitle = \"\"\"two\nlines\"\"\"\n"),
         ("format = 1\n", "format = 1\n\"a\\u0007b\" = 1\n"),
+        ("format = 1\n", "format = 1\ntitle = \"\\ufffe\"\n"),
         ("name = \"a\"\ncc = \"newreno\"", "name = \"a\\u0007\"\ncc = \"newreno\""),
         ("start = \"10 s\"", "route = [\"a\\u009bb\"]"),
         ("rtt = \"40 ms\"", "rtt = \"40 ms\"\nloss = nan"),
