@@ -192,7 +192,9 @@ def _cure(metric: str, pairs: Sequence[Pair], named: Sequence[Pair], fits: Seque
         return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
     names, cases = (list(dict.fromkeys(part)) for part in ((p.name for p in fits), (p.case for p in fits or named)))
     one_name = [f"name one of {', '.join(names)}"] if len(names) > 1 else []
-    one_case = [f"name a case behind it, of {', '.join(map(repr, cases))}"] if len(cases) > 1 or not fits else []
+    of_them = f"name a case behind it, of {', '.join(map(repr, cases))}"
+    only = "name no case behind it: nothing is swept, and there is one"
+    one_case = [of_them if any(cases) else only] if len(cases) > 1 or not fits else []
     return "; ".join([*one_name, *one_case])
 
 

@@ -44,14 +44,12 @@ def test_a_claim_says_which_case_it_is_compared_with(sojourn, sweep_file, tmp_pa
     assert f"{said}1 Mbit/s [path.rate=2 Mbit/s]" in names and "about as long [path.rate=1 Mbit/s]" in names
 
 
-def test_a_title_that_no_xml_may_hold_is_written_without_it(sojourn, sweep_file, tmp_path):
-    claim = '\n[[expect]]\nname = "x\\u0001y"\nthat = "flow.a.share"\nis = ">= 0"\n'
-    sweep_file.write_text(SWEEP.replace("two rates", "a\\u0007b") + claim)
+@pytest.mark.parametrize("code", ["0007", "001b", "009b", "fffe"])
+def test_a_title_that_no_xml_may_hold_is_refused_of_a_file(sojourn, sweep_file, tmp_path, code):
+    sweep_file.write_text(SWEEP.replace("two rates", f"a\\u{code}b"))
     done = sojourn("run", sweep_file, "--junit", "claims.xml")
-    assert done.returncode == 0, done.stderr
-    suite = ElementTree.parse(tmp_path / "claims.xml").getroot()[0]
-    assert suite.get("name") == "ab"
-    assert [case.get("name") for case in suite] == [f"xy [path.rate={n} Mbit/s]" for n in (1, 2)]
+    assert done.returncode == 2 and f":3:9: title: the text holds U+{code.upper()}, which is" in done.stderr
+    assert not (tmp_path / "claims.xml").exists()
 
 
 @pytest.mark.parametrize(

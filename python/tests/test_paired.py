@@ -255,6 +255,16 @@ def test_a_key_that_fits_no_pair_or_several_is_refused_with_what_there_is(swept,
     assert re.search(said, error.value.args[0]), error.value.args[0]
 
 
+@pytest.mark.parametrize("key", [("queue_ms.mean", "path.rtt=1ms"), ("mean", "path.rtt=1ms", "path.rate=1 Mbit/s")])
+def test_of_a_result_without_a_sweep_no_case_is_asked_for(key):
+    line = LINE.format(buffer="1BDP", cc="newreno")
+    both = sj.compare(line, line, set=SET)
+    with pytest.raises(KeyError) as error:
+        both[key]
+    told = error.value.args[0]
+    assert told.endswith("fits no pairs; name no case behind it: nothing is swept, and there is one"), told
+
+
 @pytest.mark.parametrize(
     ("metric", "said"),
     [

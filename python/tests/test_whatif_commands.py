@@ -59,7 +59,7 @@ LEFT = [
     ("codel(reference=linux)", "", "the run had reference=linux, where FreeBSD goes by rules of its own"),
     ("codel (drop = head) ", "the command leaves out drop=head, which the run had", "the command leaves out drop=head"),
     ("pie(burst=100ms, cap=false)", "the command leaves out burst=100ms, cap=false, which the run had", ""),
-    ("fq_pie(mark_threshold=0.25, rate_estimator=true)", "", ""),
+    ("fq_pie(ecn=true, mark_threshold=0.25, rate_estimator=true)", "", ""),
     ("fq_pie(afresh=true)", "the command leaves out afresh=true", ""),
     # dummynet's begins afresh and leaves queues of two such packets alone, whatever the command.
     ("fq_pie(reference=freebsd, afresh=false)", "reference=freebsd", "the command leaves out afresh=false"),

@@ -84,11 +84,20 @@ fn all_specs() -> Vec<Spec> {
                 candidates.push(preset.iter().cloned().chain(all).collect());
             }
             for args in candidates {
-                let spec = Spec { name: about.name.to_string(), args };
-                match aqm::resolve(&spec) {
+                let mut spec = Spec { name: about.name.to_string(), args };
+                let mut resolved = aqm::resolve(&spec);
+                // What changes nothing alone goes to its ends with what it needs.
+                if let Err(ParamError::Vain { needs, .. }) = &resolved
+                    && let Some((key, value)) = needs.split_once('=')
+                    && spec.get(key).is_none()
+                {
+                    spec.args.push((key.into(), value.into()));
+                    resolved = aqm::resolve(&spec);
+                }
+                match resolved {
                     Ok(_) => specs.push(spec),
                     // Relations between parameters are refused; anything else about an end of a range is a fault.
-                    Err(ParamError::Conflict(_)) => {}
+                    Err(ParamError::Conflict(_) | ParamError::Vain { .. }) => {}
                     Err(e) => panic!("{spec}: {e}"),
                 }
             }

@@ -33,6 +33,8 @@ pub struct About {
     pub ecn: Ecn,
     /// Which slow start it takes.
     pub start: StartRule,
+    /// Sets `flow.pacing`, with any slow start.
+    pub paces: bool,
     /// Reads `ack.rate`.
     pub needs_rate: bool,
     /// Reads `ack.one_way` or `ack.received_at`.
@@ -57,6 +59,7 @@ impl About {
         recovery: None,
         ecn: Ecn::Classic,
         start: StartRule::Any,
+        paces: false,
         needs_rate: false,
         needs_one_way: false,
         feedback: Feedback::Usual,
@@ -241,6 +244,12 @@ impl Entry {
             start::check(&start)?;
         }
         Ok((rest, start))
+    }
+
+    /// Does it, or its slow start, set a rate to send at?
+    pub fn paces(&self, spec: &Spec) -> bool {
+        let start = self.split(spec).map(|(_, start)| start);
+        self.about.paces || start.is_ok_and(|start| !self.is_own(&start) && start::paces(&start))
     }
 
     fn is_own(&self, start: &Spec) -> bool {

@@ -54,7 +54,8 @@ params::params! {
                 p.hz
             )));
         }
-        Ok(())
+        p.need(&TickParams::default(), &["early"], p.clock == Counter::Coarse, "clock=coarse")?;
+        p.need(&TickParams::default(), &["round"], p.adjust_last, "adjust_last=true")
     }
 }
 

@@ -62,6 +62,14 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// Titles, names and labels go to terminals, which obey control characters, and into XML, which has neither these nor what is
+/// no character. Every text of a file and of an override comes by here.
+fn plain(text: &str) -> Checked<()> {
+    let Some(c) = text.chars().find(|c| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')) else { return Ok(()) };
+    let kind = if c.is_control() { "a control character" } else { "no character" };
+    Err(Fault::new(format!("the text holds U+{:04X}, which is {kind}: write a space, or leave it out", u32::from(c))))
+}
+
 struct Node<'a>(&'a At<Any>);
 
 impl<'a, 'de> Deserializer<'de> for Node<'a> {
@@ -69,7 +77,7 @@ impl<'a, 'de> Deserializer<'de> for Node<'a> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
         let result = match &self.0.value {
-            Any::Text(x) => visitor.visit_str(x),
+            Any::Text(x) => plain(x).and_then(|()| visitor.visit_str(x)),
             Any::Integer(x) => visitor.visit_i64(*x),
             Any::Float(x) => visitor.visit_f64(*x),
             Any::Bool(x) => visitor.visit_bool(*x),
@@ -152,7 +160,7 @@ impl<'de> de::SeqAccess<'de> for Items<'_> {
 /// What errors call an element of a list: its name if it has one, else its number.
 fn label(item: &At<Any>, number: usize) -> String {
     let name = if let Any::Table(table) = &item.value {
-        get(table, "name").and_then(|n| n.as_text()).filter(|name| !name.is_empty())
+        get(table, "name").and_then(|n| n.as_text()).filter(|name| !name.is_empty() && plain(name).is_ok())
     } else {
         None
     };
@@ -182,15 +190,15 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
 
 /// The cure where a table stands for a list of them, or a list for a table.
 fn brackets(fault: Fault, key: &str) -> Fault {
-    let cure = match (fault.message.as_str(), key) {
-        ("expected a list, got a table", "flow" | "link" | "expect") => format!(": write [[{key}]], with two brackets"),
-        ("expected a list, got a table", "changes" | "row") => {
-            format!(": write {key} = [{{…}}], with brackets around it")
-        }
-        ("expected a list, got a table", "route" | "back" | "pool" | "order" | "figure") => {
+    let message = fault.message.as_str();
+    let cure = match key {
+        "path" | "run" if message.ends_with("got a list") => format!(": write [{key}], with one bracket"),
+        _ if !message.starts_with("expected a list, got ") => return fault,
+        "flow" | "link" | "expect" => format!(": write [[{key}]], with two brackets, and its keys below"),
+        "changes" | "row" => format!(": write {key} = [{{…}}], with brackets around it"),
+        "route" | "back" | "pool" | "order" | "figure" => {
             format!(": write {key} = [\"…\"], with each of them in quotes")
         }
-        (message, "path" | "run") if message.ends_with("got a list") => format!(": write [{key}], with one bracket"),
         _ => return fault,
     };
     fault.and(&cure)
@@ -202,6 +210,7 @@ struct Key<'a>(&'a At<String>);
 impl<'de> Deserializer<'de> for Key<'_> {
     type Error = Fault;
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Checked<V::Value> {
+        plain(&self.0.value).map_err(|fault| fault.or_at(self.0.place))?;
         visitor.visit_str(&self.0.value)
     }
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Checked<V::Value> {

@@ -6,7 +6,7 @@ use crate::limits::{
     RECEIVE_WINDOW_MAX,
 };
 use crate::links::access;
-use crate::quantity::{Burst, Cc, Q, SpecOf};
+use crate::quantity::{Burst, Cc, Q, SpecOf, Whole};
 use crate::raw::{File, FlowFile};
 use crate::resolve::{Context, whole, within};
 use crate::scenario::{FlowSpec, LinkId, Traffic};
@@ -153,6 +153,8 @@ fn single(at: &At<FlowFile>, entry: &str, wire: &Wire, stack: Stack, context: &C
         }
     };
     let stack = flow.stack.as_ref().map_or(stack, |at| at.value.0.0);
+    let pacing = flow.pacing.as_ref().is_some_and(|at| at.value);
+    let paced = pacing || paces(&cc, context);
     let preset = Config::of(stack);
     let tmix = matches!(sends, Traffic::Tmix(_));
     let time = |at: &Option<At<Q<Duration>>>, k: &str| match at {
@@ -179,9 +181,9 @@ fn single(at: &At<FlowFile>, entry: &str, wire: &Wire, stack: Stack, context: &C
         },
         clock_skew_ppb: flow.clock_skew.as_ref().map_or(0, |at| at.value.0.0),
         clock_drift_ppb: flow.clock_drift.as_ref().map_or(0, |at| at.value.0.0),
-        pacing: flow.pacing.as_ref().is_some_and(|at| at.value),
+        pacing,
         pacing_quantum: match &flow.pacing_quantum {
-            Some(at) => whole(at, &key("pacing_quantum"), 1, PACING_QUANTUM_MAX)? as u32,
+            Some(at) => quantum(at, &key("pacing_quantum"), paced)?,
             None => 1,
         },
         ecn: flow.ecn.as_ref().map_or(preset.ecn, |at| at.value),
@@ -258,9 +260,25 @@ fn checked_cc(at: &At<Q<SpecOf<Cc>>>, context: &Context<'_>) -> Checked<Spec> {
     Ok(spec.clone())
 }
 
+/// May this congestion control set a rate to send at? Of one that the caller brings nobody knows.
+fn paces(cc: &Spec, context: &Context<'_>) -> bool {
+    context.extra_cc.contains(&cc.name) || cc::find(&cc.name).is_ok_and(|entry| entry.paces(cc))
+}
+
+fn quantum(at: &At<Q<Whole>>, key: &str, paced: bool) -> Checked<u32> {
+    let quantum = whole(at, key, 1, PACING_QUANTUM_MAX)? as u32;
+    if quantum == 1 || paced {
+        return Ok(quantum);
+    }
+    let (given, default) = (quantum.to_string(), "1".into());
+    let vain = ParamError::Vain { name: "pacing_quantum", given, needs: "pacing = true", default };
+    Err(Fault::at(at.place, vain.to_string()).under(key))
+}
+
 fn refuse_tcp_keys(flow: &FlowFile, entry: &str) -> Checked<()> {
     let given = [
         ("cc", flow.cc.as_ref().map(|x| x.place)),
+        ("stack", flow.stack.as_ref().map(|x| x.place)),
         ("ecn", flow.ecn.as_ref().map(|x| x.place)),
         ("delayed_ack", flow.delayed_ack.as_ref().map(|x| x.place)),
         ("writes", flow.writes.as_ref().map(|x| x.place)),

@@ -58,7 +58,8 @@ impl<'a> Piece<'a> {
         Place::new(0, self.start..self.start + self.text.len())
     }
     fn node(self) -> At<Any> {
-        At { value: Any::Text(self.text.into()), place: self.place() }
+        // Between words a tab is as good as a space.
+        At { value: Any::Text(self.text.replace('\t', " ")), place: self.place() }
     }
     fn split(self, at: impl FnMut(char) -> bool) -> Vec<Piece<'a>> {
         split(self.text, at).into_iter().map(|p| Piece { start: p.start + self.start, ..p }).collect()

@@ -9,7 +9,7 @@ use crate::scenario::{Band, Link, MTU, RateSpec, Run, Scenario, Vary};
 use crate::source::{Checked, Fault, Place};
 use crate::trace::Traces;
 use crate::tree::{Any, At};
-use crate::{dumbbell, flows, links};
+use crate::{dumbbell, flows, links, tmix};
 use aqm::Limit;
 use params::Value;
 use units::{Bytes, Duration, Instant, Rate};
@@ -63,7 +63,9 @@ pub(crate) fn scenario(doc: &At<Any>, file: &File, context: &Context<'_>) -> Che
             }
         }
     }
-    Ok(Scenario { links: laid.into_iter().map(|l| l.link).collect(), flows, groups, run })
+    let scenario = Scenario { links: laid.into_iter().map(|l| l.link).collect(), flows, groups, run };
+    tmix::refuse_too_much(&scenario, file)?;
+    Ok(scenario)
 }
 
 fn run(file: Option<&At<RunFile>>) -> Checked<Run> {

@@ -24,6 +24,20 @@ pub struct Scenario {
     pub run: Run,
 }
 
+impl Scenario {
+    /// The rate of the slowest link on a flow's way out; of a trace its mean counts.
+    pub fn bottleneck(&self, flow: &FlowSpec) -> Option<Rate> {
+        let rates = flow.route.iter().filter_map(|&l| self.links[l].rate.as_ref().map(RateSpec::mean));
+        rates.chain(flow.access).min()
+    }
+
+    /// How long a flow may send.
+    pub fn horizon(&self, flow: &FlowSpec) -> Duration {
+        let end = Instant::ZERO + self.run.duration;
+        flow.stop.map_or(end, |stop| stop.min(end)).since(flow.start)
+    }
+}
+
 /// A one-way link: queue, transmitter, propagation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {

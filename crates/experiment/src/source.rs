@@ -65,7 +65,7 @@ impl Sources {
         let end = (place.end as usize).clamp(start, line_end);
         let width = text.get(start..end).map_or(1, |s| s.chars().count()).max(1);
         Error {
-            source: without_middle(&source.name, 2 * WORD_MAX),
+            source: without_middle(&harmless(&source.name), 2 * WORD_MAX),
             line: source.has_lines.then_some(line),
             column: Some(column),
             message,
@@ -92,8 +92,14 @@ fn excerpt(line: &str, column: usize, width: usize) -> String {
 
 /// A message without the middle of what is too long to read: a value of a megabyte is named by its ends.
 fn told(message: &str) -> String {
+    let message = harmless(message);
     let words: Vec<String> = message.split(' ').map(|word| without_middle(word, WORD_MAX)).collect();
     without_middle(&words.join(" "), MESSAGE_MAX)
+}
+
+/// The text without what a terminal would obey.
+fn harmless(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
 fn without_middle(text: &str, most: usize) -> String {

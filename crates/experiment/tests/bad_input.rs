@@ -91,6 +91,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
     show("only a comment", error("# nothing\n", &[]));
     show("no flows", error("[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n", &[]));
     show("no path", error("[[flow]]\ncc = \"newreno\"\n", &[]));
+    show("flows in a word", error("flow = \"x\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n", &[]));
     show("not TOML", error("[path\nrate = 3\n", &[]));
     show("a binary file", error("\u{0}\u{1}\u{7f}ELF\nx", &[]));
     show("ten thousand brackets", error(&format!("a = {}\n", "[".repeat(10_000)), &[]).chars().take(160).collect());
@@ -107,6 +108,16 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("format = 1", "format = 2\nfoo = 1"),
         ("[path]", "[[path]]"),
         ("[run]", "[[run]]"),
+        ("buffer = \"2 BDP\"", "changes = \"7 s\""),
+        ("format = 1\n", "format = 1\nlink = 3\n"),
+        ("format = 1\n", "format = 1\nexpect = \"flow.a.share >= 0.1\"\n"),
+        // What a terminal would obey.
+        ("format = 1\n", "format = 1\ntitle = \"\\u001b[2J\"\n"),
+        ("format = 1\n", "format = 1\ntitle = \"\"\"two\nlines\"\"\"\n"),
+        ("format = 1\n", "format = 1\n\"a\\u0007b\" = 1\n"),
+        ("format = 1\n", "format = 1\ntitle = \"\\ufffe\"\n"),
+        ("name = \"a\"\ncc = \"newreno\"", "name = \"a\\u0007\"\ncc = \"newreno\""),
+        ("start = \"10 s\"", "route = [\"a\\u009bb\"]"),
         ("rtt = \"40 ms\"", "rtt = \"40 ms\"\nloss = nan"),
         // Keys.
         ("rtt = \"40 ms\"", "rrt = \"40 ms\""),
@@ -134,6 +145,9 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("rate = \"12 Mbit/s\"", "rate = \"12 MBps\""),
         ("rate = \"12 Mbit/s\"", "rate = \"12 Mbit/h\""),
         ("rate = \"12 Mbit/s\"", "rate = \"1e30 Mbit/s\""),
+        ("duration = \"60 s\"", "duration = \"1e30 s\""),
+        ("start = \"10 s\"", "writes = \"1e30 B\""),
+        ("buffer = \"2 BDP\"", "buffer = \"1e30 B\""),
         ("buffer = \"2 BDP\"", "buffer = \"2 BPD\""),
         ("buffer = \"2 BDP\"", "buffer = 80"),
         ("buffer = \"2 BDP\"", "buffer = \"1.5 packets\""),
@@ -177,6 +191,8 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ntraffic = \"voip\"\nread_rate = \"4 Mbit/s\""),
         ("start = \"10 s\"", "offload = 100000"),
         ("start = \"10 s\"", "pacing_quantum = 0"),
+        ("start = \"10 s\"", "pacing_quantum = 2"),
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"cubic(slow_start=hystart)\"\npacing_quantum = 2"),
         // Names and words.
         ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"newrneo\""),
         ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"newreno(bta=0.5)\""),
@@ -205,6 +221,10 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("buffer = \"2 BDP\"", "clock = \"ticks\""),
         ("buffer = \"2 BDP\"", "clock = \"tick(round=up)\""),
         ("buffer = \"2 BDP\"", "clock = \"tick(hz=1024, clock=coarse)\""),
+        ("buffer = \"2 BDP\"", "clock = \"tick(early=0.2)\""),
+        ("buffer = \"2 BDP\"", "clock = \"tick(adjust_last=false, round=floor)\""),
+        ("buffer = \"2 BDP\"", "queue = \"pi(b=1e-4)\""),
+        ("buffer = \"2 BDP\"", "queue = \"pie(mark_threshold=0.2)\""),
         ("buffer = \"2 BDP\"", "reorder = {probability = \"1 %\"}"),
         ("buffer = \"2 BDP\"", "rate_limit = 3"),
         ("duration = \"60 s\"", "vary = \"starts\""),
@@ -216,11 +236,15 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         ("start = \"10 s\"", "traffic = \"tmix(load=0.5, scale=2)\""),
         ("start = \"10 s\"", "traffic = \"tmix(file=x, reply=1kB)\""),
         ("start = \"10 s\"", "traffic = \"tmix(bin=1s, shuffle=false)\""),
+        ("start = \"10 s\"", "traffic = \"tmix(bin=1ns)\""),
+        ("start = \"10 s\"", "traffic = \"tmix(prefill=86400s, load=2)\""),
+        ("start = \"10 s\"", "traffic = \"tmix(scale=1e-9)\""),
         ("start = \"10 s\"", "traffic = \"bytes(size=0B)\""),
         ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ncc = \"cubic(reference=bsd)\""),
         ("start = \"10 s\"", "traffic = \"bytes(size=10)\""),
         ("start = \"10 s\"", "traffic = \"voip\""),
         ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\ntraffic = \"cbr(rate=1Mbit/s, on=1s)\""),
+        ("name = \"b\"\ncc = \"newreno\"", "name = \"b\"\nstack = \"linux\"\ntraffic = \"voip\""),
         // Times that do not fit together.
         ("start = \"10 s\"", "start = \"60 s\""),
         ("start = \"10 s\"", "start = \"10 s\"\nstop = \"5 s\""),
@@ -310,6 +334,11 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         "[[expect]]\nthat = \"flow.a.share\"\nis = \"<= 30\"\n",
         "[[expect]]\nthat = \"flow.a.share\"\nis = \"< flow.b.rtt_ms.mean\"\n",
         "[[expect]]\nthat = \"flow.a.share\"\nis = \">= 0.25\"\nwhen = {\"path.rtt\" = \"40 ms\"}\n",
+        "[[expect]]\nname = \"\\u007f\"\nthat = \"flow.a.share\"\nis = \">= 0.25\"\n",
+        "[published]\ntitle = \"Table\\t1\"\n",
+        "[published]\ncolumns = {\"\\u001b[1m\" = \"flow.a.share\"}\n",
+        "[sweep]\n\"path.queue\" = [\"fifo\", \"\\u0008\"]\n",
+        "[sweep]\n\"path.queue\" = [\"red(ecn=true, mark_threshold=0.2)\"]\n\"path.queue.ecn\" = [true, false]\n",
         "[published]\ntitle = \"Table 1\"\n",
         "[published]\ncolumns = {mean = \"link.bottleneck.queue.mean\"}\n",
         "[published]\ncolumns = {mean = \"link.bottleneck.queue_ms.mean\"}\nrow = [{values = {maen = 3}}]\n",
@@ -363,6 +392,7 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
 
     for (key, value) in [
         ("path.rtt", "40"),
+        ("title", "\u{1b}]0;x\u{7}"),
         ("path.rtt", ""),
         ("path.rt", "40ms"),
         ("pth.rtt", "40ms"),
@@ -443,6 +473,8 @@ fn every_mistake_gives_one_clear_error_with_its_place() {
         "12Mbit/s 40ms loss=1%: newreno",
         "rate = 12Mbit/s rtt = 40ms: newreno",
         "12Mbit/s 40ms mss=536B: newreno",
+        "12Mbit/s 40ms: newreno\u{1b}[2J",
+        "12\tMbit/s 40ms\t2\tBPD: newreno",
     ] {
         show(line, error_in("", line, &[]));
     }

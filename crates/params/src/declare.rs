@@ -34,6 +34,15 @@ pub trait Params: Default + Clone + 'static {
     fn check(&self) -> Result<(), ParamError> {
         Ok(())
     }
+    /// Refuses those of `names` that would change nothing, as `met` says that what they need is not there. What stands at
+    /// its value in `default` changes nothing in any case, so that a sweep or `--set` can always take a setting back.
+    fn need(&self, default: &Self, names: &[&str], met: bool, needs: &'static str) -> Result<(), ParamError> {
+        let mut both = self.values().into_iter().zip(default.values());
+        match both.find(|((name, given), (_, usual))| !met && names.contains(name) && given != usual) {
+            Some(((name, given), (_, default))) => Err(ParamError::Vain { name, given, needs, default }),
+            None => Ok(()),
+        }
+    }
     /// Defaults overridden by the arguments of `spec`.
     fn from_spec(spec: &Spec) -> Result<Self, ParamError> {
         let mut p = Self::default();
@@ -100,7 +109,12 @@ macro_rules! params {
             fn values(&self) -> $crate::macros::Vec<(&'static str, $crate::macros::String)> {
                 $crate::macros::Vec::from([ $( (stringify!($field), $crate::Value::show(&self.$field)), )* ])
             }
-            $( fn check(&self) -> Result<(), $crate::ParamError> { let $p = self; $check } )?
+            $( fn check(&self) -> Result<(), $crate::ParamError> {
+                #[allow(unused_imports)]
+                use $crate::Params as _;
+                let $p = self;
+                $check
+            } )?
         }
     };
 }
@@ -157,8 +171,11 @@ mod tests {
             high: f64 = 0.9, 0.0 => 1.0;
             /// Whose rules.
             reference: Reference = Reference::Rfc;
+            /// linux: steps of the table.
+            steps: u32 = 4, 1 => 64;
         }
         check |p| {
+            p.need(&Example::default(), &["steps"], p.reference == Reference::Linux, "reference=linux")?;
             if p.low < p.high { Ok(()) } else { Err(ParamError::Conflict("low must be below high".into())) }
         }
     }
@@ -171,6 +188,7 @@ mod tests {
     fn a_spec_sets_what_it_names_and_leaves_the_rest() {
         let p = from("x(target=20ms, reference=linux)").unwrap();
         assert_eq!((p.target, p.reference, p.low), (Duration::from_millis(20), Reference::Linux, 0.1));
+        assert_eq!([from("x(steps=4)").unwrap().steps, from("x(steps=8, reference=linux)").unwrap().steps], [4, 8]);
     }
 
     #[test]
@@ -180,10 +198,11 @@ mod tests {
             ("x(target=9)", "target = \"9\" is not a time such as 15ms (ns, us, ms, s, min, h)"),
             (
                 "x(tagret=9s)",
-                "x has no parameter \"tagret\"; did you mean \"target\"? (it takes target, low, high, reference)",
+                "x has no parameter \"tagret\"; did you mean \"target\"? (it takes target, low, high, reference, steps)",
             ),
             ("x(low=0.95)", "low must be below high"),
             ("x(low=0.1, low=0.2)", "low is given twice"),
+            ("x(steps=8)", "steps = 8 changes nothing without reference=linux: add that, or leave steps at 4"),
             ("x(reference=bsd)", "reference = \"bsd\" is not one of \"rfc\", \"linux\""),
         ] {
             assert_eq!(from(text).unwrap_err(), want);

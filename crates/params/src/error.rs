@@ -50,6 +50,17 @@ pub enum ParamError {
         /// The parameter.
         name: String,
     },
+    /// The value changes nothing as long as another is not set.
+    Vain {
+        /// The parameter.
+        name: &'static str,
+        /// The value given.
+        given: String,
+        /// What would give it a meaning, as it is written.
+        needs: &'static str,
+        /// The value that may always be given.
+        default: String,
+    },
     /// The values contradict each other.
     Conflict(String),
 }
@@ -85,6 +96,9 @@ impl fmt::Display for ParamError {
                 write!(f, "{name} = {given} is out of range: {allowed}")
             }
             ParamError::Repeated { name } => write!(f, "{name} is given twice"),
+            ParamError::Vain { name, given, needs, default } => {
+                write!(f, "{name} = {given} changes nothing without {needs}: add that, or leave {name} at {default}")
+            }
             ParamError::Conflict(text) => f.write_str(text),
         }
     }

@@ -113,10 +113,12 @@ impl Used {
         Used { passed, carried, time: nanoseconds(from.at, to.at) }
     }
 
-    /// Of what could have been carried, the part that was; `None` where nothing could.
+    /// Of what could have been carried, the part that was; `None` where nothing could. A packet that begins at an edge is
+    /// counted for up to a nanosecond longer than its bytes take, and between ticks credit is taken to grow steadily, whatever
+    /// came as a gift (`io_fast`): less than nothing was nothing.
     pub(crate) fn utilisation(&self) -> Option<f64> {
         let carried = self.carried.rate + self.carried.beyond;
-        (carried > 0).then(|| self.passed as f64 / carried as f64)
+        (carried > 0).then(|| self.passed.max(0) as f64 / carried as f64)
     }
 
     /// So many bytes over what the rate would have carried.
@@ -129,5 +131,33 @@ impl Used {
         let whole = self.carried.rate.checked_div(self.time)?;
         let rest = (self.carried.rate % self.time) as f64 / self.time as f64;
         Some(Rate::from_bps(whole as u64).as_mbps() + rest * 1e-6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_link_is_less_than_nothing() {
+        let packet = 1500 * BYTE;
+        for (sent, before, after, used) in [
+            (0, 0, 0, 0.0),
+            (1500, 0, 0, 0.5),
+            (1500, 0, packet / 2, 0.25),
+            (1500, packet, packet, 0.5),
+            // The end of its transmission was rounded up.
+            (1500, 0, packet + 5, 0.0),
+            // Credit was spent at the first edge that the second has again.
+            (0, -packet, 0, 0.0),
+        ] {
+            let at = |nanos, rate, ahead| Edge {
+                at: Instant::from_nanos(nanos),
+                carried: Carried { rate, beyond: 0 },
+                ahead,
+            };
+            let between = Used::between(&at(0, 0, before), &at(1, 2 * packet as u128, after), sent);
+            assert_eq!(between.utilisation(), Some(used), "{sent} {before} {after}");
+        }
     }
 }

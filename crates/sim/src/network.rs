@@ -275,7 +275,7 @@ impl Network {
         };
         let host = (scenario.run.vary == Vary::StartHost).then(|| {
             let most = scenario.run.processing.unwrap_or_else(|| {
-                let rate = bottleneck_rate(scenario, flow).unwrap_or(Rate::from_mbps(1000.0));
+                let rate = scenario.bottleneck(flow).unwrap_or(Rate::from_mbps(1000.0));
                 (flow.mss + Config::of(flow.stack).headers()) / rate
             });
             (f as u32, Jitter::Uniform(most, Rng::new(seed, f as u64, streams::HOST)))
@@ -330,10 +330,4 @@ fn access_link(flow: &FlowSpec, rate: Rate) -> experiment::Link {
         buffer: Some(aqm::Limit::Packets(usize::MAX)),
         ..experiment::Link::plain(format!("{}'s access", flow.name), Spec::named("fifo"))
     }
-}
-
-/// The slowest link on the way out; of a trace its mean rate counts.
-pub fn bottleneck_rate(scenario: &Scenario, flow: &FlowSpec) -> Option<Rate> {
-    let rates = flow.route.iter().filter_map(|&l| scenario.links[l].rate.as_ref().map(RateSpec::mean));
-    rates.chain(flow.access).min()
 }

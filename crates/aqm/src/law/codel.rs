@@ -14,7 +14,6 @@
 
 use crate::queue::fair;
 use crate::{Law, LawKind, LinkInfo, Look, Place, Verdict};
-use params::ParamError;
 use units::{Bytes, Duration, Instant, Rng, math};
 
 params::choice! {
@@ -44,11 +43,7 @@ params::params! {
         reference: Reference = Reference::Rfc;
     }
     check |p| {
-        if p.ce_threshold.is_zero() || p.reference == Reference::Linux {
-            Ok(())
-        } else {
-            Err(ParamError::Conflict("ce_threshold is Linux's: add reference=linux, or leave it out".into()))
-        }
+        p.need(&Params::default(), &["ce_threshold"], p.reference == Reference::Linux, "reference=linux")
     }
 }
 

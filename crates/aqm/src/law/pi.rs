@@ -5,13 +5,15 @@
 //! at 170 Hz:  p += a (q − q_ref) − b (q before − q_ref)
 //! ```
 //!
-//! As ns-2's `pi.cc`. b is a little less than a: the discrete form of a controller with a zero. PIE is its child that
-//! measures delay and scales itself.
+//! As ns-2's `pi.cc`. b is a little less than a: the discrete form of a controller with a zero. At a queue at rest p moves by
+//! (a − b)(q − q_ref): with b = a there is no integral, p is a·q whatever q_ref, and with b above a an empty link would raise p
+//! until nothing comes in ever again. PIE is its child that measures delay and scales itself.
 //!
 //! No safeguard: with ECN, senders that ignore marks are bounded by the buffer alone.
 
 use super::{Integrator, Ticker};
 use crate::{Law, LawKind, LinkInfo, Look, Verdict};
+use params::{ParamError, Value};
 use units::{Bytes, Duration, Instant, Rng};
 
 params::params! {
@@ -21,7 +23,7 @@ params::params! {
         q_ref: f64 = 50.0, 0.0 => 1e6;
         /// Weight of the error now (designed for 60 flows, 15 Mbit/s in packets of 500 B and 246 ms).
         a: f64 = 1.822e-5, 0.0 => 1.0;
-        /// Weight of the error before.
+        /// Weight of the error before; at most a.
         b: f64 = 1.816e-5, 0.0 => 1.0;
         /// Updates a second.
         hz: f64 = 170.0, 0.1 => 10_000.0;
@@ -31,6 +33,16 @@ params::params! {
         mean_packet: Bytes = Bytes::ZERO, Bytes::ZERO => Bytes::new(65_535);
         /// Mark packets that can be marked instead of dropping them.
         ecn: bool = false;
+    }
+    check |p| {
+        if p.b > p.a {
+            return Err(ParamError::Conflict(alloc::format!(
+                "b = {} must not be above a = {}: on an empty queue p would rise by (b - a) q_ref at every update, to 1 and for ever",
+                p.b.show(), p.a.show()
+            )));
+        }
+        p.need(&Params::default(), &["q_ref"], p.b < p.a, "b below a")?;
+        p.need(&Params::default(), &["mean_packet"], p.bytes, "bytes=true")
     }
 }
 
@@ -129,6 +141,16 @@ mod tests {
         assert!(law.p.is_most(), "one packet too many for ever");
         law.advance(&look(Instant::from_secs_f64(8e9), 49));
         assert_eq!(law.p.get(), 0.0);
+    }
+
+    #[test]
+    fn without_an_integral_p_follows_the_queue_down_again() {
+        let mut law = pi(Params { a: 1e-3, b: 1e-3, ..Params::default() });
+        let mut p = |seconds, len| {
+            law.advance(&look(Instant::from_secs_f64(seconds), len));
+            (law.p.get() * 1e6).round()
+        };
+        assert_eq!([p(1.0, 30), p(2.0, 30), p(3.0, 10), p(4.0, 0)], [30_000.0, 30_000.0, 10_000.0, 0.0]);
     }
 
     #[test]

@@ -25,6 +25,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Debug;
+use params::ParamError;
 use units::{Bytes, Duration, Instant, Rng};
 
 params::params! {
@@ -54,6 +55,15 @@ params::params! {
         ecn: bool = true;
         /// Packets held where the experiment gives no buffer.
         limit: usize = 1_000, 1 => 1_000_000_000;
+    }
+    check |p| {
+        if p.bin_size <= p.bin_max {
+            return Ok(());
+        }
+        Err(ParamError::Conflict(alloc::format!(
+            "bin_size = {} must not be above bin_max = {}: no flow would fill its bins, and no probability rise",
+            p.bin_size, p.bin_max
+        )))
     }
 }
 

@@ -85,6 +85,55 @@ fn a_reference_brings_its_defaults_and_what_is_set_wins() {
 }
 
 #[test]
+fn what_changes_nothing_or_stops_a_link_is_refused() {
+    let ecn = "mark_threshold = 0.2 changes nothing without ecn=true: add that, or leave mark_threshold at";
+    let delay = "target_delay = 9ms changes nothing without";
+    for (spec, refusal) in [
+        ("pi(b=1e-4)", "b = 0.0001 must not be above a = 0.00001822: on an empty queue p would rise"),
+        ("pi(a=0)", "b = 0.00001816 must not be above a = 0"),
+        ("fq_pi(b=1e-4)", "b = 0.0001 must not be above"),
+        ("sfq_pi(b=1e-4)", "b = 0.0001 must not be above"),
+        ("drr_pi(b=1e-4)", "b = 0.0001 must not be above"),
+        ("pi(a=1e-4, b=1e-4)", ""),
+        ("pi(a=1e-4, b=1e-4, q_ref=9)", "q_ref = 9 changes nothing without b below a"),
+        ("pi(mean_packet=500B)", "mean_packet = 500B changes nothing without bytes=true"),
+        ("pi(mean_packet=500B, bytes=true)", ""),
+        ("sfb(bin_size=50, bin_max=10)", "bin_size = 50 must not be above bin_max = 10"),
+        ("sfb(bin_max=19)", "bin_size = 20 must not be above bin_max = 19"),
+        ("sfb(bin_max=20)", ""),
+        ("red(mark_threshold=0.2)", ecn),
+        ("red(mark_threshold=0.2, ecn=true)", ""),
+        ("red(mark_threshold=0.1, reference=ns-2)", ""),
+        ("fq_red(mark_threshold=0.2, reference=ns-2)", ecn),
+        ("ared(mark_threshold=0.2)", ecn),
+        ("ared(mark_threshold=0.2, ecn=true)", ""),
+        ("ared(mark_threshold=0.2, reference=ns-2)", ecn),
+        ("pie(mark_threshold=0.2)", ecn),
+        ("pie(mark_threshold=0.2, ecn=true)", ""),
+        ("pie(mark_threshold=0.2, reference=docsis)", "DOCSIS-PIE does not mark"),
+        ("fq_pie(mark_threshold=0.2)", ecn),
+        ("fq_pie(mark_threshold=0.2, reference=freebsd)", ""),
+        ("red(hard_drop=false)", "hard_drop = false changes nothing without ecn=true"),
+        ("red(hard_drop=false, ecn=true)", ""),
+        ("red(hard_drop=false, reference=linux)", ""),
+        ("red(hard_drop=true, reference=linux)", "hard_drop = true changes nothing without ecn=true"),
+        ("red(target_delay=9ms)", delay),
+        ("red(target_delay=9ms, max=auto)", delay),
+        ("red(target_delay=9ms, min=auto)", ""),
+        ("red(target_delay=9ms, reference=ns-2)", ""),
+        ("red(target_delay=9ms, reference=ns-2, min=5)", delay),
+        ("red(target_delay=9ms, reference=linux)", delay),
+        ("ared(target_delay=9ms)", ""),
+        ("ared(target_delay=9ms, min=5)", delay),
+        ("codel(ce_threshold=1ms)", "ce_threshold = 1ms changes nothing without reference=linux"),
+        ("codel(ce_threshold=1ms, reference=linux)", ""),
+    ] {
+        let told = resolve(&spec.parse().unwrap()).map_or_else(|e| e.to_string(), |_| String::new());
+        assert!(told.starts_with(refusal) && told.is_empty() == refusal.is_empty(), "{spec}: {told}");
+    }
+}
+
+#[test]
 fn defaults_are_those_of_the_sources() {
     for (spec, want) in [
         ("red", "min=5, max=15, weight=0.002, max_p=0.02, gentle=false, wait=false, bytes=false, ecn=false"),

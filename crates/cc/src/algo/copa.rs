@@ -80,6 +80,7 @@ impl Algorithm for Copa {
         ],
         start: StartRule::Fixed,
         modes: &[modes::DELAY, modes::LOSS],
+        paces: true,
         ..About::DEFAULT
     };
     type Params = Params;

@@ -31,6 +31,12 @@ params::params! {
         /// Bounds of d: this and its inverse.
         most: f64 = 2.0, 1.0 => 16.0;
     }
+    check |p| {
+        let (size, deadline) = (!p.size.is_zero(), !p.deadline.is_zero());
+        p.need(&Params::default(), &["deadline"], size, "size")?;
+        p.need(&Params::default(), &["size"], deadline, "deadline")?;
+        p.need(&Params::default(), &["most"], size && deadline, "size and deadline")
+    }
 }
 
 /// State: α, and when the deadline is.

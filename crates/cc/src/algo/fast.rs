@@ -51,6 +51,7 @@ impl Algorithm for Fast {
             "paced at 1.2 windows per RTT, twice in slow start, as Linux paces: the papers' burstiness control is not described",
         ],
         start: StartRule::Own("fast"),
+        paces: true,
         ..About::DEFAULT
     };
     type Params = Params;

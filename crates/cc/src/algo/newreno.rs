@@ -39,6 +39,7 @@ params::params! {
         /// What a mark leaves of the window with `abe` (RFC 8511, section 3.1: 0.8 for Reno; 0.7 to 0.85 were studied).
         beta_ecn: f64 = 0.8, 0.1 => 0.99;
     }
+    check |p| { p.need(&Params::default(), &["beta_ecn"], p.abe, "abe=true") }
 }
 
 /// State: none beyond the window.

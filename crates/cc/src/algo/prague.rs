@@ -67,6 +67,7 @@ impl Algorithm for Prague {
             "the window moves in whole packets",
         ],
         ecn: Ecn::L4s,
+        paces: true,
         ..About::DEFAULT
     };
     type Params = Params;

@@ -69,6 +69,7 @@ impl Algorithm for Rapid {
         start: StartRule::Fixed,
         feedback: Feedback::EveryPacket,
         needs_one_way: true,
+        paces: true,
         ..About::DEFAULT
     };
     type Params = Params;

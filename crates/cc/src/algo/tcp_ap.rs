@@ -52,6 +52,7 @@ impl Algorithm for TcpAp {
             "equations from the reference sheet, constants from memory",
             "no radio here interferes with itself, so the pacing is all that can be seen of it",
         ],
+        paces: true,
         ..About::DEFAULT
     };
     type Params = Params;

@@ -72,6 +72,7 @@ impl Algorithm for Tfrc {
         // Whether there was enough to send, of every segment acknowledged.
         needs_rate: true,
         start: StartRule::Fixed,
+        paces: true,
         ..About::DEFAULT
     };
     type Params = Params;

@@ -91,6 +91,7 @@ impl Algorithm for Timely {
         start: StartRule::Fixed,
         // Its NIC acknowledges every completion at once; 40 ms of a delayed ACK would be above T_high.
         feedback: Feedback::EveryPacket,
+        paces: true,
         ..About::DEFAULT
     };
     type Params = Params;

@@ -86,6 +86,7 @@ pub struct StartEntry {
     pub paper: &'static str,
     /// What users may set.
     pub fields: fn() -> Vec<Field>,
+    paces: bool,
     check: fn(&Spec) -> Result<(), ParamError>,
     build: Build,
 }
@@ -96,6 +97,8 @@ pub trait Start: SlowStart + Sized + 'static {
     const NAME: &'static str;
     /// Where it was published.
     const PAPER: &'static str;
+    /// Sets `flow.pacing`.
+    const PACES: bool = false;
     /// What users may set.
     type Params: Params;
     /// Starts it on a flow, with dice of its own.
@@ -109,6 +112,7 @@ impl StartEntry {
             name: S::NAME,
             paper: S::PAPER,
             fields: S::Params::fields,
+            paces: S::PACES,
             check: |spec| S::Params::from_spec(spec).map(|_| ()),
             build: |spec, flow, rng| Ok(Some(Box::new(S::new(&S::Params::from_spec(spec)?, flow, rng)))),
         }
@@ -126,6 +130,7 @@ pub static SLOW_STARTS: &[StartEntry] = &[
         name: "standard",
         paper: "RFC 5681",
         fields: NoParams::fields,
+        paces: false,
         check: |spec| NoParams::from_spec(spec).map(|_| ()),
         build: |_, _, _| Ok(None),
     },
@@ -152,6 +157,10 @@ fn find(spec: &Spec) -> Result<&'static StartEntry, ParamError> {
 
 pub(crate) fn check(spec: &Spec) -> Result<(), ParamError> {
     (find(spec)?.check)(spec)
+}
+
+pub(crate) fn paces(spec: &Spec) -> bool {
+    find(spec).is_ok_and(|entry| entry.paces)
 }
 
 /// `rng` is the algorithm's, of which the slow start gets a branch of its own: dice of both fall independently, and those

@@ -42,6 +42,7 @@ impl Start for Paced {
     const NAME: &'static str = "paced";
     const PAPER: &'static str = "Hu and Steenkiste, Improving TCP startup performance using active measurements, \
                                  ICNP 2003; partly from memory";
+    const PACES: bool = true;
     type Params = Params;
 
     fn new(p: &Params, flow: &mut Flow, _: Rng) -> Self {

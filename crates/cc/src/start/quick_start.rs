@@ -52,6 +52,7 @@ pub struct QuickStart {
 impl Start for QuickStart {
     const NAME: &'static str = "quick_start";
     const PAPER: &'static str = "RFC 4782";
+    const PACES: bool = true;
     type Params = Params;
 
     fn new(p: &Params, flow: &mut Flow, _: Rng) -> Self {

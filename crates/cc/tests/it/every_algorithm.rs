@@ -37,11 +37,19 @@ fn with(spec: &str, key: &str, value: &str) -> String {
     }
 }
 
+/// What changes nothing alone, with what it needs.
+fn completed(entry: &Entry, spec: String) -> String {
+    match entry.resolve(&spec.parse().expect("a spec")) {
+        Err(ParamError::Vain { needs, .. }) => needs.split_once('=').map_or(spec.clone(), |(k, v)| with(&spec, k, v)),
+        _ => spec,
+    }
+}
+
 /// Every algorithm at every extreme, and every slow start at every extreme on every algorithm that allows it.
 static ALL: LazyLock<Vec<(&'static Entry, String)>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for entry in ALGORITHMS {
-        all.extend(specs(entry.about.name, &(entry.fields)()).into_iter().map(|s| (entry, s)));
+        all.extend(specs(entry.about.name, &(entry.fields)()).into_iter().map(|s| (entry, completed(entry, s))));
         if entry.about.start != StartRule::Fixed {
             for start in SLOW_STARTS {
                 let starts = specs(start.name, &(start.fields)());
@@ -100,14 +108,46 @@ fn parameters_at_both_ends_of_their_ranges_work() {
     let mut tried = 0;
     for (entry, spec) in ALL.iter() {
         match script(entry, spec, 1) {
-            Ok(mut s) => s.run(&eventful()),
+            Ok(mut s) => {
+                s.run(&eventful());
+                let paces = entry.paces(&spec.parse().unwrap());
+                assert!(paces || !s.paced, "{spec} sets a rate: say so in ABOUT, or in its Start");
+                assert!(s.paced || !entry.about.paces, "{spec} sets no rate");
+            }
             // One parameter at its end may contradict another's default; it must say so in words.
             Err(ParamError::Conflict(text)) => assert!(text.len() > 10, "{spec}: {text}"),
+            Err(ParamError::Vain { .. }) => {}
             Err(other) => panic!("{spec}: {other}"),
         }
         tried += 1;
     }
     assert!(tried > 100, "{tried}");
+}
+
+#[test]
+fn what_changes_nothing_is_refused() {
+    for (spec, refusal) in [
+        ("newreno(beta_ecn=0.7)", "beta_ecn = 0.7 changes nothing without abe=true"),
+        ("newreno(abe=true, beta_ecn=0.7)", ""),
+        ("newreno(beta_ecn=0.8)", ""),
+        ("cubic(beta_ecn=0.7)", "beta_ecn = 0.7 changes nothing without abe=true"),
+        ("cubic(abe=true, beta_ecn=0.7)", ""),
+        ("cubic(beta_ecn=0.85)", ""),
+        ("cubic(wide_reno=true)", "wide_reno = true changes nothing without reference=freebsd"),
+        ("cubic(wide_reno=true, reference=linux)", "wide_reno = true changes nothing without reference=freebsd"),
+        ("cubic(wide_reno=true, reference=freebsd)", ""),
+        ("d2tcp", ""),
+        ("d2tcp(deadline=20ms)", "deadline = 20ms changes nothing without size: add that, or leave deadline at 0ms"),
+        ("d2tcp(size=1MB)", "size = 1MB changes nothing without deadline: add that, or leave size at 0B"),
+        ("d2tcp(most=4)", "most = 4 changes nothing without size and deadline: add that, or leave most at 2"),
+        ("d2tcp(size=1MB, most=4)", "size = 1MB changes nothing without deadline"),
+        ("d2tcp(size=1MB, deadline=20ms, most=4)", ""),
+        ("d2tcp(size=0B, deadline=0s, most=2)", ""),
+    ] {
+        let parsed: Spec = spec.parse().unwrap();
+        let told = cc::find(&parsed.name).unwrap().resolve(&parsed).map_or_else(|e| e.to_string(), |_| String::new());
+        assert!(told.starts_with(refusal) && told.is_empty() == refusal.is_empty(), "{spec}: {told}");
+    }
 }
 
 #[test]

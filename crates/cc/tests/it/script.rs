@@ -65,6 +65,8 @@ pub struct Script {
     restored: Bytes,
     /// Twice the largest window that a round has used, where that is how the algorithm grows (FAST).
     doubled: Bytes,
+    /// It has ever asked to be paced.
+    pub paced: bool,
     names: Vec<&'static str>,
     events: Vec<EventRecord>,
 }
@@ -91,6 +93,7 @@ impl Script {
             largest_mss: mss,
             restored: Bytes::ZERO,
             doubled: Bytes::ZERO,
+            paced: false,
             names: Vec::new(),
             events: Vec::new(),
         };
@@ -150,6 +153,7 @@ impl Script {
     fn call<T>(&mut self, f: impl FnOnce(&mut dyn CongestionControl, &mut Flow) -> T) -> T {
         let (cwnd, ssthresh) = self.flow.windows();
         let result = f(&mut *self.cc, &mut self.flow);
+        self.paced |= self.flow.pacing.is_some();
         let named = self.flow.has_events();
         let fell = self.flow.cwnd < cwnd || self.flow.ssthresh < ssthresh;
         // A model's window follows its estimates from ACK to ACK.

@@ -1,14 +1,21 @@
 //! Times, rates and sizes, and what a link takes of them: all that has a unit.
 
 use super::Quantity;
+use crate::limits::{BUFFER_MAX, DURATION_MAX, RATE_MAX};
 use crate::source::did_you_mean;
 use crate::tree::Any;
 use params::unit::{PACKETS, RATES, SIZES, TIMES, names};
 use params::{Value, bytes_a_second, parse_number};
 use units::{Bytes, Duration, Rate};
 
-/// Explains why `text` is no value of a kind with units.
-fn no_unit(text: &str, kind: &str, noun: &str, units: impl Iterator<Item = &'static str>, likely: &[&str]) -> String {
+/// Explains why `text` is no value of a kind with units; `noun` comes with the most that any key takes of it.
+fn no_unit(
+    text: &str,
+    kind: &str,
+    (noun, most): (&str, String),
+    units: impl Iterator<Item = &'static str>,
+    likely: &[&str],
+) -> String {
     let units: Vec<_> = units.collect();
     match parse_number(text) {
         None => format!("{text:?} is not {kind}"),
@@ -17,7 +24,9 @@ fn no_unit(text: &str, kind: &str, noun: &str, units: impl Iterator<Item = &'sta
             let cures: Vec<_> = likely.iter().map(|unit| format!("\"{x} {unit}\"")).collect();
             format!("{text:?} has no unit: write {}; allowed are {}", cures.join(" or "), units.join(", "))
         }
-        Some((_, unit)) if units.contains(&unit) => format!("{text:?} is too large for {noun}"),
+        Some((_, unit)) if units.contains(&unit) => {
+            format!("{text:?} is too large for {noun}: no key takes more than {most}")
+        }
         Some((_, unit)) => {
             let near = did_you_mean(unit, units.iter().copied());
             format!("{unit:?} in {text:?} is no unit of {noun}{near} (allowed: {})", units.join(", "))
@@ -31,7 +40,7 @@ impl Quantity for Duration {
     }
     fn read(text: &str) -> Result<Self, String> {
         <Duration as Value>::parse(text)
-            .ok_or_else(|| no_unit(text, &Self::what(), "a time", names(&TIMES), &["ms", "s"]))
+            .ok_or_else(|| no_unit(text, &Self::what(), ("a time", DURATION_MAX.show()), names(&TIMES), &["ms", "s"]))
     }
     fn number(x: f64) -> Result<Self, String> {
         Err(format!("{x} has no unit: write \"{x} ms\" or \"{x} s\""))
@@ -58,7 +67,7 @@ pub(crate) fn read_rate(text: &str, kind: &str) -> Result<Rate, String> {
             let rate = Rate::from_mbps(x * 8.0 * scale);
             format!("{text:?} counts bytes; rates are in bits per second, such as \"{}\"", rate.show())
         }
-        _ => no_unit(text, kind, "a rate", names(&RATES), &["Mbit/s"]),
+        _ => no_unit(text, kind, ("a rate", RATE_MAX.show()), names(&RATES), &["Mbit/s"]),
     })
 }
 
@@ -82,7 +91,8 @@ impl Quantity for Bytes {
         "a size such as \"1448 B\"".into()
     }
     fn read(text: &str) -> Result<Self, String> {
-        <Bytes as Value>::parse(text).ok_or_else(|| no_unit(text, &Self::what(), "a size", names(&SIZES), &["B"]))
+        <Bytes as Value>::parse(text)
+            .ok_or_else(|| no_unit(text, &Self::what(), ("a size", BUFFER_MAX.show()), names(&SIZES), &["B"]))
     }
     fn number(x: f64) -> Result<Self, String> {
         Err(format!("{x} has no unit: write \"{x} B\""))
@@ -217,7 +227,7 @@ impl Quantity for Buffer {
             _ if PACKETS.names.contains(&unit) => Ok(Buffer::Packets(x as u64)),
             _ => Volume::read(text).map(Buffer::Bytes).ok_or_else(|| {
                 let units = ["packets", "p", "BDP"].into_iter().chain(names(&TIMES)).chain(names(&SIZES));
-                no_unit(text, &Self::what(), "a buffer", units, &["packets"])
+                no_unit(text, &Self::what(), ("a buffer", BUFFER_MAX.show()), units, &["packets"])
             }),
         }
     }

@@ -6,7 +6,7 @@
 //! bring the bulk of the bytes. Arrivals are Poisson, as session arrivals in traces are (Hohn, Veitch, Abry 2003).
 
 use super::{Adu, Connection, Side, TmixParams, Vectors};
-use units::{Duration, Rng};
+use units::{Duration, Rng, math};
 
 const SIGMA_REPLY: f64 = 1.1;
 const SIGMA_REQUEST: f64 = 0.3;
@@ -39,6 +39,32 @@ pub(super) fn draw(
             return (vectors, starts);
         }
     }
+}
+
+/// What a connection brings back on average, in bytes.
+pub(super) fn mean_reply(p: &TmixParams) -> f64 {
+    p.large * mean_pareto(p.alpha, p.least.as_f64(), p.most.as_f64())
+        + (1.0 - p.large) * mean_lognormal(p.reply.as_f64(), SIGMA_REPLY)
+}
+
+/// A request on average, in bytes.
+pub(super) fn mean_request(p: &TmixParams) -> f64 {
+    mean_lognormal(p.request.as_f64(), SIGMA_REQUEST)
+}
+
+fn mean_lognormal(median: f64, sigma: f64) -> f64 {
+    median * math::exp(sigma * sigma / 2.0)
+}
+
+/// Of a Pareto distribution of this shape, bounded to [low, high].
+fn mean_pareto(alpha: f64, low: f64, high: f64) -> f64 {
+    let ratio = low / high;
+    if ratio == 1.0 {
+        return low;
+    }
+    // At a shape of 1 it is a logarithm, to which this comes near enough.
+    let alpha = if alpha == 1.0 { 1.0 + 1e-6 } else { alpha };
+    alpha / (alpha - 1.0) * low * (1.0 - math::pow(ratio, alpha - 1.0)) / (1.0 - math::pow(ratio, alpha))
 }
 
 fn exchanges(p: &TmixParams, rng: &mut Rng, adus: &mut Vec<Adu>) {

@@ -6,10 +6,12 @@
 //! closed loop. Source: Weigle and others, "Tmix: A Tool for Generating Realistic TCP Application Workloads in ns-2"
 //! (2006); the common TCP evaluation suite (draft-irtf-iccrg-tcpeval-01) for load, shuffling and prefill.
 
+mod foreseen;
 mod mix;
 mod schedule;
 mod text;
 
+pub(crate) use foreseen::refuse_too_much;
 pub use schedule::Replay;
 
 use params::Value;

@@ -1,7 +1,8 @@
 //! From vectors to a run: stretched to the load, shuffled for an even one, and with a beginning that is not empty.
 
-use super::{Adu, Connection, Side, Tmix, Vectors, mix};
+use super::{Adu, Connection, Side, Tmix, TmixParams, Vectors, mix};
 use crate::scenario::FlowSpec;
+use params::Value;
 use std::sync::Arc;
 use units::{Duration, Rate, Rng, streams};
 
@@ -10,7 +11,7 @@ const BIN_BITS: f64 = 500e6;
 /// Size at the IP layer of the smaller packets.
 const SMALL_PACKET: u32 = 536;
 /// Connections of one run and flow: what fits into memory with room to spare.
-const MOST: usize = 20_000_000;
+pub(super) const MOST: usize = 20_000_000;
 
 /// The connections of one flow in one run, in order of their starts.
 #[derive(Clone, Debug)]
@@ -36,11 +37,9 @@ impl Replay {
     ) -> Result<Replay, String> {
         let p = &tmix.params;
         let mut rng = Rng::new(seed, flow_number, streams::TRAFFIC);
-        let Some(rate) = rate else {
-            return Err("tmix needs a link with a rate on the route, which the load is a part of".into());
-        };
-        let target = rate.as_bps() as f64 * p.load / p.parts as f64;
-        let small = SMALL_PACKET.saturating_sub(header).min(flow.mss.get() as u32);
+        let target = target(p, rate)?;
+        let rate = rate.unwrap_or(Rate::ZERO);
+        let small = small_payload(flow, header);
         let usual = flow.mss.get() as u32;
         let needed = (horizon + p.prefill).as_secs_f64();
 
@@ -79,9 +78,8 @@ impl Replay {
         for start in &mut starts {
             *start = (*start - first) * scale;
         }
-        let bin = if p.bin.is_zero() { BIN_BITS / rate.as_bps() as f64 } else { p.bin.as_secs_f64() };
         if p.shuffle {
-            shuffle(&mut starts, period, bin, &mut rng)?;
+            shuffle(&mut starts, period, bin(p, rate), &mut rng)?;
         }
         let mut order = repeated(&starts, period, needed, &payloads)?;
         if !p.prefill.is_zero() {
@@ -103,6 +101,40 @@ impl Replay {
     }
 }
 
+/// The load that is asked for, in bit/s.
+pub(super) fn target(p: &TmixParams, rate: Option<Rate>) -> Result<f64, String> {
+    let rate = rate.ok_or("tmix needs a link with a rate on the route, which the load is a part of")?;
+    Ok(rate.as_bps() as f64 * p.load / p.parts as f64)
+}
+
+/// Largest payload of a connection with the smaller packets.
+pub(super) fn small_payload(flow: &FlowSpec, header: u32) -> u32 {
+    SMALL_PACKET.saturating_sub(header).min(flow.mss.get() as u32)
+}
+
+/// Length in seconds of what is shuffled.
+pub(super) fn bin(p: &TmixParams, rate: Rate) -> f64 {
+    if p.bin.is_zero() { BIN_BITS / rate.as_bps() as f64 } else { p.bin.as_secs_f64() }
+}
+
+/// Whole bins in a period. The last one is whole or none: what is left over keeps its place.
+pub(super) fn bins(period: f64, bin: f64) -> Result<usize, String> {
+    let bins = (period / bin) as usize;
+    if bins <= MOST {
+        return Ok(bins);
+    }
+    Err(format!(
+        "tmix would cut {} of traffic into {bins} bins of {}, and {MOST} is the most: take a longer bin, a smaller scale, \
+         or shuffle=false",
+        Duration::from_secs_f64(period).show(),
+        Duration::from_secs_f64(bin).show()
+    ))
+}
+
+pub(super) fn too_many() -> String {
+    format!("the tmix load is more than {MOST} connections: shorten the run or its prefill, or lower the load")
+}
+
 /// Bytes at the IP layer that one side sends: its units in segments, its part of opening and closing, and an
 /// acknowledgement for every second segment of the other's beyond its first.
 pub(super) fn offered(units: &[Adu], side: Side, mss: u32, header: u32, whole: bool) -> u64 {
@@ -115,16 +147,9 @@ pub(super) fn offered(units: &[Adu], side: Side, mss: u32, header: u32, whole: b
 
 /// Bins of `bin` seconds change places.
 fn shuffle(starts: &mut [f64], period: f64, bin: f64, rng: &mut Rng) -> Result<(), String> {
-    // The last bin is whole or none: what is left over keeps its place.
-    let bins = (period / bin) as usize;
+    let bins = bins(period, bin)?;
     if bins < 2 {
         return Ok(());
-    }
-    if bins > MOST {
-        return Err(format!(
-            "tmix would cut {period} s of traffic into {bins} bins of {bin} s, and {MOST} is the most: take a longer bin, \
-             a smaller scale, or shuffle=false"
-        ));
     }
     let mut places: Vec<usize> = (0..bins).collect();
     for i in (1..bins).rev() {
@@ -150,7 +175,7 @@ fn repeated(starts: &[f64], period: f64, needed: f64, payloads: &[u32]) -> Resul
             }
         }
         if order.len() >= MOST {
-            return Err(format!("the tmix load is more than {MOST} connections: shorten the run or lower the load"));
+            return Err(too_many());
         }
         offset += period;
     }
@@ -262,7 +287,7 @@ mod tests {
         starts.sort_by(f64::total_cmp);
         assert!(starts.iter().zip(&before).all(|(a, b)| (a - b).abs() < 1e-6));
         let e = shuffle(&mut starts, 100.0, 1e-9, &mut Rng::new(1, 0, 0)).unwrap_err();
-        assert!(e.contains("100 s of traffic into 100000000000 bins") && e.contains("shuffle=false"), "{e}");
+        assert!(e.contains("100s of traffic into 100000000000 bins") && e.contains("shuffle=false"), "{e}");
     }
 
     #[test]

@@ -12,7 +12,6 @@ mod whose;
 use crate::RunError;
 use crate::build;
 use crate::histogram::Histogram;
-use crate::network;
 use crate::node::Transport;
 use crate::probe::{FlowSample, Probe, Trace, VarSource};
 use crate::summary::{BINS, Connections};
@@ -91,9 +90,7 @@ impl Sessions {
             }
             let configs = build::configs(flow, &scenario.run, seed, f as u64, None);
             let header = configs[0].headers().get() as u32;
-            let end = flow.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.run.duration);
-            let horizon = end.since(flow.start);
-            let rate = network::bottleneck_rate(scenario, flow);
+            let (rate, horizon) = (scenario.bottleneck(flow), scenario.horizon(flow));
             let replay = Replay::new(tmix, flow, header, rate, horizon, (seed, f as u64), &stopped)
                 .map_err(|e| RunError::Unsupported(format!("{}: {e}", flow.name)))?;
             if stopped() {

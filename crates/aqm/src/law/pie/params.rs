@@ -55,13 +55,15 @@ params::params! {
         reference: Reference = Reference::Rfc;
     }
     check |p| {
-        if p.reference == Reference::Docsis && (p.on_off || p.afresh || p.rate_estimator || p.ecn) {
+        let usual = Params::default();
+        let marks = p.ecn || p.mark_threshold != usual.mark_threshold;
+        if p.reference == Reference::Docsis && (p.on_off || p.afresh || p.rate_estimator || marks) {
             return Err(ParamError::Conflict(
                 "DOCSIS-PIE does not mark, sleeps by rules of its own and predicts the delay from the link: \
-                 leave out ecn, on_off, afresh and rate_estimator".into(),
+                 leave out ecn, mark_threshold, on_off, afresh and rate_estimator".into(),
             ));
         }
-        Ok(())
+        p.need(&usual, &["mark_threshold"], p.ecn, "ecn=true")
     }
 }
 

@@ -56,7 +56,13 @@ params::params! {
                 "min = {min} must be less than max = {max}: the probability rises between them"
             ))),
             _ => Ok(()),
+        }?;
+        let usual = Params::of(p.reference);
+        p.need(&usual, &["mark_threshold", "hard_drop"], p.ecn, "ecn=true")?;
+        if p.reference == Reference::Linux {
+            return p.need(&usual, &["target_delay"], false, "reference=ns-2");
         }
+        p.need(&usual, &["target_delay"], p.min == Auto::AUTO, "min=auto")
     }
 }
 

@@ -19,10 +19,11 @@ fn link(mbps: f64) -> LinkInfo {
 fn red(spec: &str) -> Red {
     use ::params::Params as _;
     let spec: ::params::Spec = spec.parse().unwrap();
-    let mut p = Red::defaults(&Params::from_spec(&spec).unwrap(), Place::Alone);
-    for (name, text) in &spec.args {
-        p.set("red", name, text).unwrap();
-    }
+    let set = |mut p: Params| {
+        spec.args.iter().for_each(|(name, text)| p.set("red", name, text).unwrap());
+        p
+    };
+    let p = set(Red::defaults(&set(Params::default()), Place::Alone));
     p.check().unwrap();
     Red::new(&p, &link(10.0), Rng::new(1, 0, streams::AQM))
 }

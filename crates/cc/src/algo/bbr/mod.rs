@@ -103,6 +103,7 @@ impl Algorithm for Bbr {
         start: StartRule::Fixed,
         needs_rate: true,
         modes: &crate::modes::BBR,
+        paces: true,
         ..About::DEFAULT
     };
     type Params = Params;

@@ -124,6 +124,7 @@ impl Algorithm for Bbr3 {
         start: StartRule::Fixed,
         needs_rate: true,
         modes: &crate::modes::BBR,
+        paces: true,
         ..About::DEFAULT
     };
     type Params = Params;

@@ -19,7 +19,7 @@ use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Phase, Reaction, Sent, Setup,
     Signal,
 };
-use params::{Auto, ParamError};
+use params::Auto;
 use units::{Bytes, Instant};
 
 /// What congestion leaves of the window (RFC 9438, section 4.6; Linux's 717/1024).
@@ -58,10 +58,8 @@ params::params! {
         wide_reno: bool = false;
     }
     check |p| {
-        if p.wide_reno && p.reference != Reference::FreeBsd {
-            return Err(ParamError::Conflict("wide_reno = true mends what FreeBSD does: it needs reference = freebsd".into()));
-        }
-        Ok(())
+        p.need(&Params::default(), &["beta_ecn"], p.abe, "abe=true")?;
+        p.need(&Params::default(), &["wide_reno"], p.reference == Reference::FreeBsd, "reference=freebsd")
     }
 }
 

@@ -113,15 +113,3 @@ fn a_timeout_within_a_repair_makes_the_next_stage_flat_too() {
         assert_eq!(vars(&*cc)[1], ("k", 0.0), "{spec}");
     }
 }
-
-#[test]
-fn what_mends_freebsd_s_curve_is_refused_of_the_others() {
-    let mut f = flow(10, 100);
-    for (spec, taken) in [
-        ("cubic(wide_reno=true)", false),
-        ("cubic(reference=linux, wide_reno=true)", false),
-        ("cubic(reference=freebsd, wide_reno=true)", true),
-    ] {
-        assert_eq!(build(&spec.parse().unwrap(), &mut f, Rng::new(1, 0, 0)).is_ok(), taken, "{spec}");
-    }
-}

@@ -100,6 +100,7 @@ impl Algorithm for Nimbus {
         ],
         start: StartRule::Fixed,
         modes: &[modes::DELAY, modes::LOSS],
+        paces: true,
         ..About::DEFAULT
     };
     type Params = Params;
