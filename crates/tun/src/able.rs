@@ -210,7 +210,7 @@ mod tests {
             ("traffic = \"onoff\"", "flow a: its traffic"),
             ("traffic = \"bulk(header=24 B)\"", "flow a: its traffic"),
             ("delayed_ack = false", "flow a: delayed_ack"),
-            ("pacing_quantum = 2", "flow a: pacing_quantum = 2"),
+            ("pacing = true\npacing_quantum = 2", "flow a: pacing_quantum = 2"),
             ("clock_skew = \"50 ppm\"", "flow a: clock_skew (both hosts have this machine's clock) cannot"),
             ("clock_drift = \"-1 ppm\"", "flow a: clock_drift"),
         ] {

@@ -324,8 +324,8 @@ fn receive(
             let flow = u32::from(*peer.ip()).wrapping_sub(SENDERS) as usize;
             if let Some(spec) = flows.get(flow) {
                 let _ = stream.set_nonblocking(true);
-                let window = Some(spec.receive_window.get())
-                    .filter(|&w| w != tcp::Config::of(spec.stack).receive_window.get());
+                let window =
+                    Some(spec.receive_window.get()).filter(|&w| w != tcp::Config::of(spec.stack).receive_window.get());
                 if let Some(most) = window {
                     let set = sys::limit_window(&stream, most);
                     set.map_err(|e| Failure::at(format!("flow {}: receive_window", spec.name), e))?;
