@@ -65,11 +65,11 @@ def load(path: str | Path) -> Result:
 
 def _experiment(meta: Mapping[str, Any]) -> Experiment:
     """The experiment of a meta file; what is none of ours raises one of `DAMAGE`."""
+    text, file, classes = meta["text"], meta["file"], tuple(meta["classes"])
     changes = tuple((key, value) for key, value in meta["set"])
-    read = Experiment(meta["text"], meta["file"], changes, tuple(meta["classes"]))
-    if not all(isinstance(one, str) for one in (read.text, read.file, *chain(*changes), *read.classes)):
+    if not all(isinstance(one, str) for one in (text, file, *chain(*changes), *classes)):
         raise TypeError("text, file, set or classes are no text")
-    return read
+    return Experiment(text, file, changes, classes)
 
 
 def owed(meta: Mapping[str, Any], plan: Plan) -> tuple[int | None, tuple[RunError, ...]]:

@@ -113,7 +113,7 @@ def test_a_configuration_is_run_in_one_step(tmp_path, capsys):
 def test_a_name_of_any_letters_is_a_title(tmp_path):
     path = tmp_path / "\N{ROCKET}\x7f.py"
     path.write_text(CONFIG)
-    assert check(sj.api.prepare(path)).title == "\N{ROCKET}\x7f.py, from TEACUP"
+    assert check(sj.api.prepare(path)).title == "\N{ROCKET} .py, from TEACUP"
 
 
 def test_nothing_is_executed(tmp_path):

@@ -319,7 +319,9 @@ def _toml(
         leaf = key.rsplit(".", 1)[1]
         return value if leaf in ("ecn", "count") else written(key, value)
 
-    lines = ["format = 1", f"title = {written('title', path.name + ', from TEACUP')}"]
+    # Titles have no control characters, and names of files may.
+    shown = "".join(letter if letter.isprintable() else " " for letter in path.name)
+    lines = ["format = 1", f"title = {written('title', shown + ', from TEACUP')}"]
     for place in dict.fromkeys(key.rpartition(".")[0] for key in keys if not key.startswith("run.")):
         kind, _, name = place.partition(".")
         lines += ["", f"[[{kind}]]", f"name = {written('name', name)}"] if name else ["", f"[{kind}]"]
