@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Import the library when a name of it is asked for; `from . import module` asks here, too, before it looks."""
+        """Import the library, or a module of it, when it is asked for; `from . import module` asks here, too."""
         from importlib import import_module
         from importlib.util import find_spec
 
-        if name in ("__all__", "__version__") or not (name.startswith("_") or find_spec(f"{__name__}.{name}")):
+        if name in ("__all__", "__version__") or not name.startswith("_"):
+            if find_spec(f"{__name__}.{name}"):
+                return import_module(f"{__name__}.{name}")
             library = import_module(f"{__name__}.library")
             if hasattr(library, name):
                 return globals().setdefault(name, getattr(library, name))
