@@ -33,7 +33,7 @@ TAIL = """
 `docs/ablation.py` writes this page from `experiments/ablation/*.toml`; their claims fail as soon as one of these lines
 is not true any more, and `python/tests/test_ablation.py` runs them. The file of Table 5.2 has the thesis' testbed
 ([its page](testbed.md)), the others exact clocks and hosts in step. On the testbed the lines of Figure 5.33 hold as
-well: 94 and 68 % with all mechanisms, 79 % without the shadow window, 31 % without the BDP after a loss (medians of
+well: 93 and 64 % with all mechanisms, 80 % without the shadow window, 31 % without the BDP after a loss (medians of
 sixty runs of `sojourn run experiments/thesis/figure-5.33.toml` with `--set path.rate=4Mbit/s --set path.up=1Mbit/s
 --set path.loss=0.1% --set flow.a.stack=freebsd-11 --set flow.a.cc=hldg --repeat 60`, on 10 ms with 4 packets and on
 340 ms with 114 of `path.buffer`, and the same with `--set flow.a.cc.use_shadow=false` and `--set
