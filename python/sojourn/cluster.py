@@ -14,6 +14,8 @@ from typing import Any
 from .errors import SetupError, SpecError
 from .pool import cores
 
+#: How long a scheduler may take to answer.
+PATIENCE = "10s"
 #: A host and a port, with or without the protocol; Dask has several.
 _SCHEDULER = re.compile(r"(?:[a-z]+://)?(?:[^\s:/\[\]]+|\[[0-9a-fA-F:.%]+\]):[0-9]{1,5}(?:/\S*)?|inproc://\S+")
 
@@ -37,7 +39,7 @@ def cluster(address: str) -> Iterator[Executor]:
             local = dask.LocalCluster(
                 n_workers=cores(), threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
             )
-        client = dask.Client(local or address, timeout="10s")
+        client = dask.Client(local or address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise SetupError(f"--cluster {address}: no Dask scheduler answers there ({error})") from None
     try:

@@ -28,7 +28,8 @@ def test_a_local_dask_cluster_gives_the_same_digests(sweep_file, tmp_path):
     assert there.events.height > 0  # tables travel too
 
 
-def test_an_absent_cluster_is_told(sojourn):
+def test_an_absent_cluster_is_told(sojourn, monkeypatch):
+    monkeypatch.setattr("sojourn.cluster.PATIENCE", "0.5s")
     failed = sojourn("run", "2Mbit/s 20ms 1BDP fifo: newreno", "--cluster", "tcp://127.0.0.1:1")
     assert failed.returncode == 1
     assert "no Dask scheduler answers" in failed.stderr

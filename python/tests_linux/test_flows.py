@@ -128,7 +128,7 @@ def test_what_the_kernel_cannot_do_is_refused_with_what_it_can(line: str, said: 
 
 def test_a_slow_reader_holds_the_kernels_sender_back_as_the_simulators(tmp_path: Path) -> None:
     line = "12Mbit/s 40ms 1BDP fifo: cubic"
-    common = ("--set", "flow.cubic.read_rate=1Mbit/s", "--set", "run.duration=6s", "--set", 'run.measure=["2s", "6s"]')
+    common = ("--set", "flow.cubic.read_rate=1Mbit/s", "--set", "run.duration=4s", "--set", 'run.measure=["2s", "4s"]')
     ours = json.loads(sojourn("run", line, *common, "--json", "-o", str(tmp_path / "sim")).stdout)
     for attempt in Tries():
         with attempt:
@@ -145,7 +145,7 @@ def test_a_slow_reader_holds_the_kernels_sender_back_as_the_simulators(tmp_path:
 def test_a_receive_window_holds_the_kernels_sender_back_as_the_simulators(tmp_path: Path) -> None:
     line = "12Mbit/s 40ms 1BDP fifo: cubic(reference=linux, slow_start=hystart)"
     window = ("--set", "flow.cubic.receive_window=32 KiB")
-    common = (*window, "--set", "run.duration=6s", "--set", 'run.measure=["2s", "6s"]')
+    common = (*window, "--set", "run.duration=4s", "--set", 'run.measure=["2s", "4s"]')
     ours = json.loads(sojourn("run", line, *common, "--json", "-o", str(tmp_path / "sim")).stdout)
     for attempt in Tries():
         with attempt:
