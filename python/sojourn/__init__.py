@@ -15,9 +15,9 @@ from __future__ import annotations
 # Not from `typing`: until the command has been reached, Ctrl-C finds nobody who answers for it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .library import *  # noqa: F403 - its `__all__` names them
-    from .library import __all__ as __all__
-    from .library import __version__ as __version__
+    from .public import *  # noqa: F403 - its `__all__` names them
+    from .public import __all__ as __all__
+    from .public import __version__ as __version__
 else:
 
     def __getattr__(name: str) -> object:
@@ -28,9 +28,9 @@ else:
         if name in ("__all__", "__version__") or not name.startswith("_"):
             if find_spec(f"{__name__}.{name}"):
                 return import_module(f"{__name__}.{name}")
-            library = import_module(f"{__name__}.library")
-            if hasattr(library, name):
-                return globals().setdefault(name, getattr(library, name))
+            public = import_module(f"{__name__}.public")
+            if hasattr(public, name):
+                return globals().setdefault(name, getattr(public, name))
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:

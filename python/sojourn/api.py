@@ -320,22 +320,3 @@ def list_causes() -> list[str]:
 def schema() -> dict[str, Any]:
     """Return the JSON schema of the experiment file."""
     return _engine.schema()
-
-
-__all__ = [
-    "check",
-    "claims",
-    "compare",
-    "list_causes",
-    "list_cc",
-    "list_figures",
-    "list_queues",
-    "list_slow_starts",
-    "list_stacks",
-    "list_traffic",
-    "load",
-    "prepare",
-    "run",
-    "schema",
-    "spp",
-]

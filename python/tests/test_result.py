@@ -213,11 +213,6 @@ def test_everything_public_is_documented():
         assert getattr(sj, name).__doc__, name
 
 
-def test_what_the_package_takes_from_its_api_is_public_there():
-    functions = {name for name in sj.__all__ if name.islower() and hasattr(sj.api, name)}
-    assert "spp" in functions and functions <= set(sj.api.__all__)
-
-
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_the_docs_run(name):
     outcome = doctest.testmod(importlib.import_module(name))

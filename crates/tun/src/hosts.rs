@@ -352,7 +352,7 @@ fn drain(connection: &mut Connection, common: &Common, flows: &[FlowSpec], began
             Ok(0) => connection.open = false,
             Ok(n) => {
                 if let Some(most) = connection.window {
-                    let _ = sys::limit_window(&connection.socket, most);
+                    let _ = sys::limit_window_again(&connection.socket, most);
                 }
                 if let Some(rate) = read_rate {
                     let takes = units::Bytes::new(n as u64) / *rate;

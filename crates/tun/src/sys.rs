@@ -204,13 +204,21 @@ pub fn set(socket: &impl AsFd, level: i32, option: i32, value: i32) -> Result<()
     done(unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), length) }).map(drop)
 }
 
-/// Limits the window that a socket offers. Its buffer no longer grows, since the limit would grow with it; and since Linux sets
-/// the limit anew when larger packets come than before (`tcp_measure_rcv_mss`), it wants saying again after reading.
+/// Limits the window that a socket offers. Its buffer no longer grows, since the limit would grow with it.
 pub fn limit_window(socket: &impl AsFd, most: u64) -> Result<()> {
-    let most = most.min(i32::MAX as u64) as i32;
     // The buffer counts what packets take in memory, which may be some times what they carry.
-    set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, most.saturating_mul(4))?;
-    set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, most)
+    set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, whole(most).saturating_mul(4))?;
+    limit_window_again(socket, most)
+}
+
+/// The same for a socket that has been limited: Linux sets the limit anew when larger packets come than before
+/// (`tcp_measure_rcv_mss`), so that it wants saying again after reading.
+pub fn limit_window_again(socket: &impl AsFd, most: u64) -> Result<()> {
+    set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, whole(most))
+}
+
+fn whole(bytes: u64) -> i32 {
+    bytes.min(i32::MAX as u64) as i32
 }
 
 /// Has a socket's pace limited to bytes per second; any limit but "none" makes TCP pace.

@@ -73,7 +73,7 @@ impl Line {
             }
         }
         if let Some(most) = self.window.filter(|_| self.received > before) {
-            sys::limit_window(socket, most.into())?;
+            sys::limit_window_again(socket, most.into())?;
         }
         self.send(zeros)?;
         Ok(self.received - before)

@@ -14,12 +14,12 @@ from .api import (
     list_slow_starts,
     list_stacks,
     list_traffic,
-    load,
     run,
     schema,
     spp,
 )
 from .errors import NotRecorded, RunError, SetupError, SojournError, SpecError
+from .held import load
 from .result import Outcome, Result
 
 __version__ = version().version
