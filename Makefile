@@ -63,7 +63,7 @@ $(BUILT): .bootstrap/uv-$(UV_VERSION) $(SOURCES)
 test: build ## everything that must hold, in under five minutes
 	@failed=0; \
 	cargo test --locked --no-fail-fast || failed=1; \
-	.venv/bin/python -m pytest || failed=1; \
+	.venv/bin/python -m pytest -n auto || failed=1; \
 	exit $$failed
 
 .PHONY: test-linux
