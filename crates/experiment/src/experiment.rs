@@ -169,6 +169,15 @@ impl Experiment {
         self.parts.file.figure.iter().filter_map(|text| text.value.parse().ok()).collect()
     }
 
+    /// What is wrong with the figure of this number, counted from zero, where it was written: what draws knows more of
+    /// kinds and options than is known here.
+    pub fn misdrawn(&self, number: usize, message: &str) -> Error {
+        match self.parts.file.figure.get(number) {
+            Some(figure) => self.sources.locate(Fault::at(figure.place, message).under("figure")),
+            None => Error::plain(message),
+        }
+    }
+
     /// The swept keys with their values, in order; keys of a zip one after the other.
     pub fn swept(&self) -> Vec<(String, Vec<String>)> {
         let columns = self.parts.axes.iter().flat_map(|axis| &axis.columns);

@@ -15,8 +15,8 @@ mod _core {
     use crate::capture::{capture, capture_points};
     #[pymodule_export]
     use crate::convert::{
-        SpecError, addresses, algorithms, asked, causes, check, compare, diftr, evaluate, figures, limits, networks,
-        quantity, queues, schema, slow_starts, stacks, swept, traffic, version, whole_numbers,
+        SpecError, addresses, algorithms, asked, causes, check, compare, diftr, evaluate, figures, limits, misdrawn,
+        networks, quantity, queues, schema, slow_starts, stacks, swept, traffic, version, whole_numbers,
     };
     #[pymodule_export]
     use crate::run::{RunResult, StopFlag, Stopped, run};

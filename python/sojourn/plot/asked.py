@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from .. import _engine
 from .._types import Experiment, Plan
 from ..errors import SpecError
 from . import check
 from .options import read
-
-_BEGIN = re.compile(r"""^\s*["']?figure["']?\s*=\s*\[""", re.MULTILINE)
-_PART = re.compile(r"""#[^\n]*|\]|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
 
 
 def options_of(wanted: Mapping[str, str]) -> dict[str, Any]:
@@ -26,33 +23,4 @@ def refuse_unsound(experiment: Experiment, plan: Plan) -> None:
         try:
             check(kind, options_of(wanted))
         except SpecError as error:
-            raise placed(experiment, n, error) from None
-
-
-def placed(experiment: Experiment, n: int, error: Exception) -> SpecError:
-    """What is wrong with the figure of this number, where it stands in the file or among the changes."""
-    value = experiment.settings.get("figure")
-    source = experiment.file if value is None else f"--set figure={value}"
-    text = experiment.text if value is None else f"figure={value}"
-    at = _place(text, n)
-    if at is None:  # asked for by neither: a plan that was changed in Python
-        return SpecError(str(error))
-    column = at - text[:at].rfind("\n")
-    where = (
-        f"{source}: character {column}" if value is not None else f"{source}:{text[:at].count(chr(10)) + 1}:{column}"
-    )
-    return SpecError(f"{where}: figure: {error}", source=source, key="figure", what=str(error))
-
-
-def _place(text: str, n: int) -> int | None:
-    """Where the n-th text of the list `figure` begins."""
-    if not (begin := _BEGIN.search(text)):
-        return None
-    for part in _PART.finditer(text, begin.end()):
-        if part[0] == "]":
-            return None
-        if part[0][0] in "\"'":
-            if n == 0:
-                return part.start()
-            n -= 1
-    return None
+            raise _engine.misdrawn(experiment, n, str(error)) from None

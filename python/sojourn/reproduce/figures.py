@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import _engine
 from .._types import Record
 from ..errors import NotRecorded, SojournError
-from ..plot.asked import options_of, placed
+from ..plot.asked import options_of
 from ..terminal import say
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def drawn(result: Result, folder: Path, tell: Callable[[str], object] = say) -> 
         except NotRecorded:
             continue  # too little was run: the page says so
         except SojournError as error:
-            tell(f"no {name}: {placed(result.experiment, n - 1, error)}")
+            tell(f"no {name}: {_engine.misdrawn(result.experiment, n - 1, str(error))}")
 
 
 def _subject(result: Result, kind: str, wanted: Mapping[str, str]) -> tuple[Result, dict[str, Any]]:
