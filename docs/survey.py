@@ -30,7 +30,7 @@ def section(answer: dict[str, object]) -> str:
     for row in rows:
         cells = ["–" if row[c.title] is None else number(row[c.title]) for c in shown]
         lines.append([f"`{row['congestion control']}`", row["family"], row["evidence"], *cells])
-    kind = "`--quick`" if answer["quick"] else "the whole"
+    kind = "the whole" if answer["length"] == "full" else f"`--{answer['length']}`"
     return f"Of {kind} suite, model {version().model}:\n\n" + markdown.table(
         ["", "family", "evidence", *heads], lines, "lllr"
     )

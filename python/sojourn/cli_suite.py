@@ -47,6 +47,9 @@ def suite(
     ] = None,
     set: Set = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs of fewer cases.")] = False,
+    few: Annotated[
+        bool, typer.Option("--few", help="The cases of --quick alone, at the files' own length and repetitions.")
+    ] = False,
     repeat: Repeat = None,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -67,6 +70,8 @@ def suite(
     Results are kept in runs/suite/NAME (or -o DIR); the same command goes on from what is there. Examples:
 
     sojourn suite tcpeval --quick
+
+    sojourn suite tcpeval --few
 
     sojourn suite tcpeval --scenario access-link --cc "cubic, bbr" --aqm "codel, fq_codel(target=10ms)"
 
@@ -90,6 +95,8 @@ def suite(
         else:
             print_rows(heads, rows)
         return
+    if quick and few:
+        raise SpecError("--few changes nothing with --quick, which has those cases, too; leave one of them out")
     checked_host(on, cluster)
     folder = out or place(name, on)
     terminal.target("--html", html, folder, kind=PAGE)
@@ -103,6 +110,7 @@ def suite(
             aqm=entries(aqm, "--aqm"),
             changes=settings(set),
             quick=quick,
+            few=few,
             repeat=repeat,
             jobs=jobs,
             executor=executor,

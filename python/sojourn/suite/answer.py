@@ -40,7 +40,8 @@ class Answer:
     """What came of a suite."""
 
     suite: Suite
-    quick: bool
+    #: `quick`, `few` (the quick cases at the files' length) or `full`.
+    length: str
     scenarios: tuple[Ran, ...]
     statements: tuple[Judged, ...]
     #: Congestion controls that were asked for by name.
@@ -70,7 +71,7 @@ class Answer:
         """Everything as JSON has it."""
         return {
             "suite": self.suite.name,
-            "quick": self.quick,
+            "length": self.length,
             **({} if self.on == "sim" else self._live()),
             **({"overview": _records(self.suite.overview(self).table)} if self.suite.overview else {}),
             "scenarios": [

@@ -57,6 +57,7 @@ def run(
     aqm: Sequence[str] = (),
     changes: Mapping[str, str] | None = None,
     quick: bool = False,
+    few: bool = False,
     repeat: int | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
@@ -76,6 +77,7 @@ def run(
         aqm: queues, in the same way.
         changes: `--set` changes of every scenario.
         quick: shorter runs of fewer cases.
+        few: those cases, at the files' own length and with their repetitions.
         repeat: repetitions per case instead of the files'.
         jobs: runs at a time; default one per CPU.
         executor: any PEP 3148 executor to use instead of threads.
@@ -97,7 +99,7 @@ def run(
         aqm=aqm,
         changes=tuple((changes or {}).items()),
         quick=quick,
-        cut=quick and not cc and not aqm,
+        cut=(quick or few) and not cc and not aqm,
         repeat=repeat,
         below=out or place(suite.name, on),
         fresh=fresh,
@@ -133,7 +135,8 @@ def run(
     everything = Rows([row for one in ran for row in one.rows])
     judged = tuple(Judged(statement, statement.check(everything)) for statement in suite.statements)
     suspect = _suspect(ran) if on == "linux" else ()
-    return Answer(suite, quick, tuple(ran), judged, tuple(cc), on, tuple(refused), suspect)
+    length = "quick" if quick else "few" if few else "full"
+    return Answer(suite, length, tuple(ran), judged, tuple(cc), on, tuple(refused), suspect)
 
 
 def place(name: str, on: str = "sim") -> Path:

@@ -29,6 +29,8 @@ MOST_ROWS = 60
 MOST_SERIES = 12
 #: Congestion controls that a drawing tells apart.
 MOST_COLOURS = 12
+#: What a page says of runs that are not all of the suite.
+SAMPLES = {"quick": "A sample: shorter runs of fewer cases. ", "few": "A sample: fewer cases. ", "full": ""}
 WORDS = {True: "holds", False: "FAILS", None: "not run"}
 
 
@@ -112,7 +114,7 @@ def page(answer: Answer, out: Path) -> Path:
         pieces.append(_refused(answer))
     pieces.append(_provenance(answer))
     runs = sum(len(ran.result.outcomes) for ran in answer.scenarios)
-    sample = "A sample: shorter runs of fewer cases. " if answer.quick else ""
+    sample = SAMPLES[answer.length]
     doubts = f", {len(answer.suspect)} of them suspect" if answer.suspect else ""
     live = f" on real packets over this machine's kernel{doubts}" if answer.on == "linux" else ""
     lead = f"{sample}{counted(len(answer.scenarios), 'scenario')}, {counted(runs, 'run')}{live}."
