@@ -146,14 +146,15 @@ full: build peers ## an hour: every experiment, long property tests, all workloa
 	@echo "results/$(TODAY).md"
 
 # Pages that the simulator's figures stand in; each script says which. `generate` is last: it reads what they wrote.
-MEASURED := ablation windows close_views demo queue_state whatif loggers strange readings beyond
+MEASURED := mix ablation windows close_views demo queue_state whatif loggers strange readings beyond
 
 .PHONY: docs
-docs: build ## every measured page of docs/ anew, from today's runs: five minutes
+docs: build ## every measured page of docs/ anew, from today's runs: twenty minutes
 	@mkdir -p runs/docs
 	for page in $(MEASURED); do .venv/bin/python docs/$$page.py; done
 	for suite in tcpeval rfc7928; do $(SOJOURN) suite $$suite --quick --fresh --json > runs/docs/$$suite.json; done
-	.venv/bin/python docs/statements.py runs/docs/tcpeval.json runs/docs/rfc7928.json
+	$(SOJOURN) suite tcpeval --few --fresh --json > runs/docs/few.json
+	.venv/bin/python docs/statements.py runs/docs/tcpeval.json runs/docs/rfc7928.json runs/docs/few.json
 	$(SOJOURN) suite survey --fresh --json > runs/docs/survey.json
 	.venv/bin/python docs/survey.py runs/docs/survey.json
 	.venv/bin/python docs/generate.py

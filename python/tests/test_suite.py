@@ -19,7 +19,7 @@ from sojourn._engine import check, read
 from sojourn.commas import entries
 from sojourn.errors import SpecError
 from sojourn.plot import style
-from sojourn.result import Outcome
+from sojourn.result import Outcome, Result
 from sojourn.suite import NAMES, Ran, Row, Rows, find, run, steady, verdict
 from sojourn.suite.drawn import curves, dots, placed
 from sojourn.suite.labels import labels, settings_in_common
@@ -193,6 +193,26 @@ def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
     assert written[0].stat().st_size == size, "finished runs were run again"
 
 
+def test_few_are_the_quick_cases_at_the_files_own_length(tmp_path: Path) -> None:
+    def ran(length: str) -> Result:
+        answer = run(
+            find("tcpeval"),
+            scenarios=["fairness"],
+            changes={"path.rate": "1 Mbit/s", "path.up": "1 Mbit/s", "sweep.flow.*.cc": '["newreno"]'},
+            quick=length == "quick",
+            few=length == "few",
+            repeat=1,
+            out=tmp_path / length,
+        )
+        assert answer.data()["length"] == length
+        return answer.scenarios[0].result
+
+    quick, few = ran("quick"), ran("few")
+    assert {o.case.index for o in quick.outcomes} == {o.case.index for o in few.outcomes}
+    assert len(few.outcomes) < len(few.plan.cases)
+    assert (quick.plan.cases[0].duration_s, few.plan.cases[0].duration_s) == (60.0, 120.0)
+
+
 def test_the_survey_measures_all_and_ranks_what_is_more_than_memory(tmp_path: Path) -> None:
     suite = find("survey")
     assert suite.ccs is not None
@@ -298,7 +318,7 @@ def test_of_real_time_the_cases_that_come_first_get_their_part():
 
     from sojourn.suite.pieces import within
 
-    cases = [SimpleNamespace(index=i, duration_s=30.0) for i in range(10)]
+    cases = [SimpleNamespace(index=i, duration_s=45.0) for i in range(10)]
     assert [case.index for case in within(cases)] == [0, 3, 6, 9]
     assert [case.index for case in within(cases, lambda case: case.index in (4, 5))] == [0, 4, 5, 9]
     assert [case.index for case in within(cases[:2])] == [0, 1]

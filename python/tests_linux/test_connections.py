@@ -76,7 +76,7 @@ def test_a_suite_runs_what_the_machine_carries_and_names_the_rest(tmp_path: Path
             (row,) = scenario["rows"]
             assert answer["on"] == "linux" and scenario["name"] == "wireless" and row["cc"] == "cubic(reference=linux)"
             # Half of what is offered arrives even in five seconds of it; the link's queue is CoDel's.
-            timely(30 < row["load"] < 110 and 0 < row["delay"] < 60 and row["active"] > 5, row)
+            timely(30 < row["load"] < 110 and 0 < row["delay"] < 60 and row["active"] > 1, row)
     why = {one["scenario"]: one["why"] for one in answer["refused"]}
     assert "no 'ledbat'" in why["wireless"] and "newreno (its reno)" in why["wireless"]
     assert "up to 200 Mbit/s" in why["data-centre"]

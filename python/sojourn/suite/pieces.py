@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Changes = tuple[tuple[str, str], ...]
 
 #: On real packets runs are in real time: what `--quick` gives a scenario, and the longest run that it takes at all.
-QUICK_S = 120.0
+QUICK_S = 180.0
 
 
 @dataclass(frozen=True, slots=True)
