@@ -290,7 +290,7 @@ NUMBERS = (
         "NewReno on the access link: a delay of 2.5 to 20 ms and less than 1 % lost under any queue management",
         "section 4.1, figures 4.2 and 4.3",
         _newreno,
-        "at intervals of 200 ms there are more of either, by a millisecond and a percent (docs/tcpeval.md)",
+        "with intervals of 100 ms and more the buffer of 850 packets loses more than 1 % (docs/tcpeval.md)",
     ),
     Statement(
         "alike-at-200ms",
