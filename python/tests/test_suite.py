@@ -24,7 +24,7 @@ from sojourn.suite import NAMES, Ran, Row, Rows, find, run, steady, verdict
 from sojourn.suite.drawn import curves, dots, placed
 from sojourn.suite.labels import labels, settings_in_common
 from sojourn.suite.live import Refused, nothing
-from sojourn.suite.run import experiment, setting
+from sojourn.suite.run import Choice, experiment, setting, times
 from sojourn.suite.show import page, terminal
 from sojourn.suite.steady import warm_up
 from sojourn.suite.survey_table import overview, ranked
@@ -211,6 +211,31 @@ def test_few_are_the_quick_cases_at_the_files_own_length(tmp_path: Path) -> None
     assert {o.case.index for o in quick.outcomes} == {o.case.index for o in few.outcomes}
     assert len(few.outcomes) < len(few.plan.cases)
     assert (quick.plan.cases[0].duration_s, few.plan.cases[0].duration_s) == (60.0, 120.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "close", "other"),
+    [
+        ({}, 1, 1),
+        ({"cut": True}, 5, 1),
+        ({"cut": True, "quick": True}, 5, 2),
+        ({"quick": True}, 2, 2),
+        ({"cut": True, "on": "linux"}, 1, 1),
+        ({"cut": True, "repeat": 3}, 3, 3),
+    ],
+)
+def test_cases_that_little_tells_apart_are_run_with_several_seeds(
+    changes: dict[str, Any], close: int, other: int, tmp_path: Path
+) -> None:
+    whole = Choice(
+        (), (), (), quick=False, cut=False, repeat=None, below=tmp_path, fresh=False, series_ms=None, on="sim"
+    )
+    access = next(one for one in find("tcpeval").scenarios if one.name == "access-link")
+    scenario, choice = replace(access, quick_repeat=2), replace(whole, **changes)
+    cases = check(experiment(scenario)).cases
+    counts = {scenario.close(case): len(times(scenario, choice, case)) for case in cases}
+    assert counts == {True: close, False: other}
+    assert sum(map(scenario.close, cases)) == 4 * 8
 
 
 def test_the_survey_measures_all_and_ranks_what_is_more_than_memory(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ Changes = tuple[tuple[str, str], ...]
 
 #: On real packets runs are in real time: what `--quick` gives a scenario, and the longest run that it takes at all.
 QUICK_S = 180.0
+#: Seeds of a case that `close` names.
+SEEDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,9 @@ class Scenario:
     first: Callable[[Case], bool] = field(default=lambda case: False)
     #: Repetitions of `--quick`.
     quick_repeat: int = 1
+    #: Cases that statements tell apart by so little that one seed's connections would decide: where the suite is cut
+    #: to the cases of `--quick`, the simulator runs them with several.
+    close: Callable[[Case], bool] = field(default=lambda case: False)
     #: Which cases make sense at all: a sweep is a product, and not all of it does.
     keeps: Callable[[Case], bool] = field(default=lambda case: True)
     #: So many of the measures have room at the terminal.

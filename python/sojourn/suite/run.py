@@ -23,7 +23,7 @@ from ..store import Store
 from ..sweep import Runs, Sweep, repeated, run_all
 from ..units import quantity
 from .answer import Answer, Judged, Ran
-from .pieces import Measure, Row, Rows, Scenario, Suite, same
+from .pieces import SEEDS, Measure, Row, Rows, Scenario, Suite, same
 
 if TYPE_CHECKING:
     from .live import Refused
@@ -232,15 +232,22 @@ def _sweep(scenario: Scenario, choice: Choice) -> tuple[Sweep, list[Refused], se
 
             cases, others = carried(scenario, base, cases, choice.quick)
             refused.extend(others)
-        quick = range(scenario.quick_repeat) if choice.quick else None
-        times = quick if choice.repeat is None else repeated(choice.repeat)
-        return Runs(plan, ((case.index, times or range(case.repeat)) for case in cases))
+        return Runs(plan, ((case.index, times(scenario, choice, case)) for case in cases))
 
     def store(plan: Plan) -> Store:
         where = choice.below / scenario.name / plan.hash[:16]
         return Store(where, base, plan, fresh=choice.fresh, on=choice.on, same_step=True)
 
     return Sweep(base, runs, record=Record(choice.series_ms or scenario.series_ms), store=store), refused, added
+
+
+def times(scenario: Scenario, choice: Choice, case: Case) -> range:
+    """The repetitions of a case."""
+    if choice.repeat is not None:
+        return repeated(choice.repeat)
+    if choice.cut and choice.on == "sim" and scenario.close(case):
+        return range(SEEDS)
+    return range(scenario.quick_repeat if choice.quick else case.repeat)
 
 
 def _with(base: Experiment, key: str, wanted: Sequence[str], option: str) -> tuple[Experiment, set[str]]:

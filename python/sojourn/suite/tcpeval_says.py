@@ -167,7 +167,6 @@ STATEMENTS = (
         "FQ-CoDel has 5 ms less delay than CoDel on the access link in most intervals below 200 ms, at like loss",
         "section 4.1, figures 4.2 and 4.3",
         _fair_queueing,
-        "by 3 to 5 ms at two of three; over five seeds it holds (docs/tcpeval.md)",
     ),
     Statement(
         "codel-dt",
