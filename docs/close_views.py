@@ -286,17 +286,10 @@ ROWS: tuple[tuple[str, str, str, Callable[[], str] | str], ...] = (
 
 def main() -> int:
     """Runs the files and writes the rows, or tells whether they are as written."""
-    page = PAGE.read_text("utf-8")
     rows = ([figure, file, says, seen if isinstance(seen, str) else seen()] for figure, file, says, seen in ROWS)
     body = markdown.table(HEADS, rows)
-    fresh = markdown.filled(page, "close views", body)
-    if "--check" in sys.argv[1:]:
-        if fresh != page:
-            print(f"{PAGE.relative_to(ROOT)} is out of date: run docs/close_views.py", file=sys.stderr)
-        return int(fresh != page)
-    PAGE.write_text(fresh, "utf-8")
     print(body)
-    return 0
+    return markdown.settle(PAGE, markdown.filled(PAGE.read_text("utf-8"), "close views", body))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 END = "<!-- end -->"
 _RULES = {"l": "---", "r": "--:"}
@@ -16,6 +18,16 @@ def filled(text: str, name: str, made: str) -> str:
     begin = f"<!-- generated: {name} -->"
     before, after = text.split(begin)
     return f"{before}{begin}\n\n{made}\n\n{END}{after.split(END, 1)[1]}"
+
+
+def settle(page: Path, fresh: str) -> int:
+    """Write the page, or, where the script was called with --check, tell whether it is as written; the exit code."""
+    if "--check" not in sys.argv[1:]:
+        page.write_text(fresh, "utf-8")
+    elif fresh != page.read_text("utf-8"):
+        print(f"docs/{page.name} is out of date: run docs/{Path(sys.argv[0]).name}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], align: str = "l") -> str:

@@ -15,7 +15,6 @@ ones. The prefill's interval (`Prefill_si`) is what those connections bring that
 from __future__ import annotations
 
 import math
-import re
 import statistics
 import sys
 import tomllib
@@ -27,6 +26,7 @@ import markdown
 import numpy as np
 
 from sojourn import _engine
+from sojourn.suite.pieces import settings_of
 from sojourn.units import quantity
 
 PAGE = Path(__file__).parent / "tcpeval.md"
@@ -115,13 +115,14 @@ def mixes() -> dict[str, Mix]:
     names = ("large", "least", "most", "alpha", "reply")
     usual = {f["name"]: _number(f["default"]) for f in tmix["fields"] if f["name"] in names}
     text = tomllib.loads(FILE.read_text("utf-8"))["flow"][0]["traffic"]
-    ours = {key: _number(value) for key, value in re.findall(r"(\w+)=([^,)]+)", text) if key in names}
+    given = (part.partition("=") for part in settings_of(text))
+    ours = {key: _number(value) for key, _, value in given if key in names}
     return {"`tmix`": Mix(usual), "the suite's": Mix({**usual, **ours})}
 
 
 def _number(text: str) -> float:
-    found = quantity(text.strip())
-    return found.value * found.scale if found else float(text)
+    found = quantity(text)
+    return found.amount if found else math.nan
 
 
 def section() -> str:
@@ -151,14 +152,7 @@ def section() -> str:
 
 def main() -> int:
     """Replace what stands between the marks, or tell whether it is as written."""
-    page = PAGE.read_text("utf-8")
-    fresh = markdown.filled(page, "mix", section())
-    if "--check" not in sys.argv:
-        PAGE.write_text(fresh, "utf-8")
-    elif fresh != page:
-        print("docs/tcpeval.md is out of date: run docs/mix.py", file=sys.stderr)
-        return 1
-    return 0
+    return markdown.settle(PAGE, markdown.filled(PAGE.read_text("utf-8"), "mix", section()))
 
 
 if __name__ == "__main__":

@@ -22,8 +22,6 @@ import markdown
 from sojourn._engine import version
 
 PAGE = Path(__file__).parent / "tcpeval.md"
-
-
 VERDICTS = {True: "holds", False: "**fails**", None: "not judged"}
 
 
@@ -48,8 +46,10 @@ def otherwise(answer: dict[str, Any], quick: dict[str, Any]) -> str:
         if one["holds"] != before[one["name"]]
     ]
     held = sum(one["holds"] is True for one in answer["statements"])
-    lead = f"{head(answer)} {held} of {len(answer['statements'])} hold, and of these the verdict is another:"
-    return f"{lead}\n\n" + markdown.table(["statement", "measured", ""], rows)
+    lead = f"{head(answer)} {held} of {len(answer['statements'])} hold"
+    if not rows:
+        return f"{lead}, the same."
+    return f"{lead}, and of these the verdict is another:\n\n" + markdown.table(["statement", "measured", ""], rows)
 
 
 def main() -> int:
@@ -57,7 +57,7 @@ def main() -> int:
     files = [name for name in sys.argv[1:] if name != "--check"]
     if not files:
         sys.exit(__doc__)
-    page = fresh = PAGE.read_text("utf-8")
+    fresh = PAGE.read_text("utf-8")
     quick: dict[str, dict[str, Any]] = {}
     for name in files:
         answer = json.loads(Path(name).read_text("utf-8"))
@@ -67,12 +67,7 @@ def main() -> int:
         else:
             quick[suite] = answer
             fresh = markdown.filled(fresh, suite, section(answer))
-    if "--check" not in sys.argv:
-        PAGE.write_text(fresh, "utf-8")
-    elif fresh != page:
-        print("docs/tcpeval.md is out of date: run docs/statements.py", file=sys.stderr)
-        return 1
-    return 0
+    return markdown.settle(PAGE, fresh)
 
 
 if __name__ == "__main__":

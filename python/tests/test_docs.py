@@ -22,6 +22,21 @@ GUIDES = [page for page in PAGES if "reference" not in page.parts]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
+def test_longer_runs_tell_only_what_they_judge_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    statements = importlib.import_module("statements")
+
+    def answer(length: str, **holds: bool | None) -> dict[str, Any]:
+        rows = [{"name": k, "says": k, "source": "", "measured": "1 ms", "holds": v} for k, v in holds.items()]
+        return {"suite": "made", "length": length, "statements": rows}
+
+    quick = answer("quick", a=True, b=False, c=None)
+    told = statements.otherwise(answer("few", a=True, b=True, c=None), quick)
+    assert "`sojourn suite made --few`" in told and "2 of 3 hold, and of these" in told
+    assert told.count("| b | 1 ms | holds |") == 1 and "| a |" not in told and "| c |" not in told
+    assert statements.otherwise(answer("few", a=True, b=False, c=None), quick).endswith("1 of 3 hold, the same.")
+
+
 def anchors(page: Path) -> set[str]:
     """Names of its headings as they are linked to."""
     heads = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
