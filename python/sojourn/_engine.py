@@ -143,11 +143,7 @@ def check(experiment: Experiment) -> Plan:
 
 def misdrawn(experiment: Experiment, number: int, message: str) -> SpecError:
     """What is wrong with a figure that the experiment asks for, at its place there."""
-    try:
-        _core.misdrawn(experiment, number, message)
-    except _core.SpecError as error:
-        return _unsound(error, experiment.file)
-    raise AssertionError("the core raises it")
+    return _unsound(_ask(_core.misdrawn, experiment, number, message), experiment.file)
 
 
 def run(

@@ -63,10 +63,10 @@ pub fn check(experiment: Source) -> PyResult<String> {
     Ok(experiment.experiment()?.describe().map_err(unsound)?.to_string())
 }
 
-/// Raises what is wrong with a figure that the experiment asks for, at its place there.
+/// What is wrong with a figure that the experiment asks for, at its place there, to be raised.
 #[pyfunction]
-pub fn misdrawn(experiment: Source, number: usize, message: &str) -> PyResult<()> {
-    Err(unsound(experiment.experiment()?.misdrawn(number, message)))
+pub fn misdrawn(experiment: Source, number: usize, message: &str) -> PyResult<PyErr> {
+    Ok(unsound(experiment.experiment()?.misdrawn(number, message)))
 }
 
 /// The cases that an experiment's printed cells and claims speak of, each with those that its claims compare it with.
