@@ -24,10 +24,14 @@ from sojourn.suite import NAMES, Ran, Row, Rows, find, run, steady, verdict
 from sojourn.suite.drawn import curves, dots, placed
 from sojourn.suite.labels import labels, settings_in_common
 from sojourn.suite.live import Refused, nothing
+from sojourn.suite.pieces import settings_of
 from sojourn.suite.run import Choice, experiment, setting, times
 from sojourn.suite.show import page, terminal
 from sojourn.suite.steady import warm_up
 from sojourn.suite.survey_table import overview, ranked
+
+#: What the suite's files say of the synthetic mix.
+MIX = ("large", "least", "reply", "request", "epochs", "think")
 
 
 def test_a_list_is_split_at_its_own_commas() -> None:
@@ -193,6 +197,22 @@ def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
     assert written[0].stat().st_size == size, "finished runs were run again"
 
 
+@pytest.mark.parametrize("other", [{"quick": True}, {"cc": ["bbr"]}, {"aqm": ["codel"]}])
+def test_few_is_refused_where_it_would_change_nothing(other: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=f"^--few changes nothing with --{next(iter(other))}, "):
+        run(find("tcpeval"), few=True, out=tmp_path, **other)
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_files_of_the_suite_have_one_mix() -> None:
+    mixes = set()
+    for scenario in find("tcpeval").scenarios:
+        for line in experiment(scenario).text.splitlines():
+            if line.startswith('traffic = "tmix('):
+                mixes.add(tuple(part for part in settings_of(line) if part.partition("=")[0] in MIX))
+    assert [len(mix) for mix in mixes] == [len(MIX)], mixes
+
+
 def test_few_are_the_quick_cases_at_the_files_own_length(tmp_path: Path) -> None:
     def ran(length: str) -> Result:
         answer = run(
@@ -205,6 +225,8 @@ def test_few_are_the_quick_cases_at_the_files_own_length(tmp_path: Path) -> None
             out=tmp_path / length,
         )
         assert answer.data()["length"] == length
+        sample = {"quick": "shorter runs of fewer cases", "few": "fewer cases"}[length]
+        assert f"A sample: {sample}. 1 scenario" in page(answer, tmp_path / f"{length}.html").read_text("utf-8")
         return answer.scenarios[0].result
 
     quick, few = ran("quick"), ran("few")

@@ -92,6 +92,11 @@ def run(
         from ..linux.net import linux
 
         linux()
+    for option, given in (("--quick", quick), ("--cc", cc), ("--aqm", aqm)):
+        if few and given:
+            raise SpecError(
+                f"--few changes nothing with {option}, which says itself what is run; leave one of them out"
+            )
     chosen = _chosen(suite, scenarios)
     notes = [*_without(suite, chosen, "--cc", cc), *_without(suite, chosen, "--aqm", aqm)]
     choice = Choice(
@@ -245,9 +250,9 @@ def times(scenario: Scenario, choice: Choice, case: Case) -> range:
     """The repetitions of a case."""
     if choice.repeat is not None:
         return repeated(choice.repeat)
-    if choice.cut and choice.on == "sim" and scenario.close(case):
-        return range(SEEDS)
-    return range(scenario.quick_repeat if choice.quick else case.repeat)
+    usual = scenario.quick_repeat if choice.quick else case.repeat
+    several = choice.cut and choice.on == "sim" and scenario.close(case)
+    return range(max(usual, SEEDS) if several else usual)
 
 
 def _with(base: Experiment, key: str, wanted: Sequence[str], option: str) -> tuple[Experiment, set[str]]:
