@@ -234,14 +234,14 @@ MORE = (
         "Over the satellite 25 to 60 % of the rate arrive on the way down, and up to ten times the rate on the way up",
         "section 6.4",
         _both_ways,
-        "57 to 74 % on the way down and three times the rate on the way up (docs/tcpeval.md)",
+        "more arrives on the way down and less on the way up (docs/tcpeval.md)",
     ),
     Statement(
         "ledbat-satellite",
         "On the satellite's uplink LEDBAT has the delays and losses of CTCP and CUBIC",
         "section 6.4, figures 6.11 and 6.12",
         _ledbat_alike,
-        "but for its losses behind FQ-CoDel, which are a third less",
+        "but for its losses behind FQ-CoDel, which are fewer",
     ),
     Statement(
         "faster-pie-satellite",

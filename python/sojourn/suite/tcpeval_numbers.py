@@ -303,7 +303,7 @@ NUMBERS = (
         "CTCP loads the access link 2 % more than NewReno",
         "section 4.2, figure 4.7",
         _more_load,
-        "by half a percent more or less (docs/tcpeval.md)",
+        "their loads are the same (docs/tcpeval.md)",
     ),
     Statement(
         "fewer-drops",
@@ -317,7 +317,7 @@ NUMBERS = (
         "PIE loses less under CTCP on the access link with updates more often than every 30 ms",
         "section 4.2, figure 4.6",
         _faster_pie,
-        "as much or more, the more often (docs/tcpeval.md)",
+        "it loses as much or more, the more often (docs/tcpeval.md)",
     ),
     Statement(
         "cubic-access",
@@ -400,21 +400,21 @@ NUMBERS = (
         "from 30 to 110 under CUBIC, FQ-CoDel's from 30 to 50",
         "sections 7.2 and 7.3, figures 7.6 and 7.9",
         _grows,
-        "CoDel begins at 32 ms under CTCP, and FQ-CoDel, from 11 to 70, changes more (docs/tcpeval.md)",
+        "CoDel begins higher under CTCP, and FQ-CoDel changes more (docs/tcpeval.md)",
     ),
     Statement(
         "only-pie",
         "Only PIE keeps NewReno's delay on the transoceanic link under 20 ms, at all of its intervals",
         "section 7, figure 7.3",
         _only_pie,
-        "PIE has 22 ms with updates of 180 ms, and FQ-CoDel less than 20 with its shortest interval (docs/tcpeval.md)",
+        "PIE has a little more with its slowest updates, FQ-CoDel less with its shortest interval (docs/tcpeval.md)",
     ),
     Statement(
         "fq-transoceanic",
         "FQ-CoDel keeps the delay of the transoceanic link under 20 ms, and loses as CoDel does",
         "section 7.1, figures 7.3 and 7.4",
         _fair_ocean,
-        "by 4 ms, and the sentence before it says that only PIE does (docs/tcpeval.md)",
+        "nearly, and the sentence before it says that only PIE does (docs/tcpeval.md)",
     ),
     Statement(
         "initial-window-ms",
