@@ -67,9 +67,12 @@ test: build ## everything that must hold: some six minutes, half of them compili
 	exit $$failed
 
 .PHONY: test-linux
-test-linux: build ## as root: real packets, in namespaces of their own, in real time: seven minutes
+test-linux: build ## as root: real packets, in namespaces of their own, in real time: six minutes
 	@if [ "$$(id -u)" != 0 ]; then echo "make: test-linux makes network namespaces; run it as root: sudo make test-linux" >&2; exit 1; fi
-	.venv/bin/python -m pytest python/tests_linux --ignore=python/tests_linux/test_kernel_flows.py
+	@failed=0; cases="python/tests_linux --ignore=python/tests_linux/test_kernel_flows.py"; \
+	.venv/bin/python -m pytest $$cases -m untimed -n 6 || failed=1; \
+	.venv/bin/python -m pytest $$cases -m "not untimed" || failed=1; \
+	exit $$failed
 
 .PHONY: test-kernel
 test-kernel: build ## as root: algorithms in the running kernel carry traffic of some minutes; the long forms of test-linux's

@@ -2,7 +2,8 @@
 
 Real-time figures are those of the machine as it is: each test that asserts one (`timely`, in a `Try`) does so up to
 three times and says what it found and how loaded the machine was. Only whether to try again depends on that, and a
-limit that is a ratio to what `witness.py` measured in the same seconds. What is no matter of time is asserted plainly.
+limit that is a ratio to what `witness.py` measured in the same seconds. What is no matter of time is asserted plainly;
+tests that have nothing else, and leave the machine as it is, are marked `untimed`, and run several at once.
 """
 
 from __future__ import annotations

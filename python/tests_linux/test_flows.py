@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ def in_the_simulators_words(theirs: dict[str, Any], ours: dict[str, Any]) -> Non
     timely(cubic["rtt_ms"]["min"] < 45 and 60 < cubic["rtt_ms"]["max"] < 160, about)
 
 
+@pytest.mark.untimed
 @pytest.mark.parametrize("queue", ["pie", "fq_codel", "red"])
 def test_what_programs_sent_meets_the_same_drops_in_the_simulator(tmp_path: Path, queue: str) -> None:
     folder = tmp_path / "run"
@@ -85,6 +87,7 @@ def test_what_programs_sent_meets_the_same_drops_in_the_simulator(tmp_path: Path
     assert played["same"] and played["dropped"] == played["dropped_again"] > 20, played
 
 
+@pytest.mark.untimed
 def test_a_capture_is_read_by_others(tmp_path: Path) -> None:
     file = tmp_path / "run.pcapng"
     sojourn(
@@ -112,6 +115,7 @@ def test_a_capture_is_read_by_others(tmp_path: Path) -> None:
     assert len(echoes) == 30
 
 
+@pytest.mark.untimed
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -126,27 +130,30 @@ def test_what_the_kernel_cannot_do_is_refused_with_what_it_can(line: str, said: 
     assert said in done.stderr and done.stdout == ""
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "goodput"), [("read_rate", "1Mbit/s", 1.0), ("receive_window", "32 KiB", 6.06)]
-)
-def test_a_receiver_holds_the_kernels_sender_back_as_the_simulators(
-    tmp_path: Path, key: str, value: str, goodput: float
-) -> None:
-    line = "12Mbit/s 40ms 1BDP fifo: cubic(reference=linux, slow_start=hystart)"
-    settings = (f"flow.cubic.{key}={value}", "run.duration=4s", 'run.measure=["2s", "4s"]')
-    common = tuple(word for setting in settings for word in ("--set", setting))
-    ours = json.loads(sojourn("run", line, *common, "--json", "-o", str(tmp_path / "sim")).stdout)
+def test_a_receiver_holds_the_kernels_sender_back_as_the_simulators(tmp_path: Path) -> None:
+    """One that reads slowly, and one with a small buffer, on two links at the same time."""
+
+    def flow(on: str, folder: str, key: str, value: str, _: float) -> dict[str, Any]:
+        line = "12Mbit/s 40ms 1BDP fifo: cubic(reference=linux, slow_start=hystart)"
+        settings = (f"flow.cubic.{key}={value}", "run.duration=4s", 'run.measure=["2s", "4s"]')
+        common = (word for setting in settings for word in ("--set", setting))
+        done = sojourn("run", line, *common, "--on", on, "--json", "-o", str(tmp_path / key / folder))
+        (one,) = json.loads(done.stdout)["flows"]
+        return one
+
+    cases = (("read_rate", "1Mbit/s", 1.0), ("receive_window", "32 KiB", 6.06))
+    ours = [flow("sim", "sim", *case) for case in cases]
     for attempt in Tries():
-        with attempt:
-            folder = str(tmp_path / str(attempt.number))
-            theirs = json.loads(sojourn("run", line, *common, "--on", "linux", "--json", "-o", folder).stdout)
-            (sim,), (linux,) = ours["flows"], theirs["flows"]
-            assert sim["goodput_mbps"] == pytest.approx(goodput, rel=0.01)
-            assert linux["lost"] == linux["retransmits"] == 0
-            goodputs = sim["goodput_mbps"], linux["goodput_mbps"]
-            timely(goodputs[1] == pytest.approx(goodputs[0], rel=0.02), f"goodputs {goodputs}")
-            rtts = sim["rtt_ms"]["mean"], linux["rtt_ms"]["mean"]
-            timely(abs(rtts[0] - rtts[1]) < 2.0, f"RTTs {rtts}")
+        with attempt, ThreadPoolExecutor(len(cases)) as links:
+            running = [links.submit(flow, "linux", str(attempt.number), *case) for case in cases]
+            theirs = [one.result() for one in running]
+            for (_, _, goodput), sim, linux in zip(cases, ours, theirs, strict=True):
+                assert sim["goodput_mbps"] == pytest.approx(goodput, rel=0.01)
+                assert linux["lost"] == linux["retransmits"] == 0
+                goodputs = sim["goodput_mbps"], linux["goodput_mbps"]
+                timely(goodputs[1] == pytest.approx(goodputs[0], rel=0.02), f"goodputs {goodputs}")
+                rtts = sim["rtt_ms"]["mean"], linux["rtt_ms"]["mean"]
+                timely(abs(rtts[0] - rtts[1]) < 2.0, f"RTTs {rtts}")
 
 
 @pytest.mark.parametrize(("name", "end"), [("reno", "15s"), ("cubic", "15s"), ("bbr", "20s")])

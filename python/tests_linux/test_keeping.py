@@ -46,6 +46,7 @@ def test_a_capture_is_of_either_host_and_shows_the_round_trip_from_both(emulate:
     assert names.returncode != 0, "whoever sends data is at both ends here"
 
 
+@pytest.mark.untimed
 def test_a_folder_that_cannot_take_results_is_refused_before_the_command_runs(emulate: Emulate, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     ran_at_all = tmp_path / "ran"
@@ -64,6 +65,7 @@ def test_a_folder_that_cannot_take_results_is_refused_before_the_command_runs(em
     assert not (tmp_path / "a").exists(), "a folder for results that never came"
 
 
+@pytest.mark.untimed
 def test_an_emulation_is_replaced_only_when_asked(emulate: Emulate, tmp_path: Path) -> None:
     out, other = str(tmp_path / "out"), ("--rate", "5Mbit/s", "--rtt", "20ms")
     assert emulate(*LINK, "-o", out, *PING).code == 0
@@ -75,6 +77,7 @@ def test_an_emulation_is_replaced_only_when_asked(emulate: Emulate, tmp_path: Pa
     assert sj.load(out).digest != digest
 
 
+@pytest.mark.untimed
 def test_two_do_not_write_into_one_folder(emulate: Emulate, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     nested = f"{SOJOURN} emulate {' '.join(LINK)} -o {out} -- true; test $? = 1 || exit 9"
@@ -83,6 +86,7 @@ def test_two_do_not_write_into_one_folder(emulate: Emulate, tmp_path: Path) -> N
     assert len(sj.load(out)) == 1
 
 
+@pytest.mark.untimed
 def test_what_the_command_puts_beside_its_results_is_no_harm(emulate: Emulate, tmp_path: Path) -> None:
     out = tmp_path / "out"
     ran = emulate(*LINK, "-o", str(out), "--pcap", str(out / "x.pcapng"), "--", "touch", str(out / "log"))
@@ -90,6 +94,7 @@ def test_what_the_command_puts_beside_its_results_is_no_harm(emulate: Emulate, t
     assert len(sj.load(out)) == 1 and (out / "log").exists() and (out / "x.pcapng").exists()
 
 
+@pytest.mark.untimed
 def test_more_conversations_than_an_experiment_is_written_of_are_played_again(emulate: Emulate, tmp_path: Path) -> None:
     speak = (
         "import socket\n"
@@ -111,6 +116,7 @@ def test_more_conversations_than_an_experiment_is_written_of_are_played_again(em
     assert played.same and played.dropped > 0, played.line()
 
 
+@pytest.mark.untimed
 @pytest.mark.parametrize(("inner", "code"), [(0, 1), (7, 7)])
 def test_a_capture_that_fails_costs_nothing_else(emulate: Emulate, tmp_path: Path, inner: int, code: int) -> None:
     out = tmp_path / "out"
@@ -121,6 +127,7 @@ def test_a_capture_that_fails_costs_nothing_else(emulate: Emulate, tmp_path: Pat
     assert len(sj.load(out)) == 1
 
 
+@pytest.mark.untimed
 @pytest.mark.parametrize(("inner", "code"), [(0, 1), (7, 7)])
 def test_on_a_full_disk_what_is_small_is_kept(emulate: Emulate, small: Path, inner: int, code: int) -> None:
     ran = emulate(
@@ -134,6 +141,7 @@ def test_on_a_full_disk_what_is_small_is_kept(emulate: Emulate, small: Path, inn
     assert outcome.digest == ran.summary["digest"] and "diftr" not in outcome.tables_held
 
 
+@pytest.mark.untimed
 def test_on_a_disk_without_any_room_the_summary_is_still_told(emulate: Emulate, small: Path) -> None:
     fill = f"ping -qc1 10.201.0.1; cat /dev/zero > {small}/fill; exit 7"
     ran = emulate(*LINK, "-o", str(small / "out"), "--", "sh", "-c", fill)

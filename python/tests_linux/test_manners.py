@@ -139,6 +139,7 @@ def test_a_run_without_real_time_scheduling_is_suspect(emulate: Emulate) -> None
     assert "suspect: no real-time scheduling" in text.stderr
 
 
+@pytest.mark.untimed
 def test_input_that_makes_no_sense_is_told_before_anything_is_made(emulate: Emulate) -> None:
     for bad, said in [
         (("--rate", "fast", "--rtt", "10ms"), "fast"),

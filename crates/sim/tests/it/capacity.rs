@@ -177,7 +177,7 @@ impl Probe for Steps {
 #[test]
 fn steps_of_a_series_are_windows_too() {
     let s = changed(stream(10.0, 20.0, 1500, 2), &[(1.0, 2.0)]);
-    let (_, steps) = sim::run(&s, Steps::default(), sim::Options::default()).unwrap();
+    let (_, steps) = common::watch(&s, Steps::default());
     assert!(steps.0.len() > 2800);
     for (i, step) in steps.0.iter().enumerate() {
         assert!((step.utilisation - 1.0).abs() < 1e-12, "step {i}: {step:?}");

@@ -1,8 +1,7 @@
 //! What a capture holds, and that it changes nothing.
 
-use crate::common::dumbbell;
+use crate::common::{dumbbell, run, watch};
 use sim::capture::{Capture, Wanted, points};
-use sim::{Options, run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -35,7 +34,7 @@ fn packets(file: &[u8]) -> (usize, Vec<Packet>) {
 
 fn captured(scenario: &experiment::Scenario, wanted: &Wanted) -> (sim::Summary, Vec<Packet>) {
     let capture = Capture::new(scenario, wanted, Vec::new(), "a test").unwrap();
-    let (summary, capture) = run(scenario, capture, Options::default()).unwrap();
+    let (summary, capture) = watch(scenario, capture);
     let (count, file) = capture.finish().unwrap();
     let (_, packets) = packets(&file);
     assert_eq!(packets.len() as u64, count);
@@ -45,7 +44,7 @@ fn captured(scenario: &experiment::Scenario, wanted: &Wanted) -> (sim::Summary, 
 #[test]
 fn a_capture_changes_nothing_and_holds_what_happened() {
     let scenario = dumbbell(10.0, 20.0, 20, "fifo", &["newreno", "cubic"], 5);
-    let (plain, ()) = run(&scenario, (), Options::default()).unwrap();
+    let plain = run(&scenario);
     let (summary, packets) = captured(&scenario, &Wanted::default());
     assert_eq!(summary.digest, plain.digest);
     assert!(packets.is_sorted_by_key(|p| p.1), "time goes forward");
@@ -90,7 +89,7 @@ fn points_and_flows_can_be_chosen() {
     let scenario = dumbbell(10.0, 20.0, 20, "fifo", &["newreno", "cubic"], 1);
     let wanted = Wanted { points: vec!["receiver".into()], flows: vec![1] };
     let capture = Capture::new(&scenario, &wanted, Vec::new(), "").unwrap();
-    let (_, capture) = run(&scenario, capture, Options::default()).unwrap();
+    let (_, capture) = watch(&scenario, capture);
     let (interfaces, packets) = packets(&capture.finish().unwrap().1);
     assert_eq!(interfaces, 1);
     assert!(packets.len() > 500);
@@ -210,7 +209,7 @@ impl Write for Full {
 fn a_full_disk_is_an_error_at_the_end_and_does_not_disturb_the_run() {
     let scenario = dumbbell(10.0, 20.0, 20, "fifo", &["newreno"], 1);
     let capture = Capture::new(&scenario, &Wanted::default(), Full(10_000), "").unwrap();
-    let (summary, capture) = run(&scenario, capture, Options::default()).unwrap();
+    let (summary, capture) = watch(&scenario, capture);
     assert!(summary.packets > 500);
     assert!(capture.finish().is_err_and(|e| e.kind() == io::ErrorKind::StorageFull));
 }

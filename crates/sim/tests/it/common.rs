@@ -1,6 +1,8 @@
 //! Dumbbells for tests.
 
 use experiment::{FlowSpec, Link, RateSpec, Run, Scenario, Traffic, Vary};
+use sim::probe::{Probe, Trace};
+use sim::{Options, RunError, Summary};
 use tcp::{Offload, Stack};
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -82,6 +84,49 @@ pub fn dumbbell(mbps: f64, rtt_ms: f64, packets: usize, queue: &str, ccs: &[&str
     }
 }
 
-pub fn run(s: &Scenario) -> sim::Summary {
-    sim::run(s, (), sim::Options::default()).unwrap().0
+pub fn run(s: &Scenario) -> Summary {
+    sim::run(s, (), Options::default()).unwrap().0
+}
+
+/// `sim::run` with any probe: the simulator is compiled once for all of them, not once for each (twenty seconds).
+pub fn run_with<P: Probe>(s: &Scenario, mut probe: P, options: Options<'_>) -> Result<(Summary, P), RunError> {
+    let (summary, _) = sim::run(s, Shared(&mut probe), options)?;
+    Ok((summary, probe))
+}
+
+pub fn watch<P: Probe>(s: &Scenario, probe: P) -> (Summary, P) {
+    run_with(s, probe, Options::default()).unwrap()
+}
+
+/// A probe without its type.
+trait See {
+    fn see(&mut self, now: Instant, trace: Trace<'_>);
+    fn queues(&self) -> bool;
+    fn step(&self) -> Option<Duration>;
+}
+
+impl<P: Probe> See for P {
+    fn see(&mut self, now: Instant, trace: Trace<'_>) {
+        Probe::see(self, now, trace);
+    }
+    fn queues(&self) -> bool {
+        Probe::queues(self)
+    }
+    fn step(&self) -> Option<Duration> {
+        Probe::step(self)
+    }
+}
+
+struct Shared<'a>(&'a mut dyn See);
+
+impl Probe for Shared<'_> {
+    fn see(&mut self, now: Instant, trace: Trace<'_>) {
+        self.0.see(now, trace);
+    }
+    fn queues(&self) -> bool {
+        self.0.queues()
+    }
+    fn step(&self) -> Option<Duration> {
+        self.0.step()
+    }
 }

@@ -1,14 +1,14 @@
 //! The table `diftr` tells the whole story of a queue, and watching changes nothing.
 
-use crate::common::{dumbbell, run};
-use sim::{Column, Keep, Options, Recorder, Table};
+use crate::common::{dumbbell, run, watch};
+use sim::{Column, Keep, Recorder, Table};
 use std::collections::BTreeMap;
 
 fn recorded(queue: &str) -> (Table, String, String) {
     let mut s = dumbbell(10.0, 20.0, 40, queue, &["cubic", "newreno"], 6);
     s.links[0].loss = experiment::LossModel::Random(0.002);
     let keep = Keep { diftr: true, ..Keep::default() };
-    let (summary, recorder) = sim::run(&s, Recorder::new(keep), Options::default()).unwrap();
+    let (summary, recorder) = watch(&s, Recorder::new(keep));
     let (_, table) = recorder.tables().pop().unwrap();
     (table, summary.digest, run(&s).digest)
 }
@@ -28,7 +28,7 @@ fn numbers(table: &Table, name: &str) -> Option<Vec<f64>> {
 fn packets_of_connections_are_rows_of_their_flow() {
     let scenario = crate::capture::come_and_go();
     let keep = Keep { diftr: true, events: true, ..Keep::default() };
-    let (summary, recorder) = sim::run(&scenario, Recorder::new(keep), Options::default()).unwrap();
+    let (summary, recorder) = watch(&scenario, Recorder::new(keep));
     assert_eq!(summary.digest, run(&scenario).digest);
     let tables: BTreeMap<_, _> = recorder.tables().into_iter().collect();
     for (name, dropped) in [("drops", &[0u16, 1][..]), ("diftr", &[3, 4])] {

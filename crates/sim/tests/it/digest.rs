@@ -1,6 +1,6 @@
 //! The digest is equal where the run is equal, and only there.
 
-use crate::common::{dumbbell, ms, run};
+use crate::common::{dumbbell, ms, run, run_with};
 use experiment::{Change, RateSpec, Scenario};
 use sim::{Keep, Options, Recorder, Tape};
 use units::{Duration, Instant, Rate};
@@ -12,7 +12,7 @@ fn equal_twice_and_with_probes_on_and_off() {
     assert_eq!(plain, run(&s).digest);
     let keep = Keep { series: Some(Duration::from_millis(10)), events: true, ..Keep::default() };
     let tape = Tape::new();
-    let watched = sim::run(&s, Recorder::new(keep), Options { tape: Some(&tape), ..Options::default() }).unwrap();
+    let watched = run_with(&s, Recorder::new(keep), Options { tape: Some(&tape), ..Options::default() }).unwrap();
     assert_eq!(plain, watched.0.digest);
     assert!(!watched.1.events().is_empty() && !tape.entries().is_empty());
 }

@@ -46,7 +46,7 @@ fn cases(file: &str) -> Vec<(String, Scenario)> {
 }
 
 fn watch(s: &Scenario) -> Wire {
-    sim::run(s, Wire::default(), sim::Options::default()).unwrap().1
+    common::watch(s, Wire::default()).1
 }
 
 /// Percent of the gaps within each of these ranges, in µs.
@@ -160,7 +160,7 @@ fn the_link_keeps_its_rate_its_losses_and_its_changes() {
             delay: Some(ms(40.0)),
             loss: None,
         });
-        let (r, wire) = sim::run(&s, Wire::default(), sim::Options::default()).unwrap();
+        let (r, wire) = common::watch(&s, Wire::default());
         // Half of ten seconds at 1000 packets a second, half at 500; 4 ms for what a tick of 300 Hz holds back.
         let count = |from: u64, to: u64| {
             let (from, to) = (Instant::from_millis(from), Instant::from_millis(to));

@@ -1,12 +1,12 @@
 //! Figures of the summary against runs whose answer is known beforehand.
 
-use crate::common::{dumbbell, ms, run, trace};
+use crate::common::{dumbbell, ms, run, trace, watch};
 use cc::CauseKind;
 use experiment::{Band, Change, Scenario, Traffic, Vary};
 use sim::link::DropWhy;
 use sim::packet::Way;
 use sim::probe::{Probe, Trace};
-use sim::{Column, Keep, Options, Recorder};
+use sim::{Column, Keep, Recorder};
 use tcp::Stack;
 use units::{Bytes, Instant, Rate};
 
@@ -78,7 +78,7 @@ fn back_offs_are_told_apart_by_the_bdp_their_distance_and_what_they_leave() {
     let mut s = dumbbell(10.0, 100.0, 1000, "fifo", &["cdg"], 120);
     // No ACK waits, so that the RTT is that of the path and its queue.
     s.flows[0].delayed_ack = false;
-    let (summary, Cuts(cuts)) = sim::run(&s, Cuts::default(), Options::default()).unwrap();
+    let (summary, Cuts(cuts)) = watch(&s, Cuts::default());
     let b = summary.flows[0].backoffs;
     // Two RTTs of 100 to 115 ms are up to 0.23 s, three at least 0.3.
     let double = |c: &&[(f64, u64)]| c[1].0 - c[0].0 < 0.27 && c[0].1.max(c[1].1) < 125_000;
@@ -128,7 +128,7 @@ impl Probe for Judged {
 #[test]
 fn what_cdg_takes_its_losses_for_and_its_time_in_loss_mode_are_those_of_the_trace() {
     let s = dumbbell(12.0, 40.0, 80, "fifo", &["cdg", "cubic"], 60);
-    let (summary, seen) = sim::run(&s, Judged::default(), Options::default()).unwrap();
+    let (summary, seen) = watch(&s, Judged::default());
     let (flow, b) = (&summary.flows[0], summary.flows[0].backoffs);
     let tolerated = b.tolerated.unwrap();
     assert!(tolerated > b.loss && b.shadow <= Some(b.loss), "{b:?}");
@@ -174,7 +174,7 @@ impl Probe for Dropped {
 fn lost_packets_are_all_accounted_for_also_those_left_to_a_timer() {
     // A dozen flows, four packets of buffer: windows too small to hear of every loss by ACKs.
     let s = dumbbell(1.5, 10.0, 4, "fifo", &["newreno"; 12], 60);
-    let (summary, Dropped(dropped)) = sim::run(&s, Dropped([0; 12]), Options::default()).unwrap();
+    let (summary, Dropped(dropped)) = watch(&s, Dropped([0; 12]));
     for ((flow, group), lost) in summary.flows.iter().zip(&summary.groups).zip(dropped) {
         let p = flow.losses;
         let heard = [p.tolerated, p.answered, p.timeout].into_iter().sum::<Option<u64>>().unwrap();
@@ -204,7 +204,7 @@ fn a_loss_tells_what_hldg_chose_from() {
     // In delay mode, section 5.5: the BDP where it lies between 0.7 and 1 of the window, else half, and no less than the shadow,
     // which lifts no window.
     let s = dumbbell(12.0, 40.0, 80, "fifo", &["hldg(mode_switch=false)", "cubic"], 40);
-    let (_, Answers(seen)) = sim::run(&s, Answers::default(), Options::default()).unwrap();
+    let (_, Answers(seen)) = watch(&s, Answers::default());
     assert!(seen.len() > 3 && seen.iter().any(|a| a[0] == a[2]), "{seen:?}");
     for [after, before, shadow, bdp] in seen {
         let within = bdp < before && bdp as f64 > before as f64 * 0.7;
@@ -354,7 +354,7 @@ impl Probe for Rtts {
 fn a_series_has_no_rtt_while_nothing_is_under_way() {
     let mut s = dumbbell(12.0, 40.0, 100, "fifo", &["newreno"], 20);
     s.flows[0].traffic = Traffic::Dash { chunk: Bytes::new(60_000), cycle: ms(1_000.0) };
-    let rtts = sim::run(&s, Rtts::default(), Options::default()).unwrap().1;
+    let rtts = watch(&s, Rtts::default()).1;
     assert!(rtts.busy.len() > 100 && rtts.busy.iter().all(|rtt| *rtt >= 40.0));
     assert!(rtts.idle.len() > 1_000 && rtts.idle.iter().all(|rtt| rtt.is_nan()));
 }
@@ -364,7 +364,7 @@ fn a_mark_is_the_law_s() {
     let mut s = dumbbell(10.0, 40.0, 100, "codel(ecn=true)", &["newreno"; 2], 5);
     s.flows[0].ecn = true;
     let keep = Keep { events: true, ..Keep::default() };
-    let (summary, recorder) = sim::run(&s, Recorder::new(keep), Options::default()).unwrap();
+    let (summary, recorder) = watch(&s, Recorder::new(keep));
     let tables = recorder.tables();
     let (_, drops) = tables.iter().find(|(name, _)| *name == "drops").unwrap();
     let column = |wanted: &str| match drops.iter().find(|(name, _)| *name == wanted) {

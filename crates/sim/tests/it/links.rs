@@ -1,10 +1,10 @@
 //! What links do to datagrams of a known rhythm: rates, queues, losses, delays, changes.
 
-use crate::common::{dumbbell, ms, trace};
+use crate::common::{self, dumbbell, ms, trace};
 use experiment::{Change, Link, LossAt, LossModel, RateSpec, Reorder, Scenario, Traffic};
+use sim::Summary;
 use sim::probe::{Probe, Trace};
 use sim::summary::FlowSummary;
-use sim::{Options, Summary};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// Arrival times and numbers of datagrams.
@@ -28,7 +28,7 @@ fn cbr(mbps: f64, buffer: usize, seconds: u64) -> Scenario {
 }
 
 fn watch(s: &Scenario) -> (Summary, Vec<(Instant, u64)>) {
-    let (summary, arrivals) = sim::run(s, Arrivals::default(), Options::default()).unwrap();
+    let (summary, arrivals) = common::watch(s, Arrivals::default());
     (summary, arrivals.0)
 }
 

@@ -1,11 +1,11 @@
 //! Applications that read more slowly than data comes: flow control limits the sender, and neither queue nor window grows.
 
-use crate::common::{dumbbell, run};
+use crate::common::{dumbbell, run, watch};
 use cc::CauseKind;
 use experiment::{Scenario, Traffic};
+use sim::Summary;
 use sim::packet::Way;
 use sim::probe::{Probe, Trace};
-use sim::{Options, Summary};
 use tcp::{Flags, Stack};
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -67,7 +67,7 @@ impl Probe for Control {
 }
 
 fn watched(s: &Scenario) -> (Summary, Control) {
-    sim::run(s, Control::default(), Options::default()).unwrap()
+    watch(s, Control::default())
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Losses on every stack, through every queue: what was lost is sent again once, nothing is taken back that was no
 //! mistake, and no path stalls that another stack fills.
 
-use crate::common::{dumbbell, ms};
+use crate::common::{dumbbell, ms, watch};
 use cc::CauseKind;
 use experiment::{LossModel, Reorder, Scenario};
 use sim::probe::{Probe, Trace};
@@ -40,7 +40,7 @@ fn scenario(cc: &str, stack: Stack, queue: &str, buffer: usize) -> Scenario {
 }
 
 fn outcome(s: &Scenario) -> Outcome {
-    let (r, mut o) = sim::run(s, Outcome::default(), sim::Options::default()).unwrap();
+    let (r, mut o) = watch(s, Outcome::default());
     // Payload and headers of a full segment.
     o.share = r.groups[0].goodput_mbps / (12.0 * 1448.0 / 1500.0);
     (o.drops, o.again) = (r.links[0].dropped, r.groups[0].retransmits);

@@ -1,6 +1,6 @@
 //! Tmix traffic: what vectors say is what happens, byte by byte and wait by wait, on every stack.
 
-use crate::common::{dumbbell, link, ms, trace};
+use crate::common::{dumbbell, link, ms, trace, watch};
 use experiment::tmix::{Tmix, TmixParams, Vectors};
 use experiment::{LossModel, Scenario, Traffic};
 use params::Params;
@@ -153,7 +153,7 @@ fn a_packet_lost_after_its_connection_was_closed_is_its_flows_loss() {
     s.links.push(link("late", Some(100.0), ms(0.0), None, "fifo"));
     s.links[2].loss = LossModel::Random(0.2);
     s.flows[0].route = vec![0, 2];
-    let (summary, dropped) = sim::run(&s, Dropped::default(), Options::default()).unwrap();
+    let (summary, dropped) = watch(&s, Dropped::default());
     assert!(dropped.late > 10, "{} late of {}", dropped.late, dropped.all);
     assert_eq!(summary.flows[0].lost, dropped.all);
 }

@@ -1,10 +1,9 @@
 //! Random worlds: every algorithm through every queue over every kind of path. Conservation of packets is asserted at
 //! the end of each run by the simulator itself.
 
-use crate::common::{dumbbell, ms, run};
+use crate::common::{dumbbell, ms, run, watch};
 use experiment::{LossAt, LossModel, Reorder, Scenario, Traffic, Vary};
 use proptest::prelude::*;
-use sim::Options;
 use sim::probe::{Probe, Trace};
 use tcp::Stack;
 use units::{Bytes, Duration, Instant, Rate};
@@ -94,7 +93,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn any_world_runs_twice_alike(s in worlds()) {
-        let (watched, bounds) = sim::run(&s, Bounds::default(), Options::default()).unwrap();
+        let (watched, bounds) = watch(&s, Bounds::default());
         prop_assert_eq!(&watched.digest, &run(&s).digest);
         // A file may have gone, and its connection with it, before the first sample.
         let lasts = s.flows.iter().any(|f| !matches!(f.traffic, Traffic::Cbr { .. } | Traffic::Bytes(_)));
@@ -141,7 +140,7 @@ fn a_window_never_closes() {
     s.links[1].loss = loss;
     for seed in 0..200 {
         s.run.seed = seed;
-        sim::run(&s, Bounds::default(), Options::default()).unwrap();
+        watch(&s, Bounds::default());
     }
 }
 
