@@ -317,7 +317,7 @@ NUMBERS = (
         "PIE loses less under CTCP on the access link with updates more often than every 30 ms",
         "section 4.2, figure 4.6",
         _faster_pie,
-        "it loses as much or more, the more often (docs/tcpeval.md)",
+        "with room on the link it does, in overload it loses more (docs/tcpeval.md)",
     ),
     Statement(
         "cubic-access",
@@ -357,7 +357,7 @@ NUMBERS = (
         "PIE loses seven times more of CUBIC than of NewReno in the data centre, and has the least delay there",
         "section 5.3, figures 5.8 and 5.9",
         _seven_times,
-        SHORT,
+        "it has the least delay, and loses as much of either: what bursts overflow (docs/tcpeval.md)",
     ),
     Statement(
         "ledbat-data-centre",
@@ -371,7 +371,7 @@ NUMBERS = (
         "CoDel-DT has the longest delay and drops most on the satellite's uplink",
         "section 6, figures 6.3 and 6.4",
         _worst,
-        SEGMENTS,
+        "but for FQ-CoDel, whose delay surpasses CoDel's by the text as well (docs/tcpeval.md)",
     ),
     Statement(
         "arrivals-satellite",
@@ -385,7 +385,7 @@ NUMBERS = (
         "On the satellite's uplink PIE has less delay than CoDel and FQ-CoDel, which lose twice as much",
         "section 6.1, figures 6.3 and 6.4",
         _twice,
-        SEGMENTS,
+        "PIE has less, and CoDel loses twice as much; FQ-CoDel loses more than that (docs/tcpeval.md)",
     ),
     Statement(
         "interval-satellite",

@@ -1,12 +1,14 @@
 //! CoDel: drops from the head when the sojourn time has stood above `target` for an `interval`, then at times that
 //! draw together as interval/√count until it falls below. RFC 8289.
 //!
-//! `reference` chooses whose details: the RFC's text, Linux's `codel_impl.h`, or FreeBSD's `dn_aqm_codel`, which is the
-//! HLDG thesis author's own. They differ in what counts as a queue too small to act on, in the comparison that ends
-//! the first interval, in how a new dropping state remembers the last one, and in the square root.
+//! `reference` chooses whose details: the RFC's text, Linux's `codel_impl.h`, FreeBSD's `dn_aqm_codel`, which is the
+//! HLDG thesis author's own, or ns-2.36's `codel.cc`, Nichols' last one there, and `sfqcodel.cc` under the fair queue. They differ
+//! in what counts as a queue too small to act on, in the comparison that ends the first interval, in how a new dropping
+//! state remembers the last one, and in the square root.
 //!
-//! FreeBSD's count − 2 at re-entry lets the count climb into the hundreds under lasting load, since an episode adds more
-//! than two; the RFC counts from the start of the last episode for that reason.
+//! The count − 2 of FreeBSD and ns-2 at re-entry lets the count climb into the hundreds under lasting load, since an episode adds
+//! more than two; the RFC counts from the start of the last episode for that reason. In ns-2 a queue that comes back above its
+//! target soon after a drop waits only for interval/√count, as CoDel-DT does, so that it is the strictest of the four.
 //!
 //! Departures: nanosecond clock for all (Linux counts 1024 ns, FreeBSD 1 µs). An empty queue forgets that it was above the
 //! target; up to 2026 Linux did not, and so dropped lone packets of sparse flows under its fair queue. CoDel has no safeguard against senders
@@ -25,6 +27,8 @@ params::choice! {
         Linux = "linux",
         /// FreeBSD dummynet: Newton from 0.7, re-entry within 8 intervals with count − 2 (the draft of 2012).
         FreeBsd = "freebsd",
+        /// ns-2.36: the same re-entry, and a first wait of interval/√count within 8 intervals of a drop.
+        Ns2 = "ns-2",
     }
 }
 
@@ -49,6 +53,10 @@ params::params! {
 
 /// FreeBSD's `maxpkt_size` before any packet.
 const FREEBSD_LEAST_PACKET: Bytes = Bytes::new(500);
+/// ns-2's `maxpacket_` before any packet.
+const NS2_LEAST_PACKET: Bytes = Bytes::new(256);
+/// Intervals after a drop within which FreeBSD and ns-2 remember it.
+const SOON: u64 = 8;
 
 /// What the packet behind a dropped one has to expect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,6 +81,8 @@ pub struct Codel {
     /// 1/√count in 16 bits, for the two that approximate it.
     inv_sqrt: u16,
     after: After,
+    /// No sub-queue: ns-2's `sfqcodel.cc` has not all that its `codel.cc` has.
+    alone: bool,
 }
 
 impl Codel {
@@ -82,6 +92,7 @@ impl Codel {
             Reference::Rfc => look.own_backlog <= look.largest,
             Reference::Linux => look.total_backlog <= look.mtu,
             Reference::FreeBsd => look.own_backlog <= look.largest.max(FREEBSD_LEAST_PACKET),
+            Reference::Ns2 => look.total_backlog <= look.largest.max(NS2_LEAST_PACKET) || look.own_backlog.is_zero(),
         };
         if look.sojourn < self.p.target || small {
             self.first_above = None;
@@ -89,7 +100,9 @@ impl Codel {
         }
         match self.first_above {
             None => {
-                self.first_above = Some(look.now + self.p.interval);
+                let parole = self.p.reference == Reference::Ns2 && self.alone && self.count > 1;
+                let parole = parole && look.now.since(self.drop_next) < self.p.interval * SOON;
+                self.first_above = Some(if parole { self.control_law(look.now) } else { look.now + self.p.interval });
                 false
             }
             Some(at) if self.p.reference == Reference::Linux => look.now > at,
@@ -102,9 +115,14 @@ impl Codel {
         self.dropping = true;
         let since = now.since(self.drop_next);
         match self.p.reference {
-            Reference::FreeBsd => {
-                let near = self.count > 2 && since < self.p.interval * 8;
-                self.count = if near { self.count - 2 } else { 1 };
+            Reference::FreeBsd | Reference::Ns2 => {
+                let near = self.count > 2 && since < self.p.interval * SOON;
+                self.count = match self.count {
+                    _ if !near => 1,
+                    // "Decay tests": 126/128.
+                    n if n > 128 && self.p.reference == Reference::Ns2 && self.alone => (f64::from(n) * 0.9844) as u32,
+                    n => n - 2,
+                };
             }
             Reference::Rfc | Reference::Linux => {
                 let delta = self.count.wrapping_sub(self.lastcount);
@@ -136,7 +154,7 @@ impl Codel {
     fn control_law(&mut self, from: Instant) -> Instant {
         let interval = self.p.interval;
         from + match self.p.reference {
-            Reference::Rfc => interval.mul_f64(1.0 / math::sqrt(self.count.max(1) as f64)),
+            Reference::Rfc | Reference::Ns2 => interval.mul_f64(1.0 / math::sqrt(self.count.max(1) as f64)),
             Reference::Linux => scale(interval, self.inv_sqrt),
             Reference::FreeBsd if self.count == 1 => {
                 self.inv_sqrt = FREEBSD_START;
@@ -149,14 +167,18 @@ impl Codel {
         }
     }
 
+    /// Does a drop count only if the dropping state goes on? (The RFC and Linux count it at once.)
+    fn counts_late(&self) -> bool {
+        matches!(self.p.reference, Reference::FreeBsd | Reference::Ns2)
+    }
+
     fn decide(&mut self, look: &Look) -> Verdict {
         let ok = self.above(look);
         match core::mem::take(&mut self.after) {
             After::Nothing => {}
             After::Entry => return Verdict::Pass,
             After::Drop if ok => {
-                // The RFC and Linux have counted this drop already; FreeBSD counts it only if the state goes on.
-                if self.p.reference == Reference::FreeBsd {
+                if self.counts_late() {
                     self.bump();
                 }
                 self.drop_next = self.control_law(self.drop_next);
@@ -177,7 +199,7 @@ impl Codel {
                 Verdict::Mark
             }
             (true, true) => {
-                if self.p.reference != Reference::FreeBsd {
+                if !self.counts_late() {
                     self.bump();
                 }
                 self.after = After::Drop;
@@ -246,6 +268,7 @@ impl LawKind for Codel {
             Reference::Rfc => fair::Params::default(),
             Reference::Linux => fair::Params::linux(),
             Reference::FreeBsd => fair::Params::freebsd(),
+            Reference::Ns2 => fair::Params::ns2(),
         }
     }
 
@@ -259,7 +282,12 @@ impl LawKind for Codel {
             dropping: false,
             inv_sqrt: 0,
             after: After::Nothing,
+            alone: true,
         }
+    }
+
+    fn among(self, _limit: usize, _flows: usize) -> Self {
+        Codel { alone: false, ..self }
     }
 }
 

@@ -163,6 +163,28 @@ impl<P: Packet, L: Law> Fair<P, L> {
         Some(packet)
     }
 
+    /// The newest packet of a flow. The way there is its whole backlog: packets know who comes behind them alone.
+    #[cold]
+    fn pop_last(&mut self, i: usize) -> Option<P> {
+        let last = self.flows[i].tail;
+        let mut before = self.flows[i].head;
+        if before == last {
+            return self.pop(i);
+        }
+        while self.slab.next(before) != last {
+            before = self.slab.next(before);
+        }
+        let (packet, _) = self.slab.remove(last)?;
+        self.slab.link(before, NONE);
+        self.flows[i].tail = before;
+        let size = packet.size();
+        self.backlogs[i] -= size;
+        self.lens[i] -= 1;
+        self.backlog -= size;
+        self.len -= 1;
+        Some(packet)
+    }
+
     /// The flow that an overflow costs; the first of equals.
     #[cold]
     fn fattest(&self) -> usize {
@@ -185,11 +207,12 @@ impl<P: Packet, L: Law> Fair<P, L> {
         self.flows[i].law.advance(&look);
         let (most, enough) = match self.params.overflow {
             Overflow::Batch => (BATCH, self.backlogs[i] / 2),
-            Overflow::One | Overflow::Refuse => (1, Bytes::MAX),
+            Overflow::One | Overflow::Tail | Overflow::Refuse => (1, Bytes::MAX),
         };
         let (mut n, mut gone) = (0, Bytes::ZERO);
         while n < most && (n == 0 || gone < enough) {
-            let Some(packet) = self.pop(i) else { break };
+            let from_the_tail = self.params.overflow == Overflow::Tail;
+            let Some(packet) = (if from_the_tail { self.pop_last(i) } else { self.pop(i) }) else { break };
             gone += packet.size();
             n += 1;
             drops.dropped(packet, Reason::Overflow);
@@ -227,6 +250,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
         match (self.discipline, self.params.rotate) {
             (Discipline::NewFirst, Rotate::Spent) => flow.credit <= 0,
             (Discipline::NewFirst, Rotate::Overdrawn) => flow.credit < 0,
+            (Discipline::NewFirst, Rotate::Packet) => false,
             (Discipline::Deficit, _) => {
                 self.slab.get(flow.head).is_some_and(|(_, packet)| packet.size().get() as i64 > flow.credit)
             }
@@ -278,6 +302,11 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
                 }
             }
         }
+        if self.params.overflow == Overflow::Tail {
+            while self.len > 0 && self.limit.full(self.len, self.backlog, packet.size()) {
+                self.overflow(now, drops);
+            }
+        }
         self.push(i, now, packet);
         while self.limit.exceeded(self.len, self.backlog) {
             self.overflow(now, drops);
@@ -301,7 +330,7 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
             }
             if let Some(out) = self.serve(i as usize, now, drops) {
                 self.flows[i as usize].credit -= out.packet.size().get() as i64;
-                if self.discipline == Discipline::Packets {
+                if self.discipline == Discipline::Packets || self.params.rotate == Rotate::Packet {
                     self.leave(on);
                     self.make_old(i);
                 } else if self.discipline == Discipline::Deficit && self.lens[i as usize] == 0 {

@@ -296,3 +296,47 @@ fn only_freebsds_sub_queue_forgets_when_it_comes_back() {
         assert_eq!((law.dropping, law.first_above.is_some()), (!forgets, !forgets), "{spec}");
     }
 }
+
+#[test]
+fn in_ns_2_a_queue_that_comes_back_soon_waits_for_less() {
+    let mut law = codel("x(reference=ns-2)");
+    (law.count, law.drop_next) = (16, Instant::from_millis(1_000));
+    // 100 ms / 4 within eight intervals of the last drop, all 100 from then on; RFC, Linux and FreeBSD wait all 100 at any time.
+    for (at, wait, spec) in [
+        (1_100, 25, "x(reference=ns-2)"),
+        (1_799, 25, "x(reference=ns-2)"),
+        (1_800, 100, "x(reference=ns-2)"),
+        (1_100, 100, "x(reference=freebsd)"),
+        (1_100, 100, "x(reference=linux)"),
+        (1_100, 100, "x"),
+    ] {
+        let mut law = Codel { p: codel(spec).p, ..law.clone() };
+        assert_eq!(law.on_dequeue(&waited(f64::from(at), 20.0)), Verdict::Pass);
+        assert_eq!(law.first_above, Some(Instant::from_millis((at + wait) as u64)), "{spec} at {at}");
+    }
+    // sfqcodel.cc has no such rule, and tells by all that waits whether there is a queue.
+    let mut one_of_many = law.clone().among(850, 1_024);
+    one_of_many.on_dequeue(&Look { own_backlog: Bytes::new(1), ..waited(1_100.0, 20.0) });
+    assert_eq!(one_of_many.first_above, Some(Instant::from_millis(1_200)));
+    one_of_many.on_dequeue(&Look { own_backlog: Bytes::ZERO, ..waited(1_101.0, 20.0) });
+    assert_eq!(one_of_many.first_above, None, "none waits behind it");
+}
+
+#[test]
+fn ns_2_remembers_two_less_and_63_of_64_of_many() {
+    for (count, at, want) in [(2, 640, 1), (9, 640, 7), (9, 1_440, 1), (128, 640, 126), (200, 640, 196)] {
+        let mut law = codel("x(reference=ns-2)");
+        (law.count, law.drop_next) = (count, Instant::from_millis(640));
+        law.enter(Instant::from_millis(at));
+        assert_eq!(law.count, want, "{count} at {at} ms");
+        let mut one_of_many = codel("x(reference=ns-2)").among(850, 1_024);
+        (one_of_many.count, one_of_many.drop_next) = (count, Instant::from_millis(640));
+        one_of_many.enter(Instant::from_millis(at));
+        assert_eq!(one_of_many.count, if want == 196 { 198 } else { want }, "{count} at {at} ms, under sfqCoDel");
+    }
+}
+
+#[test]
+fn the_ns_2_schedule_is_the_rfcs() {
+    near(&drops("x(reference=ns-2)", 9), &drops("x", 9), 1e-9);
+}

@@ -5,6 +5,8 @@ use units::{Bytes, Duration, Instant};
 
 /// A measurement takes this much: 2^14 bytes.
 const THRESHOLD: u64 = 16_384;
+/// `dq_threshold_` of ns-2.36's ns-default.tcl.
+const NS2_THRESHOLD: u64 = 10_000;
 
 /// The rate at which the queue drains while it is long enough to tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +27,8 @@ enum Kind {
     FreeBsd,
     /// Linux and the draft: the rate, the new one weighs ⅛; the packet that starts a measurement counts in it.
     Rate,
+    /// ns-2: the same over less, and the new one weighs ½.
+    Ns2,
 }
 
 impl Departure {
@@ -32,6 +36,7 @@ impl Departure {
         let kind = match reference {
             Reference::FreeBsd => Kind::FreeBsd,
             Reference::Linux | Reference::Draft => Kind::Rate,
+            Reference::Ns2 => Kind::Ns2,
             Reference::Rfc | Reference::Docsis => Kind::Time,
         };
         Departure { kind, measuring: None, average: 0.0 }
@@ -42,9 +47,20 @@ impl Departure {
         *self = Departure { measuring: (self.kind == Kind::FreeBsd).then_some((now, 0)), average: 0.0, ..*self };
     }
 
-    /// Forgets everything (Linux, when congestion has gone).
+    /// Forgets everything (Linux and ns-2, when congestion has gone).
     pub(super) fn reset(&mut self) {
-        (self.measuring, self.average) = (None, 0.0);
+        // ns-2 forgets what it has counted, but not since when.
+        self.measuring = if self.kind == Kind::Ns2 { self.measuring.map(|(start, _)| (start, 0)) } else { None };
+        self.average = 0.0;
+    }
+
+    fn threshold(&self) -> u64 {
+        if self.kind == Kind::Ns2 { NS2_THRESHOLD } else { THRESHOLD }
+    }
+
+    /// Is the rate averaged, and does the packet that starts a measurement count in it?
+    fn is_rate(&self) -> bool {
+        matches!(self.kind, Kind::Rate | Kind::Ns2)
     }
 
     /// Is there an estimate?
@@ -54,8 +70,8 @@ impl Departure {
 
     /// A packet of `size` leaves and `left` stay. Returns the time the measurement took that this packet ended.
     pub(super) fn on_dequeue(&mut self, now: Instant, size: Bytes, left: Bytes) -> Option<Duration> {
-        let long = left.get() >= THRESHOLD;
-        if self.kind == Kind::Rate && long && self.measuring.is_none() {
+        let long = left.get() >= self.threshold();
+        if self.is_rate() && long && self.measuring.is_none() {
             self.measuring = Some((now, 0));
         }
         let mut took = None;
@@ -63,17 +79,18 @@ impl Departure {
             *count += size.get();
             let (start, count) = (*start, *count);
             let time = now.since(start);
-            if count >= THRESHOLD && !time.is_zero() {
+            if count >= self.threshold() && !time.is_zero() {
                 took = Some(time);
                 self.average(time.as_secs_f64(), count as f64);
                 match self.kind {
                     Kind::Rate => self.measuring = long.then_some((now, 0)),
+                    Kind::Ns2 => self.measuring = (left.get() > NS2_THRESHOLD).then_some((now, 0)),
                     Kind::Time => self.measuring = None,
                     Kind::FreeBsd => {}
                 }
             }
         }
-        if self.kind != Kind::Rate && long && self.measuring.is_none() {
+        if !self.is_rate() && long && self.measuring.is_none() {
             self.measuring = Some((now, 0));
         }
         took
@@ -83,6 +100,7 @@ impl Departure {
         let (sample, weight) = match self.kind {
             Kind::Time | Kind::FreeBsd => (seconds, 0.25),
             Kind::Rate => (bytes / seconds, 0.125),
+            Kind::Ns2 => (bytes / seconds, 0.5),
         };
         if self.is_known() {
             self.average += weight * (sample - self.average);
@@ -101,7 +119,7 @@ impl Departure {
         }
         Duration::from_secs_f64(match self.kind {
             Kind::Time | Kind::FreeBsd => backlog.as_f64() * self.average / THRESHOLD as f64,
-            Kind::Rate => backlog.as_f64() / self.average,
+            Kind::Rate | Kind::Ns2 => backlog.as_f64() / self.average,
         })
     }
 }

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! `reference` chooses whose details (`params.rs`, `rules.rs`, `departure.rs`, and below): the RFC's appendix, Linux's `sch_pie`,
-//! FreeBSD's `dn_aqm_pie` (written at the HLDG thesis' laboratory), DOCSIS-PIE of RFC 8034, or the first draft, which
-//! ns-2 and mahimahi ran. It also sets the defaults that belong to it.
+//! FreeBSD's `dn_aqm_pie` (written at the HLDG thesis' laboratory), DOCSIS-PIE of RFC 8034, the first draft, which
+//! mahimahi runs, or ns-2.36's `pie.cc`, whose authors are PIE's own. It also sets the defaults that belong to it.
 //!
 //! The RFC is of two minds on when p decays: at a delay of zero twice (section 4.2), as here and in Linux and FreeBSD, or at less
 //! than half of the target (its pseudocode, as DPDK and others carry it).
@@ -39,13 +39,15 @@ const SURELY_NOT: f64 = 0.85;
 const SURELY: f64 = 8.5;
 /// DOCSIS: quiet for this long and the queue must fill to a third again.
 const BURST_RESET: Duration = Duration::from_secs(1);
+/// ns-2: quiet for this long and the next packet begins a burst (`BURST_RESET_TIMEOUT` of its pie.h).
+const NS2_BURST_RESET: Duration = Duration::from_millis(1_500);
 
-/// DOCSIS' states; the others know only awake or not.
+/// DOCSIS' and ns-2's states; the others know only awake or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activity {
-    /// Below a third of the buffer since the start or the last reset.
+    /// Below a third of the buffer since the start or the last reset (ns-2: no packet).
     Asleep,
-    /// Awake, nothing dropped yet.
+    /// Awake, nothing dropped yet (ns-2: the burst is over).
     Quiescent,
     /// Dropping.
     Active,
@@ -77,6 +79,8 @@ pub struct Pie {
     ticker: Ticker,
     /// A third of the buffer.
     third: Bytes,
+    /// ns-2: what its buffer holds, a packet counted as one of mean size.
+    full: Bytes,
     /// `third` was set by `among` and does not follow the buffer.
     third_is_quirk: bool,
     rate: Rate,
@@ -86,6 +90,11 @@ pub struct Pie {
 impl Pie {
     fn is(&self, reference: Reference) -> bool {
         self.params.reference == reference
+    }
+
+    /// Does it know bursts: none is dropped from while one lasts, and a new one begins only after a lull?
+    fn knows_bursts(&self) -> bool {
+        matches!(self.params.reference, Reference::Docsis | Reference::Ns2)
     }
 
     fn is_calm(&self, delay: Duration) -> bool {
@@ -114,6 +123,7 @@ impl Pie {
 
     /// The periodic update.
     fn update(&mut self, backlog: Bytes) {
+        let knows_bursts = self.knows_bursts();
         let s = &mut self.state;
         if self.params.reference == Reference::Docsis {
             s.delay = backlog / self.rate;
@@ -123,7 +133,7 @@ impl Pie {
             s.delay = Duration::ZERO;
         }
         let (q, old) = (s.delay, s.updated);
-        let protected = self.params.reference == Reference::Docsis && !s.burst.is_zero();
+        let protected = knows_bursts && !s.burst.is_zero();
         if protected {
             s.p = 0.0;
         } else {
@@ -137,19 +147,22 @@ impl Pie {
         let calm = self.is_calm(q) && self.is_calm(old) && self.state.p == 0.0;
         let s = &mut self.state;
         (s.before, s.updated) = (old, q);
+        if calm && self.params.reference == Reference::Ns2 && s.departure.is_known() {
+            s.departure.reset();
+        }
         match self.params.reference {
             Reference::Linux if calm && (!self.params.rate_estimator || s.departure.is_known()) => {
                 (s.burst, s.accu, s.last_out) = (self.params.burst, 0.0, None);
                 s.departure.reset();
             }
             Reference::Draft if calm => s.burst = self.params.burst,
-            Reference::Docsis => match s.activity {
+            Reference::Docsis | Reference::Ns2 => match s.activity {
                 Activity::Active if calm && s.burst.is_zero() => {
                     (s.activity, s.quiet) = (Activity::Quiescent, Duration::ZERO);
                 }
                 Activity::Quiescent if calm && s.burst.is_zero() => {
                     s.quiet += self.params.tupdate;
-                    if s.quiet > BURST_RESET {
+                    if s.quiet > if self.params.reference == Reference::Ns2 { NS2_BURST_RESET } else { BURST_RESET } {
                         (s.activity, s.quiet) = (Activity::Asleep, Duration::ZERO);
                     }
                 }
@@ -166,7 +179,7 @@ impl Pie {
             Reference::Linux => self.state.delay,
             // The draft compares with the delay of the update before the last.
             Reference::Draft => self.state.before,
-            Reference::Rfc | Reference::FreeBsd | Reference::Docsis => self.state.updated,
+            Reference::Rfc | Reference::FreeBsd | Reference::Docsis | Reference::Ns2 => self.state.updated,
         }
     }
 
@@ -175,11 +188,15 @@ impl Pie {
         let mean = if self.params.mean_packet.is_zero() { look.mtu } else { self.params.mean_packet };
         let short = match self.params.reference {
             Reference::Linux | Reference::Draft => look.own_backlog < mean * 2,
-            Reference::Rfc | Reference::FreeBsd | Reference::Docsis => look.own_backlog <= mean * 2,
+            Reference::Rfc | Reference::FreeBsd | Reference::Docsis | Reference::Ns2 => look.own_backlog <= mean * 2,
         };
         let left_alone = (self.is_calm(self.guard_delay()) && self.state.p < 0.2) || short;
         let docsis = self.is(Reference::Docsis);
-        let p = if docsis { (self.state.p * look.size.packets(mean)).min(SURELY_NOT) } else { self.state.p };
+        let p = match self.params.reference {
+            Reference::Docsis => (self.state.p * look.size.packets(mean)).min(SURELY_NOT),
+            Reference::Ns2 => self.state.p * look.size.packets(mean),
+            _ => self.state.p,
+        };
         if left_alone && !docsis {
             return false;
         }
@@ -218,11 +235,17 @@ impl Law for Pie {
     }
 
     fn on_enqueue(&mut self, look: &Look) -> Verdict {
+        if self.is(Reference::Ns2) && look.own_backlog >= self.full {
+            self.state.accu = 0.0;
+            return Verdict::Drop;
+        }
         let s = &self.state;
         if s.activity == Activity::Asleep && (!self.params.on_off || look.own_backlog >= self.third) {
             match self.params.reference {
                 Reference::Docsis if look.own_backlog < self.third => return Verdict::Pass,
                 Reference::Docsis => self.state.activity = Activity::Quiescent,
+                // Its timer runs all the while.
+                Reference::Ns2 => (self.state.activity, self.state.burst) = (Activity::Active, self.params.burst),
                 _ => self.wake(look.now),
             }
         }
@@ -235,12 +258,12 @@ impl Law for Pie {
                 verdict = Verdict::Drop;
                 self.state.accu = 0.0;
             }
-            if self.state.activity == Activity::Quiescent {
+            if self.is(Reference::Docsis) && self.state.activity == Activity::Quiescent {
                 (self.state.activity, self.state.burst) = (Activity::Active, self.params.burst);
             }
         }
         let calm = self.state.p == 0.0 && self.is_calm(self.state.delay) && self.is_calm(self.state.updated);
-        if awake && calm && !self.is(Reference::Docsis) {
+        if awake && calm && !self.knows_bursts() {
             if matches!(self.params.reference, Reference::Rfc | Reference::FreeBsd) {
                 self.state.burst = self.params.burst;
             }
@@ -289,6 +312,7 @@ impl Law for Pie {
         if let (Some(limit), false) = (link.limit, self.third_is_quirk) {
             self.third = limit.bytes(link.mtu) / 3;
         }
+        self.full = link.limit.map_or(Bytes::MAX, |limit| limit.bytes(self.params.mean_packet));
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -319,13 +343,14 @@ impl LawKind for Pie {
         match asked.reference {
             Reference::Linux => fair::Params { overflow: Overflow::Refuse, ..fair::Params::linux() },
             Reference::FreeBsd => fair::Params::freebsd(),
-            Reference::Rfc | Reference::Docsis | Reference::Draft => fair::Params::default(),
+            Reference::Rfc | Reference::Docsis | Reference::Draft | Reference::Ns2 => fair::Params::default(),
         }
     }
 
     fn new(params: &Params, link: &LinkInfo, rng: Rng) -> Self {
-        // FreeBSD's PIE starts with the first packet; DOCSIS and on_off ones sleep until the buffer has filled up.
-        let asleep = params.on_off || matches!(params.reference, Reference::FreeBsd | Reference::Docsis);
+        // FreeBSD's PIE starts with the first packet, as does ns-2's burst; DOCSIS and on_off ones sleep until the buffer has filled up.
+        let knows_bursts = matches!(params.reference, Reference::Docsis | Reference::Ns2);
+        let asleep = params.on_off || knows_bursts || params.reference == Reference::FreeBsd;
         let first = if params.reference == Reference::Linux { LINUX_FIRST } else { params.tupdate };
         let mut pie = Pie {
             params: params.clone(),
@@ -336,7 +361,7 @@ impl LawKind for Pie {
                 delay: Duration::ZERO,
                 updated: Duration::ZERO,
                 before: Duration::ZERO,
-                burst: if params.reference == Reference::Docsis { Duration::ZERO } else { params.burst },
+                burst: if knows_bursts { Duration::ZERO } else { params.burst },
                 departure: Departure::new(params.reference),
                 last_out: None,
                 activity: if asleep { Activity::Asleep } else { Activity::Active },
@@ -344,11 +369,12 @@ impl LawKind for Pie {
             },
             ticker: Ticker::NEVER,
             third: Bytes::ZERO,
+            full: Bytes::MAX,
             third_is_quirk: false,
             rate: link.rate,
             rng,
         };
-        if !asleep || params.reference == Reference::Docsis {
+        if !asleep || knows_bursts {
             pie.ticker = Ticker::new(Instant::ZERO, first, params.tupdate);
         }
         pie.set_link(link);

@@ -42,6 +42,10 @@ const DOCSIS_BANDS: &[(f64, f64)] = &[
     (f64::INFINITY, 32.0),
 ];
 
+/// `calculate_p` of ns-2.36's pie.cc outside its DOCSIS mode.
+const NS2_BANDS: &[(f64, f64)] =
+    &[(1e-3, 1.0 / 32.0), (1e-2, 1.0 / 8.0), (1e-1, 1.0 / 2.0), (1.0, 2.0), (10.0, 8.0), (f64::INFINITY, 32.0)];
+
 /// draft-pan-aqm-pie-00, section 4.2 (Linux before 5.0: shifts by 7, 5 and 4 of gains in sixteenths).
 const DRAFT_BANDS: &[(f64, f64)] = &[(1e-2, 1.0 / 8.0), (1e-1, 1.0 / 2.0), (f64::INFINITY, 1.0)];
 
@@ -61,6 +65,8 @@ static DOCSIS: Rules = Rules {
     // PROB_LOW · MEAN_PKTSIZE / MIN_PKTSIZE.
     most: 0.85 * 1024.0 / 64.0,
 };
+/// Its p may exceed 1: ten times the packets of a tenth of the mean size are dropped at 10.
+static NS2: Rules = Rules { bands: NS2_BANDS, alarm: Some(Duration::from_millis(200)), most: f64::INFINITY, ..RFC };
 static DRAFT: Rules = Rules { bands: DRAFT_BANDS, alarm: None, ..RFC };
 
 /// Largest step up at p of 0.1 and more, and what the alarm adds: 2 %.
@@ -75,6 +81,7 @@ impl Rules {
             Reference::FreeBsd => &FREEBSD,
             Reference::Docsis => &DOCSIS,
             Reference::Draft => &DRAFT,
+            Reference::Ns2 => &NS2,
         }
     }
 
@@ -192,6 +199,7 @@ mod tests {
             (Reference::FreeBsd, 0, &[(1.0, 1.0)]),
             (Reference::Docsis, 0, &[(1.0, 0.5), (10.0, 0.125), (13.0, 0.031_25)]),
             (Reference::Draft, 4, &[(1.0, 1.0)]),
+            (Reference::Ns2, 3, &[(1.0, 0.5), (10.0, 0.125), (40.0, 0.031_25)]),
         ] {
             // 1 ms more than before, no weight on the target: small enough to stay below the greatest p.
             let params = Params { alpha: 0.0, beta: 0.1, cap: false, ..Params::of(reference, crate::Place::Alone) };

@@ -18,7 +18,7 @@ params::params! {
         flows: usize = 1_024, 1 => 65_536;
         /// Bytes a flow's deficit grows by each turn; 0 is the link's MTU, as Linux has it (ns-2 250).
         quantum: Bytes = Bytes::ZERO, Bytes::ZERO => Bytes::new(1_000_000);
-        /// What an overflow costs: the longest queue its oldest packet (the paper's stealing) or half of them, or the arriving packet.
+        /// What an overflow costs: the longest queue its oldest packet (the paper's stealing), its newest (tail) or half of them, or the arriving packet.
         overflow: Overflow = Overflow::One;
         /// How the longest queue is found.
         fattest: Fattest = Fattest::Bytes;

@@ -10,6 +10,8 @@ params::choice! {
         Batch = "batch",
         /// The fattest flow one packet from the head (FreeBSD).
         One = "one",
+        /// The fattest flow one packet from the tail, before the arrival joins (ns-2's sfqCoDel).
+        Tail = "tail",
         /// The arriving packet (Linux's fq_pie).
         Refuse = "refuse",
     }
@@ -32,6 +34,8 @@ params::choice! {
         Spent = "spent",
         /// When its credit is overdrawn: below 0 (FreeBSD).
         Overdrawn = "overdrawn",
+        /// After each packet, whatever its size (ns-2's sfqCoDel).
+        Packet = "packet",
     }
 }
 
@@ -54,11 +58,11 @@ params::params! {
         flows: usize = 1_024, 1 => 65_536;
         /// Bytes a flow may send a turn; 0 is the link's MTU, as Linux has it.
         quantum: Bytes = Bytes::new(1_514), Bytes::ZERO => Bytes::new(1_000_000);
-        /// What an overflow costs: the fattest flow half its backlog (batch) or a packet (one), or the arriving packet (refuse).
+        /// What an overflow costs: the fattest flow half its backlog (batch), its oldest (one) or newest packet (tail), or the arrival (refuse).
         overflow: Overflow = Overflow::Batch;
         /// How the fattest flow is found: by bytes or by packets.
         fattest: Fattest = Fattest::Bytes;
-        /// When a flow's turn ends: with its credit spent (at 0) or overdrawn (below 0).
+        /// When a flow's turn ends: with its credit spent (at 0) or overdrawn (below 0), or after a packet.
         rotate: Rotate = Rotate::Spent;
         /// What becomes of a new flow found empty: last of the old ones (old), or forgotten if there are none (old_if_any).
         emptied: Emptied = Emptied::Old;
@@ -83,6 +87,11 @@ impl Params {
     /// As Linux's `sch_fq_codel` differs from the RFC.
     pub fn linux() -> Self {
         Params { quantum: Bytes::ZERO, emptied: Emptied::OldIfAny, ..Params::default() }
+    }
+
+    /// As ns-2.36's `sfqcodel.cc` differs from the RFC with its default of `quantum_ 0`.
+    pub fn ns2() -> Self {
+        Params { overflow: Overflow::Tail, fattest: Fattest::Packets, rotate: Rotate::Packet, ..Params::default() }
     }
 
     /// As FreeBSD's `dn_sched_fq_codel` and `dn_sched_fq_pie` differ from the RFC.

@@ -1,8 +1,8 @@
 //! Stochastic fairness queueing over a law: flows are hashed into sub-queues that send a packet each in turn. McKenney,
 //! "Stochastic fairness queueing", INFOCOM 1990.
 //!
-//! With CoDel it is the `sfqcodel` that ns-2's suite ran before FQ-CoDel had its new flows and its quantum in bytes:
-//! flows of small packets get less than their share of bytes.
+//! Flows of small packets get less than their share of bytes. (ns-2's `sfqcodel` serves new flows first besides: it is
+//! `fq_codel(reference=ns-2)`.)
 //!
 //! Departures: McKenney changes the hash every so often, so that colliding flows do not collide for ever; that reorders
 //! packets. Here the seed of a run changes it. Linux's `sch_sfq` gives a quantum of bytes a turn, which is
@@ -19,7 +19,7 @@ params::params! {
         limit: usize = 127, 1 => 1_000_000_000;
         /// Sub-queues that flows are hashed into (Linux 1024, ns-2 16).
         flows: usize = 1_024, 1 => 65_536;
-        /// What an overflow costs: the longest queue its oldest packet or half of them, or the arriving packet.
+        /// What an overflow costs: the longest queue its oldest packet, its newest (tail) or half of them, or the arriving packet.
         overflow: Overflow = Overflow::One;
     }
 }

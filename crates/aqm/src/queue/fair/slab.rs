@@ -47,6 +47,11 @@ impl<P> Slab<P> {
         self.slots[slot as usize].next = next;
     }
 
+    /// The slot behind this one.
+    pub(super) fn next(&self, slot: u32) -> u32 {
+        self.slots[slot as usize].next
+    }
+
     /// The packet of a slot and when it came.
     #[inline(always)]
     pub(super) fn get(&self, slot: u32) -> Option<(Instant, &P)> {

@@ -117,6 +117,25 @@ fn freebsd_serves_on_at_a_credit_of_nought() {
 }
 
 #[test]
+fn ns_2_gives_a_packet_a_turn_to_new_flows_first() {
+    let mut queue = fair(Params::ns2());
+    let flows = apart(&queue, 3);
+    let mut drops = Vec::new();
+    for _ in 0..4 {
+        for (flow, size) in flows[..2].iter().zip([1500, 100]) {
+            queue.enqueue(Instant::ZERO, packet(*flow, size), &mut drops);
+        }
+    }
+    let mut next = || queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet.flow;
+    assert_eq!([next(), next(), next()], [flows[0], flows[1], flows[0]]);
+    let mut newcomer = Vec::new();
+    queue.enqueue(Instant::ZERO, packet(flows[2], 1500), &mut newcomer);
+    queue.enqueue(Instant::ZERO, packet(flows[2], 1500), &mut newcomer);
+    let mut next = || queue.dequeue(Instant::ZERO, &mut drops).unwrap().packet.flow;
+    assert_eq!([next(), next(), next(), next()], [flows[2], flows[1], flows[0], flows[2]]);
+}
+
+#[test]
 fn new_flows_found_empty_differ_between_rfc_and_linux() {
     // A lone flow sends a packet and is asked again: the RFC remembers it as old, Linux forgets it at once.
     for (params, rounds) in [(Params::default(), 2), (Params::linux(), 1)] {

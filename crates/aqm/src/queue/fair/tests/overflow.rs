@@ -176,3 +176,28 @@ fn marks_on_the_way_in_are_told() {
     assert!(queue.enqueue(Instant::ZERO, Ect(1, true), &mut lost));
     assert_eq!((lost.0, queue.len()), (3, 2));
 }
+
+#[test]
+fn ns_2_makes_room_at_the_tail_of_the_flow_with_most_packets_before_the_arrival_joins() {
+    let mut queue = fair(Params { limit: 5, ..Params::ns2() });
+    let flows = apart(&queue, 2);
+    let mut drops = Vec::new();
+    let mut send = |queue: &mut Fair<Sample, Never>, flow: usize, number| {
+        queue.enqueue(Instant::ZERO, Sample { number, ..packet(flows[flow], 1500) }, &mut drops);
+    };
+    for number in 0..4 {
+        send(&mut queue, 0, number);
+    }
+    send(&mut queue, 1, 4);
+    // The longest loses its newest, whoever comes; the last of a flow alone, too.
+    send(&mut queue, 1, 5);
+    send(&mut queue, 0, 6);
+    let mut lone = fair(Params { limit: 1, ..Params::ns2() });
+    send(&mut lone, 0, 7);
+    send(&mut lone, 0, 8);
+    assert_eq!(drops.iter().map(|p| p.number).collect::<Vec<_>>(), [3, 2, 7]);
+    let mut out = || queue.dequeue(Instant::ZERO, &mut Vec::new()).map(|out| out.packet.number);
+    assert_eq!([out(), out(), out(), out(), out(), out()], [Some(0), Some(4), Some(1), Some(5), Some(6), None]);
+    assert_eq!((queue.len(), queue.backlog()), (0, Bytes::ZERO));
+    assert_eq!(lone.dequeue(Instant::ZERO, &mut Vec::new()).map(|out| out.packet.number), Some(8));
+}
