@@ -1,5 +1,7 @@
 //! Dice, safeguards and the beat. The controller's numbers are tested beside it in `rules.rs`.
 
+mod ns2;
+
 use super::*;
 use crate::law::testing::look;
 use crate::{Ecn, Qdisc, Sink};
@@ -441,70 +443,4 @@ fn the_burst_comes_back_and_pie_falls_asleep_only_when_all_is_calm() {
             assert_eq!(pie.state.activity == Activity::Asleep, calm && backlog == 0, "{case:?}");
         }
     }
-}
-
-#[test]
-fn ns_2_begins_a_burst_with_the_first_packet_and_again_after_a_second_and_a_half() {
-    let mut pie = pie("x(reference=ns-2)");
-    assert_eq!((pie.state.activity, pie.state.burst), (Activity::Asleep, Duration::ZERO));
-    pie.on_enqueue(&arriving(Instant::ZERO, 0));
-    assert_eq!((pie.state.activity, pie.state.burst), (Activity::Active, Duration::from_millis(100)));
-    // Four updates of 30 ms spend it, and p stays at nought meanwhile, however long the queue.
-    pie.state.departure = known();
-    for left in [70, 40, 10, 0] {
-        pie.update(Bytes::new(400_000));
-        assert_eq!((pie.state.p, pie.state.burst), (0.0, Duration::from_millis(left)));
-    }
-    pie.update(Bytes::new(400_000));
-    assert!(pie.state.p > 0.0);
-    // Calm from here on: the first update ends the burst, and 51 more are 1.53 s.
-    (pie.state.p, pie.state.updated) = (0.0, Duration::ZERO);
-    for n in 0..52 {
-        assert_eq!(pie.state.activity, if n == 0 { Activity::Active } else { Activity::Quiescent }, "{n}");
-        pie.update(Bytes::ZERO);
-    }
-    assert_eq!(pie.state.activity, Activity::Asleep);
-}
-
-/// A departure rate of a full packet a millisecond.
-fn known() -> Departure {
-    let mut departure = Departure::new(Reference::Ns2);
-    for ms in 0..100 {
-        departure.on_dequeue(Instant::from_millis(ms), Bytes::new(1_500), Bytes::new(100_000));
-    }
-    let full = departure.delay(Bytes::new(1_500)).as_millis_f64();
-    assert!((full - 1.0).abs() < 0.01, "{full} ms");
-    departure
-}
-
-#[test]
-fn ns_2_counts_the_buffer_in_packets_of_mean_size_and_p_by_size() {
-    // 1000 packets of 1000 B, where the others hold 1000 of any size.
-    let mut full = pie("x(reference=ns-2)");
-    full.on_enqueue(&arriving(Instant::ZERO, 0));
-    assert_eq!(full.on_enqueue(&arriving(Instant::ZERO, 999_999)), Verdict::Pass);
-    assert_eq!(full.on_enqueue(&arriving(Instant::ZERO, 1_000_000)), Verdict::Drop);
-    let struck = |size| {
-        let mut pie = congested("x(reference=ns-2)", 0.4);
-        let look = Look { size: Bytes::new(size), ..arriving(Instant::ZERO, 90_000) };
-        (0..20_000).filter(|_| pie.on_enqueue(&look) == Verdict::Drop).count()
-    };
-    let (large, small) = (struck(1_500), struck(500));
-    assert!((11_800..12_200).contains(&large) && (3_800..4_200).contains(&small), "{large} of 0.6, {small} of 0.2");
-}
-
-#[test]
-fn ns_2_forgets_its_rate_when_calm_but_not_since_when_it_measures() {
-    let mut departure = Departure::new(Reference::Ns2);
-    let out = |departure: &mut Departure, ms, left| {
-        departure.on_dequeue(Instant::from_millis(ms), Bytes::new(1_500), Bytes::new(left));
-    };
-    out(&mut departure, 0, 10_000);
-    departure.reset();
-    assert!(!departure.is_known());
-    // Seven packets make the 10 000 bytes, counted from the first millisecond on.
-    for ms in 101..=107 {
-        out(&mut departure, ms, 50_000);
-    }
-    assert_eq!(departure.delay(Bytes::new(10_500)), Duration::from_millis(107));
 }
