@@ -16,6 +16,7 @@
 //!
 //! Departures: p and delays are floating point and nanoseconds (FreeBSD has 31 bits and 1 µs, Linux 56 bits). DOCSIS
 //! predicts the delay from the link's rate alone: our modem has no token bucket, so peak and sustained rate are one.
+//! What finds ns-2's buffer full, which counts packets of mean size, is dropped by the law.
 //! mahimahi's gains in milliseconds, a thousand times too strong, are not the draft's and are left out. The timer is
 //! caught up at the next event, which gives the same p and the same drops (`tests.rs`).
 

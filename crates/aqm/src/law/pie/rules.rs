@@ -65,7 +65,7 @@ static DOCSIS: Rules = Rules {
     // PROB_LOW · MEAN_PKTSIZE / MIN_PKTSIZE.
     most: 0.85 * 1024.0 / 64.0,
 };
-/// Its p may exceed 1: ten times the packets of a tenth of the mean size are dropped at 10.
+/// Its p is of a packet of mean size, without end: at 10 it drops all packets of a tenth of that, too.
 static NS2: Rules = Rules { bands: NS2_BANDS, alarm: Some(Duration::from_millis(200)), most: f64::INFINITY, ..RFC };
 static DRAFT: Rules = Rules { bands: DRAFT_BANDS, alarm: None, ..RFC };
 
