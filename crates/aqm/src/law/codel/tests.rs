@@ -235,12 +235,23 @@ fn an_overflow_under_linux_counts_as_so_many_drops() {
 #[test]
 fn lone_packets_that_wait_over_the_target_are_not_dropped() {
     // One every 20 ms that waits 6 ms while other flows hold data, which Linux' size of the queue counts.
-    for reference in ["rfc", "linux", "freebsd"] {
+    for reference in ["rfc", "linux", "freebsd", "ns-2"] {
         let mut law = codel(&std::format!("x(reference={reference})"));
         for i in 0..500u32 {
             let look = Look { own_backlog: Bytes::ZERO, len: 0, ..waited(f64::from(i) * 20.0, 6.0) };
             assert_eq!(law.on_dequeue(&look), Verdict::Pass, "{reference}, packet {i}");
             law.on_empty(look.now);
+        }
+    }
+}
+
+#[test]
+fn a_wait_of_the_target_itself_is_too_long() {
+    for reference in ["rfc", "linux", "freebsd", "ns-2"] {
+        for (wait, armed) in [(4.999, false), (5.0, true)] {
+            let mut law = codel(&std::format!("x(reference={reference})"));
+            law.on_dequeue(&waited(0.0, wait));
+            assert_eq!(law.first_above.is_some(), armed, "{reference}, {wait} ms");
         }
     }
 }

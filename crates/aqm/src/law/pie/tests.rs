@@ -199,6 +199,34 @@ fn docsis_allows_a_burst_after_its_first_drop_and_sleeps_after_a_quiet_second() 
 }
 
 #[test]
+fn p_is_of_a_packet_of_mean_size_in_cable_modems() {
+    // 0.3 of 1024 B: 0.44 of 1500 and 0.15 of 512, which sum to 0.85 at the second and the sixth.
+    for (size, least) in [(1_500, 2), (512, 6)] {
+        let mut first = 99;
+        for seed in 0..100 {
+            let mut pie = congested("x(reference=docsis)", 0.3);
+            pie.rng = Rng::new(seed, 0, streams::AQM);
+            let look = Look { size: Bytes::new(size), ..arriving(Instant::ZERO, 90_000) };
+            first = first.min((1..).find(|_| pie.on_enqueue(&look) == Verdict::Drop).unwrap());
+        }
+        assert_eq!(first, least, "{size} B");
+    }
+}
+
+#[test]
+fn the_draft_allows_another_burst_after_two_calm_updates_at_a_p_of_nought() {
+    for (p, now, before, again) in
+        [(0.0, 9_999, 9_999, true), (0.0, 10_000, 9_999, false), (0.0, 9_999, 10_000, false), (0.1, 0, 0, false)]
+    {
+        let mut pie = congested("x(reference=draft, alpha=0, beta=0, rate_estimator=false)", p);
+        (pie.state.delay, pie.state.updated) = (Duration::from_micros(now), Duration::from_micros(before));
+        pie.update(Bytes::new(90_000));
+        let want = if again { Duration::from_millis(150) } else { Duration::ZERO };
+        assert_eq!(pie.state.burst, want, "p = {p}, {now} µs after {before}");
+    }
+}
+
+#[test]
 fn an_age_of_idleness_is_caught_up_in_no_time() {
     for reference in REFERENCES {
         let mut pie = congested(&std::format!("x(reference={reference})"), 1.0);
@@ -295,7 +323,7 @@ fn side_by_side(reference: &str, estimator: bool, steps: &[(u64, u32, u32)], see
     (lazy_drops.0, most)
 }
 
-const REFERENCES: [&str; 5] = ["rfc", "linux", "freebsd", "docsis", "draft"];
+const REFERENCES: [&str; 6] = ["rfc", "linux", "freebsd", "docsis", "draft", "ns-2"];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]

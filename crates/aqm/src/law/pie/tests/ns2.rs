@@ -25,6 +25,29 @@ fn a_burst_begins_with_the_first_packet_and_again_after_a_second_and_a_half() {
     assert_eq!(pie.state.activity, Activity::Asleep);
 }
 
+#[test]
+fn its_beat_is_the_clocks_and_a_drop_begins_no_burst() {
+    let mut pie = pie("x(reference=ns-2)");
+    // The first packet comes 10 ms after the start, the next update is due at 30 all the same.
+    pie.on_enqueue(&arriving(Instant::from_millis(10), 0));
+    assert!(!pie.ticker.is_due(Instant::from_millis(29)) && pie.ticker.is_due(Instant::from_millis(30)));
+    let mut pie = congested("x(reference=ns-2)", 1.0);
+    pie.state.activity = Activity::Quiescent;
+    assert_eq!(pie.on_enqueue(&arriving(Instant::ZERO, 90_000)), Verdict::Drop);
+    assert_eq!((pie.state.activity, pie.state.burst), (Activity::Quiescent, Duration::ZERO));
+}
+
+#[test]
+fn a_rate_is_forgotten_in_calm_and_kept_in_others() {
+    for (spec, kept) in [("x(reference=ns-2)", false), ("x(reference=freebsd)", true), ("x(reference=draft)", true)] {
+        let mut pie = congested(spec, 0.0);
+        pie.state.departure = known();
+        (pie.state.updated, pie.state.burst) = (Duration::ZERO, Duration::from_millis(100));
+        pie.update(Bytes::ZERO);
+        assert_eq!(pie.state.departure.is_known(), kept, "{spec}");
+    }
+}
+
 /// A departure rate of a full packet a millisecond.
 fn known() -> Departure {
     let mut departure = Departure::new(Reference::Ns2);

@@ -43,14 +43,16 @@ fn a_batch_stops_at_half_the_backlog() {
 #[test]
 fn a_byte_limit_holds_after_every_arrival() {
     let link = LinkInfo { limit: Some(Limit::Bytes(Bytes::new(10_000))), ..LINK };
-    let mut queue = Fair::new(&Params::freebsd(), &link, &mut Rng::new(1, 0, 0), |_, _| Never);
-    let mut drops = Vec::new();
-    for i in 0..100u64 {
-        queue.enqueue(Instant::ZERO, packet(i % 5, if i % 3 == 0 { 9_000 } else { 64 }), &mut drops);
-        assert!(queue.backlog() <= Bytes::new(10_000));
+    for params in [Params::freebsd(), Params::ns2()] {
+        let mut queue = Fair::new(&params, &link, &mut Rng::new(1, 0, 0), |_, _| Never);
+        let mut drops = Vec::new();
+        for i in 0..100u64 {
+            queue.enqueue(Instant::ZERO, packet(i % 5, if i % 3 == 0 { 9_000 } else { 64 }), &mut drops);
+            assert!(queue.backlog() <= Bytes::new(10_000));
+        }
+        queue.enqueue(Instant::ZERO, packet(3, 10_001), &mut drops);
+        assert!(queue.backlog() <= Bytes::new(10_000), "even a packet larger than the buffer");
     }
-    queue.enqueue(Instant::ZERO, packet(3, 10_001), &mut drops);
-    assert!(queue.backlog() <= Bytes::new(10_000), "even a packet larger than the buffer");
 }
 
 #[test]
@@ -196,6 +198,9 @@ fn ns_2_makes_room_at_the_tail_of_the_flow_with_most_packets_before_the_arrival_
     send(&mut lone, 0, 7);
     send(&mut lone, 0, 8);
     assert_eq!(drops.iter().map(|p| p.number).collect::<Vec<_>>(), [3, 2, 7]);
+    assert_eq!((queue.len(), queue.backlog()), (5, Bytes::new(7_500)));
+    let held = flows.iter().map(|flow| queue.index(*flow)).map(|i| (queue.lens[i], queue.backlogs[i].get()));
+    assert_eq!(held.collect::<Vec<_>>(), [(3, 4_500), (2, 3_000)]);
     let mut out = || queue.dequeue(Instant::ZERO, &mut Vec::new()).map(|out| out.packet.number);
     assert_eq!([out(), out(), out(), out(), out(), out()], [Some(0), Some(4), Some(1), Some(5), Some(6), None]);
     assert_eq!((queue.len(), queue.backlog()), (0, Bytes::ZERO));
