@@ -5,7 +5,7 @@ use units::{Bytes, Duration, Instant};
 
 /// A measurement takes this much: 2^14 bytes.
 const THRESHOLD: u64 = 16_384;
-/// `dq_threshold_` of ns-2.36's ns-default.tcl.
+/// `dq_threshold_`, as ns-2 scripts for PIE set it.
 const NS2_THRESHOLD: u64 = 10_000;
 
 /// The rate at which the queue drains while it is long enough to tell.

@@ -106,7 +106,7 @@ impl Params {
                 mean_packet: Bytes::new(1504),
                 ..Params::default()
             },
-            // `Queue/PIE` in ns-2.36's ns-default.tcl.
+            // What published ns-2 scripts set on `Queue/PIE`; its own ns-default.tcl was not to be had.
             Reference::Ns2 => Params {
                 target: ms(20),
                 tupdate: ms(30),
