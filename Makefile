@@ -67,7 +67,7 @@ test: build ## everything that must hold: some six minutes, half of them compili
 	exit $$failed
 
 .PHONY: test-linux
-test-linux: build ## as root: real packets, in namespaces of their own, in real time: six minutes
+test-linux: build ## as root: real packets, in namespaces of their own, in real time: some seven minutes
 	@if [ "$$(id -u)" != 0 ]; then echo "make: test-linux makes network namespaces; run it as root: sudo make test-linux" >&2; exit 1; fi
 	@failed=0; cases="python/tests_linux --ignore=python/tests_linux/test_kernel_flows.py"; \
 	.venv/bin/python -m pytest $$cases -m untimed -n 6 || failed=1; \

@@ -86,6 +86,16 @@ pub struct Codel {
 }
 
 impl Codel {
+    /// ns-2's `codel.cc`, and not its `sfqcodel.cc`?
+    fn is_ns2_codel(&self) -> bool {
+        self.p.reference == Reference::Ns2 && self.alone
+    }
+
+    /// Is the last drop still remembered, by FreeBSD and ns-2?
+    fn is_soon(&self, now: Instant) -> bool {
+        now.since(self.drop_next) < self.p.interval * SOON
+    }
+
     /// Has the sojourn stood above target for an interval? ("ok to drop")
     fn above(&mut self, look: &Look) -> bool {
         let small = match self.p.reference {
@@ -100,8 +110,7 @@ impl Codel {
         }
         match self.first_above {
             None => {
-                let parole = self.p.reference == Reference::Ns2 && self.alone && self.count > 1;
-                let parole = parole && look.now.since(self.drop_next) < self.p.interval * SOON;
+                let parole = self.is_ns2_codel() && self.count > 1 && self.is_soon(look.now);
                 self.first_above = Some(if parole { self.control_law(look.now) } else { look.now + self.p.interval });
                 false
             }
@@ -113,21 +122,20 @@ impl Codel {
     /// Starts a dropping state, remembering the rate of the last one if that was near.
     fn enter(&mut self, now: Instant) {
         self.dropping = true;
-        let since = now.since(self.drop_next);
         match self.p.reference {
             Reference::FreeBsd | Reference::Ns2 => {
-                let near = self.count > 2 && since < self.p.interval * SOON;
+                let near = self.count > 2 && self.is_soon(now);
                 self.count = match self.count {
                     _ if !near => 1,
                     // "Decay tests": 126/128.
-                    n if n > 128 && self.p.reference == Reference::Ns2 && self.alone => (f64::from(n) * 0.9844) as u32,
+                    n if n > 128 && self.is_ns2_codel() => (f64::from(n) * 0.9844) as u32,
                     n => n - 2,
                 };
             }
             Reference::Rfc | Reference::Linux => {
                 let delta = self.count.wrapping_sub(self.lastcount);
                 // Before the first dropping state there is no last drop to be near, though an overflow may have counted already.
-                let near = delta > 1 && self.lastcount > 0 && since < self.p.interval * 16;
+                let near = delta > 1 && self.lastcount > 0 && now.since(self.drop_next) < self.p.interval * 16;
                 self.count = if near { delta } else { 1 };
                 self.lastcount = self.count;
                 if self.p.reference == Reference::Linux {

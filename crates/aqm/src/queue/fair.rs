@@ -155,12 +155,16 @@ impl<P: Packet, L: Law> Fair<P, L> {
         let flow = &mut self.flows[i];
         let (packet, next) = self.slab.remove(flow.head)?;
         flow.head = next;
-        let size = packet.size();
+        self.gone(i, packet.size());
+        Some(packet)
+    }
+
+    #[inline(always)]
+    fn gone(&mut self, i: usize, size: Bytes) {
         self.backlogs[i] -= size;
         self.lens[i] -= 1;
         self.backlog -= size;
         self.len -= 1;
-        Some(packet)
     }
 
     /// The newest packet of a flow. The way there is its whole backlog: packets know who comes behind them alone.
@@ -177,11 +181,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
         let (packet, _) = self.slab.remove(last)?;
         self.slab.link(before, NONE);
         self.flows[i].tail = before;
-        let size = packet.size();
-        self.backlogs[i] -= size;
-        self.lens[i] -= 1;
-        self.backlog -= size;
-        self.len -= 1;
+        self.gone(i, packet.size());
         Some(packet)
     }
 

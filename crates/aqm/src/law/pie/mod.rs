@@ -93,11 +93,6 @@ impl Pie {
         self.params.reference == reference
     }
 
-    /// Does it know bursts: none is dropped from while one lasts, and a new one begins only after a lull?
-    fn knows_bursts(&self) -> bool {
-        matches!(self.params.reference, Reference::Docsis | Reference::Ns2)
-    }
-
     fn is_calm(&self, delay: Duration) -> bool {
         delay < self.params.target / 2
     }
@@ -124,7 +119,6 @@ impl Pie {
 
     /// The periodic update.
     fn update(&mut self, backlog: Bytes) {
-        let knows_bursts = self.knows_bursts();
         let s = &mut self.state;
         if self.params.reference == Reference::Docsis {
             s.delay = backlog / self.rate;
@@ -134,7 +128,7 @@ impl Pie {
             s.delay = Duration::ZERO;
         }
         let (q, old) = (s.delay, s.updated);
-        let protected = knows_bursts && !s.burst.is_zero();
+        let protected = self.params.reference.knows_bursts() && !s.burst.is_zero();
         if protected {
             s.p = 0.0;
         } else {
@@ -163,7 +157,8 @@ impl Pie {
                 }
                 Activity::Quiescent if calm && s.burst.is_zero() => {
                     s.quiet += self.params.tupdate;
-                    if s.quiet > if self.params.reference == Reference::Ns2 { NS2_BURST_RESET } else { BURST_RESET } {
+                    let docsis = self.params.reference == Reference::Docsis;
+                    if s.quiet > if docsis { BURST_RESET } else { NS2_BURST_RESET } {
                         (s.activity, s.quiet) = (Activity::Asleep, Duration::ZERO);
                     }
                 }
@@ -264,7 +259,7 @@ impl Law for Pie {
             }
         }
         let calm = self.state.p == 0.0 && self.is_calm(self.state.delay) && self.is_calm(self.state.updated);
-        if awake && calm && !self.knows_bursts() {
+        if awake && calm && !self.params.reference.knows_bursts() {
             if matches!(self.params.reference, Reference::Rfc | Reference::FreeBsd) {
                 self.state.burst = self.params.burst;
             }
@@ -350,7 +345,7 @@ impl LawKind for Pie {
 
     fn new(params: &Params, link: &LinkInfo, rng: Rng) -> Self {
         // FreeBSD's PIE starts with the first packet, as does ns-2's burst; DOCSIS and on_off ones sleep until the buffer has filled up.
-        let knows_bursts = matches!(params.reference, Reference::Docsis | Reference::Ns2);
+        let knows_bursts = params.reference.knows_bursts();
         let asleep = params.on_off || knows_bursts || params.reference == Reference::FreeBsd;
         let first = if params.reference == Reference::Linux { LINUX_FIRST } else { params.tupdate };
         let mut pie = Pie {

@@ -72,6 +72,13 @@ params::params! {
     }
 }
 
+impl Reference {
+    /// Does it know bursts: none is dropped from while one lasts, and a new one begins only after a lull?
+    pub(super) fn knows_bursts(self) -> bool {
+        matches!(self, Reference::Docsis | Reference::Ns2)
+    }
+}
+
 impl Params {
     /// The defaults of a reference.
     pub fn of(reference: Reference, place: Place) -> Self {
