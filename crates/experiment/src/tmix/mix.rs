@@ -5,7 +5,7 @@
 //! between 8 kB and 20 MB the first fact holds, 96 % fit an initial window of ten segments, and 7 % of the connections
 //! bring the bulk of the bytes. Arrivals are Poisson, as session arrivals in traces are (Hohn, Veitch, Abry 2003).
 
-use super::{Adu, Connection, Side, TmixParams, Vectors};
+use super::{Adu, Connection, Side, TmixParams, Vectors, Window};
 use units::{Duration, Rng, math};
 
 const SIGMA_REPLY: f64 = 1.1;
@@ -13,6 +13,9 @@ const SIGMA_REQUEST: f64 = 0.3;
 const SIGMA_THINK: f64 = 1.2;
 /// A server's own time for a reply (lognormal, σ 1): tens of milliseconds, as recorded servers take.
 const SERVER: Duration = Duration::from_millis(20);
+/// Windows in bytes, and how many of 100 connections have them: of the servers of the 340 connections of ns-2's example
+/// (tcl/ex/tmix/sample-orig.cvec), brought together into six sizes. ns-2 bounds what a server sends by its own.
+const CAMPUS: [(u32, u64); 6] = [(6432, 23), (8760, 8), (17_520, 6), (24_820, 7), (32_768, 6), (64_240, 50)];
 
 /// Connections of unit arrival rate until `enough` says so. Start times are in units of the mean gap.
 pub(super) fn draw(
@@ -25,11 +28,15 @@ pub(super) fn draw(
         at += rng.exponential(1.0);
         let first = vectors.adus.len();
         exchanges(p, rng, &mut vectors.adus);
+        let windows = match p.window {
+            Window::Open => None,
+            Window::Campus => Some([campus(rng); 2]),
+        };
         let connection = Connection {
             start: Duration::ZERO,
             concurrent: false,
             mss: None,
-            windows: None,
+            windows,
             first: first as u32,
             count: (vectors.adus.len() - first) as u32,
         };
@@ -39,6 +46,17 @@ pub(super) fn draw(
             return (vectors, starts);
         }
     }
+}
+
+fn campus(rng: &mut Rng) -> u32 {
+    let mut left = rng.below(CAMPUS.iter().map(|(_, share)| share).sum());
+    for (window, share) in CAMPUS {
+        if left < share {
+            return window;
+        }
+        left -= share;
+    }
+    unreachable!("below the sum of all shares")
 }
 
 /// What a connection brings back on average, in bytes.
@@ -119,5 +137,28 @@ mod tests {
         // Unit rate, and an epoch and a half per connection.
         assert!((starts[starts.len() - 1] / n - 1.0).abs() < 0.01);
         assert!((v.adus.len() as f64 / 2.0 / n - 1.5).abs() < 0.02);
+    }
+    #[test]
+    fn windows_are_a_campus() {
+        let windows = |text: &str| {
+            let p = TmixParams::from_spec(&text.parse().unwrap()).unwrap();
+            let mut left = 100_000;
+            let (v, _) = draw(&p, &mut Rng::new(1, 0, streams::TRAFFIC), |_, _| {
+                left -= 1;
+                left == 0
+            });
+            v.connections
+        };
+        assert!(windows("tmix").iter().all(|c| c.windows.is_none()));
+        let campus = windows("tmix(window=campus)");
+        let share = |most: u32| {
+            let below = campus.iter().filter(|c| c.windows.is_some_and(|[client, server]| client.max(server) <= most));
+            below.count() as f64 / campus.len() as f64
+        };
+        // Of the 340 servers of ns-2's example 78 have up to four segments of 1460 bytes and a part of the fifth, 173 up
+        // to 34, and all but 167 less than 42.
+        for (most, printed) in [(6432, 78.0 / 340.0), (32_768, 173.0 / 340.0), (64_240, 1.0)] {
+            assert!((share(most) - printed).abs() < 0.015, "{most}: {} for {printed}", share(most));
+        }
     }
 }

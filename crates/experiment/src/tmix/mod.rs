@@ -121,6 +121,16 @@ impl Value for Origin {
     }
 }
 
+params::choice! {
+    /// What bounds what the mix's connections have outstanding, besides congestion control.
+    pub enum Window {
+        /// Nothing of their own.
+        Open = "open",
+        /// The windows that connections of a campus had in 2005, from 6 to 64 kB.
+        Campus = "campus",
+    }
+}
+
 params::params! {
     /// Connections as recorded, or as the synthetic mix has them.
     pub struct TmixParams {
@@ -162,6 +172,9 @@ params::params! {
         epochs: f64 = 1.5, 1.0 => 1000.0;
         /// Mix: median think time between exchanges (lognormal, σ 1.2).
         think: Duration = Duration::from_secs(1), Duration::ZERO => Duration::from_secs(3600);
+        /// Mix: receive windows, which bound what is outstanding: none of the connections' own, or those that ns-2's
+        /// example of a campus' vectors has.
+        window: Window = Window::Open;
     }
     check |p| {
         if p.least > p.most {
@@ -172,7 +185,8 @@ params::params! {
 }
 
 /// Settings that only the synthetic mix reads.
-pub(crate) const OF_THE_MIX: [&str; 8] = ["reply", "large", "least", "most", "alpha", "request", "epochs", "think"];
+pub(crate) const OF_THE_MIX: [&str; 9] =
+    ["reply", "large", "least", "most", "alpha", "request", "epochs", "think", "window"];
 
 /// What a flow of this traffic plays.
 #[derive(Clone, Debug, PartialEq)]

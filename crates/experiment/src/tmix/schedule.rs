@@ -1,6 +1,6 @@
 //! From vectors to a run: stretched to the load, shuffled for an even one, and with a beginning that is not empty.
 
-use super::{Adu, Connection, Side, Tmix, TmixParams, Vectors, mix};
+use super::{Adu, Connection, Side, Tmix, TmixParams, Vectors, Window, mix};
 use crate::scenario::FlowSpec;
 use params::Value;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Replay {
         }
         let mut order = repeated(&starts, period, needed, &payloads)?;
         if !p.prefill.is_zero() {
-            let lifetime = |i: u32, mss| lifetime(&vectors, i, mss, flow, rate, p.load);
+            let lifetime = |i: u32, mss| lifetime(&vectors, i, mss, flow, rate, p);
             let size = |i: u32, mss| {
                 8.0 * offered(vectors.units(&vectors.connections[i as usize]), Side::Acceptor, mss, header, p.whole)
                     as f64
@@ -183,16 +183,23 @@ fn repeated(starts: &[f64], period: f64, needed: f64, payloads: &[u32]) -> Resul
 }
 
 /// How long a connection will be open on an empty network, then among others: waits, rounds of slow start, and its bytes
-/// at the share that processor sharing leaves it, C (1 − ρ).
-fn lifetime(vectors: &Vectors, i: u32, mss: u32, flow: &FlowSpec, rate: Rate, load: f64) -> f64 {
-    let units = vectors.units(&vectors.connections[i as usize]);
+/// at the share that processor sharing leaves it, C (1 − ρ), or at a window a round trip where the mix has windows (a file's
+/// are not asked for, which keeps the digests that such runs have had).
+fn lifetime(vectors: &Vectors, i: u32, mss: u32, flow: &FlowSpec, rate: Rate, p: &TmixParams) -> f64 {
+    let connection = &vectors.connections[i as usize];
     let rtt = flow.base_rtt.as_secs_f64();
-    let share = rate.as_bps() as f64 * (1.0 - load).max(0.1);
+    let share = rate.as_bps() as f64 * (1.0 - p.load).max(0.1) / 8.0;
     let rounds = |a: &Adu| {
         let windows = 1 + a.bytes.div_ceil(mss as u64) / flow.initial_window.max(1) as u64;
         0.5 + (u64::BITS - 1 - windows.leading_zeros()) as f64
     };
-    1.5 * rtt + units.iter().map(|a| a.wait.as_secs_f64() + rtt * rounds(a) + 8.0 * a.bytes as f64 / share).sum::<f64>()
+    let bound = |a: &Adu| match connection.windows.filter(|_| p.windows && p.window == Window::Campus) {
+        Some([initiator, _]) if a.from == Side::Acceptor => f64::from(initiator.max(mss)) / rtt,
+        Some([_, acceptor]) => f64::from(acceptor.max(mss)) / rtt,
+        None => f64::INFINITY,
+    };
+    let of = |a: &Adu| a.wait.as_secs_f64() + rtt * rounds(a) + a.bytes as f64 / share.min(bound(a));
+    1.5 * rtt + vectors.units(connection).iter().map(of).sum::<f64>()
 }
 
 /// Of the connections of the first `length` seconds keeps those that would be open at its end. They start in the time
@@ -301,6 +308,19 @@ mod tests {
         assert!(thinking(&bare) < 50 && thinking(&filled) > 70, "{} {}", thinking(&bare), thinking(&filled));
         let late = bits(&filled, 10.0, 20.0) / 10.0 / 100e6;
         assert!((0.6..1.1).contains(&late), "{late}");
+    }
+
+    #[test]
+    fn what_small_windows_hold_up_is_open_at_the_beginning() {
+        // A megabyte at a share of 15 Mbit/s takes half a second, and six at 6 kB a round trip of 40 ms.
+        let mix = "small=0, large=1, least=1MB, most=2MB, epochs=1, window=campus";
+        let r = replay(&format!("tmix({mix}, prefill=60s)"), 5, 200);
+        let small = |some: &[(Duration, u32, u32)]| {
+            let of = |o: &&(Duration, u32, u32)| r.vectors.connections[o.1 as usize].windows == Some([6432; 2]);
+            some.iter().filter(of).count() as f64 / some.len() as f64
+        };
+        let (first, later) = r.order.split_at(12);
+        assert!(small(first) > 0.5 && small(later) < 0.3, "{} {}", small(first), small(later));
     }
 
     #[test]
