@@ -5,7 +5,7 @@
 //! between 8 kB and 20 MB the first fact holds, 96 % fit an initial window of ten segments, and 7 % of the connections
 //! bring the bulk of the bytes. Arrivals are Poisson, as session arrivals in traces are (Hohn, Veitch, Abry 2003).
 
-use super::{Adu, Connection, Side, TmixParams, Vectors, Window};
+use super::{Adu, Connection, Side, TmixParams, Vectors};
 use units::{Duration, Rng, math};
 
 const SIGMA_REPLY: f64 = 1.1;
@@ -13,9 +13,10 @@ const SIGMA_REQUEST: f64 = 0.3;
 const SIGMA_THINK: f64 = 1.2;
 /// A server's own time for a reply (lognormal, σ 1): tens of milliseconds, as recorded servers take.
 const SERVER: Duration = Duration::from_millis(20);
-/// Windows in bytes, and how many of 100 connections have them: of the servers of the 340 connections of ns-2's example
-/// (tcl/ex/tmix/sample-orig.cvec), brought together into six sizes. ns-2 bounds what a server sends by its own.
-const CAMPUS: [(u32, u64); 6] = [(6432, 23), (8760, 8), (17_520, 6), (24_820, 7), (32_768, 6), (64_240, 50)];
+/// Windows in bytes, and how many of 100 connections have them or smaller ones: of the servers of the 340 connections of
+/// ns-2's example (tcl/ex/tmix/sample-orig.cvec), brought together into six sizes. ns-2 bounds what a server sends by its
+/// own.
+const CAMPUS: [(u32, u64); 6] = [(6432, 23), (8760, 31), (17_520, 37), (24_820, 44), (32_768, 50), (64_240, 100)];
 
 /// Connections of unit arrival rate until `enough` says so. Start times are in units of the mean gap.
 pub(super) fn draw(
@@ -28,15 +29,11 @@ pub(super) fn draw(
         at += rng.exponential(1.0);
         let first = vectors.adus.len();
         exchanges(p, rng, &mut vectors.adus);
-        let windows = match p.window {
-            Window::Open => None,
-            Window::Campus => Some([campus(rng); 2]),
-        };
         let connection = Connection {
             start: Duration::ZERO,
             concurrent: false,
             mss: None,
-            windows,
+            windows: None,
             first: first as u32,
             count: (vectors.adus.len() - first) as u32,
         };
@@ -48,15 +45,13 @@ pub(super) fn draw(
     }
 }
 
-fn campus(rng: &mut Rng) -> u32 {
-    let mut left = rng.below(CAMPUS.iter().map(|(_, share)| share).sum());
-    for (window, share) in CAMPUS {
-        if left < share {
-            return window;
-        }
-        left -= share;
+/// Gives the connections the windows of a campus' hosts. `dice` are its own, so that a seed's connections are the same
+/// ones without.
+pub(super) fn campus(connections: &mut [Connection], dice: &mut Rng) {
+    for connection in connections {
+        let drawn = dice.below(100);
+        connection.windows = CAMPUS.iter().find(|(_, most)| drawn < *most).map(|(window, _)| [*window; 2]);
     }
-    unreachable!("below the sum of all shares")
 }
 
 /// What a connection brings back on average, in bytes.
@@ -141,20 +136,14 @@ mod tests {
 
     #[test]
     fn windows_are_a_campus() {
-        let windows = |text: &str| {
-            let p = TmixParams::from_spec(&text.parse().unwrap()).unwrap();
-            let mut left = 100_000;
-            let (v, _) = draw(&p, &mut Rng::new(1, 0, streams::TRAFFIC), |_, _| {
-                left -= 1;
-                left == 0
-            });
-            v.connections
-        };
-        assert!(windows("tmix").iter().all(|c| c.windows.is_none()));
-        let campus = windows("tmix(window=campus)");
+        let bare =
+            Connection { start: Duration::ZERO, concurrent: false, mss: None, windows: None, first: 0, count: 0 };
+        let mut connections = vec![bare; 100_000];
+        campus(&mut connections, &mut Rng::new(1, 0, streams::TRAFFIC));
         let share = |most: u32| {
-            let below = campus.iter().filter(|c| c.windows.is_some_and(|[client, server]| client.max(server) <= most));
-            below.count() as f64 / campus.len() as f64
+            let below =
+                connections.iter().filter(|c| c.windows.is_some_and(|[client, server]| client.max(server) <= most));
+            below.count() as f64 / connections.len() as f64
         };
         // Of the 340 servers of ns-2's example 78 have less than five segments of 1460 bytes, 173 less than 35.
         for (most, printed) in [(6432, 78.0 / 340.0), (32_768, 173.0 / 340.0), (64_240, 1.0)] {

@@ -62,10 +62,13 @@ impl Replay {
             }
             None => {
                 let mut number = 0;
-                let (vectors, starts) = mix::draw(p, &mut rng, |c, units| {
+                let (mut vectors, starts) = mix::draw(p, &mut rng, |c, units| {
                     number += 1;
                     count(c, units) >= target * needed || number == MOST || (number % 1024 == 0 && stop())
                 });
+                if p.window == Window::Campus {
+                    mix::campus(&mut vectors.connections, &mut Rng::new(seed, flow_number | 2 << 32, streams::TRAFFIC));
+                }
                 (Arc::new(vectors), starts)
             }
         };
@@ -321,6 +324,15 @@ mod tests {
         };
         let (first, later) = r.order.split_at(12);
         assert!(small(first) > 0.5 && small(later) < 0.3, "{} {}", small(first), small(later));
+    }
+
+    #[test]
+    fn windows_leave_the_connections_as_they_are() {
+        let (open, campus) = (replay("tmix", 1, 20), replay("tmix(window=campus)", 1, 20));
+        assert_eq!(open.order, campus.order);
+        assert_eq!(open.vectors.adus, campus.vectors.adus);
+        assert!(open.vectors.connections.iter().all(|c| c.windows.is_none()));
+        assert!(campus.vectors.connections.iter().all(|c| c.windows.is_some()));
     }
 
     #[test]
