@@ -92,6 +92,7 @@ fn scenario(a: &Arguments) -> Result<Scenario, String> {
                 stack: a.stack,
                 start: Instant::from_secs_f64(a.spread * i as f64 / a.n as f64),
                 stop: None,
+                lasts: None,
                 route: vec![0],
                 back: vec![1],
                 edge: half - low,

@@ -1,6 +1,6 @@
 //! `path.rtt`, `flow.a.cc`, `flow.a.cc.beta`: setting a value of the tree by its key.
 
-use crate::limits::KEY_PARTS_MAX;
+use crate::limits::{FLOWS_MAX, KEY_PARTS_MAX};
 use crate::source::{Checked, Fault, did_you_mean};
 use crate::tree::{Any, At, Table, get, get_mut};
 use params::Spec;
@@ -9,12 +9,12 @@ use params::Spec;
 pub(crate) fn name_flows(doc: &mut At<Any>) {
     let Any::Table(table) = &mut doc.value else { return };
     let Some(At { value: Any::List(flows), .. }) = get_mut(table, "flow") else { return };
-    let mut taken: Vec<String> = Vec::new();
+    let mut taken: Vec<(String, u64)> = Vec::new();
     for flow in flows.iter() {
         if let Any::Table(keys) = &flow.value
             && let Some(name) = get(keys, "name").and_then(|n| n.as_text())
         {
-            taken.extend(expanded(name, keys).take(NAMES_TRIED));
+            taken.push((name.to_string(), count(keys)));
         }
     }
     for flow in flows.iter_mut() {
@@ -32,25 +32,30 @@ pub(crate) fn name_flows(doc: &mut At<Any>) {
         let text = named.and_then(|n| n.as_text()).unwrap_or("flow");
         let word: String = text.trim().chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
         let word = if word.is_empty() { "flow".to_string() } else { word };
-        let free = |name: &String| !expanded(name, keys).take(NAMES_TRIED).any(|n| taken.contains(&n));
-        let mut candidates = std::iter::once(word.clone()).chain((2..).map(|n| format!("{word}-{n}")));
-        let name = candidates.find(free).unwrap_or(word);
-        taken.extend(expanded(&name, keys).take(NAMES_TRIED));
+        let count = count(keys);
+        let free = |name: &String| taken.iter().all(|other| !share_a_name(other, &(name.clone(), count)));
+        let name = flow_names(&word, u64::MAX).find(free).expect("there are more numbers than flows");
+        taken.push((name.clone(), count));
         let entry = (At { value: "name".into(), place }, At { value: Any::Text(name), place });
         keys.insert(0, entry);
     }
 }
 
-/// Collisions of made-up names are looked for among so many flows of a group; the full check comes with expansion.
-const NAMES_TRIED: usize = 64;
-
-/// The names of the flows of an entry.
-fn expanded<'a>(name: &'a str, keys: &Table) -> impl Iterator<Item = String> + use<'a> {
-    let count = match get(keys, "count").map(|n| &n.value) {
-        Some(Any::Integer(n)) => (*n).clamp(1, 1 << 32) as u64,
+/// How many flows an entry has; what is no number, or too large, is refused later.
+fn count(keys: &Table) -> u64 {
+    match get(keys, "count").map(|n| &n.value) {
+        Some(Any::Integer(n)) => (*n).clamp(1, FLOWS_MAX as i64) as u64,
         _ => 1,
+    }
+}
+
+/// Have two entries, each with its name and count, flows of the same name?
+fn share_a_name(one: &(String, u64), other: &(String, u64)) -> bool {
+    let numbers = |(name, count): &(String, u64), other: &str| {
+        let number = other.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix('-'));
+        number.is_some_and(|n| n.parse().is_ok_and(|i: u64| (2..=*count).contains(&i) && i.to_string() == n))
     };
-    flow_names(name, count)
+    one.0 == other.0 || numbers(one, &other.0) || numbers(other, &one.0)
 }
 
 /// `a`, `a-2`, `a-3`, …: the flows of an entry with `count`.

@@ -13,7 +13,7 @@ use crate::prune::prune;
 use crate::published::Published;
 use crate::raw::{File, refuse_other_format};
 use crate::source::{Checked, Fault, Place, Source, Sources};
-use crate::sweep;
+use crate::sweep::{self, Axis};
 use crate::trace::Traces;
 use crate::tree::{Any, At, get, get_mut, parse_document, parse_value};
 use crate::{Error, assign, hash, line};
@@ -113,40 +113,57 @@ fn normalise(doc: &mut At<Any>) -> Checked<()> {
     }
 }
 
+fn override_in(doc: &mut At<Any>, id: u32, key: &str, value: &str) -> Checked<()> {
+    let key = At { value: key.trim().to_string(), place: Place::new(id, 0..key.len()) };
+    let offset = key.place.end as usize + 1;
+    let place = Place::new(id, offset..offset + value.len());
+    if key.value.is_empty() || value.trim().is_empty() {
+        let message = "write --set key=value, such as --set path.rtt=80ms";
+        return Err(Fault::at(Place::new(id, 0..offset + value.len()), message));
+    }
+    let text = || At { value: Any::Text(value.trim().into()), place };
+    let node = parse_value(value, id, offset).unwrap_or_else(text);
+    let before = axes(doc)?;
+    if sweep::set(doc, &before, &key, node)? {
+        normalise(doc)?;
+        let after = axes(doc)?;
+        prune(doc, &after);
+    }
+    Ok(())
+}
+
+fn axes(doc: &At<Any>) -> Checked<Vec<Axis>> {
+    match &doc.value {
+        Any::Table(root) => sweep::axes(get(root, "sweep")),
+        _ => Ok(Vec::new()),
+    }
+}
+
 impl Experiment {
     /// Overrides a value, as `--set path.rtt=80ms` does; `flow.a.cc.beta` reaches into `cubic(beta=0.7)`. A swept key
     /// keeps only this value, and claims and printed cells for others are dropped; a key beneath a swept one, such as
     /// `flow.a.cc.beta` where `flow.a.cc` is swept, is set in every case, and so is a name that a swept pattern means.
     /// Numbers, true, false and lists are read as TOML, everything else as text.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
-        let text = format!("{key}={value}");
-        let id = self.sources.add(Source { name: format!("--set {text}"), text, has_lines: false });
+        self.set_all([(key, value)])
+    }
+
+    /// Overrides several values, one after the other. What they make together is checked, so that they may complete each
+    /// other, as `path.reorder.delay=5ms` and `path.reorder.probability=1%` do.
+    pub fn set_all<'a>(&mut self, overrides: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), Error> {
         let mut doc = self.doc.clone();
-        match self.override_in(&mut doc, id, key, value) {
+        for (key, value) in overrides {
+            let text = format!("{key}={value}");
+            let id = self.sources.add(Source { name: format!("--set {text}"), text, has_lines: false });
+            override_in(&mut doc, id, key, value).map_err(|fault| self.sources.locate(fault))?;
+        }
+        match Parts::of(&doc) {
             Ok(parts) => {
                 (self.doc, self.parts) = (doc, parts);
                 Ok(())
             }
             Err(fault) => Err(self.sources.locate(fault)),
         }
-    }
-
-    fn override_in(&self, doc: &mut At<Any>, id: u32, key: &str, value: &str) -> Checked<Parts> {
-        let key = At { value: key.trim().to_string(), place: Place::new(id, 0..key.len()) };
-        let offset = key.place.end as usize + 1;
-        let place = Place::new(id, offset..offset + value.len());
-        if key.value.is_empty() || value.trim().is_empty() {
-            let message = "write --set key=value, such as --set path.rtt=80ms";
-            return Err(Fault::at(Place::new(id, 0..offset + value.len()), message));
-        }
-        let text = || At { value: Any::Text(value.trim().into()), place };
-        let node = parse_value(value, id, offset).unwrap_or_else(text);
-        if sweep::set(doc, &self.parts.axes, &key, node)? {
-            normalise(doc)?;
-            let axes = sweep::axes(doc.value.as_table_mut().and_then(|root| get(root, "sweep")))?;
-            prune(doc, &axes);
-        }
-        Parts::of(doc)
     }
 
     /// The title, or nothing.

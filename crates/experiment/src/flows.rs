@@ -117,7 +117,7 @@ pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Contex
                 return Err(Fault::at(place, message).under("flow"));
             }
             let stop = lasts.map_or(one.stop, |lasts| Some(start + lasts));
-            flows.push(FlowSpec { name: flow_name, start, stop, ..one.clone() });
+            flows.push(FlowSpec { name: flow_name, start, stop, lasts, ..one.clone() });
         }
     }
     Ok(flows)
@@ -168,6 +168,7 @@ fn single(at: &At<FlowFile>, entry: &str, wire: &Wire, stack: Stack, context: &C
         stack,
         start: Instant::ZERO + time(&flow.start, "start")?.unwrap_or(Duration::ZERO),
         stop: time(&flow.stop, "stop")?.map(|t| Instant::ZERO + t),
+        lasts: None,
         route: wire.route.clone(),
         back: wire.back.clone(),
         edge: wire.edge,

@@ -51,6 +51,9 @@ fn of_flow(leaf: &str, flow: &FlowSpec, scenario: &Scenario) -> Option<String> {
             "flow {} sends datagrams and has no congestion control that would answer losses; lost counts them",
             flow.name
         )),
+        "data_gaps" | "ack_gaps" | "slow_start_exit" if connections => {
+            Some(format!("flow {} is many connections, and {figure} is of one", flow.name))
+        }
         "data_gaps" | "ack_gaps" => {
             let names = run.gaps.iter().map(|band| band.name.as_str());
             if names.clone().any(|name| name == below) {

@@ -213,6 +213,8 @@ pub struct FlowSpec {
     pub start: Instant,
     /// When it stops sending; `None` is the end of the run.
     pub stop: Option<Instant>,
+    /// How long it sends, if that is what was written: then it stops so long after its start, wherever `vary` puts that.
+    pub lasts: Option<Duration>,
     /// Links from the data sender to the receiver.
     pub route: Vec<LinkId>,
     /// Links back.
@@ -251,6 +253,13 @@ pub struct FlowSpec {
     pub offload: Offload,
     /// Smallest RTT of the empty path, propagation only: the base RTT.
     pub base_rtt: Duration,
+}
+
+impl FlowSpec {
+    /// When it stops sending if it starts then.
+    pub fn stops(&self, start: Instant) -> Option<Instant> {
+        self.lasts.map_or(self.stop, |lasts| Some(start + lasts))
+    }
 }
 
 /// What a flow sends.

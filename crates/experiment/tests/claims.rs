@@ -227,6 +227,9 @@ fn a_claim_that_can_never_have_a_value_is_refused_with_its_cure() {
         ("group.call.losses.tolerated_pct", "lost counts them"),
         ("flow.many.mode_s.loss", "no one congestion control"),
         ("flow.many.repair_s", "the time on repairs is of one"),
+        ("flow.many.slow_start_exit.bdp_ratio", "many connections, and slow_start_exit is of one"),
+        ("flow.many.data_gaps.foo", "many connections, and data_gaps is of one"),
+        ("flow.many.ack_gaps.foo", "many connections, and ack_gaps is of one"),
         ("link.return.utilisation", "path.up"),
         ("link.return.drop_pct", "nobody counts there"),
     ] {

@@ -45,9 +45,8 @@ impl Source {
     pub(crate) fn experiment_with(&self, classes: &[String]) -> PyResult<Experiment> {
         let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
         let mut experiment = experiment::parse_with(&self.text, &self.file, &classes).map_err(unsound)?;
-        for (key, value) in &self.overrides {
-            experiment.set(key, value).map_err(unsound)?;
-        }
+        let overrides = self.overrides.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        experiment.set_all(overrides).map_err(unsound)?;
         Ok(experiment)
     }
 

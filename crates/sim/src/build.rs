@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::count::FlowCount;
 use crate::network::Network;
-use crate::node::{Datagrams, Node, Seen, Tcp, Transport};
+use crate::node::{Datagrams, Gap, Node, Seen, Tcp, Transport};
 use crate::outside::Told;
 use crate::world::Options;
 use cc::{About, CongestionControl, Flow};
@@ -28,7 +28,7 @@ pub fn node(scenario: &Scenario, net: &Network, f: usize, seed: u64, options: &O
         _ if options.outside => Transport::Outside(Told::default()),
         Traffic::Cbr { rate, size, on, off } => Transport::Datagrams(Datagrams {
             size: size.get() as u32,
-            gap: *size / *rate,
+            gap: Gap::new(*size, *rate),
             on: *on,
             off: *off,
             until: Instant::ZERO,
@@ -67,7 +67,10 @@ pub fn node(scenario: &Scenario, net: &Network, f: usize, seed: u64, options: &O
     let jitter = match scenario.run.vary {
         Vary::None => Duration::ZERO,
         Vary::Start | Vary::StartHost => {
-            Duration::from_nanos(Rng::new(seed, entity, streams::START).below(spec.base_rtt.as_nanos().max(1)))
+            // One that is to stop within an RTT starts before it does.
+            let ends = spec.stop.map_or(Duration::MAX, |stop| stop.since(spec.start));
+            let most = if spec.lasts.is_some() { spec.base_rtt } else { spec.base_rtt.min(ends) };
+            Duration::from_nanos(Rng::new(seed, entity, streams::START).below(most.as_nanos().max(1)))
         }
     };
     Ok(Node {

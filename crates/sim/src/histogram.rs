@@ -89,7 +89,8 @@ impl Histogram {
     pub fn add_to(&mut self, b: usize, time: Duration) {
         let ns = time.as_nanos();
         match self.counts.get_mut(b.wrapping_sub(self.first)) {
-            Some(count) => *count += 1,
+            // A count that is full stays so: quantiles lose less by it than by beginning anew.
+            Some(count) => *count = count.saturating_add(1),
             None => self.grow(b),
         }
         self.count += 1;

@@ -6,7 +6,7 @@ use crate::link::{Link, Through, Transmitter};
 use crate::packet::Way;
 use crate::scheduler::{Scheduler, Source};
 use crate::tick::{self, Tick};
-use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Vary};
+use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Traffic, Vary};
 use params::Spec;
 use std::collections::BTreeMap;
 use tcp::Config;
@@ -97,14 +97,21 @@ impl Network {
     /// A FIFO's packets wait in the row of the delay line behind it, where there is one line and nothing on the way that could
     /// change, lose or show them.
     pub fn join_queues_to_lines(&mut self, scenario: &Scenario) {
-        for (l, link) in self.links.iter_mut().enumerate() {
-            let is_this = |to: To| to == To::Link(l as u32);
-            let mut behind = self.hops.windows(2).filter(|h| is_this(h[0].to)).map(|h| h[1].line);
+        // Behind each link: no line yet, the one, or several.
+        let mut behind: Vec<Option<Option<u32>>> = vec![None; self.links.len()];
+        for hops in self.hops.windows(2) {
+            if let To::Link(l) = hops[0].to {
+                let line = hops[1].line;
+                let known = &mut behind[l as usize];
+                *known = Some(known.map_or(Some(line), |one| one.filter(|one| *one == line)));
+            }
+        }
+        for (l, (link, line)) in self.links.iter_mut().zip(behind).enumerate() {
             let steady = scenario.links.get(l).is_none_or(|spec| spec.changes.is_empty());
             let limited = !matches!(link.transmitter, Transmitter::Unlimited);
-            link.through = match (behind.next(), link.queue.plain()) {
+            link.through = match (line.flatten(), link.queue.plain()) {
                 (Some(line), Some(limit)) if steady && limited && !link.impaired && line != DIRECT => {
-                    behind.all(|other| other == line).then_some(Through { line, limit })
+                    Some(Through { line, limit })
                 }
                 _ => None,
             };
@@ -203,11 +210,17 @@ impl Network {
         &mut self,
         scheduler: &mut Scheduler,
         scenario: &Scenario,
+        flow: &FlowSpec,
+        way: Way,
         access: Option<u32>,
-        links: &[LinkId],
-        (before, after): (Duration, Duration),
         host: Option<(u32, Jitter)>,
     ) -> u32 {
+        let (links, before, after) = match way {
+            Way::Out => (&flow.route, flow.edge, Duration::ZERO),
+            Way::Back => (&flow.back, Duration::ZERO, flow.edge_back),
+        };
+        // The applications of a connection are in the middle of a turn when its packets leave: what comes of these comes later.
+        let in_turn = matches!(flow.traffic, Traffic::Tmix(_));
         let first = self.hops.len() as u32;
         let mut from: Option<u32> = None;
         let mut rest = before;
@@ -215,11 +228,8 @@ impl Network {
         let mut hop = |net: &mut Network, to: To, from: Option<u32>, rest: Duration| {
             let delay = rest + from.map_or(Duration::ZERO, |l| net.links[l as usize].delay);
             let own = if from.is_none() { host.take() } else { None };
-            let line = if from.is_none() && delay.is_zero() && own.is_none() {
-                DIRECT
-            } else {
-                net.line(scheduler, from, delay, own)
-            };
+            let direct = from.is_none() && delay.is_zero() && own.is_none() && !(in_turn && to == To::Host);
+            let line = if direct { DIRECT } else { net.line(scheduler, from, delay, own) };
             net.hops.push(Hop { to, line });
             net.origins.push(Origin { from, rest });
         };
@@ -280,8 +290,8 @@ impl Network {
             });
             (f as u32, Jitter::Uniform(most, Rng::new(seed, f as u64, streams::HOST)))
         });
-        let out = self.route(scheduler, scenario, access, &flow.route, (flow.edge, Duration::ZERO), host);
-        let back = self.route(scheduler, scenario, None, &flow.back, (Duration::ZERO, flow.edge_back), None);
+        let out = self.route(scheduler, scenario, flow, Way::Out, access, host);
+        let back = self.route(scheduler, scenario, flow, Way::Back, None, None);
         self.first.push([out, back]);
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::prefetch;
 use core::mem::offset_of;
 use experiment::FlowSpec;
 use tcp::Endpoint;
-use units::{Bytes, Duration, Instant, Rng};
+use units::{Bytes, Duration, Instant, Rate, Rng};
 
 /// A TCP connection: the data sender and the receiver.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct Datagrams {
     /// Bytes at the IP layer.
     pub size: u32,
     /// From one to the next.
-    pub gap: Duration,
+    pub gap: Gap,
     /// Mean talk spurt; zero: always on.
     pub on: Duration,
     /// Mean silence.
@@ -54,6 +54,35 @@ pub struct Datagrams {
     pub seen: Seen,
     /// Bytes of payload that arrived, each datagram's once.
     pub received_bytes: u64,
+}
+
+/// From one datagram to the next: what whole nanoseconds leave of it is carried on, so that the rate is exact.
+#[derive(Debug)]
+pub struct Gap {
+    whole: Duration,
+    /// What is left of each, and what was carried on so far, in 1/rate of a nanosecond.
+    rest: u64,
+    carried: u64,
+    rate: u64,
+}
+
+impl Gap {
+    /// Of datagrams of this size at this rate.
+    pub fn new(size: Bytes, rate: Rate) -> Self {
+        let (bits, rate) = (u128::from(size.get()) * 8 * 1_000_000_000, rate.as_bps());
+        let whole = Duration::from_nanos((bits / u128::from(rate)) as u64);
+        Gap { whole, rest: (bits % u128::from(rate)) as u64, carried: 0, rate }
+    }
+
+    /// The next one.
+    pub fn pass(&mut self) -> Duration {
+        self.carried += self.rest;
+        if self.carried < self.rate {
+            return self.whole;
+        }
+        self.carried -= self.rate;
+        self.whole + Duration::from_nanos(1)
+    }
 }
 
 /// Numbers of datagrams that have come: a receiver hands each on once, as one that reads RTP's sequence numbers does.

@@ -196,7 +196,7 @@ fn datagram<P: Probe>(world: &mut World<P>, f: u32) {
     }
     d.number += 1;
     let segment = Segment { seq: d.number, len: d.size - DATAGRAM_HEADER.get() as u32, ..Segment::default() };
-    let (size, gap) = (d.size, d.gap);
+    let (size, gap) = (d.size, d.gap.pass());
     node.count.sent_packets += u64::from(measuring);
     world.launch(f, Way::Out, segment, size);
     world.enter(now + gap.max(Duration::from_nanos(1)), Entry::Application(f));

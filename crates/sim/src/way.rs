@@ -56,7 +56,9 @@ impl<P: Probe> World<P> {
     /// Shows the probe what happened at a queue, and the queue.
     pub(crate) fn log_queue(&mut self, link: u32, event: Event, packet: &Packet, sojourn: Option<Duration>) {
         let l = &self.net.links[link as usize];
-        if self.probe.queues() && !matches!(l.transmitter, Transmitter::Unlimited) {
+        // A flow's own access link is none of the experiment's, and has no name there.
+        let named = (link as usize) < self.scenario.links.len();
+        if named && self.probe.queues() && !matches!(l.transmitter, Transmitter::Unlimited) {
             self.probe.see(self.now, Trace::Queue { link, event, packet, sojourn, queue: &*l.queue });
         }
     }

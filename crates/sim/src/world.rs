@@ -167,7 +167,7 @@ impl<P: Probe> World<P> {
         self.enter(to, Entry::MeasureEnds);
         for f in 0..self.nodes.len() {
             self.enter(self.nodes[f].start, Entry::Start(f as u32));
-            if let Some(stop) = self.nodes[f].spec.stop {
+            if let Some(stop) = self.nodes[f].spec.stops(self.nodes[f].start) {
                 self.enter(stop, Entry::Stop(f as u32));
             }
         }

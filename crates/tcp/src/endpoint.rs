@@ -89,9 +89,18 @@ impl Endpoint {
         endpoint.receiver.establish();
         let window = endpoint.receiver.window();
         endpoint.agree_on_ecn(endpoint.sender.config.ecn);
-        // The peer's first ACK corrects this; until then its window is taken to be like ours.
+        // Until the two meet, or the peer tells of a larger one, its window is taken to be like ours.
         endpoint.sender.establish(Instant::ZERO, 1 + window as u64);
         endpoint
+    }
+
+    /// Two ends that were established without a handshake learn each other's receive windows, as SYNs would have told them.
+    pub fn meet(&mut self, peer: &mut Endpoint) {
+        let windows = [peer.receiver.window(), self.receiver.window()];
+        for (end, window) in [self, peer].into_iter().zip(windows) {
+            end.sender.edge = 1 + u64::from(window);
+            end.sender.flow.receive_window = Bytes::new(window.into());
+        }
     }
 
     /// The application hands over so many bytes; [`ENDLESS`] is for ever.

@@ -250,7 +250,7 @@ pub fn send(common: &Common, mut plans: Vec<Plan>, seed: u64, begin: &Receiver<B
         let now = Instant::from_nanos(began.elapsed().as_nanos() as u64);
         let mut next = sample_at;
         for (f, plan) in plans.iter_mut().enumerate() {
-            match (&plan.state, plan.spec.stop) {
+            match (&plan.state, plan.spec.stops(starts[f])) {
                 (State::Waiting, _) if now >= starts[f] => plan.start(f, now)?,
                 (State::Waiting, _) => next = next.min(starts[f]),
                 (State::Over | State::Closing(_), _) => {}

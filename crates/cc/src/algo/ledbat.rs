@@ -40,8 +40,9 @@ params::params! {
         target: Duration = Duration::from_millis(100), Duration::from_millis(1) => Duration::from_secs(1);
         /// Growth without a queue in packets per RTT; the RFC allows no more than 1. auto: 1, or libutp's 3000 bytes.
         gain: Auto = Auto::AUTO, Auto::of(0.01) => Auto::of(10.0);
-        /// The window grows to no more than what is in flight and so many packets (ALLOWED_INCREASE).
-        allowed_increase: f64 = 1.0, 0.0 => 100.0;
+        /// The window grows to no more than what is in flight and so many packets (ALLOWED_INCREASE); by less than one it
+        /// could not grow at all.
+        allowed_increase: f64 = 1.0, 1.0 => 100.0;
         /// Minutes whose smallest delays are remembered (BASE_HISTORY). auto: 10, or libutp's 13.
         base_history: Auto = Auto::AUTO, Auto::of(1.0) => Auto::of(100.0);
         /// Newest delays of which the smallest counts (CURRENT_FILTER). auto: 4, or libutp's 3.

@@ -126,7 +126,8 @@ impl LedbatPp {
     fn begin_slowdown(&mut self, flow: &mut Flow) {
         self.stage = Stage::Resting { since: flow.now, until: flow.now + flow.srtt * RESTS };
         let before = flow.windows();
-        (flow.ssthresh, flow.cwnd) = (flow.cwnd, flow.mss * 2);
+        // One that is due in slow start, after an idle time or a timeout, keeps what that returns to (Apple's `tcp_ledbat.c`).
+        (flow.ssthresh, flow.cwnd) = (flow.cwnd.max(flow.ssthresh), flow.mss * 2);
         let base_rtt = self.base.get().unwrap_or(Duration::ZERO).as_nanos() as i64;
         flow.because(causes::ProbeStart { what: probes::BASE_RTT, base_rtt }, before);
     }

@@ -1,12 +1,12 @@
 //! TCP-LP: halve at the first sign of a queue on the way forth, drop to one packet if it stays, watch before growing again.
 //!
 //! ```text
-//! sowd = 7/8·sowd + 1/8·one-way delay             indication: sowd > min + δ·(max − min)
+//! sowd = 7/8·sowd + 1/8·one-way delay             indication: sowd > min + δ·(max − min), a tick at least
 //! first indication:             cwnd / 2, and no growth for the inference time of 3 RTTs
 //! another within that time:     cwnd = 1, and the time begins anew
 //! otherwise:                    as Reno
 //! ```
-//! The extremes are learned in the first slow start, which only a loss ends, and move with the clocks later. Delays on the
+//! The extremes are learned until the first loss, of which the largest delay is, and move with the clocks later. Delays on the
 //! way back, of ACKs, do not count; the clocks' offset cancels between sowd and its extremes.
 //!
 //! Source: Kuzmanovic and Knightly, TCP-LP: low-priority service via end-point congestion control, ToN 14(4), 2006 (INFOCOM
@@ -18,7 +18,7 @@ use crate::filter::{Ewma, Minima};
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, How, Reaction, Setup, causes,
 };
-use units::{Bytes, Duration, Instant};
+use units::{Duration, Instant};
 
 params::params! {
     /// Values of the paper and of Linux 6.1.
@@ -32,6 +32,9 @@ params::params! {
     }
 }
 
+/// Of the clocks that delays are told by. Behind a buffer of a few milliseconds δ of the range is less, and the phase of the
+/// two clocks alone would be a sign for ever.
+const TICK: Duration = Duration::from_millis(1);
 /// Minutes for which a smallest delay is believed, as LEDBAT's: clocks drift apart (RFC 6817, section 4.1).
 const MINUTES: usize = 10;
 const MINUTE: u64 = 60_000_000_000;
@@ -46,6 +49,8 @@ pub struct TcpLp {
     began: Instant,
     last_back_off: Option<Instant>,
     watches_until: Instant,
+    /// The buffer has been full, so that the largest delay is known.
+    has_lost: bool,
 }
 
 impl Algorithm for TcpLp {
@@ -76,6 +81,7 @@ impl Algorithm for TcpLp {
             began: setup.flow.now,
             last_back_off: None,
             watches_until: Instant::ZERO,
+            has_lost: false,
         }
     }
 }
@@ -86,9 +92,10 @@ impl TcpLp {
         let (minute, before) = (now.since(self.began).as_nanos() / MINUTE, self.smallest.get().unwrap_or(delay));
         let smallest = self.smallest.update(minute, delay);
         // A smaller delay is news of the path in the first minute, later of the clocks: the largest drifts with it.
-        self.range = (self.range + (before - smallest) * u64::from(minute == 0)).max(delay - smallest);
+        let news = if minute == 0 { before.saturating_sub(smallest) } else { Duration::ZERO };
+        self.range = (self.range + news).max(delay - smallest);
         let waits = Duration::from_millis_f64(self.smoothed_ms.update(delay.as_millis_f64())).saturating_sub(smallest);
-        (waits > self.range.mul_f64(self.p.delta)).then_some(waits)
+        (waits > self.range.mul_f64(self.p.delta).max(TICK)).then_some(waits)
     }
 
     fn back_off(&mut self, flow: &mut Flow, queue: i64) {
@@ -105,7 +112,7 @@ impl TcpLp {
 impl CongestionControl for TcpLp {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         let sign = ack.one_way.and_then(|delay| self.measure(flow.now, delay));
-        let heeds = flow.ssthresh != Bytes::MAX && flow.phase.grows();
+        let heeds = self.has_lost && flow.phase.grows();
         if let Some(waits) = sign.filter(|_| heeds) {
             return self.back_off(flow, waits.as_nanos() as i64);
         }
@@ -115,6 +122,7 @@ impl CongestionControl for TcpLp {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, _: &Congestion) -> Reaction {
+        self.has_lost = true;
         Reaction::Reduce(flow.cwnd / 2)
     }
 

@@ -1,5 +1,4 @@
-//! Vegas-A: Vegas whose α and β move with what its own rate does, so that it finds a queue of a competitor's, or a longer
-//! path, worth standing in.
+//! Vegas-A: Vegas whose α and β move with its own rate, so that a competitor's queue, or a longer path, is worth standing in.
 //!
 //! ```text
 //! Δ = cwnd·(RTT − base) / RTT,   Th = cwnd / RTT of this round, Th' of the one before;      α ≥ α₀, β ≥ β₀
@@ -31,14 +30,13 @@ params::params! {
     }
 }
 
-/// State: Vegas', by how much α and β have risen, and the rate of the round before.
+/// State: Vegas', by how much α and β have risen, and the rate of the round before in packets per second.
 #[derive(Debug)]
 pub struct VegasA {
     vegas: Vegas,
     p: Params,
     risen: f64,
     delta: f64,
-    /// In packets per second.
     rate: f64,
 }
 

@@ -65,8 +65,11 @@ impl<P: Probe> World<P> {
                 cc::build(spec, f, rng).expect("the settings were checked with the first flow")
             }
         };
-        let sender = Endpoint::listen(accepting, &mut built(entity));
-        let receiver = Endpoint::connect(initiating, &mut built(entity | 1));
+        let mut sender = Endpoint::listen(accepting, &mut built(entity));
+        let mut receiver = Endpoint::connect(initiating, &mut built(entity | 1));
+        if receiver.is_established() {
+            sender.meet(&mut receiver);
+        }
         let cwnd = sender.flow().cwnd;
         let transport =
             Transport::Tcp(Tcp { sender, receiver, goal: u64::MAX, sent: 0, cwnd, timers: [(Instant::MAX, 0); 2] });

@@ -28,7 +28,7 @@ pub(super) fn ran_within(node: &Node, (from, to): (Instant, Instant)) -> bool {
         (Traffic::Bytes(_), Some(done)) => done.at <= from.as_secs_f64(),
         _ => false,
     };
-    node.start < to && node.spec.stop.is_none_or(|stop| stop > from) && !done
+    node.start < to && node.spec.stops(node.start).is_none_or(|stop| stop > from) && !done
 }
 
 /// Adds time to a mode's account.

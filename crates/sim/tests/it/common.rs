@@ -32,6 +32,7 @@ pub fn flow(name: &str, cc: &str, rtt_ms: f64) -> FlowSpec {
         stack: Stack::Linux,
         start: Instant::ZERO,
         stop: None,
+        lasts: None,
         route: vec![0],
         back: vec![1],
         edge: Duration::ZERO,

@@ -47,6 +47,16 @@ fn packets_of_connections_are_rows_of_their_flow() {
 }
 
 #[test]
+fn a_flows_own_link_has_no_rows() {
+    let mut s = dumbbell(10.0, 20.0, 40, "fifo", &["cubic"], 1);
+    s.flows[0].access = Some(units::Rate::from_mbps(12.0));
+    let (_, recorder) = watch(&s, Recorder::new(Keep { diftr: true, ..Keep::default() }));
+    let (_, table) = recorder.tables().pop().unwrap();
+    let link = numbers(&table, "link").unwrap();
+    assert!(!link.is_empty() && link.iter().all(|l| *l < 2.0));
+}
+
+#[test]
 fn rows_add_up_to_the_queue_they_describe() {
     for queue in ["fifo", "codel", "pie", "fq_codel", "fq_pie", "sfq_fifo", "dualpi2", "red", "choke"] {
         let (table, watched, alone) = recorded(queue);

@@ -44,6 +44,21 @@ fn an_idle_link_takes_one_transmission_and_one_propagation() {
 }
 
 #[test]
+fn a_rate_of_fractions_of_a_nanosecond_is_kept() {
+    // 64 bytes take 51.2 ns at 10 Gbit/s and 5.12 at 100, and calendars know whole ones.
+    for gbps in [1.0, 10.0, 100.0] {
+        let mut s = dumbbell(gbps * 2000.0, 0.04, 100_000, "fifo", &["newreno"], 1);
+        let rate = Rate::from_mbps(gbps * 1000.0);
+        s.flows[0].traffic = Traffic::Cbr { rate, size: Bytes::new(64), on: Duration::ZERO, off: Duration::ZERO };
+        s.run.duration = Duration::from_millis(1);
+        s.run.measure = (Instant::ZERO, Instant::from_millis(1));
+        let sent = common::run(&s).flows[0].sent as f64;
+        let due = gbps * 1e9 / 1000.0 / 8.0 / 64.0;
+        assert!((sent - due).abs() <= 1.0, "{sent} for {due}");
+    }
+}
+
+#[test]
 fn twice_the_rate_fills_the_buffer_and_loses_half() {
     let (r, _) = watch(&cbr(24.0, 10, 10));
     let l = &r.links[0];

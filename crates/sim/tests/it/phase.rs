@@ -4,9 +4,10 @@
 //! by about a packet time, because the two windows still travel as trains that overlap on one side only.
 
 use crate::common::{dumbbell, ms};
-use experiment::Vary;
+use experiment::{Traffic, Vary};
 use sim::{Options, Summary};
 use tcp::Stack;
+use units::{Bytes, Instant, Rate};
 
 fn run(s: &experiment::Scenario, repetition: u32) -> Summary {
     sim::run(s, (), Options { repetition, ..Options::default() }).unwrap().0
@@ -54,5 +55,23 @@ fn single_delay_gradient_flows_do_not_move() {
         println!("{cc}: utilisation and queue {plain:.3?} without vary, {varied:.3?} with");
         assert!((plain.0 - varied.0).abs() < 0.04, "{cc}: utilisation {plain:?} against {varied:?}");
         assert!((plain.1 - varied.1).abs() < 0.5, "{cc}: queue {plain:?} against {varied:?}");
+    }
+}
+
+#[test]
+fn a_flow_that_lasts_ends_as_much_later_as_it_starts() {
+    // Shorter than its RTT, so that a start that moved alone would come after the end.
+    for (lasts, stop) in [(Some(ms(50.0)), ms(50.0)), (None, ms(50.0))] {
+        let mut s = dumbbell(10.0, 200.0, 100, "fifo", &["newreno"], 2);
+        let (rate, size) = (Rate::from_mbps(1.0), Bytes::new(250));
+        s.flows[0].traffic = Traffic::Cbr { rate, size, on: ms(0.0), off: ms(0.0) };
+        (s.flows[0].lasts, s.flows[0].stop) = (lasts, Some(Instant::ZERO + stop));
+        s.run.vary = Vary::Start;
+        for repetition in 0..8 {
+            let sent = run(&s, repetition).flows[0].sent;
+            // One each 2 ms.
+            let due = if lasts.is_some() { 25..=25 } else { 1..=25 };
+            assert!(due.contains(&sent), "{sent} of repetition {repetition}, lasts {lasts:?}");
+        }
     }
 }

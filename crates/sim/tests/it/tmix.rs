@@ -58,6 +58,41 @@ fn an_exchange_takes_what_the_path_takes_and_waits_are_kept() {
 }
 
 #[test]
+fn without_a_delay_on_the_way_back_no_unit_is_written_twice() {
+    // What leaves a host is there at once, while its applications are still in the middle of a turn.
+    let mut s = scenario("tmix(scale=100, shuffle=false, small=0)", Some(TALK), 100.0, 70);
+    s.links[0].delay = ms(40.0);
+    s.links[1].delay = ms(0.0);
+    let summary = run(&s);
+    assert_eq!(summary.flows[0].connections.unwrap().closed, 1);
+    assert!((summary.flows[0].goodput_mbps * 70.0 / 8e-6 - 43_000.0).abs() < 1.0, "{}", summary.flows[0].goodput_mbps);
+}
+
+#[test]
+fn each_end_keeps_to_the_others_window_from_the_first_segment_on() {
+    // A client's and a server's window; the smaller one holds up whoever sends to it, with and without a handshake.
+    for (windows, sent, [client, server]) in [
+        ("65535 1460", "I 0 0 50000\nA 0 0 100\n", [50_000, 100]),
+        ("6432 65535", "I 0 0 100\nA 0 0 200000\n", [100, 200_000]),
+    ] {
+        let text = format!("S 0 1 0 0\nw {windows}\n{sent}");
+        let lasted = [Stack::Linux, Stack::Ns2].map(|stack| {
+            let mut s = scenario("tmix(scale=100, shuffle=false, small=0)", Some(&text), 100.0, 20);
+            s.flows[0].stack = stack;
+            let summary = run(&s);
+            let c = summary.flows[0].connections.unwrap();
+            assert_eq!(c.closed, 1, "{windows}, {stack:?}");
+            c.duration_ms.unwrap().mean
+        });
+        // Four segments of 1448 bytes fit 6432, one fits 1460; a round trip of 40 ms for each window.
+        let rounds = if client > server { 50_000.0 / 1460.0 } else { 200_000.0 / 6432.0 };
+        for took in lasted {
+            assert!(took > rounds * 40.0 * 0.95, "{windows}: {took} ms for {rounds} windows");
+        }
+    }
+}
+
+#[test]
 fn both_sides_of_a_concurrent_connection_send_at_once() {
     let text = "C 0 2 3 0 0\nI 0 0 1000\nA 500000 0 2000\nI 1000000 0 1000\nA 100000 0 5000\nA 100000 0 700\n";
     let summary = run(&scenario("tmix(scale=100, shuffle=false)", Some(text), 10.0, 10));

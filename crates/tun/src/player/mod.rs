@@ -180,7 +180,7 @@ impl Player {
                 let (_, source) = &mut self.sources[s];
                 let Some(&(start, number, mss)) = source.order.get(source.next) else { break };
                 let at = source.begins + start;
-                if source.spec.stop.is_some_and(|stop| at >= stop) {
+                if source.spec.stops(source.begins).is_some_and(|stop| at >= stop) {
                     break;
                 }
                 if at > now {

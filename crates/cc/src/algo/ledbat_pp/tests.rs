@@ -58,6 +58,17 @@ fn it_steps_aside_two_round_trips_after_slow_start_and_then_nine_times_as_rarely
 }
 
 #[test]
+fn a_slowdown_that_is_due_in_slow_start_keeps_what_that_returns_to() {
+    // After an idle time: ten packets, and seventy before it.
+    let mut f = flow(10, 60);
+    f.ssthresh = packets(70);
+    let mut cc = ledbat_pp(&mut f);
+    (cc.stage, f.now) = (Stage::Avoidance { until: Instant::ZERO }, Instant::from_millis(1000));
+    cc.on_ack(&mut f, &ack(1, 60));
+    assert_eq!((f.cwnd, f.ssthresh), (packets(2), packets(70)));
+}
+
+#[test]
 fn the_base_is_forgotten_with_its_tenth_minute() {
     let mut cc = ledbat_pp(&mut flow(10, 100));
     cc.measure(Instant::ZERO, ms(100));

@@ -3,7 +3,7 @@ use crate::Signal;
 use crate::testing::{ack, congestion, flow, ms, packets};
 use units::Rng;
 
-/// A flow of 20 packets over 40 ms that saw one-way delays of 10 and 110 ms.
+/// A flow of 20 packets over 40 ms that saw one-way delays of 10 and 110 ms, and a loss.
 fn settled() -> (TcpLp, Flow) {
     let mut f = flow(20, 40);
     (f.ssthresh, f.floor) = (packets(2), packets(1));
@@ -12,6 +12,7 @@ fn settled() -> (TcpLp, Flow) {
     for delay in [110, 10] {
         cc.measure(f.now, ms(delay));
     }
+    cc.has_lost = true;
     (cc, f)
 }
 
@@ -70,10 +71,33 @@ fn a_clock_that_runs_fast_leaves_the_range_as_it_is() {
 }
 
 #[test]
-fn a_loss_halves_and_signs_count_after_slow_start_only() {
+fn a_loss_halves_and_signs_count_from_the_first_one_on() {
+    // A slow start of another kind has set a threshold, and what the buffer holds is not known.
     let (mut cc, mut f) = settled();
+    cc.has_lost = false;
+    assert_eq!(hear(&mut cc, &mut f, 1000, 30), 20);
     let c = congestion(Signal::Loss, &f);
     assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(10)));
-    f.ssthresh = Bytes::MAX;
-    assert_eq!(hear(&mut cc, &mut f, 1000, 30), 20);
+    assert_eq!(hear(&mut cc, &mut f, 1001, 30), 10);
+}
+
+#[test]
+fn what_is_below_a_tick_is_no_sign() {
+    // Behind two milliseconds of buffer δ is 0.3 ms, and the phase of the clocks makes half a tick of any delay.
+    let mut f = flow(20, 40);
+    let p = Params { gain: 1.0, ..Params::default() };
+    let mut cc = TcpLp::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    for (us, sign) in [(10_000, false), (12_000, true), (10_500, false), (11_000, false), (11_500, true)] {
+        assert_eq!(cc.measure(f.now, Duration::from_micros(us)).is_some(), sign, "{us}");
+    }
+}
+
+#[test]
+fn the_smallest_delay_may_be_forgotten() {
+    let mut f = flow(20, 40);
+    let mut cc = TcpLp::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    for minute in 0..12u64 {
+        cc.measure(Instant::from_millis(60_000 * minute), ms(if minute == 0 { 10 } else { 20 }));
+    }
+    assert_eq!((cc.smallest.get(), cc.range), (Some(ms(20)), ms(10)));
 }
