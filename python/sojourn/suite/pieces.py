@@ -216,7 +216,8 @@ class Scenario:
     keeps: Callable[[Case], bool] = field(default=lambda case: True)
     #: So many of the measures have room at the terminal.
     brief: int = 5
-    #: Recorded besides the summary, in ms per step; the page draws it.
+    #: Recorded besides the summary, in ms per step, whatever step is asked for, since measures are made of it; the page
+    #: draws it.
     series_ms: float | None = None
 
 
