@@ -293,31 +293,6 @@ def test_the_survey_measures_all_and_ranks_what_is_more_than_memory(tmp_path: Pa
     assert "alone on the large path" not in text, "what was not run has no picture"
 
 
-def test_measures_that_are_made_of_series_keep_to_their_step(tmp_path: Path) -> None:
-    def figures(name: str, series_ms: float | None, told: list[str]) -> tuple[Any, float | None]:
-        answer = run(
-            find("survey"),
-            scenarios=["alone-small", "reverse"],
-            cc=["cubic"],
-            changes={"run.duration": "12 s", "run.measure": '["4 s", "12 s"]'},
-            quick=True,
-            series_ms=series_ms,
-            out=tmp_path / name,
-            told=told.append,
-        )
-        alone, reverse = answer.scenarios
-        return [row.figures for row in alone.rows], reverse.result.outcomes[0].record.series_ms
-
-    told: list[str] = []
-    own, without = figures("own", None, told)
-    same, _ = figures("same", 100.0, told)
-    assert told == [] and without is None
-    coarse, step = figures("coarse", 15000.0, told)
-    assert own == same == coarse
-    assert step == 15000.0, "what has no step of its own"
-    assert told == ["note: --series: alone-small keeps to steps of 100 ms, which measures are made of"]
-
-
 def test_a_row_of_the_survey_is_of_its_own_settings_beside_a_variant(tmp_path: Path) -> None:
     specs = ["vegas", "vegas(alpha=30, beta=60)"]
     answer = run(

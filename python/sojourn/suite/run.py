@@ -302,12 +302,15 @@ def _rows(scenario: Scenario, result: Result, added: set[str]) -> list[Row]:
         outcomes = result.of(case)
         if not outcomes:
             continue
-        figures = {m.name: m.scale * _mean([_of(outcome, m) for outcome in outcomes]) for m in scenario.measures}
+        values = {m.name: [_of(outcome, m) for outcome in outcomes] for m in scenario.measures}
+        figures = {m.name: m.scale * _mean(values[m.name]) for m in scenario.measures}
+        counts = {name: len(_given(each)) for name, each in values.items()}
+        fewer = {name: n for name, n in counts.items() if 0 < n < len(outcomes)}
         others = {k: v for k, v in case.values.items() if k not in (scenario.cc, scenario.aqm)}
         cc, aqm = (case.values.get(key, "") if key else "" for key in (scenario.cc, scenario.aqm))
         x, setting = (axis.of(case), axis.setting(case)) if (axis := scenario.axis) else (None, "")
         asked = frozenset(what for what, spec in (("cc", cc), ("aqm", aqm)) if spec in added)
-        rows.append(Row(scenario.name, cc, aqm, x, others, figures, len(outcomes), setting, asked))
+        rows.append(Row(scenario.name, cc, aqm, x, others, figures, len(outcomes), setting, asked, fewer))
     return rows
 
 
@@ -330,8 +333,12 @@ def figure(summary: Mapping[str, Any], measure: Measure) -> float:
 
 
 def _mean(values: Sequence[float]) -> float:
-    given = [value for value in values if not math.isnan(value)]
+    given = _given(values)
     return sum(given) / len(given) if given else math.nan
+
+
+def _given(values: Sequence[float]) -> list[float]:
+    return [value for value in values if not math.isnan(value)]
 
 
 def setting(case: Case, what: str, name: str) -> float | None:
