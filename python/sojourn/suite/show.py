@@ -122,7 +122,7 @@ def page(answer: Answer, out: Path) -> Path:
         overview = answer.suite.overview(answer)
         pieces += [overview.table, *overview.pieces]
     pieces += [_scenario(ran) for ran in answer.scenarios]
-    if answer.refused:
+    if answer.refused or answer.suspect:
         pieces.append(_refused(answer))
     pieces.append(_provenance(answer))
     runs = sum(len(ran.result.outcomes) for ran in answer.scenarios)
