@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import markdown
 
 from sojourn._engine import version
 from sojourn.stats import number
+from sojourn.suite.pieces import BRACKETS
 from sojourn.suite.survey_table import COLUMNS
 
 PAGE = Path(__file__).parent / "survey.md"
@@ -28,12 +30,20 @@ def section(answer: dict[str, object]) -> str:
     heads = [f"{column.title}{', ' + column.unit if column.unit else ''}" for column in shown]
     lines = []
     for row in rows:
-        cells = ["–" if row[c.title] is None else number(row[c.title]) for c in shown]
+        cells = [text(row, column.title) for column in shown]
         lines.append([f"`{row['congestion control']}`", row["family"], row["evidence"], *cells])
     kind = "the whole" if answer["length"] == "full" else f"`--{answer['length']}`"
-    return f"Of {kind} suite, model {version().model}:\n\n" + markdown.table(
-        ["", "family", "evidence", *heads], lines, "lllr"
-    )
+    made = markdown.table(["", "family", "evidence", *heads], lines, "lllr")
+    lacking = any(column.title in row["fewer"] for row in rows for column in shown)
+    return "\n\n".join([f"Of {kind} suite, model {version().model}:", made, *([BRACKETS] if lacking else [])])
+
+
+def text(row: dict[str, Any], title: str) -> str:
+    """A figure, with the number of its runs in brackets where not all have it."""
+    value = row[title]
+    if value is None:
+        return "–"
+    return f"{number(value)} ({row['fewer'][title]})" if title in row["fewer"] else number(value)
 
 
 def main() -> None:

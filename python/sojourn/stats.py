@@ -232,6 +232,15 @@ def seeded(seeds: Iterable[int]) -> str:
     return f"seeds {', '.join(map(str, some[:8]))}{' …' if len(some) > 8 else ''}"
 
 
+def bracketed(text: str, n: int, of: int) -> str:
+    """A mean's text, with the number of its values behind it where they are fewer than there could be.
+
+    >>> bracketed("1.70", 2, 3), bracketed("1.70", 3, 3), bracketed("–", 0, 3)
+    ('1.70 (2)', '1.70', '–')
+    """
+    return f"{text} ({n})" if 0 < n < of else text
+
+
 def number(value: float) -> str:
     """Print a figure with three significant digits.
 

@@ -11,7 +11,7 @@ from . import fitting
 from ._types import NO_CC, Case
 from .figures import bounds, figure
 from .remarks import remarks
-from .stats import Interval, counted, mean_interval, seeded
+from .stats import Interval, bracketed, counted, mean_interval, seeded
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -38,7 +38,7 @@ class Column:
         """
         whole = self.count and cell.exact and cell.mean.is_integer()
         text = f"{cell.mean:.0f}" if whole else cell.within(*bounds(self.metric))
-        return f"{text} ({cell.n})" if 0 < cell.n < of else text
+        return bracketed(text, cell.n, of)
 
 
 GROUP = (

@@ -37,6 +37,19 @@ def test_longer_runs_tell_only_what_they_judge_otherwise(monkeypatch: pytest.Mon
     assert statements.otherwise(answer("few", a=True, b=False, c=None), quick).endswith("1 of 3 hold, the same.")
 
 
+def test_the_survey_tells_figures_that_not_all_runs_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    survey = importlib.import_module("survey")
+    column = "five: δ-fair convergence"
+
+    def made(**fewer: int) -> str:
+        row = {"congestion control": "bbr", "family": "model", "evidence": "", column: 1.7}
+        return str(survey.section({"overview": [{**row, "fewer": fewer}], "length": "full"}))
+
+    assert "| 1.70 (2) |\n\nIn brackets behind a mean: of how many" in made(**{column: 2})
+    assert made().endswith("| 1.70 |")
+
+
 def anchors(page: Path) -> set[str]:
     """Names of its headings as they are linked to."""
     heads = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)

@@ -48,6 +48,24 @@ def test_spp_draws_the_pairs_it_found(captured, tmp_path):
     assert picture.startswith("<?xml") and all(trip.name.split(" > ")[0] in picture for trip in trips)
 
 
+@pytest.mark.parametrize("more", [0, 1, 3])
+def test_spp_names_as_many_connections_as_have_a_colour(more, tmp_path, monkeypatch):
+    from sojourn.packet_pairs import Trip
+    from sojourn.plot import pairs, style
+
+    figures = []
+    monkeypatch.setattr(style, "save", lambda fig, *_: figures.append(fig))
+    few = np.arange(3)
+    named = len(style.PALETTE)
+    pairs.draw([Trip(f"tcp {k}", few, few, few) for k in range(named + more)], tmp_path / "spp.svg")
+    (ax, spread) = figures[0].axes
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == [*(f"tcp {k}" for k in range(named)), *([f"and {more} more"] if more else [])]
+    for drawn in (ax, spread):
+        colours = [line.get_color() for line in drawn.lines]
+        assert colours == [*style.PALETTE, *[style.FAINT] * more]
+
+
 def test_spp_is_the_rtt_that_the_sender_measured(captured):
     """Where the receiver answered at once, a pair is the RTT of the ACK that came back at that moment."""
     pairs = sj.spp(f"{captured}#sender", f"{captured}#receiver")

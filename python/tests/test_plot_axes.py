@@ -14,6 +14,7 @@ from matplotlib.text import Text
 
 import sojourn as sj
 from sojourn import plot
+from sojourn.errors import SpecError
 from sojourn.plot import data, style, ticks
 from sojourn.plot.links import words
 from sojourn.result import Result
@@ -100,6 +101,38 @@ def test_ticks_of_logarithmic_axes_can_be_read(rtts: Result, kind: str, options:
     assert not any("e" in word for word in said)
     assert kind != "scatter" or "1024" in said
     assert min(map(float, said)) >= 0.01, "less is no delay to speak of"
+
+
+@pytest.mark.parametrize("kind", ["cdf", "box"])
+def test_delays_without_a_place_on_a_logarithmic_axis_are_refused(kind: str) -> None:
+    call = sj.run("1Gbit/s 20ms 100p fifo: voip", set={"run.duration": "2 s"})
+    left, right = drawn(kind, call).axes[0].get_xlim()
+    assert left < right
+    with pytest.raises(SpecError, match=r"log=true: Queue delay, ms, is hardly ever above 0\.01, which has no place"):
+        drawn(kind, call, log=True)
+
+
+def test_a_logarithmic_axis_ends_behind_its_beginning(rtts: Result) -> None:
+    with pytest.raises(SpecError, match=r"limit=0\.01: the axis of delays ends above 0\.01 ms; give a larger one, or"):
+        drawn("cdf", rtts, log=True, limit=0.01)
+    assert drawn("cdf", rtts, limit=0.01).axes[0].get_xlim() == (0.0, 0.01)
+    for limit in (0.02, 0.5, 1e4):
+        left, right = drawn("cdf", rtts, log=True, limit=limit).axes[0].get_xlim()
+        assert 0.01 <= left < right == limit
+
+
+def test_a_case_without_a_packet_is_named() -> None:
+    late = {"flow.newreno.start": "1 s", "run.duration": "2 s", "run.measure": '["0 s", "0.5 s"]'}
+    nothing = sj.run("8Mbit/s 40ms fifo: newreno", set=late)
+    some = sj.run("8Mbit/s 40ms fifo: newreno", set={"run.duration": "2 s"})
+    ax = drawn("cdf", [some, nothing], ["some", "none"]).axes[0]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["some", "none (no packets)"]
+    ax = drawn("cdf", [some, nothing], ["some", "none"], of="rtt").axes[0]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["some", "none (no samples)"]
+    ax = drawn("box", [some, nothing], ["some", "none"]).axes[0]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["some", "none"]
+    assert "1 of 2 cases without a value" in " ".join(ax.get_xlabel().split())
+    assert "without" not in drawn("box", [some, some], ["a", "b"]).axes[0].get_xlabel()
 
 
 def test_a_tail_has_a_tick_for_every_decade(rtts: Result) -> None:

@@ -134,6 +134,8 @@ def test_throughput_is_a_mean_over_more_than_single_packets() -> None:
     fast = sj.run("10Mbit/s 80ms 1BDP fifo: cubic", set={"run.duration": "5 s"}, series="10ms")
     assert drawn(fast).axes[0].get_ylabel() == "Throughput\nMbit/s, mean\nover 0.08 s"
     assert drawn(fast, smooth=0.5).axes[0].get_ylabel().endswith("over 0.5 s")
+    long = sj.run("100kbit/s 80ms 9p fifo: cubic", set={"run.duration": "260 s"}, series="1s")
+    assert drawn(long, smooth=125).axes[0].get_ylabel().endswith("over 125 s")
     coarse = sj.run("10Mbit/s 10ms 1BDP fifo: cubic", set={"run.duration": "5 s"}, series="100ms")
     assert drawn(coarse).axes[0].get_ylabel().endswith("over 0.1 s"), "the series' own steps"
 

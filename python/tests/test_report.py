@@ -147,10 +147,15 @@ def test_an_svg_is_cleaned() -> None:
 
 
 def test_cells_sort_by_number_and_missing_ones_are_empty() -> None:
-    rows = [["a", 10.0, None], ["b", 9.5, math.nan], ["c", report.Cell("9 ± 1", 9.0), 2]]
-    page = report.render(report.Page("t", [report.Table(["name", report.Column("x", "ms"), "y"], rows)]))
+    rows = [
+        ["a", 10.0, None, 5],
+        ["b", 9.5, math.nan, report.Cell("–")],
+        ["c", report.Cell("9 ± 1", 9.0), 2, report.Cell("4/5", 4.0)],
+    ]
+    page = report.render(report.Page("t", [report.Table(["name", report.Column("x", "ms"), "y", "z"], rows)]))
     assert re.findall(r'<td class="n" data-sort="([^"]*)">([^<]*)', page) == [
-        ("10.0", "10.0"), ("", "–"), ("9.5", "9.50"), ("", "–"), ("9.0", "9 ± 1"), ("2", "2"),
+        ("10.0", "10.0"), ("", "–"), ("5", "5"), ("9.5", "9.50"), ("", "–"), ("", "–"),
+        ("9.0", "9 ± 1"), ("2", "2"), ("4.0", "4/5"),
     ]  # fmt: skip
     with pytest.raises(ValueError, match="has 1 cells for 2 columns"):
         report.render(report.Page("t", [report.Table(["a", "b"], [[1]])]))

@@ -131,6 +131,16 @@ def test_what_a_run_of_ours_would_score_is_told_where_chance_is_in_the_table(res
     assert "1 of the 3 printed as numbers; for comparison: one of our own" in text(reproduce.table(ranges))
 
 
+def test_own_runs_sort_by_their_number_beside_tables_without(result: Any, tmp_path: Path) -> None:
+    (comparison,) = reproduce.compare(result)
+    assert comparison.own
+    tables = (comparison, replace(comparison, own=None))
+    page = reproduce.write_all([reproduce.Reproduced("a", "", tables)], tmp_path / "all.html", quick=False)
+    text = page.read_text("utf-8")
+    assert f'<td class="n" data-sort="{comparison.own.median}">{comparison.own.text}</td></tr>' in text
+    assert '<td class="n" data-sort="">–</td></tr>' in text
+
+
 def test_rows_name_the_cases(result: Any) -> None:
     (comparison,) = reproduce.compare(result)
     assert reproduce.labels(result, comparison) == NAMES

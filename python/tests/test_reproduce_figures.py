@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -67,6 +68,10 @@ def test_a_metric_that_no_result_has_is_told_with_its_place_and_fails(sojourn: A
     )
     assert (tmp_path / "out" / "figure-1.pdf").exists() and not (tmp_path / "out" / "figure-2.pdf").exists()
     assert (tmp_path / "out" / "report.html").exists() and len(load(tmp_path / "out")) == 4
+    as_json = sojourn("reproduce", file, "-o", "out3", "--json")
+    assert as_json.returncode == 1 and len(json.loads(as_json.stdout)["experiments"]) == 1
+    assert as_json.stderr == next(line for line in told.stderr.splitlines(keepends=True) if "figure-2.pdf" in line)
+    assert not list((tmp_path / "out3").glob("*.pdf")) and not (tmp_path / "out3" / "report.html").exists()
     # What was altered may have no such figure any more.
     altered = sojourn("reproduce", file, "-o", "out2", "--set", "run.repeat=1")
     assert altered.returncode == 0 and "no figure-2.pdf" in altered.stderr

@@ -20,7 +20,7 @@ from sojourn.commas import entries
 from sojourn.errors import SpecError
 from sojourn.plot import style
 from sojourn.result import Outcome, Result
-from sojourn.suite import NAMES, Ran, Row, Rows, find, run, steady, verdict
+from sojourn.suite import NAMES, Answer, Ran, Row, Rows, find, run, steady, verdict
 from sojourn.suite.drawn import curves, dots, placed
 from sojourn.suite.labels import labels, settings_in_common
 from sojourn.suite.live import Refused, nothing
@@ -195,6 +195,12 @@ def test_a_cut_suite_runs_resumes_and_makes_its_page(tmp_path: Path) -> None:
     size = written[0].stat().st_size
     assert json.dumps(once()[1]) == json.dumps(first)
     assert written[0].stat().st_size == size, "finished runs were run again"
+
+
+def test_the_page_says_which_runs_are_in_doubt_where_all_were_run(tmp_path: Path) -> None:
+    answer = Answer(find("rfc7928"), "quick", (), (), on="linux", suspect=("ecn: the machine was busy",))
+    text = page(answer, tmp_path / "page.html").read_text("utf-8")
+    assert "What was not run, and what is in doubt" in text and "suspect: ecn: the machine was busy" in text
 
 
 @pytest.mark.parametrize("other", [{"quick": True}, {"cc": ["bbr"]}, {"aqm": ["codel"]}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -475,6 +476,40 @@ def test_a_statement_holds_as_far_as_it_says(name: str, holding: list[Row], fail
     for rows in failing:
         assert CHECKS[name](Rows(rows)).holds is False
     assert CHECKS[name](Rows([])).holds is None, "nothing was run"
+
+
+def _unmeasured(row: Row) -> Row:
+    return replace(row, figures=dict.fromkeys(row.figures, math.nan))
+
+
+@pytest.mark.parametrize(("name", "holding", "failing"), CASES)
+def test_a_statement_is_not_judged_without_one_of_its_scenarios(
+    name: str, holding: list[Row], failing: list[list[Row]]
+) -> None:
+    for rows in (holding, *failing):
+        for scenario in {row.scenario for row in rows}:
+            absent = [row for row in rows if row.scenario != scenario]
+            unmeasured = [_unmeasured(row) if row.scenario == scenario else row for row in rows]
+            assert CHECKS[name](Rows(absent)).holds is None, scenario
+            assert CHECKS[name](Rows(unmeasured)).holds is None, scenario
+
+
+def test_nothing_oscillates_over_two_intervals() -> None:
+    assert CHECKS["oscillating-pie"](Rows(updates(8.0, 10.1, 9.0)[:2])).holds is None
+
+
+def test_schedulers_are_compared_at_the_rtts_that_both_have() -> None:
+    worse = [_at(row, "160 ms") for row in rtts(0.1, 0.05)]
+    both = [*rtts(0.8, 0.9), *worse]
+    assert CHECKS["rtt-fairness"](Rows(both)).holds is False
+    without = [row for row in both if row.aqm != "codel" or row not in worse]
+    assert CHECKS["rtt-fairness"](Rows(without)).holds is True
+    unmeasured = [_unmeasured(row) if row in worse and row.aqm == "codel" else row for row in both]
+    assert CHECKS["rtt-fairness"](Rows(unmeasured)).holds is True
+
+
+def _at(row: Row, rtt: str) -> Row:
+    return replace(row, values={**row.values, "flow.far.rtt": rtt})
 
 
 def test_shorter_queues_are_asked_of_the_same_scenarios() -> None:

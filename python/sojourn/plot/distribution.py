@@ -49,23 +49,19 @@ def cdf(
     cases = _at(cases, of, link)
     drawn = [(case, _delays(case, of)) for case in cases]
     _someone(drawn, of)
+    called, what = axis_label(DELAYS[of] + (place(cases) if of == "queue" else ""), "ms"), HELD[of][1]
+    left, limit = _ends([h for _, h in drawn if h.total], called, log, tail, limit)
+    labels = [case.label if h.total else f"{case.label} (no {what})" for case, h in drawn]
     tall = 2.9 if size == "double" else 2.3
-    fig = style.figure(size, tall + style.room([case.label for case in cases], size, tall))
+    fig = style.figure(size, tall + style.room(labels, size, tall))
     ax = fig.add_subplot()
-    there = [h for _, h in drawn if h.total]
-    if limit is not None and limit <= 0:
-        raise SpecError(f"limit={limit:g}: the axis of delays ends above 0 ms")
-    if limit is None:
-        limit = 1.02 * max(h.high[-1] if tail else histogram.quantile(h, 0.999) for h in there)
-    left = max(LEAST_MS, min(histogram.quantile(h, 0.01) for h in there)) if log else 0.0
-    for (case, h), look in zip(drawn, hues.looks(cases), strict=True):
+    for (_, h), label, look in zip(drawn, labels, hues.looks(cases), strict=True):
         x, y = histogram.cdf(h)
-        if len(x) == 0:
-            continue
-        # The function is 0 before the smallest value and 1 after the largest: draw it so to the edges.
-        x = np.concatenate([[min(left, x[0])], x, [max(limit, x[-1])]])
-        y = np.concatenate([[0.0], y, [1.0]])
-        ax.plot(x, 1 - y if tail else y, color=look.colour, linestyle=look.dash, label=case.label)
+        if len(x):
+            # The function is 0 before the smallest value and 1 after the largest: draw it so to the edges.
+            x = np.concatenate([[min(left, x[0])], x, [max(limit, x[-1])]])
+            y = np.concatenate([[0.0], y, [1.0]])
+        ax.plot(x, 1 - y if tail else y, color=look.colour, linestyle=look.dash, label=label)
     if log:
         style.logarithmic(ax, "x")
     if tail:
@@ -75,14 +71,34 @@ def cdf(
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
     ax.set_xlim(left, limit)
-    ax.set_xlabel(axis_label(DELAYS[of] + (place(cases) if of == "queue" else ""), "ms"))
-    what = "packets" if of == "queue" else "samples"
+    ax.set_xlabel(called)
     many = runs(len(case.outcomes) for case in cases)
     pooled = f"\n({what} of {many})" if many else ""
     ax.set_ylabel(f"Fraction of {what} {'above' if tail else 'up to'} x{pooled}")
     style.legend(ax, size)
     style.heading(fig, title)
     return fig
+
+
+def _ends(there: Sequence[Histogram], called: str, log: bool, tail: bool, limit: float | None) -> tuple[float, float]:
+    """Where the axis of a distribution of delays begins and ends, in ms."""
+    if limit is not None and limit <= (LEAST_MS if log else 0.0):
+        cure = "; give a larger one, or leave log out" if log else ""
+        raise SpecError(f"limit={limit:g}: the axis of delays ends above {LEAST_MS if log else 0:g} ms{cure}")
+    end = limit or 1.02 * max(h.high[-1] if tail else histogram.quantile(h, 0.999) for h in there)
+    if not log:
+        return 0.0, end
+    if end <= LEAST_MS:
+        raise _no_place(called, LEAST_MS)
+    begin = max(LEAST_MS, min(histogram.quantile(h, 0.01) for h in there))
+    # A limit below all delays has a decade before it.
+    return (begin if begin < end else max(LEAST_MS, end / 10)), end
+
+
+def _no_place(called: str, least: float) -> SpecError:
+    return SpecError(
+        f"log=true: {called}, is hardly ever above {least:g}, which has no place on a logarithmic axis; leave log out"
+    )
 
 
 def box(
@@ -132,8 +148,8 @@ def box(
     ax.tick_params(axis="y", length=0)
     ends = [one["whishi"] for one in boxes if math.isfinite(one["whishi"])] + [float(v.max()) for v in few if len(v)]
     if log:
-        if max(ends) <= 0:
-            raise SpecError(f"log=true: {called} is zero everywhere, which has no place on a logarithmic axis")
+        if max(ends) <= (least := LEAST_MS if unit == "ms" else 0.0):
+            raise _no_place(called, least)
         style.logarithmic(ax, "x")
         if unit == "ms":
             ax.set_xlim(left=max(ax.get_xlim()[0], LEAST_MS))
@@ -169,7 +185,10 @@ def _of_delays(cases: Sequence[Shown], of: str) -> _Boxes:
     called = axis_label(DELAYS[of] + (place(cases) if of == "queue" else ""), "ms")
     many = runs(len(case.outcomes) for case in cases)
     pooled = f" of the {'packets' if of == 'queue' else 'samples'} of {many}" if many else ""
-    return _Boxes(boxes, [np.zeros(0)] * len(cases), called, "ms", _quartiles(pooled))
+    how = _quartiles(pooled)
+    if without := lacking((h.total > 0 for _, h in drawn), len(drawn), "case"):
+        how.append(without)
+    return _Boxes(boxes, [np.zeros(0)] * len(cases), called, "ms", how)
 
 
 def _of_figure(cases: Sequence[Shown], metric: str) -> _Boxes:

@@ -14,8 +14,8 @@ from . import style
 if TYPE_CHECKING:
     from ..packet_pairs import Trip
 
-#: Connections that a legend has room for; the others are drawn without a name.
-NAMED = 8
+#: Connections with a name: as many as there are colours. The others are drawn faint, behind them.
+NAMED = len(style.PALETTE)
 
 
 def draw(trips: Sequence[Trip], out: Path) -> Path:
@@ -26,11 +26,12 @@ def draw(trips: Sequence[Trip], out: Path) -> Path:
         fig = style.figure("double", 2.4)
         over, spread = fig.subplots(1, 2, sharey=True, width_ratios=(2.2, 1))
         for k, trip in enumerate(shown):
-            colour = style.PALETTE[k % len(style.PALETTE)]
+            named = k < NAMED
+            label = trip.name if named else f"and {len(shown) - NAMED} more" if k == NAMED else None
+            look = {"color": style.PALETTE[k] if named else style.FAINT, "zorder": 2 if named else 1}
             rtt = trip.rtt / 1e6
-            over.plot((trip.time - begin) / 1e9, rtt, ".", color=colour, markersize=1.5,
-                      label=trip.name if k < NAMED else None)  # fmt: skip
-            spread.plot(np.linspace(0, 1, len(rtt)), np.sort(rtt), color=colour)
+            over.plot((trip.time - begin) / 1e9, rtt, ".", markersize=1.5, label=label, **look)
+            spread.plot(np.linspace(0, 1, len(rtt)), np.sort(rtt), **look)
         over.set_xlabel("Time, s")
         over.set_ylabel("RTT, ms")
         spread.set_xlabel("Share of pairs")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import schedule
-from ..stats import counted
+from ..stats import counted, number
 from . import inner, rates, samples, style
 from .data import Shown, column, flow_label, kind_of, while_heard
 from .histogram import Floats
@@ -75,8 +75,10 @@ class View:
     @property
     def mean(self) -> str:
         """The same in words: a series with longer steps is drawn as it is."""
+        from .ticks import plain  # needs matplotlib, which is slow to load
+
         step = samples.step(self.series)
-        return f"mean\nover {self.width if self.width > 1.5 * step else step:.2g} s"
+        return f"mean\nover {plain(float(number(self.width if self.width > 1.5 * step else step)))} s"
 
     @property
     def whose(self) -> str:

@@ -117,6 +117,7 @@ def page_of(
     lead += "".join(f" {r.title}: {r.partial}." for r in results if r.partial)
     lead += "".join(f" Failed: {failure}." for r in results for failure in r.failures)
     heading = title or "; ".join(dict.fromkeys(r.title for r in results))
-    version = results[0].version
-    hashes = " ".join(dict.fromkeys(r.hash for r in results))
-    return Page(heading, pieces, lead, f"Made by sojourn {version.version}, model {version.model}, from spec {hashes}.")
+    makers = dict.fromkeys(f"sojourn {r.version.version}, model {r.version.model}" for r in results)
+    hashes = list(dict.fromkeys(r.hash for r in results))
+    specs = f"spec{'s' if len(hashes) > 1 else ''} {' '.join(hashes)}"
+    return Page(heading, pieces, lead, f"Made by {' and '.join(makers)}, from {specs}.")

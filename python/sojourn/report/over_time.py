@@ -32,21 +32,36 @@ WHOLE: Span = (None, None)
 
 
 def series(cases: Sequence[Shown], span: Span = WHOLE) -> list[Piece]:
-    """The first repetition of each case over time, for looking into; nothing when no series were recorded."""
-    pieces: list[Piece] = []
-    for case in cases[:CASES_OVER_TIME]:
-        one: Series | Missing | None
-        try:
-            one = over_time(case, case.outcomes[0].repetition, 6000 if len(cases) == 1 else 2500, span)
-        except SpecError as error:
-            one = no_picture(error)
-        if one is not None:
-            pieces.append(Section(case.label, [one]) if len(cases) > 1 else one)
+    """The first repetition of each case over time, for looking into.
+
+    Nothing when no series were recorded, unless a span was asked for: then words on that.
+    """
+    made = [(case.label, _over_time(case, 6000 if len(cases) == 1 else 2500, span)) for case in cases[:CASES_OVER_TIME]]
+    there = [(label, one) for label, one in made if one is not None]
+    if there and all(isinstance(one, Missing) and one == there[0][1] for _, one in there):
+        return [there[0][1]]
+    pieces: list[Piece] = [Section(label, [one]) if len(cases) > 1 else one for label, one in there]
     if pieces and len(cases) > CASES_OVER_TIME:
         pieces.append(
             f"The first {CASES_OVER_TIME} of {len(cases)} cases; `sojourn plot time DIR --with case=N` draws any."
         )
     return pieces
+
+
+def _over_time(case: Shown, points: int, span: Span) -> Series | Missing | None:
+    """The first run of a case, or why there is none."""
+    first = case.outcomes[0].repetition
+    try:
+        one = over_time(case, first, points, span)
+        if one is not None or span == WHOLE:
+            return one
+        recorded = not table(case, "flows", first).is_empty()
+    except SpecError as error:
+        return no_picture(error)
+    start, stop = span
+    when = f"from {start:g} s on" if stop is None else f"between {start or 0:g} and {stop:g} s"
+    finer = " of a finer step" if recorded else ""
+    return no_picture(f"no series was recorded {when}; run again with --series{finer}")
 
 
 def over_time(case: Shown, repetition: int, points: int = 6000, span: Span = WHOLE) -> Series | None:

@@ -137,8 +137,9 @@ def _table(table: Table, _: _Ids) -> str:
 
 
 def _numeric(values: Sequence[Value]) -> bool:
-    given = [v.sort if isinstance(v, Cell) else v for v in values if v is not None]
-    return bool(given) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in given)
+    keys = [v.sort if isinstance(v, Cell) else v for v in values]
+    given = [key for key in keys if key is not None]
+    return bool(given) and all(isinstance(key, int | float) and not isinstance(key, bool) for key in given)
 
 
 def _cell(value: Value, column: Column, right: bool) -> str:

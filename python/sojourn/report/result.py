@@ -89,7 +89,7 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
 def _swept(value: str | None, among: Sequence[str]) -> Cell:
     """A swept value, sorted by its number where it is one."""
     if value is None:
-        return Cell("–", "–")
+        return Cell("–")
     given = quantity(value)
     return Cell(written(value, among), given.amount if given else value)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
@@ -51,6 +52,15 @@ def drawn(result: Result, folder: Path, tell: Callable[[str], object] = say) -> 
             continue  # too little was run: the page says so
         except SojournError as error:
             tell(f"no {name}: {_engine.misdrawn(result.experiment, n - 1, str(error))}")
+
+
+def undrawn(result: Result) -> list[str]:
+    """What `drawn` tells, of figures that nobody wants to see."""
+    told: list[str] = []
+    with TemporaryDirectory() as folder:
+        for _ in drawn(result, Path(folder), told.append):
+            pass
+    return told
 
 
 def _subject(result: Result, kind: str, wanted: Mapping[str, str]) -> tuple[Result, dict[str, Any]]:

@@ -144,7 +144,7 @@ def write_all(
             mine = Score.of([table])
             share = None if mine.share is None else 100 * mine.share
             kind = "" if share is None else "ok" if mine.reached else "off"
-            own = report.Cell(table.own.text, table.own.median) if table.own else "–"
+            own = report.Cell(table.own.text, table.own.median) if table.own else report.Cell("–")
             percent = report.Cell("–" if share is None else f"{share:.0f}", share, kind)
             rows.append(
                 [report.Cell(one.name, one.name, link=link), table.title, mine.within, mine.judged, mine.outside,

@@ -14,7 +14,7 @@ from .._types import Experiment, Plan
 from ..errors import SojournError, SpecError
 from ..stats import counted
 from ..terminal import console, interrupted, print_json, say
-from . import files, page, words
+from . import figures, files, page, words
 from .cells import Score, compare, meets
 from .page import Reproduced
 
@@ -76,9 +76,12 @@ def run(
     made: list[Path] = []
     undrawn: list[str] = []
     first = done[0].result
-    if alone and page_each and first is not None and first.outcomes and first.path is not None and not as_json:
-        made += [*page.write_drawings(first, done[0].tables, first.path, undrawn.append)]
-        made.append(page.write_page(first, done[0].tables, first.path, set))
+    if alone and page_each and first is not None and first.outcomes:
+        if as_json:
+            undrawn += figures.undrawn(first)
+        elif first.path is not None:
+            made += [*page.write_drawings(first, done[0].tables, first.path, undrawn.append)]
+            made.append(page.write_page(first, done[0].tables, first.path, set))
     if html:
         made.append(page.write_all(done, html, quick, set))
     print(*made, sep="\n", end="\n" if made else "", file=sys.stderr if as_json else sys.stdout)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from .._types import Claim
 from ..result import Result
-from .pieces import Rows, Scenario, Statement, Suite, Verdict
+from .pieces import Overview, Rows, Scenario, Statement, Suite, Verdict
 
 if TYPE_CHECKING:
-    from ..report import Table
+    from ..report import Value
     from .live import Refused
 
 
@@ -73,7 +73,7 @@ class Answer:
             "suite": self.suite.name,
             "length": self.length,
             **({} if self.on == "sim" else self._live()),
-            **({"overview": _records(self.suite.overview(self).table)} if self.suite.overview else {}),
+            **({"overview": _records(self.suite.overview(self))} if self.suite.overview else {}),
             "scenarios": [
                 {
                     "name": ran.scenario.name,
@@ -85,6 +85,7 @@ class Answer:
                             "x": row.x,
                             "values": dict(row.values),
                             "n": row.n,
+                            "fewer": dict(row.fewer),
                             **{key: None if math.isnan(value) else value for key, value in row.figures.items()},
                         }
                         for row in ran.rows
@@ -108,11 +109,17 @@ class Answer:
         }
 
 
-def _records(table: Table) -> list[dict[str, Any]]:
+def _records(overview: Overview) -> list[dict[str, Any]]:
     """A table's rows under the names of its columns."""
+    table = overview.table
     heads = [head if isinstance(head, str) else head.name for head in table.columns]
-    return [dict(zip(heads, (_bare(value) for value in row), strict=True)) for row in table.rows]
+    return [
+        {**dict(zip(heads, map(_bare, row), strict=True)), "fewer": dict(fewer)}
+        for row, fewer in zip(table.rows, overview.fewer, strict=True)
+    ]
 
 
-def _bare(value: Any) -> Any:
-    return value.text if hasattr(value, "text") else value
+def _bare(value: Value) -> Any:
+    from ..report import Cell
+
+    return value.sort if isinstance(value, Cell) else value

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from ..plot.style import Look
 
+#: So many of a scenario's measures are drawn.
+DRAWN = 3
+
 
 def parts(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """Rows of equal further values (load, initial window), each part a drawing."""
@@ -51,7 +54,7 @@ def curves(ran: Ran, rows: Sequence[Row]) -> Figure:
 
     ccs = list(dict.fromkeys(row.cc for row in rows))
     called = lines(rows)
-    measures = ran.scenario.measures[:3]
+    measures = ran.scenario.measures[:DRAWN]
     fig = style.figure("double", 1.35 * len(measures) + 0.7)
     axes = fig.subplots(len(measures), len(ccs), sharex=True, sharey="row", squeeze=False)
     # A column is one control's: in a hue its lines would be other controls'.
@@ -99,7 +102,7 @@ def dots(ran: Ran, rows: Sequence[Row]) -> Figure:
     places = [" ".join(filter(None, pair)) for pair in zip(queues, rest, strict=True)]
     order = list(dict.fromkeys(places))
     ccs = list(dict.fromkeys(names))
-    measures = ran.scenario.measures[:3]
+    measures = ran.scenario.measures[:DRAWN]
     every = looks(list(ran.rows))
     seen = {name: every[row.cc] for name, row in zip(names, rows, strict=True)}
     # Equal points stand under each other, all of them nearer to their own line than to the next.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from .._types import Case
 from ..plot.style import name_of
+from ..stats import bracketed, number
 from ..sweep import spread
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ Changes = tuple[tuple[str, str], ...]
 
 #: On real packets runs are in real time: what `--quick` gives a scenario, and the longest run that it takes at all.
 QUICK_S = 180.0
+#: What a table says where figures have a number in brackets.
+BRACKETS = "In brackets behind a mean: of how many of its runs it is, where the others have no value."
 #: Seeds of a case that `close` names.
 SEEDS = 5
 
@@ -68,6 +71,8 @@ class Row:
     setting: str = ""
     #: Which of `cc` and `aqm` are not the file's own, but were asked for.
     added: frozenset[str] = frozenset()
+    #: Of how many of the runs a figure is, where the others have no value.
+    fewer: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
@@ -75,6 +80,14 @@ class Row:
         others = [one for one in settings_of(self.aqm) if one.partition("=")[0].strip() != self.setting]
         name = self.aqm.partition("(")[0].strip()
         return f"{name}({', '.join(others)})" if others else name
+
+    def given(self, figure: str) -> int:
+        """How many of the runs have a figure."""
+        return self.fewer.get(figure, 0 if math.isnan(self.figures[figure]) else self.n)
+
+    def text(self, figure: str) -> str:
+        """A figure as tables have it."""
+        return bracketed(number(self.figures[figure]), self.given(figure), self.n)
 
     @property
     def rest(self) -> str:
@@ -216,7 +229,8 @@ class Scenario:
     keeps: Callable[[Case], bool] = field(default=lambda case: True)
     #: So many of the measures have room at the terminal.
     brief: int = 5
-    #: Recorded besides the summary, in ms per step; the page draws it.
+    #: Recorded besides the summary, in ms per step, whatever step is asked for, since measures are made of it; the page
+    #: draws it.
     series_ms: float | None = None
 
 
@@ -226,6 +240,8 @@ class Overview:
 
     table: Table
     brief: Table
+    #: Of each row of the table, of how many runs its figures are, where others have no value: by column.
+    fewer: Sequence[Mapping[str, int]]
     pieces: Sequence[Piece] = ()
 
 

@@ -6,6 +6,7 @@ Section numbers are the RFC's; what it leaves open (rates, RTTs, numbers of flow
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from .._types import Case
 from ..plot.style import name_of
@@ -61,13 +62,18 @@ def _scenario(
 def _shorter(rows: Rows) -> Verdict:
     """Mean delay over what was run of each, managed against not."""
     names = ("codel", "pie", "fq_codel")
-    measured = [row for row in rows if not math.isnan(row.figures["delay"])]
-    places = [{_beside(row) for row in Rows(measured).where(aqm=name)} for name in ("fifo", *names)]
-    alike = Rows([row for row in measured if _beside(row) in set.intersection(*places)])
+    alike = _alike(rows, "delay", ("fifo", *names))
     fifo = alike("delay", aqm="fifo")
     managed = {name: alike("delay", aqm=name) for name in names}
     text = ", ".join(f"{name} {value:.1f} ms" for name, value in managed.items())
     return verdict(max(managed.values()) < 0.5 * fifo, f"fifo {fifo:.1f} ms, {text}", fifo, *managed.values())
+
+
+def _alike(rows: Rows, figure: str, names: Sequence[str]) -> Rows:
+    """The rows with this figure of what all of these queues have it of."""
+    measured = [row for row in rows if not math.isnan(row.figures[figure])]
+    places = [{_beside(row) for row in Rows(measured).where(aqm=name)} for name in names]
+    return Rows([row for row in measured if _beside(row) in set.intersection(*places)])
 
 
 def _beside(row: Row) -> tuple[str, str, str]:
@@ -92,10 +98,9 @@ def _lbe(rows: Rows) -> Verdict:
 
 
 def _rtt(rows: Rows) -> Verdict:
-    part = rows.where(scenario="rtt-fairness")
-    single, fair = (
-        min((row.figures["jain"] for row in part.where(aqm=name)), default=math.nan) for name in ("codel", "fq_codel")
-    )
+    names = ("codel", "fq_codel")
+    part = _alike(rows.where(scenario="rtt-fairness"), "jain", names)
+    single, fair = (min((row.figures["jain"] for row in part.where(aqm=name)), default=math.nan) for name in names)
     return verdict(fair > single, f"worst Jain {single:.2f} behind CoDel, {fair:.2f} behind FQ-CoDel", single, fair)
 
 

@@ -83,7 +83,8 @@ def run(
         executor: any PEP 3148 executor to use instead of threads.
         out: results folder; default `runs/suite/NAME`, or `NAME-linux`.
         fresh: do not go on from what is there.
-        series_ms: record series at this step; the suite's own is 300 ms. The page draws them.
+        series_ms: record series at this step, such as 300 ms. The page draws them. Scenarios whose measures are made of
+            series keep to their own step.
         on: `sim`, or `linux`: real packets, of what this machine carries.
         seen: called with how many runs are done and how many there are; after an interrupt, how many are kept.
         told: called with what is to be known before the runs begin.
@@ -98,7 +99,7 @@ def run(
                 f"--few changes nothing with {option}, which says itself what is run; leave one of them out"
             )
     chosen = _chosen(suite, scenarios)
-    notes = [*_without(suite, chosen, "--cc", cc), *_without(suite, chosen, "--aqm", aqm)]
+    notes = [*_without(suite, chosen, "--cc", cc), *_without(suite, chosen, "--aqm", aqm), *_steps(chosen, series_ms)]
     choice = Choice(
         cc=cc or (suite.ccs() if suite.ccs else ()),
         aqm=aqm,
@@ -207,6 +208,16 @@ def _without(suite: Suite, chosen: Sequence[Scenario], option: str, wanted: Sequ
     )
 
 
+def _steps(chosen: Sequence[Scenario], series_ms: float | None) -> Iterator[str]:
+    """Say which scenarios keep to their own step: of another their measures would be others, or none."""
+    own = {one.name: one.series_ms for one in chosen if one.series_ms is not None}
+    for step in sorted(set(own.values())):
+        if series_ms not in (None, step):
+            names = [name for name in own if own[name] == step]
+            keep = "keep" if len(names) > 1 else "keeps"
+            yield f"note: --series: {', '.join(names)} {keep} to steps of {step:g} ms, which measures are made of"
+
+
 def experiment(scenario: Scenario) -> Experiment:
     """The scenario's file: in `experiments/` here, or in the source tree this package is built from."""
     places = (Path("experiments") / scenario.file, ROOT / "experiments" / scenario.file)
@@ -243,7 +254,7 @@ def _sweep(scenario: Scenario, choice: Choice) -> tuple[Sweep, list[Refused], se
         where = choice.below / scenario.name / plan.hash[:16]
         return Store(where, base, plan, fresh=choice.fresh, on=choice.on, same_step=True)
 
-    return Sweep(base, runs, record=Record(choice.series_ms or scenario.series_ms), store=store), refused, added
+    return Sweep(base, runs, record=Record(scenario.series_ms or choice.series_ms), store=store), refused, added
 
 
 def times(scenario: Scenario, choice: Choice, case: Case) -> range:
@@ -291,12 +302,15 @@ def _rows(scenario: Scenario, result: Result, added: set[str]) -> list[Row]:
         outcomes = result.of(case)
         if not outcomes:
             continue
-        figures = {m.name: m.scale * _mean([_of(outcome, m) for outcome in outcomes]) for m in scenario.measures}
+        values = {m.name: [_of(outcome, m) for outcome in outcomes] for m in scenario.measures}
+        figures = {m.name: m.scale * _mean(values[m.name]) for m in scenario.measures}
+        counts = {name: len(_given(each)) for name, each in values.items()}
+        fewer = {name: n for name, n in counts.items() if 0 < n < len(outcomes)}
         others = {k: v for k, v in case.values.items() if k not in (scenario.cc, scenario.aqm)}
         cc, aqm = (case.values.get(key, "") if key else "" for key in (scenario.cc, scenario.aqm))
         x, setting = (axis.of(case), axis.setting(case)) if (axis := scenario.axis) else (None, "")
         asked = frozenset(what for what, spec in (("cc", cc), ("aqm", aqm)) if spec in added)
-        rows.append(Row(scenario.name, cc, aqm, x, others, figures, len(outcomes), setting, asked))
+        rows.append(Row(scenario.name, cc, aqm, x, others, figures, len(outcomes), setting, asked, fewer))
     return rows
 
 
@@ -319,8 +333,12 @@ def figure(summary: Mapping[str, Any], measure: Measure) -> float:
 
 
 def _mean(values: Sequence[float]) -> float:
-    given = [value for value in values if not math.isnan(value)]
+    given = _given(values)
     return sum(given) / len(given) if given else math.nan
+
+
+def _given(values: Sequence[float]) -> list[float]:
+    return [value for value in values if not math.isnan(value)]
 
 
 def setting(case: Case, what: str, name: str) -> float | None:

@@ -12,9 +12,9 @@ from .. import verdicts
 from ..fitting import Column, fitted
 from ..stats import counted, number
 from .answer import Answer, Ran
-from .drawn import curves, dots, looks, parts, placed
+from .drawn import DRAWN, curves, dots, looks, parts, placed
 from .labels import labels, settings_in_common, titled
-from .pieces import Row, Suite
+from .pieces import BRACKETS, Row, Suite
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,12 +67,14 @@ def _table(ran: Ran, console: Console) -> None:
     ]
     columns = [Column(name, words=True, key=True) for name, _ in named] + [Column(titled(m)) for m in measures]
     lines = [
-        [*(Text(texts[i]) for _, texts in named), *(Text(number(row.figures[m.name])) for m in measures)]
+        [*(Text(texts[i]) for _, texts in named), *(Text(row.text(m.name)) for m in measures)]
         for i, row in enumerate(rows[:MOST_ROWS])
     ]
     console.print(fitted(columns, lines, console.width, ran.scenario.name))
     if len(rows) > MOST_ROWS:
         console.print(f"… and {len(rows) - MOST_ROWS} more cases: on the page, or with --json", highlight=False)
+    if any(m.name in row.fewer for row in rows[:MOST_ROWS] for m in measures):
+        console.print(BRACKETS, markup=False, highlight=False, style="dim")
     if common := settings_in_common(rows, ran.asked):
         line = f"Settings that each has in all its rows: {', '.join(common)}"
         console.print(line, markup=False, highlight=False, style="dim")
@@ -81,16 +83,26 @@ def _table(ran: Ran, console: Console) -> None:
 def _overview(table: ReportTable, console: Console) -> None:
     from rich.text import Text
 
+    from ..report import Cell
+
     columns = []
     for i, head in enumerate(table.columns):
         name, unit = (head, "") if isinstance(head, str) else (head.name, head.unit)
-        words = not any(isinstance(row[i], float) for row in table.rows)
+        words = not any(isinstance(row[i], float | Cell) for row in table.rows)
         columns.append(Column(f"{name} {unit}".strip(), words=words, key=i == 0))
-    lines = [
-        [Text(number(v) if isinstance(v, float) else str(v if v is not None else "–")) for v in row]
-        for row in table.rows
-    ]
+    lines = [[Text(_said(value)) for value in row] for row in table.rows]
     console.print(fitted(columns, lines, console.width, table.caption))
+    # What is no bare figure has its number of runs behind it.
+    if any(isinstance(value, Cell) for row in table.rows for value in row):
+        console.print(BRACKETS, markup=False, highlight=False, style="dim")
+
+
+def _said(value: Value) -> str:
+    from ..report import Cell
+
+    if isinstance(value, Cell):
+        return value.text
+    return number(value) if isinstance(value, float) else str(value if value is not None else "–")
 
 
 def listing(suites: Sequence[Suite]) -> list[tuple[str, str, str]]:
@@ -110,7 +122,7 @@ def page(answer: Answer, out: Path) -> Path:
         overview = answer.suite.overview(answer)
         pieces += [overview.table, *overview.pieces]
     pieces += [_scenario(ran) for ran in answer.scenarios]
-    if answer.refused:
+    if answer.refused or answer.suspect:
         pieces.append(_refused(answer))
     pieces.append(_provenance(answer))
     runs = sum(len(ran.result.outcomes) for ran in answer.scenarios)
@@ -202,9 +214,9 @@ def _scenario(ran: Ran) -> Section:
     heads = [report.Column("congestion control"), report.Column("queue"), report.Column("case")]
     heads += [report.Column(m.title, m.unit) for m in ran.scenario.measures]
     body: list[list[Value]] = [
-        [row.cc, row.aqm, row.rest, *(_or_none(row.figures[m.name]) for m in ran.scenario.measures)] for row in rows
+        [row.cc, row.aqm, row.rest, *(_cell(row, m.name) for m in ran.scenario.measures)] for row in rows
     ]
-    pieces.append(report.Table(heads, body))
+    pieces.append(report.Table(heads, body, BRACKETS if any(row.fewer for row in rows) else ""))
     if drawn and any(outcome.record.series_ms for outcome in ran.result.outcomes):
         pieces.append(_over_time(ran))
     if ran.claims:
@@ -221,7 +233,9 @@ def _sample(ran: Ran, rows: Sequence[Row]) -> str:
     few, most = (end(row.n for row in rows) for end in (min, max))
     n = f"n = {most}" if few == most else f"n = {few} to {most}"
     word = "seed" if len({outcome.seed for outcome in ran.result.outcomes}) == 1 else "seeds"
-    what = "one run" if most == 1 else "the mean of its case's runs"
+    lacking = any(m.name in row.fewer for row in rows for m in ran.scenario.measures[:DRAWN])
+    mean = "the mean of those of its case's runs that have a value" if lacking else "the mean of its case's runs"
+    what = "one run" if most == 1 else mean
     return f"Each point is {what} ({n}, {word} {seeds(ran.result)})."
 
 
@@ -262,5 +276,10 @@ def _over_time(ran: Ran) -> Section:
     return report.Section("Over time", pieces, folded=True)
 
 
-def _or_none(x: float) -> float | None:
-    return None if math.isnan(x) else x
+def _cell(row: Row, figure: str) -> Value:
+    from ..report import Cell
+
+    value = row.figures[figure]
+    if figure in row.fewer:
+        return Cell(row.text(figure), value)
+    return None if math.isnan(value) else value

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._engine import table
 from ..plot.style import name_of
-from ..stats import number
-from .pieces import Overview, Rows
+from ..stats import bracketed, number
+from .pieces import BRACKETS, Overview, Rows
 
 if TYPE_CHECKING:
     from ..plot.data import Shown
@@ -21,6 +21,25 @@ if TYPE_CHECKING:
 MEMORY = "partly from memory"
 #: Places of a ranking that are shown.
 PLACES = 5
+
+
+class Measured(NamedTuple):
+    """A mean, of how many runs it is, and of how many it could be."""
+
+    mean: float
+    given: int
+    runs: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether every run has a value: a mean of those that have one flatters what has few."""
+        return self.given == self.runs
+
+    def cell(self) -> Value:
+        """As a table has it."""
+        from ..report import Cell
+
+        return self.mean if self.whole else Cell(bracketed(number(self.mean), self.given, self.runs), self.mean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +54,13 @@ class Column:
     better: int = 0
     brief: str = ""
 
-    def of(self, rows: Rows, cc: str) -> float | None:
+    def of(self, rows: Rows, cc: str) -> Measured | None:
         """The figure of one row's congestion control, or None where it has none."""
-        value = rows.exactly(cc).where(scenario=self.scenario, **self.where)(self.figure)
-        return None if math.isnan(value) else value
+        part = rows.exactly(cc).where(scenario=self.scenario, **self.where)
+        mean = part(self.figure)
+        if math.isnan(mean):
+            return None
+        return Measured(mean, sum(row.given(self.figure) for row in part), sum(row.n for row in part))
 
 
 def _buffer(bdp: int) -> dict[str, str]:
@@ -105,21 +127,26 @@ def overview(answer: Answer) -> Overview:
 
     heads: list[report.Column | str] = ["congestion control", "family", "reacts to", "evidence"]
     heads += [report.Column(one.title, one.unit) for one in columns]
-    body: list[list[Value]] = [[*_taxonomy(cc, known), *measured[cc], _paper(cc, known)] for cc in ccs]
+    cells = {cc: [one.cell() if one else None for one in measured[cc]] for cc in ccs}
+    body: list[list[Value]] = [[*_taxonomy(cc, known), *cells[cc], _paper(cc, known)] for cc in ccs]
+    fewer = [
+        {column.title: one.given for column, one in zip(columns, measured[cc], strict=True) if one and not one.whole}
+        for cc in ccs
+    ]
     caption = (
         "Every figure is a mean over repetitions; a dash is a figure that does not exist, such as a convergence that "
         "never comes."
-    )
+    ) + (f" {BRACKETS}" if any(fewer) else "")
     whole = report.Table([*heads, "paper"], body, caption)
 
     short = [i for i, one in enumerate(columns) if one.brief]
     brief = report.Table(
         ["cc", "family", *(columns[i].brief for i in short)],
-        [[cc, _taxonomy(cc, known)[1], *(measured[cc][i] for i in short)] for cc in ccs],
+        [[cc, _taxonomy(cc, known)[1], *(cells[cc][i] for i in short)] for cc in ccs],
         answer.suite.title,
     )
     pieces: list[Piece] = [_rankings(answer, columns, measured, known)]
-    return Overview(whole, brief, [*pieces, *_scatters(answer, known)])
+    return Overview(whole, brief, fewer, [*pieces, *_scatters(answer, known)])
 
 
 def _taxonomy(cc: str, known: Mapping[str, Mapping[str, object]]) -> list[str]:
@@ -140,7 +167,7 @@ def ranked(answer: Answer, ccs: Sequence[str], known: Mapping[str, Mapping[str, 
 def _rankings(
     answer: Answer,
     columns: Sequence[Column],
-    measured: Mapping[str, Sequence[float | None]],
+    measured: Mapping[str, Sequence[Measured | None]],
     known: Mapping[str, Mapping[str, object]],
 ) -> Section:
     from .. import report
@@ -150,7 +177,7 @@ def _rankings(
     for i, column in enumerate(columns):
         if not column.better:
             continue
-        values = [(cc, value) for cc in field if (value := measured[cc][i]) is not None]
+        values = [(cc, one.mean) for cc in field if (one := measured[cc][i]) and one.whole]
         best = sorted(values, key=lambda pair: -column.better * pair[1])[:PLACES]
         places = [f"{cc} {number(value)}" for cc, value in best]
         unit = f", {column.unit}" if column.unit else ""
@@ -159,6 +186,8 @@ def _rankings(
         )
     left = [cc for cc in measured if cc not in field]
     words = f"Not ranked, since their evidence is {MEMORY}: {', '.join(left)}." if left else "All are ranked."
+    if any(one and not one.whole for cc in field for one in measured[cc]):
+        words += " A figure that only some of its runs have has no place."
     heads = ["figure", "best is", *map(str, range(1, PLACES + 1))]
     return report.Section("Rankings", [words, report.Table(heads, body)])
 

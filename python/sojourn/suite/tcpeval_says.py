@@ -28,22 +28,23 @@ def _fair_queueing(rows: Rows) -> Verdict:
 
 def _predictor(rows: Rows) -> Verdict:
     part = rows.where(initial_window="3", x=100)
-    holds, texts, seen = True, [], [math.nan]
+    holds, texts = True, []
+    seen: list[float] = []
     for scenario, load in (("access-link", "1.1"), ("satellite", "0.85")):
         here = part.where(scenario=scenario, load=load)
         delays = {a: [here("delay", aqm=a, cc=cc) for cc in ("newreno", "cubic")] for a in ("codel_dt", "codel")}
         means = {aqm: sum(values) / len(values) for aqm, values in delays.items()}
-        seen = [*(x for x in seen if not math.isnan(x)), *means.values()]
+        seen += means.values()
         holds &= means["codel_dt"] >= means["codel"]
         texts.append(f"{scenario}: CoDel-DT {number(means['codel_dt'])} ms, CoDel {number(means['codel'])} ms")
     return verdict(holds, "; ".join(texts), *seen)
 
 
-def _updates(rows: Rows, scenario: str, cc: str) -> list[float]:
-    """PIE's delay at each of its update intervals; not a number where it has one alone."""
+def _updates(rows: Rows, scenario: str, cc: str, fewest: int = 2) -> list[float]:
+    """PIE's delay at each of its update intervals; not a number where they are fewer than can be compared."""
     part = rows.where(scenario=scenario, load="1.1", initial_window="3", aqm="pie", cc=cc)
     xs = part.xs()
-    return [part("delay", x=x) for x in xs] if len(xs) > 1 else [math.nan]
+    return [part("delay", x=x) for x in xs] if len(xs) >= fewest else [math.nan]
 
 
 def _steady_pie(rows: Rows) -> Verdict:
@@ -61,7 +62,7 @@ def _steady_pie(rows: Rows) -> Verdict:
 
 
 def _oscillating_pie(rows: Rows) -> Verdict:
-    delays = _updates(rows, "access-link", "cubic")
+    delays = _updates(rows, "access-link", "cubic", fewest=3)
     steps = [b - a for a, b in pairwise(delays)]
     turns = any(a * b < 0.0 for a, b in pairwise(steps))
     return verdict(turns and max(delays) > STEADY * min(delays), f"{_and(delays)} ms", *delays)
