@@ -12,8 +12,9 @@
 //! ```
 //! It is no TCP, but RFC 5348 allows a sender-based variant (section 7): the receiver reports what arrived, reliably, and the
 //! sender works out the loss events. That is what a host with SACK gives, so TFRC is an algorithm here: a pacing rate, with
-//! a window wide enough never to hold it back. A report is what ACKs brought in an RTT, or one ACK where they are rarer: rounds
-//! of sequence numbers would not do, of which none ends while holes are repaired slower than one in an RTT. What is lost is sent again, inside the rate: it has goodput like any other.
+//! a window wide enough never to hold it back. A report is what ACKs brought in an RTT, or one ACK where they are rarer;
+//! rounds of sequence numbers would not do, of which none ends while holes are repaired slower than one in an RTT. What is
+//! lost is sent again, inside the rate: it has goodput like any other.
 //!
 //! Source: RFC 5348; Floyd, Handley, Padhye and Widmer, Equation-based congestion control for unicast applications,
 //! SIGCOMM 2000; the equation is that of Padhye, Firoiu, Towsley and Kurose, SIGCOMM 1998, for an ACK per packet.
