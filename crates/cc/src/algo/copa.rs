@@ -7,15 +7,17 @@
 //! v: 1; doubled each round once three rounds went the same way; 1 again at a turn        pacing = 2·cwnd/RTT_standing
 //! slow start: doubles until the target is passed or something is lost
 //! competitive: the queue was not nearly empty (d_q < 0.1·(RTT_max − RTT_min), RTT_max over 4 RTTs) for 5 RTTs
-//!              1/δ += 1 a round without loss, halved on loss;  otherwise δ = 0.5
+//!              1/δ += 1 a round without loss, halved on loss, once an RTT;  otherwise δ = 0.5
+//! heavy loss:  more than 30 % of the packets of two RTTs, and of 20:  cwnd·0.7, in either mode
 //! ```
 //! Source: Arun and Balakrishnan, Copa, NSDI 2018. The authors' code takes δ = 1 and a smoothed RTT for the standing
-//! one, and doubles v by a majority of ACKs; mvfst has no competitive mode.
+//! one, and doubles v by a majority of ACKs; mvfst has no competitive mode. Heavy loss is of the authors' code (genericCC,
+//! `MarkovianCC::onACK` and `ReduceOnLoss`, of which the comment says 10 % in an RTT); the paper has no word of it.
 
 use crate::filter::{WindowedMax, WindowedMin};
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, Signal, StartRule,
-    causes, exits, modes,
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Lost, Reaction, Setup, Signal,
+    StartRule, causes, exits, modes,
 };
 use units::{Duration, Instant};
 
@@ -42,6 +44,12 @@ const NEARLY_EMPTY: f64 = 0.1;
 /// `FULL_RTTS` of them.
 const MAX_RTTS: u64 = 4;
 const FULL_RTTS: u64 = 5;
+/// Loss is heavy beyond this part of the packets of so many RTTs, of which there must be more than so many, and leaves this
+/// part of the window (`ReduceOnLoss::update`, `MarkovianCC::onACK`).
+const HEAVY: f64 = 0.3;
+const HEAVY_RTTS: u64 = 2;
+const HEAVY_PACKETS: f64 = 20.0;
+const HEAVY_LEAVES: f64 = 0.7;
 
 /// State: three filters of the RTT, the velocity, and the mode.
 #[derive(Debug)]
@@ -59,7 +67,20 @@ pub struct Copa {
     owed: f64,
     nearly_empty_at: Instant,
     competing: bool,
+    /// RTT_standing and d_q of the last sample: many an ACK of a repair brings none.
+    last: Option<(Duration, Duration)>,
+    /// Something was lost in this round, and when 1/δ was last halved.
     lost: bool,
+    halved_at: Option<Instant>,
+    heavy: HeavyLoss,
+}
+
+/// Packets that came and that were lost since then.
+#[derive(Debug)]
+struct HeavyLoss {
+    came: f64,
+    lost: f64,
+    since: Instant,
 }
 
 impl Algorithm for Copa {
@@ -74,8 +95,8 @@ impl Algorithm for Copa {
             "the window moves in whole packets: fractions are kept until they make one",
             "never faster than doubling in a round, however large v",
             "v is 1 again as soon as the target is passed, as in mvfst (`turn_at_once`); in the paper once a round",
-            "a loss in the default mode ends slow start and changes no window, as in the authors' code (`onDupACK`); a timeout \
-             halves it, there it ends slow start only",
+            "a loss ends slow start, which in the authors' code only the target does; a timeout halves the window, there it \
+             does nothing",
             "a mark halves the window, in any state; the authors' code does not know marks",
         ],
         start: StartRule::Fixed,
@@ -100,7 +121,10 @@ impl Algorithm for Copa {
             owed: 0.0,
             nearly_empty_at: setup.flow.now,
             competing: false,
+            last: None,
             lost: false,
+            halved_at: None,
+            heavy: HeavyLoss { came: 0.0, lost: 0.0, since: setup.flow.now },
         }
     }
 }
@@ -114,6 +138,19 @@ fn target(standing: Duration, queue: Duration, delta: f64) -> f64 {
 fn step(cwnd: f64, target: f64, velocity: f64, delta: f64, acked: f64) -> f64 {
     let step = (velocity / (delta * cwnd)).min(1.0) * acked;
     if cwnd <= target { step } else { -step }
+}
+
+impl HeavyLoss {
+    /// Is it? Judged every two RTTs.
+    fn judge(&mut self, flow: &Flow) -> bool {
+        let packets = self.came + self.lost;
+        if flow.now.since(self.since) <= flow.srtt * HEAVY_RTTS || packets <= HEAVY_PACKETS {
+            return false;
+        }
+        let heavy = self.lost > HEAVY * packets;
+        *self = HeavyLoss { came: 0.0, lost: 0.0, since: flow.now };
+        heavy
+    }
 }
 
 impl Copa {
@@ -154,6 +191,22 @@ impl Copa {
         self.lost = false;
     }
 
+    /// Where it competes a loss halves 1/δ, once an RTT: a repair that never ends is told as one episode.
+    fn lose(&mut self, flow: &Flow) {
+        self.lost = true;
+        if self.competing && self.halved_at.is_none_or(|at| flow.now.since(at) >= flow.srtt) {
+            self.delta = (self.delta * 2.0).min(self.p.delta);
+            self.halved_at = Some(flow.now);
+        }
+    }
+
+    fn answer_heavy_loss(&mut self, flow: &mut Flow) {
+        let before = flow.windows();
+        flow.cwnd = flow.cwnd.mul_f64(HEAVY_LEAVES).max(flow.floor).min(flow.cwnd);
+        flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+        flow.because(causes::LossBackoff { in_flight: flow.in_flight.get() as i64, ..Default::default() }, before);
+    }
+
     fn steer(&mut self, flow: &mut Flow, target: f64, acked: f64, queue: Duration) {
         let cwnd = flow.cwnd.packets(flow.mss);
         if cwnd <= target && !flow.cwnd_limited {
@@ -180,13 +233,20 @@ impl Copa {
 
 impl CongestionControl for Copa {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        let Some(rtt) = ack.rtt else { return };
-        let (standing, queue) = self.measure(flow, rtt);
-        self.choose_mode(flow, queue);
+        if let Some(rtt) = ack.rtt {
+            let (standing, queue) = self.measure(flow, rtt);
+            self.last = Some((standing, queue));
+            self.choose_mode(flow, queue);
+        }
+        self.heavy.came += ack.delivered.packets(flow.mss);
+        if self.heavy.judge(flow) {
+            self.answer_heavy_loss(flow);
+        }
+        let Some((standing, queue)) = self.last else { return };
         let target = target(standing, queue, self.delta);
         if flow.in_slow_start() {
             if flow.cwnd.packets(flow.mss) > target {
-                let (rtt, base_rtt) = (rtt.as_nanos() as i64, (standing - queue).as_nanos() as i64);
+                let (rtt, base_rtt) = (flow.rtt.as_nanos() as i64, (standing - queue).as_nanos() as i64);
                 flow.leave_slow_start(causes::SlowStartExit {
                     reason: exits::QUEUED,
                     rtt,
@@ -206,11 +266,13 @@ impl CongestionControl for Copa {
         flow.pacing = Some((flow.cwnd * 2 / standing).max(units::Rate::from_bps(1)));
     }
 
+    fn on_lost(&mut self, flow: &mut Flow, lost: &Lost) {
+        self.heavy.lost += lost.size.packets(flow.mss);
+        self.lose(flow);
+    }
+
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        self.lost = true;
-        if self.competing {
-            self.delta = (self.delta * 2.0).min(self.p.delta);
-        }
+        self.lose(flow);
         if congestion.signal != Signal::Loss {
             return Reaction::Reduce(flow.cwnd / 2);
         }

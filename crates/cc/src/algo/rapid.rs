@@ -7,7 +7,7 @@
 //! R += (l / τ)·(free − R),  l the length of the train in time, τ = 200 ms: on a free path e-fold in 93 ms at any rate
 //! loss:   R / 2, once a window
 //! ```
-//! The window only keeps a path that has gone silent from being flooded: it is twice what R has under way.
+//! The window only keeps a path that has gone silent from being flooded: it is twice what R has under way, and a train.
 //!
 //! Source: Konda and Kaur, RAPID: shrinking the congestion-control timescale, Infocom 2009, as section 2.4.4.4 of the HLDG
 //! thesis tells it; which rises of delay count is pathChirp's rule (Ribeiro et al., PAM 2003), with its F and L. Trains are
@@ -138,12 +138,10 @@ impl Rapid {
         self.rate = Rate::from_bps_f64(now + part * (goal - now)).max(least(flow));
     }
 
-    /// What the rate has under way, twice, and a train; earned as slow start earns it.
+    /// What the rate has under way, twice, and a train; earned as slow start earns it, and given back at once.
     fn open_window(&mut self, flow: &mut Flow, acked: Bytes) {
         let wanted = self.rate * flow.srtt * 2 + flow.mss * self.p.train as u64;
-        if flow.cwnd < wanted {
-            flow.cwnd = (flow.cwnd + acked).min(wanted);
-        }
+        flow.cwnd = (flow.cwnd + acked).min(wanted);
     }
 }
 

@@ -6,19 +6,22 @@
 //! once an RTT, X_recv the most delivered in two RTTs:   p > 0:  X = min(X_eq, 2·X_recv)
 //!                                                       p = 0:  X = min(2·X, 2·X_recv)     slow start, not below W_init/R
 //! in an RTT without enough to send what arrives bounds nothing: X_recv is the most so far (after a loss, 0.85 and half of it)
-//! first event:  the interval for which X_eq is X_recv/2;       no feedback for a timeout:  X / 2
+//! first event:  the interval for which X_eq is X_recv/2
+//! no feedback for a timeout, nor for 2·s/X:  X / 2, and with p > 0 X_recv is half of that (sections 4.3 and 4.4)
 //! each gap:     s·√R_now / (X·mean √R), so that a growing queue slows it at once (section 4.5)
 //! ```
 //! It is no TCP, but RFC 5348 allows a sender-based variant (section 7): the receiver reports what arrived, reliably, and the
 //! sender works out the loss events. That is what a host with SACK gives, so TFRC is an algorithm here: a pacing rate, with
-//! a window wide enough never to hold it back. What is lost is sent again, inside the rate: it has goodput like any other.
+//! a window wide enough never to hold it back. A report is what ACKs brought in an RTT, or one ACK where they are rarer;
+//! rounds of sequence numbers would not do, of which none ends while holes are repaired slower than one in an RTT. What is
+//! lost is sent again, inside the rate: it has goodput like any other.
 //!
 //! Source: RFC 5348; Floyd, Handley, Padhye and Widmer, Equation-based congestion control for unicast applications,
 //! SIGCOMM 2000; the equation is that of Padhye, Firoiu, Towsley and Kurose, SIGCOMM 1998, for an ACK per packet.
 
 use crate::filter::{Ewma, Intervals};
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Lost, Reaction, Round, Setup, Signal,
+    About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Lost, Reaction, Setup, Signal,
     StartRule, causes,
 };
 use units::{Bytes, Duration, Instant, Rate, math};
@@ -46,9 +49,16 @@ pub struct Tfrc {
     intervals: Intervals,
     /// When the first packet of the last loss event was sent.
     event_at: Option<Instant>,
-    /// Rates delivered in the last two rounds (X_recv_set of section 4.3).
+    /// Rates of the last two reports (X_recv_set of section 4.3).
     received: [f64; 2],
-    /// All that this round has delivered was sent while there was too little to send.
+    /// Delivered since the last report, and when that was.
+    arrived: Bytes,
+    reported: Instant,
+    /// The last ACK or halving: since then the timer for missing feedback runs.
+    heard: Instant,
+    /// When the newest segment heard of was sent.
+    sent: Instant,
+    /// All that has arrived since the last report was sent while there was too little to send.
     data_limited: bool,
     /// A loss event began since the last report.
     lost: bool,
@@ -66,7 +76,7 @@ impl Algorithm for Tfrc {
         evidence: Evidence::Equations,
         departures: &[
             "sender-based, over a host that acknowledges by SACK and sends again what was lost",
-            "the timer for missing feedback is the host's retransmission timer",
+            "the timer for missing feedback is the host's retransmission timer, which counts only after 2·s/X without an ACK",
             "no history discounting (section 5.5, optional)",
         ],
         // Whether there was enough to send, of every segment acknowledged.
@@ -77,7 +87,8 @@ impl Algorithm for Tfrc {
     };
     type Params = Params;
 
-    fn new(p: &Params, _: Setup<'_>) -> Self {
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let now = setup.flow.now;
         let (rtt, root, intervals) = (Ewma::new(GAIN), Ewma::new(GAIN), Intervals::default());
         Tfrc {
             damping: p.damping,
@@ -87,6 +98,10 @@ impl Algorithm for Tfrc {
             intervals,
             event_at: None,
             received: [0.0; 2],
+            arrived: Bytes::ZERO,
+            reported: now,
+            heard: now,
+            sent: now,
             data_limited: true,
             lost: false,
             initial: 0.0,
@@ -133,14 +148,16 @@ impl Tfrc {
         times * most
     }
 
-    /// Section 4.3: what a report once an RTT does.
-    fn report(&mut self, flow: &Flow, round: &Round) {
-        let length = round.end.since(round.start);
-        if length.is_zero() || round.delivered.is_zero() {
+    /// Section 4.3: what a report does, once an RTT.
+    fn report(&mut self, flow: &Flow) {
+        let length = flow.now.since(self.reported).as_secs_f64();
+        if length < self.rtt() || self.arrived.is_zero() {
             return;
         }
+        let arrives = core::mem::take(&mut self.arrived).as_f64() / length;
+        self.reported = flow.now;
         let (limited, lost) = (core::mem::replace(&mut self.data_limited, true), core::mem::take(&mut self.lost));
-        let limit = self.limit(round.delivered.as_f64() / length.as_secs_f64(), limited, lost);
+        let limit = self.limit(arrives, limited, lost);
         let s = flow.mss.as_f64();
         self.rate = if self.intervals.is_empty() {
             (2.0 * self.rate).min(limit).max(self.initial)
@@ -148,6 +165,21 @@ impl Tfrc {
             equation(s, self.rtt(), self.intervals.rate()).min(limit)
         }
         .max(Self::least(flow));
+    }
+
+    /// Section 4.4: the timer for missing feedback runs for 2·s/X at least, so that a pace of less than a packet in the host's
+    /// timeout is no silence.
+    fn halve(&mut self, flow: &Flow) {
+        let s = flow.mss.as_f64();
+        if flow.now.since(self.heard).as_secs_f64() < 2.0 * s / self.rate.max(Self::least(flow)) {
+            return;
+        }
+        self.heard = flow.now;
+        self.rate = (self.rate / 2.0).max(Self::least(flow));
+        if !self.intervals.is_empty() {
+            // Or the next report would take it back to what arrived before.
+            self.received = [self.rate / 2.0, 0.0];
+        }
     }
 
     /// A loss or mark of a packet sent then: an event, unless one began within the RTT before.
@@ -189,14 +221,15 @@ impl CongestionControl for Tfrc {
             if self.rate == 0.0 {
                 self.rate = flow.cwnd.as_f64() / self.rtt();
                 self.initial = self.rate;
+                self.reported = flow.now;
             }
         }
+        (self.heard, self.sent) = (flow.now, ack.sent_at);
+        self.arrived += ack.delivered;
         self.intervals.pass(ack.delivered.packets(flow.mss));
         self.data_limited &= ack.delivered.is_zero() || ack.rate.is_some_and(|sample| sample.app_limited);
-        if let Some(round) = &ack.round {
-            self.report(flow, round);
-        }
         if self.rate > 0.0 {
+            self.report(flow);
             self.pace(flow);
         }
     }
@@ -214,11 +247,11 @@ impl CongestionControl for Tfrc {
                 flow.because(causes::LossBackoff { lost: c.lost.get() as i64, ..Default::default() }, before)
             }
             Signal::Ecn => {
-                self.lose(flow, flow.now);
+                self.lose(flow, self.sent);
                 flow.because(causes::EcnBackoff::default(), before);
             }
             Signal::Timeout => {
-                self.rate = (self.rate / 2.0).max(Self::least(flow));
+                self.halve(flow);
                 flow.because(causes::Timeout { in_flight: flow.in_flight.get() as i64, ..Default::default() }, before);
             }
         }

@@ -38,6 +38,10 @@ pub trait SlowStart: Debug + Send {
     fn answer(&mut self, _flow: &mut Flow, _congestion: &Congestion, reaction: Reaction) -> Reaction {
         reaction
     }
+    /// The rate it sends at, whatever the algorithm paces by: stands until slow start is over.
+    fn pace(&self) -> Option<Rate> {
+        None
+    }
     /// An ACK ended slow start, whoever decided it.
     fn on_end(&mut self, _flow: &mut Flow) {}
     /// Congestion ended slow start, or idleness starts it anew.
@@ -195,6 +199,10 @@ impl CongestionControl for Composed {
             self.start.on_ack(flow, ack);
         }
         self.cc.on_ack(flow, ack);
+        if slow_start && is_below(flow) {
+            // An algorithm that paces has set its own.
+            flow.pacing = self.start.pace().or(flow.pacing);
+        }
         if slow_start && !is_below(flow) {
             self.start.on_end(flow);
             if flow.in_slow_start() {
@@ -375,6 +383,27 @@ mod tests {
         fn on_ack(&mut self, flow: &mut Flow, _: &Ack) {
             flow.growth.divisor = 0;
             flow.cwnd = flow.ssthresh;
+        }
+    }
+
+    #[test]
+    fn the_rate_of_a_train_stands_whatever_the_algorithm_paces_by() {
+        for name in ["newreno", "prague", "fast", "tcp_ap"] {
+            let mut f = flow(10, 100);
+            let spec = std::format!("{name}(slow_start=paced)").parse().unwrap();
+            let mut cc = find(name).unwrap().build(&spec, &mut f, units::Rng::new(1, 0, 0)).unwrap();
+            // Packets of 8000 bits, one in 1 ms, then the next train: nine tenths of 8 Mbit/s.
+            let mut last = None;
+            for n in 0..12 {
+                f.now = Instant::from_millis(500 + n);
+                cc.on_ack(&mut f, &if n == 10 { closing(1, 100) } else { ack(1, 100) });
+                last = f.pacing;
+            }
+            assert_eq!(last, Some(Rate::from_bps(7_200_000)), "{name}");
+            f.ssthresh = f.cwnd + f.mss;
+            cc.on_ack(&mut f, &ack(1, 100));
+            assert!(!f.in_slow_start());
+            assert_ne!(f.pacing, last, "{name}: only in slow start");
         }
     }
 

@@ -99,7 +99,8 @@ impl Paced {
             let before = flow.windows();
             flow.ssthresh = (rate * flow.min_rtt).max(flow.floor);
             flow.cwnd = flow.cwnd.min(flow.ssthresh);
-            flow.pacing = Some(rate.max(least));
+            self.asked = Some(rate.max(least));
+            flow.pacing = self.asked;
             flow.because(
                 causes::SlowStartExit {
                     reason: exits::TRAINS,
@@ -133,12 +134,19 @@ impl SlowStart for Paced {
         }
     }
 
+    fn pace(&self) -> Option<Rate> {
+        self.asked
+    }
+
     fn on_end(&mut self, flow: &mut Flow) {
-        flow.pacing = None;
+        // Not what the algorithm has set by now.
+        if self.asked.take() == flow.pacing {
+            flow.pacing = None;
+        }
     }
 
     fn on_reset(&mut self, flow: &mut Flow) {
-        flow.pacing = None;
+        (flow.pacing, self.asked) = (None, None);
         (self.first, self.bytes) = (None, Bytes::ZERO);
         self.found = Some(self.low);
     }

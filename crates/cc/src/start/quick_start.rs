@@ -84,6 +84,10 @@ impl SlowStart for QuickStart {
         }
     }
 
+    fn pace(&self) -> Option<Rate> {
+        self.pacing.then_some(self.granted)
+    }
+
     fn on_sent(&mut self, flow: &mut Flow, _: &Sent) {
         if self.pacing {
             self.sent_at = flow.now;

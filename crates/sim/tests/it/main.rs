@@ -3,6 +3,7 @@
 mod bpf;
 mod capacity;
 mod capture;
+mod collapse;
 mod common;
 mod controls;
 mod diftr;

@@ -70,3 +70,50 @@ fn a_loss_ends_slow_start_and_leaves_the_window_and_a_mark_halves_it() {
     let exit = f.drain_events().next().unwrap();
     assert_eq!(crate::testing::value(&exit, "reason"), exits::LOSS);
 }
+
+fn lose(cc: &mut Copa, f: &mut Flow, n: u64) {
+    let lost = Lost { size: f.mss, sent_at: f.now, tx_in_flight: f.cwnd, lost: f.mss, app_limited: false };
+    (0..n).for_each(|_| cc.on_lost(f, &lost));
+}
+
+#[test]
+fn more_than_three_in_ten_lost_over_two_rtts_and_twenty_packets_cost_three_tenths_of_the_window() {
+    for (came, lost, after, cwnd) in
+        [(14, 7, 120, 28), (14, 6, 120, 40), (13, 7, 120, 40), (70, 30, 120, 40), (14, 7, 100, 40)]
+    {
+        let mut f = flow(40, 50);
+        let mut cc = settled(&mut f);
+        lose(&mut cc, &mut f, lost);
+        f.now += ms(after);
+        // Without a sample there is no target to steer by yet.
+        cc.on_ack(&mut f, &Ack { rtt: None, ..ack(came, 0) });
+        assert_eq!(f.cwnd, packets(cwnd), "{came} {lost} {after}");
+    }
+}
+
+#[test]
+fn a_repair_without_end_halves_one_over_delta_once_an_rtt() {
+    let mut f = flow(40, 50);
+    let mut cc = settled(&mut f);
+    (cc.competing, cc.delta) = (true, 1.0 / 32.0);
+    let seen = [0, 20, 30, 60].map(|after| {
+        f.now += ms(after);
+        lose(&mut cc, &mut f, 1);
+        1.0 / cc.delta
+    });
+    assert_eq!(seen, [16.0, 16.0, 8.0, 4.0]);
+    cc.end_of_round(&f);
+    lose(&mut cc, &mut f, 1);
+    cc.end_of_round(&f);
+    assert_eq!(1.0 / cc.delta, 4.0, "no growth in a round with a loss");
+}
+
+#[test]
+fn an_ack_without_a_sample_steers_by_the_last_one() {
+    // A target of 2 · 60 / 10 packets, and 40 in the window: 40 packets acknowledged take 2 from it.
+    let mut f = flow(40, 50);
+    let mut cc = settled(&mut f);
+    cc.last = Some((ms(60), ms(10)));
+    cc.on_ack(&mut f, &Ack { rtt: None, ..ack(40, 0) });
+    assert_eq!(f.cwnd, packets(38));
+}

@@ -4,7 +4,8 @@
 //! ```text
 //! every 10 ms:   z = µ·R_in/R_out − R_in                  the others' rate; µ: the largest R_out seen, smoothed
 //! delay:         R = (1 − α)·R_in + α·(µ − z) + β·µ/RTT·(RTT_min + d − RTT)             d = RTT_min/4
-//! competitive:   CUBIC's window over the RTT
+//! competitive:   CUBIC's window over the RTT, cut once an RTT in which anything is lost
+//! window:        2·R·RTT with the pulse in R, up and down: room for R, and a bound
 //! pulses:        + ¼µ·sin, a quarter of each 1/5 s;  − 1/12·µ·sin, the rest: they cost nothing on average
 //! η            = |Z(5 Hz)| / max |Z(6.5 … 9.5 Hz)|, Z the Fourier transform of the last 5 s of z
 //!                discounted where Z(5 Hz) is weaker than a quarter of our own deliveries' (the authors' code)
@@ -41,8 +42,8 @@ params::params! {
         target: f64 = 0.25, 0.01 => 10.0;
         /// Height of a pulse, in parts of the link.
         pulse: f64 = 0.25, 0.01 => 0.5;
-        /// Pulses a second.
-        frequency: f64 = 5.0, 2.0 => 20.0;
+        /// Pulses a second; slower ones leave no band to compare with.
+        frequency: f64 = 5.0, 3.0 => 20.0;
         /// More elastic than this, and it competes.
         compete_above: f64 = 2.25, 0.0 => 100.0;
         /// Less elastic than this, and delay decides.
@@ -78,6 +79,8 @@ pub struct Nimbus {
     curve: cubic::rfc::Curve,
     competing: bool,
     switched_at: Instant,
+    /// The last cut of CUBIC's window.
+    cut_at: Option<Instant>,
     began: Instant,
     next: Instant,
 }
@@ -121,6 +124,7 @@ impl Algorithm for Nimbus {
             curve: cubic::rfc::Curve::new(&cubic::Params::default()),
             competing: false,
             switched_at: flow.now,
+            cut_at: None,
             began: flow.now,
             next: flow.now + TICK,
         }
@@ -171,7 +175,11 @@ impl Nimbus {
             self.choose_mode(flow);
         }
         let pulsed = self.rate + self.mu * self.pulse(flow.now.since(self.began));
-        flow.pacing = Some(Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1)));
+        let pace = Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1));
+        flow.pacing = Some(pace);
+        // Down too (`send_pattern`): a bound that stays where the link once was lets a repair of it run on without end.
+        flow.cwnd = (pace * flow.srtt * 2).max(flow.floor);
+        flow.ssthresh = flow.ssthresh.min(flow.cwnd);
     }
 
     fn maybe_leave_slow_start(&self, flow: &mut Flow) {
@@ -215,9 +223,14 @@ impl Nimbus {
         }
     }
 
-    /// Two windows of the rate or of the link, whichever is more: room for pulses, and a bound.
-    fn bound(&self, flow: &Flow) -> Bytes {
-        (Rate::from_mbps(self.rate.max(self.mu)) * flow.srtt * 2).max(flow.mss * 2)
+    /// CUBIC's answer to a loss, once an RTT (`cubic_drop`): a repair that never ends is told as one episode.
+    fn cut(&mut self, flow: &Flow, timeout: bool) {
+        let due = self.cut_at.is_none_or(|at| flow.now.since(at) >= flow.srtt);
+        if self.competing && (due || timeout) {
+            self.cut_at = Some(flow.now);
+            self.rival.cwnd = self.curve.reduce(&self.rival, timeout).max(flow.floor);
+            self.rival.reset_credit();
+        }
     }
 }
 
@@ -233,14 +246,13 @@ impl CongestionControl for Nimbus {
         if self.competing {
             self.compete(flow, ack.cumulative);
         }
-        flow.cwnd = flow.cwnd.max((flow.cwnd + ack.delivered).min(self.bound(flow)));
+        if !ack.newly_lost.is_zero() {
+            self.cut(flow, false);
+        }
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
-        if self.competing {
-            self.rival.cwnd = self.curve.reduce(&self.rival, c.signal == Signal::Timeout).max(flow.floor);
-            self.rival.reset_credit();
-        }
+        self.cut(flow, c.signal == Signal::Timeout);
         if c.signal == Signal::Timeout || flow.in_slow_start() {
             return Reaction::Reduce(flow.cwnd / 2);
         }

@@ -93,6 +93,9 @@ fn it_never_sends_at_less_than_a_twentieth_of_the_link() {
         f.pacing.unwrap().as_bps()
     });
     assert_eq!((slowest.min(), cc.rate), (Some(400_000), 0.4));
+    // The window follows: two RTTs of the pace, and no slow start below the old one.
+    let window = f.pacing.unwrap() * ms(500) * 2;
+    assert!(window < packets(100) && (f.cwnd, f.ssthresh.min(f.cwnd)) == (window, f.ssthresh), "{window:?}, {f:?}");
 }
 
 #[test]
@@ -107,4 +110,18 @@ fn in_delay_mode_only_a_timeout_and_a_loss_in_slow_start_take_from_the_window() 
         let c = crate::testing::congestion(signal, &f);
         assert_eq!(nimbus(&mut f).on_congestion(&mut f, &c), reaction, "{signal:?} {ssthresh}");
     }
+}
+
+#[test]
+fn in_competition_a_repair_without_end_is_answered_once_an_rtt() {
+    let mut f = flow(100, 50);
+    (f.ssthresh, f.phase) = (packets(10), crate::Phase::Recovery);
+    let mut cc = nimbus(&mut f);
+    (cc.competing, cc.rival.cwnd) = (true, packets(100));
+    let windows = [0, 40, 10, 30, 30].map(|after| {
+        f.now += ms(after);
+        cc.on_ack(&mut f, &Ack { newly_lost: packets(1), ..ack(1, 50) });
+        cc.rival.cwnd.get() / 1000
+    });
+    assert_eq!(windows, [70, 70, 49, 49, 34]);
 }

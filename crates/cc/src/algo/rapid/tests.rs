@@ -78,3 +78,14 @@ fn a_rise_begins_with_the_least_step_that_counts() {
         assert_eq!(judge(&train(&[20, 21, 22, 23, 24, 25, 26, 27]), &p), found, "{ms} ms");
     }
 }
+
+#[test]
+fn the_window_follows_the_rate_up_and_down() {
+    // 1 Mbit/s for 100 ms are 12.5 packets; twice that and a train of 30 are 55.
+    for (cwnd, acked, window) in [(20, 5, 25_000), (52, 5, 55_000), (200, 5, 55_000)] {
+        let mut f = flow(cwnd, 100);
+        let mut cc = Rapid::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+        cc.open_window(&mut f, packets(acked));
+        assert_eq!(f.cwnd, Bytes::new(window), "{cwnd}");
+    }
+}

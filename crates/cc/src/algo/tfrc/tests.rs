@@ -1,6 +1,6 @@
 use super::*;
 use crate::RateSample;
-use crate::testing::{ack, flow, ms, packets};
+use crate::testing::{ack, congestion, flow, ms, packets};
 use units::Rng;
 
 #[test]
@@ -22,10 +22,8 @@ fn tfrc(f: &mut Flow) -> Tfrc {
 
 /// A round of 100 ms that delivered so many packets.
 fn round(cc: &mut Tfrc, f: &mut Flow, n: u64) -> f64 {
-    let start = f.now;
     f.now += ms(100);
-    let round = Round { start, end: f.now, delivered: packets(n), ..Round::default() };
-    cc.on_ack(f, &Ack { round: Some(round), ..ack(n, 100) });
+    cc.on_ack(f, &ack(n, 100));
     cc.rate / 10_000.0
 }
 
@@ -82,11 +80,9 @@ fn a_round_has_too_little_to_send_only_if_every_segment_had() {
         let mut f = flow(10, 100);
         let mut cc = tfrc(&mut f);
         round(&mut cc, &mut f, 40);
-        let start = f.now;
         cc.on_ack(&mut f, &Ack { rate: Some(sample(first)), ..ack(2, 100) });
         f.now += ms(100);
-        let closing = Round { start, end: f.now, delivered: packets(5), ..Round::default() };
-        cc.on_ack(&mut f, &Ack { rate: Some(sample(last)), round: Some(closing), ..ack(3, 100) });
+        cc.on_ack(&mut f, &Ack { rate: Some(sample(last)), ..ack(3, 100) });
         let kept = if first && last { [40.0, 0.0] } else { [5.0, 40.0] };
         assert_eq!(cc.received.map(|rate| (rate / 10_000.0).round()), kept, "{first}, {last}");
     }
@@ -131,4 +127,53 @@ fn undamped_it_paces_at_its_rate() {
     f.rtt = ms(400);
     cc.pace(&mut f);
     assert_eq!(f.pacing, Some(Rate::from_bps(800_000)), "10 packets of 1000 bytes in 100 ms");
+}
+
+#[test]
+fn a_report_comes_once_a_round_trip_of_time_or_with_each_ack_where_they_are_rarer() {
+    let mut f = flow(10, 100);
+    let mut cc = tfrc(&mut f);
+    // Packets a second, reported so far: 4 in 100 ms, then one in 400 ms, of which no round of sequence numbers is told.
+    let reported = [(50, 2), (50, 2), (50, 2), (400, 1)].map(|(after, n)| {
+        f.now += ms(after);
+        cc.on_ack(&mut f, &ack(n, 100));
+        cc.received[0] / 1000.0
+    });
+    assert_eq!(reported[..3], [0.0, 40.0, 40.0]);
+    assert!((reported[3] - 3.0 / 0.45).abs() < 1e-9, "{}", reported[3]);
+}
+
+#[test]
+fn silence_halves_the_rate_and_after_a_loss_what_is_taken_for_arriving() {
+    // Rates of 10 and 2 packets a second: two of the latter may be a second apart.
+    for (lossy, rate, silence, halved) in [(false, 10.0, 1000, true), (true, 10.0, 1000, true), (true, 2.0, 900, false)]
+    {
+        let mut f = flow(10, 100);
+        let mut cc = tfrc(&mut f);
+        if lossy {
+            cc.intervals.begin_with(50.0);
+        }
+        (cc.rate, cc.received) = (rate * 1000.0, [80_000.0, 80_000.0]);
+        f.now += ms(silence);
+        let c = congestion(Signal::Timeout, &f);
+        cc.on_congestion(&mut f, &c);
+        let now = if halved { rate / 2.0 } else { rate };
+        let received = if halved && lossy { [now * 500.0, 0.0] } else { [80_000.0, 80_000.0] };
+        assert_eq!((cc.rate, cc.received), (now * 1000.0, received), "{lossy} {rate}");
+        // The next timeout comes too early: two packets at the new rate take longer.
+        f.now += ms(50);
+        cc.on_congestion(&mut f, &c);
+        assert_eq!(cc.rate, now * 1000.0, "{lossy} {rate}");
+    }
+}
+
+#[test]
+fn a_mark_is_an_event_of_the_time_its_packet_was_sent() {
+    let mut f = flow(10, 100);
+    let mut cc = tfrc(&mut f);
+    f.now = Instant::from_millis(500);
+    cc.on_ack(&mut f, &Ack { sent_at: Instant::from_millis(400), ..ack(1, 100) });
+    let c = congestion(Signal::Ecn, &f);
+    cc.on_congestion(&mut f, &c);
+    assert_eq!(cc.event_at, Some(Instant::from_millis(400)));
 }
