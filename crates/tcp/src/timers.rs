@@ -202,10 +202,7 @@ impl Sender {
         } else {
             self.lose_overdue(now);
         }
-        if self.config.stack == Stack::Linux
-            && phase == Phase::Open
-            && self.board.sacked >= u64::from(DUP_THRESH) * self.mss
-        {
+        if self.config.stack == Stack::Linux && phase == Phase::Open && self.board.sacked_segments >= DUP_THRESH {
             // So much arrived beyond the hole, and still it was lost (`tcp_enter_loss`).
             self.rack.most_late = self.rack.most_late.min(DUP_THRESH * self.mss as u32);
         }
