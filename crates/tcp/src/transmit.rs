@@ -279,16 +279,16 @@ impl Sender {
             Offload::Burst(most) => (most.max(1) as u64, true),
             Offload::Auto => (self.auto_burst(), self.may_wait(now)),
         };
+        // `tcp_tso_should_defer` sends if `limit >= chunk`. Of cwnd its limit is in whole segments, its third is not; the
+        // third is of the peer's window where that is the smaller one.
         let (cwnd, pipe) = (self.flow.cwnd.get(), self.pipe());
-        let open = cwnd.saturating_sub(pipe).min(room) / self.mss;
-        // `tcp_tso_should_defer` sends if `limit >= chunk`. Its limit is in whole segments, its third of the window is
-        // not: so the third is rounded up.
-        let third = (cwnd / self.mss).div_ceil(3);
-        let wanted = third.clamp(1, most).min(left.div_ceil(self.mss));
-        if waits && open < wanted && pipe > 0 {
+        let limit = (cwnd.saturating_sub(pipe) / self.mss * self.mss).min(room);
+        let third = (cwnd / self.mss * self.mss).min(self.edge - self.una) / 3;
+        if waits && limit < third.min(most * self.mss).min(left) && pipe > 0 {
             return true;
         }
-        self.burst_left = open.clamp(1, most) as u32;
+        // No more than there is: what is written later is another burst.
+        self.burst_left = (limit.min(left).div_ceil(self.mss)).clamp(1, most) as u32;
         false
     }
 
