@@ -1,6 +1,7 @@
 //! What may leave now: repairs first, then new data, as far as window, pacing and the peer allow.
 
 mod again;
+mod fitting;
 
 use crate::config::{Offload, Stack};
 use crate::scoreboard::FIN;
@@ -120,13 +121,8 @@ impl Sender {
         }
         let mut len = self.answer(left.min(self.mss));
         let room = self.edge.saturating_sub(self.nxt);
-        if len > room {
-            if self.is_outstanding() || room == 0 {
-                self.persist(now);
-                self.note_usage(false);
-                return None;
-            }
-            len = room;
+        if room < 2 * self.mss {
+            len = self.fit(now, len, room)?;
         }
         if self.flow.cwnd < self.flow.mss && self.is_sliver() && left > self.flow.cwnd.get() {
             if !self.force_one {
@@ -323,11 +319,6 @@ impl Sender {
     /// Is there anything that was not sent yet?
     pub(crate) fn has_unsent(&self) -> bool {
         self.written > self.nxt || self.aside.behind.is_some_and(|bytes| bytes > 0) || self.fin == Fin::Queued
-    }
-
-    /// Is there new data, and does the peer take a segment of it?
-    fn may_send_new(&self) -> bool {
-        self.written > self.nxt && self.edge >= self.nxt + self.mss.min(self.written - self.nxt)
     }
 
     /// Nothing to send although the window may be open.
