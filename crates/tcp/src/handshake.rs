@@ -22,6 +22,9 @@ pub(crate) enum State {
 pub(crate) const CAUTIOUS_RTO: Duration = Duration::from_secs(3);
 /// FreeBSD sends so many SYNs at one distance before it doubles it (`tcp_syn_backoff`).
 const FREEBSD_EVEN_SYNS: u32 = 5;
+/// So many SYNs ask for ECN on FreeBSD (`tcp_ecn_maxretries`). Linux' second asks no more (`tcp_ecn_clear_syn`): the path may
+/// drop those that do (RFC 3168, section 6.1.1.1).
+const FREEBSD_ECN_SYNS: u32 = 2;
 
 /// What only the opening needs.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +128,8 @@ impl Endpoint {
         if passive {
             flags = flags.with(Flags::ACK);
         }
-        if sender.config.ecn && (!passive || sender.ecn.on) {
+        let most = if sender.ways.freebsd { FREEBSD_ECN_SYNS } else { 1 };
+        if sender.config.ecn && if passive { sender.ecn.on } else { self.opening.tries <= most } {
             flags = flags.with(if passive { Flags::ECE } else { Flags::ECE.with(Flags::CWR) });
         }
         if sender.stamped {

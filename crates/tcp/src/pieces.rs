@@ -64,6 +64,7 @@ impl Scoreboard {
         let len = (seq - r.seq) as u32;
         *self.ring.get_mut(id) = Record { len, flags: r.flags & !FIN, ..r };
         self.ring.insert_after(id, Record { seq, len: r.len - len, ..r });
+        self.sacked_segments += u32::from(r.is(SACKED));
         self.judged += u64::from(self.judged > id);
     }
 
@@ -104,6 +105,7 @@ impl Scoreboard {
         let r = *self.ring.get(self.ring.first());
         let came = Record { len: (ack - r.seq) as u32, ..r };
         self.forget(&came);
+        self.sacked_segments += u32::from(r.is(SACKED));
         delivery.ambiguous = true;
         if !r.is(SACKED | KNOWN) {
             delivery.bytes += came.len as u64;
@@ -132,8 +134,8 @@ mod tests {
         (b.ring.first()..b.ring.next()).map(|id| (b.ring.get(id).seq, b.ring.get(id).len)).collect()
     }
 
-    fn sums(b: &Scoreboard) -> [u64; 5] {
-        [b.in_flight, b.sacked, b.lost, b.to_resend, b.resent]
+    fn sums(b: &Scoreboard) -> [u64; 6] {
+        b.sums()
     }
 
     #[test]
@@ -191,10 +193,17 @@ mod tests {
         b.split(2400);
         assert_eq!((cuts(&b)[2], cuts(&b)[3]), ((2000, 400), (2400, 600)));
         assert_eq!(b.ring.get(2).flags, b.ring.get(3).flags);
+        // What was received is two received ones.
+        b.sack(0, 1000, &mut Delivery::new(0), |_, _| ());
+        b.split(300);
+        assert_eq!((b.sacked_segments, b.recount()), (2, sums(&b)));
+        b.acknowledge(100, &mut Delivery::new(0), |_| false, |_, _| {});
+        assert_eq!((b.sacked_segments, b.recount()), (2, sums(&b)));
+        let mut b = board();
         // A FIN is the last of its record.
         b.push(5000, 501, FIN, Instant::ZERO);
         b.split(5100);
-        assert_eq!([6, 7].map(|id| b.ring.get(id).flags), [0, FIN]);
+        assert_eq!([5, 6].map(|id| b.ring.get(id).flags), [0, FIN]);
     }
 
     #[test]

@@ -92,8 +92,8 @@ impl Rack {
     }
 
     /// How late a segment may be and still count as reordered.
-    fn window(&self, repairing: bool, sacked_segments: u64, min_rtt: Duration, srtt: Duration) -> Duration {
-        if !self.reordering && (repairing || sacked_segments >= DUP_THRESH.into()) {
+    fn window(&self, repairing: bool, sacked_segments: u32, min_rtt: Duration, srtt: Duration) -> Duration {
+        if !self.reordering && (repairing || sacked_segments >= DUP_THRESH) {
             return Duration::ZERO;
         }
         (min_rtt * self.steps as u64 / 4).min(srtt)
@@ -105,8 +105,7 @@ impl Sender {
     /// (RFC 8985, section 6.2, step 5). What is due earlier is found by the ACKs that arrive until then.
     pub(crate) fn detect_by_time(&mut self, now: Instant, repairing: bool) -> Instant {
         let rack = self.rack;
-        let allowed =
-            rack.rtt + rack.window(repairing, self.board.sacked / self.mss, self.flow.min_rtt, self.flow.srtt);
+        let allowed = rack.rtt + rack.window(repairing, self.board.sacked_segments, self.flow.min_rtt, self.flow.srtt);
         let mut last_due = None;
         // Originals were sent in order of number, so the first that is not yet due ends what is lost.
         let mut id = self.board.judged.max(self.board.ring.first());

@@ -254,7 +254,9 @@ impl Receiver {
         if self.reading != Reading::AtOnce {
             self.unread += delivered as u32;
         }
-        self.schedule(now, self.largest, rtt, clock);
+        // A FIN alone is no short segment (`tcp_data_queue`).
+        let len = if s.len > 0 { s.len } else { self.largest };
+        self.schedule(now, len, rtt, clock);
         delivered
     }
 

@@ -90,6 +90,8 @@ pub(crate) struct Scoreboard {
     order: u16,
     /// What arrived and was sent again, but counts as lost no more, is still on its way once more (Linux: `tcp_sacktag_one`).
     pub keeps_resent: bool,
+    /// Segments behind `sacked`, however short (Linux: `sacked_out`).
+    pub sacked_segments: u32,
 }
 
 impl Scoreboard {
@@ -107,6 +109,7 @@ impl Scoreboard {
             resent_order: VecDeque::new(),
             order: 0,
             keeps_resent: false,
+            sacked_segments: 0,
         }
     }
 
@@ -123,6 +126,7 @@ impl Scoreboard {
         let len = r.len as u64;
         if r.is(SACKED) {
             self.sacked -= len;
+            self.sacked_segments -= 1;
         } else if r.is(LOST) {
             self.lost -= len;
             if !r.is(RESENT) {
@@ -224,6 +228,7 @@ impl Scoreboard {
                     self.resent += r.len as u64;
                 }
                 self.sacked += r.len as u64;
+                self.sacked_segments += 1;
                 self.sacked_to = self.sacked_to.max(r.end());
             }
             id += 1;
@@ -338,6 +343,7 @@ impl Scoreboard {
             }
         }
         self.sacked_to = 0;
+        self.sacked_segments = 0;
     }
 
     /// Takes every loss back.
@@ -373,10 +379,11 @@ impl Scoreboard {
         self.resent_order.clear();
     }
 
-    /// The sums again, from the records: (in flight, sacked, lost, to resend, resent).
+    /// The sums again, from the records: (in flight, sacked, lost, to resend, resent, segments of
+    /// what is sacked).
     #[cfg(test)]
-    pub fn recount(&self) -> [u64; 5] {
-        let mut sums = [0; 5];
+    pub fn recount(&self) -> [u64; 6] {
+        let mut sums = [0; 6];
         for id in self.ring.first()..self.ring.next() {
             let r = self.ring.get(id);
             let len = r.len as u64;
@@ -385,13 +392,14 @@ impl Scoreboard {
             sums[2] += len * u64::from(r.is(LOST));
             sums[3] += len * u64::from(r.is(LOST) && !r.is(RESENT));
             sums[4] += len * u64::from(r.is(RESENT));
+            sums[5] += u64::from(r.is(SACKED));
         }
         sums
     }
 
     /// The sums as they are kept.
     #[cfg(test)]
-    pub fn sums(&self) -> [u64; 5] {
-        [self.in_flight, self.sacked, self.lost, self.to_resend, self.resent]
+    pub fn sums(&self) -> [u64; 6] {
+        [self.in_flight, self.sacked, self.lost, self.to_resend, self.resent, self.sacked_segments.into()]
     }
 }

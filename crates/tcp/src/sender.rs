@@ -38,6 +38,8 @@ pub(crate) struct Aside {
     pub behind: Option<u64>,
     /// When the other side was last heard of; FreeBSD only.
     pub heard_at: Instant,
+    /// The widest window that the peer offered, as far as it may be less than two segments.
+    pub widest: u64,
     /// When our FIN was acknowledged.
     pub ended: Instant,
     /// Bytes sent less those waited for, where packets are paced by quanta.
@@ -273,6 +275,7 @@ impl Sender {
         self.rtt.reset_back_off();
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
         self.flow.receive_window = Bytes::new(edge - 1);
+        self.aside.widest = edge - 1;
         self.flow.sent_to = 1;
         self.rounds = RoundTracker::new(now, self.flow.cwnd, 1);
     }

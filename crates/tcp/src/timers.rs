@@ -134,9 +134,11 @@ impl Sender {
         if self.rto_at <= now {
             if self.is_outstanding() {
                 self.on_timeout(now);
-            } else if self.is_sliver() {
+            } else if self.is_sliver() || self.waits_for_room() {
+                // What fits leaves, and is sent again like anything else (`tcp_write_wakeup`, `tcp_timer_persist`).
                 self.force_one = true;
                 self.rto_at = Instant::MAX;
+                self.rtt.reset_back_off();
             } else {
                 self.window_probe = true;
                 self.rtt.back_off_persist();
@@ -202,10 +204,7 @@ impl Sender {
         } else {
             self.lose_overdue(now);
         }
-        if self.config.stack == Stack::Linux
-            && phase == Phase::Open
-            && self.board.sacked >= u64::from(DUP_THRESH) * self.mss
-        {
+        if self.config.stack == Stack::Linux && phase == Phase::Open && self.board.sacked_segments >= DUP_THRESH {
             // So much arrived beyond the hole, and still it was lost (`tcp_enter_loss`).
             self.rack.most_late = self.rack.most_late.min(DUP_THRESH * self.mss as u32);
         }
@@ -336,7 +335,9 @@ impl Sender {
     }
 
     pub(crate) fn stop_persisting(&mut self) {
-        if !self.is_outstanding() && self.rto_at != Instant::MAX {
+        // A little more room does not put off FreeBSD's timer (`tcp_output` sets it where none runs); Linux' begins anew with every
+        // ACK (`tcp_ack_probe`).
+        if !self.is_outstanding() && self.rto_at != Instant::MAX && !(self.ways.freebsd && !self.may_send_new()) {
             self.rto_at = Instant::MAX;
             self.rtt.reset_back_off();
         }

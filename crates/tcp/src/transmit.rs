@@ -1,6 +1,7 @@
 //! What may leave now: repairs first, then new data, as far as window, pacing and the peer allow.
 
 mod again;
+mod fitting;
 
 use crate::config::{Offload, Stack};
 use crate::scoreboard::FIN;
@@ -120,13 +121,8 @@ impl Sender {
         }
         let mut len = self.answer(left.min(self.mss));
         let room = self.edge.saturating_sub(self.nxt);
-        if len > room {
-            if self.is_outstanding() || room == 0 {
-                self.persist(now);
-                self.note_usage(false);
-                return None;
-            }
-            len = room;
+        if room < 2 * self.mss {
+            len = self.fit(now, len, room)?;
         }
         if self.flow.cwnd < self.flow.mss && self.is_sliver() && left > self.flow.cwnd.get() {
             if !self.force_one {
@@ -279,16 +275,16 @@ impl Sender {
             Offload::Burst(most) => (most.max(1) as u64, true),
             Offload::Auto => (self.auto_burst(), self.may_wait(now)),
         };
+        // `tcp_tso_should_defer` sends if `limit >= chunk`. Of cwnd its limit is in whole segments, its third is not; the
+        // third is of the peer's window where that is the smaller one.
         let (cwnd, pipe) = (self.flow.cwnd.get(), self.pipe());
-        let open = cwnd.saturating_sub(pipe).min(room) / self.mss;
-        // `tcp_tso_should_defer` sends if `limit >= chunk`. Its limit is in whole segments, its third of the window is
-        // not: so the third is rounded up.
-        let third = (cwnd / self.mss).div_ceil(3);
-        let wanted = third.clamp(1, most).min(left.div_ceil(self.mss));
-        if waits && open < wanted && pipe > 0 {
+        let limit = (cwnd.saturating_sub(pipe) / self.mss * self.mss).min(room);
+        let third = (cwnd / self.mss * self.mss).min(self.edge - self.una) / 3;
+        if waits && limit < third.min(most * self.mss).min(left) && pipe > 0 {
             return true;
         }
-        self.burst_left = open.clamp(1, most) as u32;
+        // No more than there is: what is written later is another burst.
+        self.burst_left = (limit.min(left).div_ceil(self.mss)).clamp(1, most) as u32;
         false
     }
 
@@ -323,11 +319,6 @@ impl Sender {
     /// Is there anything that was not sent yet?
     pub(crate) fn has_unsent(&self) -> bool {
         self.written > self.nxt || self.aside.behind.is_some_and(|bytes| bytes > 0) || self.fin == Fin::Queued
-    }
-
-    /// Is there new data, and does the peer take a segment of it?
-    fn may_send_new(&self) -> bool {
-        self.written > self.nxt && self.edge >= self.nxt + self.mss.min(self.written - self.nxt)
     }
 
     /// Nothing to send although the window may be open.

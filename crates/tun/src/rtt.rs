@@ -87,8 +87,12 @@ impl RttMeter {
             self.sent.pop_front();
         }
         let (end, at) = newest?;
-        let mute = self.mute_until.is_some_and(|until| !before(until, end));
-        (!mute).then(|| now.since(at))
+        if self.mute_until.is_some_and(|until| !before(until, end)) {
+            return None;
+        }
+        // Kept, it would lie ahead again half the serial numbers later.
+        self.mute_until = None;
+        Some(now.since(at))
     }
 }
 
@@ -125,6 +129,21 @@ mod tests {
         meter.sent(&Sequence { seq: 100, ack: 1, span: 1, acks: true, opens: true }, ms(90));
         meter.sent(&data(101), ms(91));
         assert_eq!(meter.acknowledged(&ack(201), ms(131)), Some(Duration::from_millis(40)));
+    }
+
+    #[test]
+    fn what_was_sent_twice_is_forgotten_before_its_numbers_lie_ahead_again() {
+        let mut meter = RttMeter::default();
+        meter.sent(&data(0), ms(0));
+        meter.sent(&data(0), ms(50));
+        assert_eq!(meter.acknowledged(&ack(100), ms(90)), None);
+        // A gigabyte at a time, past 2 GiB and round.
+        for n in 1..9 {
+            let seq = (n * 1_000_000_000_u64) as u32;
+            meter.sent(&data(seq), ms(100 * n));
+            let rtt = meter.acknowledged(&ack(seq.wrapping_add(100)), ms(100 * n + 40));
+            assert_eq!(rtt, Some(Duration::from_millis(40)), "{n} GB");
+        }
     }
 
     #[test]

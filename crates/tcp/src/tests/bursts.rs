@@ -49,6 +49,41 @@ fn a_third_of_the_window_a_burst_or_all_there_is_goes_at_once() {
 }
 
 #[test]
+fn the_third_is_of_the_peer_s_window_if_that_is_smaller() {
+    // `tcp_tso_should_defer`: `min(snd_wnd, cwnd)`. Twelve of twelve are out. (the peer's window in bytes, cwnd in segments, ACK
+    // in segments, segments that leave)
+    for (peer, window, ack, leave) in [
+        (12_000, 60, 3, 0),
+        (12_000, 60, 4, 4),
+        (12_000, 12, 4, 4),
+        (12_999, 60, 4, 4), // 4999 of 4333
+        (12_000, 60, 5, 5),
+    ] {
+        let config = Config { receive_window: Bytes::new(peer), ..linux() };
+        let mut a = bursting(config, Offload::Burst(44), 12, crate::ENDLESS);
+        a.end.flow_mut().cwnd = Bytes::new(window * MSS);
+        a.now += MS(39);
+        let s = Segment { seq: 1, ack: 1 + ack * MSS, window: peer as u32, flags: Flags::ACK, ..Segment::default() };
+        a.end.on_segment(a.now, &s);
+        assert_eq!(a.leaving().len(), leave, "{peer} {window} {ack}");
+    }
+}
+
+#[test]
+fn a_burst_is_over_with_what_there_was_to_send() {
+    // Of a window of twelve, by a pace of a segment a millisecond. (written at once, then with the ACK of all, what leaves then)
+    for (first, then, leave) in [(2, 5, 0), (2, 0, 0), (12, 5, 0)] {
+        let mut a = bursting(linux(), Offload::Burst(44), 12, first * MSS);
+        a.end.flow_mut().pacing = Some(Rate::from_mbps(8.0));
+        a.now += MS(39);
+        assert_eq!(a.hear(12 * MSS, &[]).len(), first as usize);
+        assert_eq!(a.end.sender.burst_left, 0, "{first}");
+        a.end.write(a.now, then * MSS);
+        assert_eq!(a.leaving().len(), leave, "{first} {then}");
+    }
+}
+
+#[test]
 fn the_last_segment_waits_for_no_burst() {
     // 400 bytes and a FIN, or a FIN alone, where the window has no room for a segment.
     for written in [400, 0] {

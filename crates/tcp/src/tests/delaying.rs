@@ -84,6 +84,29 @@ fn linux_waits_twice_as_long_after_an_ack_that_nothing_hastened_but_no_longer_th
 }
 
 #[test]
+fn linux_holds_back_no_ack_of_a_short_segment_whatever_else_is_special_about_it() {
+    // `tcp_measure_rcv_mss`: what is below the largest counts as pushed. The mark is not the first. (reads when it likes, marked,
+    // length, acknowledged at once)
+    for (slow_reader, ecn, len, at_once) in [
+        (false, 2, 1000, false),
+        (false, 2, 400, true),
+        (false, crate::ecn::CE, 1000, false),
+        (false, crate::ecn::CE, 400, true),
+        (true, 2, 1000, false),
+        (true, 2, 400, true),
+    ] {
+        let mut e = receiver(Config { ecn: true, slow_reader, receive_window: Bytes::new(20_000), ..linux() });
+        for n in 0..60 {
+            acked(&mut e, AT(1000 + n), Segment { ecn, ..bytes(n * MSS, 1000) });
+            e.read(Bytes::new(MSS));
+            _ = e.poll_send(AT(1000 + n));
+        }
+        let last = acked(&mut e, AT(1060), Segment { ecn, ..bytes(60 * MSS, len) });
+        assert_eq!(last.is_some(), at_once, "{slow_reader} {ecn} {len}");
+    }
+}
+
+#[test]
 fn what_linux_adds_to_the_delay_of_acks_ends_at_its_own_timeout_and_with_an_answer() {
     // Gaps in ms before segments, and the delay of the last one's ACK. A host that knows no RTT has a timeout of a second. No
     // ACK waits longer than 200 ms, so four segments that follow fast show how long it would have been: each takes half.

@@ -308,3 +308,31 @@ fn a_needless_retransmission_counts_as_delivered_on_linux() {
         }
     }
 }
+
+#[test]
+fn what_arrived_beyond_a_hole_counts_by_segments_however_short() {
+    // Linux' `tcp_rack_reo_wnd` and `tcp_enter_loss` ask `sacked_out`, and RFC 8985, section 6.2, step 4 counts segments, too.
+    // (written, received from here on, lost at once, the lateness that a timeout leaves)
+    for (written, from, lost, late) in [
+        (6000, 3000, true, 3000),
+        (6000, 4000, false, 9000),
+        (5300, 3000, true, 3000), // two full ones and a short one
+        (5300, 4000, false, 9000),
+    ] {
+        let sacked = |reordering: bool| {
+            let mut a = Alone::with(linux(), 6, Box::new(Plain { fixed: true }), written);
+            (a.end.sender.rack.reordering, a.end.sender.rack.most_late) = (reordering, 9000);
+            a.now += MS(39);
+            a.hear(0, &[(from, written)]);
+            assert_eq!(a.end.sender.board.recount(), a.end.sender.board.sums());
+            a
+        };
+        assert_eq!(sacked(false).end.stats().lost > 0, lost, "{written} {from}");
+        let mut a = sacked(true);
+        assert_eq!(a.end.stats().lost, 0);
+        a.end.sender.probe_at = Instant::MAX; // the timer for what is late waits longer
+        a.ring();
+        let seen = (a.end.stats().timeouts, a.end.sender.rack.most_late);
+        assert_eq!(seen, (1, late), "{written} {from}");
+    }
+}

@@ -139,6 +139,64 @@ fn a_peer_that_never_takes_a_segment_gets_what_it_takes() {
 }
 
 #[test]
+fn a_part_of_a_segment_waits_for_the_timer_but_for_half_of_the_widest_window() {
+    // RFC 9293, section 3.8.6.2.1; FreeBSD's `tcp_output`. On Linux what is below its own segment always waits
+    // (`tcp_snd_wnd_test`), and that is half of a window of less than two (`tcp_bound_to_half_wnd`). All that was sent is
+    // acknowledged. (widest window, what the peer takes then, what leaves at once, what the timer lets go)
+    use Stack::{FreeBsd11, Linux, Ns2};
+    type Row = (Stack, u64, u32, &'static [u32], &'static [u32]);
+    let rows: [Row; 17] = [
+        (Linux, 10_000, 128, &[], &[128]),
+        (FreeBsd11, 10_000, 128, &[], &[128]),
+        (Ns2, 10_000, 128, &[], &[128]),
+        (Linux, 10_000, 999, &[], &[999]),
+        (Ns2, 10_000, 999, &[], &[999]),
+        (Linux, 10_000, 1000, &[1000], &[]),
+        (Linux, 10_000, 0, &[], &[0]), // a probe
+        (FreeBsd11, 10_000, 0, &[], &[0]),
+        (Linux, 1500, 1500, &[750, 750], &[]),
+        (Linux, 1500, 749, &[], &[749]),
+        (FreeBsd11, 1500, 1500, &[1000], &[]),
+        (FreeBsd11, 1500, 750, &[750], &[]),
+        (FreeBsd11, 1500, 749, &[], &[749]),
+        (Ns2, 1500, 750, &[750], &[]),
+        (Ns2, 1500, 749, &[], &[749]),
+        (Linux, 536, 536, &[536], &[]),
+        (Linux, 538, 538, &[269, 269], &[]),
+    ];
+    for (of, widest, room, at_once, later) in rows {
+        let config = Config { receive_window: Bytes::new(widest), ..stack(of) };
+        let segments = if widest > 536 { widest.div_ceil(MSS).max(2) } else { 1 };
+        let mut a = Alone::with(config, segments, Box::new(Plain { fixed: true }), widest);
+        a.now += MS(39);
+        a.end.flow_mut().cwnd = Bytes::new(4 * MSS);
+        a.end.write(a.now, 1_000_000);
+        let lengths = |left: Left| left.into_iter().map(|(_, len)| len).collect::<Vec<_>>();
+        assert_eq!(lengths(offer(&mut a, widest, room)), at_once, "{of:?} {widest} {room}");
+        if !later.is_empty() {
+            let waited = a.end.next_timer().since(a.now);
+            assert!(waited >= MS(200), "{of:?} {widest} {room}: {waited:?}");
+            assert_eq!(lengths(a.ring()), later, "{of:?} {widest} {room}");
+        }
+    }
+}
+
+#[test]
+fn a_little_more_room_begins_linux_timer_anew_and_leaves_freebsd_s_alone() {
+    // `tcp_ack_probe` sets it with every ACK; `tcp_output` sets one where none runs.
+    for (of, anew) in [(Stack::Linux, true), (Stack::FreeBsd11, false)] {
+        let config = Config { receive_window: Bytes::new(10_000), ..stack(of) };
+        let mut a = Alone::with(config, 10, Box::new(Plain { fixed: true }), 10_000);
+        a.end.write(a.now, 1_000_000);
+        assert_eq!(offer(&mut a, 10_000, 100), []);
+        let due = a.end.next_timer();
+        assert_eq!(offer(&mut a, 10_000, 200), []);
+        assert_eq!(a.end.next_timer() > due, anew, "{of:?}");
+        assert_eq!(offer(&mut a, 10_000, 1100), [(10_000, 1000)], "{of:?}");
+    }
+}
+
+#[test]
 fn an_application_that_leaves_room_for_a_segment_is_the_limit() {
     // Of ten segments the window takes five, and the others are given up. (window then)
     for (window, limited) in [(5000, false), (5999, false), (6000, true), (10_000, true)] {
@@ -153,13 +211,13 @@ fn an_application_that_leaves_room_for_a_segment_is_the_limit() {
 #[test]
 fn a_window_that_comes_with_data_is_used_at_once() {
     // RFC 9293, section 3.10.7.4: SND.WND is of every segment that is accepted.
-    let config = Config { receive_window: Bytes::new(1000), ..linux() };
-    let mut a = Alone::with(config, 1, Box::new(Plain { fixed: true }), 9000);
+    let config = Config { receive_window: Bytes::new(2000), ..linux() };
+    let mut a = Alone::with(config, 2, Box::new(Plain { fixed: true }), 9000);
     a.end.flow_mut().cwnd = Bytes::new(9000);
-    assert_eq!(offer(&mut a, 1000, 0), []);
-    let data = Segment { seq: 1, len: 100, ack: 1001, window: 2000, flags: Flags::ACK, ..Segment::default() };
+    assert_eq!(offer(&mut a, 2000, 0), []);
+    let data = Segment { seq: 1, len: 100, ack: 2001, window: 2000, flags: Flags::ACK, ..Segment::default() };
     a.end.on_segment(a.now, &data);
-    assert_eq!(a.leaving(), [(1000, 1000), (2000, 1000)]);
+    assert_eq!(a.leaving(), [(2000, 1000), (3000, 1000)]);
 }
 
 /// Keeps its window, and the rates that it is told.

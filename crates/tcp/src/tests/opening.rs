@@ -121,6 +121,32 @@ fn timestamps_and_ecn_need_both_ends() {
 }
 
 #[test]
+fn a_syn_sent_again_asks_for_ecn_no_more_and_both_ends_know() {
+    // RFC 3168, section 6.1.1.1: Linux' `tcp_ecn_clear_syn`, FreeBSD's `tcp_ecn_maxretries`. A SYN-ACK sent again answers the SYN
+    // that came first. (SYNs lost, SYN-ACKs lost, which SYNs ask, ECN)
+    for (of, syns, answers, asks, ecn) in [
+        (Stack::Linux, 0, 0, &[true][..], true),
+        (Stack::Linux, 1, 0, &[true, false], false),
+        (Stack::Linux, 0, 1, &[true, false], true),
+        (Stack::FreeBsd11, 1, 0, &[true, true], true),
+        (Stack::FreeBsd11, 2, 0, &[true, true, false], false),
+    ] {
+        let mut left = [syns, answers];
+        let mut p = Pair::new(Config { ecn: true, ..stack(of) }, move |from, _, s| {
+            let drop = s.flags.has(Flags::SYN) && left[from] > 0;
+            left[from] -= u32::from(drop);
+            if drop { Fate::Drop } else { Fate::Pass }
+        });
+        p.transfer(3 * MSS);
+        let asked = p.sent.iter().filter(|(_, s)| s.flags.has(Flags::SYN)).map(|(_, s)| s.flags.has(Flags::ECE));
+        let asked: Vec<_> = asked.take(asks.len()).collect();
+        let used = p.sent.iter().filter(|(_, s)| s.len > 0).all(|(_, s)| (s.ecn == 2) == ecn);
+        let on = p.ends.each_ref().map(|e| (e.sender.ecn.on, e.receiver.ecn.on));
+        assert_eq!((asked.as_slice(), used, on), (asks, true, [(ecn, ecn); 2]), "{of:?} {syns} {answers}");
+    }
+}
+
+#[test]
 fn an_endpoint_is_small() {
     // A thousand flows of two ends each stay well inside a cache of a few megabytes.
     assert!(size_of::<Endpoint>() <= 1200, "{} bytes", size_of::<Endpoint>());

@@ -53,7 +53,7 @@ fn a_probe_is_of_the_last_segment_that_has_not_been_acknowledged_selectively() {
     assert_eq!(a.ring(), [(8000, 1000)]);
     assert_eq!(a.end.sender.board.recount(), a.end.sender.board.sums());
     a.hear(10_000, &[]);
-    assert_eq!(a.end.sender.board.sums(), [0; 5]);
+    assert_eq!(a.end.sender.board.sums(), [0; 6]);
 }
 
 #[test]

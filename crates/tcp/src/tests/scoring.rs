@@ -198,7 +198,7 @@ fn what_is_found_again_is_to_be_judged_anew() {
             b.unmark_lost()
         };
         let left = if anew { 0 } else { 1000 };
-        assert_eq!((b.judged, b.sums()), (1, [4000 + left, 0, 0, 0, left]));
+        assert_eq!((b.judged, b.sums()), (1, [4000 + left, 0, 0, 0, left, 0]));
         assert_eq!(b.resent_order.is_empty(), anew);
         assert_eq!(b.next_lost(), None);
         b.mark_lost(2);
