@@ -211,11 +211,15 @@ void BPF_PROG(host_set_state, struct sock *sk, u8 new)
 		host_congestion(h, tp, LAW_SIGNAL_LOSS);
 		h->aside = 1;
 	} else if (new == TCP_CA_Loss) {
-		/* tcp_enter_loss asks again where something was acknowledged since the last timeout. */
+		/*
+		 * tcp_enter_loss asks again where something was acknowledged since the last timeout, and where all that was out as
+		 * the episode began is: it sets high_seq anew only after this call.
+		 */
 		bool again = old == TCP_CA_Loss && !tp->inet_conn.icsk_retransmits;
+		bool past = (s32)(tp->high_seq - tp->snd_una) <= 0;
 		u64 cwnd = f->cwnd;
 
-		if (old <= TCP_CA_Disorder || again || (h->own && old != TCP_CA_Loss)) {
+		if (old <= TCP_CA_Disorder || again || past || (h->own && old != TCP_CA_Loss)) {
 			host_congestion(h, tp, LAW_SIGNAL_TIMEOUT);
 		} else {
 			f->cwnd = f->mss;

@@ -337,7 +337,7 @@ impl Sender {
     pub(crate) fn stop_persisting(&mut self) {
         // A little more room does not put off FreeBSD's timer (`tcp_output` sets it where none runs); Linux' begins anew with every
         // ACK (`tcp_ack_probe`).
-        if !self.is_outstanding() && self.rto_at != Instant::MAX && !(self.ways.freebsd && !self.may_send_new()) {
+        if !self.is_outstanding() && self.rto_at != Instant::MAX && (!self.ways.freebsd || self.may_send_new()) {
             self.rto_at = Instant::MAX;
             self.rtt.reset_back_off();
         }

@@ -89,8 +89,11 @@ fn goodput_is_what_is_read_and_the_sender_stays_in_the_receivers_window() {
                 let near = (flow.goodput_mbps * 1e3 - kbps as f64).abs() * 40.0 / 8.0 < 1.5 * 1.448;
                 assert!(near, "{told}: {}", flow.goodput_mbps);
                 assert_eq!((flow.lost, flow.retransmits), (0, 0), "{told}");
-                assert_eq!((seen.closed > 0, seen.persists > 0), (closes, closes), "{told}: {}", seen.closed);
+                // FreeBSD's persist timer of five seconds leaves the reader time for a segment and more, so that what is less
+                // than a segment stays free.
                 let bsd_waits = stack == Stack::FreeBsd11 && kbps > 4;
+                let seen_both = (seen.closed > 0, seen.persists > 0);
+                assert_eq!(seen_both, (closes && !bsd_waits, closes), "{told}: {}", seen.closed);
                 assert!(if asks { seen.probes > 0 } else { !bsd_waits || seen.probes == 0 }, "{told}: {}", seen.probes);
                 assert!(u64::from(seen.offered) <= buffer && seen.in_flight <= f64::from(seen.offered), "{told}");
                 // Linux: no more than twice what was out (`tcp_cwnd_validate`). FreeBSD: a step beyond the receiver's window.

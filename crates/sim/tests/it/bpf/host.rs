@@ -116,3 +116,23 @@ fn a_repair_after_a_declined_mark_lets_as_much_go_as_any() {
     let (declined, plain) = (windows(&[MARK[0], MARK[1], "ack 1"], 30), windows(&["ack 1"], 0));
     assert_eq!(declined[declined.len() - 8..], plain[plain.len() - 8..], "{declined:?} {plain:?}");
 }
+
+#[test]
+fn a_timeout_is_asked_about_unless_what_was_out_as_the_episode_began_still_is() {
+    // `tcp_enter_loss`. Two segments are acknowledged. (state before, high_seq, icsk_retransmits, asked)
+    for (before, high, retransmits, times) in [
+        (DISORDER, 9000, 1, 1),
+        (RECOVERY, 2001, 1, 0),
+        (RECOVERY, 2000, 1, 1),
+        (RECOVERY, 4_294_967_000_u32, 1, 1), // it wraps
+        ("state 4", 2001, 1, 1),             // as it was entered
+        ("state 4", 2000, 1, 2),
+        ("state 4", 2001, 0, 2),
+    ] {
+        let (high, retransmits) =
+            (format!("set high_seq {high}"), format!("set inet_conn.icsk_retransmits {retransmits}"));
+        let lines = ["set high_seq 9000", "ack 1", "ack 1", before, &high, &retransmits, "state 4"];
+        let asked = asked("hd", &lines).into_iter().filter(|line| line.starts_with("asked timeout")).count();
+        assert_eq!(asked, times, "{before} {high} {retransmits}");
+    }
+}

@@ -36,8 +36,8 @@ static int stub_record(const void *record, unsigned long size)
 
 #define FIELDS(field)                                                                                                  \
 	field(snd_cwnd) field(snd_ssthresh) field(packets_out) field(sacked_out) field(lost_out) field(retrans_out)   \
-		field(prr_out) field(delivered_ce) field(ecn_flags) field(tlp_retrans) field(snd_nxt)                  \
-			field(inet_conn.sk.sk_max_pacing_rate)
+		field(prr_out) field(delivered_ce) field(ecn_flags) field(tlp_retrans) field(snd_nxt) field(high_seq)  \
+			field(inet_conn.sk.sk_max_pacing_rate) field(inet_conn.icsk_retransmits)
 
 int main(void)
 {

@@ -33,7 +33,7 @@ struct inet_connection_sock {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
-	u32 snd_cwnd, snd_ssthresh, snd_cwnd_clamp, snd_una, snd_nxt, snd_wnd, mss_cache, srtt_us, rttvar_us, reordering;
+	u32 snd_cwnd, snd_ssthresh, snd_cwnd_clamp, snd_una, snd_nxt, high_seq, snd_wnd, mss_cache, srtt_us, rttvar_us, reordering;
 	u32 packets_out, sacked_out, lost_out, retrans_out, max_packets_out, prior_cwnd, prr_out, delivered_ce;
 	u64 tcp_mstamp, bytes_acked;
 	u8 ecn_flags, tlp_retrans, is_cwnd_limited;
