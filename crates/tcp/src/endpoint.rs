@@ -99,6 +99,7 @@ impl Endpoint {
         let windows = [peer.receiver.window(), self.receiver.window()];
         for (end, window) in [self, peer].into_iter().zip(windows) {
             end.sender.edge = 1 + u64::from(window);
+            end.sender.aside.widest = window.into();
             end.sender.flow.receive_window = Bytes::new(window.into());
         }
     }
