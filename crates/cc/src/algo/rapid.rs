@@ -7,7 +7,8 @@
 //! R += (l / τ)·(free − R),  l the length of the train in time, τ = 200 ms: on a free path e-fold in 93 ms at any rate
 //! loss:   R / 2, once a window
 //! ```
-//! The window only keeps a path that has gone silent from being flooded: it is twice what R has under way, and a train.
+//! The window only keeps a path that has gone silent from being flooded: it opens to twice what R has under way and a
+//! train, and comes down to that at a loss.
 //!
 //! Source: Konda and Kaur, RAPID: shrinking the congestion-control timescale, Infocom 2009, as section 2.4.4.4 of the HLDG
 //! thesis tells it; which rises of delay count is pathChirp's rule (Ribeiro et al., PAM 2003), with its F and L. Trains are
@@ -19,7 +20,7 @@ use crate::{
     Signal, StartRule, causes,
 };
 use alloc::vec::Vec;
-use units::{Bytes, Duration, Rate, math};
+use units::{Bytes, Duration, Instant, Rate, math};
 
 params::params! {
     /// The thesis gives no constants: from memory.
@@ -49,6 +50,8 @@ pub struct Rapid {
     rate: Rate,
     free: Rate,
     heard: u32,
+    /// The last answer to a loss.
+    cut_at: Option<Instant>,
 }
 
 impl Algorithm for Rapid {
@@ -75,7 +78,8 @@ impl Algorithm for Rapid {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
-        let mut rapid = Rapid { p: p.clone(), trains: ProbeTrain::new(), rate: p.initial, free: p.initial, heard: 0 };
+        let mut rapid =
+            Rapid { p: p.clone(), trains: ProbeTrain::new(), rate: p.initial, free: p.initial, heard: 0, cut_at: None };
         rapid.begin(setup.flow);
         rapid
     }
@@ -138,10 +142,26 @@ impl Rapid {
         self.rate = Rate::from_bps_f64(now + part * (goal - now)).max(least(flow));
     }
 
-    /// What the rate has under way, twice, and a train; earned as slow start earns it, and given back at once.
+    /// What the rate has under way, twice, and a train.
+    fn wanted(&self, flow: &Flow) -> Bytes {
+        self.rate * flow.srtt * 2 + flow.mss * self.p.train as u64
+    }
+
+    /// Earned as slow start earns it.
     fn open_window(&mut self, flow: &mut Flow, acked: Bytes) {
-        let wanted = self.rate * flow.srtt * 2 + flow.mss * self.p.train as u64;
-        flow.cwnd = (flow.cwnd + acked).min(wanted);
+        flow.cwnd = flow.cwnd.max((flow.cwnd + acked).min(self.wanted(flow)));
+    }
+
+    /// The answer to losses, once an RTT: a repair that never ends is told as one episode.
+    fn lose(&mut self, flow: &mut Flow, lost: Bytes) {
+        if self.cut_at.is_some_and(|at| flow.now.since(at) < flow.srtt) {
+            return;
+        }
+        self.cut_at = Some(flow.now);
+        self.rate = self.rate.mul_f64(0.5).max(least(flow));
+        let (before, in_flight) = (flow.windows(), flow.in_flight.get() as i64);
+        flow.cwnd = flow.cwnd.min(self.wanted(flow)).max(flow.floor);
+        flow.because(causes::LossBackoff { lost: lost.get() as i64, in_flight, ..Default::default() }, before);
     }
 }
 
@@ -153,6 +173,9 @@ impl CongestionControl for Rapid {
             self.learn(flow, &train);
         }
         self.open_window(flow, ack.delivered);
+        if !ack.newly_lost.is_zero() {
+            self.lose(flow, ack.newly_lost);
+        }
     }
 
     fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
@@ -163,13 +186,12 @@ impl CongestionControl for Rapid {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        self.rate = self.rate.mul_f64(0.5).max(least(flow));
-        let (lost, in_flight) = (congestion.lost.get() as i64, flow.in_flight.get() as i64);
         if congestion.signal == Signal::Timeout {
+            self.rate = self.rate.mul_f64(0.5).max(least(flow));
             self.trains.forget();
             return Reaction::Reduce(flow.cwnd / 2);
         }
-        flow.note(causes::LossBackoff { lost, in_flight, ..Default::default() });
+        self.lose(flow, congestion.lost);
         Reaction::Own
     }
 

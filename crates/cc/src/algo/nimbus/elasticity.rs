@@ -1,7 +1,7 @@
 //! Does the cross traffic answer to our pulses? If so its rate carries their frequency.
 
 use crate::filter::{Ring, magnitude};
-use units::Duration;
+use units::{Duration, math};
 
 /// Samples of the cross traffic's rate that are transformed: 5.12 s of one in 10 ms.
 pub(super) const SAMPLES: usize = 512;
@@ -21,6 +21,20 @@ const NEARLY_ALL: f64 = 0.9;
 /// error of µ: they count for no more than `WEAK_MOST`, and in proportion.
 const WEAK: f64 = 0.25;
 const WEAK_MOST: f64 = 3.0;
+
+/// The part of a pulse's period in which the rate is raised.
+const RAISED: f64 = 0.25;
+
+/// A pulse of height one after so many periods: it takes back what it gave.
+pub(super) fn pulse(periods: f64) -> f64 {
+    let (phase, pi) = (periods - math::floor(periods), core::f64::consts::PI);
+    if phase < RAISED {
+        math::sin(pi * phase / RAISED)
+    } else {
+        let lowered = 1.0 - RAISED;
+        -RAISED / lowered * math::sin(pi * (phase - RAISED) / lowered)
+    }
+}
 
 /// State: the rates of the cross traffic and of our own deliveries in parts of the link's, and the smoothed elasticity.
 #[derive(Debug)]
@@ -78,7 +92,6 @@ impl Elasticity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::math;
 
     /// Smoothed elasticity after ten seconds of this cross traffic.
     fn after(cross: impl Fn(f64) -> f64) -> f64 {

@@ -5,7 +5,7 @@
 //! every 10 ms:   z = µ·R_in/R_out − R_in                  the others' rate; µ: the largest R_out seen, smoothed
 //! delay:         R = (1 − α)·R_in + α·(µ − z) + β·µ/RTT·(RTT_min + d − RTT)             d = RTT_min/4
 //! competitive:   CUBIC's window over the RTT, cut once an RTT in which anything is lost
-//! window:        2·R·RTT with the pulse in R, up and down: room for R, and a bound
+//! window:        2·RTT·(R + ¼µ), at a loss down to it
 //! pulses:        + ¼µ·sin, a quarter of each 1/5 s;  − 1/12·µ·sin, the rest: they cost nothing on average
 //! η            = |Z(5 Hz)| / max |Z(6.5 … 9.5 Hz)|, Z the Fourier transform of the last 5 s of z
 //!                discounted where Z(5 Hz) is weaker than a quarter of our own deliveries' (the authors' code)
@@ -29,7 +29,7 @@ use crate::{
     StartRule, causes, exits, modes,
 };
 use elasticity::{Elasticity, SAMPLES, TICK};
-use units::{Bytes, Duration, Instant, Rate, math};
+use units::{Bytes, Duration, Instant, Rate};
 
 params::params! {
     /// Values of the paper and of the authors' code.
@@ -58,8 +58,6 @@ params::params! {
 const LEAST: f64 = 0.05;
 /// Weight of a sample in the smoothed R_out whose maximum is µ.
 const GAIN: f64 = 0.2;
-/// The part of a pulse's period in which the rate is raised.
-const RAISED: f64 = 0.25;
 /// No return to delay so soon after a switch.
 const DWELL: Duration = Duration::from_secs(5);
 
@@ -79,7 +77,7 @@ pub struct Nimbus {
     curve: cubic::rfc::Curve,
     competing: bool,
     switched_at: Instant,
-    /// The last cut of CUBIC's window.
+    /// The last answer to a loss.
     cut_at: Option<Instant>,
     began: Instant,
     next: Instant,
@@ -96,7 +94,8 @@ impl Algorithm for Nimbus {
         departures: &[
             "opens with slow start until the queue is twice its target, or a loss; the authors' code sends at 16 Mbit/s for a second",
             "one flow that pulses: pulsers and watchers among several Nimbus flows are not here",
-            "a loss in delay mode changes nothing: the queue it came from is in the delay; a timeout starts from one packet",
+            "a loss in delay mode changes no rate: the queue it came from is in the delay; a timeout starts from one packet",
+            "the window has room for a pulse all the time and comes down at losses; the authors' code sets it with every report",
             "back in delay mode the target is at once what is set; the authors' code lets it sink there from the present RTT by \
              RTT_min/2 a second. That code also pulses at 6 Hz in delay mode, adds what it sees at 5 Hz to the 6 of cross \
              traffic of nearly the whole link, and judges nothing for 10 s, switches nothing for 15",
@@ -146,14 +145,7 @@ impl Nimbus {
 
     /// What the pulse adds now, in parts of the link.
     fn pulse(&self, since: Duration) -> f64 {
-        let turns = since.as_secs_f64() * self.p.frequency;
-        let (phase, pi) = (turns - math::floor(turns), core::f64::consts::PI);
-        if phase < RAISED {
-            self.p.pulse * math::sin(pi * phase / RAISED)
-        } else {
-            let lowered = 1.0 - RAISED;
-            -self.p.pulse * RAISED / lowered * math::sin(pi * (phase - RAISED) / lowered)
-        }
+        self.p.pulse * elasticity::pulse(since.as_secs_f64() * self.p.frequency)
     }
 
     fn tick(&mut self, flow: &mut Flow) {
@@ -175,11 +167,7 @@ impl Nimbus {
             self.choose_mode(flow);
         }
         let pulsed = self.rate + self.mu * self.pulse(flow.now.since(self.began));
-        let pace = Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1));
-        flow.pacing = Some(pace);
-        // Down too (`send_pattern`): a bound that stays where the link once was lets a repair of it run on without end.
-        flow.cwnd = (pace * flow.srtt * 2).max(flow.floor);
-        flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+        flow.pacing = Some(Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1)));
     }
 
     fn maybe_leave_slow_start(&self, flow: &mut Flow) {
@@ -223,14 +211,34 @@ impl Nimbus {
         }
     }
 
-    /// CUBIC's answer to a loss, once an RTT (`cubic_drop`): a repair that never ends is told as one episode.
-    fn cut(&mut self, flow: &Flow, timeout: bool) {
-        let due = self.cut_at.is_none_or(|at| flow.now.since(at) >= flow.srtt);
-        if self.competing && (due || timeout) {
-            self.cut_at = Some(flow.now);
-            self.rival.cwnd = self.curve.reduce(&self.rival, timeout).max(flow.floor);
-            self.rival.reset_credit();
+    /// Two windows of the rate and of what a pulse adds: room, and a bound.
+    fn bound(&self, flow: &Flow) -> Bytes {
+        (Rate::from_mbps(self.rate + self.p.pulse * self.mu) * flow.srtt * 2).max(flow.floor)
+    }
+
+    /// The answer to losses, once an RTT (`cubic_drop`): a repair that never ends is told as one episode. Of the window only
+    /// what is beyond the bound goes.
+    fn lose(&mut self, flow: &mut Flow, lost: Bytes) {
+        if self.cut_at.is_some_and(|at| flow.now.since(at) < flow.srtt) {
+            return;
         }
+        self.cut_at = Some(flow.now);
+        if self.competing {
+            self.cut(flow, false);
+        }
+        let before = flow.windows();
+        // There is no rate yet just after slow start.
+        if self.rate > 0.0 {
+            flow.cwnd = flow.cwnd.min(self.bound(flow));
+            flow.ssthresh = flow.ssthresh.min(flow.cwnd);
+        }
+        flow.because(causes::LossBackoff { lost: lost.get() as i64, ..Default::default() }, before);
+    }
+
+    fn cut(&mut self, flow: &Flow, timeout: bool) {
+        self.rival.cwnd = self.curve.reduce(&self.rival, timeout).max(flow.floor);
+        self.rival.reset_credit();
+        self.rate = (self.rival.cwnd / flow.srtt.max(Duration::from_micros(1))).as_mbps();
     }
 }
 
@@ -246,17 +254,20 @@ impl CongestionControl for Nimbus {
         if self.competing {
             self.compete(flow, ack.cumulative);
         }
+        flow.cwnd = flow.cwnd.max((flow.cwnd + ack.delivered).min(self.bound(flow)));
         if !ack.newly_lost.is_zero() {
-            self.cut(flow, false);
+            self.lose(flow, ack.newly_lost);
         }
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
-        self.cut(flow, c.signal == Signal::Timeout);
+        if c.signal == Signal::Timeout && self.competing {
+            self.cut(flow, true);
+        }
         if c.signal == Signal::Timeout || flow.in_slow_start() {
             return Reaction::Reduce(flow.cwnd / 2);
         }
-        flow.note(causes::LossBackoff { lost: c.lost.get() as i64, ..Default::default() });
+        self.lose(flow, c.lost);
         Reaction::Own
     }
 

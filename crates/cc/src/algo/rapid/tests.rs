@@ -80,12 +80,27 @@ fn a_rise_begins_with_the_least_step_that_counts() {
 }
 
 #[test]
-fn the_window_follows_the_rate_up_and_down() {
-    // 1 Mbit/s for 100 ms are 12.5 packets; twice that and a train of 30 are 55.
-    for (cwnd, acked, window) in [(20, 5, 25_000), (52, 5, 55_000), (200, 5, 55_000)] {
+fn the_window_opens_to_what_the_rate_needs_and_comes_down_to_it_at_a_loss() {
+    // 1 Mbit/s for 100 ms are 12.5 packets; twice that and a train of 30 are 55, at half the rate 42.5.
+    for (cwnd, acked, window, lossy) in [(20, 5, 25_000, 25_000), (52, 5, 55_000, 42_500), (200, 5, 200_000, 42_500)] {
         let mut f = flow(cwnd, 100);
         let mut cc = Rapid::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
         cc.open_window(&mut f, packets(acked));
         assert_eq!(f.cwnd, Bytes::new(window), "{cwnd}");
+        let c = crate::testing::congestion(Signal::Loss, &f);
+        assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Own);
+        assert_eq!(f.cwnd, Bytes::new(lossy), "{cwnd}");
     }
+}
+
+#[test]
+fn a_repair_without_end_is_answered_once_an_rtt() {
+    let mut f = flow(100, 100);
+    let mut cc = Rapid::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    let rates = [0, 60, 40, 100].map(|after| {
+        f.now += Duration::from_millis(after);
+        cc.on_ack(&mut f, &Ack { newly_lost: packets(1), ..Ack::default() });
+        cc.rate.as_bps() / 1000
+    });
+    assert_eq!(rates, [500, 500, 250, 160], "no less than two packets in 100 ms");
 }
