@@ -58,8 +58,8 @@ fn after_an_outage() {
 
 #[test]
 fn where_the_link_becomes_a_twentieth() {
-    // A queue of 1.6 s. Nimbus sends no less than a twentieth of the link as it was, and pulses on top of it: 41 % are lost.
-    // PERT and TIMELY back off from the queue that was.
+    // A queue of 1.6 s. Nimbus sends no less than a twentieth of the link as it was, and pulses on top of it: two packets in
+    // five are lost. PERT and TIMELY back off from the queue that was.
     none_collapses(&["pert", "tcp_ap", "timely"], 0.5, 0.5, |name| {
         let s = dumbbell(20.0, 40.0, 133, "fifo", &[name], 60);
         rest(changed(s, &[(20, Some(1.0), None)]), 30)
