@@ -15,7 +15,9 @@ from .held import read_json
 from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, SUMMARIES
 
 _TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS, *DIFTR, *ARRIVALS)
-FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in SUMMARIES))
+#: What runs are added to, and who adds has locked.
+LINES = "summary.jsonl"
+FILES = ("spec.toml", "plan.json", "meta.json", LINES, *(f"{name}.parquet" for name in SUMMARIES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +111,14 @@ def _holds_results(folder: Path) -> bool:
     return "hash" in (read_json(folder / "plan.json") or {}) or "spec_hash" in (read_json(folder / "meta.json") or {})
 
 
-def refuse_simulated(path: Path) -> None:
-    """Refuse a folder that real packets must not replace: anything but an earlier result of real packets."""
+def refuse_simulated(path: Path) -> dict[str, Any] | None:
+    """Refuse a folder that real packets must not replace: anything but an earlier result of real packets, whose meta
+    file is returned.
+    """
     meta = results_or_room(path, WITHOUT_FRESH)
     if meta is not None and meta.get("on", "sim") == "sim":
         raise SpecError(
             f"{path} holds runs of the simulator ({meta.get('title') or meta.get('spec_hash')}); "
             f"{WITHOUT_FRESH.elsewhere}"
         )
+    return meta

@@ -33,7 +33,7 @@ from ._engine import version
 from ._types import Experiment, Plan, Record
 from .disk import InUse, append, cut_torn_line, full_disk, open_locked, write, write_parquet
 from .errors import RunError, SpecError
-from .folder import FILES, WITH_OPTION, WITHOUT_FRESH, Cure, clear, place, results_or_room
+from .folder import FILES, LINES, WITH_OPTION, WITHOUT_FRESH, Cure, clear, place, results_or_room
 from .held import DAMAGE, in_order, load, opens, outcomes, owed, read_json
 from .result import SUMMARIES, Outcome, Result
 from .spec import repeating
@@ -58,10 +58,10 @@ class Store:
         fresh: bool = False,
         on: str = "sim",
         same_step: bool = False,
-        ours: bool = False,
+        reserved: FileIO | None = None,
         cure: Cure = WITH_OPTION,
     ) -> None:
-        """Refuse a folder that holds someone else's files, unless `ours` says that the caller has reserved it.
+        """Refuse a folder that holds someone else's files, unless the caller has it `reserved`, by its locked lines.
 
         With `same_step` a finer series than the one asked for will not do in its place. `cure` is for what is refused.
         """
@@ -72,7 +72,7 @@ class Store:
         self.plan = plan
         self._fresh = fresh
         self._cure = cure
-        self._lines: FileIO | None = None
+        self._lines = reserved
         #: What was made for these runs alone, and is taken away if none of them is kept.
         self._made: list[Path] = []
         self._new = False
@@ -83,13 +83,11 @@ class Store:
         self._wanted: Sequence[tuple[int, int]] = ()
         #: What earlier commands asked of the folder and did not get, until they do: how many runs, and failures.
         self._owed: tuple[int | None, tuple[RunError, ...]] = (None, ())
-        self._ours = ours
-        self._check()
+        if reserved is None:
+            self._check()
 
     def _check(self) -> None:
         """Refuse a folder that is someone else's before any time is spent."""
-        if self._ours:
-            return
         meta = results_or_room(self.path, self._cure)
         if meta is None or self._fresh:
             return
@@ -189,9 +187,9 @@ class Store:
     def _reserved(self) -> FileIO:
         if self._lines is None:
             self._made = [each for each in (self.path, *self.path.parents) if not each.exists()]
-            self._lines = open_locked(self.path / "summary.jsonl", self._cure.elsewhere)
+            self._lines = open_locked(self.path / LINES, self._cure.elsewhere)
             self._check()  # another command may have had it since it was looked at
-            others = ((self.path / name).exists() for name in FILES if name != "summary.jsonl")
+            others = ((self.path / name).exists() for name in FILES if name != LINES)
             self._new = self._lines.seek(0, os.SEEK_END) == 0 and not any(others)
             if self._new:
                 self._describe()
@@ -201,7 +199,7 @@ class Store:
         lines = self._reserved()
         if not self._meta:
             if self._fresh:
-                clear(self.path, but="summary.jsonl")  # which is open
+                clear(self.path, but=LINES)  # which is open
                 lines.truncate(0)
             cut_torn_line(lines)
             self._describe()
@@ -288,8 +286,8 @@ class Store:
         """Let go of the folder; one that is new and has no run in it is taken away."""
         with suppress(OSError):
             if self._new and not self._kept:
-                clear(self.path, but="summary.jsonl")
-                (self.path / "summary.jsonl").unlink()  # last, and while it is locked
+                clear(self.path, but=LINES)
+                (self.path / LINES).unlink()  # last, and while it is locked
             if not self._kept:
                 for each in self._made:
                     each.rmdir()  # unless there is something in it
