@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,13 @@ def clear(path: Path, but: str = "") -> None:
             (path / name).unlink(missing_ok=True)
     for name in _TABLES:
         shutil.rmtree(path / name, ignore_errors=True)
+
+
+def drop_tables(path: Path, file: str, but: Container[str]) -> None:
+    """Take away what an earlier run of the same case and repetition recorded, and the one in its place did not."""
+    for name in _TABLES:
+        if name not in but:
+            (path / name / file).unlink(missing_ok=True)
 
 
 def owner(path: Path, made: Path | None = None) -> Path | None:

@@ -33,7 +33,7 @@ from ._engine import version
 from ._types import Experiment, Plan, Record
 from .disk import InUse, append, cut_torn_line, full_disk, open_locked, write, write_parquet
 from .errors import RunError, SpecError
-from .folder import FILES, LINES, WITH_OPTION, WITHOUT_FRESH, Cure, clear, place, results_or_room
+from .folder import FILES, LINES, WITH_OPTION, WITHOUT_FRESH, Cure, clear, drop_tables, place, results_or_room
 from .held import DAMAGE, in_order, load, opens, outcomes, owed, read_json
 from .result import SUMMARIES, Outcome, Result
 from .spec import repeating
@@ -112,6 +112,7 @@ class Store:
     def expect(self, runs: Sequence[tuple[int, int]], record: Record, *, again: bool) -> None:
         """Take in what is asked, `again` whatever the folder holds; refuse it where runs must be added and cannot."""
         self.asked, self._wanted = len(runs), runs
+        self._refuse_replacing(runs, record)
         if self.closed_at is None:
             return
         held = {} if again else self.finished(record)
@@ -123,6 +124,18 @@ class Store:
                 f"{'is' if missing == 1 else 'are'} missing; {self._cure.writable}"
             )
 
+    def _refuse_replacing(self, runs: Sequence[tuple[int, int]], record: Record) -> None:
+        """Refuse to make real packets anew for what they did not record: others would come in their place."""
+        if self.on == "sim":
+            return
+        held = (self._held.get(run) for run in runs) if self._held else ()
+        other = sum(outcome is not None and not self._recorded(outcome, record) for outcome in held)
+        if other:
+            raise SpecError(
+                f"{self.path}: {counted(other, 'run')} on {self.on} in it did not record all that is asked for, and "
+                f"cannot be made again; {self._cure.choose()}"
+            )
+
     # -- resuming ---------------------------------------------------------------------------------------------------
 
     def finished(self, record: Record) -> dict[tuple[int, int], Outcome]:
@@ -130,11 +143,15 @@ class Store:
         return {
             key: outcome
             for key, outcome in self._held.items()
-            if outcome.record.covers(record)
-            and not (self._same_step and record.series_ms and outcome.record.series_ms != record.series_ms)
+            if self._recorded(outcome, record)
             and outcome.seed == outcome.case.seed + outcome.repetition
             and all(opens(file) for file in outcome.files.values())
         }
+
+    def _recorded(self, outcome: Outcome, record: Record) -> bool:
+        """Whether a run recorded all that is asked for."""
+        other_step = self._same_step and record.series_ms and outcome.record.series_ms != record.series_ms
+        return outcome.record.covers(record) and not other_step
 
     def joined(self, case: int, repetition: int, record: Record) -> Record:
         """What a run must record to keep what it recorded here before, as far as one step of series goes for both."""
@@ -158,11 +175,11 @@ class Store:
         """Make one finished run durable; return it with its tables on disk instead of in memory."""
         with full_disk(self.path):
             lines = self._open()
-            files: dict[str, Path] = {}
+            file, files = f"{outcome.case.hash}-{outcome.repetition}.parquet", dict[str, Path]()
             for name in outcome.tables:
                 frame = outcome.frame(name)
                 if frame is not None:
-                    files[name] = self.path / name / f"{outcome.case.hash}-{outcome.repetition}.parquet"
+                    files[name] = self.path / name / file
                     write_parquet(files[name], frame)
             line = json.loads(outcome.raw)
             line["run"] = {
@@ -174,6 +191,7 @@ class Store:
             }
             append(lines, json.dumps(line, separators=(",", ":")).encode() + b"\n")
             self._kept = True
+            drop_tables(self.path, file, but=files)
         return replace(outcome, tables={}, files=files)
 
     def reserve(self) -> None:
