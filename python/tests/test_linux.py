@@ -253,6 +253,13 @@ def test_a_verdict_rests_on_utilisation_and_queue() -> None:
     assert not Report("x", (CaseReport("", (off,)),)).agrees
 
 
+def test_without_a_figure_that_decides_nothing_agrees() -> None:
+    ran = sj.run("10Mbit/s 20ms 1BDP fifo: voip", set={"run.duration": "1 s"}, series="100ms")
+    idle = report(ran, ran)
+    assert not idle.agrees and not idle.data()["agrees"]
+    assert "nothing decides: no link with a rate was used to 5 % of it" in idle.verdict
+
+
 def test_the_mean_window_is_over_the_measure_window_as_all_else() -> None:
     class Grown(sj.CongestionControl):
         """Four packets for two seconds, then sixteen."""
