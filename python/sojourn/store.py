@@ -20,7 +20,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -34,7 +35,7 @@ from ._types import Experiment, Plan, Record
 from .disk import InUse, append, cut_torn_line, full_disk, open_locked, write, write_parquet
 from .errors import RunError, SpecError
 from .folder import FILES, LINES, WITH_OPTION, WITHOUT_FRESH, Cure, clear, drop_tables, place, results_or_room
-from .held import DAMAGE, in_order, load, opens, outcomes, owed, read_json
+from .held import DAMAGE, in_order, load, opens, outcomes, owed, read_json, spans, wanted
 from .result import SUMMARIES, Outcome, Result
 from .spec import repeating
 from .stats import counted
@@ -78,11 +79,9 @@ class Store:
         self._new = False
         self._kept = False
         self._meta: dict[str, Any] = {}
-        #: How many runs the command asks for that adds to it; who finds the folder unfinished is told.
-        self.asked: int | None = None
         self._wanted: Sequence[tuple[int, int]] = ()
-        #: What earlier commands asked of the folder and did not get, until they do: how many runs, and failures.
-        self._owed: tuple[int | None, tuple[RunError, ...]] = (None, ())
+        #: What earlier commands asked of the folder and did not get, until they do: repetitions by case, and failures.
+        self._owed: tuple[Mapping[int, int], tuple[RunError, ...]] = ({}, ())
         if reserved is None:
             self._check()
 
@@ -111,7 +110,7 @@ class Store:
 
     def expect(self, runs: Sequence[tuple[int, int]], record: Record, *, again: bool) -> None:
         """Take in what is asked, `again` whatever the folder holds; refuse it where runs must be added and cannot."""
-        self.asked, self._wanted = len(runs), runs
+        self._wanted = runs
         self._refuse_replacing(runs, record)
         if self.closed_at is None:
             return
@@ -231,7 +230,7 @@ class Store:
         runs = chain(self._held, self._wanted)
         write(self.path / "spec.toml", repeating(self.experiment, self.plan, runs).encode())
         self._meta = {**_meta(self.experiment, self.plan), "on": self.on}
-        self._write_meta(complete=False, failures=self._owed[1])
+        self._write_meta(self._still_owed(got=False), self._owed[1], complete=False, held=self._held)
 
     def finish(self, result: Result, *, complete: bool) -> None:
         """Write the summary tables and the meta file; called at the end and on interruption.
@@ -254,11 +253,10 @@ class Store:
             for name in SUMMARIES:
                 write_parquet(self.path / f"{name}.parquet", getattr(held, name))
             failures = self._failures(held)
-            self._write_meta(
-                complete=complete and not failures and self._asks_all(self._owed[0]),
-                failures=failures,
-                runs=len(held.outcomes),
-            )
+            keys = [(outcome.case.index, outcome.repetition) for outcome in held]
+            left = self._still_owed(got=complete)
+            whole = complete and not failures and not left
+            self._write_meta(left, failures, complete=whole, held=keys, runs=len(keys))
 
     def _is_summed_up(self) -> bool:
         """Whether a command that found all its runs here has nothing to write: all is whole, and of this experiment."""
@@ -271,21 +269,25 @@ class Store:
         ours, theirs = version(), held.version
         alike = (theirs.model, theirs.schema) == (ours.model, ours.schema) and held.experiment == self.experiment
         counted_all = (read_json(self.path / "meta.json") or {}).get("runs") == len(held)
-        return alike and counted_all and (held.asked is None or not self._asks_all(held.asked))
+        self._owed = self._owing()
+        return alike and counted_all and self._still_owed(got=True) == self._owed[0]
 
-    def _asks_all(self, owed: int | None) -> bool:
-        """Whether this command asks for no fewer runs than an earlier one that did not get all of them."""
-        return owed is None or (self.asked or 0) >= owed
+    def _still_owed(self, *, got: bool) -> Mapping[int, int]:
+        """What is owed once this command has got all that it asks for, or has not."""
+        own, owed = Counter(case for case, _ in self._wanted), self._owed[0]
+        if got:
+            return {case: times for case, times in owed.items() if own[case] < times}
+        return Counter(owed) | own  # of each case the larger number
 
-    def _owing(self) -> tuple[int | None, tuple[RunError, ...]]:
+    def _owing(self) -> tuple[Mapping[int, int], tuple[RunError, ...]]:
         """What the folder still lacks, by its meta file; runs of another version count no more, nor do those asked."""
         meta, ours = read_json(self.path / "meta.json") or {}, version()
         if (meta.get("model"), meta.get("schema")) != (ours.model, ours.schema):
-            return None, ()
+            return {}, ()
         try:
-            return owed(meta, self.plan)
+            return wanted(meta, self.plan), owed(meta, self.plan)[1]
         except DAMAGE:
-            return None, ()
+            return {}, ()
 
     def _failures(self, held: Result) -> tuple[RunError, ...]:
         """This command's failures, and earlier ones of runs that are still missing."""
@@ -294,10 +296,19 @@ class Store:
         earlier = (failure for failure in self._owed[1] if (failure.case, failure.repetition) not in told)
         return tuple(sorted((*held.failures, *earlier), key=lambda failure: (failure.case, failure.repetition)))
 
-    def _write_meta(self, *, complete: bool, failures: Sequence[RunError], **more: Any) -> None:
-        asked = max((n for n in (self.asked, self._owed[0]) if n is not None), default=None)
+    def _write_meta(
+        self,
+        owed: Mapping[int, int],
+        failures: Sequence[RunError],
+        *,
+        complete: bool,
+        held: Iterable[tuple[int, int]],
+        **more: Any,
+    ) -> None:
+        asked = (Counter(owed) | Counter(case for case, _ in self._wanted) | Counter(case for case, _ in held)).total()
         failed = [[str(failure), failure.case, failure.repetition] for failure in failures]
-        said = {"finished": _now(), "complete": complete, "asked": asked, **more, "failed": failed}
+        said = {"finished": _now(), "complete": complete, "asked": asked, "wanted": spans(owed), **more}
+        said["failed"] = failed
         write(self.path / "meta.json", json.dumps({**self._meta, **said}, indent=2).encode())
 
     def close(self) -> None:
