@@ -20,7 +20,9 @@ from sojourn.linux import flows, net
 from sojourn.linux.scene import Scene
 from sojourn.linux.status import line
 from sojourn.linux.verify import BIN_S, CWND, QUEUE, UTILISATION, Aligned, Allowed, CaseReport, Report, Row, report
+from sojourn.pool import work
 from sojourn.remarks import remarks
+from sojourn.sweep import sweep
 
 
 def test_without_root_one_sentence_and_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,6 +207,24 @@ def test_whose_acks_are_not_to_be_had_is_told() -> None:
     assert flows.untold(plan, Record(acks=True)).startswith("--acks: of cubic, newreno the table acks has no row")
     assert flows.untold(plan, Record(events=True)) == ""
     assert flows.untold(sj.check("10Mbit/s 20ms 1BDP fifo: hldg, voip"), Record(acks=True)) == ""
+
+
+def test_what_the_machine_refuses_a_run_is_no_loss_of_a_cluster(
+    sweep_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def perform(task: Any, *_: object) -> Any:
+        if (task.case, task.repetition) == (1, 2):
+            raise OSError(24, "Too many open files")
+        return work(task)
+
+    monkeypatch.setattr(flows, "perform", perform)
+    bed = flows.Testbed()
+    try:
+        (failed,) = sweep(_engine.read(sweep_file), executor=bed).failures
+    finally:
+        bed.end()
+    assert (failed.case, failed.repetition) == (1, 2) and "cluster" not in str(failed)
+    assert str(failed).endswith("case 1, repetition 2: on linux: [Errno 24] Too many open files")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a connection asks, only Linux is asked")
