@@ -64,6 +64,13 @@ def test_a_record_shows_the_window_that_the_packet_found(result, rows):
     assert rows["rcv_wnd"].max() == 64 << 20 and set(rows["state"]) == {1, 2}
 
 
+@pytest.mark.parametrize("read", ["1e-7", "1e-6"])
+def test_a_reader_that_comes_each_nanosecond_loses_nothing(rows, read):
+    few = rows.unique(["time_ns", "direction"], keep="first", maintain_order=True)
+    for flush in ("0", "1"):
+        assert loggers.Ttprobe.of({"bufsize": "9", "read": read, "flush": flush}).write(few, 1.5).lost == 0
+
+
 def test_binary_is_the_same_log_as_text(rows, written):
     text = loggers.Ttprobe.of({"direction": "2"}).write(rows, 1.5)
     assert logs.ttpb2ascii(written["binary"]) == (text.data.decode(), len(rows), False)
