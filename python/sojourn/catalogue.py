@@ -181,6 +181,8 @@ def exported(result: Result, name: str, format: str) -> str:
 
     frame = _table(result, name)
     nested = [column for column, dtype in frame.schema.items() if dtype.is_nested()]
+    if format == "jsonl":
+        return frame.write_ndjson()
     if format == "json":
         return frame.write_json() + "\n"
     # A cell of CSV is flat: lists and records inside become JSON text.

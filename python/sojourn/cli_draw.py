@@ -69,6 +69,7 @@ def plot(
         raise SpecError(f"the kind comes first: sojourn plot {source} {kind!r}")
     plots.check(kind, options)
     terminal.target("-o", out, kind=PICTURE, sources=[source])
+    failed = False
     if is_results(source):
         refuse_changes(set=set, seed=seed, repeat=repeat, quick=quick)
         result = terminal.loaded(source)
@@ -83,8 +84,13 @@ def plot(
         # A fine series of some seconds would take the place of a coarse one of the whole run.
         folder = place(experiment, plan, on=CLOSE) if record.window else None
         result = terminal.run(experiment, repeat=repeat, quick=quick, record=record, jobs=jobs, out=folder, cure=HERE)
+        failed = bool(result.failures)
+        for failure in result.failures:
+            terminal.say(f"failed: {failure}")
     target = out or (result.path or Path()) / f"{kind}.pdf"
     print(plots.draw(kind, result, target, only=chosen, **options))
+    if failed:
+        raise typer.Exit(1)
 
 
 def report(

@@ -46,6 +46,7 @@ ENDINGS = {Format.flent: "flent.gz", Format.web10g: "web10g.csv"} | {
 _NAMED = {
     ".csv": Format.csv,
     ".json": Format.json,
+    ".jsonl": Format.json,
     ".pcapng": Format.pcapng,
     ".qlog": Format.qlog,
     ".sqlog": Format.qlog,
@@ -137,7 +138,8 @@ def export(
         raise SpecError(f"{name} is for the formats of runs, such as --format pcapng; a table holds every run")
     from .catalogue import exported
 
-    _put(exported(loaded(source), table or "flows", format.value), out)
+    lines = out is not None and out.suffix.lower() == ".jsonl"
+    _put(exported(loaded(source), table or "flows", "jsonl" if lines else format.value), out)
 
 
 def _format(asked: Format | None, out: Path | None, table: str | None) -> Format:

@@ -97,7 +97,7 @@ def emulate(
     kept = Kept(wanted, arrivals=record or diftr, capture=pcap)
     require()  # who cannot have packets need not hear of folders
     lost = []
-    with nullcontext() if out is None else reserved(out, fresh=fresh):
+    with nullcontext() if out is None else reserved(out, fresh=fresh) as lock:
         with shown(status) as seen:
             done = run(scene, command or [], serve=serve or (), cc=cc, kept=kept, realtime=realtime, seen=seen)
         if as_json:
@@ -107,7 +107,7 @@ def emulate(
                 terminal.say(line)
         if done.uncaptured:
             lost.append(f"--pcap {pcap}: cannot be written whole: {done.uncaptured}; it ends before the run does")
-        if out is not None and (less := keep(done, wanted, out)):
+        if out is not None and lock is not None and (less := keep(done, wanted, out, lock)):
             lost.append(less)
     for line in lost:
         terminal.say(f"error: {line}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from .held import read_json
 from .result import ACKS, ALWAYS, ARRIVALS, DIFTR, EVENTS, SERIES, SUMMARIES
 
 _TABLES = (*ALWAYS, *SERIES, *EVENTS, *ACKS, *DIFTR, *ARRIVALS)
-FILES = ("spec.toml", "plan.json", "meta.json", "summary.jsonl", *(f"{name}.parquet" for name in SUMMARIES))
+#: What runs are added to, and who adds has locked.
+LINES = "summary.jsonl"
+FILES = ("spec.toml", "plan.json", "meta.json", LINES, *(f"{name}.parquet" for name in SUMMARIES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,13 @@ def clear(path: Path, but: str = "") -> None:
         shutil.rmtree(path / name, ignore_errors=True)
 
 
+def drop_tables(path: Path, file: str, but: Container[str]) -> None:
+    """Take away what an earlier run of the same case and repetition recorded, and the one in its place did not."""
+    for name in _TABLES:
+        if name not in but:
+            (path / name / file).unlink(missing_ok=True)
+
+
 def owner(path: Path, made: Path | None = None) -> Path | None:
     """The results folder that keeps something of its own under this name, if one does; `made` is to become one."""
     path, made = path.resolve(), made and made.resolve()
@@ -109,11 +119,14 @@ def _holds_results(folder: Path) -> bool:
     return "hash" in (read_json(folder / "plan.json") or {}) or "spec_hash" in (read_json(folder / "meta.json") or {})
 
 
-def refuse_simulated(path: Path) -> None:
-    """Refuse a folder that real packets must not replace: anything but an earlier result of real packets."""
+def refuse_simulated(path: Path) -> dict[str, Any] | None:
+    """Refuse a folder that real packets must not replace: anything but an earlier result of real packets, whose meta
+    file is returned.
+    """
     meta = results_or_room(path, WITHOUT_FRESH)
     if meta is not None and meta.get("on", "sim") == "sim":
         raise SpecError(
             f"{path} holds runs of the simulator ({meta.get('title') or meta.get('spec_hash')}); "
             f"{WITHOUT_FRESH.elsewhere}"
         )
+    return meta

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,37 @@ def owed(meta: Mapping[str, Any], plan: Plan) -> tuple[int | None, tuple[RunErro
     asked = None if meta.get("complete", True) else int(meta.get("asked") or runs)
     failed = [(str(said), index(case), index(repetition)) for said, case, repetition in meta.get("failed", ())]
     return asked, tuple(RunError(*one) for one in failed)
+
+
+def wanted(meta: Mapping[str, Any], plan: Plan) -> dict[int, int]:
+    """How many repetitions of which cases were asked of a folder by commands that did not get all of them.
+
+    What is none of ours raises one of `DAMAGE`.
+    """
+    asked = owed(meta, plan)[0]
+    if asked is None:
+        return {}
+    if "wanted" not in meta:  # of before it was written: they were counted
+        each, rest = divmod(asked, len(plan.cases))
+        return {case.index: case.repeat if rest else each for case in plan.cases}
+    found: dict[int, int] = {}
+    for cases, repetitions in meta["wanted"].items():
+        first, _, last = cases.partition("-")
+        found |= dict.fromkeys(range(int(first), int(last or first) + 1), index(repetitions))
+    return found
+
+
+def spans(wanted: Mapping[int, int]) -> dict[str, int]:
+    """The same as it is written: cases in a row with as many repetitions are one entry.
+
+    >>> spans({0: 3, 1: 3, 2: 3, 5: 1})
+    {'0-2': 3, '5': 1}
+    """
+    found: dict[str, int] = {}
+    for _, row in groupby(enumerate(sorted(wanted.items())), key=lambda one: (one[1][0] - one[0], one[1][1])):
+        cases = [case for _, (case, _) in row]
+        found[f"{cases[0]}-{cases[-1]}" if len(cases) > 1 else f"{cases[0]}"] = wanted[cases[0]]
+    return found
 
 
 def is_results(path: str | Path) -> bool:

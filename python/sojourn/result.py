@@ -189,7 +189,15 @@ class Result:
 
     def of(self, case: Case) -> tuple[Outcome, ...]:
         """Return the repetitions of one case, in order."""
-        return tuple(outcome for outcome in self.outcomes if outcome.case.index == case.index)
+        return self._by_case.get(case.index, ())
+
+    @cached_property
+    def _by_case(self) -> dict[int, tuple[Outcome, ...]]:
+        """Asked for each case of a sweep, of which there may be thousands."""
+        found: dict[int, list[Outcome]] = {}
+        for outcome in self.outcomes:
+            found.setdefault(outcome.case.index, []).append(outcome)
+        return {index: tuple(outcomes) for index, outcomes in found.items()}
 
     # -- summary frames ---------------------------------------------------------------------------------------------
 

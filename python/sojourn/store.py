@@ -20,7 +20,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -33,8 +34,8 @@ from ._engine import version
 from ._types import Experiment, Plan, Record
 from .disk import InUse, append, cut_torn_line, full_disk, open_locked, write, write_parquet
 from .errors import RunError, SpecError
-from .folder import FILES, WITH_OPTION, WITHOUT_FRESH, Cure, clear, place, results_or_room
-from .held import DAMAGE, in_order, load, opens, outcomes, owed, read_json
+from .folder import FILES, LINES, WITH_OPTION, WITHOUT_FRESH, Cure, clear, drop_tables, place, results_or_room
+from .held import DAMAGE, in_order, load, opens, outcomes, owed, read_json, spans, wanted
 from .result import SUMMARIES, Outcome, Result
 from .spec import repeating
 from .stats import counted
@@ -58,10 +59,10 @@ class Store:
         fresh: bool = False,
         on: str = "sim",
         same_step: bool = False,
-        ours: bool = False,
+        reserved: FileIO | None = None,
         cure: Cure = WITH_OPTION,
     ) -> None:
-        """Refuse a folder that holds someone else's files, unless `ours` says that the caller has reserved it.
+        """Refuse a folder that holds someone else's files, unless the caller has it `reserved`, by its locked lines.
 
         With `same_step` a finer series than the one asked for will not do in its place. `cure` is for what is refused.
         """
@@ -72,24 +73,20 @@ class Store:
         self.plan = plan
         self._fresh = fresh
         self._cure = cure
-        self._lines: FileIO | None = None
+        self._lines = reserved
         #: What was made for these runs alone, and is taken away if none of them is kept.
         self._made: list[Path] = []
         self._new = False
         self._kept = False
         self._meta: dict[str, Any] = {}
-        #: How many runs the command asks for that adds to it; who finds the folder unfinished is told.
-        self.asked: int | None = None
         self._wanted: Sequence[tuple[int, int]] = ()
-        #: What earlier commands asked of the folder and did not get, until they do: how many runs, and failures.
-        self._owed: tuple[int | None, tuple[RunError, ...]] = (None, ())
-        self._ours = ours
-        self._check()
+        #: What earlier commands asked of the folder and did not get, until they do: repetitions by case, and failures.
+        self._owed: tuple[Mapping[int, int], tuple[RunError, ...]] = ({}, ())
+        if reserved is None:
+            self._check()
 
     def _check(self) -> None:
         """Refuse a folder that is someone else's before any time is spent."""
-        if self._ours:
-            return
         meta = results_or_room(self.path, self._cure)
         if meta is None or self._fresh:
             return
@@ -113,7 +110,8 @@ class Store:
 
     def expect(self, runs: Sequence[tuple[int, int]], record: Record, *, again: bool) -> None:
         """Take in what is asked, `again` whatever the folder holds; refuse it where runs must be added and cannot."""
-        self.asked, self._wanted = len(runs), runs
+        self._wanted = runs
+        self._refuse_replacing(runs, record)
         if self.closed_at is None:
             return
         held = {} if again else self.finished(record)
@@ -125,6 +123,18 @@ class Store:
                 f"{'is' if missing == 1 else 'are'} missing; {self._cure.writable}"
             )
 
+    def _refuse_replacing(self, runs: Sequence[tuple[int, int]], record: Record) -> None:
+        """Refuse to make real packets anew for what they did not record: others would come in their place."""
+        if self.on == "sim":
+            return
+        held = (self._held.get(run) for run in runs) if self._held else ()
+        other = sum(outcome is not None and not self._recorded(outcome, record) for outcome in held)
+        if other:
+            raise SpecError(
+                f"{self.path}: {counted(other, 'run')} on {self.on} in it did not record all that is asked for, and "
+                f"cannot be made again; {self._cure.choose()}"
+            )
+
     # -- resuming ---------------------------------------------------------------------------------------------------
 
     def finished(self, record: Record) -> dict[tuple[int, int], Outcome]:
@@ -132,11 +142,15 @@ class Store:
         return {
             key: outcome
             for key, outcome in self._held.items()
-            if outcome.record.covers(record)
-            and not (self._same_step and record.series_ms and outcome.record.series_ms != record.series_ms)
+            if self._recorded(outcome, record)
             and outcome.seed == outcome.case.seed + outcome.repetition
             and all(opens(file) for file in outcome.files.values())
         }
+
+    def _recorded(self, outcome: Outcome, record: Record) -> bool:
+        """Whether a run recorded all that is asked for."""
+        other_step = self._same_step and record.series_ms and outcome.record.series_ms != record.series_ms
+        return outcome.record.covers(record) and not other_step
 
     def joined(self, case: int, repetition: int, record: Record) -> Record:
         """What a run must record to keep what it recorded here before, as far as one step of series goes for both."""
@@ -160,11 +174,11 @@ class Store:
         """Make one finished run durable; return it with its tables on disk instead of in memory."""
         with full_disk(self.path):
             lines = self._open()
-            files: dict[str, Path] = {}
+            file, files = f"{outcome.case.hash}-{outcome.repetition}.parquet", dict[str, Path]()
             for name in outcome.tables:
                 frame = outcome.frame(name)
                 if frame is not None:
-                    files[name] = self.path / name / f"{outcome.case.hash}-{outcome.repetition}.parquet"
+                    files[name] = self.path / name / file
                     write_parquet(files[name], frame)
             line = json.loads(outcome.raw)
             line["run"] = {
@@ -176,6 +190,7 @@ class Store:
             }
             append(lines, json.dumps(line, separators=(",", ":")).encode() + b"\n")
             self._kept = True
+            drop_tables(self.path, file, but=files)
         return replace(outcome, tables={}, files=files)
 
     def reserve(self) -> None:
@@ -189,9 +204,9 @@ class Store:
     def _reserved(self) -> FileIO:
         if self._lines is None:
             self._made = [each for each in (self.path, *self.path.parents) if not each.exists()]
-            self._lines = open_locked(self.path / "summary.jsonl", self._cure.elsewhere)
+            self._lines = open_locked(self.path / LINES, self._cure.elsewhere)
             self._check()  # another command may have had it since it was looked at
-            others = ((self.path / name).exists() for name in FILES if name != "summary.jsonl")
+            others = ((self.path / name).exists() for name in FILES if name != LINES)
             self._new = self._lines.seek(0, os.SEEK_END) == 0 and not any(others)
             if self._new:
                 self._describe()
@@ -201,7 +216,7 @@ class Store:
         lines = self._reserved()
         if not self._meta:
             if self._fresh:
-                clear(self.path, but="summary.jsonl")  # which is open
+                clear(self.path, but=LINES)  # which is open
                 lines.truncate(0)
             cut_torn_line(lines)
             self._describe()
@@ -215,7 +230,7 @@ class Store:
         runs = chain(self._held, self._wanted)
         write(self.path / "spec.toml", repeating(self.experiment, self.plan, runs).encode())
         self._meta = {**_meta(self.experiment, self.plan), "on": self.on}
-        self._write_meta(complete=False, failures=self._owed[1])
+        self._write_meta(self._still_owed(got=False), self._owed[1], complete=False, held=self._held)
 
     def finish(self, result: Result, *, complete: bool) -> None:
         """Write the summary tables and the meta file; called at the end and on interruption.
@@ -238,11 +253,10 @@ class Store:
             for name in SUMMARIES:
                 write_parquet(self.path / f"{name}.parquet", getattr(held, name))
             failures = self._failures(held)
-            self._write_meta(
-                complete=complete and not failures and self._asks_all(self._owed[0]),
-                failures=failures,
-                runs=len(held.outcomes),
-            )
+            keys = [(outcome.case.index, outcome.repetition) for outcome in held]
+            left = self._still_owed(got=complete)
+            whole = complete and not failures and not left
+            self._write_meta(left, failures, complete=whole, held=keys, runs=len(keys))
 
     def _is_summed_up(self) -> bool:
         """Whether a command that found all its runs here has nothing to write: all is whole, and of this experiment."""
@@ -255,21 +269,25 @@ class Store:
         ours, theirs = version(), held.version
         alike = (theirs.model, theirs.schema) == (ours.model, ours.schema) and held.experiment == self.experiment
         counted_all = (read_json(self.path / "meta.json") or {}).get("runs") == len(held)
-        return alike and counted_all and (held.asked is None or not self._asks_all(held.asked))
+        self._owed = self._owing()
+        return alike and counted_all and self._still_owed(got=True) == self._owed[0]
 
-    def _asks_all(self, owed: int | None) -> bool:
-        """Whether this command asks for no fewer runs than an earlier one that did not get all of them."""
-        return owed is None or (self.asked or 0) >= owed
+    def _still_owed(self, *, got: bool) -> Mapping[int, int]:
+        """What is owed once this command has got all that it asks for, or has not."""
+        own, owed = Counter(case for case, _ in self._wanted), self._owed[0]
+        if got:
+            return {case: times for case, times in owed.items() if own[case] < times}
+        return Counter(owed) | own  # of each case the larger number
 
-    def _owing(self) -> tuple[int | None, tuple[RunError, ...]]:
+    def _owing(self) -> tuple[Mapping[int, int], tuple[RunError, ...]]:
         """What the folder still lacks, by its meta file; runs of another version count no more, nor do those asked."""
         meta, ours = read_json(self.path / "meta.json") or {}, version()
         if (meta.get("model"), meta.get("schema")) != (ours.model, ours.schema):
-            return None, ()
+            return {}, ()
         try:
-            return owed(meta, self.plan)
+            return wanted(meta, self.plan), owed(meta, self.plan)[1]
         except DAMAGE:
-            return None, ()
+            return {}, ()
 
     def _failures(self, held: Result) -> tuple[RunError, ...]:
         """This command's failures, and earlier ones of runs that are still missing."""
@@ -278,18 +296,27 @@ class Store:
         earlier = (failure for failure in self._owed[1] if (failure.case, failure.repetition) not in told)
         return tuple(sorted((*held.failures, *earlier), key=lambda failure: (failure.case, failure.repetition)))
 
-    def _write_meta(self, *, complete: bool, failures: Sequence[RunError], **more: Any) -> None:
-        asked = max((n for n in (self.asked, self._owed[0]) if n is not None), default=None)
+    def _write_meta(
+        self,
+        owed: Mapping[int, int],
+        failures: Sequence[RunError],
+        *,
+        complete: bool,
+        held: Iterable[tuple[int, int]],
+        **more: Any,
+    ) -> None:
+        asked = (Counter(owed) | Counter(case for case, _ in self._wanted) | Counter(case for case, _ in held)).total()
         failed = [[str(failure), failure.case, failure.repetition] for failure in failures]
-        said = {"finished": _now(), "complete": complete, "asked": asked, **more, "failed": failed}
+        said = {"finished": _now(), "complete": complete, "asked": asked, "wanted": spans(owed), **more}
+        said["failed"] = failed
         write(self.path / "meta.json", json.dumps({**self._meta, **said}, indent=2).encode())
 
     def close(self) -> None:
         """Let go of the folder; one that is new and has no run in it is taken away."""
         with suppress(OSError):
             if self._new and not self._kept:
-                clear(self.path, but="summary.jsonl")
-                (self.path / "summary.jsonl").unlink()  # last, and while it is locked
+                clear(self.path, but=LINES)
+                (self.path / LINES).unlink()  # last, and while it is locked
             if not self._kept:
                 for each in self._made:
                     each.rmdir()  # unless there is something in it

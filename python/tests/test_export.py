@@ -31,6 +31,14 @@ def test_the_ending_chooses_the_format(sojourn, folder, tmp_path, name, begins):
     assert (tmp_path / name).read_bytes().startswith(begins)
 
 
+@pytest.mark.parametrize("words", [(), ("--format", "json")])
+def test_jsonl_is_an_object_a_line(sojourn, sweep_file, tmp_path, words):
+    result = sj.run(sweep_file, out=tmp_path / "out")
+    assert sojourn("export", "out", "--table", "links", *words, "-o", "a.jsonl").returncode == 0
+    rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert [row["case"] for row in rows] == result.links["case"].to_list()
+
+
 def test_what_is_asked_for_is_written_where_the_name_allows_it(sojourn, folder, tmp_path):
     assert sojourn("export", folder, "--format", "web10g", "-o", "a.csv").returncode == 0
     assert sojourn("export", folder, "--format", "qlog", "-o", "a.json").returncode == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import SetupError, SpecError
-from sojourn.linux import build, kernel, lent, ring
+from sojourn.linux import build, kernel, lent, net, ring
 
 
 def test_parameters_reach_the_c_as_whole_numbers():
@@ -84,7 +84,7 @@ def test_a_missing_tool_is_named_with_its_package(monkeypatch):
 def test_without_root_one_sentence(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(sys, "argv", ["sojourn", "kernel", "load", "hldg"])
-    with pytest.raises(SetupError, match=r"^loading hldg needs root: sudo sojourn kernel load hldg$"):
+    with pytest.raises(SetupError, match=r"^loading hldg needs root: sudo \S*sojourn kernel load hldg$"):
         kernel.load("hldg")
 
 
@@ -92,6 +92,21 @@ def test_the_unit_loads_before_the_network_and_unloads():
     text = kernel.unit("hldg(g=3)", default=True)
     assert "kernel load 'hldg(g=3)' --default" in text and "kernel unload hldg" in text
     assert "Before=network-pre.target" in text
+
+
+def test_a_module_that_runs_as_the_command_is_run_as_one(monkeypatch):
+    """`python -m sojourn`: its `__main__.py` is no file that sudo, or systemd, could execute."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(sys, "argv", [str(Path(kernel.__file__).parents[1] / "__main__.py"), "kernel", "load", "hldg"])
+    monkeypatch.setattr(sys, "executable", "/opt/venv/bin/python")
+    begins = "/opt/venv/bin/python -m sojourn kernel"
+    text = kernel.unit("hldg", default=False)
+    assert f"ExecStart={begins} load hldg\n" in text and f"ExecStop={begins} unload hldg\n" in text
+    with pytest.raises(SetupError, match=f"needs root: sudo {begins} load hldg$"):
+        kernel.load("hldg")
+    monkeypatch.setattr(sys, "platform", "linux")
+    with pytest.raises(SetupError, match=f"need root: sudo {begins} load hldg$"):
+        net.require()
 
 
 def test_a_record_of_the_ring_is_an_event_with_names():

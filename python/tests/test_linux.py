@@ -20,7 +20,9 @@ from sojourn.linux import flows, net
 from sojourn.linux.scene import Scene
 from sojourn.linux.status import line
 from sojourn.linux.verify import BIN_S, CWND, QUEUE, UTILISATION, Aligned, Allowed, CaseReport, Report, Row, report
+from sojourn.pool import work
 from sojourn.remarks import remarks
+from sojourn.sweep import sweep
 
 
 def test_without_root_one_sentence_and_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,6 +209,24 @@ def test_whose_acks_are_not_to_be_had_is_told() -> None:
     assert flows.untold(sj.check("10Mbit/s 20ms 1BDP fifo: hldg, voip"), Record(acks=True)) == ""
 
 
+def test_what_the_machine_refuses_a_run_is_no_loss_of_a_cluster(
+    sweep_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def perform(task: Any, *_: object) -> Any:
+        if (task.case, task.repetition) == (1, 2):
+            raise OSError(24, "Too many open files")
+        return work(task)
+
+    monkeypatch.setattr(flows, "perform", perform)
+    bed = flows.Testbed()
+    try:
+        (failed,) = sweep(_engine.read(sweep_file), executor=bed).failures
+    finally:
+        bed.end()
+    assert (failed.case, failed.repetition) == (1, 2) and "cluster" not in str(failed)
+    assert str(failed).endswith("case 1, repetition 2: on linux: [Errno 24] Too many open files")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="what a connection asks, only Linux is asked")
 def test_a_route_says_what_the_kernel_would_not_do_anyway() -> None:
     asked = [("flow.newreno.initial_window", "4"), ("flow.cubic.ecn", "true")]
@@ -251,6 +271,13 @@ def test_a_verdict_rests_on_utilisation_and_queue() -> None:
     assert Report("x", (CaseReport("", (good, told)),)).verdict.endswith("of the figures told, 1 of 1 agree")
     off = Row(QUEUE, "bottleneck", (40.0,), (48.1,))
     assert not Report("x", (CaseReport("", (off,)),)).agrees
+
+
+def test_without_a_figure_that_decides_nothing_agrees() -> None:
+    ran = sj.run("10Mbit/s 20ms 1BDP fifo: voip", set={"run.duration": "1 s"}, series="100ms")
+    idle = report(ran, ran)
+    assert not idle.agrees and not idle.data()["agrees"]
+    assert "nothing decides: no link with a rate was used to 5 % of it" in idle.verdict
 
 
 def test_the_mean_window_is_over_the_measure_window_as_all_else() -> None:

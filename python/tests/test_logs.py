@@ -64,6 +64,13 @@ def test_a_record_shows_the_window_that_the_packet_found(result, rows):
     assert rows["rcv_wnd"].max() == 64 << 20 and set(rows["state"]) == {1, 2}
 
 
+@pytest.mark.parametrize("read", ["1e-7", "1e-6"])
+def test_a_reader_that_comes_each_nanosecond_loses_nothing(rows, read):
+    few = rows.unique(["time_ns", "direction"], keep="first", maintain_order=True)
+    for flush in ("0", "1"):
+        assert loggers.Ttprobe.of({"bufsize": "9", "read": read, "flush": flush}).write(few, 1.5).lost == 0
+
+
 def test_binary_is_the_same_log_as_text(rows, written):
     text = loggers.Ttprobe.of({"direction": "2"}).write(rows, 1.5)
     assert logs.ttpb2ascii(written["binary"]) == (text.data.decode(), len(rows), False)
@@ -271,6 +278,16 @@ def test_a_run_on_linux_is_exported_from_what_it_recorded(result, tmp_path):
         export.pcapng(run, tmp_path / "x")
     with pytest.raises(sj.SpecError, match="--diftr"):
         export.diftr(run, tmp_path / "x")
+
+
+def test_a_run_that_linux_lacks_is_not_simulated_in_its_place(result):
+    was = result.outcomes[0]
+    there = replace(was, repetition=1, raw=json.dumps(was.summary | {"on": "linux"}))
+    of_linux = replace(result, outcomes=(there,))
+    assert export.Run.of(of_linux, repetition=1).outcome is there
+    told = "case 0, repetition 0 was not run on linux; there are case 0, repetition 1$"
+    with pytest.raises(sj.SpecError, match=told):
+        export.Run.of(of_linux)
 
 
 def test_an_emulation_names_what_it_can_export(result, tmp_path):

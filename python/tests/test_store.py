@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 import sojourn as sj
 from sojourn import _engine, disk, folder, spec
 from sojourn import store as stores
-from sojourn.sweep import Sweep, choose, run_all
+from sojourn.sweep import Sweep, choose, run_all, sweep
 
 SHORT = {"run.duration": "2 s"}
 
@@ -185,6 +185,33 @@ def test_real_packets_replace_no_simulation(sweep_file, tmp_path):
     (tmp_path / "mine" / "letter.txt").touch()
     with pytest.raises(sj.SpecError, match="is not empty and holds no results"):
         folder.refuse_simulated(tmp_path / "mine")
+
+
+def test_real_packets_are_not_replaced_for_another_recording(sweep_file, tmp_path):
+    def run(fresh=False, repeat=None, **recorded):
+        def store(plan):
+            return stores.Store(tmp_path / "out", experiment, plan, on="linux", fresh=fresh)
+
+        experiment = _engine.read(sweep_file)
+        return sweep(experiment, record=sj.Record(**recorded), repeat=repeat, store=store)
+
+    run(events=True, repeat=1)
+    told = r"out: 2 runs on linux in it did not record all that is asked for, and cannot be made again; .*--fresh"
+    with pytest.raises(sj.SpecError, match=told):
+        run(series_ms=100.0)
+    assert sj.load(tmp_path / "out").recorded == ("queue_delay", "rtt", "events", "drops")
+    assert len(run()) == 6  # with less to record they do, and others join them
+    run(series_ms=100.0, fresh=True)
+    assert len(sj.load(tmp_path / "out")) == 6
+
+
+def test_a_run_in_the_place_of_another_leaves_none_of_its_tables(sweep_file, tmp_path):
+    sj.run(sweep_file, out=tmp_path / "out", events=True)
+    lines = tmp_path / "out" / "summary.jsonl"
+    lines.write_text(lines.read_text().replace('"model":', '"model":9'))  # of another model, and so made again
+    sj.run(sweep_file, out=tmp_path / "out", repeat=1)
+    assert len(list((tmp_path / "out" / "rtt").iterdir())) == 6
+    assert len(list((tmp_path / "out" / "events").iterdir())) == 4
 
 
 def test_a_repetition_beyond_the_files_own_is_exported(tmp_path):

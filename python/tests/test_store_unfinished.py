@@ -133,3 +133,31 @@ def test_what_is_held_is_shown_while_another_adds_to_the_folder(sweep_file, tmp_
         same_tables(sj.run(sweep_file, out=out), first)
     sj.run(sweep_file, out=out)
     assert (out / "flows.parquet").exists()
+
+
+def test_a_command_of_another_shape_does_not_finish_what_one_left(tmp_path, monkeypatch):
+    """Nine cases three times are more runs than twenty cases once."""
+    file, out = tmp_path / "many.toml", tmp_path / "out"
+    rtts = ", ".join(f'"{n} ms"' for n in range(10, 30))
+    flow = '[[flow]]\nname = "a"\ncc = "newreno"\n[run]\nduration = "0.2 s"\n'
+    file.write_text(f'format = 1\n[path]\nrate = "2 Mbit/s"\nrtt = "20 ms"\n{flow}[sweep]\n"path.rtt" = [{rtts}]\n')
+    stopped_after(11, monkeypatch, source=file, out=out)
+    assert sj.load(out).partial == "not complete: 11 of 20 runs"
+    sj.run(file, quick=True, repeat=3, out=out)
+    held = sj.load(out)
+    missing = 20 - len({outcome.case.index for outcome in held})
+    assert missing and held.partial == f"not complete: {len(held)} of {len(held) + missing} runs"
+    sj.run(file, out=out)
+    assert sj.load(out).partial == ""
+
+
+def test_what_an_older_folder_lacks_is_read_as_it_counted(tmp_path, monkeypatch):
+    line, out = "10Mbit/s 20ms 1BDP fifo: newreno", tmp_path / "out"
+    stopped_after(2, monkeypatch, source=line, set=SHORT, repeat=6, out=out)
+    meta = json.loads((out / "meta.json").read_text())
+    assert meta.pop("wanted") == {"0": 6}
+    (out / "meta.json").write_text(json.dumps(meta))
+    sj.run(line, set=SHORT, repeat=4, out=out)
+    assert sj.load(out).partial == "not complete: 4 of 6 runs"
+    sj.run(line, set=SHORT, repeat=6, out=out)
+    assert sj.load(out).partial == ""

@@ -64,6 +64,20 @@ def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatc
     assert not sj.load(tmp_path / "out").failures
 
 
+def test_a_picture_says_which_of_its_runs_have_failed(sweep_file, tmp_path, monkeypatch, sojourn):
+    real = _engine._core.run
+
+    def sometimes(experiment, case, repetition, *more, **options):
+        if (case, repetition) == (0, 1):
+            raise RuntimeError("conservation of packets is violated")
+        return real(experiment, case, repetition, *more, **options)
+
+    monkeypatch.setattr(_engine._core, "run", sometimes)
+    drawn = sojourn("plot", "lines", sweep_file, "-o", tmp_path / "lines.svg")
+    assert drawn.returncode == 1 and (tmp_path / "lines.svg").exists()
+    assert "sojourn: failed: " in drawn.stderr and "case 0, repetition 1: RuntimeError: conservation" in drawn.stderr
+
+
 class Losing(futures.ThreadPoolExecutor):
     """A cluster one of whose workers dies with the run of case 0, repetition 1."""
 

@@ -95,6 +95,18 @@ def test_loss_of_the_way_back_alone_is_kept_and_swept(tmp_path):
     assert {tuple(link["loss"] for link in case.links) for case in plan.cases} == {(0.0, 0.0), (0.0, 0.02)}
 
 
+def test_parameters_that_change_the_same_key_are_combined(tmp_path):
+    text = CONFIG.replace("dest='172.16.11.0/24', delay=V_delay", "dest='172.16.11.0/24', delay=V_back")
+    assert text != CONFIG
+    text = text.replace("'V_loss': 0.001", "'V_loss': 0, 'V_back': 0")
+    text = text.replace("    'ecns':", "    'backs': (['V_back'], ['back'], [5, 50], {}),\n    'ecns':")
+    path = tmp_path / "made.toml"
+    path.write_text(read(tmp_path, text.replace("['delays',", "['backs', 'delays',")).toml)
+    plan = check(sj.api.prepare(path))
+    assert len(plan.cases) == 16
+    assert sorted({case.flows[0]["base_rtt_ms"] for case in plan.cases}) == [25, 55, 70, 100]
+
+
 def test_iperf_counts_payload_and_we_packets(tmp_path):
     udp = "server='near', port=5001, proto='udp', rate='1mbit', duration"
     made = read(tmp_path, CONFIG.replace("server='near', port=5001, duration", udp)).toml

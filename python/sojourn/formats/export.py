@@ -74,6 +74,8 @@ class Run:
         digest = outcome = None
         if isinstance(source, Result):
             same = [o for o in source.of(chosen) if o.repetition == repetition]
+            if not same:
+                _refuse_unsent(source, case, repetition)
             same_model = source.version.model == _engine.version().model
             digest = same[0].digest if same and same_model else None
             outcome = same[0] if same and same[0].summary.get("on") == "linux" else None
@@ -212,6 +214,17 @@ def flent(run: Run, out: Path, *, step_ms: float | None = None, flows: Sequence[
     of = form.Source(title, run.case, _of_connections(outcome))
     write(out, form.written(of, series, links, run.flows(flows)))
     return int(series["t_s"].n_unique())
+
+
+def _refuse_unsent(source: Result, case: int, repetition: int) -> None:
+    """Refuse a run that is missing among those on Linux: a simulated one would pass for it."""
+    if not any(outcome.summary.get("on") == "linux" for outcome in source):
+        return
+    have = [f"case {o.case.index}, repetition {o.repetition}" for o in source]
+    more = "; …" if len(have) > 12 else ""
+    raise SpecError(
+        f"case {case}, repetition {repetition} was not run on linux; there are {'; '.join(have[:12])}{more}"
+    )
 
 
 def _same_step(run: Run, asked: float | None) -> None:

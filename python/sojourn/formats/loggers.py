@@ -137,13 +137,14 @@ class Buffered(Logger):
             )
         if not self.read:
             return rows, 0
-        turn = (pl.col("time_ns") // int(self.read * 1e6)).alias("turn")
+        step = max(round(self.read * 1e6), 1)  # records are timed by the nanosecond
+        turn = (pl.col("time_ns") // step).alias("turn")
         place = pl.int_range(pl.len()).over("turn").alias("place")
         numbered = rows.with_columns(turn).with_columns(place)
         kept = numbered.filter(pl.col("place") < self.bufsize)
         if not self.flush:
             end = min(self.finish or seconds, seconds)
-            kept = kept.filter(pl.col("turn") < int(end * 1e9) // int(self.read * 1e6))
+            kept = kept.filter(pl.col("turn") < int(end * 1e9) // step)
         return kept, len(rows) - len(kept)
 
 

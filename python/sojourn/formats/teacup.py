@@ -23,6 +23,8 @@ WIRES = 0.2
 DATAGRAM, HEADERS = 1470, 28
 #: Bytes of each segment that iperf's `-M` counts and that are no payload: TCP's time stamps.
 STAMPS = 12
+#: Values of varied parameters, each by the V_ variables that it sets.
+Settled = Sequence[Mapping[str, Any]]
 QUEUES = {"pfifo": "fifo", "bfifo": "fifo", "fifo": "fifo"}
 
 
@@ -47,8 +49,13 @@ def read(path: Path) -> Teacup:
     base = _experiment(config, defaults, left)
     sweep: dict[str, list[str]] = {}
     zips: list[dict[str, list[str]]] = []
-    rows = [(name, [_experiment(config, {**defaults, **value}, left) for value in values]) for name, values in varying]
-    for name, cases in rows:
+
+    def cases_of(values: Settled) -> list[dict[str, str]]:
+        return [_experiment(config, {**defaults, **value}, left) for value in values]
+
+    groups: list[tuple[Settled, set[str]]] = []
+    for name, values in varying:
+        cases = cases_of(values)
         if any(set(case) != set(base) for case in cases):
             raise config.wrong(
                 "TPCONF_vary_parameters",
@@ -60,7 +67,10 @@ def read(path: Path) -> Teacup:
                 f"TPCONF_vary_parameters: {name!r}: its {len(cases)} values are {counted(len(distinct), 'case')} here; "
                 "what else they change is not carried over"
             )
-        changed = [key for key in base if len({case[key] for case in distinct}) > 1]
+        groups = _joined(groups, values, {key for key in base if len({case[key] for case in distinct}) > 1})
+    for settled, keys in groups:
+        distinct = list({tuple(case.items()): case for case in cases_of(settled)}.values())
+        changed = [key for key in base if key in keys]
         columns = {key: [case[key] for case in distinct] for key in changed}
         if len(columns) <= 1:
             sweep |= columns
@@ -70,6 +80,19 @@ def read(path: Path) -> Teacup:
     left += [f"{name}: not carried over; write settings into cc = …" for name in commands if config.values.get(name)]
     runs = config.values.get("TPCONF_runs", 1)
     return Teacup(_toml(path, base, sweep, zips, runs), tuple(dict.fromkeys(left)))
+
+
+def _joined(
+    groups: Sequence[tuple[Settled, set[str]]], values: Settled, keys: set[str]
+) -> list[tuple[Settled, set[str]]]:
+    """Parameters that change the same key are one, with all combinations of their values: both delays make an RTT."""
+    apart = []
+    for others, theirs in groups:
+        if theirs & keys:
+            values, keys = [{**other, **value} for other in others for value in values], keys | theirs
+        else:
+            apart.append((others, theirs))
+    return [*apart, (values, keys)]
 
 
 def _experiment(config: Config, names: Mapping[str, Any], left: list[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import _engine
 from .._types import NO_CC, Case, Experiment, Kept, KernelFlow, KernelHosts, Plan, Raw, Record
-from ..errors import RunError, SpecError
+from ..errors import RunError, SojournError, SpecError
 from ..pool import Task
 from . import build
 from . import kernel as programs
@@ -171,12 +171,7 @@ def perform(
             run.stop()
             break
         time.sleep(0.1)
-    try:
-        result = run.finish().result
-    except _engine.Stopped:
-        raise
-    except RuntimeError as error:
-        raise RunError(f"{e.named(task.case, task.repetition)}: {error}") from None
+    result = run.finish().result
     summary = json.loads(result.summary)
     summary["on"], summary["kernel"] = "linux", platform.release()
     summary["valid"] = summary["validity"]["valid"]
@@ -223,7 +218,13 @@ class Testbed(ThreadPoolExecutor):
     def _perform(self, task: Task) -> Raw:
         case = _engine.check(task.experiment).cases[task.case]
         ours = self.loans.of(_brought(case), task.record.acks)
-        return perform(task, lambda: self._ended, ours)
+        try:
+            return perform(task, lambda: self._ended, ours)
+        except SojournError:
+            raise
+        except (OSError, RuntimeError) as error:  # of the machine: no other one had this run to lose
+            where = task.experiment.named(task.case, task.repetition)
+            raise RunError(f"{where}: on linux: {error}", task.case, task.repetition) from error
 
     def end(self) -> None:
         """Stop what is under way."""

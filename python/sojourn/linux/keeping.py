@@ -8,12 +8,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from io import FileIO
 from pathlib import Path
 
 from .._types import Columns, Record
-from ..errors import SetupError, SojournError, SpecError
-from ..folder import clear, refuse_simulated
-from ..held import read_json
+from ..disk import InUse, open_locked
+from ..errors import SojournError, SpecError
+from ..folder import LINES, WITHOUT_FRESH, clear, refuse_simulated
 from ..result import Outcome, Result
 from ..store import Store
 from ..writing import takes_files
@@ -21,31 +22,30 @@ from .programs import Emulated
 
 
 @contextmanager
-def reserved(path: Path, *, fresh: bool) -> Iterator[None]:
-    """Have a folder for results, for this process alone; one that was made for it and stays empty is taken away."""
-    import fcntl
+def reserved(path: Path, *, fresh: bool) -> Iterator[FileIO]:
+    """Have a folder for results, for this process alone, by the lock that every command takes that adds to one.
 
+    One that was made for it and stays empty is taken away.
+    """
     made: list[Path] = []
     try:
         try:
             _refuse(path, fresh)
             made = [each for each in (path, *path.parents) if not each.exists()]
             path.mkdir(parents=True, exist_ok=True)
+            if not takes_files(path):
+                raise SpecError(f"-o {path}: cannot be written: the folder takes no files; choose another folder")
+            lock = open_locked(path / LINES, WITHOUT_FRESH.elsewhere)
         except OSError as error:
             raise SpecError(f"-o {path}: cannot be written: {error.strerror}; choose another folder") from None
-        if not takes_files(path):
-            raise SpecError(f"-o {path}: cannot be written: the folder takes no files; choose another folder")
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
+        with lock:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise SetupError(
-                    f"-o {path}: another emulation is to be written there; choose another folder"
-                ) from None
-            yield
-        finally:
-            os.close(fd)
+                _refuse(path, fresh)  # another command may have had it since it was looked at
+                yield lock
+            finally:
+                with suppress(OSError):
+                    if lock.seek(0, os.SEEK_END) == 0 and _is_at(lock, path / LINES):
+                        (path / LINES).unlink()
     finally:
         for each in made:
             with suppress(OSError):
@@ -53,23 +53,34 @@ def reserved(path: Path, *, fresh: bool) -> Iterator[None]:
 
 
 def _refuse(path: Path, fresh: bool) -> None:
-    refuse_simulated(path)
-    if not fresh and path.is_dir() and any(path.iterdir()):
-        title = (read_json(path / "meta.json") or {}).get("title")
+    held = refuse_simulated(path)
+    if held is not None and not fresh:
+        title = held.get("title")
         raise SpecError(
             f"-o {path}: holds runs on Linux{f' ({title})' if title else ''}, which cannot be made again; "
             "choose another folder, or --fresh to replace them"
         )
 
 
-def keep(done: Emulated, record: Record, path: Path) -> str | None:
-    """Write an emulation's results into its folder; returns what of them is lost, and why, in words."""
+def _is_at(lock: FileIO, path: Path) -> bool:
+    """Whether what is locked still lies there: the command that was emulated may have taken the folder away."""
+    with suppress(OSError):
+        return os.path.samestat(path.stat(), os.fstat(lock.fileno()))
+    return False
+
+
+def keep(done: Emulated, record: Record, path: Path, lock: FileIO) -> str | None:
+    """Write an emulation's results into the folder that was reserved for them; returns what of them is lost, and why,
+    in words.
+    """
     result, outcome = done.result(record)
     tables, lost, why = dict(outcome.tables), [], ""
     while True:
         try:
-            _write(result, replace(outcome, tables=tables), path)
+            _write(result, replace(outcome, tables=tables), path, lock)
             break
+        except InUse:  # what lies there is another's
+            raise
         except SojournError as error:
             cause = error.__cause__
             why = why or (str(cause.strerror or cause) if isinstance(cause, OSError) else str(error))
@@ -88,10 +99,12 @@ def keep(done: Emulated, record: Record, path: Path) -> str | None:
     return f"-o {path}: cannot be written whole: {why}; of the results {', '.join(lost)} are lost, the rest is kept"
 
 
-def _write(result: Result, outcome: Outcome, path: Path) -> None:
+def _write(result: Result, outcome: Outcome, path: Path, lock: FileIO) -> None:
     # The folder has been ours since before the command ran: what the command, or a capture, has put there is no reason
-    # to take it for somebody else's.
-    store = Store(path, result.experiment, result.plan, fresh=True, on="linux", ours=True)
+    # to take it for somebody else's. A store lets go of its lock in the end; ours goes on.
+    lines = FileIO(os.dup(lock.fileno()), "a+") if _is_at(lock, path / LINES) else None
+    lines = lines or open_locked(path / LINES, WITHOUT_FRESH.elsewhere)
+    store = Store(path, result.experiment, result.plan, fresh=True, on="linux", reserved=lines)
     try:
         store.add(outcome)
         store.finish(replace(result, outcomes=(outcome,)), complete=True)

@@ -26,7 +26,7 @@ from typing import Any
 
 from ..errors import SetupError, SpecError
 from . import build
-from .net import linux
+from .net import linux, program
 
 DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -50,7 +50,7 @@ def root(what: str) -> None:
     """Refuses anybody else, with the line that mends it."""
     linux()
     if os.geteuid() != 0:
-        raise SetupError(f"{what} needs root: sudo {shlex.join(sys.argv) if sys.argv[0] else 'sojourn'}")
+        raise SetupError(f"{what} needs root: sudo {shlex.join([*program(), *sys.argv[1:]])}")
 
 
 def available() -> list[str]:
@@ -156,7 +156,8 @@ def ring(name: str) -> tuple[int, int | None]:
 
 def unit(spec: str, default: bool) -> str:
     """The text of a unit that loads an algorithm at boot, before anything uses the network."""
-    command = [str(Path(sys.argv[0]).resolve()), "kernel"]
+    first, *more = program()
+    command = [os.path.abspath(first), *more, "kernel"]
     name = build.algorithm(spec)
     start = shlex.join([*command, "load", spec, *(["--default"] if default else [])])
     return (

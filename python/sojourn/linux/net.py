@@ -39,7 +39,9 @@ def require() -> None:
     """Say in one sentence what is missing, and the line that mends it; clean up after runs that were killed."""
     linux()
     if os.geteuid() != 0:
-        raise SetupError(f"network namespaces and TUN devices need root: sudo {shlex.join(_command())}")
+        raise SetupError(
+            f"network namespaces and TUN devices need root: sudo {shlex.join([*program(), *sys.argv[1:]])}"
+        )
     if not Path("/dev/net/tun").exists():
         raise SetupError("there is no /dev/net/tun: modprobe tun")
     missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
@@ -51,9 +53,12 @@ def require() -> None:
     sweep()
 
 
-def _command() -> list[str]:
-    program = shutil.which(sys.argv[0]) or sys.argv[0]
-    return [program if os.sep in program else "sojourn", *sys.argv[1:]]
+def program() -> list[str]:
+    """The words that begin this command, for sudo and systemd, which know neither our PATH nor where we are."""
+    if Path(sys.argv[0]).name == "__main__.py":  # of `python -m sojourn`: no file that could be executed
+        return [sys.executable, "-m", "sojourn"]
+    found = shutil.which(sys.argv[0]) or sys.argv[0]
+    return [found if os.sep in found else "sojourn"]
 
 
 @dataclass

@@ -57,6 +57,8 @@ SHARE = Figure("share", "%", Allowed(10.0))
 #: Reductions of the window.
 KINDS = ("delay", "loss", "ecn", "timeout")
 DROPS = Figure("drops", "%", Allowed(0.1, 0.5))
+#: Below this utilisation in percent a link is not compared.
+LEAST_USED = 5.0
 #: Why those that are told do not decide.
 TOLD = "Told figures decide nothing, as they hang on single packets, which no two runs in real time share"
 
@@ -186,8 +188,9 @@ class Report:
 
     @property
     def agrees(self) -> bool:
-        """Whether every case agrees."""
-        return all(case.agrees for case in self.cases)
+        """Whether every case agrees, and something decides it."""
+        decided = any(row.figure.decides for case in self.cases for row in case.rows)
+        return decided and all(case.agrees for case in self.cases)
 
     @property
     def verdict(self) -> str:
@@ -199,6 +202,11 @@ class Report:
         also = f"; of the figures told, {sum(row.agrees for row in told)} of {len(told)} agree" if told else ""
         word = "simulator and kernel agree" if self.agrees else "simulator and kernel PART"
         said = f"{self.title}: {word}: {good} of {len(decisive)} deciding figures{also}"
+        if not decisive:
+            said = (
+                f"{self.title}: nothing decides: no link with a rate was used to {LEAST_USED:g} % of it by either "
+                f"side; let flows send more, or give the link a lower rate{also}"
+            )
         parted = dict.fromkeys(f"{row.of} {row.figure.name}" for row in told if not row.agrees)
         return f"{said}. {TOLD}; here {', '.join(parted)} part" if parted else said
 
@@ -250,7 +258,7 @@ def _rows(case: Case, sim: Result, linux: Result) -> Iterator[Row]:
             return a, b
 
         busy = figure(lambda s: 100.0 * (s["utilisation"] or 0.0))
-        if max(busy[0] + busy[1]) < 5.0:  # the way back of acknowledgements
+        if max(busy[0] + busy[1]) < LEAST_USED:  # the way back of acknowledgements
             continue
         name = str(link["name"])
         yield Row(UTILISATION, name, *busy, _aligned(both, "links", number, "utilisation", 100.0))

@@ -199,13 +199,11 @@ def axis_label(called: str, unit: str) -> str:
 
 def swept(cases: Sequence[Shown | Case]) -> dict[str, list[str]]:
     """The keys in which cases differ, each with its values in order of appearance."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, None]] = {}
     for case in cases:
         for key, one in case.values.items():
-            values = found.setdefault(key, [])
-            if str(one) not in values:
-                values.append(str(one))
-    return {key: values for key, values in found.items() if len(values) > 1}
+            found.setdefault(key, {})[str(one)] = None
+    return {key: list(values) for key, values in found.items() if len(values) > 1}
 
 
 def planned(one: Shown, cases: Sequence[Shown]) -> str:
@@ -246,7 +244,7 @@ def title_of(cases: Sequence[Shown]) -> str:
 
 def _labels(cases: Sequence[Shown], several: bool) -> list[str]:
     differing = swept(cases)
-    names = [keys.values(c.values, differing) for c in cases]
+    names = list(keys.of_all((c.values for c in cases), differing))
     titles = [c.result.title for c in cases]
     if several and len(set(titles)) > 1:
         names = [f"{title}: {name}" if name else title for title, name in zip(titles, names, strict=True)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from ..units import on_axis, quantity
 
@@ -49,12 +50,19 @@ def values(case: Mapping[str, str], keys: Mapping[str, Sequence[str]]) -> str:
 
     Each key has all its swept values with it, so that numbers are in one unit.
     """
+    return next(of_all([case], keys))
+
+
+def of_all(cases: Iterable[Mapping[str, str]], keys: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """`values` of each of many cases."""
     lasts = [_last(key) for key in keys]
-    return ", ".join(_value(key, str(case[key]), keys[key], lasts.count(_last(key)) > 1) for key in keys if key in case)
+    written = cache(lambda key: texts(keys[key]))
+    for case in cases:
+        own = ((key, str(case[key])) for key in keys if key in case)
+        yield ", ".join(_value(key, value, written(key)[value], lasts.count(_last(key)) > 1) for key, value in own)
 
 
-def _value(key: str, value: str, among: Sequence[str], several: bool) -> str:
-    text = written(value, among)
+def _value(key: str, value: str, text: str, several: bool) -> str:
     if several and key.endswith(".cc"):
         return f"{key.split('.')[1]}: {text}"
     if several:
@@ -66,14 +74,14 @@ def _value(key: str, value: str, among: Sequence[str], several: bool) -> str:
     return f"{_last(key)} {text}" if bare or switch else text
 
 
-def written(value: str, among: Sequence[str]) -> str:
-    """One of a key's swept values, numbers in the unit that the axis of all of them has, whatever each was typed in.
+def texts(among: Sequence[str]) -> dict[str, str]:
+    """Each of a key's swept values, numbers in the unit that the axis of all of them has, whatever each was typed in.
 
-    >>> written("0.01", ["5%", "0.01"]), written("40ms", ["10 ms", "40ms"])
-    ('1 %', '40 ms')
+    >>> texts(["5%", "0.01"]), texts(["10 ms", "40ms"])
+    ({'5%': '5 %', '0.01': '1 %'}, {'10 ms': '10 ms', '40ms': '40 ms'})
     """
-    unit, texts = column(among)
-    return f"{texts[value]} {unit}".strip()
+    unit, bare = column(among)
+    return {value: f"{text} {unit}".strip() for value, text in bare.items()}
 
 
 def column(values: Sequence[str]) -> tuple[str, dict[str, str]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .. import plot
 from ..errors import NotRecorded, SojournError
 from ..plot.choose import Crowded
 from ..plot.data import Shown, runs, shown, swept
-from ..plot.keys import short, short_spec, written
+from ..plot.keys import short, short_spec, texts
 from ..plot.links import looking, place
 from ..remarks import remarks
 from ..tables import LINK, brackets, fairness, group_columns, legend, rows, telling
@@ -49,8 +49,9 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     cases = shown(result, labels)
     # Swept keys are columns of their own, to sort by; given labels say it all in one.
     keys = {} if labels is not None else swept(cases)
+    written = {key: texts(values) for key, values in keys.items()}
     where = {
-        c.case.label: [c.label] if labels is not None else [_swept(c.values.get(k), keys[k]) for k in keys]
+        c.case.label: [c.label] if labels is not None else [_swept(c.values.get(k), written[k]) for k in keys]
         for c in cases
     }
     heads = ["case"] if labels is not None else [short(key) for key in keys]
@@ -86,12 +87,12 @@ def tables(result: Result, labels: Sequence[str] | None = None) -> list[Piece]:
     return [*pieces[:above], *fewer, *pieces[above:]]
 
 
-def _swept(value: str | None, among: Sequence[str]) -> Cell:
+def _swept(value: str | None, written: Mapping[str, str]) -> Cell:
     """A swept value, sorted by its number where it is one."""
     if value is None:
         return Cell("–")
     given = quantity(value)
-    return Cell(written(value, among), given.amount if given else value)
+    return Cell(written[value], given.amount if given else value)
 
 
 def _unit(title: str) -> tuple[str, str]:
