@@ -157,7 +157,7 @@ def ring(name: str) -> tuple[int, int | None]:
 def unit(spec: str, default: bool) -> str:
     """The text of a unit that loads an algorithm at boot, before anything uses the network."""
     first, *more = program()
-    command = [os.path.abspath(first), *more, "kernel"]
+    command = [str(Path(first).absolute()), *more, "kernel"]
     name = build.algorithm(spec)
     start = shlex.join([*command, "load", spec, *(["--default"] if default else [])])
     return (
