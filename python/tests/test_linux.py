@@ -20,7 +20,7 @@ from sojourn.linux import flows, net
 from sojourn.linux.scene import Scene
 from sojourn.linux.status import line
 from sojourn.linux.verify import BIN_S, CWND, QUEUE, UTILISATION, Aligned, Allowed, CaseReport, Report, Row, report
-from sojourn.pool import work
+from sojourn.pool import Task, work
 from sojourn.remarks import remarks
 from sojourn.sweep import sweep
 
@@ -225,6 +225,19 @@ def test_what_the_machine_refuses_a_run_is_no_loss_of_a_cluster(
         bed.end()
     assert (failed.case, failed.repetition) == (1, 2) and "cluster" not in str(failed)
     assert str(failed).endswith("case 1, repetition 2: on linux: [Errno 24] Too many open files")
+
+
+def test_a_run_on_linux_that_is_stopped_has_not_failed(sweep_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def perform(*_: object) -> Any:
+        raise _engine.Stopped("stopped")
+
+    monkeypatch.setattr(flows, "perform", perform)
+    bed = flows.Testbed()
+    try:
+        future = bed.submit(work, Task(_engine.read(sweep_file), 0, 0, Record()))
+        assert isinstance(future.exception(), _engine.Stopped)
+    finally:
+        bed.end()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a connection asks, only Linux is asked")

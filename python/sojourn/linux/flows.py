@@ -220,7 +220,7 @@ class Testbed(ThreadPoolExecutor):
         ours = self.loans.of(_brought(case), task.record.acks)
         try:
             return perform(task, lambda: self._ended, ours)
-        except SojournError:
+        except (SojournError, _engine.Stopped):
             raise
         except (OSError, RuntimeError) as error:  # of the machine: no other one had this run to lose
             where = task.experiment.named(task.case, task.repetition)
