@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib
+import itertools
 import random
 import re
 import shutil
@@ -50,9 +51,10 @@ class Source:
     start: int
     stop: int
 
-    def times(self) -> range:
-        """When they leave: the gap is rounded up, as the simulator's is."""
-        return range(self.start, self.stop, -(-self.size * 8 * 10**9 // self.rate))
+    def times(self) -> Iterator[int]:
+        """When they leave: in whole nanoseconds, what these leave of a gap carried on, as in the simulator."""
+        due = (self.start + n * self.size * 8 * 10**9 // self.rate for n in itertools.count())
+        return itertools.takewhile(lambda at: at < self.stop, due)
 
 
 def spurts(peak: int, seed: int) -> list[Source]:

@@ -82,7 +82,7 @@ def test_two_do_not_write_into_one_folder(emulate: Emulate, tmp_path: Path) -> N
     out = str(tmp_path / "out")
     nested = f"{SOJOURN} emulate {' '.join(LINK)} -o {out} -- true; test $? = 1 || exit 9"
     ran = emulate(*LINK, "-o", out, "--", "sh", "-c", nested)
-    assert ran.code == 0 and "another emulation is to be written there" in ran.err, ran.err
+    assert ran.code == 0 and f"{out} is being written by another run" in ran.err, ran.err
     assert len(sj.load(out)) == 1
 
 
