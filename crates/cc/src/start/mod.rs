@@ -38,9 +38,9 @@ pub trait SlowStart: Debug + Send {
     fn answer(&mut self, _flow: &mut Flow, _congestion: &Congestion, reaction: Reaction) -> Reaction {
         reaction
     }
-    /// The rate it sends at, whatever the algorithm paces by: stands until slow start is over.
-    fn pace(&self) -> Option<Rate> {
-        None
+    /// The rate to send at until slow start is over, where the algorithm would pace by this.
+    fn pace(&self, algorithm: Option<Rate>) -> Option<Rate> {
+        algorithm
     }
     /// An ACK ended slow start, whoever decided it.
     fn on_end(&mut self, _flow: &mut Flow) {}
@@ -200,8 +200,7 @@ impl CongestionControl for Composed {
         }
         self.cc.on_ack(flow, ack);
         if slow_start && is_below(flow) {
-            // An algorithm that paces has set its own.
-            flow.pacing = self.start.pace().or(flow.pacing);
+            flow.pacing = self.start.pace(flow.pacing);
         }
         if slow_start && !is_below(flow) {
             self.start.on_end(flow);
@@ -397,6 +396,7 @@ mod tests {
             for n in 0..12 {
                 f.now = Instant::from_millis(500 + n);
                 cc.on_ack(&mut f, &if n == 10 { closing(1, 100) } else { ack(1, 100) });
+                assert!(n >= 10 || f.pacing.is_none(), "{name}: the first train leaves at once");
                 last = f.pacing;
             }
             assert_eq!(last, Some(Rate::from_bps(7_200_000)), "{name}");

@@ -134,7 +134,8 @@ impl SlowStart for Paced {
         }
     }
 
-    fn pace(&self) -> Option<Rate> {
+    /// The first train leaves at once: spread over an RTT by the algorithm it would measure just that.
+    fn pace(&self, _: Option<Rate>) -> Option<Rate> {
         self.asked
     }
 

@@ -84,8 +84,8 @@ impl SlowStart for QuickStart {
         }
     }
 
-    fn pace(&self) -> Option<Rate> {
-        self.pacing.then_some(self.granted)
+    fn pace(&self, algorithm: Option<Rate>) -> Option<Rate> {
+        if self.pacing { Some(self.granted) } else { algorithm }
     }
 
     fn on_sent(&mut self, flow: &mut Flow, _: &Sent) {
