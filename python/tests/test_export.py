@@ -2,12 +2,14 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import sojourn as sj
+from sojourn.formats import export
 from sojourn.picking import listed, pick
 from sojourn.writing import refuse_pcap
 
@@ -220,3 +222,14 @@ def test_a_capture_is_not_called_pcap():
     refuse_pcap("--pcap", Path("a.pcapng"))
     with pytest.raises(sj.SpecError, match=r"^--pcap x/a\.PCAP: .*; give --pcap x/a\.pcapng$"):
         refuse_pcap("--pcap", Path("x/a.PCAP"))
+
+
+def test_a_run_that_linux_lacks_is_not_simulated_in_its_place():
+    result = sj.run(LINE, set=SHORT)
+    was = result.outcomes[0]
+    there = replace(was, repetition=1, raw=json.dumps(was.summary | {"on": "linux"}))
+    of_linux = replace(result, outcomes=(there,))
+    assert export.Run.of(of_linux, repetition=1).outcome is there
+    told = "case 0, repetition 0 was not run on linux; there are case 0, repetition 1$"
+    with pytest.raises(sj.SpecError, match=told):
+        export.Run.of(of_linux)

@@ -280,16 +280,6 @@ def test_a_run_on_linux_is_exported_from_what_it_recorded(result, tmp_path):
         export.diftr(run, tmp_path / "x")
 
 
-def test_a_run_that_linux_lacks_is_not_simulated_in_its_place(result):
-    was = result.outcomes[0]
-    there = replace(was, repetition=1, raw=json.dumps(was.summary | {"on": "linux"}))
-    of_linux = replace(result, outcomes=(there,))
-    assert export.Run.of(of_linux, repetition=1).outcome is there
-    told = "case 0, repetition 0 was not run on linux; there are case 0, repetition 1$"
-    with pytest.raises(sj.SpecError, match=told):
-        export.Run.of(of_linux)
-
-
 def test_an_emulation_names_what_it_can_export(result, tmp_path):
     """What programs sent is nobody's flow: no TCP is known that could be logged, and nothing can be repeated."""
     scene = Scene("10Mbit/s", "20ms").experiment()

@@ -42,7 +42,8 @@ def test_tasks_travel_small(sweep_file):
     assert len(data) < 2000
 
 
-def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatch, sojourn):
+def a_run_fails(monkeypatch):
+    """Make the run of case 0, repetition 1 fail; returns the engine's own."""
     real = _engine._core.run
 
     def sometimes(experiment, case, repetition, *more, **options):
@@ -51,6 +52,11 @@ def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatc
         return real(experiment, case, repetition, *more, **options)
 
     monkeypatch.setattr(_engine._core, "run", sometimes)
+    return real
+
+
+def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatch, sojourn):
+    real = a_run_fails(monkeypatch)
     with pytest.raises(sj.RunError, match="case 0, repetition 1: RuntimeError: conservation"):
         sj.run(sweep_file, out=tmp_path / "out")
     assert len(sj.load(tmp_path / "out")) == 5
@@ -65,14 +71,7 @@ def test_a_failing_run_does_not_stop_the_others(sweep_file, tmp_path, monkeypatc
 
 
 def test_a_picture_says_which_of_its_runs_have_failed(sweep_file, tmp_path, monkeypatch, sojourn):
-    real = _engine._core.run
-
-    def sometimes(experiment, case, repetition, *more, **options):
-        if (case, repetition) == (0, 1):
-            raise RuntimeError("conservation of packets is violated")
-        return real(experiment, case, repetition, *more, **options)
-
-    monkeypatch.setattr(_engine._core, "run", sometimes)
+    a_run_fails(monkeypatch)
     drawn = sojourn("plot", "lines", sweep_file, "-o", tmp_path / "lines.svg")
     assert drawn.returncode == 1 and (tmp_path / "lines.svg").exists()
     assert "sojourn: failed: " in drawn.stderr and "case 0, repetition 1: RuntimeError: conservation" in drawn.stderr

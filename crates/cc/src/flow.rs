@@ -209,6 +209,12 @@ impl Flow {
         self.cwnd_limited && self.phase.grows()
     }
 
+    /// Has an RTT passed since then, if there was a then? What counts once an RTT asks this.
+    #[inline]
+    pub fn rtt_passed(&self, since: Option<Instant>) -> bool {
+        since.is_none_or(|since| self.now.since(since) >= self.srtt)
+    }
+
     /// Ends slow start here: `ssthresh` becomes the window.
     pub fn leave_slow_start(&mut self, why: crate::causes::SlowStartExit) {
         let before = self.windows();

@@ -68,7 +68,7 @@ fn flow(flow: &FlowSpec, groups: &[String], links: &[Link]) -> Json {
         "cc": flow.cc.to_string(),
         "stack": flow.stack.show(),
         "start_s": seconds(flow.start),
-        "stop_s": flow.stop.map(seconds),
+        "stop_s": flow.stops(flow.start).map(seconds),
         "base_rtt_ms": milliseconds(flow.base_rtt),
         "route": names(&flow.route),
         "back": names(&flow.back),

@@ -116,8 +116,7 @@ pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Contex
                 };
                 return Err(Fault::at(place, message).under("flow"));
             }
-            let stop = lasts.map_or(one.stop, |lasts| Some(start + lasts));
-            flows.push(FlowSpec { name: flow_name, start, stop, lasts, ..one.clone() });
+            flows.push(FlowSpec { name: flow_name, start, lasts, ..one.clone() });
         }
     }
     Ok(flows)

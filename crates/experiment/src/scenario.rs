@@ -34,7 +34,7 @@ impl Scenario {
     /// How long a flow may send.
     pub fn horizon(&self, flow: &FlowSpec) -> Duration {
         let end = Instant::ZERO + self.run.duration;
-        flow.stop.map_or(end, |stop| stop.min(end)).since(flow.start)
+        flow.stops(flow.start).map_or(end, |stop| stop.min(end)).since(flow.start)
     }
 }
 
@@ -211,9 +211,9 @@ pub struct FlowSpec {
     pub stack: Stack,
     /// When it starts.
     pub start: Instant,
-    /// When it stops sending; `None` is the end of the run.
+    /// When it stops sending, if that is what was written; without either, at the end of the run.
     pub stop: Option<Instant>,
-    /// How long it sends, if that is what was written: then it stops so long after its start, wherever `vary` puts that.
+    /// How long it sends, if that is: then it stops so long after its start, wherever `vary` puts that.
     pub lasts: Option<Duration>,
     /// Links from the data sender to the receiver.
     pub route: Vec<LinkId>,

@@ -110,7 +110,7 @@ fn the_file_of_the_architecture_resolves_key_by_key() {
 #[test]
 fn each_flow_lasts_from_its_own_start() {
     let flow = FLOW.replace("[[flow]]", "[[flow]]\ncount = 3\nstagger = \"10 s\"\nlasts = \"45 s\"");
-    let stops: Vec<_> = only(&format!("{PATH}{flow}")).flows.iter().map(|f| f.stop).collect();
+    let stops: Vec<_> = only(&format!("{PATH}{flow}")).flows.iter().map(|f| f.stops(f.start)).collect();
     assert_eq!(stops, [45, 55, 65].map(|s| Some(at(s))));
 }
 

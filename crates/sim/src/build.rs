@@ -69,8 +69,8 @@ pub fn node(scenario: &Scenario, net: &Network, f: usize, seed: u64, options: &O
         Vary::Start | Vary::StartHost => {
             // One that is to stop within an RTT starts before it does.
             let ends = spec.stop.map_or(Duration::MAX, |stop| stop.since(spec.start));
-            let most = if spec.lasts.is_some() { spec.base_rtt } else { spec.base_rtt.min(ends) };
-            Duration::from_nanos(Rng::new(seed, entity, streams::START).below(most.as_nanos().max(1)))
+            let most = spec.base_rtt.min(ends).as_nanos().max(1);
+            Duration::from_nanos(Rng::new(seed, entity, streams::START).below(most))
         }
     };
     Ok(Node {

@@ -208,6 +208,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_bucket_that_is_full_stays_full() {
+        let mut h = Histogram::default();
+        h.add(Duration::from_millis(1));
+        let b = Histogram::bucket(Duration::from_millis(1)) - h.first;
+        h.counts[b] = u32::MAX;
+        h.add(Duration::from_millis(1));
+        assert_eq!(h.counts[b], u32::MAX);
+    }
+
+    #[test]
     fn buckets_join_without_gap_or_overlap() {
         for b in 0..2000 {
             assert_eq!(bucket(low(b)), b);

@@ -6,7 +6,7 @@ use crate::link::{Link, Through, Transmitter};
 use crate::packet::Way;
 use crate::scheduler::{Scheduler, Source};
 use crate::tick::{self, Tick};
-use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Traffic, Vary};
+use experiment::{Clock, FlowSpec, LinkId, RateSpec, Scenario, Vary};
 use params::Spec;
 use std::collections::BTreeMap;
 use tcp::Config;
@@ -219,8 +219,6 @@ impl Network {
             Way::Out => (&flow.route, flow.edge, Duration::ZERO),
             Way::Back => (&flow.back, Duration::ZERO, flow.edge_back),
         };
-        // The applications of a connection are in the middle of a turn when its packets leave: what comes of these comes later.
-        let in_turn = matches!(flow.traffic, Traffic::Tmix(_));
         let first = self.hops.len() as u32;
         let mut from: Option<u32> = None;
         let mut rest = before;
@@ -228,7 +226,8 @@ impl Network {
         let mut hop = |net: &mut Network, to: To, from: Option<u32>, rest: Duration| {
             let delay = rest + from.map_or(Duration::ZERO, |l| net.links[l as usize].delay);
             let own = if from.is_none() { host.take() } else { None };
-            let direct = from.is_none() && delay.is_zero() && own.is_none() && !(in_turn && to == To::Host);
+            // Never to a host: this one is in the middle of a turn, and hears of what comes of its packets later.
+            let direct = from.is_none() && delay.is_zero() && own.is_none() && to != To::Host;
             let line = if direct { DIRECT } else { net.line(scheduler, from, delay, own) };
             net.hops.push(Hop { to, line });
             net.origins.push(Origin { from, rest });

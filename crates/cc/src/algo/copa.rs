@@ -194,7 +194,7 @@ impl Copa {
     /// Where it competes a loss halves 1/δ, once an RTT: a repair that never ends is told as one episode.
     fn lose(&mut self, flow: &Flow) {
         self.lost = true;
-        if self.competing && self.halved_at.is_none_or(|at| flow.now.since(at) >= flow.srtt) {
+        if self.competing && flow.rtt_passed(self.halved_at) {
             self.delta = (self.delta * 2.0).min(self.p.delta);
             self.halved_at = Some(flow.now);
         }

@@ -154,7 +154,7 @@ impl Rapid {
 
     /// The answer to losses, once an RTT: a repair that never ends is told as one episode.
     fn lose(&mut self, flow: &mut Flow, lost: Bytes) {
-        if self.cut_at.is_some_and(|at| flow.now.since(at) < flow.srtt) {
+        if !flow.rtt_passed(self.cut_at) {
             return;
         }
         self.cut_at = Some(flow.now);

@@ -99,7 +99,7 @@ impl TcpLp {
     }
 
     fn back_off(&mut self, flow: &mut Flow, queue: i64) {
-        if self.last_back_off.is_some_and(|at| flow.now.since(at) < flow.srtt) {
+        if !flow.rtt_passed(self.last_back_off) {
             return;
         }
         let again = self.last_back_off.is_some() && flow.now < self.watches_until;

@@ -160,13 +160,16 @@ mod tests {
         start.on_event(&mut f, Event::Granted(Rate::from_mbps(8.0)));
         // 8 Mbit/s over 100 ms are 96 packets of 1000 bytes and their headers.
         assert_eq!((f.cwnd.get() / 1000, f.pacing), (96, Some(Rate::from_mbps(8.0))));
-        let sent = Sent { size: packets(1), in_flight: packets(1), retransmission: false };
+        let (sent, other) =
+            (Sent { size: packets(1), in_flight: packets(1), retransmission: false }, Some(Rate::from_mbps(1.0)));
+        assert_eq!(start.pace(other), f.pacing, "whatever the algorithm paces by");
         let paced = (1..200).take_while(|_| {
             f.sent_to += 1000;
             start.on_sent(&mut f, &sent);
             f.pacing.is_some()
         });
         assert_eq!(paced.count(), 95, "the 96th is the last");
+        assert_eq!(start.pace(other), other);
     }
 
     #[test]

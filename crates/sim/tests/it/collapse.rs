@@ -39,8 +39,8 @@ fn none_collapses(known: &[&str], least: f64, most: f64, of: impl Fn(&'static st
 
 #[test]
 fn where_windows_are_a_few_packets() {
-    // 67 packets for ten flows. Copa takes up to 30 % of loss for no congestion, Westwood and FAST hardly answer to it.
-    // TCP-AP paces for a chain of radio hops; TCP-LP is timid.
+    // 67 packets for ten flows. Of what is known not to, TCP-AP uses 35 % and TCP-LP 65. Copa loses 35 %: it answers what is
+    // beyond 30.
     none_collapses(&["tcp_ap", "tcp_lp"], 0.8 * MBPS, 0.4, |name| {
         rest(dumbbell(MBPS, 40.0, 33, "fifo", &[name; 10], 20), 5)
     });
@@ -48,8 +48,7 @@ fn where_windows_are_a_few_packets() {
 
 #[test]
 fn after_an_outage() {
-    // Three seconds, and seven to recover in. TFRC still pays for what was lost: 82 %. CARD, NICE and TCP-LP go on with
-    // small windows, 12 to 55 %.
+    // Three seconds, and seven to recover in. NICE uses 12 % then, CARD 18, TCP-LP 55 and TCP-AP 4.
     none_collapses(&["card", "nice", "tcp_ap", "tcp_lp"], 0.75 * MBPS, 0.3, |name| {
         let s = dumbbell(MBPS, 40.0, 66, "fifo", &[name], 40);
         rest(changed(s, &[(10, None, Some(1.0)), (13, None, Some(0.0))]), 20)
@@ -59,7 +58,7 @@ fn after_an_outage() {
 #[test]
 fn where_the_link_becomes_a_twentieth() {
     // A queue of 1.6 s. Nimbus sends no less than a twentieth of the link as it was, and pulses on top of it: two packets in
-    // five are lost. PERT and TIMELY back off from the queue that was.
+    // five are lost. TIMELY uses 27 % of what is left, PERT 36 and TCP-AP 20.
     none_collapses(&["pert", "tcp_ap", "timely"], 0.5, 0.5, |name| {
         let s = dumbbell(20.0, 40.0, 133, "fifo", &[name], 60);
         rest(changed(s, &[(20, Some(1.0), None)]), 30)

@@ -219,7 +219,7 @@ impl Nimbus {
     /// The answer to losses, once an RTT (`cubic_drop`): a repair that never ends is told as one episode. Of the window only
     /// what is beyond the bound goes.
     fn lose(&mut self, flow: &mut Flow, lost: Bytes) {
-        if self.cut_at.is_some_and(|at| flow.now.since(at) < flow.srtt) {
+        if !flow.rtt_passed(self.cut_at) {
             return;
         }
         self.cut_at = Some(flow.now);
