@@ -92,7 +92,7 @@ impl TcpLp {
         let (minute, before) = (now.since(self.began).as_nanos() / MINUTE, self.smallest.get().unwrap_or(delay));
         let smallest = self.smallest.update(minute, delay);
         // A smaller delay is news of the path in the first minute, later of the clocks: the largest drifts with it.
-        let news = if minute == 0 { before.saturating_sub(smallest) } else { Duration::ZERO };
+        let news = if minute == 0 { before - smallest } else { Duration::ZERO };
         self.range = (self.range + news).max(delay - smallest);
         let waits = Duration::from_millis_f64(self.smoothed_ms.update(delay.as_millis_f64())).saturating_sub(smallest);
         (waits > self.range.mul_f64(self.p.delta).max(TICK)).then_some(waits)
