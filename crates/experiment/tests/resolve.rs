@@ -92,7 +92,7 @@ fn the_file_of_the_architecture_resolves_key_by_key() {
         (a.stack, a.base_rtt, a.edge, a.access),
         (Stack::FreeBsd11, ms(40), ms(0), Some(Rate::from_mbps(1000.0)))
     );
-    assert_eq!((third.stack, third.start, third.stop), (Stack::Linux, at(30), Some(at(110))));
+    assert_eq!((third.stack, third.start, third.stops(third.start)), (Stack::Linux, at(30), Some(at(110))));
     assert_eq!((third.base_rtt, third.edge, third.edge_back), (ms(120), ms(40), ms(40)));
     assert_eq!((third.route.as_slice(), third.back.as_slice()), (&[1][..], &[0][..]), "direction = \"up\"");
     assert_eq!((third.ecn, third.initial_window, third.mss.get()), (true, 3, 536));
