@@ -16,7 +16,7 @@ use crate::scheduler::{Scheduler, Source};
 use crate::world::World;
 use crate::{RunError, digest::Fact};
 use counter::{Counter, SECOND};
-use experiment::{Clock, Link as Spec, LossAt, RateSpec, Rounding};
+use experiment::{Clock, Link as Spec, LossAt, RateSpec, Rounding, TickParams};
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -51,7 +51,14 @@ impl Tick {
                 return Err(RunError::Unsupported(message));
             }
         };
-        let mut tick = Tick {
+        let mut tick = Tick::empty(params, rate, seed, release);
+        tick.set_delay(spec.delay);
+        Ok(Some(tick))
+    }
+
+    /// A pipe without delay that nothing has come to.
+    fn empty(params: &TickParams, rate: Option<i64>, seed: u64, release: Source) -> Self {
+        Tick {
             counter: Counter::new(params, seed),
             rate,
             delay: 0,
@@ -66,9 +73,7 @@ impl Tick {
             line: VecDeque::new(),
             release,
             orders: [0; 2],
-        };
-        tick.set_delay(spec.delay);
-        Ok(Some(tick))
+        }
     }
 
     /// A new propagation delay, for packets still to be served. dummynet cuts it to whole ticks.
@@ -281,26 +286,12 @@ impl<P: Probe> World<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use experiment::TickParams;
 
     fn pipe(settings: &str, mbps: Option<f64>, hz_delay: i64) -> Tick {
         let spec: params::Spec = settings.parse().unwrap();
         let params = <TickParams as params::Params>::from_spec(&spec).unwrap();
-        Tick {
-            counter: Counter::new(&params, 1),
-            rate: mbps.map(|m| (m * 1e6) as i64),
-            delay: hz_delay,
-            round: params.round,
-            io_fast: params.io_fast,
-            adjust_last: params.adjust_last,
-            credit: 0,
-            served: 0,
-            idle: -1,
-            active: false,
-            line: VecDeque::new(),
-            release: 0,
-            orders: [0; 2],
-        }
+        let rate = mbps.map(|m| (m * 1e6) as i64);
+        Tick { delay: hz_delay, ..Tick::empty(&params, rate, 1, 0) }
     }
 
     fn packet(size: u32) -> Packet {
