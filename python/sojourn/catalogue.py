@@ -66,20 +66,24 @@ def _meaning(value: Mapping[str, Any]) -> str:
     return f"{value['name']}: {words}" if words else str(value["name"])
 
 
+def source_tree() -> Path:
+    """Where the project's own experiments are, beside this package's source; an installed package has none."""
+    return Path(__file__).resolve().parents[2] / "experiments"
+
+
 def experiments() -> list[tuple[str, str]]:
-    """List the experiment files in `experiments/` here, then those in the source tree this package is built from."""
-    found = []
-    source_tree = Path(__file__).resolve().parents[2] / "experiments"
+    """List the experiment files in `experiments/` here, then those shipped, but for names that are taken here."""
     here = Path("experiments")
-    # In the source tree itself both are the same; an installed package has none.
-    folders = [here] if here.resolve() == source_tree.resolve() else [here, source_tree]
-    for path in (path for folder in folders for path in sorted(folder.glob("**/*.toml"))):
-        try:
-            title = tomllib.loads(path.read_text("utf-8")).get("title", "")
-        except (OSError, ValueError) as error:
-            title = f"unreadable: {error}"
-        found.append((str(path), str(title)))
-    return found
+    folders = [here] if here.resolve() == source_tree() else [here, source_tree()]
+    found: dict[Path, tuple[str, str]] = {}
+    for folder in folders:
+        for path in sorted(folder.glob("**/*.toml")):
+            try:
+                title = tomllib.loads(path.read_text("utf-8")).get("title", "")
+            except (OSError, ValueError) as error:
+                title = f"unreadable: {error}"
+            found.setdefault(path.relative_to(folder), (str(path), str(title)))
+    return list(found.values())
 
 
 def experiment(name: str) -> Path | None:

@@ -444,6 +444,17 @@ def test_two_files_of_one_name_are_not_put_into_one_folder(tmp_path: Path) -> No
     assert len(files.expand(["thesis/table-5.1", "thesis/table-5.1", "chd"])) > 5
 
 
+def test_a_file_here_stands_in_place_of_the_one_shipped_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("experiments").mkdir()
+    Path("experiments/quickstart.toml").write_text("format = 1\n[[expect]]\n")
+    called = [path for path in files.find_published() if files.title(path) == "quickstart"]
+    assert called == [Path("experiments/quickstart.toml")]
+    assert not files.shipped(called[0]) and files.shipped(files.find("thesis/table-5.1"))
+
+
 def test_an_interrupt_says_what_was_kept_and_a_pipe_gets_no_bar(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,7 +53,9 @@ def find_published(folder: Path | None = None) -> list[Path]:
 
 def shipped(path: Path) -> bool:
     """Whether it is one of the project's own experiments, of which docs/differences.md speaks."""
-    return path.resolve() in {known.resolve() for known in _known()}
+    from ..catalogue import source_tree
+
+    return path.resolve().is_relative_to(source_tree())
 
 
 def title(path: Path) -> str:
