@@ -6,7 +6,11 @@
 //! ```
 //! Below the knee delay does not change and NDG is zero; far above it delay is in proportion to the window and NDG is
 //! one. The window stays for two rounds, so that a delay belongs to one window only. Where RTTs are noisy half of the
-//! gradients are positive, and one packet more and an eighth less are in balance at a window of eight.
+//! gradients are positive, and one packet more and an eighth less are in balance at a window of eight. Delayed ACKs are noise
+//! enough: they let packets go in twos and threes, anew each round, and one transmission more or less is a gradient. Up to 16
+//! packets two steps up and one or two cuts of whole packets are even, so that it stays where it was left: on 10 Mbit/s, 40 ms
+//! at 15 packets (41 %), after a timeout there at 7 (18 %), with an ACK for every packet at 88 %. (The paper's scheme is, it
+//! says, for networks of constant service times.)
 //!
 //! Source: Jain, A delay-based approach for congestion avoidance in interconnected heterogeneous computer networks,
 //! CCR 19(5), 1989. The factors are those in Hayes and Armitage's list of 2010; that zero means growth, the perturbation

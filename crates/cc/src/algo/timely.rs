@@ -86,6 +86,7 @@ impl Algorithm for Timely {
             "scale=path: thresholds and δ follow the path, or any RTT beyond a datacentre's would be above T_high",
             "a window of two rates times RTTs bounds what is unacknowledged; it grows by what is delivered",
             "loss halves the rate: the paper's fabric has none",
+            "no rate below a segment of TCP per newest RTT: the authors' least rate is optional, and eRPC's is δ",
         ],
         ecn: Ecn::Off,
         start: StartRule::Fixed,
@@ -133,10 +134,16 @@ impl Timely {
         }
     }
 
-    /// At least one segment per RTT, at most what two windows in a round would be.
+    /// One segment per RTT. The newest RTT: with so few samples the smoothed one remembers a queue long after it is gone, and a
+    /// decision takes a segment's worth of packets.
+    fn least(flow: &Flow) -> f64 {
+        flow.mss.as_f64() * 8.0 / flow.rtt.max(Duration::from_micros(1)).as_secs_f64()
+    }
+
+    /// No less than that, and no more than what two windows in a round would be.
     fn set(&mut self, flow: &mut Flow, rate: f64) {
         let rtt = flow.srtt.max(Duration::from_micros(1)).as_secs_f64();
-        let least = flow.mss.as_f64() * 8.0 / rtt;
+        let least = Self::least(flow);
         self.rate = rate.max(least).min((flow.cwnd.as_f64() * 8.0 * 2.0 / rtt).max(least));
         flow.pacing = Some(Rate::from_bps_f64(self.rate.max(1.0)));
     }
@@ -168,6 +175,9 @@ impl CongestionControl for Timely {
                 let queue = rtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
                 flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
             }
+        }
+        if self.rate < Self::least(flow) {
+            self.set(flow, self.rate);
         }
         flow.cwnd = flow.cwnd.max((flow.cwnd + ack.delivered).min(self.window(flow)));
     }

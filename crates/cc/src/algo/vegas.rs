@@ -125,6 +125,11 @@ impl Vegas {
         }
     }
 
+    /// The base RTT; zero before the first sample.
+    pub(super) fn base(&self) -> Duration {
+        self.base
+    }
+
     /// The round's RTT by the chosen rules, and Δ; `None` if the round tells nothing.
     pub(super) fn judge(&self, flow: &Flow, round: &Round) -> Option<(f64, Duration)> {
         let timed = if round.marked_rtt.is_zero() { round.min_rtt } else { round.marked_rtt };

@@ -186,8 +186,8 @@ fn ledbat_yields_to_cubic_where_the_buffer_is_several_targets() {
 }
 
 #[test]
-fn nice_fills_a_link_alone_once_it_knows_how_long_the_queue_can_get() {
-    // Vegas' few packets are a tenth of a range of 79 ms, and all of one that was never seen to be longer.
+fn nice_fills_a_link_alone_though_it_never_saw_the_queue_full() {
+    // Vegas' few packets are less than a tenth of a queue of 79 ms, and than a tenth of the RTT that it is taken for before.
     let alone = |teacher: bool| {
         let mut s = dumbbell(10.0, 40.0, 66, "fifo", &["nice", "cubic"], 60);
         s.flows[1].start = Instant::ZERO + Duration::from_secs(1);
@@ -198,7 +198,7 @@ fn nice_fills_a_link_alone_once_it_knows_how_long_the_queue_can_get() {
         }
         from(s, 20).links[0].utilisation.unwrap()
     };
-    assert!(alone(true) > 0.99 && alone(false) < 0.2, "{} and {}", alone(true), alone(false));
+    assert!(alone(true) > 0.99 && alone(false) > 0.99, "{} and {}", alone(true), alone(false));
 }
 
 #[test]

@@ -2,12 +2,12 @@ use super::*;
 use crate::testing::{ack, closing, flow, ms, packets};
 use units::Rng;
 
-/// A flow of so many bytes of window over 100 ms that once saw 200.
+/// A flow of so many bytes of window whose first RTT was 100 ms: the longest is taken for 200.
 fn settled(cwnd: u64) -> (Nice, Flow) {
     let mut f = flow(10, 100);
     (f.cwnd, f.floor, f.ssthresh) = (Bytes::new(cwnd), f.mss.mul_f64(Nice::ABOUT.floor), packets(1));
-    f.max_rtt = ms(200);
-    let cc = Nice::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    let mut cc = Nice::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    assert!(!cc.is_late(&ack(1, 100)));
     (cc, f)
 }
 
@@ -39,4 +39,16 @@ fn halving_goes_on_to_a_forty_eighth_and_doubling_back_to_one() {
         f.cwnd.get()
     });
     assert_eq!(windows, [40, 80, 160, 320, 640, 1000, 2000, 3000]);
+}
+
+#[test]
+fn the_longest_wait_is_an_rtt_until_a_longer_one_was_seen() {
+    let (mut cc, _) = settled(10_000);
+    assert_eq!([110, 111, 400, 130, 131].map(|rtt| cc.is_late(&ack(1, rtt))), [false, true, true, false, true]);
+    // The handshake's 90 ms, of packets that take no time, are no data's.
+    let mut f = flow(10, 90);
+    f.min_rtt = ms(0);
+    let mut cc = Nice::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    f.min_rtt = ms(90);
+    assert_eq!([100, 110].map(|rtt| cc.is_late(&ack(1, rtt))), [false, false]);
 }

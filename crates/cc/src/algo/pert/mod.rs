@@ -7,6 +7,10 @@
 //! per ACK, with probability P, at most once an RTT:   cwnd = 0.65·cwnd
 //! else as Reno: +1 a round, half on loss              coexist: +α a round, and other cuts (coexist.rs)
 //! ```
+//! The thresholds are times. Where a window of two packets alone has an RTT longer than RTT_min by 2·th_max, P is one whatever
+//! it does and the window stays at two: 37 % of 1 Mbit/s and 40 ms that had been 20 Mbit/s (all of it with `coexist`, where P
+//! reaches one the later, the longer the queue has been).
+//!
 //! Source: Bhandarkar, Reddy, Zhang and Loguinov, Emulating AQM from end hosts, SIGCOMM 2007, as the HLDG thesis tells it
 //! in section 2.4.1.7 and Figure 2.12. The thesis adds the thresholds to RTT_min and then doubles one; what is doubled
 //! here is the queueing delay. `coexist`: Kotla and Reddy, IWQoS 2008, with the constants of the port to ns-3, which is

@@ -10,6 +10,9 @@ fn four_hops_of_two_megabits() {
     assert!((pace(fhd, 0.2) - 22.66).abs() < 0.01);
     let no_queue = four_hop_delay(ms(10), 4, Bytes::new(1500), Bytes::new(60), Rate::from_mbps(2.0));
     assert!((no_queue - 0.024).abs() < 1e-12, "four transmissions at least");
+    // One hop of three: ½·(39/3 − 6.24) + 6 ms.
+    let three = four_hop_delay(ms(39), 3, Bytes::new(1500), Bytes::new(60), Rate::from_mbps(2.0));
+    assert!((three - 0.00938).abs() < 1e-12, "{three}");
 }
 
 #[test]

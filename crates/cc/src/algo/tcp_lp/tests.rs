@@ -10,7 +10,7 @@ fn settled() -> (TcpLp, Flow) {
     let p = Params { gain: 1.0, ..Params::default() };
     let mut cc = TcpLp::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
     for delay in [110, 10] {
-        cc.measure(f.now, ms(delay));
+        cc.measure(f.now, ms(delay), 1);
     }
     cc.has_lost = true;
     (cc, f)
@@ -51,10 +51,14 @@ fn it_watches_for_three_round_trips() {
 fn the_average_moves_by_an_eighth() {
     let mut f = flow(20, 40);
     let mut cc = TcpLp::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
-    assert_eq!(cc.measure(f.now, ms(10)), None);
+    assert_eq!(cc.measure(f.now, ms(10), 1), None);
     // 80 ms more: 10 of smoothed wait, under 15 per cent of 80; then 18.75.
-    assert_eq!(cc.measure(f.now, ms(90)), None);
-    assert_eq!(cc.measure(f.now, ms(90)), Some(Duration::from_micros(18_750)));
+    assert_eq!(cc.measure(f.now, ms(90), 1), None);
+    assert_eq!(cc.measure(f.now, ms(90), 1), Some(Duration::from_micros(18_750)));
+    // An ACK of two packets is two samples.
+    let mut cc = TcpLp::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    cc.measure(f.now, ms(10), 1);
+    assert_eq!(cc.measure(f.now, ms(90), 2), Some(Duration::from_micros(18_750)));
 }
 
 #[test]
@@ -64,7 +68,7 @@ fn a_clock_that_runs_fast_leaves_the_range_as_it_is() {
     let mut cc = TcpLp::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
     for minute in 0..60u64 {
         for queue in [0, 40] {
-            cc.measure(Instant::from_millis(60_000 * minute), ms(1000 - 6 * minute + queue));
+            cc.measure(Instant::from_millis(60_000 * minute), ms(1000 - 6 * minute + queue), 1);
         }
     }
     assert_eq!(cc.range, ms(40));
@@ -88,7 +92,7 @@ fn what_is_below_a_tick_is_no_sign() {
     let p = Params { gain: 1.0, ..Params::default() };
     let mut cc = TcpLp::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
     for (us, sign) in [(10_000, false), (12_000, true), (10_500, false), (11_000, false), (11_500, true)] {
-        assert_eq!(cc.measure(f.now, Duration::from_micros(us)).is_some(), sign, "{us}");
+        assert_eq!(cc.measure(f.now, Duration::from_micros(us), 1).is_some(), sign, "{us}");
     }
 }
 
@@ -97,7 +101,7 @@ fn the_smallest_delay_may_be_forgotten() {
     let mut f = flow(20, 40);
     let mut cc = TcpLp::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
     for minute in 0..12u64 {
-        cc.measure(Instant::from_millis(60_000 * minute), ms(if minute == 0 { 10 } else { 20 }));
+        cc.measure(Instant::from_millis(60_000 * minute), ms(if minute == 0 { 10 } else { 20 }), 1);
     }
     assert_eq!((cc.smallest.get(), cc.range), (Some(ms(20)), ms(10)));
 }

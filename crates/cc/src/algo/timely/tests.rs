@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::flow;
+use crate::testing::{ack, flow, ms};
 use units::Rng;
 
 /// One decision of a rate of 1000 with this RTT and gradient, a whole RTT_min after the last.
@@ -38,4 +38,22 @@ fn a_step_is_taken_in_proportion_to_time() {
     assert_eq!((k.step, k.low.as_millis(), k.high.as_millis()), (80_000.0, 125, 200));
     let got = [25, 100, 400].map(|ms| cc.decide(k.base, Duration::from_millis(ms), k));
     assert_eq!(got, [20_000.0, 80_000.0, 80_000.0]);
+}
+
+#[test]
+fn the_least_rate_is_a_segment_per_newest_rtt_at_once() {
+    let mut f = flow(10, 100);
+    let mut cc = Timely::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    cc.on_ack(&mut f, &ack(1, 100));
+    // A queue of a second takes it down to 8000 bits in 1.1 s.
+    (f.srtt, f.rtt) = (ms(1100), ms(1100));
+    for n in 1..20 {
+        f.now = Instant::from_millis(1100 * n);
+        cc.on_ack(&mut f, &ack(16, 1100));
+    }
+    assert_eq!(cc.rate.round(), 7273.0);
+    // It is gone. The smoothed RTT does not know, and the next decision is 16 packets away.
+    f.rtt = ms(100);
+    cc.on_ack(&mut f, &ack(1, 100));
+    assert_eq!(cc.rate.round(), 80_000.0);
 }
