@@ -213,6 +213,25 @@ def test_figures_agree_with_the_summary_and_with_each_other(answer):
     assert run["rpm"] == pytest.approx(60_000 / (20 + run["ping"]), rel=0.2)
 
 
+@pytest.mark.parametrize(
+    ("rtts", "rpm"),
+    [((100.0,), 600.0), ((20.0, 200.0), 1650.0), ((20.0, 20.0), 3000.0), ((50.0, figures.NAN), 1200.0)],
+)
+def test_rpm_is_the_mean_of_round_trips_per_minute_not_of_round_trips(rtts, rpm):
+    # draft-ietf-ippm-responsiveness-09, 5.3.1.1: (Foreign_Responsiveness + Loaded_Responsiveness) / 2.
+    assert figures.rpm(*rtts) == pytest.approx(rpm)
+
+
+def test_a_run_s_rpm_is_of_the_probe_and_of_the_load(answer):
+    at = list(answer.measured).index("fq_codel") * len(answer.measured["fq_codel"].runs)
+    groups = {group["name"]: group for group in answer.result.outcomes[at].summary["groups"]}
+    probe = sum(groups[name]["owd_ms"]["mean"] for name in ("probe", "probe-up"))
+    rtts = [groups[name]["rtt_ms"] for name in groups if name.startswith("cubic")]
+    own = sum(rtt["mean"] * rtt["samples"] for rtt in rtts) / sum(rtt["samples"] for rtt in rtts)
+    assert len(rtts) == 2 and own > 1.2 * probe
+    assert answer.measured["fq_codel"].runs[0]["rpm"] == pytest.approx((60_000 / probe + 60_000 / own) / 2)
+
+
 def test_load_adds_nothing_where_there_is_none():
     asked = Question("100 kbit/s", "20 ms", "bytes(size=1B)", up="50 kbit/s", queues=("fifo", "fq_codel"))
     answer = ask(asked, quick=True)
