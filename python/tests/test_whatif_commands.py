@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.whatif import commands, scene
+from sojourn.whatif import ipfw, scene, tc
 from sojourn.whatif.answer import ways
 from sojourn.whatif.scene import Question
 
@@ -12,7 +12,7 @@ def setup(queue, **changed):
         Question("50 Mbit/s", "20 ms", "cubic", **{"up": "10 Mbit/s", "queues": (queue,)} | changed)
     ).cases[0]
     both = ways(case, "$LAN", "$WAN")
-    return commands.tc(queue, both), commands.ipfw(queue, both)
+    return tc.commands(queue, both), ipfw.commands(queue, both)
 
 
 def test_commands_carry_the_settings_that_were_simulated():
