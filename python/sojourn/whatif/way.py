@@ -17,6 +17,8 @@ PIE = ("target", "tupdate", "alpha", "beta", "ecn", "rate_estimator")
 RED = ("min", "max", "max_p", "ecn", "target_delay")
 FAIR = ("flows", "quantum")
 
+#: Bytes of a full packet.
+MTU = 1500
 #: References that are nobody's but the text's that published the law.
 PUBLISHED = ("rfc", "paper")
 
@@ -60,7 +62,7 @@ def packets(buffer: str) -> int:
     (1000, 80)
     """
     size = octets(buffer)
-    return int(buffer.partition(" ")[0]) if size is None else max(1, round(size / 1500))
+    return int(buffer.partition(" ")[0]) if size is None else max(1, round(size / MTU))
 
 
 def octets(buffer: str) -> int | None:
@@ -111,10 +113,7 @@ def name_of(queue: str) -> str:
 
 def as_number(text: str) -> str:
     """`1514B` as tc and ipfw take it: a number; 0 is the link's MTU with its Ethernet header."""
-    value = text.removesuffix("B")
-    if value.endswith("k"):
-        value = f"{float(value[:-1]) * 1e3:.0f}"
-    return value if value != "0" else "1514"
+    return str(octets(text) or 1514)
 
 
 def ms(text: str) -> float:
