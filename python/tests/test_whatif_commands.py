@@ -214,6 +214,34 @@ def test_thresholds_that_tc_refuses_are_taken_to_what_it_takes_or_told(queue, bu
     assert any(note in one for one in tc.notes)
 
 
+@pytest.mark.parametrize(
+    ("queue", "changed", "note"),
+    [
+        ("fifo", {"down": "4.295 Gbit/s"}, "ipfw takes rates up to 4294.97 Mbit/s, where the run had 4295 down"),
+        ("fq_codel", {"up": "10 Gbit/s"}, "ipfw takes rates up to 4294.97 Mbit/s, where the run had 10000 up"),
+        ("red(min=5, max=5.2)", {}, "ipfw takes no RED with a min of 5 and a max of 5 full packets"),
+    ],
+)
+def test_what_ipfw_refuses_is_no_command(queue, changed, note):
+    _, ipfw = setup(queue, **changed)
+    assert (ipfw.lines, ipfw.notes) == ((), (note,))
+    assert setup("fifo", down="4.294 Gbit/s")[1].lines[-4] == "ipfw pipe 1 config bw 4294Mbit/s queue 1000"
+
+
+@pytest.mark.parametrize(
+    ("queue", "words", "note"),
+    [
+        ("red(max_p=0)", " red 0.002/5/15/1.52588e-05", "no max_p under 1.53e-05, where the run had 0"),
+        ("red(weight=0.00001)", " red 1.52588e-05/5/15/0.02", "no weight under 1.53e-05, where the run had 1e-05"),
+        ("red(weight=auto)", " red 0.000239971/5/15/0.02", None),  # 1 - e^(-1/4167 packets a second)
+    ],
+)
+def test_dummynet_s_red_has_16_bits_for_a_fraction(queue, words, note):
+    _, ipfw = setup(queue)
+    assert ipfw.lines[3].endswith(words)
+    assert any(one.endswith(note) for one in ipfw.notes) if note else not any("takes no" in one for one in ipfw.notes)
+
+
 @pytest.mark.parametrize(("buffer", "octets"), [("120kB", 120000), ("2BDP", 250000), ("1.6 MB", 1600000)])
 def test_a_buffer_in_bytes_is_set_up_in_bytes_where_the_kernel_counts_them(buffer, octets):
     tc, ipfw = setup("fifo", buffer=buffer)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .way import CODEL, FAIR, PIE, RED, Settings, Setup, Way, as_number, counts_packets, left_out, name_of
+from .averages import weight_of
+from .way import CODEL, FAIR, MTU, PIE, RED, Settings, Setup, Way, as_number, counts_packets, left_out, name_of
 
 #: Largest pipe queue in slots and in bytes that ipfw takes as delivered (net.inet.ip.dummynet.pipe_*_limit).
 SLOTS = 100
 OCTETS = 1 << 20
+#: Most that ipfw takes for a rate, in bit/s: read_bandwidth keeps it in 32 bits.
+RATE = (1 << 32) - 1
+#: Least probability and weight of dummynet's RED, which has 16 bits behind the point (SCALE_RED).
+LEAST = 2.0**-16
 #: Most that dummynet's fair queues hold, over all flows.
 HELD = 20480
 
@@ -38,17 +43,22 @@ def commands(queue: str, ways: tuple[Way, ...]) -> Setup:
     name = name_of(queue)
     if name == "fifo" and any(way.settings["drop"] == "head" for way in ways):
         return Setup((), ("FreeBSD's dummynet has fifo, but drops at its tail alone: drop=head is not there",))
+    fast = next((way for way in ways if way.mbps * 1e6 > RATE), None)
+    if fast:
+        return Setup(
+            (), (f"ipfw takes rates up to {RATE / 1e6:.6g} Mbit/s, where the run had {fast.mbps:g} {fast.direction}",)
+        )
     sizes = [_size(name, way) for way in ways] if not name.startswith("fq_") else []
     for kind, limit in (("slot", SLOTS), ("byte", OCTETS)):
         most = max((size for in_kind, size in sizes if in_kind == kind), default=0)
         if most > limit:
             lines.append(f"sysctl net.inet.ip.dummynet.pipe_{kind}_limit={most}")
     for number, way in enumerate(ways, start=1):
-        law = _dummynet(name, way)
+        law, why = _dummynet(name, way)
         if law is None:
-            return Setup((), (f"FreeBSD's dummynet has no {name}",))
-        carried = tuple(key for key in IPFW.get(name, ()) if way.settings[key] != "auto" or key != "weight")
-        more = left_out(queue, way.settings, carried, "FreeBSD", ("freebsd", "dummynet"), DUMMYNET.get(name, {}))
+            return Setup((), why)
+        own = ("freebsd", "dummynet"), DUMMYNET.get(name, {})
+        more = [*why, *left_out(queue, way.settings, IPFW.get(name, ()), "FreeBSD", *own)]
         if law.startswith("fq_") and way.packets > HELD:
             more.append(f"dummynet's {name} holds {HELD} packets at most, where the run held {way.packets}")
         if law.startswith("fq_") or name == "red":
@@ -77,7 +87,7 @@ def _size(queue: str, way: Way) -> tuple[str, int]:
     return ("slot", way.packets) if way.octets is None or queue == "red" else ("byte", way.octets)
 
 
-def _dummynet(queue: str, way: Way) -> str | None:
+def _dummynet(queue: str, way: Way) -> tuple[str | None, tuple[str, ...]]:
     s = way.settings
     ecn = "ecn" if s.get("ecn") == "true" else "noecn"
     fair = ""
@@ -85,9 +95,9 @@ def _dummynet(queue: str, way: Way) -> str | None:
         # fq_codel and fq_pie have limits of their own, in packets over all flows.
         fair = f"quantum {as_number(s['quantum'])} limit {min(way.packets, HELD)} flows {s['flows']} "
     if queue == "fifo":
-        return ""
+        return "", ()
     if queue in ("codel", "fq_codel"):
-        return f"{queue} target {s['target']} interval {s['interval']} {fair}{ecn}"
+        return f"{queue} target {s['target']} interval {s['interval']} {fair}{ecn}", ()
     if queue in ("pie", "fq_pie"):
         gains = f"alpha {s['alpha']} beta {s['beta']} max_burst {s['burst']} max_ecnth {s['mark_threshold']}"
         switches = [
@@ -96,10 +106,23 @@ def _dummynet(queue: str, way: Way) -> str | None:
             "dre" if s["rate_estimator"] == "true" else "ts",
             *(["onoff"] if s["on_off"] == "true" else []),
         ]
-        return f"{queue} target {s['target']} tupdate {s['tupdate']} {gains} {fair}{ecn} {' '.join(switches)}"
+        return f"{queue} target {s['target']} tupdate {s['tupdate']} {gains} {fair}{ecn} {' '.join(switches)}", ()
     if queue == "red":
-        low, high = (round(one / 1500) for one in way.thresholds)
-        kind = "gred" if s["gentle"] == "true" else "red"
-        weight = s["weight"] if s["weight"] != "auto" else "0.002"
-        return f"{kind} {weight}/{low}/{high}/{s['max_p']}" + (" ecn" if ecn == "ecn" else "")
-    return None
+        return _red(way)
+    return None, (f"FreeBSD's dummynet has no {queue}",)
+
+
+def _red(way: Way) -> tuple[str | None, tuple[str, ...]]:
+    s = way.settings
+    low, high = (round(one / MTU) for one in way.thresholds)
+    if low >= high:
+        return None, (f"ipfw takes no RED with a min of {low} and a max of {high} full packets",)
+    notes = []
+    fractions = {"weight": weight_of(way), "max_p": float(s["max_p"])}
+    for word, value in fractions.items():
+        if value < LEAST:
+            notes.append(f"dummynet takes no {word} under {LEAST:.3g}, where the run had {value:.3g}")
+            fractions[word] = LEAST
+    weight, p = (f"{value:.6g}" for value in fractions.values())
+    kind = "gred" if s["gentle"] == "true" else "red"
+    return f"{kind} {weight}/{low}/{high}/{p}" + (" ecn" if s["ecn"] == "true" else ""), tuple(notes)
