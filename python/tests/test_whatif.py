@@ -232,6 +232,17 @@ def test_a_run_s_rpm_is_of_the_probe_and_of_the_load(answer):
     assert answer.measured["fq_codel"].runs[0]["rpm"] == pytest.approx((60_000 / probe + 60_000 / own) / 2)
 
 
+def test_what_is_left_of_two_delays_that_are_alike_is_nothing(answer):
+    outcome = answer.result.outcomes[0]
+    groups = {group["name"]: group for group in outcome.summary["groups"]}
+    ping = groups["probe"]["owd_ms"]["mean"] + groups["probe-up"]["owd_ms"]["mean"]
+    named = {"cubic": (parse("2 cubic")[0], "down")}
+    summary = {**outcome.summary, "groups": [*outcome.summary["groups"], {"name": "cubic"}]}
+    for noise, added in ((-3e-8, 0.0), (3e-8, 0.0), (0.00149, 0.001), (7.25, 7.25)):
+        found = figures.of(summary, named, ping - noise)["ping"]
+        assert str(found) == str(added)
+
+
 def test_load_adds_nothing_where_there_is_none():
     asked = Question("100 kbit/s", "20 ms", "bytes(size=1B)", up="50 kbit/s", queues=("fifo", "fq_codel"))
     answer = ask(asked, quick=True)

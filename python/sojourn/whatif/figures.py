@@ -145,7 +145,8 @@ def of(
             sum(_count(way, "dropped") for way in ways), sum(_count(way, "queue_ms.samples") for way in ways)
         ),
         "utilisation": 100.0 * sum(figure(way, "utilisation") for way in ways) / len(ways),
-        "ping": ping - unloaded_ms,
+        # To the µs: of a link without load the rounding of two delays is left. Never -0.
+        "ping": round(ping - unloaded_ms, 3) + 0.0,
         "rpm": NAN if math.isnan(ping) else rpm(ping, own),
         # Not goodput, which moves when a hole is filled: what waited behind it may have come before the window, and
         # then a flow seems to have more than the link carries.
