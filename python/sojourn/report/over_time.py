@@ -11,7 +11,7 @@ from .. import schedule
 from ..errors import SpecError
 from ..plot import inner, rates, style
 from ..plot.data import Shown, column, flow_label, table, while_heard
-from ..plot.links import place
+from ..plot.links import place, queue_delay
 from ..plot.samples import between
 from ..plot.why import named_values
 from .pieces import Line, Missing, Panel, Piece, Section, Series, Tick, no_picture, thinned
@@ -199,7 +199,7 @@ def _window(
 
 
 def _delay(case: Shown, picked: Sequence[int], values: Values, time: Floats) -> Panel:
-    waited = Line(f"queue delay{place([case])}", values["queue_ms"][0], "faint", filled=True)
+    waited = Line(queue_delay(case), values["queue_ms"][0], "faint", filled=True)
     trips = _lines(case, picked, values["rtt_ms"], " RTT")
     return Panel("Delay", "ms", [waited, *trips, *_base_rtts(case, picked, time)])
 
