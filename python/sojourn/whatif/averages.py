@@ -18,7 +18,7 @@ def weight_of(way: Way) -> float:
         return float(s["weight"])
     mean = octets(s.get("mean_packet", "0B")) or MTU
     if s.get("reference") == "linux":
-        low, high = (one / mean for one in way.thresholds)
+        low, high = (one / (mean if s["bytes"] == "true" else MTU) for one in way.thresholds)
         return 2.0 ** -(exponent(low, (2.0 * low + high) / 3.0) or 31)
     rate = way.mbps * 1e6 / 8.0 / mean
     # Adaptive RED's is ns-2's, whatever its reference.
