@@ -175,6 +175,12 @@ STATISTICS = {
     "min": "smallest",
     "max": "largest",
 }
+#: Kinds that are called otherwise than by their word, and what is no count.
+CALLED: dict[tuple[str, ...], Quantity] = {
+    ("backoffs", "ecn"): Quantity("ECN back-offs", "", 1.0),
+    ("backoffs", "below_bdp"): Quantity("back-offs below the BDP", "", 1.0),
+    ("backoffs", "to_bytes"): Quantity("mean window that delay back-offs left", "bytes", 1.0),
+}
 #: Quantities that are counted by kinds, such as `backoffs.delay`, or as a part of all, `backoffs.unused_pct`.
 KINDS = ("backoffs", "losses")
 
@@ -188,7 +194,9 @@ def quantity(path: str) -> Quantity:
     called, unit, scale = QUANTITIES[word]
     rest = inner[inner.index(word) + 1 :]
     last = " ".join(rest).replace("_", " ")
-    if word in KINDS and rest:
+    if (word, *rest) in CALLED:
+        called, unit, scale = CALLED[word, *rest]
+    elif word in KINDS and rest:
         called = f"{last.removesuffix(' pct')} {called}"
         unit = "%" if last.endswith(" pct") else unit
     elif rest == ["samples"]:  # a number of them, whatever they measure

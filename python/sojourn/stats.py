@@ -244,11 +244,13 @@ def bracketed(text: str, n: int, of: int) -> str:
 def number(value: float) -> str:
     """Print a figure with three significant digits.
 
-    >>> number(9.6512), number(97.812), number(0.01234), number(123456.0)
-    ('9.65', '97.8', '0.0123', '123456')
+    >>> number(9.6512), number(97.812), number(0.01234), number(123456.0), number(3e-8)
+    ('9.65', '97.8', '0.0123', '123456', '3e-08')
     """
     if math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
+    if 0.0 < abs(value) < 1e-6:
+        return f"{value:.3g}"
     return f"{value:.{min(max(_decimals(value, 3), 0), 6)}f}" if value else "0"

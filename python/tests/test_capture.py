@@ -263,6 +263,19 @@ def test_a_sqlog_is_json_text_sequences(sojourn, tmp_path):
     assert {"recovery:metrics_updated", "transport:packet_sent"} <= {event["name"] for event in events}
 
 
+def block(kind: int, body: bytes) -> bytes:
+    size = 12 + len(body)
+    return struct.pack("<II", kind, size) + body + struct.pack("<I", size)
+
+
+def pcapng(*blocks: bytes) -> bytes:
+    section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    return section + block(1, struct.pack("<HHI", 101, 0, 65_535)) + b"".join(blocks)
+
+
+SIMPLE = block(3, struct.pack("<I", 20) + b"\x45" + bytes(19))
+
+
 # -- files that are no captures ----------------------------------------------------------------------------------------
 
 
@@ -275,6 +288,8 @@ def test_a_sqlog_is_json_text_sequences(sojourn, tmp_path):
         (b"\xd4\xc3\xb2\xa1\x02\x00", "ends within the header"),
         (b"\x0a\x0d\x0d\x0a" + b"\x1c\x00\x00\x00" + b"abcd" + bytes(16), "no byte-order magic"),
         (b"\xd4\xc3\xb2\xa1" + bytes(20) + b"\xff" * 16, "damaged"),
+        (pcapng(SIMPLE, SIMPLE), "2 packets in Simple Packet Blocks, which have no time stamps; .* `tcpdump -w`"),
+        (pcapng(SIMPLE), "1 packet in Simple Packet Blocks"),
     ],
 )
 def test_other_files_are_refused_with_a_reason(tmp_path, data, said):

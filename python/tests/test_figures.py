@@ -53,6 +53,24 @@ def test_a_wrong_metric_says_what_there_is(pair: Result, path: str, words: str) 
         value(pair.outcomes[0].summary, path)
 
 
+@pytest.mark.parametrize(
+    ("path", "called"),
+    [
+        ("flow.a.backoffs.to_bytes", ("mean window that delay back-offs left of a", "bytes", 1.0)),
+        ("group.*.backoffs.to_bytes", ("mean window that delay back-offs left", "bytes", 1.0)),
+        ("backoffs.ecn", ("ECN back-offs", "", 1.0)),
+        ("backoffs.below_bdp", ("back-offs below the BDP", "", 1.0)),
+        ("backoffs.delay", ("delay back-offs", "", 1.0)),
+        ("backoffs.tolerated_pct", ("tolerated back-offs", "%", 1.0)),
+        ("losses.timeout", ("timeout losses", "", 1.0)),
+    ],
+)
+def test_back_offs_are_called_by_their_kind_and_their_window_is_no_count(
+    path: str, called: tuple[str, str, float]
+) -> None:
+    assert tuple(quantity(path)) == called
+
+
 def test_no_two_figures_are_called_alike() -> None:
     called = Counter((name.split(".")[0], *quantity(name)[:2]) for name in NAMES)
     assert len(NAMES) > 150 and [words for words, times in called.items() if times > 1] == []

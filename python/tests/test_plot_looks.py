@@ -50,6 +50,14 @@ def test_a_control_that_is_swept_gives_the_colour_whichever_flow_it_is_of(second
     assert colours(drawn(kind, second), kind) == [style.colour_of(cc).upper() for cc in CCS]
 
 
+def test_boxes_of_variants_and_of_controls_of_one_colour_are_shades_of_it() -> None:
+    variants = ["hldg", "hldg(zsgw=false)", "cubic"]
+    swept = synthetic.result(("hldg",), sweep={"flow.a.cc": variants})
+    found = colours(drawn("box", swept), "box")
+    assert found == colours(drawn("cdf", swept), "cdf")
+    assert len(set(found)) == 3 and found[2] == style.colour_of("cubic").upper()
+
+
 def test_lines_have_the_colours_of_the_control_that_parts_them() -> None:
     keys = {"run.duration": "1 s", "sweep.flow.cubic-2.cc": CCS, "sweep.path.rtt": ["10 ms", "20 ms"]}
     fig = drawn("lines", sj.run(SECOND, set=keys))

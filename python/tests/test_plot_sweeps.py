@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -18,7 +19,7 @@ from matplotlib.text import Text
 import sojourn as sj
 from sojourn import figures, plot
 from sojourn.errors import NotRecorded, SpecError
-from sojourn.plot import data, scatter, style
+from sojourn.plot import data, scatter, style, sweep
 from sojourn.plot.links import words
 from sojourn.result import Result
 
@@ -66,6 +67,46 @@ def wide(result: Result) -> Result:
         summary["flows"][0]["share"] = 1.0 - value
         made.append(replace(outcome, raw=json.dumps(summary)))
     return replace(result, outcomes=tuple(made))
+
+
+@pytest.mark.parametrize(
+    ("values", "wide", "cells"),
+    [
+        ([0.00213, 0.0194], 0.6, ["0.0021", "0.0194"]),
+        ([0.00213, 0.0194], 0.33, ["0.002", "0.019"]),
+        ([0.00213, 0.0194], 0.27, ["0.0021", "0.019"]),  # no room for two digits of the largest
+        ([-0.00213, 0.0194], 0.4, ["-0.002", "0.019"]),
+        ([3.1e-7, 2.24e-5], 0.6, ["3.1e-07", "2.2e-05"]),
+        ([3.1e-7, 2.24e-5], 0.33, ["3e-07", "2e-05"]),
+        ([0.25, 0.5], 0.6, ["0.250", "0.500"]),
+        ([0.25, 0.5], 0.27, ["0.25", "0.50"]),
+        ([0.0, 0.0], 0.6, ["0.00", "0.00"]),
+        ([1.0, 9.87], 0.6, ["1.00", "9.87"]),
+        ([98.0, 99.92], 0.6, ["98.0", "99.9"]),
+        ([100.0, 129.5], 0.3, ["100", "130"]),
+    ],
+)
+def test_figures_in_cells_have_the_digits_that_there_is_room_for(
+    values: list[float], wide: float, cells: list[str]
+) -> None:
+    assert [f"{value:{sweep._digits(np.array(values), wide)}}" for value in values] == cells
+
+
+def test_numbers_grow_to_the_right_and_upwards_whatever_the_file_s_order() -> None:
+    keys = {"path.rate": ["12 Mbit/s", "1.5 Mbit/s", "4 Mbit/s"], "path.rtt": ["80 ms", "20 ms", "40 ms"]}
+    mixed = synthetic.result(sweep=keys)
+    ax = drawn("heat", mixed, metric="queue_ms.mean", x="path.rate", y="path.rtt").axes[0]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1.5", "4", "12"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["20", "40", "80"]
+    means = {
+        tuple(case.values[key] for key in keys): outcome.summary["links"][0]["queue_ms"]["mean"]
+        for case, outcome in zip(mixed.plan.cases, mixed.outcomes, strict=True)
+    }
+    for (column, rate), (row, rtt) in itertools.product(enumerate(RATES), enumerate(["20 ms", "40 ms", "80 ms"])):
+        assert ax.images[0].get_array()[row, column] == pytest.approx(means[rate, rtt])
+    names = synthetic.result(sweep={"path.queue": QUEUES, "path.rate": RATES})
+    ax = drawn("heat", names, x="path.rate", y="path.queue").axes[0]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == QUEUES
 
 
 def test_every_queue_has_its_marker_in_a_scatter_plot(queues: Result) -> None:

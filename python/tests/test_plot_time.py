@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 import synthetic
 
 import sojourn as sj
 from sojourn import plot
 from sojourn.errors import SpecError
-from sojourn.plot import data, inner, style, ticks
+from sojourn.plot import data, inner, samples, style, ticks
+from sojourn.report import over_time
 from sojourn.result import Result
 
 
@@ -35,6 +38,33 @@ def drawn(result: Result, **options: Any) -> Any:
 
 def legend(ax: Any) -> list[str]:
     return [text.get_text() for text in ax.get_legend().get_texts()] if ax.get_legend() else []
+
+
+@pytest.mark.parametrize(
+    ("span", "ends"),
+    [((1.2, 1.4), (24, 28)), ((0.35, 0.7), (7, 14)), ((1.15, 1.15), (23, 23)), ((0.31, 0.34), None)],
+)
+def test_a_close_view_has_the_samples_at_its_ends(span: tuple[float, float], ends: tuple[int, int] | None) -> None:
+    # 28 * 0.05 is 1.4000000000000001, and so on.
+    times = np.array([i * 0.05 for i in range(41)])
+    frame = pl.DataFrame({"t_s": times, "flow": 0, "link": 0, "name": "p", "value": times, "rtt_ms": times})
+    expected = [] if ends is None else list(times[ends[0] : ends[1] + 1])
+    for found in (
+        samples.line(frame, 0, "rtt_ms", span)[0],
+        samples.link(frame, 0, "rtt_ms", span)[0],
+        samples.within(frame, "t_s", span)["t_s"],
+        inner.values(frame, "p", span)[0],
+        over_time._between(frame, span)["t_s"],
+    ):
+        assert list(found) == expected
+    assert len(over_time._between(frame, (1.4, None))) == 13 and len(over_time._between(frame, (None, 1.4))) == 29
+
+
+def test_nothing_is_drawn_beyond_the_run(swept: Result) -> None:
+    fig, whole = drawn(swept, start=50, stop=100), drawn(swept, start=50)
+    for ax, beside in zip(fig.axes, whole.axes, strict=True):
+        assert ax.get_xlim() == beside.get_xlim()
+        assert max(float(np.nanmax(line.get_xdata())) for line in ax.lines if len(line.get_xdata()) > 2) <= 60.0 + 1e-9
 
 
 @pytest.mark.parametrize("panel", ["throughput", "cwnd", "delay", "goodput", "ackseq", "owd", "loss"])

@@ -14,6 +14,7 @@ from sojourn.errors import NotRecorded
 from sojourn.plot import data, series, style
 from sojourn.plot.samples import heard
 from sojourn.plot.traffic import lost
+from sojourn.report.over_time import over_time
 from sojourn.result import Result
 
 FLOWS = """
@@ -132,9 +133,15 @@ def test_one_way_delay_is_what_the_flows_own_packets_took(tmp_path: Path, path: 
 
 
 def test_under_a_fair_queue_the_delay_panel_says_whose_wait_it_shows(tmp_path: Path) -> None:
-    fair = plot.svg("time", ran(tmp_path / "a", MIX.replace('buffer = "30p"', 'buffer = "30p"\nqueue = "fq_codel"')))
-    assert "queue delay of the last packet out" in fair
-    assert "of the last packet out" not in plot.svg("time", ran(tmp_path / "b", MIX))
+    fair = ran(tmp_path / "a", MIX.replace('buffer = "30p"', 'buffer = "30p"\nqueue = "fq_codel"'))
+    alike = ran(tmp_path / "b", MIX)
+    assert "queue delay of the last packet out" in plot.svg("time", fair)
+    assert "of the last packet out" not in plot.svg("time", alike)
+    for result, called in ((fair, "queue delay of the last packet out"), (alike, "queue delay")):
+        page = over_time(data.shown(result)[0], 0)
+        assert page is not None
+        (panel,) = (panel for panel in page.panels if panel.name == "Delay")
+        assert panel.lines[0].name == called
 
 
 def test_one_way_delay_of_connections_that_come_and_go(tmp_path: Path) -> None:

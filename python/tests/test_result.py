@@ -11,7 +11,9 @@ import pytest
 import sojourn as sj
 from sojourn.explained import explained
 
-WHATIF = tuple(f"sojourn.whatif.{name}" for name in ("answer", "commands", "figures", "mix", "objective", "words"))
+WHATIF = tuple(
+    f"sojourn.whatif.{name}" for name in ("answer", "averages", "figures", "mix", "objective", "way", "words")
+)
 MODULES = (
     "sojourn",
     "sojourn.algorithm",

@@ -104,6 +104,12 @@ def test_number():
     assert number(0.0) == "0"
     assert number(1234.5) == "1234"
     assert number(math.inf) == "∞"
+    assert [number(value) for value in (3e-8, -1.234e-9, 1e-6, 0.00012345)] == [
+        "3e-08",
+        "-1.23e-09",
+        "0.000001",
+        "0.000123",
+    ]
 
 
 @pytest.mark.parametrize(

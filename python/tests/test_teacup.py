@@ -85,6 +85,13 @@ def test_a_configuration_is_an_experiment(tmp_path):
     assert dash["route"] == ["bottleneck"] and 'traffic = "dash(rate=500kbit/s, cycle=5s)"' in made.toml
 
 
+def test_a_list_of_what_is_read_is_read(tmp_path):
+    text = CONFIG.replace("TPCONF_delays, {}", "list(TPCONF_delays), {}").replace(
+        "range(TPCONF_runs)", "list(range(2))"
+    )
+    assert read(tmp_path, text).toml == read(tmp_path).toml
+
+
 def test_loss_of_the_way_back_alone_is_kept_and_swept(tmp_path):
     text = CONFIG.replace("loss=V_loss, rate=V_up_rate", "loss=V_back, rate=V_up_rate")
     text = text.replace("'V_loss': 0.001", "'V_loss': 0, 'V_back': 0")
@@ -146,6 +153,10 @@ def test_nothing_is_executed(tmp_path):
         ("172.16.11.2", "172.17.11.2", "TPCONF_router_queues: none takes packets from far to near"),
         ("'delays': (", "'delay': (", "TPCONF_parameter_list: 'delays' is not in it"),
         ("TPCONF_traffic_gens = traffic", "TPCONF_traffic_gens = made()", "no TPCONF_traffic_gens, or none that"),
+        ("TPCONF_traffic_gens = traffic", "TPCONF_traffic_gens = made()", "executing the file: line 23: is computed"),
+        ("TPCONF_delays, {}", "sorted(TPCONF_delays), {}", "TPCONF_parameter_list: line 30: is computed; it is not"),
+        ("range(TPCONF_runs)", "range(runs)", "TPCONF_parameter_list: line 30: runs is not known without executing"),
+        ("_defaults = {", "_defaults = made() or {", "V_loss is not .*; TPCONF_variable_defaults, line 37: is"),
         ("= traffic\n", "= 7\n", "TPCONF_traffic_gens: a list of tuples of 3 is wanted"),
         ("(['V_delay'],", "([['V_delay']],", "TPCONF_parameter_list: 'delays': its variables are .* such as"),
         ("(['V_delay'],", "([5, 6],", r"TPCONF_parameter_list: 'delays': its variables are \[5, 6\]; a list of names"),
@@ -205,6 +216,9 @@ def test_parameters_of_queues_are_settings(tmp_path):
         ("red", "0.002/5/15/0.1", "red(weight=0.002, min=5, max=15, max_p=0.1, reference=dummynet)", []),
         ("red", "limit 60000 avpkt 1000 ecn", "red(ecn=true)", ["limit 60000", "avpkt 1000"]),
         ("pfifo", "target 5ms", "fifo", ["target 5ms"]),
+        ("codel", "ce_threshold 1ms", "codel(ce_threshold=1ms, reference=linux)", []),
+        ("fq_codel", "ce_threshold 800us ecn", "fq_codel(ce_threshold=800us, reference=linux, ecn=true)", []),
+        ("codel", "ce_threshold 0ms", "codel(ce_threshold=0ms)", []),
     ],
 )  # fmt: skip
 def test_words_of_tc_and_ipfw(aqm, words, queue, left, tmp_path):

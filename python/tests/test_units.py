@@ -10,7 +10,7 @@ import sojourn as sj
 from sojourn import _engine, report, units
 from sojourn._types import Record
 from sojourn.errors import RunError, SpecError
-from sojourn.whatif.commands import octets, packets
+from sojourn.whatif.way import octets, packets
 
 KEYS = {"time": "path.rtt", "rate": "path.rate", "size": "path.buffer", "packets": "path.buffer"}
 NAMES = {

@@ -213,6 +213,36 @@ def test_figures_agree_with_the_summary_and_with_each_other(answer):
     assert run["rpm"] == pytest.approx(60_000 / (20 + run["ping"]), rel=0.2)
 
 
+@pytest.mark.parametrize(
+    ("rtts", "rpm"),
+    [((100.0,), 600.0), ((20.0, 200.0), 1650.0), ((20.0, 20.0), 3000.0), ((50.0, figures.NAN), 1200.0)],
+)
+def test_rpm_is_the_mean_of_round_trips_per_minute_not_of_round_trips(rtts, rpm):
+    # draft-ietf-ippm-responsiveness-09, 5.3.1.1: (Foreign_Responsiveness + Loaded_Responsiveness) / 2.
+    assert figures.rpm(*rtts) == pytest.approx(rpm)
+
+
+def test_a_run_s_rpm_is_of_the_probe_and_of_the_load(answer):
+    at = list(answer.measured).index("fq_codel") * len(answer.measured["fq_codel"].runs)
+    groups = {group["name"]: group for group in answer.result.outcomes[at].summary["groups"]}
+    probe = sum(groups[name]["owd_ms"]["mean"] for name in ("probe", "probe-up"))
+    rtts = [groups[name]["rtt_ms"] for name in groups if name.startswith("cubic")]
+    own = sum(rtt["mean"] * rtt["samples"] for rtt in rtts) / sum(rtt["samples"] for rtt in rtts)
+    assert len(rtts) == 2 and own > 1.2 * probe
+    assert answer.measured["fq_codel"].runs[0]["rpm"] == pytest.approx((60_000 / probe + 60_000 / own) / 2)
+
+
+def test_what_is_left_of_two_delays_that_are_alike_is_nothing(answer):
+    outcome = answer.result.outcomes[0]
+    groups = {group["name"]: group for group in outcome.summary["groups"]}
+    ping = groups["probe"]["owd_ms"]["mean"] + groups["probe-up"]["owd_ms"]["mean"]
+    named = {"cubic": (parse("2 cubic")[0], "down")}
+    summary = {**outcome.summary, "groups": [*outcome.summary["groups"], {"name": "cubic"}]}
+    for noise, added in ((-3e-8, 0.0), (3e-8, 0.0), (0.00149, 0.001), (7.25, 7.25)):
+        found = figures.of(summary, named, ping - noise)["ping"]
+        assert str(found) == str(added)
+
+
 def test_load_adds_nothing_where_there_is_none():
     asked = Question("100 kbit/s", "20 ms", "bytes(size=1B)", up="50 kbit/s", queues=("fifo", "fq_codel"))
     answer = ask(asked, quick=True)

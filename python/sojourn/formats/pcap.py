@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import SpecError
 from ..reading import content
+from ..stats import counted
 
 Ints: TypeAlias = NDArray[np.int64]
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -34,8 +35,10 @@ CLASSIC = {
     b"\x4d\x3c\xb2\xa1": ("<", 1),
     b"\xa1\xb2\x3c\x4d": (">", 1),
 }
-SECTION, INTERFACE, OLD_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 6
+SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 3, 6
 ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+
+SOURCES = "captures come from `tcpdump -w`, Wireshark or `sojourn export --format pcapng`"
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ def parse(raw: bytes, path: Path) -> Capture:
     what = (
         "an empty file" if not raw else "gzip; gunzip it first" if raw[:2] == b"\x1f\x8b" else "neither pcap nor pcapng"
     )
-    raise SpecError(f"{path}: {what}; captures come from `tcpdump -w`, Wireshark or `sojourn export --format pcapng`")
+    raise SpecError(f"{path}: {what}; {SOURCES}")
 
 
 def _data(raw: bytes) -> Bytes:
@@ -150,7 +153,7 @@ def _pcapng(raw: bytes, path: Path) -> Capture:
     parts: list[tuple[Ints, Ints, Ints, Ints, Ints]] = []
     starts: list[int] = []
     old: list[int] = []
-    first = 0  # of this section's interfaces
+    first = simple = 0  # of this section's interfaces; of all sections' packets
     data, cut = _data(raw), False
     head = struct.Struct("<II")
     while at + 12 <= end:
@@ -177,7 +180,12 @@ def _pcapng(raw: bytes, path: Path) -> Capture:
             interfaces.append(_interface(raw, at, size, order))
         elif kind == OLD_PACKET and size >= 32:
             old.append(at)
+        elif kind == SIMPLE_PACKET:
+            simple += 1
         at += size
+    if simple:
+        what = f"{counted(simple, 'packet')} in Simple Packet Blocks, which have no time stamps"
+        raise SpecError(f"{path}: {what}; {SOURCES}")
     cut |= at != end
     parts += _packets(data, starts, old, order, interfaces, first, path)
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)] or [np.zeros(0, np.int64)] * 5

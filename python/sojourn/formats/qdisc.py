@@ -41,6 +41,8 @@ def settings(queue: str, given: str, in_bytes: bool) -> tuple[dict[str, str], li
         written = _written(kind, value)
         if name in known and written:
             made[name] = written
+            if name == "ce_threshold" and re.search("[1-9]", written):
+                made["reference"] = "linux"  # nobody else has it, and it is refused without
         else:
             bare = kind == "time" and re.fullmatch(_NUMBER, value)
             why = " (a time without a unit: tc's are microseconds, ipfw's milliseconds)" if bare else ""

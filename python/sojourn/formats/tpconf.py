@@ -1,7 +1,7 @@
 """The TPCONF variables of a TEACUP configuration, read and never executed.
 
 Assignments are evaluated as far as they are literals, names assigned before, and the few operations that configurations
-use (`range`, `str`, `map`, `join`, indexing, arithmetic).
+use (`range`, `list`, `str`, `map`, `join`, indexing, arithmetic).
 """
 
 from __future__ import annotations
@@ -42,11 +42,14 @@ class Config:
     path: Path
     values: dict[str, Any] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    #: Why a variable that is assigned has no value here.
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def get(self, name: str) -> Any:
         """Return a variable that there has to be."""
         if name not in self.values:
-            raise SpecError(f"{self.path}: no {name}, or none that can be read without executing the file")
+            why = f": {self.reasons[name]}" if name in self.reasons else ""
+            raise SpecError(f"{self.path}: no {name}, or none that can be read without executing the file{why}")
         return self.values[name]
 
     def rows(self, name: str, width: int) -> list[tuple[Any, ...]]:
@@ -117,8 +120,10 @@ def assigned(path: Path) -> Config:
         name = node.targets[0].id
         try:
             config.values[name] = _value(node.value, config.values)
+            config.reasons.pop(name, None)
         except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError) as error:
             config.values.pop(name, None)
+            config.reasons[name] = f"line {node.lineno}: {error}"
             if name.startswith("TPCONF_") and not OF_THE_TESTBED.fullmatch(name):
                 config.unread.append(f"{name} (line {node.lineno}): {error}")
     if not any(name.startswith("TPCONF_") for name in config.values):
@@ -158,6 +163,8 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
             if count > 1_000_000:
                 raise ValueError("too many values")
             return list(range(count))
+        case ast.Call(func=ast.Name(id="list"), args=[one], keywords=[]):
+            return list(_value(one, names))
         case ast.Call(func=ast.Name(id="str"), args=[one]):
             return str(_value(one, names))
         case ast.Call(func=ast.Name(id="map"), args=[ast.Name(id="str"), one]):
@@ -174,6 +181,8 @@ def varied(config: Config) -> list[tuple[str, list[dict[str, Any]]]]:
     names = config.values.get("TPCONF_vary_parameters", [])
     if not _texts(names):
         raise config.wrong("TPCONF_vary_parameters", "a list of names is wanted")
+    if names and "TPCONF_parameter_list" in config.reasons:
+        raise config.wrong("TPCONF_parameter_list", config.reasons["TPCONF_parameter_list"])
     for name in names:
         entry = parameters.get(name) if isinstance(parameters, dict) else None
         if not isinstance(entry, tuple) or len(entry) != 4 or not isinstance(entry[2], list) or not entry[2]:
@@ -211,7 +220,9 @@ def arguments(config: Config, variable: str, number: Any, text: Any, names: Mapp
         task = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
         return task, Settings(str(number), {one.arg: _value(one.value, names) for one in call.keywords if one.arg})
     except (SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, AssertionError, RecursionError) as error:
-        raise config.wrong(variable, f"{str(text).strip()[:80]!r}: {error}") from None
+        unread = config.reasons.get("TPCONF_variable_defaults")
+        why = f"{error}; TPCONF_variable_defaults, {unread}" if unread else str(error)
+        raise config.wrong(variable, f"{str(text).strip()[:80]!r}: {why}") from None
 
 
 def amount(config: Config, variable: str, value: Any) -> float:

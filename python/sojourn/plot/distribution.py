@@ -126,7 +126,7 @@ def box(
     fig = style.figure(size)
     ax = fig.add_subplot()
     rows = list(range(len(cases)))[::-1]
-    colours = [style.colour_of(cc) for cc in hues.controls(cases)]
+    colours = [look.colour for look in hues.looks(cases)]
     for row, values, colour in zip(rows, few, colours, strict=True):
         ax.plot(values, [row] * len(values), "o", color=colour, markersize=4, alpha=0.85,
                 markeredgecolor=style.INK, markeredgewidth=0.5)  # fmt: skip

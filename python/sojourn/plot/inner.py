@@ -10,7 +10,7 @@ import numpy as np
 
 from .._engine import table
 from ..errors import SpecError
-from . import style, traffic
+from . import samples, style, traffic
 from .data import column
 from .keys import legible
 
@@ -182,7 +182,7 @@ def values(frame: pl.DataFrame, name: str, span: tuple[float, float]) -> tuple[F
 
     if frame.is_empty():
         return np.zeros(0), np.zeros(0)
-    rows = frame.filter((pl.col("name") == name) & pl.col("t_s").is_between(*span)).sort("t_s")
+    rows = frame.filter((pl.col("name") == name) & samples.between("t_s", span)).sort("t_s")
     return column(rows, "t_s"), column(rows, "value")
 
 

@@ -18,6 +18,8 @@ NAMES, NAME = 20, 64
 #: Figures that an error names in the place of one without a value.
 HINTS = 3
 EACH = "each case's bottleneck"
+#: Beginnings of the names of queues that keep flows apart: there a packet's wait says nothing of another flow's.
+APART = ("fq_", "sfq_", "drr_", "dualpi2")
 
 
 def looking(cases: Sequence[Shown], link: object = None) -> list[Shown]:
@@ -52,6 +54,12 @@ def place(cases: Sequence[Shown]) -> str:
     if names == {"bottleneck"}:
         return ""
     return f" at {names.pop()}" if len(names) == 1 else f" at {EACH}"
+
+
+def queue_delay(case: Shown) -> str:
+    """How the queue's delay over time is called: whose it is, where flows wait apart, and where."""
+    whose = " of the last packet out" if len(case.flows) > 1 and case.queue.startswith(APART) else ""
+    return f"queue delay{whose}{place([case]) if case.links else ''}"
 
 
 def bare(cases: Sequence[Shown], path: str) -> bool:

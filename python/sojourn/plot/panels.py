@@ -14,7 +14,7 @@ from ..stats import counted, number
 from . import inner, rates, samples, style
 from .data import Shown, column, flow_label, kind_of, while_heard
 from .histogram import Floats
-from .links import place
+from .links import place, queue_delay
 
 if TYPE_CHECKING:
     import polars as pl
@@ -180,8 +180,7 @@ def delay(ax: Axes, view: View, labels: Labels, acks: pl.DataFrame | None) -> No
     steady = min(bases[0][1]) if len(bases) == 1 and len(set(bases[0][1])) == 1 else 0.0
     lift = steady if view.zoomed and len(y) and np.nanmax(y) < steady else 0.0
     if len(t):
-        whose = " of the last packet out" if _apart(case) else ""
-        label = f"queue delay{whose}{_at(case)}" + (" above base RTT" if lift else "")
+        label = queue_delay(case) + (" above base RTT" if lift else "")
         ax.fill_between(t, y + lift, lift, step="post", color=style.FAINT, alpha=0.35, linewidth=0, label=label)
     for i, look in view.looks.items():
         t, rtt = samples.line(view.series, i, "rtt_ms", view.span)
@@ -240,15 +239,6 @@ def queue(ax: Axes, view: View, drops: pl.DataFrame) -> None:
     below(ax, 1.06 * top)
     ax.set_ylabel("Queue\npackets")
     style.legend_above(ax)
-
-
-#: Beginnings of the names of queues that keep flows apart: there a packet's wait says nothing of another flow's.
-APART = ("fq_", "sfq_", "drr_", "dualpi2")
-
-
-def _apart(case: Shown) -> bool:
-    """Whether other flows' packets may have waited for another time than the last one's."""
-    return len(case.flows) > 1 and case.queue.startswith(APART)
 
 
 def _at(case: Shown) -> str:

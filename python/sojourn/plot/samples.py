@@ -18,11 +18,20 @@ if TYPE_CHECKING:
 SILENCE_S = 1.0
 
 
-def within(frame: pl.DataFrame, name: str, span: tuple[float, float]) -> pl.DataFrame:
-    """The rows of a table between two times."""
+#: Times are steps multiplied, and 28 of 0.05 s are 1.4000000000000001 s.
+EDGE_S = 1e-9
+
+
+def between(name: str, span: tuple[float, float]) -> pl.Expr:
+    """Whether a time lies between two, or at one of them."""
     import polars as pl
 
-    return frame if frame.is_empty() else frame.filter(pl.col(name).is_between(*span))
+    return pl.col(name).is_between(span[0] - EDGE_S, span[1] + EDGE_S)
+
+
+def within(frame: pl.DataFrame, name: str, span: tuple[float, float]) -> pl.DataFrame:
+    """The rows of a table between two times."""
+    return frame if frame.is_empty() else frame.filter(between(name, span))
 
 
 def line(series: pl.DataFrame, flow: int, name: str, span: tuple[float, float]) -> tuple[Floats, Floats]:
@@ -40,7 +49,7 @@ def _picked(frame: pl.DataFrame, key: str, at: int, name: str, span: tuple[float
 
     if frame.is_empty():
         return np.zeros(0), np.zeros(0)
-    rows = frame.filter((pl.col(key) == at) & pl.col("t_s").is_between(*span)).sort("t_s")
+    rows = frame.filter((pl.col(key) == at) & between("t_s", span)).sort("t_s")
     return column(rows, "t_s"), column(rows, name)
 
 

@@ -225,4 +225,5 @@ def _span(series: pl.DataFrame, start: float | None, stop: float | None) -> tupl
     low, high = first if start is None else start, last if stop is None else stop
     if not (low < high and low < last and high > first):
         raise SpecError(f"nothing between {low:g} s and {high:g} s; the series goes from {first:g} s to {last:g} s")
-    return low, high
+    # What is known of a path beyond its run, as its rate and its base RTT, was never there.
+    return low, min(high, last)

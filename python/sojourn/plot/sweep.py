@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 PANELS = 12
 # Beside each other on a page there are three, but for as many as these that fill its rows then.
 ACROSS = {4: 2}
+# Inches that a digit takes in a cell.
+LETTER = 0.064
 # What a cell of a heat map shows of its repetitions.
 OVER_RUNS: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "median": np.median}
 
@@ -62,6 +64,7 @@ def heat(
     cases = chosen(cases, link, [metric])
     keys = swept(cases)
     x, y = _axes(cases, shared(cases, keys), x, y)
+    keys |= {axis: _upwards(keys[axis]) for axis in (x, y)}
     with_axes = {axis: [key for key in keys if key not in (x, y) and _together(cases, axis, key)] for axis in (x, y)}
     others = _beside(cases, keys, x, y)
     panels = parted(cases, keys, (x, y), others)
@@ -88,7 +91,7 @@ def heat(
             ax.set_visible(False)
             continue
         image = ax.imshow(grid, aspect="auto", origin=origin, **colours)
-        if maps.wide > 0.26:  # figures that run into each other say nothing
+        if maps.wide > 4 * LETTER:  # figures that run into each other say nothing
             _cells(ax, grid, image, digits)
         ax.set_xticks(range(len(maps.below)), maps.below, rotation=90 if maps.upright else 0)
         ax.set_yticks(range(len(maps.beside)), maps.beside)
@@ -341,6 +344,13 @@ def _grid(
     return grid
 
 
+def _upwards(values: Sequence[str]) -> list[str]:
+    """Numbers by size, whatever the file's order; names as they are."""
+    numbers = on_axis(values)
+    places = dict(zip(values, numbers[0], strict=True)) if numbers else {}
+    return sorted(values, key=lambda value: places.get(value, 0.0))
+
+
 def _colours(metric: str, values: Floats, low: float | None, high: float | None) -> dict[str, Any]:
     from matplotlib.colors import TwoSlopeNorm
 
@@ -357,15 +367,21 @@ def _colours(metric: str, values: Floats, low: float | None, high: float | None)
     return {"cmap": style.VALUES, "vmin": bottom, "vmax": top}
 
 
-def _digits(values: Floats, wide: float) -> int:
-    """Decimals of the figures in cells of so many inches: with none, 99.92 would be 100 beside 98."""
+def _digits(values: Floats, wide: float) -> str:
+    """How figures stand in cells of so many inches: without a decimal, 99.92 would be 100 beside 98."""
     biggest = float(np.abs(values).max())
+    if 0.0 < biggest < 1.0:
+        first = -math.floor(math.log10(biggest))  # the place of the first digit
+        room = round(wide / LETTER - 0.5) - len("-0." if values.min() < 0.0 else "0.")
+        if first > 4:  # %g writes an exponent
+            return ".2g" if wide > 7 * LETTER else ".1g"
+        return f".{min(first + 2, room)}f" if room > first else ".2g"
     if biggest < 100:
-        return 1 if biggest >= 10 else 2
-    return int(biggest < 1000 and float(values.max() - values.min()) < 30 and wide > 0.32)
+        return ".1f" if biggest >= 10 else ".2f"
+    return f".{int(biggest < 1000 and float(values.max() - values.min()) < 30 and wide > 5 * LETTER)}f"
 
 
-def _cells(ax: Axes, grid: Floats, image: Any, digits: int) -> None:
+def _cells(ax: Axes, grid: Floats, image: Any, digits: str) -> None:
     for row, col in np.ndindex(grid.shape):
         value = grid[row, col]
         if not np.isfinite(value):
@@ -374,7 +390,7 @@ def _cells(ax: Axes, grid: Floats, image: Any, digits: int) -> None:
         red, green, blue, _ = image.cmap(image.norm(value))
         bright = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
         # Near-black on bright cells, whatever the page's ink: the cell does not turn dark with the page.
-        ax.text(col, row, f"{value:.{digits}f}", ha="center", va="center", fontsize=7,
+        ax.text(col, row, f"{value:{digits}}", ha="center", va="center", fontsize=7,
                 color="#111111" if bright else "#ffffff")  # fmt: skip
 
 

@@ -11,7 +11,8 @@ from .. import schedule
 from ..errors import SpecError
 from ..plot import inner, rates, style
 from ..plot.data import Shown, column, flow_label, table, while_heard
-from ..plot.links import place
+from ..plot.links import place, queue_delay
+from ..plot.samples import between
 from ..plot.why import named_values
 from .pieces import Line, Missing, Panel, Piece, Section, Series, Tick, no_picture, thinned
 
@@ -198,7 +199,7 @@ def _window(
 
 
 def _delay(case: Shown, picked: Sequence[int], values: Values, time: Floats) -> Panel:
-    waited = Line(f"queue delay{place([case])}", values["queue_ms"][0], "faint", filled=True)
+    waited = Line(queue_delay(case), values["queue_ms"][0], "faint", filled=True)
     trips = _lines(case, picked, values["rtt_ms"], " RTT")
     return Panel("Delay", "ms", [waited, *trips, *_base_rtts(case, picked, time)])
 
@@ -236,12 +237,10 @@ def _base_rtts(case: Shown, flows: Sequence[int], time: Floats) -> list[Line]:
 
 
 def _between(frame: pl.DataFrame, span: Span) -> pl.DataFrame:
-    import polars as pl
-
     for name in ("t_s", "time_s"):
         if name in frame.columns and span != WHOLE:
             low, high = (end if end is not None else far for end, far in zip(span, (-np.inf, np.inf), strict=True))
-            return frame.filter(pl.col(name).is_between(low, high))
+            return frame.filter(between(name, (low, high)))
     return frame
 
 

@@ -13,10 +13,11 @@ from .. import stats
 from .._types import Case, Experiment
 from ..errors import SpecError
 from ..result import Outcome, Result
-from . import commands, figures, objective, scene
+from . import figures, ipfw, objective, scene, tc
 from .figures import Measured
 from .mix import Entry
 from .scene import Question
+from .way import Setup, Way, octets, packets
 
 REPEAT = 5
 #: A look in seconds: short runs, and just enough of them for an interval.
@@ -54,14 +55,14 @@ class Answer:
         )
 
     @property
-    def setup(self) -> tuple[commands.Setup, commands.Setup]:
+    def setup(self) -> tuple[Setup, Setup]:
         """The choice in commands for Linux and for FreeBSD."""
         if self.choice is None:
-            nothing = commands.Setup((), ("no queue is chosen, so there is nothing to set up",))
+            nothing = Setup((), ("no queue is chosen, so there is nothing to set up",))
             return nothing, nothing
         case = next(case for case in self.result.plan.cases if queue_of(case) == self.choice)
         both = ways(case, "$LAN", "$WAN")
-        return commands.tc(self.choice, both), commands.ipfw(self.choice, both)
+        return tc.commands(self.choice, both), ipfw.commands(self.choice, both)
 
     def weigh(self, weights: Mapping[str, float]) -> Answer:
         """Answer again by other weights, without running again."""
@@ -188,7 +189,7 @@ def queue_of(case: Case) -> str:
     return str(case.values["path.queue"])
 
 
-def ways(case: Case, down: str, up: str) -> tuple[commands.Way, ...]:
+def ways(case: Case, down: str, up: str) -> tuple[Way, ...]:
     """Both directions as the commands need them."""
     made = []
     for direction, device, name in (("down", down, "bottleneck"), ("up", up, "return")):
@@ -198,8 +199,8 @@ def ways(case: Case, down: str, up: str) -> tuple[commands.Way, ...]:
         settings = case.resolved[f"link.{name}.queue"]
         mbps, buffer = float(link["rate_mbps"]), str(link["buffer"])
         low, high = link["thresholds_bytes"] or (0, 0)
-        held = commands.packets(buffer), settings, commands.octets(buffer), (low, high)
-        made.append(commands.Way(direction, device, mbps, *held))
+        held = packets(buffer), settings, octets(buffer), (low, high), float(link["delay_ms"])
+        made.append(Way(direction, device, mbps, *held))
     return tuple(made)
 
 

@@ -79,13 +79,14 @@ def grade(added_ms: float) -> str:
     return "–" if math.isnan(added_ms) else next(letter for end, letter in GRADES if added_ms < end)
 
 
-def rpm(loaded_rtt_ms: float) -> float:
-    """Round trips per minute at this RTT.
+def rpm(*loaded_rtt_ms: float) -> float:
+    """Round trips per minute: the mean of those at each RTT there is (draft-ietf-ippm-responsiveness-09, 5.3.1.1).
 
-    >>> rpm(100.0)
-    600.0
+    >>> rpm(100.0), rpm(20.0, 200.0), rpm(100.0, NAN)
+    (600.0, 1650.0, 600.0)
     """
-    return 60_000.0 / loaded_rtt_ms if loaded_rtt_ms > 0 else NAN
+    rates = [60_000.0 / rtt for rtt in loaded_rtt_ms if rtt > 0]
+    return sum(rates) / len(rates) if rates else NAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def of(
     bulk = [groups[name] for name, (entry, _) in named.items() if entry.bulk]
     calls = [one for one in some("voip") if _count(one, "owd_ms.samples")]
     ping = figure(groups["probe"], "owd_ms.mean") + figure(groups["probe-up"], "owd_ms.mean")
-    # The probe is a stranger to the load; a bulk flow's own RTT is what a request behind it sees: half of each.
+    # The probe is a stranger to the load; a bulk flow's own RTT is what a request behind it sees.
     own = _mean([(figure(group, "rtt_ms.mean"), figure(group, "rtt_ms.samples")) for group in bulk])
     web = [(one["mean_s"] * 1e3, one["transfers"]) for group in some("web") for one in group["completions"]]
     return {
@@ -144,8 +145,9 @@ def of(
             sum(_count(way, "dropped") for way in ways), sum(_count(way, "queue_ms.samples") for way in ways)
         ),
         "utilisation": 100.0 * sum(figure(way, "utilisation") for way in ways) / len(ways),
-        "ping": ping - unloaded_ms,
-        "rpm": rpm(ping if math.isnan(own) else (ping + own) / 2.0),
+        # To the µs: of a link without load the rounding of two delays is left. Never -0.
+        "ping": round(ping - unloaded_ms, 3) + 0.0,
+        "rpm": NAN if math.isnan(ping) else rpm(ping, own),
         # Not goodput, which moves when a hole is filled: what waited behind it may have come before the window, and
         # then a flow seems to have more than the link carries.
         "throughput": sum(figure(group, "throughput_mbps") for group in bulk) if bulk else NAN,

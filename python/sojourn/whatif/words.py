@@ -77,7 +77,7 @@ def legend(answer: Answer) -> Iterator[str]:
         if column.key != "rpm":
             yield f"{column.head}: {column.meaning}"
     yield (
-        "RPM: 60000 / loaded RTT in ms: half the probe's, half the bulk flows' own, after\n"
+        "RPM: 60000 / loaded RTT in ms: the mean of the probe's and of the bulk flows' own, after\n"
         "     draft-ietf-ippm-responsiveness, which weighs strangers and the load itself alike"
     )
     ends = ", ".join(f"{letter} < {end:g}" for end, letter in figures.GRADES[:-1])
