@@ -113,10 +113,7 @@ impl Params {
         let mean = if self.mean_packet.is_zero() { link.mtu } else { self.mean_packet }.max(Bytes::new(1));
         let rate = link.rate.max(Rate::from_bps(1)).bytes_per_sec() / mean.as_f64();
         let (min, max, weight) = if self.reference == Reference::Linux {
-            let limit = link.limit.map_or(1_000.0, |l| l.bytes(link.mtu).packets(mean));
-            let max = self.max.or(self.min.0.map_or(limit / 4.0, |min| 3.0 * min)).max(1e-3);
-            let min = self.min.or(max / 3.0);
-            (min, max, linux_weight(min, (2.0 * min + max) / 3.0))
+            self.as_tc(link, mean)
         } else {
             let min = self.min.or((self.target_delay.as_secs_f64() * rate / 2.0).max(5.0));
             (min, self.max.or(3.0 * min).max(1e-3), self.weight_on(link, rate))
@@ -124,6 +121,17 @@ impl Params {
         // One that is given moves the other.
         let min = if min < max { min } else { max / 3.0 };
         Resolved { min, max, weight: self.weight.or(weight).clamp(1e-9, 1.0), mean, packet_time: 1.0 / rate }
+    }
+
+    /// Thresholds and weight as tc works them out: in whole bytes, the burst in whole packets (iproute2's `red_parse_opt`).
+    fn as_tc(&self, link: &LinkInfo, mean: Bytes) -> (f64, f64, f64) {
+        let limit = link.limit.map_or(mean * 1_000, |l| l.bytes(link.mtu));
+        let given = |packets: Auto| packets.0.map(|packets| mean.mul_f64(packets));
+        let max = given(self.max).or(given(self.min).map(|min| min * 3)).unwrap_or(limit / 4).max(Bytes::new(1));
+        let min = given(self.min).unwrap_or(max / 3);
+        let burst = (min * 2 + max).get() / (mean * 3).get();
+        let min = min.packets(mean);
+        (min, max.packets(mean), linux_weight(min, burst))
     }
 
     /// The thresholds on this link in bytes.
@@ -146,7 +154,8 @@ impl Params {
 
 /// tc's choice: the smallest n for which a burst of so many packets, from an empty queue, does not carry the average
 /// past min; w = 2^−n.
-fn linux_weight(min: f64, burst: f64) -> f64 {
+fn linux_weight(min: f64, burst: u64) -> f64 {
+    let burst = burst as f64;
     let above = burst + 1.0 - min;
     let mut w = 0.5;
     for _ in 1..32 {
