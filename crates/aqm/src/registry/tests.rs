@@ -71,6 +71,7 @@ fn a_reference_brings_its_defaults_and_what_is_set_wins() {
     assert_eq!(value("codel", "ecn"), "false");
     assert_eq!(value("fq_codel", "ecn"), "true");
     assert_eq!(value("fq_codel(reference=freebsd)", "ecn"), "true");
+    assert_eq!(value("fq_codel(reference=ns-2)", "ecn"), "false");
     assert_eq!(value("fq_codel(reference=freebsd)", "overflow"), "one");
     assert_eq!(value("fq_codel(reference=linux)", "quantum"), "0B");
     assert_eq!(value("fq_codel(reference=linux, quantum=300B)", "quantum"), "300B");
