@@ -113,6 +113,8 @@ pub struct Look {
     pub mtu: Bytes,
     /// Largest packet the law's own queue has seen.
     pub largest: Bytes,
+    /// Largest packet the whole qdisc has seen.
+    pub largest_of_all: Bytes,
 }
 
 impl Look {

@@ -102,7 +102,10 @@ impl Codel {
             Reference::Rfc => look.own_backlog <= look.largest,
             Reference::Linux => look.total_backlog <= look.mtu,
             Reference::FreeBsd => look.own_backlog <= look.largest.max(FREEBSD_LEAST_PACKET),
-            Reference::Ns2 => look.total_backlog <= look.largest.max(NS2_LEAST_PACKET) || look.own_backlog.is_zero(),
+            // sfqcodel.cc has one maxpacket_ and one curq_ for all its bins.
+            Reference::Ns2 => {
+                look.total_backlog <= look.largest_of_all.max(NS2_LEAST_PACKET) || look.own_backlog.is_zero()
+            }
         };
         if look.sojourn < self.p.target || small {
             self.first_above = None;

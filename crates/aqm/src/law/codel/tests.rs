@@ -25,6 +25,7 @@ fn waited(now_ms: f64, sojourn_ms: f64) -> Look {
         len: 100,
         mtu: Bytes::new(1500),
         largest: Bytes::new(1500),
+        largest_of_all: Bytes::new(1500),
     }
 }
 
@@ -173,6 +174,8 @@ fn each_reference_has_its_own_queue_too_small_to_act_on() {
     assert!(acts("x(reference=linux)", 0, 1501, 600) && !acts("x(reference=linux)", 1500, 1500, 600));
     // FreeBSD: the largest packet, never under 500 B.
     assert!(!acts("x(reference=freebsd)", 500, 90_000, 60) && acts("x(reference=freebsd)", 501, 90_000, 60));
+    // ns-2: all that waits, up to the largest packet of all flows.
+    assert!(!acts("x(reference=ns-2)", 900, 1_500, 60) && acts("x(reference=ns-2)", 900, 1_501, 60));
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn arriving(now: Instant, backlog: u64) -> Look {
         len: backlog as usize / 1500,
         mtu: Bytes::new(1500),
         largest: Bytes::new(1500),
+        largest_of_all: Bytes::new(1500),
     }
 }
 

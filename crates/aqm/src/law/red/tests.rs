@@ -42,6 +42,7 @@ fn arriving(q: usize, ecn: Ecn) -> Look {
         len: q,
         mtu: Bytes::new(1500),
         largest: Bytes::new(1500),
+        largest_of_all: Bytes::new(1500),
     }
 }
 
