@@ -298,7 +298,9 @@ impl LawKind for Codel {
     }
 
     fn among(self, _limit: usize, _flows: usize) -> Self {
-        Codel { alone: false, ..self }
+        // The constructor of sfqcodel.cc sets the time to -1, which is over: 0 would have stood for a delay below the target.
+        let first_above = (self.p.reference == Reference::Ns2).then_some(Instant::ZERO);
+        Codel { alone: false, first_above, ..self }
     }
 }
 
