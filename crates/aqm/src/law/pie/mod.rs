@@ -179,20 +179,30 @@ impl Pie {
         }
     }
 
+    fn mean(&self, mtu: Bytes) -> Bytes {
+        if self.params.mean_packet.is_zero() { mtu } else { self.params.mean_packet }
+    }
+
+    /// The likelihood of a packet of that size.
+    fn p_of(&self, look: &Look) -> f64 {
+        let of_its_size = self.state.p * look.size.packets(self.mean(look.mtu));
+        match self.params.reference {
+            Reference::Docsis => of_its_size.min(SURELY_NOT),
+            Reference::Ns2 => of_its_size,
+            _ => self.state.p,
+        }
+    }
+
     /// Do the dice fall on this packet?
     fn strikes(&mut self, look: &Look) -> bool {
-        let mean = if self.params.mean_packet.is_zero() { look.mtu } else { self.params.mean_packet };
+        let mean = self.mean(look.mtu);
         let short = match self.params.reference {
             Reference::Linux | Reference::Draft => look.own_backlog < mean * 2,
             Reference::Rfc | Reference::FreeBsd | Reference::Docsis | Reference::Ns2 => look.own_backlog <= mean * 2,
         };
         let left_alone = (self.is_calm(self.guard_delay()) && self.state.p < 0.2) || short;
         let docsis = self.is(Reference::Docsis);
-        let p = match self.params.reference {
-            Reference::Docsis => (self.state.p * look.size.packets(mean)).min(SURELY_NOT),
-            Reference::Ns2 => self.state.p * look.size.packets(mean),
-            _ => self.state.p,
-        };
+        let p = self.p_of(look);
         if left_alone && !docsis {
             return false;
         }
@@ -217,7 +227,7 @@ impl Pie {
     }
 
     fn may_mark(&self, look: &Look) -> bool {
-        let (p, most) = (self.state.p, self.params.mark_threshold);
+        let (p, most) = (self.p_of(look), self.params.mark_threshold);
         self.params.ecn && look.markable() && (p < most || (p == most && self.is(Reference::Linux)))
     }
 }

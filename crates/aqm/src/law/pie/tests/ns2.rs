@@ -76,6 +76,17 @@ fn the_buffer_counts_packets_of_mean_size_and_p_goes_by_size() {
 }
 
 #[test]
+fn marks_stop_at_the_threshold_of_the_packets_own_p() {
+    // drop_early scales p by the packet's part of 1000 B before it compares it with mark_p_: 0.105 and 0.09 of 1500 B, 0.06 of 500 B.
+    for (p, size, verdict) in [(0.07, 1_500, Verdict::Drop), (0.06, 1_500, Verdict::Mark), (0.12, 500, Verdict::Mark)] {
+        let mut pie = congested("x(reference=ns-2, ecn=true)", p);
+        let look = Look { size: Bytes::new(size), ecn: Ecn::Ect0, ..arriving(Instant::ZERO, 90_000) };
+        let said: Vec<_> = (0..500).map(|_| pie.on_enqueue(&look)).filter(|said| *said != Verdict::Pass).collect();
+        assert!(!said.is_empty() && said.iter().all(|said| *said == verdict), "{p} of {size} B: {said:?}");
+    }
+}
+
+#[test]
 fn calm_forgets_the_rate_but_not_since_when_it_is_measured() {
     let mut departure = Departure::new(Reference::Ns2);
     let out = |departure: &mut Departure, ms, left| {
