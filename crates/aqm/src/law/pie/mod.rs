@@ -318,7 +318,7 @@ impl Law for Pie {
         if let (Some(limit), false) = (link.limit, self.third_is_quirk) {
             self.third = limit.bytes(link.mtu) / 3;
         }
-        self.full = link.limit.map_or(Bytes::MAX, |limit| limit.bytes(self.params.mean_packet));
+        self.full = link.limit.map_or(Bytes::MAX, |limit| limit.bytes(self.mean(link.mtu)));
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -66,6 +66,17 @@ fn the_buffer_counts_packets_of_mean_size_and_p_goes_by_size() {
     full.on_enqueue(&arriving(Instant::ZERO, 0));
     assert_eq!(full.on_enqueue(&arriving(Instant::ZERO, 999_999)), Verdict::Pass);
     assert_eq!(full.on_enqueue(&arriving(Instant::ZERO, 1_000_000)), Verdict::Drop);
+    // 0 is the link's MTU, 1500 B; a buffer in bytes is what it is.
+    for (mean, limit, holds) in [
+        (0, crate::Limit::Packets(1_000), 1_500_000),
+        (1_500, crate::Limit::Packets(1_000), 1_500_000),
+        (0, crate::Limit::Bytes(Bytes::new(70_000)), 70_000),
+    ] {
+        let mut pie = pie(&std::format!("x(reference=ns-2, mean_packet={mean}B)"));
+        pie.set_link(&LinkInfo { limit: Some(limit), ..LINK });
+        let said = [0, holds - 1, holds].map(|held| pie.on_enqueue(&arriving(Instant::ZERO, held)));
+        assert_eq!(said, [Verdict::Pass, Verdict::Pass, Verdict::Drop], "{mean} B, {limit:?}");
+    }
     let struck = |size| {
         let mut pie = congested("x(reference=ns-2)", 0.4);
         let look = Look { size: Bytes::new(size), ..arriving(Instant::ZERO, 90_000) };
