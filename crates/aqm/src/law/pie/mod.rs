@@ -28,7 +28,7 @@ pub use params::{Params, Reference};
 
 use crate::law::Ticker;
 use crate::queue::fair::{self, Overflow};
-use crate::{Law, LawKind, LinkInfo, Look, Place, Verdict};
+use crate::{Law, LawKind, Limit, LinkInfo, Look, Place, Verdict};
 use departure::Departure;
 use rules::Rules;
 use units::{Bytes, Duration, Instant, Rate, Rng};
@@ -78,8 +78,8 @@ pub struct Pie {
     rules: &'static Rules,
     state: State,
     ticker: Ticker,
-    /// A third of the buffer.
-    third: Bytes,
+    /// A third of the buffer, in what FreeBSD counts that in, and in bytes elsewhere.
+    third: Limit,
     /// ns-2: what its buffer holds, a packet counted as one of mean size.
     full: Bytes,
     /// `third` was set by `among` and does not follow the buffer.
@@ -91,6 +91,13 @@ pub struct Pie {
 impl Pie {
     fn is(&self, reference: Reference) -> bool {
         self.params.reference == reference
+    }
+
+    fn is_a_third_full(&self, look: &Look) -> bool {
+        match self.third {
+            Limit::Packets(n) => look.len >= n,
+            Limit::Bytes(n) => look.own_backlog >= n,
+        }
     }
 
     fn is_calm(&self, delay: Duration) -> bool {
@@ -245,10 +252,9 @@ impl Law for Pie {
             self.state.accu = 0.0;
             return Verdict::Drop;
         }
-        let s = &self.state;
-        if s.activity == Activity::Asleep && (!self.params.on_off || look.own_backlog >= self.third) {
+        if self.state.activity == Activity::Asleep && (!self.params.on_off || self.is_a_third_full(look)) {
             match self.params.reference {
-                Reference::Docsis if look.own_backlog < self.third => return Verdict::Pass,
+                Reference::Docsis if !self.is_a_third_full(look) => return Verdict::Pass,
                 Reference::Docsis => self.state.activity = Activity::Quiescent,
                 // Its timer runs all the while.
                 Reference::Ns2 => (self.state.activity, self.state.burst) = (Activity::Active, self.params.burst),
@@ -316,7 +322,11 @@ impl Law for Pie {
     fn set_link(&mut self, link: &LinkInfo) {
         self.rate = link.rate;
         if let (Some(limit), false) = (link.limit, self.third_is_quirk) {
-            self.third = limit.bytes(link.mtu) / 3;
+            self.third = match limit {
+                // aqm_pie_enqueue compares slots with a third of the slots.
+                Limit::Packets(n) if self.is(Reference::FreeBsd) => Limit::Packets(n / 3),
+                _ => Limit::Bytes(limit.bytes(link.mtu) / 3),
+            };
         }
         self.full = link.limit.map_or(Bytes::MAX, |limit| limit.bytes(self.mean(link.mtu)));
     }
@@ -374,7 +384,7 @@ impl LawKind for Pie {
                 quiet: Duration::ZERO,
             },
             ticker: Ticker::NEVER,
-            third: Bytes::ZERO,
+            third: Limit::Bytes(Bytes::ZERO),
             full: Bytes::MAX,
             third_is_quirk: false,
             rate: link.rate,
@@ -392,7 +402,7 @@ impl LawKind for Pie {
         // default, so that with on_off a flow wakes at once.
         if self.is(Reference::FreeBsd) {
             self.third_is_quirk = true;
-            self.third = Bytes::new((limit / flows / 3) as u64);
+            self.third = Limit::Bytes(Bytes::new((limit / flows / 3) as u64));
         }
         self
     }

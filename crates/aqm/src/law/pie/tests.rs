@@ -167,6 +167,25 @@ fn on_off_sleeps_until_a_third_of_the_buffer_is_full() {
 }
 
 #[test]
+fn freebsd_counts_the_third_as_it_counts_the_buffer() {
+    // Packets of 60 B: 333 of 1000 slots, or a third of the bytes.
+    let slots = crate::Limit::Packets(1_000);
+    let bytes = crate::Limit::Bytes(Bytes::new(30_000));
+    for (reference, limit, wakes) in
+        [("freebsd", slots, 333), ("freebsd", bytes, 167), ("rfc", slots, 8_334), ("rfc", bytes, 167)]
+    {
+        let mut pie = pie(&std::format!("x(on_off=true, reference={reference})"));
+        pie.set_link(&LinkInfo { limit: Some(limit), ..LINK });
+        let woken = (0..10_000).find(|n| {
+            let small = Look { size: Bytes::new(60), len: *n as usize, ..arriving(Instant::ZERO, 60 * n) };
+            pie.on_enqueue(&small);
+            pie.state.activity == Activity::Active
+        });
+        assert_eq!(woken, Some(wakes), "{reference}, {limit:?}");
+    }
+}
+
+#[test]
 fn dummynets_fq_pie_wakes_at_three_bytes() {
     let flow = |spec: &str| {
         let mut pie = pie(spec).among(10_240, 1_024);
@@ -291,7 +310,7 @@ fn side_by_side(reference: &str, estimator: bool, steps: &[(u64, u32, u32)], see
         law.rng = Rng::new(seed, 0, streams::AQM);
         law.params.burst = Duration::from_millis(30);
         law.state.burst = law.state.burst.min(law.params.burst);
-        law.third = Bytes::new(9_000);
+        law.third = Limit::Bytes(Bytes::new(9_000));
         Queue::new(law, &LINK, crate::Limit::Packets(1000))
     };
     let (mut lazy, mut timed) = (build(), build());
