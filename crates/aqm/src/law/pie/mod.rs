@@ -139,8 +139,9 @@ impl Pie {
         if protected {
             s.p = 0.0;
         } else {
-            // A delay of nought over a backlog is one too short to measure: Linux then lets p be.
-            let may_decay = self.params.reference != Reference::Linux || backlog.is_zero() || !q.is_zero();
+            // A delay of nought over a backlog is one too short to measure: Linux and mahimahi then let p be.
+            let lets_be = matches!(self.params.reference, Reference::Linux | Reference::Draft);
+            let may_decay = !lets_be || backlog.is_zero() || !q.is_zero();
             s.p = self.rules.step(&self.params, s.p, q, old, may_decay);
         }
         if self.params.reference != Reference::Linux {
@@ -153,11 +154,10 @@ impl Pie {
             s.departure.reset();
         }
         match self.params.reference {
-            Reference::Linux if calm && (!self.params.rate_estimator || s.departure.is_known()) => {
+            Reference::Linux | Reference::Draft if calm && (!self.params.rate_estimator || s.departure.is_known()) => {
                 (s.burst, s.accu, s.last_out) = (self.params.burst, 0.0, None);
                 s.departure.reset();
             }
-            Reference::Draft if calm => s.burst = self.params.burst,
             Reference::Docsis | Reference::Ns2 => match s.activity {
                 Activity::Active if calm && s.burst.is_zero() => {
                     (s.activity, s.quiet) = (Activity::Quiescent, Duration::ZERO);
@@ -298,7 +298,9 @@ impl Law for Pie {
             s.delay = if linux && look.own_backlog.is_zero() { Duration::ZERO } else { look.sojourn };
             s.last_out.replace(look.now).map(|last| look.now.since(last))
         };
-        if let (true, Some(time)) = (linux, took) {
+        // mahimahi takes the time of a measurement off as well as every tupdate.
+        let spends = linux || (self.params.reference == Reference::Draft && self.params.rate_estimator);
+        if let (true, Some(time)) = (spends, took) {
             s.burst = s.burst.saturating_sub(time);
         }
         Verdict::Pass
@@ -365,6 +367,7 @@ impl LawKind for Pie {
 
     fn new(params: &Params, link: &LinkInfo, rng: Rng) -> Self {
         // FreeBSD's PIE starts with the first packet, as does ns-2's burst; DOCSIS and on_off ones sleep until the buffer has filled up.
+        // mahimahi's `burst_allowance_` is 0 until the first lull.
         let knows_bursts = params.reference.knows_bursts();
         let asleep = params.on_off || knows_bursts || params.reference == Reference::FreeBsd;
         let first = if params.reference == Reference::Linux { LINUX_FIRST } else { params.tupdate };
@@ -377,7 +380,7 @@ impl LawKind for Pie {
                 delay: Duration::ZERO,
                 updated: Duration::ZERO,
                 before: Duration::ZERO,
-                burst: if knows_bursts { Duration::ZERO } else { params.burst },
+                burst: if knows_bursts || params.reference == Reference::Draft { Duration::ZERO } else { params.burst },
                 departure: Departure::new(params.reference),
                 last_out: None,
                 activity: if asleep { Activity::Asleep } else { Activity::Active },

@@ -1,5 +1,6 @@
 //! Dice, safeguards and the beat. The controller's numbers are tested beside it in `rules.rs`.
 
+mod draft;
 mod ns2;
 
 use super::*;
@@ -234,19 +235,6 @@ fn p_is_of_a_packet_of_mean_size_in_cable_modems() {
 }
 
 #[test]
-fn the_draft_allows_another_burst_after_two_calm_updates_at_a_p_of_nought() {
-    for (p, now, before, again) in
-        [(0.0, 9_999, 9_999, true), (0.0, 10_000, 9_999, false), (0.0, 9_999, 10_000, false), (0.1, 0, 0, false)]
-    {
-        let mut pie = congested("x(reference=draft, alpha=0, beta=0, rate_estimator=false)", p);
-        (pie.state.delay, pie.state.updated) = (Duration::from_micros(now), Duration::from_micros(before));
-        pie.update(Bytes::new(90_000));
-        let want = if again { Duration::from_millis(150) } else { Duration::ZERO };
-        assert_eq!(pie.state.burst, want, "p = {p}, {now} µs after {before}");
-    }
-}
-
-#[test]
 fn an_age_of_idleness_is_caught_up_in_no_time() {
     for reference in REFERENCES {
         let mut pie = congested(&std::format!("x(reference={reference})"), 1.0);
@@ -397,8 +385,10 @@ fn cable_modems_predict_the_delay_and_the_others_measure_it() {
 }
 
 #[test]
-fn linux_lets_p_be_over_a_backlog_too_short_to_measure() {
-    for (reference, backlog, kept) in [("linux", 1, true), ("linux", 0, false), ("rfc", 1, false)] {
+fn linux_and_the_draft_let_p_be_over_a_backlog_too_short_to_measure() {
+    for (reference, backlog, kept) in
+        [("linux", 1, true), ("linux", 0, false), ("draft", 1, true), ("draft", 0, false), ("rfc", 1, false)]
+    {
         let mut pie = congested(&std::format!("x(reference={reference}, alpha=0)"), 0.5);
         (pie.state.delay, pie.state.updated) = (Duration::ZERO, Duration::ZERO);
         pie.update(Bytes::new(backlog));
