@@ -272,6 +272,10 @@ pub trait LawKind: Law + Sized + 'static {
     fn defaults(_asked: &Self::Params, _place: Place) -> Self::Params {
         Self::Params::default()
     }
+    /// Refuses what means something only where the law serves a sub-queue.
+    fn check_alone(_params: &Self::Params) -> Result<(), params::ParamError> {
+        Ok(())
+    }
     /// How the implementation asked for sets the fair queue above the law.
     fn under_fair(_asked: &Self::Params) -> queue::fair::Params {
         queue::fair::Params::default()

@@ -63,6 +63,7 @@ params::params! {
                 p.penalty_burst
             )));
         }
+        p.need(&Params::default(), &["warmup"], !p.rehash.is_zero(), "a rehash above 0")?;
         if p.bin_size <= p.bin_max {
             return Ok(());
         }

@@ -29,6 +29,7 @@ pub use params::{Params, Reference};
 use crate::law::Ticker;
 use crate::queue::fair::{self, Overflow};
 use crate::{Law, LawKind, Limit, LinkInfo, Look, Place, Verdict};
+use ::params::{ParamError, Params as _};
 use departure::Departure;
 use rules::Rules;
 use units::{Bytes, Duration, Instant, Rate, Rng};
@@ -355,6 +356,10 @@ impl LawKind for Pie {
 
     fn defaults(asked: &Params, place: Place) -> Params {
         Params::of(asked.reference, place)
+    }
+
+    fn check_alone(params: &Params) -> Result<(), ParamError> {
+        params.need(&Params::default(), &["afresh"], false, "sub-queues, as under fq_pie")
     }
 
     fn under_fair(asked: &Params) -> fair::Params {

@@ -59,6 +59,13 @@ params::params! {
         }?;
         let usual = Params::of(p.reference);
         p.need(&usual, &["mark_threshold", "hard_drop"], p.ecn, "ecn=true")?;
+        let throws_once = matches!(p.reference, Reference::Dummynet | Reference::Linux);
+        p.need(&usual, &["wait"], !throws_once, "reference=ns-2")?;
+        p.need(&usual, &["by_size"], p.reference != Reference::Linux, "reference=ns-2")?;
+        // Above min it marks whatever p is. What ipfw cannot leave out, max_p and the choice between red and gred, is taken.
+        let marks_all = p.reference == Reference::Dummynet && p.ecn;
+        p.need(&usual, &["by_size"], !marks_all, "ecn=false")?;
+        p.need(&usual, &["mark_threshold", "hard_drop"], !marks_all, "a reference other than dummynet")?;
         if p.reference == Reference::Linux {
             return p.need(&usual, &["target_delay"], false, "reference=ns-2");
         }
