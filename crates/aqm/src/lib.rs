@@ -113,6 +113,8 @@ pub struct Look {
     pub mtu: Bytes,
     /// Largest packet the law's own queue has seen.
     pub largest: Bytes,
+    /// Largest packet the whole qdisc has seen.
+    pub largest_of_all: Bytes,
 }
 
 impl Look {
@@ -269,6 +271,10 @@ pub trait LawKind: Law + Sized + 'static {
     /// The defaults that go with what was asked for, such as those of the chosen `reference`.
     fn defaults(_asked: &Self::Params, _place: Place) -> Self::Params {
         Self::Params::default()
+    }
+    /// Refuses what means something only where the law serves a sub-queue.
+    fn check_alone(_params: &Self::Params) -> Result<(), params::ParamError> {
+        Ok(())
     }
     /// How the implementation asked for sets the fair queue above the law.
     fn under_fair(_asked: &Self::Params) -> queue::fair::Params {

@@ -124,6 +124,10 @@ trait Entry: Sized {
     /// The defaults that go with what was asked of the law.
     fn defaults(asked: &Self::Law) -> Both<Self>;
     fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>>;
+    /// What the two sets do not tell by themselves.
+    fn check(_: &Both<Self>) -> Result<(), ParamError> {
+        Ok(())
+    }
     /// Sub-queues share a limit, so that theirs are not told.
     fn thresholds(_: &Both<Self>, _: &LinkInfo) -> Option<[Bytes; 2]> {
         None
@@ -147,6 +151,10 @@ impl<L: LawKind> Entry for Fifo<(), L> {
 
     fn defaults(asked: &L::Params) -> Both<Self> {
         Both { law: L::defaults(asked, Place::Alone), queue: fifo::Params::default() }
+    }
+
+    fn check(both: &Both<Self>) -> Result<(), ParamError> {
+        L::check_alone(&both.law)
     }
 
     fn make<P: Packet + Debug + Send + 'static>(both: &Both<Self>, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>> {
@@ -299,6 +307,7 @@ fn settle<E: Entry>(spec: &Spec) -> Result<Both<E>, ParamError> {
     both.set(spec)?;
     both.law.check()?;
     both.queue.check()?;
+    E::check(&both)?;
     Ok(both)
 }
 

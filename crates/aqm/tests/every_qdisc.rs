@@ -84,26 +84,33 @@ fn all_specs() -> Vec<Spec> {
                 candidates.push(preset.iter().cloned().chain(all).collect());
             }
             for args in candidates {
-                let mut spec = Spec { name: about.name.to_string(), args };
-                let mut resolved = aqm::resolve(&spec);
-                // What changes nothing alone goes to its ends with what it needs.
-                if let Err(ParamError::Vain { needs, .. }) = &resolved
-                    && let Some((key, value)) = needs.split_once('=')
-                    && spec.get(key).is_none()
-                {
-                    spec.args.push((key.into(), value.into()));
-                    resolved = aqm::resolve(&spec);
-                }
-                match resolved {
-                    Ok(_) => specs.push(spec),
+                match settled(Spec { name: about.name.to_string(), args }) {
+                    Ok(spec) => specs.push(spec),
                     // Relations between parameters are refused; anything else about an end of a range is a fault.
                     Err(ParamError::Conflict(_) | ParamError::Vain { .. }) => {}
-                    Err(e) => panic!("{spec}: {e}"),
+                    Err(e) => panic!("{}: {e}", about.name),
                 }
             }
         }
     }
     specs
+}
+
+/// The spec with what its settings need. Of many, those that change nothing beside the others are left out.
+fn settled(mut spec: Spec) -> Result<Spec, ParamError> {
+    loop {
+        let vain = match aqm::resolve(&spec) {
+            Ok(_) => return Ok(spec),
+            Err(vain @ ParamError::Vain { .. }) => vain,
+            Err(e) => return Err(e),
+        };
+        let ParamError::Vain { name, needs, .. } = &vain else { return Err(vain) };
+        match needs.split_once('=') {
+            Some((key, value)) if spec.get(key).is_none() => spec.args.push((key.into(), value.into())),
+            _ if spec.args.len() > 3 => spec.args.retain(|(key, _)| key != name),
+            _ => return Err(vain),
+        }
+    }
 }
 
 fn link(limit: Option<Limit>) -> LinkInfo {

@@ -88,10 +88,23 @@ params::params! {
         /// Whose details where they differ; it brings its own defaults.
         reference: Reference = Reference::Paper;
     }
-    check |p| { ::params::Params::check(&p.red()) }
+    check |p| {
+        let usual = Params::of(p.reference);
+        p.need(&usual, &["interval", "alpha", "beta", "top", "bottom"], p.adapt == Adapt::Floyd, "adapt=floyd")?;
+        ::params::Params::check(&p.red())
+    }
 }
 
 impl Params {
+    /// The defaults of a reference.
+    pub fn of(reference: Reference) -> Self {
+        let ours = match reference {
+            Reference::Paper => Params::default(),
+            Reference::Ns2 => Params { bottom: Auto::AUTO, mean_packet: Bytes::new(500), ..Params::default() },
+        };
+        Params { reference, ..ours }
+    }
+
     fn red(&self) -> red::Params {
         red::Params {
             min: self.min,
@@ -214,15 +227,7 @@ impl LawKind for Ared {
     type Params = Params;
 
     fn defaults(asked: &Params, _: Place) -> Params {
-        match asked.reference {
-            Reference::Paper => Params::default(),
-            Reference::Ns2 => Params {
-                bottom: Auto::AUTO,
-                mean_packet: Bytes::new(500),
-                reference: Reference::Ns2,
-                ..Params::default()
-            },
-        }
+        Params::of(asked.reference)
     }
 
     fn thresholds(p: &Params, link: &LinkInfo) -> Option<[Bytes; 2]> {

@@ -34,6 +34,8 @@ pub struct Blue {
     params: Params,
     p: f64,
     changed: Option<Instant>,
+    /// The lull that lasts has been told of.
+    rested: bool,
     rng: Rng,
 }
 
@@ -59,6 +61,14 @@ impl Law for Blue {
 
     fn on_empty(&mut self, now: Instant) {
         self.change(now, -self.params.d2);
+        self.rested = true;
+    }
+
+    /// A sub-queue whose arrivals were all dropped has nothing to send, so that no scheduler finds it empty.
+    fn on_activate(&mut self, now: Instant) {
+        if !core::mem::take(&mut self.rested) {
+            self.change(now, -self.params.d2);
+        }
     }
 
     fn on_forced_drop(&mut self, look: &Look, _: u32) {
@@ -80,7 +90,7 @@ impl LawKind for Blue {
     type Params = Params;
 
     fn new(params: &Params, _: &LinkInfo, rng: Rng) -> Self {
-        Blue { params: params.clone(), p: 0.0, changed: None, rng }
+        Blue { params: params.clone(), p: 0.0, changed: None, rested: true, rng }
     }
 }
 

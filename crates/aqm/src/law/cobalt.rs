@@ -110,6 +110,7 @@ impl Law for Cobalt {
         if due {
             late = now > self.drop_next;
         }
+        let marked = verdict == Verdict::Mark;
         if self.drop_probability > 0.0 && self.rng.chance(self.drop_probability) {
             verdict = Verdict::Drop;
         }
@@ -120,8 +121,12 @@ impl Law for Cobalt {
             // leaves nothing to wait for: the next packet over target is signalled.
             self.drop_next = now;
         }
-        // As in sch_cake, a mark may fall on the last packet of a queue, a drop may not.
-        if verdict == Verdict::Drop && look.len == 0 { Verdict::Pass } else { verdict }
+        // As in sch_cake, a mark may fall on the last packet of a queue, a drop may not. CE is set before BLUE throws.
+        match verdict {
+            Verdict::Drop if look.len == 0 && marked => Verdict::Mark,
+            Verdict::Drop if look.len == 0 => Verdict::Pass,
+            _ => verdict,
+        }
     }
 
     fn on_empty(&mut self, now: Instant) {
@@ -275,6 +280,11 @@ mod tests {
         assert_eq!(law.on_dequeue(&ect(100.0)), Verdict::Mark);
         law.on_refused(&ect(100.1));
         assert_eq!(law.on_dequeue(&ect(100.1)), Verdict::Drop);
+        // Both strike, and a drop spares the last packet: the mark stays.
+        law.on_refused(&ect(300.0));
+        assert_eq!(law.on_dequeue(&Look { len: 0, ..ect(300.0) }), Verdict::Mark);
+        law.on_refused(&ect(500.0));
+        assert_eq!(law.on_dequeue(&Look { len: 0, ..waited(500.0, 20.0) }), Verdict::Pass);
     }
 
     #[test]

@@ -11,8 +11,8 @@
 //! target soon after a drop waits only for interval/√count, as CoDel-DT does, so that it is the strictest of the four.
 //!
 //! Departures: nanosecond clock for all (Linux counts 1024 ns, FreeBSD 1 µs). An empty queue forgets that it was above the
-//! target; up to 2026 Linux did not, and so dropped lone packets of sparse flows under its fair queue. CoDel has no safeguard against senders
-//! that ignore marks: only the buffer's limit bounds them.
+//! target; up to 2026 Linux did not, and so dropped lone packets of sparse flows under its fair queue. ns-2's two cannot mark:
+//! `ecn` is ours there. CoDel has no safeguard against senders that ignore marks: only the buffer's limit bounds them.
 
 use crate::queue::fair;
 use crate::{Law, LawKind, LinkInfo, Look, Place, Verdict};
@@ -39,7 +39,7 @@ params::params! {
         target: Duration = Duration::from_millis(5), Duration::from_micros(1) => Duration::from_secs(5);
         /// Time the sojourn must stay above the target before the first drop: about the longest RTT.
         interval: Duration = Duration::from_millis(100), Duration::from_micros(1) => Duration::from_secs(100);
-        /// Mark packets that can be marked instead of dropping them; on by default under the fair queue (RFC 8290; ipfw(8)).
+        /// Mark packets that can be marked instead of dropping them; on by default under the fair queue (RFC 8290; ipfw(8)), but not as ns-2 has it.
         ecn: bool = false;
         /// Mark every packet that waited longer than this, whatever the law says; 0 is off. Linux's alone.
         ce_threshold: Duration = Duration::ZERO, Duration::ZERO => Duration::from_secs(10);
@@ -102,7 +102,10 @@ impl Codel {
             Reference::Rfc => look.own_backlog <= look.largest,
             Reference::Linux => look.total_backlog <= look.mtu,
             Reference::FreeBsd => look.own_backlog <= look.largest.max(FREEBSD_LEAST_PACKET),
-            Reference::Ns2 => look.total_backlog <= look.largest.max(NS2_LEAST_PACKET) || look.own_backlog.is_zero(),
+            // sfqcodel.cc has one maxpacket_ and one curq_ for all its bins.
+            Reference::Ns2 => {
+                look.total_backlog <= look.largest_of_all.max(NS2_LEAST_PACKET) || look.own_backlog.is_zero()
+            }
         };
         if look.sojourn < self.p.target || small {
             self.first_above = None;
@@ -266,9 +269,9 @@ impl LawKind for Codel {
     const DOC: &'static str = "Drops at the head while the sojourn time stands above a target, ever faster.";
     type Params = Params;
 
-    fn defaults(_asked: &Params, place: Place) -> Params {
+    fn defaults(asked: &Params, place: Place) -> Params {
         // FreeBSD too: ipfw(8) passes it with fq_codel and leaves it out with codel, unless told otherwise.
-        Params { ecn: place == Place::Fair, ..Params::default() }
+        Params { ecn: place == Place::Fair && asked.reference != Reference::Ns2, ..Params::default() }
     }
 
     fn under_fair(asked: &Params) -> fair::Params {
@@ -295,7 +298,9 @@ impl LawKind for Codel {
     }
 
     fn among(self, _limit: usize, _flows: usize) -> Self {
-        Codel { alone: false, ..self }
+        // The constructor of sfqcodel.cc sets the time to -1, which is over: 0 would have stood for a delay below the target.
+        let first_above = (self.p.reference == Reference::Ns2).then_some(Instant::ZERO);
+        Codel { alone: false, first_above, ..self }
     }
 }
 

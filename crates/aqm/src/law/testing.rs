@@ -29,6 +29,7 @@ pub(crate) fn look(now: Instant, len: usize) -> Look {
         len,
         mtu: Bytes::new(1500),
         largest: Bytes::new(1500),
+        largest_of_all: Bytes::new(1500),
     }
 }
 

@@ -269,6 +269,12 @@ impl<P: Packet + Debug + Send> Qdisc<P> for DualPi2<P> {
         }
     }
 
+    fn idle(&mut self, _since: Instant) {
+        if self.is_empty() {
+            self.reset_credit();
+        }
+    }
+
     fn backlog(&self) -> Bytes {
         self.held()
     }

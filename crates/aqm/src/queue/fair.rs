@@ -57,6 +57,7 @@ pub struct Fair<P, L> {
     new: Turns,
     old: Turns,
     backlog: Bytes,
+    largest: Bytes,
     len: usize,
 }
 
@@ -80,6 +81,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
             new: Turns::EMPTY,
             old: Turns::EMPTY,
             backlog: Bytes::ZERO,
+            largest: Bytes::ZERO,
             len: 0,
         };
         fair.set_quantum();
@@ -121,6 +123,7 @@ impl<P: Packet, L: Law> Fair<P, L> {
             len: self.lens[i] as usize,
             mtu: self.mtu,
             largest: flow.largest,
+            largest_of_all: self.largest,
         }
     }
 
@@ -279,6 +282,7 @@ impl<P: Packet + Debug + Send, L: Law> Qdisc<P> for Fair<P, L> {
         let mut marked = false;
         if L::ACTIVE && self.flows[i].largest < packet.size() {
             self.flows[i].largest = packet.size();
+            self.largest = self.largest.max(packet.size());
         }
         let look = self.look(i, now, &packet, now);
         if L::ACTIVE {

@@ -112,6 +112,7 @@ impl<P: Packet> Lane<P> {
             len: self.len(),
             mtu,
             largest: self.largest,
+            largest_of_all: self.largest,
         }
     }
 }

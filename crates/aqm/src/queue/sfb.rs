@@ -43,7 +43,7 @@ params::params! {
         up: f64 = 0.001, 0.0 => 1.0;
         /// Step down of a bin's probability; Linux's is 1/6000.
         down: f64 = 0.00016666666666666666, 0.0 => 1.0;
-        /// Packets a second for flows that do not listen, all together.
+        /// Packets a second for flows that do not listen, all together; 0 lets none of theirs in.
         penalty_rate: f64 = 10.0, 0.0 => 1e9;
         /// Most of these packets at once, after a time without any.
         penalty_burst: f64 = 20.0, 0.0 => 1e9;
@@ -57,6 +57,13 @@ params::params! {
         limit: usize = 1_000, 1 => 1_000_000_000;
     }
     check |p| {
+        if p.penalty_burst > 0.0 && p.penalty_burst < 1.0 {
+            return Err(ParamError::Conflict(alloc::format!(
+                "penalty_burst = {} is less than a packet, so that none would ever pass: allowed is 0 (none) or 1 and more",
+                p.penalty_burst
+            )));
+        }
+        p.need(&Params::default(), &["warmup"], !p.rehash.is_zero(), "a rehash above 0")?;
         if p.bin_size <= p.bin_max {
             return Ok(());
         }
@@ -196,6 +203,10 @@ impl<P: Packet> Sfb<P> {
 
     /// May a flow that does not listen send this one?
     fn has_token(&mut self, now: Instant) -> bool {
+        // sfb_rate_limit: where nothing is ever gained nothing is given, the first burst neither.
+        if self.params.penalty_rate == 0.0 {
+            return false;
+        }
         let gained = now.since(self.filled).as_secs_f64() * self.params.penalty_rate;
         self.tokens = (self.tokens + gained).min(self.params.penalty_burst);
         self.filled = now;

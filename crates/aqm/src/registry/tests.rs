@@ -71,6 +71,7 @@ fn a_reference_brings_its_defaults_and_what_is_set_wins() {
     assert_eq!(value("codel", "ecn"), "false");
     assert_eq!(value("fq_codel", "ecn"), "true");
     assert_eq!(value("fq_codel(reference=freebsd)", "ecn"), "true");
+    assert_eq!(value("fq_codel(reference=ns-2)", "ecn"), "false");
     assert_eq!(value("fq_codel(reference=freebsd)", "overflow"), "one");
     assert_eq!(value("fq_codel(reference=linux)", "quantum"), "0B");
     assert_eq!(value("fq_codel(reference=linux, quantum=300B)", "quantum"), "300B");
@@ -101,6 +102,9 @@ fn what_changes_nothing_or_stops_a_link_is_refused() {
         ("sfb(bin_size=50, bin_max=10)", "bin_size = 50 must not be above bin_max = 10"),
         ("sfb(bin_max=19)", "bin_size = 20 must not be above bin_max = 19"),
         ("sfb(bin_max=20)", ""),
+        ("sfb(penalty_burst=0.5)", "penalty_burst = 0.5 is less than a packet"),
+        ("sfb(penalty_burst=0)", ""),
+        ("sfb(penalty_burst=1)", ""),
         ("red(mark_threshold=0.2)", ecn),
         ("red(mark_threshold=0.2, ecn=true)", ""),
         ("red(mark_threshold=0.1, reference=ns-2)", ""),
@@ -127,6 +131,43 @@ fn what_changes_nothing_or_stops_a_link_is_refused() {
         ("ared(target_delay=9ms, min=5)", delay),
         ("codel(ce_threshold=1ms)", "ce_threshold = 1ms changes nothing without reference=linux"),
         ("codel(ce_threshold=1ms, reference=linux)", ""),
+        ("dualpi2(c_share=50)", "c_share = 50 changes nothing without reference=linux"),
+        ("dualpi2(c_share=50, reference=linux)", ""),
+        ("dualpi2(shift=1ms, reference=linux)", "shift = 1ms changes nothing without reference=rfc"),
+        ("dualpi2(shift=1ms)", ""),
+        ("red(wait=true, reference=linux)", "wait = true changes nothing without reference=ns-2"),
+        ("red(wait=true, reference=dummynet)", "wait = true changes nothing without reference=ns-2"),
+        ("red(wait=true)", ""),
+        ("red(wait=false, reference=ns-2)", ""),
+        ("red(by_size=true, reference=linux)", "by_size = true changes nothing without reference=ns-2"),
+        ("red(by_size=true, reference=dummynet)", ""),
+        ("red(reference=dummynet, ecn=true, by_size=true)", "by_size = true changes nothing without ecn=false"),
+        ("red(reference=dummynet, ecn=true, weight=0.002, min=8, max=20, max_p=0.1, gentle=true)", ""),
+        ("red(reference=dummynet, ecn=true, mark_threshold=0.2)", "mark_threshold = 0.2 changes nothing without a ref"),
+        ("red(reference=dummynet, ecn=true, hard_drop=false)", "hard_drop = false changes nothing without a ref"),
+        ("ared(adapt=feng)", ""),
+        ("ared(adapt=feng, max_p=0.2, reference=ns-2)", ""),
+        ("ared(adapt=feng, interval=1s)", "interval = 1s changes nothing without adapt=floyd"),
+        ("ared(adapt=feng, alpha=0.02)", "alpha = 0.02 changes nothing without adapt=floyd"),
+        ("ared(adapt=feng, beta=0.5)", "beta = 0.5 changes nothing without adapt=floyd"),
+        ("ared(adapt=feng, top=0.9)", "top = 0.9 changes nothing without adapt=floyd"),
+        ("ared(adapt=feng, bottom=0.1)", "bottom = 0.1 changes nothing without adapt=floyd"),
+        ("fq_ared(adapt=feng, bottom=0.1)", "bottom = 0.1 changes nothing without adapt=floyd"),
+        ("pie(afresh=true)", "afresh = true changes nothing without sub-queues, as under fq_pie"),
+        ("pie(afresh=false, reference=freebsd)", ""),
+        ("fq_pie(afresh=true)", ""),
+        ("sfq_pie(afresh=true)", ""),
+        ("drr_pie(afresh=true)", ""),
+        ("pie(unsigned_cap=true, cap=false)", "unsigned_cap = true changes nothing without cap=true"),
+        ("pie(unsigned_cap=true, reference=draft)", "unsigned_cap = true changes nothing without cap=true"),
+        ("pie(unsigned_cap=true, reference=freebsd)", ""),
+        ("fq_codel(rotate=packet, quantum=300B)", "quantum = 300B changes nothing without rotate=spent"),
+        ("fq_codel(reference=ns-2, quantum=300B)", "quantum = 300B changes nothing without rotate=spent"),
+        ("fq_codel(reference=ns-2, rotate=overdrawn, quantum=300B)", ""),
+        ("fq_codel(reference=linux, rotate=packet)", ""),
+        ("sfb(rehash=0ms, warmup=5s)", "warmup = 5s changes nothing without a rehash above 0"),
+        ("sfb(rehash=0ms)", ""),
+        ("sfb(rehash=100s, warmup=5s)", ""),
     ] {
         let told = resolve(&spec.parse().unwrap()).map_or_else(|e| e.to_string(), |_| String::new());
         assert!(told.starts_with(refusal) && told.is_empty() == refusal.is_empty(), "{spec}: {told}");

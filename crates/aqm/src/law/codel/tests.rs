@@ -25,6 +25,7 @@ fn waited(now_ms: f64, sojourn_ms: f64) -> Look {
         len: 100,
         mtu: Bytes::new(1500),
         largest: Bytes::new(1500),
+        largest_of_all: Bytes::new(1500),
     }
 }
 
@@ -173,6 +174,8 @@ fn each_reference_has_its_own_queue_too_small_to_act_on() {
     assert!(acts("x(reference=linux)", 0, 1501, 600) && !acts("x(reference=linux)", 1500, 1500, 600));
     // FreeBSD: the largest packet, never under 500 B.
     assert!(!acts("x(reference=freebsd)", 500, 90_000, 60) && acts("x(reference=freebsd)", 501, 90_000, 60));
+    // ns-2: all that waits, up to the largest packet of all flows.
+    assert!(!acts("x(reference=ns-2)", 900, 1_500, 60) && acts("x(reference=ns-2)", 900, 1_501, 60));
 }
 
 #[test]
@@ -326,7 +329,7 @@ fn in_ns_2_a_queue_that_comes_back_soon_waits_for_less() {
         assert_eq!(law.first_above, Some(Instant::from_millis((at + wait) as u64)), "{spec} at {at}");
     }
     // sfqcodel.cc has no such rule, and tells by all that waits whether there is a queue.
-    let mut one_of_many = law.clone().among(850, 1_024);
+    let mut one_of_many = Codel { first_above: None, ..law.clone().among(850, 1_024) };
     one_of_many.on_dequeue(&Look { own_backlog: Bytes::new(1), ..waited(1_100.0, 20.0) });
     assert_eq!(one_of_many.first_above, Some(Instant::from_millis(1_200)));
     one_of_many.on_dequeue(&Look { own_backlog: Bytes::ZERO, ..waited(1_101.0, 20.0) });
@@ -344,6 +347,27 @@ fn ns_2_remembers_two_less_and_63_of_64_of_many() {
         (one_of_many.count, one_of_many.drop_next) = (count, Instant::from_millis(640));
         one_of_many.enter(Instant::from_millis(at));
         assert_eq!(one_of_many.count, if want == 196 { 198 } else { want }, "{count} at {at} ms, under sfqCoDel");
+    }
+}
+
+#[test]
+fn a_sub_queue_of_ns_2_that_nobody_used_waits_for_no_interval() {
+    let first = |spec: &str, wait| codel(spec).among(850, 1_024).on_dequeue(&waited(1_000.0, wait));
+    for (spec, wait, verdict) in [
+        ("x(reference=ns-2)", 5.0, Verdict::Drop),
+        ("x(reference=ns-2)", 4.999, Verdict::Pass),
+        ("x(reference=linux)", 5.0, Verdict::Pass),
+        ("x(reference=freebsd)", 5.0, Verdict::Pass),
+        ("x", 5.0, Verdict::Pass),
+    ] {
+        assert_eq!(first(spec, wait), verdict, "{spec}, {wait} ms");
+    }
+    // A packet that was in time, or that none waited behind, and it has been used.
+    for used in [waited(900.0, 1.0), Look { own_backlog: Bytes::ZERO, ..waited(900.0, 20.0) }] {
+        let mut law = codel("x(reference=ns-2)").among(850, 1_024);
+        assert_eq!(law.on_dequeue(&used), Verdict::Pass);
+        let late = [1_000.0, 1_099.9, 1_100.0].map(|ms| law.on_dequeue(&waited(ms, 20.0)));
+        assert_eq!(late, [Verdict::Pass, Verdict::Pass, Verdict::Drop]);
     }
 }
 

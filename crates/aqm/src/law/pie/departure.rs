@@ -47,7 +47,7 @@ impl Departure {
         *self = Departure { measuring: (self.kind == Kind::FreeBsd).then_some((now, 0)), average: 0.0, ..*self };
     }
 
-    /// Forgets everything (Linux and ns-2, when congestion has gone).
+    /// Forgets everything (Linux, the draft and ns-2, when congestion has gone).
     pub(super) fn reset(&mut self) {
         // ns-2 forgets what it has counted, but not since when.
         self.measuring = if self.kind == Kind::Ns2 { self.measuring.map(|(start, _)| (start, 0)) } else { None };

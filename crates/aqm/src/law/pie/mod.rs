@@ -28,7 +28,8 @@ pub use params::{Params, Reference};
 
 use crate::law::Ticker;
 use crate::queue::fair::{self, Overflow};
-use crate::{Law, LawKind, LinkInfo, Look, Place, Verdict};
+use crate::{Law, LawKind, Limit, LinkInfo, Look, Place, Verdict};
+use ::params::{ParamError, Params as _};
 use departure::Departure;
 use rules::Rules;
 use units::{Bytes, Duration, Instant, Rate, Rng};
@@ -78,8 +79,8 @@ pub struct Pie {
     rules: &'static Rules,
     state: State,
     ticker: Ticker,
-    /// A third of the buffer.
-    third: Bytes,
+    /// A third of the buffer, in what FreeBSD counts that in, and in bytes elsewhere.
+    third: Limit,
     /// ns-2: what its buffer holds, a packet counted as one of mean size.
     full: Bytes,
     /// `third` was set by `among` and does not follow the buffer.
@@ -91,6 +92,13 @@ pub struct Pie {
 impl Pie {
     fn is(&self, reference: Reference) -> bool {
         self.params.reference == reference
+    }
+
+    fn is_a_third_full(&self, look: &Look) -> bool {
+        match self.third {
+            Limit::Packets(n) => look.len >= n,
+            Limit::Bytes(n) => look.own_backlog >= n,
+        }
     }
 
     fn is_calm(&self, delay: Duration) -> bool {
@@ -132,8 +140,9 @@ impl Pie {
         if protected {
             s.p = 0.0;
         } else {
-            // A delay of nought over a backlog is one too short to measure: Linux then lets p be.
-            let may_decay = self.params.reference != Reference::Linux || backlog.is_zero() || !q.is_zero();
+            // A delay of nought over a backlog is one too short to measure: Linux and mahimahi then let p be.
+            let lets_be = matches!(self.params.reference, Reference::Linux | Reference::Draft);
+            let may_decay = !lets_be || backlog.is_zero() || !q.is_zero();
             s.p = self.rules.step(&self.params, s.p, q, old, may_decay);
         }
         if self.params.reference != Reference::Linux {
@@ -146,11 +155,10 @@ impl Pie {
             s.departure.reset();
         }
         match self.params.reference {
-            Reference::Linux if calm && (!self.params.rate_estimator || s.departure.is_known()) => {
+            Reference::Linux | Reference::Draft if calm && (!self.params.rate_estimator || s.departure.is_known()) => {
                 (s.burst, s.accu, s.last_out) = (self.params.burst, 0.0, None);
                 s.departure.reset();
             }
-            Reference::Draft if calm => s.burst = self.params.burst,
             Reference::Docsis | Reference::Ns2 => match s.activity {
                 Activity::Active if calm && s.burst.is_zero() => {
                     (s.activity, s.quiet) = (Activity::Quiescent, Duration::ZERO);
@@ -179,20 +187,30 @@ impl Pie {
         }
     }
 
+    fn mean(&self, mtu: Bytes) -> Bytes {
+        if self.params.mean_packet.is_zero() { mtu } else { self.params.mean_packet }
+    }
+
+    /// The likelihood of a packet of that size.
+    fn p_of(&self, look: &Look) -> f64 {
+        let of_its_size = self.state.p * look.size.packets(self.mean(look.mtu));
+        match self.params.reference {
+            Reference::Docsis => of_its_size.min(SURELY_NOT),
+            Reference::Ns2 => of_its_size,
+            _ => self.state.p,
+        }
+    }
+
     /// Do the dice fall on this packet?
     fn strikes(&mut self, look: &Look) -> bool {
-        let mean = if self.params.mean_packet.is_zero() { look.mtu } else { self.params.mean_packet };
+        let mean = self.mean(look.mtu);
         let short = match self.params.reference {
             Reference::Linux | Reference::Draft => look.own_backlog < mean * 2,
             Reference::Rfc | Reference::FreeBsd | Reference::Docsis | Reference::Ns2 => look.own_backlog <= mean * 2,
         };
         let left_alone = (self.is_calm(self.guard_delay()) && self.state.p < 0.2) || short;
         let docsis = self.is(Reference::Docsis);
-        let p = match self.params.reference {
-            Reference::Docsis => (self.state.p * look.size.packets(mean)).min(SURELY_NOT),
-            Reference::Ns2 => self.state.p * look.size.packets(mean),
-            _ => self.state.p,
-        };
+        let p = self.p_of(look);
         if left_alone && !docsis {
             return false;
         }
@@ -217,7 +235,7 @@ impl Pie {
     }
 
     fn may_mark(&self, look: &Look) -> bool {
-        let (p, most) = (self.state.p, self.params.mark_threshold);
+        let (p, most) = (self.p_of(look), self.params.mark_threshold);
         self.params.ecn && look.markable() && (p < most || (p == most && self.is(Reference::Linux)))
     }
 }
@@ -235,10 +253,9 @@ impl Law for Pie {
             self.state.accu = 0.0;
             return Verdict::Drop;
         }
-        let s = &self.state;
-        if s.activity == Activity::Asleep && (!self.params.on_off || look.own_backlog >= self.third) {
+        if self.state.activity == Activity::Asleep && (!self.params.on_off || self.is_a_third_full(look)) {
             match self.params.reference {
-                Reference::Docsis if look.own_backlog < self.third => return Verdict::Pass,
+                Reference::Docsis if !self.is_a_third_full(look) => return Verdict::Pass,
                 Reference::Docsis => self.state.activity = Activity::Quiescent,
                 // Its timer runs all the while.
                 Reference::Ns2 => (self.state.activity, self.state.burst) = (Activity::Active, self.params.burst),
@@ -282,7 +299,9 @@ impl Law for Pie {
             s.delay = if linux && look.own_backlog.is_zero() { Duration::ZERO } else { look.sojourn };
             s.last_out.replace(look.now).map(|last| look.now.since(last))
         };
-        if let (true, Some(time)) = (linux, took) {
+        // mahimahi takes the time of a measurement off as well as every tupdate.
+        let spends = linux || (self.params.reference == Reference::Draft && self.params.rate_estimator);
+        if let (true, Some(time)) = (spends, took) {
             s.burst = s.burst.saturating_sub(time);
         }
         Verdict::Pass
@@ -306,9 +325,13 @@ impl Law for Pie {
     fn set_link(&mut self, link: &LinkInfo) {
         self.rate = link.rate;
         if let (Some(limit), false) = (link.limit, self.third_is_quirk) {
-            self.third = limit.bytes(link.mtu) / 3;
+            self.third = match limit {
+                // aqm_pie_enqueue compares slots with a third of the slots.
+                Limit::Packets(n) if self.is(Reference::FreeBsd) => Limit::Packets(n / 3),
+                _ => Limit::Bytes(limit.bytes(link.mtu) / 3),
+            };
         }
-        self.full = link.limit.map_or(Bytes::MAX, |limit| limit.bytes(self.params.mean_packet));
+        self.full = link.limit.map_or(Bytes::MAX, |limit| limit.bytes(self.mean(link.mtu)));
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -335,6 +358,10 @@ impl LawKind for Pie {
         Params::of(asked.reference, place)
     }
 
+    fn check_alone(params: &Params) -> Result<(), ParamError> {
+        params.need(&Params::default(), &["afresh"], false, "sub-queues, as under fq_pie")
+    }
+
     fn under_fair(asked: &Params) -> fair::Params {
         match asked.reference {
             Reference::Linux => fair::Params { overflow: Overflow::Refuse, ..fair::Params::linux() },
@@ -345,6 +372,7 @@ impl LawKind for Pie {
 
     fn new(params: &Params, link: &LinkInfo, rng: Rng) -> Self {
         // FreeBSD's PIE starts with the first packet, as does ns-2's burst; DOCSIS and on_off ones sleep until the buffer has filled up.
+        // mahimahi's `burst_allowance_` is 0 until the first lull.
         let knows_bursts = params.reference.knows_bursts();
         let asleep = params.on_off || knows_bursts || params.reference == Reference::FreeBsd;
         let first = if params.reference == Reference::Linux { LINUX_FIRST } else { params.tupdate };
@@ -357,14 +385,14 @@ impl LawKind for Pie {
                 delay: Duration::ZERO,
                 updated: Duration::ZERO,
                 before: Duration::ZERO,
-                burst: if knows_bursts { Duration::ZERO } else { params.burst },
+                burst: if knows_bursts || params.reference == Reference::Draft { Duration::ZERO } else { params.burst },
                 departure: Departure::new(params.reference),
                 last_out: None,
                 activity: if asleep { Activity::Asleep } else { Activity::Active },
                 quiet: Duration::ZERO,
             },
             ticker: Ticker::NEVER,
-            third: Bytes::ZERO,
+            third: Limit::Bytes(Bytes::ZERO),
             full: Bytes::MAX,
             third_is_quirk: false,
             rate: link.rate,
@@ -382,7 +410,7 @@ impl LawKind for Pie {
         // default, so that with on_off a flow wakes at once.
         if self.is(Reference::FreeBsd) {
             self.third_is_quirk = true;
-            self.third = Bytes::new((limit / flows / 3) as u64);
+            self.third = Limit::Bytes(Bytes::new((limit / flows / 3) as u64));
         }
         self
     }

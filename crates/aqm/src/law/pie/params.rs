@@ -68,6 +68,7 @@ params::params! {
         if p.reference == Reference::Ns2 && p.on_off {
             return Err(ParamError::Conflict("ns-2's PIE does not sleep: leave out on_off".into()));
         }
+        p.need(&usual, &["unsigned_cap"], p.cap, "cap=true")?;
         p.need(&usual, &["mark_threshold"], p.ecn, "ecn=true")
     }
 }

@@ -1,5 +1,6 @@
 //! Dice, safeguards and the beat. The controller's numbers are tested beside it in `rules.rs`.
 
+mod draft;
 mod ns2;
 
 use super::*;
@@ -40,6 +41,7 @@ fn arriving(now: Instant, backlog: u64) -> Look {
         len: backlog as usize / 1500,
         mtu: Bytes::new(1500),
         largest: Bytes::new(1500),
+        largest_of_all: Bytes::new(1500),
     }
 }
 
@@ -166,6 +168,25 @@ fn on_off_sleeps_until_a_third_of_the_buffer_is_full() {
 }
 
 #[test]
+fn freebsd_counts_the_third_as_it_counts_the_buffer() {
+    // Packets of 60 B: 333 of 1000 slots, or a third of the bytes.
+    let slots = crate::Limit::Packets(1_000);
+    let bytes = crate::Limit::Bytes(Bytes::new(30_000));
+    for (reference, limit, wakes) in
+        [("freebsd", slots, 333), ("freebsd", bytes, 167), ("rfc", slots, 8_334), ("rfc", bytes, 167)]
+    {
+        let mut pie = pie(&std::format!("x(on_off=true, reference={reference})"));
+        pie.set_link(&LinkInfo { limit: Some(limit), ..LINK });
+        let woken = (0..10_000).find(|n| {
+            let small = Look { size: Bytes::new(60), len: *n as usize, ..arriving(Instant::ZERO, 60 * n) };
+            pie.on_enqueue(&small);
+            pie.state.activity == Activity::Active
+        });
+        assert_eq!(woken, Some(wakes), "{reference}, {limit:?}");
+    }
+}
+
+#[test]
 fn dummynets_fq_pie_wakes_at_three_bytes() {
     let flow = |spec: &str| {
         let mut pie = pie(spec).among(10_240, 1_024);
@@ -210,19 +231,6 @@ fn p_is_of_a_packet_of_mean_size_in_cable_modems() {
             first = first.min((1..).find(|_| pie.on_enqueue(&look) == Verdict::Drop).unwrap());
         }
         assert_eq!(first, least, "{size} B");
-    }
-}
-
-#[test]
-fn the_draft_allows_another_burst_after_two_calm_updates_at_a_p_of_nought() {
-    for (p, now, before, again) in
-        [(0.0, 9_999, 9_999, true), (0.0, 10_000, 9_999, false), (0.0, 9_999, 10_000, false), (0.1, 0, 0, false)]
-    {
-        let mut pie = congested("x(reference=draft, alpha=0, beta=0, rate_estimator=false)", p);
-        (pie.state.delay, pie.state.updated) = (Duration::from_micros(now), Duration::from_micros(before));
-        pie.update(Bytes::new(90_000));
-        let want = if again { Duration::from_millis(150) } else { Duration::ZERO };
-        assert_eq!(pie.state.burst, want, "p = {p}, {now} µs after {before}");
     }
 }
 
@@ -290,7 +298,7 @@ fn side_by_side(reference: &str, estimator: bool, steps: &[(u64, u32, u32)], see
         law.rng = Rng::new(seed, 0, streams::AQM);
         law.params.burst = Duration::from_millis(30);
         law.state.burst = law.state.burst.min(law.params.burst);
-        law.third = Bytes::new(9_000);
+        law.third = Limit::Bytes(Bytes::new(9_000));
         Queue::new(law, &LINK, crate::Limit::Packets(1000))
     };
     let (mut lazy, mut timed) = (build(), build());
@@ -377,8 +385,10 @@ fn cable_modems_predict_the_delay_and_the_others_measure_it() {
 }
 
 #[test]
-fn linux_lets_p_be_over_a_backlog_too_short_to_measure() {
-    for (reference, backlog, kept) in [("linux", 1, true), ("linux", 0, false), ("rfc", 1, false)] {
+fn linux_and_the_draft_let_p_be_over_a_backlog_too_short_to_measure() {
+    for (reference, backlog, kept) in
+        [("linux", 1, true), ("linux", 0, false), ("draft", 1, true), ("draft", 0, false), ("rfc", 1, false)]
+    {
         let mut pie = congested(&std::format!("x(reference={reference}, alpha=0)"), 0.5);
         (pie.state.delay, pie.state.updated) = (Duration::ZERO, Duration::ZERO);
         pie.update(Bytes::new(backlog));

@@ -59,6 +59,13 @@ params::params! {
         }?;
         let usual = Params::of(p.reference);
         p.need(&usual, &["mark_threshold", "hard_drop"], p.ecn, "ecn=true")?;
+        let throws_once = matches!(p.reference, Reference::Dummynet | Reference::Linux);
+        p.need(&usual, &["wait"], !throws_once, "reference=ns-2")?;
+        p.need(&usual, &["by_size"], p.reference != Reference::Linux, "reference=ns-2")?;
+        // Above min it marks whatever p is. What ipfw cannot leave out, max_p and the choice between red and gred, is taken.
+        let marks_all = p.reference == Reference::Dummynet && p.ecn;
+        p.need(&usual, &["by_size"], !marks_all, "ecn=false")?;
+        p.need(&usual, &["mark_threshold", "hard_drop"], !marks_all, "a reference other than dummynet")?;
         if p.reference == Reference::Linux {
             return p.need(&usual, &["target_delay"], false, "reference=ns-2");
         }
@@ -113,10 +120,7 @@ impl Params {
         let mean = if self.mean_packet.is_zero() { link.mtu } else { self.mean_packet }.max(Bytes::new(1));
         let rate = link.rate.max(Rate::from_bps(1)).bytes_per_sec() / mean.as_f64();
         let (min, max, weight) = if self.reference == Reference::Linux {
-            let limit = link.limit.map_or(1_000.0, |l| l.bytes(link.mtu).packets(mean));
-            let max = self.max.or(self.min.0.map_or(limit / 4.0, |min| 3.0 * min)).max(1e-3);
-            let min = self.min.or(max / 3.0);
-            (min, max, linux_weight(min, (2.0 * min + max) / 3.0))
+            self.as_tc(link, mean)
         } else {
             let min = self.min.or((self.target_delay.as_secs_f64() * rate / 2.0).max(5.0));
             (min, self.max.or(3.0 * min).max(1e-3), self.weight_on(link, rate))
@@ -124,6 +128,17 @@ impl Params {
         // One that is given moves the other.
         let min = if min < max { min } else { max / 3.0 };
         Resolved { min, max, weight: self.weight.or(weight).clamp(1e-9, 1.0), mean, packet_time: 1.0 / rate }
+    }
+
+    /// Thresholds and weight as tc works them out: in whole bytes, the burst in whole packets (iproute2's `red_parse_opt`).
+    fn as_tc(&self, link: &LinkInfo, mean: Bytes) -> (f64, f64, f64) {
+        let limit = link.limit.map_or(mean * 1_000, |l| l.bytes(link.mtu));
+        let given = |packets: Auto| packets.0.map(|packets| mean.mul_f64(packets));
+        let max = given(self.max).or(given(self.min).map(|min| min * 3)).unwrap_or(limit / 4).max(Bytes::new(1));
+        let min = given(self.min).unwrap_or(max / 3);
+        let burst = (min * 2 + max).get() / (mean * 3).get();
+        let min = min.packets(mean);
+        (min, max.packets(mean), linux_weight(min, burst))
     }
 
     /// The thresholds on this link in bytes.
@@ -146,7 +161,8 @@ impl Params {
 
 /// tc's choice: the smallest n for which a burst of so many packets, from an empty queue, does not carry the average
 /// past min; w = 2^−n.
-fn linux_weight(min: f64, burst: f64) -> f64 {
+fn linux_weight(min: f64, burst: u64) -> f64 {
+    let burst = burst as f64;
     let above = burst + 1.0 - min;
     let mut w = 0.5;
     for _ in 1..32 {

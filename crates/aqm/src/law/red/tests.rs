@@ -42,6 +42,7 @@ fn arriving(q: usize, ecn: Ecn) -> Look {
         len: q,
         mtu: Bytes::new(1500),
         largest: Bytes::new(1500),
+        largest_of_all: Bytes::new(1500),
     }
 }
 
@@ -277,8 +278,9 @@ fn ns_2_asks_for_more_than_one_packet_in_the_queue() {
 
 #[test]
 fn linux_sets_its_weight_by_the_burst_of_two_thirds_of_min_and_a_third_of_max() {
-    // tc_red_eval_ewma of a third and of all of a quarter of the buffer, in packets of 1000 B.
-    for (packets, log) in [(60, 3), (200, 5), (300, 5), (700, 7)] {
+    // tc_red_eval_ewma of a third and of all of a quarter of the buffer, in packets of 1000 B, and of bursts of whole ones:
+    // 16.7 are 16, and 33.3 are 33.
+    for (packets, log) in [(8, 1), (60, 3), (80, 3), (160, 4), (200, 5), (300, 5), (700, 7)] {
         let link = LinkInfo { limit: Some(Limit::Packets(packets)), ..link(10.0) };
         let is = Params::of(Reference::Linux).resolve(&link);
         assert_eq!((is.min, is.max), (packets as f64 * 0.125, packets as f64 * 0.375));

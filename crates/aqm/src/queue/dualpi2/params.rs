@@ -56,6 +56,11 @@ params::params! {
         /// Whose rules where they differ; it brings its own defaults.
         reference: Reference = Reference::Rfc;
     }
+    check |p| {
+        let usual = Params::of(p.reference);
+        p.need(&usual, &["c_share"], p.reference == Reference::Linux, "reference=linux")?;
+        p.need(&usual, &["shift"], p.reference == Reference::Rfc, "reference=rfc")
+    }
 }
 
 impl Params {

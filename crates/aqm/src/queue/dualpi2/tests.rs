@@ -255,6 +255,32 @@ fn linux_owes_the_low_line_its_share_of_a_full_packet_at_the_start() {
 }
 
 #[test]
+fn an_idle_link_forgets_whose_turn_it_is_for_hosts_that_stop_asking_too() {
+    // sch_dualpi2 resets the credit with a dequeue that finds nothing. Bursts of both lines leave it elsewhere.
+    for spec in ["x", "x(reference=linux)", "x(reference=linux, c_share=40)"] {
+        let order = |asks: bool| -> Vec<Ecn> {
+            let (mut dual, mut drops) = (held_at(spec, 0.0), Count::default());
+            let mut sent = Vec::new();
+            for burst in [9, 20, 4] {
+                for ecn in [Ecn::Ect1, Ecn::NotEct].repeat(burst) {
+                    dual.enqueue(Instant::ZERO, Sample(ecn), &mut drops);
+                }
+                while !Qdisc::<Sample>::is_empty(&dual) {
+                    sent.extend(dual.dequeue(Instant::ZERO, &mut drops).map(|out| out.packet.0));
+                }
+                if asks {
+                    assert!(dual.dequeue(Instant::ZERO, &mut drops).is_none());
+                } else {
+                    dual.idle(Instant::ZERO);
+                }
+            }
+            sent
+        };
+        assert_eq!(order(true), order(false), "{spec}");
+    }
+}
+
+#[test]
 fn even_gaps_are_kept_for_each_line_by_itself() {
     // p′ = 1/4: every second packet of L, every sixteenth of C, however they take turns.
     let mut dual = held_at("x", 0.25);

@@ -67,7 +67,12 @@ params::params! {
         /// What becomes of a new flow found empty: last of the old ones (old), or forgotten if there are none (old_if_any).
         emptied: Emptied = Emptied::Old;
     }
-    check |p| { check_quantum(p.quantum) }
+    check |p| {
+        check_quantum(p.quantum)?;
+        // 0 is the default that Linux brings.
+        let met = p.rotate != Rotate::Packet || p.quantum.is_zero();
+        p.need(&Params::default(), &["quantum"], met, "rotate=spent")
+    }
 }
 
 pub(super) const LEAST_QUANTUM: Bytes = Bytes::new(64);

@@ -205,6 +205,28 @@ fn linux_drops_the_lone_packet_of_a_sparse_flow_while_others_queue() {
 }
 
 #[test]
+fn ns_2_tells_by_the_largest_packet_of_all_flows_whether_there_is_a_queue() {
+    // A full packet of one flow, then up to 900 bytes of another that wait for 300 ms: less than a full packet.
+    for (reference, spared) in [(codel::Reference::Rfc, false), (codel::Reference::Ns2, true)] {
+        let p = codel::Params { reference, ..Default::default() };
+        let mut queue = Fair::new(&Codel::under_fair(&p), &LINK, &mut Rng::new(1, 0, streams::AQM), |_, rng| {
+            Codel::new(&p, &LINK, rng.clone()).among(850, 1_024)
+        });
+        let flows = apart(&queue, 2);
+        let mut drops = Vec::new();
+        queue.enqueue(Instant::ZERO, packet(flows[0], 1_500), &mut drops);
+        queue.dequeue(Instant::ZERO, &mut drops);
+        for _ in 0..10 {
+            queue.enqueue(Instant::ZERO, packet(flows[1], 100), &mut drops);
+        }
+        for ms in [200, 250, 300] {
+            queue.dequeue(Instant::from_millis(ms), &mut drops);
+        }
+        assert_eq!(drops.is_empty(), spared, "{reference:?}");
+    }
+}
+
+#[test]
 fn seeds_perturb_which_flows_collide() {
     let index = |seed: u64, flow| {
         let params = Params { flows: 64, ..Params::default() };

@@ -164,6 +164,15 @@ fn who_does_not_listen_spends_tokens() {
 }
 
 #[test]
+fn without_a_rate_or_a_burst_nothing_of_theirs_passes() {
+    for (penalty_rate, penalty_burst, passed) in [(0.0, 20.0, 0), (10.0, 0.0, 0), (10.0, 1.0, 11), (10.0, 20.0, 30)] {
+        let mut queue = sfb(Params { penalty_rate, penalty_burst, ..Params::default() });
+        let may = (0..=1_000).filter(|ms| queue.has_token(Instant::from_millis(*ms))).count();
+        assert_eq!(may, passed, "{penalty_rate} a second, {penalty_burst} at once");
+    }
+}
+
+#[test]
 fn each_departure_leaves_each_of_its_bins_once() {
     let mut queue = sfb(Params::default());
     let mut drops = Vec::new();

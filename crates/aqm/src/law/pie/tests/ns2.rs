@@ -38,8 +38,8 @@ fn its_beat_is_the_clocks_and_a_drop_begins_no_burst() {
 }
 
 #[test]
-fn a_rate_is_forgotten_in_calm_and_kept_in_others() {
-    for (spec, kept) in [("x(reference=ns-2)", false), ("x(reference=freebsd)", true), ("x(reference=draft)", true)] {
+fn a_rate_is_forgotten_in_calm_and_kept_in_freebsd() {
+    for (spec, kept) in [("x(reference=ns-2)", false), ("x(reference=freebsd)", true)] {
         let mut pie = congested(spec, 0.0);
         pie.state.departure = known();
         (pie.state.updated, pie.state.burst) = (Duration::ZERO, Duration::from_millis(100));
@@ -66,6 +66,17 @@ fn the_buffer_counts_packets_of_mean_size_and_p_goes_by_size() {
     full.on_enqueue(&arriving(Instant::ZERO, 0));
     assert_eq!(full.on_enqueue(&arriving(Instant::ZERO, 999_999)), Verdict::Pass);
     assert_eq!(full.on_enqueue(&arriving(Instant::ZERO, 1_000_000)), Verdict::Drop);
+    // 0 is the link's MTU, 1500 B; a buffer in bytes is what it is.
+    for (mean, limit, holds) in [
+        (0, crate::Limit::Packets(1_000), 1_500_000),
+        (1_500, crate::Limit::Packets(1_000), 1_500_000),
+        (0, crate::Limit::Bytes(Bytes::new(70_000)), 70_000),
+    ] {
+        let mut pie = pie(&std::format!("x(reference=ns-2, mean_packet={mean}B)"));
+        pie.set_link(&LinkInfo { limit: Some(limit), ..LINK });
+        let said = [0, holds - 1, holds].map(|held| pie.on_enqueue(&arriving(Instant::ZERO, held)));
+        assert_eq!(said, [Verdict::Pass, Verdict::Pass, Verdict::Drop], "{mean} B, {limit:?}");
+    }
     let struck = |size| {
         let mut pie = congested("x(reference=ns-2)", 0.4);
         let look = Look { size: Bytes::new(size), ..arriving(Instant::ZERO, 90_000) };
@@ -73,6 +84,17 @@ fn the_buffer_counts_packets_of_mean_size_and_p_goes_by_size() {
     };
     let (large, small) = (struck(1_500), struck(500));
     assert!((11_800..12_200).contains(&large) && (3_800..4_200).contains(&small), "{large} of 0.6, {small} of 0.2");
+}
+
+#[test]
+fn marks_stop_at_the_threshold_of_the_packets_own_p() {
+    // drop_early scales p by the packet's part of 1000 B before it compares it with mark_p_: 0.105 and 0.09 of 1500 B, 0.06 of 500 B.
+    for (p, size, verdict) in [(0.07, 1_500, Verdict::Drop), (0.06, 1_500, Verdict::Mark), (0.12, 500, Verdict::Mark)] {
+        let mut pie = congested("x(reference=ns-2, ecn=true)", p);
+        let look = Look { size: Bytes::new(size), ecn: Ecn::Ect0, ..arriving(Instant::ZERO, 90_000) };
+        let said: Vec<_> = (0..500).map(|_| pie.on_enqueue(&look)).filter(|said| *said != Verdict::Pass).collect();
+        assert!(!said.is_empty() && said.iter().all(|said| *said == verdict), "{p} of {size} B: {said:?}");
+    }
 }
 
 #[test]

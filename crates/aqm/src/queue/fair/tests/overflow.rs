@@ -78,6 +78,31 @@ fn an_overflow_is_timed_by_the_clock_not_by_the_last_packet_of_the_flow_that_pay
 }
 
 #[test]
+fn blue_forgets_a_flood_in_sub_queues_too() {
+    // 15 s at twenty times the rate, then a packet every 12 ms alone: p falls by 0.01 in each freeze time of 100 ms.
+    let lost = |queue: &str| {
+        let spec = std::format!("{queue}(d1=0.1, d2=0.01)").parse().unwrap();
+        let link = LinkInfo { limit: Some(Limit::Packets(50)), ..LINK };
+        let mut queue = crate::build::<Sample>(&spec, &link, Rng::new(1, 0, streams::AQM)).unwrap();
+        let mut drops = Vec::new();
+        for step in 0..12_500 {
+            let now = Instant::ZERO + Duration::from_micros(1_200) * step;
+            (0..20).for_each(|_| _ = queue.enqueue(now, packet(7, 1500), &mut drops));
+            queue.dequeue(now, &mut drops);
+        }
+        drops.clear();
+        for step in 0..3_750 {
+            let now = Instant::from_millis(15_000 + 12 * step);
+            queue.enqueue(now, packet(7, 1500), &mut drops);
+            while queue.dequeue(now, &mut drops).is_some() {}
+        }
+        drops.len()
+    };
+    let losses = ["blue", "fq_blue", "sfq_blue", "drr_blue"].map(lost);
+    assert!(losses.iter().all(|n| (300..600).contains(n)), "{losses:?} of 3750");
+}
+
+#[test]
 fn updates_that_were_due_before_an_overflow_see_what_was_held_before_it() {
     use crate::law::pi::{self, Pi};
     // One update in ten seconds, ten seconds after the start: p = a (q − 0).
