@@ -18,8 +18,8 @@ def weight_of(way: Way) -> float:
         return float(s["weight"])
     mean = octets(s.get("mean_packet", "0B")) or MTU
     if s.get("reference") == "linux":
-        low, high = (one / (mean if s["bytes"] == "true" else MTU) for one in way.thresholds)
-        return 2.0 ** -(exponent(low, (2.0 * low + high) / 3.0) or 31)
+        unit, (low, high) = mean if s["bytes"] == "true" else MTU, way.thresholds
+        return 2.0 ** -(exponent(low / unit, (2 * low + high) // (3 * unit)) or 31)
     rate = way.mbps * 1e6 / 8.0 / mean
     # Adaptive RED's is ns-2's, whatever its reference.
     ns2 = "adapt" in s or s.get("reference") == "ns-2"

@@ -193,10 +193,10 @@ impl Pie {
 
     /// The likelihood of a packet of that size.
     fn p_of(&self, look: &Look) -> f64 {
-        let of_its_size = self.state.p * look.size.packets(self.mean(look.mtu));
+        let of_its_size = || self.state.p * look.size.packets(self.mean(look.mtu));
         match self.params.reference {
-            Reference::Docsis => of_its_size.min(SURELY_NOT),
-            Reference::Ns2 => of_its_size,
+            Reference::Docsis => of_its_size().min(SURELY_NOT),
+            Reference::Ns2 => of_its_size(),
             _ => self.state.p,
         }
     }
