@@ -2,6 +2,7 @@
 //! namespace. They do as little as can be done: on two CPUs the hosts share one with each other.
 
 use crate::addresses::{RECEIVERS, SENDERS, host};
+use crate::asked;
 use crate::namespace::Namespace;
 use crate::player::Player;
 use crate::sending::{Plan, send};
@@ -14,7 +15,7 @@ use sim::histogram::Histogram;
 use sim::node::Seen;
 use sim::outside::Told;
 use sim::probe::Probe;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -174,11 +175,8 @@ impl Hosts {
         let cells = wanted.iter().map(Cell::new).collect();
         let common = Arc::new(Common { stop: AtomicBool::new(false), cells, late: Mutex::default() });
         let player = Player::new(near, flows, wanted)?;
-        let opened = far.within(|| {
-            let any = Ipv4Addr::UNSPECIFIED;
-            Ok((TcpListener::bind((any, PORT))?, UdpSocket::bind((any, PORT))?))
-        });
-        let (listener, datagrams) = opened.map_err(|e| Failure::at(format!("listening on port {PORT}"), e))?;
+        let opened = far.within(|| Ok((asked::listeners(flows)?, UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT))?)));
+        let (listeners, datagrams) = opened.map_err(|e| Failure::at(format!("listening on port {PORT}"), e))?;
         let mut begin = Vec::new();
         let mut threads = Vec::new();
         let mut spawn = |work: Box<dyn FnOnce(Receiver<Begin>) -> Result<(), Failure> + Send>| {
@@ -190,7 +188,7 @@ impl Hosts {
             }));
         };
         let (shared, specs) = (common.clone(), flows.to_vec());
-        spawn(Box::new(move |begin| receive(&shared, &specs, listener, datagrams, &begin)));
+        spawn(Box::new(move |begin| receive(&shared, &specs, &listeners, datagrams, &begin)));
         let (shared, home) = (common.clone(), near.clone());
         let plans: Vec<Plan> = flows.iter().zip(wanted).map(|(f, w)| Plan::new(f, w, lowat)).collect();
         spawn(Box::new(move |begin| {
@@ -289,19 +287,18 @@ struct Connection {
 fn receive(
     common: &Common,
     flows: &[FlowSpec],
-    listener: TcpListener,
+    listeners: &[OwnedFd],
     datagrams: UdpSocket,
     begin: &Receiver<Begin>,
 ) -> Result<(), Failure> {
     let plain = |e| Failure::at("receiving", e);
-    listener.set_nonblocking(true).map_err(plain)?;
     let Ok(Begin { at: began, realtime, .. }) = begin.recv() else { return Ok(()) };
     let _ = realtime && sys::go_first(HOSTS_PRIORITY).is_ok();
     let mut connections: Vec<Connection> = Vec::new();
     let mut seen: Vec<Seen> = flows.iter().map(|_| Seen::default()).collect();
     while !common.stop.load(Ordering::Relaxed) {
-        let mut files = vec![sys::waiting(&listener, sys::POLLIN), sys::waiting(&datagrams, sys::POLLIN)];
-        files.extend(connections.iter().map(|c| sys::waiting(&c.socket, sys::POLLIN)));
+        let mut files = vec![sys::waiting(&datagrams, sys::POLLIN)];
+        files.extend(connections.iter().map(|c| &c.socket).chain(listeners).map(|s| sys::waiting(s, sys::POLLIN)));
         if !sys::poll(&mut files, Duration::from_millis(50)).map_err(plain)? {
             continue;
         }
@@ -314,24 +311,23 @@ fn receive(
                 common.cells[flow].received.fetch_add(bytes as u64, Ordering::Relaxed);
             }
         }
-        for (connection, file) in connections.iter_mut().zip(&files[2..]) {
+        for (connection, file) in connections.iter_mut().zip(&files[1..]) {
             if file.revents != 0 {
                 drain(connection, common, flows, began);
             }
         }
+        let calling = files[1 + connections.len()..].iter().zip(listeners).filter(|(file, _)| file.revents != 0);
         connections.retain(|c| c.open);
-        while let Ok((stream, SocketAddr::V4(peer))) = listener.accept() {
-            let flow = u32::from(*peer.ip()).wrapping_sub(SENDERS) as usize;
-            if let Some(spec) = flows.get(flow) {
-                let _ = stream.set_nonblocking(true);
-                let window =
-                    Some(spec.receive_window.get()).filter(|&w| w != tcp::Config::of(spec.stack).receive_window.get());
+        for (_, listener) in calling {
+            while let Ok(Some((socket, peer))) = sys::accept(listener) {
+                let flow = u32::from(*peer.ip()).wrapping_sub(SENDERS) as usize;
+                let Some(spec) = flows.get(flow) else { continue };
+                let window = asked::window(spec);
                 if let Some(most) = window {
-                    let set = sys::limit_window(&stream, most);
+                    let set = sys::limit_window(&socket, most);
                     set.map_err(|e| Failure::at(format!("flow {}: receive_window", spec.name), e))?;
                 }
-                let reads_at = Instant::now();
-                connections.push(Connection { socket: stream.into(), flow, window, open: true, reads_at });
+                connections.push(Connection { socket, flow, window, open: true, reads_at: Instant::now() });
             }
         }
         let dozed = Instant::now();

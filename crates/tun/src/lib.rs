@@ -12,6 +12,8 @@ pub mod addresses;
 pub mod frame;
 
 #[cfg(target_os = "linux")]
+pub mod asked;
+#[cfg(target_os = "linux")]
 pub mod check;
 #[cfg(target_os = "linux")]
 pub mod driver;

@@ -3,7 +3,7 @@
 use crate::addresses::SENDERS;
 use crate::hosts::{Begin, Common, HOSTS_PRIORITY, Heard, Wanted, address, receiver};
 use crate::watched::{Stands, Watched};
-use crate::{Failure, sys};
+use crate::{Failure, asked, sys};
 use experiment::{DATAGRAM_HEADER, FlowSpec, Traffic};
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
@@ -72,25 +72,12 @@ impl Plan {
     }
 
     fn open(&self, f: usize) -> Result<OwnedFd, Failure> {
-        let failed = |what: &'static str| move |e| self.failed(what, e);
-        let socket = sys::socket(true).map_err(failed("a socket"))?;
-        let set = |option, value| sys::set(&socket, libc::IPPROTO_TCP, option, value);
-        if let Some(name) = &self.wanted.cc {
-            sys::choose_congestion_control(&socket, name)
-                .map_err(|e| self.failed(&format!("the kernel's congestion control {name}"), e))?;
-        }
-        set(TCP_NOTSENT_LOWAT, self.lowat as i32).map_err(failed("TCP_NOTSENT_LOWAT"))?;
-        let usual = tcp::Config::of(self.spec.stack).mss;
-        if self.spec.mss != usual {
-            // The option counts timestamps' 12 bytes as payload; an experiment does not.
-            set(libc::TCP_MAXSEG, self.spec.mss.get() as i32 + 12).map_err(failed("mss"))?;
-        }
-        if self.spec.pacing {
-            // Any limit but none switches pacing on, at the rate that TCP itself finds right.
-            sys::pace(&socket, u64::MAX - 1).map_err(failed("pacing"))?;
-        }
-        sys::bind(&socket, address(SENDERS, f, SENDING_PORT)).map_err(failed("its address"))?;
-        sys::connect(&socket, receiver(f)).map_err(failed("connecting"))?;
+        let socket = asked::socket(&self.spec, self.wanted.cc.as_deref())?;
+        sys::set(&socket, libc::IPPROTO_TCP, TCP_NOTSENT_LOWAT, self.lowat as i32)
+            .map_err(|e| self.failed("TCP_NOTSENT_LOWAT", e))?;
+        asked::limit_segments(&socket, &self.spec, self.spec.mss.get()).map_err(|e| self.failed("mss", e))?;
+        sys::bind(&socket, address(SENDERS, f, SENDING_PORT)).map_err(|e| self.failed("its address", e))?;
+        sys::connect(&socket, receiver(f)).map_err(|e| self.failed("connecting", e))?;
         Ok(socket)
     }
 

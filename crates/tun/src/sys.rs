@@ -124,14 +124,17 @@ pub fn listen(socket: &OwnedFd) -> Result<()> {
     done(unsafe { libc::listen(socket.as_raw_fd(), i32::MAX) }).map(drop)
 }
 
-/// The next client of a listening socket, if one waits, and the port it comes from.
-pub fn accept(socket: &OwnedFd) -> Result<Option<(OwnedFd, u16)>> {
+/// The next client of a listening socket, if one waits, and where it comes from.
+pub fn accept(socket: &OwnedFd) -> Result<Option<(OwnedFd, SocketAddrV4)>> {
     let mut peer = address(std::net::SocketAddrV4::new(std::net::Ipv4Addr::UNSPECIFIED, 0));
     let mut length = size_of_val(&peer) as libc::socklen_t;
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     let fd = unsafe { libc::accept4(socket.as_raw_fd(), (&raw mut peer).cast(), &raw mut length, flags) };
     match done(fd) {
-        Ok(fd) => Ok(Some((unsafe { OwnedFd::from_raw_fd(fd) }, u16::from_be(peer.sin_port)))),
+        Ok(fd) => {
+            let from = SocketAddrV4::new(u32::from_be(peer.sin_addr.s_addr).into(), u16::from_be(peer.sin_port));
+            Ok(Some((unsafe { OwnedFd::from_raw_fd(fd) }, from)))
+        }
         Err(e) if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::ECONNABORTED)) => Ok(None),
         Err(e) => Err(e),
     }
@@ -202,6 +205,17 @@ pub fn set(socket: &impl AsFd, level: i32, option: i32, value: i32) -> Result<()
     let length = size_of::<i32>() as libc::socklen_t;
     let fd = socket.as_fd().as_raw_fd();
     done(unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), length) }).map(drop)
+}
+
+/// What an option is set to.
+#[cfg(test)]
+pub fn get(socket: &impl AsFd, level: i32, option: i32) -> Result<u64> {
+    let mut value = [0; 8];
+    let mut length = size_of_val(&value) as libc::socklen_t;
+    let fd = socket.as_fd().as_raw_fd();
+    done(unsafe { libc::getsockopt(fd, level, option, (&raw mut value).cast(), &raw mut length) })?;
+    let [a, b, c, d, ..] = value;
+    Ok(if length == 4 { u32::from_ne_bytes([a, b, c, d]).into() } else { u64::from_ne_bytes(value) })
 }
 
 /// Limits the window that a socket offers. Its buffer no longer grows, since the limit would grow with it.

@@ -245,11 +245,11 @@ impl Player {
 
     /// Takes what has come to a server.
     fn accept(&mut self, s: usize, now: Instant, common: &Common) -> Result<(), Failure> {
-        while let Some((socket, port)) =
+        while let Some((socket, peer)) =
             sys::accept(&self.sources[s].1.listener).map_err(|e| Failure::at("accepting a connection", e))?
         {
             // One whose client has given up.
-            let Some(&place) = self.ports.get(&(s, port)) else { continue };
+            let Some(&place) = self.ports.get(&(s, peer.port())) else { continue };
             let (number, open) = &mut self.places[place as usize];
             let Some(open) = open else { continue };
             let window = open.windows.map(|[_, server]| server);

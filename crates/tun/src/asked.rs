@@ -1,0 +1,82 @@
+//! What flows ask of their sockets before anything is sent.
+
+use crate::hosts::{PORT, receiver};
+use crate::{Failure, sys};
+use experiment::{FlowSpec, Traffic};
+use std::io::Result;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::OwnedFd;
+
+/// The window that a flow's ends may offer at most, where another than the stack's was asked for.
+pub fn window(spec: &FlowSpec) -> Option<u64> {
+    let usual = tcp::Config::of(spec.stack).receive_window;
+    Some(spec.receive_window).filter(|&w| w != usual).map(units::Bytes::get)
+}
+
+/// A socket that a flow's connection begins at, or that its servers listen with, which hands on what it has.
+pub fn socket(spec: &FlowSpec, cc: Option<&str>) -> std::result::Result<OwnedFd, Failure> {
+    let failed = |what: &str, e| Failure::at(format!("flow {}: {what}", spec.name), e);
+    let socket = sys::socket(true).map_err(|e| failed("a socket", e))?;
+    if let Some(name) = cc {
+        sys::choose_congestion_control(&socket, name)
+            .map_err(|e| failed(&format!("the kernel's congestion control {name}"), e))?;
+    }
+    if spec.pacing {
+        // Any limit but none switches pacing on, at the rate that TCP itself finds right.
+        sys::pace(&socket, u64::MAX - 1).map_err(|e| failed("pacing", e))?;
+    }
+    Ok(socket)
+}
+
+/// Limits a connection's segments, if they are to be others than usual; what one end announces binds both.
+pub fn limit_segments(socket: &OwnedFd, spec: &FlowSpec, mss: u64) -> Result<()> {
+    if mss == tcp::Config::of(spec.stack).mss.get() {
+        return Ok(());
+    }
+    // The option counts timestamps' 12 bytes as payload; an experiment does not.
+    sys::set(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, mss as i32 + 12)
+}
+
+/// What listens for all flows' receivers, and then for each that has a window of its own: a SYN-ACK offers what the listening
+/// socket would, and what was once offered cannot be taken back.
+pub fn listeners(flows: &[FlowSpec]) -> Result<Vec<OwnedFd>> {
+    let streams = |spec: &FlowSpec| !matches!(spec.traffic, Traffic::Tmix(_) | Traffic::Cbr { .. });
+    let own = flows.iter().enumerate().filter(|(_, spec)| streams(spec));
+    let own = own.filter_map(|(f, spec)| Some((receiver(f), Some(window(spec)?))));
+    let all = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, PORT);
+    std::iter::once((all, None)).chain(own).map(|(at, window)| listen(at, window)).collect()
+}
+
+fn listen(at: SocketAddrV4, window: Option<u64>) -> Result<OwnedFd> {
+    let socket = sys::socket(true)?;
+    if let Some(most) = window {
+        sys::limit_window(&socket, most)?;
+    }
+    // The one for all has the same port, too; who connects gets the one of the address.
+    sys::set(&socket, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
+    sys::bind(&socket, at)?;
+    sys::listen(&socket)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// One over 40 ms, with what else is said of it.
+    pub fn flow(text: &str) -> FlowSpec {
+        let text =
+            format!("format = 1\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"40 ms\"\n[[flow]]\ncc = \"newreno\"\n{text}\n");
+        experiment::parse(&text, "").unwrap().cases().unwrap()[0].scenario.flows[0].clone()
+    }
+
+    #[test]
+    fn whoever_asks_for_it_is_paced() {
+        let paced = |text: &str| {
+            let socket = socket(&flow(text), None).unwrap();
+            sys::get(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE).unwrap()
+        };
+        assert_eq!(paced(""), u64::MAX);
+        assert_eq!(paced("pacing = true"), u64::MAX - 1);
+    }
+}
