@@ -2,6 +2,7 @@
 
 use crate::hosts::{PORT, receiver};
 use crate::{Failure, sys};
+use experiment::tmix::Connection;
 use experiment::{FlowSpec, Traffic};
 use std::io::Result;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -11,6 +12,12 @@ use std::os::fd::OwnedFd;
 pub fn window(spec: &FlowSpec) -> Option<u64> {
     let usual = tcp::Config::of(spec.stack).receive_window;
     Some(spec.receive_window).filter(|&w| w != usual).map(units::Bytes::get)
+}
+
+/// The same of the client and the server of one of a flow's connections, which may have its own.
+pub fn windows(spec: &FlowSpec, connection: &Connection, mss: u32) -> [Option<u64>; 2] {
+    let own = connection.windows.filter(|_| matches!(&spec.traffic, Traffic::Tmix(tmix) if tmix.params.windows));
+    own.map_or([window(spec); 2], |both| both.map(|w| Some(w.max(mss).into())))
 }
 
 /// A socket that a flow's connection begins at, or that its servers listen with, which hands on what it has.
@@ -71,12 +78,32 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn connections_have_the_flows_window_where_they_have_none_of_their_own() {
+        let own = Connection {
+            start: units::Duration::ZERO,
+            concurrent: false,
+            mss: None,
+            windows: None,
+            first: 0,
+            count: 0,
+        };
+        let other = Connection { windows: Some([1000, 9000]), ..own };
+        let both = |text: &str| [own, other].map(|c| windows(&flow(text), &c, 1448));
+        assert_eq!(both("traffic = \"tmix\""), [[None; 2], [Some(1448), Some(9000)]]);
+        let limited = "receive_window = \"16 kB\"\ntraffic = ";
+        assert_eq!(both(&format!("{limited}\"tmix\"")), [[Some(16_000); 2], [Some(1448), Some(9000)]]);
+        assert_eq!(both(&format!("{limited}\"tmix(windows=false)\"")), [[Some(16_000); 2]; 2]);
+    }
+
+    #[test]
     fn whoever_asks_for_it_is_paced() {
         let paced = |text: &str| {
             let socket = socket(&flow(text), None).unwrap();
             sys::get(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE).unwrap()
         };
         assert_eq!(paced(""), u64::MAX);
-        assert_eq!(paced("pacing = true"), u64::MAX - 1);
+        for text in ["pacing = true", "pacing = true\ntraffic = \"tmix\""] {
+            assert_eq!(paced(text), u64::MAX - 1, "{text}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use units::{Duration, Instant};
 pub struct Line {
     socket: Option<OwnedFd>,
     /// What it may offer at most, where the vector says so.
-    window: Option<u32>,
+    window: Option<u64>,
     established: bool,
     received: u64,
     unsent: u64,
@@ -23,12 +23,12 @@ pub struct Line {
 
 impl Line {
     /// A client's that waits for its server.
-    pub fn connecting(socket: OwnedFd, window: Option<u32>) -> Self {
+    pub fn connecting(socket: OwnedFd, window: Option<u64>) -> Self {
         Line { socket: Some(socket), window, ..Line::default() }
     }
 
     /// A server's.
-    pub fn open(socket: OwnedFd, window: Option<u32>) -> Self {
+    pub fn open(socket: OwnedFd, window: Option<u64>) -> Self {
         Line { socket: Some(socket), window, established: true, ..Line::default() }
     }
 
@@ -73,7 +73,7 @@ impl Line {
             }
         }
         if let Some(most) = self.window.filter(|_| self.received > before) {
-            sys::limit_window_again(socket, most.into())?;
+            sys::limit_window_again(socket, most)?;
         }
         self.send(zeros)?;
         Ok(self.received - before)

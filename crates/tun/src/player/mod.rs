@@ -10,7 +10,7 @@ use crate::addresses::{RECEIVERS, SENDERS};
 use crate::hosts::{Begin, Common, HOSTS_PRIORITY, Heard, PORT, Wanted, address};
 use crate::namespace::Namespace;
 use crate::watched::Watched;
-use crate::{Failure, sys};
+use crate::{Failure, asked, sys};
 pub use ends::Line;
 use ends::Sockets;
 use experiment::tmix::{Adu, Replay, Side, Vectors};
@@ -39,7 +39,6 @@ struct Source {
     order: Vec<(Duration, u32, u32)>,
     next: usize,
     begins: Instant,
-    windows: bool,
     whole: bool,
     /// Segments sent again by connections that are gone.
     again: u64,
@@ -52,7 +51,7 @@ struct Open {
     source: usize,
     /// Units: the first, and how many.
     units: (u32, u32),
-    windows: Option<[u32; 2]>,
+    windows: [Option<u64>; 2],
     port: u16,
     talk: Talk,
     lines: [Line; 2],
@@ -83,21 +82,12 @@ impl Player {
         let epoll = sys::Epoll::new().map_err(|e| Failure::at("epoll", e))?;
         for (f, spec) in flows.iter().enumerate() {
             let Traffic::Tmix(tmix) = &spec.traffic else { continue };
-            let cc = wanted[f].cc.clone();
-            let listener = near.within(|| {
-                let socket = sys::socket(true)?;
-                if let Some(name) = &cc {
-                    sys::choose_congestion_control(&socket, name)?;
-                }
-                sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
-                sys::bind(&socket, address(SENDERS, f, PORT))?;
-                sys::listen(&socket)?;
-                Ok(socket)
-            });
-            let listener = listener.map_err(|e| Failure::at(format!("flow {}: listening", spec.name), e))?;
+            let listener = near
+                .within(|| Ok(listener(f, spec, wanted[f].cc.as_deref())))
+                .map_err(|e| Failure::at("entering the senders' namespace", e))??;
             let added = epoll.add(&listener, LISTENER | sources.len() as u64, false);
             added.map_err(|e| Failure::at("epoll", e))?;
-            let (windows, whole) = (tmix.params.windows, tmix.params.whole);
+            let whole = tmix.params.whole;
             let source = Source {
                 spec: spec.clone(),
                 wanted: wanted[f].clone(),
@@ -106,7 +96,6 @@ impl Player {
                 order: Vec::new(),
                 next: 0,
                 begins: Instant::MAX,
-                windows,
                 whole,
                 again: 0,
                 received: 0,
@@ -199,20 +188,13 @@ impl Player {
         let (f, source) = &self.sources[s];
         let (f, failed) = (*f, |e| Failure::at(format!("flow {}: opening a connection", source.spec.name), e));
         let connection = source.vectors.connections[number as usize];
-        let windows = connection.windows.filter(|_| source.windows);
-        let socket = sys::socket(true).map_err(failed)?;
-        let set = |option, value| sys::set(&socket, libc::IPPROTO_TCP, option, value).map_err(failed);
-        if let Some(name) = &source.wanted.cc {
-            sys::choose_congestion_control(&socket, name).map_err(failed)?;
-        }
-        set(libc::TCP_NODELAY, 1)?;
-        if u64::from(mss) != tcp::Config::of(source.spec.stack).mss.get() {
-            // The option counts timestamps' 12 bytes as payload; what a client announces binds both ends.
-            set(libc::TCP_MAXSEG, mss as i32 + 12)?;
-        }
-        let window = windows.map(|[client, _]| client.max(mss));
+        let windows = asked::windows(&source.spec, &connection, mss);
+        let socket = asked::socket(&source.spec, source.wanted.cc.as_deref())?;
+        sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1).map_err(failed)?;
+        asked::limit_segments(&socket, &source.spec, mss.into()).map_err(failed)?;
+        let [window, _] = windows;
         if let Some(most) = window {
-            sys::limit_window(&socket, most.into()).map_err(failed)?;
+            sys::limit_window(&socket, most).map_err(failed)?;
         }
         // The port is chosen in `connect`, when the other end is known: so each server can have as many connections as
         // there are ports.
@@ -252,9 +234,9 @@ impl Player {
             let Some(&place) = self.ports.get(&(s, peer.port())) else { continue };
             let (number, open) = &mut self.places[place as usize];
             let Some(open) = open else { continue };
-            let window = open.windows.map(|[_, server]| server);
+            let [_, window] = open.windows;
             if let Some(most) = window {
-                sys::limit_window(&socket, most.into()).map_err(|e| Failure::at("a receive window", e))?;
+                sys::limit_window(&socket, most).map_err(|e| Failure::at("a receive window", e))?;
             }
             let number = *number;
             let added = self.epoll.add(&socket, token(place, number, Side::Acceptor), true);
@@ -382,6 +364,19 @@ impl Sum {
             self.flying += w.in_flight_bytes;
         }
     }
+}
+
+/// Where a flow's servers are called.
+fn listener(f: usize, spec: &FlowSpec, cc: Option<&str>) -> Result<OwnedFd, Failure> {
+    let failed = |e| Failure::at(format!("flow {}: listening", spec.name), e);
+    let socket = asked::socket(spec, cc)?;
+    sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1).map_err(failed)?;
+    if let Some(most) = asked::window(spec) {
+        sys::limit_window(&socket, most).map_err(failed)?;
+    }
+    sys::bind(&socket, address(SENDERS, f, PORT)).map_err(failed)?;
+    sys::listen(&socket).map_err(failed)?;
+    Ok(socket)
 }
 
 /// What epoll says of a connection's end: place and side above, the connection of that place below.
