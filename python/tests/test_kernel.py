@@ -75,6 +75,28 @@ def test_what_an_experiment_brings_has_a_name_of_its_own_by_its_parameters():
     assert not any(map(lent.is_lent, ("hldg", "cubic", "cdg_own", "hldg_12345678")))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="algorithms are lent to Linux alone")
+@pytest.mark.parametrize("begins", [lent.sweep, lambda: lent._one("hldg", "hldg_00000000", False).__enter__()])
+def test_commands_that_begin_and_end_together_leave_each_other_alone(monkeypatch, tmp_path, begins):
+    monkeypatch.setattr(lent, "LOCKS", tmp_path / "sojourn" / "runs")
+    monkeypatch.setattr(lent, "_away", lambda _: None)
+    monkeypatch.setattr(build, "build", lambda *_: tmp_path)
+    monkeypatch.setattr(kernel, "register", lambda _: None)
+    monkeypatch.setattr(kernel, "ring", lambda _: (1, None))
+    ends = lent._one("hldg", "hldg_11111111", False)
+    ends.__enter__()
+    opens = os.open
+
+    def open_late(*asked):
+        ends.__exit__(None, None, None)
+        monkeypatch.setattr(os, "open", opens)
+        return opens(*asked)
+
+    monkeypatch.setattr(os, "open", open_late)
+    begins()
+    assert not (lent.LOCKS / "hldg_111111110").exists()
+
+
 def test_a_missing_tool_is_named_with_its_package(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SetupError, match="clang is not installed: apt-get install clang libbpf-dev"):

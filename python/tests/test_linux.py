@@ -227,6 +227,19 @@ def test_what_the_machine_refuses_a_run_is_no_loss_of_a_cluster(
     assert str(failed).endswith("case 1, repetition 2: on linux: [Errno 24] Too many open files")
 
 
+def test_what_cannot_be_lent_to_a_run_is_told_as_its_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: object) -> Any:
+        raise PermissionError(13, "Permission denied", "/run/sojourn")
+
+    monkeypatch.setattr(flows.Loans, "of", closed)
+    bed = flows.Testbed()
+    try:
+        future = bed.submit(work, Task(_engine.read("10Mbit/s 20ms 1BDP fifo: hldg"), 0, 0, Record()))
+        assert str(future.exception()).endswith("on linux: [Errno 13] Permission denied: '/run/sojourn'")
+    finally:
+        bed.end()
+
+
 def test_a_run_on_linux_that_is_stopped_has_not_failed(sweep_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def perform(*_: object) -> Any:
         raise _engine.Stopped("stopped")

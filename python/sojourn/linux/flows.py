@@ -217,8 +217,8 @@ class Testbed(ThreadPoolExecutor):
 
     def _perform(self, task: Task) -> Raw:
         case = _engine.check(task.experiment).cases[task.case]
-        ours = self.loans.of(_brought(case), task.record.acks)
         try:
+            ours = self.loans.of(_brought(case), task.record.acks)
             return perform(task, lambda: self._ended, ours)
         except (SojournError, _engine.Stopped):
             raise

@@ -105,13 +105,6 @@ def unload(name: str, wait: float = 3) -> list[str]:
     return [f"{left} maps of {name} stay until the last socket that uses it is closed and the kernel lets go"]
 
 
-def tidy(folder: Path) -> None:
-    """Removes a folder of ours in /run, and the one above, if they are empty."""
-    for each in (folder, folder.parent):
-        with suppress(OSError):
-            each.rmdir()
-
-
 def register(target: Path) -> None:
     """Gives the kernel an object."""
     _bpftool("struct_ops", "register", str(target))
@@ -214,7 +207,8 @@ def _forget(name: str) -> None:
         state = _remembered(path.stem)
         if state.get("default") == name:
             path.write_text(json.dumps(state | {"default": before}), "utf-8")
-    tidy(REMEMBERED)
+    with suppress(OSError):  # others are remembered
+        REMEMBERED.rmdir()
 
 
 def _fallback(name: str) -> str:

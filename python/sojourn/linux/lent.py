@@ -76,7 +76,6 @@ def sweep() -> list[str]:
                 _away(path.name)
                 path.unlink(missing_ok=True)
                 names.append(path.name)
-    kernel.tidy(LOCKS)
     return names
 
 
@@ -87,7 +86,7 @@ def _stem(spec: str, record: bool) -> str:
 
 @contextmanager
 def _one(spec: str, stem: str, record: bool) -> Iterator[Lent]:
-    LOCKS.mkdir(parents=True, exist_ok=True)
+    LOCKS.mkdir(parents=True, exist_ok=True)  # for good: another command may be about to open a file in it
     for place in PLACES:
         path = LOCKS / f"{stem}{place}"
         with _locked(path) as mine:
@@ -100,7 +99,6 @@ def _one(spec: str, stem: str, record: bool) -> Iterator[Lent]:
             finally:
                 _away(path.name)
                 path.unlink(missing_ok=True)
-                kernel.tidy(LOCKS)
             return
     raise SetupError(f"{spec}: {len(PLACES)} runs have it in the kernel already")
 
@@ -118,10 +116,10 @@ def _locked(path: Path) -> Iterator[bool]:
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         mine = False
-        with suppress(BlockingIOError):
+        # Another process may have removed the file between our opening and locking it.
+        with suppress(BlockingIOError, FileNotFoundError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Another process may have removed the file between our opening and locking it.
-            mine = path.exists() and path.stat().st_ino == os.fstat(fd).st_ino
+            mine = path.stat().st_ino == os.fstat(fd).st_ino
         yield mine
     finally:
         os.close(fd)
