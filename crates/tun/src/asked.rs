@@ -28,6 +28,10 @@ pub fn socket(spec: &FlowSpec, cc: Option<&str>) -> std::result::Result<OwnedFd,
         sys::choose_congestion_control(&socket, name)
             .map_err(|e| failed(&format!("the kernel's congestion control {name}"), e))?;
     }
+    if matches!(spec.traffic, Traffic::Web { .. } | Traffic::Dash { .. } | Traffic::Tmix(_)) {
+        // The end of a piece would wait for what is under way to be acknowledged (Nagle), and the next piece for it.
+        sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1).map_err(|e| failed("TCP_NODELAY", e))?;
+    }
     if spec.pacing {
         // Any limit but none switches pacing on, at the rate that TCP itself finds right.
         sys::pace(&socket, u64::MAX - 1).map_err(|e| failed("pacing", e))?;
@@ -93,6 +97,18 @@ pub(crate) mod tests {
         let limited = "receive_window = \"16 kB\"\ntraffic = ";
         assert_eq!(both(&format!("{limited}\"tmix\"")), [[Some(16_000); 2], [Some(1448), Some(9000)]]);
         assert_eq!(both(&format!("{limited}\"tmix(windows=false)\"")), [[Some(16_000); 2]; 2]);
+    }
+
+    #[test]
+    fn what_comes_in_pieces_does_not_wait_for_the_acknowledgement_of_the_last() {
+        let waits = |text: &str| {
+            let socket = socket(&flow(text), None).unwrap();
+            sys::get(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY).unwrap() == 0
+        };
+        assert!(waits(""));
+        for traffic in ["web", "dash", "tmix"] {
+            assert!(!waits(&format!("traffic = \"{traffic}\"")), "{traffic}");
+        }
     }
 
     #[test]

@@ -190,7 +190,6 @@ impl Player {
         let connection = source.vectors.connections[number as usize];
         let windows = asked::windows(&source.spec, &connection, mss);
         let socket = asked::socket(&source.spec, source.wanted.cc.as_deref())?;
-        sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1).map_err(failed)?;
         asked::limit_segments(&socket, &source.spec, mss.into()).map_err(failed)?;
         let [window, _] = windows;
         if let Some(most) = window {
@@ -370,7 +369,6 @@ impl Sum {
 fn listener(f: usize, spec: &FlowSpec, cc: Option<&str>) -> Result<OwnedFd, Failure> {
     let failed = |e| Failure::at(format!("flow {}: listening", spec.name), e);
     let socket = asked::socket(spec, cc)?;
-    sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1).map_err(failed)?;
     if let Some(most) = asked::window(spec) {
         sys::limit_window(&socket, most).map_err(failed)?;
     }
