@@ -101,7 +101,7 @@ pub struct Cell {
 
 impl Cell {
     /// Of a flow that is run like this, before it begins.
-    fn new(wanted: &Wanted) -> Self {
+    pub(crate) fn new(wanted: &Wanted) -> Self {
         let told = Told { tells: wanted.tells, ..Told::default() };
         Cell { news: Mutex::new(News { told, ..News::default() }), ..Cell::default() }
     }

@@ -37,6 +37,7 @@ pub struct Plan {
 struct Pages {
     /// Under way; zero if none is.
     bytes: u64,
+    /// The first as the flow begins: its opening takes part of the time.
     asked: Instant,
     due: Instant,
     /// In all.
@@ -143,6 +144,7 @@ impl Plan {
         &mut self,
         common: &Common,
         f: usize,
+        start: Instant,
         now: Instant,
         zeros: &[u8],
         rng: &mut Rng,
@@ -173,7 +175,8 @@ impl Plan {
             Traffic::Dash { chunk, .. } => chunk.get(),
             _ => 0,
         };
-        (pages.asked, pages.written) = (now, pages.written + pages.bytes);
+        pages.asked = if pages.written == 0 { start } else { now };
+        pages.written += pages.bytes;
         // In this order: the receiver takes the time when it finds a goal, and nothing of this page is under way yet.
         cell.done_at.store(0, Ordering::Release);
         cell.goal.store(pages.written, Ordering::Release);
@@ -247,7 +250,7 @@ pub fn send(common: &Common, mut plans: Vec<Plan>, seed: u64, begin: &Receiver<B
             if let Some(at) = plan.datagrams(now, &mut dice[f]) {
                 next = next.min(at);
             }
-            next = next.min(plan.page(common, f, now, &zeros, &mut dice[f])?);
+            next = next.min(plan.page(common, f, starts[f], now, &zeros, &mut dice[f])?);
         }
         if now >= sample_at {
             for (f, plan) in plans.iter_mut().enumerate() {
@@ -297,4 +300,37 @@ pub fn send(common: &Common, mut plans: Vec<Plan>, seed: u64, begin: &Receiver<B
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::asked::tests::flow;
+    use crate::hosts::Cell;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn the_first_chunk_has_taken_the_opening_too_and_the_next_has_not() {
+        let spec = flow("traffic = \"dash(cycle=2s)\"");
+        let wanted = Wanted { cc: None, delay_based: false, paced: false, own_window: false, tells: false };
+        let common = Common { stop: false.into(), cells: vec![Cell::new(&wanted)], late: Default::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let open = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        open.set_nonblocking(true).unwrap();
+        let mut plan = Plan { state: State::Open(open.into()), ..Plan::new(&spec, &wanted, 1 << 16) };
+        let (at, mut rng) = (|ms| Instant::ZERO + Duration::from_millis(ms), Rng::new(1, 0, streams::TRAFFIC));
+        let mut page = |ms| plan.page(&common, 0, at(1000), at(ms), &[0; 1000], &mut rng).unwrap();
+        page(1040);
+        for (done, looks) in [(1100, 1101), (3060, 3061)] {
+            common.cells[0].done_at.store(at(done).as_nanos(), Ordering::Release);
+            assert_eq!(page(looks), at(if done == 1100 { 3000 } else { 5000 }));
+            page(3000);
+        }
+        let took = |heard: &Heard| match heard {
+            Heard::Transfer { took, .. } => took.as_millis_f64(),
+            other => panic!("{other:?}"),
+        };
+        let news = common.cells[0].news.lock().unwrap();
+        assert_eq!(news.heard.iter().map(took).collect::<Vec<_>>(), [100.0, 60.0]);
+    }
 }
