@@ -264,6 +264,14 @@ def test_a_route_says_what_the_kernel_would_not_do_anyway() -> None:
     assert list(flows._routes(asks, senders)) == [f"{said[0]} initcwnd 4", f"{said[1]} features ecn"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="what a connection asks, only Linux is asked")
+def test_bursts_are_those_of_tcp_whoever_is_named_first() -> None:
+    experiment = _engine.read("10Mbit/s 20ms 1BDP fifo: voip, cubic", [("flow.cubic.offload", "16")])
+    assert not _engine.linux_refuses(experiment, 0)
+    assert flows._burst(_engine.linux_asks(experiment, 0)) == 16
+    assert flows._burst(_engine.linux_asks(_engine.read("10Mbit/s 20ms 1BDP fifo: voip"), 0)) == 1
+
+
 def test_a_glance_fits_the_terminal() -> None:
     link = {"name": "down", "rate_mbps": 9.5, "queue_ms": 12.34, "dropped": 3, "marked": 0, "packets": 9}
     glance = {"time_s": 1.5, "links": [link], "late_p99_us": 88.0}

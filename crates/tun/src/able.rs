@@ -41,6 +41,7 @@ pub fn able(scenario: &Scenario) -> Result<(), String> {
     if scenario.flows.len() > MOST {
         return Err(format!("{} flows: on linux there are at most {MOST}", scenario.flows.len()));
     }
+    let first = scenario.flows.iter().find(|f| !matches!(f.traffic, Traffic::Cbr { .. })).map(burst);
     for flow in &scenario.flows {
         let name = &flow.name;
         if flow.stack != Stack::Linux {
@@ -57,7 +58,7 @@ pub fn able(scenario: &Scenario) -> Result<(), String> {
         if flow.pacing_quantum != 1 {
             return refuse(format!("flow {name}: pacing_quantum = {}", flow.pacing_quantum));
         }
-        if burst(flow) != burst(&scenario.flows[0]) {
+        if !matches!(flow.traffic, Traffic::Cbr { .. }) && Some(burst(flow)) != first {
             return refuse(format!("flow {name}: an offload of its own"));
         }
         match flow.traffic {
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     fn scenario(flow: &str) -> Scenario {
-        let cc = if flow.contains("cbr") || flow.contains("voip") { "" } else { "cc = \"cubic\"\n" };
+        let cc = if ["cbr", "voip", "game"].iter().any(|t| flow.contains(t)) { "" } else { "cc = \"cubic\"\n" };
         let text =
             format!("format = 1\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"40 ms\"\n[[flow]]\nname = \"a\"\n{cc}{flow}\n");
         experiment::parse(&text, "").unwrap().cases().unwrap()[0].scenario.clone()
@@ -186,6 +187,21 @@ mod tests {
         };
         assert_eq!((case(76), case(9000)), (Ok(()), Ok(())));
         assert!(case(75).unwrap_err().starts_with("flow a: a connection of its file has m 75: on linux it is from 76"));
+    }
+
+    #[test]
+    fn flows_that_hand_over_bursts_have_one_length_of_them_and_datagrams_have_none() {
+        let game = scenario("traffic = \"game\"").flows[0].clone();
+        let bulk = scenario("offload = 16").flows[0].clone();
+        let able = |flows: [&FlowSpec; 3]| {
+            let mut case = scenario("");
+            case.flows = flows.map(Clone::clone).to_vec();
+            able(&case)
+        };
+        assert_eq!((able([&game, &bulk, &bulk]), able([&bulk, &game, &bulk])), (Ok(()), Ok(())));
+        let other = FlowSpec { offload: Offload::Burst(8), name: "b".into(), ..bulk.clone() };
+        let error = able([&game, &bulk, &other]).unwrap_err();
+        assert!(error.starts_with("flow b: an offload of its own cannot"), "{error}");
     }
 
     #[test]

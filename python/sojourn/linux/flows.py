@@ -134,7 +134,7 @@ def perform(
             paced = ask.paced or name == "bbr"
             flows.append(KernelFlow(name, name in DELAY_BASED, paced, own_window=name in OWN_WINDOW))
     near, far = End(), End()
-    burst = asks[0].burst
+    burst = _burst(asks)
     senders, receivers = _engine.networks()
     to_senders, to_receivers = _engine.addresses(len(asks))
     near.up(
@@ -187,6 +187,11 @@ def _many_files() -> None:
     with suppress(OSError, ValueError):  # root may have more, unless it is root in a container
         more = int(Path("/proc/sys/fs/nr_open").read_text())
         resource.setrlimit(resource.RLIMIT_NOFILE, (more, more))
+
+
+def _burst(asks: list[_engine.Asks]) -> int:
+    """The longest burst of segments, which all flows of TCP have in common."""
+    return next((ask.burst for ask in asks if not ask.datagrams), 1)
 
 
 def _routes(asks: list[_engine.Asks], hosts: list[str]) -> Iterator[str]:
