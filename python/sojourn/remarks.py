@@ -28,6 +28,7 @@ def remarks(result: Result) -> tuple[str, ...]:
     return (
         *_unmeasured(empty, len(cases)),
         *unmarked(cases),
+        *_refused_ecn(cases),
         *_undelayed(cases),
         *_unfinished(result.outcomes),
         *of_kernel(on_linux),
@@ -62,7 +63,7 @@ def unmarked(cases: Sequence[Case]) -> Iterator[str]:
         for flow in {str(flow["group"]): flow for flow in case.flows}.values():
             name = str(flow["cc"]).partition("(")[0]
             if name not in by_marks:
-                if flow.get("ecn") and (queues := _mute(case, flow)):
+                if flow.get("ecn") and name not in _without_ecn() and (queues := _mute(case, flow)):
                     in_vain.setdefault((str(flow["group"]), name), []).append(queues)
                 continue
             # Results of earlier versions do not say it of every flow.
@@ -77,6 +78,25 @@ def unmarked(cases: Sequence[Case]) -> Iterator[str]:
             f"{_who(group, name)} negotiates ECN and gets no marks{_some(len(mutes), len(cases))}: no queue on its way "
             f"marks ({quiet}). Cure: a queue that marks, such as codel(ecn=true) or dualpi2"
         )
+
+
+def _refused_ecn(cases: Sequence[Case]) -> Iterator[str]:
+    """Groups of flows that ask for ECN beside a congestion control that takes none."""
+    found: dict[tuple[str, str], set[int]] = {}
+    for case in cases:
+        for flow in case.flows:
+            name = str(flow["cc"]).partition("(")[0]
+            if flow.get("ecn") and name in _without_ecn():
+                found.setdefault((str(flow["group"]), name), set()).add(case.index)
+    for (group, name), some in found.items():
+        yield (
+            f"{_who(group, name)} negotiates no ECN{_some(len(some), len(cases))}, though it is asked to: {name} takes "
+            "none. Cure: leave ecn out, or another congestion control"
+        )
+
+
+def _without_ecn() -> frozenset[str]:
+    return frozenset(str(entry["name"]) for entry in table("algorithms") if not entry["takes_ecn"])
 
 
 def of_family(family: str) -> frozenset[str]:

@@ -33,6 +33,12 @@ def test_who_answers_marks_and_cannot_get_any_is_told(line: str, changes: dict[s
     assert why.partition(" (")[0] in html(result)
 
 
+def test_who_asks_for_ecn_that_its_control_does_not_take_is_told() -> None:
+    result = sj.run("5Mbit/s 20ms 1BDP fifo: bbr ecn, 2 cubic", set=SHORT)
+    (said,) = remarks(result)
+    assert said.startswith("bbr negotiates no ECN, though it is asked to: bbr takes none. Cure: ")
+
+
 @pytest.mark.parametrize(
     ("queue", "flow"),
     [("codel(ecn=true)", "dctcp"), ("dualpi2", "prague"), ("codel(ce_threshold=1ms, reference=linux)", "l2dct")],

@@ -121,6 +121,7 @@ pub fn algorithms() -> String {
             json!({
                 "name": a.name, "title": a.title, "paper": a.paper, "family": a.family.name(), "signal": a.signal,
                 "evidence": a.evidence.text(), "departures": a.departures, "floor_packets": a.floor,
+                "takes_ecn": a.ecn != cc::Ecn::Off,
                 "fields": fields((e.fields)()), "variables": sim::shown::by_control(e),
                 "slow_start": match a.start {
                     cc::StartRule::Any => "any".to_string(),

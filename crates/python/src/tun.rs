@@ -274,7 +274,7 @@ pub fn linux_refuses(experiment: Source, case: usize, carried: bool) -> PyResult
 pub struct Asks {
     /// It sends datagrams.
     datagrams: bool,
-    /// ECN.
+    /// ECN, which its congestion control takes.
     ecn: bool,
     /// In segments, if it is another than the kernel's.
     initial_window: Option<u32>,
@@ -290,7 +290,7 @@ pub fn linux_asks(experiment: Source, case: usize) -> PyResult<Vec<Asks>> {
     let usual = tcp::Config::of(tcp::Stack::Linux).initial_window;
     let asks = |f: &::experiment::FlowSpec| Asks {
         datagrams: matches!(f.traffic, ::experiment::Traffic::Cbr { .. }),
-        ecn: f.ecn,
+        ecn: f.ecn && !cc::find(&f.cc.name).is_ok_and(|entry| entry.about.ecn == cc::Ecn::Off),
         initial_window: (f.initial_window != usual).then_some(f.initial_window),
         burst: ::tun::able::burst(f),
         paced: f.pacing,
