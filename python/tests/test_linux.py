@@ -256,12 +256,32 @@ def test_a_run_on_linux_that_is_stopped_has_not_failed(sweep_file: Path, monkeyp
 @pytest.mark.skipif(sys.platform != "linux", reason="what a connection asks, only Linux is asked")
 def test_a_route_says_what_the_kernel_would_not_do_anyway() -> None:
     asked = [("flow.newreno.initial_window", "4"), ("flow.cubic.ecn", "true")]
-    experiment = _engine.read("10Mbit/s 20ms 1BDP fifo: newreno, cubic, vegas", asked)
+    asked += [("flow.bbr.ecn", "true"), ("flow.dctcp.ecn", "true")]
+    experiment = _engine.read("10Mbit/s 20ms 1BDP fifo: newreno, cubic, vegas, bbr, dctcp", asked)
     asks = _engine.linux_asks(experiment, 0)
-    senders, receivers = _engine.addresses(3)
-    assert (senders, receivers[2]) == (["10.202.0.1", "10.202.0.2", "10.202.0.3"], "10.203.0.3")
+    senders, receivers = _engine.addresses(5)
+    assert (senders, receivers[2]) == ([f"10.202.0.{i}" for i in range(1, 6)], "10.203.0.3")
     said = [f"route add {host}/32 dev {net.DEVICE}" for host in senders]
-    assert list(flows._routes(asks, senders)) == [f"{said[0]} initcwnd 4", f"{said[1]} features ecn"]
+    # BBR takes no ECN in the simulator either. A listener takes DCTCP's SYN (ECT) by its route's control alone.
+    assert list(flows._routes(asks, ["reno", "cubic", "vegas", "bbr", "dctcp"], senders)) == [
+        f"{said[0]} initcwnd 4",
+        f"{said[1]} features ecn",
+        f"{said[4]} features ecn congctl dctcp",
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a connection asks, only Linux is asked")
+def test_a_control_whose_packets_are_marked_anyway_must_negotiate_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flows, "available", lambda: ["reno", "dctcp"])
+    line = "10Mbit/s 20ms 1BDP codel(ecn=true): newreno, dctcp(reference=linux)"
+
+    def check(*changes: tuple[str, str]) -> None:
+        experiment = _engine.read(line, list(changes))
+        flows.check(experiment, _engine.check(experiment))
+
+    check(("flow.dctcp.ecn", "true"))
+    with pytest.raises(SpecError, match=r"flow dctcp: .* Cure: --set flow\.dctcp\.ecn=true$"):
+        check()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a connection asks, only Linux is asked")

@@ -36,6 +36,9 @@ AS_IN_LINUX: dict[str, tuple[str, dict[str, str]]] = {
 }
 #: Windows that are cut for delay through the kernel's CWR state.
 DELAY_BASED = ("cdg", "vegas", "nv")
+#: Those whose packets, the SYN too, are ECT whatever a connection negotiates (`TCP_CONG_NEEDS_ECN`). A listener takes
+#: ECN from such a SYN only if its own control, or its route's, is one of them (`tcp_ecn_create_request`).
+NEEDS_ECN = ("dctcp",)
 #: Windows that follow a model of the path: recovery does not cut them.
 OWN_WINDOW = ("bbr",)
 
@@ -107,8 +110,18 @@ def check(experiment: Experiment, plan: Plan) -> None:
     for case in plan.cases:
         if refused := _engine.linux_refuses(experiment, case.index):
             raise SpecError(f"{experiment.file}: {refused}")
-        for flow in case.flows:
+        for flow, ask in zip(case.flows, _engine.linux_asks(experiment, case.index), strict=True):
             possible(str(flow["cc"]))
+            _negotiates(flow, ask)
+
+
+def _negotiates(flow: Mapping[str, Any], ask: _engine.Asks) -> None:
+    name = str(flow["cc"]).partition("(")[0]
+    if name in NEEDS_ECN and not ask.ecn:
+        raise SpecError(
+            f"flow {flow['group']}: without ecn the kernel's {name} sends packets that queues mark, and nobody echoes "
+            f"the marks. Cure: --set flow.{flow['group']}.ecn=true"
+        )
 
 
 def perform(
@@ -133,6 +146,7 @@ def perform(
             name = kernel_name(cc)
             paced = ask.paced or name == "bbr"
             flows.append(KernelFlow(name, name in DELAY_BASED, paced, own_window=name in OWN_WINDOW))
+    controls = [flow.cc for flow in flows]
     near, far = End(), End()
     burst = _burst(asks)
     senders, receivers = _engine.networks()
@@ -141,12 +155,12 @@ def perform(
         f"link set {DEVICE} gso_max_segs {burst}",
         f"route add local {senders} dev lo",
         f"route add {receivers} dev {DEVICE}",
-        *_routes(asks, to_receivers),
+        *_routes(asks, controls, to_receivers),
     )
     far.up(
         f"route add local {receivers} dev lo",
         f"route add {senders} dev {DEVICE}",
-        *_routes(asks, to_senders),
+        *_routes(asks, controls, to_senders),
     )
     for end in (near, far):
         end.space.sysctl("ipv4/conf/all/rp_filter", "0")
@@ -194,13 +208,14 @@ def _burst(asks: list[_engine.Asks]) -> int:
     return next((ask.burst for ask in asks if not ask.datagrams), 1)
 
 
-def _routes(asks: list[_engine.Asks], hosts: list[str]) -> Iterator[str]:
+def _routes(asks: list[_engine.Asks], controls: list[str | None], hosts: list[str]) -> Iterator[str]:
     """What a flow asks of its connection that only a route to its other host can say."""
-    for host, ask in zip(hosts, asks, strict=True):
+    for host, ask, control in zip(hosts, asks, controls, strict=True):
         if ask.datagrams:
             continue
         said = [f"initcwnd {ask.initial_window}"] if ask.initial_window is not None else []
         said += ["features ecn"] if ask.ecn else []
+        said += [f"congctl {control}"] if control in NEEDS_ECN else []
         if said:
             yield f"route add {host}/32 dev {DEVICE} {' '.join(said)}"
 
