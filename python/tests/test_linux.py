@@ -292,6 +292,13 @@ def test_bursts_are_those_of_tcp_whoever_is_named_first() -> None:
     assert flows._burst(_engine.linux_asks(_engine.read("10Mbit/s 20ms 1BDP fifo: voip"), 0)) == 1
 
 
+@pytest.mark.parametrize(
+    ("mbps", "waits"), [(0.1, 4_344), (1, 6_250), (2, 12_500), (10, 16_384), (100, 62_500), (1000, 625_000)]
+)
+def test_what_a_stop_comes_too_late_for_is_little_on_any_link(mbps: float, waits: int) -> None:
+    assert flows._unsent([{"rate_mbps": mbps}, {"rate_mbps": None}]) == waits
+
+
 def test_a_glance_fits_the_terminal() -> None:
     link = {"name": "down", "rate_mbps": 9.5, "queue_ms": 12.34, "dropped": 3, "marked": 0, "packets": 9}
     glance = {"time_s": 1.5, "links": [link], "late_p99_us": 88.0}

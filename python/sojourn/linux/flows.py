@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -172,10 +172,7 @@ def perform(
         # congestion control in the kernel, for minutes.
         end.space.sysctl("ipv4/tcp_orphan_retries", "1")
     _many_files()
-    slowest = min((link["rate_mbps"] for link in case.links if link["rate_mbps"]), default=1000)
-    # Five milliseconds' worth waits in a socket: enough for a sender that is woken late, little to throw away.
-    lowat = int(min(max(slowest * 1e6 / 8 * 0.005, 16_384), 1 << 20))
-    hosts = KernelHosts((near.space, far.space), tuple(flows), lowat, tuple(rings.values()))
+    hosts = KernelHosts((near.space, far.space), tuple(flows), _unsent(case.links), tuple(rings.values()))
     kept = Kept(task.record, arrivals=task.record.diftr)
     run = _engine.emulator(e, task.case, task.repetition, (near.device, far.device), kept, hosts=hosts)
     import time
@@ -201,6 +198,14 @@ def _many_files() -> None:
     with suppress(OSError, ValueError):  # root may have more, unless it is root in a container
         more = int(Path("/proc/sys/fs/nr_open").read_text())
         resource.setrlimit(resource.RLIMIT_NOFILE, (more, more))
+
+
+def _unsent(links: Sequence[Mapping[str, Any]]) -> int:
+    """How many bytes may wait in a socket: enough for a sender that is woken late, little for one that is to stop."""
+    slowest = min((link["rate_mbps"] for link in links if link["rate_mbps"]), default=1000) * 1e6 / 8
+    # Five milliseconds' worth; on slow links as much as hosts usually have, but no more than 50 ms, or three segments.
+    least = max(min(slowest * 0.05, 16_384), 3 * 1448)
+    return int(min(max(slowest * 0.005, least), 1 << 20))
 
 
 def _burst(asks: list[_engine.Asks]) -> int:
