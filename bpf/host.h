@@ -31,7 +31,7 @@ const volatile struct LAW_CALLED(_params) params = { PARAMS };
 
 #define US 1000ULL
 #define UNSET 0x7fffffff /* TCP_INFINITE_SSTHRESH */
-#define RESTART_WINDOW 10 /* RFC 6928 */
+#define INITIAL_WINDOW 10 /* RFC 6928 */
 
 struct host {
 	struct law_flow flow;
@@ -42,6 +42,7 @@ struct host {
 	u32 delivered_ce; /* by the last ACK */
 	u32 round_end;
 	u32 snd_cwnd, snd_ssthresh; /* as last written */
+	u32 initial; /* window */
 	u32 prr_delivered, prr_out, prior_cwnd; /* prr_out: the kernel's when the law was asked, which a CWR before may have raised */
 	u32 own, undone;
 	u32 aside; /* the kernel's CWR is no episode of the law's */

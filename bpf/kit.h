@@ -54,6 +54,8 @@ void BPF_PROG(host_init, struct sock *sk)
 	host_sees_windows(h, tp);
 	host_measures(h, tp);
 	h->bytes_acked = tp->bytes_acked;
+	/* More than the SYN has been acknowledged where the algorithm is changed later: that window is no initial one. */
+	h->initial = tp->bytes_acked > 1 ? INITIAL_WINDOW : tp->snd_cwnd;
 	h->delivered_ce = tp->delivered_ce;
 	round_begins(h, tp);
 	LAW_CALLED(_init)(&h->law, &h->flow, &params);
@@ -246,13 +248,31 @@ void BPF_PROG(host_set_state, struct sock *sk, u8 new)
 	host_writes(h, tp);
 }
 
+/* Half for every RTO of silence, down to the initial window, as tcp_cwnd_restart does; a reduction has its threshold. */
+static void host_restarts(struct host *h, u64 idle, u64 rto)
+{
+	struct law_flow *f = &h->flow;
+	u64 before = f->cwnd, ssthresh = f->ssthresh, cwnd = before, least = law_min(h->initial * f->mss, before);
+	u64 left = law_min(idle / rto, 32);
+
+	for (; left && cwnd > least; left--)
+		cwnd /= 2;
+	if (f->phase != LAW_REDUCED)
+		host_set_ssthresh(h, law_max(ssthresh, before / 4 * 3));
+	if (law_max(cwnd, least) == before)
+		return;
+	host_set_cwnd(h, law_max(cwnd, least));
+	law_why(f, idle, 0, 0, 0, 0, 0, 0, 0);
+	law_because(f, LAW_IDLE_RESTART, before, ssthresh);
+}
+
 /* Sending again after more than an RTO of silence: RFC 5681, section 4.1. */
 SEC("struct_ops/cwnd_event")
 void BPF_PROG(host_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct host *h = host_of(sk);
-	u64 last, rto, before;
+	u64 last, rto;
 	struct law_flow *f;
 
 	if (event != CA_EVENT_TX_START || !h)
@@ -260,16 +280,11 @@ void BPF_PROG(host_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	f = &h->flow;
 	last = f->now;
 	rto = (u64)((tp->srtt_us >> 3) + tp->rttvar_us) * US;
-	if (!f->rtt || tp->tcp_mstamp * US < last + rto)
+	if (!f->rtt || !rto || tp->tcp_mstamp * US < last + rto)
 		return;
 	host_sees_windows(h, tp);
 	host_measures(h, tp);
-	before = f->cwnd;
-	if (before > RESTART_WINDOW * f->mss) {
-		host_set_cwnd(h, RESTART_WINDOW * f->mss);
-		law_why(f, f->now - last, 0, 0, 0, 0, 0, 0, 0);
-		law_because(f, LAW_IDLE_RESTART, before, f->ssthresh);
-	}
+	host_restarts(h, f->now - last, rto);
 	tape_before(h, LAW_CALL_NOTICE, LAW_RESTART);
 	LAW_CALLED(_notice)(&h->law, f, LAW_RESTART, &params);
 	tape_after(h, 0);

@@ -136,3 +136,18 @@ fn a_timeout_is_asked_about_unless_what_was_out_as_the_episode_began_still_is() 
         assert_eq!(asked, times, "{before} {high} {retransmits}");
     }
 }
+
+#[test]
+fn a_rest_halves_the_window_for_every_timeout_of_it_down_to_the_initial_one() {
+    // The socket begins with 100 segments and has an RTO of 100 ms. (rest in ms, windows)
+    for (rest, windows) in
+        [(99, [800, 50]), (150, [400, 600]), (250, [200, 600]), (350, [100, 600]), (9000, [100, 600])]
+    {
+        let lines = ["ack 1", "set snd_cwnd 800", "ack 1", &format!("rest {}", rest * 1000)];
+        let told = said("hd", &lines);
+        assert!(told.last().unwrap().starts_with(&format!("{} {} ", windows[0], windows[1])), "{rest}: {told:?}");
+    }
+    // A connection that is given the algorithm in its middle has a window that is no initial one.
+    let told = said("hd", &["ack 1", "set snd_cwnd 800", "join 0", "ack 1", "rest 9000000"]);
+    assert!(told.last().unwrap().starts_with("10 600 "), "{told:?}");
+}

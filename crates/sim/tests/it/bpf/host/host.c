@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * bpf/kit.h without a kernel: a socket whose fields and whose kernel's calls come a line at a time. "set FIELD NUMBER" sets
- * a field of the socket, or the RTT that ACKs bring, "state NUMBER" enters a state of congestion, "ack NUMBER" acknowledges so many segments. For every
- * line there is one with cwnd and ssthresh in segments and the pacing rate, before it one for each call of the law:
+ * a field of the socket, or the RTT that ACKs bring, "state NUMBER" enters a state of congestion, "ack NUMBER" acknowledges so many segments,
+ * "rest NUMBER" sends again after so many microseconds, "join 0" is given the algorithm anew. For every line there is one with cwnd and ssthresh in segments and the pacing rate, before it one for each call of the law:
  * which, of what kind, in which phase.
  */
 #include <stdio.h>
@@ -62,7 +62,12 @@ int main(void)
 		}
 		if (scanf("%lu", &number) != 1)
 			return 1;
-		if (!strcmp(word, "state")) {
+		if (!strcmp(word, "rest")) {
+			tp.tcp_mstamp += number;
+			host_cwnd_event(sk, CA_EVENT_TX_START);
+		} else if (!strcmp(word, "join")) {
+			host_init(sk);
+		} else if (!strcmp(word, "state")) {
 			host_set_state(sk, number);
 			tp.inet_conn.icsk_ca_state = number;
 		} else {
