@@ -33,6 +33,7 @@ def remarks(result: Result) -> tuple[str, ...]:
         *_unfinished(result.outcomes),
         *of_kernel(on_linux),
         *_unheard(on_linux),
+        *_of_kernels(result.outcomes),
     )
 
 
@@ -184,6 +185,14 @@ def _unheard(cases: Sequence[Case]) -> Iterator[str]:
             f"flow {name} did not keep to its writes{_some(len(some), len(cases))}: on linux it writes what its socket "
             "has room for, some 11 kB. Cure: leave them out, unless they make the simulator do the same"
         )
+
+
+def _of_kernels(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Kernels, where there are several: a folder keeps its runs, and those of two are no repetitions of one thing."""
+    ran = Counter(str(kernel) for outcome in outcomes if (kernel := outcome.summary.get("kernel")))
+    if len(ran) > 1:
+        each = ", ".join(f"{kernel} ({counted(n, 'run')})" for kernel, n in ran.items())
+        yield f"runs of {len(ran)} kernels are side by side here: {each}. Cure: --fresh, or a folder for each with -o"
 
 
 #: A smaller part of the transfers moves no mean: a page that is under way as the run ends is nothing to mind.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,20 @@ def test_of_a_sweep_the_cases_are_counted(tmp_path: Path) -> None:
     )
     assert not remarks(sj.run(path, set={"path.queue": "pie(ecn=true)"}))
     assert not remarks(sj.run(path, set={"path.queue": "codel", "flow.a.ecn": "false", "flow.a.cc": "cubic"}))
+
+
+def test_runs_of_several_kernels_are_told() -> None:
+    ran = sj.run("5Mbit/s 20ms 1BDP fifo: newreno", set=SHORT, repeat=3)
+
+    def on(*kernels: str) -> list[str]:
+        own = [{"on": "linux", "kernel": kernel} for kernel in kernels]
+        raw = [json.dumps(json.loads(one.raw) | more) for one, more in zip(ran, own, strict=True)]
+        runs = tuple(replace(one, raw=text) for one, text in zip(ran, raw, strict=True))
+        return [line for line in remarks(replace(ran, outcomes=runs)) if "kernels" in line]
+
+    assert on("6.18.5", "6.18.5", "6.18.5") == []
+    (said,) = on("6.17.1", "6.18.5", "6.18.5")
+    assert said.startswith("runs of 2 kernels are side by side here: 6.17.1 (1 run), 6.18.5 (2 runs). Cure: ")
 
 
 def test_nothing_measured_is_told(tmp_path: Path) -> None:
