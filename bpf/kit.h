@@ -173,6 +173,13 @@ static void host_congestion(struct host *h, struct tcp_sock *tp, u32 signal)
 	}
 }
 
+static void host_notice(struct host *h, u32 what)
+{
+	tape_before(h, LAW_CALL_NOTICE, what);
+	LAW_CALLED(_notice)(&h->law, &h->flow, what, &params);
+	tape_after(h, 0);
+}
+
 #define ECN_AGREED 0x11 /* TCP_ECN_MODE_RFC3168, and since 6.18 TCP_ECN_MODE_ACCECN */
 
 /*
@@ -241,9 +248,8 @@ void BPF_PROG(host_set_state, struct sock *sk, u8 new)
 		h->own = 0;
 		f->credit = 0;
 		f->phase = LAW_OPEN;
-		tape_before(h, LAW_CALL_NOTICE, LAW_RECOVERY_END);
-		LAW_CALLED(_notice)(&h->law, f, LAW_RECOVERY_END, &params);
-		tape_after(h, 0);
+		if (!h->undone)
+			host_notice(h, LAW_RECOVERY_END);
 	}
 	host_writes(h, tp);
 }
@@ -285,9 +291,7 @@ void BPF_PROG(host_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	host_sees_windows(h, tp);
 	host_measures(h, tp);
 	host_restarts(h, f->now - last, rto);
-	tape_before(h, LAW_CALL_NOTICE, LAW_RESTART);
-	LAW_CALLED(_notice)(&h->law, f, LAW_RESTART, &params);
-	tape_after(h, 0);
+	host_notice(h, LAW_RESTART);
 	round_begins(h, tp);
 	host_writes(h, tp);
 }
@@ -307,6 +311,7 @@ u32 BPF_PROG(host_undo_cwnd, struct sock *sk)
 	f = &h->flow;
 	cwnd = f->cwnd;
 	h->undone = 1;
+	host_notice(h, LAW_UNDONE);
 	host_set_cwnd(h, to * f->mss);
 	h->snd_cwnd = to;
 	law_why(f, 0, 0, 0, 0, 0, 0, 0, 0);

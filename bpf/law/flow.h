@@ -26,7 +26,7 @@ typedef int64_t s64;
 
 enum law_phase { LAW_OPEN, LAW_REDUCED, LAW_RECOVERY, LAW_TIMED_OUT };
 enum law_signal { LAW_SIGNAL_LOSS, LAW_SIGNAL_ECN, LAW_SIGNAL_TIMEOUT };
-enum law_notice { LAW_RESTART, LAW_RECOVERY_END };
+enum law_notice { LAW_RESTART, LAW_RECOVERY_END, LAW_UNDONE };
 
 /* What an algorithm answers to congestion if it set the windows itself; otherwise it answers a window. */
 #define LAW_OWN LAW_NEVER

@@ -307,6 +307,8 @@ static void hldg_notice(struct hldg *s, struct law_flow *f, u32 what, const vola
 	u64 lift = s->lift;
 
 	s->repairing = 0;
+	if (what == LAW_UNDONE)
+		return;
 	s->lift = 0;
 	if (what != LAW_RECOVERY_END || !p->every_round)
 		hldg_interrupt(&s->gradients);

@@ -151,3 +151,12 @@ fn a_rest_halves_the_window_for_every_timeout_of_it_down_to_the_initial_one() {
     let told = said("hd", &["ack 1", "set snd_cwnd 800", "join 0", "ack 1", "rest 9000000"]);
     assert!(told.last().unwrap().starts_with("10 600 "), "{told:?}");
 }
+
+#[test]
+fn an_episode_that_is_taken_back_has_no_end() {
+    let lines = ["ack 1", "set lost_out 1", RECOVERY, "ack 1", "undo 0", OPEN, RECOVERY, OPEN];
+    assert_eq!(asked("hldg", &lines), ["asked loss 0", "noticed undone", "asked loss 0", "noticed recovery-end"]);
+    // By a duplicate report after its end, which ends nothing either.
+    let late = ["ack 1", RECOVERY, OPEN, "undo 0"];
+    assert_eq!(asked("hldg", &late), ["asked loss 0", "noticed recovery-end", "noticed undone"]);
+}

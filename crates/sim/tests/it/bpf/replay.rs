@@ -44,12 +44,14 @@ impl Replay {
         match words.get("call") {
             ACK => cc.on_ack(flow, &words.ack()),
             WAKE => cc.on_event(flow, Event::Wake),
-            NOTICE => {
-                cc.on_event(flow, if words.get("detail") == 1 { Event::RecoveryEnd } else { Event::Restart });
-                if words.get("detail") == 1 {
+            NOTICE => match words.get("detail") {
+                0 => cc.on_event(flow, Event::Restart),
+                1 => {
+                    cc.on_event(flow, Event::RecoveryEnd);
                     flow.reset_credit();
                 }
-            }
+                _ => cc.on_undo(flow),
+            },
             CONGESTION => {
                 let signal = [Signal::Loss, Signal::Ecn, Signal::Timeout][words.get("detail") as usize];
                 let (lost, cwnd_before) = (Bytes::new(words.get("lost")), flow.cwnd);

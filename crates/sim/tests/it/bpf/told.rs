@@ -45,7 +45,7 @@ impl Words {
     }
 }
 
-/// The calls of one flow's tape. What no law here listens to (sent, lost, undo) is left out.
+/// The calls of one flow's tape. What no law here listens to (sent, lost) is left out.
 pub fn of_tape(entries: &[Entry]) -> Vec<Words> {
     let mut tape: Vec<Words> = Vec::new();
     let mut last: Option<(Bytes, Bytes)> = None;
@@ -62,6 +62,7 @@ pub fn of_tape(entries: &[Entry]) -> Vec<Words> {
             Call::Event(Event::Wake) => Some(words(WAKE, 0)),
             Call::Event(Event::Restart) => Some(words(NOTICE, 0)),
             Call::Event(Event::RecoveryEnd) => Some(words(NOTICE, 1)),
+            Call::Undo => Some(words(NOTICE, 2)),
             _ => None,
         };
         if let Some(mut words) = call {

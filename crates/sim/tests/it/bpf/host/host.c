@@ -2,7 +2,8 @@
 /*
  * bpf/kit.h without a kernel: a socket whose fields and whose kernel's calls come a line at a time. "set FIELD NUMBER" sets
  * a field of the socket, or the RTT that ACKs bring, "state NUMBER" enters a state of congestion, "ack NUMBER" acknowledges so many segments,
- * "rest NUMBER" sends again after so many microseconds, "join 0" is given the algorithm anew. For every line there is one with cwnd and ssthresh in segments and the pacing rate, before it one for each call of the law:
+ * "rest NUMBER" sends again after so many microseconds, "join 0" is given the algorithm anew, "undo 0" takes
+ * a reduction back. For every line there is one with cwnd and ssthresh in segments and the pacing rate, before it one for each call of the law:
  * which, of what kind, in which phase.
  */
 #include <stdio.h>
@@ -20,7 +21,7 @@ static struct host *stub_storage(void)
 static int stub_record(const void *record, unsigned long size)
 {
 	static const char *const signals[] = { "loss", "ecn", "timeout" };
-	static const char *const notices[] = { "restart", "recovery-end" };
+	static const char *const notices[] = { "restart", "recovery-end", "undone" };
 	const struct law_tape *t = record;
 
 	if (size != sizeof(*t))
@@ -62,7 +63,9 @@ int main(void)
 		}
 		if (scanf("%lu", &number) != 1)
 			return 1;
-		if (!strcmp(word, "rest")) {
+		if (!strcmp(word, "undo")) {
+			tp.snd_cwnd = host_undo_cwnd(sk);
+		} else if (!strcmp(word, "rest")) {
 			tp.tcp_mstamp += number;
 			host_cwnd_event(sk, CA_EVENT_TX_START);
 		} else if (!strcmp(word, "join")) {
