@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,23 @@ def test_commands_that_begin_and_end_together_leave_each_other_alone(monkeypatch
     monkeypatch.setattr(os, "open", open_late)
     begins()
     assert not (lent.LOCKS / "hldg_111111110").exists()
+
+
+def test_more_than_the_memory_has_room_for_is_refused_before_anything_is_loaded(monkeypatch):
+    monkeypatch.setattr(kernel, "root", lambda _: None)
+    monkeypatch.setattr(build, "known_kernel", lambda: None)
+    monkeypatch.setattr(build, "need", lambda _: None)
+    monkeypatch.setattr(lent, "sweep", list)
+    monkeypatch.setattr(lent, "_memory", lambda: 100.0)
+    loaded = []
+    monkeypatch.setattr(lent, "_one", lambda spec, *_: nullcontext(loaded.append(spec)))
+    sets = [f"hldg(g={g})" for g in range(1, 5)]
+    with pytest.raises(SetupError, match=r"^4 sets of parameters .* 64 MiB, of 100 that are free: .* without --acks$"):
+        lent.Loans().of(sets, record=True)
+    assert not loaded
+    lent.Loans().of(sets)
+    lent.Loans().of(sets[:3], record=True)
+    assert loaded == [*sets, *sets[:3]]
 
 
 def test_a_missing_tool_is_named_with_its_package(monkeypatch):

@@ -21,6 +21,8 @@ from ..errors import SetupError
 from . import build, kernel
 
 LOCKS = Path("/run/sojourn/runs")
+#: What an algorithm tells into, without and with every ACK (`sojourn_events` in bpf/host.h): the kernel's memory.
+RINGS_MIB = (1, 16)
 #: The last letter of a name: so many processes may have the same algorithm at a time. A name has 15 letters at most.
 PLACES = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -52,6 +54,7 @@ class Loans:
             build.known_kernel()
             build.need("bpftool")
             sweep()
+            _refuse_more_than_there_is_room_for(len(self._made) + len(new), record)
             for stem, spec in new.items():
                 self._made[stem] = self._held.enter_context(_one(spec, stem, record))
         return {spec: self._made[stem] for spec, stem in wanted.items()}
@@ -60,6 +63,22 @@ class Loans:
         """Unload them all."""
         self._made.clear()
         self._held.close()
+
+
+def _refuse_more_than_there_is_room_for(count: int, record: bool) -> None:
+    needed, free = count * RINGS_MIB[record], _memory()
+    if needed > free / 2:
+        less = ", or without --acks" if record else ""
+        raise SetupError(
+            f"{count} sets of parameters are in the kernel at a time, with rings of {RINGS_MIB[record]} MiB each: "
+            f"{needed} MiB, of {free:.0f} that are free: run fewer cases of the sweep at a time{less}"
+        )
+
+
+def _memory() -> float:
+    """MiB that are free."""
+    found = re.search(r"^MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    return int(found[1]) / 1024 if found else float("inf")
 
 
 def is_lent(name: str) -> bool:
