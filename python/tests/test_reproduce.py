@@ -1,4 +1,4 @@
-"""Published beside ours: how cells read in words, names of rows, where experiments are found."""
+"""Published beside ours: how cells read in words, names of rows."""
 
 from __future__ import annotations
 
@@ -280,19 +280,6 @@ def test_the_demo_names_files_that_are_there() -> None:
         assert _engine.check(_engine.read(reproduce.find(name))).published
 
 
-def test_experiments_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "experiments" / "thesis"
-    folder.mkdir(parents=True)
-    (folder / "table-5.1.toml").write_text('title = "t"')
-    monkeypatch.chdir(tmp_path)
-    for name in ("table-5.1", "thesis/table-5.1", "experiments/thesis/table-5.1.toml", "thesis/table-5.1.toml"):
-        assert reproduce.find(name).name == "table-5.1.toml", name
-    with pytest.raises(SpecError, match=r"did you mean table-5\.1"):
-        reproduce.find("table-51")
-    with pytest.raises(SpecError, match="list experiments"):
-        reproduce.find("zzz")
-
-
 def test_several_files_go_through_one_pool_and_a_bad_one_stops_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -431,28 +418,6 @@ def test_ranges_bounds_and_figures_from_file_to_page(tmp_path: Path, capsys: pyt
     assert "> 20 %" in said and "10 to 99 %" in said and "2 of 2 cells" in said
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "in the form of the publication" in page and "Not drawn" in page
-
-
-def test_two_files_of_one_name_are_not_put_into_one_folder(tmp_path: Path) -> None:
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "x.toml").write_text("format = 1\n[[expect]]\n")
-    both = [str(tmp_path / folder / "x.toml") for folder in ("a", "b")]
-    with pytest.raises(SpecError, match=r"both called 'x'.*rename one"):
-        files.expand(both)
-    assert files.expand([both[0], both[0]]) == [tmp_path / "a" / "x.toml"]
-    assert len(files.expand(["thesis/table-5.1", "thesis/table-5.1", "chd"])) > 5
-
-
-def test_a_file_here_stands_in_place_of_the_one_shipped_under_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("experiments").mkdir()
-    Path("experiments/quickstart.toml").write_text("format = 1\n[[expect]]\n")
-    called = [path for path in files.find_published() if files.title(path) == "quickstart"]
-    assert called == [Path("experiments/quickstart.toml")]
-    assert not files.shipped(called[0]) and files.shipped(files.find("thesis/table-5.1"))
 
 
 def test_an_interrupt_says_what_was_kept_and_a_pipe_gets_no_bar(

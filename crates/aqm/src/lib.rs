@@ -40,7 +40,7 @@ pub mod queue;
 mod registry;
 mod vars;
 
-pub use registry::{About, QDISCS, build, find, resolve, thresholds};
+pub use registry::{About, QDISCS, averaging, build, find, resolve};
 pub use vars::{VARS, Var};
 
 use alloc::boxed::Box;
@@ -282,14 +282,23 @@ pub trait LawKind: Law + Sized + 'static {
     }
     /// Puts it to work on a queue. `link.limit` is always given here.
     fn new(params: &Self::Params, link: &LinkInfo, rng: Rng) -> Self;
-    /// What its average is held against on a link, in bytes of full packets; `None` of a law that has no average.
-    fn thresholds(_params: &Self::Params, _link: &LinkInfo) -> Option<[Bytes; 2]> {
+    /// Its average on a link; `None` of a law that has none.
+    fn averaging(_params: &Self::Params, _link: &LinkInfo) -> Option<Averaging> {
         None
     }
     /// Told when this law serves one sub-queue: the scheduler's limit in packets and its number of sub-queues.
     fn among(self, _limit: usize, _flows: usize) -> Self {
         self
     }
+}
+
+/// The average queue length that a law goes by on a link, what is automatic worked out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Averaging {
+    /// What it is held against, in bytes; of full packets where it counts packets.
+    pub thresholds: [Bytes; 2],
+    /// How much of it an arrival is.
+    pub weight: f64,
 }
 
 /// A queue that is law and scheduler in one (DualPI2): an entry of the table's second part.
@@ -306,8 +315,8 @@ pub trait QdiscKind: 'static {
     fn defaults(_asked: &Self::Params) -> Self::Params {
         Self::Params::default()
     }
-    /// As [`LawKind::thresholds`]; `link.limit` may be missing.
-    fn thresholds(_params: &Self::Params, _link: &LinkInfo) -> Option<[Bytes; 2]> {
+    /// As [`LawKind::averaging`]; `link.limit` may be missing.
+    fn averaging(_params: &Self::Params, _link: &LinkInfo) -> Option<Averaging> {
         None
     }
     /// Builds it; `link.limit` may be missing.

@@ -7,14 +7,14 @@ use crate::law::{
 use crate::queue::fair::{self, Discipline, Fair, drr, sfq};
 use crate::queue::fifo::{self, Fifo};
 use crate::queue::{choke, dualpi2, sfb};
-use crate::{LawKind, LinkInfo, Packet, Place, Qdisc, QdiscKind};
+use crate::{Averaging, LawKind, LinkInfo, Packet, Place, Qdisc, QdiscKind};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::marker::PhantomData;
 use params::{Field, ParamError, Params, Spec};
-use units::{Bytes, Rng, streams};
+use units::{Rng, streams};
 
 /// Every queue by name, in two parts. A law `x` makes the queues `x`, `fq_x`, `sfq_x` and `drr_x`; a whole queue, which
 /// is more than a way to wait and a law, makes one. Nothing else lists them.
@@ -93,7 +93,7 @@ pub struct About {
     /// What users may set, the law's parameters first.
     pub fields: fn() -> Vec<Field>,
     resolve: fn(&Spec) -> Result<Values, ParamError>,
-    thresholds: fn(&Spec, &LinkInfo) -> Option<[Bytes; 2]>,
+    averaging: fn(&Spec, &LinkInfo) -> Option<Averaging>,
 }
 
 /// Parameters by name, with their values as text.
@@ -109,7 +109,7 @@ impl About {
             scheduler: E::SCHEDULER,
             fields: fields::<E>,
             resolve: |spec| Ok(settle::<E>(spec)?.values()),
-            thresholds: |spec, link| E::thresholds(&settle::<E>(spec).ok()?, link),
+            averaging: |spec, link| E::averaging(&settle::<E>(spec).ok()?, link),
         }
     }
 }
@@ -128,8 +128,8 @@ trait Entry: Sized {
     fn check(_: &Both<Self>) -> Result<(), ParamError> {
         Ok(())
     }
-    /// Sub-queues share a limit, so that theirs are not told.
-    fn thresholds(_: &Both<Self>, _: &LinkInfo) -> Option<[Bytes; 2]> {
+    /// Sub-queues share a limit, so that theirs is not told.
+    fn averaging(_: &Both<Self>, _: &LinkInfo) -> Option<Averaging> {
         None
     }
 
@@ -163,8 +163,8 @@ impl<L: LawKind> Entry for Fifo<(), L> {
         Box::new(Fifo::new(L::new(&both.law, &link, rng), &link, limit).dropping(both.queue.drop))
     }
 
-    fn thresholds(both: &Both<Self>, link: &LinkInfo) -> Option<[Bytes; 2]> {
-        L::thresholds(&both.law, &link.limited(both.queue.limit))
+    fn averaging(both: &Both<Self>, link: &LinkInfo) -> Option<Averaging> {
+        L::averaging(&both.law, &link.limited(both.queue.limit))
     }
 }
 
@@ -262,8 +262,8 @@ impl<K: QdiscKind> Entry for Whole<K> {
         K::make(&both.law, link, rng)
     }
 
-    fn thresholds(both: &Both<Self>, link: &LinkInfo) -> Option<[Bytes; 2]> {
-        K::thresholds(&both.law, link)
+    fn averaging(both: &Both<Self>, link: &LinkInfo) -> Option<Averaging> {
+        K::averaging(&both.law, link)
     }
 }
 
@@ -335,10 +335,9 @@ pub fn resolve(spec: &Spec) -> Result<Vec<(&'static str, String)>, ParamError> {
     (find(&spec.name)?.resolve)(spec)
 }
 
-/// The thresholds that a queue of one line holds its average against on a link, automatic ones worked out: in bytes, of full
-/// packets where it counts packets. `None` where it has none, or the spec is refused.
-pub fn thresholds(spec: &Spec, link: &LinkInfo) -> Option<[Bytes; 2]> {
-    (find(&spec.name).ok()?.thresholds)(spec, link)
+/// The average that a queue of one line goes by on a link. `None` where it has none, or the spec is refused.
+pub fn averaging(spec: &Spec, link: &LinkInfo) -> Option<Averaging> {
+    (find(&spec.name).ok()?.averaging)(spec, link)
 }
 
 #[cfg(test)]

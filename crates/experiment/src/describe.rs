@@ -95,9 +95,9 @@ fn link(link: &Link) -> Json {
         Some(RateSpec::Trace { file, .. }) => Some(file),
         _ => None,
     };
-    let thresholds = rate.and_then(|rate| {
+    let average = rate.and_then(|rate| {
         let info = LinkInfo { rate, delay: link.delay, mtu: MTU, limit: link.buffer };
-        aqm::thresholds(&link.queue, &info)
+        aqm::averaging(&link.queue, &info)
     });
     json!({
         "name": link.name,
@@ -106,7 +106,8 @@ fn link(link: &Link) -> Json {
         "delay_ms": milliseconds(link.delay),
         "buffer": buffer,
         "queue": link.queue.to_string(),
-        "thresholds_bytes": thresholds.map(|both| both.map(|bytes| bytes.get())),
+        "thresholds_bytes": average.map(|a| a.thresholds.map(|bytes| bytes.get())),
+        "average_weight": average.map(|a| a.weight),
         "loss": mean_loss(link.loss),
         "clock": match &link.clock {
             Clock::Exact => "exact".to_string(),

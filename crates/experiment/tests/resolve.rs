@@ -473,7 +473,8 @@ fn a_description_tells_what_a_link_changes_and_when_its_queue_is_too_long() {
     assert_eq!(down["changes"], told);
     assert_eq!(up["changes"], serde_json::json!([{"at_s": 2.5, "delay_ms": 30.5}]));
     assert_eq!(down["thresholds_bytes"], serde_json::json!([12_500, 37_500]));
-    assert!(up["thresholds_bytes"].is_null() && down["trace"].is_null());
+    assert_eq!(down["average_weight"], 0.0625);
+    assert!(up["thresholds_bytes"].is_null() && up["average_weight"].is_null() && down["trace"].is_null());
 }
 
 /// The largest sweep allowed: every case is checked, and one case alone costs no more than itself.

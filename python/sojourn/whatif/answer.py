@@ -199,7 +199,7 @@ def ways(case: Case, down: str, up: str) -> tuple[Way, ...]:
         settings = case.resolved[f"link.{name}.queue"]
         mbps, buffer = float(link["rate_mbps"]), str(link["buffer"])
         low, high = link["thresholds_bytes"] or (0, 0)
-        held = packets(buffer), settings, octets(buffer), (low, high), float(link["delay_ms"])
+        held = packets(buffer), settings, octets(buffer), (low, high), link["average_weight"] or 0.0
         made.append(Way(direction, device, mbps, *held))
     return tuple(made)
 

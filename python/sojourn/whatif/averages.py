@@ -1,30 +1,12 @@
-"""The weight of RED's average: the run's own, and how tc comes by Linux's, which it makes of a burst (tc_red.c)."""
+"""How tc comes by the weight of RED's average, which it makes of a burst (tc_red.c)."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
 
-from .way import MTU, Way, octets
-
 #: Linux's clock ticks (PSCHED_SHIFT): 64 ns.
 TICK_S = 64e-9
-
-
-def weight_of(way: Way) -> float:
-    """What an arrival weighs in the run; where that follows the link, as in crates/aqm/src/law/red/params.rs."""
-    s = way.settings
-    if s["weight"] != "auto":
-        return float(s["weight"])
-    mean = octets(s.get("mean_packet", "0B")) or MTU
-    if s.get("reference") == "linux":
-        unit, (low, high) = mean if s["bytes"] == "true" else MTU, way.thresholds
-        return 2.0 ** -(exponent(low / unit, (2 * low + high) // (3 * unit)) or 31)
-    rate = way.mbps * 1e6 / 8.0 / mean
-    # Adaptive RED's is ns-2's, whatever its reference.
-    ns2 = "adapt" in s or s.get("reference") == "ns-2"
-    rtt = max(0.1, 3.0 * (way.delay_ms / 1e3 + 1.0 / rate)) if ns2 else 0.1
-    return 1.0 - math.exp(-1.0 / (10.0 * rtt * rate))
 
 
 def exponent(low: float, burst: float) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .averages import weight_of
 from .way import CODEL, FAIR, MTU, PIE, RED, Settings, Setup, Way, as_number, counts_packets, left_out, name_of
 
 #: Largest pipe queue in slots and in bytes that ipfw takes as delivered (net.inet.ip.dummynet.pipe_*_limit).
@@ -118,7 +117,7 @@ def _red(way: Way) -> tuple[str | None, tuple[str, ...]]:
     if low >= high:
         return None, (f"ipfw takes no RED with a min of {low} and a max of {high} full packets",)
     notes = []
-    fractions = {"weight": weight_of(way), "max_p": float(s["max_p"])}
+    fractions = {"weight": way.weight, "max_p": float(s["max_p"])}
     for word, value in fractions.items():
         if value < LEAST:
             notes.append(f"dummynet takes no {word} under {LEAST:.3g}, where the run had {value:.3g}")

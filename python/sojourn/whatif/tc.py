@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from .averages import burst_for, largest_exponent, weight_of
+from .averages import burst_for, largest_exponent
 from .way import CODEL, FAIR, MTU, PIE, RED, Settings, Setup, Way, as_number, counts_packets, left_out, ms, name_of
 
 #: Most that Linux's SFQ holds of a flow (SFQ_MAX_DEPTH): its `depth` makes it fewer, never more.
@@ -222,13 +222,14 @@ def _averaged(way: Way, low: int, high: int, unit: int, p: float) -> Words | Non
     from_, notes = (f"min {low}", ()) if low else _unsaid("min", f"a third of max, {high // 3}")
     low = low or high // 3
     packet_time = MTU * 8.0 / (way.mbps * 1e6)
-    weight = weight_of(way)
-    made = burst_for(weight, low / unit, largest_exponent(high, packet_time)) if low < high else None
+    made = burst_for(way.weight, low / unit, largest_exponent(high, packet_time)) if low < high else None
     if made is None:
         return None
     n, burst = made
-    if abs(2.0**-n / weight - 1.0) > 0.05:
-        notes += (f"tc comes to a weight of 1/{1 << n} in the average at the nearest, where the run had {weight:.3g}",)
+    if abs(2.0**-n / way.weight - 1.0) > 0.05:
+        notes += (
+            f"tc comes to a weight of 1/{1 << n} in the average at the nearest, where the run had {way.weight:.3g}",
+        )
     least = (high - low) * (MTU // unit) / 2.0**31
     if p <= least:  # tc_red_eval_P
         notes += (f"tc takes no probability of {least:.2g} and less here, where the run had {p:g}",)

@@ -36,7 +36,8 @@ class Way:
     octets: int | None = None
     #: What RED's average is held against, in bytes.
     thresholds: tuple[int, int] = (0, 0)
-    delay_ms: float = 0.0
+    #: How much of that average an arrival is.
+    weight: float = 0.0
 
     @property
     def rate(self) -> str:

@@ -25,7 +25,7 @@
 
 use super::Ticker;
 use super::red::{self, Red};
-use crate::{Law, LawKind, LinkInfo, Look, Place, Verdict};
+use crate::{Averaging, Law, LawKind, LinkInfo, Look, Place, Verdict};
 use params::Auto;
 use units::{Bytes, Duration, Instant, Rng};
 
@@ -230,8 +230,8 @@ impl LawKind for Ared {
         Params::of(asked.reference)
     }
 
-    fn thresholds(p: &Params, link: &LinkInfo) -> Option<[Bytes; 2]> {
-        Some(p.red().thresholds(link))
+    fn averaging(p: &Params, link: &LinkInfo) -> Option<Averaging> {
+        Some(p.red().averaging(link))
     }
 
     fn new(p: &Params, link: &LinkInfo, rng: Rng) -> Self {

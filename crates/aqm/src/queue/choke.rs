@@ -13,7 +13,7 @@
 
 use super::Lane;
 use crate::law::red::{self, Red};
-use crate::{Dequeued, Law, LawKind, Limit, LinkInfo, Packet, Qdisc, QdiscKind, Reason, Sink, Verdict};
+use crate::{Averaging, Dequeued, Law, LawKind, Limit, LinkInfo, Packet, Qdisc, QdiscKind, Reason, Sink, Verdict};
 use alloc::boxed::Box;
 use core::fmt::Debug;
 use params::Auto;
@@ -164,8 +164,8 @@ impl QdiscKind for Kind {
     const SCHEDULER: &'static str = "first in, first out; drawn packets leave the middle";
     type Params = Params;
 
-    fn thresholds(p: &Params, link: &LinkInfo) -> Option<[Bytes; 2]> {
-        Some(p.red().thresholds(link))
+    fn averaging(p: &Params, link: &LinkInfo) -> Option<Averaging> {
+        Some(p.red().averaging(link))
     }
 
     fn make<P: Packet + Debug + Send + 'static>(p: &Params, link: &LinkInfo, rng: Rng) -> Box<dyn Qdisc<P>> {

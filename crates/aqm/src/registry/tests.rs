@@ -3,6 +3,7 @@
 use super::*;
 use crate::Limit;
 use std::string::ToString;
+use units::Bytes;
 
 fn value(spec: &str, name: &str) -> String {
     let values = resolve(&spec.parse().unwrap()).unwrap_or_else(|e| panic!("{spec}: {e}"));
@@ -38,11 +39,13 @@ fn no_parameter_of_a_law_has_the_name_of_one_of_its_queue() {
 }
 
 #[test]
-fn thresholds_are_those_of_the_link_in_bytes() {
-    let on = |spec: &str, limit| {
+fn thresholds_and_weights_are_those_of_the_link() {
+    let link = |limit| {
         let (rate, delay) = (units::Rate::from_mbps(50.0), units::Duration::ZERO);
-        let link = LinkInfo { rate, delay, mtu: Bytes::new(1500), limit };
-        thresholds(&spec.parse().unwrap(), &link).map(|both| both.map(|bytes| bytes.get()))
+        LinkInfo { rate, delay, mtu: Bytes::new(1500), limit }
+    };
+    let on = |spec: &str, limit| {
+        averaging(&spec.parse().unwrap(), &link(limit)).map(|a| a.thresholds.map(|bytes| bytes.get()))
     };
     assert_eq!(on("red", None), Some([7_500, 22_500]));
     // Packets of 500 B where ns-2 counts bytes: half of 6 ms at the rate is 18 750 B all the same, and the least is 5 of them.
@@ -55,6 +58,13 @@ fn thresholds_are_those_of_the_link_in_bytes() {
     assert_eq!(on("red(reference=linux, min=10)", Some(limit)), Some([10_000, 30_000]));
     assert_eq!(on("choke(min=100, max=200)", Some(limit)), Some([150_000, 300_000]));
     assert_eq!((on("fq_red", None), on("codel", None), on("red(min=x)", None)), (None, None, None));
+    // An average that follows the link forgets in a second of 4167 packets.
+    let forgets = 1.0 - units::math::exp(-1500.0 * 8.0 / 50e6);
+    for (spec, weight) in [("red", 0.002), ("red(weight=auto)", forgets), ("ared", forgets), ("choke(weight=0.5)", 0.5)]
+    {
+        let told = averaging(&spec.parse().unwrap(), &link(Some(limit))).unwrap().weight;
+        assert!((told - weight).abs() < 1e-12, "{spec}: {told}");
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ mod params;
 
 pub use params::{Params, Reference};
 
-use crate::{Law, LawKind, LinkInfo, Look, Place, Verdict};
+use crate::{Averaging, Law, LawKind, LinkInfo, Look, Place, Verdict};
 use average::Average;
 use params::Resolved;
 use units::{Bytes, Instant, Rng, math};
@@ -246,8 +246,8 @@ impl LawKind for Red {
         Params::of(asked.reference)
     }
 
-    fn thresholds(params: &Params, link: &LinkInfo) -> Option<[Bytes; 2]> {
-        Some(params.thresholds(link))
+    fn averaging(params: &Params, link: &LinkInfo) -> Option<Averaging> {
+        Some(params.averaging(link))
     }
 
     fn new(params: &Params, link: &LinkInfo, rng: Rng) -> Self {

@@ -1,6 +1,6 @@
 //! What users may set on RED, what its references set, and what follows from the link.
 
-use crate::LinkInfo;
+use crate::{Averaging, LinkInfo};
 use params::{Auto, ParamError};
 use units::{Bytes, Duration, Rate, math};
 
@@ -141,11 +141,11 @@ impl Params {
         (min, max.packets(mean), linux_weight(min, burst))
     }
 
-    /// The thresholds on this link in bytes.
-    pub(crate) fn thresholds(&self, link: &LinkInfo) -> [Bytes; 2] {
-        let Resolved { min, max, mean, .. } = self.resolve(link);
+    /// The average on this link.
+    pub(crate) fn averaging(&self, link: &LinkInfo) -> Averaging {
+        let Resolved { min, max, weight, mean, .. } = self.resolve(link);
         let packet = if self.bytes { mean } else { link.mtu };
-        [min, max].map(|packets| packet.mul_f64(packets))
+        Averaging { thresholds: [min, max].map(|packets| packet.mul_f64(packets)), weight }
     }
 
     /// The weight for `rate` packets a second: the average forgets in ten round trips. ns-2 (its `q_weight_` of −1) takes
