@@ -218,6 +218,21 @@ def test_qlog_has_the_shape_of_its_schema_and_adds_up(tmp_path):
         assert 0 <= len(sent) - len(gone) - len(lost) < 200, "what is left is in flight at the end"
 
 
+@pytest.mark.parametrize("stack", ["linux", "ns-2"])
+def test_a_qlogs_stream_has_no_gap_whether_or_not_a_syn_opens_it(tmp_path, stack):
+    out = tmp_path / "run.qlog"
+    settings = {"run.duration": "2s", "path.stack": stack, "flow.newreno.traffic": "bytes(size=14600B)"}
+    export.qlog(run_of("10Mbit/s 40ms 1BDP fifo: newreno", **settings), out)
+    events = json.loads(out.read_text())["traces"][0]["events"]
+    frames = [e["data"]["frames"][0] for e in events if e["name"] == "transport:packet_sent"]
+    end = 0
+    for frame in frames:
+        if frame["frame_type"] == "stream":
+            assert frame["offset"] == end
+            end += frame["length"]
+    assert end == 14600
+
+
 def test_the_numbers_behind_a_cause_are_called_as_in_tables():
     row = {
         "time_s": 1.0,

@@ -96,7 +96,7 @@ params::params! {
         on: Duration = Duration::from_millis(500), Duration::from_micros(1) => HOUR;
         /// Mean off period (exponential).
         off: Duration = Duration::from_millis(500), Duration::from_micros(1) => HOUR;
-        /// Rate of the application while on; zero: as fast as the window allows.
+        /// Rate of the application while on; zero: as fast as the window allows. Each on period begins with a whole segment, however short it is.
         rate: Rate = Rate::ZERO, Rate::ZERO => RATE_MAX;
     }
 }

@@ -91,6 +91,8 @@ def _packets(flow: Flow) -> Iterator[Event]:
     if not out.any():
         return
     zero = int(position[out][0])
+    # A SYN takes a position of its own, so that data begin at one; ns-2's hosts send none.
+    opened = int(p.flags[out][0] & SYN > 0)
     heard = np.flatnonzero(~out & (p.flags & ACK > 0))
     # What is acknowledged first is the SYN, or without an opening the first data.
     acked = unwrapped(np.concatenate([[zero % 2**32], p.ack[heard]]))[1:] - zero + zero // 2**32 * 2**32
@@ -114,8 +116,7 @@ def _packets(flow: Flow) -> Iterator[Event]:
                 insort(starts, start)
             if span:
                 sent[start] = (number, start + span)
-            # The SYN takes a position of its own: data begin at one.
-            frame = {"frame_type": "stream", "stream_id": 0, "offset": max(start - 1, 0), "length": length}
+            frame = {"frame_type": "stream", "stream_id": 0, "offset": max(start - opened, 0), "length": length}
             frames: list[dict[str, Any]] = [frame] if length else [{"frame_type": "ping" if span else "padding"}]
             yield at, "transport:packet_sent", {"header": _header(number), "raw": raw, "frames": frames}
             number += 1

@@ -38,9 +38,10 @@ def base_rtt(case: Shown, flow: int, span: tuple[float, float]) -> Steps | None:
 
 
 def narrowest(case: Shown, flow: int, span: tuple[float, float]) -> Steps | None:
-    """The least rate on a flow's way out over time; a trace counts with its mean."""
+    """The least rate on a flow's way out over time, its host's access included; a trace counts with its mean."""
     route = {str(name) for name in case.flows[flow].get("route") or ()}
-    found: list[Steps] = []
+    access = case.flows[flow].get("access_mbps")
+    found: list[Steps] = [(np.array(span), np.array([float(access)] * 2))] if access else []
     for i, info in enumerate(case.links):
         if str(info["name"]) in route and info.get("rate_mbps"):
             mean = np.array([float(info["rate_mbps"])] * 2)

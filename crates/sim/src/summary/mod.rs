@@ -210,6 +210,7 @@ pub struct Connections {
     pub closed: u64,
     pub open: u64,
     pub active_mean: f64,
+    /// Of a group the sum of its flows' own maxima.
     pub active_max: u64,
     /// From opening to the end of both sides.
     pub duration_ms: Option<Spread>,
