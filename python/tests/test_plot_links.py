@@ -100,7 +100,9 @@ def test_the_rate_follows_its_scheduled_changes(two: Result) -> None:
         [mbps * rtt * 0.125 * 1448 / 1500 for mbps, rtt in ((8, 20), (4, 20), (4, 21), (0.5, 21))]
     )
     # A host's access is part of the way out, and may be its narrowest.
-    behind = data.shown(sj.run("10Mbit/s 40ms 1BDP fifo: newreno", set={"run.duration": "1s", "path.access": "5Mbit/s"}))[0]
+    behind = data.shown(
+        sj.run("10Mbit/s 40ms 1BDP fifo: newreno", set={"run.duration": "1s", "path.access": "5Mbit/s"})
+    )[0]
     least = rates.narrowest(behind, 0, (0.0, 1.0))
     assert least is not None and least[1].tolist() == [5, 5]
 
