@@ -135,7 +135,7 @@ impl CongestionControl for Agile {
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         self.probing = false;
-        down_to(carried(self.ere.get(), flow), flow, congestion.signal)
+        down_to(carried(self.ere.get(), flow.min_rtt, flow), flow, congestion.signal)
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
