@@ -41,6 +41,7 @@ impl Algorithm for WestwoodBe {
         departures: &[
             "what an ACK acknowledges is told by the host's scoreboard, not by counting duplicate ACKs",
             "ACKs that arrive at one instant are one sample with the next",
+            "the paper has no least silence; that of 10 ms after whole steps is the authors' code's",
         ],
         ..About::DEFAULT
     };
