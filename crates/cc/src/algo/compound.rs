@@ -52,6 +52,8 @@ pub struct Compound {
     rtts: DataRtt,
     dwnd: Bytes,
     gamma: f64,
+    /// Both before the last loss, should it prove none.
+    saved: (Bytes, f64),
 }
 
 impl Algorithm for Compound {
@@ -74,6 +76,7 @@ impl Algorithm for Compound {
             rtts: DataRtt::of(setup.flow),
             dwnd: Bytes::ZERO,
             gamma: p.gamma,
+            saved: (Bytes::ZERO, p.gamma),
         }
     }
 }
@@ -138,12 +141,17 @@ impl CongestionControl for Compound {
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         let reno = flow.cwnd.saturating_sub(self.dwnd);
+        self.saved = (self.dwnd, self.gamma);
         if self.p.tuning {
             self.tune(flow, reno);
         }
         let (reno, total) = (reno / 2, flow.cwnd.mul_f64(1.0 - self.p.beta));
         self.dwnd = if congestion.signal == Signal::Timeout { Bytes::ZERO } else { total.saturating_sub(reno) };
         Reaction::Reduce(total.max(reno))
+    }
+
+    fn on_undo(&mut self, _: &mut Flow) {
+        (self.dwnd, self.gamma) = self.saved;
     }
 
     fn on_event(&mut self, _: &mut Flow, event: Event) {
