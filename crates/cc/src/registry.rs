@@ -33,6 +33,8 @@ pub struct About {
     pub ecn: Ecn,
     /// Which slow start it takes.
     pub start: StartRule,
+    /// Those of its parameters that say how its own slow start goes: refused where another is taken.
+    pub of_start: &'static [&'static str],
     /// Sets `flow.pacing`, with any slow start.
     pub paces: bool,
     /// Reads `ack.rate`.
@@ -59,6 +61,7 @@ impl About {
         recovery: None,
         ecn: Ecn::Classic,
         start: StartRule::Any,
+        of_start: &[],
         paces: false,
         needs_rate: false,
         needs_one_way: false,
@@ -242,8 +245,25 @@ impl Entry {
         };
         if !self.is_own(&start) {
             start::check(&start)?;
+            self.refuse_of_start(&rest)?;
         }
         Ok((rest, start))
+    }
+
+    /// With another slow start, what would say how its own goes changes nothing.
+    #[cold]
+    fn refuse_of_start(&self, spec: &Spec) -> Result<(), ParamError> {
+        if self.about.of_start.is_empty() {
+            return Ok(());
+        }
+        let usual = (self.check)(&Spec::named(self.about.name))?;
+        let mut both = (self.check)(spec)?.into_iter().zip(usual);
+        match both.find(|((name, given), (_, usual))| self.about.of_start.contains(name) && given != usual) {
+            Some(((name, given), (_, default))) => {
+                Err(ParamError::Vain { name, given, needs: "the algorithm's own slow start", default })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Does it, or its slow start, set a rate to send at?

@@ -49,7 +49,7 @@ impl CongestionControl for Abse {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        down_to(carried(self.ere.get(), flow), flow, congestion.signal)
+        down_to(carried(self.ere.get(), flow.min_rtt, flow), flow, congestion.signal)
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -9,6 +9,7 @@
 //! the HLDG thesis tells it in section 2.4.3.1.
 
 use super::highspeed::{self, HighSpeed};
+use crate::host::DataRtt;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, causes, modes,
 };
@@ -21,11 +22,12 @@ params::params! {
     }
 }
 
-/// State: the mode.
+/// State: the mode and the base RTT.
 #[derive(Debug)]
 pub struct Africa {
     alpha: f64,
     fast: HighSpeed,
+    rtts: DataRtt,
     queued: f64,
     is_fast: bool,
 }
@@ -45,8 +47,9 @@ impl Algorithm for Africa {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let rtts = DataRtt::of(setup.flow);
         let fast = HighSpeed::new(&highspeed::Params::default(), setup);
-        Africa { alpha: p.alpha, fast, queued: 0.0, is_fast: true }
+        Africa { alpha: p.alpha, fast, rtts, queued: 0.0, is_fast: true }
     }
 }
 
@@ -55,7 +58,7 @@ impl Africa {
         if flow.srtt.is_zero() {
             return;
         }
-        let queue = flow.srtt.saturating_sub(flow.min_rtt);
+        let queue = self.rtts.queue(flow.srtt);
         self.queued = flow.cwnd.packets(flow.mss) * (queue / flow.srtt);
         let fast = self.queued < self.alpha;
         if fast != self.is_fast {
@@ -68,6 +71,7 @@ impl Africa {
 
 impl CongestionControl for Africa {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.rtts.see(ack);
         if ack.round.is_some() {
             self.end_of_round(flow);
         }

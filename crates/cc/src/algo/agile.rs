@@ -1,5 +1,5 @@
 //! TCPW-A, agile probing: an eligible rate keeps raising the threshold that slow start climbs to, at the start and again
-//! whenever congestion stays away for rounds.
+//! whenever congestion stays away for rounds, the latter with any slow start.
 //!
 //! ```text
 //! ERE = ABSE's estimate
@@ -37,7 +37,6 @@ params::params! {
 #[derive(Debug)]
 pub struct Agile {
     p: Params,
-    own_start: bool,
     ere: EligibleRate,
     /// The threshold follows the estimate.
     probing: bool,
@@ -57,6 +56,7 @@ impl Algorithm for Agile {
         evidence: Evidence::Memory,
         departures: &["β, the count of rounds and the estimate's constants are from memory"],
         start: crate::StartRule::Own("adaptive"),
+        of_start: &["initial"],
         ..About::DEFAULT
     };
     type Params = Params;
@@ -66,14 +66,7 @@ impl Algorithm for Agile {
             // An infinite threshold could not be raised.
             setup.flow.ssthresh = (setup.flow.mss * p.initial as u64).max(setup.flow.cwnd);
         }
-        Agile {
-            p: p.clone(),
-            own_start: setup.own_start,
-            ere: EligibleRate::new(),
-            probing: setup.own_start,
-            initial: 0.0,
-            calm: 0,
-        }
+        Agile { p: p.clone(), ere: EligibleRate::new(), probing: setup.own_start, initial: 0.0, calm: 0 }
     }
 }
 
@@ -113,13 +106,13 @@ impl Agile {
 impl CongestionControl for Agile {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.ere.see(flow, ack);
-        let slow_start = flow.in_slow_start();
-        if self.probing && flow.may_grow() {
+        let (slow_start, probed) = (flow.in_slow_start(), self.probing);
+        if probed && flow.may_grow() {
             // The first round's ACKs come at the sender's speed.
             if let Some(rate) = self.ere.get().filter(|_| ack.round.as_ref().is_some_and(|r| r.number > 1)) {
                 raise(flow, rate);
             }
-        } else if let Some(round) = ack.round.as_ref().filter(|_| !slow_start && self.own_start) {
+        } else if let Some(round) = ack.round.as_ref().filter(|_| !slow_start) {
             self.judge(flow, round);
         }
         flow.grow_as_reno(ack.cumulative);
@@ -127,7 +120,7 @@ impl CongestionControl for Agile {
             self.settle(flow);
         }
         // A probe that has reached its threshold and is not carried further is over.
-        if self.probing && !slow_start && ack.round.is_some() && !flow.in_slow_start() {
+        if probed && !slow_start && ack.round.is_some() && !flow.in_slow_start() {
             self.probing = false;
             self.settle(flow);
         }
@@ -135,7 +128,7 @@ impl CongestionControl for Agile {
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         self.probing = false;
-        down_to(carried(self.ere.get(), flow), flow, congestion.signal)
+        down_to(carried(self.ere.get(), flow.min_rtt, flow), flow, congestion.signal)
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {

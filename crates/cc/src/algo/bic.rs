@@ -8,7 +8,8 @@
 //!   B/s                         d ≤ 1, and up to B beyond W_max  smooth at the top
 //!   (cwnd − W_max)/(B − 1)      up to S_max·(B − 1) beyond it    max probing, slow at first
 //!   S_max                       further on
-//! cwnd ≤ low_window or no W_max yet:  Reno's +1; without W_max at least 1/20 of the window
+//! cwnd ≤ low_window:  Reno's +1
+//! no W_max yet:       as beyond a W_max of 0, cwnd/(B − 1) up to S_max, and at least 1/20 of the window
 //! ```
 //! The kernel divides whole packets (`bictcp_update`), so it is smooth from W_max − 2B on, where its comment says W_max − B.
 //!

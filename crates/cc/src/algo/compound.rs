@@ -12,6 +12,7 @@
 //! Source: Tan, Song, Zhang and Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02. The HLDG thesis gives ζ as 30, which
 //! is γ's value.
 
+use crate::host::DataRtt;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Round, Setup,
     Signal, causes,
@@ -44,12 +45,15 @@ const TUNED_TO: f64 = 0.75;
 /// γ is not tuned below this.
 const GAMMA_MIN: f64 = 5.0;
 
-/// State: the delay window (Reno's is the rest) and γ.
+/// State: the delay window (Reno's is the rest), the base RTT and γ.
 #[derive(Debug)]
 pub struct Compound {
     p: Params,
+    rtts: DataRtt,
     dwnd: Bytes,
     gamma: f64,
+    /// Both before the last loss, should it prove none.
+    saved: (Bytes, f64),
 }
 
 impl Algorithm for Compound {
@@ -66,17 +70,23 @@ impl Algorithm for Compound {
     };
     type Params = Params;
 
-    fn new(p: &Params, _: Setup<'_>) -> Self {
-        Compound { p: p.clone(), dwnd: Bytes::ZERO, gamma: p.gamma }
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        Compound {
+            p: p.clone(),
+            rtts: DataRtt::of(setup.flow),
+            dwnd: Bytes::ZERO,
+            gamma: p.gamma,
+            saved: (Bytes::ZERO, p.gamma),
+        }
     }
 }
 
-/// Packets of a window that wait in the queue.
-fn queued(window: f64, flow: &Flow) -> f64 {
-    if flow.srtt.is_zero() { 0.0 } else { window * (flow.srtt.saturating_sub(flow.min_rtt) / flow.srtt) }
-}
-
 impl Compound {
+    /// Packets of a window that wait in the queue.
+    fn queued(&self, window: f64, flow: &Flow) -> f64 {
+        if flow.srtt.is_zero() { 0.0 } else { window * (self.rtts.queue(flow.srtt) / flow.srtt) }
+    }
+
     /// What a round without queue adds to the delay window.
     fn growth(&self, win: f64) -> f64 {
         if win < self.p.low_window { 0.0 } else { (self.p.alpha * math::pow(win, self.p.k) - 1.0).max(0.0) }
@@ -84,7 +94,7 @@ impl Compound {
 
     fn end_of_round(&mut self, flow: &mut Flow, _: &Round) {
         let win = flow.cwnd.packets(flow.mss);
-        let delta = queued(win, flow);
+        let delta = self.queued(win, flow);
         if delta < self.gamma {
             let grown = flow.mss.mul_f64(self.growth(win));
             self.dwnd += grown;
@@ -97,19 +107,20 @@ impl Compound {
             self.dwnd -= given_up;
             flow.cwnd -= given_up;
             flow.ssthresh = flow.ssthresh.min(flow.cwnd);
-            let queue = flow.srtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
+            let queue = self.rtts.queue(flow.srtt).as_nanos() as i64;
             flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
         }
     }
 
     fn tune(&mut self, flow: &Flow, reno: Bytes) {
-        let g = TUNED_TO * queued(reno.packets(flow.mss), flow);
+        let g = TUNED_TO * self.queued(reno.packets(flow.mss), flow);
         self.gamma = ((1.0 - LAMBDA) * self.gamma + LAMBDA * g).clamp(GAMMA_MIN, self.p.gamma);
     }
 }
 
 impl CongestionControl for Compound {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.rtts.see(ack);
         if !flow.may_grow() {
             return;
         }
@@ -130,12 +141,17 @@ impl CongestionControl for Compound {
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         let reno = flow.cwnd.saturating_sub(self.dwnd);
+        self.saved = (self.dwnd, self.gamma);
         if self.p.tuning {
             self.tune(flow, reno);
         }
         let (reno, total) = (reno / 2, flow.cwnd.mul_f64(1.0 - self.p.beta));
         self.dwnd = if congestion.signal == Signal::Timeout { Bytes::ZERO } else { total.saturating_sub(reno) };
         Reaction::Reduce(total.max(reno))
+    }
+
+    fn on_undo(&mut self, _: &mut Flow) {
+        (self.dwnd, self.gamma) = self.saved;
     }
 
     fn on_event(&mut self, _: &mut Flow, event: Event) {

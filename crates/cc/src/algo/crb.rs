@@ -12,7 +12,7 @@
 //! threshold"), which would take the low estimate for random losses and the high one for a full queue.
 
 use super::westwood::{carried, down_to};
-use crate::host::{AckRate, RecentRate};
+use crate::host::{AckRate, DataRtt, RecentRate};
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup};
 use units::Duration;
 
@@ -28,13 +28,14 @@ params::params! {
     }
 }
 
-/// State: both estimates.
+/// State: both estimates and RTT_min.
 #[derive(Debug)]
 pub struct Crb {
     p: Params,
     be: AckRate,
     re: RecentRate,
     achieved: Option<f64>,
+    rtts: DataRtt,
 }
 
 impl Algorithm for Crb {
@@ -53,15 +54,16 @@ impl Algorithm for Crb {
     };
     type Params = Params;
 
-    fn new(p: &Params, _: Setup<'_>) -> Self {
-        Crb { p: p.clone(), be: AckRate::new(p.tau), re: RecentRate::new(), achieved: None }
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let rtts = DataRtt::of(setup.flow);
+        Crb { p: p.clone(), be: AckRate::new(p.tau), re: RecentRate::new(), achieved: None, rtts }
     }
 }
 
 impl Crb {
     /// The rate that a loss now would leave.
     fn chosen(&self, flow: &Flow) -> Option<f64> {
-        let explained = carried(self.achieved, flow);
+        let explained = carried(self.achieved, self.rtts.base(), flow);
         let congested = flow.cwnd.as_f64() > self.p.theta * explained.as_f64();
         if congested { self.achieved } else { self.be.get() }
     }
@@ -69,6 +71,7 @@ impl Crb {
 
 impl CongestionControl for Crb {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.rtts.see(ack);
         self.be.see(flow.now, ack.delivered);
         self.re.see(flow.now, ack.delivered, self.p.span);
         self.achieved = self.re.over(flow.now, self.p.span);
@@ -76,7 +79,7 @@ impl CongestionControl for Crb {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        down_to(carried(self.chosen(flow), flow), flow, congestion.signal)
+        down_to(carried(self.chosen(flow), self.rtts.base(), flow), flow, congestion.signal)
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -103,10 +106,8 @@ mod tests {
         }
         f.cwnd = packets(cwnd);
         let c = congestion(Signal::Loss, &f);
-        match cc.on_congestion(&mut f, &c) {
-            Reaction::Reduce(to) => (to.get() + 500) / 1000,
-            other => panic!("{other:?}"),
-        }
+        let Reaction::Reduce(to) = cc.on_congestion(&mut f, &c) else { panic!() };
+        (to.get() + 500) / 1000
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Algorithm for CxTcp {
     type Params = Params;
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
-        CxTcp(Hd::once_per_rtt(p.backoff(), p.beta_delay, setup.rng))
+        CxTcp(Hd::once_per_rtt(p.backoff(), p.beta_delay, setup))
     }
 }
 

@@ -14,6 +14,7 @@
 //! and Low, INFOCOM 2004. Covered by patents (US 7,693,052 and others). Checked against Cui and Andrew's module for ns-2
 //! (`tcp-fast.cc` 1.1.3): the same update with γ = ½, in every second round, on an RTT averaged with min(3/w, 1/256).
 
+use crate::host::DataRtt;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, StartRule, causes,
 };
@@ -29,11 +30,12 @@ params::params! {
     }
 }
 
-/// State: the smoothed RTT.
+/// State: the base RTT and the smoothed one.
 #[derive(Debug)]
 pub struct Fast {
     p: Params,
     own_start: bool,
+    rtts: DataRtt,
     rtt_ms: f64,
 }
 
@@ -61,7 +63,7 @@ impl Algorithm for Fast {
         if setup.own_start {
             setup.flow.ssthresh = setup.flow.cwnd;
         }
-        Fast { p: p.clone(), own_start: setup.own_start, rtt_ms: 0.0 }
+        Fast { p: p.clone(), own_start: setup.own_start, rtts: DataRtt::of(setup.flow), rtt_ms: 0.0 }
     }
 }
 
@@ -73,7 +75,7 @@ impl Fast {
     }
 
     fn end_of_round(&self, flow: &mut Flow) {
-        let base = flow.min_rtt.as_millis_f64();
+        let base = self.rtts.base().as_millis_f64();
         if self.rtt_ms <= 0.0 || base <= 0.0 {
             return;
         }
@@ -92,6 +94,7 @@ impl Fast {
 
 impl CongestionControl for Fast {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.rtts.see(ack);
         if let Some(rtt) = ack.rtt {
             let gain = (3.0 / flow.cwnd.packets(flow.mss)).min(0.25);
             let rtt = rtt.as_millis_f64();

@@ -6,7 +6,7 @@
 //! g(q), Figure 1:            0                                     q ≤ q_min
 //!                            p_max (q − q_min) / (q_th − q_min)    region A, up to q_th
 //!                            p_max (q_max − q) / (q_max − q_th)    region B, beyond it
-//! q = RTT − RTT_min,  q_max = RTT_max − RTT_min, both of the flow's life
+//! q = RTT − RTT_min,  q_max = RTT_max − RTT_min, both of the flow's data
 //! loss:                      w = w / 2
 //! ```
 //! Loss-based flows push the queue into region B, where HD backs off less and so keeps a part of the link; without them
@@ -18,6 +18,7 @@
 //! mark, so the ACK after it neither tosses nor grows (NewReno sets no end to its congestion recovery, and the host ends it
 //! with the next ACK), and it leaves whole segments; q_th and p_max are others.
 
+use crate::host::DataRtt;
 use crate::{
     About, Ack, Algorithm, Cause, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction,
     Setup, Signal, causes, exits, ppb,
@@ -141,10 +142,10 @@ pub(super) struct Toss {
 
 impl Toss {
     /// What a hit is called: leaving the first slow start is its own event, so that back-offs after it can be counted.
-    pub fn cause(&self, flow: &Flow) -> Cause {
+    pub fn cause(&self, flow: &Flow, base: Duration) -> Cause {
         let (probability, drew) = (ppb(self.probability), ppb(self.drew));
         if flow.in_slow_start() && flow.ssthresh == Bytes::MAX {
-            let (rtt, base_rtt) = ((flow.min_rtt + self.queue).as_nanos() as i64, flow.min_rtt.as_nanos() as i64);
+            let (rtt, base_rtt) = ((base + self.queue).as_nanos() as i64, base.as_nanos() as i64);
             let reason = exits::DELAY;
             return causes::SlowStartExit { reason, rtt, base_rtt, probability, drew, ..Default::default() }.into();
         }
@@ -153,7 +154,7 @@ impl Toss {
     }
 }
 
-/// State: only the dice, and what is still out of the window that was halved last.
+/// State: the dice, the extremes of the RTT, and what is still out of the window that was halved last.
 #[derive(Debug)]
 pub struct Hd {
     backoff: Backoff,
@@ -162,6 +163,7 @@ pub struct Hd {
     per_packet: bool,
     beta_delay: f64,
     rng: Rng,
+    rtts: DataRtt,
     outstanding: Bytes,
     /// FreeBSD: no ACK has come since the back-off, or not yet all that was out at a timeout before it. HD does not move
     /// `snd_recover`, which is old but after a timeout.
@@ -201,6 +203,7 @@ impl Algorithm for Hd {
             },
             beta_delay: p.beta_delay,
             rng: setup.rng,
+            rtts: DataRtt::of(setup.flow),
             outstanding: Bytes::ZERO,
             rests: false,
             toss: Toss::default(),
@@ -210,10 +213,8 @@ impl Algorithm for Hd {
 
 impl Hd {
     /// The paper's, with another curve and no more than one back-off per RTT (Cx-TCP).
-    pub(super) fn once_per_rtt(backoff: Backoff, beta_delay: f64, rng: Rng) -> Hd {
-        let (kernel, once, per_packet) = (false, true, true);
-        let (outstanding, rests, toss) = (Bytes::ZERO, false, Toss::default());
-        Hd { backoff, kernel, once, per_packet, beta_delay, rng, outstanding, rests, toss }
+    pub(super) fn once_per_rtt(backoff: Backoff, beta_delay: f64, setup: Setup<'_>) -> Hd {
+        Hd { backoff, once: true, beta_delay, ..Hd::new(&Params::default(), setup) }
     }
 
     fn cut(&self, flow: &Flow, beta: f64) -> Bytes {
@@ -236,6 +237,7 @@ impl Hd {
 impl CongestionControl for Hd {
     #[inline]
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.rtts.see(ack);
         self.outstanding = self.outstanding.saturating_sub(ack.cumulative);
         if ack.cumulative.is_zero() {
             return;
@@ -244,15 +246,14 @@ impl CongestionControl for Hd {
             self.rests = flow.phase == Phase::Loss;
             return;
         }
-        let queue = flow.rtt.saturating_sub(flow.min_rtt);
+        let queue = self.rtts.queue(flow.rtt);
         if queue > self.backoff.q_min && self.may_back_off(flow) {
-            let largest = flow.max_rtt.saturating_sub(flow.min_rtt);
             let packets = if self.per_packet { ack.cumulative.get() as f64 / flow.mss.get() as f64 } else { 1.0 };
-            self.toss = self.backoff.toss_for(packets, queue, largest, &mut self.rng);
+            self.toss = self.backoff.toss_for(packets, queue, self.rtts.range(), &mut self.rng);
             if self.toss.hit {
                 self.outstanding = flow.in_flight;
                 self.rests = self.kernel;
-                flow.reduce(self.cut(flow, self.beta_delay), How::AtOnce, self.toss.cause(flow));
+                flow.reduce(self.cut(flow, self.beta_delay), How::AtOnce, self.toss.cause(flow, self.rtts.base()));
                 return;
             }
         }

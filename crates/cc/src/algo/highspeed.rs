@@ -15,9 +15,9 @@ use units::math;
 params::params! {
     /// Values of RFC 3649, section 5.
     pub struct Params {
-        /// Up to so many packets it is Reno (Low_Window).
+        /// Up to so many packets it is Reno (Low_Window), and b(w) falls from there on.
         low_window: f64 = 38.0, 2.0 => 1000.0;
-        /// The window at which the cut is the smallest (High_Window).
+        /// The window at which the cut is the smallest (High_Window). p(w) does not go by it.
         high_window: f64 = 83_000.0, 2_000.0 => 10_000_000.0;
         /// That smallest cut (High_Decrease).
         high_decrease: f64 = 0.1, 0.01 => 0.5;
@@ -39,8 +39,9 @@ impl Algorithm for HighSpeed {
         signal: "loss",
         evidence: Evidence::Equations,
         departures: &[
-            "a(w) and b(w) are computed where the RFC's appendix and the kernels have a table of 72 steps: what they give \
-             is at most one step apart",
+            "a(w) and b(w) are computed where the RFC's appendix and the kernels have a table: what they give is at most one \
+             step apart up to its end, 89,053 packets, and beyond it the kernels stay at the last step, where a(w) grows on",
+            "p(w) is that of the RFC's values whatever low_window and high_window are; section 5 derives it from both ends",
             "grows by acknowledged packets; Linux adds at most one packet per ACK",
         ],
         ..About::DEFAULT

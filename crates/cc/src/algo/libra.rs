@@ -11,7 +11,7 @@
 //! Source: Marfia, Palazzi, Pau, Gerla, Sanadidi and Roccetti, TCP Libra: exploring RTT-fairness for TCP, 2005/2007, as the
 //! HLDG thesis tells it in section 2.4.3.3 (Eq 2.18 to 2.21); capacity by CapProbe, [`CapProbe`].
 
-use crate::host::CapProbe;
+use crate::host::{CapProbe, DataRtt};
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup};
 use units::{Duration, math};
 
@@ -32,11 +32,12 @@ params::params! {
     }
 }
 
-/// State: what packet pairs say of the capacity.
+/// State: what packet pairs say of the capacity, and the extremes of the RTT.
 #[derive(Debug)]
 pub struct Libra {
     p: Params,
     capacity: CapProbe,
+    rtts: DataRtt,
     alpha: f64,
 }
 
@@ -53,8 +54,8 @@ impl Algorithm for Libra {
     };
     type Params = Params;
 
-    fn new(p: &Params, _: Setup<'_>) -> Self {
-        Libra { p: p.clone(), capacity: CapProbe::default(), alpha: 0.0 }
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        Libra { p: p.clone(), capacity: CapProbe::default(), rtts: DataRtt::of(setup.flow), alpha: 0.0 }
     }
 }
 
@@ -80,10 +81,10 @@ impl Libra {
 impl CongestionControl for Libra {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.capacity.see(flow, ack);
+        self.rtts.see(ack);
         if let Some(rtt) = ack.rtt {
             let capacity = self.capacity.get().unwrap_or(flow.cwnd / flow.srtt.max(Duration::from_micros(1)));
-            let (queue, largest) = (rtt.saturating_sub(flow.min_rtt), flow.max_rtt.saturating_sub(flow.min_rtt));
-            self.alpha = self.alpha(capacity.as_mbps(), queue, largest);
+            self.alpha = self.alpha(capacity.as_mbps(), self.rtts.queue(rtt), self.rtts.range());
         }
         flow.grow(ack.cumulative, |flow| {
             // No faster than slow start.

@@ -31,9 +31,10 @@ params::params! {
         growth: f64 = 0.01, 0.0001 => 1.0;
         /// What part of the window congestion takes (b).
         cut: f64 = 0.125, 0.01 => 0.9;
-        /// Up to so many packets it is Reno (lwnd; unused with reference=linux).
+        /// Up to so many packets it is Reno (lwnd; the paper's).
         legacy_window: f64 = 16.0, 0.0 => 10_000.0;
     }
+    check |p| { p.need(&Params::default(), &["legacy_window"], p.reference == Reference::Paper, "reference=paper") }
 }
 
 /// State: none beyond the window.

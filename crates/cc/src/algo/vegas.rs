@@ -40,12 +40,15 @@ params::params! {
         alpha: Auto = Auto::AUTO, Auto::of(0.0) => Auto::of(1000.0);
         /// Shrink while more packets than this are queued: 3, with linux 4.
         beta: Auto = Auto::AUTO, Auto::of(0.0) => Auto::of(1000.0);
-        /// More packets queued than this end slow start.
+        /// More packets queued than this end slow start (paper and linux; in freebsd β ends it).
         gamma: f64 = 1.0, 0.0 => 1000.0;
         /// What part of the window is given up when slow start ends (paper; an eighth is from memory).
         exit_cut: f64 = 0.125, 0.0 => 0.5;
     }
     check |p| {
+        p.need(&Params::default(), &["exit_cut"], p.reference == Reference::Paper, "reference=paper")?;
+        let met = p.reference != Reference::FreeBsd;
+        p.need(&Params::default(), &["gamma"], met, "a reference other than freebsd")?;
         if p.alpha() <= p.beta() { Ok(()) } else { Err(ParamError::Conflict("vegas: alpha must not exceed beta (1 and 3; 2 and 4 with reference=linux)".into())) }
     }
 }
@@ -103,6 +106,7 @@ impl Algorithm for Vegas {
             "halves on every loss, where the paper takes a quarter for losses it found early",
         ],
         start: StartRule::Own("vegas"),
+        of_start: &["gamma", "exit_cut"],
         ..About::DEFAULT
     };
     type Params = Params;

@@ -10,6 +10,7 @@
 //! Westwood+ from Westwood, which sampled every ACK and took compressed ACKs for bandwidth.
 
 use crate::filter::Ewma;
+use crate::host::DataRtt;
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, Signal};
 use units::{Bytes, Duration};
 
@@ -23,7 +24,7 @@ params::params! {
     }
 }
 
-/// State: the two averages in bytes per second, and the sample being taken.
+/// State: the two averages in bytes per second, the sample being taken, and RTT_min.
 #[derive(Debug)]
 pub struct Westwood {
     least: Duration,
@@ -31,6 +32,7 @@ pub struct Westwood {
     second: Ewma,
     acked: Bytes,
     time: Duration,
+    rtts: DataRtt,
 }
 
 impl Algorithm for Westwood {
@@ -50,15 +52,15 @@ impl Algorithm for Westwood {
     };
     type Params = Params;
 
-    fn new(p: &Params, _: Setup<'_>) -> Self {
-        let average = Ewma::new(p.gain);
-        Westwood { least: p.least, first: average, second: average, acked: Bytes::ZERO, time: Duration::ZERO }
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        let (average, rtts) = (Ewma::new(p.gain), DataRtt::of(setup.flow));
+        Westwood { least: p.least, first: average, second: average, acked: Bytes::ZERO, time: Duration::ZERO, rtts }
     }
 }
 
 /// What the path carries without a queue at that rate, in bytes per second; half the window before there is one.
-pub(super) fn carried(rate: Option<f64>, flow: &Flow) -> Bytes {
-    rate.map_or(flow.cwnd / 2, |rate| Bytes::from_f64(rate * flow.min_rtt.as_secs_f64()))
+pub(super) fn carried(rate: Option<f64>, base: Duration, flow: &Flow) -> Bytes {
+    rate.map_or(flow.cwnd / 2, |rate| Bytes::from_f64(rate * base.as_secs_f64()))
 }
 
 /// Westwood's answer: the window comes down to `to` if it is larger; the threshold is `to` in any case, so that a smaller
@@ -70,6 +72,7 @@ pub(super) fn down_to(to: Bytes, flow: &mut Flow, signal: Signal) -> Reaction {
 
 impl CongestionControl for Westwood {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.rtts.see(ack);
         // The first round ends with the first ACK and would be a sample of that alone.
         if let Some(round) = ack.round.as_ref().filter(|r| r.number != 1) {
             self.acked += round.delivered;
@@ -83,7 +86,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        down_to(carried(self.second.get(), flow), flow, congestion.signal)
+        down_to(carried(self.second.get(), self.rtts.base(), flow), flow, congestion.signal)
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

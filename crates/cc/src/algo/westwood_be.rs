@@ -10,7 +10,7 @@
 //! it, which is what Westwood+ (`westwood`), CRB and ABSE mend.
 
 use super::westwood::{carried, down_to};
-use crate::host::AckRate;
+use crate::host::{AckRate, DataRtt};
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup};
 use units::Duration;
 
@@ -22,10 +22,11 @@ params::params! {
     }
 }
 
-/// State: the estimate.
+/// State: the estimate and RTT_min.
 #[derive(Debug)]
 pub struct WestwoodBe {
     be: AckRate,
+    rtts: DataRtt,
 }
 
 impl Algorithm for WestwoodBe {
@@ -40,24 +41,26 @@ impl Algorithm for WestwoodBe {
         departures: &[
             "what an ACK acknowledges is told by the host's scoreboard, not by counting duplicate ACKs",
             "ACKs that arrive at one instant are one sample with the next",
+            "the paper has no least silence; that of 10 ms after whole steps is the authors' code's",
         ],
         ..About::DEFAULT
     };
     type Params = Params;
 
-    fn new(p: &Params, _: Setup<'_>) -> Self {
-        WestwoodBe { be: AckRate::new(p.tau) }
+    fn new(p: &Params, setup: Setup<'_>) -> Self {
+        WestwoodBe { be: AckRate::new(p.tau), rtts: DataRtt::of(setup.flow) }
     }
 }
 
 impl CongestionControl for WestwoodBe {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.rtts.see(ack);
         self.be.see(flow.now, ack.delivered);
         flow.grow_as_reno(ack.cumulative);
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        down_to(carried(self.be.get(), flow), flow, congestion.signal)
+        down_to(carried(self.be.get(), self.rtts.base(), flow), flow, congestion.signal)
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

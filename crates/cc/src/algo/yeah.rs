@@ -11,6 +11,7 @@
 //! Source: Baiocchi, Castellani and Vacirca, PFLDnet 2007, with what Linux 6.1 adds: at least three samples a round, the
 //! threshold becomes the window when the queue is emptied (the paper has cwnd/2).
 
+use crate::host::DataRtt;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Round, Setup, causes,
 };
@@ -40,10 +41,11 @@ const RENO_FLOOR: f64 = 2.0;
 /// The least part of the window a loss takes (2^−δ with δ = 3).
 const LEAST_CUT: f64 = 0.125;
 
-/// State: the queue, Reno's share, and how long it has been slow or fast.
+/// State: the base RTT, the queue, Reno's share, and how long it has been slow or fast.
 #[derive(Debug)]
 pub struct Yeah {
     p: Params,
+    rtts: DataRtt,
     queued: f64,
     reno: f64,
     slow_rounds: u64,
@@ -68,7 +70,8 @@ impl Algorithm for Yeah {
 
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         setup.flow.avoid_at_ssthresh();
-        Yeah { p: p.clone(), queued: 0.0, reno: RENO_FLOOR, slow_rounds: 0, fast_rounds: 0 }
+        let rtts = DataRtt::of(setup.flow);
+        Yeah { p: p.clone(), rtts, queued: 0.0, reno: RENO_FLOOR, slow_rounds: 0, fast_rounds: 0 }
     }
 }
 
@@ -82,9 +85,9 @@ impl Yeah {
         if round.samples < 3 || round.min_rtt.is_zero() {
             return;
         }
-        let (cwnd, queue) = (flow.cwnd.packets(flow.mss), round.min_rtt.saturating_sub(flow.min_rtt));
+        let (cwnd, queue) = (flow.cwnd.packets(flow.mss), self.rtts.queue(round.min_rtt));
         self.queued = cwnd * (queue / round.min_rtt);
-        if self.queued > self.p.alpha || queue / flow.min_rtt > 1.0 / self.p.phi {
+        if self.queued > self.p.alpha || queue / self.rtts.base() > 1.0 / self.p.phi {
             self.slow_round(flow, cwnd, queue.as_nanos() as i64);
         } else {
             self.fast_rounds += 1;
@@ -111,6 +114,7 @@ impl Yeah {
 
 impl CongestionControl for Yeah {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.rtts.see(ack);
         if !flow.may_grow() {
             return;
         }

@@ -11,6 +11,10 @@ use units::{Bytes, Duration, Instant};
 /// Westwood's bandwidth estimate BE: the rate of every ACK, filtered; silence counts as rates of nothing.
 ///
 /// It sees the speed of the bottleneck rather than the flow's share of it, and what compresses ACKs looks like bandwidth.
+///
+/// What ends a silence is taken for the rate of what is left of it after whole steps of τ/2, as in the authors' code for ns-2
+/// (`tcp-westwood-nr.cc`, filter 3): ACKs that come a little more than a step apart say more than the truth, with τ = 500 ms
+/// and a packet every 260 ms thirteen times that, every 375 ms one and a half. Nearer to whole steps the rest is no step of its own.
 #[derive(Clone, Debug)]
 pub struct AckRate {
     tau: Duration,
@@ -21,6 +25,8 @@ pub struct AckRate {
 
 /// Silences are filled with empty samples this often in τ (the paper's m, which must be at least 2).
 const PER_TAU: u64 = 2;
+/// What is left of a silence after whole steps joins the last of them if it is shorter than this (the authors' code).
+const LEAST_REST: Duration = Duration::from_millis(10);
 /// After so many of them nothing is left: 0.6 to the 40th.
 const ENOUGH: u64 = 40;
 
@@ -44,7 +50,7 @@ impl AckRate {
         }
         let step = (self.tau / PER_TAU).max(Duration::from_nanos(1));
         let mut empty = 0;
-        while delta > step && self.filter.get().is_some() {
+        while delta >= step + LEAST_REST && self.filter.get().is_some() {
             if empty == ENOUGH {
                 self.filter.clear();
                 delta = step;
@@ -220,6 +226,26 @@ mod tests {
         assert!((be.get().unwrap() - (alpha * faded + (1.0 - alpha) * 50_000.0)).abs() < 1e-6);
         be.see(Instant::from_millis(3_600_000), packets(1));
         assert!(be.get().unwrap() < 10_000.0, "an hour later nothing is left of it");
+    }
+
+    #[test]
+    fn what_is_left_of_a_silence_is_no_sample_if_it_is_short() {
+        // A packet after every so many ms; the estimate beside the true rate once it has settled.
+        let over = |gap: u64| {
+            let mut be = AckRate::new(ms(500));
+            (0..100).for_each(|n| be.see(Instant::from_millis(gap * n), packets(1)));
+            be.get().unwrap() * gap as f64 / 1e6
+        };
+        for gap in [100, 250, 251, 255, 259] {
+            assert!((over(gap) - 1.0).abs() < 1e-6, "{gap}: {}", over(gap));
+        }
+        // Two steps, of which one is empty: the authors' filter swings about the rate.
+        for gap in [500, 505, 509] {
+            assert!((0.9..1.1).contains(&over(gap)), "{gap}: {}", over(gap));
+        }
+        for (gap, times) in [(260, 13.0), (375, 1.5)] {
+            assert!((over(gap) - times).abs() < 0.01, "{gap}: {}", over(gap));
+        }
     }
 
     #[test]

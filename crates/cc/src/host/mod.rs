@@ -1,8 +1,9 @@
 //! What every host measures, whatever the algorithm: RTT and its timeout, FreeBSD's enhanced RTT, rounds, delivery rate,
-//! rates of ACKs and of the last round trip, marked fractions; and packet pairs, ACK trains and probing trains, once for
-//! all that use them.
+//! rates of ACKs and of the last round trip, marked fractions; and extremes of data's RTTs, packet pairs, ACK trains and
+//! probing trains, once for all that use them.
 
 mod capacity;
+mod data_rtt;
 mod eligible;
 mod ertt;
 mod marks;
@@ -15,6 +16,7 @@ mod rtt;
 mod train;
 
 pub use capacity::CapProbe;
+pub use data_rtt::DataRtt;
 pub use eligible::{AckRate, EligibleRate, RecentRate};
 pub use ertt::{EnhancedRtt, Heard as ErttHeard, MarkedRound};
 pub use marks::MarkedFraction;

@@ -143,6 +143,30 @@ fn what_changes_nothing_is_refused() {
         ("d2tcp(size=1MB, most=4)", "size = 1MB changes nothing without deadline"),
         ("d2tcp(size=1MB, deadline=20ms, most=4)", ""),
         ("d2tcp(size=0B, deadline=0s, most=2)", ""),
+        ("scalable(legacy_window=20)", ""),
+        ("scalable(legacy_window=20, reference=linux)", "legacy_window = 20 changes nothing without reference=paper"),
+        ("scalable(legacy_window=16, reference=linux)", ""),
+        ("vegas(gamma=2, exit_cut=0.2)", ""),
+        ("vegas(gamma=2, reference=linux)", ""),
+        ("vegas(exit_cut=0.2, reference=linux)", "exit_cut = 0.2 changes nothing without reference=paper"),
+        ("vegas(exit_cut=0.2, reference=freebsd)", "exit_cut = 0.2 changes nothing without reference=paper"),
+        ("vegas(gamma=2, reference=freebsd)", "gamma = 2 changes nothing without a reference other than freebsd"),
+        (
+            "vegas(gamma=2, slow_start=standard)",
+            "gamma = 2 changes nothing without the algorithm's own slow start: add that, or leave gamma at 1",
+        ),
+        (
+            "vegas(exit_cut=0.2, slow_start=hystart)",
+            "exit_cut = 0.2 changes nothing without the algorithm's own slow start",
+        ),
+        ("vegas(gamma=1, slow_start=vegas(gamma=2))", ""),
+        ("vegas(alpha=2, slow_start=standard)", ""),
+        ("agile(initial=64)", ""),
+        (
+            "agile(initial=64, slow_start=standard)",
+            "initial = 64 changes nothing without the algorithm's own slow start",
+        ),
+        ("agile(rounds=2, beta=0.4, slow_start=standard)", ""),
     ] {
         let parsed: Spec = spec.parse().unwrap();
         let told = cc::find(&parsed.name).unwrap().resolve(&parsed).map_or_else(|e| e.to_string(), |_| String::new());

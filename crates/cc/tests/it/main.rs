@@ -3,6 +3,7 @@
 mod c_header;
 mod every_algorithm;
 mod gradient_family;
+mod handshake;
 mod host;
 mod proofs;
 mod script;

@@ -86,3 +86,19 @@ fn a_repair_ends_the_probe_and_its_end_begins_avoidance() {
     cc.on_event(&mut f, Event::RecoveryEnd);
     assert_eq!((cc.calm, cc.initial), (0, 100_000.0));
 }
+
+#[test]
+fn avoidance_probes_after_any_slow_start() {
+    for own_start in [true, false] {
+        let mut f = flow(20, 100);
+        f.ssthresh = packets(10);
+        let mut cc = Agile::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start });
+        (cc.probing, f.ssthresh) = (false, packets(10));
+        for _ in 0..5 {
+            let round = Round { end: Instant::ZERO + ms(100), delivered: packets(20), ..Round::default() };
+            f.cwnd = packets(20);
+            cc.on_ack(&mut f, &Ack { round: Some(round), ..ack(0, 100) });
+        }
+        assert!(cc.probing, "{own_start}");
+    }
+}

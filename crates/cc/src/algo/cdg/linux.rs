@@ -12,8 +12,6 @@ use units::{Bytes, Duration, Rng};
 
 /// A smoothed gradient sum at or below this (µs, so 4 µs on average over 8) counts as falling delay.
 const EFFECTUAL: i64 = -32;
-/// Gradient sums are divided by this before the queue state is read from their signs.
-const TOLERANCE_STEP: i64 = 64;
 
 /// Smallest and largest, in µs; zero is "none yet", as in the kernel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +44,8 @@ pub struct Linux {
     /// Bytes to be acknowledged before the round is over.
     round_left: i64,
     backoffs: u32,
+    /// The repair under way is a timeout's.
+    timed_out: bool,
     shadow: Bytes,
     toss: Toss,
     hybrid: Hybrid,
@@ -75,6 +75,7 @@ impl Linux {
             delack: 0,
             round_left: setup.flow.in_flight.get() as i64,
             backoffs: 0,
+            timed_out: false,
             shadow: setup.flow.cwnd,
             toss: Toss::default(),
             hybrid: Hybrid::new(if setup.own_start { p.hystart } else { 0 }),
@@ -122,16 +123,7 @@ impl Linux {
             }
         }
         if self.use_tolerance {
-            let small = |sum: i64| {
-                let half = if sum < 0 { -TOLERANCE_STEP / 2 } else { TOLERANCE_STEP / 2 };
-                (sum + half) / TOLERANCE_STEP
-            };
-            self.queue = match (small(self.sum.min), small(self.sum.max)) {
-                (min, max) if min > 0 && max <= 0 => QueueState::Full,
-                // Linux knows only "not full"; a falling maximum is part of it.
-                (min, max) if (min > 0 && max > 0) || max < 0 => QueueState::Rising,
-                _ => self.queue,
-            };
+            self.queue = self.queue.after_sums(self.sum.min, self.sum.max);
         }
         gradient
     }
@@ -239,6 +231,7 @@ impl CongestionControl for Linux {
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
+        self.timed_out = c.signal == Signal::Timeout;
         // For every signal: the kernel's `ssthresh` is not told which it was.
         if self.use_tolerance && self.queue == QueueState::Rising {
             flow.note(causes::LossTolerated {
@@ -258,8 +251,14 @@ impl CongestionControl for Linux {
         Reaction::Reduce(if self.use_shadow { cut.max(self.shadow) } else { cut })
     }
 
+    fn on_undo(&mut self, _: &mut Flow) {
+        self.timed_out = false;
+    }
+
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         match event {
+            // The kernel tells of no end of a timeout's repair (`tcp_fastretrans_alert`).
+            Event::RecoveryEnd if core::mem::take(&mut self.timed_out) => {}
             // The gradient across a reduction is never taken: the window of sums stays as it was before.
             Event::RecoveryEnd => {
                 self.queue = QueueState::Unknown;
@@ -274,7 +273,8 @@ impl CongestionControl for Linux {
                 self.shadow = flow.cwnd;
                 self.round_left = flow.in_flight.get() as i64;
             }
-            Event::MssChanged | Event::Timeout | Event::Wake | Event::Granted(_) => {}
+            Event::Timeout => self.timed_out = true,
+            Event::MssChanged | Event::Wake | Event::Granted(_) => {}
         }
     }
 

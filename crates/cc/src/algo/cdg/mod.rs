@@ -200,6 +200,7 @@ impl Algorithm for Cdg {
             "freebsd: cwnd in fast recovery is the host's, where FreeBSD restarts from one packet and grows",
             "freebsd: the table of probabilities is computed, not stored (equal to the last digit)",
             "linux: e^-x is exact, where the kernel multiplies 16-bit table entries",
+            "linux: a recovery taken back at its very end begins no round, which the kernel does (CA_EVENT_COMPLETE_CWR)",
             "paper: read from the thesis' summary; the round after a back-off is measured but tosses no coin",
             "paper: a shadow window above cwnd becomes ssthresh, as FreeBSD and section 4.3.3.2 have it; Eq 2.29 sets cwnd at once",
         ],

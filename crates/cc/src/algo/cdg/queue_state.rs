@@ -1,5 +1,8 @@
 //! What the smoothed gradients say about the bottleneck's queue (thesis Table 2.5).
 
+/// Linux divides sums of gradients by this before it reads the state from their signs.
+const SMALL: i64 = 64;
+
 /// State of the queue, as inferred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueState {
@@ -32,6 +35,17 @@ impl QueueState {
             QueueState::Falling
         } else {
             self
+        }
+    }
+
+    /// Linux': after a round with these sums of gradients in µs, of which small ones count as none. It knows only "not
+    /// full"; a falling maximum is part of it.
+    pub fn after_sums(self, min: i64, max: i64) -> QueueState {
+        let small = |sum: i64| (sum + if sum < 0 { -SMALL / 2 } else { SMALL / 2 }) / SMALL;
+        match (small(min), small(max)) {
+            (min, max) if min > 0 && max <= 0 => QueueState::Full,
+            (min, max) if (min > 0 && max > 0) || max < 0 => QueueState::Rising,
+            _ => self,
         }
     }
 }

@@ -84,3 +84,17 @@ fn a_window_cut_below_the_delay_window_is_renos() {
     cc.on_ack(&mut f, &ack(1, 100));
     assert_eq!(cc.dwnd, packets(11));
 }
+
+#[test]
+fn a_loss_that_was_none_gives_back_the_delay_window_and_gamma() {
+    for signal in [Signal::Loss, Signal::Timeout] {
+        let mut f = flow(100, 100);
+        let mut cc = compound(Params { tuning: true, ..Params::default() }, &mut f);
+        (cc.dwnd, f.srtt) = (packets(40), ms(120));
+        let c = congestion(signal, &f);
+        cc.on_congestion(&mut f, &c);
+        assert!(cc.dwnd < packets(40) && cc.gamma < 30.0, "{signal:?}");
+        cc.on_undo(&mut f);
+        assert_eq!((cc.dwnd, cc.gamma), (packets(40), 30.0), "{signal:?}");
+    }
+}

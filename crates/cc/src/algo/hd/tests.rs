@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{ack, congestion, flow, ms, packets, value};
+use crate::testing::{ack, closing, congestion, flow, ms, packets, value};
 use crate::{CauseKind, build};
 use std::boxed::Box;
 use std::vec::Vec;
@@ -212,5 +212,22 @@ fn a_mark_waits_while_the_window_that_was_halved_is_out_where_once_a_round_is_as
         assert_eq!(cc.on_congestion(&mut f, &c), Reaction::Reduce(packets(20)), "{spec}: nothing was halved");
         cc.on_ack(&mut f, &ack(1, 70));
         assert_eq!((f.cwnd, cc.on_congestion(&mut f, &c)), (packets(20), marked), "{spec}");
+    }
+}
+
+#[test]
+fn the_handshakes_rtt_is_no_base() {
+    // The SYN took 30 ms, data on an empty path takes 40, of which ten are its own length.
+    for spec in ["hd(p_max=1)", "hd(p_max=1, q_th=30ms, reference=freebsd)", "cx_tcp(p_max=1)", "chd(p_max=1)"] {
+        let mut f = Flow::new(packets(1), packets(20));
+        let mut cc = hd(spec, &mut f);
+        (f.ssthresh, f.min_rtt, f.max_rtt) = (packets(10), ms(30), ms(30));
+        let mut hear = |rtt| {
+            (f.rtt, f.max_rtt) = (ms(rtt), f.max_rtt.max(ms(rtt)));
+            (0..20).for_each(|_| cc.on_ack(&mut f, &closing(1, rtt)));
+            f.drain_events().count()
+        };
+        assert_eq!(hear(40), 0, "{spec}");
+        assert!(hear(70) > 0, "{spec}: 30 ms of queue");
     }
 }

@@ -1,6 +1,7 @@
 //! A call put into words: of a flow made up, or of the simulator's tape.
 
 use super::words::{ACK, CONGESTION, INIT, NOTICE, WAKE, WORDS, Words};
+use cc::host::DataRtt;
 use cc::{Ack, Event, Flow, Signal};
 use sim::tape::{Call, Entry};
 use units::{Bytes, Duration};
@@ -45,12 +46,26 @@ impl Words {
     }
 }
 
-/// The calls of one flow's tape. What no law here listens to (sent, lost) is left out.
+/// The calls of one flow's tape. What no law here listens to (sent, lost) is left out. The kernel's laws begin after the
+/// handshake, whose RTT is not among those of the flow there (`bpf/host.h`).
 pub fn of_tape(entries: &[Entry]) -> Vec<Words> {
     let mut tape: Vec<Words> = Vec::new();
     let mut last: Option<(Bytes, Bytes)> = None;
+    let mut rtts = DataRtt::default();
     for e in entries.iter().filter(|e| e.flow == 0) {
-        let words = |call, detail| Words::new(call, detail, &e.before);
+        let before = rtts;
+        match &e.call {
+            Call::Ack(ack) => rtts.see(ack),
+            _ if rtts.base().is_zero() => {}
+            _ => rtts.take(e.before.rtt),
+        }
+        let of_flow = |call, detail, rtts: DataRtt| {
+            let mut words = Words::new(call, detail, &e.before);
+            words.set("min_rtt", rtts.base().as_nanos());
+            words.set("max_rtt", rtts.largest().as_nanos());
+            words
+        };
+        let words = |call, detail| of_flow(call, detail, rtts);
         let call = match &e.call {
             Call::Ack(ack) => Some(words(ACK, 0).with_ack(ack)),
             Call::Congestion(c) => {
@@ -67,7 +82,7 @@ pub fn of_tape(entries: &[Entry]) -> Vec<Words> {
         };
         if let Some(mut words) = call {
             if tape.is_empty() {
-                tape.push(Words::new(INIT, 0, &e.before));
+                tape.push(of_flow(INIT, 0, before));
             }
             let (cwnd, ssthresh) = last.unwrap_or(e.before.windows());
             words.set("host_cwnd", u64::from(e.before.cwnd != cwnd));

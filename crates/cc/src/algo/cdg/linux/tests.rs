@@ -307,3 +307,27 @@ fn the_mode_that_begins_is_told() {
         assert_eq!(told, expected, "{backoffs}");
     }
 }
+
+#[test]
+fn the_end_of_a_timeouts_repair_begins_no_round() {
+    // A timeout of an open flow, one within a recovery, and a recovery.
+    for (signal, again, begins) in
+        [(Signal::Timeout, false, false), (Signal::Loss, true, false), (Signal::Loss, false, true)]
+    {
+        let (mut cc, mut flow) = bench("cdg(reference=linux)");
+        ack(&mut cc, &mut flow, 100_000);
+        let c = congestion(signal, &flow);
+        cc.on_congestion(&mut flow, &c);
+        if again {
+            cc.on_event(&mut flow, Event::Timeout);
+        }
+        cc.on_event(&mut flow, Event::RecoveryEnd);
+        assert_eq!(cc.rtt_prev.min, if begins { 100_000 } else { 0 }, "{signal:?} {again}");
+        // The next recovery's end does.
+        let c = congestion(Signal::Loss, &flow);
+        cc.on_congestion(&mut flow, &c);
+        ack(&mut cc, &mut flow, 100_000);
+        cc.on_event(&mut flow, Event::RecoveryEnd);
+        assert_eq!(cc.rtt_prev.min, 100_000);
+    }
+}
