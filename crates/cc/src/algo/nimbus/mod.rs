@@ -18,6 +18,7 @@
 //! SIGCOMM 2022; constants of the authors' code. The HLDG thesis (Eq 2.16) calls the target d the present queueing delay.
 
 mod elasticity;
+mod rival;
 #[cfg(test)]
 mod tests;
 
@@ -29,7 +30,7 @@ use crate::{
     StartRule, causes, exits, modes,
 };
 use elasticity::{Elasticity, SAMPLES, TICK};
-use units::{Bytes, Duration, Instant, Rate};
+use units::{Duration, Instant, Rate};
 
 params::params! {
     /// Values of the paper and of the authors' code.
@@ -66,6 +67,8 @@ const DWELL: Duration = Duration::from_secs(5);
 pub struct Nimbus {
     p: Params,
     rates: RoundTripRates,
+    /// The smallest RTT of data (the authors' `base_rtt`): a SYN is smaller, and on slow links sooner back.
+    base: Option<Duration>,
     out: Ewma,
     mu: f64,
     cross: f64,
@@ -113,6 +116,7 @@ impl Algorithm for Nimbus {
         Nimbus {
             p: p.clone(),
             rates: RoundTripRates::default(),
+            base: None,
             out: Ewma::new(GAIN),
             mu: 0.0,
             cross: 0.0,
@@ -143,6 +147,10 @@ impl Nimbus {
         (1.0 - alpha) * sent + alpha * (self.mu - z) + beta * self.mu * room
     }
 
+    fn base(&self, flow: &Flow) -> Duration {
+        self.base.unwrap_or(flow.min_rtt)
+    }
+
     /// What the pulse adds now, in parts of the link.
     fn pulse(&self, since: Duration) -> f64 {
         self.p.pulse * elasticity::pulse(since.as_secs_f64() * self.p.frequency)
@@ -159,7 +167,7 @@ impl Nimbus {
         self.rate = if self.competing {
             (self.rival.cwnd / flow.srtt).as_mbps()
         } else {
-            self.delay_rate(sent, self.cross, flow.rtt, flow.min_rtt)
+            self.delay_rate(sent, self.cross, flow.rtt, self.base(flow))
         };
         self.rate = self.rate.max(LEAST * self.mu);
         self.history.push(self.rate);
@@ -171,8 +179,9 @@ impl Nimbus {
     }
 
     fn maybe_leave_slow_start(&self, flow: &mut Flow) {
-        if flow.rtt > flow.min_rtt.mul_f64(1.0 + 2.0 * self.p.target) {
-            let (rtt, base_rtt) = (flow.rtt.as_nanos() as i64, flow.min_rtt.as_nanos() as i64);
+        let base = self.base(flow);
+        if flow.rtt > base.mul_f64(1.0 + 2.0 * self.p.target) {
+            let (rtt, base_rtt) = (flow.rtt.as_nanos() as i64, base.as_nanos() as i64);
             flow.leave_slow_start(causes::SlowStartExit { reason: exits::DELAY, rtt, base_rtt, ..Default::default() });
         }
     }
@@ -189,7 +198,7 @@ impl Nimbus {
         }
         (self.competing, self.switched_at) = (compete, flow.now);
         let (from, to) = if compete { (modes::DELAY, modes::LOSS) } else { (modes::LOSS, modes::DELAY) };
-        let queue = flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
+        let queue = flow.rtt.saturating_sub(self.base(flow)).as_nanos() as i64;
         let bandwidth = (self.mu * 1e6) as i64;
         flow.note(causes::ModeSwitch { from, to, queue, bandwidth });
         if compete {
@@ -201,50 +210,14 @@ impl Nimbus {
             self.curve = cubic::rfc::Curve::new(&cubic::Params::default());
         }
     }
-
-    /// CUBIC's growth, on its own window.
-    fn compete(&mut self, flow: &Flow, acked: Bytes) {
-        let rival = &mut self.rival;
-        (rival.now, rival.srtt, rival.mss, rival.floor) = (flow.now, flow.srtt, flow.mss, flow.floor);
-        if !acked.is_zero() && !flow.app_limited && flow.phase.grows() {
-            self.curve.avoidance(rival, acked);
-        }
-    }
-
-    /// Two windows of the rate and of what a pulse adds: room, and a bound.
-    fn bound(&self, flow: &Flow) -> Bytes {
-        (Rate::from_mbps(self.rate + self.p.pulse * self.mu) * flow.srtt * 2).max(flow.floor)
-    }
-
-    /// The answer to losses, once an RTT (`cubic_drop`): a repair that never ends is told as one episode. Of the window only
-    /// what is beyond the bound goes.
-    fn lose(&mut self, flow: &mut Flow, lost: Bytes) {
-        if !flow.rtt_passed(self.cut_at) {
-            return;
-        }
-        self.cut_at = Some(flow.now);
-        if self.competing {
-            self.cut(flow, false);
-        }
-        let before = flow.windows();
-        // There is no rate yet just after slow start.
-        if self.rate > 0.0 {
-            flow.cwnd = flow.cwnd.min(self.bound(flow));
-            flow.ssthresh = flow.ssthresh.min(flow.cwnd);
-        }
-        flow.because(causes::LossBackoff { lost: lost.get() as i64, ..Default::default() }, before);
-    }
-
-    fn cut(&mut self, flow: &Flow, timeout: bool) {
-        self.rival.cwnd = self.curve.reduce(&self.rival, timeout).max(flow.floor);
-        self.rival.reset_credit();
-        self.rate = (self.rival.cwnd / flow.srtt.max(Duration::from_micros(1))).as_mbps();
-    }
 }
 
 impl CongestionControl for Nimbus {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.rates.see(flow.now, ack.sent_at, flow.delivered, flow.srtt);
+        if let Some(rtt) = ack.rtt {
+            self.base = Some(self.base.map_or(rtt, |least| least.min(rtt)));
+        }
         if flow.in_slow_start() {
             if flow.may_grow() {
                 flow.slow_start(ack.cumulative);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{ack, flow, ms, packets};
-use units::Rng;
+use units::{Bytes, Rng};
 
 fn nimbus(f: &mut Flow) -> Nimbus {
     Nimbus::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
@@ -17,6 +17,19 @@ fn the_rate_beside_half_a_link_of_others() {
     // A busy link of 96 of which 24 · 2/3 get through with 24 sent: the others have the rest.
     assert!((cross(96.0, 24.0, 32.0) - 48.0).abs() < 1e-9);
     assert_eq!((cross(96.0, 24.0, 0.0), cross(96.0, 24.0, 1.0)), (0.0, 96.0));
+}
+
+#[test]
+fn the_path_is_measured_by_data_and_not_by_the_handshake() {
+    // 10 ms there and back, and 12 ms for a packet to get onto the link: the SYN saw 10.
+    let mut f = flow(10, 10);
+    let mut cc = nimbus(&mut f);
+    for (rtt, open) in [(22, true), (34, false)] {
+        f.rtt = ms(rtt);
+        cc.on_ack(&mut f, &ack(1, rtt));
+        cc.maybe_leave_slow_start(&mut f);
+        assert_eq!(f.in_slow_start(), open, "{rtt} ms over 22, where half as much again is too much");
+    }
 }
 
 #[test]
