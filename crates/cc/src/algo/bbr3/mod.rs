@@ -219,6 +219,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
+        self.begin_min_rtt(flow);
         if sent.in_flight <= sent.size && flow.app_limited {
             self.after_idle(flow);
         }

@@ -440,3 +440,15 @@ fn a_queue_that_never_formed_need_not_be_drained() {
         assert_eq!(cc.state.phase, phase, "{in_flight} packets in flight");
     }
 }
+
+#[test]
+fn the_handshake_s_rtt_is_the_first() {
+    let mut f = flow(10, 0);
+    let mut cc = bbr(&mut f);
+    // A SYN is smaller than data is.
+    (f.now, f.rtt, f.srtt, f.min_rtt) = (Instant::from_millis(40), ms(40), ms(40), ms(40));
+    cc.on_sent(&mut f, &Sent { size: packets(1), in_flight: packets(1), retransmission: false });
+    f.now = Instant::from_millis(90);
+    cc.on_ack(&mut f, &ack(1, 50));
+    assert_eq!((cc.min_rtt.get(), cc.probe_rtt_min), (Some(ms(40)), Some((ms(40), Instant::from_millis(40)))));
+}
