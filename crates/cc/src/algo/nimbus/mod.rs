@@ -30,7 +30,7 @@ use crate::{
     StartRule, causes, exits, modes,
 };
 use elasticity::{Elasticity, SAMPLES, TICK};
-use units::{Duration, Instant, Rate};
+use units::{Bytes, Duration, Instant, Rate};
 
 params::params! {
     /// Values of the paper and of the authors' code.
@@ -75,6 +75,9 @@ pub struct Nimbus {
     /// Before the pulse.
     rate: f64,
     history: Ring<SAMPLES>,
+    /// Delivered as the last sample was taken, and ticks that have brought none since.
+    sampled: Bytes,
+    missed: usize,
     elasticity: Elasticity,
     rival: Flow,
     curve: cubic::rfc::Curve,
@@ -122,6 +125,8 @@ impl Algorithm for Nimbus {
             cross: 0.0,
             rate: 0.0,
             history: Ring::new(),
+            sampled: Bytes::ZERO,
+            missed: 0,
             elasticity: Elasticity::new(),
             rival: Flow::new(flow.mss, flow.cwnd),
             curve: cubic::rfc::Curve::new(&cubic::Params::default()),
@@ -158,7 +163,23 @@ impl Nimbus {
 
     fn tick(&mut self, flow: &mut Flow) {
         let (Some((sent, delivered)), false) = (self.rates.get(), flow.app_limited) else { return };
-        let (sent, delivered) = (sent.as_mbps(), delivered.as_mbps());
+        let opening = flow.in_slow_start();
+        if flow.delivered > self.sampled {
+            self.sampled = flow.delivered;
+            self.sample(flow, sent.as_mbps(), delivered.as_mbps());
+        } else {
+            self.missed += 1;
+        }
+        if !opening && self.rate > 0.0 {
+            let pulsed = self.rate + self.mu * self.pulse(flow.now.since(self.began));
+            flow.pacing = Some(Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1)));
+        }
+    }
+
+    /// Something was heard since the last tick. Ticks before it that heard nothing are of this sample, too, as in the authors'
+    /// code: the transform needs one for each.
+    fn sample(&mut self, flow: &mut Flow, sent: f64, delivered: f64) {
+        let missed = core::mem::take(&mut self.missed).min(SAMPLES);
         self.mu = self.mu.max(self.out.update(delivered));
         self.cross = cross(self.mu, sent, delivered);
         if flow.in_slow_start() {
@@ -170,12 +191,12 @@ impl Nimbus {
             self.delay_rate(sent, self.cross, flow.rtt, self.base(flow))
         };
         self.rate = self.rate.max(LEAST * self.mu);
-        self.history.push(self.rate);
-        if self.elasticity.see(self.cross / self.mu, delivered / self.mu, self.p.frequency) {
+        (0..=missed).for_each(|_| _ = self.history.push(self.rate));
+        let (cross, own) = (self.cross / self.mu, delivered / self.mu);
+        self.elasticity.fill(cross, own, missed);
+        if self.elasticity.see(cross, own, self.p.frequency) {
             self.choose_mode(flow);
         }
-        let pulsed = self.rate + self.mu * self.pulse(flow.now.since(self.began));
-        flow.pacing = Some(Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1)));
     }
 
     fn maybe_leave_slow_start(&self, flow: &mut Flow) {
@@ -254,6 +275,7 @@ impl CongestionControl for Nimbus {
             Event::Restart if flow.app_limited => {
                 self.rates.clear();
                 self.elasticity.clear();
+                self.missed = 0;
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{ack, flow, ms, packets};
-use units::{Bytes, Rng};
+use units::Rng;
 
 fn nimbus(f: &mut Flow) -> Nimbus {
     Nimbus::new(&Params::default(), Setup { flow: f, rng: Rng::new(1, 0, 0), own_start: true })
@@ -106,6 +106,32 @@ fn it_never_sends_at_less_than_a_twentieth_of_the_link() {
         f.pacing.unwrap().as_bps()
     });
     assert_eq!((slowest.min(), cc.rate), (Some(400_000), 0.4));
+}
+
+#[test]
+fn what_was_heard_once_is_judged_once_but_holds_for_as_long_as_nothing_else_is() {
+    let mut f = flow(100, 50);
+    f.ssthresh = packets(10);
+    let mut cc = nimbus(&mut f);
+    let hear = |f: &mut Flow, cc: &mut Nimbus, gap| {
+        f.now += ms(gap);
+        f.delivered += packets(1);
+        cc.on_ack(f, &Ack { sent_at: f.now - ms(50), ..ack(1, 50) });
+    };
+    (0..10).for_each(|_| hear(&mut f, &mut cc, 8));
+    cc.tick(&mut f);
+    // A packet in 8 ms. Then a burst, a second of silence, and ten more.
+    assert_eq!((cc.mu, cc.history.len()), (1.0, 1));
+    (0..50).for_each(|_| hear(&mut f, &mut cc, 1));
+    for _ in 0..100 {
+        f.now += ms(10);
+        cc.tick(&mut f);
+    }
+    // From 1 towards 8 Mbit/s by a fifth, not all the way.
+    assert!((cc.mu - 2.4).abs() < 1e-9 && cc.history.len() == 2, "{} {}", cc.mu, cc.history.len());
+    hear(&mut f, &mut cc, 8);
+    cc.tick(&mut f);
+    assert_eq!(cc.history.len(), 102);
 }
 
 #[test]
