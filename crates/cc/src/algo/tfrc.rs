@@ -34,7 +34,8 @@ params::params! {
     }
 }
 
-/// Weight of a sample in the smoothed RTT and in the mean of its root (sections 4.3 and 4.5: q = q2 = 0.9).
+/// Weight of a sample in the smoothed RTT and in the mean of its root, one with each report (sections 4.3 and 4.5:
+/// q = q2 = 0.9).
 const GAIN: f64 = 0.1;
 /// Never slower than a packet in 64 s (t_mbi).
 const LONGEST_GAP: f64 = 64.0;
@@ -46,6 +47,8 @@ pub struct Tfrc {
     rate: f64,
     rtt: Ewma,
     root: Ewma,
+    /// The newest RTT since the last report.
+    newest: Option<Duration>,
     intervals: Intervals,
     /// When the first packet of the last loss event was sent.
     event_at: Option<Instant>,
@@ -95,6 +98,7 @@ impl Algorithm for Tfrc {
             rate: 0.0,
             rtt,
             root,
+            newest: None,
             intervals,
             event_at: None,
             received: [0.0; 2],
@@ -130,6 +134,14 @@ impl Tfrc {
         self.rtt.get().unwrap_or(0.0).max(1e-6)
     }
 
+    /// Takes the RTT that a report brings.
+    fn smooth(&mut self) {
+        if let Some(rtt) = self.newest.take() {
+            self.rtt.update(rtt.as_secs_f64());
+            self.root.update(math::sqrt(rtt.as_secs_f64()));
+        }
+    }
+
     fn least(flow: &Flow) -> f64 {
         flow.mss.as_f64() / LONGEST_GAP
     }
@@ -156,6 +168,7 @@ impl Tfrc {
         }
         let arrives = core::mem::take(&mut self.arrived).as_f64() / length;
         self.reported = flow.now;
+        self.smooth();
         let (limited, lost) = (core::mem::replace(&mut self.data_limited, true), core::mem::take(&mut self.lost));
         let limit = self.limit(arrives, limited, lost);
         let s = flow.mss.as_f64();
@@ -215,14 +228,12 @@ impl Tfrc {
 
 impl CongestionControl for Tfrc {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
-            self.rtt.update(rtt.as_secs_f64());
-            self.root.update(math::sqrt(rtt.as_secs_f64()));
-            if self.rate == 0.0 {
-                self.rate = flow.cwnd.as_f64() / self.rtt();
-                self.initial = self.rate;
-                self.reported = flow.now;
-            }
+        self.newest = ack.rtt.or(self.newest);
+        if self.rate == 0.0 && self.newest.is_some() {
+            self.smooth();
+            self.rate = flow.cwnd.as_f64() / self.rtt();
+            self.initial = self.rate;
+            self.reported = flow.now;
         }
         (self.heard, self.sent) = (flow.now, ack.sent_at);
         self.arrived += ack.delivered;

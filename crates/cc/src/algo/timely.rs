@@ -67,6 +67,8 @@ pub struct Timely {
     p: Params,
     /// In bit/s; zero before the first RTT.
     rate: f64,
+    /// The smallest RTT of data: a SYN is smaller, and on slow links sooner back.
+    base: Duration,
     diff_ms: f64,
     falls: u32,
     last: Option<(Instant, Duration)>,
@@ -83,7 +85,13 @@ impl Algorithm for Timely {
         signal: "RTT gradient, paced",
         evidence: Evidence::Equations,
         departures: &[
-            "scale=path: thresholds and δ follow the path, or any RTT beyond a datacentre's would be above T_high",
+            "scale=path: thresholds and δ follow the path, or any RTT beyond a datacentre's would be above T_high. RTT_min is the \
+             smallest and never ages, as nothing empties the queue between two thresholds: where the path itself grows longer, \
+             that is a queue for good",
+            "begins with the initial window in an RTT, and grows from there by a segment of TCP per RTT_min; the paper begins at \
+             its share of the host's link, C/(N + 1), and eRPC at all of it",
+            "five falls are five smoothed gradients that do not rise, between the thresholds; in eRPC five RTTs each below the one \
+             before, wherever they are",
             "a window of two rates times RTTs bounds what is unacknowledged; it grows by what is delivered",
             "loss halves the rate: the paper's fabric has none",
             "no rate below a segment of TCP per newest RTT: the authors' least rate is optional, and eRPC's is δ",
@@ -98,8 +106,16 @@ impl Algorithm for Timely {
     type Params = Params;
 
     fn new(p: &Params, _: Setup<'_>) -> Self {
-        let (last, acked) = (None, Bytes::ZERO);
-        Timely { p: p.clone(), rate: 0.0, diff_ms: 0.0, falls: 0, last, acked, gradient: 0.0 }
+        Timely {
+            p: p.clone(),
+            rate: 0.0,
+            base: Duration::MAX,
+            diff_ms: 0.0,
+            falls: 0,
+            last: None,
+            acked: Bytes::ZERO,
+            gradient: 0.0,
+        }
     }
 }
 
@@ -109,7 +125,7 @@ impl Timely {
         match self.p.scale {
             Scale::Datacentre => Constants { low: us(50), high: us(500), base: us(20), step: 10e6 },
             Scale::Path => {
-                let base = flow.min_rtt.max(us(1));
+                let base = self.base.max(us(1));
                 let step = flow.mss.as_f64() * 8.0 / base.as_secs_f64();
                 Constants { low: base.mul_f64(1.25), high: base * 2, base, step }
             }
@@ -157,6 +173,7 @@ impl CongestionControl for Timely {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.acked += ack.delivered;
         let Some(rtt) = ack.rtt else { return };
+        self.base = self.base.min(rtt);
         let Some((at, before)) = self.last else {
             let first = flow.cwnd.as_f64() * 8.0 / rtt.as_secs_f64().max(1e-6);
             self.last = Some((flow.now, rtt));
@@ -172,7 +189,7 @@ impl CongestionControl for Timely {
             if self.rate < old && window < flow.cwnd {
                 let before = flow.windows();
                 flow.cwnd = window;
-                let queue = rtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
+                let queue = rtt.saturating_sub(self.base).as_nanos() as i64;
                 flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
             }
         }

@@ -118,7 +118,7 @@ impl Algorithm for Bbr {
             rounds: 0,
             round_start: false,
             next_round: Bytes::ZERO,
-            min_rtt: (!flow.min_rtt.is_zero()).then_some(flow.min_rtt),
+            min_rtt: None,
             min_rtt_at: flow.now,
             seen_rtt: false,
             full_bw: Rate::ZERO,
@@ -188,6 +188,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
+        self.begin_min_rtt(flow);
         if sent.in_flight <= sent.size && flow.app_limited {
             self.after_idle(flow);
         }

@@ -72,6 +72,14 @@ impl Bbr {
         self.cycle.switch(flow, to, queue, self.bandwidth());
     }
 
+    /// The handshake's RTT is the first (Linux' `bbr_init` takes `tcp_min_rtt`). It was not known as this was made, and is as
+    /// the first data leaves.
+    pub(super) fn begin_min_rtt(&mut self, flow: &Flow) {
+        if self.min_rtt.is_none() && !flow.min_rtt.is_zero() {
+            (self.min_rtt, self.min_rtt_at) = (Some(flow.min_rtt), flow.now);
+        }
+    }
+
     pub(super) fn update_min_rtt(&mut self, flow: &mut Flow, ack: &Ack) {
         let expired = flow.now > self.min_rtt_at + self.p.min_rtt_window;
         // The ACK of a lone packet that is not full may have been delayed (Linux' `FLAG_ACK_MAYBE_DELAYED`).

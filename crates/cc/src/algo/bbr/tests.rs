@@ -234,3 +234,15 @@ fn phases_last_until_their_time_and_their_goal_or_give_back_no_longer_than_there
         assert_eq!(cycle.index != index, over, "phase {index}, {time} ms, {in_flight} packets, lost: {lost}");
     }
 }
+
+#[test]
+fn the_handshake_s_rtt_is_the_first() {
+    let mut f = flow(10, 0);
+    let mut cc = bbr(&mut f);
+    // A SYN is smaller than data is.
+    (f.now, f.rtt, f.srtt, f.min_rtt) = (Instant::from_millis(40), ms(40), ms(40), ms(40));
+    cc.on_sent(&mut f, &Sent { size: packets(1), in_flight: packets(1), retransmission: false });
+    f.now = Instant::from_millis(90);
+    cc.on_ack(&mut f, &ack(1, 50));
+    assert_eq!((cc.min_rtt, cc.min_rtt_at), (Some(ms(40)), Instant::from_millis(40)));
+}

@@ -87,6 +87,8 @@ pub struct Bbr3 {
     /// The pipe was full once.
     full: bool,
     drain_began: u64,
+    /// The pace of the initial window goes by an RTT.
+    seen_rtt: bool,
     /// Smallest RTT of the interval of PROBE_RTT, and of twice that.
     probe_rtt_min: Option<(Duration, Instant)>,
     min_rtt: WindowedMin<Duration>,
@@ -149,6 +151,7 @@ impl Algorithm for Bbr3 {
             plateau: Plateau::default(),
             full: false,
             drain_began: 0,
+            seen_rtt: false,
             probe_rtt_min: None,
             min_rtt: WindowedMin::new((p.probe_rtt_interval * 2).as_nanos()),
             probe_rtt_until: None,
@@ -216,6 +219,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_sent(&mut self, flow: &mut Flow, sent: &Sent) {
+        self.begin_min_rtt(flow);
         if sent.in_flight <= sent.size && flow.app_limited {
             self.after_idle(flow);
         }

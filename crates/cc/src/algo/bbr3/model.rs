@@ -126,6 +126,15 @@ impl Bbr3 {
         });
     }
 
+    /// The handshake's RTT is the first (BBROnInit; Linux' `tcp_min_rtt`). It was not known as this was made, and is as the
+    /// first data leaves.
+    pub(super) fn begin_min_rtt(&mut self, flow: &Flow) {
+        if self.probe_rtt_min.is_none() && !flow.min_rtt.is_zero() {
+            self.probe_rtt_min = Some((flow.min_rtt, flow.now));
+            self.min_rtt.update(flow.now.as_nanos(), flow.min_rtt);
+        }
+    }
+
     /// The smallest RTT, and PROBE_RTT when it has grown old.
     pub(super) fn update_min_rtt(&mut self, flow: &mut Flow, ack: &Ack) {
         let old = self.probe_rtt_min.is_some_and(|(_, at)| flow.now > at + self.p.probe_rtt_interval);

@@ -46,6 +46,17 @@ fn gains_of_the_draft() {
 }
 
 #[test]
+fn the_first_rtt_takes_the_pace_from_a_millisecond_s_to_its_own() {
+    let mut f = flow(10, 0);
+    let mut cc = bbr(&mut f);
+    // Ten packets of 1000 bytes, at 2.77 times 0.99: in 1 ms, and in 100 ms.
+    assert_eq!(f.pacing, Some(Rate::from_bps(219_384_000)));
+    (f.rtt, f.srtt, f.min_rtt, f.delivered) = (ms(100), ms(100), ms(100), packets(1));
+    cc.on_ack(&mut f, &Ack { rate: Some(sample(Bytes::ZERO, 1)), ..ack(1, 100) });
+    assert_eq!(f.pacing, Some(Rate::from_bps(2_193_840)));
+}
+
+#[test]
 fn three_rounds_without_a_quarter_more_are_a_plateau() {
     let mut plateau = Plateau::default();
     let seen = [8.0, 10.0, 12.4, 12.4, 12.4].map(|mbps| {
@@ -428,4 +439,16 @@ fn a_queue_that_never_formed_need_not_be_drained() {
         cc.advance(&mut f, &ack(1, 100));
         assert_eq!(cc.state.phase, phase, "{in_flight} packets in flight");
     }
+}
+
+#[test]
+fn the_handshake_s_rtt_is_the_first() {
+    let mut f = flow(10, 0);
+    let mut cc = bbr(&mut f);
+    // A SYN is smaller than data is.
+    (f.now, f.rtt, f.srtt, f.min_rtt) = (Instant::from_millis(40), ms(40), ms(40), ms(40));
+    cc.on_sent(&mut f, &Sent { size: packets(1), in_flight: packets(1), retransmission: false });
+    f.now = Instant::from_millis(90);
+    cc.on_ack(&mut f, &ack(1, 50));
+    assert_eq!((cc.min_rtt.get(), cc.probe_rtt_min), (Some(ms(40)), Some((ms(40), Instant::from_millis(40)))));
 }

@@ -39,12 +39,14 @@ impl Bbr3 {
 
     /// Before the first RTT: as if the window took a millisecond.
     pub(super) fn pace_by_window(&mut self, flow: &mut Flow) {
-        let rtt = if flow.srtt.is_zero() { Duration::from_millis(1) } else { flow.srtt };
+        self.seen_rtt = !flow.srtt.is_zero();
+        let rtt = if self.seen_rtt { flow.srtt } else { Duration::from_millis(1) };
         flow.pacing = Some((flow.cwnd / rtt).mul_f64(self.p.startup_gain * MARGIN));
     }
 
     pub(super) fn set_pacing(&mut self, flow: &mut Flow) {
-        if self.max_bandwidth() == Rate::ZERO && !flow.srtt.is_zero() {
+        // The ACK that brings it brings a bandwidth, too (Linux' `has_seen_rtt`).
+        if !self.seen_rtt && !flow.srtt.is_zero() {
             self.pace_by_window(flow);
         }
         self.pace(flow, self.state.pacing_gain(&self.p));

@@ -4,6 +4,7 @@
 //! ```text
 //! every 10 ms:   z = µ·R_in/R_out − R_in                  the others' rate; µ: the largest R_out seen, smoothed
 //! delay:         R = (1 − α)·R_in + α·(µ − z) + β·µ/RTT·(RTT_min + d − RTT)             d = RTT_min/4
+//!                RTT_min: the smallest RTT of data, which never ages
 //! competitive:   CUBIC's window over the RTT, cut once an RTT in which anything is lost
 //! window:        2·RTT·(R + ¼µ), at a loss down to it
 //! pulses:        + ¼µ·sin, a quarter of each 1/5 s;  − 1/12·µ·sin, the rest: they cost nothing on average
@@ -18,6 +19,7 @@
 //! SIGCOMM 2022; constants of the authors' code. The HLDG thesis (Eq 2.16) calls the target d the present queueing delay.
 
 mod elasticity;
+mod rival;
 #[cfg(test)]
 mod tests;
 
@@ -66,12 +68,17 @@ const DWELL: Duration = Duration::from_secs(5);
 pub struct Nimbus {
     p: Params,
     rates: RoundTripRates,
+    /// The smallest RTT of data (the authors' `base_rtt`): a SYN is smaller, and on slow links sooner back.
+    base: Option<Duration>,
     out: Ewma,
     mu: f64,
     cross: f64,
     /// Before the pulse.
     rate: f64,
     history: Ring<SAMPLES>,
+    /// Delivered as the last sample was taken, and ticks that have brought none since.
+    sampled: Bytes,
+    missed: usize,
     elasticity: Elasticity,
     rival: Flow,
     curve: cubic::rfc::Curve,
@@ -113,11 +120,14 @@ impl Algorithm for Nimbus {
         Nimbus {
             p: p.clone(),
             rates: RoundTripRates::default(),
+            base: None,
             out: Ewma::new(GAIN),
             mu: 0.0,
             cross: 0.0,
             rate: 0.0,
             history: Ring::new(),
+            sampled: Bytes::ZERO,
+            missed: 0,
             elasticity: Elasticity::new(),
             rival: Flow::new(flow.mss, flow.cwnd),
             curve: cubic::rfc::Curve::new(&cubic::Params::default()),
@@ -143,6 +153,10 @@ impl Nimbus {
         (1.0 - alpha) * sent + alpha * (self.mu - z) + beta * self.mu * room
     }
 
+    fn base(&self, flow: &Flow) -> Duration {
+        self.base.unwrap_or(flow.min_rtt)
+    }
+
     /// What the pulse adds now, in parts of the link.
     fn pulse(&self, since: Duration) -> f64 {
         self.p.pulse * elasticity::pulse(since.as_secs_f64() * self.p.frequency)
@@ -150,7 +164,23 @@ impl Nimbus {
 
     fn tick(&mut self, flow: &mut Flow) {
         let (Some((sent, delivered)), false) = (self.rates.get(), flow.app_limited) else { return };
-        let (sent, delivered) = (sent.as_mbps(), delivered.as_mbps());
+        let opening = flow.in_slow_start();
+        if flow.delivered > self.sampled {
+            self.sampled = flow.delivered;
+            self.sample(flow, sent.as_mbps(), delivered.as_mbps());
+        } else {
+            self.missed += 1;
+        }
+        if !opening && self.rate > 0.0 {
+            let pulsed = self.rate + self.mu * self.pulse(flow.now.since(self.began));
+            flow.pacing = Some(Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1)));
+        }
+    }
+
+    /// Something was heard since the last tick. Ticks before it that heard nothing are of this sample, too, as in the authors'
+    /// code: the transform needs one for each.
+    fn sample(&mut self, flow: &mut Flow, sent: f64, delivered: f64) {
+        let missed = core::mem::take(&mut self.missed).min(SAMPLES);
         self.mu = self.mu.max(self.out.update(delivered));
         self.cross = cross(self.mu, sent, delivered);
         if flow.in_slow_start() {
@@ -159,20 +189,21 @@ impl Nimbus {
         self.rate = if self.competing {
             (self.rival.cwnd / flow.srtt).as_mbps()
         } else {
-            self.delay_rate(sent, self.cross, flow.rtt, flow.min_rtt)
+            self.delay_rate(sent, self.cross, flow.rtt, self.base(flow))
         };
         self.rate = self.rate.max(LEAST * self.mu);
-        self.history.push(self.rate);
-        if self.elasticity.see(self.cross / self.mu, delivered / self.mu, self.p.frequency) {
+        (0..=missed).for_each(|_| _ = self.history.push(self.rate));
+        let (cross, own) = (self.cross / self.mu, delivered / self.mu);
+        self.elasticity.fill(cross, own, missed);
+        if self.elasticity.see(cross, own, self.p.frequency) {
             self.choose_mode(flow);
         }
-        let pulsed = self.rate + self.mu * self.pulse(flow.now.since(self.began));
-        flow.pacing = Some(Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1)));
     }
 
     fn maybe_leave_slow_start(&self, flow: &mut Flow) {
-        if flow.rtt > flow.min_rtt.mul_f64(1.0 + 2.0 * self.p.target) {
-            let (rtt, base_rtt) = (flow.rtt.as_nanos() as i64, flow.min_rtt.as_nanos() as i64);
+        let base = self.base(flow);
+        if flow.rtt > base.mul_f64(1.0 + 2.0 * self.p.target) {
+            let (rtt, base_rtt) = (flow.rtt.as_nanos() as i64, base.as_nanos() as i64);
             flow.leave_slow_start(causes::SlowStartExit { reason: exits::DELAY, rtt, base_rtt, ..Default::default() });
         }
     }
@@ -189,7 +220,7 @@ impl Nimbus {
         }
         (self.competing, self.switched_at) = (compete, flow.now);
         let (from, to) = if compete { (modes::DELAY, modes::LOSS) } else { (modes::LOSS, modes::DELAY) };
-        let queue = flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
+        let queue = flow.rtt.saturating_sub(self.base(flow)).as_nanos() as i64;
         let bandwidth = (self.mu * 1e6) as i64;
         flow.note(causes::ModeSwitch { from, to, queue, bandwidth });
         if compete {
@@ -201,50 +232,14 @@ impl Nimbus {
             self.curve = cubic::rfc::Curve::new(&cubic::Params::default());
         }
     }
-
-    /// CUBIC's growth, on its own window.
-    fn compete(&mut self, flow: &Flow, acked: Bytes) {
-        let rival = &mut self.rival;
-        (rival.now, rival.srtt, rival.mss, rival.floor) = (flow.now, flow.srtt, flow.mss, flow.floor);
-        if !acked.is_zero() && !flow.app_limited && flow.phase.grows() {
-            self.curve.avoidance(rival, acked);
-        }
-    }
-
-    /// Two windows of the rate and of what a pulse adds: room, and a bound.
-    fn bound(&self, flow: &Flow) -> Bytes {
-        (Rate::from_mbps(self.rate + self.p.pulse * self.mu) * flow.srtt * 2).max(flow.floor)
-    }
-
-    /// The answer to losses, once an RTT (`cubic_drop`): a repair that never ends is told as one episode. Of the window only
-    /// what is beyond the bound goes.
-    fn lose(&mut self, flow: &mut Flow, lost: Bytes) {
-        if !flow.rtt_passed(self.cut_at) {
-            return;
-        }
-        self.cut_at = Some(flow.now);
-        if self.competing {
-            self.cut(flow, false);
-        }
-        let before = flow.windows();
-        // There is no rate yet just after slow start.
-        if self.rate > 0.0 {
-            flow.cwnd = flow.cwnd.min(self.bound(flow));
-            flow.ssthresh = flow.ssthresh.min(flow.cwnd);
-        }
-        flow.because(causes::LossBackoff { lost: lost.get() as i64, ..Default::default() }, before);
-    }
-
-    fn cut(&mut self, flow: &Flow, timeout: bool) {
-        self.rival.cwnd = self.curve.reduce(&self.rival, timeout).max(flow.floor);
-        self.rival.reset_credit();
-        self.rate = (self.rival.cwnd / flow.srtt.max(Duration::from_micros(1))).as_mbps();
-    }
 }
 
 impl CongestionControl for Nimbus {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.rates.see(flow.now, ack.sent_at, flow.delivered, flow.srtt);
+        if let Some(rtt) = ack.rtt {
+            self.base = Some(self.base.map_or(rtt, |least| least.min(rtt)));
+        }
         if flow.in_slow_start() {
             if flow.may_grow() {
                 flow.slow_start(ack.cumulative);
@@ -281,6 +276,7 @@ impl CongestionControl for Nimbus {
             Event::Restart if flow.app_limited => {
                 self.rates.clear();
                 self.elasticity.clear();
+                self.missed = 0;
             }
             _ => {}
         }

@@ -20,6 +20,19 @@ fn the_rate_beside_half_a_link_of_others() {
 }
 
 #[test]
+fn the_path_is_measured_by_data_and_not_by_the_handshake() {
+    // 10 ms there and back, and 12 ms for a packet to get onto the link: the SYN saw 10.
+    let mut f = flow(10, 10);
+    let mut cc = nimbus(&mut f);
+    for (rtt, open) in [(22, true), (34, false)] {
+        f.rtt = ms(rtt);
+        cc.on_ack(&mut f, &ack(1, rtt));
+        cc.maybe_leave_slow_start(&mut f);
+        assert_eq!(f.in_slow_start(), open, "{rtt} ms over 22, where half as much again is too much");
+    }
+}
+
+#[test]
 fn a_pulse_takes_back_what_it_gave() {
     let cc = nimbus(&mut flow(100, 50));
     let at = |us: u64| cc.pulse(Duration::from_micros(us));
@@ -93,6 +106,32 @@ fn it_never_sends_at_less_than_a_twentieth_of_the_link() {
         f.pacing.unwrap().as_bps()
     });
     assert_eq!((slowest.min(), cc.rate), (Some(400_000), 0.4));
+}
+
+#[test]
+fn what_was_heard_once_is_judged_once_but_holds_for_as_long_as_nothing_else_is() {
+    let mut f = flow(100, 50);
+    f.ssthresh = packets(10);
+    let mut cc = nimbus(&mut f);
+    let hear = |f: &mut Flow, cc: &mut Nimbus, gap| {
+        f.now += ms(gap);
+        f.delivered += packets(1);
+        cc.on_ack(f, &Ack { sent_at: f.now - ms(50), ..ack(1, 50) });
+    };
+    (0..10).for_each(|_| hear(&mut f, &mut cc, 8));
+    cc.tick(&mut f);
+    // A packet in 8 ms. Then a burst, a second of silence, and ten more.
+    assert_eq!((cc.mu, cc.history.len()), (1.0, 1));
+    (0..50).for_each(|_| hear(&mut f, &mut cc, 1));
+    for _ in 0..100 {
+        f.now += ms(10);
+        cc.tick(&mut f);
+    }
+    // From 1 towards 8 Mbit/s by a fifth, not all the way.
+    assert!((cc.mu - 2.4).abs() < 1e-9 && cc.history.len() == 2, "{} {}", cc.mu, cc.history.len());
+    hear(&mut f, &mut cc, 8);
+    cc.tick(&mut f);
+    assert_eq!(cc.history.len(), 102);
 }
 
 #[test]

@@ -144,6 +144,22 @@ fn a_report_comes_once_a_round_trip_of_time_or_with_each_ack_where_they_are_rare
 }
 
 #[test]
+fn a_report_smooths_the_newest_rtt_and_the_acks_before_it_do_not() {
+    let mut f = flow(10, 100);
+    let mut cc = tfrc(&mut f);
+    // In ms, and √ms: the first sample whole, then a tenth of each report's.
+    let seen = [(20, 400), (30, 900), (50, 225), (50, 900)].map(|(after, rtt)| {
+        f.now += ms(after);
+        cc.on_ack(&mut f, &ack(2, rtt));
+        (cc.rtt() * 1e3, cc.root.get().unwrap() * math::sqrt(1000.0))
+    });
+    let expected = [(100.0, 10.0), (100.0, 10.0), (112.5, 10.5), (112.5, 10.5)];
+    for (got, expected) in seen.into_iter().zip(expected) {
+        assert!((got.0 - expected.0).abs() < 1e-9 && (got.1 - expected.1).abs() < 1e-9, "{seen:?}");
+    }
+}
+
+#[test]
 fn silence_halves_the_rate_and_after_a_loss_what_is_taken_for_arriving() {
     // Rates of 10 and 2 packets a second: two of the latter may be a second apart.
     for (lossy, rate, silence, halved) in [(false, 10.0, 1000, true), (true, 10.0, 1000, true), (true, 2.0, 900, false)]

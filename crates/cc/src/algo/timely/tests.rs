@@ -33,11 +33,23 @@ fn four_zones() {
 fn a_step_is_taken_in_proportion_to_time() {
     let mut f = flow(10, 100);
     let mut cc = Timely::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    cc.on_ack(&mut f, &ack(0, 100));
+    cc.rate = 0.0;
     let k = cc.constants(&f);
     // One packet of 1000 bytes in 100 ms: 80 kbit/s.
     assert_eq!((k.step, k.low.as_millis(), k.high.as_millis()), (80_000.0, 125, 200));
     let got = [25, 100, 400].map(|ms| cc.decide(k.base, Duration::from_millis(ms), k));
     assert_eq!(got, [20_000.0, 80_000.0, 80_000.0]);
+}
+
+#[test]
+fn the_path_is_measured_by_data_and_not_by_the_handshake() {
+    // 10 ms there and back, and 12 ms for a packet to get onto the link: the SYN saw 10.
+    let mut f = flow(10, 10);
+    let mut cc = Timely::new(&Params::default(), Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
+    [22, 34].into_iter().for_each(|rtt| cc.on_ack(&mut f, &ack(1, rtt)));
+    let k = cc.constants(&f);
+    assert_eq!((k.base, k.high), (ms(22), ms(44)), "22 ms are no queue");
 }
 
 #[test]
