@@ -97,9 +97,10 @@ def find(registry: str, kind: str, name: str) -> dict[str, Any]:
     """Return one entry of a registry; a wrong name gets a did-you-mean."""
     names = [entry["name"] for entry in table(registry)]
     if name not in names:
+        sought = [entry["name"] for entry in table(registry) if name.lower() in entry.get("sought_as", ())]
         near = get_close_matches(name, names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
-        raise SpecError(f"no {kind} {name!r}; {hint}")
+        raise SpecError(f"no {kind} {name!r}; {f'what comes nearest is {sought[0]!r}' if sought else hint}")
     return table(registry)[names.index(name)]
 
 

@@ -89,6 +89,9 @@ def plot(
             terminal.say(f"failed: {failure}")
     target = out or (result.path or Path()) / f"{kind}.pdf"
     print(plots.draw(kind, result, target, only=chosen, **options))
+    cases = len(matching(result.plan.cases, chosen))
+    if kind == "time" and cases > 1 and "case" not in options:
+        terminal.say(f"this is the first of {cases} cases; --only path.rtt=40ms or --with case=N draws another")
     if failed:
         raise typer.Exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -168,8 +169,7 @@ def _entries(both: Sequence[tuple[Outcome, Outcome]]) -> list[tuple[str, str, st
     found: list[tuple[str, str, str, Entries]] = []
     for part, kind in (("groups", "flow"), ("links", "link")):
         sides = [(a.summary[part], b.summary[part]) for a, b in both]
-        names = [[str(entry["name"]) for entry in side] for side in sides[0]]
-        for i, j in _partners(*names):
+        for i, j in _partners(*(_ends(outcome, part) for outcome in both[0])):
             one, other = sides[0][0][i], sides[0][1][j]
             name = one["name"] if one["name"] == other["name"] else f"{one['name']} → {other['name']}"
             if one.get("cc") != other.get("cc") and one["name"] == other["name"]:
@@ -181,22 +181,42 @@ def _entries(both: Sequence[tuple[Outcome, Outcome]]) -> list[tuple[str, str, st
     return found
 
 
-def _partners(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+#: What a flow or link is paired by: its name, and for a flow whose name is its algorithm's the second it starts in.
+End = tuple[str, float | None]
+
+
+def _ends(outcome: Outcome, part: str) -> list[End]:
+    """The groups or links of a run."""
+    starts: dict[str, float] = {}
+    for flow in outcome.case.flows if part == "groups" else ():
+        group = str(flow["group"])
+        algorithm = str(flow["cc"]).partition("(")[0]
+        if re.fullmatch(rf"{re.escape(algorithm)}(-\d+)?", group):
+            starts.setdefault(group, float(flow["start_s"]))
+    return [(name, starts.get(name)) for name in (str(entry["name"]) for entry in outcome.summary[part])]
+
+
+def _partners(a: Sequence[End], b: Sequence[End]) -> list[tuple[int, int]]:
     """Pair names by name, and what is left by position: flows under comparison often differ in nothing but their
     algorithm, and so in name.
+
+    Of `hldg, cubic@10s` and `cubic, cubic@10s` the second flows are a pair, not the two called cubic: a name that
+    nobody wrote is one only with its start, unless both sides have the same names.
     """
-    pairs = [(i, b.index(name)) for i, name in enumerate(a) if name in b]
-    left = ([i for i, name in enumerate(a) if name not in b], [j for j, name in enumerate(b) if name not in a])
+    if {name for name, _ in a} == {name for name, _ in b}:
+        a, b = [(name, None) for name, _ in a], [(name, None) for name, _ in b]
+    pairs = [(i, b.index(end)) for i, end in enumerate(a) if end in b]
+    left = ([i for i, end in enumerate(a) if end not in b], [j for j, end in enumerate(b) if end not in a])
     return sorted([*pairs, *zip(*left, strict=False)])
 
 
 def _without_partner(a: Outcome, b: Outcome) -> Iterator[str]:
     for part, kind in (("groups", "flow"), ("links", "link")):
-        names = [[str(entry["name"]) for entry in side.summary[part]] for side in (a, b)]
-        pairs = _partners(*names)
+        ends = [_ends(side, part) for side in (a, b)]
+        pairs = _partners(*ends)
         for at, side in enumerate("AB"):
             paired = {pair[at] for pair in pairs}
-            alone = [f"{kind} {name}" for i, name in enumerate(names[at]) if i not in paired]
+            alone = [f"{kind} {name}" for i, (name, _) in enumerate(ends[at]) if i not in paired]
             if alone:
                 yield f"{', '.join(alone)} of {side}"
 

@@ -181,3 +181,10 @@ def test_the_experiment_through_every_queue_has_every_queue():
     file = Path(__file__).parents[2] / "experiments" / "beyond" / "queues.toml"
     swept = {dict(case.values)["path.queue"] for case in sj.check(file).cases}
     assert sorted(swept) == sorted(sj.list_queues())
+
+
+def test_a_picture_of_one_case_of_a_sweep_says_how_to_draw_another(sojourn, sweep_file):
+    said = "this is the first of 2 cases; --only path.rtt=40ms or --with case=N draws another"
+    assert said in sojourn("plot", "time", sweep_file, "-o", "a.png").stderr
+    for chosen in (("--with", "case=1"), ("--only", "path.rate=2Mbit/s")):
+        assert "cases" not in sojourn("plot", "time", sweep_file, "-o", "b.png", *chosen).stderr

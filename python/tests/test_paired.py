@@ -42,7 +42,21 @@ def test_a_bigger_buffer_holds_a_longer_queue():
     ],
 )
 def test_names_are_paired_by_name_and_the_rest_by_position(a, b, pairs):
-    assert paired._partners(a.split(), b.split()) == pairs
+    assert paired._partners(*([(name, None) for name in side.split()] for side in (a, b))) == pairs
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "pairs"),
+    [
+        ("hldg, cubic@1s", "cubic, cubic@1s", ["hldg → cubic", "cubic → cubic-2"]),
+        ("cubic, newreno@1s", "newreno, cubic@1s", ["cubic", "newreno"]),
+        ("cubic, newreno@1s", "hldg, newreno@1s", ["cubic → hldg", "newreno"]),
+    ],
+)
+def test_a_name_that_nobody_wrote_pairs_flows_that_start_alike(a, b, pairs):
+    one, other = (LINE.format(buffer="1BDP", cc=cc) for cc in (a, b))
+    both = sj.compare(one, other, metrics="flow.share", set=SET)
+    assert [pair.where for pair in both.pairs] == [f"flow.{name}" for name in pairs]
 
 
 def test_flows_without_a_partner_are_told():

@@ -110,6 +110,11 @@ def test_why_asks_for_no_option_that_was_given() -> None:
         drawn("time", sj.run(line, set=keys, series="50ms"), why=True)
 
 
+def test_why_asks_for_all_it_needs_at_once() -> None:
+    with pytest.raises(NotRecorded, match=r"run again with --series 10ms --events$"):
+        drawn("time", sj.run("4Mbit/s 40ms fifo: cubic", set={"run.duration": "1 s"}), why=True)
+
+
 def test_as_many_labels_as_cases_for_one_case_too(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="2 labels for 1 case"):
         plot.draw("cdf", synthetic.result(), tmp_path / "a.svg", labels="a,b")

@@ -151,6 +151,16 @@ def test_pictures_say_what_they_are_a_statistic_of(queues: Result) -> None:
     assert drawn("box", five, metric="utilisation").axes[0].get_xlabel().count("quartiles of 5 runs")
 
 
+def test_one_flows_delay_is_no_place_for_all_of_them() -> None:
+    two = sj.run("10Mbit/s 40ms 1BDP fifo: cubic, newreno", set={"run.duration": "2 s"})
+    said = "rtt_ms.mean is of cubic alone, beside flow.*.share of each; write flow.*.rtt_ms.mean, or name cubic in both"
+    with pytest.raises(SpecError, match=re.escape(said)):
+        drawn("scatter", two, delay="rtt_ms.mean", throughput="flow.*.share")
+    # What is of the link is of all of them, and who names a flow means it.
+    for delay in ("queue_ms.mean", "flow.cubic.rtt_ms.mean", "flow.*.rtt_ms.mean"):
+        drawn("scatter", two, delay=delay, throughput="flow.*.share")
+
+
 def test_a_scatter_plot_is_what_the_list_of_plots_says(queues: Result) -> None:
     ax = drawn("scatter", queues).axes[0]
     words = plot.KINDS["scatter"]

@@ -102,7 +102,7 @@ def test_of_a_sweep_the_picture_says_which_run_it_is(swept: Result, tmp_path: Pa
     fig = drawn(swept, case=1, repetition=2)
     assert fig.get_suptitle() == "codel · seed 3 (1 of 3 repetitions)"
     text = plot.draw("time", swept, tmp_path / "one.svg", case=1, repetition=2).read_text("utf-8")
-    assert "· case 1 · seed 3 ·" in text and "seeds" not in text
+    assert "· case 1 of 2 · seed 3 ·" in text and "seeds" not in text
     whole = plot.draw("cdf", swept, tmp_path / "all.svg").read_text("utf-8")
     assert "seeds 1–3" in whole and "case" not in whole.split("<metadata>")[0]
     assert drawn(synthetic.result(step=0.1)).get_suptitle() == ""

@@ -28,6 +28,11 @@ def test_the_command_prints_an_answer_and_keeps_results(sojourn, tmp_path):
     assert len((folder / "summary.jsonl").read_text().splitlines()) == 6
 
 
+def test_a_queue_of_another_name_leads_to_ours(sojourn):
+    done = sojourn("whatif", "--down", "2Mbit/s", "--rtt", "20ms", "--queues", "cake, fq_codel")
+    assert done.returncode == 2 and "no queue 'cake'; what comes nearest is 'fq_cobalt'" in done.stderr
+
+
 def test_quick_leaves_what_is_asked_for_by_name(sojourn):
     done = sojourn("whatif", *OPTIONS, "--duration", "4s", "--repeat", "2")
     assert done.returncode == 0, done.stderr

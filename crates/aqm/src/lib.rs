@@ -40,7 +40,7 @@ pub mod queue;
 mod registry;
 mod vars;
 
-pub use registry::{About, QDISCS, averaging, build, find, resolve};
+pub use registry::{About, QDISCS, SOUGHT, averaging, build, find, resolve};
 pub use vars::{VARS, Var};
 
 use alloc::boxed::Box;

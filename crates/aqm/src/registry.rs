@@ -9,6 +9,7 @@ use crate::queue::fifo::{self, Fifo};
 use crate::queue::{choke, dualpi2, sfb};
 use crate::{Averaging, LawKind, LinkInfo, Packet, Place, Qdisc, QdiscKind};
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -321,7 +322,15 @@ fn fields<E: Entry>() -> Vec<Field> {
     fields
 }
 
+/// Names under which people look for a queue, and the one that is nearest to what they mean: no slip of the finger leads
+/// from one to the other.
+pub const SOUGHT: &[(&str, &str)] =
+    &[("cake", "fq_cobalt"), ("droptail", "fifo"), ("pfifo", "fifo"), ("bfifo", "fifo")];
+
 fn unknown(name: &str) -> ParamError {
+    if let Some((_, near)) = SOUGHT.iter().find(|(sought, _)| sought.eq_ignore_ascii_case(name)) {
+        return ParamError::Conflict(format!("there is no queue \"{name}\"; what comes nearest is \"{near}\""));
+    }
     ParamError::NoSuch { kind: "queue", name: name.into(), allowed: QDISCS.iter().map(|a| a.name).collect() }
 }
 

@@ -156,8 +156,10 @@ pub fn diftr() -> String {
 /// Every queue, as JSON.
 #[pyfunction]
 pub fn queues() -> String {
+    let sought =
+        |name: &str| aqm::SOUGHT.iter().filter(|(_, near)| *near == name).map(|(sought, _)| *sought).collect::<Value>();
     let all: Vec<Value> =
-        aqm::QDISCS.iter().map(|q| json!({"name": q.name, "law": q.law, "paper": q.paper, "doc": q.doc, "scheduler": q.scheduler, "variables": sim::shown::by_queue(q), "fields": fields((q.fields)())})).collect();
+        aqm::QDISCS.iter().map(|q| json!({"name": q.name, "law": q.law, "paper": q.paper, "doc": q.doc, "scheduler": q.scheduler, "sought_as": sought(q.name), "variables": sim::shown::by_queue(q), "fields": fields((q.fields)())})).collect();
     json!(all).to_string()
 }
 

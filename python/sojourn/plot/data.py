@@ -223,7 +223,7 @@ def footer(cases: Sequence[Shown]) -> str:
     models = sorted({c.result.version.model for c in cases})
     model = " · model " + ", ".join(map(str, models)) if models else ""
     planned = sum(len(r.plan.cases) for r in results)
-    part = f"case {cases[0].index}" if len(cases) == 1 else f"{len(cases)} of {planned} cases"
+    part = f"case {cases[0].index} of {planned}" if len(cases) == 1 else f"{len(cases)} of {planned} cases"
     return f"spec {hashes} · {f'{part} · ' if len(cases) < planned else ''}{text}{model}"
 
 

@@ -95,6 +95,11 @@ def _named(cases: Sequence[Shown], path: str) -> str:
     return "" if name == "bottleneck" else f" at {name}"
 
 
+def of_one(cases: Sequence[Shown], path: str) -> str:
+    """The one of several groups that a path means without a name; nothing where it has one, or is no flow's."""
+    return _owner(cases, path)[0]
+
+
 def _owner(cases: Sequence[Shown], path: str) -> tuple[str, str]:
     """The group that a figure without a name is of, where there are several; and how many of a group's flows it is of.
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import NotRecorded
+from ..errors import NotRecorded, SpecError
 from ..figures import better, bounds, quantity
 from . import hues, style
 from .data import Shown, lacking, over_repeats, runs
 from .histogram import Floats
 from .keys import legible
-from .links import chosen, words
+from .links import chosen, of_one, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,6 +47,7 @@ def scatter(
     """
     throughput = throughput if throughput is not None else "utilisation"
     cases = chosen(cases, link, [delay, throughput])
+    _refuse_mixed(cases, delay, throughput)
     clouds = _clouds(cases, delay, throughput)
     if not clouds:
         raise NotRecorded(f"{delay} and {throughput} have no values to plot")
@@ -102,6 +103,18 @@ LEAST_MS = 0.01
 def _places(delays: Any) -> Any:
     """Where delays (ms) are on the axis."""
     return np.log2(np.maximum(delays, LEAST_MS))
+
+
+def _refuse_mixed(cases: Sequence[Shown], *paths: str) -> None:
+    """Refuse one flow's figure beside that of each flow: all of them would stand where that one is."""
+    starred = next((path for path in paths if "*" in path), None)
+    for path in paths:
+        owner = of_one(cases, path) if starred and "*" not in path else ""
+        if starred and owner:
+            cure = f"{starred.split('.')[0]}.*.{path}"
+            raise SpecError(
+                f"{path} is of {owner} alone, beside {starred} of each; write {cure}, or name {owner} in both"
+            )
 
 
 def _clouds(cases: Sequence[Shown], delay: str, throughput: str) -> list[Cloud]:

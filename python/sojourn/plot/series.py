@@ -60,8 +60,9 @@ def time(
         raise SpecError(f"smooth={smooth:g}: a mean is over some seconds, or over none (0)")
     series, links = table(one, "flows", run), table(one, "links", run)
     if series.is_empty():
+        needed = "--series 10ms --events" if why else "--series 100ms"
         raise NotRecorded(
-            f"no time series was recorded for case {one.index}, repetition {run}: run again with --series 100ms"
+            f"no time series was recorded for case {one.index}, repetition {run}: run again with {needed}"
         )
     picked = _flows(one, _names(flows))
     if one.links:

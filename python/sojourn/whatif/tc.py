@@ -56,8 +56,12 @@ def commands(queue: str, ways: tuple[Way, ...]) -> Setup:
             f"tc class replace dev {way.device} parent 1: classid 1:10 htb rate {way.rate.lower()}bit",
             f"tc qdisc replace dev {way.device} parent 1:10 handle 10: {discipline}",
         ]
-    if any("htb" in line for line in lines):
-        notes.append("htb makes this host the bottleneck; a device that is that slow itself needs no htb")
+    shaping = next((shaper for shaper in ("htb", "cake") if any(f"{shaper} " in line for line in lines)), None)
+    if shaping:
+        notes.append(
+            f"{shaping} makes this host the bottleneck only at a rate below the line's own, of which DSL and cable "
+            "take some per cent for their framing; a device that is that slow itself needs no shaper"
+        )
     return Setup(tuple(lines), tuple(notes))
 
 

@@ -230,4 +230,6 @@ fn refusals_name_the_parameters_of_both_parts() {
     assert!(refused("pie(alpha=9)").contains("allowed is 0 to 7"));
     assert!(refused("pie(target=1ms, target=2ms)").contains("twice"));
     assert!(refused("fqcodel").contains("did you mean \"fq_codel\""));
+    assert_eq!(refused("CAKE"), "there is no queue \"CAKE\"; what comes nearest is \"fq_cobalt\"");
+    assert!(SOUGHT.iter().all(|(sought, near)| find(sought).is_err() && find(near).is_ok()));
 }
