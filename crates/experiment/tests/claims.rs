@@ -277,3 +277,43 @@ fn what_the_kernels_algorithms_do_not_tell_is_not_said_to_have_been_nothing() {
         assert!(!verdict.holds && verdict.why.contains(why), "{}", verdict.why);
     }
 }
+
+/// Two seeds, or two numbers of repetitions, of which each run is set beside the other's.
+fn each_beside(sweep: &str, when: &str, against: &str) -> Experiment {
+    good(&format!(
+        "{PATH}{FLOW}[run]\nrepeat = 2\n{sweep}[[expect]]\nthat = \"flow.a.share\"\nis = \">= flow.a.share\"\n\
+         over = \"each\"\nwhen = {when}\nagainst = {against}\n"
+    ))
+}
+
+#[test]
+fn where_seeds_are_swept_repetitions_of_one_number_are_set_beside_each_other() {
+    let e = each_beside("[sweep]\n\"run.seed\" = [1, \"1_001\"]\n", "{\"run.seed\" = 1001}", "{\"run.seed\" = 1}");
+    e.cases().unwrap_or_else(|e| panic!("{e:#}"));
+    let run = |first: &str, seed: u64, share: f64| serde_json::json!({"case": {"run.seed": first}, "seed": seed, "flows": [{"name": "a", "share": share}]});
+    let all = [run("1", 2, 0.9), run("1", 1, 0.2), run("1_001", 1001, 0.3), run("1_001", 1002, 0.8)];
+    let [v] = &e.evaluate(&all).unwrap()[..] else { panic!("one verdict") };
+    assert_eq!((v.judged, v.holds, v.measured), (true, false, Some(0.8)), "{}", v.why);
+    let [v] = &e.evaluate(&all[1..]).unwrap()[..] else { panic!("one verdict") };
+    assert!(!v.judged);
+    assert_eq!(v.why, "no repetition with seed 2 of the case it is compared with has finished");
+}
+
+#[test]
+fn each_of_more_repetitions_has_none_beside_it_among_fewer() {
+    let told = |sweep: &str, when: &str, against: &str| {
+        each_beside(sweep, when, against).cases().map(|_| ()).map_err(|e| e.to_string())
+    };
+    let (two, five) = ("{\"run.repeat\" = 2}", "{\"run.repeat\" = 5}");
+    let plain = "[sweep]\n\"run.repeat\" = [2, 5]\n";
+    let zip = "[sweep.zip]\n\"run.repeat\" = [2, 5]\n\"flow.a.cc\" = [\"newreno\", \"cubic\"]\n";
+    assert_eq!(told(plain, two, five), Ok(()), "each of the two has one");
+    assert_eq!(told(zip, two, "{\"flow.a.cc\" = \"cubic\"}"), Ok(()));
+    for refused in [told(plain, five, two), told(zip, five, "{\"flow.a.cc\" = \"newreno\"}")] {
+        let refused = refused.unwrap_err();
+        let says = "over = \"each\" sets each repetition beside one there, and of 5 that are here it has 2: \
+                    let a mean or median fulfil it, or repeat both as often";
+        assert!(refused.starts_with("x.toml:") && refused.contains("expect[1].against: "), "{refused}");
+        assert!(refused.contains(says), "{refused}");
+    }
+}
