@@ -127,7 +127,7 @@ fn override_in(doc: &mut At<Any>, id: u32, key: &str, value: &str) -> Checked<()
     if sweep::set(doc, &before, &key, node)? {
         normalise(doc)?;
         let after = axes(doc)?;
-        prune(doc, &after);
+        prune(doc, &before, &after);
     }
     Ok(())
 }
@@ -141,7 +141,7 @@ fn axes(doc: &At<Any>) -> Checked<Vec<Axis>> {
 
 impl Experiment {
     /// Overrides a value, as `--set path.rtt=80ms` does; `flow.a.cc.beta` reaches into `cubic(beta=0.7)`. A swept key
-    /// keeps only this value, and claims and printed cells for others are dropped; a key beneath a swept one, such as
+    /// keeps only this value, and claims and printed cells for others, or for several of which one goes, are dropped; a key beneath a swept one, such as
     /// `flow.a.cc.beta` where `flow.a.cc` is swept, is set in every case, and so is a name that a swept pattern means.
     /// Numbers, true, false and lists are read as TOML, everything else as text.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {

@@ -127,14 +127,29 @@ fn a_pool_of_which_a_case_has_not_run_is_not_judged() {
 }
 
 #[test]
-fn an_override_leaves_a_pool_what_is_left_of_the_sweep() {
-    for (key, value) in [("sweep.flow.a.cc", "[\"cubic\"]"), ("flow.a.cc", "cubic")] {
-        let mut e = drops("is = \"<= 25\"\npool = [\"flow.a.cc\"]\nwhen = {\"path.rtt\" = \"10 ms\"}\n");
-        assert_eq!(told(&e.evaluate(&runs()).unwrap()), [(false, Some(55.0), case_of_10_ms())]);
+fn a_pool_that_an_override_takes_a_case_from_goes() {
+    let left = |e: &Experiment, key: &str, value: &str| {
+        let mut e = e.clone();
         e.set(key, value).unwrap_or_else(|e| panic!("{key}: {e:#}"));
-        let verdicts = e.evaluate(&[run("cubic", 10, 1, 7), run("cubic", 40, 1, 9)]).unwrap();
-        assert_eq!(told(&verdicts), [(true, Some(7.0), case_of_10_ms())], "{key}");
+        e.claims().len()
+    };
+    let e = drops("is = \"<= 25\"\npool = [\"flow.a.cc\"]\nwhen = {\"path.rtt\" = \"10 ms\"}\n");
+    assert_eq!(told(&e.evaluate(&runs()).unwrap()), [(false, Some(55.0), case_of_10_ms())]);
+    for (key, value) in [("sweep.flow.a.cc", "[\"cubic\"]"), ("flow.a.cc", "cubic")] {
+        assert_eq!(left(&e, key, value), 0, "the mean of both was asked: {key}");
     }
+    assert_eq!(left(&e, "sweep.flow.a.cc", "[\"newreno\", \"cubic\", \"hldg\"]"), 1);
+    assert_eq!(left(&e, "sweep.flow.a.cc", "[\"newreno\", \"cubic(beta=0.8)\"]"), 1, "as many");
+    assert_eq!(left(&e, "sweep.path.rtt", "[\"10 ms\", \"40 ms\", \"160 ms\"]"), 1, "others than it is of");
+    // Keys that a zip moves along are pooled with those of the pool.
+    let e = drops("is = \"<= 25\"\npool = [\"path.rtt\"]\n");
+    assert_eq!((left(&e, "path.buffer", "40 packets"), left(&e, "flow.a.cc", "cubic")), (0, 1));
+    // What a `when` leaves out is in no pool.
+    let e = drops("is = \"<= 25\"\npool = [\"flow.a.cc\"]\nwhen = {\"flow.a.cc\" = \"cubic\"}\n");
+    assert_eq!(left(&e, "flow.a.cc", "cubic"), 1);
+    // Of claims that are judged case by case those that are left stay.
+    let e = drops("is = \"<= 25\"\nwhen = {\"path.rtt\" = [\"10 ms\", \"40 ms\"]}\n");
+    assert_eq!((left(&e, "path.rtt", "40 ms"), left(&e, "path.rtt", "80 ms")), (1, 0));
 }
 
 fn case_of_10_ms() -> String {
