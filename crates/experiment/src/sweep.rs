@@ -29,6 +29,11 @@ impl Column {
         self.values.iter().any(|v| same_text(&v.show(), &value.show()))
     }
 
+    /// How it spells a value, each time in another way.
+    pub fn spelled(&self, value: &At<Any>) -> BTreeSet<String> {
+        self.values.iter().map(|v| v.show()).filter(|text| same_text(text, &value.show())).collect()
+    }
+
     /// The values that a `when` allows: those of a list, unless the list is a value itself, as `run.measure` has.
     pub fn alternatives<'a>(&self, value: &'a At<Any>) -> &'a [At<Any>] {
         match &value.value {
@@ -36,17 +41,6 @@ impl Column {
             _ => std::slice::from_ref(value),
         }
     }
-}
-
-/// Keys and values of a `when` in text, several values of a key one after the other.
-pub(crate) fn alternatives(when: &Table, axes: &[Axis]) -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    for (key, value) in when {
-        let column = axes.iter().flat_map(|axis| &axis.columns).find(|c| c.key.value == key.value);
-        let values = column.map_or(std::slice::from_ref(value), |c| c.alternatives(value));
-        all.extend(values.iter().map(|v| (key.value.clone(), v.show())));
-    }
-    all
 }
 
 /// The keys of a `when` that move together and never have its values at once; `None` if there is a case with all.

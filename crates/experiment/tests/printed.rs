@@ -129,3 +129,18 @@ fn a_mean_of_several_cases_goes_with_the_first_that_an_override_takes() {
     assert_eq!((left(&e, "path.rtt", "80 ms"), left(&e, "path.rtt", "10 ms")), (2, 0));
     assert_eq!((left(&e, "path.rate", "4 Mbit/s"), left(&e, "path.rate", "12 Mbit/s")), (2, 0));
 }
+
+/// Who finds a case by its values need not know how else they may be spelled.
+#[test]
+fn a_cell_names_its_case_as_the_sweep_spells_it() {
+    let sweep = "[sweep]\n\"path.rtt\" = [\"20 ms\", \"0.04s\"]\n\"path.queue\" = [\"pie(ecn=on)\", \"codel\"]\n";
+    let e = table(sweep, "when = {\"path.rtt\" = [\"20ms\", \"40 ms\"], \"path.queue\" = \"pie(ecn=true)\"}");
+    let of = |e: &Experiment| e.published()[0].cells[0].when.clone();
+    let pair = |key: &str, value: &str| (key.to_string(), value.to_string());
+    let [short, long] = [pair("path.rtt", "20 ms"), pair("path.rtt", "0.04s")];
+    assert_eq!(of(&e), [short, long, pair("path.queue", "pie(ecn=on)")]);
+    // A zip may have a value in two spellings.
+    let zip = "[sweep.zip]\n\"path.rtt\" = [\"20 ms\", \"20ms\"]\n\"path.queue\" = [\"fifo\", \"codel\"]\n";
+    let both = of(&table(zip, "when = {\"path.rtt\" = \"0.02 s\"}"));
+    assert_eq!(both, [pair("path.rtt", "20 ms"), pair("path.rtt", "20ms")]);
+}

@@ -96,8 +96,9 @@ fn pairs(when: Option<&At<WhenFile>>, axes: &[Axis]) -> Checked<Vec<(String, Str
     alternatives(table, when.place, axes)
 }
 
-/// Keys of a `when` must be swept, to these values, and some case must have all of them.
+/// Keys and values of a `when` as the sweep spells them: they must be swept, and some case must have all of them.
 fn alternatives(when: &Table, place: Place, axes: &[Axis]) -> Checked<Vec<(String, String)>> {
+    let mut all = Vec::new();
     for (key, value) in when {
         if matches!(value.value, Any::Table(_)) {
             let message = format!("a swept key stands in quotes here: write {:?} = …", unquoted(key, value));
@@ -110,19 +111,22 @@ fn alternatives(when: &Table, place: Place, axes: &[Axis]) -> Checked<Vec<(Strin
             return Err(Fault::at(value.place, message));
         }
         for one in values {
-            if !column.takes(one) {
-                let all: Vec<String> = column.values.iter().map(|v| v.show()).take(20).collect();
+            let spelled = column.spelled(one);
+            if spelled.is_empty() {
+                let known: Vec<String> = column.values.iter().map(|v| v.show()).take(20).collect();
                 let given = one.show();
-                let message = format!("{} does not take the value {given:?} (it takes {})", key.value, all.join(", "));
+                let message =
+                    format!("{} does not take the value {given:?} (it takes {})", key.value, known.join(", "));
                 return Err(Fault::at(one.place, message));
             }
+            all.extend(spelled.into_iter().map(|text| (key.value.clone(), text)));
         }
     }
     if let Some(keys) = sweep::apart(when, axes) {
         let message = format!("no case has these values of {}, which [sweep.zip] moves together", keys.join(", "));
         return Err(Fault::at(place, message));
     }
-    Ok(sweep::alternatives(when, axes))
+    Ok(all)
 }
 
 /// The key that was written without quotes, which makes tables of its parts.
