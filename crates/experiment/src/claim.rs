@@ -28,6 +28,9 @@ params::choice! {
 /// `[[expect]]`, checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
+    /// Its number in the file, from 1.
+    #[serde(skip)]
+    pub(crate) number: usize,
     /// What it says.
     pub name: String,
     /// The figure's path as written.
@@ -113,6 +116,11 @@ pub(crate) fn aggregate(values: &[f64], over: Over) -> Option<f64> {
 }
 
 impl Claim {
+    /// What it is called in its file.
+    pub(crate) fn written(&self) -> String {
+        format!("expect[{}]", self.number)
+    }
+
     /// Does it concern a case with these swept values?
     pub fn concerns(&self, case: &Json) -> bool {
         matches_case(&self.when, case)
@@ -320,15 +328,10 @@ pub(crate) fn judge_all(
         cases[i].1.push(summary);
     }
     let mut all = Vec::new();
-    for (i, claim) in claims.iter().enumerate() {
-        all.extend(claim.verdicts(&cases).map_err(|fault| fault.under(written(i)))?);
+    for claim in claims {
+        all.extend(claim.verdicts(&cases).map_err(|fault| fault.under(claim.written()))?);
     }
     Ok(all)
-}
-
-/// What the claim of this number, from 0, is called in its file.
-pub(crate) fn written(i: usize) -> String {
-    format!("expect[{}]", i + 1)
 }
 
 /// The case that a claim is held against, behind what it says; nothing if there is none.

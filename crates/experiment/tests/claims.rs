@@ -332,3 +332,37 @@ fn each_of_more_repetitions_has_none_beside_it_among_fewer() {
         assert!(refused.contains(says), "{refused}");
     }
 }
+
+#[test]
+fn a_claim_keeps_its_number_when_an_override_drops_others() {
+    let claim = |rtt: &str, figure: &str| {
+        format!("[[expect]]\nthat = \"{figure}\"\nis = \">= {figure}\"\nwhen = {{\"path.rtt\" = \"{rtt}\"}}\n")
+    };
+    let sweep = "[sweep]\npath.rtt = [\"10 ms\", \"40 ms\", \"80 ms\"]\n";
+    let [first, second] = ["10 ms", "40 ms"].map(|rtt| claim(rtt, "flow.a.share"));
+    let text = format!("{PATH}{FLOW}{sweep}{first}{second}{}", claim("80 ms", "flow.b.share"));
+    let told = |sets: &[(&str, &str)]| {
+        let mut e = good(&text);
+        e.set_all(sets.iter().copied()).unwrap_or_else(|e| panic!("{e:#}"));
+        e.set("run.duration", "10 s").unwrap();
+        (e.claims().len(), e.cases().unwrap_err().to_string())
+    };
+    for (sets, left) in [
+        (&[][..], 3),
+        (&[("sweep.path.rtt", "[\"40 ms\", \"80 ms\"]")], 2),
+        (&[("sweep.path.rtt", "[\"40 ms\", \"80 ms\"]"), ("path.rtt", "80 ms")], 1),
+    ] {
+        let (claims, told) = told(sets);
+        assert_eq!(claims, left);
+        assert!(told.contains("expect[3].that: there is no flow \"b\""), "{told}");
+    }
+    // Where a case is compared with several, too.
+    let mut e = zipped(
+        "when = {\"flow.a.cc\" = \"newreno\", \"path.rtt\" = \"40 ms\"}\n[[expect]]\nthat = \"flow.a.share\"\n\
+                        is = \"<= flow.a.share\"\nwhen = {\"path.rtt\" = \"10 ms\"}\nagainst = {\"flow.a.cc\" = \"cubic\"}\n",
+    );
+    e.set("sweep.flow.a.cc", "[\"vegas\", \"cubic(beta=0.8)\", \"cubic\", \"cubic\"]").unwrap();
+    for told in [e.cases().unwrap_err(), e.evaluate(&[]).unwrap_err(), e.asked().unwrap_err()] {
+        assert!(told.to_string().contains("expect[2].against: fits 2 cases"), "{told}");
+    }
+}

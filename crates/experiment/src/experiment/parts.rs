@@ -22,11 +22,15 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub fn of(doc: &At<Any>) -> Checked<Parts> {
+    /// `written` are the places of all claims of the file, of which overrides may have dropped some: a claim keeps its number.
+    pub fn of(doc: &At<Any>, written: &[Place]) -> Checked<Parts> {
         let file: File = decode(doc)?;
         let axes = sweep::axes(file.sweep.as_ref())?;
         sweep::refuse_repeats(&axes)?;
-        let claims = file.expect.iter().enumerate().map(|(i, at)| claim(at, i + 1, &axes)).collect::<Checked<_>>()?;
+        let number =
+            |i: usize, at: &At<ExpectFile>| written.iter().position(|place| *place == at.place).unwrap_or(i) + 1;
+        let claims =
+            file.expect.iter().enumerate().map(|(i, at)| claim(at, number(i, at), &axes)).collect::<Checked<_>>()?;
         let claim_places = file.expect.iter().map(|at| [at.value.that.place, at.value.is.place]).collect();
         for figure in &file.figure {
             figure.value.parse::<Spec>().map_err(|e| Fault::at(figure.place, e.to_string()).under("figure"))?;
@@ -60,7 +64,7 @@ fn claim(at: &At<ExpectFile>, number: usize, axes: &[Axis]) -> Checked<Claim> {
     let together = if pool.is_empty() { String::new() } else { format!(", pooled over {}", pool.join(", ")) };
     let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}{}{together}", with(&against)));
     let against_at = expect.against.as_ref().map_or_else(Place::default, |at| at.place);
-    Ok(Claim { name, that, is, over, when, against, pool, moved, against_at, metric, condition })
+    Ok(Claim { number, name, that, is, over, when, against, pool, moved, against_at, metric, condition })
 }
 
 /// Swept keys, and those that a zip moves along.
