@@ -268,6 +268,8 @@ class Store:
             return False
         ours, theirs = version(), held.version
         alike = (theirs.model, theirs.schema) == (ours.model, ours.schema) and held.experiment == self.experiment
+        # Files that the experiment names may have changed.
+        alike &= [case.hash for case in held.plan.cases] == [case.hash for case in self.plan.cases]
         counted_all = (read_json(self.path / "meta.json") or {}).get("runs") == len(held)
         self._owed = self._owing()
         return alike and counted_all and self._still_owed(got=True) == self._owed[0]

@@ -71,6 +71,21 @@ def test_a_second_run_takes_all_from_disk(sweep_file, tmp_path, monkeypatch):
     assert_frame_equal(first.cases, second.cases)  # wall_s too
 
 
+def test_a_folder_tells_of_the_trace_as_it_is_now(tmp_path):
+    """Its content is in the hash of a case, and not in that of the folder."""
+    file, trace, out = tmp_path / "traced.toml", tmp_path / "link.trace", tmp_path / "out"
+    flow = '[[flow]]\nname = "a"\ncc = "newreno"\n[run]\nduration = "4 s"\n'
+    file.write_text(f'[path]\nrate = "trace(link.trace)"\nrtt = "20 ms"\nbuffer = "20 packets"\n{flow}')
+    used = []
+    for step in (1, 2, 1):
+        trace.write_text("".join(f"{ms}\n" for ms in range(step, 1001, step)))
+        ran = sj.run(file, out=out)
+        same_tables(ran, sj.load(out))
+        assert_frame_equal(pl.read_parquet(out / "flows.parquet"), ran.flows)
+        used.append(ran.flows["throughput_mbps"][0])
+    assert used[0] == used[2] > 1.8 * used[1]
+
+
 @pytest.mark.parametrize("more", [{"events": True}, {"series": 50}, {"repeat": 4}, {"fresh": True}])
 def test_what_is_missing_is_run(sweep_file, tmp_path, more):
     first = sj.run(sweep_file, out=tmp_path / "out")

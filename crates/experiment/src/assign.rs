@@ -1,6 +1,8 @@
 //! `path.rtt`, `flow.a.cc`, `flow.a.cc.beta`: setting a value of the tree by its key.
 
+use crate::decode::decode;
 use crate::limits::{FLOWS_MAX, KEY_PARTS_MAX};
+use crate::quantity::{Q, Whole};
 use crate::source::{Checked, Fault, did_you_mean};
 use crate::tree::{Any, At, Table, get, get_mut};
 use params::Spec;
@@ -43,10 +45,8 @@ pub(crate) fn name_flows(doc: &mut At<Any>) {
 
 /// How many flows an entry has; what is no number, or too large, is refused later.
 fn count(keys: &Table) -> u64 {
-    match get(keys, "count").map(|n| &n.value) {
-        Some(Any::Integer(n)) => (*n).clamp(1, FLOWS_MAX as i64) as u64,
-        _ => 1,
-    }
+    let written = get(keys, "count").and_then(|n| decode::<Q<Whole>>(n).ok());
+    written.map_or(1, |n| n.0.0.clamp(1, FLOWS_MAX.into()) as u64)
 }
 
 /// Have two entries, each with its name and count, flows of the same name?

@@ -28,6 +28,9 @@ params::choice! {
 /// `[[expect]]`, checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
+    /// Its number in the file, from 1.
+    #[serde(skip)]
+    pub(crate) number: usize,
     /// What it says.
     pub name: String,
     /// The figure's path as written.
@@ -113,6 +116,11 @@ pub(crate) fn aggregate(values: &[f64], over: Over) -> Option<f64> {
 }
 
 impl Claim {
+    /// What it is called in its file.
+    pub(crate) fn written(&self) -> String {
+        format!("expect[{}]", self.number)
+    }
+
     /// Does it concern a case with these swept values?
     pub fn concerns(&self, case: &Json) -> bool {
         matches_case(&self.when, case)
@@ -149,7 +157,11 @@ impl Claim {
             match self.metric.of(summary) {
                 Some(x) => values.push(x),
                 None => {
-                    let mut why = format!("{} has no value in the run{}", self.that, seed_of(summary));
+                    let mut why = format!(
+                        "{} has no value in the run{}",
+                        self.that,
+                        seed(summary).map_or_else(String::new, with_seed)
+                    );
                     if let Some(hint) = self.metric.absent(summary) {
                         why.push_str(&format!(": {hint}"));
                     }
@@ -166,7 +178,8 @@ impl Claim {
             let mut each = Vec::new();
             for (x, own) in values.iter().zip(repetitions) {
                 let Some(other) = self.partner(own, against) else {
-                    let why = format!("no repetition{} of the case it is compared with has finished", seed_of(own));
+                    let which = seed_beside(own, against[0]).map_or_else(String::new, with_seed);
+                    let why = format!("no repetition{which} of the case it is compared with has finished");
                     return Verdict { judged: false, ..verdict(false, None, why) };
                 };
                 let bounds = self.condition.bounds(unit, &[other], self.over);
@@ -248,12 +261,14 @@ impl Claim {
         Ok(self.judge(common, &own, &against))
     }
 
-    /// The repetition of the right side that one of the left is set beside: itself, or the one of the same seed.
+    /// The repetition of the right side that one of the left is set beside: itself, or the one of the same number.
     fn partner<'a>(&self, own: &'a Json, against: &[&'a Json]) -> Option<&'a Json> {
         if self.against.is_empty() {
             return Some(own);
         }
-        against.iter().copied().find(|other| other.get("seed") == own.get("seed"))
+        // They are of one case: `each` pools none.
+        let beside = seed_beside(own, against.first()?);
+        against.iter().copied().find(|other| seed(other) == beside)
     }
 }
 
@@ -266,8 +281,23 @@ fn without(case: &Json, keys: &[String]) -> Json {
     rest
 }
 
-fn seed_of(summary: &Json) -> String {
-    summary.get("seed").map_or(String::new(), |s| format!(" with seed {s}"))
+fn seed(summary: &Json) -> Option<u64> {
+    summary.get("seed")?.as_u64()
+}
+
+fn with_seed(seed: u64) -> String {
+    format!(" with seed {seed}")
+}
+
+/// The seed of the repetition of another case that has the number of this one: the same, unless first seeds are swept.
+fn seed_beside(own: &Json, other: &Json) -> Option<u64> {
+    let first = |summary| whole(&case_of(Some(summary)), "run.seed").unwrap_or(0);
+    seed(own)?.checked_add(first(other))?.checked_sub(first(own))
+}
+
+/// The whole number that a swept key has in a case, however it is spelled; `None` if it is not swept.
+fn whole(case: &Json, key: &str) -> Option<u64> {
+    params::one_spelling(case.get(key)?.as_str()?).parse().ok()
 }
 
 /// The case of a summary; none without a sweep.
@@ -298,15 +328,10 @@ pub(crate) fn judge_all(
         cases[i].1.push(summary);
     }
     let mut all = Vec::new();
-    for (i, claim) in claims.iter().enumerate() {
-        all.extend(claim.verdicts(&cases).map_err(|fault| fault.under(written(i)))?);
+    for claim in claims {
+        all.extend(claim.verdicts(&cases).map_err(|fault| fault.under(claim.written()))?);
     }
     Ok(all)
-}
-
-/// What the claim of this number, from 0, is called in its file.
-pub(crate) fn written(i: usize) -> String {
-    format!("expect[{}]", i + 1)
 }
 
 /// The case that a claim is held against, behind what it says; nothing if there is none.

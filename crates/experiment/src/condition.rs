@@ -130,7 +130,7 @@ impl Condition {
         let unit = metric.unit();
         let operand = |o: &Operand| match o {
             Operand::Number(number) => number.as_unit(unit),
-            Operand::Figure(_, other) if other.unit() != unit => {
+            Operand::Figure(_, other) if !other.unit().compares_with(unit) => {
                 Err(format!("{other} and {metric} do not count the same thing"))
             }
             Operand::Figure(..) => Ok(1.0),
@@ -213,5 +213,15 @@ mod tests {
         assert_eq!(bounds("between 1 and 3", "flow.a.rtt_ms.mean"), (1.0, 3.0));
         assert_eq!(bounds("between 40 and 60 %", "flow.a.share"), (0.4, 0.6));
         assert!(Condition::read("between some and 3 s").unwrap_err().contains("\"some\" is not a number"));
+    }
+
+    #[test]
+    fn fractions_of_one_kind_are_compared_whether_or_not_they_may_exceed_one() {
+        let check = |that: &str, is: &str| Condition::read(is).unwrap().check(&Metric::read(that).unwrap());
+        assert_eq!(check("link.l.utilisation", "> link.l.load"), Ok(()));
+        assert_eq!(check("link.l.load", "0.9 * link.l.utilisation ± 5 %"), Ok(()));
+        for (that, is) in [("link.l.load", "> flow.a.loss_pct"), ("link.l.utilisation", "> link.l.queue_ms.mean")] {
+            assert!(check(that, is).unwrap_err().contains("do not count the same thing"), "{that} {is}");
+        }
     }
 }

@@ -6,7 +6,7 @@ mod parts;
 pub use self::cases::Case;
 
 use self::parts::Parts;
-use crate::claim::{Claim, Others, Verdict, judge_all, matches_case, written};
+use crate::claim::{Claim, Others, Verdict, judge_all, matches_case};
 use crate::compare::Comparison;
 use crate::limits::TEXT_MAX;
 use crate::prune::prune;
@@ -27,6 +27,8 @@ use std::path::Path;
 pub struct Experiment {
     doc: At<Any>,
     parts: Parts,
+    /// Where the file's claims stand.
+    claims_at: Vec<Place>,
     sources: Sources,
     traces: Traces,
     extra_cc: Vec<String>,
@@ -91,11 +93,12 @@ fn begin(
             refuse_other_format(&doc)?;
             assign::name_flows(&mut doc);
             normalise(&mut doc)?;
-            Parts::of(&doc).map(|parts| (doc, parts))
+            Parts::of(&doc, &[]).map(|parts| (doc, parts))
         })
     };
     match result {
         Ok((doc, parts)) => Ok(Experiment {
+            claims_at: parts.file.expect.iter().map(|at| at.place).collect(),
             doc,
             parts,
             sources,
@@ -127,7 +130,7 @@ fn override_in(doc: &mut At<Any>, id: u32, key: &str, value: &str) -> Checked<()
     if sweep::set(doc, &before, &key, node)? {
         normalise(doc)?;
         let after = axes(doc)?;
-        prune(doc, &after);
+        prune(doc, &before, &after);
     }
     Ok(())
 }
@@ -141,7 +144,7 @@ fn axes(doc: &At<Any>) -> Checked<Vec<Axis>> {
 
 impl Experiment {
     /// Overrides a value, as `--set path.rtt=80ms` does; `flow.a.cc.beta` reaches into `cubic(beta=0.7)`. A swept key
-    /// keeps only this value, and claims and printed cells for others are dropped; a key beneath a swept one, such as
+    /// keeps only this value, and claims and printed cells for others, or for several of which one goes, are dropped; a key beneath a swept one, such as
     /// `flow.a.cc.beta` where `flow.a.cc` is swept, is set in every case, and so is a name that a swept pattern means.
     /// Numbers, true, false and lists are read as TOML, everything else as text.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
@@ -157,7 +160,7 @@ impl Experiment {
             let id = self.sources.add(Source { name: format!("--set {text}"), text, has_lines: false });
             override_in(&mut doc, id, key, value).map_err(|fault| self.sources.locate(fault))?;
         }
-        match Parts::of(&doc) {
+        match Parts::of(&doc, &self.claims_at) {
             Ok(parts) => {
                 (self.doc, self.parts) = (doc, parts);
                 Ok(())
@@ -250,10 +253,10 @@ impl Experiment {
     /// For each case those that its claims compare it with; `None` where no claim concerns it.
     fn compared(&self, cases: &[Json]) -> Checked<Vec<Option<Vec<usize>>>> {
         let mut compared = vec![None; cases.len()];
-        for (i, claim) in self.parts.claims.iter().enumerate() {
+        for claim in &self.parts.claims {
             let others = Others::of(claim, cases.iter());
             for (case, of) in cases.iter().zip(&mut compared).filter(|(case, _)| claim.concerns(case)) {
-                let other = others.beside(case).map_err(|fault| fault.under(written(i)))?;
+                let other = others.beside(case).map_err(|fault| fault.under(claim.written()))?;
                 of.get_or_insert_with(Vec::new).extend(other);
             }
         }

@@ -47,7 +47,7 @@ pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Contex
     };
     let stack = path.and_then(|p| p.stack.as_ref()).map_or(Stack::Linux, |at| at.value.0.0);
     let mut flows: Vec<FlowSpec> = Vec::new();
-    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let mut names: BTreeMap<String, (String, u64)> = BTreeMap::new();
     for (group, (at, wire)) in file.flow.iter().zip(wires).enumerate() {
         let entry = name(at)?;
         let key = |k: &str| format!("flow.{entry}.{k}");
@@ -105,21 +105,29 @@ pub(crate) fn expand(file: &File, wires: &[Wire], end: Instant, context: &Contex
                     format!("{flow_name} starts at {} and would stop before, at {}", begins(), written.value.0.show());
                 return Err(Fault::at(written.place, message).under(key("stop")));
             }
-            if let Some(other) = names.insert(flow_name.clone(), group) {
-                let place = flow.name.as_ref().map_or(at.place, |n| n.place);
-                let message = if other == group || count == 1 {
-                    format!("there are two flows called {flow_name:?}")
-                } else {
-                    format!(
-                        "there are two flows called {flow_name:?}: the {count} flows of {entry:?} are called {entry}, {entry}-2, …"
-                    )
-                };
-                return Err(Fault::at(place, message).under("flow"));
+            if let Some(earlier) = names.insert(flow_name.clone(), (entry.clone(), count)) {
+                return Err(two_called(&flow_name, &[earlier, (entry.clone(), count)], at));
             }
             flows.push(FlowSpec { name: flow_name, start, lasts, ..one.clone() });
         }
     }
     Ok(flows)
+}
+
+/// What is wrong where flows of two entries, each with its name and count, are called the same; `at` is the later one.
+fn two_called(name: &str, entries: &[(String, u64); 2], at: &At<FlowFile>) -> Fault {
+    let place = at.value.name.as_ref().map_or(at.place, |n| n.place);
+    let numbered = entries.iter().find(|(entry, _)| entry != name);
+    let why = numbered.map_or_else(String::new, |(entry, count)| {
+        format!(" (the {count} of {entry:?} are called {entry}, {entry}-2, …)")
+    });
+    // A name that nobody wrote stands where its flow does.
+    let cure = if place == at.place {
+        format!("give {:?} a name of its own", entries[1].0)
+    } else {
+        "give one of them another name".into()
+    };
+    Fault::at(place, format!("there are two flows called {name:?}{why}: {cure}")).under("flow")
 }
 
 /// One flow of an entry.

@@ -29,6 +29,11 @@ impl Column {
         self.values.iter().any(|v| same_text(&v.show(), &value.show()))
     }
 
+    /// How it spells a value, each time in another way.
+    pub fn spelled(&self, value: &At<Any>) -> BTreeSet<String> {
+        self.values.iter().map(|v| v.show()).filter(|text| same_text(text, &value.show())).collect()
+    }
+
     /// The values that a `when` allows: those of a list, unless the list is a value itself, as `run.measure` has.
     pub fn alternatives<'a>(&self, value: &'a At<Any>) -> &'a [At<Any>] {
         match &value.value {
@@ -38,34 +43,34 @@ impl Column {
     }
 }
 
-/// Keys and values of a `when` in text, several values of a key one after the other.
-pub(crate) fn alternatives(when: &Table, axes: &[Axis]) -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    for (key, value) in when {
-        let column = axes.iter().flat_map(|axis| &axis.columns).find(|c| c.key.value == key.value);
-        let values = column.map_or(std::slice::from_ref(value), |c| c.alternatives(value));
-        all.extend(values.iter().map(|v| (key.value.clone(), v.show())));
-    }
-    all
-}
-
 /// The keys of a `when` that move together and never have its values at once; `None` if there is a case with all.
 pub(crate) fn apart<'a>(when: &'a Table, axes: &[Axis]) -> Option<Vec<&'a str>> {
     axes.iter().find_map(|axis| {
-        let column = |key: &str| axis.columns.iter().find(|c| c.key.value == key);
-        let given: Vec<_> = when.iter().filter_map(|(key, value)| Some((key, value, column(&key.value)?))).collect();
-        let has = |i: usize, value: &At<Any>, column: &Column| {
-            column.alternatives(value).iter().any(|one| same_text(&one.show(), &column.values[i].show()))
-        };
-        let apart =
-            given.len() > 1 && !(0..axis.len()).any(|i| given.iter().all(|(_, value, column)| has(i, value, column)));
-        apart.then(|| given.iter().map(|(key, ..)| key.value.as_str()).collect())
+        let given: Vec<&str> = when.iter().map(|(key, _)| key.value.as_str()).filter(|key| axis.has(key)).collect();
+        (given.len() > 1 && axis.allowed(when) == 0).then_some(given)
     })
 }
 
 impl Axis {
     fn len(&self) -> usize {
         self.columns[0].values.len()
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.columns.iter().any(|c| c.key.value == key)
+    }
+
+    /// How many of its values, or of the rows of its zip, a `when` allows.
+    pub fn allowed(&self, when: &Table) -> usize {
+        let column = |key: &str| self.columns.iter().find(|c| c.key.value == key);
+        let given: Vec<_> = when
+            .iter()
+            .filter_map(|(key, value)| column(&key.value).map(|column| (column, column.alternatives(value))))
+            .collect();
+        let fits = |i: usize, (column, values): &(&Column, &[At<Any>])| {
+            values.iter().any(|one| same_text(&one.show(), &column.values[i].show()))
+        };
+        (0..self.len()).filter(|i| given.iter().all(|one| fits(*i, one))).count()
     }
 }
 

@@ -35,6 +35,12 @@ impl Unit {
         }
     }
 
+    /// Whether figures of both count the same thing.
+    pub fn compares_with(self, other: Unit) -> bool {
+        let fraction = |unit| matches!(unit, Unit::Fraction | Unit::Ratio);
+        self == other || fraction(self) && fraction(other)
+    }
+
     /// The unit that a width is to be written with; `None` if a plain number cannot be mistaken for another.
     fn written(self) -> Option<&'static str> {
         match self {

@@ -127,14 +127,29 @@ fn a_pool_of_which_a_case_has_not_run_is_not_judged() {
 }
 
 #[test]
-fn an_override_leaves_a_pool_what_is_left_of_the_sweep() {
-    for (key, value) in [("sweep.flow.a.cc", "[\"cubic\"]"), ("flow.a.cc", "cubic")] {
-        let mut e = drops("is = \"<= 25\"\npool = [\"flow.a.cc\"]\nwhen = {\"path.rtt\" = \"10 ms\"}\n");
-        assert_eq!(told(&e.evaluate(&runs()).unwrap()), [(false, Some(55.0), case_of_10_ms())]);
+fn a_pool_that_an_override_takes_a_case_from_goes() {
+    let left = |e: &Experiment, key: &str, value: &str| {
+        let mut e = e.clone();
         e.set(key, value).unwrap_or_else(|e| panic!("{key}: {e:#}"));
-        let verdicts = e.evaluate(&[run("cubic", 10, 1, 7), run("cubic", 40, 1, 9)]).unwrap();
-        assert_eq!(told(&verdicts), [(true, Some(7.0), case_of_10_ms())], "{key}");
+        e.claims().len()
+    };
+    let e = drops("is = \"<= 25\"\npool = [\"flow.a.cc\"]\nwhen = {\"path.rtt\" = \"10 ms\"}\n");
+    assert_eq!(told(&e.evaluate(&runs()).unwrap()), [(false, Some(55.0), case_of_10_ms())]);
+    for (key, value) in [("sweep.flow.a.cc", "[\"cubic\"]"), ("flow.a.cc", "cubic")] {
+        assert_eq!(left(&e, key, value), 0, "the mean of both was asked: {key}");
     }
+    assert_eq!(left(&e, "sweep.flow.a.cc", "[\"newreno\", \"cubic\", \"hldg\"]"), 1);
+    assert_eq!(left(&e, "sweep.flow.a.cc", "[\"newreno\", \"cubic(beta=0.8)\"]"), 1, "as many");
+    assert_eq!(left(&e, "sweep.path.rtt", "[\"10 ms\", \"40 ms\", \"160 ms\"]"), 1, "others than it is of");
+    // Keys that a zip moves along are pooled with those of the pool.
+    let e = drops("is = \"<= 25\"\npool = [\"path.rtt\"]\n");
+    assert_eq!((left(&e, "path.buffer", "40 packets"), left(&e, "flow.a.cc", "cubic")), (0, 1));
+    // What a `when` leaves out is in no pool.
+    let e = drops("is = \"<= 25\"\npool = [\"flow.a.cc\"]\nwhen = {\"flow.a.cc\" = \"cubic\"}\n");
+    assert_eq!(left(&e, "flow.a.cc", "cubic"), 1);
+    // Of claims that are judged case by case those that are left stay.
+    let e = drops("is = \"<= 25\"\nwhen = {\"path.rtt\" = [\"10 ms\", \"40 ms\"]}\n");
+    assert_eq!((left(&e, "path.rtt", "40 ms"), left(&e, "path.rtt", "80 ms")), (1, 0));
 }
 
 fn case_of_10_ms() -> String {
@@ -275,5 +290,79 @@ fn what_the_kernels_algorithms_do_not_tell_is_not_said_to_have_been_nothing() {
         let run = serde_json::json!({"flows": [{"name": "a", "backoffs": backoffs, "losses": {"answered": null}}]});
         let verdict = good(&text).evaluate(&[run]).unwrap().remove(0);
         assert!(!verdict.holds && verdict.why.contains(why), "{}", verdict.why);
+    }
+}
+
+/// Two seeds, or two numbers of repetitions, of which each run is set beside the other's.
+fn each_beside(sweep: &str, when: &str, against: &str) -> Experiment {
+    good(&format!(
+        "{PATH}{FLOW}[run]\nrepeat = 2\n{sweep}[[expect]]\nthat = \"flow.a.share\"\nis = \">= flow.a.share\"\n\
+         over = \"each\"\nwhen = {when}\nagainst = {against}\n"
+    ))
+}
+
+#[test]
+fn where_seeds_are_swept_repetitions_of_one_number_are_set_beside_each_other() {
+    let e = each_beside("[sweep]\n\"run.seed\" = [1, \"1_001\"]\n", "{\"run.seed\" = 1001}", "{\"run.seed\" = 1}");
+    e.cases().unwrap_or_else(|e| panic!("{e:#}"));
+    let run = |first: &str, seed: u64, share: f64| serde_json::json!({"case": {"run.seed": first}, "seed": seed, "flows": [{"name": "a", "share": share}]});
+    let all = [run("1", 2, 0.9), run("1", 1, 0.2), run("1_001", 1001, 0.3), run("1_001", 1002, 0.8)];
+    let [v] = &e.evaluate(&all).unwrap()[..] else { panic!("one verdict") };
+    assert_eq!((v.judged, v.holds, v.measured), (true, false, Some(0.8)), "{}", v.why);
+    let [v] = &e.evaluate(&all[1..]).unwrap()[..] else { panic!("one verdict") };
+    assert!(!v.judged);
+    assert_eq!(v.why, "no repetition with seed 2 of the case it is compared with has finished");
+}
+
+#[test]
+fn each_of_more_repetitions_has_none_beside_it_among_fewer() {
+    let told = |sweep: &str, when: &str, against: &str| {
+        each_beside(sweep, when, against).cases().map(|_| ()).map_err(|e| e.to_string())
+    };
+    let (two, five) = ("{\"run.repeat\" = 2}", "{\"run.repeat\" = 5}");
+    let plain = "[sweep]\n\"run.repeat\" = [2, 5]\n";
+    let zip = "[sweep.zip]\n\"run.repeat\" = [2, 5]\n\"flow.a.cc\" = [\"newreno\", \"cubic\"]\n";
+    assert_eq!(told(plain, two, five), Ok(()), "each of the two has one");
+    assert_eq!(told(zip, two, "{\"flow.a.cc\" = \"cubic\"}"), Ok(()));
+    for refused in [told(plain, five, two), told(zip, five, "{\"flow.a.cc\" = \"newreno\"}")] {
+        let refused = refused.unwrap_err();
+        let says = "over = \"each\" sets each repetition beside one there, and of 5 that are here it has 2: \
+                    let a mean or median fulfil it, or repeat both as often";
+        assert!(refused.starts_with("x.toml:") && refused.contains("expect[1].against: "), "{refused}");
+        assert!(refused.contains(says), "{refused}");
+    }
+}
+
+#[test]
+fn a_claim_keeps_its_number_when_an_override_drops_others() {
+    let claim = |rtt: &str, figure: &str| {
+        format!("[[expect]]\nthat = \"{figure}\"\nis = \">= {figure}\"\nwhen = {{\"path.rtt\" = \"{rtt}\"}}\n")
+    };
+    let sweep = "[sweep]\npath.rtt = [\"10 ms\", \"40 ms\", \"80 ms\"]\n";
+    let [first, second] = ["10 ms", "40 ms"].map(|rtt| claim(rtt, "flow.a.share"));
+    let text = format!("{PATH}{FLOW}{sweep}{first}{second}{}", claim("80 ms", "flow.b.share"));
+    let told = |sets: &[(&str, &str)]| {
+        let mut e = good(&text);
+        e.set_all(sets.iter().copied()).unwrap_or_else(|e| panic!("{e:#}"));
+        e.set("run.duration", "10 s").unwrap();
+        (e.claims().len(), e.cases().unwrap_err().to_string())
+    };
+    for (sets, left) in [
+        (&[][..], 3),
+        (&[("sweep.path.rtt", "[\"40 ms\", \"80 ms\"]")], 2),
+        (&[("sweep.path.rtt", "[\"40 ms\", \"80 ms\"]"), ("path.rtt", "80 ms")], 1),
+    ] {
+        let (claims, told) = told(sets);
+        assert_eq!(claims, left);
+        assert!(told.contains("expect[3].that: there is no flow \"b\""), "{told}");
+    }
+    // Where a case is compared with several, too.
+    let mut e = zipped(
+        "when = {\"flow.a.cc\" = \"newreno\", \"path.rtt\" = \"40 ms\"}\n[[expect]]\nthat = \"flow.a.share\"\n\
+                        is = \"<= flow.a.share\"\nwhen = {\"path.rtt\" = \"10 ms\"}\nagainst = {\"flow.a.cc\" = \"cubic\"}\n",
+    );
+    e.set("sweep.flow.a.cc", "[\"vegas\", \"cubic(beta=0.8)\", \"cubic\", \"cubic\"]").unwrap();
+    for told in [e.cases().unwrap_err(), e.evaluate(&[]).unwrap_err(), e.asked().unwrap_err()] {
+        assert!(told.to_string().contains("expect[2].against: fits 2 cases"), "{told}");
     }
 }

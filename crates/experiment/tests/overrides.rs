@@ -42,3 +42,44 @@ fn the_same_control_twice_has_a_name_of_its_own() {
     let text = format!("format = 1\n{path}{}{}", entry("name = \"cubic-7\""), entry("count = 12"));
     assert_eq!(names(&text).unwrap()[1..3], ["cubic-2", "cubic-2-2"]);
 }
+
+#[test]
+fn a_count_makes_names_however_it_is_written() {
+    let path = "[path]\nrate = \"12 Mbit/s\"\nrtt = \"40 ms\"\n";
+    for count in ["3", "\"3\"", "3.0", "\"0_3\""] {
+        let text =
+            format!("{path}[[flow]]\ncc = \"cubic\"\ncount = {count}\n[[flow]]\ncc = \"cubic\"\nstart = \"5 s\"\n");
+        assert_eq!(names(&text).unwrap_or_else(|e| panic!("{count}: {e:#}"))[3], "cubic-4");
+    }
+}
+
+#[test]
+fn names_that_meet_are_told_with_the_reason_and_the_cure() {
+    let mut e = good("10Mbit/s 20ms 1BDP fifo: cubic, cubic@5s");
+    e.set("flow.cubic.count", "3").unwrap();
+    let told = e.case(0).unwrap_err().to_string();
+    let of_three = "there are two flows called \"cubic-2\" (the 3 of \"cubic\" are called cubic, cubic-2, …)";
+    assert!(told.ends_with(&format!("{of_three}: give \"cubic-2\" a name of its own")), "{told}");
+    // As it says.
+    let mut e = good("10Mbit/s 20ms 1BDP fifo: cubic, cubic@5s");
+    e.set_all([("flow.cubic-2.name", "late"), ("flow.cubic.count", "3")]).unwrap();
+    assert_eq!(e.case(0).unwrap().scenario.flows.len(), 4);
+    let path = "[path]\nrate = \"12 Mbit/s\"\nrtt = \"40 ms\"\n";
+    let entry = |keys: &str| format!("[[flow]]\ncc = \"cubic\"\n{keys}\n");
+    for (one, other, says) in [
+        ("name = \"a\"", "name = \"a\"", "two flows called \"a\": give one of them another name"),
+        (
+            "name = \"a-2\"",
+            "name = \"a\"\ncount = 3",
+            "two flows called \"a-2\" (the 3 of \"a\" are called a, a-2, …): give one of them another name",
+        ),
+        (
+            "name = \"a\"\ncount = 3",
+            "name = \"a-2\"",
+            "two flows called \"a-2\" (the 3 of \"a\" are called a, a-2, …): give one of them another name",
+        ),
+    ] {
+        let told = names(&format!("{path}{}{}", entry(one), entry(other))).unwrap_err().to_string();
+        assert!(told.ends_with(says), "{told}");
+    }
+}

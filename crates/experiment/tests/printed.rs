@@ -98,3 +98,49 @@ fn cells_of_rows_that_a_zip_no_longer_has_are_dropped() {
     e.set("sweep.path.rtt", "[\"40 ms\", \"10 ms\"]").unwrap_or_else(|e| panic!("{e:#}"));
     assert!(e.published().is_empty());
 }
+
+#[test]
+fn a_mean_of_several_cases_goes_with_the_first_that_an_override_takes() {
+    let left = |e: &Experiment, key: &str, value: &str| {
+        let mut e = e.clone();
+        e.set(key, value).unwrap_or_else(|e| panic!("{key}: {e:#}"));
+        e.published().first().map_or(0, |table| table.cells.len())
+    };
+    let two =
+        "[sweep]\n\"path.rtt\" = [\"10 ms\", \"40 ms\", \"80 ms\"]\n\"path.rate\" = [\"4 Mbit/s\", \"12 Mbit/s\"]\n";
+    let e = table(two, "when = {\"path.rtt\" = [\"10 ms\", \"40 ms\"]}");
+    assert_eq!((left(&e, "path.rtt", "10 ms"), left(&e, "path.rtt", "80 ms")), (0, 0));
+    assert_eq!(left(&e, "sweep.path.rtt", "[\"10ms\", \"40 ms\", \"160 ms\"]"), 1, "both are there");
+    assert_eq!(left(&e, "sweep.path.rtt", "[\"10 ms\", \"40.1 ms\", \"80 ms\"]"), 0);
+    assert_eq!(left(&e, "path.rate", "4 Mbit/s"), 1, "a key that it does not name");
+    // A zip may take one of them without taking a value.
+    let zip = "[sweep.zip]\n\"path.rate\" = [\"4 Mbit/s\", \"4 Mbit/s\", \"12 Mbit/s\"]\n\
+               \"path.rtt\" = [\"10 ms\", \"40 ms\", \"10 ms\"]\n\"path.up\" = [\"1 Mbit/s\", \"2 Mbit/s\", \"1 Mbit/s\"]\n";
+    let e = table(zip, "when = {\"path.rtt\" = [\"10 ms\", \"40 ms\"]}");
+    assert_eq!(left(&e, "path.up", "1 Mbit/s"), 0);
+    let e = table(zip, "when = {\"path.rate\" = \"4 Mbit/s\"}");
+    assert_eq!((left(&e, "path.rtt", "10 ms"), left(&e, "path.rate", "4 Mbit/s")), (0, 1));
+    assert_eq!(left(&e, "sweep.path.up", "[\"5 Mbit/s\", \"5 Mbit/s\", \"5 Mbit/s\"]"), 1, "the same two paths");
+    // So in a grid.
+    let grid = "[published]\nthat = \"flow.a.share\"\ndown = \"path.rate\"\nacross = \"path.rtt\"\n\
+                grid = [[\"\", [\"10 ms\", \"40 ms\"], \"80 ms\"], [\"4 Mbit/s\", 0.4, 0.3], [[\"4 Mbit/s\", \"12 Mbit/s\"], 0.2, 0.1]]\n";
+    let e = good(&format!("{BASE}{two}{grid}"));
+    assert_eq!(e.published()[0].cells.len(), 4);
+    assert_eq!((left(&e, "path.rtt", "80 ms"), left(&e, "path.rtt", "10 ms")), (2, 0));
+    assert_eq!((left(&e, "path.rate", "4 Mbit/s"), left(&e, "path.rate", "12 Mbit/s")), (2, 0));
+}
+
+/// Who finds a case by its values need not know how else they may be spelled.
+#[test]
+fn a_cell_names_its_case_as_the_sweep_spells_it() {
+    let sweep = "[sweep]\n\"path.rtt\" = [\"20 ms\", \"0.04s\"]\n\"path.queue\" = [\"pie(ecn=on)\", \"codel\"]\n";
+    let e = table(sweep, "when = {\"path.rtt\" = [\"20ms\", \"40 ms\"], \"path.queue\" = \"pie(ecn=true)\"}");
+    let of = |e: &Experiment| e.published()[0].cells[0].when.clone();
+    let pair = |key: &str, value: &str| (key.to_string(), value.to_string());
+    let [short, long] = [pair("path.rtt", "20 ms"), pair("path.rtt", "0.04s")];
+    assert_eq!(of(&e), [short, long, pair("path.queue", "pie(ecn=on)")]);
+    // A zip may have a value in two spellings.
+    let zip = "[sweep.zip]\n\"path.rtt\" = [\"20 ms\", \"20ms\"]\n\"path.queue\" = [\"fifo\", \"codel\"]\n";
+    let both = of(&table(zip, "when = {\"path.rtt\" = \"0.02 s\"}"));
+    assert_eq!(both, [pair("path.rtt", "20 ms"), pair("path.rtt", "20ms")]);
+}

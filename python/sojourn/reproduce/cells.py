@@ -234,7 +234,10 @@ def _cell(data: dict[str, Any]) -> Cell:
 
 
 def meets(case: Case, when: Sequence[tuple[str, str]]) -> bool:
-    """Whether a printed cell is of a case: `when` has each key with its value, or with several of which one will do."""
+    """Whether a printed cell is of a case: `when` has each key with its value, or with several of which one will do.
+
+    The core spells them as the sweep does.
+    """
     return all((key, case.values.get(key)) in when for key, _ in when)
 
 

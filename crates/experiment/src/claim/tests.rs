@@ -5,6 +5,7 @@ fn claim(that: &str, is: &str, over: Over) -> Claim {
     let (metric, condition) = (Metric::read(that).unwrap(), Condition::read(is).unwrap());
     condition.check(&metric).unwrap();
     Claim {
+        number: 1,
         name: format!("{that} {is}"),
         that: that.into(),
         is: is.into(),

@@ -47,10 +47,10 @@ impl Experiment {
         let bare = self.bare();
         // A figure must exist in one case at least: a sweep of `count` adds flows.
         let mut unseen: Vec<(&Metric, Place, String)> = Vec::new();
-        for (i, (claim, [that, is])) in self.parts.claims.iter().zip(&self.parts.claim_places).enumerate() {
-            unseen.push((&claim.metric, *that, format!("expect[{}].that", i + 1)));
+        for (claim, [that, is]) in self.parts.claims.iter().zip(&self.parts.claim_places) {
+            unseen.push((&claim.metric, *that, format!("{}.that", claim.written())));
             let others = claim.condition.figures().into_iter();
-            unseen.extend(others.map(|m| (m, *is, format!("expect[{}].is", i + 1))));
+            unseen.extend(others.map(|m| (m, *is, format!("{}.is", claim.written()))));
         }
         for cell in self.parts.published.iter().flat_map(|table| &table.cells) {
             if !unseen.iter().any(|(m, ..)| **m == cell.metric) {

@@ -22,11 +22,15 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub fn of(doc: &At<Any>) -> Checked<Parts> {
+    /// `written` are the places of all claims of the file, of which overrides may have dropped some: a claim keeps its number.
+    pub fn of(doc: &At<Any>, written: &[Place]) -> Checked<Parts> {
         let file: File = decode(doc)?;
         let axes = sweep::axes(file.sweep.as_ref())?;
         sweep::refuse_repeats(&axes)?;
-        let claims = file.expect.iter().enumerate().map(|(i, at)| claim(at, i + 1, &axes)).collect::<Checked<_>>()?;
+        let number =
+            |i: usize, at: &At<ExpectFile>| written.iter().position(|place| *place == at.place).unwrap_or(i) + 1;
+        let claims =
+            file.expect.iter().enumerate().map(|(i, at)| claim(at, number(i, at), &axes)).collect::<Checked<_>>()?;
         let claim_places = file.expect.iter().map(|at| [at.value.that.place, at.value.is.place]).collect();
         for figure in &file.figure {
             figure.value.parse::<Spec>().map_err(|e| Fault::at(figure.place, e.to_string()).under("figure"))?;
@@ -60,7 +64,7 @@ fn claim(at: &At<ExpectFile>, number: usize, axes: &[Axis]) -> Checked<Claim> {
     let together = if pool.is_empty() { String::new() } else { format!(", pooled over {}", pool.join(", ")) };
     let name = expect.name.clone().unwrap_or_else(|| format!("{that} {is}{}{together}", with(&against)));
     let against_at = expect.against.as_ref().map_or_else(Place::default, |at| at.place);
-    Ok(Claim { name, that, is, over, when, against, pool, moved, against_at, metric, condition })
+    Ok(Claim { number, name, that, is, over, when, against, pool, moved, against_at, metric, condition })
 }
 
 /// Swept keys, and those that a zip moves along.
@@ -96,8 +100,9 @@ fn pairs(when: Option<&At<WhenFile>>, axes: &[Axis]) -> Checked<Vec<(String, Str
     alternatives(table, when.place, axes)
 }
 
-/// Keys of a `when` must be swept, to these values, and some case must have all of them.
+/// Keys and values of a `when` as the sweep spells them: they must be swept, and some case must have all of them.
 fn alternatives(when: &Table, place: Place, axes: &[Axis]) -> Checked<Vec<(String, String)>> {
+    let mut all = Vec::new();
     for (key, value) in when {
         if matches!(value.value, Any::Table(_)) {
             let message = format!("a swept key stands in quotes here: write {:?} = …", unquoted(key, value));
@@ -110,19 +115,22 @@ fn alternatives(when: &Table, place: Place, axes: &[Axis]) -> Checked<Vec<(Strin
             return Err(Fault::at(value.place, message));
         }
         for one in values {
-            if !column.takes(one) {
-                let all: Vec<String> = column.values.iter().map(|v| v.show()).take(20).collect();
+            let spelled = column.spelled(one);
+            if spelled.is_empty() {
+                let known: Vec<String> = column.values.iter().map(|v| v.show()).take(20).collect();
                 let given = one.show();
-                let message = format!("{} does not take the value {given:?} (it takes {})", key.value, all.join(", "));
+                let message =
+                    format!("{} does not take the value {given:?} (it takes {})", key.value, known.join(", "));
                 return Err(Fault::at(one.place, message));
             }
+            all.extend(spelled.into_iter().map(|text| (key.value.clone(), text)));
         }
     }
     if let Some(keys) = sweep::apart(when, axes) {
         let message = format!("no case has these values of {}, which [sweep.zip] moves together", keys.join(", "));
         return Err(Fault::at(place, message));
     }
-    Ok(sweep::alternatives(when, axes))
+    Ok(all)
 }
 
 /// The key that was written without quotes, which makes tables of its parts.

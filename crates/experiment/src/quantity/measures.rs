@@ -4,7 +4,7 @@ use super::Quantity;
 use crate::limits::{BUFFER_MAX, DURATION_MAX, RATE_MAX};
 use crate::source::did_you_mean;
 use crate::tree::Any;
-use params::unit::{PACKETS, RATES, SIZES, TIMES, names};
+use params::unit::{PACKETS, RATES, SIZES, TIMES, names, scale_of_rate};
 use params::{Value, bytes_a_second, parse_number};
 use units::{Bytes, Duration, Rate};
 
@@ -27,11 +27,20 @@ fn no_unit(
         Some((_, unit)) if units.contains(&unit) => {
             format!("{text:?} is too large for {noun}: no key takes more than {most}")
         }
-        Some((_, unit)) => {
+        Some((x, unit)) => {
+            if let Some(bits) = bits(unit).filter(|_| units.contains(&"B")) {
+                let size = Bytes::new((x * bits / 8.0).ceil() as u64);
+                return format!("{text:?} counts bits; {noun} is in bytes, such as \"{}\"", size.show());
+            }
             let near = did_you_mean(unit, units.iter().copied());
             format!("{unit:?} in {text:?} is no unit of {noun}{near} (allowed: {})", units.join(", "))
         }
     }
+}
+
+/// How many bits a unit such as `Mbit` or `kbits` is; without its last s none that is a rate for certain has a name.
+fn bits(unit: &str) -> Option<f64> {
+    scale_of_rate(unit.strip_suffix('s').unwrap_or(unit))
 }
 
 impl Quantity for Duration {
@@ -291,5 +300,18 @@ mod tests {
             let e = RateText::read(bytes).unwrap_err();
             assert_eq!(e, format!("{bytes:?} counts bytes; rates are in bits per second, such as {bits:?}"));
         }
+    }
+
+    #[test]
+    fn a_size_in_bits_is_told_in_bytes() {
+        for (bits, bytes) in
+            [("1 Mbit", "125kB"), ("12 kbits", "1.5kB"), ("1Gbit", "125MB"), ("20 bit", "3B"), ("0.5 mbit", "62.5kB")]
+        {
+            let says = |noun: &str| Err(format!("{bits:?} counts bits; {noun} is in bytes, such as {bytes:?}"));
+            assert_eq!(Buffer::read(bits), says("a buffer"));
+            assert_eq!(<Bytes as Quantity>::read(bits).map(|_| Buffer::Packets(0)), says("a size"));
+        }
+        assert_eq!(<Rate as Quantity>::read("1 Mbit").map(|rate| rate.show()), Ok("1Mbit/s".into()));
+        assert!(Buffer::read("1 mim").unwrap_err().contains("did you mean \"min\"?"));
     }
 }
