@@ -19,6 +19,9 @@ use core::fmt::Debug;
 use params::{Field, ParamError, Params, Spec};
 use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 
+/// Headers of a segment, which a rate counts and a window does not.
+const HEADERS: Bytes = Bytes::new(40);
+
 /// A slow start, composed with an algorithm that allows it. Its methods come before the algorithm's, and only in
 /// slow start.
 pub trait SlowStart: Debug + Send {
