@@ -65,13 +65,10 @@ fn cap_cause(rate: Rate, base: Duration, to: Bytes) -> causes::SlowStartCap {
     causes::SlowStartCap { bandwidth: rate.as_bps() as i64, base_rtt: base.as_nanos() as i64, bdp: to.get() as i64 }
 }
 
-/// Notes the end of slow start on the ACK with which the window reaches a threshold learnt from a bandwidth.
-fn note_arrival(flow: &mut Flow, ack: &Ack, rate: Rate) {
-    if rate > Rate::ZERO
-        && flow.ssthresh != Bytes::MAX
-        && flow.may_grow()
-        && flow.cwnd + ack.cumulative >= flow.ssthresh
-    {
+/// Notes the end of slow start on the ACK with which the window reaches a threshold learnt from a bandwidth, if that is still
+/// the threshold: congestion sets one of its own.
+fn note_arrival(flow: &mut Flow, ack: &Ack, rate: Rate, learnt: Bytes) {
+    if flow.ssthresh == learnt && flow.may_grow() && flow.cwnd + ack.cumulative >= flow.ssthresh {
         flow.note(causes::SlowStartExit {
             reason: exits::BANDWIDTH,
             rtt: flow.rtt.as_nanos() as i64,
