@@ -2,7 +2,7 @@
 //! climbs in a staircase: slow start below the threshold, the algorithm's own growth at it.
 //!
 //! ```text
-//! ERE: ABSE's estimate.     each ACK:  ssthresh < ERE·RTT_min → ssthresh = ERE·RTT_min
+//! ERE: ABSE's estimate.     each round but the first:  ssthresh < ERE·RTT_min → ssthresh = ERE·RTT_min
 //! ```
 //! Source: Wang, Pau, Yamada, Sanadidi and Gerla, TCP startup performance in large bandwidth delay networks, Infocom 2004,
 //! partly from memory. Cheng and Lin's scheme of the same name (2008), which tapers growth near the BDP, is another one.
