@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! ERE = ABSE's estimate
-//! probing:     ssthresh < ERE·RTT_min: ssthresh = ERE·RTT_min;   below it as slow start, at it as Reno
+//! probing:     each round, ssthresh < ERE·RTT_min: ssthresh = ERE·RTT_min;   below it as slow start, at it as Reno
 //! avoidance:   as Reno; each round is judged by its achieved rate RE (non-congestion detection):
 //!              IER = ssthresh / RTT_min when avoidance began      EER = cwnd / RTT_min
 //!              RE > β·IER + (1 − β)·EER: one round more without congestion, else one less

@@ -2,7 +2,7 @@
 //! climbs in a staircase: slow start below the threshold, the algorithm's own growth at it.
 //!
 //! ```text
-//! ERE: ABSE's estimate.     each ACK:  ssthresh < ERE·RTT_min → ssthresh = ERE·RTT_min
+//! ERE: ABSE's estimate.     each round but the first:  ssthresh < ERE·RTT_min → ssthresh = ERE·RTT_min
 //! ```
 //! Source: Wang, Pau, Yamada, Sanadidi and Gerla, TCP startup performance in large bandwidth delay networks, Infocom 2004,
 //! partly from memory. Cheng and Lin's scheme of the same name (2008), which tapers growth near the BDP, is another one.
@@ -19,12 +19,13 @@ params::params! {
     }
 }
 
-/// State: the estimate; over after the first congestion.
+/// State: the estimate; over after the first congestion, unless that was none.
 #[derive(Debug)]
 pub struct Adaptive {
     initial: u32,
     ere: EligibleRate,
     over: bool,
+    was_over: bool,
 }
 
 /// Raises the threshold to what that rate, in bytes per second, fills without a queue.
@@ -45,7 +46,7 @@ impl Start for Adaptive {
     type Params = Params;
 
     fn new(p: &Params, _: &mut Flow, _: Rng) -> Self {
-        Adaptive { initial: p.initial, ere: EligibleRate::new(), over: false }
+        Adaptive { initial: p.initial, ere: EligibleRate::new(), over: false, was_over: false }
     }
 }
 
@@ -74,8 +75,12 @@ impl SlowStart for Adaptive {
     }
 
     fn answer(&mut self, _: &mut Flow, _: &Congestion, reaction: Reaction) -> Reaction {
-        self.over = true;
+        self.was_over = core::mem::replace(&mut self.over, true);
         reaction
+    }
+
+    fn on_undo(&mut self, _: &mut Flow) {
+        self.over = self.was_over;
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -114,5 +119,11 @@ mod tests {
         start.on_reset(&mut f);
         assert_eq!(start.answer(&mut f, &c, Reaction::Own), Reaction::Own);
         assert!(!start.watches(), "over after congestion");
+        start.on_undo(&mut f);
+        assert!(start.watches(), "which was none");
+        start.answer(&mut f, &c, Reaction::Own);
+        start.answer(&mut f, &c, Reaction::Own);
+        start.on_undo(&mut f);
+        assert!(!start.watches(), "the first one stands");
     }
 }

@@ -2,16 +2,16 @@
 //! where a queue will form, and growth is limited.
 //!
 //! ```text
-//! dispersion = smallest gap between ACKs of a pair in this round / a packet's time on the sender's own link
+//! dispersion = smallest gap between ACKs of a pair in this round / a packet's time (headers, too) on the sender's own link
 //! dispersion > ratio:  limited slow start from this window on (RFC 3742);  otherwise as slow start
 //! ```
 //! Source: Cavendish, Kumazoe, Tsuru, Oie and Gerla, CapStart: an adaptive TCP slow start for high speed networks, 2009, as
 //! section 2.5 of the HLDG thesis tells it; the threshold is a parameter, since the thesis gives none.
 
-use super::limited::divisor;
+use super::{HEADERS, limited::divisor};
 use crate::host::PacketPair;
 use crate::{Ack, Flow, Growth, SlowStart, causes, exits, start::Start};
-use units::{Duration, Rate, Rng};
+use units::{Bytes, Duration, Rate, Rng};
 
 params::params! {
     /// What the sender knows of itself, and when a gap counts.
@@ -72,7 +72,10 @@ impl SlowStart for CapStart {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         if let Some(pair) = self.pairs.see(flow, ack, self.p.within) {
             self.seen += 1;
-            self.fastest = self.fastest.max(pair.rate);
+            // Its payload's rate, where links have rates of whole packets.
+            let payload = flow.mss.saturating_sub(Bytes::new(flow.options.into()));
+            let rate = pair.rate.mul_f64((flow.mss + HEADERS).as_f64() / payload.as_f64());
+            self.fastest = self.fastest.max(rate);
         }
         if ack.round.is_some() {
             self.end_of_round(flow);
@@ -102,13 +105,17 @@ mod tests {
     use super::*;
     use crate::testing::{ack, closing, flow};
 
-    /// The divisor at 200 packets after a round of pairs that far apart, behind a link of 8 Mbit/s: a packet in 1 ms.
-    fn divisor_after(gap_us: u64) -> u32 {
+    /// The divisor at 200 packets after a round of pairs that far apart, behind a link of 8.32 Mbit/s: a packet of 1000 bytes
+    /// and its headers in 1 ms.
+    fn divisor_after(gap_us: u64, options: u8) -> u32 {
         let mut f = flow(200, 100);
-        let p = Params { line_rate: Rate::from_mbps(8.0), ..Params::default() };
+        f.options = options;
+        let payload = f.mss - Bytes::new(options.into());
+        let p = Params { line_rate: Rate::from_bps(8_320_000), ..Params::default() };
         let mut start = CapStart::new(&p, &mut f, Rng::new(1, 0, 0));
         for n in 0..5 {
-            start.on_ack(&mut f, &if n == 4 { closing(1, 100) } else { ack(1, 100) });
+            let ack = if n == 4 { closing(1, 100) } else { ack(1, 100) };
+            start.on_ack(&mut f, &Ack { cumulative: payload, delivered: payload, ..ack });
             f.now += Duration::from_micros(gap_us);
         }
         f.growth.divisor
@@ -116,11 +123,12 @@ mod tests {
 
     #[test]
     fn pairs_as_close_as_they_left_do_not_slow_it() {
-        assert_eq!([divisor_after(1000), divisor_after(1099)], [1, 1]);
+        assert_eq!([divisor_after(1000, 0), divisor_after(1099, 0)], [1, 1]);
+        assert_eq!(divisor_after(1099, 12), 1, "with options that the window counts");
     }
 
     #[test]
     fn pairs_drawn_apart_limit_growth_as_rfc_3742_does() {
-        assert_eq!([divisor_after(1101), divisor_after(5000)], [4, 4]);
+        assert_eq!([divisor_after(1101, 0), divisor_after(5000, 0), divisor_after(1101, 12)], [4, 4, 4]);
     }
 }

@@ -11,7 +11,7 @@
 use crate::algo::hldg::decision::{network_bps, start_threshold};
 use crate::algo::hldg::{self, slow_start::SlowStart as Search};
 use crate::{Ack, Flow, Round, SlowStart, start::Start};
-use units::{Rate, Rng};
+use units::{Bytes, Rate, Rng};
 
 params::params! {
     /// The thesis' values.
@@ -25,13 +25,14 @@ params::params! {
     }
 }
 
-/// State: HLDG's, and dice.
+/// State: HLDG's, dice, and what the threshold comes from.
 #[derive(Debug)]
 pub struct HldgStart {
     p: Params,
     rng: Rng,
     search: Search,
     rate: Rate,
+    threshold: Bytes,
 }
 
 impl Start for HldgStart {
@@ -40,7 +41,7 @@ impl Start for HldgStart {
     type Params = Params;
 
     fn new(p: &Params, _: &mut Flow, rng: Rng) -> Self {
-        HldgStart { p: p.clone(), rng, search: Search::new(true, p.train), rate: Rate::ZERO }
+        HldgStart { p: p.clone(), rng, search: Search::new(true, p.train), rate: Rate::ZERO, threshold: Bytes::ZERO }
     }
 }
 
@@ -66,10 +67,10 @@ impl SlowStart for HldgStart {
         }
         let before = flow.windows();
         if let Some(rate) = self.search.cap(flow, ack, base) {
-            self.rate = rate;
+            (self.rate, self.threshold) = (rate, flow.ssthresh);
             flow.because(super::cap_cause(rate, base, flow.ssthresh), before);
         }
-        super::note_arrival(flow, ack, self.rate);
+        super::note_arrival(flow, ack, self.rate, self.threshold);
     }
 
     fn on_end(&mut self, _: &mut Flow) {
@@ -121,6 +122,23 @@ mod tests {
             start.on_reset(f);
         }));
         assert!(!capped(|_, f| f.min_rtt = units::Duration::ZERO), "no base RTT yet");
+    }
+
+    #[test]
+    fn a_threshold_that_congestion_has_set_is_not_taken_for_the_bandwidths() {
+        for (ssthresh, exits) in [(40, 1), (20, 0)] {
+            let mut f = flow(10, 40);
+            let mut start = HldgStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+            for _ in 0..9 {
+                start.on_ack(&mut f, &ack(1, 40));
+                f.now += ms(1);
+            }
+            assert_eq!((f.ssthresh, f.drain_events().count()), (packets(40), 1));
+            start.on_reset(&mut f);
+            (f.ssthresh, f.cwnd) = (packets(ssthresh), packets(ssthresh - 1));
+            start.on_ack(&mut f, &ack(1, 40));
+            assert_eq!(f.drain_events().count(), exits, "{ssthresh} packets");
+        }
     }
 
     #[test]

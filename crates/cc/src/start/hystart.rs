@@ -1,12 +1,14 @@
 //! HyStart: leave slow start when ACKs come in a train as long as the path, or when the round's RTT has risen.
 //!
 //! ```text
+//! base:       smallest RTT of data since the last timeout
 //! ACK train:  gaps <= 2 ms and now - round start > base / 2            → ssthresh = cwnd
 //! delay:      9th sample on, round min > base + clamp(base / 8, 4, 16 ms) → ssthresh = cwnd
 //! ```
 //! Source: Ha and Rhee, "Taming the elephants" (2011), as Linux 6.1 runs it in CUBIC. Departures from the paper are
-//! Linux's: the delay test compares with the smallest RTT of the flow's life, not of the round before; a paced sender
-//! makes no bursts, so its train must last the whole base RTT and an allowance for offload.
+//! Linux's: the delay test compares with the base RTT, not with the round before; a paced sender makes no bursts, so its
+//! train must last the whole base RTT and an allowance for offload. That CUBIC takes no RTT in the first second of an epoch
+//! of its curve is left out, since other algorithms have no epochs.
 
 use crate::{Ack, Congestion, Event, Flow, Reaction, Signal, SlowStart, causes, exits, start::Start};
 use units::{Bytes, Duration, Instant, Rng};
@@ -38,10 +40,11 @@ params::params! {
     }
 }
 
-/// State: the current round and whether an exit was found.
+/// State: the base RTT (`delay_min`), the current round and whether an exit was found.
 #[derive(Debug)]
 pub struct HyStart {
     p: Params,
+    base: Duration,
     round_start: Instant,
     last_ack: Instant,
     round_min: Duration,
@@ -56,10 +59,10 @@ pub(super) fn rise(base: Duration, least: Duration, most: Duration) -> Duration 
 
 /// How long a train of ACKs may last: the base RTT and what offload may hold back (`hystart_ack_delay`), half of both
 /// where the sender does not pace. Linux reckons a pacing rate then, too.
-fn train_limit(flow: &Flow) -> Duration {
+fn train_limit(flow: &Flow, base: Duration) -> Duration {
     let rate = flow.pacing.or_else(|| flow.window_rate());
     let allowance = rate.map_or(Duration::ZERO, |rate| (Bytes::new(4 * 65_536) / rate).min(Duration::from_millis(1)));
-    let whole = flow.min_rtt + allowance;
+    let whole = base + allowance;
     if flow.pacing.is_some() { whole } else { whole / 2 }
 }
 
@@ -71,6 +74,7 @@ impl Start for HyStart {
     fn new(p: &Params, flow: &mut Flow, _: Rng) -> Self {
         let mut h = HyStart {
             p: p.clone(),
+            base: Duration::MAX,
             round_start: flow.now,
             last_ack: flow.now,
             round_min: Duration::MAX,
@@ -93,21 +97,30 @@ impl HyStart {
             return false;
         }
         self.last_ack = flow.now;
-        flow.now.since(self.round_start) > train_limit(flow)
+        flow.now.since(self.round_start) > train_limit(flow, self.base)
     }
 
-    fn rise_found(&mut self, rtt: Duration, base: Duration) -> bool {
+    fn rise_found(&mut self, rtt: Duration) -> bool {
         self.round_min = self.round_min.min(rtt);
         if self.samples < self.p.samples {
             self.samples += 1;
             return false;
         }
-        self.round_min > base + rise(base, self.p.min_rise, self.p.max_rise)
+        self.round_min > self.base + rise(self.base, self.p.min_rise, self.p.max_rise)
+    }
+
+    /// Linux enters Loss (`bictcp_reset`).
+    fn forget(&mut self) {
+        (self.base, self.found) = (Duration::MAX, false);
     }
 }
 
 impl SlowStart for HyStart {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.base = self.base.min(ack.rtt.unwrap_or(Duration::MAX));
+        if !super::is_below(flow) {
+            return;
+        }
         if ack.round.is_some() {
             self.begin_round(flow.now);
         }
@@ -116,30 +129,40 @@ impl SlowStart for HyStart {
             return;
         }
         let train = self.p.train && self.train_found(flow);
-        let delay = self.p.delay && self.rise_found(rtt, flow.min_rtt);
+        let delay = self.p.delay && self.rise_found(rtt);
         if train || delay {
             self.found = true;
             flow.leave_slow_start(causes::SlowStartExit {
                 reason: if train { exits::ACK_TRAIN } else { exits::DELAY },
                 rtt: rtt.as_nanos() as i64,
-                base_rtt: flow.min_rtt.as_nanos() as i64,
+                base_rtt: self.base.as_nanos() as i64,
                 ..Default::default()
             });
         }
+    }
+
+    // The base RTT is taken from all ACKs.
+    fn watches(&self) -> bool {
+        true
     }
 
     fn on_reset(&mut self, flow: &mut Flow) {
         self.begin_round(flow.now);
     }
 
-    // Linux forgets that it found an exit where it enters Loss (`cubictcp_state`), and nowhere else.
+    // Linux forgets the base RTT, and that it found an exit, where it enters Loss (`cubictcp_state`), and nowhere else: not
+    // even where that proves spurious.
     fn answer(&mut self, _: &mut Flow, congestion: &Congestion, reaction: Reaction) -> Reaction {
-        self.found &= congestion.signal != Signal::Timeout;
+        if congestion.signal == Signal::Timeout {
+            self.forget();
+        }
         reaction
     }
 
     fn on_event(&mut self, _: &mut Flow, event: Event) {
-        self.found &= event != Event::Timeout;
+        if event == Event::Timeout {
+            self.forget();
+        }
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -150,18 +173,30 @@ impl SlowStart for HyStart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, congestion, flow, ms};
+    use crate::testing::{ack, closing, congestion, flow, ms, value};
     use units::Rate;
 
-    /// Nine samples of one round, far enough apart to be no train: does slow start end, and at which sample?
-    fn exit_at(base: u64, rtt: u64) -> Option<usize> {
-        let mut f = flow(20, base);
+    /// A window of 20 packets whose data has had this RTT, after a SYN that had half of it.
+    fn measured(base: u64) -> (Flow, HyStart) {
+        let mut f = flow(20, base / 2);
         let mut h = HyStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
-        (1..=9).find(|_| {
+        h.on_ack(&mut f, &ack(1, base));
+        (f, h)
+    }
+
+    /// Nine samples of one round, far enough apart to be no train: does slow start end, and at which sample?
+    fn round(f: &mut Flow, h: &mut HyStart, rtt: u64) -> Option<usize> {
+        f.ssthresh = Bytes::MAX;
+        (1..=9).find(|n| {
             f.now += ms(10);
-            h.on_ack(&mut f, &ack(1, rtt));
+            h.on_ack(f, &if *n == 1 { closing(1, rtt) } else { ack(1, rtt) });
             !f.in_slow_start()
         })
+    }
+
+    fn exit_at(base: u64, rtt: u64) -> Option<usize> {
+        let (mut f, mut h) = measured(base);
+        round(&mut f, &mut h, rtt)
     }
 
     #[test]
@@ -209,8 +244,8 @@ mod tests {
 
     #[test]
     fn small_windows_stay_in_slow_start() {
-        let mut f = flow(15, 40);
-        let mut h = HyStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+        let (mut f, mut h) = measured(40);
+        f.cwnd = f.mss * 15;
         for _ in 0..50 {
             f.now += ms(2);
             h.on_ack(&mut f, &ack(1, 90));
@@ -219,33 +254,44 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_forgotten_by_a_timeout_only() {
-        // Linux clears it where it enters Loss, not when a loss is repaired or after silence (`cubictcp_state`).
-        let leaves_again = |what: &dyn Fn(&mut HyStart, &mut Flow)| {
-            let mut f = flow(20, 40);
-            let mut h = HyStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
-            let round = |h: &mut HyStart, f: &mut Flow| {
-                f.ssthresh = Bytes::MAX;
-                (0..9).for_each(|_| {
-                    f.now += ms(10);
-                    h.on_ack(f, &ack(1, 60));
-                });
-                !f.in_slow_start()
-            };
-            assert!(round(&mut h, &mut f));
+    fn what_was_found_and_the_base_rtt_are_forgotten_by_a_timeout_only() {
+        type What = fn(&mut HyStart, &mut Flow);
+        // Linux clears them where it enters Loss, not when a loss is repaired or after silence (`cubictcp_state`).
+        fn told(h: &mut HyStart, f: &mut Flow, signal: Signal) {
+            let c = congestion(signal, f);
+            h.on_reset(f);
+            h.answer(f, &c, Reaction::Own);
+        }
+        let cases: [(bool, What); 6] = [
+            (false, |h, f| told(h, f, Signal::Loss)),
+            (false, |h, f| told(h, f, Signal::Ecn)),
+            (false, |h, f| h.on_reset(f)),
+            (false, |h, f| h.on_undo(f)),
+            (true, |h, f| told(h, f, Signal::Timeout)),
+            (true, |h, f| h.on_event(f, Event::Timeout)),
+        ];
+        for (n, (forgotten, what)) in cases.into_iter().enumerate() {
+            let (mut f, mut h) = measured(40);
+            assert_eq!(round(&mut f, &mut h, 60), Some(9));
             what(&mut h, &mut f);
-            round(&mut h, &mut f)
-        };
-        let told = |signal| {
-            move |h: &mut HyStart, f: &mut Flow| {
-                let c = congestion(signal, f);
-                h.on_reset(f);
-                h.answer(f, &c, Reaction::Own);
-            }
-        };
-        assert!(!leaves_again(&told(Signal::Loss)) && !leaves_again(&told(Signal::Ecn)));
-        assert!(!leaves_again(&|h, f| h.on_reset(f)), "silence");
-        assert!(leaves_again(&told(Signal::Timeout)));
-        assert!(leaves_again(&|h, f| h.on_event(f, Event::Timeout)));
+            assert_eq!(core::mem::take(&mut h.found), !forgotten, "case {n}");
+            assert_eq!(round(&mut f, &mut h, 60), (!forgotten).then_some(9), "case {n}: 40 or 60 ms are the base");
+        }
+    }
+
+    #[test]
+    fn the_base_rtt_is_of_all_data_and_of_no_syn() {
+        // In congestion avoidance, and in slow start below the window from which exits are looked for.
+        for (ssthresh, cwnd) in [(10, 20), (100, 10)] {
+            let (mut f, mut h) = measured(60);
+            (f.ssthresh, f.cwnd) = (f.mss * ssthresh, f.mss * cwnd);
+            h.on_ack(&mut f, &ack(1, 40));
+            assert!(h.watches());
+            f.cwnd = f.mss * 20;
+            assert_eq!(round(&mut f, &mut h, 60), Some(9));
+            assert_eq!(f.drain_events().map(|e| value(&e, "base_rtt")).max(), Some(40_000_000));
+        }
+        // The SYN's RTT is half of that.
+        assert_eq!(exit_at(60, 60), None);
     }
 }

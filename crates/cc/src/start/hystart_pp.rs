@@ -6,7 +6,8 @@
 //! conservative:  round min < baseline → slow start;  5 rounds → ssthresh = cwnd
 //! growth:        min(acked, 8 MSS), a quarter of it when conservative; without the limit of 8 MSS when paced
 //! ```
-//! Source: RFC 9406. Only for the first slow start of a flow, as the RFC advises.
+//! Source: RFC 9406. Only for the first slow start of a flow, as the RFC advises; that goes on where congestion is found to
+//! have been none.
 
 use super::hystart::rise;
 use crate::{Ack, Event, Flow, Growth, SlowStart, causes, exits, start::Start};
@@ -48,11 +49,12 @@ enum Stage {
     Over,
 }
 
-/// State: where it stands, and the smallest RTT of this round and the one before.
+/// State: where it stands, where it stood when congestion ended it, and the smallest RTT of this round and the one before.
 #[derive(Debug)]
 pub struct HyStartPp {
     p: Params,
     stage: Stage,
+    ended_in: Stage,
     last_min: Duration,
     round_min: Duration,
     samples: u32,
@@ -67,6 +69,7 @@ impl Start for HyStartPp {
         HyStartPp {
             p: p.clone(),
             stage: Stage::SlowStart,
+            ended_in: Stage::Over,
             last_min: Duration::MAX,
             round_min: Duration::MAX,
             samples: 0,
@@ -138,7 +141,15 @@ impl SlowStart for HyStartPp {
     }
 
     fn on_reset(&mut self, _: &mut Flow) {
-        self.stage = Stage::Over;
+        if self.stage != Stage::Over {
+            self.ended_in = core::mem::replace(&mut self.stage, Stage::Over);
+        }
+    }
+
+    fn on_undo(&mut self, flow: &mut Flow) {
+        if flow.ssthresh == Bytes::MAX {
+            self.stage = self.ended_in;
+        }
     }
 
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
@@ -211,6 +222,27 @@ mod tests {
             round(&mut h, &mut f, 40);
             round(&mut h, &mut f, 50);
             assert_eq!(f.growth.divisor, divisor, "learnt: {learnt}");
+        }
+    }
+
+    #[test]
+    fn congestion_that_was_none_ends_nothing() {
+        // Full speed or conservative growth, whichever it was; not once congestion has left a threshold.
+        for (rtt, learnt, divisor, speed) in [(40, false, 1, 8), (50, false, 4, 2), (50, true, 1, u64::MAX / 1000)] {
+            let mut f = flow(20, 40);
+            let mut h = HyStartPp::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+            round(&mut h, &mut f, 40);
+            round(&mut h, &mut f, rtt);
+            // A loss, and a timeout before it was repaired.
+            h.on_reset(&mut f);
+            h.on_reset(&mut f);
+            if learnt {
+                f.ssthresh = f.mss * 1000;
+            }
+            h.on_undo(&mut f);
+            h.on_ack(&mut f, &ack(1, rtt));
+            let growth = (f.growth.divisor, f.growth.per_ack.get() / 1000);
+            assert_eq!(growth, (divisor, speed), "{rtt} ms, learnt: {learnt}");
         }
     }
 

@@ -19,6 +19,9 @@ use core::fmt::Debug;
 use params::{Field, ParamError, Params, Spec};
 use units::{Bytes, Duration, Instant, Rate, Rng, streams};
 
+/// Headers of a segment, which a rate counts and a window does not.
+const HEADERS: Bytes = Bytes::new(40);
+
 /// A slow start, composed with an algorithm that allows it. Its methods come before the algorithm's, and only in
 /// slow start.
 pub trait SlowStart: Debug + Send {
@@ -46,6 +49,8 @@ pub trait SlowStart: Debug + Send {
     fn on_end(&mut self, _flow: &mut Flow) {}
     /// Congestion ended slow start, or idleness starts it anew.
     fn on_reset(&mut self, _flow: &mut Flow) {}
+    /// The last congestion was none: window and threshold are back where they were. After the algorithm's.
+    fn on_undo(&mut self, _flow: &mut Flow) {}
     /// Shows inner state by name.
     fn vars(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -62,13 +67,10 @@ fn cap_cause(rate: Rate, base: Duration, to: Bytes) -> causes::SlowStartCap {
     causes::SlowStartCap { bandwidth: rate.as_bps() as i64, base_rtt: base.as_nanos() as i64, bdp: to.get() as i64 }
 }
 
-/// Notes the end of slow start on the ACK with which the window reaches a threshold learnt from a bandwidth.
-fn note_arrival(flow: &mut Flow, ack: &Ack, rate: Rate) {
-    if rate > Rate::ZERO
-        && flow.ssthresh != Bytes::MAX
-        && flow.may_grow()
-        && flow.cwnd + ack.cumulative >= flow.ssthresh
-    {
+/// Notes the end of slow start on the ACK with which the window reaches a threshold learnt from a bandwidth, if that is still
+/// the threshold: congestion sets one of its own.
+fn note_arrival(flow: &mut Flow, ack: &Ack, rate: Rate, learnt: Bytes) {
+    if flow.ssthresh == learnt && flow.may_grow() && flow.cwnd + ack.cumulative >= flow.ssthresh {
         flow.note(causes::SlowStartExit {
             reason: exits::BANDWIDTH,
             rtt: flow.rtt.as_nanos() as i64,
@@ -227,6 +229,7 @@ impl CongestionControl for Composed {
     }
     fn on_undo(&mut self, flow: &mut Flow) {
         self.cc.on_undo(flow);
+        self.start.on_undo(flow);
     }
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         if event == Event::Restart {
@@ -346,6 +349,20 @@ mod tests {
         let c = congestion(Signal::Loss, &f);
         cc.on_congestion(&mut f, &c);
         assert_eq!(f.growth, Growth::STANDARD);
+    }
+
+    #[test]
+    fn a_slow_start_hears_that_congestion_was_none() {
+        let mut f = flow(20, 40);
+        let spec = "newreno(slow_start=hystart_pp)".parse().unwrap();
+        let mut cc = find("newreno").unwrap().build(&spec, &mut f, units::Rng::new(1, 0, 0)).unwrap();
+        let c = congestion(Signal::Loss, &f);
+        cc.on_congestion(&mut f, &c);
+        cc.on_undo(&mut f);
+        for rtt in [40, 50] {
+            (0..8).for_each(|n| cc.on_ack(&mut f, &if n == 0 { closing(1, rtt) } else { ack(1, rtt) }));
+        }
+        assert_eq!(f.growth.divisor, 4, "HyStart++ still looks for a rise");
     }
 
     #[test]

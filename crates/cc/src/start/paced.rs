@@ -152,6 +152,13 @@ impl SlowStart for Paced {
         self.found = Some(self.low);
     }
 
+    /// Nothing was found yet where there was no threshold: the search goes on, with a train at once.
+    fn on_undo(&mut self, flow: &mut Flow) {
+        if flow.ssthresh == Bytes::MAX {
+            self.found = None;
+        }
+    }
+
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("paced_low_mbps", self.low.as_mbps());
         see("paced_high_mbps", self.high.unwrap_or(Rate::ZERO).as_mbps());
@@ -224,6 +231,12 @@ mod tests {
         (start.low, f.pacing) = (Rate::from_mbps(3.0), Some(Rate::from_mbps(5.0)));
         start.on_reset(&mut f);
         assert_eq!((start.found, f.pacing), (Some(Rate::from_mbps(3.0)), None));
+        f.ssthresh = packets(50);
+        start.on_undo(&mut f);
+        assert!(start.found.is_some(), "a threshold was known before");
+        f.ssthresh = Bytes::MAX;
+        start.on_undo(&mut f);
+        assert_eq!((start.found, start.low), (None, Rate::from_mbps(3.0)), "no congestion: the search goes on");
     }
 
     #[test]

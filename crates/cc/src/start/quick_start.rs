@@ -8,6 +8,7 @@
 //! Source: RFC 4782, sections 4.3, 4.4 and 4.6. Routers agree where the link says so: `quick_start = "90 %"` in `[path]` or a
 //! `[[link]]`. Without that, or without a handshake, it is standard slow start.
 
+use super::HEADERS;
 use crate::{Ack, Congestion, Event, Flow, Lost, Reaction, Sent, Signal, SlowStart, causes, exits, start::Start};
 use units::{Bytes, Instant, Rate, Rng};
 
@@ -31,9 +32,6 @@ params::params! {
         request: Rate = Rate::from_bps(100_000_000), Rate::from_bps(80_000) => Rate::from_bps(1_310_720_000);
     }
 }
-
-/// Headers of a segment, which a rate counts and a window does not.
-const HEADERS: Bytes = Bytes::new(40);
 
 /// State: what was granted, and what of it is on its way.
 #[derive(Debug)]
