@@ -69,11 +69,18 @@ impl Elasticity {
         if answer < sent { ratio.min(WEAK_MOST) * answer / sent } else { ratio }
     }
 
+    /// So many samples of the same, unjudged.
+    pub fn fill(&mut self, cross: f64, own: f64, times: usize) {
+        for _ in 0..times {
+            self.cross.push(cross);
+            self.own.push(own);
+        }
+    }
+
     /// Takes a sample of the cross traffic and of our own, in parts of the link's rate, with pulses of that many Hz. True
     /// once there are enough to judge.
     pub fn see(&mut self, cross: f64, own: f64, pulses: f64) -> bool {
-        self.cross.push(cross);
-        self.own.push(own);
+        self.fill(cross, own, 1);
         if self.cross.len() < SAMPLES {
             return false;
         }

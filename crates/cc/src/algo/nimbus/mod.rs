@@ -75,6 +75,9 @@ pub struct Nimbus {
     /// Before the pulse.
     rate: f64,
     history: Ring<SAMPLES>,
+    /// The last ACK, and ticks without one in the RTT before since the last sample.
+    heard: Instant,
+    missed: usize,
     elasticity: Elasticity,
     rival: Flow,
     curve: cubic::rfc::Curve,
@@ -122,6 +125,8 @@ impl Algorithm for Nimbus {
             cross: 0.0,
             rate: 0.0,
             history: Ring::new(),
+            heard: flow.now,
+            missed: 0,
             elasticity: Elasticity::new(),
             rival: Flow::new(flow.mss, flow.cwnd),
             curve: cubic::rfc::Curve::new(&cubic::Params::default()),
@@ -158,7 +163,22 @@ impl Nimbus {
 
     fn tick(&mut self, flow: &mut Flow) {
         let (Some((sent, delivered)), false) = (self.rates.get(), flow.app_limited) else { return };
-        let (sent, delivered) = (sent.as_mbps(), delivered.as_mbps());
+        let opening = flow.in_slow_start();
+        if flow.now.since(self.heard) <= flow.srtt {
+            self.sample(flow, sent.as_mbps(), delivered.as_mbps());
+        } else {
+            self.missed += 1;
+        }
+        if !opening && self.rate > 0.0 {
+            let pulsed = self.rate + self.mu * self.pulse(flow.now.since(self.began));
+            flow.pacing = Some(Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1)));
+        }
+    }
+
+    /// Something was heard in the last RTT. Ticks before that heard nothing for longer are of this sample, too: the transform
+    /// needs one for each, and the authors' code fills them so.
+    fn sample(&mut self, flow: &mut Flow, sent: f64, delivered: f64) {
+        let missed = core::mem::take(&mut self.missed).min(SAMPLES);
         self.mu = self.mu.max(self.out.update(delivered));
         self.cross = cross(self.mu, sent, delivered);
         if flow.in_slow_start() {
@@ -170,12 +190,12 @@ impl Nimbus {
             self.delay_rate(sent, self.cross, flow.rtt, self.base(flow))
         };
         self.rate = self.rate.max(LEAST * self.mu);
-        self.history.push(self.rate);
-        if self.elasticity.see(self.cross / self.mu, delivered / self.mu, self.p.frequency) {
+        (0..=missed).for_each(|_| _ = self.history.push(self.rate));
+        let (cross, own) = (self.cross / self.mu, delivered / self.mu);
+        self.elasticity.fill(cross, own, missed);
+        if self.elasticity.see(cross, own, self.p.frequency) {
             self.choose_mode(flow);
         }
-        let pulsed = self.rate + self.mu * self.pulse(flow.now.since(self.began));
-        flow.pacing = Some(Rate::from_mbps(pulsed.max(LEAST * self.mu)).max(Rate::from_bps(1)));
     }
 
     fn maybe_leave_slow_start(&self, flow: &mut Flow) {
@@ -214,6 +234,7 @@ impl Nimbus {
 
 impl CongestionControl for Nimbus {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.heard = flow.now;
         self.rates.see(flow.now, ack.sent_at, flow.delivered, flow.srtt);
         if let Some(rtt) = ack.rtt {
             self.base = Some(self.base.map_or(rtt, |least| least.min(rtt)));
@@ -254,6 +275,7 @@ impl CongestionControl for Nimbus {
             Event::Restart if flow.app_limited => {
                 self.rates.clear();
                 self.elasticity.clear();
+                self.missed = 0;
             }
             _ => {}
         }

@@ -102,10 +102,37 @@ fn it_never_sends_at_less_than_a_twentieth_of_the_link() {
     // 1.6 Mbit/s go in and 0.8 come out of 8; the queue is 450 ms.
     let slowest = (0..20).map(|n| {
         f.now = Instant::from_millis(2000 + 10 * n);
+        cc.heard = f.now;
         cc.tick(&mut f);
         f.pacing.unwrap().as_bps()
     });
     assert_eq!((slowest.min(), cc.rate), (Some(400_000), 0.4));
+}
+
+#[test]
+fn what_was_heard_is_judged_for_an_rtt_and_what_comes_after_silence_stands_for_it() {
+    let mut f = flow(100, 50);
+    f.ssthresh = packets(10);
+    let mut cc = nimbus(&mut f);
+    let hear = |f: &mut Flow, cc: &mut Nimbus, gap| {
+        f.now += ms(gap);
+        f.delivered += packets(1);
+        cc.on_ack(f, &Ack { sent_at: f.now - ms(50), ..ack(1, 50) });
+    };
+    (0..10).for_each(|_| hear(&mut f, &mut cc, 8));
+    cc.tick(&mut f);
+    // A packet in 8 ms. Then a burst, a second of silence, and ten more.
+    assert_eq!((cc.mu, cc.history.len()), (1.0, 1));
+    (0..50).for_each(|_| hear(&mut f, &mut cc, 1));
+    for _ in 0..100 {
+        f.now += ms(10);
+        cc.tick(&mut f);
+    }
+    // From 1 towards 8 Mbit/s by a fifth, five times: 8 − 7·0.8⁵, not all the way.
+    assert!((cc.mu - 5.70624).abs() < 1e-9 && cc.history.len() == 6, "{} {}", cc.mu, cc.history.len());
+    hear(&mut f, &mut cc, 8);
+    cc.tick(&mut f);
+    assert_eq!(cc.history.len(), 102);
 }
 
 #[test]
