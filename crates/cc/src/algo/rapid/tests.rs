@@ -22,7 +22,7 @@ fn train(delays: &[i64]) -> Vec<Probe> {
 
 #[test]
 fn what_is_free_is_the_rate_before_delays_rise_for_good() {
-    let found = |delays: &[i64]| judge(&train(delays), &Params::default());
+    let found = |delays: &[i64]| judge(&train(delays), &Params::default(), packets(1));
     assert_eq!(found(&[20, 20, 20, 21, 22, 24, 27, 31]), (Rate::from_mbps(3.0), true));
     assert_eq!(found(&[20, 21, 23, 26, 30, 35]), (Rate::from_mbps(1.0), true));
     assert_eq!(found(&[20, 20, 20, 20, 20, 21, 22, 24]), (Rate::from_mbps(8.0), false), "three packets tell nothing");
@@ -34,7 +34,7 @@ fn what_is_free_is_the_rate_before_delays_rise_for_good() {
 
 #[test]
 fn nothing_is_free_from_the_first_packet_lost() {
-    let found = |delays: &[i64]| judge(&train(delays), &Params::default());
+    let found = |delays: &[i64]| judge(&train(delays), &Params::default(), packets(1));
     // A queue that is full cannot get longer.
     assert_eq!(found(&[40, 40, 40, 0, 40, 0, 40, 40]), (Rate::from_mbps(3.0), true));
     assert_eq!(found(&[40, 41, 42, 0, 42, 0, 42, 42]), (Rate::from_mbps(1.0), true), "nor while it filled");
@@ -73,9 +73,29 @@ fn a_free_path_is_filled_at_the_same_pace_whatever_its_rate() {
 
 #[test]
 fn a_rise_begins_with_the_least_step_that_counts() {
-    for (ms, found) in [(1, (Rate::from_mbps(1.0), true)), (2, (Rate::from_mbps(8.0), false))] {
-        let p = Params { least: Duration::from_millis(ms), ..Params::default() };
-        assert_eq!(judge(&train(&[20, 21, 22, 23, 24, 25, 26, 27]), &p), found, "{ms} ms");
+    // Steps of 1 ms, where 1000 bytes take 4 ms at 2 Mbit/s, 2.7 at 3 and 2 at 4.
+    for (least, found) in [(0.25, 1.0), (0.3, 2.0), (0.5, 3.0), (0.51, 8.0)] {
+        let p = Params { least, ..Params::default() };
+        let (free, rose) = judge(&train(&[20, 21, 22, 23, 24, 25, 26, 27]), &p, packets(1));
+        assert_eq!((free, rose), (Rate::from_mbps(found), found < 8.0), "{least}");
+    }
+}
+
+#[test]
+fn a_fast_link_shows_its_rate_by_steps_of_less_than_a_microsecond() {
+    // A link of 10 Gbit/s, free until then, and a train around that rate: 1000 bytes take 800 ns.
+    for gbps in [0.1, 1.0, 10.0] {
+        let link = Rate::from_mbps(1000.0 * gbps);
+        let (mut left, mut served) = (0, 0);
+        let train: Vec<Probe> = rates(link, 30, 1.07)
+            .map(|rate| {
+                left += (packets(1) / rate).as_nanos() as i64;
+                served = served.max(left) + (packets(1) / link).as_nanos() as i64;
+                Probe { rate, delay: Some(served - left) }
+            })
+            .collect();
+        let (free, rose) = judge(&train, &Params::default(), packets(1));
+        assert!(rose && free <= link && free >= link.mul_f64(0.9), "{gbps} Gbit/s: {free:?}");
     }
 }
 
