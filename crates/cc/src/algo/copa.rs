@@ -10,9 +10,10 @@
 //!              1/δ += 1 a round without loss, halved on loss, once an RTT;  otherwise δ = 0.5
 //! heavy loss:  more than 30 % of the packets of two RTTs, and of 20:  cwnd·0.7, in either mode
 //! ```
-//! Source: Arun and Balakrishnan, Copa, NSDI 2018. The authors' code takes δ = 1 and a smoothed RTT for the standing
-//! one, and doubles v by a majority of ACKs; mvfst has no competitive mode. Heavy loss is of the authors' code (genericCC,
-//! `MarkovianCC::onACK` and `ReduceOnLoss`, of which the comment says 10 % in an RTT); the paper has no word of it.
+//! Source: Arun and Balakrishnan, Copa, NSDI 2018. Heavy loss is of the authors' code (genericCC, `MarkovianCC::onACK` and
+//! `ReduceOnLoss`, of which the comment says 10 % in an RTT); the paper has no word of it. That code is told the default δ
+//! as it starts (`auto:0.5`), and doubles v with every RTT in which most ACKs went the same way as in the one before; mvfst
+//! has no competitive mode.
 
 use crate::filter::{WindowedMax, WindowedMin};
 use crate::{
@@ -93,7 +94,9 @@ impl Algorithm for Copa {
         evidence: Evidence::Equations,
         departures: &[
             "the window moves in whole packets: fractions are kept until they make one",
-            "never faster than doubling in a round, however large v",
+            "never faster than doubling in a round, however large v; the authors' code halves a v beyond δ·cwnd",
+            "RTT_min is the smallest of 10 s, as in the paper; the authors' code looks back 20 RTT_min where they are longer",
+            "5 RTTs without a small d_q tell of competitors, as in the paper; in the authors' code the smallest RTT of 4 does",
             "v is 1 again as soon as the target is passed, as in mvfst (`turn_at_once`); in the paper once a round",
             "a loss ends slow start, which in the authors' code only the target does; a timeout halves the window, there it \
              does nothing",

@@ -15,8 +15,8 @@
 //! window comes down is what makes the window 2/p, as the coupling of DualPI2 wants it; DCTCP has half of that.
 //!
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04, section 2.4, partly from memory; read beside it: Cloudflare's
-//! quiche, and the authors' `tcp_prague.c` for growth (`prague_update_cwnd`), for pacing, for when α moves and for what is an
-//! old flow (`prague_should_update_ewma`, `prague_new_round`, `prague_is_rtt_indep`). The flow needs `ecn = true`, and a queue that marks early (`dualpi2`, or `codel` with `ce_threshold`).
+//! quiche, and versions 0.6 and 0.7 of the authors' `tcp_prague.c` for growth (`prague_update_cwnd`), for pacing, for when α
+//! moves and for what is an old flow (`prague_should_update_ewma`, `prague_new_round`, `prague_is_rtt_indep`). The flow needs `ecn = true`, and a queue that marks early (`dualpi2`, or `codel` with `ce_threshold`).
 
 use crate::filter::Ewma;
 use crate::host::MarkedFraction;
@@ -64,7 +64,10 @@ impl Algorithm for Prague {
         departures: &[
             "a loss halves, where the draft leaves the choice between Reno and CUBIC",
             "no detection of classic AQMs, which the draft leaves to future work",
-            "the window moves in whole packets",
+            "500 rounds make a flow old, and α is 1 at first, as in version 0.6 of `tcp_prague.c`; in 0.7 four rounds do, and α is 0 \
+             at first, with which the first mark halves the window once",
+            "the window moves in whole packets; version 0.7 has a rate, and smaller packets, for one of 6000 bytes or less",
+            "pacing goes by the window; `tcp_prague.c` takes what is in flight where that is more, and 0.7 no less than 100 kbit/s",
         ],
         ecn: Ecn::L4s,
         paces: true,

@@ -85,7 +85,13 @@ impl Algorithm for Timely {
         signal: "RTT gradient, paced",
         evidence: Evidence::Equations,
         departures: &[
-            "scale=path: thresholds and δ follow the path, or any RTT beyond a datacentre's would be above T_high",
+            "scale=path: thresholds and δ follow the path, or any RTT beyond a datacentre's would be above T_high. RTT_min is the \
+             smallest and never ages, as nothing empties the queue between two thresholds: where the path itself grows longer, \
+             that is a queue for good",
+            "begins with the initial window in an RTT, and grows from there by a segment of TCP per RTT_min; the paper begins at \
+             its share of the host's link, C/(N + 1), and eRPC at all of it",
+            "five falls are five smoothed gradients that do not rise, between the thresholds; in eRPC five RTTs each below the one \
+             before, wherever they are",
             "a window of two rates times RTTs bounds what is unacknowledged; it grows by what is delivered",
             "loss halves the rate: the paper's fabric has none",
             "no rate below a segment of TCP per newest RTT: the authors' least rate is optional, and eRPC's is δ",

@@ -4,6 +4,7 @@
 //! ```text
 //! every 10 ms:   z = µ·R_in/R_out − R_in                  the others' rate; µ: the largest R_out seen, smoothed
 //! delay:         R = (1 − α)·R_in + α·(µ − z) + β·µ/RTT·(RTT_min + d − RTT)             d = RTT_min/4
+//!                RTT_min: the smallest RTT of data, which never ages
 //! competitive:   CUBIC's window over the RTT, cut once an RTT in which anything is lost
 //! window:        2·RTT·(R + ¼µ), at a loss down to it
 //! pulses:        + ¼µ·sin, a quarter of each 1/5 s;  − 1/12·µ·sin, the rest: they cost nothing on average
