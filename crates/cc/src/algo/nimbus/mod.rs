@@ -31,7 +31,7 @@ use crate::{
     StartRule, causes, exits, modes,
 };
 use elasticity::{Elasticity, SAMPLES, TICK};
-use units::{Bytes, Duration, Instant, Rate};
+use units::{Duration, Instant, Rate};
 
 params::params! {
     /// Values of the paper and of the authors' code.
@@ -76,8 +76,8 @@ pub struct Nimbus {
     /// Before the pulse.
     rate: f64,
     history: Ring<SAMPLES>,
-    /// Delivered as the last sample was taken, and ticks that have brought none since.
-    sampled: Bytes,
+    /// The last ACK, and ticks without one in the RTT before since the last sample.
+    heard: Instant,
     missed: usize,
     elasticity: Elasticity,
     rival: Flow,
@@ -126,7 +126,7 @@ impl Algorithm for Nimbus {
             cross: 0.0,
             rate: 0.0,
             history: Ring::new(),
-            sampled: Bytes::ZERO,
+            heard: flow.now,
             missed: 0,
             elasticity: Elasticity::new(),
             rival: Flow::new(flow.mss, flow.cwnd),
@@ -165,8 +165,7 @@ impl Nimbus {
     fn tick(&mut self, flow: &mut Flow) {
         let (Some((sent, delivered)), false) = (self.rates.get(), flow.app_limited) else { return };
         let opening = flow.in_slow_start();
-        if flow.delivered > self.sampled {
-            self.sampled = flow.delivered;
+        if flow.now.since(self.heard) <= flow.srtt {
             self.sample(flow, sent.as_mbps(), delivered.as_mbps());
         } else {
             self.missed += 1;
@@ -177,8 +176,8 @@ impl Nimbus {
         }
     }
 
-    /// Something was heard since the last tick. Ticks before it that heard nothing are of this sample, too, as in the authors'
-    /// code: the transform needs one for each.
+    /// Something was heard in the last RTT. Ticks before that heard nothing for longer are of this sample, too: the transform
+    /// needs one for each, and the authors' code fills them so.
     fn sample(&mut self, flow: &mut Flow, sent: f64, delivered: f64) {
         let missed = core::mem::take(&mut self.missed).min(SAMPLES);
         self.mu = self.mu.max(self.out.update(delivered));
@@ -236,6 +235,7 @@ impl Nimbus {
 
 impl CongestionControl for Nimbus {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
+        self.heard = flow.now;
         self.rates.see(flow.now, ack.sent_at, flow.delivered, flow.srtt);
         if let Some(rtt) = ack.rtt {
             self.base = Some(self.base.map_or(rtt, |least| least.min(rtt)));
