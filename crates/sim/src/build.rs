@@ -67,8 +67,9 @@ pub fn node(scenario: &Scenario, net: &Network, f: usize, seed: u64, options: &O
     let jitter = match scenario.run.vary {
         Vary::None => Duration::ZERO,
         Vary::Start | Vary::StartHost => {
-            // One that is to stop within an RTT starts before it does.
-            let ends = spec.stop.map_or(Duration::MAX, |stop| stop.since(spec.start));
+            // One that is to stop within an RTT, or whose run is to end, starts before that.
+            let end = Instant::ZERO + scenario.run.duration;
+            let ends = spec.stop.map_or(end, |stop| stop.min(end)).since(spec.start);
             let most = spec.base_rtt.min(ends).as_nanos().max(1);
             Duration::from_nanos(Rng::new(seed, entity, streams::START).below(most))
         }

@@ -165,15 +165,16 @@ impl<P: Probe> World<P> {
         let (from, to) = self.scenario.run.measure;
         self.enter(from, Entry::MeasureBegins);
         self.enter(to, Entry::MeasureEnds);
+        // Whoever starts as a link changes finds it changed.
+        for l in 0..self.scenario.links.len() {
+            for c in 0..self.scenario.links[l].changes.len() {
+                self.enter(self.scenario.links[l].changes[c].at, Entry::Change(l as u32, c as u32));
+            }
+        }
         for f in 0..self.nodes.len() {
             self.enter(self.nodes[f].start, Entry::Start(f as u32));
             if let Some(stop) = self.nodes[f].spec.stops(self.nodes[f].start) {
                 self.enter(stop, Entry::Stop(f as u32));
-            }
-        }
-        for l in 0..self.scenario.links.len() {
-            for c in 0..self.scenario.links[l].changes.len() {
-                self.enter(self.scenario.links[l].changes[c].at, Entry::Change(l as u32, c as u32));
             }
         }
         if let Some(step) = self.step {

@@ -2,6 +2,8 @@
 
 use crate::endpoint::Endpoint;
 use crate::{Flags, Heard, Segment, Stack};
+use crate::sender::Sender;
+use cc::host::SLOP;
 use cc::{Event, quick_start};
 use units::{Bytes, Duration, Instant};
 
@@ -55,7 +57,10 @@ impl Endpoint {
                 false
             }
             State::SynReceived if syn && !ack => {
-                // Our answer was lost, or the SYN came twice.
+                // Our answer was lost, or the SYN came twice. FreeBSD's answers this one (`syncache_add`), Linux' the first.
+                if self.sender.ways.freebsd {
+                    self.receiver.ts_recent = s.ts_val;
+                }
                 self.opening.due = true;
                 false
             }
@@ -85,22 +90,21 @@ impl Endpoint {
         self.state = State::Established;
         let sender = &mut self.sender;
         sender.establish(now, s.ack + s.window as u64);
-        if self.opening.tries == 1 {
-            let rtt = now.since(self.opening.sent_at);
-            heard.rtt = Some(rtt);
+        // A timestamp tells which SYN was answered (`tcp_ack_update_rtt`, `tcp_synack_rtt_meas`; FreeBSD's `tcp_do_segment`).
+        let once = self.opening.tries == 1;
+        heard.rtt = once.then(|| now.since(self.opening.sent_at));
+        if let Some(rtt) = heard.rtt.or_else(|| sender.stamped.then(|| sender.echoed_rtt(now, s.ts_ecr))) {
             sender.take_rtt(rtt, 1);
             if sender.ertt.is_none() {
                 sender.note_rtt(rtt);
             }
+        }
+        if once {
             if let (true, Some(rate)) = (s.flags.has(Flags::SYN), quick_start::rate(s.ce_bytes as u8)) {
                 sender.cc.on_event(&mut sender.flow, Event::Granted(rate));
                 sender.after_algorithm();
             }
         } else {
-            // A timestamp tells which SYN was answered (`tcp_ack_update_rtt`, `tcp_synack_rtt_meas`).
-            if sender.config.stack == Stack::Linux && sender.stamped {
-                sender.measure_by_timestamp(now, 1, s.ts_ecr);
-            }
             sender.rtt.set_initial(CAUTIOUS_RTO);
             // RFC 5681, section 3.1, has one segment. Linux, whose first timeout is a short one, takes one loss for
             // its mistake (`tcp_init_transfer`); FreeBSD does not (`cc_conn_init`).
@@ -120,10 +124,11 @@ impl Endpoint {
         self.opening.due = false;
         self.opening.tries += 1;
         self.opening.sent_at = now;
+        let passive = self.state == State::SynReceived;
+        let wait = self.opening_wait(passive);
         let sender = &mut self.sender;
         sender.nxt = 1;
-        sender.rto_at = sender.deadline(now);
-        let passive = self.state == State::SynReceived;
+        sender.rto_at = sender.timer(now, wait);
         let mut flags = Flags::SYN;
         if passive {
             flags = flags.with(Flags::ACK);
@@ -151,13 +156,24 @@ impl Endpoint {
         })
     }
 
+    /// How long the answer to this try is waited for. FreeBSD's `tcp_timer_rexmt` adds its slop, which the first SYN's timer
+    /// goes without (`tcp_newtcpcb`); SYN-ACKs double at once and have none (`syncache_timeout`).
+    fn opening_wait(&self, passive: bool) -> Duration {
+        let Sender { ways, rtt, config, .. } = &self.sender;
+        if !ways.freebsd {
+            return rtt.rto();
+        }
+        let tries = self.opening.tries;
+        let doublings = tries.saturating_sub(if passive { 1 } else { FREEBSD_EVEN_SYNS }).min(16);
+        let slop = if passive || tries == 1 { Duration::ZERO } else { SLOP };
+        (CAUTIOUS_RTO * (1 << doublings) + slop).min(config.max_rto)
+    }
+
     /// The SYN timer.
     #[cold]
     pub(crate) fn on_opening_timer(&mut self, now: Instant) {
         if self.sender.rto_at <= now {
-            if !self.sender.ways.freebsd || self.opening.tries >= FREEBSD_EVEN_SYNS {
-                self.sender.rtt.back_off();
-            }
+            self.sender.rtt.back_off();
             self.sender.rto_at = Instant::MAX;
             self.opening.due = true;
             self.sender.stats.timeouts += 1;

@@ -36,11 +36,15 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(crate) fn measure_by_timestamp(&mut self, now: Instant, ack: u64, echoed: u32) -> Duration {
-        let ticks = self.clock.read(now).wrapping_sub(echoed).max(1);
-        let rtt = self.clock.tick() * ticks as u64;
+        let rtt = self.echoed_rtt(now, echoed);
         self.take_rtt(rtt, ack);
         self.note_rtt(rtt);
         rtt
+    }
+
+    /// How long ago the timestamp was that is echoed now, a tick at least.
+    pub(crate) fn echoed_rtt(&mut self, now: Instant, echoed: u32) -> Duration {
+        self.clock.tick() * self.clock.read(now).wrapping_sub(echoed).max(1) as u64
     }
 
     /// FreeBSD: the same through its coarse clock and h_ertt.
@@ -100,11 +104,13 @@ impl Sender {
         self.flow.srtt = self.rtt.srtt();
     }
 
-    /// The rate of flows whose algorithm sets none. With every ACK, as in Linux: a repair may grow the window for long
-    /// without an RTT to measure (Karn).
+    /// The rate of flows whose algorithm sets none (Linux: those without `cong_control`). With every ACK: a repair may grow
+    /// the window for long without an RTT to measure (Karn).
     #[cold]
     pub(crate) fn pace_window(&mut self) {
-        self.flow.pacing = self.flow.window_rate().or(self.flow.pacing);
+        let rate = if self.has_own_rate() { None } else { self.flow.window_rate().or(self.flow.pacing) };
+        self.aside.host_rate = rate;
+        self.flow.pacing = rate.or(self.flow.pacing);
     }
 
     #[inline(always)]

@@ -21,12 +21,11 @@ impl Sender {
         cumulative: u64,
         d: &Delivery,
         duplicate: bool,
-        dsack: bool,
         echo: Echo,
     ) -> bool {
         self.stats.duplicate_acks += u64::from(duplicate);
         if self.probe.is_out() {
-            self.judge_probe(cumulative, duplicate && d.bytes == 0, dsack);
+            self.judge_probe(cumulative, duplicate && d.bytes == 0, d.probe_twice);
         }
         if !self.ways.sack {
             return self.repair_without_sack(now, cumulative, duplicate);

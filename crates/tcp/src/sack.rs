@@ -24,7 +24,8 @@ impl Sender {
             first = 1;
             self.stats.duplicates_reported += 1;
             let (start, end) = block(0);
-            if self.on_duplicate_reported(end) && self.ways.by_delivery {
+            delivery.probe_twice = self.is_probe(start, end);
+            if self.on_duplicate_reported(start, end) && self.ways.by_delivery {
                 self.count_duplicate(end - start, delivery);
                 late = self.see_twice(start, end, s.ack);
             }
@@ -98,7 +99,7 @@ impl Sender {
         let Sender { board, rates, .. } = self;
         board.sack(start, end, delivery, |id, r| {
             if let Some(rates) = rates {
-                rates.tracker.on_delivered(rates.tags.get(id), r.sent_at);
+                rates.tracker.on_delivered(rates.tags.get(id), r.sent_at, r.end());
             }
         });
     }

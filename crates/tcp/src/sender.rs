@@ -13,7 +13,7 @@ use crate::{BandwidthEstimates, Segment, Stats, prr::Prr, rack::Rack, timers::Pr
 use alloc::boxed::Box;
 use cc::host::{EnhancedRtt, RateTag, RateTracker, RoundTracker, RttEstimator, RttRule};
 use cc::{CongestionControl, Event, Flow, Phase};
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Rate};
 
 /// Delivery rate: the flow's side and one tag per record of the scoreboard.
 #[derive(Clone, Debug)]
@@ -44,6 +44,8 @@ pub(crate) struct Aside {
     pub ended: Instant,
     /// Bytes sent less those waited for, where packets are paced by quanta.
     pub taken: i64,
+    /// The rate that the host paces at; none where it does not, or the algorithm has one of its own.
+    pub host_rate: Option<Rate>,
     /// Nanoseconds by which the burst under way left late and that no segment of it made up for.
     pub late: u64,
     /// Since when losses are being repaired.

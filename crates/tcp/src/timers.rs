@@ -79,7 +79,7 @@ impl Sender {
     }
 
     #[inline]
-    fn timer(&self, now: Instant, wait: Duration) -> Instant {
+    pub(crate) fn timer(&self, now: Instant, wait: Duration) -> Instant {
         if self.ways.freebsd { self.clock.callout(now, wait) } else { now + wait }
     }
 
@@ -278,26 +278,35 @@ impl Sender {
         Bytes::new(if self.ways.rack { self.pipe() } else { 0 } + self.mss)
     }
 
-    /// What became of a tail probe (RFC 8985, section 7.4; Linux's reading).
-    pub(crate) fn judge_probe(&mut self, cumulative: u64, pure_duplicate: bool, dsack: bool) {
+    /// Is what came twice the tail probe that is out? Of one segment (Linux' FLAG_DSACK_TLP).
+    pub(crate) fn is_probe(&self, start: u64, end: u64) -> bool {
+        self.probe.high == end && end - start <= self.mss
+    }
+
+    /// What became of a tail probe (RFC 8985, section 7.4; Linux's reading, `tcp_process_tlp_ack`). `needless`: the ACK tells
+    /// that it came twice.
+    pub(crate) fn judge_probe(&mut self, cumulative: u64, pure_duplicate: bool, needless: bool) {
         if self.una < self.probe.high {
             return;
         }
-        if !self.probe.again || dsack || (cumulative == 0 && pure_duplicate) {
+        if !self.probe.again || needless || (cumulative == 0 && pure_duplicate) {
             self.probe.high = 0;
         } else if self.una > self.probe.high {
             // The probe repaired a loss that would have gone unnoticed.
             self.probe.high = 0;
-            if self.flow.phase == Phase::Open {
-                let before = self.flow.windows();
-                self.ecn.tell_reduced = true;
-                if let Reaction::Reduce(to) | Reaction::ResendAll(to) = self.ask(Signal::Loss) {
-                    let why = causes::LossBackoff { lost: self.mss as i64, ..Default::default() };
-                    self.record(to, to, why, before);
-                    self.flow.cwnd = to;
-                }
-                self.after_algorithm();
+            let before = self.flow.windows();
+            self.ecn.tell_reduced = true;
+            if let Reaction::Reduce(to) | Reaction::ResendAll(to) = self.ask(Signal::Loss) {
+                let why = causes::LossBackoff { lost: self.mss as i64, ..Default::default() };
+                self.record(to, to, why, before);
+                self.flow.cwnd = to;
             }
+            if self.flow.phase == Phase::Reduced {
+                // This reduction is carried out at once, and with it the one under way (`tcp_end_cwnd_reduction`,
+                // `tcp_try_keep_open`).
+                self.end_episode();
+            }
+            self.after_algorithm();
         }
     }
 

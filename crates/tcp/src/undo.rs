@@ -91,8 +91,8 @@ impl Sender {
         *self.undo = Undo { stamp: self.undo.stamp, timed_out_at: self.undo.timed_out_at, ..Undo::default() };
     }
 
-    /// The other side received what ends here twice. False if that says nothing.
-    pub(crate) fn on_duplicate_reported(&mut self, end: u64) -> bool {
+    /// The other side received this range twice. False if that says nothing.
+    pub(crate) fn on_duplicate_reported(&mut self, start: u64, end: u64) -> bool {
         if end > self.nxt {
             return false;
         }
@@ -104,7 +104,7 @@ impl Sender {
             self.undo.unexplained = self.undo.unexplained.saturating_sub(1);
         }
         // A needless tail probe was a timer's mistake, not RACK's (`tcp_dsack_seen`).
-        if self.probe.high != end {
+        if !self.is_probe(start, end) {
             self.rack.on_dsack(self.una, self.nxt);
         }
         true

@@ -41,8 +41,8 @@ impl Sender {
         self.limited || (self.flow.in_slow_start() && self.flow.cwnd.get() < 2 * self.usage.most_out)
     }
 
-    /// Does the algorithm set a rate by itself?
+    /// Does the algorithm pace, or its slow start, by another rate than the host gave it?
     pub(crate) fn has_own_rate(&self) -> bool {
-        !self.ways.paced && self.flow.pacing.is_some()
+        self.flow.pacing.is_some() && self.flow.pacing != self.aside.host_rate
     }
 }

@@ -25,5 +25,5 @@ pub use probe::{Probe, ProbeTrain};
 pub use rate::{RateTag, RateTracker};
 pub use round::RoundTracker;
 pub use round_trip::RoundTripRates;
-pub use rtt::{RttEstimator, RttRule};
+pub use rtt::{RttEstimator, RttRule, SLOP};
 pub use train::Train;

@@ -26,8 +26,8 @@ pub struct RateTracker {
     lost: u64,
     /// The application is the limit until this much is delivered; zero if it is not.
     app_limited_until: u64,
-    /// The most recently sent of the segments this ACK delivered, and when it left.
-    newest: Option<(RateTag, Instant)>,
+    /// The most recently sent of the segments this ACK delivered, when it left and where it ends.
+    newest: Option<(RateTag, (Instant, u64))>,
 }
 
 impl RateTracker {
@@ -49,10 +49,11 @@ impl RateTracker {
         }
     }
 
-    /// A segment was delivered. Ties go to the later call, which is the later segment.
-    pub fn on_delivered(&mut self, tag: &RateTag, sent_at: Instant) {
-        if self.newest.is_none_or(|(best, _)| tag.delivered >= best.delivered) {
-            self.newest = Some((*tag, sent_at));
+    /// A segment that ends at `end` was delivered. Of those that left together the highest counts (Linux' `tcp_skb_sent_after`),
+    /// in whatever order the ACK tells of them: first what it acknowledges selectively.
+    pub fn on_delivered(&mut self, tag: &RateTag, sent_at: Instant, end: u64) {
+        if self.newest.is_none_or(|(_, best)| (sent_at, end) > best) {
+            self.newest = Some((*tag, (sent_at, end)));
         }
     }
 
@@ -77,7 +78,7 @@ impl RateTracker {
         if self.app_limited_until > 0 && delivered.get() > self.app_limited_until {
             self.app_limited_until = 0;
         }
-        let (tag, sent_at) = self.newest.take()?;
+        let (tag, (sent_at, _)) = self.newest.take()?;
         self.delivered_at = now;
         self.first_sent_at = sent_at;
         let interval = sent_at.since(tag.first_sent_at).max(now.since(tag.delivered_at));
@@ -110,13 +111,36 @@ mod tests {
         let mut last = None;
         for (i, tag) in tags.iter().enumerate() {
             delivered += Bytes::new(1000);
-            t.on_delivered(tag, ms(100));
+            t.on_delivered(tag, ms(100), 1000 * i as u64);
             last = t.sample(ms(120 + i as u64), delivered, Duration::from_millis(20));
         }
         let s = last.unwrap();
         assert_eq!((s.delivered, s.interval), (Bytes::new(10_000), Duration::from_millis(29)));
         assert_eq!(s.tx_in_flight, Bytes::new(10_000));
         assert!(!s.app_limited);
+    }
+
+    #[test]
+    fn a_sample_is_of_the_segment_sent_last_in_whatever_order_an_ack_tells_of_them() {
+        // `tcp_rate_skb_delivered`. (when they left in ms, delivered then, and where they end; which counts)
+        let ms = Instant::from_millis;
+        for (segments, counts) in [
+            ([(10, 5000, 9000), (20, 6000, 2000)], 1),
+            ([(20, 6000, 2000), (10, 5000, 9000)], 0),
+            // Sent together.
+            ([(10, 5000, 9000), (10, 5000, 2000)], 0),
+            ([(10, 5000, 2000), (10, 5000, 9000)], 1),
+            // Sent later, with nothing delivered in between.
+            ([(20, 5000, 9000), (10, 5000, 2000)], 0),
+        ] {
+            let mut t = RateTracker::default();
+            for (n, (at, delivered, end)) in segments.into_iter().enumerate() {
+                let tag = t.on_sent(ms(at), Bytes::new(delivered), true, n as u64, 0);
+                t.on_delivered(&tag, ms(at), end);
+            }
+            let s = t.sample(ms(40), Bytes::new(9000), Duration::ZERO).unwrap();
+            assert_eq!(s.tx_in_flight, Bytes::new(counts), "{segments:?}");
+        }
     }
 
     #[test]
@@ -127,7 +151,7 @@ mod tests {
         t.on_lost(&old, 1000);
         let tag = t.on_sent(ms(10), Bytes::new(5000), true, 3000, 1000);
         assert_eq!(t.on_lost(&old, 2000), 3000);
-        t.on_delivered(&tag, ms(10));
+        t.on_delivered(&tag, ms(10), 1000);
         let s = t.sample(ms(40), Bytes::new(9000), Duration::ZERO).unwrap();
         assert_eq!((s.delivered, s.prior_delivered, s.lost), (Bytes::new(4000), Bytes::new(5000), Bytes::new(2000)));
         assert_eq!(s.tx_in_flight, Bytes::new(4000));
@@ -139,10 +163,10 @@ mod tests {
         for (outstanding, interval) in [(false, 40), (true, 300)] {
             let mut t = RateTracker::default();
             let first = t.on_sent(ms(0), Bytes::ZERO, false, 0, 1000);
-            t.on_delivered(&first, ms(0));
+            t.on_delivered(&first, ms(0), 1000);
             t.sample(ms(40), Bytes::new(1000), Duration::ZERO);
             let later = t.on_sent(ms(300), Bytes::new(1000), outstanding, 0, 1000);
-            t.on_delivered(&later, ms(300));
+            t.on_delivered(&later, ms(300), 2000);
             let s = t.sample(ms(340), Bytes::new(2000), Duration::ZERO).unwrap();
             assert_eq!(s.interval, Duration::from_millis(interval), "{outstanding}");
         }
@@ -153,7 +177,7 @@ mod tests {
         for (min_rtt, tells) in [(30, true), (31, false)] {
             let mut t = RateTracker::default();
             let tag = t.on_sent(Instant::from_millis(10), Bytes::ZERO, false, 0, 1000);
-            t.on_delivered(&tag, Instant::from_millis(10));
+            t.on_delivered(&tag, Instant::from_millis(10), 1000);
             let s = t.sample(Instant::from_millis(40), Bytes::new(1000), Duration::from_millis(min_rtt));
             assert_eq!(s.is_some(), tells, "{min_rtt} ms");
         }
@@ -166,9 +190,9 @@ mod tests {
         let a = t.on_sent(ms(0), Bytes::ZERO, false, 0, 1000);
         t.on_app_limited(Bytes::ZERO, 1000);
         let b = t.on_sent(ms(5), Bytes::ZERO, true, 1000, 1000);
-        t.on_delivered(&a, ms(0));
+        t.on_delivered(&a, ms(0), 1000);
         assert!(!t.sample(ms(10), Bytes::new(1000), Duration::ZERO).unwrap().app_limited);
-        t.on_delivered(&b, ms(5));
+        t.on_delivered(&b, ms(5), 2000);
         assert!(t.sample(ms(15), Bytes::new(2000), Duration::ZERO).unwrap().app_limited);
         assert!(!t.is_app_limited());
     }

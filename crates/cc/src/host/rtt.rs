@@ -40,7 +40,7 @@ pub struct RttEstimator {
 /// Before the first sample (RFC 6298, section 2.1).
 const INITIAL: Duration = Duration::from_secs(1);
 /// FreeBSD's `net.inet.tcp.rexmit_slop`.
-const SLOP: Duration = Duration::from_millis(200);
+pub const SLOP: Duration = Duration::from_millis(200);
 /// FreeBSD's shortest and longest persist timer (`TCPTV_PERSMIN` and `TCPTV_PERSMAX`).
 const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
 /// After more timeouts in a row than these FreeBSD takes its smoothed RTT for stale (a quarter of `TCP_MAXRXTSHIFT`).
@@ -146,10 +146,11 @@ impl RttEstimator {
         if self.doublings == 0 {
             return self.base;
         }
-        // FreeBSD adds its slop to what was doubled (`TCPT_RANGESET`).
-        let slops = matches!(self.rule, RttRule::FreeBsd { .. }) && self.is_measured();
-        let slop = if slops { SLOP } else { Duration::ZERO };
-        let doubled = self.base.saturating_sub(slop).as_nanos().saturating_mul(1 << self.doublings);
+        // FreeBSD adds its slop to what was doubled (`TCPT_RANGESET`). The timeout before any sample is without
+        // (`tcp_newtcpcb`).
+        let slop = if matches!(self.rule, RttRule::FreeBsd { .. }) { SLOP } else { Duration::ZERO };
+        let within = if self.is_measured() { slop } else { Duration::ZERO };
+        let doubled = self.base.saturating_sub(within).as_nanos().saturating_mul(1 << self.doublings);
         Duration::from_nanos(doubled.saturating_add(slop.as_nanos())).min(self.max)
     }
 
@@ -291,6 +292,14 @@ mod tests {
         e.back_off();
         e.back_off();
         assert_eq!(e.rto(), MS(4 * 1001 + 200), "the slop is not doubled");
+        let mut e = RttEstimator::new(rule, MS(230), MS(64_000));
+        e.set_initial(MS(3000));
+        let waits = [(); 3].map(|()| {
+            let rto = e.rto();
+            e.back_off();
+            rto
+        });
+        assert_eq!(waits, [MS(3000), MS(6200), MS(12_200)], "before any sample the first has none");
         let mut e = RttEstimator::new(rule, MS(230), MS(64_000));
         (0..500).for_each(|i| e.sample(MS(10), i, i + 1));
         assert_eq!(e.rto(), MS(230));

@@ -282,6 +282,20 @@ fn rate_and_delay_change_on_schedule() {
 }
 
 #[test]
+fn who_starts_as_a_path_changes_finds_it_changed() {
+    for at in [0, 1] {
+        let mut s = dumbbell(12.0, 40.0, 80, "fifo", &["vegas"], 3);
+        let at = Instant::ZERO + Duration::from_secs(at);
+        s.flows[0].start = at;
+        for link in &mut s.links {
+            link.changes = vec![Change { at, rate: None, delay: Some(ms(40.0)), loss: None }];
+        }
+        let least = common::run(&s).flows[0].rtt_ms.unwrap().min;
+        assert!(least >= 80.0, "{at:?}: {least}");
+    }
+}
+
+#[test]
 fn a_trace_carries_one_packet_per_line() {
     let mut s = cbr(12.0, 100, 2);
     // Two lines in 10 ms: 2 × 1500 bytes, 2.4 Mbit/s.

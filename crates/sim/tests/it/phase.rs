@@ -75,3 +75,17 @@ fn a_flow_that_lasts_ends_as_much_later_as_it_starts() {
         }
     }
 }
+
+#[test]
+fn a_flow_starts_before_it_is_to_stop_and_before_the_run_ends() {
+    // Both within an RTT of its start. (when it is to stop in ms)
+    for stop in [None, Some(9900.0), Some(12_000.0)] {
+        let mut s = dumbbell(12.0, 340.0, 340, "fifo", &["cubic", "cubic"], 10);
+        s.run.vary = Vary::Start;
+        s.flows[1].start = Instant::ZERO + ms(9800.0);
+        s.flows[1].stop = stop.map(|at| Instant::ZERO + ms(at));
+        let before = stop.unwrap_or(f64::MAX).min(10_000.0) / 1000.0;
+        let starts: Vec<_> = (0..10).map(|seed| run(&s, seed).flows[1].start_s).collect();
+        assert!(starts.iter().all(|at| (9.8..before).contains(at)), "{stop:?}: {starts:?}");
+    }
+}

@@ -26,6 +26,8 @@ pub(crate) struct Delivery {
     pub late: u64,
     /// A selective acknowledgement that was not on the scoreboard, which a timeout may have cleared.
     pub news: bool,
+    /// The ACK reports that the tail probe that is out came twice.
+    pub probe_twice: bool,
 }
 
 impl Delivery {
@@ -44,6 +46,7 @@ impl Delivery {
             known_to,
             late: 0,
             news: false,
+            probe_twice: false,
         }
     }
 

@@ -79,7 +79,7 @@ impl Sender {
         let mut over = false;
         let trouble = self.board.sacked | self.board.lost | self.probe.high | self.duplicates as u64;
         if trouble != 0 || self.flow.phase != Phase::Open || cumulative == 0 || dsack {
-            over = self.repair(now, cumulative, &delivery, duplicate, dsack, echo);
+            over = self.repair(now, cumulative, &delivery, duplicate, echo);
             // Linux is out of the repair before the algorithm hears of the ACK that ends it (`tcp_fastretrans_alert`, then
             // `tcp_cong_control`).
             if over && self.ways.by_delivery {
@@ -172,7 +172,9 @@ impl Sender {
         // `tcp_skb_spurious_retrans`, which Linux asks of what is acknowledged in order only (`tcp_clean_rtx_queue`).
         let late = |r: &Record| ways.rack && echo.is_some_and(|(echoed, _)| clock.is_past(echoed, r.sent_at));
         let Some(rates) = rates else { return board.acknowledge(ack, delivery, late, |_, _| {}) };
-        board.acknowledge(ack, delivery, late, |id, r| rates.tracker.on_delivered(rates.tags.get(id), r.sent_at));
+        board.acknowledge(ack, delivery, late, |id, r| {
+            rates.tracker.on_delivered(rates.tags.get(id), r.sent_at, r.end());
+        });
         while rates.tags.first() < board.ring.first() {
             rates.tags.pop();
         }

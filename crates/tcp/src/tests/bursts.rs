@@ -154,14 +154,57 @@ fn with_nothing_out_no_ack_is_to_be_waited_for() {
 
 #[test]
 fn a_rate_of_the_algorithm_s_own_makes_bursts_and_that_of_the_host_does_not() {
-    // 80 Mbit/s for a millisecond, and 1 MB/s by the window; below `bbr_min_tso_rate` one.
-    for (host, mbps, segments) in [(false, 80.0, 9), (true, 80.0, 2), (false, 1.1, 1), (false, 1.2, 2), (true, 1.1, 2)]
-    {
+    // 80 Mbit/s for a millisecond, whether the host would pace or not, and 1 MB/s by the window; below `bbr_min_tso_rate` one.
+    for (host, own, segments) in [
+        (false, Some(80.0), 9),
+        (true, Some(80.0), 9),
+        (true, None, 2),
+        (false, Some(1.1), 1),
+        (true, Some(1.1), 1),
+        (false, Some(1.2), 2),
+    ] {
         let mut a = Alone::new(Config { pacing: host, ..linux() }, 10);
         let flow = a.end.flow_mut();
         (flow.srtt, flow.min_rtt, flow.cwnd) = (MS(40), MS(40), Bytes::new(20 * MSS));
-        flow.pacing = Some(Rate::from_mbps(mbps));
-        assert_eq!(a.end.sender.auto_burst(), segments, "{host}, {mbps}");
+        flow.pacing = own.map(Rate::from_mbps);
+        if host {
+            a.end.sender.pace_window();
+        }
+        assert_eq!(a.end.sender.auto_burst(), segments, "{host}, {own:?}");
+    }
+}
+
+#[test]
+fn the_host_s_pace_steps_back_for_a_rate_of_the_algorithm_s_own_and_comes_back_after_it() {
+    // The algorithm's, or its slow start's, that comes, changes, and goes: paced start has one until it is over. (what it sets
+    // before an ACK, if it does, the rate after it in Mbit/s, whose that is)
+    let mut a = Alone::new(Config { pacing: true, ..linux() }, 10);
+    let flow = a.end.flow_mut();
+    (flow.srtt, flow.cwnd, flow.ssthresh) = (MS(40), Bytes::new(20 * MSS), Bytes::new(20 * MSS));
+    for (sets, mbps, own) in [
+        (None, 4.8, false),
+        (None, 4.8, false),
+        (Some(Some(3.0)), 3.0, true),
+        (None, 3.0, true),
+        (Some(Some(4.8)), 4.8, true),
+        (None, 4.8, true),
+        (Some(None), 4.8, false),
+        (Some(Some(9.0)), 9.0, true),
+    ] {
+        if let Some(rate) = sets {
+            a.end.flow_mut().pacing = rate.map(Rate::from_mbps);
+        }
+        a.end.sender.pace_window();
+        let now = (a.end.flow().pacing, a.end.sender.has_own_rate());
+        assert_eq!(now, (Some(Rate::from_mbps(mbps)), own), "{sets:?}");
+    }
+    // A window that grew is the host's to follow, not where the algorithm has a rate.
+    for (own, mbps) in [(Some(9.0), 9.0), (None, 9.6)] {
+        let flow = a.end.flow_mut();
+        (flow.cwnd, flow.ssthresh) = (Bytes::new(40 * MSS), Bytes::new(40 * MSS));
+        flow.pacing = own.map(Rate::from_mbps);
+        a.end.sender.pace_window();
+        assert_eq!(a.end.flow().pacing, Some(Rate::from_mbps(mbps)), "{own:?}");
     }
 }
 

@@ -93,7 +93,7 @@ fn an_episode_takes_over_the_retransmissions_that_are_out_and_the_stamp_of_the_f
         let is_explained = |s: &crate::sender::Sender| s.evidence(0, None).is_some();
         let count = (0..5).find(|n| {
             if *n > 0 {
-                s.on_duplicate_reported(s.nxt);
+                s.on_duplicate_reported(s.nxt - MSS, s.nxt);
             }
             is_explained(s)
         });

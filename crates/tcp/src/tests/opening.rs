@@ -30,16 +30,17 @@ fn without_handshake_data_leaves_at_once() {
 
 #[test]
 fn lost_syns_are_sent_again_and_leave_a_window_of_one_segment_where_it_was_no_hasty_timeout() {
-    // (SYNs lost, when they are sent in seconds, the first window): Linux forgives one. FreeBSD's window is
-    // one payload, for which its silly-window avoidance keeps more than one segment waiting.
-    for (of, lost, seconds, window) in [
+    // (SYNs lost, when they are sent in ms, the first window): Linux forgives one. FreeBSD's window is one payload, for which its
+    // silly-window avoidance keeps more than one segment waiting; its timers have their slop from the second SYN on.
+    for (of, lost, sent_at, window) in [
         (Stack::Linux, 0, &[0][..], 10),
-        (Stack::Linux, 1, &[0, 1], 10),
-        (Stack::Linux, 2, &[0, 1, 3], 1),
-        (Stack::Linux, 3, &[0, 1, 3, 7], 1),
+        (Stack::Linux, 1, &[0, 1000], 10),
+        (Stack::Linux, 2, &[0, 1000, 3000], 1),
+        (Stack::Linux, 3, &[0, 1000, 3000, 7000], 1),
         (Stack::FreeBsd11, 0, &[0], 10),
-        (Stack::FreeBsd11, 1, &[0, 3], 1),
-        (Stack::FreeBsd11, 6, &[0, 3, 6, 9, 12, 15, 21], 1),
+        (Stack::FreeBsd11, 1, &[0, 3000], 1),
+        (Stack::FreeBsd11, 2, &[0, 3000, 6200], 1),
+        (Stack::FreeBsd11, 6, &[0, 3000, 6200, 9400, 12_600, 15_800, 22_000], 1),
     ] {
         let mut left = lost;
         let mut p = Pair::new(stack(of), move |from, _, s| {
@@ -49,23 +50,64 @@ fn lost_syns_are_sent_again_and_leave_a_window_of_one_segment_where_it_was_no_ha
         });
         p.ends[0].write(p.now, 4 * MSS);
         // FreeBSD's timers may be a sixteenth late.
-        let opened = seconds.last().unwrap() * if of == Stack::Linux { 1000 } else { 1062 } + 45;
+        let last = *sent_at.last().unwrap();
+        let opened = last + if of == Stack::Linux { 0 } else { last / 16 } + 45;
         p.run(MS(opened));
         let syns: Vec<_> = p.sent.iter().filter(|(_, s)| s.flags.has(Flags::SYN)).map(|(at, _)| *at).collect();
-        assert_eq!(syns.len(), seconds.len(), "{of:?}, {lost} lost");
-        for (gap, wanted) in syns.windows(2).zip(seconds.windows(2)) {
+        assert_eq!(syns.len(), sent_at.len(), "{of:?}, {lost} lost");
+        for (gap, wanted) in syns.windows(2).zip(sent_at.windows(2)) {
             let waits = gap[1].since(gap[0]);
-            assert!(may_wait(of, waits, MS((wanted[1] - wanted[0]) * 1000)), "{of:?}, {lost} lost: {syns:?}");
+            assert!(may_wait(of, waits, MS(wanted[1] - wanted[0])), "{of:?}, {lost} lost: {syns:?}");
         }
         assert_eq!(p.cwnd(), Bytes::new(window * MSS), "{of:?}, {lost} lost");
-        // RFC 6298, section 5.7; Linux knows by the timestamp which SYN was answered.
-        let unknown = lost > 0 && of == Stack::FreeBsd11;
-        assert_eq!(p.ends[0].rto() == Duration::from_secs(3), unknown, "{of:?}, {lost} lost");
+        // Both know by the timestamp which SYN was answered.
+        assert_eq!(p.ends[0].flow().srtt, MS(40), "{of:?}, {lost} lost");
         let sent = p.sent.iter().filter(|(_, s)| s.len > 0).count();
         assert_eq!(sent, if window > 1 { 4 } else { usize::from(of == Stack::Linux) }, "{of:?}, {lost} lost");
-        // A window of one segment is a sliver on FreeBSD: 6.2 s before a sample, and a sixteenth.
-        p.run(MS(opened + 7000));
+        // A window of one segment is a sliver on FreeBSD: 5 s with a sample, 6.2 s without, and a sixteenth.
+        p.run(MS(opened + 5500));
         assert_eq!(p.ends[1].received(), 4 * MSS, "{of:?}, {lost} lost");
+    }
+}
+
+#[test]
+fn without_timestamps_nobody_knows_which_syn_was_answered() {
+    // RFC 6298, section 5.7.
+    for of in [Stack::Linux, Stack::FreeBsd11] {
+        let lost_first = |from, n, _: &Segment| if (from, n) == (0, 0) { Fate::Drop } else { Fate::Pass };
+        let mut p = Pair::new(Config { timestamps: false, ..stack(of) }, lost_first);
+        p.run(MS(3300));
+        assert!(p.ends[0].is_established(), "{of:?}");
+        assert_eq!((p.ends[0].flow().srtt, p.ends[0].rto()), (Duration::ZERO, Duration::from_secs(3)), "{of:?}");
+    }
+}
+
+#[test]
+fn freebsd_s_syn_acks_wait_twice_as_long_each_time() {
+    // `syncache_timeout`: `tcp_backoff`, not `tcp_syn_backoff`, and no slop.
+    let mut p = Pair::new(stack(Stack::FreeBsd11), |from, n, s| {
+        if from == 1 || (s.flags.has(Flags::SYN) && n > 0) { Fate::Drop } else { Fate::Pass }
+    });
+    p.run(Duration::from_secs(25));
+    let answers: Vec<_> = p.replied.iter().map(|(at, _)| *at).collect();
+    assert_eq!(answers.len(), 4);
+    for (gap, seconds) in answers.windows(2).zip([3, 6, 12]) {
+        assert!(may_wait(Stack::FreeBsd11, gap[1].since(gap[0]), Duration::from_secs(seconds)), "{answers:?}");
+    }
+}
+
+#[test]
+fn freebsd_s_syn_ack_echoes_the_syn_that_came_last() {
+    // `syncache_add` of a SYN that comes again; Linux' `tcp_check_req` keeps the first one's stamp.
+    for (of, echoed) in [(Stack::Linux, [5, 5]), (Stack::FreeBsd11, [5, 3005])] {
+        let mut build = |_: &mut _| Box::new(crate::pair::Plain::default()) as Box<dyn cc::CongestionControl>;
+        let mut end = Endpoint::listen(stack(of), &mut build);
+        let answers = [5, 3005].map(|ts_val| {
+            let flags = Flags::SYN.with(Flags::TIMESTAMP);
+            end.on_segment(AT(ts_val.into()), &Segment { flags, ts_val, window: 1000, ..Segment::default() });
+            end.poll_send(AT(ts_val.into())).map(|s| s.ts_ecr)
+        });
+        assert_eq!(answers, echoed.map(Some), "{of:?}");
     }
 }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::pair::Plain;
 use crate::sender::Fin;
 use alloc::boxed::Box;
+use cc::Phase;
 use units::{Bytes, Rate};
 
 /// Ten segments out that fill the window; so much waits, of which the peer's window takes `room`.
@@ -210,4 +211,50 @@ fn a_probe_of_what_was_sent_again_already_is_found_lost_like_any_retransmission(
     s.rack.rtt = MS(1);
     s.detect_by_time(AT(1600), true);
     assert_eq!(s.board.resent, 0);
+}
+
+/// Ten segments of which the last went again as a probe, and all are acknowledged; the one after them is out.
+fn probed(phase: Phase) -> Alone {
+    let mut a = waiting(linux(), 0, 0);
+    let s = &mut a.end.sender;
+    (s.flow.phase, s.recover, s.prr.on) = (phase, s.nxt, phase == Phase::Reduced);
+    assert_eq!(a.ring(), [(9000, 1000)]);
+    a.end.write(a.now, MSS);
+    assert_eq!(a.hear(10_000, &[]), [(10_000, 1000)]);
+    assert!(a.end.sender.probe.is_out(), "one ACK says nothing: there may be two");
+    a.end.flow_mut().cwnd = Bytes::new(10 * MSS);
+    a
+}
+
+#[test]
+fn only_a_report_of_the_probe_itself_shows_that_it_was_needless() {
+    // Linux' FLAG_DSACK_TLP: one segment that ends where the probe did; other segments may have come twice as well. (reported,
+    // window and threshold)
+    for (reported, cwnd, threshold) in [
+        (None, 5 * MSS, 5 * MSS),
+        (Some((9000, 10_000)), 10 * MSS, 10 * MSS),
+        (Some((3000, 4000)), 5 * MSS, 5 * MSS),
+        (Some((8000, 10_000)), 5 * MSS, 5 * MSS),
+    ] {
+        let mut a = probed(Phase::Open);
+        let flags = if reported.is_some() { Flags::ACK.with(Flags::DSACK) } else { Flags::ACK };
+        a.hear_with(11_000, reported.as_slice(), flags);
+        let f = a.end.flow();
+        assert_eq!((f.cwnd.get(), f.ssthresh.get()), (cwnd, threshold), "{reported:?}");
+        assert!(!a.end.sender.probe.is_out(), "{reported:?}");
+    }
+}
+
+#[test]
+fn a_loss_that_a_probe_repaired_ends_a_reduction_with_one_of_its_own() {
+    // `tcp_process_tlp_ack`: `tcp_init_cwnd_reduction`, whatever is under way, then `tcp_end_cwnd_reduction` at once.
+    for phase in [Phase::Open, Phase::Reduced] {
+        let mut a = probed(phase);
+        a.threshold(8 * MSS);
+        assert_eq!(a.phase(), phase);
+        a.hear(11_000, &[]);
+        let f = a.end.flow();
+        assert_eq!((f.cwnd.get(), f.ssthresh.get(), f.phase), (5 * MSS, 5 * MSS, Phase::Open), "{phase:?}");
+        assert!(!a.end.sender.prr.on, "{phase:?}");
+    }
 }
