@@ -59,6 +59,7 @@ CONTROLS = {
         "illinois": Control("illinois", "illinois"),
         "compound": Control("compound", "compound"),
         "tcp_lp": Control("tcp_lp", "lp"),
+        "veno": Control("veno", "veno"),
     },
     "ns-3": {
         "newreno": Control("newreno", "LinuxReno"),

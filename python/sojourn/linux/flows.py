@@ -33,6 +33,7 @@ AS_IN_LINUX: dict[str, tuple[str, dict[str, str]]] = {
     "reno": ("newreno", {"reference": "linux"}),
     "scalable": ("scalable", {"reference": "linux"}),
     "vegas": ("vegas", {"reference": "linux"}),
+    "veno": ("veno", {}),
 }
 #: Windows that are cut for delay through the kernel's CWR state.
 DELAY_BASED = ("cdg", "vegas", "nv")

@@ -46,6 +46,7 @@ pub mod timely;
 pub mod vegas;
 pub mod vegas_a;
 pub mod vegas_plus;
+pub mod veno;
 pub mod westwood;
 pub mod westwood_be;
 pub mod yeah;
