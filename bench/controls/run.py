@@ -60,6 +60,7 @@ CONTROLS = {
         "compound": Control("compound", "compound"),
         "tcp_lp": Control("tcp_lp", "lp"),
         "veno": Control("veno", "veno"),
+        "hybla": Control("hybla", "hybla"),
     },
     "ns-3": {
         "newreno": Control("newreno", "LinuxReno"),
