@@ -28,6 +28,8 @@ def run(script: Callable[[str], ModuleType]) -> ModuleType:
         ("yeah", "fast", 200),
         ("veno", "slow", 300),
         ("hybla", "fast", 200),
+        # β of 0.66 from the RTTs, and growth by the time since.
+        ("htcp", "fast", 200),
     ],
 )
 def test_the_sawtooth_is_that_of_the_kernels_code_in_ns_2(

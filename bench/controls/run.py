@@ -61,6 +61,7 @@ CONTROLS = {
         "tcp_lp": Control("tcp_lp", "lp"),
         "veno": Control("veno", "veno"),
         "hybla": Control("hybla", "hybla"),
+        "htcp": Control("htcp", "htcp"),
     },
     "ns-3": {
         "newreno": Control("newreno", "LinuxReno"),

@@ -322,6 +322,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::tfrc::Tfrc>(),
     Entry::of::<algo::rapid::Rapid>(),
     Entry::of::<algo::bbr3::Bbr3>(),
+    Entry::of::<algo::htcp::Htcp>(),
     Entry::of::<algo::hybla::Hybla>(),
     Entry::of::<algo::veno::Veno>(),
 ];

@@ -30,6 +30,7 @@ AS_IN_LINUX: dict[str, tuple[str, dict[str, str]]] = {
     "cdg": ("cdg", {"reference": "linux"}),
     "cubic": ("cubic", {"reference": "linux", "slow_start": "hystart"}),
     "dctcp": ("dctcp", {"reference": "linux"}),
+    "htcp": ("htcp", {"reference": "linux"}),
     "hybla": ("hybla", {}),
     "reno": ("newreno", {"reference": "linux"}),
     "scalable": ("scalable", {"reference": "linux"}),

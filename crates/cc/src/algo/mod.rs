@@ -23,6 +23,7 @@ pub mod fast;
 pub mod hd;
 pub mod highspeed;
 pub mod hldg;
+pub mod htcp;
 pub mod hybla;
 pub mod illinois;
 pub mod l2dct;

@@ -92,7 +92,7 @@ fn high_speed_controls_need_fewer_losses_for_a_large_window() {
         from(s, 10).groups[0].goodput_mbps
     };
     let reno = goodput("newreno");
-    for cc in ["illinois", "compound", "yeah", "highspeed", "westwood", "hybla"] {
+    for cc in ["illinois", "compound", "yeah", "highspeed", "westwood", "htcp", "hybla"] {
         let more = goodput(cc);
         assert!(more > 1.3 * reno, "{cc}: {more}, Reno {reno} Mbit/s");
     }
