@@ -26,6 +26,10 @@ def run(script: Callable[[str], ModuleType]) -> ModuleType:
         ("illinois", "slow", 300),
         # Its queue of 80 packets fits in: no reduction, and the queue tells.
         ("yeah", "fast", 200),
+        ("veno", "slow", 300),
+        ("hybla", "fast", 200),
+        # β of 0.66 from the RTTs, and growth by the time since.
+        ("htcp", "fast", 200),
     ],
 )
 def test_the_sawtooth_is_that_of_the_kernels_code_in_ns_2(

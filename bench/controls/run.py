@@ -59,6 +59,9 @@ CONTROLS = {
         "illinois": Control("illinois", "illinois"),
         "compound": Control("compound", "compound"),
         "tcp_lp": Control("tcp_lp", "lp"),
+        "veno": Control("veno", "veno"),
+        "hybla": Control("hybla", "hybla"),
+        "htcp": Control("htcp", "htcp"),
     },
     "ns-3": {
         "newreno": Control("newreno", "LinuxReno"),

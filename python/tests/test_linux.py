@@ -185,6 +185,9 @@ def test_the_kernels_names_and_what_it_has_not(monkeypatch: pytest.MonkeyPatch) 
         ("vegas", "vegas(reference=linux)"),
         ("dctcp(reference=linux)", ""),
         ("bbr", ""),
+        ("htcp", ""),
+        ("htcp(reference=freebsd)", "htcp(reference=linux)"),
+        ("veno", ""),
         # Ours, by FreeBSD's rules on both sides, and Linux's.
         ("cdg", ""),
         ("cdg(reference=linux)", ""),

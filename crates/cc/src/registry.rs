@@ -342,6 +342,9 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::tfrc::Tfrc>(),
     Entry::of::<algo::rapid::Rapid>(),
     Entry::of::<algo::bbr3::Bbr3>(),
+    Entry::of::<algo::htcp::Htcp>(),
+    Entry::of::<algo::hybla::Hybla>(),
+    Entry::of::<algo::veno::Veno>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

@@ -30,9 +30,12 @@ AS_IN_LINUX: dict[str, tuple[str, dict[str, str]]] = {
     "cdg": ("cdg", {"reference": "linux"}),
     "cubic": ("cubic", {"reference": "linux", "slow_start": "hystart"}),
     "dctcp": ("dctcp", {"reference": "linux"}),
+    "htcp": ("htcp", {"reference": "linux"}),
+    "hybla": ("hybla", {}),
     "reno": ("newreno", {"reference": "linux"}),
     "scalable": ("scalable", {"reference": "linux"}),
     "vegas": ("vegas", {"reference": "linux"}),
+    "veno": ("veno", {}),
 }
 #: Windows that are cut for delay through the kernel's CWR state.
 DELAY_BASED = ("cdg", "vegas", "nv")

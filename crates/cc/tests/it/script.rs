@@ -65,6 +65,8 @@ pub struct Script {
     restored: Bytes,
     /// Twice the largest window that a round has used, where that is how the algorithm grows (FAST).
     doubled: Bytes,
+    /// As wide as the kernel's clamp, where growth goes by ρ and not by what was delivered (Hybla).
+    clamp: Bytes,
     /// It has ever asked to be paced.
     pub paced: bool,
     names: Vec<&'static str>,
@@ -93,6 +95,7 @@ impl Script {
             largest_mss: mss,
             restored: Bytes::ZERO,
             doubled: Bytes::ZERO,
+            clamp: if about.name == "hybla" { Bytes::new(8948) * 65_535 } else { Bytes::ZERO },
             paced: false,
             names: Vec::new(),
             events: Vec::new(),
@@ -335,8 +338,9 @@ impl Script {
                 self.restored = self.restored.max(Bytes::new(e.cwnd_after));
             }
         }
-        // Growth comes from what was delivered, is a restoration or a jump to a curve that was named, or doubles a window that was used.
-        let bound = (self.largest_mss * 64 + f.delivered * 2 + self.restored).max(self.doubled);
+        // Growth comes from what was delivered, is a restoration or a jump to a curve that was named, doubles a window that was used,
+        // or has a bound of its own.
+        let bound = (self.largest_mss * 64 + f.delivered * 2 + self.restored).max(self.doubled).max(self.clamp);
         assert!(f.cwnd <= bound, "{op:?}: window {:?} after {:?} delivered", f.cwnd, f.delivered);
         assert!(f.pacing.is_none_or(|rate| rate.as_bps() > 0), "{op:?}: a pacing rate of nothing stops the flow");
         assert!(!f.has_events());

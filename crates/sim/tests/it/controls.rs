@@ -70,14 +70,17 @@ fn who_comes_late_takes_the_queue_of_those_before_for_the_path() {
 }
 
 #[test]
-fn random_loss_costs_westwood_less_than_reno() {
+fn random_loss_costs_westwood_and_veno_less_than_reno() {
     let goodput = |cc: &str| {
         let mut s = dumbbell(20.0, 60.0, 200, "fifo", &[cc], 40);
         s.links[0].loss = LossModel::Random(0.01);
         from(s, 5).groups[0].goodput_mbps
     };
-    let (reno, westwood) = (goodput("newreno"), goodput("westwood"));
-    assert!(westwood > 1.3 * reno, "{reno} and {westwood} Mbit/s");
+    let reno = goodput("newreno");
+    for cc in ["westwood", "veno"] {
+        let more = goodput(cc);
+        assert!(more > 1.3 * reno, "{cc}: {more}, Reno {reno} Mbit/s");
+    }
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn high_speed_controls_need_fewer_losses_for_a_large_window() {
         from(s, 10).groups[0].goodput_mbps
     };
     let reno = goodput("newreno");
-    for cc in ["illinois", "compound", "yeah", "highspeed", "westwood"] {
+    for cc in ["illinois", "compound", "yeah", "highspeed", "westwood", "htcp", "hybla"] {
         let more = goodput(cc);
         assert!(more > 1.3 * reno, "{cc}: {more}, Reno {reno} Mbit/s");
     }
