@@ -1,8 +1,8 @@
 //! Opening: SYN, SYN-ACK, ACK, with retransmission and what is negotiated on the way.
 
 use crate::endpoint::Endpoint;
-use crate::{Flags, Heard, Segment, Stack};
 use crate::sender::Sender;
+use crate::{Flags, Heard, Segment, Stack};
 use cc::host::SLOP;
 use cc::{Event, quick_start};
 use units::{Bytes, Duration, Instant};

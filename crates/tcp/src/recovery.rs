@@ -15,14 +15,7 @@ impl Sender {
     /// delivered long before and must not earn growth.
     #[cold]
     #[inline(never)]
-    pub(crate) fn repair(
-        &mut self,
-        now: Instant,
-        cumulative: u64,
-        d: &Delivery,
-        duplicate: bool,
-        echo: Echo,
-    ) -> bool {
+    pub(crate) fn repair(&mut self, now: Instant, cumulative: u64, d: &Delivery, duplicate: bool, echo: Echo) -> bool {
         self.stats.duplicate_acks += u64::from(duplicate);
         if self.probe.is_out() {
             self.judge_probe(cumulative, duplicate && d.bytes == 0, d.probe_twice);
