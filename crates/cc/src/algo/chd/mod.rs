@@ -27,7 +27,6 @@ pub use self::params::Params;
 
 use super::cdg::restart;
 use super::hd::{Backoff, Reference, Toss};
-use crate::host::DataRtt;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, How, Phase, Reaction, Round,
     Setup, Signal, causes,
@@ -42,7 +41,6 @@ pub struct Chd {
     kernel: bool,
     once: bool,
     rng: Rng,
-    rtts: DataRtt,
     /// h: largest queueing delay of the last round.
     h: Duration,
     /// h_b: h at the last back-off.
@@ -72,6 +70,8 @@ impl Algorithm for Chd {
         evidence: Evidence::Equations,
         departures: &[
             "a tolerated loss in slow start ends it (ssthresh becomes cwnd), as FreeBSD's way of leaving cwnd alone does",
+            "the handshake's RTT counts for the base, but on FreeBSD's hosts and in the kernel: without it flows that begin together take \
+             the queue of their first windows for none, and tolerate each other's losses",
             "paper: Eq (3) is taken at back-offs only; a timeout forgets the shadow window",
             "freebsd: probabilities are not rounded to whole steps per tick",
         ],
@@ -90,7 +90,6 @@ impl Algorithm for Chd {
             kernel,
             once: p.once_per_rtt.or(kernel),
             rng: setup.rng,
-            rtts: DataRtt::of(setup.flow),
             h: Duration::ZERO,
             h_b: Duration::ZERO,
             shadow: if kernel { setup.flow.cwnd } else { Bytes::ZERO },
@@ -116,14 +115,14 @@ impl Chd {
         if rtt.is_zero() {
             return false;
         }
-        self.backoff = self.p.thresholds(self.backoff, self.bounded, &self.rtts, flow.mss, round);
-        self.h = self.queue(rtt);
+        self.backoff = self.p.thresholds(self.backoff, self.bounded, flow, round);
+        self.h = self.queue(rtt, flow);
         if rests || matches!(flow.phase, Phase::Recovery | Phase::Reduced) {
             return false;
         }
         self.toss = Toss { queue: self.h, ..Toss::default() };
         if self.h > self.backoff.q_min {
-            let largest = self.queue(self.rtts.largest());
+            let largest = self.queue(flow.max_rtt, flow);
             self.toss = self.backoff.toss(self.h, largest, &mut self.rng);
         }
         // A miss in region B leaves the flag as it is; region A takes it back.
@@ -135,8 +134,8 @@ impl Chd {
     }
 
     /// The queueing delay in an RTT.
-    fn queue(&self, rtt: Duration) -> Duration {
-        self.rtts.queue(rtt).saturating_sub(self.p.base_error)
+    fn queue(&self, rtt: Duration, flow: &Flow) -> Duration {
+        rtt.saturating_sub(flow.min_rtt + self.p.base_error)
     }
 
     fn back_off(&mut self, flow: &mut Flow) {
@@ -149,7 +148,7 @@ impl Chd {
         self.shadow = if compete { self.shadow.max(flow.cwnd) } else { Bytes::ZERO };
         self.h_b = self.h;
         self.outstanding = flow.in_flight;
-        flow.reduce(self.cut(flow.cwnd, self.p.beta_delay, flow), How::AtOnce, self.toss.cause(flow, self.rtts.base()));
+        flow.reduce(self.cut(flow.cwnd, self.p.beta_delay, flow), How::AtOnce, self.toss.cause(flow, flow.min_rtt));
     }
 
     /// A part of a window. FreeBSD counts in segments: it takes away what is not to be left, rounded down, and keeps two.
@@ -179,12 +178,8 @@ impl Chd {
 
     /// Eq (4), and what NewReno's window would have done.
     fn on_loss(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
-        // The ACK that shows a loss is yet to be heard, and its RTT counts.
-        if !self.rtts.base().is_zero() {
-            self.rtts.take(flow.rtt);
-        }
-        let queue = if self.kernel { self.queue(flow.rtt.max(self.largest)) } else { self.h };
-        self.bounded |= Params::is_full(&self.rtts, self.largest);
+        let queue = if self.kernel { self.queue(flow.rtt.max(self.largest), flow) } else { self.h };
+        self.bounded |= Params::is_full(self.largest.saturating_sub(flow.min_rtt), flow);
         let shadow = if !self.kernel || self.competing { self.shadow } else { Bytes::ZERO };
         self.shadow = self.shadow / 2;
         if self.kernel && !self.shadow.is_zero() {
@@ -216,7 +211,6 @@ impl Chd {
 impl CongestionControl for Chd {
     #[inline]
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        self.rtts.see(ack);
         // FreeBSD ends its congestion recovery after the algorithm has seen the ACK that ends it.
         let rests = self.once && !self.outstanding.is_zero();
         self.outstanding = self.outstanding.saturating_sub(ack.cumulative);

@@ -77,14 +77,16 @@ fn the_story_of_figure_2() {
     // 5: a loss in region B, and w is half of s. p_max = 1 makes a back-off certain at 30 ms and impossible at the
     // largest delay seen, which says where in region B a round lies.
     let mut run = Run::new("chd(p_max=1)", 40);
+    run.f.max_rtt = ms(BASE + 200);
     assert_eq!(run.round(1), 41.0);
     assert_eq!((run.round(30), run.shadow()), (20.5, 0.0), "h = q_th belongs to neither region");
-    run.cc.on_ack(&mut run.f, &ack(0, BASE + 100_000));
+    run.f.max_rtt = ms(BASE + 100_000);
     run.f.cwnd = packets(40);
     assert_eq!((run.round(31), run.shadow()), (20.0, 40.0), "region B");
     assert_eq!((run.round(31), run.shadow()), (10.0, 40.0));
     assert_eq!((run.round(2), run.round(3), run.shadow()), (11.0, 12.0, 42.0));
-    assert_eq!((run.round(100_000), run.shadow()), (13.0, 43.0));
+    run.f.max_rtt = ms(BASE + 100);
+    assert_eq!((run.round(100), run.shadow()), (13.0, 43.0));
     assert_eq!((run.lose(), run.shadow()), (Reaction::Reduce(Bytes::new(21_500)), 21.5));
     assert!(run.causes().contains(&CauseKind::Restore));
 }
@@ -244,7 +246,7 @@ fn a_timeout_ends_the_rest_after_a_back_off() {
 fn a_tenth_below_the_largest_queue_is_its_end() {
     let mut f = flow(40, 40);
     f.max_rtt = ms(140);
-    assert_eq!([129, 130].map(|rtt| Params::is_full(&DataRtt::of(&f), ms(rtt))), [false, true]);
+    assert_eq!([89, 90].map(|queue| Params::is_full(ms(queue), &f)), [false, true]);
 }
 
 #[test]
@@ -270,6 +272,7 @@ fn marks_and_timeouts_are_newrenos_in_freebsd_and_a_mark_waits_while_a_back_off_
         if out {
             run.f.rtt = ms(BASE + 20);
             run.f.in_flight = packets(30);
+            run.f.max_rtt = ms(BASE + 20);
             let mut last = closing(2, BASE + 20);
             last.round.as_mut().unwrap().max_rtt_reused = ms(BASE + 20);
             run.cc.on_ack(&mut run.f, &last);
@@ -319,13 +322,13 @@ fn automatic_thresholds_keep_what_they_have_where_a_round_tells_nothing() {
     };
     let last = Backoff { p_max: 0.123, ..p.backoff() };
     for (millis, delivered, p_max) in [(0, 40, 0.123), (40, 0, 0.123), (40, 40, 0.9210)] {
-        let next = p.thresholds(last, false, &DataRtt::of(&f), f.mss, &round(millis, delivered));
+        let next = p.thresholds(last, false, &f, &round(millis, delivered));
         // A tenth of 40 ms is below twice q_min.
         assert_eq!(next.q_th, p.q_min * 2);
         assert!((next.p_max - p_max).abs() < 1e-3, "{}", next.p_max);
     }
     let fixed = params("chd(auto_q_th=0.1)").unwrap();
-    assert_eq!(fixed.thresholds(last, false, &DataRtt::of(&f), f.mss, &round(40, 40)).p_max, 0.123);
+    assert_eq!(fixed.thresholds(last, false, &f, &round(40, 40)).p_max, 0.123);
     assert!(params("chd(auto_q_th=1, q_th=20ms)").is_err() && params("chd(auto_p_max=0.1, p_max=0.2)").is_err());
     assert!(params("chd(q_th=20ms, p_max=0.2)").is_ok());
 }

@@ -14,33 +14,25 @@
 //! taken for its end, and q_th stays in its lower half.
 
 use super::{Backoff, Params};
-use crate::Round;
-use crate::host::DataRtt;
-use units::{Bytes, Duration, math};
+use crate::{Flow, Round};
+use units::{Duration, math};
 
 impl Params {
     /// Was this the end of the buffer?
-    pub(super) fn is_full(rtts: &DataRtt, rtt: Duration) -> bool {
-        rtts.queue(rtt) >= rtts.range().mul_f64(0.9)
+    pub(super) fn is_full(queue: Duration, flow: &Flow) -> bool {
+        queue >= flow.max_rtt.saturating_sub(flow.min_rtt).mul_f64(0.9)
     }
 
     /// Figure 1 after this round; `bounded` once the end of the buffer was met.
-    pub(super) fn thresholds(
-        &self,
-        last: Backoff,
-        bounded: bool,
-        rtts: &DataRtt,
-        mss: Bytes,
-        round: &Round,
-    ) -> Backoff {
+    pub(super) fn thresholds(&self, last: Backoff, bounded: bool, flow: &Flow, round: &Round) -> Backoff {
         let mut next = last;
         if self.auto_q_th > 0.0 {
-            let most = if bounded { rtts.range() / 2 } else { Duration::MAX };
-            next.q_th = rtts.base().mul_f64(self.auto_q_th).min(most).max(self.q_min * 2);
+            let most = if bounded { flow.max_rtt.saturating_sub(flow.min_rtt) / 2 } else { Duration::MAX };
+            next.q_th = flow.min_rtt.mul_f64(self.auto_q_th).min(most).max(self.q_min * 2);
         }
         let length = round.end.since(round.start);
         if self.auto_p_max > 0.0 && !length.is_zero() && !round.delivered.is_zero() {
-            let packet = length.as_secs_f64() * (mss.as_f64() / round.delivered.as_f64());
+            let packet = length.as_secs_f64() * (flow.mss.as_f64() / round.delivered.as_f64());
             let region_a = (next.q_th - next.q_min).as_secs_f64();
             next.p_max =
                 if region_a > 0.0 { (-2.0 * math::ln(self.auto_p_max) * packet / region_a).min(1.0) } else { 1.0 };

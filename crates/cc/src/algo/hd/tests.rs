@@ -218,7 +218,7 @@ fn a_mark_waits_while_the_window_that_was_halved_is_out_where_once_a_round_is_as
 #[test]
 fn the_handshakes_rtt_is_no_base() {
     // The SYN took 30 ms, data on an empty path takes 40, of which ten are its own length.
-    for spec in ["hd(p_max=1)", "hd(p_max=1, q_th=30ms, reference=freebsd)", "cx_tcp(p_max=1)", "chd(p_max=1)"] {
+    for spec in ["hd(p_max=1)", "hd(p_max=1, q_th=30ms, reference=freebsd)", "cx_tcp(p_max=1)"] {
         let mut f = Flow::new(packets(1), packets(20));
         let mut cc = hd(spec, &mut f);
         (f.ssthresh, f.min_rtt, f.max_rtt) = (packets(10), ms(30), ms(30));
