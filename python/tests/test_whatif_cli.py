@@ -29,7 +29,7 @@ def test_the_command_prints_an_answer_and_keeps_results(sojourn, tmp_path):
 
 
 def test_a_queue_of_another_name_leads_to_ours(sojourn):
-    done = sojourn("whatif", "--down", "2Mbit/s", "--rtt", "20ms", "--queues", "cake, fq_codel")
+    done = sojourn("whatif", "--down", "2Mbit/s", "--rtt", "20ms", "--mix", "cubic", "--queues", "cake, fq_codel")
     assert done.returncode == 2 and "no queue 'cake'; what comes nearest is 'fq_cobalt'" in done.stderr
 
 
