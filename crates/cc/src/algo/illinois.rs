@@ -12,7 +12,6 @@
 //!
 //! Source: Liu, Başar and Srikant, Performance Evaluation 65(6–7), 2008; θ and the small window from Linux 6.1.
 
-use crate::host::DataRtt;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup, Signal,
 };
@@ -40,13 +39,12 @@ params::params! {
     }
 }
 
-/// State: α and β, the RTTs of the round and of the flow, and how long the delay has been low.
+/// State: α and β, the round's RTTs, and how long the delay has been low.
 #[derive(Debug)]
 pub struct Illinois {
     p: Params,
     alpha: f64,
     beta: f64,
-    rtts: DataRtt,
     sum: Duration,
     count: u64,
     low_rounds: u64,
@@ -69,14 +67,16 @@ impl Algorithm for Illinois {
         departures: &[
             "in floating point, where Linux has α in 128ths and β in 64ths",
             "α is α_max again after θ low rounds in a row, as the paper says; Linux counts low rounds across others",
+            "the handshake's RTT counts for the base, where Linux begins after it: by data's alone it cuts 18.3 times a minute for the 16.3 of \
+             the kernel's code in ns-2",
         ],
         ..About::DEFAULT
     };
     type Params = Params;
 
-    fn new(p: &Params, setup: Setup<'_>) -> Self {
-        let (p, rtts) = (p.clone(), DataRtt::of(setup.flow));
-        Illinois { p, alpha: 1.0, beta: 0.5, rtts, sum: Duration::ZERO, count: 0, low_rounds: 0, was_above: false }
+    fn new(p: &Params, _: Setup<'_>) -> Self {
+        let p = p.clone();
+        Illinois { p, alpha: 1.0, beta: 0.5, sum: Duration::ZERO, count: 0, low_rounds: 0, was_above: false }
     }
 }
 
@@ -113,8 +113,8 @@ impl Illinois {
         if flow.cwnd.packets(flow.mss) < self.p.window_threshold {
             (self.alpha, self.beta) = (1.0, 0.5);
         } else if self.count > 0 {
-            let d_a = self.rtts.queue(self.sum / self.count).as_secs_f64();
-            let d_m = self.rtts.range().as_secs_f64();
+            let d_a = (self.sum / self.count).saturating_sub(flow.min_rtt).as_secs_f64();
+            let d_m = flow.max_rtt.saturating_sub(flow.min_rtt).as_secs_f64();
             self.update_alpha(d_a, d_m);
             self.beta = if d_m > 0.0 { self.beta(d_a, d_m) } else { self.p.beta_min };
         }
@@ -130,7 +130,6 @@ impl Illinois {
 
 impl CongestionControl for Illinois {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        self.rtts.see(ack);
         if let Some(rtt) = ack.rtt {
             self.sum += rtt;
             self.count += 1;

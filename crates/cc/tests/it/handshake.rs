@@ -54,7 +54,6 @@ fn who_measures_the_queues_that_data_meets_does_not_count_the_handshake() {
         "hd(p_max=1)",
         "cx_tcp(p_max=1)",
         "yeah(alpha=5)",
-        "illinois",
         "westwood",
         "westwood_be",
         "crb",
