@@ -324,8 +324,7 @@ fn fields<E: Entry>() -> Vec<Field> {
 
 /// Names under which people look for a queue, and the one that is nearest to what they mean: no slip of the finger leads
 /// from one to the other.
-pub const SOUGHT: &[(&str, &str)] =
-    &[("cake", "fq_cobalt"), ("droptail", "fifo"), ("pfifo", "fifo"), ("bfifo", "fifo")];
+pub const SOUGHT: &[(&str, &str)] = &[("cake", "fq_cobalt"), ("droptail", "fifo")];
 
 fn unknown(name: &str) -> ParamError {
     if let Some((_, near)) = SOUGHT.iter().find(|(sought, _)| sought.eq_ignore_ascii_case(name)) {

@@ -17,6 +17,7 @@
 //!
 //! Source: Mittal et al., TIMELY, SIGCOMM 2015; a, β and the scaling by time are those of the authors' snippet.
 
+use crate::host::DataRtt;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Evidence, Family, Feedback, Flow, Reaction, Setup,
     StartRule, causes,
@@ -67,8 +68,7 @@ pub struct Timely {
     p: Params,
     /// In bit/s; zero before the first RTT.
     rate: f64,
-    /// The smallest RTT of data: a SYN is smaller, and on slow links sooner back.
-    base: Duration,
+    rtts: DataRtt,
     diff_ms: f64,
     falls: u32,
     last: Option<(Instant, Duration)>,
@@ -109,7 +109,7 @@ impl Algorithm for Timely {
         Timely {
             p: p.clone(),
             rate: 0.0,
-            base: Duration::MAX,
+            rtts: DataRtt::default(),
             diff_ms: 0.0,
             falls: 0,
             last: None,
@@ -125,7 +125,7 @@ impl Timely {
         match self.p.scale {
             Scale::Datacentre => Constants { low: us(50), high: us(500), base: us(20), step: 10e6 },
             Scale::Path => {
-                let base = self.base.max(us(1));
+                let base = self.rtts.base().max(us(1));
                 let step = flow.mss.as_f64() * 8.0 / base.as_secs_f64();
                 Constants { low: base.mul_f64(1.25), high: base * 2, base, step }
             }
@@ -173,7 +173,7 @@ impl CongestionControl for Timely {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.acked += ack.delivered;
         let Some(rtt) = ack.rtt else { return };
-        self.base = self.base.min(rtt);
+        self.rtts.take(rtt);
         let Some((at, before)) = self.last else {
             let first = flow.cwnd.as_f64() * 8.0 / rtt.as_secs_f64().max(1e-6);
             self.last = Some((flow.now, rtt));
@@ -189,7 +189,7 @@ impl CongestionControl for Timely {
             if self.rate < old && window < flow.cwnd {
                 let before = flow.windows();
                 flow.cwnd = window;
-                let queue = rtt.saturating_sub(self.base).as_nanos() as i64;
+                let queue = self.rtts.queue(rtt).as_nanos() as i64;
                 flow.because(causes::DelayBackoff { queue, ..Default::default() }, before);
             }
         }

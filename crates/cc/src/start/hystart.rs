@@ -10,6 +10,7 @@
 //! train must last the whole base RTT and an allowance for offload. That CUBIC takes no RTT in the first second of an epoch
 //! of its curve is left out, since other algorithms have no epochs.
 
+use crate::host::DataRtt;
 use crate::{Ack, Congestion, Event, Flow, Reaction, Signal, SlowStart, causes, exits, start::Start};
 use units::{Bytes, Duration, Instant, Rng};
 
@@ -44,7 +45,7 @@ params::params! {
 #[derive(Debug)]
 pub struct HyStart {
     p: Params,
-    base: Duration,
+    rtts: DataRtt,
     round_start: Instant,
     last_ack: Instant,
     round_min: Duration,
@@ -74,7 +75,7 @@ impl Start for HyStart {
     fn new(p: &Params, flow: &mut Flow, _: Rng) -> Self {
         let mut h = HyStart {
             p: p.clone(),
-            base: Duration::MAX,
+            rtts: DataRtt::default(),
             round_start: flow.now,
             last_ack: flow.now,
             round_min: Duration::MAX,
@@ -97,7 +98,7 @@ impl HyStart {
             return false;
         }
         self.last_ack = flow.now;
-        flow.now.since(self.round_start) > train_limit(flow, self.base)
+        flow.now.since(self.round_start) > train_limit(flow, self.rtts.base())
     }
 
     fn rise_found(&mut self, rtt: Duration) -> bool {
@@ -106,18 +107,19 @@ impl HyStart {
             self.samples += 1;
             return false;
         }
-        self.round_min > self.base + rise(self.base, self.p.min_rise, self.p.max_rise)
+        let base = self.rtts.base();
+        self.round_min > base + rise(base, self.p.min_rise, self.p.max_rise)
     }
 
     /// Linux enters Loss (`bictcp_reset`).
     fn forget(&mut self) {
-        (self.base, self.found) = (Duration::MAX, false);
+        (self.rtts, self.found) = (DataRtt::default(), false);
     }
 }
 
 impl SlowStart for HyStart {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
-        self.base = self.base.min(ack.rtt.unwrap_or(Duration::MAX));
+        self.rtts.see(ack);
         if !super::is_below(flow) {
             return;
         }
@@ -135,7 +137,7 @@ impl SlowStart for HyStart {
             flow.leave_slow_start(causes::SlowStartExit {
                 reason: if train { exits::ACK_TRAIN } else { exits::DELAY },
                 rtt: rtt.as_nanos() as i64,
-                base_rtt: self.base.as_nanos() as i64,
+                base_rtt: self.rtts.base().as_nanos() as i64,
                 ..Default::default()
             });
         }

@@ -1,34 +1,5 @@
-use crate::testing::{ack, congestion, flow, ms, packets};
-use crate::{CongestionControl, Flow, Reaction, Signal, build};
+use crate::testing::seconds_after_loss;
 use params::Spec;
-use std::boxed::Box;
-use std::vec::Vec;
-use units::Rng;
-
-fn htcp(spec: &str, f: &mut Flow) -> Box<dyn CongestionControl> {
-    build(&spec.parse().unwrap(), f, Rng::new(1, 0, 0)).unwrap()
-}
-
-/// Windows at the end of each second after a loss at `cwnd`, with an RTT of 100 ms.
-fn seconds_after_loss(spec: &str, cwnd: u64, seconds: usize) -> Vec<u64> {
-    let mut f = flow(cwnd, 100);
-    let mut cc = htcp(spec, &mut f);
-    let c = congestion(Signal::Loss, &f);
-    let Reaction::Reduce(to) = cc.on_congestion(&mut f, &c) else { panic!("the host reduces") };
-    (f.cwnd, f.ssthresh) = (to, to - packets(1));
-    let mut seen = Vec::new();
-    for _ in 0..seconds {
-        for _ in 0..10 {
-            let window = f.cwnd.get() / f.mss.get();
-            for _ in 0..window {
-                f.now += ms(100) / window;
-                cc.on_ack(&mut f, &ack(1, 100));
-            }
-        }
-        seen.push(f.cwnd.get() / f.mss.get());
-    }
-    seen
-}
 
 #[test]
 fn both_references_follow_the_quadratic_growth() {

@@ -25,7 +25,7 @@ mod tests;
 
 use super::cubic;
 use crate::filter::{Ewma, Ring};
-use crate::host::RoundTripRates;
+use crate::host::{DataRtt, RoundTripRates};
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup, Signal,
     StartRule, causes, exits, modes,
@@ -68,8 +68,8 @@ const DWELL: Duration = Duration::from_secs(5);
 pub struct Nimbus {
     p: Params,
     rates: RoundTripRates,
-    /// The smallest RTT of data (the authors' `base_rtt`): a SYN is smaller, and on slow links sooner back.
-    base: Option<Duration>,
+    /// Their smallest is the authors' `base_rtt`.
+    rtts: DataRtt,
     out: Ewma,
     mu: f64,
     cross: f64,
@@ -120,7 +120,7 @@ impl Algorithm for Nimbus {
         Nimbus {
             p: p.clone(),
             rates: RoundTripRates::default(),
-            base: None,
+            rtts: DataRtt::default(),
             out: Ewma::new(GAIN),
             mu: 0.0,
             cross: 0.0,
@@ -154,7 +154,7 @@ impl Nimbus {
     }
 
     fn base(&self, flow: &Flow) -> Duration {
-        self.base.unwrap_or(flow.min_rtt)
+        if self.rtts.base().is_zero() { flow.min_rtt } else { self.rtts.base() }
     }
 
     /// What the pulse adds now, in parts of the link.
@@ -237,9 +237,7 @@ impl CongestionControl for Nimbus {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         self.heard = flow.now;
         self.rates.see(flow.now, ack.sent_at, flow.delivered, flow.srtt);
-        if let Some(rtt) = ack.rtt {
-            self.base = Some(self.base.map_or(rtt, |least| least.min(rtt)));
-        }
+        self.rtts.see(ack);
         if flow.in_slow_start() {
             if flow.may_grow() {
                 flow.slow_start(ack.cumulative);
