@@ -188,6 +188,7 @@ def test_the_kernels_names_and_what_it_has_not(monkeypatch: pytest.MonkeyPatch) 
         ("htcp", ""),
         ("htcp(reference=freebsd)", "htcp(reference=linux)"),
         ("veno", ""),
+        ("nv", ""),
         # Ours, by FreeBSD's rules on both sides, and Linux's.
         ("cdg", ""),
         ("cdg(reference=linux)", ""),

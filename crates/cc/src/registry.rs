@@ -345,6 +345,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<algo::htcp::Htcp>(),
     Entry::of::<algo::hybla::Hybla>(),
     Entry::of::<algo::veno::Veno>(),
+    Entry::of::<algo::nv::Nv>(),
 ];
 
 pub use crate::start::SLOW_STARTS;

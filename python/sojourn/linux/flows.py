@@ -32,6 +32,7 @@ AS_IN_LINUX: dict[str, tuple[str, dict[str, str]]] = {
     "dctcp": ("dctcp", {"reference": "linux"}),
     "htcp": ("htcp", {"reference": "linux"}),
     "hybla": ("hybla", {}),
+    "nv": ("nv", {}),
     "reno": ("newreno", {"reference": "linux"}),
     "scalable": ("scalable", {"reference": "linux"}),
     "vegas": ("vegas", {"reference": "linux"}),

@@ -34,6 +34,7 @@ pub mod lola;
 pub mod newreno;
 pub mod nice;
 pub mod nimbus;
+pub mod nv;
 pub mod pert;
 pub mod prague;
 pub mod rapid;
