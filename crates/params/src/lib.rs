@@ -27,6 +27,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod auto;
 mod declare;
 mod error;
 mod spec;
@@ -34,13 +35,14 @@ mod spelling;
 pub mod unit;
 mod value;
 
+pub use auto::{Auto, AutoTime, Switch};
 #[doc(hidden)]
 pub use declare::checked;
 pub use declare::{Field, Params};
 pub use error::{ParamError, nearest};
 pub use spec::{Spec, SpecError};
 pub use spelling::one_spelling;
-pub use value::{Auto, AutoTime, Measure, Value, bytes_a_second, measure, parse_number};
+pub use value::{Measure, Value, bytes_a_second, measure, parse_number};
 
 #[doc(hidden)]
 pub mod macros {

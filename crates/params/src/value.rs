@@ -90,7 +90,7 @@ fn amount(text: &str, units: &[Unit]) -> Option<f64> {
 }
 
 /// The shortest text that reads back as `x`.
-fn show_number(x: f64) -> String {
+pub(crate) fn show_number(x: f64) -> String {
     format!("{x}")
 }
 
@@ -233,66 +233,6 @@ impl Value for Packets {
     }
 }
 
-/// A number whose default depends on another parameter, such as `reference`: `auto` until it is set.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Auto(pub Option<f64>);
-
-impl Auto {
-    /// Not set.
-    pub const AUTO: Auto = Auto(None);
-    /// Set to this.
-    pub const fn of(x: f64) -> Self {
-        Auto(Some(x))
-    }
-    /// The number set, or what it is by default.
-    pub fn or(self, default: f64) -> f64 {
-        self.0.unwrap_or(default)
-    }
-}
-
-impl Value for Auto {
-    const KIND: &'static str = "a number, or auto";
-    fn parse(text: &str) -> Option<Self> {
-        if text.trim() == "auto" { Some(Auto::AUTO) } else { f64::parse(text).map(Auto::of) }
-    }
-    fn show(&self) -> String {
-        self.0.map_or("auto".to_owned(), show_number)
-    }
-    fn position(&self) -> f64 {
-        self.0.unwrap_or(f64::NAN)
-    }
-}
-
-/// As [`Auto`], for a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AutoTime(pub Option<Duration>);
-
-impl AutoTime {
-    /// Not set.
-    pub const AUTO: AutoTime = AutoTime(None);
-    /// Set to so many milliseconds.
-    pub const fn millis(ms: u64) -> Self {
-        AutoTime(Some(Duration::from_millis(ms)))
-    }
-    /// The time set, or what it is by default.
-    pub fn or(self, default: Duration) -> Duration {
-        self.0.unwrap_or(default)
-    }
-}
-
-impl Value for AutoTime {
-    const KIND: &'static str = "a time such as 15ms, or auto";
-    fn parse(text: &str) -> Option<Self> {
-        if text.trim() == "auto" { Some(AutoTime::AUTO) } else { Duration::parse(text).map(|d| AutoTime(Some(d))) }
-    }
-    fn show(&self) -> String {
-        self.0.map_or("auto".to_owned(), |d| d.show())
-    }
-    fn position(&self) -> f64 {
-        self.0.map_or(f64::NAN, |d| d.position())
-    }
-}
-
 /// Declares an enum whose variants are words users write: `choice! { pub enum Reference { Rfc = "rfc", Linux = "linux" } }`.
 #[macro_export]
 macro_rules! choice {
@@ -358,18 +298,6 @@ mod tests {
         for bad in ["10 MB/s", "10MBPS", "10 mb", "ms", "1.2.3 ms", "fifo", "1e999 ms"] {
             assert_eq!(read(bad), None, "{bad}");
         }
-    }
-
-    #[test]
-    fn an_automatic_number_is_a_word_or_a_number() {
-        assert_eq!((Auto::parse("auto"), Auto::parse(" 2.5 ")), (Some(Auto::AUTO), Some(Auto::of(2.5))));
-        assert_eq!(
-            (Auto::parse("autumn"), Auto::AUTO.show(), Auto::of(2.5).show()),
-            (None, "auto".into(), "2.5".into())
-        );
-        assert_eq!((Auto::AUTO.or(1.0), Auto::of(2.5).or(1.0)), (1.0, 2.5));
-        let checked = |text| crate::checked("x", text, &Auto::AUTO, Some((Auto::of(0.0), Auto::of(3.0)))).is_ok();
-        assert_eq!((checked("auto"), checked("3"), checked("4")), (true, true, false));
     }
 
     #[test]

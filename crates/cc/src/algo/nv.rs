@@ -17,11 +17,14 @@
 //! Source: Linux 6.1 (`tcp_nv.c`, by L. Brakmo, 2016), in its integers; there is no paper. Its header wants it for data centres
 //! where all flows are NV, since it gives way to those that fill queues.
 
+mod path;
+
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Phase, Reaction, Setup,
     Signal, causes, exits,
 };
-use units::{Bytes, Duration, Instant, Rate, Rng};
+use path::Path;
+use units::{Bytes, Duration, Instant};
 
 params::params! {
     /// What the kernel's module takes, and what a program of BPF may tell it.
@@ -61,28 +64,17 @@ const SLOWEST: u32 = 8;
 const SMALL: u64 = 4;
 const SMALL_STEP: u64 = 2;
 const SMALL_MOST: u64 = 81;
-/// Until the first change of the base RTT.
-const FIRST_PERIOD: Duration = Duration::from_secs(2);
-
-/// State, in microseconds, bytes and whole packets.
+/// State; what is delivered in bytes.
 #[derive(Debug)]
 pub struct Nv {
     p: Params,
-    rng: Rng,
+    path: Path,
     /// No queue was too long when it was last judged (`nv_allow_cwnd_growth`).
     grows: bool,
     /// A loss has made what follows out of date (`nv_reset`).
     stale: bool,
     /// When the last repair ended: the ACK that did it is not heard.
     mended: Option<Instant>,
-    /// Averaged; 0 before the first (`nv_last_rtt`).
-    rtt: u64,
-    /// `nv_min_rtt`, and what it will be.
-    base: u64,
-    next_base: u64,
-    renews: Option<Instant>,
-    /// Highest rate of the round, in hundreds of bits per second (`nv_rtt_max_rate`).
-    rate: u64,
     /// RTTs heard since a judgement, and rounds.
     calls: u8,
     rounds: u8,
@@ -117,15 +109,10 @@ impl Algorithm for Nv {
     fn new(p: &Params, setup: Setup<'_>) -> Self {
         Nv {
             p: p.clone(),
-            rng: setup.rng,
+            path: Path::new(p, setup.rng),
             grows: true,
             stale: false,
             mended: None,
-            rtt: 0,
-            base: u64::MAX,
-            next_base: u64::MAX,
-            renews: None,
-            rate: 0,
             calls: 0,
             rounds: 0,
             round_ends: 0,
@@ -141,7 +128,7 @@ impl Nv {
     /// `tcpnv_reset`.
     fn begin_anew(&mut self, flow: &Flow) {
         (self.stale, self.with_room, self.rounds, self.calls) = (false, 0, 0, 0);
-        (self.rtt, self.rate) = (0, 0);
+        self.path.begin_anew();
         (self.round_ends, self.heard) = (flow.delivered.get(), flow.delivered.get());
     }
 
@@ -151,29 +138,12 @@ impl Nv {
         }
     }
 
-    fn bounded(&self, rtt: u64) -> u64 {
-        match self.p.base_rtt.as_micros() {
-            0 => rtt,
-            most => rtt.clamp((most * 205) >> 8, most),
-        }
-    }
-
     /// `tcpnv_acked`.
-    fn hear(&mut self, flow: &mut Flow, rtt: u64, sent: Instant, packets: u64) {
+    fn hear(&mut self, flow: &mut Flow, rtt: Duration, sent: Instant, delivered: Bytes) {
         let acked = flow.delivered.get() - self.heard;
         self.heard = flow.delivered.get();
-        if self.rtt == 0 {
-            (self.rtt, self.base) = (rtt, rtt * 2);
-        } else {
-            self.rtt = (rtt + self.rtt) / 2;
-        }
-        self.rate = self.rate.max(packets * flow.mss.get() * 80_000 / self.rtt);
         self.calls = self.calls.saturating_add(1);
-        let rtt = self.bounded(self.rtt);
-        (self.base, self.next_base) = (self.base.min(rtt), self.next_base.min(rtt));
-        if flow.now >= *self.renews.get_or_insert(sent + FIRST_PERIOD) {
-            (self.base, self.next_base) = (self.next_base, u64::MAX);
-            self.renews = Some(flow.now + self.p.reset_period * (384 + self.rng.below(256)) / 512);
+        if self.path.hear(flow.now, rtt, sent, delivered) {
             self.small = (self.small / 2).max(SMALL);
         }
         if flow.delivered.get() > self.round_ends {
@@ -192,7 +162,7 @@ impl Nv {
             return;
         }
         let cwnd = flow.cwnd.get() / mss;
-        let needed = self.rate.saturating_mul(self.base) / (80_000 * mss);
+        let needed = self.path.needed(flow.mss);
         let most = needed + u64::from(self.p.pad);
         let judged = if cwnd > most {
             self.shrink(flow, cwnd, most, needed)
@@ -200,7 +170,7 @@ impl Nv {
             cwnd + PAD_BUFFER <= most && self.find_room()
         };
         if judged {
-            (self.calls, self.rounds, self.rate) = (0, 0, 0);
+            (self.calls, self.rounds, self.path.rate) = (0, 0, 0);
             flow.cwnd = flow.cwnd.max(flow.mss * u64::from(self.p.min_cwnd));
         }
     }
@@ -220,10 +190,10 @@ impl Nv {
         let by = if over > 2 { (over * GIVEN_UP / 128).max(2) } else { over };
         (self.grows, self.with_room) = (false, 0);
         (flow.ssthresh, flow.cwnd) = (flow.mss * most, flow.cwnd - flow.mss * by);
-        let (rtt, base_rtt) = (1000 * self.rtt as i64, 1000 * self.base as i64);
+        let (rtt, base_rtt) = (1000 * self.path.rtt as i64, 1000 * self.path.base as i64);
         let bdp = (flow.mss * needed).get() as i64;
         if first {
-            let bandwidth = Rate::from_bps(self.rate * 100).as_bps() as i64;
+            let bandwidth = 100 * self.path.rate as i64;
             let why =
                 causes::SlowStartExit { reason: exits::QUEUED, rtt, base_rtt, bandwidth, bdp, ..Default::default() };
             flow.because(why, before);
@@ -258,7 +228,9 @@ impl CongestionControl for Nv {
     fn on_ack(&mut self, flow: &mut Flow, ack: &Ack) {
         let listens = flow.phase == Phase::Open && self.mended != Some(flow.now);
         if let (true, Some(rtt), Some(rate)) = (listens, ack.rtt, ack.rate) {
-            self.hear(flow, rtt.as_micros().max(1), ack.sent_at, rate.delivered.get().div_ceil(flow.mss.get()));
+            // The module counts packets.
+            let delivered = flow.mss * rate.delivered.get().div_ceil(flow.mss.get());
+            self.hear(flow, rtt, ack.sent_at, delivered);
         }
         if self.grows {
             let slowed = self.slowed;
@@ -290,8 +262,8 @@ impl CongestionControl for Nv {
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("rate_mbps", self.rate as f64 / 1e4);
-        see("base_rtt_ms", if self.base == u64::MAX { 0.0 } else { self.base as f64 / 1e3 });
+        see("rate_mbps", self.path.rate as f64 / 1e4);
+        see("base_rtt_ms", if self.path.base == u64::MAX { 0.0 } else { self.path.base as f64 / 1e3 });
     }
 }
 

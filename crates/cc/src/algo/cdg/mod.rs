@@ -31,7 +31,7 @@ use crate::{
 };
 use freebsd::FreeBsd;
 use linux::Linux;
-use params::ParamError;
+use params::{ParamError, Switch};
 
 params::choice! {
     /// Whose rules.
@@ -42,35 +42,6 @@ params::choice! {
         Linux = "linux",
         /// The paper's, as the thesis' section 2.7 tells it.
         Paper = "paper",
-    }
-}
-
-params::choice! {
-    /// Yes, no, or what the reference does.
-    pub enum Switch {
-        /// What the reference does.
-        Auto = "auto",
-        /// Yes.
-        On = "true",
-        /// No.
-        Off = "false",
-    }
-}
-
-impl From<bool> for Switch {
-    fn from(on: bool) -> Switch {
-        if on { Switch::On } else { Switch::Off }
-    }
-}
-
-impl Switch {
-    /// The answer, where the reference's is this.
-    pub(crate) fn or(self, reference: bool) -> bool {
-        match self {
-            Switch::Auto => reference,
-            Switch::On => true,
-            Switch::Off => false,
-        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! CHD's parameters, and what the references differ in.
 
-use crate::algo::cdg::Switch;
 use crate::algo::hd::{Backoff, Reference};
-use params::{Auto, AutoTime, ParamError};
+use params::{Auto, AutoTime, ParamError, Switch};
 use units::Duration;
 
 params::params! {

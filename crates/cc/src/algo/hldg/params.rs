@@ -1,7 +1,6 @@
 //! What may be set. The four switches of Table 5.1 come first, the other mechanisms next, then numbers and readings.
 
-use crate::algo::cdg::Switch;
-use params::{Auto, ParamError};
+use params::{Auto, ParamError, Switch};
 use units::{Bytes, Duration};
 
 params::choice! {

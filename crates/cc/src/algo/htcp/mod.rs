@@ -14,8 +14,8 @@
 mod freebsd;
 mod linux;
 
-use super::cdg::Switch;
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Setup};
+use params::Switch;
 
 params::choice! {
     /// Whose rules.
@@ -48,7 +48,7 @@ params::params! {
 
 impl Params {
     fn rtt_scaling(&self) -> bool {
-        self.rtt_scaling == Switch::On || self.rtt_scaling == Switch::Auto && self.reference == Reference::Linux
+        self.rtt_scaling.or(self.reference == Reference::Linux)
     }
 }
 

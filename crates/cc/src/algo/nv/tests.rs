@@ -1,8 +1,8 @@
 use super::*;
-use crate::RateSample;
 use crate::testing::{ack, congestion, flow, ms, packets, value};
-use crate::{CauseKind, EventRecord};
+use crate::{CauseKind, EventRecord, RateSample};
 use std::vec::Vec;
+use units::Rng;
 
 /// A flow of NV, and what its path does with it.
 struct Run {
@@ -67,7 +67,7 @@ fn a_queue_beyond_the_pad_costs_three_tenths_of_what_is_too_much() {
     for (cwnd, after) in [(150, 139), (113, 111), (112, 110)] {
         let mut run = Run::avoiding(cwnd);
         run.acks(1, 100, 100);
-        (run.cc.rtt, run.cc.rate, run.cc.grows) = (150_000, 0, false);
+        (run.cc.path.rtt, run.cc.path.rate, run.cc.grows) = (150_000, 0, false);
         let judged = (1..).find(|_| {
             run.acks(1, 150, 150);
             run.cwnd() < cwnd
@@ -147,13 +147,13 @@ fn a_loss_leaves_four_fifths_and_the_base_rtt_is_learned_again() {
     assert_eq!((run.lose(Signal::Loss), run.cc.grows), (79, false));
     run.f.phase = Phase::Recovery;
     run.acks(50, 150, 100);
-    assert_eq!((run.cc.base, run.cc.rtt), (100_000, 100_000), "nothing is heard in a repair");
+    assert_eq!((run.cc.path.base, run.cc.path.rtt), (100_000, 100_000), "nothing is heard in a repair");
     run.f.phase = Phase::Open;
     run.cc.on_event(&mut run.f, Event::RecoveryEnd);
     run.ack(150, 100);
-    assert_eq!(run.cc.rtt, 0, "nor with the ACK that ends it");
+    assert_eq!(run.cc.path.rtt, 0, "nor with the ACK that ends it");
     run.acks(1, 150, 100);
-    assert_eq!((run.cc.base, run.cc.rtt, run.cc.grows), (150_000, 150_000, false));
+    assert_eq!((run.cc.path.base, run.cc.path.rtt, run.cc.grows), (150_000, 150_000, false));
     assert_eq!(Run::avoiding(2).lose(Signal::Loss), 2);
 }
 
@@ -196,7 +196,7 @@ fn the_base_rtt_is_that_of_two_periods() {
         while run.f.now < until {
             run.acks(1, 150, 20);
         }
-        run.cc.base / 1000
+        run.cc.path.base / 1000
     };
     assert_eq!(base_after(&mut run, 1.8), 100);
     assert_eq!(base_after(&mut run, 3.8), 100);
@@ -209,7 +209,7 @@ fn what_is_known_of_the_path_bounds_its_rtt() {
     for (rtt, base) in [(50, 80_078), (90, 90_000), (300, 100_000)] {
         let mut run = Run::new(20, p.clone());
         run.acks(1, rtt, 20);
-        assert_eq!(run.cc.base, base, "{rtt}");
+        assert_eq!(run.cc.path.base, base, "{rtt}");
     }
 }
 
