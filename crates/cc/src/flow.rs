@@ -85,7 +85,9 @@ pub struct Flow {
     pub in_flight: Bytes,
     /// Acknowledged in the flow's life, cumulatively or selectively.
     pub delivered: Bytes,
-    /// Highest byte sent.
+    /// All below is acknowledged (`snd_una`).
+    pub acked_to: u64,
+    /// Highest byte sent (`snd_nxt`).
     pub sent_to: u64,
     /// The receiver's window.
     pub receive_window: Bytes,
@@ -142,6 +144,7 @@ impl Flow {
             max_rtt: Duration::ZERO,
             in_flight: Bytes::ZERO,
             delivered: Bytes::ZERO,
+            acked_to: 0,
             sent_to: 0,
             receive_window: Bytes::MAX,
             cwnd_limited: true,

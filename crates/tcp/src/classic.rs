@@ -16,8 +16,8 @@ impl Sender {
             self.duplicates = 0;
             match self.flow.phase {
                 Phase::Recovery => return self.on_new_ack_in_recovery(cumulative),
-                Phase::Loss => return self.una >= self.recover,
-                Phase::Reduced if self.una > self.recover || !self.is_outstanding() => self.leave_reduced(),
+                Phase::Loss => return self.flow.acked_to >= self.recover,
+                Phase::Reduced if self.flow.acked_to > self.recover || !self.is_outstanding() => self.leave_reduced(),
                 _ => {}
             }
             self.credit = 0;
@@ -40,7 +40,7 @@ impl Sender {
             // Duplicates of what an earlier episode sent again must not begin another (RFC 6582, section 3.2).
             Phase::Open | Phase::Reduced
                 if self.duplicates == DUP_THRESH
-                    && (self.una > self.recover || self.config.loss == LossDetection::Reno) =>
+                    && (self.flow.acked_to > self.recover || self.config.loss == LossDetection::Reno) =>
             {
                 self.lose_first();
                 self.credit = DUP_THRESH as u64 * self.mss;
@@ -51,7 +51,7 @@ impl Sender {
     }
 
     fn on_new_ack_in_recovery(&mut self, cumulative: u64) -> bool {
-        if self.una >= self.recover || self.config.loss == LossDetection::Reno {
+        if self.flow.acked_to >= self.recover || self.config.loss == LossDetection::Reno {
             return true;
         }
         // Partial: the next hole is lost too. Deflate by what was acknowledged, less the segment it lets go.

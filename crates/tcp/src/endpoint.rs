@@ -231,7 +231,7 @@ impl Endpoint {
     /// Payload bytes of ours acknowledged in order.
     #[inline]
     pub fn acked(&self) -> u64 {
-        self.sender.una.min(self.sender.written).saturating_sub(1)
+        self.sender.flow.acked_to.min(self.sender.written).saturating_sub(1)
     }
 
     /// Bytes written and not yet sent for the first time.
@@ -247,7 +247,7 @@ impl Endpoint {
 
     /// Everything written, FIN included, is acknowledged.
     pub fn is_finished(&self) -> bool {
-        self.sender.fin == Fin::Sent && self.sender.una == self.sender.nxt
+        self.sender.fin == Fin::Sent && self.sender.flow.acked_to == self.sender.nxt
     }
 
     /// When it was, if it is.

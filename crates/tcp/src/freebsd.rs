@@ -58,7 +58,7 @@ impl Sender {
         if self.flow.phase.repairs() || own.limited.is_some() {
             return need <= self.room(seq);
         }
-        let outstanding = self.nxt - self.una;
+        let outstanding = self.nxt - self.flow.acked_to;
         outstanding == 0 || outstanding + need <= self.flow.cwnd.get()
     }
 
@@ -70,10 +70,10 @@ impl Sender {
             Phase::Recovery if self.is_hole(seq) => own.window.saturating_sub(resent),
             // Before where the repair began, as after a timeout, there is none.
             Phase::Recovery if resent > 0 => own.window.saturating_sub((resent + seq).wrapping_sub(own.from)),
-            Phase::Recovery => own.window.saturating_sub(seq - self.una + u64::from(own.acked)),
+            Phase::Recovery => own.window.saturating_sub(seq - self.flow.acked_to + u64::from(own.acked)),
             _ if let Some(limited) = own.limited => limited,
             // `snd_nxt` went back: what was received beyond a hole takes its part of the window. The first hole needs none.
-            Phase::Loss if seq != self.una => self.flow.cwnd.get().saturating_sub(seq - self.una),
+            Phase::Loss if seq != self.flow.acked_to => self.flow.cwnd.get().saturating_sub(seq - self.flow.acked_to),
             _ => u64::MAX,
         }
     }
@@ -89,7 +89,7 @@ impl Sender {
     /// `snd_nxt` lies in twice; we do not.
     #[inline]
     fn next_new(&self) -> u64 {
-        self.aside.own_window.again_from.map_or(self.nxt, |from| from.max(self.board.sacked_to).max(self.una))
+        self.aside.own_window.again_from.map_or(self.nxt, |from| from.max(self.board.sacked_to).max(self.flow.acked_to))
     }
 
     /// So much of it may leave as one segment.
@@ -176,7 +176,7 @@ impl Sender {
             Some((recover, own)) => {
                 // The window that is restored is the repair's. An ACK that reaches the repair's end finds it under way and ends
                 // it after the algorithm, without `cc_post_recovery`: that was asked for before.
-                let ends = self.una >= recover;
+                let ends = self.flow.acked_to >= recover;
                 if ends {
                     self.flow.cwnd = Bytes::new(own.window);
                 }
@@ -240,7 +240,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(crate) fn ends_beyond(&self) -> bool {
-        let outstanding = Bytes::new(self.nxt - self.una);
+        let outstanding = Bytes::new(self.nxt - self.flow.acked_to);
         // Slow start goes on that far once it is over.
         let ssthresh = self.flow.ssthresh.max(self.flow.slow_start_to);
         let sets = self.flow.phase == Phase::Recovery && !self.aside.own_window.ends;
@@ -287,7 +287,7 @@ impl Sender {
         let own = &mut self.aside.own_window;
         own.limited = None;
         if cumulative > 0 {
-            let had_holes = d.known_to > self.una - cumulative;
+            let had_holes = d.known_to > self.flow.acked_to - cumulative;
             self.duplicates = u32::from(had_holes || d.news);
         } else if d.news {
             self.duplicates += 1;

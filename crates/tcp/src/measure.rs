@@ -151,7 +151,7 @@ impl Sender {
         // segment with more in flight, every ACK for one is suspect; after that, only those that leave nothing in
         // flight: they may have waited 40 ms for the timer, and believing them holds TCP-LP at one packet for good.
         const SUSPECTS: u8 = 8;
-        let leaves_some = self.nxt > self.una;
+        let leaves_some = self.nxt > self.flow.acked_to;
         let may_be_late = cumulative <= self.mss && self.suspects.is_some_and(|n| n > 0 || !leaves_some);
         if cumulative > self.mss {
             self.suspects = Some(SUSPECTS);

@@ -150,10 +150,10 @@ impl<'a> Pair<'a> {
             let s = &end.sender;
             assert_eq!(s.board.recount(), s.board.sums(), "sums of the scoreboard");
             // The initial window may be smaller.
-            if s.flow.phase == Phase::Open && s.una > 1 {
+            if s.flow.phase == Phase::Open && s.flow.acked_to > 1 {
                 assert!(s.flow.cwnd >= s.flow.floor, "window under the floor");
             }
-            if s.una < s.nxt {
+            if s.flow.acked_to < s.nxt {
                 assert!(end.next_timer() != Instant::MAX, "outstanding data and no timer");
             }
             if !s.is_outstanding() && end.unsent() > 0 && end.is_established() {

@@ -78,16 +78,16 @@ impl Sender {
                 // One beyond, so that the first segment sent with CWR is acknowledged. Linux waits for it though nothing is
                 // out (`tcp_fastretrans_alert`).
                 let idle = self.config.stack != Stack::Linux && !self.is_outstanding();
-                if self.una > self.recover || idle {
+                if self.flow.acked_to > self.recover || idle {
                     self.leave_reduced();
                 }
             }
             Phase::Recovery => {
-                let whole = self.una >= self.recover;
+                let whole = self.flow.acked_to >= self.recover;
                 let evidence = self.evidence(cumulative, echo);
                 if !whole && matches!(evidence, Some(Evidence::Timestamp)) {
                     // A late original filled the hole: that is reordering (`tcp_try_undo_partial`).
-                    self.rack.on_late(self.board.sacked_to.max(self.una) - (self.una - cumulative));
+                    self.rack.on_late(self.board.sacked_to.max(self.flow.acked_to) - (self.flow.acked_to - cumulative));
                 }
                 match evidence {
                     // One original was merely late; what the other retransmissions out there prove is still open.
@@ -100,7 +100,7 @@ impl Sender {
                 if let Some(how) = self.evidence(cumulative, echo).filter(|_| cumulative > 0) {
                     self.take_back(how);
                 } else if !self.watch_timeout(cumulative, d, duplicate) {
-                    return self.una >= self.recover;
+                    return self.flow.acked_to >= self.recover;
                 }
             }
         }
@@ -290,7 +290,7 @@ impl Sender {
         // After a timeout the window grew by itself.
         let keeps = self.owns_window || self.aside.own_window.ends;
         if self.flow.phase == Phase::Recovery && !keeps && ssthresh != Bytes::MAX {
-            let outstanding = self.nxt - self.una;
+            let outstanding = self.nxt - self.flow.acked_to;
             self.flow.cwnd = match (self.config.loss, self.config.stack) {
                 (LossDetection::NewReno, _) => ssthresh.min(Bytes::new(outstanding.max(self.mss) + self.mss)),
                 (LossDetection::Sack, Stack::FreeBsd11) if outstanding < ssthresh.get() => {
@@ -320,7 +320,7 @@ impl Sender {
     pub(crate) fn on_mark(&mut self, bytes: u64) {
         // Also of an episode that this very ACK began (`tcp_enter_recovery`).
         self.undo.proven = true;
-        if self.flow.phase != Phase::Open || self.una <= self.ecn.heeded_to {
+        if self.flow.phase != Phase::Open || self.flow.acked_to <= self.ecn.heeded_to {
             return;
         }
         self.ecn.heeded_to = self.nxt;

@@ -40,7 +40,7 @@ impl Sender {
         }
         for (kept, (start, end)) in blocks.iter_mut().zip(ranges) {
             // An old block, or one for what was never sent.
-            if end > self.nxt || end <= self.una {
+            if end > self.nxt || end <= self.flow.acked_to {
                 continue;
             }
             *kept = (start, end);
@@ -92,7 +92,7 @@ impl Sender {
     fn see_twice(&mut self, start: u64, end: u64, ack: u64) -> u64 {
         let marker = self.undo.marker;
         let valid = start > ack || (marker > 0 && start >= marker && end <= ack);
-        if valid && end > self.una { self.board.see_twice(start, end) } else { u64::MAX }
+        if valid && end > self.flow.acked_to { self.board.see_twice(start, end) } else { u64::MAX }
     }
 
     fn sack_range(&mut self, start: u64, end: u64, delivery: &mut Delivery) {

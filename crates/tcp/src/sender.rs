@@ -113,8 +113,7 @@ const NS2_TICK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
-    /// Lowest position not acknowledged, next to send, right edge of the peer's window.
-    pub una: u64,
+    /// Next to send, right edge of the peer's window. What is acknowledged is the algorithm's to know, too: `flow.acked_to`.
     pub nxt: u64,
     pub edge: u64,
     /// Retransmission (or persist, or SYN) timer, and the shorter one of RACK-TLP.
@@ -204,7 +203,6 @@ impl Sender {
         board.keeps_resent = config.stack == Stack::Linux;
         Sender {
             board,
-            una: 0,
             nxt: 0,
             written: 1,
             edge: 0,
@@ -270,7 +268,6 @@ impl Sender {
 
     /// The connection is up: data may flow, from position 1.
     pub fn establish(&mut self, now: Instant, edge: u64) {
-        self.una = 1;
         self.nxt = 1;
         self.edge = edge;
         self.rto_at = Instant::MAX;
@@ -278,7 +275,7 @@ impl Sender {
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
         self.flow.receive_window = Bytes::new(edge - 1);
         self.aside.widest = edge - 1;
-        self.flow.sent_to = 1;
+        (self.flow.acked_to, self.flow.sent_to) = (1, 1);
         self.rounds = RoundTracker::new(now, self.flow.cwnd, 1);
     }
 
@@ -297,7 +294,7 @@ impl Sender {
 
     #[inline]
     pub fn is_outstanding(&self) -> bool {
-        self.una < self.nxt
+        self.flow.acked_to < self.nxt
     }
 
     /// Notes the peer's window; true if its edge moved.
@@ -339,7 +336,8 @@ impl Sender {
             self.flow.reset_credit();
         }
         self.enter(Phase::Open);
-        self.flow.in_flight = Bytes::new(if self.ways.own_window { self.nxt - self.una } else { self.pipe() });
+        self.flow.in_flight =
+            Bytes::new(if self.ways.own_window { self.nxt - self.flow.acked_to } else { self.pipe() });
         let to = core::mem::take(&mut self.flow.slow_start_to);
         if to > self.flow.cwnd {
             self.flow.ssthresh = self.flow.ssthresh.max(to);

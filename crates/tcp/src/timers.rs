@@ -52,7 +52,7 @@ impl Sender {
     /// New data was acknowledged: the timers start over.
     #[inline]
     pub(crate) fn restart_timers(&mut self, now: Instant) {
-        if self.una == self.nxt {
+        if self.flow.acked_to == self.nxt {
             self.rto_at = Instant::MAX;
             self.probe_at = Instant::MAX;
             self.probe.reordering = false;
@@ -186,9 +186,9 @@ impl Sender {
             rto: self.rtt.rto().as_nanos() as i64,
         };
         let phase = self.flow.phase;
-        let recurring = self.undo.timed_out_at == self.una;
+        let recurring = self.undo.timed_out_at == self.flow.acked_to;
         let fresh = self.is_news(recurring);
-        self.undo.timed_out_at = self.una;
+        self.undo.timed_out_at = self.flow.acked_to;
         self.flow.in_flight = Bytes::new(in_flight);
         if fresh {
             self.remember(before);
@@ -236,7 +236,7 @@ impl Sender {
     fn is_news(&self, recurring: bool) -> bool {
         let phase = self.flow.phase;
         let linux = self.config.stack == Stack::Linux;
-        phase == Phase::Open || self.una >= self.recover || (!recurring && (phase == Phase::Loss || !linux))
+        phase == Phase::Open || self.flow.acked_to >= self.recover || (!recurring && (phase == Phase::Loss || !linux))
     }
 
     /// The threshold that a timeout leaves, none where the algorithm owns its window, and whether the next one waits twice as
@@ -286,12 +286,12 @@ impl Sender {
     /// What became of a tail probe (RFC 8985, section 7.4; Linux's reading, `tcp_process_tlp_ack`). `needless`: the ACK tells
     /// that it came twice.
     pub(crate) fn judge_probe(&mut self, cumulative: u64, pure_duplicate: bool, needless: bool) {
-        if self.una < self.probe.high {
+        if self.flow.acked_to < self.probe.high {
             return;
         }
         if !self.probe.again || needless || (cumulative == 0 && pure_duplicate) {
             self.probe.high = 0;
-        } else if self.una > self.probe.high {
+        } else if self.flow.acked_to > self.probe.high {
             // The probe repaired a loss that would have gone unnoticed.
             self.probe.high = 0;
             let before = self.flow.windows();

@@ -116,7 +116,10 @@ impl Sender {
             }
         }
         // A window below one segment is silent for several RTTs by design.
-        if self.una == self.nxt && self.flow.cwnd.get() >= self.mss && now.since(self.last_sent) > self.rtt.rto() {
+        if self.flow.acked_to == self.nxt
+            && self.flow.cwnd.get() >= self.mss
+            && now.since(self.last_sent) > self.rtt.rto()
+        {
             self.restart_after_idle(now);
         }
         let mut len = self.answer(left.min(self.mss));
@@ -279,7 +282,7 @@ impl Sender {
         // third is of the peer's window where that is the smaller one.
         let (cwnd, pipe) = (self.flow.cwnd.get(), self.pipe());
         let limit = (cwnd.saturating_sub(pipe) / self.mss * self.mss).min(room);
-        let third = (cwnd / self.mss * self.mss).min(self.edge - self.una) / 3;
+        let third = (cwnd / self.mss * self.mss).min(self.edge - self.flow.acked_to) / 3;
         if waits && limit < third.min(most * self.mss).min(left) && pipe > 0 {
             return true;
         }

@@ -65,7 +65,7 @@ impl Sender {
         let outstanding = self.board.resent.div_ceil(self.mss) as u32 + probes;
         let unanswered = self.board.resent > 0 || self.board.ring.front().is_some_and(|r| r.is(EVER));
         *self.undo = Undo {
-            marker: self.una,
+            marker: self.flow.acked_to,
             unexplained: outstanding,
             retransmitted: outstanding > 0,
             proven: false,
@@ -105,7 +105,7 @@ impl Sender {
         }
         // A needless tail probe was a timer's mistake, not RACK's (`tcp_dsack_seen`).
         if !self.is_probe(start, end) {
-            self.rack.on_dsack(self.una, self.nxt);
+            self.rack.on_dsack(self.flow.acked_to, self.nxt);
         }
         true
     }
@@ -137,7 +137,7 @@ impl Sender {
         // What was declared lost and not sent again is brought back after timeouts, and by an original that was late for
         // a part of a recovery; that every retransmission was needless, or the first in a recovery that is over, says
         // nothing of it (`unmark_loss` of `tcp_undo_cwnd_reduction`).
-        let partial = matches!(how, Evidence::Timestamp) && self.una < self.recover;
+        let partial = matches!(how, Evidence::Timestamp) && self.flow.acked_to < self.recover;
         if self.flow.phase == Phase::Loss || partial {
             self.board.unmark_lost();
         }

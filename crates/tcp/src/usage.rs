@@ -24,9 +24,9 @@ impl Sender {
             return;
         }
         self.sent_since_check = false;
-        let out = self.nxt - self.una;
+        let out = self.nxt - self.flow.acked_to;
         let u = &mut self.usage;
-        if self.una >= u.until || limited || (!self.limited && out > u.most_out) {
+        if self.flow.acked_to >= u.until || limited || (!self.limited && out > u.most_out) {
             self.limited = limited;
             *u = Usage { most_out: out, until: self.nxt };
         }

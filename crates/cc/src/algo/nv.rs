@@ -64,7 +64,7 @@ const SLOWEST: u32 = 8;
 const SMALL: u64 = 4;
 const SMALL_STEP: u64 = 2;
 const SMALL_MOST: u64 = 81;
-/// State; what is delivered in bytes.
+/// State.
 #[derive(Debug)]
 pub struct Nv {
     p: Params,
@@ -78,7 +78,7 @@ pub struct Nv {
     /// RTTs heard since a judgement, and rounds.
     calls: u8,
     rounds: u8,
-    /// Delivered when the round ends, and at the last ACK heard.
+    /// The round is over once more than this is acknowledged; what was at the last ACK heard.
     round_ends: u64,
     heard: u64,
     /// Judgements in a row that found room.
@@ -129,7 +129,7 @@ impl Nv {
     fn begin_anew(&mut self, flow: &Flow) {
         (self.stale, self.with_room, self.rounds, self.calls) = (false, 0, 0, 0);
         self.path.begin_anew();
-        (self.round_ends, self.heard) = (flow.delivered.get(), flow.delivered.get());
+        (self.round_ends, self.heard) = (flow.acked_to, flow.acked_to);
     }
 
     fn reopen(&mut self, flow: &Flow) {
@@ -140,14 +140,14 @@ impl Nv {
 
     /// `tcpnv_acked`.
     fn hear(&mut self, flow: &mut Flow, rtt: Duration, sent: Instant, delivered: Bytes) {
-        let acked = flow.delivered.get() - self.heard;
-        self.heard = flow.delivered.get();
+        let acked = flow.acked_to - self.heard;
+        self.heard = flow.acked_to;
         self.calls = self.calls.saturating_add(1);
         if self.path.hear(flow.now, rtt, sent, delivered) {
             self.small = (self.small / 2).max(SMALL);
         }
-        if flow.delivered.get() > self.round_ends {
-            self.round_ends = (flow.delivered + flow.in_flight).get();
+        if flow.acked_to > self.round_ends {
+            self.round_ends = flow.sent_to;
             self.rounds = self.rounds.saturating_add(1);
             self.end_of_round(flow, acked);
         }

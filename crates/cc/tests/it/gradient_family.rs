@@ -134,6 +134,7 @@ impl Model {
             self.acked = ack.number;
             self.flow.in_flight = Bytes::new((self.sent - self.acked) * MSS);
             self.flow.delivered += acked;
+            (self.flow.acked_to, self.flow.sent_to) = (self.acked * MSS, self.sent * MSS);
             let seen = self.measure(&ack, acked);
             self.cc.on_ack(&mut self.flow, &seen);
             self.events.extend(self.flow.drain_events());

@@ -18,6 +18,7 @@ fn windows(spec: &str, handshake: u64) -> Vec<u64> {
         for n in 1..=20 {
             f.now = start + rtt * n / 20;
             f.delivered += mss;
+            f.acked_to += mss.get();
             let (cumulative, sent_at) = (mss, start + rtt * (n - 1) / 20);
             let mut ack = Ack { cumulative, delivered: cumulative, rtt: Some(rtt), sent_at, ..Ack::default() };
             if n == 20 {

@@ -206,6 +206,7 @@ impl Host {
         let holes = self.outstanding.front().is_some_and(|s| s.number < arrival.number);
         self.out_of_order += MSS;
         let cumulative = if holes { Bytes::ZERO } else { std::mem::take(&mut self.out_of_order) };
+        self.flow.acked_to += cumulative.get();
         if !newly_lost.is_zero() && self.flow.phase != Phase::Recovery {
             self.congest(Signal::Loss, newly_lost);
             (self.flow.phase, self.recovery_point) = (Phase::Recovery, self.next);

@@ -246,6 +246,9 @@ impl Script {
         let Some(newest) = acked.last().copied() else { return };
         let delivered: Bytes = acked.iter().map(|s| s.size).sum();
         self.flow.delivered += delivered;
+        if !duplicate {
+            self.flow.acked_to += delivered.get();
+        }
         self.flow.in_flight = self.flow.in_flight.saturating_sub(delivered);
         if let Some(rtt) = rtt {
             self.measure(rtt);

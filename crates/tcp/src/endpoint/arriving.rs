@@ -37,7 +37,7 @@ impl Endpoint {
         const FLAGS: u8 = Flags::ACK.0 | Flags::TIMESTAMP.0;
         self.state == State::Established
             && s.len > 0
-            && s.ack == self.sender.una
+            && s.ack == self.sender.flow.acked_to
             && s.flags.0 & !FLAGS == 0
             && s.sack.is_empty()
     }

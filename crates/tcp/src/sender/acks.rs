@@ -19,12 +19,12 @@ impl Sender {
     /// Reads what `s` acknowledges.
     #[inline(always)]
     pub fn on_ack(&mut self, now: Instant, s: &Segment, echo: Echo, heard: &mut Heard) {
-        if s.ack > self.nxt || (s.ack < self.una && s.sack.is_empty()) {
+        if s.ack > self.nxt || (s.ack < self.flow.acked_to && s.sack.is_empty()) {
             return;
         }
         let window_moved = self.see_window(s);
         // Data of the other side that acknowledges nothing new.
-        if s.ack == self.una && s.len > 0 && s.sack.is_empty() {
+        if s.ack == self.flow.acked_to && s.len > 0 && s.sack.is_empty() {
             return;
         }
         self.asleep = false;
@@ -35,7 +35,7 @@ impl Sender {
     /// window, then timers.
     #[inline(always)]
     fn work_through(&mut self, now: Instant, s: &Segment, echo: Echo, window_moved: bool, heard: &mut Heard) {
-        let before = self.una;
+        let before = self.flow.acked_to;
         let ack = s.ack.max(before);
         // Before this ACK counts: an algorithm hears of it before FreeBSD moves `snd_nxt`.
         self.flow.resends = self.flow.phase == Phase::Loss && self.board.to_resend > 0;
@@ -44,7 +44,7 @@ impl Sender {
         let cumulative = ack - before;
         if cumulative > 0 {
             self.pop_acknowledged(ack, echo, &mut delivery);
-            self.una = ack;
+            self.flow.acked_to = ack;
             heard.acked = cumulative;
             if ack > self.written {
                 // The FIN is no payload.
@@ -118,7 +118,7 @@ impl Sender {
             let timed_out = self.ways.freebsd && self.flow.phase == Phase::Loss;
             if timed_out {
                 // A back-off rests until `snd_max` is acknowledged, whatever the timeout declared lost.
-                self.flow.in_flight = Bytes::new(self.nxt - self.una);
+                self.flow.in_flight = Bytes::new(self.nxt - self.flow.acked_to);
             }
             self.cc.on_ack(&mut self.flow, &message);
             if timed_out {

@@ -136,7 +136,7 @@ fn what_is_in_flight_after_a_repair_is_all_that_is_out_where_there_is_no_pipe() 
         let s = &mut a.end.sender;
         s.board.acknowledge(8000 + 1, &mut crate::scoreboard::Delivery::new(0), |_| false, |_, _| ());
         s.board.sack(9001, 10_001, &mut crate::scoreboard::Delivery::new(0), |_, _| ());
-        s.una = 8001;
+        s.flow.acked_to = 8001;
         s.end_episode();
         assert_eq!(s.flow.in_flight, Bytes::new(in_flight), "{of:?}");
     }

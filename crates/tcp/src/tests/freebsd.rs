@@ -32,12 +32,12 @@ fn an_ack_within_half_an_rtt_takes_a_timeout_back() {
     // a base RTT and a service time later: within half a smoothed RTT.
     for (of, restored) in [(Stack::FreeBsd11, true), (Stack::Ns2, false)] {
         let mut p = queueing(of, &[199, 200], 200);
-        until(&mut p, |p| p.now > AT(1000) && p.ends[0].sender.una > 190 * MSS);
+        until(&mut p, |p| p.now > AT(1000) && p.ends[0].sender.flow.acked_to > 190 * MSS);
         let before = (p.cwnd(), p.ends[0].flow().ssthresh);
         until(&mut p, |p| p.ends[0].stats().timeouts == 1);
         assert_eq!(p.cwnd(), Bytes::new(p.ends[0].sender.mss), "{of:?}");
-        let una = p.ends[0].sender.una;
-        until(&mut p, |p| p.ends[0].sender.una > una);
+        let una = p.ends[0].sender.flow.acked_to;
+        until(&mut p, |p| p.ends[0].sender.flow.acked_to > una);
         let f = p.ends[0].flow();
         assert_eq!((f.cwnd >= before.0, f.ssthresh == before.1), (restored, restored), "{of:?}: {before:?}, {f:?}");
         assert_eq!((f.phase == Phase::Open, p.ends[0].stats().undos), (restored, u64::from(restored)), "{of:?}");
@@ -53,8 +53,8 @@ fn a_second_timeout_in_a_row_stands() {
     // As above, but the repair is lost, too.
     let mut p = queueing(Stack::FreeBsd11, &[199, 199, 200], 200);
     until(&mut p, |p| p.ends[0].stats().timeouts == 2);
-    let una = p.ends[0].sender.una;
-    until(&mut p, |p| p.ends[0].sender.una > una);
+    let una = p.ends[0].sender.flow.acked_to;
+    until(&mut p, |p| p.ends[0].sender.flow.acked_to > una);
     assert_eq!((p.ends[0].stats().undos, p.ends[0].flow().phase), (0, Phase::Loss));
 }
 
@@ -65,9 +65,9 @@ fn a_repair_that_a_timeout_interrupted_goes_on_where_the_timeout_is_taken_back()
     lost.push(200);
     let mut p = queueing(Stack::FreeBsd11, &lost, 240);
     until(&mut p, |p| p.ends[0].stats().timeouts == 1);
-    let una = p.ends[0].sender.una;
-    until(&mut p, |p| p.ends[0].sender.una > una);
-    let left = p.ends[0].sender.recover - p.ends[0].sender.una;
+    let una = p.ends[0].sender.flow.acked_to;
+    until(&mut p, |p| p.ends[0].sender.flow.acked_to > una);
+    let left = p.ends[0].sender.recover - p.ends[0].sender.flow.acked_to;
     assert_eq!((p.ends[0].flow().phase, left / MSS), (Phase::Recovery, 40));
     until(&mut p, |p| !p.ends[0].sender.is_outstanding());
     assert_eq!((p.ends[0].stats().timeouts, p.ends[0].stats().recoveries), (1, 1));
@@ -125,7 +125,7 @@ fn a_partial_ack_makes_room_for_segments_with_their_options_and_fills_it_to_the_
         p.service = Duration::from_micros(100);
         p.ends[0].write(p.now, crate::ENDLESS);
         let mut before = 0;
-        while p.ends[0].sender.una <= MSS {
+        while p.ends[0].sender.flow.acked_to <= MSS {
             before = p.sent.len();
             p.run(p.now.since(Instant::ZERO) + Duration::from_micros(10));
         }
@@ -278,7 +278,7 @@ fn a_range_within_a_segment_counts_and_leaves_a_hole_of_the_rest() {
         });
         assert_eq!((heard.map(|h| h.0), heard.map(|h| h.1)), (sacked, counted));
         a.hear(4000, &[(5000, 5500)]);
-        assert_eq!((a.end.sender.una, a.end.sender.board.recount()), (4001, a.end.sender.board.sums()));
+        assert_eq!((a.end.sender.flow.acked_to, a.end.sender.board.recount()), (4001, a.end.sender.board.sums()));
     }
 }
 
@@ -291,11 +291,11 @@ fn the_scoreboard_has_room_for_128_holes() {
         let mut p = Pair::new(config, losing(&lost));
         p.service = Duration::from_micros(10);
         p.ends[0].write(p.now, 10 * MSS);
-        until(&mut p, |p| p.ends[0].sender.una > 10 * MSS);
+        until(&mut p, |p| p.ends[0].sender.flow.acked_to > 10 * MSS);
         p.ends[0].flow_mut().cwnd = Bytes::new(400 * (MSS + 12));
         p.ends[0].write(p.now, 400 * MSS);
         let mut most = 0;
-        while p.ends[0].sender.una == 1 + 10 * MSS {
+        while p.ends[0].sender.flow.acked_to == 1 + 10 * MSS {
             p.run(p.now.since(Instant::ZERO) + Duration::from_micros(10));
             let board = &p.ends[0].sender.board;
             let is_sacked = |id: u64| board.ring.get(id).is(crate::scoreboard::SACKED);
@@ -303,7 +303,7 @@ fn the_scoreboard_has_room_for_128_holes() {
             most = most.max(ids.filter(|id| is_sacked(*id) && !is_sacked(id - 1)).count());
         }
         assert_eq!(most, holes, "{of:?}");
-        until(&mut p, |p| p.ends[0].sender.una > 410 * MSS);
+        until(&mut p, |p| p.ends[0].sender.flow.acked_to > 410 * MSS);
         assert_eq!(p.ends[1].received(), 410 * MSS);
     }
 }

@@ -133,7 +133,7 @@ fn freebsd_lets_one_segment_go_per_duplicate_and_leaves_without_a_burst() {
             p.run(p.now.since(Instant::ZERO) + Duration::from_micros(10));
         }
         let s = &p.ends[0].sender;
-        assert_eq!((s.nxt - s.una, p.cwnd()), (outstanding, Bytes::new(window)));
+        assert_eq!((s.nxt - s.flow.acked_to, p.cwnd()), (outstanding, Bytes::new(window)));
     }
 }
 

@@ -432,7 +432,7 @@ fn a_timeout_after_an_episode_that_was_taken_back_is_a_congestion_of_its_own() {
     a.three(1000, 2000);
     let s = &mut a.end.sender;
     s.take_back(Evidence::Timestamp);
-    assert_eq!((s.flow.phase, s.flow.ssthresh, s.una < s.recover), (Phase::Open, Bytes::new(10 * MSS), true));
+    assert_eq!((s.flow.phase, s.flow.ssthresh, s.flow.acked_to < s.recover), (Phase::Open, Bytes::new(10 * MSS), true));
     while a.end.stats().timeouts == 0 {
         a.ring();
     }

@@ -151,7 +151,7 @@ fn what_was_never_sent_again_is_found_by_an_original_late_for_a_part_of_a_recove
         s.lose(first);
         s.lose(first + 1);
         s.enter(phase);
-        s.recover = if more { s.nxt } else { s.una };
+        s.recover = if more { s.nxt } else { s.flow.acked_to };
         s.take_back(how);
         assert_eq!((s.board.lost, s.board.to_resend), (lost, lost), "{phase:?} {more} {how:?}");
     }
@@ -249,12 +249,12 @@ fn after_a_timeout_what_only_waited_for_a_hole_earns_no_growth() {
         while p.ends[0].stats().timeouts == 0 {
             p.run(p.now.since(Instant::ZERO) + MS(1));
         }
-        let (una, segments) = (p.ends[0].sender.una, p.ends[0].stats().segments);
-        while p.ends[0].sender.una == una {
+        let (una, segments) = (p.ends[0].sender.flow.acked_to, p.ends[0].stats().segments);
+        while p.ends[0].sender.flow.acked_to == una {
             p.run(p.now.since(Instant::ZERO) + MS(1));
             largest = largest.max(p.cwnd().get() / MSS);
         }
-        assert!(p.ends[0].sender.una > una + 10 * MSS, "{loss:?}: the ACK jumps");
+        assert!(p.ends[0].sender.flow.acked_to > una + 10 * MSS, "{loss:?}: the ACK jumps");
         assert_eq!(largest, 2, "{loss:?}");
         assert!(p.ends[0].stats().segments <= segments + 3, "{loss:?}: no burst");
     }
@@ -279,7 +279,7 @@ fn forgotten_selective_acknowledgements_are_not_delivered_twice() {
         let s = &p.ends[0].sender;
         // What was sent again without need was delivered, too.
         let needless = s.stats.duplicates_reported * MSS;
-        assert_eq!(s.flow.delivered.get(), s.una - 1 + s.board.sacked + needless, "{written}");
+        assert_eq!(s.flow.delivered.get(), s.flow.acked_to - 1 + s.board.sacked + needless, "{written}");
     }
 }
 

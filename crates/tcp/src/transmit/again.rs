@@ -17,7 +17,7 @@ impl Sender {
             self.window_probe = false;
             self.stats.window_probes += 1;
             // A byte long acknowledged: the answer tells the window.
-            return Some(Some(Chunk { seq: self.una - 1, len: 0, fin: false, again: true }));
+            return Some(Some(Chunk { seq: self.flow.acked_to - 1, len: 0, fin: false, again: true }));
         }
         if self.probe.due {
             self.probe.due = false;

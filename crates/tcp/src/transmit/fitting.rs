@@ -12,7 +12,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn fit(&mut self, now: Instant, len: u64, room: u64) -> Option<u64> {
-        self.aside.widest = self.aside.widest.max(self.edge - self.una);
+        self.aside.widest = self.aside.widest.max(self.edge - self.flow.acked_to);
         let len = len.min(self.segment());
         if len <= room {
             return Some(len);

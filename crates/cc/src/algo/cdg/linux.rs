@@ -1,6 +1,8 @@
 //! Linux's CDG (`tcp_cdg.c`, 6.1, by K. K. Jonassen): sums of gradients in µs, a gentler back-off by proportional rate
 //! reduction, a hybrid slow start, no loss tolerance unless asked for.
 
+mod gradient;
+
 use super::hybrid::Hybrid;
 use super::probability::{Toss, exact};
 use super::queue_state::QueueState;
@@ -8,7 +10,7 @@ use super::{Params, Reference, queue, switch_mode};
 use crate::{Ack, Congestion, CongestionControl, Event, Flow, How, Phase, Reaction, Setup, Signal, causes, modes, ppb};
 use alloc::vec;
 use alloc::vec::Vec;
-use units::{Bytes, Duration, Rng};
+use units::{Bytes, Rng};
 
 /// A smoothed gradient sum at or below this (µs, so 4 µs on average over 8) counts as falling delay.
 const EFFECTUAL: i64 = -32;
@@ -41,9 +43,11 @@ pub struct Linux {
     filled: bool,
     queue: QueueState,
     delack: u32,
-    /// Bytes to be acknowledged before the round is over.
-    round_left: i64,
+    /// The round is over once more than this is acknowledged (`rtt_seq`).
+    round_ends: u64,
     backoffs: u32,
+    /// A delay back-off that no reduction has ended (`CDG_BACKOFF`): in a timeout's repair the kernel carries none out.
+    backed_off: bool,
     /// The repair under way is a timeout's.
     timed_out: bool,
     shadow: Bytes,
@@ -73,59 +77,14 @@ impl Linux {
             filled: false,
             queue: QueueState::Unknown,
             delack: 0,
-            round_left: setup.flow.in_flight.get() as i64,
+            round_ends: setup.flow.sent_to,
             backoffs: 0,
+            backed_off: false,
             timed_out: false,
             shadow: setup.flow.cwnd,
             toss: Toss::default(),
             hybrid: Hybrid::new(if setup.own_start { p.hystart } else { 0 }),
         }
-    }
-
-    /// Takes an RTT sample. An ACK for one packet is presumed delayed if ACKs for several came before: then it may
-    /// only lower the minimum (Hayes' filter).
-    fn sample(&mut self, rtt: Duration, packets: u64, sacked: bool) {
-        let us = rtt.as_micros() as i64;
-        if us <= 0 {
-            return;
-        }
-        if !sacked {
-            if packets == 1 && self.delack > 0 {
-                self.rtt.min = self.rtt.min.min(us);
-                self.delack -= 1;
-                return;
-            }
-            if packets > 1 && self.delack < 5 {
-                self.delack += 1;
-            }
-        }
-        self.rtt.min = if self.rtt.min == 0 { us } else { self.rtt.min.min(us) };
-        self.rtt.max = self.rtt.max.max(us);
-    }
-
-    /// The gradient to decide on: the sum over the window of the smallest RTT's if it rises, else the largest's.
-    /// Sums, not averages, so that what happens during a reduction can be left out.
-    fn gradient(&mut self) -> i64 {
-        self.last = MinMax { min: self.rtt.min - self.rtt_prev.min, max: self.rtt.max - self.rtt_prev.max };
-        let oldest = core::mem::replace(&mut self.gradients[self.tail], self.last);
-        self.sum.min += self.last.min - oldest.min;
-        self.sum.max += self.last.max - oldest.max;
-        let window = self.gradients.len();
-        self.tail = (self.tail + 1) & (window - 1);
-
-        let mut gradient = if self.sum.min > 0 { self.sum.min } else { self.sum.max };
-        if !self.filled {
-            if self.tail == 0 {
-                self.filled = true;
-            } else {
-                // Missing gradients are taken to be like those there are.
-                gradient = gradient * window as i64 / self.tail as i64;
-            }
-        }
-        if self.use_tolerance {
-            self.queue = self.queue.after_sums(self.sum.min, self.sum.max);
-        }
-        gradient
     }
 
     /// Tosses, and says whether it backed off.
@@ -161,9 +120,14 @@ impl Linux {
         self.backoffs = backoffs;
     }
 
+    fn after_delay(&self, flow: &Flow) -> Bytes {
+        flow.mss * (flow.cwnd.get() / flow.mss.get() * self.beta.min(1024) as u64 / 1024)
+    }
+
     fn back_off(&mut self, flow: &mut Flow) {
         self.shadow = self.shadow.max(flow.cwnd);
-        let to = flow.mss * (flow.cwnd.get() / flow.mss.get() * self.beta.min(1024) as u64 / 1024);
+        (self.backed_off, self.queue) = (true, QueueState::Unknown);
+        let to = self.after_delay(flow);
         let average = |sum: i64| sum * 1000 / self.gradients.len() as i64;
         let why = causes::DelayBackoff {
             g_min: self.last.min * 1000,
@@ -180,7 +144,7 @@ impl Linux {
 
     /// A round begins: it ends when an ACK passes what is out now.
     fn begin_round(&mut self, flow: &Flow) {
-        self.round_left = flow.in_flight.get() as i64;
+        self.round_ends = flow.sent_to;
         self.rtt_prev = self.rtt;
         self.rtt = MinMax::default();
         self.hybrid.round();
@@ -193,7 +157,6 @@ impl CongestionControl for Linux {
             let packets = ack.delivered.get().div_ceil(flow.mss.get());
             self.sample(rtt, packets, ack.delivered > ack.cumulative);
         }
-        self.round_left -= ack.cumulative.get() as i64;
         // The kernel calls no congestion avoidance while a reduction is under way.
         if matches!(flow.phase, Phase::Reduced | Phase::Recovery) || ack.cumulative.is_zero() {
             return;
@@ -201,7 +164,7 @@ impl CongestionControl for Linux {
         if flow.cwnd < flow.ssthresh {
             self.hybrid.ack(flow, self.rtt.min);
         }
-        if self.round_left < 0 && self.rtt.max > 0 {
+        if flow.acked_to > self.round_ends && self.rtt.max > 0 {
             let mut gradient = 0;
             if self.rtt_prev.max > 0 {
                 gradient = self.gradient();
@@ -233,6 +196,9 @@ impl CongestionControl for Linux {
     fn on_congestion(&mut self, flow: &mut Flow, c: &Congestion) -> Reaction {
         self.timed_out = c.signal == Signal::Timeout;
         // For every signal: the kernel's `ssthresh` is not told which it was.
+        if self.backed_off {
+            return Reaction::Reduce(self.after_delay(flow));
+        }
         if self.use_tolerance && self.queue == QueueState::Rising {
             flow.note(causes::LossTolerated {
                 lost: c.lost.get() as i64,
@@ -261,17 +227,18 @@ impl CongestionControl for Linux {
             Event::RecoveryEnd if core::mem::take(&mut self.timed_out) => {}
             // The gradient across a reduction is never taken: the window of sums stays as it was before.
             Event::RecoveryEnd => {
-                self.queue = QueueState::Unknown;
+                (self.queue, self.backed_off) = (QueueState::Unknown, false);
                 self.begin_round(flow);
             }
             Event::Restart => {
                 self.gradients.fill(MinMax::default());
                 (self.sum, self.last, self.rtt, self.rtt_prev) = Default::default();
                 (self.tail, self.filled, self.queue, self.delack) = (0, false, QueueState::Unknown, 0);
+                self.backed_off = false;
                 self.count(flow, 0);
                 self.hybrid.restart();
                 self.shadow = flow.cwnd;
-                self.round_left = flow.in_flight.get() as i64;
+                self.round_ends = flow.sent_to;
             }
             Event::Timeout => self.timed_out = true,
             Event::MssChanged | Event::Wake | Event::Granted(_) => {}

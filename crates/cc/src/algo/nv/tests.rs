@@ -8,14 +8,16 @@ use units::Rng;
 struct Run {
     f: Flow,
     cc: Nv,
+    /// So many packets are outstanding once an ACK has been answered.
+    out: u64,
 }
 
 impl Run {
     fn new(cwnd: u64, p: Params) -> Run {
         let mut f = flow(cwnd, 100);
-        (f.now, f.in_flight) = (Instant::from_millis(1000), packets(cwnd));
+        f.now = Instant::from_millis(1000);
         let cc = Nv::new(&p, Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true });
-        Run { f, cc }
+        Run { f, cc, out: cwnd }
     }
 
     /// One that has left slow start.
@@ -27,7 +29,8 @@ impl Run {
 
     /// An ACK of a packet, before which so many packets were delivered in an RTT of that many ms.
     fn ack(&mut self, rtt: u64, delivered: u64) {
-        self.f.delivered += packets(1);
+        self.f.acked_to += packets(1).get();
+        self.f.sent_to = self.f.acked_to + packets(self.out).get();
         let rate = RateSample { delivered: packets(delivered), interval: ms(rtt), ..RateSample::default() };
         let sent_at = Instant::from_nanos((self.f.now - Instant::ZERO).as_nanos() - ms(rtt).as_nanos());
         self.cc.on_ack(&mut self.f, &Ack { rate: Some(rate), sent_at, ..ack(1, rtt) });
@@ -110,7 +113,7 @@ fn small_windows_grow_as_one_of_four() {
 fn slow_start_is_judged_after_thirty_acks_and_two_rounds() {
     // 160 out, and no more than 100 an RTT come back.
     let mut run = Run::new(160, Params::default());
-    run.f.in_flight = packets(20);
+    run.out = 20;
     let slow = (1..).find(|_| {
         run.acks(1, 200, 100);
         run.f.ssthresh != Bytes::MAX
@@ -128,7 +131,7 @@ fn slow_start_is_judged_after_thirty_acks_and_two_rounds() {
 fn ten_rounds_without_a_judgement_stop_the_growth() {
     // Windows of four packets at one RTT, of which one returns: 11 rounds have 12 ACKs each, fewer than the sixty that are needed.
     let mut run = Run::avoiding(20);
-    run.f.in_flight = packets(4);
+    run.out = 4;
     run.acks(1, 100, 1);
     let stops = (1..).find(|_| {
         run.acks(1, 100, 1);
@@ -166,7 +169,7 @@ fn each_timeout_halves_the_growth_and_nine_rounds_with_room_double_it() {
         assert_eq!(run.cc.slowed, slowed);
     }
     run.cc.on_undo(&mut run.f);
-    run.f.in_flight = packets(20);
+    run.out = 20;
     let mut rounds = 0;
     while run.cc.slowed == 8 {
         run.acks(1, 100, 20);
@@ -220,8 +223,8 @@ fn windows_of_one_ack_a_round_may_grow_until_they_can_be_judged() {
     // An ACK of the whole window, every round.
     let mut least = Vec::new();
     for _ in 0..4 {
-        run.f.delivered += packets(run.cc.small) - packets(1);
-        run.f.in_flight = Bytes::ZERO;
+        run.f.acked_to += 1000 * (run.cc.small - 1);
+        run.out = 0;
         run.acks(1, 100, 4);
         least.push((run.cc.small, run.cc.grows));
     }

@@ -51,7 +51,7 @@ impl FreeBsd {
         }
         self.rounds = 0;
         self.step = 0;
-        self.shadow = self.shadow / 2;
+        self.shadow = self.shadow.min(flow.receive_window) / 2;
         let to = self.shadow.max(flow.cwnd.min(flow.receive_window).mul_f64(self.rules.beta_loss));
         if to <= flow.cwnd {
             self.kept = false;

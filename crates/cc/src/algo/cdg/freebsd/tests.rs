@@ -200,6 +200,19 @@ fn the_shadow_is_only_a_threshold_when_it_exceeds_the_window() {
 }
 
 #[test]
+fn a_shadow_counts_no_further_than_the_peers_window() {
+    // `cdg_window_decrease`, of both: half of 300 packets where 400 are the shadow and 300 the peer's window.
+    for (peer, threshold, shadow) in [(1000, 200, 200), (300, 150, 150), (60, 30, 30)] {
+        let mut b = bench("cdg");
+        (b.cc.shadow, b.flow.receive_window) = (Bytes::new(400 * MSS), Bytes::new(peer * MSS));
+        b.cc.queue = QueueState::Full;
+        let reaction = b.lose(Phase::Open);
+        let to = if let Reaction::Reduce(to) = reaction { to } else { b.flow.ssthresh };
+        assert_eq!((to.get() / MSS, b.cc.shadow.get() / MSS), (threshold, shadow), "{peer}");
+    }
+}
+
+#[test]
 fn slow_start_tosses_on_raw_gradients_and_leaves_with_its_own_event() {
     // 8 ms up in one round: raw P is 1 − e^(−8/0.5) or certain; smoothed 1 ms.
     for (spec, exits) in [("cdg(g=1)", true), ("cdg(g=1, raw_slow_start=false, table=false)", false)] {

@@ -5,14 +5,14 @@ use crate::testing::{congestion, value};
 use crate::{Algorithm, CauseKind};
 use params::Params as _;
 use std::vec::Vec;
-use units::streams;
+use units::{Duration, streams};
 
 const MSS: u64 = 1000;
 
 fn bench(spec: &str) -> (Linux, Flow) {
     let mut flow = Flow::new(Bytes::new(MSS), Bytes::new(100 * MSS));
     flow.ssthresh = Bytes::new(50 * MSS);
-    flow.in_flight = flow.cwnd;
+    flow.sent_to = flow.cwnd.get();
     let p = Params::from_spec(&spec.parse().unwrap()).unwrap();
     let setup = Setup { flow: &mut flow, rng: Rng::new(1, 0, streams::CC), own_start: true };
     let super::super::Cdg::Linux(cc) = super::super::Cdg::new(&p, setup) else { panic!("{spec} is not Linux's") };
@@ -23,6 +23,7 @@ fn bench(spec: &str) -> (Linux, Flow) {
 fn ack(cc: &mut Linux, flow: &mut Flow, us: u64) -> Vec<CauseKind> {
     let acked = Bytes::new(2 * MSS);
     flow.rtt = Duration::from_micros(us);
+    flow.acked_to += acked.get();
     let ack = Ack { cumulative: acked, delivered: acked, rtt: Some(flow.rtt), ..Ack::default() };
     cc.on_ack(flow, &ack);
     flow.drain_events().map(|e| e.cause().unwrap()).collect()
@@ -30,7 +31,7 @@ fn ack(cc: &mut Linux, flow: &mut Flow, us: u64) -> Vec<CauseKind> {
 
 /// A whole round of such ACKs.
 fn round(cc: &mut Linux, flow: &mut Flow, us: u64) -> Vec<CauseKind> {
-    cc.round_left = 0;
+    cc.round_ends = flow.acked_to;
     ack(cc, flow, us)
 }
 
@@ -127,6 +128,7 @@ fn windows_are_cut_to_whole_packets() {
     flow.cwnd = Bytes::new(101_400);
     cc.back_off(&mut flow);
     assert_eq!(flow.take_reduction(), Some(Bytes::new(71 * MSS)));
+    cc.on_event(&mut flow, Event::RecoveryEnd);
     let c = congestion(Signal::Loss, &flow);
     for (shadow, to) in [(0, 50), (141_900, 70)] {
         cc.shadow = Bytes::new(shadow);
@@ -140,7 +142,7 @@ fn growth_is_a_packet_a_window_and_the_shadows_too() {
     cc.shadow = Bytes::new(150 * MSS);
     for n in 0..50 {
         assert_eq!(flow.cwnd, Bytes::new(100 * MSS), "ACK {n}");
-        cc.round_left = 1 << 30;
+        cc.round_ends = 1 << 30;
         ack(&mut cc, &mut flow, 100_000);
     }
     assert_eq!((flow.cwnd, cc.shadow), (Bytes::new(101 * MSS), Bytes::new(151 * MSS)));
@@ -152,13 +154,14 @@ fn growth_is_a_packet_a_window_and_the_shadows_too() {
 #[test]
 fn a_round_ends_behind_what_was_out_when_it_began() {
     let (mut cc, mut flow) = bench("cdg(reference=linux)");
-    flow.in_flight = Bytes::new(4 * MSS);
+    flow.sent_to = 6 * MSS;
     round(&mut cc, &mut flow, 100_000);
-    let left = [(); 3].map(|()| {
+    flow.sent_to = 20 * MSS;
+    let ends = [(); 3].map(|()| {
         ack(&mut cc, &mut flow, 100_000);
-        cc.round_left / MSS as i64
+        cc.round_ends / MSS
     });
-    assert_eq!(left, [2, 0, 4], "`after`, so not with the last of it");
+    assert_eq!(ends, [6, 6, 20], "`after`, so not with the last of it");
 }
 
 #[test]
@@ -215,8 +218,8 @@ fn the_event_tells_sums_as_averages_in_ns() {
     let (mut cc, mut flow) = bench("cdg(reference=linux, backoff_factor=65536)");
     round(&mut cc, &mut flow, 100_000);
     cc.sum.max = 7000;
-    cc.round_left = 0;
     let acked = Bytes::new(2 * MSS);
+    (cc.round_ends, flow.acked_to) = (0, acked.get());
     let rtt = Some(Duration::from_micros(101_000));
     cc.on_ack(&mut flow, &Ack { cumulative: acked, delivered: acked, rtt, ..Ack::default() });
     let e = flow.drain_events().next().unwrap();
@@ -262,7 +265,7 @@ fn the_hybrid_slow_start_looks_below_the_threshold_alone() {
     for (ssthresh, ended) in [(Bytes::MAX, true), (Bytes::new(50 * MSS), false)] {
         let (mut cc, mut flow) = bench("cdg(reference=linux, backoff_factor=1)");
         flow.ssthresh = ssthresh;
-        cc.round_left = 1 << 30;
+        cc.round_ends = 1 << 30;
         let seen: Vec<_> = (0..100)
             .flat_map(|n| {
                 flow.now += Duration::from_millis(1);
@@ -329,5 +332,23 @@ fn the_end_of_a_timeouts_repair_begins_no_round() {
         ack(&mut cc, &mut flow, 100_000);
         cc.on_event(&mut flow, Event::RecoveryEnd);
         assert_eq!(cc.rtt_prev.min, 100_000);
+    }
+}
+
+#[test]
+fn a_backoff_that_was_not_carried_out_answers_the_next_loss() {
+    // 724/1024 of 40 packets for the half, or the half of a shadow, that a loss costs else.
+    for (ended, left, shadow) in [(None, 28, 40), (Some(Event::RecoveryEnd), 20, 20), (Some(Event::Restart), 20, 20)] {
+        let (mut cc, mut flow) = bench("cdg(reference=linux, backoff_factor=65536)");
+        flow.cwnd = Bytes::new(40 * MSS);
+        (cc.shadow, flow.phase) = (Bytes::ZERO, Phase::Loss);
+        cc.backs_off(&mut flow, 10_000);
+        flow.take_reduction();
+        if let Some(event) = ended {
+            cc.on_event(&mut flow, event);
+        }
+        let c = congestion(Signal::Loss, &flow);
+        assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Reduce(Bytes::new(left * MSS)), "{ended:?}");
+        assert_eq!(cc.shadow, Bytes::new(shadow * MSS), "{ended:?}");
     }
 }
