@@ -32,10 +32,12 @@ fn either_average_that_falls_shows_back_offs_to_work_and_signs_of_an_empty_queue
 #[test]
 fn events_tell_the_numbers_and_the_mode_that_begins() {
     let mut b = bench("cdg(g=0.1, consec_cong=1)");
+    b.flow.min_rtt = Duration::from_millis(90);
     b.round(100, 120);
     b.silent_round(117, 121);
     let events: Vec<_> = b.flow.drain_events().collect();
     let of = |name: &str| value(&events[0], name);
+    assert_eq!((of("probability"), of("queue")), (1_000_000_000, 31_000_000));
     assert_eq!((of("g_min"), of("g_max")), (17_000_000, 1_000_000));
     assert_eq!((of("average_min"), of("average_max")), (17_000_000 / 8, 125_000));
     assert_eq!(
@@ -43,6 +45,38 @@ fn events_tell_the_numbers_and_the_mode_that_begins() {
         (modes::DELAY, modes::LOSS),
         "the next indication is ignored"
     );
+    // What is shown over time is what the event told.
+    let mut seen = Vec::new();
+    b.cc.vars(&mut |name, value| seen.push((name, value)));
+    for (name, value) in [
+        ("g_min", 17.0),
+        ("g_max", 1.0),
+        ("average_min", 2.125),
+        ("average_max", 0.125),
+        ("probability", 1.0),
+        ("consecutive", 1.0),
+        ("shadow", b.cc.shadow.as_f64()),
+        ("queue_state", QueueState::Rising as u8 as f64),
+        ("g", 0.1),
+    ] {
+        assert!(seen.contains(&(name, value)), "{name}: {seen:?}");
+    }
+    // The round after has no gradient; the indication after that is ignored.
+    b.round(117, 121);
+    b.silent_round(134, 140);
+    let ignored = b.flow.drain_events().next().unwrap();
+    assert_eq!(ignored.cause(), Some(DelayIgnored));
+    assert_eq!((value(&ignored, "consecutive"), value(&ignored, "queue")), (2, 50_000_000));
+}
+
+#[test]
+fn a_round_without_samples_leaves_nothing_to_compare_with() {
+    let mut b = bench("cdg(g=0.1)");
+    b.round(100, 120);
+    b.round(0, 0);
+    assert_eq!(b.round(117, 120), vec![], "117 ms are no rise from nothing");
+    assert_eq!((b.cc.min.last, b.cc.max.last), (0, 0));
+    assert_eq!(b.round(134, 120), vec![DelayBackoff], "from here on there is something");
 }
 
 #[test]
@@ -60,7 +94,7 @@ fn only_the_first_slow_start_has_an_exit() {
         b.round(100, 100);
         b.silent_round(min, 120);
         let exit = b.flow.drain_events().next().unwrap();
-        assert_eq!(value(&exit, "gradient"), gradient);
+        assert_eq!((value(&exit, "reason"), value(&exit, "gradient")), (exits::GRADIENT, gradient));
     }
 }
 
