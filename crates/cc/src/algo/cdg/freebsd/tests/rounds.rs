@@ -152,6 +152,15 @@ fn the_shadow_grows_with_slow_start() {
 }
 
 #[test]
+fn beyond_the_threshold_the_end_of_a_repair_adds_what_any_round_adds() {
+    let mut b = bench("cdg(alpha_inc=2)");
+    (b.cc.step, b.cc.shadow) = (3, Bytes::new(60 * MSS));
+    (b.flow.phase, b.flow.ends_beyond) = (Phase::Recovery, true);
+    b.cc.on_ack(&mut b.flow, &Ack { cumulative: Bytes::new(MSS), round: Some(Round::default()), ..Ack::default() });
+    assert_eq!((u64::from(b.flow.repair_growth), b.cc.shadow.get()), (3 * MSS, 61 * MSS));
+}
+
+#[test]
 fn a_window_that_is_not_filled_grows_where_freebsd_forgets_to_ask() {
     // (spec, window used, receive window in packets, packets grown)
     for (spec, used, receive, grown) in [
