@@ -41,8 +41,8 @@ fn events_tell_the_numbers_and_the_mode_that_begins() {
     assert_eq!((of("g_min"), of("g_max")), (17_000_000, 1_000_000));
     assert_eq!((of("average_min"), of("average_max")), (17_000_000 / 8, 125_000));
     assert_eq!(
-        (value(&events[1], "from"), value(&events[1], "to")),
-        (modes::DELAY, modes::LOSS),
+        (value(&events[1], "from"), value(&events[1], "to"), value(&events[1], "queue")),
+        (modes::DELAY, modes::LOSS, 31_000_000),
         "the next indication is ignored"
     );
     // What is shown over time is what the event told.
@@ -158,6 +158,19 @@ fn beyond_the_threshold_the_end_of_a_repair_adds_what_any_round_adds() {
     (b.flow.phase, b.flow.ends_beyond) = (Phase::Recovery, true);
     b.cc.on_ack(&mut b.flow, &Ack { cumulative: Bytes::new(MSS), round: Some(Round::default()), ..Ack::default() });
     assert_eq!((u64::from(b.flow.repair_growth), b.cc.shadow.get()), (3 * MSS, 61 * MSS));
+}
+
+#[test]
+fn only_freebsds_host_leaves_a_repair_with_more_than_before_it() {
+    // (packets in flight, window left of 100)
+    for (freebsd, out, left) in [(true, 120, 121), (false, 120, 100), (true, 99, 100), (true, 60, 61), (false, 60, 61)]
+    {
+        let mut b = bench("cdg");
+        (b.flow.freebsd, b.flow.ssthresh, b.flow.in_flight) = (freebsd, Bytes::new(200 * MSS), Bytes::new(out * MSS));
+        restart(&mut b.flow);
+        assert_eq!(b.cwnd(), left * MSS, "{freebsd} {out}");
+        assert_eq!(b.events().is_empty(), left == 100, "{freebsd} {out}: the same window is no event");
+    }
 }
 
 #[test]
