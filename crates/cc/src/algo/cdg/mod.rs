@@ -267,3 +267,37 @@ fn switch_mode(flow: &mut Flow, from: i64, to: i64) {
         flow.note(causes::ModeSwitch { from, to, queue: queue(flow), ..Default::default() });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Signal;
+    use crate::testing::{congestion, flow, packets};
+    use params::Params as _;
+    use units::Rng;
+
+    fn of(spec: &str) -> (Cdg, Flow) {
+        let mut flow = flow(100, 100);
+        let p = Params::from_spec(&spec.parse().unwrap()).unwrap();
+        let cc = Cdg::new(&p, Setup { flow: &mut flow, rng: Rng::new(1, 0, 0), own_start: true });
+        (cc, flow)
+    }
+
+    #[test]
+    fn events_reach_the_reference_in_use() {
+        // FreeBSD's restarts from what is in flight where a loss cut nothing.
+        let (mut cc, mut flow) = of("cdg(unknown_full=false)");
+        let c = congestion(Signal::Loss, &flow);
+        assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Own);
+        flow.in_flight = packets(60);
+        cc.on_event(&mut flow, Event::RecoveryEnd);
+        assert_eq!(flow.cwnd, packets(61));
+        // Linux' shadow is the window after idleness.
+        let (mut cc, mut flow) = of("cdg(reference=linux)");
+        flow.cwnd = packets(40);
+        cc.on_event(&mut flow, Event::Restart);
+        let mut shadow = None;
+        cc.vars(&mut |name, value| shadow = if name == "shadow" { Some(value) } else { shadow });
+        assert_eq!(shadow, Some(40_000.0));
+    }
+}
