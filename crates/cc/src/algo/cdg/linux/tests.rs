@@ -229,7 +229,8 @@ fn the_event_tells_sums_as_averages_in_ns() {
     cc.vars(&mut |name, value| seen.push((name, value)));
     // G is what the factor makes of it, 1000/(G window).
     let g = 1000.0 / (65536.0 * 8.0);
-    for (name, value) in [("g_min", 1.0), ("average_min", 0.125), ("average_max", 1.0), ("consecutive", 1.0), ("g", g)]
+    for (name, value) in
+        [("g_min", 1.0), ("g_max", 1.0), ("average_min", 0.125), ("average_max", 1.0), ("consecutive", 1.0), ("g", g)]
     {
         assert!(seen.contains(&(name, value)), "{name}: {seen:?}");
     }

@@ -90,11 +90,13 @@ fn only_the_first_slow_start_has_an_exit() {
     // Its gradient is the one that was tossed for: the largest RTT's only where the smallest does not rise.
     for (min, gradient) in [(104, 4_000_000), (100, 20_000_000)] {
         let mut b = bench("cdg(g=0.1)");
-        b.flow.ssthresh = Bytes::MAX;
+        (b.flow.ssthresh, b.flow.min_rtt) = (Bytes::MAX, Duration::from_millis(90));
         b.round(100, 100);
         b.silent_round(min, 120);
         let exit = b.flow.drain_events().next().unwrap();
-        assert_eq!((value(&exit, "reason"), value(&exit, "gradient")), (exits::GRADIENT, gradient));
+        let of = |name: &str| value(&exit, name);
+        assert_eq!((of("reason"), of("gradient"), of("probability")), (exits::GRADIENT, gradient, 1_000_000_000));
+        assert_eq!((of("rtt"), of("base_rtt")), (120_000_000, 90_000_000));
     }
 }
 
