@@ -78,7 +78,9 @@ mod tests {
     fn a_long_open_interval_raises_the_mean_and_a_short_one_does_not_lower_it() {
         let mut i = Intervals::default();
         i.pass(50.0);
+        assert!(i.is_empty(), "no event yet");
         i.close();
+        assert!(!i.is_empty());
         i.pass(10.0);
         assert_eq!(i.mean(), 50.0);
         i.pass(140.0);

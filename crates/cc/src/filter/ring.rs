@@ -96,7 +96,7 @@ mod tests {
         for x in [1.0, 2.0, 3.0] {
             assert_eq!(r.push(x), None);
         }
-        assert_eq!((r.mean(), r.mean_of_all()), (2.0, 1.5));
+        assert_eq!((r.len(), r.mean(), r.mean_of_all()), (3, 2.0, 1.5));
         assert_eq!(r.push(4.0), None);
         assert_eq!(r.push(9.0), Some(1.0));
         assert_eq!(r.iter().collect::<Vec<_>>(), [2.0, 3.0, 4.0, 9.0]);

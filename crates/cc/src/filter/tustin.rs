@@ -57,5 +57,7 @@ mod tests {
         assert!((f.update(ms(500), ms(50), 0.0) - 20.0).abs() < 1e-9);
         assert!((f.update(ms(500), ms(50), 0.0) - 19.0 * 20.0 / 21.0).abs() < 1e-9);
         assert_eq!(f.update(ms(500), ms(2000), 8.0), 4.0, "longer than twice the memory");
+        f.clear();
+        assert_eq!((f.get(), f.update(ms(500), ms(50), 8.0)), (None, 8.0), "the first again");
     }
 }

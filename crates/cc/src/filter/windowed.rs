@@ -2,8 +2,8 @@
 //!
 //! After Kathleen Nichols' estimator, as in Linux' `win_minmax`: instead of every sample, keep the best, the best
 //! since that one, and the best since that second one. When the best grows too old the second takes its place. Two
-//! rules keep the second and third from being too young when they are needed: a quarter of the window after the best,
-//! the second is renewed; half a window after the second, the third.
+//! rules keep the second and third from being as old as the best when they are needed: a quarter of the window after the
+//! best, the second is renewed; half a window after it, the third.
 //!
 //! The clock is any count that never falls: nanoseconds or rounds.
 
@@ -107,6 +107,18 @@ mod tests {
             assert_eq!(max.update(round, 60), 100, "round {round}");
         }
         assert_eq!(max.update(11, 50), 60);
+    }
+
+    #[test]
+    fn samples_far_apart_leave_a_second_and_a_third_that_are_young_enough() {
+        // (times and values, the last estimate): a quarter of the window after the best the second is renewed, after half
+        // of it the third, though the samples come at neither time.
+        for (samples, last) in [(&[(0, 100), (3, 50), (9, 10)][..], 50), (&[(0, 100), (3, 50), (5, 40), (12, 10)], 40)]
+        {
+            let mut max = WindowedMax::new(8);
+            let seen = samples.iter().map(|(at, value)| max.update(*at, *value)).last();
+            assert_eq!(seen, Some(last), "{samples:?}");
+        }
     }
 
     #[test]

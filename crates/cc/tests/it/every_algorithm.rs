@@ -105,10 +105,11 @@ fn eventful() -> Vec<Op> {
 
 #[test]
 fn parameters_at_both_ends_of_their_ranges_work() {
-    let mut tried = 0;
+    let mut ran = 0;
     for (entry, spec) in ALL.iter() {
         match script(entry, spec, 1) {
             Ok(mut s) => {
+                ran += 1;
                 s.run(&eventful());
                 let paces = entry.paces(&spec.parse().unwrap());
                 assert!(paces || !s.paced, "{spec} sets a rate: say so in ABOUT, or in its Start");
@@ -119,9 +120,8 @@ fn parameters_at_both_ends_of_their_ranges_work() {
             Err(ParamError::Vain { .. }) => {}
             Err(other) => panic!("{spec}: {other}"),
         }
-        tried += 1;
     }
-    assert!(tried > 100, "{tried}");
+    assert!(ran > 100 && 10 * ran > 9 * ALL.len(), "more than a few of {} are refused: {ran} ran", ALL.len());
 }
 
 #[test]

@@ -203,14 +203,19 @@ impl Probe for Answers {
 fn a_loss_tells_what_hldg_chose_from() {
     // In delay mode, section 5.5: the BDP where it lies between 0.7 and 1 of the window, else half, and no less than the shadow,
     // which lifts no window.
-    let s = dumbbell(12.0, 40.0, 80, "fifo", &["hldg(mode_switch=false)", "cubic"], 40);
-    let (_, Answers(seen)) = watch(&s, Answers::default());
-    assert!(seen.len() > 3 && seen.iter().any(|a| a[0] == a[2]), "{seen:?}");
-    for [after, before, shadow, bdp] in seen {
-        let within = bdp < before && bdp as f64 > before as f64 * 0.7;
-        let rule = if within { bdp } else { before / 2 };
-        let least = shadow.min(before);
-        assert!(after == rule.max(least) || after == (before / 2).max(least), "{after} of {before}: {shadow}, {bdp}");
+    // Beside CUBIC the shadow decides, and without it the BDP.
+    for (spec, decides) in [("hldg(mode_switch=false)", 2), ("hldg(mode_switch=false, use_shadow=false)", 3)] {
+        let s = dumbbell(12.0, 40.0, 80, "fifo", &[spec, "cubic"], 40);
+        let (_, Answers(seen)) = watch(&s, Answers::default());
+        assert!(seen.len() > 3 && seen.iter().any(|a| a[0] == a[decides]), "{spec}: {seen:?}");
+        for [after, before, shadow, bdp] in seen {
+            let within = bdp < before && bdp as f64 > before as f64 * 0.7;
+            let rule = if within { bdp } else { before / 2 };
+            let least = shadow.min(before);
+            // In slow start it is half.
+            let half = (before / 2).max(least);
+            assert!(after == rule.max(least) || after == half, "{spec}: {after} of {before}: {shadow}, {bdp}");
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub struct Linux {
     queue: QueueState,
     delack: u32,
     /// The round is over once more than this is acknowledged (`rtt_seq`).
-    round_ends: u64,
+    pub(super) round_ends: u64,
     backoffs: u32,
     /// A delay back-off that no reduction has ended (`CDG_BACKOFF`): in a timeout's repair the kernel carries none out.
     backed_off: bool,

@@ -207,6 +207,9 @@ impl CongestionControl for Cdg {
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         forward!(self, x => x.on_congestion(flow, congestion))
     }
+    fn on_undo(&mut self, flow: &mut Flow) {
+        forward!(self, x => x.on_undo(flow));
+    }
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         forward!(self, x => x.on_event(flow, event));
     }
@@ -236,5 +239,52 @@ fn queue(flow: &Flow) -> i64 {
 fn switch_mode(flow: &mut Flow, from: i64, to: i64) {
     if from != to {
         flow.note(causes::ModeSwitch { from, to, queue: queue(flow), ..Default::default() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Signal;
+    use crate::testing::{congestion, flow, packets};
+    use params::Params as _;
+    use units::Rng;
+
+    fn of(spec: &str) -> (Cdg, Flow) {
+        let mut flow = flow(100, 100);
+        let p = Params::from_spec(&spec.parse().unwrap()).unwrap();
+        let cc = Cdg::new(&p, Setup { flow: &mut flow, rng: Rng::new(1, 0, 0), own_start: true });
+        (cc, flow)
+    }
+
+    #[test]
+    fn events_reach_the_reference_in_use() {
+        // FreeBSD's restarts from what is in flight where a loss cut nothing.
+        let (mut cc, mut flow) = of("cdg(unknown_full=false)");
+        let c = congestion(Signal::Loss, &flow);
+        assert_eq!(cc.on_congestion(&mut flow, &c), Reaction::Own);
+        flow.in_flight = packets(60);
+        cc.on_event(&mut flow, Event::RecoveryEnd);
+        assert_eq!(flow.cwnd, packets(61));
+        // Linux' shadow is the window after idleness.
+        let (mut cc, mut flow) = of("cdg(reference=linux)");
+        flow.cwnd = packets(40);
+        cc.on_event(&mut flow, Event::Restart);
+        let mut shadow = None;
+        cc.vars(&mut |name, value| shadow = if name == "shadow" { Some(value) } else { shadow });
+        assert_eq!(shadow, Some(40_000.0));
+        // A timeout that is taken back has no repair, whose end Linux would not tell of.
+        for (undone, begins) in [(true, true), (false, false)] {
+            let (mut cc, mut flow) = of("cdg(reference=linux)");
+            let c = congestion(Signal::Timeout, &flow);
+            cc.on_congestion(&mut flow, &c);
+            if undone {
+                cc.on_undo(&mut flow);
+            }
+            flow.sent_to = 7;
+            cc.on_event(&mut flow, Event::RecoveryEnd);
+            let Cdg::Linux(linux) = cc else { panic!() };
+            assert_eq!(linux.round_ends == 7, begins, "{undone}");
+        }
     }
 }

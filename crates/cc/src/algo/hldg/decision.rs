@@ -180,6 +180,20 @@ mod tests {
         assert_eq!(adaptive_g(&params("hldg(adaptive_g=false)"), 1000.0), 3.0);
     }
 
+    #[test]
+    fn a_gradient_of_the_threshold_itself_counts() {
+        // Eq 5.3: zero below it.
+        let p = params("hldg");
+        let (mss, rate) = (Bytes::new(1448), Rate::from_mbps(10.0));
+        let least = threshold(&p, network_bps(&p, rate, mss), &weights(&p));
+        for (average, counts) in [(least, true), (least * 0.999, false)] {
+            let (mut d, mut g) = (Decision::new(&p), Gradients::new(&p));
+            (g.min.average, g.max.average) = (average, average);
+            d.round(&p, &g, rate, mss, Duration::ZERO, &mut Rng::new(1, 0, streams::CC));
+            assert_eq!((d.min > 0.0, d.max > 0.0), (counts, counts), "{average} ms of {least}");
+        }
+    }
+
     /// Mean rounds to a back-off at a constant probability a round.
     fn mean_rounds(spec: &str, probability: f64) -> f64 {
         let p = params(spec);

@@ -218,6 +218,7 @@ fn the_event_tells_sums_as_averages_in_ns() {
     let (mut cc, mut flow) = bench("cdg(reference=linux, backoff_factor=65536)");
     round(&mut cc, &mut flow, 100_000);
     cc.sum.max = 7000;
+    (flow.rtt, flow.min_rtt) = (Duration::from_micros(101_000), Duration::from_micros(90_000));
     let acked = Bytes::new(2 * MSS);
     (cc.round_ends, flow.acked_to) = (0, acked.get());
     let rtt = Some(Duration::from_micros(101_000));
@@ -226,9 +227,14 @@ fn the_event_tells_sums_as_averages_in_ns() {
     let of = |name: &str| value(&e, name);
     assert_eq!((of("g_min"), of("g_max")), (1_000_000, 1_000_000));
     assert_eq!((of("average_min"), of("average_max")), (125_000, 1_000_000));
+    assert_eq!(of("queue"), 11_000_000);
     let mut seen = Vec::new();
     cc.vars(&mut |name, value| seen.push((name, value)));
-    for (name, value) in [("g_min", 1.0), ("average_min", 0.125), ("average_max", 1.0)] {
+    // G is what the factor makes of it, 1000/(G window).
+    let g = 1000.0 / (65536.0 * 8.0);
+    for (name, value) in
+        [("g_min", 1.0), ("g_max", 1.0), ("average_min", 0.125), ("average_max", 1.0), ("consecutive", 1.0), ("g", g)]
+    {
         assert!(seen.contains(&(name, value)), "{name}: {seen:?}");
     }
 }

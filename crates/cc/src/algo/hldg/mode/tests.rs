@@ -112,6 +112,16 @@ fn loss_mode_does_not_end_by_short_queues() {
 }
 
 #[test]
+fn where_short_queues_may_end_loss_mode_they_do_when_it_has_lasted_longer_than_five_seconds() {
+    for (now, turn) in [(6400, Turn::Stay), (6401, Turn::EnterDelay { probed: false })] {
+        let mut m = in_loss();
+        m.leave_loss = true;
+        assert_eq!(rounds(&mut m, 2000, &[false; 4]), Turn::Stay);
+        assert_eq!(m.round(at(now), at(now - 100), false), turn, "{now} ms");
+    }
+}
+
+#[test]
 fn the_clock_of_a_probe_that_is_over_changes_no_mode() {
     let mut m = in_loss();
     m.probe(at(7000), ms(100));

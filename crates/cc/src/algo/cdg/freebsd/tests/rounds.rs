@@ -32,17 +32,51 @@ fn either_average_that_falls_shows_back_offs_to_work_and_signs_of_an_empty_queue
 #[test]
 fn events_tell_the_numbers_and_the_mode_that_begins() {
     let mut b = bench("cdg(g=0.1, consec_cong=1)");
+    b.flow.min_rtt = Duration::from_millis(90);
     b.round(100, 120);
     b.silent_round(117, 121);
     let events: Vec<_> = b.flow.drain_events().collect();
     let of = |name: &str| value(&events[0], name);
+    assert_eq!((of("probability"), of("queue")), (1_000_000_000, 31_000_000));
     assert_eq!((of("g_min"), of("g_max")), (17_000_000, 1_000_000));
     assert_eq!((of("average_min"), of("average_max")), (17_000_000 / 8, 125_000));
     assert_eq!(
-        (value(&events[1], "from"), value(&events[1], "to")),
-        (modes::DELAY, modes::LOSS),
+        (value(&events[1], "from"), value(&events[1], "to"), value(&events[1], "queue")),
+        (modes::DELAY, modes::LOSS, 31_000_000),
         "the next indication is ignored"
     );
+    // What is shown over time is what the event told.
+    let mut seen = Vec::new();
+    b.cc.vars(&mut |name, value| seen.push((name, value)));
+    for (name, value) in [
+        ("g_min", 17.0),
+        ("g_max", 1.0),
+        ("average_min", 2.125),
+        ("average_max", 0.125),
+        ("probability", 1.0),
+        ("consecutive", 1.0),
+        ("shadow", b.cc.shadow.as_f64()),
+        ("queue_state", QueueState::Rising as u8 as f64),
+        ("g", 0.1),
+    ] {
+        assert!(seen.contains(&(name, value)), "{name}: {seen:?}");
+    }
+    // The round after has no gradient; the indication after that is ignored.
+    b.round(117, 121);
+    b.silent_round(134, 140);
+    let ignored = b.flow.drain_events().next().unwrap();
+    assert_eq!(ignored.cause(), Some(DelayIgnored));
+    assert_eq!((value(&ignored, "consecutive"), value(&ignored, "queue")), (2, 50_000_000));
+}
+
+#[test]
+fn a_round_without_samples_leaves_nothing_to_compare_with() {
+    let mut b = bench("cdg(g=0.1)");
+    b.round(100, 120);
+    b.round(0, 0);
+    assert_eq!(b.round(117, 120), vec![], "117 ms are no rise from nothing");
+    assert_eq!((b.cc.min.last, b.cc.max.last), (0, 0));
+    assert_eq!(b.round(134, 120), vec![DelayBackoff], "from here on there is something");
 }
 
 #[test]
@@ -56,11 +90,13 @@ fn only_the_first_slow_start_has_an_exit() {
     // Its gradient is the one that was tossed for: the largest RTT's only where the smallest does not rise.
     for (min, gradient) in [(104, 4_000_000), (100, 20_000_000)] {
         let mut b = bench("cdg(g=0.1)");
-        b.flow.ssthresh = Bytes::MAX;
+        (b.flow.ssthresh, b.flow.min_rtt) = (Bytes::MAX, Duration::from_millis(90));
         b.round(100, 100);
         b.silent_round(min, 120);
         let exit = b.flow.drain_events().next().unwrap();
-        assert_eq!(value(&exit, "gradient"), gradient);
+        let of = |name: &str| value(&exit, name);
+        assert_eq!((of("reason"), of("gradient"), of("probability")), (exits::GRADIENT, gradient, 1_000_000_000));
+        assert_eq!((of("rtt"), of("base_rtt")), (120_000_000, 90_000_000));
     }
 }
 
@@ -115,6 +151,28 @@ fn the_shadow_grows_with_slow_start() {
     (b.flow.ssthresh, b.cc.shadow) = (Bytes::MAX, Bytes::new(30 * MSS));
     b.ack();
     assert_eq!((b.cwnd(), b.cc.shadow.get()), (101 * MSS, 31 * MSS));
+}
+
+#[test]
+fn beyond_the_threshold_the_end_of_a_repair_adds_what_any_round_adds() {
+    let mut b = bench("cdg(alpha_inc=2)");
+    (b.cc.step, b.cc.shadow) = (3, Bytes::new(60 * MSS));
+    (b.flow.phase, b.flow.ends_beyond) = (Phase::Recovery, true);
+    b.cc.on_ack(&mut b.flow, &Ack { cumulative: Bytes::new(MSS), round: Some(Round::default()), ..Ack::default() });
+    assert_eq!((u64::from(b.flow.repair_growth), b.cc.shadow.get()), (3 * MSS, 61 * MSS));
+}
+
+#[test]
+fn only_freebsds_host_leaves_a_repair_with_more_than_before_it() {
+    // (packets in flight, window left of 100)
+    for (freebsd, out, left) in [(true, 120, 121), (false, 120, 100), (true, 99, 100), (true, 60, 61), (false, 60, 61)]
+    {
+        let mut b = bench("cdg");
+        (b.flow.freebsd, b.flow.ssthresh, b.flow.in_flight) = (freebsd, Bytes::new(200 * MSS), Bytes::new(out * MSS));
+        restart(&mut b.flow);
+        assert_eq!(b.cwnd(), left * MSS, "{freebsd} {out}");
+        assert_eq!(b.events().is_empty(), left == 100, "{freebsd} {out}: the same window is no event");
+    }
 }
 
 #[test]
