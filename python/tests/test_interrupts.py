@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -126,3 +127,47 @@ def test_until_the_command_answers_for_it_next_to_nothing_is_imported() -> None:
         "assert new == {'__future__', 'sojourn', 'sojourn.__main__'}, new"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+LOOPS = """
+import signal
+import sys
+import sojourn as sj
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs tests behind a shell may have it ignored
+
+class Loops(sj.CongestionControl):
+    def __init__(self, how=""):
+        self.how = how
+
+    def on_ack(self, flow, ack):
+        flow.cwnd = 10 * flow.mss
+        while self.how and flow.now > 0.5:
+            try:
+                pass
+            except Exception:
+                pass
+
+    def on_congestion(self, flow, signal):
+        return flow.cwnd
+
+how = ["loops", "loops(how=always)"]
+settings = {"run.duration": "1 s", "sweep.flow.loops.cc": how}
+seen = lambda *_: print("seen", flush=True)
+sj.run("2Mbit/s 20ms: loops", algorithms={"loops": Loops}, set=settings, out=sys.argv[1], seen=seen)
+"""
+
+
+def test_a_class_in_python_that_loops_for_ever_ends_and_the_others_are_kept(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with subprocess.Popen(
+        [sys.executable, "-c", LOOPS, str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None and run.stdout.readline() == "seen\n"
+        run.send_signal(signal.SIGINT)
+        try:
+            _, told = run.communicate(timeout=30)
+        finally:
+            run.kill()
+    assert told.rstrip().endswith("KeyboardInterrupt") and run.returncode
+    assert len(sj.load(out)) == 1
