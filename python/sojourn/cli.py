@@ -1,6 +1,6 @@
 """The command line: options in, tables out; the work is in `sojourn.api` and its neighbours.
 
-Exit codes: 0 done, 1 a run or a claim failed, 2 bad input, 130 interrupted. Nothing heavy is imported before a command
+Exit codes: 0 done, 1 a run or a claim failed, 2 bad input, 130 interrupted, 143 ended by SIGTERM. Nothing heavy is imported before a command
 needs it, so that `sojourn --help` answers at once.
 """
 
@@ -353,7 +353,7 @@ def _refuse_bare_variant(text: str, a: str, b: str) -> None:
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C is its caller's to answer for."""
+    """Run the command line; Ctrl-C and SIGTERM are its caller's to answer for."""
     terminal.opened()
     try:
         try:

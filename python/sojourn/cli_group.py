@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from .errors import INTERRUPTED, SojournError
+from .errors import SojournError, ended_by
 from .terminal import say
 
 #: The order in which help names commands: what a newcomer needs first.
@@ -35,6 +35,6 @@ class Commands(TyperGroup):
         except SojournError as error:
             say(f"error: {error}")
             raise typer.Exit(error.exit_code) from None
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             say("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(ended_by(error)) from None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from .errors import INTERRUPTED, SpecError
+from .errors import SpecError, ended_by
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -225,7 +225,7 @@ def tell_others(result: Result) -> None:
 
 
 def interrupted(done: int, total: int, folder: Path, *, fresh: bool = False) -> NoReturn:
-    """Say what is kept of a command that Ctrl-C has ended, and end it; `fresh`: given again, it would discard that."""
+    """Say what is kept of a command that Ctrl-C or SIGTERM ends, and end it; `fresh`: given again, it would discard that."""
     from .stats import counted
 
     if done:
@@ -233,7 +233,7 @@ def interrupted(done: int, total: int, folder: Path, *, fresh: bool = False) -> 
         say(f"interrupted: {done} of {counted(total, 'run')} finished, in {folder}; {again} goes on from there")
     else:
         say("interrupted: no run had finished, so nothing was kept")
-    raise typer.Exit(INTERRUPTED) from None
+    raise typer.Exit(ended_by(sys.exception())) from None
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Ctrl-C: what is kept is counted, how to go on is told, and while the command is imported nothing is said."""
+"""Ctrl-C and SIGTERM: what is kept is counted, how to go on is told, and while the command is imported nothing is said."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run, command
+from conftest import LONG_SWEEP, Run, command
 
 import sojourn as sj
 from sojourn import disk, sweep
@@ -171,3 +171,19 @@ def test_a_class_in_python_that_loops_for_ever_ends_and_the_others_are_kept(tmp_
             run.kill()
     assert told.rstrip().endswith("KeyboardInterrupt") and run.returncode
     assert len(sj.load(out)) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM that a process could answer")
+@pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_command_that_is_told_to_end_says_what_is_kept(tmp_path: Path, number: str, code: int) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(LONG_SWEEP)
+    default = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import sojourn.__main__ as m;"
+    run = [sys.executable, "-c", f"{default} m.main()", "run", str(file), "-o", "out", "-j", "1", "--json"]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as running:
+        assert running.stdout is not None and running.stdout.readline()
+        running.send_signal(getattr(signal, number))
+        _, told = running.communicate(timeout=60)
+    assert running.returncode == code
+    kept = lines(tmp_path / "out")
+    assert f"interrupted: {kept} of 16 runs finished, in out; the same command goes on from there" in told
