@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: what is kept is counted, how to go on is told, and while the command is imported nothing is said."""
+"""Ctrl-C and SIGTERM: what is kept is counted, how to go on is told; while the command is imported nothing is said."""
 
 from __future__ import annotations
 
